@@ -88,6 +88,7 @@ def test_several_gpus_say_what_joins_them(gpuwise: Cli) -> None:
         (("resnet50", "--gpu", ","), 2, "no GPU given"),
         (("resnet5", "--gpu", "l4"), 2, "did you mean resnet50"),
         (("resnet50", "--precision", "fp8"), 2, "no precision fp8"),
+        (("resnet50", "--gpu", "b200,rtx-4090", "--precision", "fp4"), 2, "unknown precision"),
         (("resnet50", "--batch", "many"), 2, "positive number or auto"),
         (("resnet50", "--gpu", "t4", "--precision", "bf16"), 5, "t4 has no stated bf16 rate"),
         (("resnet50", "--gpu", "t4", "--precision", "bf16"), 5, "resnet50 --gpu t4 --precision fp16"),

@@ -139,6 +139,14 @@ def test_a_measurement_of_the_user_counts_too() -> None:
     assert any(kept.id in note for note in found.notes)
 
 
+def test_a_file_of_the_same_name_is_another_workload() -> None:
+    kept = result("bert-large-tuned")
+    foreign = tuple(replace(m, config=replace(m.config, content="b2")) for m in kept.measurements)
+    elsewhere = replace(kept.environment, gpu_id="l40s")
+    store.save(replace(kept, environment=elsewhere, measurements=foreign))
+    assert one(BERT, "l40s", batch=128).measured is None
+
+
 def test_calibration_sharpens_its_own_card_alone() -> None:
     own = result("bert-large-tuned")
     config = replace(RESNET, recipe="script", batch=300)

@@ -36,7 +36,7 @@ def test_a_recommendation_is_read_back(tmp_path: Path) -> None:
 def test_another_file_is_refused(tmp_path: Path, text: bytes) -> None:
     path = tmp_path / "other.json"
     path.write_bytes(text)
-    with pytest.raises(InputError, match="no recommendation") as caught:
+    with pytest.raises(InputError, match="not a recommendation") as caught:
         load(path)
     assert caught.value.code == "choose-again"
 

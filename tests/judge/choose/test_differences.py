@@ -40,7 +40,7 @@ def test_a_kept_recommendation_is_read_as_it_was(need, speed, offer, today: date
 def test_other_files_are_refused(tmp_path: Path, text: str) -> None:
     path = tmp_path / "other.json"
     path.write_text(text)
-    with pytest.raises(InputError, match="no recommendation"):
+    with pytest.raises(InputError, match="not a recommendation"):
         load_choice(path)
     with pytest.raises(InputError, match="cannot read"):
         load_choice(tmp_path / "missing.json")
