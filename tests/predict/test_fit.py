@@ -97,7 +97,7 @@ def test_a_card_unlike_all_measured_ones_has_a_wide_interval(
 
 
 def test_a_card_whose_bandwidth_nobody_states_says_so() -> None:
-    answer = fit(Plan(model=EIGHT, weights=Precision.Q4_K_M), "apple-m2-ultra")
+    answer = fit(Plan(model=EIGHT, weights=Precision.Q4_K_M), "mi308x")
     assert (answer.fits, answer.tokens_per_s) == (True, None)
     assert "memory bandwidth" in answer.refusal
 

@@ -160,3 +160,17 @@ def test_every_disagreement_with_a_formula_is_explained() -> None:
             compared += row.agrees is not None
             assert row.agrees is not False or "the formula gives" in notes[row.field], (spec.id, row)
     assert compared > 2000
+
+
+def test_a_bandwidth_over_its_bus_is_a_grade_in_which_memory_is_sold() -> None:
+    told = {
+        gpu_id: [r.formula for r in catalog.derive(catalog.get(gpu_id)) if r.field == "memory_bytes_per_s"]
+        for gpu_id in ("rtx-a4500", "rtx-2080-super")
+    }
+    # 15.5 Gbit/s is in no part catalog.
+    assert told == {"rtx-a4500": ["memory_bus_bits x 16 Gbit/s / 8"], "rtx-2080-super": []}
+
+
+def test_fp64_is_a_whole_fraction_of_fp32() -> None:
+    formulas = {r.field: r.formula for g in ("gtx-1080", "rtx-4090") for r in catalog.derive(catalog.get(g))}
+    assert formulas["peak:fp64:fp64:vector"] == "peak:fp32:fp32:vector / 64"

@@ -2,7 +2,8 @@
 
     vector and matrix peaks   multiprocessors x operations per clock x clock
     sparse peak               2 x dense peak (2:4 structured sparsity)
-    memory bandwidth          bus width x data rate per pin / 8
+    memory bandwidth          bus width x data rate per pin / 8; where none is stated, a grade that is sold
+    fp64 of the cores         a whole fraction of fp32
     cores                     multiprocessors x cores of one multiprocessor
 
 Stated peaks are the vendor's own product, rounded, of the same factors, so that a difference of more
@@ -25,6 +26,15 @@ from gpuwise.model.gpu import GpuSpec, Source
 
 TOLERANCE = 0.01
 """Vendors round to three digits, at worst 0.5 %; their clocks are rounded too."""
+# Gbit/s per pin in which chips are sold (part catalogs of Micron and Samsung, by family), and how near to one
+# a bandwidth over its bus must be: so near by chance is one in ten.
+_GRADES: Mapping[str, tuple[float, ...]] = {
+    "GDDR5": (5, 6, 7, 8), "GDDR5X": (10, 11, 12), "GDDR6": (12, 14, 16, 18, 20), "GDDR6X": (19, 21, 23),
+    "GDDR7": (28, 30, 32),
+}  # fmt: skip
+_NEAR_GRADE = 0.004
+# What part of its fp32 rate a chip may have in fp64: as many units as each part says.
+_DOUBLE = (2, 3, 4, 8, 16, 24, 32, 64)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -171,7 +181,17 @@ def _derived(spec: GpuSpec) -> Iterator[Derived]:
         dense = peak.field.removesuffix(":sparse")
         if peak.sparse and dense in peaks:
             yield beside(peak.field, f"2 x {dense}", 2 * peaks[dense], (dense, peaks[dense]))
+    single, double = (peaks.get(f"peak:{name}:{name}:vector") for name in ("fp32", "fp64"))
+    for part in _DOUBLE if single and double else ():
+        if single and double and abs(double * part / single - 1) < _NEAR_GRADE:
+            yield beside("peak:fp64:fp64:vector", f"peak:fp32:fp32:vector / {part}", single / part)
     bits, per_pin = spec.number("memory_bus_bits"), spec.number("memory_transfers_per_s")
+    stated = spec.memory_bytes_per_s
+    if bits and stated and per_pin is None:
+        for grade in _GRADES.get(spec.text("memory_type") or "", ()):
+            if abs(bits * grade * 1e9 / 8 / stated - 1) < _NEAR_GRADE:
+                formula = f"memory_bus_bits x {grade:g} Gbit/s / 8"
+                yield beside("memory_bytes_per_s", formula, bits * grade * 1e9 / 8, ("memory_bus_bits", bits))
     if bits is not None and per_pin is not None:
         inputs = (("memory_bus_bits", bits), ("memory_transfers_per_s", per_pin))
         yield beside(
