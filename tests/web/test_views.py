@@ -14,7 +14,9 @@ from starlette.testclient import TestClient
 
 from gpuwise.facts import catalog
 from gpuwise.jobs.facts import Facts
+from gpuwise.jobs.predicting import FitRequest, fit_model
 from gpuwise.judge.choose.options import FIELDS
+from gpuwise.model.units import significant
 from gpuwise.web.server import create
 
 from ..stopwatch import stopwatch
@@ -24,7 +26,7 @@ PAGES = (
     "/", "/leaderboard/bert-large,train", "/gpus", "/gpus/rtx-4090",
     "/prices", "/prices/l4", "/compare", "/compare/rtx-4090,l40s", "/compare/rtx-4090,l40s/article",
     "/results", "/results/resnet50", "/scaling", "/scaling/bert-large", "/predict", "/predict/llm-8b-decode",
-    "/choose", "/choose/llm-inference", "/choose/scientific-fp64", "/audit", "/upload",
+    "/fit", "/choose", "/choose/llm-inference", "/choose/scientific-fp64", "/audit", "/upload",
 )  # fmt: skip
 SERVER_S = 0.150
 SLIDER_S = 0.300
@@ -257,6 +259,32 @@ def test_predict_says_what_is_wrong_beside_the_form(client: TestClient) -> None:
     assert 'name="batch"' in page.text
 
 
+@pytest.mark.parametrize("path", PAGES)
+def test_a_question_that_a_page_does_not_have_is_refused(path: str, client: TestClient) -> None:
+    for form in ("", ".json"):
+        address = ("/index" if form and path == "/" else path) + form
+        answer = client.get(f"{address}?wrkload=bert-large")
+        assert answer.status_code == 400
+        assert "wrkload" in answer.text
+    if path in ("/", "/scaling", "/predict"):
+        assert "did you mean workload?" in client.get(f"{path}?wrkload=bert-large").text
+        assert "did you mean bert-large?" in client.get(f"{path}?workload=bert-lage").text
+        assert client.get(f"{path}?workload=bert-lage").status_code == 400
+
+
+def test_fit_answers_as_the_command_line_does(client: TestClient) -> None:
+    asked = "model=llama-3.1-70b&weights=int4&context=4096&gpus=2&q=l40s"
+    (row,) = client.get(f"/fit.json?{asked}").json()["rows"]
+    plan = FitRequest(model="llama-3.1-70b", gpus=("l40s",), weights=("int4",), contexts=(4096,), count=2)
+    (alone,) = fit_model(plan).found
+    assert (row["count"], row["fits"]) == (2, alone.fits)
+    assert alone.tokens_per_s
+    assert row["tokens_per_s"]["value"] == alone.tokens_per_s.value
+    assert significant(alone.tokens_per_s.value) in client.get(f"/fit?{asked}").text
+    for wrong in ("model=hf:./config.json", "model=/etc/passwd", "for=sleep", "weights=int3", "context=0"):
+        assert client.get(f"/fit?{wrong}").status_code == 400
+
+
 def test_a_workload_without_the_mode_asked_for_takes_its_own(client: TestClient) -> None:
     found = client.get("/predict.json?workload=llm-8b-decode&mode=train").json()["predictions"]
     assert {p["config"]["mode"] for p in found} == {"infer"}
@@ -297,7 +325,7 @@ def test_every_address_of_the_guide_answers(client: TestClient) -> None:
         if path not in ("/results/files/ID", "/article")
         and not path.startswith(("/team", "/cards", "/alerts"))
     ]
-    assert len(found) == 13
+    assert len(found) == 14
     assert {client.get(path).status_code for path in found} == {200}
 
 

@@ -236,6 +236,8 @@ def _answer(view: Callable[..., View], facts: Facts, asked: object, *more: Any) 
     """Make a view as HTML, JSON or CSV: of what was asked, or of a file with its name."""
     *named, form, place = more
     made = view(facts, asked, *named)
+    if isinstance(asked, Asked) and not made.message:
+        asked.check()
     if form in FORMATS:
         if made.message:
             raise made.message

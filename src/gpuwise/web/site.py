@@ -29,7 +29,7 @@ from gpuwise.show import html
 from gpuwise.show.gpus import short
 from gpuwise.show.table import comma_separated
 from gpuwise.web.view import Asked, View
-from gpuwise.web.views import audit, choose, compare, gpus, leaderboard, predict, prices, results
+from gpuwise.web.views import audit, choose, compare, fit, gpus, leaderboard, predict, prices, results
 
 if TYPE_CHECKING:
     from gpuwise.web.team import Role, User
@@ -40,13 +40,13 @@ FILES = {"live.js": "text/javascript", "icon.svg": "image/svg+xml"}
 FORMATS = {"json": "application/json", "csv": "text/csv; charset=utf-8"}
 MENU = (
     ("/", "Leaderboard"), ("/gpus", "GPUs"), ("/compare", "Compare"), ("/prices", "Prices"),
-    ("/results", "Results"), ("/scaling", "Scaling"), ("/predict", "Predict"), ("/choose", "Choose"),
-    ("/audit", "Audit"), ("/upload", "Upload"),
+    ("/results", "Results"), ("/scaling", "Scaling"), ("/predict", "Predict"), ("/fit", "Fit"),
+    ("/choose", "Choose"), ("/audit", "Audit"), ("/upload", "Upload"),
 )  # fmt: skip
 TEAM = ("/team", "Team"), ("/cards", "Cards"), ("/alerts", "Alerts")
 ADMIN = (("/members", "Members"),)
 # Pages that answer questions, which files cannot; and those of which files have their table beside them.
-LIVE_ONLY = frozenset({"/compare", "/scaling", "/predict", "/choose", "/audit", "/upload"})
+LIVE_ONLY = frozenset({"/compare", "/scaling", "/predict", "/fit", "/choose", "/audit", "/upload"})
 WITH_TABLE = frozenset({"/", "/gpus", "/prices", "/results"})
 
 # Names that are files as they are; others become their hash.
@@ -197,6 +197,7 @@ ADDRESSES = (
     Address("/scaling/{name}", predict.scaling, lambda facts: predict.trained(), live=True),
     Address("/predict", predict.predict, live=True),
     Address("/predict/{name}", predict.predict, lambda facts: tuple(traced()), live=True),
+    Address("/fit", fit.fit, live=True),
     Address("/choose", choose.choose, live=True),
     Address("/choose/{name}", choose.choose, lambda facts: tuple(presets()), live=True),
 )

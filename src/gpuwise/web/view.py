@@ -27,6 +27,7 @@ class Asked:
 
     def __init__(self, values: Iterable[tuple[str, str]] = (), *, path: Sequence[str] = ()) -> None:
         self._values = [(name, value.strip()) for name, value in values]
+        self._read: set[str] = set()
         self.path = tuple(path)
         texts = (*self.path, *(text for pair in self._values for text in pair))
         if len(texts) > MOST_VALUES or any(len(text) > LONGEST for text in texts):
@@ -41,10 +42,12 @@ class Asked:
 
     def text(self, name: str, default: str = "") -> str:
         """The last value of that name, or `default` where it is missing or empty."""
+        self._read.add(name)
         return next((value for key, value in reversed(self._values) if key == name and value), default)
 
     def many(self, name: str) -> tuple[str, ...]:
         """Every value of that name that is not empty, each once."""
+        self._read.add(name)
         return tuple(dict.fromkeys(value for key, value in self._values if key == name and value))
 
     def number(self, name: str) -> float | None:
@@ -85,6 +88,25 @@ class Asked:
             hint = f"did you mean {near[0]}?" if near else f"one of {', '.join(filter(None, known))}"
             raise InputError(f"unknown {name} {text!r}", hint=hint)
         return known[0] if default is None else default
+
+    def beside(self, **usual: str) -> Asked:
+        """The same questions, with values for what they do not say."""
+        made = Asked([*usual.items(), *self._values])
+        made._read = self._read
+        return made
+
+    def check(self) -> None:
+        """Raises InputError for a name that no view has asked for: it would change nothing, unseen."""
+        for name in sorted(self.names - self._read):
+            near = get_close_matches(name, self._read, 1) or sorted(self._read)
+            raise InputError(
+                f"this page has no question {name!r}",
+                hint=f"did you mean {near[0]}?"
+                if len(near) == 1
+                else f"one of {', '.join(near)}"
+                if near
+                else "it takes none",
+            )
 
     @property
     def pairs(self) -> tuple[tuple[str, str], ...]:

@@ -32,10 +32,7 @@ def leaderboard(facts: Facts, asked: Asked) -> View:
         raise NoDataError(
             f"{name} has no leaderboard of {mode!r}", hint=f"there is one of {', '.join(known[name].modes)}"
         )
-    given = dict(asked.pairs)
-    if name:
-        given |= {"workload": name, "mode": mode}
-    asks = choice(Asked([*{"workload": USUAL, "precision": "fp16", **given}.items()]))
+    asks = choice(asked.beside(workload=name or USUAL, mode=mode, precision="fp16"))
     metric, kind = asked.one_of("by", tuple(METRICS)), asked.one_of("class", ("", *CLASSES))
     sort = asked.one_of("sort", ("", *(sign + name for name in SORTS for sign in ("", "-"))))
     problem: GpuwiseError | None = None
