@@ -8,8 +8,8 @@ from typing import cast
 from gpuwise.errors import GpuwiseError
 from gpuwise.facts import catalog, llms
 from gpuwise.jobs.facts import Facts
-from gpuwise.jobs.predicting import CACHES, USUAL_GPUS, WEIGHTS, FitRequest, fit_model
-from gpuwise.model.precision import Precision
+from gpuwise.jobs.predicting import USUAL_GPUS, FitRequest, fit_model
+from gpuwise.model.precision import CACHES, WEIGHTS, Precision
 from gpuwise.predict.fit import TASKS, Fit, Task
 from gpuwise.show import predictions as report
 from gpuwise.show.table import Table
