@@ -16,6 +16,7 @@ from types import SimpleNamespace
 import pytest
 
 from gpuwise.cli import lists, options
+from gpuwise.facts.prices import shipped
 
 Call = Callable[..., tuple[int, str, str]]
 
@@ -196,6 +197,9 @@ def test_help_names_the_update(gpuwise: Call) -> None:
 def test_a_watch_ends_with_0_where_there_is_such_an_offer(gpuwise: Call) -> None:
     assert gpuwise("prices", "--watch", "h100<$9.00/h")[0] == 0
     assert gpuwise("prices", "--watch", "h100<9.00")[0] == 0
+    least = min(o.per_gpu for o in shipped() if o.kind == "spot" and o.gpu_ids == ("h100-nvl-94gb",))
+    watched = [gpuwise("prices", "--watch", f"h100-nvl{sign}{least}", "--spot")[0] for sign in ("<", "<=")]
+    assert watched == [1, 0]
     code, out, err = gpuwise("prices", "--watch", "h100<0.01")
     assert (code, out) == (1, "")
     assert "no fresh offer with h100<0.01" in err

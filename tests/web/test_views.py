@@ -395,6 +395,9 @@ def test_what_owning_rests_on_is_part_of_the_form(client: TestClient) -> None:
 
 
 def test_the_form_takes_questions_and_what_the_command_line_takes(client: TestClient) -> None:
+    page = client.get("/choose?workload=llama-3.1-8b")
+    assert (page.status_code, "Choose for llama-3.1-8b" in page.text) == (200, True)
+    assert client.get("/choose?workload=foo").status_code == 400
     first = client.get("/choose.json?ask=serve+llama-3.1-8b+for+9+users&context=8k&provider=aws").json()
     assert first["need"]["concurrent"] == 9
     assert first["need"]["context"] == 8192

@@ -6,6 +6,7 @@ import re
 import shutil
 import sys
 from dataclasses import replace
+from math import nextafter
 from pathlib import Path
 from typing import Any, get_args
 
@@ -142,7 +143,9 @@ def prices(
         providers=parse_list(options["providers"]),
         count=options["count"],
         region=options["region"],
-        limit=_limit(options["limit"]) if options["limit"] else None,
+        limit=_limit(options["limit"], below=bool(watched) and "=" not in watched)
+        if options["limit"]
+        else None,
         newer_than=parse_days(options["newer_than"]) if options["newer_than"] else None,
         files=options["files"],
         rates=dict(parse_rate(text) for text in options["rates"]),
@@ -181,10 +184,10 @@ def narrow() -> bool:
     return sys.stdout.isatty() and shutil.get_terminal_size().columns < FULL_WIDTH
 
 
-def _limit(text: str) -> Limit:
-    """The most that one GPU may cost: `$3/h` of rent, `$3000` to buy."""
+def _limit(text: str, *, below: bool = False) -> Limit:
+    """The most that one GPU may cost: `$3/h` of rent, `$3000` to buy; `below`: less than that."""
     number = text.strip("$ ").partition("/")[0].strip() or 2
     amount, per = parse_usd(text, {}, example=f"${number}/h for rent or $2000 for a purchase")
     if per == "kwh":
         raise InputError(f"{text!r} is a price of energy", hint="write $2/h for rent or $2000 for a purchase")
-    return Limit(amount=amount, per_hour=per == "hour")
+    return Limit(amount=nextafter(amount, 0) if below else amount, per_hour=per == "hour")

@@ -5,7 +5,7 @@ from __future__ import annotations
 import csv
 import sys
 from dataclasses import dataclass, replace
-from datetime import date
+from datetime import date, timedelta
 from enum import StrEnum
 from pathlib import Path
 from types import SimpleNamespace
@@ -15,7 +15,7 @@ import pytest
 
 from gpuwise.errors import InputError, MachineError, NoDataError
 from gpuwise.facts import prices
-from gpuwise.facts.prices.fetch import convert, update
+from gpuwise.facts.prices.fetch import convert, fetched_path, update
 from gpuwise.facts.prices.files import read
 from gpuwise.model.gpu import Offer
 
@@ -198,3 +198,12 @@ def test_the_cause_behind_a_failure_is_named() -> None:
     failure.__cause__ = OSError("name not known")
     with pytest.raises(MachineError, match="OSError: name not known"):
         update(TODAY, library(fails=failure))
+
+
+def test_a_clock_before_the_prices_kept_replaces_none_of_them() -> None:
+    update(TODAY, library(Item()))
+    kept = fetched_path().read_bytes()
+    with pytest.raises(MachineError, match="after today"):
+        update(TODAY - timedelta(days=1), library(Item()))
+    assert fetched_path().read_bytes() == kept
+    assert update(TODAY + timedelta(days=1), library(Item())).offers

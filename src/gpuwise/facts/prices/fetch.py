@@ -76,7 +76,13 @@ def update(today: date, library: Any = None) -> Update:
         raise NoDataError("gpuhunt returned no GPU offer; the prices fetched before stay", hint="try later")
     # A provider that is silent today was not closed: what it asked last stays, with its date.
     path, providers = fetched_path(), {row["provider"] for row in kept}
-    former = [row for row in _former(path) if row["provider"] not in providers]
+    former = _former(path)
+    if (newest := max((row["seen_on"] for row in former), default="")) > today.isoformat():
+        raise MachineError(
+            f"the prices kept are of {newest}, after today ({today.isoformat()}); they stay",
+            hint=f"set the clock, or remove {path}",
+        )
+    former = [row for row in former if row["provider"] not in providers]
     text = io.StringIO()
     writer = csv.DictWriter(text, COLUMNS, lineterminator="\n")
     writer.writeheader()

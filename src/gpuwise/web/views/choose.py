@@ -13,7 +13,7 @@ from gpuwise.facts.prices import rates
 from gpuwise.jobs.choosing import choose as chosen
 from gpuwise.jobs.facts import Facts
 from gpuwise.jobs.predicting import traced
-from gpuwise.judge.choose.need import presets, unknown
+from gpuwise.judge.choose.need import is_model, presets, unknown
 from gpuwise.judge.choose.options import FIELDS, need_of
 from gpuwise.model import units
 from gpuwise.model.judgement import Acquire, Need, Recommendation
@@ -68,16 +68,13 @@ def choose(facts: Facts, asked: Asked) -> View:
     """The ranking for what the form asks, or why there is none."""
     base = _base(asked)
     found, problem = None, None
-    typed = asked.text("workload")
     try:
-        if typed and typed not in known():
-            raise unknown(typed)
         # What other precisions would do takes as long again: a slider waits for its answer.
         found = chosen(_need(asked, base), facts, forecast=facts.forecasts, other_precisions=False).found
     except GpuwiseError as error:
         problem = error
     return View(
-        title=f"Choose: {asked.text('ask') or ' '.join((base['workload'], base['mode'], base['precision']))}",
+        title=f"Choose: {base['asks'] or ' '.join((base['workload'], base['mode'], base['precision']))}",
         template="choose.html",
         message=problem,
         table=report.whole(found) if found else Table(columns=("GPUs",), rows=()),
@@ -102,12 +99,16 @@ def _base(asked: Asked) -> dict[str, Any]:
     Raises NoDataError for a preset that is unknown.
     """
     names, preset, one = known(), None, None
+    typed = asked.text("workload")
+    model = typed if typed not in names and is_model(typed, None) else ""
+    if typed and typed not in names and not model:
+        raise unknown(typed)
     if asked.path:
         preset = presets().get(asked.path[0])
         if preset is None:
             raise NoDataError(f"no use is called {asked.path[0]!r}", hint=f"one of {', '.join(presets())}")
         one = preset.workloads[0][0]
-    spec = names[asked.one_of("workload", tuple(names), one)]
+    spec = names[asked.one_of("workload", tuple(names), one, others=(model,))]
     own = preset if preset is not None and spec.id == one else None
     usual = own.precision if own and own.precision in spec.precisions else None
     usual = usual or (Precision.BF16 if Precision.BF16 in spec.precisions else spec.precisions[0])
@@ -121,6 +122,7 @@ def _base(asked: Asked) -> dict[str, Any]:
     limit = preset.latency if preset and not asked.text("workload") else None
     latency = asked.text("latency") or (f"{limit.kind}<={limit.seconds * 1e3:g}ms" if limit else "")
     return {
+        "asks": asked.text("ask") or model,
         "spec": spec, "workload": spec.id, "title": preset.title.capitalize() if own and preset else "",
         "mode": asked.one_of("mode", spec.modes, own.mode if own else None, others=MODES),
         "precision": asked.one_of("precision", spec.precisions, usual, others=PRECISIONS),
@@ -134,7 +136,7 @@ def _base(asked: Asked) -> dict[str, Any]:
 def _need(asked: Asked, base: Mapping[str, Any]) -> Need:
     """The form as a need. Raises InputError for an amount or a limit that cannot be read."""
     budget, deadline, memory, power = (asked.number(slider.name) for slider in SLIDERS)
-    words = asked.text("ask")
+    words = base["asks"]
     if FOREIGN.search(words):
         raise InputError("files and other libraries' names are not read here", hint="gpuwise choose")
     given: dict[str, Any] = {name: value for name, value in base.items() if isinstance(value, str)}
