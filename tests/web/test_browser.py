@@ -3,7 +3,10 @@
 from __future__ import annotations
 
 import json
+import re
 import shutil
+import subprocess
+import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -411,6 +414,57 @@ def test_a_malformed_upload_gets_a_message(visitor: Visitor, tmp_path: Path) -> 
     visitor.one("[type=file]").send_keys(str(tmp_path / "broken.json"))
     visitor.until(lambda: visitor.driver.find_elements(By.CSS_SELECTOR, ".message"))
     assert "broken.json is damaged" in visitor.one(".message").text
+
+
+@pytest.fixture
+def team(visitor: Visitor, tmp_path: Path) -> Iterator[Visitor]:
+    """The browser as the first admin of a team's server."""
+    command = [sys.executable, "-m", "gpuwise", "serve", "--db", str(tmp_path / "lab.db"), "--port", "0"]
+    with subprocess.Popen(command, stderr=subprocess.PIPE, text=True) as server:
+        assert server.stderr is not None
+        said = server.stderr.readline() + server.stderr.readline()
+        found = re.search(r"(http://127\.0\.0\.1:\d+)(/\?token=\S+)", said)
+        assert found is not None, said
+        own = Visitor(visitor.driver, found[1])
+        own.open(found[2])
+        yield own
+        server.kill()
+        server.stderr.close()
+
+
+def test_a_team_pushes_tags_and_rules_by_its_pages(team: Visitor, visitor: Visitor) -> None:
+    team.window(1400)
+    team.hosts()
+    team.open("/team")
+    team.one("[name=project]").clear()
+    team.one("[name=project]").send_keys("lab")
+    team.one("[name=tags]").send_keys("nightly")
+    team.one("[type=file]").send_keys(str(RESULT))
+    team.driver.execute_script("document.querySelector('[type=file]').form.requestSubmit()")
+    team.until(lambda: urlsplit(team.driver.current_url).path == "/team/lab")
+    assert "nightly" in team.one("main").text
+    result = team.driver.find_element(By.PARTIAL_LINK_TEXT, "2026").text
+    team.one("[name=result]").send_keys(result)
+    team.driver.find_elements(By.CSS_SELECTOR, "[name=tags]")[-1].send_keys("rack-2", Keys.ENTER)
+    team.until(lambda: "rack-2" in team.one("main").text)
+    team.open("/members")
+    team.one("[name=name]").send_keys("ann")
+    team.one("[value=add]").click()
+    team.until(lambda: "shown once" in team.one("main").text)
+    assert "ann" in team.one("table").text
+    for path in ("/team", "/team/lab", "/cards", "/alerts", "/members"):
+        for width, dark in ((1400, False), (400, True)):
+            team.window(width, dark=dark)
+            team.open(path)
+            team.until(lambda: matches_dark(team) == dark)  # noqa: B023
+            inner, whole = team.driver.execute_script(
+                "return [innerWidth, document.documentElement.scrollWidth]"
+            )
+            assert whole <= inner, (path, width)
+            assert team.driver.execute_script(CONTRAST) == [], (path, dark)
+            assert team.driver.execute_script(UNNAMED) == [], path
+    assert team.hosts() == {urlsplit(team.base).netloc}
+    assert [row["message"] for row in team.driver.get_log("browser")] == []
 
 
 def test_pages_read_without_the_script(visitor: Visitor) -> None:
