@@ -69,9 +69,9 @@ def test_while_another_page_is_made_one_of_before_will_do(
     assert asked(pages, maker) == b"2"
 
 
-def test_so_many_pages_of_some_length_are_remembered(home: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_pages_of_so_many_bytes_are_remembered(home: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     pages, maker = server.Pages(Facts()), Maker()
-    monkeypatch.setattr(server, "MOST_PAGES", 2)
+    monkeypatch.setattr(server, "MOST_BYTES", 2)
     assert [asked(pages, maker, key) for key in "abacab"] == [b"1", b"2", b"1", b"3", b"1", b"4"]
-    monkeypatch.setattr(server, "LONGEST_PAGE", 0)
+    monkeypatch.setattr(server, "MOST_BYTES", 0)
     assert [asked(pages, maker, "long"), asked(pages, maker, "long")] == [b"5", b"6"]

@@ -62,8 +62,9 @@ REQUESTS, PUSHES, WRONG = (20.0, 600), (5.0, 300), (0.2, 20)
 LARGEST_CROWD = 10_000
 # A kind of log message stands once in this time, so that no crowd of clients fills a disk.
 LOG_EVERY_S = 60.0
-# Of one file; the longest honest ones, articles of 512 KiB, take some seconds.
-DEADLINE_S = 10.0
+# Of one file, of a processor; the longest honest ones, articles of 512 KiB, take some seconds. By the clock
+# WAITS times as long, since others want the processors too.
+DEADLINE_S, WAITS = 10.0, 3
 # Beyond what the template holds already; an honest file of 8 MiB takes some 200 MiB.
 ROOM = 2**30
 # Files that are read at a time; the others wait, so that a crowd of them takes no more than two processors.
@@ -492,7 +493,7 @@ def _template(control: socket.socket, work: Work) -> NoReturn:
                 if process == 0:
                     control.close()
                     _answer(socket.socket(fileno=sockets[0]), work)
-                running[sockets[0]] = process, time.monotonic() + DEADLINE_S
+                running[sockets[0]] = process, time.monotonic() + WAITS * DEADLINE_S
                 waiting.register(sockets[0], 0)  # that the other end is closed is always reported
             else:
                 for descriptor, (process, until) in list(running.items()):
@@ -515,7 +516,6 @@ def _template(control: socket.socket, work: Work) -> NoReturn:
 def _answer(place: socket.socket, work: Work) -> NoReturn:
     """Read a question and its file from the socket, work, and write the answer to it."""
     try:
-        # The processor's time too, should the template be stopped.
         resource.setrlimit(resource.RLIMIT_CPU, (int(DEADLINE_S) + 1,) * 2)
         with suppress(OSError, ValueError):  # other systems than Linux keep the deadline alone
             held = int(Path("/proc/self/statm").read_text().split()[0]) * resource.getpagesize()

@@ -54,8 +54,8 @@ IDLE_S = 5
 # Requests that are still answered after Ctrl-C.
 STOP_S = 3
 LONGEST_HEADERS = 32 * 1024
-# Of the pages that are remembered; longer ones are made each time.
-MOST_PAGES, LONGEST_PAGE = 128, 2**19
+# Bytes of all pages that are remembered.
+MOST_BYTES = 2**26
 # While a page is made, others may be so old: a crowd of readers waits for no more than one.
 STALE_S = 5.0
 # What takes a file: a function of what is known, the bytes and the file's name.
@@ -183,9 +183,8 @@ class Pages:
             finally:
                 self._making -= 1
         self._made.pop(key, None)
-        if len(answer[2]) <= LONGEST_PAGE:
-            self._made[key] = of, at, answer
-        if len(self._made) > MOST_PAGES:
+        self._made[key] = of, at, answer
+        while sum(len(body) for *_, (_, _, body) in self._made.values()) > MOST_BYTES:
             del self._made[next(iter(self._made))]  # nobody has asked for it for longest
         return answer
 
