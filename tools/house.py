@@ -93,6 +93,7 @@ class Count:
     helpers: int = 0
     comments: int = 0
     pragmas: int = 0
+    pinned: int = 0  # Of these, statements that the formatter leaves as they are
     names: list[str] = field(default_factory=list)
 
     def add(self, path: Path) -> None:
@@ -104,6 +105,7 @@ class Count:
         self.helpers += len(own)
         self.comments += comments
         self.pragmas += pragmas
+        self.pinned += text.count("# fmt: skip")
         self.names += [f"{path}:{name}" for name in own]
 
     @property
@@ -159,6 +161,7 @@ def whole(found: dict[str, Count]) -> Count:
         total.helpers += count.helpers
         total.comments += count.comments
         total.pragmas += count.pragmas
+        total.pinned += count.pinned
     return total
 
 
@@ -233,6 +236,7 @@ ROWS = (
     Row("single-use helpers per 1,000 lines", "helpers", "<= 6", lambda v: v <= 6, 1),
     Row("comment lines per 100 lines", "comments", ">= 3", lambda v: v >= 3, 2),
     Row("pragma comments", "pragmas", "", lambda v: True),
+    Row("  of that, fmt: skip", "pinned", "", lambda v: True),
     Row("files run by bench resnet50 --toy", "bench", "<= 30", lambda v: v <= 30, runs=True),
     Row("files run by predict ./my_model.py", "predict", "<= 35", lambda v: v <= 35, runs=True),
     Row("files run by choose resnet50 --top 3", "choose", "<= 35", lambda v: v <= 35, runs=True),
@@ -253,6 +257,7 @@ def measured(root: Path, count: Count, *, static: bool, files: bool) -> dict[str
         "helpers": count.helpers_per_1000,
         "comments": count.comments_per_100,
         "pragmas": count.pragmas,
+        "pinned": count.pinned,
         "names": public_names(source),
         "readme": words([root / "README.md"]),
         "docs": words(sorted((root / "docs").glob("*.md"))),

@@ -50,47 +50,28 @@ if TYPE_CHECKING:
     from gpuwise.store import load, save
 
 _HOMES = {
-    "AcceptRequest": "jobs.accepting:AcceptRequest",
-    "Answer": "jobs:Answer",
-    "AuditRequest": "jobs.auditing:AuditRequest",
-    "BenchRequest": "jobs.measuring:BenchRequest",
-    "CompareRequest": "jobs.choosing:CompareRequest",
-    "GpuSpec": "model.gpu:GpuSpec",
-    "GpuwiseError": "errors:GpuwiseError",
-    "InputError": "errors:InputError",
-    "Interval": "model.result:Interval",
-    "Issue": "model.result:Issue",
-    "MachineError": "errors:MachineError",
-    "Measurement": "model.result:Measurement",
-    "Need": "model.judgement:Need",
-    "NoDataError": "errors:NoDataError",
-    "Offer": "model.gpu:Offer",
-    "Precision": "model.precision:Precision",
-    "PredictRequest": "jobs.predicting:PredictRequest",
-    "Question": "model.question:Question",
-    "Record": "model.result:Record",
-    "ReportRequest": "jobs.reporting:ReportRequest",
-    "Request": "measure.request:Request",
-    "Result": "model.result:Result",
-    "RunError": "errors:RunError",
-    "WorkloadSpec": "model.question:WorkloadSpec",
-    "accept": "jobs.accepting:accept",
-    "all_gpus": "facts.catalog:all_gpus",
-    "audit": "jobs.auditing:audit",
-    "bench": "jobs.measuring:bench",
-    "choose": "jobs.choosing:choose",
-    "compare": "jobs.choosing:compare",
-    "compare_gpus": "jobs.choosing:compare_gpus",
-    "compare_results": "stats.comparison:pair",
-    "find_gpu": "facts.catalog:find",
-    "find_result": "store:find",
-    "load": "store:load",
-    "need_for": "judge.choose.need:need_for",
-    "predict_speed": "jobs.predicting:predict",
-    "prices": "jobs.facts:prices",
-    "report": "jobs.reporting:report",
-    "save": "store:save",
+    **dict.fromkeys(("GpuwiseError", "InputError", "MachineError", "NoDataError", "RunError"), "errors"),
+    **dict.fromkeys(("all_gpus", "find_gpu"), "facts.catalog"),
+    "Answer": "jobs",
+    **dict.fromkeys(("AcceptRequest", "accept"), "jobs.accepting"),
+    **dict.fromkeys(("AuditRequest", "audit"), "jobs.auditing"),
+    **dict.fromkeys(("CompareRequest", "choose", "compare", "compare_gpus"), "jobs.choosing"),
+    "prices": "jobs.facts",
+    **dict.fromkeys(("BenchRequest", "bench"), "jobs.measuring"),
+    **dict.fromkeys(("PredictRequest", "predict_speed"), "jobs.predicting"),
+    **dict.fromkeys(("ReportRequest", "report"), "jobs.reporting"),
+    "need_for": "judge.choose.need",
+    "Request": "measure.request",
+    **dict.fromkeys(("GpuSpec", "Offer"), "model.gpu"),
+    "Need": "model.judgement",
+    "Precision": "model.precision",
+    **dict.fromkeys(("Question", "WorkloadSpec"), "model.question"),
+    **dict.fromkeys(("Interval", "Issue", "Measurement", "Record", "Result"), "model.result"),
+    "compare_results": "stats.comparison",
+    **dict.fromkeys(("find_result", "load", "save"), "store"),
 }
+# What its module calls otherwise.
+_THERE = {"compare_results": "pair", "find_gpu": "find", "find_result": "find", "predict_speed": "predict"}
 
 __all__ = [
     "AcceptRequest",
@@ -148,5 +129,4 @@ def __getattr__(name: str) -> Any:
         raise AttributeError(f"module 'gpuwise' has no attribute {name!r}{guess}")
     from importlib import import_module
 
-    module, attribute = _HOMES[name].split(":")
-    return getattr(import_module(f"gpuwise.{module}"), attribute)
+    return getattr(import_module(f"gpuwise.{_HOMES[name]}"), _THERE.get(name, name))
