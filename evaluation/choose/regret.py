@@ -9,11 +9,11 @@ A menu is the machines of one task. One machine may win each of them by its pric
 many small menus, drawn at random, of which most are without it.
 
 The file has the columns of Lambda's public benchmark: set, gpu, num_gpu, precision, model, train_throughput
-and price_usd (of the whole machine). Speeds are predicted with the GPU left out of the fit, as by `python -m
-evaluation.predict --set lambda --holdout gpu`. A task is a network in a precision; an entry is a GPU and a
-number of them at the median over its machines; the cost of an item is price / throughput. `credible` leaves
-out entries whose measured scaling is above 105 % of n times one, which the audit calls impossible for equal
-batches.
+and price_usd (of the whole machine). Speeds are predicted by the function that `predict` and `choose` call; a
+network without a step there (NCF, GNMT, SSD ...) is refused, as `choose` refuses it. A task is a network in a
+precision; an entry is a GPU and a number of them at the median over its machines; the cost of an item is
+price / throughput. `credible` leaves out entries whose measured scaling is above 105 % of n times one, which
+the audit calls impossible for equal batches.
 """
 
 from __future__ import annotations
@@ -161,7 +161,7 @@ def main(data: Path, out: Path) -> None:
     tasks = cells(predict_all("lambda", cases, holdout="gpu"), prices)
     one = {task: {k: c for k, c in machines.items() if k[1] == 1} for task, machines in tasks.items()}
     document: dict[str, Any] = {
-        "protocol": "leave GPU out; cost of an item = price of the machine / throughput",
+        "protocol": "shipped predictor; cost of an item = price of the machine / throughput",
         "seed": SEED,
         "one GPU": scored({task: menu(machines) for task, machines in one.items()}),
         "1 to 8 GPUs": scored({task: menu(machines) for task, machines in tasks.items()}),

@@ -15,7 +15,8 @@ from types import SimpleNamespace
 
 import pytest
 
-from gpuwise.cli import lists, options
+from gpuwise.cli import lists
+from gpuwise.cli import print as printer
 from gpuwise.facts.prices import shipped
 
 Call = Callable[..., tuple[int, str, str]]
@@ -23,7 +24,7 @@ Call = Callable[..., tuple[int, str, str]]
 
 @pytest.fixture(autouse=True)
 def the_day(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(options, "today", lambda: date(2026, 11, 21))
+    monkeypatch.setattr(printer, "today", lambda: date(2026, 11, 21))
 
 
 def found(gpuwise: Call, *arguments: str) -> list[dict[str, object]]:

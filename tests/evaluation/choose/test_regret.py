@@ -42,10 +42,11 @@ def test_small_menus_are_drawn_alike_each_time() -> None:
 
 def test_the_raw_scores_reach_what_the_page_says() -> None:
     raw = json.loads(RAW.read_text())
-    for part in ("one GPU", "1 to 8 GPUs, credible"):
-        assert raw[part]["full"]["mean"] <= 0.05
-        assert raw[part]["full"]["p90"] <= 0.12
-        assert raw[part]["full"]["pairs_right"] >= 0.85
+    for part in ("one GPU", "1 to 8 GPUs", "1 to 8 GPUs, credible"):
+        for kind in ("full", "random menus of 3"):
+            assert raw[part][kind]["mean"] <= 0.05
+            assert raw[part][kind]["p90"] <= 0.15
+            assert raw[part][kind]["pairs_right"] >= 0.85
     page = (RAW.parents[2] / "docs" / "notes" / "choices.md").read_text(encoding="utf-8")
     for part in ("one GPU", "1 to 8 GPUs", "1 to 8 GPUs, credible"):
         for kind in ("full", "random menus of 3"):

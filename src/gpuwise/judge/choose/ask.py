@@ -79,7 +79,8 @@ _LIMITS = (
     r"(?! (?:idea|matter|problem|clue|doubt|rush|more|one|need)\b)(?: [\w.+-]+){1,2}",
     r"\b(?:by|before|until|must|requires?|supports?|only)(?: (?:be|have|the|an?|in|fit|run|next))* {}",
     r"\b[\w.-]+[ -](?:cooled|certified|complian[ct]\w*|compatible|capable|powered|proof|friendly|mounted)\b",
-    rf"\b(?:{'|'.join((DATA / 'limit_words.txt').read_text(encoding='utf-8').split())})\b",
+    rf"(?:{{}} )?\b(?:{'|'.join((DATA / 'limit_words.txt').read_text(encoding='utf-8').split())})\b"
+    r"(?: {})?",
 )
 # Several machines that would share the work; a word between may be what they hold ("8x").
 _MACHINES = (

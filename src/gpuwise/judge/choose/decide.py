@@ -39,7 +39,7 @@ from gpuwise.judge.choose.fit import PERIODS, QUIET_W, SUPPLY, contradiction, ke
 from gpuwise.model.gpu import GpuSpec, Offer
 from gpuwise.model.judgement import Chance, Need, Option, Recommendation
 from gpuwise.model.precision import Precision
-from gpuwise.model.result import Interval, Record
+from gpuwise.model.result import Interval, Issue, Record
 from gpuwise.model.units import percent, seconds, si, significant, usd
 from gpuwise.predict.card import MODULES
 from gpuwise.predict.rates import LEVEL
@@ -108,12 +108,23 @@ def recommend(
         ),
         changes=changes,
         advice=(
-            *(f"{_short(gpu)} that you have is left out: {left[gpu].detail}"
-              for gpu in dict.fromkeys(need.have) if gpu in left),
+            *_owned(need, options, left, speeds),
             *_advice(them, places, need, item),
         ),
     )  # fmt: skip
     return replace(made, answer=_answer(made), reasons=_reasons(made), runner_up=_runner_up(made))
+
+
+def _owned(
+    need: Need, options: Sequence[Option], left: Mapping[str, Issue], speeds: Sequence[Record]
+) -> Iterator[str]:
+    """Why what is there is no option, though more of it may be."""
+    for gpu, number in Counter(need.have).items():
+        kept = any((option.gpu_id, option.way) == (gpu, "have") for option in options)
+        refused = (s.refusal for s in speeds if (s.gpu_id, s.gpus) == (gpu, number) and s.refusal)
+        why = left[gpu].detail if gpu in left else "" if kept else next(refused, "")
+        if why:
+            yield f"{_short(gpu)} that you have is left out: {why}"
 
 
 def with_precisions(
