@@ -1,0 +1,120 @@
+"""Every figure of an option, computed by hand in a world of one or two cards."""
+
+from __future__ import annotations
+
+import pytest
+
+from gpuwise.errors import InputError, NoDataError
+from gpuwise.facts import catalog
+from gpuwise.judge.choose.ask import read
+from gpuwise.judge.choose.candidates import candidates, host_of
+from gpuwise.judge.choose.decide import recommend
+from gpuwise.judge.choose.speeds import REACHED, gather
+from gpuwise.model.judgement import Assumptions
+from gpuwise.model.precision import Precision
+from gpuwise.workloads import registry
+
+from ...records import made_up
+from .conftest import TODAY
+
+# Half of the price is lost in a year, three quarters in two; energy costs nothing.
+PLAIN = Assumptions(
+    electricity_usd_per_kwh=0.0, cooling=1.5, hours_per_week=20, years=2, host_usd=1500, host_w=100,
+    depreciation=0.5, utilisation=0.5, max_age_days=None,
+)  # fmt: skip
+
+
+def made(need, speeds, offers):  # type: ignore[no-untyped-def]
+    return recommend(need, speeds, offers, today=TODAY, item="image")
+
+
+@pytest.mark.parametrize("users", [1, 3])
+def test_what_is_bought(need, speed, offer, users: int) -> None:  # type: ignore[no-untyped-def]
+    asked = need(items=3.6e6, acquire="own", gpus=(2, 2), users=users, assumptions=PLAIN)
+    (found,) = made(asked, [speed("rtx-4090", 100.0, 2)], [offer("rtx-4090", 2000, "new")]).options
+    assert (found.rank, found.count, found.way, found.frontier) == (1, 2, "new", True)
+    assert found.price_usd.value == pytest.approx(4000)
+    assert found.host_usd == 3000 * users
+    assert found.outlay_usd == 7000 * users
+    assert found.time_s.value == pytest.approx(36_000)
+    hourly = 7000 * 0.75 / (20 * 2 * 365.25 / 7)
+    assert found.per_hour_usd == pytest.approx(hourly * users)
+    # Ten hours of work, of which every second is paid for twice.
+    assert found.cost_usd.value == pytest.approx(20 * hourly * users)
+    assert found.cost_per_item_usd.value == pytest.approx(20 * hourly / 3.6e6)
+    assert found.energy_j_per_item == pytest.approx((600 + 200) * 1.5 / 100)
+    spec = catalog.get("rtx-4090")
+    assert found.memory_spare == pytest.approx(1 - 8e9 / spec.memory_bytes)
+    assert found.power_w == 2 * spec.power_w
+    assert found.speedup is None
+
+
+def test_what_is_rented_and_what_leaves_it(need, speed, offer) -> None:  # type: ignore[no-untyped-def]
+    asked = need(items=3.6e5, acquire="rent", egress_gb=50.0, assumptions=PLAIN)
+    offers = [offer("rtx-4090", 0.5, egress_usd_per_gb=0.1), offer("l4", 0.4)]
+    first, second = made(asked, [speed("rtx-4090", 100.0), speed("l4", 100.0)], offers).options
+    assert (first.gpu_id, first.cost_usd.value) == ("l4", pytest.approx(0.4 * 2))
+    assert second.cost_usd.value == pytest.approx(0.5 * 2 + 50 * 0.1)
+    assert (first.price_usd.value, first.outlay_usd, first.break_even_h) == (pytest.approx(0.4), 0, None)
+    # As fast and dearer.
+    assert (first.frontier, second.frontier) == (True, False)
+
+
+def test_of_two_that_are_alike_one_is_on_the_frontier(need, speed, offer) -> None:  # type: ignore[no-untyped-def]
+    speeds = [speed("rtx-4090", 100.0), speed("l4", 100.0)]
+    found = made(need(acquire="rent"), speeds, [offer("rtx-4090", 0.5), offer("l4", 0.5)])
+    assert [option.frontier for option in found.options] == [True, False]
+
+
+def test_who_may_as_well_rent_does_not_buy_for_other_work(need, speed, offer) -> None:  # type: ignore[no-untyped-def]
+    offers = [offer("rtx-4090", 2000, "new")]
+    for acquire, cost in (("both", 3500 * 0.75), ("own", 3500 * 0.75 * 2 / (20 * 2 * 365.25 / 7))):
+        asked = need(items=3.6e5, acquire=acquire, assumptions=PLAIN)
+        (found,) = made(asked, [speed("rtx-4090", 100.0)], offers).options
+        assert found.cost_usd.value == pytest.approx(cost)
+
+
+def test_beside_what_is_there_half_a_host_and_a_computer_has_none(need, speed, offer) -> None:  # type: ignore[no-untyped-def]
+    plain = Assumptions(host_usd=None, host_w=None, max_age_days=None)
+    asked = need(gpus=(1, 2), have=("rtx-3090",), acquire="own", assumptions=plain)
+    speeds = [speed("rtx-4090", 1.0, n) for n in (1, 2)]
+    them = candidates(asked, speeds, [offer("rtx-4090", 1000, "new")], today=TODAY)
+    assert them.host.tolist() == [0, host_of("rtx-4090", 2)[1] / 2]
+    computer = need(acquire="own", assumptions=PLAIN)
+    them = candidates(computer, [speed("gb10", 100.0)], [offer("gb10", 4000, "new")], today=TODAY)
+    assert (them.host.tolist(), them.joules.tolist()) == ([0], [pytest.approx(300 * 1.5 / 100)])
+
+
+def test_from_which_hours_buying_pays_is_said_from_the_side_of_the_first(need, speed, offer) -> None:  # type: ignore[no-untyped-def]
+    speeds = [speed("rtx-4090", 100.0)]
+    for rent, said in (
+        (5.0, " Renting is cheaper below "),
+        (0.5, " Buying one RTX 4090 instead pays only above "),
+    ):
+        found = made(need(), speeds, [offer("rtx-4090", rent), offer("rtx-4090", 2400, "new")])
+        assert said in found.answer
+
+
+def test_scientific_work_is_half_of_what_the_data_sheet_allows(need) -> None:  # type: ignore[no-untyped-def]
+    asked = need(workloads=(("fft", 1.0),), mode="compute", precision="fp64")
+    (found,) = gather(asked, {"h100-sxm5-80gb": (1,)}, lambda *_, **__: ())
+    spec, gpu = registry.get("fft").spec, catalog.get("h100-sxm5-80gb")
+    cost = spec.cost("compute", Precision.FP64, spec.default_batch)
+    by = gpu.peak("fp64").flop_per_s / cost.flop_per_item, gpu.memory_bytes_per_s / cost.bytes_per_item
+    assert found.throughput.value == pytest.approx(REACHED * min(by))
+    assert found.watts.value == gpu.power_w
+
+
+def test_where_nothing_fits_the_largest_says_why(need) -> None:  # type: ignore[no-untyped-def]
+    refused = [
+        made_up(gpu_id=gpu, refusal=f"batch 1 does not fit into {gpu}") for gpu in ("l4", "h200-sxm", "t4")
+    ]
+    with pytest.raises(NoDataError, match="h200-sxm"):
+        made(need(), refused, [])
+
+
+@pytest.mark.parametrize(("what", "epochs"), [("resnet50", 3), ("inception-v3", 1.5)])
+def test_epochs_of_an_image_network_are_of_imagenet(what: str, epochs: float) -> None:
+    assert read(f"train {what} for {epochs} epochs", {}).work.items == pytest.approx(epochs * 1_281_167)
+    with pytest.raises(InputError):
+        read(f"train bert-large for {epochs} epochs", {})
