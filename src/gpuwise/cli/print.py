@@ -20,13 +20,13 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from gpuwise.errors import InputError, MachineError, NoDataError
-from gpuwise.model.question import RECIPES, Recipe
 from gpuwise.model.units import visible
 from gpuwise.show.table import Table, comma_separated, laid_out, markdown, parquet
 
 if TYPE_CHECKING:
     from gpuwise.jobs import Answer
     from gpuwise.model.gpu import GpuSpec
+    from gpuwise.model.question import Recipe
     from gpuwise.show.charts import Drawing
     from gpuwise.show.page import Page
 
@@ -294,11 +294,13 @@ def files(*names: str, help: str) -> Callable[[click.decorators.FC], click.decor
     return click.option(*names, multiple=True, metavar="FILE", type=path, help=f"{help} May be repeated.")
 
 
-class RecipeChoice(click.Choice[Recipe]):
+class RecipeChoice(click.Choice["Recipe"]):
     """One of the recipes; a name of version 0.1 is answered with today's."""
 
-    def __init__(self, recipes: Sequence[Recipe] = RECIPES) -> None:
-        super().__init__(recipes)
+    def __init__(self, recipes: Sequence[Recipe] = ()) -> None:
+        from gpuwise.model.question import RECIPES  # of the verbs that have recipes alone
+
+        super().__init__(recipes or RECIPES)
 
     def convert(self, value: object, param: click.Parameter | None, ctx: click.Context | None) -> Recipe:
         """Raises click.BadParameter."""
