@@ -98,7 +98,8 @@ class GpuBench:
         """Time `step`, which handles `items` items on the device and leaves its result there.
 
         `precision` is a label: two results of different precisions are never compared. The second call in
-        a test is a measurement of its own, `name #2`. Raises InputError for what is no step, number or label.
+        a test is a measurement of its own, `name #2`. Raises InputError for what is not a
+        step, number or label.
         """
         from gpuwise.jobs import steps
         from gpuwise.show.results import measured_speed

@@ -31,7 +31,7 @@ from gpuwise.show.tuning import used
 
 # Enough to see that a shrunken workload can be timed; its figures mean nothing.
 TOY_S = 0.5
-# Signs of the bar of progress; and what goes on for so many seconds gets a line where there is no terminal.
+# Characters of the progress bar; without a terminal, what takes so many seconds gets a line.
 BAR, LONG_S = 10, 20.0
 # What says where this run was written, resumed from or met: another run of the same command has its own.
 PLACES = ("--output", "--resume", "--rdzv", "--node-rank")

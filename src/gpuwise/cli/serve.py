@@ -100,7 +100,7 @@ def command(
             else:
                 printer.talk(f"gpuwise explorer: {address}\nCtrl-C ends it")
 
-        # An empty variable is no token.
+        # An empty variable is not a token.
         run(files, host, port, token or None, public=public, ready=ready, team=team, webhook=webhook or "")
         return
     from gpuwise.jobs.facts import Facts

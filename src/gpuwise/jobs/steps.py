@@ -34,8 +34,8 @@ def time_step(
 ) -> Measurement:
     """Warm up and time a step that handles `items` items and leaves its result on the device.
 
-    `precision` is a label: two of them are never compared. Raises InputError for what is no step, number or
-    label.
+    `precision` is a label: two of them are never compared. Raises InputError for what is not a step,
+    number or label.
     """
     from gpuwise.measure.frameworks.torch import clock_for  # torch, which the step needs anyway
 

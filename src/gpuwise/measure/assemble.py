@@ -301,7 +301,7 @@ def assemble(
 
 
 def _against_limits(m: Measurement, gpu: GpuSpec | None, limits: Limits) -> Measurement:
-    """Add MFU and the share of the measured limit, as far as its cost and the device are known."""
+    """Add MFU and the share of the measured limit, where its cost and the device are known."""
     if m.throughput is None:
         return m
     speed, flop = m.throughput.value / m.config.gpus, m.flop_per_item or 0.0

@@ -134,7 +134,7 @@ def _statistics(m: Measurement) -> Iterator[Issue]:
             f"{significant(m.throughput.value / (1 - stalled.share), 4)} {m.item}/s",
             fix="look for what stops the device: other programs, swapping, heat, a full disk",
         )
-    # What differs from one process to the next is in the interval, and is no trend.
+    # What differs from one process to the next is in the interval, and is not a trend.
     each = [[w.step_s for w in m.windows if w.run == run] for run in sorted({w.run for w in m.windows})]
     trend = max((drift(own) for own in each if len(own) >= FEWEST), key=abs, default=0.0)
     alike = max((alikeness([fmean(steps) for steps in own]) for own in each), default=0.0)

@@ -133,7 +133,7 @@ def reporter() -> events.Report:
 class ColdStart:
     """Time from the start of the process to the end of the first step; `began` is by `time.monotonic`.
 
-    The batch search, the checks of the numbers and steps of each rank alone are no part of it: whoever runs
+    The batch search, the checks of the numbers and steps of each rank alone are not part of it: whoever runs
     this one step from its start would wait for none of them, so the clock stands still meanwhile.
     """
 
@@ -145,7 +145,7 @@ class ColdStart:
 
     @contextmanager
     def aside(self) -> Iterator[None]:
-        """What is done in it is no part of the start."""
+        """What is done in it is not part of the start."""
         began = time.monotonic()
         if self._compiler is not None:
             self._compiler.ignore()

@@ -551,7 +551,7 @@ class Child:
                         self.idle = True
                         return
                     if isinstance(event, events.First):
-                        # Steps of a minute, as of a large model on a CPU, are no hang.
+                        # Steps of a minute, as of a large model on a CPU, are not a hang.
                         stepping_s += 3 * (event.seconds - (event.compile_s or 0.0))
                     stepping = isinstance(event, events.First | events.Warmup | events.Timed)
                     limit_s = stepping_s if stepping else self._building_s

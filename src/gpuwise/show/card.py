@@ -102,7 +102,7 @@ def verdict(given: Card) -> tuple[str, ...]:
         identity=[(label(fact.field), f"{shown(fact)} {cited.mark(fact.source)}") for fact in facts],
         fits=[kind.title for kind, p in found if p is not None and p.throughput is not None],
         not_=[kind.title for kind, p in found if p is not None and p.refusal and p.memory_bytes is not None],
-        # Places are among those that state the quantity: a gap in a data sheet is no low place.
+        # Places are among those that state the quantity: a gap in a data sheet is not a low place.
         ranks=ranking(spec),
         rent=rent(exact(given.offers, spec.id), "on-demand", given.today, cited),
     )

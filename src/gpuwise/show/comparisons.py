@@ -31,7 +31,7 @@ def comparisons(baseline: Result, found: Found, names: Sequence[str]) -> Table:
         prefix = f"{name}: " if len(found) > 1 else ""
         rows += [row(comparison, prefix) for comparison in pairs]
         before += [f"{name}: {line}" for line in differences(baseline, result)]
-        # What stands in one result only is no row, and must not look as if it had never been measured.
+        # What is in one result only is not a row, and must not look as if it had never been measured.
         for side, alone in zip((names[0], name), unpaired(baseline, result, pairs), strict=True):
             if alone:
                 labels = some([m.question.label() for m in alone])
@@ -58,7 +58,7 @@ def differences(a: Result, b: Result) -> tuple[str, ...]:
     """`driver: 570.1 -> 580.2` for everything in the environments that differs."""
     lines = []
     for name, *values in a.environment.diff(b.environment):
-        # A published figure does not tell its environment variables; that is no difference.
+        # A published figure does not state its environment variables; that is not a difference.
         if name == "variables" and "published" in (a.origin, b.origin):
             continue
         mine, theirs = (

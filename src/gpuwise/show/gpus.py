@@ -48,7 +48,7 @@ def peak_name(peak: Peak) -> str:
 
 
 def peak_value(peak: Peak) -> Amount:
-    """`111.1 TFLOP/s`; integer peaks are no floating-point operations."""
+    """`111.1 TFLOP/s`; integer peaks are not floating-point operations."""
     return _flops(peak.format, peak.flop_per_s)
 
 

@@ -282,7 +282,7 @@ def commands(result: Result) -> Table:
 def counts(result: Result) -> Table | None:
     """Speeds by number of GPUs, as articles print them: a row a network and precision, a column a count; None
     where fewer than two networks were measured, or none on several GPUs."""
-    # Limits of links and memory are no speeds of the work that an article compares.
+    # Limits of links and memory are not speeds of the work that an article compares.
     networks = [m for m in result.measurements if m.config.mode in ("train", "infer")]
     columns = sorted({m.config.gpus for m in networks})
     rows: dict[str, dict[int, str]] = {}
@@ -316,7 +316,7 @@ def details(m: Measurement) -> tuple[str, ...]:
 def timing(m: Measurement) -> str:
     """Cold start, warm-up and windows of one measurement, in a sentence."""
     steps = sum(len(window.step_s) for window in m.windows)
-    # A graph from the cache is no compilation from cold: the time means something else.
+    # A graph from the cache is not compiled from cold: the time means something else.
     compiling = ""
     if m.compilation is not None:
         done = m.compilation

@@ -282,7 +282,7 @@ def violations(comparisons: Sequence[Comparison], condition: Condition) -> tuple
 
     slower>5% needs the interval's high end below 0.95, faster>5% its low end above 1.05; without
     a share, the verdict. A measurement that ran in the baseline and now fails or runs out of memory
-    meets every `slower` condition: that is no noise, and a gate that it passes would be worthless.
+    meets every `slower` condition: that is not noise, and a gate that it passes would be worthless.
     """
 
     def met(c: Comparison) -> bool:

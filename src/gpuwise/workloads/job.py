@@ -52,7 +52,7 @@ class Job:
     step: Callable[[], Tensor]
     items: int
     rehearse: Callable[[], object] | None = None
-    """A step as far as it changes no weight: what its first call has to compile and try out is done then, and
+    """A step that changes no weight: what its first call has to compile and try out is done then, and
     counts as the start of the job and not of the checks below."""
     mismatch: Callable[[], float] | None = None
     gradient_norm: Callable[[], float] | None = None

@@ -236,7 +236,7 @@ def import_file(
 ) -> Imported:
     """The figures of a file. `gpu` and `n_gpus` say what the file does not say itself.
 
-    Raises InputError where it cannot be read, is no text, or is of none of the formats.
+    Raises InputError where it cannot be read, is not text, or is of none of the formats.
     """
     data = store.read(path, largest=MAX_BYTES, hint="give the path of a result file")
     text = decoded(data, path.name)

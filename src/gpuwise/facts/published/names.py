@@ -28,7 +28,7 @@ _PRECISIONS = (
     ("mixed", "fp16"), ("amp", "fp16"), ("fp32", "fp32"), ("float", "fp32"), ("single", "fp32"),
 )  # fmt: skip
 
-# A number, alone or as a rate of items; milliseconds, shares and bytes are no speed of a network.
+# A number, alone or as a rate of items; milliseconds, shares and bytes are not speeds of a network.
 _NUMBER = re.compile(r"([\d.eE+-]{1,40})\s*(?:(?![KMGT]?i?B\s*/)[A-Za-z]+\s*/\s*s(?:ec(?:ond)?)?)?")
 _COUNT = re.compile(r"(?<![A-Za-z0-9.])(\d{1,4})\s?x\s?(?=[A-Za-z0-9])")
 # A slice of a GPU is another machine than the GPU.

@@ -49,7 +49,7 @@ from gpuwise.stats.interval import ratio_of
 # Where the card does not say at which temperature it slows down; and how near to that is too near.
 HOT_C = 85.0
 NEAR_C = 2.0
-# Reasons for a lowered clock that are no fault: large GPUs run at their power limit, a display asks for it.
+# Reasons for a lowered clock that are not faults: large GPUs run at their power limit, a display asks for it.
 HARMLESS = frozenset({"power-cap", "display-clocks"})
 Speeds = Mapping[Asked, Interval]
 # Drivers round the power limit.

@@ -63,7 +63,7 @@ class Compiler(Protocol):
 
 
 J = TypeVar("J", bound=Job)
-# A context whose time is no part of the cold start.
+# A context whose time is not part of the cold start.
 Aside = Callable[[], AbstractContextManager[None]]
 
 

@@ -103,7 +103,7 @@ def torch_build() -> TorchBuild | None:
 
 
 def cpu_name() -> str:
-    """Model name of the processor (`lscpu`), or the architecture where it is not told."""
+    """Model name of the processor (`lscpu`), or the architecture where that is unknown."""
     try:
         text = Path("/proc/cpuinfo").read_text(encoding="utf-8", errors="replace")
     except OSError:

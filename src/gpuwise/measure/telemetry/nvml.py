@@ -20,7 +20,7 @@ from gpuwise.model.result import Link
 
 A = TypeVar("A")
 
-# Set when nothing runs; a low clock is then wanted, so it is no throttling.
+# Set when nothing runs; a low clock is then wanted and is not throttling.
 IDLE = 0x01
 
 # Bits of nvmlClocksEventReasons that lower the clock. 0x20 is heat as the driver sees it, 0x40 as the
@@ -81,8 +81,8 @@ class NvmlSensor:
         import pynvml
 
         self._nvml: Any = pynvml
-        # Two are no NVMLError: a driver older than this library raises the second (processes, before
-        # 510); some drivers give names that are no text (555 under WSL, gpuopenanalytics/pynvml#53).
+        # Two are not NVMLErrors: a driver older than this library raises the second (processes, before
+        # 510); some drivers give names that are not text (555 under WSL, gpuopenanalytics/pynvml#53).
         mismatch = getattr(pynvml, "NVMLLibraryMismatchError", pynvml.NVMLError)
         self._refusals = (pynvml.NVMLError, mismatch, UnicodeDecodeError)
         self._index = index
