@@ -118,3 +118,29 @@ def test_epochs_of_an_image_network_are_of_imagenet(what: str, epochs: float) ->
     assert read(f"train {what} for {epochs} epochs", {}).work.items == pytest.approx(epochs * 1_281_167)
     with pytest.raises(InputError):
         read(f"train bert-large for {epochs} epochs", {})
+
+
+@pytest.mark.parametrize(
+    ("words", "fields"),
+    [
+        ("on a card below 300 W", {"power_w": 300}), ("with a 1.2 kW outlet", {"outlet_w": 1200}),
+        # A supply is not run at its rating: 1.3 times what it draws, of which 90 % arrive.
+        ("with an 850 W power supply", {"outlet_w": 850 / 1.17}), ("on a two slot card", {"slots": 2}),
+        ("on a card with 24 GB", {"memory_gb": (24, 24)}), ("with at least 24 GB", {"memory_gb": (24, None)}),
+        ("over the weekend", {"deadline_s": 2 * 86_400}), ("overnight", {"deadline_s": 86_400}),
+        ("in 3 days", {"deadline_s": 3 * 86_400}),
+    ],
+)  # fmt: skip
+def test_limits_in_words(words: str, fields: dict[str, object]) -> None:
+    found = read(f"train resnet50 {words}", {}).fields
+    for name, value in fields.items():
+        assert found.get(name) == (value if isinstance(value, tuple) else pytest.approx(value))
+
+
+@pytest.mark.parametrize(("budget", "said"), [(0.5, "$1.00"), (60.0, "$100"), (120.0, "$200")])
+def test_a_budget_that_would_do_is_a_round_number(need, speed, offer, budget: float, said: str) -> None:  # type: ignore[no-untyped-def]
+    price = float(said[1:])
+    asked = need(items=3.6e5, acquire="rent", budget_usd=budget, assumptions=Assumptions(utilisation=1.0))
+    with pytest.raises(InputError) as caught:
+        made(asked, [speed("rtx-4090", 100.0)], [offer("rtx-4090", price)])
+    assert said in f"{caught.value} {caught.value.hint}"
