@@ -1,4 +1,6 @@
-"""JSON Schemas of what verbs print with --json: `python tools/schemas.py` writes docs/schemas/VERB.json.
+"""JSON Schemas of what verbs print with --json.
+
+    python tools/schemas.py [VERB...]    writes docs/schemas/VERB.json
 
 A schema is read from documents that the verb prints for several questions: their types, and as required the
 keys that every one of them has. tests/cli/test_schemas.py holds other questions against it, so that a field
@@ -13,10 +15,12 @@ import sys
 import tempfile
 from collections.abc import Iterator, Sequence
 from contextlib import redirect_stderr, redirect_stdout
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 from gpuwise.cli.main import run
+from gpuwise.measure import telemetry
 
 ROOT = Path(__file__).parents[1]
 FOLDER = ROOT / "docs" / "schemas"
@@ -30,8 +34,11 @@ PAIRS = (
     ("l4", "rtx-4090"), ("h200-sxm", "mi300x", "l4"), ("rtx-a5000", "a100-pcie-80gb"),
     ("h100-pcie-80gb", "gb10"),
 )  # fmt: skip
+TOY = ("--toy", "--device", "cpu", "--time", "0.2s", "-q")
 EXAMPLES: dict[str, tuple[tuple[str, ...], ...]] = {
+    "accept": (("accept", QUICK), ("accept", TUNED, EARLIER)),
     "audit": (("audit", "README.md"), ("audit", "docs/quickstart.md")),
+    "bench": tuple(("bench", "resnet50", *TOY, "--mode", mode) for mode in ("infer", "train")),
     "choose": (("choose", "resnet50"), ("choose", "llm-8b-decode", "--own")),
     "compare": (("compare", QUICK, EARLIER),),
     "compare-article": tuple(("compare", *pair, "--article") for pair in PAIRS),
@@ -43,9 +50,13 @@ EXAMPLES: dict[str, tuple[tuple[str, ...], ...]] = {
     "prices": tuple(("prices", name) for name in ("l4", "h100", "a100", "v100", "t4")),
     "prices-all": (("prices",),),
     "report": (("report", QUICK), ("report", TUNED, EARLIER)),
+    "reproduce": (("reproduce", "last", "-q"),),
     "results": (("results", "resnet50", "--file", QUICK), ("results", "bert-large", "--file", TUNED)),
     "results-all": (("results", "--file", QUICK),),
     "show-gpu": tuple(("show", name) for pair in PAIRS for name in pair),
+    "tune": tuple(("tune", "resnet50", "--toy", "--device", "cpu", "--precision", "bf16", "--mode", "train",
+                   "--batch", "2", "--time", time, "--try", "master_weights=on") for time in ("1s", "5min")),
+    "watch": (("watch", "--every", "100ms", "--for", "250ms"),),
     "workloads": (("workloads",),),
 }  # fmt: skip
 
@@ -109,11 +120,27 @@ def _base(word: str) -> str:
     return Path(word).name
 
 
-def main() -> None:
-    """Write every schema."""
+def sensors() -> tuple[telemetry.ScriptedSensor, ...]:
+    """Two GPUs of which one is busy, for machines that have none."""
+    free = telemetry.Sample(at_s=0.0, power_w=70.0, sm_clock_hz=3e8, memory_used_bytes=0, utilisation=0.0)
+    busy = replace(free, power_w=350.0, temperature_c=71.0, throttle=("power-cap",))
+    infos = [
+        telemetry.DeviceInfo(index=n, name="NVIDIA H200", power_limit_w=700.0, sm_clock_max_hz=2e9,
+                             memory_bytes=2**34) for n in range(2)
+    ]  # fmt: skip
+    job = (telemetry.Process(pid=7, memory_bytes=2**30),)
+    return tuple(
+        telemetry.ScriptedSensor(info, script, jobs)
+        for info, script, jobs in zip(infos, ((busy, free), (free,)), (job, ()), strict=True)
+    )
+
+
+def main(wanted: Sequence[str]) -> None:
+    """Write the schemas that are wanted, or all."""
     FOLDER.mkdir(exist_ok=True)
+    telemetry.sensors = sensors
     for verb, commands in EXAMPLES.items():
-        if commands:
+        if not wanted or verb in wanted:
             text = json.dumps(published(verb, commands), indent=1) + "\n"
             (FOLDER / f"{verb}.json").write_text(text)
             print(verb, len(text), file=sys.stderr)
@@ -125,4 +152,4 @@ if __name__ == "__main__":
     with tempfile.TemporaryDirectory() as home:
         os.environ["GPUWISE_HOME"] = home  # nothing of this machine's own results
         os.chdir(ROOT)
-        main()
+        main(sys.argv[1:])

@@ -18,6 +18,7 @@ from gpuwise.measure.events import Failed
 from gpuwise.measure.request import SUITES, Request
 
 from ..pretended import Pretended
+from .test_schemas import check
 
 Call = Callable[..., tuple[int, str, str]]
 Start = Callable[..., "subprocess.Popen[str]"]
@@ -48,6 +49,7 @@ def test_json_is_one_document_and_nothing_else(gpuwise: Call, tmp_path: Path) ->
     code, out, _ = gpuwise(*TOY, "--mode", "infer", "--json", "-o", str(path))
     assert code == 0
     assert json.loads(out) == json.loads(path.read_text())
+    check("bench", out)
     assert str(tmp_path) not in out  # where it was written is nobody's business
 
 

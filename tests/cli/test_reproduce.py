@@ -15,6 +15,8 @@ from gpuwise.model.question import Environment, RunConfig
 from gpuwise.model.result import Measurement, Result
 from gpuwise.pytest_plugin import COMMAND
 
+from .test_schemas import check
+
 Call = Callable[..., tuple[int, str, str]]
 
 
@@ -42,6 +44,7 @@ def test_yes_or_no_and_the_exit_code_tells(gpuwise: Call, tmp_path: Path) -> Non
     assert "resnet50 infer fp32 eager" in out
     assert code == 0
     assert "yes: 3 of 3 reproduced; kept in " in err
+    check("reproduce", gpuwise("reproduce", str(kept), "-q", "--json")[1])
     slow = store.load(kept)
     halved = [
         replace(m, windows=tuple(replace(w, step_s=tuple(s / 1e4 for s in w.step_s)) for w in m.windows))

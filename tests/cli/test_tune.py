@@ -15,6 +15,7 @@ from gpuwise.measure import tune as tuner
 from gpuwise.model.question import RunConfig, Switches
 
 from ..examples import TUNED
+from .test_schemas import check
 
 Ran = tuple[int, str, str]
 TOY = ("--device", "cpu", "--toy", "--precision", "bf16", "--mode", "train", "--batch", "2")
@@ -45,6 +46,7 @@ def handlers() -> Iterator[None]:
 def test_a_toy_is_tuned_and_every_trial_kept(gpuwise: Callable[..., Ran], home: Path) -> None:
     code, out, err = gpuwise("tune", "resnet50", *TOY, "--time", "5min", "--json")
     assert code == 0
+    check("tune", out)
     document = json.loads(out)
     assert [t["switches"] for t in document["trials"]] == [{}, {"master_weights": "on"}]
     assert document["tuned"]["workload"] == "resnet50"

@@ -11,6 +11,8 @@ import pytest
 from gpuwise.measure import telemetry
 from gpuwise.measure.telemetry import DeviceInfo, Process, Sample, ScriptedSensor
 
+from .test_schemas import check
+
 Call = Callable[..., tuple[int, str, str]]
 BUSY = Sample(
     at_s=0.0, power_w=350.0, sm_clock_hz=1.5e9, temperature_c=71.0, memory_used_bytes=12 * 2**30,
@@ -48,6 +50,7 @@ def test_each_gpu_has_a_row_with_what_it_does_and_its_limits(gpuwise: Call) -> N
 @pytest.mark.usefixtures("two")
 def test_the_share_of_looks_at_which_a_clock_was_held_down(gpuwise: Call) -> None:
     code, out, _ = gpuwise("watch", "--every", "100ms", "--for", "150ms", "--device", "0", "--json")
+    check("watch", out)
     (found,) = json.loads(out)
     assert (code, found["looks"], found["throttle"]) == (0, 2, [])
     assert found["throttle_shares"] == {"power-cap": 0.5}

@@ -43,6 +43,12 @@ def parsed(page: Page = PAGE):  # type: ignore[no-untyped-def]
     return html5lib.HTMLParser(strict=True, namespaceHTMLElements=False).parse(html.html(page))
 
 
+def test_every_point_says_its_value_under_the_pointer() -> None:
+    marks = [Mark(label=str(n), value=100.0 * n, low=90.0 * n, high=110.0 * n) for n in (1, 4)]
+    drawn = html.fragment((), charts.curves({"fp16": marks}, y="images per second"))
+    assert re.findall("<title>(.*?)</title>", drawn) == [" 100, 90 to 110", " 400, 360 to 440"]
+
+
 def test_the_page_parses_without_an_error_and_in_one_language() -> None:
     root = parsed()
     assert root.get("lang") == "en"

@@ -20,6 +20,7 @@ from typing import TYPE_CHECKING, Any
 
 from gpuwise.errors import MachineError
 from gpuwise.show.charts import PALETTE, Bands, Drawing, Rows, vega
+from gpuwise.show.charts import short as brief
 from gpuwise.show.page import Page
 from gpuwise.show.table import Table
 from gpuwise.store import codec
@@ -172,7 +173,7 @@ def templates() -> Environment:
         short=lambda value: f"{value:.2f}",
         kind=lambda drawing: {Rows: "rows", Bands: "bands"}.get(type(drawing), "plot"),
     )
-    environment.globals.update(palette=PALETTE, cited=cited, rows=rows)
+    environment.globals.update(palette=PALETTE, cited=cited, rows=rows, brief=brief)
     return environment
 
 
