@@ -137,6 +137,15 @@ def test_counts_of_gpus_are_measured_in_order_with_the_links_beside_them() -> No
     assert not [c for c in configs(request()) if c.gpus > 1 or c.workload == "all-reduce"]
 
 
+def test_tensor_parallel_is_of_language_models() -> None:
+    asked = request(workloads=("llama-3.1-8b",), modes=("infer",), gpus=(1, 2), scaling="tensor", present=2)
+    found = [config for config in configs(asked) if config.gpus == 2 and config.mode == "infer"]
+    assert {config.scaling for config in found} == {"tensor"}
+    assert all("tp=2" in config.label() and ":x2:tensor" in config.key() for config in found)
+    with pytest.raises(InputError, match="not resnet50"):
+        configs(request(workloads=("resnet50",), gpus=(2,), scaling="tensor", present=2))
+
+
 def test_scaling_is_that_of_several_alone() -> None:
     plan = configs(request(gpus=(1, 2), scaling="strong"))
     assert {(c.gpus, c.scaling) for c in plan if c.mode != "limit"} == {(1, "weak"), (2, "strong")}

@@ -35,6 +35,17 @@ def measured(
     )
 
 
+def test_of_a_step_that_all_share_each_has_its_part() -> None:
+    one, two = measured(1.0), measured(0.6, gpus=2, scaling="tensor", alone_s=(0.5, 0.55))
+    two = replace(two, items_per_step=100, throughput=throughput([w.step_s for w in two.windows], 100))
+    lost = losses(one, two)
+    assert lost is not None
+    assert lost.sharing == pytest.approx(0.0)
+    assert factor(one, two).value == pytest.approx(0.5 / 0.6)
+    assert lost.waiting == pytest.approx(1 - 0.5 / 0.55)
+    assert lost.exchange == pytest.approx(1 - 0.55 / 0.6)
+
+
 def test_the_factor_is_the_speed_per_gpu_over_that_of_one() -> None:
     found = factor(measured(0.095), measured(0.1, gpus=4))
     assert found.value == pytest.approx(0.95)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from contextlib import nullcontext
 from dataclasses import replace
 from pathlib import Path
 
@@ -11,18 +12,27 @@ import torch.distributed as dist
 from torch import Tensor, multiprocessing, nn
 
 from gpuwise import workloads
+from gpuwise.errors import InputError
+from gpuwise.model.llm import LanguageModel
 from gpuwise.model.precision import Precision
 from gpuwise.model.question import Overlap, RunConfig, Switches, Toggle
 from gpuwise.workloads import parallel
 from gpuwise.workloads.job import Job, training_job
 from gpuwise.workloads.limits import BUS, TOY_MIB
+from gpuwise.workloads.llm import SHAPES, part_of
+from gpuwise.workloads.models.decoder import DIVIDED, Cache, Decoder, build_decoder
 from gpuwise.workloads.models.float8 import Scales
 
 ROOT = Path(__file__).parents[2]
 RANKS, STEPS, EACH = 2, 4, 8
 CONFIG = RunConfig(workload="net", mode="train", precision="fp32", device="cpu", gpus=RANKS)
 
-MIB = 4
+MIB, TOKENS = 4, 32
+MODELS = {
+    "tied": SHAPES["toy"],
+    "untied": replace(SHAPES["toy"], tied=False),
+    "experts": SHAPES["toy-experts"],
+}
 
 Case = tuple[Precision, Toggle, bool]
 CASES: tuple[Case, ...] = (
@@ -71,6 +81,51 @@ def batches() -> Tensor:
     return torch.randn(RANKS * EACH, 3, 8, 8, generator=torch.Generator().manual_seed(7))
 
 
+def answers(model: Decoder, shape: LanguageModel) -> Tensor:
+    """Logits of a prompt, and of the token after it."""
+    torch.manual_seed(1)
+    tokens, keys = torch.randint(shape.vocabulary, (3, TOKENS)), part_of(shape, model.ranks)
+    cache = Cache(keys, 3, TOKENS, model.table)
+    with torch.no_grad():
+        prompt = model.prefill(tokens, cache)
+        return torch.stack((prompt, model.decode(tokens[:, :1], cache, torch.tensor([TOKENS - 1]))))
+
+
+def whole_model(shape: LanguageModel) -> Decoder:
+    torch.manual_seed(0)
+    return build_decoder(shape, TOKENS, torch.float32, "cpu")
+
+
+def divided(shape: LanguageModel, number: int) -> Tensor:
+    """What one rank answers with its part of every weight of `whole_model`."""
+    whole, part = dict(whole_model(shape).named_parameters()), part_of(shape, RANKS)
+    model = build_decoder(part, TOKENS, torch.float32, "cpu", ranks=RANKS)
+    for name, held in model.named_parameters():
+        value = whole[name]
+        if "qkv" in name:
+            sizes = [shape.heads * shape.head_size, *[shape.kv_heads * shape.head_size] * 2]
+            value = torch.cat([each.chunk(RANKS)[number] for each in value.split(sizes)])
+        elif "gate_up" in name:
+            value = torch.cat([each.chunk(RANKS, -2)[number] for each in value.chunk(2, -2)], -2)
+        elif DIVIDED.search(name):
+            value = value.chunk(RANKS, 0 if "head" in name else -1)[number]
+        held.data.copy_(value)
+    return answers(model, shape)
+
+
+def tensor_parallel() -> list[Tensor]:
+    """Logits of the workload's job, whose ranks draw weights of their own; and a rank's part by itself."""
+    ends = []
+    config = replace(CONFIG, workload="llm-8b-decode", mode="infer", size="toy", scaling="tensor")
+    for quiet in (False, True):
+        torch.manual_seed(dist.get_rank())
+        with parallel.without_exchange() if quiet else nullcontext():
+            job = workloads.get(config.workload).build(config, 1)
+        assert (job.items, job.parallel) == (1, "tp")
+        ends.append(job.step().clone())
+    return ends
+
+
 def rank(number: int, folder: Path) -> None:
     """Body of one rank, which keeps what every case led to."""
     torch.set_num_threads(1)
@@ -87,6 +142,9 @@ def rank(number: int, folder: Path) -> None:
         torch.manual_seed(number)
         limit = replace(CONFIG, workload=name, mode="limit", size="toy")
         found[name] = workloads.get(name).build(limit, MIB).step()
+    for name, shape in MODELS.items():
+        found[name] = divided(shape, number)
+    found["job"] = tensor_parallel()
     torch.save(found, folder / f"{number}.pt")
     dist.destroy_process_group()
 
@@ -138,3 +196,24 @@ def test_every_exchange_moves_what_its_name_says(found: list[dict[object, Tensor
 def test_bus_bandwidth_is_that_of_nccl_tests(name: str, share: float) -> None:
     limit = replace(CONFIG, workload=name, mode="limit", size="toy", gpus=8)
     assert workloads.get(name).build(limit, 64).items == share * 64 * TOY_MIB
+
+
+@pytest.mark.parametrize("name", MODELS)
+def test_tensor_parallel_ranks_answer_as_the_whole_model(name: str, found: list[dict[str, Tensor]]) -> None:
+    expected = answers(whole_model(MODELS[name]), MODELS[name])
+    for ends in found:
+        assert (ends[name] - expected).norm() < 1e-5 * expected.norm()
+
+
+def test_a_part_by_itself_adds_up_nothing(found: list[dict[str, list[Tensor]]]) -> None:
+    together, alone = zip(*(ends["job"] for ends in found), strict=True)
+    assert torch.equal(*together)
+    assert together[0].shape == (1, 256)
+    assert alone[0].shape == (1, 128)  # of the head a rank has half
+
+
+def test_what_cannot_be_divided_is_refused() -> None:
+    assert part_of(SHAPES["llm-8b"], 16).kv_heads == 1  # of eight, each on two ranks
+    for ranks in (3, 24):
+        with pytest.raises(InputError):
+            part_of(SHAPES["llm-8b"], ranks)

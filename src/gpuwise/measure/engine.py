@@ -367,7 +367,7 @@ def share(config: RunConfig, batch: int | None) -> tuple[int, str | None]:
     """
     if batch is None:
         return 1, None if config.mode == "train" else "not even one item fits"
-    if config.scaling == "weak" or config.mode == "limit":
+    if config.scaling != "strong" or config.mode == "limit":
         return batch, None
     if batch % config.gpus:
         return 0, f"{config.gpus} GPUs cannot share a batch of {batch} evenly"

@@ -132,6 +132,10 @@ def configs(request: Request) -> tuple[RunConfig, ...]:
         gpus=most,
         nodes=request.shared.nodes,
     )
+    whole = [spec.id for spec in chosen if spec.phase is None]
+    if request.shared.scaling == "tensor" and whole:
+        problem = f"tensor parallel are decoding and prompts of language models, not {whole[0]}"
+        raise InputError(problem, hint="such as llama-3.1-8b-decode; what does not fit is trained by FSDP2")
     models = tuple(config for spec in chosen for config in _models(spec, request))
     if not models and not any("limit" in spec.modes for spec in chosen):
         raise InputError(

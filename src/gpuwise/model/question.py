@@ -252,13 +252,14 @@ class WorkloadSpec:
 
 Framework = Literal["torch", "tensorflow", "jax", "server"]
 """server: it answers over the network, whatever runs behind it; not among the FRAMEWORKS to choose from."""
-Scaling = Literal["weak", "strong"]
-"""On several GPUs, weak: each has the whole batch. strong: they share one batch."""
+Scaling = Literal["weak", "strong", "tensor"]
+"""On several GPUs, weak: each has the whole batch. strong: they share one batch. tensor: they share every
+product of a language model, and add up what each has (tensor parallel)."""
 Size = Literal["full", "toy"]
 Input = Literal["device", "host"]
 """device: a batch that is already there. host: a new batch each step, prepared by worker processes."""
 
-SCALINGS: tuple[Scaling, ...] = ("weak", "strong")
+SCALINGS: tuple[Scaling, ...] = ("weak", "strong", "tensor")
 FRAMEWORKS: tuple[Framework, ...] = ("torch", "tensorflow", "jax")
 
 Part = Literal[
@@ -372,7 +373,7 @@ class Question:
         if self.gpus > 1 and "gpus" not in ignored:
             text += f", {self.gpus} GPUs"
             text += f" on {self.nodes} machines" if self.nodes > 1 else ""
-            text += " sharing one batch" if self.scaling == "strong" else ""
+            text += {"weak": "", "strong": " sharing one batch", "tensor": f" tp={self.gpus}"}[self.scaling]
         if self.load is not None and "load" not in ignored:
             text += f", prompt {self.load.prompt}, answer {self.load.answer}, {self.load.offered}"
         return text.removeprefix(", ")

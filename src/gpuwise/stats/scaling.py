@@ -112,7 +112,9 @@ def losses(one: Measurement, several: Measurement) -> Losses | None:
     common_s = several.items_per_step / several.throughput.value
     sharing = None
     if one.batch == several.batch and one.items_per_step and one.throughput is not None:
-        sharing = 1 - one.items_per_step / one.throughput.value / cards.one_s
+        # Tensor parallel, each has its part of the step; that parts are less efficient is lost here, too.
+        parts = several.config.gpus if several.config.scaling == "tensor" else 1
+        sharing = 1 - one.items_per_step / one.throughput.value / parts / cards.one_s
     waiting, exchange = 1 - cards.one_s / cards.slowest_s, 1 - cards.slowest_s / common_s
     return Losses(sharing=sharing, waiting=waiting, exchange=exchange)
 
@@ -244,7 +246,7 @@ def curves(records: Iterable[Record], *, most: int | None = None) -> tuple[Curve
     found: dict[tuple[object, ...], dict[int, Record]] = {}
     for record in records:
         asked = record.question
-        shared = asked.gpus > 1 and asked.scaling == "strong"
+        shared = asked.gpus > 1 and asked.scaling != "weak"
         if record.throughput is None or asked.precision is None or shared or asked.mode == "limit":
             continue
         if most is not None and asked.gpus > most:

@@ -165,6 +165,23 @@ def shrunk(m: LanguageModel) -> LanguageModel:
     )
 
 
+def part_of(m: LanguageModel, ranks: int) -> LanguageModel:
+    """What each of so many tensor-parallel ranks holds: its heads, and its width of every feed-forward layer.
+
+    A key head that several ranks need is on each of them. Raises InputError where something is left over.
+    """
+    sizes = (m.heads, m.inner, m.expert_inner, m.shared_inner, m.vocabulary)
+    left = any(size % ranks for size in sizes) or (m.kv_heads % ranks and ranks % m.kv_heads)
+    if left or (ranks > 1 and m.head_norm == "all"):  # the norm is over what others hold
+        problem = f"{m.name} cannot be divided evenly between {ranks} GPUs"
+        raise InputError(problem, hint=f"it has {m.heads} heads and {m.kv_heads} of keys")
+    inner, expert, shared = (size // ranks for size in sizes[1:4])
+    return replace(
+        m, heads=m.heads // ranks, kv_heads=max(1, m.kv_heads // ranks), inner=inner, expert_inner=expert,
+        shared_inner=shared,
+    )  # fmt: skip
+
+
 def inner_width(m: LanguageModel) -> float:
     """Width of the feed-forward layers that one token passes, in the mean of all layers."""
     mixture = m.expert_layers * (m.chosen * m.expert_inner + m.shared_inner)

@@ -8,6 +8,9 @@ fsdp2      weights, gradients and optimiser state are split over the ranks, and 
            fit one GPU: with Adam a weight, its gradient and two moments, in more than 80 % of the memory.
            A model that was made without memory (torch's meta device) is split first, and then each rank
            draws its own part of the weights: no rank ever holds the whole.
+tp         of a language model's decoding and prompts, the switch --scaling tensor: every rank holds its
+           heads and its width of every feed-forward layer, and a layer's two results are added up over all
+           (Shoeybi et al. 2019, arXiv:1909.08053); the head's logits are put together.
 
 The wrapped module calls whatever computes the loss, compiled or not. A graph that is compiled within
 DDP's forward is cut at the buckets by torch's DDPOptimizer, because gradients of a whole graph are ready at
@@ -23,6 +26,7 @@ which nothing hides.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence, Set
+from contextlib import contextmanager
 from dataclasses import dataclass
 from inspect import signature
 from itertools import groupby
@@ -169,7 +173,43 @@ def packed(parameters: Sequence[nn.Parameter], most: int) -> Iterator[list[nn.Pa
         yield group
 
 
-Parallel = Literal["ddp", "ddp-after", "fsdp2"]
+_exchanges = True
+
+
+@contextmanager
+def without_exchange() -> Iterator[None]:
+    """What is built meanwhile adds up nothing, so that each rank's part can be timed by itself."""
+    global _exchanges
+    _exchanges = False
+    try:
+        yield
+    finally:
+        _exchanges = True
+
+
+class Joined(nn.Module):
+    """The sum of all ranks' x, or their x side by side in the last dimension; with one rank x itself.
+
+    torch.compile keeps the exchange in its graph.
+    """
+
+    def __init__(self, ranks: int, *, gathers: bool = False) -> None:
+        super().__init__()
+        self.ranks, self.gathers = ranks if _exchanges else 1, gathers
+
+    def forward(self, x: Tensor) -> Tensor:
+        if self.ranks == 1:
+            return x
+        from torch.distributed import _functional_collectives as collectives
+
+        everyone = dist.group.WORLD
+        assert everyone is not None
+        if self.gathers:
+            return collectives.wait_tensor(collectives.all_gather_tensor(x, x.dim() - 1, everyone))
+        return collectives.wait_tensor(collectives.all_reduce(x, "sum", everyone))
+
+
+Parallel = Literal["ddp", "ddp-after", "fsdp2", "tp"]
 
 # Gradients that travel together under DDP, unless the switch `bucket` says otherwise: torch's default.
 BUCKET_MIB = 25

@@ -22,6 +22,7 @@ of Cut Your Losses (arXiv:2411.09009) and of Liger (arXiv:2410.10989).
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 from typing import Any, cast
@@ -38,7 +39,7 @@ from gpuwise.model.question import RunConfig
 from gpuwise.workloads import job as jobs
 from gpuwise.workloads.input import text_feed
 from gpuwise.workloads.job import Job, as_graph, dtype_of, inference_job, relative_difference, set_precision
-from gpuwise.workloads.llm import NARROW, RANK, Decoding, Method, must_recompute
+from gpuwise.workloads.llm import NARROW, RANK, Decoding, Method, must_recompute, part_of
 from gpuwise.workloads.models.adam8 import Adam8bit
 from gpuwise.workloads.models.quantized import (
     FEW,
@@ -49,9 +50,11 @@ from gpuwise.workloads.models.quantized import (
     NarrowLinear,
     quantise,
 )
-from gpuwise.workloads.parallel import given_memory
+from gpuwise.workloads.parallel import Joined, given_memory
 
 INITIAL_STD = 0.02
+# Weights of which every tensor-parallel rank has a part.
+DIVIDED = re.compile(r"(qkv|gate_up|output|feed_forward.*down|head|query_up|latent_up)\b|sinks|biases")
 NORM_EPS = 1e-5
 # The long-context rescaling of rotary frequencies (Llama 3.1, YaRN) is left out: same cost.
 BLOCK = 64  # Rows at the end of the cache that decode steps write in turn
@@ -405,9 +408,11 @@ class Experts(Part):
 class Block(Part):
     """Attention and feed-forward, each after a norm and added to the stream; some norm what they add, too."""
 
-    def __init__(self, shape: LanguageModel, *, dense: bool = True, full: bool = True) -> None:
+    def __init__(
+        self, shape: LanguageModel, *, dense: bool = True, full: bool = True, ranks: int = 1
+    ) -> None:
         super().__init__()
-        self.shape = shape
+        self.shape, self.joined = shape, Joined(ranks)
         self.norm1 = Norm(shape.hidden)
         self.attention = LatentAttention(shape) if shape.latent else Attention(shape, full=full)
         self.norm2 = Norm(shape.hidden)
@@ -419,8 +424,8 @@ class Block(Part):
         self, x: Tensor, table: Tensor, cache: Layer | None = None, position: Tensor | None = None
     ) -> Tensor:
         after: Sequence[Callable[[Tensor], Tensor]] = tuple(self.after) or (lambda y: y,) * 2
-        x = x + after[0](self.attention(self.norm1(x), table, cache, position))
-        return x + after[1](self.feed_forward(self.norm2(x)))
+        x = x + after[0](self.joined(self.attention(self.norm1(x), table, cache, position)))
+        return x + after[1](self.joined(self.feed_forward(self.norm2(x))))
 
     @torch.no_grad()
     def initialise(self) -> None:
@@ -432,28 +437,34 @@ class Block(Part):
 
 
 class Decoder(nn.Module):
-    """Token ids in, last hidden states out; `logits` applies the head."""
+    """Token ids in, last hidden states out; `logits` applies the head. One of several tensor-parallel `ranks`
+    has a part of every layer, which `shape` is the shape of, and of the head."""
 
     table: Tensor
     near_table: Tensor | None
 
-    def __init__(self, shape: LanguageModel, positions: int) -> None:
+    def __init__(self, shape: LanguageModel, positions: int, ranks: int = 1) -> None:
         super().__init__()
         self.shape, self.positions, self.recompute = shape, positions, False
+        self.ranks, self.joined = ranks, Joined(ranks, gathers=True)
         self.embedding = nn.Embedding(shape.vocabulary, shape.hidden)
         self.layers = nn.ModuleList(
-            Block(shape, dense=i < shape.dense_layers, full=full) for i, full in enumerate(shape.full)
+            Block(shape, dense=i < shape.dense_layers, full=full, ranks=ranks)
+            for i, full in enumerate(shape.full)
         )
         self.norm = Norm(shape.hidden)
-        self.head = None if shape.tied else nn.Linear(shape.hidden, shape.vocabulary, bias=False)
+        self.head = None if shape.tied else nn.Linear(shape.hidden, shape.vocabulary // ranks, bias=False)
         self.register_buffer("table", torch.empty(2, positions, (shape.rope or shape.head_size) // 2))
         # Gemma 3's layers with a window have another base.
         self.register_buffer("near_table", torch.empty_like(self.table) if shape.local_theta else None)
 
     @property
     def head_weight(self) -> Tensor:
-        """(V, C)."""
-        return self.embedding.weight if self.head is None else self.head.weight
+        """(V, C), of several ranks each one's part."""
+        if self.head is not None:
+            return self.head.weight
+        whole = self.embedding.weight
+        return whole if self.ranks == 1 else whole.chunk(self.ranks)[torch.distributed.get_rank()]
 
     @torch.no_grad()
     def initialise(self, part: nn.Module | None = None) -> None:
@@ -486,7 +497,8 @@ class Decoder(nn.Module):
         return [far if full else near for full in self.shape.full]
 
     def logits(self, x: Tensor) -> Tensor:  # (..., C) -> (..., V)
-        return functional.linear(x, self.head_weight)
+        found: Tensor = self.joined(functional.linear(x, self.head_weight))
+        return found
 
     def embed(self, tokens: Tensor) -> Tensor:  # (B, T) -> (B, T, C)
         """In autocast's type where it is on, so that the residual stream is 16 bits wide too."""
@@ -551,10 +563,10 @@ class Cache(nn.Module):
         return tuple(tuple(held[f"{name}{i}"] for name in names) for i in range(self.count))
 
 
-def outline(shape: LanguageModel, positions: int, dtype: torch.dtype, device: str) -> Decoder:
+def outline(shape: LanguageModel, positions: int, dtype: torch.dtype, device: str, ranks: int = 1) -> Decoder:
     """A decoder for `device`, yet without memory, on the meta device."""
     with torch.device("meta"):
-        model = Decoder(shape, positions).to(dtype)
+        model = Decoder(shape, positions, ranks).to(dtype)
     flash = has_flash(device)
     for module in model.modules():
         if isinstance(module, CausalAttention):
@@ -563,11 +575,12 @@ def outline(shape: LanguageModel, positions: int, dtype: torch.dtype, device: st
 
 
 def build_decoder(
-    shape: LanguageModel, positions: int, dtype: torch.dtype, device: str, narrow: Precision | None = None
-) -> Decoder:
+    shape: LanguageModel, positions: int, dtype: torch.dtype, device: str, narrow: Precision | None = None,
+    ranks: int = 1,
+) -> Decoder:  # fmt: skip
     """A decoder with random weights, made in `dtype` where it will live: no copy in fp32 comes before, and of
     `narrow` layers only one is ever wide."""
-    model = outline(shape, positions, dtype, device)
+    model = outline(shape, positions, dtype, device, ranks)
     if narrow is None:
         model.to_empty(device=device).initialise()
         return model
@@ -797,18 +810,33 @@ def phase_job(config: RunConfig, asked: Decoding, batch: int) -> Job:
 
     The bf16 network is built first, so it must fit even where only the narrow one is timed.
     """
-    shape, tokens, decodes = asked.model, asked.tokens, asked.step == "decode"
+    ranks = config.gpus if config.scaling == "tensor" else 1
+    shape, tokens, decodes = part_of(asked.model, ranks), asked.tokens, asked.step == "decode"
     set_precision(config)
     narrow = config.precision in NARROW
-    model = build_decoder(shape, tokens, dtype_of(config.precision), config.device)
+    model = build_decoder(shape, tokens, dtype_of(config.precision), config.device, ranks=ranks)
     cache = Cache(shape, batch, tokens, model.table)
     network: nn.Module = Decode(model, cache) if decodes else Prefill(model, cache)
     prompt = torch.randint(shape.vocabulary, (batch, 1 if decodes else tokens), device=config.device)
     position = torch.full((1,), tokens - 1, device=config.device)
     inputs = (prompt, position) if decodes else (prompt,)
+    if ranks > 1:  # what all have is rank 0's
+        for name, held in (*model.named_parameters(), ("prompt", prompt)):
+            if not DIVIDED.search(name):
+                torch.distributed.broadcast(held.detach(), src=0)
     asks = config.switches.decode == "triton"
     whole = shape.hidden % GROUP == 0 == shape.inner % GROUP
-    own = decodes and shape.plain and whole and (asks or config.precision in (Precision.INT8, Precision.INT4))
+    if asks and ranks > 1:
+        raise InputError(
+            "gpuwise's decoding kernels are of one GPU", hint="leave out the switch decode=triton"
+        )
+    own = (
+        decodes
+        and shape.plain
+        and whole
+        and ranks == 1
+        and (asks or config.precision in (Precision.INT8, Precision.INT4))
+    )
     # Before quantising: it is done in place.
     expected = None
     eager = replace(config, compile=False)
@@ -830,7 +858,7 @@ def phase_job(config: RunConfig, asked: Decoding, batch: int) -> Job:
     # A step of decoding is too short for the host to launch it kernel by kernel.
     graph = replace(config, switches=replace(config.switches, graph="on")) if decodes else config
     job = inference_job(network, inputs, graph, batch if decodes else batch * tokens)
-    step = job.step
+    job, step = replace(job, parallel="tp" if ranks > 1 else None), job.step
     if expected is not None:
         # The third call is compared: a CUDA graph replays from then on.
         job = replace(job, mismatch=lambda: relative_difference([step() for _ in range(3)][-1], expected))

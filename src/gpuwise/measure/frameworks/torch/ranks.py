@@ -52,7 +52,7 @@ from gpuwise.measure.request import Rendezvous
 from gpuwise.measure.telemetry import cpu_count
 from gpuwise.model.question import RunConfig, WorkloadSpec
 from gpuwise.model.units import seconds
-from gpuwise.workloads.parallel import bucket_bytes
+from gpuwise.workloads.parallel import bucket_bytes, without_exchange
 
 A = TypeVar("A")
 
@@ -303,14 +303,18 @@ def run(
     report(adapter.ready(config))
     spec, single = adapter.spec(config), replace(config, gpus=1, nodes=1)
     batch, why = 0, adapter.unsupported(single)
-    if why is None:
+    tensor = config.scaling == "tensor"
+    if why is None and tensor:  # the whole may not fit one GPU, so nothing is searched there
+        batch = config.batch or (spec.cpu_batch if config.device == "cpu" else spec.default_batch)
+    elif why is None:
         with start.aside():
             batch, why = share(config, ranks.first(lambda: fitting(adapter, single, report)))
     if why is not None:
         report(events.Failed(kind="unsupported", message=why))
         return
     with start.aside():
-        alone_s = alone(adapter, single, batch, ranks, heartbeat) if attributed(config, spec) else ()
+        by_itself = config if tensor else single
+        alone_s = alone(adapter, by_itself, batch, ranks, heartbeat) if attributed(config, spec) else ()
         cost = child.cost_of(adapter, single, spec, batch) if ranks.local == 0 else None
     job = adapter.build(config, batch)
     start.built()
@@ -331,7 +335,7 @@ def run(
             alone_s=alone_s,
         )
     )
-    items = job.items if spec.collective else sum(ranks.gather(job.items))
+    items = job.items if spec.collective or tensor else sum(ranks.gather(job.items))
     report(child.built(batch, items, cost))
     clock = CommonClock(clock_for(config.device), ranks, heartbeat)
     first = child.first_step(adapter, config, clock, job.step, report, start)
@@ -383,7 +387,9 @@ def alone(
 
 def _alone(adapter: TorchAdapter, config: RunConfig, batch: int) -> float:
     # A function of its own: its job is gone when `alone` gives the memory back.
-    clock, step = adapter.timer(config, adapter.build(config, batch))
+    with without_exchange():
+        job = adapter.build(config, batch)
+    clock, step = adapter.timer(config, job)
     run_steps(step, clock, child.TRIAL_WARMUP)
     typical = min(run_steps(step, clock, child.TRIAL_STEPS))
     seconds = ALONE_QUICK_S if config.quick or config.size == "toy" else ALONE_S
