@@ -205,8 +205,11 @@ class Joined(nn.Module):
         everyone = dist.group.WORLD
         assert everyone is not None
         if self.gathers:
-            return collectives.wait_tensor(collectives.all_gather_tensor(x, x.dim() - 1, everyone))
-        return collectives.wait_tensor(collectives.all_reduce(x, "sum", everyone))
+            sent = collectives.all_gather_tensor(x, x.dim() - 1, everyone)
+        else:
+            sent = collectives.all_reduce(x, "sum", everyone)
+        found: Tensor = collectives.wait_tensor(sent)  # type: ignore[no-untyped-call]
+        return found
 
 
 Parallel = Literal["ddp", "ddp-after", "fsdp2", "tp"]
