@@ -22,7 +22,7 @@ from gpuwise.jobs import Answer
 from gpuwise.jobs.measuring import REFERENCE, Begun, Bench, BenchRequest, bench, reproduce
 from gpuwise.measure.request import Request, rendezvous_of, suite, suite_names
 from gpuwise.model import units
-from gpuwise.model.precision import OTHER_NAMES, PRECISIONS, Precision
+from gpuwise.model.precision import OTHER_NAMES, PRECISIONS, WEIGHTS, Precision
 from gpuwise.model.question import DEVICES, FRAMEWORKS, MODES, PROTOCOLS, SCALINGS, RunConfig, parse
 from gpuwise.model.result import Measurement, Trial
 from gpuwise.show import results as show
@@ -54,6 +54,9 @@ def _words(allowed: tuple[str, ...], make: Callable[[str], object] = str) -> Cal
         for word in chosen or ():
             if word not in allowed:
                 near = OTHER_NAMES.get(word.lower()) if make is Precision else None
+                if make is Precision and word in WEIGHTS:  # of GGUF, and QLoRA's base
+                    near = "an engine does: --endpoint URL, or bench served:MODEL --engine llama.cpp"
+                    raise InputError(f"bench does not measure {word} weights by itself", hint=near)
                 raise InputError(f"unknown {what} {word!r}", hint=near or hint)
         if chosen == ():
             raise InputError(f"no {what} given", hint=hint)

@@ -21,7 +21,7 @@ from gpuwise.workloads import registry
 
 # Measurements without a counterpart that are named.
 LISTED = 10
-PRECISIONS = ("fp32", "tf32", "fp16", "bf16", "fp8", "int8", "int4")
+PRECISIONS = ("fp32", "tf32", "fp16", "bf16", "fp8", "int8", "int4", "mxfp4", "nvfp4")
 
 
 @click.command("show", short_help="Show a result file, or what is known of a GPU.")

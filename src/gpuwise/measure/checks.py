@@ -159,7 +159,7 @@ def _statistics(m: Measurement) -> Iterator[Issue]:
 
 def _numerics(m: Measurement, mismatch: float | None) -> Iterator[Issue]:
     """Compiled equals eager, gradients those of bf16, and the loss of a training falls."""
-    train, narrow = m.config.mode == "train", m.config.precision in ("fp8", "int8", "int4")
+    train, narrow = m.config.mode == "train", m.config.precision.weight_bytes < 2
     tolerance = TRAIN_MISMATCH if train else m.config.precision.tolerance
     if mismatch is not None and not mismatch <= tolerance:  # NaN must not pass
         what, instead = (

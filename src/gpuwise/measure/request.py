@@ -34,8 +34,8 @@ STAND_INS = 2
 # What torch does not run on a device, whichever model of it.
 WITHOUT: dict[Device, tuple[Precision, ...]] = {
     "cpu": (Precision.TF32, Precision.FP16, Precision.FP8),
-    "mps": (Precision.FP64, Precision.TF32, Precision.FP8, Precision.INT8, Precision.INT4),
-    "xpu": (Precision.TF32, Precision.FP8, Precision.INT8, Precision.INT4),
+    "mps": (Precision.FP64, Precision.TF32, *PRECISIONS[PRECISIONS.index(Precision.FP8) :]),
+    "xpu": (Precision.TF32, *PRECISIONS[PRECISIONS.index(Precision.FP8) :]),
 }
 
 SHARED = RunConfig(workload="", mode="train", precision=Precision.FP32)
@@ -183,7 +183,7 @@ def precisions(spec: WorkloadSpec, request: Request) -> tuple[Precision, ...]:
     these (a scientific one) is measured in all of its own.
     """
     if request.precisions:
-        return tuple(p for p in request.precisions if p in spec.precisions)
+        return tuple(p for p in request.precisions if p in (*spec.precisions, *spec.unpredicted))
     half = Precision.FP16 if Precision.BF16 in request.missing else Precision.BF16
     default = Precision.FP32 if request.shared.device == "cpu" else half
     if default in spec.precisions and "compute" not in spec.modes:

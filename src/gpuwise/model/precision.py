@@ -88,6 +88,6 @@ WEIGHTS: tuple[Precision, ...] = (
 )
 CACHES: tuple[Precision, ...] = (Precision.BF16, Precision.FP8, Precision.INT8)
 # What a step can be measured in.
-PRECISIONS: tuple[Precision, ...] = tuple(list(Precision)[: list(Precision).index(Precision.INT4) + 1])
+PRECISIONS: tuple[Precision, ...] = (*(p for p in Precision if p.capability != 6.0),)
 # What most networks train and answer in.
 NETWORK_PRECISIONS: tuple[Precision, ...] = (Precision.FP32, Precision.TF32, Precision.FP16, Precision.BF16)

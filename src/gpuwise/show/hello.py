@@ -77,7 +77,7 @@ def listing(specs: Sequence[WorkloadSpec], installed: Sequence[str] = ()) -> Tab
         if spec.cost is not None and not limit and spec.item != "FLOP":
             each = spec.cost(spec.modes[0], spec.precisions[0], spec.default_batch)
             cost = si(each.flop_per_item, "FLOP")
-        precisions = " ".join(p for p in PRECISIONS if p in spec.precisions)
+        precisions = " ".join(p for p in PRECISIONS if p in (*spec.precisions, *spec.unpredicted))
         rows.append({
             "for": spec.task,
             "workload": spec.id,

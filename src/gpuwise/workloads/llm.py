@@ -85,6 +85,8 @@ Step = Literal["decode", "prefill", "pretrain", "full", "lora", "qlora"]
 Method = Literal["pretrain", "full", "lora", "qlora"]
 METHODS: tuple[Method, ...] = ("full", "lora", "qlora", "pretrain")
 NARROW = (Precision.FP8, Precision.INT8, Precision.INT4)
+# How fast torch multiplies these was never measured: `fit` says what an engine reaches.
+FLOATS = (Precision.MXFP4, Precision.NVFP4)
 TOKENS, TOY_TOKENS = 2048, 32
 RANK = 16
 # A parameter and step. fp32: AdamW 28 (weight, gradient, two moments read, three written), the two passes
@@ -420,6 +422,7 @@ def by_name(name: str) -> Workload | None:
         default_batch=BATCHES.get(name, usual),
         cost=asked.cost,
         precisions=precisions,
+        unpredicted=() if train else FLOATS,
         switches=("master_weights", *REPEATED)
         if step == "pretrain"
         else ("compiler", "decode")

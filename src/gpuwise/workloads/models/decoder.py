@@ -39,7 +39,7 @@ from gpuwise.model.question import RunConfig
 from gpuwise.workloads import job as jobs
 from gpuwise.workloads.input import text_feed
 from gpuwise.workloads.job import Job, as_graph, dtype_of, inference_job, relative_difference, set_precision
-from gpuwise.workloads.llm import NARROW, RANK, Decoding, Method, must_recompute, part_of
+from gpuwise.workloads.llm import RANK, Decoding, Method, must_recompute, part_of
 from gpuwise.workloads.models.adam8 import Adam8bit
 from gpuwise.workloads.models.quantized import (
     FEW,
@@ -813,7 +813,7 @@ def phase_job(config: RunConfig, asked: Decoding, batch: int) -> Job:
     ranks = config.gpus if config.scaling == "tensor" else 1
     shape, tokens, decodes = part_of(asked.model, ranks), asked.tokens, asked.step == "decode"
     set_precision(config)
-    narrow = config.precision in NARROW
+    narrow = config.precision.weight_bytes < 2
     model = build_decoder(shape, tokens, dtype_of(config.precision), config.device, ranks=ranks)
     cache = Cache(shape, batch, tokens, model.table)
     network: nn.Module = Decode(model, cache) if decodes else Prefill(model, cache)
@@ -840,7 +840,7 @@ def phase_job(config: RunConfig, asked: Decoding, batch: int) -> Job:
     # Before quantising: it is done in place.
     expected = None
     eager = replace(config, compile=False)
-    if config.precision == Precision.INT4:
+    if config.precision.weight_bytes < 1:
         quantise(model.layers, config.precision)
         with mock.patch.object(NarrowLinear, "plain", True):
             expected = inference_job(network, inputs, eager, batch).step()

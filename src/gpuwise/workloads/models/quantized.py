@@ -5,6 +5,10 @@
   output channel, as AWQ and GPTQ store them.
 - nf4, weights only: the 16 quantiles of a normal distribution times the largest magnitude of each 64 weights
   (Dettmers et al. 2023, arXiv:2305.14314), whose scales are in bf16 here and not quantised once more.
+- mxfp4 and nvfp4, weights only: E2M1 values with a power of two for each 32 weights (OCP Microscaling
+  Formats 1.0), or an e4m3 scale for each 16 and one of the whole matrix (NVIDIA's NVFP4). They are widened,
+  whether a GPU has units for them or not; one row is multiplied as they are read, by what torch.compile makes
+  of product and sum.
 - fp8 (e4m3, largest value 448; Micikevicius et al. 2022, arXiv:2209.05433), weights and activations:
   one scale a tensor, the activations' taken anew from every input; the product itself runs in FP8
   with the fast accumulation that inference uses. Needs compute capability 8.9 or higher.
@@ -34,7 +38,7 @@ TINY = 1e-12
 # Most rows that are multiplied by narrow weights as they are.
 FEW = 64
 # Weights that share a scale.
-GROUP, NF4_GROUP = 128, 64
+GROUP, NF4_GROUP, MXFP4_GROUP, NVFP4_GROUP = 128, 64, 32, 16
 # Quantiles of the normal distribution, of which one is zero (appendix E of the paper).
 NF4 = (
     -1.0, -0.6961928009986877, -0.5250730514526367, -0.39491748809814453, -0.28444138169288635,
@@ -42,6 +46,7 @@ NF4 = (
     0.24611230194568634, 0.33791524171829224, 0.44070982933044434, 0.5626170039176941, 0.7229568362236023,
     1.0,
 )  # fmt: skip
+E2M1 = (-6.0, -4.0, -3.0, -2.0, -1.5, -1.0, -0.5, 0.0, 0.5, 1.0, 1.5, 2.0, 3.0, 4.0, 6.0)
 HAS_TRITON = find_spec("triton") is not None
 
 
@@ -92,21 +97,50 @@ def from_int4(words: Tensor, scale: Tensor, zero: Tensor, dtype: torch.dtype) ->
 
 def to_nf4(weight: Tensor) -> tuple[Tensor, Tensor, Tensor]:
     """(N, K) -> two level numbers a byte (N, K / 2) uint8, largest magnitudes (N, K / 64) bf16, levels."""
-    weight = functional.pad(weight.detach().float(), (0, -weight.shape[1] % NF4_GROUP))
-    groups = _split(weight, 1, -1, NF4_GROUP)
-    scale = groups.abs().amax(-1).clamp_min(TINY).to(torch.bfloat16)
-    levels = torch.tensor(NF4, device=weight.device)
+    groups, most = _groups(weight, NF4_GROUP)
+    return _coded(groups, scale := most.to(torch.bfloat16), scale.float(), NF4)
+
+
+def to_mxfp4(weight: Tensor) -> tuple[Tensor, Tensor, Tensor]:
+    """The same with exponents of two plus 127 (N, K / 32) uint8; what is above six of them becomes six."""
+    groups, most = _groups(weight, MXFP4_GROUP)
+    exponent = (most.log2().floor() - 2).clamp(-127, 127)
+    return _coded(groups, (exponent + 127).to(torch.uint8), exponent.exp2(), E2M1)
+
+
+def to_nvfp4(weight: Tensor) -> tuple[Tensor, Tensor, Tensor]:
+    """The same with e4m3 scales (N, K / 16), and the scale of the matrix in the levels."""
+    groups, most = _groups(weight, NVFP4_GROUP)
+    whole = most.amax() / (E2M1[-1] * FP8_MAX)
+    scale = (most / E2M1[-1] / whole).to(FP8)
+    pairs, scale, levels = _coded(groups, scale, scale.float() * whole, E2M1)
+    return pairs, scale, levels * whole
+
+
+def _groups(weight: Tensor, size: int) -> tuple[Tensor, Tensor]:
+    """Weights (N, K / size, size) with zeros at the end, and the largest magnitude of each group."""
+    weight = functional.pad(weight.detach().float(), (0, -weight.shape[1] % size))
+    groups = _split(weight, 1, -1, size)
+    return groups, groups.abs().amax(-1).clamp_min(TINY)
+
+
+def _coded(
+    groups: Tensor, stored: Tensor, scale: Tensor, values: tuple[float, ...]
+) -> tuple[Tensor, Tensor, Tensor]:
+    levels = torch.tensor(values, device=groups.device)
     # The level next to a value is the number of midpoints below it.
-    code = torch.bucketize(groups / scale.float()[..., None], (levels[1:] + levels[:-1]) / 2).to(torch.uint8)
+    code = torch.bucketize(groups / scale[..., None], (levels[1:] + levels[:-1]) / 2).to(torch.uint8)
     low, high = _split(code, -1, 2, -1).unbind(-2)
-    return (low | high << 4).flatten(1), scale, levels
+    return (low | high << 4).flatten(1), stored, levels
 
 
-def from_nf4(pairs: Tensor, scale: Tensor, levels: Tensor, dtype: torch.dtype) -> Tensor:
-    """The weights (N, K) that `to_nf4` stored."""
-    halves = _split(pairs, 1, -1, 1, NF4_GROUP // 2)
-    code = torch.cat((halves & 15, halves >> 4), dim=-2).flatten(2)  # (N, K / 64, 64)
-    return (levels.to(dtype)[code.int()] * scale.to(dtype)[..., None]).flatten(1)
+def from_levels(pairs: Tensor, scale: Tensor, levels: Tensor, dtype: torch.dtype) -> Tensor:
+    """The weights (N, K) that `to_nf4`, `to_mxfp4` or `to_nvfp4` stored."""
+    half = pairs.shape[1] // scale.shape[1]
+    halves = _split(pairs, 1, -1, 1, half)
+    code = torch.cat((halves & 15, halves >> 4), dim=-2).flatten(2)  # (N, K / group, group)
+    wide = scale if scale.is_floating_point() else (scale.float() - 127).exp2()
+    return (levels.to(dtype)[code.int()] * wide.to(dtype)[..., None]).flatten(1)
 
 
 def from_int8(weight: Tensor, scale: Tensor, zero: None, dtype: torch.dtype) -> Tensor:
@@ -118,8 +152,14 @@ def from_int8(weight: Tensor, scale: Tensor, zero: None, dtype: torch.dtype) -> 
 STORED: dict[Precision, tuple[Callable[..., tuple[Tensor, ...]], Callable[..., Tensor]]] = {
     Precision.INT8: (to_int8, from_int8),
     Precision.INT4: (to_int4, from_int4),
-    Precision.NF4: (to_nf4, from_nf4),
+    Precision.NF4: (to_nf4, from_levels),
+    Precision.MXFP4: (to_mxfp4, from_levels),
+    Precision.NVFP4: (to_nvfp4, from_levels),
 }
+GROUPS = {
+    Precision.INT4: GROUP, Precision.NF4: NF4_GROUP, Precision.MXFP4: MXFP4_GROUP,
+    Precision.NVFP4: NVFP4_GROUP,
+}  # fmt: skip
 
 
 class NarrowLinear(nn.Module):
@@ -133,8 +173,7 @@ class NarrowLinear(nn.Module):
     def __init__(self, linear: nn.Linear, kind: Precision) -> None:
         super().__init__()
         self.kind, self.in_features, self.out_features = kind, linear.in_features, linear.out_features
-        group = {Precision.INT4: GROUP, Precision.NF4: NF4_GROUP}.get(kind, 1)
-        self.missing = -linear.in_features % group  # Inputs with weights of zero
+        self.missing = -linear.in_features % GROUPS.get(kind, 1)  # Inputs with weights of zero
         weight, scale, *zero = STORED[kind][0](linear.weight)
         self.bias = linear.bias
         self.register_buffer("weight", weight)
@@ -152,8 +191,10 @@ class NarrowLinear(nn.Module):
         if self.missing:
             rows = functional.pad(rows, (0, self.missing))
         few = on_gpu(rows) and rows.element_size() == 2 and len(rows) <= FEW
-        if few and self.kind != Precision.NF4 and not self.plain:
+        if few and self.kind in (Precision.INT8, Precision.INT4) and not self.plain:
             y = self._kernel(rows)
+        elif len(rows) == 1 and self.kind in (Precision.MXFP4, Precision.NVFP4) and not self.plain:
+            y = (self.wide(rows.dtype) * rows).sum(-1)
         elif self.kind == Precision.INT8:
             # Scales are per output, so they come out of the sum.
             y = (functional.linear(rows, self.weight.to(rows.dtype)) * self.scale).to(rows.dtype)
@@ -184,15 +225,23 @@ class NarrowExperts(nn.Module):
     def __init__(self, weights: Tensor, kind: Precision) -> None:
         super().__init__()
         self.kind, (self.count, self.rows, self.width) = kind, weights.shape
+        names = ("weight", "scale", "zero")
+        if STORED.get(kind, STORED[Precision.INT8])[1] is from_levels:  # all have the same levels
+            pairs, scale, levels = STORED[kind][0](weights.detach().flatten(0, 1))
+            parts = (_split(pairs, 0, self.count, -1), _split(scale, 0, self.count, -1), levels)
+            for name, part in zip(names, parts, strict=True):
+                self.register_buffer(name, part)
+            return
         # int8's form serves fp8 too: weights alone are narrow, one scale a row.
         stored = [_stored(each, kind) for each in weights.detach()]
-        for name, parts in zip(("weight", "scale", "zero"), zip(*stored, strict=True), strict=False):
+        for name, parts in zip(names, zip(*stored, strict=True), strict=False):
             self.register_buffer(name, torch.stack(parts) if parts[0] is not None else None)
 
     def wide(self, whose: Tensor | None, dtype: torch.dtype) -> Tensor:
         """Weights (E, N, K) of all experts, or (n, N, K) of those that are asked for."""
-        parts = [x if x is None or whose is None else x[whose] for x in (self.weight, self.scale, self.zero)]
-        stored = [None if x is None else x.flatten(0, 1) for x in parts]
+        held = (self.weight, self.scale, self.zero)
+        parts = [x if x is None or whose is None or x.dim() == 1 else x[whose] for x in held]
+        stored = [x if x is None or x.dim() == 1 else x.flatten(0, 1) for x in parts]
         widen = STORED[Precision.INT8 if self.kind == Precision.FP8 else self.kind][1]
         found: Tensor = widen(*stored, dtype)
         return _split(found[:, : self.width], 0, -1, self.rows)
