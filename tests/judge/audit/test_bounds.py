@@ -1,0 +1,103 @@
+"""Thresholds of the audit, from both sides."""
+
+from __future__ import annotations
+
+from datetime import date
+from types import SimpleNamespace
+from typing import Any, cast
+
+import pytest
+
+from gpuwise.judge import audit
+from gpuwise.judge.audit import evidence, speeds
+from gpuwise.judge.audit.cells import scaled
+from gpuwise.judge.audit.grid import Scope
+from gpuwise.judge.audit.judge import _agrees
+from gpuwise.judge.audit.prose import FAR, _Sentence
+from gpuwise.judge.audit.words import scan
+from gpuwise.model.judgement import Claim, Number
+
+TODAY = date(2026, 11, 23)
+
+
+def verdicts(text: str, field: str = "memory_bytes", today: date = TODAY) -> list[str]:
+    return [f.verdict for f in audit.audit_text(text, today=today).findings if f.field == field]
+
+
+def claim(*values: float, **more: Any) -> Claim:
+    numbers = tuple(Number(value=v, digits=3) for v in values)
+    return Claim(
+        line=1, gpu="L4", gpu_ids=("l4",), field="power_w", values=numbers, stated="", block=1, **more
+    )
+
+
+@pytest.mark.parametrize(("known", "agrees"), [(99.0, True), (98.9, False), (202.0, True), (202.1, False)])
+def test_a_range_holds_what_lies_a_hundredth_outside(
+    known: float, agrees: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    one = evidence.of("l4", "power_w")[0]
+    monkeypatch.setattr(evidence, "of", lambda *_: (SimpleNamespace(value=known, form=one.form),))
+    assert _agrees(claim(100.0, 200.0, is_range=True)) is agrees
+
+
+@pytest.mark.parametrize(("number", "read"), [(9, "1.00 to 9.00 USD"), (10, "2.00 to 9.00 USD")])
+def test_the_cheapest_and_the_dearest_tenth_are_left_out(number: int, read: str) -> None:
+    offers = cast(Any, [SimpleNamespace(per_gpu=float(n + 1)) for n in range(number)])
+    assert speeds._rent(claim(3.0), "", offers)[:2] == ("agrees", read)
+
+
+def test_old_offers_say_nothing() -> None:
+    text = "An H100 SXM costs $2.50 per hour."
+    assert verdicts(text, "rent per hour") == ["agrees"]
+    assert verdicts(text, "rent per hour", date(2029, 1, 1)) == ["cannot tell"]
+
+
+def test_a_year_is_no_other_number() -> None:
+    year = scan("2024")[0]
+    assert [n.value for n in scaled(year, "launch", None)] == [2024.0]
+    assert scaled(year, "process_nm", None) == ()
+    assert scaled(scan("2004")[0], "launch", None) == ()
+
+
+@pytest.mark.parametrize(
+    ("line", "verdict"),
+    [
+        # A remark with a colon is no heading, and neither is a kind of memory; a plain line, or a chip, is one.
+        ("Remark: All Of Them", "contradicts"),
+        ("Other Machines Here", "cannot tell"),
+        ("GDDR6", "contradicts"),
+        ("TU104", "cannot tell"),
+    ],
+)
+def test_what_ends_the_section_of_a_gpu(line: str, verdict: str) -> None:
+    assert verdicts(f"## T4\n\n{line}\n\nVRAM: 20 GB") == [verdict]
+
+
+def test_a_word_belongs_to_the_value_next_to_it() -> None:
+    sentence = _Sentence("12 GB, 16 GB of VRAM", None, None, Scope())
+    assert sentence.named(0, "memory_bytes") == FAR
+    assert sentence.named(1, "memory_bytes") < 1
+
+
+def test_a_sum_is_of_several() -> None:
+    assert _Sentence("2x T4 = 32 GB", None, None, Scope()).is_summed(2)
+    assert not _Sentence("1x T4 = 16 GB", None, None, Scope()).is_summed(2)
+
+
+def test_what_the_text_spoke_of_owns_no_value_beside_another_gpu() -> None:
+    assert verdicts("The T4 is old. It has 12 GB of memory.") == ["contradicts"]
+    assert verdicts("The T4 is old. With 12 GB of memory that is no match for the L4.") != ["contradicts"]
+
+
+@pytest.mark.parametrize(("text", "line"), [("```\nVRAM: 20 GB\n```", 4), ("    VRAM: 20 GB", 3)])
+def test_lines_of_code_keep_their_numbers(text: str, line: int) -> None:
+    assert [f.lines for f in audit.audit_text(f"## T4\n\n{text}").findings] == [(line,)]
+
+
+def test_without_a_known_peak_no_speed_is_too_high(monkeypatch: pytest.MonkeyPatch) -> None:
+    text = "| GPU | Llama 8B tok/s, batch size 32 |\n|---|---|\n| L4 | {} |"
+    # 16 GFLOP a token, 484.6 TFLOP/s at most with sparsity, eight GPUs, and 10 % to spare.
+    assert verdicts(text.format(266_000), "throughput") == ["cannot tell"]
+    assert verdicts(text.format(267_500), "throughput") == ["contradicts"]
+    monkeypatch.setattr(speeds, "_peak", lambda *_, **__: 0.0)
+    assert verdicts(text.format(267_500), "throughput") == ["cannot tell"]
