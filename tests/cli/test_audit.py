@@ -80,6 +80,14 @@ def test_a_binary_is_a_clear_error(gpuwise: Ran, tmp_path: Path) -> None:
     assert "not text" in err
 
 
+def test_what_is_not_a_file_says_what_to_do(gpuwise: Ran, tmp_path: Path) -> None:
+    (tmp_path / "a.txt").write_bytes(b"\x89PNG\r\n")
+    assert gpuwise("audit", str(tmp_path / "a.txt"))[0] == 2
+    code, _, err = gpuwise("audit", "The RTX 3090 has 20 GB")
+    assert code == 2
+    assert "| gpuwise audit -" in err
+
+
 @pytest.mark.parametrize("words", [("/dev/zero",), ("-",)])
 def test_what_never_ends_is_read_as_far_as_an_article(
     words: tuple[str, ...], gpuwise: Any, monkeypatch: pytest.MonkeyPatch

@@ -62,7 +62,7 @@ def test_a_year_is_no_other_number() -> None:
 @pytest.mark.parametrize(
     ("line", "verdict"),
     [
-        # A remark with a colon is no heading, and neither is a kind of memory; a plain line, or a chip, is one.
+        # A remark with a colon and a kind of memory are no headings; a plain line and a chip are.
         ("Remark: All Of Them", "contradicts"),
         ("Other Machines Here", "cannot tell"),
         ("GDDR6", "contradicts"),

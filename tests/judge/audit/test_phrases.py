@@ -259,6 +259,11 @@ R La T4 ne prend pas en charge le BF16.
 N FP8 models do not run on the A100.
 W The L4 cannot do FP8.
 R Ampere cards such as the A100 introduced TF32.
+W NVLink of the A100 runs at 900 GB/s.
+R NVLink of the A100 runs at 600 GB/s.
+W The A100 SXM4 80GB reaches 19.5 TFLOPS of FP64 vector arithmetic.
+R The A100 SXM4 80GB reaches 9.7 TFLOPS of FP64 vector arithmetic.
+R The A100 SXM4 80GB reaches 19.5 TFLOPS in FP64.
 N Both are sold with or without NVLink, the H100 PCIe with or without NVLink."""
 BESIDE = """R The RTX 4090 has twice the memory of the RTX 3060 12GB.
 W The RTX 4090 has half the memory of the RTX 3090.

@@ -19,8 +19,9 @@ from gpuwise.model.gpu import Fact, GpuSpec, Peak, Source
 from gpuwise.model.judgement import Number
 from gpuwise.model.units import of_field, si
 
-Form = Literal["value", "dense", "sparse", "vector"]
-"""`vector`: a 16-bit rate of the ordinary cores, where matrix units have a higher one."""
+Form = Literal["value", "dense", "sparse", "vector", "matrix"]
+"""`vector`: a 16-bit rate of the ordinary cores, where matrix units have a higher one; `matrix`: a rate of
+matrix units in fp32 or fp64, which the ordinary cores compute too."""
 # How near a value must be for the aligner, which weighs many readings.
 CLOSE = 0.012
 _TENSOR = ("fp16", "bf16")
@@ -181,7 +182,8 @@ def _peaks(spec: GpuSpec, form: str) -> Iterator[Evidence]:
     if form in _TENSOR and dense:
         vector, aside = [], vector
     exact = form in ("fp32", "fp64")
-    yield from (one(peak, peak.flop_per_s, "dense") for peak in (vector + dense if exact else dense + vector))
+    for peak in vector + dense if exact else dense + vector:
+        yield one(peak, peak.flop_per_s, "matrix" if exact and peak.unit == "matrix" and vector else "dense")
     yield from (one(peak, peak.flop_per_s, "sparse") for peak in mine if peak.sparse)
     architecture = spec.architecture or ""
     if not exact and architecture.startswith(_SPARSE_SINCE):

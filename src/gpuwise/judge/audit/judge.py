@@ -723,8 +723,8 @@ def word(field: str, text: str) -> str:
 
 def fits_form(claim: Claim, form: evidence.Form) -> bool:
     """Whether a value of this form may be what the claim states."""
-    if form == "vector":
-        return claim.vector
+    if form in ("vector", "matrix"):
+        return claim.vector == (form == "vector") and not (claim.sparse and form == "matrix")
     return form == "value" or (form == "sparse") == bool(claim.sparse)
 
 

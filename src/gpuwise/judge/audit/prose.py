@@ -301,6 +301,8 @@ class _Sentence:
         alike = sum(t.measures == reading.token.measures for t in self.tokens if t.kind == "value")
         # Bits a second are a network's.
         alone = alike <= max(1, len(self.gpus)) and not reading.token.in_bits
+        if reading.field == "memory_bytes_per_s" and CUES["link"].search(self.text):
+            alone = False
         if SAID <= said < UNREAD and owned < NEAR_BY and reading.field in BY_UNIT and alone:
             known = [k.value for i in owner.gpu_ids for k in evidence.of(i, reading.field)]
             values = [(v.value, k) for v in reading.values for k in known if isinstance(v, Number) and k]
@@ -321,7 +323,9 @@ class _Sentence:
                 yield cost, Reading(field=field, values=(f"{numbers[0].value:.0f}",), token=token)
             elif numbers:
                 sparse = mark_near(self.text, self.tokens, place) if field.startswith("peak:") else None
-                yield cost, Reading(field=field, values=numbers, token=token, sparse=sparse)
+                near = self.text[max(0, token.start - NEAR) : token.end + NEAR]
+                vector = field[:5] == "peak:" and CUES["vector"].search(near) is not None
+                yield cost, Reading(field=field, values=numbers, token=token, sparse=sparse, vector=vector)
 
     def fields(self, place: int) -> Iterator[tuple[float, str]]:
         """The fields that a value may be of, each with its cost."""
@@ -445,7 +449,7 @@ class _Sentence:
         if head is not None and alike == [place] and (many or field != "memory_bytes_per_s"):
             return LISTED
         if field == "memory_bytes_per_s":
-            return UNSAID[field]
+            return LEADS * UNSAID[field] if CUES["link"].search(self.text) else UNSAID[field]
         if self.is_summed(place):
             return LISTED
         follows = self.tokens[place + 1] if place + 1 < len(self.tokens) else None

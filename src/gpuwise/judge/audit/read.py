@@ -40,6 +40,8 @@ _UNSEEN = frozenset({"script", "style", "noscript", "template", "svg"})
 _BREAKS = frozenset(
     {"p", "div", "li", "br", "section", "article", "ul", "ol", "dt", "dd", "pre", "td", "th", "tr", "table"}
 )
+# How pictures, PDF and archives begin.
+_PICTURES = (b"\x89PNG", b"\xff\xd8\xff", b"GIF8", b"%PDF", b"PK\x03\x04", b"\x1f\x8b")
 _ITEM = re.compile(r"\s*(?:[\u2022\u00b7\u25aa\u25cf\u2023*+-]|\d{1,2}[.)])\s+(?=\S)")
 _ENTRY = re.compile(
     r"[\"'](?P<key>[\w .+()/-]{1,60})[\"']\s?:\s?"
@@ -115,6 +117,10 @@ def text_of(path: Path) -> tuple[str, tuple[str, ...]]:
             page = str(path).replace(":/", "://", 1)
             hint = f"save the page, or: curl -s {page} | gpuwise audit -"
             raise InputError(f"{page} is an address; only files are read", hint=hint) from error
+        if not path.exists() and len(str(path).split()) > 2:
+            raise InputError(
+                f"{path} is no file", hint=f"a text is piped in: echo '{path}' | gpuwise audit -"
+            ) from error
         raise
     return decoded(data, str(path))
 
@@ -123,7 +129,7 @@ def decoded(data: bytes, name: str) -> tuple[str, tuple[str, ...]]:
     """(text, notes) of bytes in UTF-8, UTF-16 with its mark, or Windows-1252."""
     if data.startswith((codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)):
         return data.decode("utf-16", "replace"), ("read as UTF-16",)
-    if b"\0" in data:
+    if b"\0" in data or data.startswith(_PICTURES):
         raise InputError(f"{name} is not text", hint=f"give a file: {KINDS}; save a PDF as text first")
     try:
         return data.decode("utf-8-sig"), ()
