@@ -264,6 +264,15 @@ R NVLink of the A100 runs at 600 GB/s.
 W The A100 SXM4 80GB reaches 19.5 TFLOPS of FP64 vector arithmetic.
 R The A100 SXM4 80GB reaches 9.7 TFLOPS of FP64 vector arithmetic.
 R The A100 SXM4 80GB reaches 19.5 TFLOPS in FP64.
+R The L4 needs 2 W more than the T4 and brings 50 % more memory than the T4.
+W The L4 needs 2 W more than the T4 and brings 90 % more memory than the T4.
+R Each DGX A100 has eight A100 80GB, so 640 GB per box.
+W Each DGX A100 has eight A100 80GB, so 800 GB per box.
+W Compared with that, the older A6000 has 48 GB as well, but only 9,216 CUDA cores.
+R I tried the A5000. It is a 230 W board with 24 GB of memory.
+W The T4 has 24 GB of its own, the L4 24 GB.
+W Tesla T4 имеет 32 ГБ памяти.
+R Tesla T4 имеет 16 ГБ памяти.
 N Both are sold with or without NVLink, the H100 PCIe with or without NVLink."""
 BESIDE = """R The RTX 4090 has twice the memory of the RTX 3060 12GB.
 W The RTX 4090 has half the memory of the RTX 3090.

@@ -196,6 +196,16 @@ def test_speeds_of_networks_under_formats_are_no_peaks() -> None:
             "Lyon   RTX 4090   12   1 890 EUR   16 GB   450 W\nGent   L40   4   8 100 EUR   48 GB   300 W",
             {"16 GB"},
         ),
+        # The unit tells a bus; and of several GPUs each has its own.
+        (
+            "RTX 4090\n\u0428\u0438\u043d\u0430: 320 \u0431\u0438\u0442\nTDP: 450 W",
+            {"320 \u0431\u0438\u0442"},
+        ),
+        (
+            "host  gpus  bus  tdp\n"
+            "a  4x L40S  512-bit  350 W\nb  2x T4  256-bit  70 W\nc  2x A40  384-bit  300 W",
+            {"512-bit"},
+        ),
         # A name and a colon begin a line of their own.
         ("L40S: minne 48 GB, minnesbandbredd 864 GB/s, effekt 350 W\nL4: minne 24 GB, effekt 72 W", set()),
     ],

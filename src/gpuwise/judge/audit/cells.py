@@ -278,7 +278,12 @@ def _of_label(label: Label, cell: str, token: Token) -> str | None:
         return first if FIELDS[first].dimension not in ("text", "none") and len(label.fields) < 3 else None
     if first in ("memory_bytes", "memory_type", "memory_bus_bits"):
         return OF_MEMORY.get(dimension)
-    return "memory_bus_bits" if first == "memory_bytes_per_s" and dimension == "bit" else None
+    # A bus of so many bits is the memory's, whatever its word means elsewhere.
+    return (
+        "memory_bus_bits"
+        if first in ("memory_bytes_per_s", "pcie_generation") and dimension == "bit"
+        else None
+    )
 
 
 def scaled(token: Token, field: str, label: Label | None) -> tuple[Number, ...]:

@@ -193,6 +193,7 @@ def _peaks(spec: GpuSpec, form: str) -> Iterator[Evidence]:
     for derived in catalog.derive(spec):
         if dense and derived.field.startswith(tuple(f"peak:{name}:" for name in names)):
             kind: Form = "sparse" if derived.field.endswith("sparse") else "dense"
+            kind = "matrix" if exact and vector and derived.field.endswith("matrix") else kind
             text = f"{printed('peak:' + form, derived.derived)} {kind}"
             yield Evidence(value=derived.derived, text=text, source=dense[0].source, form=kind, computed=True)
     # 16-bit rates of the ordinary cores, which some tables print under FP16.

@@ -25,6 +25,11 @@ GRID = 1_000_000
 WITNESSES = 2
 # What board makers choose for themselves: a three-slot card may carry the chip of a two-slot one.
 BY_MAKER = frozenset({"slots"})
+# What several GPUs have no more of than one.
+OF_EACH = frozenset(
+    {"memory_bus_bits", "boost_hz", "base_hz", "process_nm", "compute_capability", "memory_type", "chip",
+     "architecture", "pcie_generation", "launch"}
+)  # fmt: skip
 NOT_JUDGED = frozenset({"price", "peak:"})
 # Where "up to" names less than the best variant by more than this, it names another variant.
 BEST = 1.05
@@ -225,7 +230,9 @@ def _verdict(claim: Claim) -> Verdict:
     known = _known(claim)
     silent = any(not evidence.of(gpu_id, claim.field) for gpu_id in claim.gpu_ids)
     # What several GPUs have together is only what the text says it is.
-    together = claim.count > 1 and not claim.total and not _is_no_multiple(claim)
+    together = (
+        claim.count > 1 and not claim.total and not _is_no_multiple(claim) and claim.field not in OF_EACH
+    )
     # A cell that names several GPUs says its value of each; in prose it may be of one of them.
     several = claim.several and claim.block < GRID
     if not known or silent or several or not claim.sure or together or claim.field in BY_MAKER:

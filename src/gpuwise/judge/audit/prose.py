@@ -357,7 +357,8 @@ class _Sentence:
             return
         foreign = CUES["not_ours"].match(after)
         own = own_field(self.text, self.tokens, place)
-        if own == "none" or (own is None and foreign) or self.is_others(place):
+        summed = self.is_summed(place)
+        if own == "none" or (own is None and foreign and not summed) or self.is_others(place):
             return
         if own is not None and own != "peak:" and not (own.startswith("peak:") and dimension == "count"):
             if not (foreign and own != "l2_bytes") and not self.is_of_part(place):
@@ -567,6 +568,11 @@ class _Sentence:
         # Where each GPU has its own list, the values of a list are of no other one.
         named = [(self.distance(g, token), g) for g in self.gpus if head is None or g is head]
         named += [(0.0, head)] if head is not None else []
+        held = next((g for g in reversed(self.gpus) if g.end <= token.start), None)
+        gap = self.text[held.end : token.start] if held is not None else ""
+        if gap.strip() and CUES["has"].fullmatch(gap):
+            # "The T4 has 16 GB, the L4 24 GB": what has a value leaves it to none behind.
+            named = [(cost + COMPARED * (g.start >= token.end and cost >= AGAIN), g) for cost, g in named]
         if any(cost < AGAIN and g.start >= token.end for cost, g in named):
             # "250 W for the A100": what binds a value behind it leaves nothing to the GPUs before.
             named = [(cost + COMPARED * (g.end <= token.start), g) for cost, g in named]
@@ -804,6 +810,7 @@ def _answer(words: str, natively: bool) -> str | None:
 def _comparisons(sentence: str, gpus: Sequence[Token], line: int, block: int) -> Iterator[Claim]:
     """What one GPU has beside another: "2.4 times the memory of", "78 % more bandwidth", "100 W less than",
     "the same bus as", "more power than"; also behind "Compared with the one, the other ..."."""
+    before: tuple[Token, Token] | None = None
     for place, (first, second) in enumerate(pairwise(gpus)):
         behind = gpus[place + 2].start if place + 2 < len(gpus) else len(sentence)
         lead = sentence[: first.start]
@@ -812,7 +819,9 @@ def _comparisons(sentence: str, gpus: Sequence[Token], line: int, block: int) ->
         )
         start, end = (second.end, behind) if turned else (first.end, second.start)
         match = (_COMPARED_TO if turned else _COMPARES).search(sentence, start, end)
-        one, other = (subject([gpu]) for gpu in ((second, first) if turned else (first, second)))
+        # Two comparisons in a row are of one GPU: "more power than the A10 and less than the A40".
+        speaks = before[0] if before is not None and before[1] is first else first
+        one, other = (subject([gpu]) for gpu in ((second, first) if turned else (speaks, second)))
         words = sentence[start : match.start()] if match else ""
         if match is None or one is None or other is None or re.search(r"[.;]", words) or len(words) > NEAR:
             continue
@@ -832,6 +841,7 @@ def _comparisons(sentence: str, gpus: Sequence[Token], line: int, block: int) ->
         )
         if _OPEN.search(words.replace("need", "") if field == "power_w" else words + match[0]) or not verb:
             continue
+        before = (second, first) if turned else (speaks, second)
         value, digits, more = 1.0, 1, False
         relation: Relation = "same" if match["same"] else "under" if less else "over"
         sign = -1 if less else 1
