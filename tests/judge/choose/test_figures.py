@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import pytest
 
 from gpuwise.errors import InputError, NoDataError
 from gpuwise.facts import catalog
 from gpuwise.judge.choose.ask import read
 from gpuwise.judge.choose.candidates import candidates, host_of
-from gpuwise.judge.choose.decide import recommend
+from gpuwise.judge.choose.decide import recommend, setup
 from gpuwise.judge.choose.speeds import REACHED, gather
 from gpuwise.model.judgement import Assumptions
 from gpuwise.model.precision import Precision
@@ -144,3 +146,11 @@ def test_a_budget_that_would_do_is_a_round_number(need, speed, offer, budget: fl
     with pytest.raises(InputError) as caught:
         made(asked, [speed("rtx-4090", 100.0)], [offer("rtx-4090", price)])
     assert said in f"{caught.value} {caught.value.hint}"
+
+
+@pytest.mark.parametrize(("card_w", "supply"), [(400.0, "650 W"), (401.0, "750 W")])
+def test_the_supply_is_the_least_that_is_sold(need, speed, offer, card_w: float, supply: str) -> None:  # type: ignore[no-untyped-def]
+    asked = need(acquire="own", assumptions=PLAIN)
+    (bought,) = made(asked, [speed("rtx-4090", 100.0)], [offer("rtx-4090", 2000, "new")]).options
+    # 1.3 times what card and host (100 W) draw.
+    assert supply in setup(asked, replace(bought, power_w=card_w))
