@@ -112,6 +112,7 @@ class Option:
     seen_on: str  # ISO date on which the price was seen; empty where that is not known
     price_source: str  # Who states it; empty for what is there already
     stale: bool
+    committed_h: float = 0.0  # Hours for which this rent is taken at least
     last_usd: float | None = None  # What it was last sold at, where that is too old to be ranked
     throughput: Interval
     basis: Basis

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from dataclasses import replace
 from datetime import date
 
 import pytest
@@ -68,3 +69,13 @@ def test_what_is_there_costs_its_energy_alone(need, speed, today: date) -> None:
     asked = need(items=3.6e5, have=("rtx-4090",))
     them = candidates(asked, [speed("rtx-4090", 100.0)], [], today=today)
     assert them.per_item[0] * asked.items == pytest.approx((300 + 100) / 1000 * 1.3 * 0.20)
+
+
+def test_work_that_is_done_once_pays_for_the_whole_commitment(need, speed, offer, today) -> None:
+    """1 M items at 100 a second are 2.8 h; a year at $1 is 8,766 of them."""
+    year = replace(offer("rtx-4090", 1.0, "reserved"), note="1 year of commitment")
+    offers = [year, offer("rtx-4090", 2.0)]
+    once = candidates(need(items=1e6, reserved=True), [speed("rtx-4090", 100.0)], offers, today=today)
+    assert once.per_item * 1e6 == pytest.approx([8766.0, 2e6 / 360000])
+    always = candidates(need(reserved=True), [speed("rtx-4090", 100.0)], offers, today=today)
+    assert always.per_hour == pytest.approx([1.0, 2.0])

@@ -21,6 +21,7 @@ the cost, add in quadrature; the price of a kWh and what a host draws are taken 
 
 from __future__ import annotations
 
+import re
 from collections import Counter, defaultdict
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -347,6 +348,10 @@ def columns(need: Need, rows: Sequence[Row]) -> Candidates:
     # A worker that is paid by the second costs nothing while nobody asks, but starts and waits at its price.
     paid_by_second = [row.way == "serverless" for row in rows]
     fixed = np.where(paid_by_second, fixed * np.minimum(1.0, STARTS * busy), fixed)
+    if need.items is not None and need.period_s is None:
+        # Who does so much and no more pays for the whole of a commitment.
+        terms = array([committed_h(row.offer) if row.offer else 0.0 for row in rows])
+        fixed = fixed * np.maximum(1.0, terms / np.maximum(time / 3600 / a.utilisation, 1e-9))
     if need.concurrent and need.items is None:
         # What is worth paying for is that all are answered as quickly as was asked.
         per_hour_items = np.full(len(rows), 3600 * need.concurrent / (need.latency_s or 1.0))
@@ -375,6 +380,12 @@ def columns(need: Need, rows: Sequence[Row]) -> Candidates:
         else paid * (share * np.where(stale, np.exp(price_half), 1.0) + 1 - share),
         joules=(watts + host_w) * a.cooling / speed, drawn=drawn,
     )  # fmt: skip
+
+
+def committed_h(offer: Offer) -> float:
+    """Hours of a commitment, from an offer's words; 0 without one."""
+    term = re.search(r"(\d+) (month|year)s? of commitment", offer.note)
+    return float(term[1]) * (HOURS_PER_YEAR / 12 if term[2] == "month" else HOURS_PER_YEAR) if term else 0.0
 
 
 def lost_share(a: Assumptions) -> float:

@@ -30,6 +30,7 @@ from gpuwise.judge.choose.candidates import (
     Candidates,
     Mask,
     candidates,
+    committed_h,
     host_of,
     hours_a_month,
     hours_of_use,
@@ -203,6 +204,7 @@ def _options(
             ) if known else None,
             seen_on=row.offer.seen_on if row.offer else "",
             price_source=row.offer.source.title if row.offer else "", stale=row.stale,
+            committed_h=committed_h(row.offer) if row.offer else 0.0,
             last_usd=row.offer.amount if row.offer and row.way == "unpriced" else None,
             throughput=speed.throughput, basis=speed.basis,
             precision="" if speed.question.precision == need.precision else str(speed.question.precision),
@@ -301,6 +303,7 @@ def _answer(found: Recommendation) -> str:
         text = f"Buy {name}{each} at {_about(need, first.price_usd)} ({sold}){around}"
     else:
         kind = "" if first.way == "on-demand" else f", {first.way}"
+        kind += f" for {first.committed_h * 12 / HOURS_PER_YEAR:.0f} months" if first.committed_h else ""
         each = f" for each of {need.users} people" if need.users > 1 else ""
         hourly = first.price_usd.value
         price = f"{usd(hourly)}/h ({_other(need, hourly, '{}/h, ')}price of {first.seen_on}{kind})"

@@ -68,9 +68,6 @@ USUAL_TPOT_S = 0.050
 _SIZES = {"llm-8b": "llama-3.1-8b", "llm-1b": "llama-3.2-1b", "llm-8b-lora": "llama-3.1-8b"}
 
 
-_FAMILY = {f"llama-{size}": f"llama-3.1-{size}" for size in ("8b", "70b", "405b")}
-
-
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Preset:
     """A named need: what people use GPUs for."""
@@ -185,7 +182,7 @@ def unknown(name: str) -> InputError:
 
 def is_model(name: str, mode: str | None) -> bool:
     """Whether a name means a language model of `facts.llms` rather than a built-in workload."""
-    if name.startswith(SERVED) or name in _FAMILY or (mode in TASKS[1:] and name in _SIZES):
+    if name.startswith(SERVED) or (mode in TASKS[1:] and name in _SIZES):
         return True
     ours = {name + ending for endings in ENDINGS.values() for ending in endings}
     if ours & set(registry.names()) or name.casefold() in ALIASES:
@@ -216,7 +213,7 @@ def _of_model(
     gpus: tuple[int, int] | None, form: str | None,
 ) -> Need:  # fmt: skip
     """The need of a language model to be served or trained."""
-    model = llms.find((_SIZES | _FAMILY).get(name, name).removeprefix(SERVED))
+    model = llms.find(_SIZES.get(name, name).removeprefix(SERVED))
     words = {None: "infer", "train": "full", "finetune": "lora"}
     task = next((each for each in TASKS if each == words.get(mode, mode)), None)
     if task is None:
