@@ -289,7 +289,7 @@ def read(text: str, rates: Mapping[str, float]) -> Asked:
     return Asked(
         workload=named, mode=mode, work=work, gpus=gpus, fields=fields, assumed=assumed,
         precision=precision, notes=tuple(notes),
-        form="mobile" if laptop else "pcie" if denied["nvlink"] else None,
+        form="laptop" if laptop else "pcie" if denied["nvlink"] else None,
     )  # fmt: skip
 
 

@@ -33,7 +33,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from gpuwise.facts import catalog, prices
-from gpuwise.judge.choose.need import DATA
+from gpuwise.judge.choose.need import DATA, has_form
 from gpuwise.judge.choose.speeds import alone, half_of
 from gpuwise.model.gpu import RENTS, Offer
 from gpuwise.model.judgement import Assumptions, Need, Way
@@ -262,13 +262,13 @@ def _own(need: Need, known: Mapping[tuple[str, int], Record]) -> Iterator[Row]:
 
 def _computers(need: Need, today: date) -> tuple[str, ...]:
     """Laptops and small computers that shops still sell, where one is asked for."""
-    if need.form != "mobile" or need.acquire == "rent":
+    if need.form not in ("mobile", "laptop") or need.acquire == "rent":
         return ()
     oldest = f"{today.year - SHOP_YEARS}"
     return tuple(
         spec.id
         for spec in catalog.all_gpus()
-        if spec.text("form") in COMPUTERS
+        if has_form(spec, need.form)
         and (spec.id in need.only if need.only else (spec.text("launch") or "") >= oldest)
     )
 

@@ -48,7 +48,7 @@ FIELDS = (
     Field("gpu", "Limits", "LIST", "Only these: t4,l4, amd or rtx-3090:2,rtx-4090.", many=True),
     Field("gpus", "Limits", "N..M", "How many GPUs. Default: 1."),
     Field("memory", "Limits", "RANGE", "Of one GPU: 40GB.., 24GB..80GB."),
-    Field("form", "Limits", "FORM", "pcie, sxm, oam, workstation or mobile."),
+    Field("form", "Limits", "FORM", "pcie, sxm, oam, workstation, laptop or mobile."),
     Field("unproven", "Limits", "", "Rank cards that only their data sheets speak for. Default: no.", OK),
     Field("spot", "Rent", "", "Rent that may be interrupted. Default: no.", OK),
     Field("community", "Rent", "", "Hosts of a marketplace. Default: those that --provider names.", OK),

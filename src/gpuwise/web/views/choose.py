@@ -36,7 +36,7 @@ FOREIGN = re.compile(r":|\.(?:py|json|gguf|toml|safetensors)\b", re.IGNORECASE)
 OWN_WAY = ("mode", "precision", "work", "latency", "gpus", "form", "budget", "deadline", "memory", "power")
 GPUS = ("1", "1..2", "1..4", "1..8")
 WAYS: tuple[Acquire, ...] = ("both", "rent", "own")
-FORMS = ("", "pcie", "sxm", "oam", "workstation", "mobile")
+FORMS = ("", "pcie", "sxm", "oam", "workstation", "laptop", "mobile")
 # Work that takes about a day, so that budget and deadline mean something from the start.
 USUAL_WORK = {
     "image": "100M images", "sequence": "10M sequences", "token": "1B tokens",
