@@ -5,10 +5,14 @@ Toys are so small that several threads only wait for each other: on a busy machi
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
+from fcntl import LOCK_EX, flock
+from pathlib import Path
+from typing import Any
 
 import pytest
 import torch
+from torch import multiprocessing
 
 from gpuwise import workloads
 from gpuwise.model.precision import Precision
@@ -16,6 +20,25 @@ from gpuwise.model.question import Mode, Recipe, RunConfig
 from gpuwise.workloads.job import Job
 
 Name = str
+ROOT = Path(__file__).parents[2]
+
+
+def ranks_of(
+    body: Callable[[int, Path], None], count: int, factory: pytest.TempPathFactory, worker: str
+) -> list[Any]:
+    """What `count` processes keep as NUMBER.pt, each running `body`: once for all workers of pytest."""
+    base = factory.getbasetemp() if worker == "master" else factory.getbasetemp().parent
+    folder = base / body.__module__.rpartition(".")[2]
+    folder.mkdir(exist_ok=True)
+    with (folder / "lock").open("w") as lock, pytest.MonkeyPatch.context() as patch:
+        flock(lock, LOCK_EX)
+        if not (folder / "done").exists():
+            patch.syspath_prepend(str(ROOT))  # where the ranks find the module of `body`
+            multiprocessing.spawn(body, (folder,), nprocs=count)  # type: ignore[no-untyped-call]
+            (folder / "done").touch()
+    return [torch.load(folder / f"{number}.pt") for number in range(count)]
+
+
 BATCH = 4
 
 

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 import torch
 import torch.distributed as dist
-from torch import Tensor, multiprocessing, nn
+from torch import Tensor, nn
 
 from gpuwise import workloads
 from gpuwise.errors import InputError
@@ -23,7 +23,8 @@ from gpuwise.workloads.llm import SHAPES, part_of
 from gpuwise.workloads.models.decoder import DIVIDED, Cache, Decoder, build_decoder
 from gpuwise.workloads.models.float8 import Scales
 
-ROOT = Path(__file__).parents[2]
+from .conftest import ranks_of
+
 RANKS, STEPS, EACH = 2, 4, 8
 CONFIG = RunConfig(workload="net", mode="train", precision="fp32", device="cpu", gpus=RANKS)
 
@@ -150,13 +151,9 @@ def rank(number: int, folder: Path) -> None:
 
 
 @pytest.fixture(scope="module")
-def found(tmp_path_factory: pytest.TempPathFactory) -> list[dict[tuple[Case, str], Tensor]]:
+def found(tmp_path_factory: pytest.TempPathFactory, worker_id: str) -> list[dict[tuple[Case, str], Tensor]]:
     """What each rank's training led to."""
-    folder = tmp_path_factory.mktemp("ranks")
-    with pytest.MonkeyPatch.context() as patch:
-        patch.syspath_prepend(str(ROOT))  # where the ranks find this module
-        multiprocessing.spawn(rank, (folder,), nprocs=RANKS)  # type: ignore[no-untyped-call]
-    return [torch.load(folder / f"{number}.pt") for number in range(RANKS)]
+    return ranks_of(rank, RANKS, tmp_path_factory, worker_id)
 
 
 @pytest.mark.parametrize("exchange", EXCHANGES)

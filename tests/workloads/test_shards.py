@@ -8,13 +8,15 @@ from pathlib import Path
 import pytest
 import torch
 import torch.distributed as dist
-from torch import multiprocessing, nn
+from torch import nn
 
 from gpuwise import workloads
 from gpuwise.model.question import RunConfig
 from gpuwise.workloads import parallel
 from gpuwise.workloads.models.decoder import INITIAL_STD, Decoder
 from gpuwise.workloads.parallel import blocks, fits
+
+from .conftest import ranks_of
 
 
 def test_what_does_not_fit_is_told_by_weights_gradients_and_moments(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -40,7 +42,6 @@ def test_blocks_are_the_members_of_the_outermost_lists() -> None:
     assert [type(block).__name__ for block in blocks(nested)] == ["Sequential", "Linear", "Tanh"]
 
 
-ROOT = Path(__file__).parents[2]
 RANKS = 2
 NAMES = ("llm-124m", "llm-1b-lora", "llama-3.1-8b-full-adamw8bit-checkpointed", "deepseek-v3-full")
 
@@ -78,12 +79,8 @@ def rank(number: int, folder: Path) -> None:
 
 
 @pytest.fixture(scope="module")
-def found(tmp_path_factory: pytest.TempPathFactory) -> list[dict[str, dict[str, object]]]:
-    folder = tmp_path_factory.mktemp("shards")
-    with pytest.MonkeyPatch.context() as patch:
-        patch.syspath_prepend(str(ROOT))  # where the ranks find this module
-        multiprocessing.spawn(rank, (folder,), nprocs=RANKS)  # type: ignore[no-untyped-call]
-    return [torch.load(folder / f"{number}.pt") for number in range(RANKS)]
+def found(tmp_path_factory: pytest.TempPathFactory, worker_id: str) -> list[dict[str, dict[str, object]]]:
+    return ranks_of(rank, RANKS, tmp_path_factory, worker_id)
 
 
 @pytest.mark.parametrize("name", NAMES)
