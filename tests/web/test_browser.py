@@ -14,6 +14,7 @@ from urllib.parse import urlsplit
 
 import pytest
 from selenium import webdriver
+from selenium.common.exceptions import StaleElementReferenceException
 from selenium.webdriver.chrome.service import Service
 from selenium.webdriver.common.by import By
 from selenium.webdriver.common.keys import Keys
@@ -102,7 +103,8 @@ class Visitor:
         return found
 
     def until(self, true: object) -> None:
-        WebDriverWait(self.driver, 15, poll_frequency=0.05).until(lambda _: true())  # type: ignore[operator]
+        patient = WebDriverWait(self.driver, 15, 0.05, [StaleElementReferenceException])  # a page that leaves
+        patient.until(lambda _: true())  # type: ignore[operator]
 
     def window(self, width: int, *, dark: bool = False) -> None:
         features = [
@@ -435,6 +437,7 @@ def team(visitor: Visitor, tmp_path: Path) -> Iterator[Visitor]:
 def test_a_team_pushes_tags_and_rules_by_its_pages(team: Visitor, visitor: Visitor) -> None:
     team.window(1400)
     team.hosts()
+    team.driver.get_log("browser")  # what pages of other tests have said
     team.open("/team")
     team.one("[name=project]").clear()
     team.one("[name=project]").send_keys("lab")
