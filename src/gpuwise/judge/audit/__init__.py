@@ -60,7 +60,11 @@ def files_of(path: Path) -> tuple[Path, ...]:
 
     Raises InputError where a directory holds none.
     """
-    if not path.is_dir():
+    try:
+        if not path.is_dir():
+            return (path,)
+    except OSError:
+        # No name of a file is so long; reading it says so.
         return (path,)
     inside = (p for p in path.rglob("*") if p.suffix.lower() in read.SUFFIXES and p.is_file())
     found = sorted(p for p in inside if not any(part.startswith(".") for part in p.relative_to(path).parts))

@@ -117,7 +117,7 @@ def text_of(path: Path) -> tuple[str, tuple[str, ...]]:
             page = str(path).replace(":/", "://", 1)
             hint = f"save the page, or: curl -s {page} | gpuwise audit -"
             raise InputError(f"{page} is an address; only files are read", hint=hint) from error
-        if not path.exists() and len(str(path).split()) > 2:
+        if isinstance(error.__cause__, FileNotFoundError) and len(str(path).split()) > 2:
             raise InputError(
                 f"{path} is no file", hint=f"a text is piped in: echo '{path}' | gpuwise audit -"
             ) from error
@@ -188,7 +188,8 @@ _MARKDOWN.core.ruler.disable(["inline"])
 def _without_latex(lines: Sequence[str]) -> Iterator[str]:
     """Lines of LaTeX with its tables as cells between pipes, and its commands taken out."""
     for line in lines:
-        row = re.search(r"(?<!\\)&.*\\\\(?:\[[^\]]{0,9}\])?\s*(?:\\\w+\s*)*$", line)
+        line = re.sub(r"\\(?:hline|cline|[a-z]{1,8}rule)\b(?:\{[^{}]{0,20}\})?", "", line).rstrip()
+        row = re.search(r"\\\\(?:\[[^\]]{0,9}\])?$", line) if "&" in line else None
         line = re.sub(r"\\multi(?:column|row)\{[^{}]*\}\{[^{}]*\}", "", line)
         line = re.sub(
             r"\\(?:begin|end|label|cite\w*|ref|includegraphics)\*?(?:\[[^\]]*\]|\{[^{}]*\})+", "", line
