@@ -6,6 +6,7 @@ escape everything; they take the tables, sections and colours of the report.
 
 from __future__ import annotations
 
+import json
 import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import suppress
@@ -16,7 +17,6 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 from urllib.parse import quote, urlencode
 
-import msgspec
 from jinja2 import ChoiceLoader, Environment, PackageLoader
 from markupsafe import Markup
 
@@ -113,7 +113,7 @@ def data(view: View, form: str) -> bytes:
     if form == "csv":
         return comma_separated(view.table).encode()
     found = view.document()
-    return found if isinstance(found, bytes) else msgspec.json.format(msgspec.json.encode(found), indent=1)
+    return found if isinstance(found, bytes) else json.dumps(found, ensure_ascii=False, indent=1).encode()
 
 
 def failure(problem: GpuwiseError, place: Place, title: str) -> str:
