@@ -16,7 +16,7 @@ Interval: in the same folds, each step is predicted by classes and host that wer
 The spread of hosts and the factor on spreads are those with which 80 % of such steps lie inside, of those
 that the host bounds and of those that the GPU does.
 
-A third of all families (`held`, drawn once) is in none of it: `evaluation.predict.zoo --split held` scores
+Families that are held (`zoo.DRAW`) are in none of it: `evaluation.predict.zoo --split held` scores
 them. The zoo's networks come from the libraries that measured them; `--traces` keeps what was recorded.
 """
 
@@ -29,7 +29,7 @@ import pickle
 import random
 import tempfile
 from collections import defaultdict
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from itertools import pairwise
@@ -398,10 +398,10 @@ def clock(trace: Trace, own: Card) -> float:
 FAMILIES = {
     "googlenet": "inception", "vit": "vision_transformer", "llm": "llama",
 }  # fmt: skip
-"""Our own networks by the zoo's families, where names differ: what is held there is held here too."""
+"""Our own networks by the zoo's families, where names differ: those are in the fit (`zoo.OWN`)."""
 
 
-def own_steps(folder: Path, held: Collection[str], own: Card) -> Iterator[tuple[str, Timed]]:
+def own_steps(folder: Path, own: Card) -> Iterator[tuple[str, Timed]]:
     """The project's own steps of the card that the GPU bounds, each network's as one family."""
     found: dict[tuple[str, int], list[measured.Row]] = defaultdict(list)
     for row in measured.own(sorted(folder.glob("*.json"))):
@@ -409,7 +409,7 @@ def own_steps(folder: Path, held: Collection[str], own: Card) -> Iterator[tuple[
             found[row.cell, row.batch].append(row)
     for (cell, batch), rows in found.items():
         trace, family = measured.trace_of(rows[0]), FAMILIES.get(rows[0].network, rows[0].network)
-        if trace is None or family in held:
+        if trace is None:
             continue
         seconds = float(np.median([trace.items / row.measured for row in rows]))
         yield f"{cell}:b{batch}", Timed(trace.kernels, seconds, family, WHOLE, trace)
@@ -449,8 +449,7 @@ def main() -> None:
     for row, trace in known:
         if is_bound(trace, own):
             cases[row["key"]] = Timed(trace.kernels, row["step_s"], row["family"], WHOLE, trace)
-    held = {row["family"] for row in zoo.rows(asked.zoo, "held")}
-    for name, case in own_steps(asked.own, held, own):
+    for name, case in own_steps(asked.own, own):
         assert case.trace is not None
         if is_bound(case.trace, own):
             cases[name] = case

@@ -23,7 +23,7 @@ import json
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import asdict, replace
-from math import exp, log
+from math import exp, hypot, log
 from pathlib import Path
 from typing import Any
 
@@ -49,7 +49,7 @@ from gpuwise.predict.card import Card, card
 from gpuwise.predict.evidence import own_factor, own_width
 from gpuwise.predict.forecast import LIKELY, exchange
 from gpuwise.predict.rates import ERRORS, novelty
-from gpuwise.predict.step import CONTEXT, VISIBLE, step, traits, usual, workspace_bytes
+from gpuwise.predict.step import CONTEXT, SLOWED, VISIBLE, step, traits, usual, workspace_bytes
 from gpuwise.store import load as load_result
 
 LEAST_ROWS, LEAST = 5, 0.05
@@ -195,9 +195,10 @@ def public(folder: Path) -> cross.Errors:
 
 
 def beyond(errors: Any, steps: Iterable[tuple[Trace, Card]]) -> Any:
-    """What of the errors the spread of the classes of kernels does not cover: a step's half width is the root
-    of the sum of both squares (`step.step`)."""
-    spreads = np.array([novelty() * usual(trace, own).spread for trace, own in steps])
+    """What of the errors the spread of the classes of kernels and a slower clock do not cover: a step's half
+    width is the root of the sum of all squares (`step.step`)."""
+    found = [usual(trace, own) for trace, own in steps]
+    spreads = np.array([hypot(novelty() * one.spread, SLOWED * one.slowed) for one in found])
     return np.sign(errors) * np.sqrt(np.maximum(LEAST**2, errors**2 - spreads**2))
 
 

@@ -6,13 +6,15 @@ from dataclasses import replace
 from functools import cache
 
 import pytest
+import torch
 from hypothesis import given
 from hypothesis import strategies as st
+from torch import nn
 
 from gpuwise.model.question import RunConfig
 from gpuwise.model.trace import Phase
 from gpuwise.predict.graph import ALLOCATE, FREE, RUN, Event, Node, Role, Tape, fuse
-from gpuwise.predict.trace import record_workload
+from gpuwise.predict.trace import record_workload, trace_module
 
 ROLES: tuple[Role, ...] = ("map", "row", "column", "opaque")
 
@@ -183,6 +185,33 @@ def test_backward_reads_a_branch_from_what_the_branches_were_joined_to() -> None
     assert dict(done.nodes[-1].reads).keys() == {5, 7}
     last = {value: i for i, n in enumerate(done.nodes) for value, _ in n.reads}
     assert done.nodes[last[2]].name == "aten.cat"
+
+
+def test_convolutions_with_a_bias_stay_in_their_order() -> None:
+    layers = [layer for _ in range(6) for layer in (nn.Conv1d(8, 8, 1), nn.ReLU())]
+    compiled, eager = (
+        trace_module(
+            nn.Sequential(*layers), (torch.empty(64, 8, 4096),), name="own", mode="infer", compiled=compiled
+        )
+        for compiled in (True, False)
+    )
+    assert sum(k.count for k in compiled.kernels if k.kind == "pointwise") == 6
+    assert compiled.memory
+    assert eager.memory
+    assert compiled.memory.peak <= eager.memory.peak
+
+
+@pytest.mark.parametrize(("last", "alive"), [("relu", 1), ("silu", 2)])
+def test_an_activation_that_uses_its_argument_twice_is_not_in_place(last: str, alive: int) -> None:
+    done = fuse(
+        tape(
+            node("mm", (0,), (1,), "opaque"), node("mul", (1,), (2,)), node(last, (2,), (3,)),
+            node("mm", (3,), (4,), "opaque"), outputs=(4,),
+        )
+    )  # fmt: skip
+    (first, freed) = [i for i, event in enumerate(done.events) if event[:2] in ((ALLOCATE, 3), (FREE, 1))]
+    assert done.events[first][0] == (FREE if alive == 1 else ALLOCATE)
+    assert freed
 
 
 def test_the_optimiser_is_not_compiled() -> None:

@@ -443,6 +443,21 @@ def many(call: Call) -> tuple[Node, ...]:
     return (node_of(call, "optimiser", writes=touch(*writes), shape=shape, flop=flop, launches=launches),)
 
 
+def transform(call: Call) -> tuple[Node, ...]:
+    """A Fourier transform: of each dimension a pass over the data (cuFFT), longer ones in two, 5 n log2 n
+    operations for n complex numbers (Cooley & Tukey 1965)."""
+    x, dims = biggest((*call.ins, *call.outs)), call.args[1]
+    sizes = [x.shape[dim] for dim in dims]
+    passes = sum(1 if size <= FFT_BLOCK else 2 for size in sizes)
+    flop = 5.0 * x.numel * math.log2(max(2, math.prod(sizes))) / passes
+    one = node_of(call, "copy", flop=flop, dtype="fp32", shape=x.shape)
+    return (one,) * passes
+
+
+FFT_BLOCK = 4096
+"""Numbers of one transform that a block of threads holds on chip."""
+
+
 def opaque(kind: KernelClass, call: Call) -> tuple[Node, ...]:
     suffix = _layout(call.ins[0]) if "pool" in call.name else ""
     return (node_of(call, kind, suffix=suffix, flop=float(max(v.numel for v in (*call.outs, *call.ins)))),)
@@ -490,6 +505,7 @@ def _table() -> dict[str, Rule]:
         ),
         ("_grouped_mm", grouped_product),
         ("_cudnn_rnn _cudnn_rnn_backward", recurrent),
+        ("_fft_r2c _fft_c2r _fft_c2c", transform),
         ("convolution _convolution", convolution),
         ("convolution_backward", convolution_backward),
         (" ".join(name.removeprefix("aten.") for name in IS_CAUSAL), attention),
@@ -502,7 +518,7 @@ def _table() -> dict[str, Rule]:
         ("native_batch_norm_backward batch_norm_backward cudnn_batch_norm_backward "
          "native_group_norm_backward", two_pass_backward),
         ("native_layer_norm _fused_rms_norm _softmax _safe_softmax _log_softmax _softmax_backward_data "
-         "_log_softmax_backward_data", row_norm),
+         "_log_softmax_backward_data _weight_norm_interface _weight_norm_interface_backward", row_norm),
         ("native_layer_norm_backward _fused_rms_norm_backward", row_backward),
         ("sum mean amax amin max min argmax argmin any all prod var var_mean std std_mean norm "
          "linalg_vector_norm logsumexp nansum nll_loss_forward nll_loss2d_forward mse_loss smooth_l1_loss "

@@ -67,8 +67,9 @@ def with_limits(
         found |= _own(f"format.{dtype}", reached / large_product(card, rates, dtype), card)
     if copy is not None:
         _check(copy, card.bytes_per_s, "bytes/s", card)
-        effect = f"memory@{card.id}"
-        found[effect] = found.get(effect, 0.0) + log(copy / (card.bytes_per_s * rates["memory"]))
+        for name in {"memory", "stream"} & found.keys():
+            effect = f"{name}@{card.id}"
+            found[effect] = found.get(effect, 0.0) + log(copy / (card.bytes_per_s * rates[name]))
     return found
 
 

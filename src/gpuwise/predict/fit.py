@@ -57,10 +57,10 @@ ADAPTER_BYTES = {"adamw": 4 + 4 + 8, "adamw8bit": 4 + 4 + 2, "paged": 4 + 4 + 2}
 PAGED_BYTES_PER_S = 20e9
 # Share of the bandwidth that decoding reaches, in fused engines and in llama.cpp, which runs GGUF formats; of
 # the peak that a prompt and a training step reach.
-READ_SHARE, READ_SHARE_GGUF, PROMPT_SHARE, TRAIN_SHARE = 0.85, 0.70, 0.55, 0.45
-# Seconds that a layer's kernels take beside what they move, in engines with fused kernels; of AWQ and GPTQ at
-# 2 GHz, which those grow against. NF4 is run by bitsandbytes in transformers, where the host launches each
-# kernel: between half and twice this by the host.
+READ_SHARE, READ_SHARE_GGUF, PROMPT_SHARE, TRAIN_SHARE = 0.85, 0.74, 0.55, 0.45
+# Seconds that a layer's kernels take beside what they move, in engines with fused kernels; of GGUF, AWQ and
+# GPTQ at 2 GHz, which those grow against. NF4 is run by bitsandbytes in transformers, where the host launches
+# each kernel: between half and twice this by the host.
 LAYER_S, LAYER_S_INT4, LAYER_S_NF4 = 30e-6, 55e-6, 0.8e-3
 # Cards with HBM wait longer: of llama.cpp a layer, of other engines the router and gather of a mixture.
 LAYER_S_GGUF_HBM, MIXTURE_S_HBM = 65e-6, 30e-6
@@ -75,6 +75,8 @@ SPREAD_NF4 = 1.8
 # Of architectures without a measured GPU: the factor that has most public rows of eight such cards, and the
 # share of the estimate that those reach that are not NVIDIA's (RDNA, Arc, Apple).
 UNMEASURED, SPREAD_UNMEASURED = 0.55, 2.3
+# Architectures of which steps were measured, but no language model: no GPU has a row in the public tables.
+UNREAD = frozenset({"Pascal", "Volta"})
 # QLoRA dequantises every weight in each pass.
 QLORA_SLOWER = 1.5
 
@@ -133,7 +135,8 @@ def fit(plan: Plan, gpu: str) -> Fit:
     if plan.gpus > MOST:
         return replace(answer, refusal=f"the network between machines of {MOST} is not known")
     try:
-        found, known = card(gpu, sheet=True), is_measured(gpu)
+        found = card(gpu, sheet=True)
+        known = is_measured(gpu) and found.family not in UNREAD
         if plan.task == "infer":
             seconds, first = decode_seconds(plan, found), prompt_seconds(plan, found)
         else:
@@ -211,7 +214,9 @@ def decode_seconds(plan: Plan, found: Card) -> float:
         if plan.batch > 1:
             moved += 2 * 2 * m.read(plan.batch) / gpus / (share * found.bytes_per_s)
         return max(moved, computed, unpacked, m.layers * LAYER_S_NF4 * (1 if plan.batch == 1 else 1.5))
-    if plan.weights.weight_bytes < 1 and plan.weights not in GGUF:
+    if plan.weights in GGUF:
+        layer *= 2e9 / found.clock_hz
+    elif plan.weights.weight_bytes < 1:
         unpacked, layer = cycles / UNPACKED, LAYER_S_INT4 * 2e9 / found.clock_hz
     if found.stacked:
         layer = (

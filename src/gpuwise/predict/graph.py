@@ -182,6 +182,12 @@ def grouped(kernels: Iterable[Kernel]) -> tuple[Kernel, ...]:
 Key = tuple[int, str, int]
 # The class of a merged kernel is the first of these among its members.
 _RANK: tuple[KernelClass, ...] = ("normalisation", "reduction", "gather", "pointwise", "copy")
+# Activations that use their argument twice.
+_TWICE = tuple(
+    f"+{name}{end}"
+    for name in ("silu", "hardswish", "leaky_relu", "gelu", "mish", "elu")
+    for end in ("", "_")
+)
 _POOLS = ("aten.max_pool2d_with_indices", "aten.max_pool3d_with_indices")
 
 
@@ -310,6 +316,7 @@ def _stored(
         again[value] = tuple(instead.items())
         if part is None:
             stored.discard(value)
+            stored |= instead.keys() & links.writer.keys()
         kept.discard(value)
         kept |= instead.keys()
         for reader in links.readers[value]:
@@ -345,7 +352,7 @@ def _instead(
     if sum(s for v, s in sources.items() if v not in found) >= size:
         return None
     for r in outside:
-        if sum(s for v, s in sources.items() if v not in read_by[group[r]]) > size:
+        if sum(s for v, s in sources.items() if v not in read_by[group[r]]) > 1.1 * size:
             return None
     return sources
 
@@ -370,7 +377,9 @@ def _sources(value: int, nodes: tuple[Node, ...], links: _Links, stored: set[int
         return None
     found: dict[int, float] = {}
     for read, size in node.reads:
-        there = read in stored or read not in links.writer
+        # Sums of many elements are kept rather than made again.
+        writer = nodes[links.writer[read]] if read in links.writer else None
+        there = read in stored or writer is None or (writer.kind == "reduction" and 8 * size <= writer.domain)
         earlier = read < value  # what is changed in place reads and writes itself
         more = {read: size} if there else _sources(read, nodes, links, stored) if earlier else None
         if more is None:
@@ -436,7 +445,8 @@ def _order(
 
 def _events(nodes: tuple[Node, ...], tape: Tape) -> Iterable[Event]:
     """Allocations of a compiled step: a tensor lives from its first write to its last read, and an
-    element-wise kernel writes into an operand of the same size that it is the last to read."""
+    element-wise kernel writes into an operand of the same size that it is the last to read, unless it ends in
+    an activation that uses its argument twice: the scheduler gives the operand's place to that argument."""
     sizes = {storage: size for kind, storage, size in tape.events if kind == ALLOCATE}
     lasting = tape.lasting
     for node in nodes:
@@ -451,7 +461,8 @@ def _events(nodes: tuple[Node, ...], tape: Tape) -> Iterable[Event]:
         dying = {tape.storage[value] for value, _ in node.reads} - lasting
         dying = {s for s in dying if last[s] == index and s in alive}
         fresh = [s for s in dict.fromkeys(tape.storage[v] for v, _ in node.writes) if s not in alive]
-        reused = {s for s in dying if node.role != "opaque" and sizes[s] in {sizes[f] for f in fresh}}
+        in_place = node.role != "opaque" and not (node.fused > 1 and node.name.endswith(_TWICE))
+        reused = {s for s in dying if in_place and sizes[s] in {sizes[f] for f in fresh}}
         yield from ((FREE, s, 0.0) for s in sorted(reused))
         yield from ((ALLOCATE, s, sizes[s]) for s in fresh)
         yield RUN, index, 0.0

@@ -67,6 +67,11 @@ WINDOWS = ((3, "small"), (5, "medium"), (7, "large"))
 DEEP = 5
 # Channels of a group up to which libraries have kernels of their own, as a name.
 GROUPS = ((8, "tiny"), (32, "narrow"))
+PUTS = ("backward", "scatter", "_put", "_add", "_copy")
+ORDERED = frozenset({
+    "sort", "topk", "histc", "bincount", "nonzero", "masked_select", "_unique2", "cummax", "cummin", "cumsum",
+    "cumprod", "multinomial",
+})  # fmt: skip
 LIBRARY = frozenset({"matmul", "convolution", "attention"})
 
 
@@ -98,6 +103,12 @@ def path(kernel: Kernel, *, compiled: bool) -> tuple[str, ...]:
         return ("compiled", f"compiled {kernel.kind}")
     else:
         parts = kernel.name.removeprefix("aten.").replace("_:", ":").rstrip("_").split(":")
+        # What is read from scattered places is cached, what is added to them is serialised; an order is made
+        # in many passes, a sum in one.
+        if kernel.kind == "gather":
+            parts.insert(0, "put" if any(word in parts[0] for word in PUTS) else "taken")
+        elif kernel.kind == "reduction" and parts[0] in ORDERED:
+            parts.insert(0, "ordered")
         if parts[-1] == "strided" and sum(size > 1 for size in kernel.shape) >= DEEP:
             parts.append("deep")
         parts.append(_width(kernel))

@@ -99,8 +99,27 @@ GENERAL: Parameters = {
     # public rows (Lee et al. 2025) kernels take so much longer elsewhere: 43 rows of three CDNA cards, 8 of
     # two Pascal cards, all in the same direction.
     "kernels": log(1.0),
-    "kernels/AMD": log(1.26),
+    "kernels/AMD": log(1.37),
     "kernels/Pascal": log(1.16),
+    # Share of the stated bandwidth that kernels reach which only move bytes, and what fp32 convolutions take
+    # of the time on the H200's terms, with a window and without: other cards' operators, P100 and V100 among
+    # them (`evaluation.predict.older`). Turing has Volta's libraries; its bandwidth was set on five rows of a
+    # T4 (Lee et al. 2025), AMD's is that of products.
+    "stream": log(0.893),
+    "stream/AMD": log(0.842 / 0.893),
+    "stream/Turing": log(0.74 / 0.893),
+    "stream/Volta": log(0.84 / 0.893),
+    "stream/Pascal": log(0.69 / 0.893),
+    "window": 0.0,
+    "point": 0.0,
+    **{
+        f"window/{family}": log(saved)
+        for family, saved in (("Pascal", 0.48), ("Volta", 0.54), ("Turing", 0.54))
+    },
+    **{
+        f"point/{family}": log(saved)
+        for family, saved in (("Pascal", 0.65), ("Volta", 0.82), ("Turing", 0.82))
+    },
     "step.matrix": log(1.5),
     "step.byte": log(100.0),
     "step.stacked": log(40.0),

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import weakref
 from collections.abc import Callable, Hashable, Sequence
+from dataclasses import replace
 from functools import cache, partial
 from typing import Any, NamedTuple
 
@@ -132,9 +133,7 @@ class Recorder(TorchDispatchMode):  # type: ignore[no-untyped-call]
     def _value(self, tensor: Tensor, *, written: bool = False) -> Value:
         number = self._storage_of(tensor)
         if written or number not in self._current:
-            self._count += 1
-            self._current[number] = self._count
-            self.storage[self._count] = number
+            self._new_value(number)
         if isinstance(tensor, nn.Parameter):
             self.parameters[number] = (tensor.numel(), tensor.numel() * tensor.itemsize)
         touched = tensor.itemsize
@@ -149,6 +148,12 @@ class Recorder(TorchDispatchMode):  # type: ignore[no-untyped-call]
             channels_last=tensor.dim() == 4 and tensor.is_contiguous(memory_format=torch.channels_last),
             strides=tuple(tensor.stride()),
         )
+
+    def _new_value(self, storage: int) -> int:
+        self._count += 1
+        self._current[storage] = self._count
+        self.storage[self._count] = storage
+        return self._count
 
     def _tree(self, item: Any) -> Any:
         if isinstance(item, Tensor):
@@ -270,6 +275,13 @@ class Recorder(TorchDispatchMode):  # type: ignore[no-untyped-call]
             self.unknown.append(call)
             made = ()
         for node in made:
+            # A kernel that changes what one before it wrote (a convolution's bias) makes a new value.
+            again = {value for value, _ in node.reads} & {value for value, _ in node.writes}
+            new = {value: self._new_value(self.storage[value]) for value in sorted(again)}
+            if new:
+                node = replace(
+                    node, writes=tuple((new.get(value, value), size) for value, size in node.writes)
+                )
             self.events.append((RUN, len(self.nodes), 0.0))
             self.nodes.append(node)
 

@@ -38,7 +38,7 @@ from bisect import bisect_right
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
 from functools import cache, lru_cache
-from math import hypot
+from math import hypot, log
 from typing import Literal
 
 import numpy as np
@@ -196,7 +196,7 @@ def _operand_rate(card: Card, rates: Rates) -> float:
 
 def memory_seconds(moved: Array, card: Card, rates: Rates) -> Array:
     """Seconds to bring in and write `moved` bytes: from L2 as far as they fit there and were just used."""
-    dram = moved / (card.bytes_per_s * rates["memory"])
+    dram = moved / (card.bytes_per_s * rates.get("stream", rates["memory"]))
     held = 1.0 / (1.0 + (moved / (0.5 * card.l2_bytes)) ** 2)
     return np.asarray(dram * (1 - held) + held * np.minimum(dram, moved / _l2_rate(card, rates)))
 
@@ -226,30 +226,36 @@ def basis(kernels: Kernels, card: Card, rates: Rates) -> tuple[Array, Array, Arr
 def kernel_seconds(kernels: Kernels, card: Card, rates: Rates) -> Array:
     """Seconds of one launch of each kernel."""
     parts, of, power = basis(kernels, card, rates), kernels.classes, SOFTENED
-    factors = (_arithmetic(kernels, card), of.vector, _memory(kernels, card))
+    factors = (_arithmetic(kernels, card, rates), of.vector, _memory(kernels, card))
     bound = sum((part * factor) ** power for part, factor in zip(parts, factors, strict=True)) ** (1 / power)
     bound = bound * rates.get("kernels", 1.0)
     return np.asarray(bound + of.latency * latency(card, rates["launch"]) + kernels.waits * rates["sync"])
 
 
-def _arithmetic(kernels: Kernels, card: Card) -> Array:
+def _arithmetic(kernels: Kernels, card: Card, on: Rates) -> Array:
     """Factors on the time of the matrix units. What a kernel takes beyond it (finding operands, bringing them
-    to the units) is cycles of a multiprocessor: a smaller part where units are slower than those measured."""
+    to the units) is cycles of a multiprocessor: a smaller part where units are slower than those measured.
+    Before Ampere cuDNN convolves in fp32 with fewer multiplications (Winograd's method)."""
     found = kernels.classes.arithmetic.copy()
     for dtype, at in kernels.formats.items():
         slower = min(1.0, _each_clock(card, dtype) / _each_clock(rates.reference_card(), dtype))
         found[at] = np.where(found[at] > 1.0, 1.0 + (found[at] - 1.0) * slower, found[at])
+    for group in kernels.groups:
+        if group.kind == "convolution" and group.dtype == "fp32" and group.products is not None:
+            wide = group.products.size < 4.0  # of a window, an element is read for all of its places
+            found[group.at] *= np.where(wide, on.get("window", 1.0), on.get("point", 1.0))
     return found
 
 
 def _memory(kernels: Kernels, card: Card) -> Array:
-    """The same of the memory: what a kernel takes beyond its bytes is cycles, a smaller part where bytes are
-    slower."""
+    """The same of the memory: what a kernel takes beyond its bytes is instructions beside them, which hide
+    behind bytes that are slower."""
     units = (card, rates.reference_card())
     here, there = (one.bytes_per_s / one.units / one.clock_hz for one in units)
-    slower = min(1.0, here / there)
     found = kernels.classes.memory
-    return np.where(found > 1.0, 1.0 + (found - 1.0) * slower, found)
+    beside = np.maximum(found, 1.0) ** SOFTENED - 1.0
+    hidden = (1.0 + beside * min(1.0, here / there) ** SOFTENED) ** (1.0 / SOFTENED)
+    return np.where(found > 1.0, hidden, found)
 
 
 def _each_clock(card: Card, dtype: str) -> float:
@@ -368,6 +374,8 @@ Bound = Literal["compute", "memory", "launch"]
 _FITTED = frozenset({"bf16", "fp16", "fp8", "fp32"})
 # Spread from which a class says little more than that its kernels move and compute something.
 NEW = 0.65
+# Of a slower clock, by how much it may be other: energies of an operation are known within half.
+SLOWED = 0.5
 # Steps, each of one trace on one card, that are remembered: some two hundred bytes each.
 KEPT_STEPS = 2**15
 
@@ -395,6 +403,7 @@ class Spent:
     spread: float
     """Standard deviation of the logarithm of the step's time, from how far kernels scatter around the classes
     that it consists of and hosts around the one that was fitted."""
+    slowed: float  # By how much the power limit lowers the clock, in log space
     new: float  # Share of the time in classes of which nothing alike was measured
 
     @property
@@ -417,17 +426,20 @@ def _usual(trace: Trace, card: Card, own: Operators | None) -> Spent:
 def spent(trace: Trace, card: Card, on: Rates, own: Operators | None = None) -> Spent:
     """The time of a step by these rates of the card, and its own measured operators. Raises NoDataError where
     the card lacks a format."""
-    each = trace_seconds(trace, card, on) * of_trace(trace).counts
+    kernels = of_trace(trace)
+    each = kernel_seconds(kernels, card, on)
+    held_clock = clock(trace, kernels, card, on, each)
+    each = np.where(kernels.heavy, each / held_clock, each) * kernels.counts
     if own is not None:
         each = each * factors(trace.kernels, own.factors, compiled=trace.compiled)
-    waits, of = host_waits(trace, each, on), of_trace(trace).classes
+    waits, of = host_waits(trace, each, on), kernels.classes
     total = float(each.sum()) + waits
     # Kernels of one class err together, classes apart.
     classes = np.bincount(of.which, weights=each * of.spread)
     spread = float(np.hypot(np.linalg.norm(classes), rates.HOST["spread"] * waits)) / max(total, 1e-12)
     return Spent(
-        busy=float(each.sum()), waits=waits, shares=_shares(of_trace(trace), card, on, each, waits),
-        spread=spread, new=float(each @ (of.spread >= NEW)) / max(total, 1e-12),
+        busy=float(each.sum()), waits=waits, shares=_shares(kernels, card, on, each, waits), spread=spread,
+        slowed=max(0.0, -log(held_clock)), new=float(each @ (of.spread >= NEW)) / max(total, 1e-12),
     )  # fmt: skip
 
 
@@ -447,8 +459,9 @@ def step(
     own = None if parameters is None else rates.on_card(parameters, card)
     found = usual(trace, card) if own is None else spent(trace, card, own)
     seconds = found.seconds * factor
+    usually = half_with(trace, found.spread, evidence, family_seen=family_seen)
     half = widened(
-        width * half_with(trace, found.spread, evidence, family_seen=family_seen) + apart,
+        hypot(width * usually, SLOWED * found.slowed) + apart,
         known=trace.known if trace.kernels else 0.0,
         format_seen=trace.precision in _FITTED,
         family_seen=family_seen,
@@ -514,7 +527,7 @@ def _shares(
     computes = arithmetic > memory
     if not (known | launched).all():
         products, vectors, bytes_moved = basis(kernels, card, on)
-        busy = np.maximum(products * _arithmetic(kernels, card), vectors * kernels.classes.vector)
+        busy = np.maximum(products * _arithmetic(kernels, card, on), vectors * kernels.classes.vector)
         computes = np.where(known, computes, busy > bytes_moved * _memory(kernels, card))
     found: dict[Bound, float] = {
         "compute": float(each[computes & ~launched].sum()),

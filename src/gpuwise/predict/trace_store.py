@@ -24,6 +24,7 @@ from contextlib import suppress
 from dataclasses import dataclass, replace
 from functools import cache as remember
 from functools import lru_cache
+from hashlib import sha256
 from importlib.metadata import PackageNotFoundError, version
 from importlib.resources import files
 from importlib.resources.abc import Traversable
@@ -203,7 +204,7 @@ def at(document: Document, variant: str, batch: int, precision: str | None = Non
         kernels=tuple(kernels),
         memory=_memory(found, batch),
         unknown=tuple(found["unknown"]),
-        known=found.get("known", 0.0 if found["unknown"] else 1.0),
+        known=found.get("known", 1.0),
         notes=tuple(found.get("notes", ())),
         calls=tuple(found.get("calls", {}).items()),
     )
@@ -314,9 +315,20 @@ def obtain(config: RunConfig, batch: int | None = None) -> Trace:
     return trace
 
 
+RECORDERS = ("contents", "costs", "cuda_on_meta", "graph", "recorder", "trace")
+
+
+@remember
+def folder_name() -> str:
+    """Of a release and what its code records: what was unknown to another tracer may be known to this one."""
+    package = files("gpuwise.predict")
+    code = b"".join((package / f"{name}.py").read_bytes() for name in RECORDERS)
+    return f"{__version__}-{sha256(code).hexdigest()[:8]}"
+
+
 def folder() -> Path:
-    """Where traces are kept that were not shipped: another release may record a step otherwise."""
-    return store.home() / "traces" / __version__
+    """Where traces are kept that were not shipped."""
+    return store.home() / "traces" / folder_name()
 
 
 def kept_at(config: RunConfig, name: str) -> Path | None:
