@@ -2,7 +2,7 @@
 
     python -m evaluation.predict.older DATA_FOLDER/ops
 
-Files: `op_kernelbench.csv.gz` (large element-wise problems, read and written once), `op_neusight_eager.csv.gz`
+Files: `op_kernelbench.csv.gz` (element-wise problems, read and written once), `op_neusight_eager.csv.gz`
 (the same, and random 3 x 3 convolutions), `op_deepbench.csv.gz` (convolutions of published networks). Of each
 card it prints the median share of the stated bandwidth, and of fp32 convolutions the median of measured over
 predicted, by kind. `rates.GENERAL` has the bandwidths by family ("stream"), and the means over cards of what
