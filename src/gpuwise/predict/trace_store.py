@@ -319,16 +319,16 @@ RECORDERS = ("contents", "costs", "cuda_on_meta", "graph", "recorder", "trace")
 
 
 @remember
-def folder_name() -> str:
-    """Of a release and what its code records: what was unknown to another tracer may be known to this one."""
+def tracer() -> str:
+    """Of the code that records: what was unknown to another tracer may be known to this one."""
     package = files("gpuwise.predict")
     code = b"".join((package / f"{name}.py").read_bytes() for name in RECORDERS)
-    return f"{__version__}-{sha256(code).hexdigest()[:8]}"
+    return sha256(code).hexdigest()[:8]
 
 
 def folder() -> Path:
-    """Where traces are kept that were not shipped."""
-    return store.home() / "traces" / folder_name()
+    """Where traces are kept that were not shipped: another release may record a step otherwise."""
+    return store.home() / "traces" / f"{__version__}-{tracer()}"
 
 
 def kept_at(config: RunConfig, name: str) -> Path | None:
