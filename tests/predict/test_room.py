@@ -71,4 +71,4 @@ def test_coverage_of_left_out_cards() -> None:
     for level, found in raw["levels"].items():
         shares = list(found["coverage_by_card"].values())
         assert np.mean(shares) == pytest.approx(found["coverage"])
-        assert 0.7 <= found["coverage"] <= 0.95, level
+        assert 0.7 <= found["coverage"] <= 0.97, level
