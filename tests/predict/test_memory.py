@@ -235,11 +235,11 @@ EXCEPTIONS: tuple[tuple[Callable[[Row], bool], float, float], ...] = (
     (lambda row: convolves_4_bytes(row), -0.46, 0.001),
     (lambda row: (row.name, row.recipe, row.compiled) == ("bert-large", "script", True), -0.002, 0.055),
     (lambda row: row.name in BRANCHED and row.mode == "infer" and not row.compiled, -0.32, -0.2),
-    (lambda row: row.compiled and row.mode == "train" and row.name.startswith("unet-"), 0.05, 0.12),
+    (lambda row: row.compiled and row.mode == "train" and row.name.startswith("unet-"), -0.05, 0.12),
     (lambda row: row.compiled and row.precision == "tf32" and row.name in WITH_HEAD, 0.05, 0.1),
     (lambda row: row.compiled and row.mode == "infer" and row.name == "vit-b16", -0.32, -0.25),
     (lambda row: row.compiled and row.mode == "infer" and "1b-prefill" in row.name, -0.08, -0.05),
-    (lambda row: row.compiled and row.mode == "infer" and row.name.startswith("unet-"), 0.05, 0.12),
+    (lambda row: row.compiled and row.mode == "infer" and row.name.startswith("unet-"), -0.15, 0.05),
 )
 """What is further off than 4 %, and between which errors. Workspaces of convolutions are not seen: training
 in tf32 took 13 GB of cuDNN beside 89 GB of tensors, eager inference 10 beside 12, that of networks with
@@ -248,7 +248,7 @@ computes again what it does not keep (separate attention kernels of BERT, the U-
 gradient of a head is summed over chunks in 32 bits: replayed, all chunks' products are there until they are
 summed at once. Compiled inference took 0.2 GB more than is replayed for ViT and 0.27 for the prefill of the
 1 B model: where the compiler casts all weights before it multiplies, their 16-bit copies (0.17 GB of ViT) are
-there at once; nothing is known of the other. That of the U-Net took 0.2 to 0.5 GB less."""
+there at once; nothing is known of the other. That of the U-Net took half a GB more, of cuDNN."""
 BRANCHED = ("googlenet", "inception-v3")
 WITH_HEAD = ("llm-124m", "llm-1b")
 
