@@ -5,7 +5,10 @@ from __future__ import annotations
 import pytest
 
 from gpuwise.model.trace import Kernel
+from gpuwise.predict.card import card
 from gpuwise.predict.kernels import arrays
+from gpuwise.predict.rates import usual
+from gpuwise.predict.step import kernel_seconds
 
 
 def executed(name: str, queries: int, keys: int, width: int) -> float:
@@ -22,3 +25,23 @@ def test_attention_computes_whole_blocks_and_its_backward_pass_is_slower() -> No
     assert executed(forward, 197, 197, 64) == pytest.approx((256 / 197) ** 2)
     assert executed(forward, 1, 2048, 64) == 1.0  # decoding
     assert executed(forward + "_backward", 384, 384, 64) > 1.0
+
+
+def test_an_optimiser_of_many_launches_takes_about_as_long_as_its_bytes() -> None:
+    """Its shape holds the tensors of all launches, its bytes and operations are those of one."""
+    values, launches = 8_000_000_000, 384
+    one = Kernel(
+        kind="optimiser",
+        name="aten._fused_adamw_",
+        dtype="bf16",
+        shape=(values,),
+        flop=8 * values / launches,
+        bytes_read=8 * values / launches,
+        bytes_written=6 * values / launches,
+        phase="optimiser",
+        count=launches,
+    )
+    found = card("h100-sxm5-80gb")
+    seconds = launches * float(kernel_seconds(arrays([one]), found, usual(found))[0])
+    least = 14 * values / found.bytes_per_s
+    assert least < seconds < 3 * least

@@ -447,7 +447,9 @@ def _handled(kernel: Kernel) -> float:
         return 0.0
     # Two operands and a result have three elements for each that is handled.
     moved = (kernel.bytes_read + kernel.bytes_written) / _BYTES.get(kernel.dtype, 8.0)
-    elements = max(float(math.prod(kernel.shape)), moved / 3.0)
+    # The tensors of an optimiser are those of all its launches.
+    launches = kernel.count if kernel.kind == "optimiser" else 1
+    elements = max(math.prod(kernel.shape) / launches, moved / 3.0)
     if any(name in kernel.name for name in _ROW_NORMS) and kernel.shape:
         return elements * max(1.0, _ROW / kernel.shape[-1])
     return elements
