@@ -155,6 +155,7 @@ def test_a_served_model(gpuwise: Cli) -> None:
         (("served:qwen3-8b", "--gpu", "v100-pcie-16gb"), 5, "an engine has 14.4 GiB"),
         (("served:qwen3-8b", "--precision", "fp32"), 2, "no weights are served in fp32"),
         (("served:qwen3-8b", "--from", "last"), 2, "take no result"),
+        (("qwen3-8b", "--mode", "train"), 2, "qwen3-8b-lora"),
     ],
 )
 def test_served_models_are_refused_with_a_reason(
@@ -205,6 +206,17 @@ def test_a_file_of_the_user_s_is_traced_once_and_again_when_it_changes(
         )  # as if torch were missing
         assert speed("x @ x.T") == fast
     assert speed("x @ x.T @ x") < fast
+
+
+@pytest.mark.parametrize(
+    ("model", "usual"), [("deepseek-v3", "fp8"), ("gpt-oss-20b", "mxfp4"), ("llama-3.1-8b", "bf16")]
+)
+def test_a_model_is_served_in_the_format_that_its_publisher_gives(
+    model: str, usual: str, gpuwise: Cli
+) -> None:
+    code, out, err = gpuwise("predict", f"served:{model}", "--gpu", "h200-sxm", "--gpus", "8", "--json")
+    assert code == 0, err
+    assert [row["config"]["precision"] for row in json.loads(out)["predictions"]] == [usual]
 
 
 def test_a_served_model_is_not_called_eager(gpuwise: Cli) -> None:

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 from gpuwise import store
 from gpuwise.errors import GpuwiseError, InputError, NoDataError
-from gpuwise.facts import catalog
+from gpuwise.facts import catalog, llms
 from gpuwise.jobs import Answer
 from gpuwise.model.precision import CACHES, WEIGHTS, Precision
 from gpuwise.model.question import Asked, Mode, Recipe, RunConfig, WorkloadSpec
@@ -39,7 +39,8 @@ class PredictRequest(Asked):
     the first one is the batch."""
     gpus: tuple[str, ...] = ()  # Ids or names; empty = the whole catalog
     mode: Mode | None = None  # None = the workload's first
-    precision: Precision | str | None = None  # None = bf16 where the workload has it
+    # None = bf16 where the workload has it, of a served model the format in which it is published
+    precision: Precision | str | None = None
     batch: int | None = None  # Items a step on each GPU; None = the best that fits
     compile: bool = True
     recipe: Recipe = "tuned"
@@ -159,14 +160,22 @@ def _traced(request: PredictRequest, workload: str, gpus: Sequence[str]) -> tupl
 
 
 def _served(request: PredictRequest, workload: str, gpus: Sequence[str]) -> tuple[Record, ...]:
-    from gpuwise.predict.serve import Lengths, forecast_served
+    from gpuwise.predict.serve import Lengths, forecast_served, model_of
 
+    name = workload.removeprefix(SERVED)
     if request.calibration or request.source:
         raise InputError("served models take no result", hint="leave out the result")
+    if request.mode == "train":
+        raise InputError(
+            f"{workload} is a server, which does not train",
+            hint=f"gpuwise predict {name}-full, or {name}-lora or {name}-qlora, with --mode train",
+        )
+    shape = model_of(workload).shape
+    usual = (llms.stored(shape) if shape else None) or Precision.BF16
     config = RunConfig(
         workload=workload,
         mode="infer",
-        precision=Precision(request.precision or Precision.BF16),
+        precision=Precision(request.precision or usual),
         batch=request.batch,
     )
     lengths = Lengths(prompt=request.prompt, answer=request.answer)
@@ -331,7 +340,6 @@ def fit_model(request: FitRequest) -> Answer[tuple[Fit, ...]]:
 
     The exit status is 5 where nothing fits. Raises InputError for what is unknown or cannot be trained.
     """
-    from gpuwise.facts import llms
     from gpuwise.predict.fit import ALSO_CALLED, OPTIMISERS, TASKS, Plan, fit
     from gpuwise.show import predictions as show
 
