@@ -156,6 +156,22 @@ def test_every_card_may_use_every_format_so_that_memory_is_never_a_burden() -> N
         assert ask.read(text, {}).fields[field] == value
 
 
+@pytest.mark.parametrize(
+    ("text", "memory"),
+    [
+        ("I have 2x 3060 12GB, what next for llama 70b", None),
+        ("I have an A100 80GB, is a 5090 faster for bert-large?", None),
+        ("llama 3.1 70b on 2x RTX 3090 24GB or one RTX PRO 6000 96GB", None),
+        ("3090 24GB or 4090, at least 20 GB, for bert", (20.0, None)),
+        ("cheapest 24gb card", (24.0, 24.0)),
+    ],
+)
+def test_a_size_in_the_name_of_a_gpu_is_no_limit(
+    text: str, memory: tuple[float, float | None] | None
+) -> None:
+    assert ask.read(text, {}).fields.get("memory_gb") == memory
+
+
 def test_a_price_of_energy_is_no_budget_and_a_number_of_gpus_counts_for_those_named() -> None:
     asked = ask.read(
         "energy is 0.40 euros per kWh, what to buy to train resnet50 around the clock", {"EUR": 1.5}

@@ -146,9 +146,10 @@ class _Reader:
             end += 1
         self._read[start:end] = b"\1" * (end - start)
 
-    def take(self, pattern: str) -> re.Match[str] | None:
-        """The first match of a pattern; the words that it touches are read."""
-        match = re.search(pattern, self.plain)
+    def take(self, pattern: str, *, again: bool = True) -> re.Match[str] | None:
+        """The first match of a pattern, unless `again` among words that no rule has read; the words that it
+        touches are read."""
+        match = re.search(pattern, self.plain if again else self.left())
         if match is not None:
             self.mark(*match.span())
         return match
@@ -318,6 +319,16 @@ def _limits(
     """Limits that words set, as fields of a `Need`; `denied` says what is not to be."""
     fields: dict[str, Any] = {}
     take = reader.take
+    least = r"(?:at least |min(?:imum)? |>=? ?)"
+    # "A100 80 GB" is a name, read with the GPUs: its size is no limit.
+    if memory := take(rf"{least}(\d+) ?gi?b\b|\b(\d+) ?gi?b (?:or more|and up)", again=False):
+        fields["memory_gb"] = (float(memory[1] or memory[2]), None)
+    elif memory := take(r"\b(\d+) ?gi?b(?=$|[,;.])", again=False) or take(
+        r"\b(\d+) ?gi?b (?:card|gpu|vram|of (?:vram|memory)|each)|"
+        r"\bwith (\d+) ?gi?b\b(?! (?:of )?(?:ram|disk|storage))",
+        again=False,
+    ):
+        fields["memory_gb"] = (float(next(filter(None, memory.groups()))),) * 2
     offline = take(r"\b(?:not|no|without|avoid)(?: \S+)? (?:the |a )?cloud|on.prem\w*|offline|air.gapped")
     no_cloud = denied["rent"] or bool(offline)
     spot, used = take(_SPOT), take(_USED)
@@ -353,14 +364,6 @@ def _limits(
         fields["users"] = _number(people[1])
         if take(r"\beach (?:\w+ )?(?:needs?|has|gets?|wants?|with|on)\b|of their own|per person"):
             fields["concurrent"] = 1
-    least = r"(?:at least |min(?:imum)? |>=? ?)"
-    if memory := take(rf"{least}(\d+) ?gi?b\b|\b(\d+) ?gi?b (?:or more|and up)"):
-        fields["memory_gb"] = (float(memory[1] or memory[2]), None)
-    elif memory := take(r"\b(\d+) ?gi?b(?=$|[,;.])") or take(
-        r"\b(\d+) ?gi?b (?:card|gpu|vram|of (?:vram|memory)|each)|"
-        r"\bwith (\d+) ?gi?b\b(?! (?:of )?(?:ram|disk|storage))"
-    ):
-        fields["memory_gb"] = (float(next(filter(None, memory.groups()))),) * 2
     if slots := take(rf"\b(\d[\d.]*|{'|'.join(_NUMBERS)})[ -]slots?\b(?: (?:wide|high|thick))?"):
         fields["slots"] = float(_NUMBERS.get(slots[1], slots[1]))
         fields.setdefault("acquire", "own")
