@@ -15,7 +15,7 @@ from types import SimpleNamespace
 
 import pytest
 
-from gpuwise.cli import lists
+from gpuwise.cli import prices as verb
 from gpuwise.cli import print as printer
 from gpuwise.facts.prices import shipped
 
@@ -84,7 +84,7 @@ def test_without_a_gpu_every_gpu_has_its_line(gpuwise: Call) -> None:
 
 def test_a_narrow_terminal_gets_fewer_columns(gpuwise: Call, monkeypatch: pytest.MonkeyPatch) -> None:
     wide = gpuwise("prices", "h100", "--top", "0")[1]
-    monkeypatch.setattr(lists, "narrow", lambda: True)
+    monkeypatch.setattr(verb, "narrow", lambda: True)
     assert "p5.48xlarge" in wide
     narrow = gpuwise("prices", "h100", "--top", "0")[1]
     assert "p5.48xlarge" not in narrow

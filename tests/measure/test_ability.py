@@ -37,7 +37,8 @@ def test_a_suite_skips_what_the_machine_lacks_and_says_so() -> None:
 
 def test_what_devices_lack() -> None:
     assert lacking(catalog.get("h200-sxm"), "cuda") == ()
-    assert lacking(catalog.get("v100-pcie-16gb"), "cuda") == ("tf32", "bf16", "fp8", "int8", "int4")
+    older = ("tf32", "bf16", "fp8", "int8", "int4", "mxfp4", "nvfp4")
+    assert lacking(catalog.get("v100-pcie-16gb"), "cuda") == older
     assert lacking(None, "cuda") == ()
     assert lacking(None, "cpu") == ("tf32", "fp16", "fp8")
 

@@ -57,7 +57,6 @@ HOMES = {
     "merge": "launch:merge",
     "compare": "show:compared",
     "gpus": "lists:gpus",
-    "prices": "lists:prices",
     "workloads": "lists:workloads",
     "report": "show:report",
     "results": "show:results",

@@ -5,13 +5,15 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, replace
 from functools import cache
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from gpuwise.facts.catalog import Match, all_gpus, chips, derive, fields
 from gpuwise.model.gpu import Fact, GpuSpec, Peak
 from gpuwise.model.units import Amount, gibibytes, of_field, percent, si, usd, watts
-from gpuwise.show.page import References
 from gpuwise.show.table import Table
+
+if TYPE_CHECKING:
+    from gpuwise.show.page import References
 
 # Numbers of which a multiple means nothing.
 _NO_RATIO = frozenset(
