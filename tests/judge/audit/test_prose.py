@@ -96,6 +96,30 @@ def test_a_plain_error_is_found(text: str) -> None:
     assert "contradicts" in verdicts(text)
 
 
+@pytest.mark.parametrize(
+    "text",
+    [
+        "- A6000\n  - 48 GB\n  - 300 W\n- Acme 7\n  - 24 GB\n  - bandwidth of 1,500 GB/s\n",
+        "\u2022 A6000\n  \u25e6 48 GB\n  \u25e6 300 W\n\u2022 Acme 7\n  \u25e6 bandwidth of 1,500 GB/s\n",
+        "<ul><li>A6000<ul><li>48 GB</li></ul></li><li>Acme 7<ul><li>power of 500 W</li></ul></li></ul>",
+    ],
+)
+def test_items_below_a_product_that_nobody_knows_are_not_of_its_neighbour(text: str) -> None:
+    assert {(gpu, verdict) for gpu, _, _, verdict in found(text)} == {("NVIDIA RTX A6000", "agrees")}
+
+
+def test_items_below_an_item_with_values_are_of_its_gpu() -> None:
+    text = "- NVIDIA A30\n  - 24 GB\n- NVIDIA A40 (48 GB)\n  - Power\n    - 400 W\n"
+    text += "- NVIDIA A10: 24 GB\n  - 150 W\n"
+    assert [(gpu, value, verdict) for gpu, _, value, verdict in found(text)] == [
+        ("NVIDIA A30", "24 GB", "agrees"),
+        ("NVIDIA A40", "48 GB", "agrees"),
+        ("NVIDIA A40", "400 W", "contradicts"),
+        ("NVIDIA A10", "24 GB", "agrees"),
+        ("NVIDIA A10", "150 W", "agrees"),
+    ]
+
+
 def test_other_languages_write_numbers_their_way() -> None:
     for text in (
         "La RTX 4090 dispose de 24 Go de m\u00e9moire et d'une bande passante de 1 008 Go/s.",

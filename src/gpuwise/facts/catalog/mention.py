@@ -245,9 +245,12 @@ def _says(variant: _Variant, word: str) -> bool:
 def _by_model() -> Mapping[str, tuple[_Variant, ...]]:
     """Models without spaces, in lower case, to their variants; gpu_id None is outside the catalog."""
     found: dict[str, list[_Variant]] = {}
+    # "L4 (Ada)" is the L4; of no other architecture the name is a part of product names.
+    ada = {spec.id for spec in load.all_gpus() if str(spec.text("architecture")).startswith("Ada")}
     for gpu_id, models, words in load.models():
+        said = frozenset(words) | ({"ada"} if gpu_id in ada else set())
         for model in models:
-            found.setdefault(_plain(model), []).append((gpu_id, frozenset(words)))
+            found.setdefault(_plain(model), []).append((gpu_id, said))
     return {key: tuple(variants) for key, variants in found.items()}
 
 

@@ -133,7 +133,7 @@ class _Walk:
             if isinstance(block, Heading):
                 self.heading(block.level, block.text, block.line)
                 # A heading may claim something itself: "RTX 4090 (24 GB)".
-                yield from self.prose([Line(block.line, block.text, False, 0)])
+                yield from self.prose([Line(block.line, block.text, 0, 0)])
             elif isinstance(block, Table):
                 yield from self.table(grid.Grid(block.rows, self.scope))
             else:
@@ -169,6 +169,8 @@ class _Walk:
 
     def lines(self, run: Sequence[Line]) -> Iterator[Claim | Left]:
         paragraph: list[Line] = []
+        # What stands one level deeper is about the item above it, and about none of that item's neighbours.
+        parents = {above.line for above, below in pairwise(run) if 0 < above.item < below.item}
         for part in layout.parts(run, self.scope):
             # Wide gaps part the cells of a row, which is a list of its own.
             row = isinstance(part, Line) and _WIDE.search(part.text) is not None
@@ -185,8 +187,11 @@ class _Walk:
                 paragraph = []
             if isinstance(part, grid.Grid):
                 yield from self.table(part)
+            elif part.line in parents and not part.text[0].islower():
+                self.heading(PLAIN + part.item, part.text, part.line)
+                yield from self.prose([part])
             elif not joins and self.is_title(part):
-                self.heading(PLAIN, part.text, part.line)
+                self.heading(PLAIN + part.item, part.text, part.line)
                 # So short a line may still be a sentence: "The T4 supports FP8."
                 gpus = [t for t in scan(part.text) if t.kind == "gpu"]
                 yield from prose.abilities(part.text, gpus, None, part.line, self.section)

@@ -42,7 +42,7 @@ _BREAKS = frozenset(
 )
 # How pictures, PDF and archives begin.
 _PICTURES = (b"\x89PNG", b"\xff\xd8\xff", b"GIF8", b"%PDF", b"PK\x03\x04", b"\x1f\x8b")
-_ITEM = re.compile(r"\s*(?:[\u2022\u00b7\u25aa\u25cf\u2023*+-]|\d{1,2}[.)])\s+(?=\S)")
+_ITEM = re.compile(r"\s*(?:[\u2022\u00b7\u25aa\u25cf\u2023\u25e6\u25ab\u25cb\u25a0*+-]|\d{1,2}[.)])\s+(?=\S)")
 _ENTRY = re.compile(
     r"[\"'](?P<key>[\w .+()/-]{1,60})[\"']\s?:\s?"
     r"(?:[\"'](?P<value>[^\"'{}\[\]]{1,80})[\"']|(?P<number>[\d.]{1,20})|[{\[]),?"
@@ -94,7 +94,8 @@ class Line:
 
     line: int
     text: str
-    item: bool
+    item: int
+    """How deep in lists, by their nesting or by the indent of a mark; 0 outside of them."""
     paragraph: int
 
 
@@ -237,15 +238,15 @@ def _of_markdown(lines: list[str]) -> Iterator[Block]:
         elif token.type == "inline" and heading:
             # Of several lines over one rule the last is the heading, the others are text.
             *above, last = token.content.split("\n")
-            yield from (Line(number, plain(line), False, 0) for number, line in enumerate(above, start))
+            yield from (Line(number, plain(line), 0, 0) for number, line in enumerate(above, start))
             yield Heading(start + len(above), heading, plain(last))
         elif token.content:
             # Paragraphs, and code too: tables of plain text are often set as code.
             paragraph += 1
-            yield from _lines(token.content, start + (token.type == "fence"), depth > 0, paragraph)
+            yield from _lines(token.content, start + (token.type == "fence"), depth, paragraph)
 
 
-def _lines(text: str, start: int, item: bool, paragraph: int) -> Iterator[Line]:
+def _lines(text: str, start: int, depth: int, paragraph: int) -> Iterator[Line]:
     for number, line in enumerate(text.split("\n"), start):
         mark = _ITEM.match(line)
         words = plain(line[mark.end() :] if mark else line) if len(line) <= LONGEST else ""
@@ -254,7 +255,8 @@ def _lines(text: str, start: int, item: bool, paragraph: int) -> Iterator[Line]:
             said = entry["value"] or entry["number"]
             words = entry["key"].replace("_", " ") + (f": {said}" if said else "")
         if words:
-            yield Line(number, words, item or mark is not None, paragraph)
+            indent = 1 + len(line) - len(line.lstrip()) if mark else 0
+            yield Line(number, words, depth + indent, paragraph)
 
 
 class _Html:
@@ -360,5 +362,5 @@ class _Html:
             return
         text, self.words = "".join(self.words), []
         self.paragraph += 1
-        yield from _lines(text, self.before + self.line, self.item > 0, self.paragraph)
+        yield from _lines(text, self.before + self.line, self.item, self.paragraph)
         self.line += text.count("\n")
