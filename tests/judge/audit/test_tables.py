@@ -232,3 +232,20 @@ def test_tables_of_latex() -> None:
     found = audit.audit_text(LATEX).findings
     assert {(f.stated, f.lines) for f in found if f.verdict == "contradicts"} == {("2400", (6,))}
     assert sum(f.verdict == "agrees" for f in found) == 8
+
+
+def test_lists_sections_and_quantities_of_latex() -> None:
+    slides = (
+        "\\begin{frame}{Cards}\n\\begin{itemize}\n\\item NVIDIA L4\n\\begin{itemize}\n\\item 48\\,GB memory\n"
+        "\\item 72\\,W\n\\end{itemize}\n\\item A30\n\\begin{itemize}\n\\item 24\\,GB\n"
+        "\\item \\SI{265}{\\watt}\n\\end{itemize}\n\\end{itemize}\n\\end{frame}\n"
+        "\\subsection*{NVIDIA A40}\nIts bandwidth is \\qty{696}{\\giga\\byte\\per\\second}.\n"
+    )
+    found = audit.audit_text(slides).findings
+    assert [(f.gpu, f.stated, f.verdict) for f in found] == [
+        ("NVIDIA L4", "48 GB", "contradicts"),
+        ("NVIDIA L4", "72 W", "agrees"),
+        ("NVIDIA A30", "24 GB", "agrees"),
+        ("NVIDIA A30", "265 W", "contradicts"),
+        ("NVIDIA A40", "696 GB/s", "agrees"),
+    ]

@@ -186,9 +186,39 @@ _MARKDOWN = MarkdownIt("commonmark").enable("table")
 _MARKDOWN.core.ruler.disable(["inline"])
 
 
+# Levels of lists in LaTeX, which knows four.
+DEEPEST = 4
+_LATEX = ("\\begin{", "\\item", "\\section", "\\subsection")
+_SECTION = re.compile(
+    r"\\(?:(?:(?P<sub>(?:sub){0,2})section|frametitle)\*?|begin\{frame\}(?:\[[^\]]{0,40}\])?)"
+    r"\{(?P<title>[^{}]{0,200})\}"
+)
+_SIUNITX = re.compile(r"\\(?:SI|qty)(?:\[[^\]]{0,40}\])?\{([^{}]{0,40})\}\{([^{}]{0,80})\}")
+_UNITS = {
+    "kilo": "k", "mega": "M", "giga": "G", "tera": "T", "gibi": "Gi", "byte": "B", "bit": "bit", "watt": "W",
+    "hertz": "Hz", "second": "s", "per": "/",
+}  # fmt: skip
+
+
+def _quantity(match: re.Match[str]) -> str:
+    """`\\SI{2}{\\tera\\byte\\per\\second}` as `2 TB/s`."""
+    unit = re.sub(r"\\([a-z]+)", lambda m: _UNITS.get(m[1], m[1]), match[2])
+    return f"{match[1]} {unit}"
+
+
 def _without_latex(lines: Sequence[str]) -> Iterator[str]:
-    """Lines of LaTeX with its tables as cells between pipes, and its commands taken out."""
+    """Lines of LaTeX with its tables as cells between pipes, its lists, sections and quantities in plain
+    text, and its other commands taken out."""
+    depth = 0
     for line in lines:
+        depth += len(re.findall(r"\\begin\{(?:itemize|enumerate|description)\}", line))
+        depth -= len(re.findall(r"\\end\{(?:itemize|enumerate|description)\}", line))
+        line = _SIUNITX.sub(_quantity, line)
+        if title := _SECTION.search(line):
+            # The title of a slide is below all sections.
+            yield f"{'#' * (5 if title['sub'] is None else 2 + len(title['sub']) // 3)} {title['title']}"
+            continue
+        item = "  " * min(depth - 1, DEEPEST) + "- " if line.lstrip().startswith("\\item") else ""
         line = re.sub(r"\\(?:hline|cline|[a-z]{1,8}rule)\b(?:\{[^{}]{0,20}\})?", "", line).rstrip()
         row = re.search(r"\\\\(?:\[[^\]]{0,9}\])?$", line) if "&" in line else None
         line = re.sub(r"\\multi(?:column|row)\{[^{}]*\}\{[^{}]*\}", "", line)
@@ -199,11 +229,12 @@ def _without_latex(lines: Sequence[str]) -> Iterator[str]:
             r"\\times\b", "\u00d7", re.sub(r"\\(?:\\(?:\[[^\]]{0,9}\])?|[,;: ])|~|\\\w+rule\b", " ", line)
         )
         line = re.sub(r"\\(?:[a-zA-Z]+\*?(?:\[[^\]]*\])?|(?=[%&$#_{}]))|(?<!\\)[{}$]", "", line)
-        yield "| " + " | ".join(cell.strip() for cell in line.split("&")) + " |" if row else line.strip()
+        cells = " | ".join(cell.strip() for cell in line.split("&"))
+        yield f"| {cells} |" if row else item + line.strip()
 
 
 def _of_markdown(lines: list[str]) -> Iterator[Block]:
-    if any(line.lstrip().startswith("\\begin{tabular") for line in lines):
+    if any(line.lstrip().startswith(_LATEX) for line in lines):
         lines = list(_without_latex(lines))
     # A dash alone is an empty cell of a table without mark-up, not the rule below a heading.
     lines = ["\u2014" if line.strip() == "-" else line for line in lines]
