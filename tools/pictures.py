@@ -8,6 +8,7 @@ they are the explorer's, a static copy's first page, a report and an article. Pr
 
 from __future__ import annotations
 
+import argparse
 import base64
 import re
 import shutil
@@ -28,7 +29,7 @@ GPUWISE = (sys.executable, "-m", "gpuwise")
 PATHS = (
     "/", "/gpus", "/gpus/l4", "/gpus/h100-sxm5-80gb", "/compare", "/compare/l4,rtx-4090",
     "/compare/l4,rtx-4090/article", "/prices", "/prices/l4", "/results", "/results/resnet50", "/scaling",
-    "/predict", "/fit", "/choose", "/choose/llm-serve", "/audit", "/upload", "/nothing",
+    "/predict", "/fit", "/choose", "/choose/llm-inference", "/audit", "/upload", "/nothing",
 )  # fmt: skip
 FILES = {
     "report.html": ("report", str(RESULT)), "article.html": ("compare", "l4", "rtx-4090", "--article"),
@@ -102,4 +103,10 @@ def main(folder: Path, wanted: Sequence[str]) -> None:
 
 
 if __name__ == "__main__":
-    main(Path(sys.argv[1]), sys.argv[2:])
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
+    parser.add_argument("folder", type=Path)
+    parser.add_argument("pages", nargs="*", metavar="PAGE")
+    asked = parser.parse_args()
+    main(asked.folder, asked.pages)
