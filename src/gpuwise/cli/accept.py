@@ -221,12 +221,13 @@ def _request(results: tuple[str, ...], options: dict[str, Any]) -> AcceptRequest
     if "" in results:
         raise InputError("an empty path names no file", hint="gpuwise accept FOLDER")
     for word in results:
-        if not Path(word[:200]).exists():
-            try:
-                spec = catalog.find(word)
-            except GpuwiseError:
-                continue  # neither: the judge says so
-            raise InputError(f"there is no file {word}", hint=f"gpuwise accept --against {spec.id}")
+        try:
+            if Path(word).exists():
+                continue
+            spec = catalog.find(word)
+        except (GpuwiseError, OSError):  # no GPU either, or too long for a path: reading it says so
+            continue
+        raise InputError(f"there is no file {word}", hint=f"gpuwise accept --against {spec.id}")
     output: Path | None = options["output"]
     if options["with_serials"] and (output is None or output.suffix != BUNDLE):
         raise InputError(

@@ -170,7 +170,7 @@ def _of_servers(function: Callable[..., None]) -> Callable[..., None]:
     "--precision",
     "precisions",
     callback=_words(PRECISIONS, Precision),
-    help="fp64, fp32, tf32, fp16, bf16, fp8, int8, int4. [default: bf16, where missing fp16; fp32 on a CPU]",
+    help=f"{', '.join(PRECISIONS)}. [default: bf16, where missing fp16; fp32 on a CPU]",
 )
 @click.option(
     "--context",

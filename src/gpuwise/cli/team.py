@@ -42,7 +42,7 @@ def database_of(url: str | None, *, webhook: bool = False) -> Team:
 
 
 def _operator() -> str:
-    """Who works at this machine, for the log."""
+    """The account that runs the command, for the audit log."""
     try:
         return f"{getpass.getuser()} (shell)"
     except (KeyError, OSError):  # a user without a name

@@ -96,6 +96,17 @@ OPTIMISER_BYTES, OPTIMISER_BYTES_BF16 = 40, 20
 RESERVE_BYTES = 4 * 2**30
 
 
+_TOY = {
+    "hidden_size": 128,
+    "num_hidden_layers": 2,
+    "num_attention_heads": 4,
+    "num_key_value_heads": 2,
+    "intermediate_size": 256,
+    "vocab_size": 256,
+    "tie_word_embeddings": True,
+}
+
+
 def _shape(name: str, **config: int | bool) -> LanguageModel:
     return from_config(name, config)
 
@@ -112,28 +123,9 @@ SHAPES = {
     ),
     "llm-1b": llms.find("llama-3.2-1b"),
     "llm-8b": llms.find("llama-3.1-8b"),
-    "toy": _shape(
-        "toy",
-        hidden_size=128,
-        num_hidden_layers=2,
-        num_attention_heads=4,
-        num_key_value_heads=2,
-        intermediate_size=256,
-        vocab_size=256,
-        tie_word_embeddings=True,
-    ),
+    "toy": _shape("toy", **_TOY),
     "toy-experts": _shape(
-        "toy-experts",
-        hidden_size=128,
-        num_hidden_layers=2,
-        num_attention_heads=4,
-        num_key_value_heads=2,
-        intermediate_size=256,
-        vocab_size=256,
-        tie_word_embeddings=True,
-        num_experts=4,
-        num_experts_per_tok=2,
-        moe_intermediate_size=64,
+        "toy-experts", **_TOY, num_experts=4, num_experts_per_tok=2, moe_intermediate_size=64
     ),
 }
 """Our own sizes, and two for tests."""

@@ -155,7 +155,7 @@ def collect(
 
     lists = [_fetched(today), *(read(path, today=today, rates=rates) for path in user)]
     fixed = (*shipped(), *launch_prices())
-    # Rents that were fetched are a newer list; nobody fetches purchases.
+    # Fetched rents make a newer list; prices of purchases are never fetched.
     if (fetched := max((o.seen_on for o in lists[0].offers), default="")) > fixed[0].listed_on:
         fixed = tuple(replace(o, listed_on=fetched) if o.per_hour else o for o in fixed)
     # A wrong clock, not a wrong price: what is later than today is left out, and named.
@@ -319,8 +319,8 @@ def age_days(offer: Offer, today: date) -> int | None:
 
 
 def counted_on(offer: Offer, today: date) -> date:
-    """The day on which a choice counts its age: that of its list. Else the snapshot of an installation that
-    nobody updates would lose one price after the other, and the ranking with them."""
+    """The day at which a choice takes the age of a price: the date of its list. By today's date, prices of an
+    installation that is not updated would expire one after the other."""
     return min(today, day(offer.listed_on)) if offer.listed_on else today
 
 

@@ -91,7 +91,7 @@ def label_of(text: str) -> Label:
         # "Llama 8B FP16 tok/s, batch 1" is a speed; "FP16 throughput (TFLOPS)" is a peak.
         speed = unit is None or unit[0] == "item/s"
         rates = [f for f in fields if f != "throughput"]
-        # "FP16 throughput" over a cell of "71 TFLOPS": the value's unit tells.
+        # "FP16 throughput" over a cell of "71 TFLOPS": the unit of the value decides.
         fields = ["throughput", *(f for f in rates if f[:5] == "peak:")] if speed else rates
     if re.fullmatch(r"\W*type\W*", text, re.IGNORECASE):
         fields = ["memory_type"]

@@ -99,12 +99,12 @@ def _as_list(cells: Sequence[str]) -> str:
     named = [cell for cell in cells if any(t.kind == "gpu" for t in scan(cell))]
     if len(named) != 1 or named[0] == cells[0]:
         return ", ".join(cells)
-    told = [
+    values = [
         c
         for c in cells
         if c != named[0] and any(t.dimension not in ("bare", "other") or t.field for t in scan(c))
     ]
-    return f"{named[0]}: {', '.join(told)}"
+    return f"{named[0]}: {', '.join(values)}"
 
 
 class _Walk:

@@ -29,8 +29,9 @@ IN_MACHINE = 8
 LONGEST, NAME = 300, 80
 # Fields of which other words of the row say what was measured or offered.
 IN_CONTEXT = frozenset({"throughput", "rent per hour"})
-# Labels of rows whose own nobody knows, and the least count that tells its field without a unit.
-TOLD = (
+# Fields that are tried for a row or column with an unknown label, and the least number that counts as a
+# value of one without a unit.
+INFERRED = (
     "memory",
     "memory bandwidth",
     "bus width",
@@ -225,19 +226,19 @@ class Grid:
             moved = (self.ragged or len(self.rows[row]) != len(self.header)) and not firm
             sure = (clear or settled) and not moved and (row, owner.text) not in doubled
             sure = sure and (self.trusted or settled)
-            # Beside a label of no GPU several columns are of nobody knows whom.
+            # Where the label names no GPU, it is unknown whose values several columns hold.
             anonymous = best is options[2] and not owner.sure and len(self.rows[row]) > NAME_COLUMNS - 1
             sure = sure and not anonymous
             top = self.columns.get(placed.column)
             place = placed.column if top is not None and top.text == owner.text else row
             claim = claim_of(placed.reading, owner, placed.cell.line, block * GRID + place, sure)
             if claim.field == "memory_bytes" and claim.count > 1 and CUES["of_gpus"].search(placed.label):
-                # A column for the memory of GPUs, whose count the row says, is no host's.
+                # GPU memory in a row that states the number of GPUs is not of the host.
                 cells = self.rows[row]
-                told = self.counting is not None or any(
+                counted = self.counting is not None or any(
                     t.count > 1 for c in cells for t in scan(c.text[:NAME])
                 )
-                claim = replace(claim, total=told and claim.count == owner.count)
+                claim = replace(claim, total=counted and claim.count == owner.count)
             if claim.field in IN_CONTEXT:
                 context = (placed.label, *self.around(placed), f"{self.scope.title} | {self.scope.above}")
                 claim = replace(claim, context=context)
@@ -288,7 +289,7 @@ class Grid:
                 listed = rented or any(_TIMES_FIRST.match(row[n].text) for _, row, _, n in owned)
                 sure = not listed or self.is_of_gpus(cells, label)
             elif not label.fields and label.unit is None and label.ability is None:
-                label, sure = self.told(label.text, cells) or (label, True)
+                label, sure = self.inferred(label.text, cells) or (label, True)
             for number, row, mine, name in owned:
                 for placed in (
                     self.placed(row[column], label, mine, number, column)
@@ -327,7 +328,7 @@ class Grid:
                 label = self.label(f"{section} {first}")
             beside = [(row[i], o) for i, o in columns.items() if 0 < i < len(row) and row[i].text.strip()]
             plain = not (label.fields or label.unit)
-            label, sure = (self.told(first, beside) if plain else None) or (label, True)
+            label, sure = (self.inferred(first, beside) if plain else None) or (label, True)
             for column, owner in columns.items():
                 # "RTX 4090 (tok/s)" over rows of models.
                 top = self.labels[column] if column < len(self.labels) else label
@@ -340,14 +341,14 @@ class Grid:
                             else replace(placed, reading=replace(placed.reading, either=True))
                         )
 
-    def told(self, text: str, cells: Sequence[tuple[Cell, Subject]]) -> tuple[Label, bool] | None:
-        """The label of a row or column in words that nobody knows, by what the catalog confirms of at least
+    def inferred(self, text: str, cells: Sequence[tuple[Cell, Subject]]) -> tuple[Label, bool] | None:
+        """The label of a row or column whose own words are unknown, by what the catalog confirms of at least
         half of its values; and whether so many are confirmed that the others are of that field, too."""
         found: list[tuple[int, Label]] = []
-        for name in TOLD if len(cells) > 1 else ():
+        for name in INFERRED if len(cells) > 1 else ():
             label = label_of(name)
             read = [next(self.placed(cell, label, owner, 0, 0), None) for cell, owner in cells]
-            # Small numbers without a unit are anything's.
+            # Small numbers without a unit may be of any field.
             plain = [
                 p for p in read
                 if p and p.reading.field == label.first

@@ -189,6 +189,7 @@ _MARKDOWN.core.ruler.disable(["inline"])
 # Levels of lists in LaTeX, which knows four.
 DEEPEST = 4
 _LATEX = ("\\begin{", "\\item", "\\section", "\\subsection")
+_LIST = re.compile(r"\\(begin|end)\{(?:itemize|enumerate|description)\}")
 _SECTION = re.compile(
     r"\\(?:(?:(?P<sub>(?:sub){0,2})section|frametitle)\*?|begin\{frame\}(?:\[[^\]]{0,40}\])?)"
     r"\{(?P<title>[^{}]{0,200})\}"
@@ -211,8 +212,7 @@ def _without_latex(lines: Sequence[str]) -> Iterator[str]:
     text, and its other commands taken out."""
     depth = 0
     for line in lines:
-        depth += len(re.findall(r"\\begin\{(?:itemize|enumerate|description)\}", line))
-        depth -= len(re.findall(r"\\end\{(?:itemize|enumerate|description)\}", line))
+        depth += sum(1 if way == "begin" else -1 for way in _LIST.findall(line))
         line = _SIUNITX.sub(_quantity, line)
         if title := _SECTION.search(line):
             # The title of a slide is below all sections.
