@@ -77,7 +77,7 @@ def plain_bert_large(config: RunConfig, batch: int) -> Step:
     """BERT-large question answering, AdamW, dropout 0.1, torch's own attention."""
     from gpuwise.workloads.bert import TOKENS, TOY, TOY_TOKENS
     from gpuwise.workloads.models.bert import BertForQuestionAnswering
-    from gpuwise.workloads.vit import SHAPE
+    from gpuwise.workloads.models.vit import SHAPE
 
     shape, tokens = (TOY, TOY_TOKENS) if config.size == "toy" else (SHAPE, TOKENS)
     with torch.device(config.device):

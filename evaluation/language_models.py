@@ -1,8 +1,13 @@
 """Score `gpuwise fit` on public rows: `python -m evaluation.language_models DATA_FOLDER [--rows]`.
 
-DATA_FOLDER holds `llm_local_speed.csv` and `llm_finetune_memory.csv`, one measurement a row. Speed: decoding
-in 4 bits on one or several of a card. Memory: peak of fine-tuning and inference, and whether what ran out of
-memory is said to fit. A row is left out where its model or card is not named beyond doubt.
+DATA_FOLDER holds `llm_local_speed.csv`, `llm_finetune_memory.csv` and `train_throughput_llm.csv`, one
+measurement a row. Speed: decoding in 4 bits on one or several of a card, training on one. Memory: peak of
+fine-tuning and inference, and whether what ran out of memory is said to fit. A row is left out where its
+model or card is not named beyond doubt, where it would need more operations a second than the card has, where
+a computer on a board feeds the card (a Raspberry Pi launches kernels so slowly that a Radeon loses three
+fifths of its speed), or where an engine's kernel for one sequence reads the weights again for each of
+several. The project's own steps of one GPU (`results`) are scored beside them: memory, and the
+speed of compiled ones.
 """
 
 from __future__ import annotations
@@ -18,10 +23,14 @@ from typing import Any, cast
 
 import click
 
+from evaluation.predict import measured
 from gpuwise.errors import GpuwiseError
 from gpuwise.facts import llms
+from gpuwise.model.judgement import Task
 from gpuwise.model.precision import Precision
-from gpuwise.predict.fit import FIXED_BYTES, Plan, Task, fit
+from gpuwise.predictor.card import card
+from gpuwise.predictor.fit import FIXED_BYTES, SPREAD, Plan, fit, memory, prompt_seconds, train_seconds
+from gpuwise.workloads.llm import Decoding, by_name
 
 Row = dict[str, str]
 # Names of shapes in the tables that are not those of a catalog entry.
@@ -39,7 +48,7 @@ GPUS = {
     "A100 (PCIe, memory not stated)": "a100-pcie-80gb", "Nvidia RTX 3060": "rtx-3060-12gb",
     "RTX 3060 12GB": "rtx-3060-12gb", "Nvidia 4070": "rtx-4070", "AMD 7900 XT": "rx-7900-xt",
     "Nvidia RTX 4060 Ti": "rtx-4060-ti-16gb", "Jetson Orin": "jetson-agx-orin-64gb",
-    "AMD AI Pro R9700": "radeon ai pro r9700", "A10G": "a10g",
+    "AMD AI Pro R9700": "radeon ai pro r9700", "A10G": "a10g", "H100": "h100-sxm5-80gb",
 }  # fmt: skip
 FORMATS = {
     "NF4": "nf4",
@@ -50,6 +59,7 @@ FORMATS = {
     "Ollama/GGUF": "q4_k_m",
 }
 TASKS = (("inference", "infer"), ("q-lora", "qlora"), ("qlora", "qlora"), ("lora", "lora"), ("full", "full"))
+BOARD = re.compile(r"host: (Pi|HiFive)\b")
 # LitGPT reads Alpaca: the longest sample it meets within its steps.
 ALPACA = 1300
 
@@ -80,7 +90,7 @@ def model_of(text: str) -> str | None:
 
 
 def _unseen(row: Row) -> bool:
-    return sha1(f"{row['model']}/{row['gpu']}".encode()).digest()[0] % 3 == 0
+    return sha1(f"evening {row['model']}/{row['gpu']}".encode()).digest()[0] % 3 == 0
 
 
 def _number(text: str, otherwise: int) -> int:
@@ -91,15 +101,19 @@ def speeds(rows: list[Row]) -> Iterator[Scored]:
     """Decoding in 4 bits."""
     for row in rows:
         stored = next((kind for word, kind in FORMATS.items() if word in row["quantisation"]), None)
+        if stored == "int4" and "llama.cpp" in row["engine"].casefold():
+            stored = "q4_k_m"  # it runs no other 4 bits
         model, gpu = model_of(row["model"]), row["gpu_id"] or GPUS.get(row["gpu"], row["gpu"])
-        if "decode" not in row["mode"] or stored is None or model is None:
+        batch = _number(row["batch"], 1)
+        odd = BOARD.match(row["note"]) or (batch > 1 and "GEMV" in row["quantisation"])
+        if "decode" not in row["mode"] or stored is None or model is None or odd:
             continue
         # The answer is half way done in the mean of its tokens.
         context = _number(row["prompt_tokens"], 0) + _number(row["output_tokens"], 512) // 2
         if "cache" in row["mode"]:
             context = context if "full" in row["mode"] else 64
         plan = Plan(model=llms.find(model), weights=Precision(stored), context=max(1, context),
-                    batch=_number(row["batch"], 1), gpus=_number(row["n_gpus"], 1))  # fmt: skip
+                    batch=batch, gpus=_number(row["n_gpus"], 1))  # fmt: skip
         try:
             found = fit(plan, gpu).tokens_per_s
         except GpuwiseError:
@@ -132,7 +146,9 @@ def memories(rows: list[Row]) -> Iterator[Scored]:
             model=llms.find(model), task=cast("Task", task), weights=Precision(stored),
             context=min(_number(row["seq_len"], 0) if row["seq_len"].isdecimal() else ALPACA, 8192),
             batch=_number(row["batch_per_gpu"], 1), checkpoint=torchtune or peft,
-            optimiser="paged" if torchtune and task == "full" else "adamw", chunked=torchtune,
+            # Qwen's recipe keeps a copy in 32 bits, as DeepSpeed does.
+            optimiser="adamw" if task != "full" else "paged" if torchtune else "adamw32" if peft else "adamw",
+            chunked=torchtune,
         )  # fmt: skip
         try:
             found = fit(plan, gpu)
@@ -149,8 +165,86 @@ def memories(rows: list[Row]) -> Iterator[Scored]:
         )  # fmt: skip
 
 
+def trainings(finetuned: list[Row], pretrained: list[Row]) -> Iterator[Scored]:
+    """Tokens a second of training on one GPU in 16 bits, of rows that say how long sequences are."""
+    for row in finetuned:
+        task = next((task for word, task in TASKS if word in row["method"].casefold()), None)
+        length, batch = _number(row["seq_len"], 0), _number(row["batch_per_gpu"], 0)
+        seconds = float(row["step_s"] or 0) / _number(row["grad_accum"], 1)
+        speed = float(row["tokens_per_s"] or (batch * length / seconds if seconds else 0))
+        capped = "PEFT" in row["engine"]  # Lengths vary below a cap.
+        if task in (None, "infer") or "(emb)" in row["method"] or capped or not (length and batch and speed):
+            continue
+        paged = task == "full" and "torchtune" in row["engine"]
+        base = "bf16" if task != "qlora" else "int4" if "GPTQ" in row["quantisation"] else "nf4"
+        yield from _trained(
+            row, speed, task=cast("Task", task), weights=Precision(base), context=length, batch=batch,
+            checkpoint=True, optimiser="paged" if paged else "adamw",
+        )  # fmt: skip
+    for row in pretrained:
+        if row["precision"] == "bf16" and row["micro_batch"] and row["seq_len"]:
+            yield from _trained({**row, "method": row["task"], "engine": row["framework"]},
+                                float(row["tokens_per_s_per_gpu"]), task="full", context=int(row["seq_len"]),
+                                batch=int(row["micro_batch"]))  # fmt: skip
+
+
+def _trained(row: Row, speed: float, **plan: Any) -> Iterator[Scored]:
+    name, gpu = model_of(row["model"]), row["gpu_id"] or GPUS.get(row["gpu"], row["gpu"])
+    if name is None or row["n_gpus"] != "1":
+        return
+    asked = Plan(model=llms.find(name), **plan)
+    try:
+        found = card(gpu)
+        tokens = asked.batch * asked.context
+        predicted = tokens / train_seconds(
+            asked, found
+        )  # Whether or not it fits: some moved parts to the host.
+    except GpuwiseError:
+        return
+    # Forward and backward of what is frozen.
+    if 4.0 * asked.model.active * speed > found.peak("bf16"):
+        return
+    below, above = SPREAD[asked.task]
+    yield Scored(
+        name=f"{row['model']}, {row['gpu']}, {row['method']}, {asked.batch} x {asked.context}",
+        kind=row["engine"].split(",")[0], measured=speed, predicted=predicted,
+        held=1 / below <= speed / predicted <= above, unseen=_unseen(row),
+    )  # fmt: skip
+
+
+def own(folder: Path) -> Iterator[tuple[Scored, Scored | None]]:
+    """The project's own steps: their peaks of memory and, of compiled ones, their tokens a second."""
+    for row in measured.own(sorted(folder.glob("h[12]00/*.json"))):
+        name, mode, precision, how, *_ = row.cell.split(":")
+        found = by_name(name)
+        # In fp32, as `pretrain` is, nothing is planned here.
+        if found is None or precision in ("fp32", "tf32") or not row.memory or "pretrain" in name:
+            continue
+        work, train = found.build, mode == "train"
+        assert isinstance(work, Decoding)
+        plan = Plan(
+            model=work.model, task=cast("Task", work.step) if train else "infer", context=work.tokens,
+            weights=Precision("nf4" if work.step == "qlora" else precision), batch=row.batch,
+            checkpoint=work.checkpointed, chunked=train,
+            # A prompt is read at once; steps of decoding find their cache full.
+            chunk=row.batch * work.tokens if work.step == "prefill" else 1,
+        )  # fmt: skip
+        needed = sum(size for part, size in memory(plan) if part != "driver and libraries")
+        named = {"name": f"{row.cell}, {row.batch}, {row.gpu}", "kind": f"{work.step} {how}", "unseen": False}
+        peak, speed = Scored(measured=row.memory, predicted=needed, held=True, **named), None
+        answer = fit(plan, row.gpu).tokens_per_s
+        if how == "compiled" and answer:
+            value, low, high = answer.value, answer.low, answer.high
+            if work.step == "prefill":
+                value = work.tokens / prompt_seconds(plan, card(row.gpu))
+                low, high = value / 1.3, value * 1.3
+            held = low <= row.measured <= high
+            speed = Scored(measured=row.measured, predicted=value, held=held, **named)
+        yield peak, speed
+
+
 def _table(title: str, rows: list[Scored], every: bool) -> None:
-    click.echo(f"{title}: rows, mean and median error, share held")
+    click.echo(f"{title}: rows, mean and median error, where 95 % are, share held")
     groups: dict[str, list[Scored]] = {"all": rows, "unseen third": [row for row in rows if row.unseen]}
     for row in rows:
         groups.setdefault(row.kind, []).append(row)
@@ -158,7 +252,10 @@ def _table(title: str, rows: list[Scored], every: bool) -> None:
         errors = [row.error for row in some if row.measured]
         if errors:
             held = statistics.fmean(row.held for row in some)
-            spread = f"{statistics.fmean(errors):6.1%} {statistics.median(errors):6.1%} {held:6.1%}"
+            far = sorted(errors)[int(0.95 * len(errors))]
+            spread = (
+                f"{statistics.fmean(errors):6.1%} {statistics.median(errors):6.1%} {far:6.1%} {held:6.1%}"
+            )
             click.echo(f"  {name:22} {len(some):4} {spread}")
     for row in rows if every else ():
         click.echo(f"    {row.measured:14.4g} {row.predicted:14.4g} {'' if row.held else '!'} {row.name}")
@@ -177,6 +274,12 @@ def command(folder: Path, every: bool) -> None:
     _table("decoding in 4 bits", list(speeds(read("llm_local_speed.csv"))), every)
     found = list(memories(read("llm_finetune_memory.csv")))
     _table("peak memory", found, every)
+    _table(
+        "training", list(trainings(read("llm_finetune_memory.csv"), read("train_throughput_llm.csv"))), every
+    )
+    steps = list(own(Path("results")))
+    _table("own steps, memory", [peak for peak, _ in steps], every)
+    _table("own steps, tokens a second", [speed for _, speed in steps if speed], every)
     for what, ran in (("false fits", False), ("false refusals", True)):
         some = [row for row in found if bool(row.measured) == ran]
         click.echo(f"  {what}: {sum(not row.held for row in some)} of {len(some)}")

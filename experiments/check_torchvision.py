@@ -19,7 +19,8 @@ import torchvision
 from torch import Tensor, nn
 from torch.utils.flop_counter import FlopCounterMode
 
-from gpuwise.workloads import convnet, vit
+from gpuwise.workloads import convnet
+from gpuwise.workloads.models import vit
 from gpuwise.workloads.models.convnet import GoogLeNet, InceptionV3, ResNet, as_if_trained
 from gpuwise.workloads.models.vit import VisionTransformer
 from tests.workloads.torchvision_names import from_torchvision

@@ -22,7 +22,7 @@ from torch import Tensor, nn
 from gpuwise.model.llm import LanguageModel
 from gpuwise.model.precision import Precision
 from gpuwise.workloads.job import as_graph, relative_difference
-from gpuwise.workloads.kernels import decode
+from gpuwise.workloads.kernels import decode, stream
 from gpuwise.workloads.llm import SHAPES
 from gpuwise.workloads.models import decoder as models
 from gpuwise.workloads.models.quantized import Fp8Linear, NarrowLinear, quantise
@@ -33,10 +33,8 @@ FORMATS: dict[str, Callable[[nn.Linear], nn.Module] | None] = {
     "bf16": None,
     "int8": partial(NarrowLinear, kind=Precision.INT8),
 }
-# Outputs of a program, weights it reads at once, warps.
-WAYS = (
-    (8, 4096, 4), (8, 4096, 8), (4, 4096, 4), (4, 4096, 8), (8, 2048, 4), (16, 2048, 4), (16, 4096, 8),
-)  # fmt: skip
+# Warps of a program, bytes of weights that it asks for at once.
+WAYS = ((16, 32768), (16, 65536), (16, 16384), (8, 32768))
 
 
 def seconds(step: Callable[[], Tensor], toy: bool) -> float:
@@ -87,24 +85,23 @@ def kernels(shape: LanguageModel, device: str, toy: bool, until: float) -> Itera
         del linears
         x = torch.randn(1, inputs, dtype=dtype, device=device)
         size = sum(t.nbytes for t in models.stored(layers[0])[:3] if t is not None)
-        code = 0 if kind is None else decode.KINDS[Precision(form)]
-        usual = decode.ONE_ROW[code]
+        usual = stream.WARPS, stream.TILE
         for way in WAYS[:2] if toy else WAYS:
             if time.monotonic() > until:
                 break
-            decode.ONE_ROW[code] = way
+            stream.WARPS, stream.TILE = way
             try:
                 all_of = partial(one_after_another, layers, x, options)
                 taken = seconds(all_of if toy else as_graph(all_of), toy) / len(layers)
                 row["gb_per_s"][" ".join(map(str, way))] = round(size / taken / 1e9, 1)
             except Exception as error:  # noqa: BLE001  one way that does not run is no reason to stop
                 row["gb_per_s"][" ".join(map(str, way))] = f"{type(error).__name__}: {error}"[:200]
-        decode.ONE_ROW[code] = usual
+        stream.WARPS, stream.TILE = usual
         yield row
 
 
 def steps(shape: LanguageModel, tokens: int, device: str, toy: bool) -> Iterator[dict[str, Any]]:
-    """Whole steps as one graph, in every format, by gpuwise's kernels with and without early starts."""
+    """Whole steps as one graph, in every format, by gpuwise's kernels."""
     dtype = torch.float16 if toy else torch.bfloat16
     for form in FORMATS:
         torch.manual_seed(0)
@@ -120,18 +117,10 @@ def steps(shape: LanguageModel, tokens: int, device: str, toy: bool) -> Iterator
                 try:
                     expected = models.Decode(model, cache)(prompt, position).clone()
                     network = models.FusedDecode(model, cache)
-                    first = prompt.clone()
-                    for early in (False,) if toy else (True, False):
-                        decode.EARLY = early
-                        prompt.copy_(first)
-                        row["off early" if early else "off"] = relative_difference(
-                            network(prompt, position), expected
-                        )
-
-                        both = partial(go_on, network, prompt, position, tokens)
-                        step = both if toy else as_graph(both)
-                        row["ms early" if early else "ms"] = 1e3 * seconds(step, toy)
-                        position.fill_(tokens - 1)
+                    row["off"] = relative_difference(network(prompt, position), expected)
+                    both = partial(go_on, network, prompt, position, tokens)
+                    step = both if toy else as_graph(both)
+                    row["ms"] = 1e3 * seconds(step, toy)
                     if not toy:
                         row["kernels"] = profile(step)
                 except Exception as error:  # noqa: BLE001  one format that does not run is no reason to stop

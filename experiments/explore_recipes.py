@@ -131,7 +131,7 @@ def built(asked: Variant, lock: GpuLock) -> Any:
     from gpuwise import workloads
     from gpuwise.model.question import RunConfig, Switches
     from gpuwise.workloads import job as jobs
-    from gpuwise.workloads.switches import SEARCHES
+    from gpuwise.workloads.job import SEARCHES
 
     def compiled(function: Step, config: RunConfig) -> Step:
         patches = dict(SEARCHES[config.switches.compiler])

@@ -16,7 +16,7 @@ from gpuwise.facts import recipes
 from gpuwise.model.result import Tuned
 from gpuwise.model.units import significant
 from gpuwise.show.results import measured_speed as interval
-from gpuwise.show.results import rate, spread
+from gpuwise.show.table import rate, spread
 
 RESULTS = Path(__file__).parent.parent / "results" / "h200"
 FILES = {

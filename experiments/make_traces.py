@@ -16,13 +16,13 @@ from pathlib import Path
 
 from gpuwise.errors import InputError
 from gpuwise.model.question import RunConfig
-from gpuwise.model.trace import Trace
-from gpuwise.predict.graph import Tape
-from gpuwise.predict.trace import about, record_workload, trace_of
-from gpuwise.predict.trace_store import dumps, encode, variant
+from gpuwise.predictor.graph import Tape
+from gpuwise.predictor.kernels import Trace
+from gpuwise.predictor.trace import about, record_workload, trace_of
+from gpuwise.predictor.trace_store import dumps, encode, variant
 from gpuwise.workloads import get, names
 
-FOLDER = Path(__file__).parent.parent / "src" / "gpuwise" / "predict" / "data" / "traces"
+FOLDER = Path(__file__).parent.parent / "src" / "gpuwise" / "predictor" / "data" / "traces"
 
 
 def batches(default: int) -> list[tuple[int, int, int]]:

@@ -13,6 +13,8 @@ from __future__ import annotations
 import argparse
 import json
 import multiprocessing
+import sys
+import time
 from collections.abc import Callable
 from multiprocessing.connection import Connection
 from pathlib import Path
@@ -33,15 +35,20 @@ CONFIGS = (
 
 def watch(device: Device, orders: Connection) -> None:
     """Body of the watcher: sample between True and False, and answer with (samples, share of a core)."""
-    scripted = telemetry.ScriptedSensor(
+    sys.path.insert(0, str(Path(__file__).parents[1] / "tools"))
+    from scripted_sensor import ScriptedSensor
+
+    scripted = ScriptedSensor(
         telemetry.DeviceInfo(index=0, name="Scripted"), [telemetry.Sample(at_s=0.0, power_w=100.0)]
     )
     sensor = scripted if device == "cpu" else telemetry.sensors()[0]
     while orders.recv() is not None:
+        began, busy = time.monotonic(), time.process_time()
         with telemetry.Sampler(sensor) as sampler:
             orders.send("sampling")
             orders.recv()
-        orders.send((len(sampler.samples), sampler.cost_share, sampler.error))
+        share = (time.process_time() - busy) / (time.monotonic() - began)
+        orders.send((len(sampler.samples), share, sampler.error))
 
 
 def compare(config: RunConfig, batch: int, rounds: int, orders: Connection) -> dict[str, object]:

@@ -351,9 +351,7 @@ def rows_of(visit: Visit, turn: Turn, device: str, *, toy: bool) -> Iterator[dic
             record["error"] = told(error)
         job = None
         model.zero_grad(set_to_none=True)
-        gc.collect()
-        if device == "cuda":
-            torch.cuda.empty_cache()
+        cleared(device)
         if row.compiled:
             torch.compiler.reset()
             turn.give()
@@ -363,10 +361,16 @@ def rows_of(visit: Visit, turn: Turn, device: str, *, toy: bool) -> Iterator[dic
             record["profiled"] = summary(trace)
         yield record
     del model
+    cleared(device)
+    turn.give()
+
+
+def cleared(device: str) -> None:
+    """Give memory back, what cuBLAS's handles hold included, so that the next row does not count it."""
     gc.collect()
     if device == "cuda":
+        torch._C._cuda_clearCublasWorkspaces()
         torch.cuda.empty_cache()
-    turn.give()
 
 
 def told(error: BaseException) -> str:
@@ -545,6 +549,7 @@ def environment(device: str, sensor: Sensor | None) -> dict[str, Any]:
         "command": ["python", "experiments/zoo.py", *sys.argv[2:]],
         "commit": commit or None,
         "seed": SEED,
+        "cleared": True,
     }
 
 

@@ -4,10 +4,15 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterator
-from typing import ClassVar
+from dataclasses import replace
+from typing import Any, ClassVar
 
+from gpuwise import store
 from gpuwise.measure import events
+from gpuwise.measure.session import Session
+from gpuwise.measure.telemetry import Sensor, environment, gpu_of, torch_build
 from gpuwise.model.question import RunConfig
+from gpuwise.model.result import Result, Window
 
 
 class Pretended:
@@ -22,11 +27,12 @@ class Pretended:
     def __init__(self, *_: object) -> None:
         pass
 
-    def order(self, config: RunConfig, *_: object, more: bool = False) -> None:
+    def order(self, config: RunConfig, *_: object, more: bool = False, then: object = ()) -> None:
         self._config = config
 
     def events(self) -> Iterator[events.Event]:
-        yield events.Ready(version="2.13.0", device="cpu")
+        build = torch_build()  # the same, so that what was measured for real can be gone on with
+        yield events.Ready(version=build.version if build else "2.13.0", device="cpu")
         end = self.ends.get(self._config.workload)
         if end is not None:
             yield from [end] if isinstance(end, events.Failed) else []
@@ -36,7 +42,7 @@ class Pretended:
         yield events.First(seconds=1.0)
         yield events.Warmup(step_s=(0.001,) * 20)
         for start in range(5):
-            yield events.Timed(step_s=(0.001,) * 100, started_s=start, ended_s=start + 0.1)
+            yield Window(step_s=(0.001,) * 100, started_s=start, ended_s=start + 0.1)
         yield events.Done(memory_peak_bytes=None, loss=())
 
     def ending(self) -> str | None:
@@ -45,3 +51,12 @@ class Pretended:
 
     def close(self) -> None:
         pass
+
+
+def new_session(
+    kept: list[Result], sensor: Sensor | None = None, device: str = "CPU", **more: Any
+) -> Session:
+    """A session on a device behind a sensor, or on one that nobody watches; `kept` gets every result."""
+    info = sensor.info() if sensor is not None else None
+    result = replace(store.begun("gpuwise bench", environment(info, device=device)), id="test")
+    return Session(result=result, keep=kept.append, sensor=sensor, gpu=gpu_of(info), **more)

@@ -1,10 +1,12 @@
-"""How long something takes by itself, on a machine that others use too."""
+"""How long something takes by itself, on a machine that others use too; and how much memory."""
 
 from __future__ import annotations
 
 import resource
 import time
-from collections.abc import Callable
+import tracemalloc
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 
 WAITING = 5
 """How often the seconds of the processor go into those of the clock before the rest counts as waiting."""
@@ -22,6 +24,17 @@ def stopwatch() -> Callable[[], float]:
         return max(_computed_s() - computed, (time.perf_counter() - clock) / WAITING)
 
     return read
+
+
+@contextmanager
+def at_most(size: int) -> Iterator[None]:
+    """Fails where the block holds more bytes of memory at a time."""
+    tracemalloc.start()
+    try:
+        yield
+        assert tracemalloc.get_traced_memory()[1] < size
+    finally:
+        tracemalloc.stop()
 
 
 def _computed_s() -> float:

@@ -3,11 +3,8 @@
 from __future__ import annotations
 
 import importlib.util
-import os
 import re
 import shlex
-import subprocess
-import sys
 from pathlib import Path
 
 import pytest
@@ -19,22 +16,21 @@ from gpuwise.model.precision import Precision
 from gpuwise.show.results import line
 
 from .examples import FROM_REST
+from .test_docs_commands import called
 
 ROOT = Path(__file__).parents[1]
 README = (ROOT / "README.md").read_text(encoding="utf-8")
 
 
-def run(command: str, home: Path, folder: Path = ROOT) -> subprocess.CompletedProcess[str]:
-    """A `gpuwise ...` command line, by default from the repository's root."""
-    words = shlex.split(command, comments=True)
-    assert words[0] == "gpuwise"
-    return subprocess.run(
-        [sys.executable, "-m", *words],
-        capture_output=True,
-        text=True,
-        cwd=folder,
-        env={**os.environ, "GPUWISE_HOME": str(home), "CUDA_VISIBLE_DEVICES": ""},
-    )
+def said(command: str, home: Path) -> str:
+    """What a `gpuwise ...` command line says in the repository's root; it ends well."""
+    first, *words = shlex.split(command)
+    assert first == "gpuwise"
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("COLUMNS", "200")  # as wide as a file
+        code, text = called(words, ROOT, {"GPUWISE_HOME": str(home), "CUDA_VISIBLE_DEVICES": ""})
+    assert code == 0, text
+    return text
 
 
 def blocks(language: str) -> list[str]:
@@ -102,8 +98,7 @@ def test_continuous_integration_runs_the_readme_s_test_command() -> None:
 
 @pytest.mark.parametrize("verb", VERBS)
 def test_every_verb_has_help_and_is_in_the_changelog(verb: str, tmp_path: Path) -> None:
-    done = run(f"gpuwise {verb} --help", tmp_path)
-    assert done.returncode == 0
+    assert f"gpuwise {verb}" in said(f"gpuwise {verb} --help", tmp_path)
     assert verb in (ROOT / "CHANGELOG.md").read_text()
 
 
@@ -131,7 +126,7 @@ def test_the_scaling_table_is_that_of_the_raw_files(tmp_path: Path) -> None:
     )
     files = [*raw.glob("scaling-*.json"), *(raw / f"suite-tf-cnn-{name}.json" for name in suites)]
     assert len(files) == 15
-    shown = "".join(run(f"gpuwise show {file}", tmp_path).stdout for file in files)
+    shown = "".join(said(f"gpuwise show {file}", tmp_path) for file in files)
     for row in rows:
         for figure in re.findall(r"[\d.,]+ \w+/s|0\.\d+ \(.*?\)|[\d.]+ %", row):
             assert figure in shown
@@ -227,7 +222,7 @@ def test_the_table_of_jax_is_that_of_the_raw_file(tmp_path: Path) -> None:
     shown = [
         " ".join(line.split())
         for name in ("jax", "jax-2")
-        for line in run(f"gpuwise show results/h200/{name}.json", tmp_path).stdout.splitlines()
+        for line in said(f"gpuwise show results/h200/{name}.json", tmp_path).splitlines()
     ]
     for workload, mode, *figures in rows:
         (line,) = [x for x in shown if x.startswith(f"{workload} {mode} bf16") and "/s ±" in x]

@@ -26,6 +26,7 @@ import pytest
 from gpuwise import store
 from gpuwise.cli.main import gpuwise, run
 from gpuwise.errors import INTERRUPTED
+from gpuwise.web import site
 from gpuwise.workloads import registry
 
 from .pretended import Pretended
@@ -88,6 +89,10 @@ def called(words: list[str], folder: Path, env: dict[str, str]) -> tuple[int, st
         patch.setattr(registry, "_FOREIGN", {})  # files of another page have the same names
         for name in ("GPUWISE_HOME", "CUDA_VISIBLE_DEVICES"):
             patch.setenv(name, env[name])
+        if "--static" in words:  # tests/web/test_export.py writes pages of each kind
+            patch.setattr(site, "ADDRESSES", site.ADDRESSES[:1])
+        if "--framework" in words:  # tests/cli/test_frameworks.py measures toys in each
+            patch.setattr("gpuwise.measure.session.Child", Pretended)
         try:
             run(words)
         except SystemExit as leave:

@@ -1,8 +1,8 @@
 """Every regular expression of the product takes linear time on text that is made to slow it down.
 
-They are found by themselves: each literal first argument of a function of `re` in src, and each compiled
-pattern that a module holds. The texts repeat what the expression itself repeats, so that it backtracks from
-every place where it may.
+They are found by themselves: each literal first argument of a function of `re` in src, each compiled pattern
+that a module holds, and what every other call builds while texts are read that make it do so. Texts repeat
+what the expression itself repeats, so that it backtracks from every place where it may.
 """
 
 from __future__ import annotations
@@ -10,6 +10,7 @@ from __future__ import annotations
 import ast
 import importlib
 import re
+import sys
 import time
 from collections.abc import Iterator, Mapping
 from itertools import product
@@ -20,10 +21,33 @@ from re import _parser  # type: ignore[attr-defined]
 import pytest
 
 import gpuwise
+from gpuwise.checks import network_in
+from gpuwise.facts import prices
+from gpuwise.facts.published import formats
 from gpuwise.jobs.auditing import AuditRequest, audit
+from gpuwise.judge.accept import bundle
 from gpuwise.model.units import read_money
 
 SOURCE = Path(gpuwise.__file__).parent
+ROOT = Path(__file__).parents[1]
+TEXT = """# RTX 4090 and two A100
+
+The RTX 4090 has 24 GB[1] and came in October 2022 and the L40S in August 2023. FP8 is not supported, on the
+A100.
+The A100 has 40/80 GB, 40 or 80 GB, from 40 to 80 GB, 40-80 GB.
+Two RTX 4090 draw 900 W; FP8 is what the H100 supports, and the A100 lacks it. [1] with sparsity
+
+| | RTX 4090 | H100 SXM |
+| --- | --- | --- |
+| FP8 | 1,321 TFLOPS (sparse) | 3,958 (1,979 dense) |
+| Launch | October 2022 | March 2022 |
+| Supports | FP8 | NVLink, MIG |
+
+* with sparsity
+
+Specification RTX 4090 H100 SXM
+Memory 24 GB 80 GB
+"""
 LENGTHS = (300, 2000, 10_000)
 # A linear one needs less than a millisecond, a quadratic one some hundred.
 MOST_S = 0.05
@@ -90,6 +114,60 @@ def patterns() -> Iterator[tuple[str, str, int, bool]]:
                 found += [(str(key), inner) for key, inner in value.items()]
             elif isinstance(value, tuple | list):
                 found += [(variable, inner) for inner in value]
+
+
+# Calls that build an expression for what somebody typed, a name or a place of at most some 100 characters.
+TYPED = (
+    "cli/",
+    "judge/choose/",
+    "facts/catalog/query.py",
+    "facts/llms/",
+    "model/units.py",
+    "workloads/registry.py",
+)
+
+
+def builders() -> set[tuple[str, range]]:
+    """(file, lines) of each call of `re` whose expression is no literal, and that reads foreign text."""
+    return {
+        (name, range(node.lineno, (node.end_lineno or node.lineno) + 1))
+        for path in sorted(SOURCE.rglob("*.py"))
+        if "import re\n" in (text := path.read_text(encoding="utf-8"))
+        and not (name := str(path.relative_to(SOURCE))).startswith(TYPED)
+        for node in inside_functions(ast.parse(text))
+        if isinstance(node, ast.Call)
+        and isinstance(node.func, ast.Attribute)
+        and isinstance(node.func.value, ast.Name)
+        and node.func.value.id == "re"
+        and node.func.attr in {*FUNCTIONS, "compile"}
+        and not isinstance(node.args[0], ast.Constant)
+    }
+
+
+def inside_functions(tree: ast.AST) -> Iterator[ast.AST]:
+    """What a module runs after its import; what it compiles then, it holds."""
+    for node in ast.walk(tree):
+        if isinstance(node, ast.FunctionDef):
+            yield from ast.walk(node)
+
+
+def read_everything() -> None:
+    """What makes each of `builders` build its expression."""
+    # Those that another test had built would not be built again.
+    for name, module in list(sys.modules.items()):
+        for value in (
+            vars(module).values() if name.startswith(("gpuwise.judge.audit", "gpuwise.checks")) else ()
+        ):
+            if hasattr(value, "cache_clear"):
+                value.cache_clear()
+    article = (ROOT / "examples" / "article.md").read_text(encoding="utf-8")
+    audit(AuditRequest(text=article))
+    audit(AuditRequest(text=TEXT))
+    network_in("a ResNet-50")
+    bundle.private("x")
+    prices.is_in(prices.shipped()[0], "Europe")
+    prices.is_in(prices.shipped()[0], "us-east")
+    formats._gpu_of_headings(("A100 DGX 40GB",))
 
 
 def flags_of(call: ast.Call) -> int:
@@ -182,6 +260,35 @@ def timed(pattern: re.Pattern[str], text: str, searched: bool) -> float:
         pattern.match(text)
         pattern.fullmatch(text)
     return time.thread_time() - began
+
+
+def test_no_expression_that_is_built_takes_more_than_linear_time(monkeypatch: pytest.MonkeyPatch) -> None:
+    found: dict[tuple[str, int], dict[tuple[str, int], str]] = {}
+    compiled = re._compile  # type: ignore[attr-defined]
+
+    def watched(pattern: object, flags: int) -> object:
+        frame = sys._getframe(1)
+        asked, caller = frame.f_code.co_name, frame.f_back
+        if isinstance(pattern, str) and caller and caller.f_code.co_filename.startswith(str(SOURCE)):
+            name = str(Path(caller.f_code.co_filename).relative_to(SOURCE))
+            found.setdefault((name, caller.f_lineno), {})[pattern, int(flags)] = asked
+        return compiled(pattern, flags)
+
+    monkeypatch.setattr(re, "_compile", watched)
+    read_everything()
+    monkeypatch.undo()
+    missing, slow = [], []
+    for name, lines in builders():
+        built = {key: asked for line in lines for key, asked in found.get((name, line), {}).items()}
+        missing += [f"{name}:{lines.start}"] * (not built)
+        slow += [
+            f"{name}:{lines.start}: {text}\n    {attack}"
+            for (text, flags), asked in list(built.items())[:3]
+            if (attack := slow_on(re.compile(text, flags), searched=asked not in ANCHORED)) is not None
+        ]
+    assert not slow, "\n".join(slow)
+    # Whoever adds one adds what makes it build its expression.
+    assert not missing
 
 
 def test_no_expression_takes_more_than_linear_time() -> None:

@@ -1,28 +1,63 @@
-"""The script that holds gpuwise against a plain loop, with a toy on processors."""
+"""The script that holds gpuwise against a plain loop, with a toy on processors.
+
+On one processor it runs in this process, which has imported torch; on two in one of its own, whose ranks are
+forked of it.
+"""
 
 from __future__ import annotations
 
 import json
 import os
-import runpy
 import shlex
 import signal
 import subprocess
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from importlib.util import module_from_spec, spec_from_file_location
 from pathlib import Path
 from typing import Any
 
 import pytest
 
+from gpuwise import store
+
 SCRIPT = Path(__file__).parents[1] / "benchmarks" / "side_by_side.py"
 TOY = shlex.split("resnet50 --precision fp32 --batch 2 --eager --device cpu --toy")
+FORKING = """
+import sys
+from functools import partial
+from runpy import run_path
+from torch.distributed.launcher import api
+api.LaunchConfig = partial(api.LaunchConfig, start_method="fork")
+del sys.argv[0]
+run_path(sys.argv[0], run_name="__main__")
+"""
+
+
+@pytest.fixture
+def here(monkeypatch: pytest.MonkeyPatch) -> Iterator[Callable[..., int]]:
+    """`here("--rounds", 2)` -> the exit code of the script in this process."""
+    spec = spec_from_file_location("side_by_side", SCRIPT)
+    assert spec is not None
+    assert spec.loader is not None
+    script = module_from_spec(spec)
+    monkeypatch.setitem(sys.modules, spec.name, script)
+    spec.loader.exec_module(script)
+    handlers = {sign: signal.getsignal(sign) for sign in (signal.SIGINT, signal.SIGTERM)}
+
+    def run(*words: object) -> int:
+        monkeypatch.setattr(sys, "argv", [str(SCRIPT), *TOY, *map(str, words)])
+        return int(script.main())
+
+    yield run
+    for sign, handler in handlers.items():
+        signal.signal(sign, handler)
 
 
 def start(*words: str | Path) -> subprocess.Popen[str]:
-    """The script in a process group of its own, as a shell starts it."""
+    """The script on two processors, in a process group of its own, as a shell starts it."""
     return subprocess.Popen(
-        [sys.executable, SCRIPT, *TOY, *words],
+        [sys.executable, "-c", FORKING, SCRIPT, *TOY, "--gpus", "2", *words],
         stdout=subprocess.PIPE,
         stderr=subprocess.PIPE,
         text=True,
@@ -38,17 +73,47 @@ def check(found: dict[str, Any], said: str, against: str = "plain") -> None:
     assert f"gpuwise is {found['ratio']['value']:.3f} times {other}" in said
 
 
-@pytest.mark.slow
-@pytest.mark.parametrize(("gpus", "against"), [("1", "script"), ("2", "plain")])
-def test_a_ratio_is_printed_and_written(gpus: str, against: str, tmp_path: Path) -> None:
+def test_a_ratio_is_printed_and_written(
+    here: Callable[..., int], capsys: pytest.CaptureFixture[str], tmp_path: Path
+) -> None:
     kept = tmp_path / "ratio.json"
-    ran = start("--rounds", "2", "--gpus", gpus, "--against", against, "-o", kept)
+    assert here("--rounds", 2, "--against", "script", "-o", kept) == 0
+    found = json.loads(kept.read_text())
+    assert (found["gpus"], found["rounds"]) == (1, {"done": 2, "asked": 2})
+    check(found, capsys.readouterr().out, "script")
+
+
+def test_the_rounds_before_an_interrupt_are_kept(
+    here: Callable[..., int],
+    capsys: pytest.CaptureFixture[str],
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    kept, written = tmp_path / "ratio.json", store.write
+
+    def interrupting(data: bytes, path: Path) -> None:
+        written(data, path)
+        if path != kept and len(json.loads(data)["windows"]["gpuwise"]) == 2:
+            signal.raise_signal(signal.SIGINT)
+
+    monkeypatch.setattr(store, "write", interrupting)
+    assert here("--rounds", 100_000, "-o", kept) == 130
+    said = capsys.readouterr()
+    assert "ended after 2 of 100000 rounds" in said.err
+    found = json.loads(kept.read_text())
+    assert found["rounds"]["done"] == 2
+    check(found, said.out)
+
+
+@pytest.mark.slow
+def test_a_ratio_of_two_processors(tmp_path: Path) -> None:
+    kept = tmp_path / "ratio.json"
+    ran = start("--rounds", "2", "-o", kept)
     out, err = ran.communicate(timeout=200)
     assert ran.returncode == 0, err
     found = json.loads(kept.read_text())
-    assert found["rounds"] == {"done": 2, "asked": 2}
-    assert found["gpus"] == int(gpus)
-    check(found, out, against)
+    assert (found["gpus"], found["rounds"]) == (2, {"done": 2, "asked": 2})
+    check(found, out)
 
 
 def interrupt(ran: subprocess.Popen[str]) -> None:
@@ -57,14 +122,12 @@ def interrupt(ran: subprocess.Popen[str]) -> None:
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize(
-    ("gpus", "end"), [("1", interrupt), ("2", interrupt), ("2", subprocess.Popen[str].terminate)]
-)
-def test_the_rounds_before_an_interrupt_are_kept(
-    gpus: str, end: Callable[[subprocess.Popen[str]], None], tmp_path: Path
+@pytest.mark.parametrize("end", [interrupt, subprocess.Popen[str].terminate])
+def test_the_rounds_of_two_before_an_end_are_kept(
+    end: Callable[[subprocess.Popen[str]], None], tmp_path: Path
 ) -> None:
     kept = tmp_path / "ratio.json"
-    ran = start("--rounds", "100000", "--gpus", gpus, "-o", kept)
+    ran = start("--rounds", "100000", "-o", kept)
     assert ran.stderr is not None
     for line in ran.stderr:
         if "round 2 of" in line:
@@ -88,10 +151,9 @@ def test_the_rounds_before_an_interrupt_are_kept(
     ],
 )
 def test_what_cannot_be_is_refused_before_anything_runs(
-    words: tuple[str, ...], why: str, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+    words: tuple[str, ...], why: str, here: Callable[..., int], capsys: pytest.CaptureFixture[str]
 ) -> None:
-    monkeypatch.setattr(sys, "argv", [str(SCRIPT), *TOY, *words])
     with pytest.raises(SystemExit) as ended:
-        runpy.run_path(str(SCRIPT))["parsed"]()
+        here(*words)
     assert why in capsys.readouterr().err
     assert ended.value.code == 2

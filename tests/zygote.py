@@ -21,6 +21,7 @@ import socket
 import subprocess
 import sys
 from contextlib import suppress
+from functools import partial
 from importlib.util import find_spec
 from pathlib import Path
 from types import SimpleNamespace
@@ -103,7 +104,9 @@ def main() -> None:
     orders = socket.socket(fileno=int(sys.argv[1]))
 
     import gpuwise.measure.child
-    import gpuwise.measure.frameworks.torch
+    from gpuwise.measure.frameworks.torch import ranks
+
+    ranks.LaunchConfig = partial(ranks.LaunchConfig, start_method="fork")  # type: ignore[assignment,misc]
 
     while True:
         line, files, _, _ = socket.recv_fds(orders, 1 << 20, 4)

@@ -2,6 +2,7 @@
 
     python tools/fuzz.py --seconds 120          # as continuous integration does
     python tools/fuzz.py --count 20000 --seed 7 # some twenty minutes on one core
+    python tools/fuzz.py --large                # files of 1 MB, each kind through each of its verbs
 
 Good files (results, of an endpoint too, a report, prices, articles, published logs, a language model's
 config.json and GGUF header) are changed at random: bytes, lines, cells, JSON values; so are words of the
@@ -38,6 +39,7 @@ ROOT = Path(__file__).parents[1]
 LONGEST_S = 2.0
 # An audit looks at every figure, and its longest honest article takes some seconds.
 LONGEST_AUDIT_S = 10.0
+LARGE = 1_000_000
 MOST_BYTES = 500 * 2**20
 # After so much wall time a worker is ended: it hangs, also where others have the processors.
 HANGS_S = 300.0
@@ -245,6 +247,72 @@ def filled(verb: list[str], file: Path, folder: Path) -> list[str]:
     ]
 
 
+def enlarged(data: bytes, suffix: str) -> dict[str, bytes]:
+    """The file at 1 MB, by what is repeated in it."""
+    lines, middle = data.split(b"\n"), len(data) // 2
+    repeated = {
+        "all of it": data,
+        "its last line": (lines[-2:-1] or lines)[0] + b"\n",
+        "a word": b" ".join(data.split()[:1]) + b" ",
+        "its opening": data[:20],
+        "script": b"<script type=application/json id=",
+        "comment": b"<!-- ",
+        "bracket": b"[",
+        "digit": b"1",
+        "cell": b"| RTX 4090 ",
+        "figure": b"The H100 has 80 GB and 700 W. ",
+        "names": b"RTX 4090, ",
+        "blank": b" ",
+    }
+    found = {
+        name: data[:middle] + part * (LARGE // max(1, len(part))) + data[middle:]
+        for name, part in repeated.items()
+    }
+    found["all, after itself"] = data * (LARGE // len(data))
+    if suffix == ".json" and isinstance(document := json.loads(data), dict):
+        for key, value in document.items():
+            if isinstance(value, list) and value:
+                many = value * max(1, LARGE // len(json.dumps(value)))
+                found[f"each of {key}"] = json.dumps({**document, key: many}).encode()
+        for measured in document.get("measurements", [])[:1]:
+            windows = measured.get("windows") or []
+            steps = [{**each, "step_s": each["step_s"] * (LARGE // 20 // len(each["step_s"]))}
+                     for each in windows[:1]]  # fmt: skip
+            for name, many in (
+                ("windows", windows * (LARGE // max(1, len(json.dumps(windows))))), ("steps", steps),
+            ):  # fmt: skip
+                found[name] = json.dumps(
+                    {**document, "measurements": [{**measured, "windows": many}]}
+                ).encode()
+    return found
+
+
+def large() -> int:
+    """Each kind of file at 1 MB through each verb that reads it; how many took too long or ended badly."""
+    folder, bad, tried = Path(tempfile.mkdtemp(prefix="gpuwise-fuzz-")), 0, 0
+    (folder / "input").mkdir()
+    os.environ.update(GPUWISE_HOME=str(folder / "home"), CUDA_VISIBLE_DEVICES="", NO_COLOR="1")
+    os.chdir(folder)
+    for kind, (files, verbs) in calls(folder).items():
+        seeds = {Path(name).suffix: Path(name) for name in files}
+        for verb in [] if kind == "words" else verbs:
+            quiet(filled(verb, Path(files[0]), folder))
+            longest = LONGEST_AUDIT_S if verb[0] == "audit" else LONGEST_S
+            for suffix, seed_file in seeds.items():
+                file = folder / "input" / f"input{suffix}"
+                for name, data in enlarged(seed_file.read_bytes(), suffix).items():
+                    file.write_bytes(data)
+                    began = time.process_time()
+                    code, _ = quiet(filled(verb, file, folder))
+                    took, tried = time.process_time() - began, tried + 1
+                    if took > longest or not 0 <= code <= 5:
+                        bad += 1
+                        print(f"{' '.join(verb)}: {name} in {suffix}: {took:.1f} s, exit {code}", flush=True)
+                file.unlink()
+    print(f"{tried} files of 1 MB: {bad} broke a rule")
+    return min(bad, 1)
+
+
 def worker(seed: int, until: float, count: int, found: Any) -> None:
     """Try inputs one after the other; (what, call, broken rule) and a sign of life for each go to `found`."""
     chance = random.Random(seed)
@@ -298,7 +366,10 @@ def main() -> int:
     parser.add_argument("--seconds", type=float, default=1e9)
     parser.add_argument("--count", type=int, default=10**9)
     parser.add_argument("--seed", type=int, default=int(time.time()))
+    parser.add_argument("--large", action="store_true", help="files of 1 MB")
     given = parser.parse_args()
+    if given.large:
+        return large()
     until, tried, broken, seed = time.time() + given.seconds, 0, 0, given.seed
     codes: Counter[int] = Counter()
     context = multiprocessing.get_context("spawn")

@@ -326,7 +326,7 @@ def load(server: Server, tokens: list[str], seconds: float) -> list[str]:
         each.sort()
         print(
             f"{kind}s: {len(each)} answers, median {median(each):.2f} s, "
-            f"99 % {each[int(0.99 * len(each))]:.2f} s"
+            f"99 % {each[int(0.99 * len(each))]:.2f} s, slowest {each[-1]:.2f} s"
         )
     print(
         f"{seconds:.0f} s of {READERS} readers, {WRITERS} writers, {SLOW} slow clients: {dict(seen)}",

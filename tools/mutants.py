@@ -3,15 +3,19 @@
     python tools/mutants.py                          # 100 mutants of stats, checks, judge and store
     python tools/mutants.py --count 30 --seed 7 --under stats,store
     python tools/mutants.py --under stats --list     # what would be changed, without a run
+    python tools/mutants.py --map /tmp/map --quick   # keep which test runs which lines
 
 A mutant changes one place of one file: a comparison by one (`<` to `<=`), an operator to its opposite, a
 number to its double (0 to 1), `and` to `or`, a truth to its contrary; words for people and arguments of
-decorators are left alone. It is killed where the tests of its package fail, or do not end in time (of the
-processor: others may have it too). The tests
-are those of the mirrored folder, tests/stats for src/gpuwise/stats, the file of the same name first, because
-it most often decides; then what other folders have under its name, as tests/cli/test_audit.py. A copy of the
-tree is changed, never the tree itself. Mutants that change nothing a test could see survive too, so 100 % is
-out of reach.
+decorators are left alone. It is killed where a test fails, or does not end in time (of the processor: others
+may have it too).
+
+The tests are those of the mirrored folder, tests/stats for src/gpuwise/stats, what other folders have under
+its name, as tests/cli/test_audit.py, and with --quick no others than those of them that ran the statement and
+the pinned tables.
+One run without a fault records which test runs which lines: those that run the changed ones come first, the
+quickest before the others, and tests that fail without a fault are left out. A copy of the tree is changed,
+never the tree itself. Mutants that change nothing a test could see survive too, so 100 % is out of reach.
 """
 
 from __future__ import annotations
@@ -19,7 +23,9 @@ from __future__ import annotations
 import argparse
 import ast
 import importlib
+import itertools
 import os
+import pickle
 import random
 import resource
 import shutil
@@ -27,10 +33,11 @@ import signal
 import sys
 import tempfile
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
-from typing import NoReturn
+from types import FrameType
+from typing import Any, cast
 
 SOURCE = Path("src/gpuwise")
 PACKAGES = ("stats", "checks", "judge", "store")
@@ -40,9 +47,12 @@ OPPOSITES: dict[type[ast.AST], type[ast.AST]] = {
     ast.Or: ast.And, ast.Add: ast.Sub, ast.Sub: ast.Add, ast.Mult: ast.Div, ast.Div: ast.Mult,
 }  # fmt: skip
 LONGEST_S = 120
+# Tables of all that a package says run all of it.
+PINNED = "/test_pinned.py::"
 # Of the clock, for tests that wait for what never comes.
 LONGEST_WAIT_S = 900
-PYTEST = ("-x", "-q", "-n0", "-p", "no:cacheprovider", "-W", "ignore::pytest.PytestAssertRewriteWarning")
+PYTEST = ("-q", "-n0", "-p", "no:cacheprovider", "-W", "ignore::pytest.PytestAssertRewriteWarning")
+COUNTED = itertools.count()
 # What tests import of others, loaded once: each mutant is tried in a fork.
 SAME = (
     "pytest",
@@ -53,8 +63,13 @@ SAME = (
     "msgspec",
     "click",
     "jinja2",
+    "rich.console",
     "scipy.stats",
 )
+
+
+Ran = dict[str, tuple[float, set[tuple[str, int]]]]
+"""Tests: their seconds, and the lines that they run, as (file, number)."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -67,6 +82,8 @@ class Mutant:
     new: str
     text: str
     """The whole file, changed."""
+    lines: range
+    """Of the statement around it."""
 
 
 def places(path: Path) -> Iterator[tuple[int, int]]:
@@ -104,8 +121,8 @@ def places(path: Path) -> Iterator[tuple[int, int]]:
 def mutated(path: Path, number: int, at: int) -> Mutant:
     """The file with that place changed, written anew from its tree."""
     tree = ast.parse(path.read_text())
-    node = list(ast.walk(tree))[number]
-    old = ast.unparse(node)
+    node = next(itertools.islice(ast.walk(tree), number, None))
+    old, lines = ast.unparse(node), statement(tree, node)
     match node:
         case ast.Compare():
             node.ops[at] = OPPOSITES[type(node.ops[at])]()  # type: ignore[call-overload]
@@ -118,7 +135,7 @@ def mutated(path: Path, number: int, at: int) -> Mutant:
         case ast.Constant(value=int() | float() as value):
             node.value = 2 * value or type(value)(1)
     ast.fix_missing_locations(tree)
-    return Mutant(path, getattr(node, "lineno", 0), old, ast.unparse(node), ast.unparse(tree))
+    return Mutant(path, getattr(node, "lineno", 0), old, ast.unparse(node), ast.unparse(tree), lines)
 
 
 def tests_of(path: Path) -> list[str]:
@@ -134,43 +151,121 @@ def tests_of(path: Path) -> list[str]:
     return [*([str(own)] if own.exists() else []), *others, *elsewhere]
 
 
-def killed(mutant: Mutant, copy: Path) -> bool:
+class Recorder:
+    """Which lines of the packages each test runs, and its seconds; without the tests that fail."""
+
+    def __init__(self, copy: Path) -> None:
+        self._seen: set[tuple[str, int]] = set()
+        self._root, self._failed, self._seconds = f"{copy}/", False, 0.0
+        self._under = tuple(str(copy / SOURCE / each) for each in PACKAGES)
+        self.tests: Ran = {}
+
+    def pytest_runtest_protocol(self, item: Any) -> None:
+        seen = self._seen = set()
+        self._failed, self._seconds = False, 0.0
+
+        def line(frame: FrameType, event: str, _: object) -> Any:
+            seen.add((frame.f_code.co_filename, frame.f_lineno))
+            return line
+
+        if PINNED not in item.nodeid:
+            sys.settrace(lambda frame, *_: line if frame.f_code.co_filename.startswith(self._under) else None)
+
+    def pytest_runtest_logreport(self, report: Any) -> None:
+        self._seconds += report.duration
+        self._failed |= not report.passed
+        if report.when == "teardown":
+            sys.settrace(None)
+            if not self._failed:
+                seen = {(name.removeprefix(self._root), line) for name, line in self._seen}
+                self.tests[report.nodeid] = self._seconds, seen
+
+
+class Picked:
+    """Runs these tests, in this order."""
+
+    def __init__(self, tests: list[str]) -> None:
+        self.tests = tests
+
+    def pytest_collection_modifyitems(self, items: list[Any]) -> None:
+        by_name = {item.nodeid: item for item in items}
+        items[:] = [by_name[test] for test in self.tests if test in by_name]
+
+
+def recorded(copy: Path, files: list[str]) -> Ran:
+    """What each test of these files runs, the quickest first."""
+    recorder, answer = Recorder(copy), copy / "map"
+    save = lambda: answer.write_bytes(pickle.dumps(recorder.tests))  # noqa: E731
+    _forked(copy, [*PYTEST, *files], recorder, 3600, save)
+    return dict(sorted(cast(Ran, pickle.loads(answer.read_bytes())).items(), key=lambda one: one[1][0]))
+
+
+def statement(tree: ast.AST, node: ast.AST) -> range:
+    """The lines of the innermost statement around a node; of a compound one those of its head."""
+    around = [s for s in ast.walk(tree) if isinstance(s, ast.stmt) and any(n is node for n in ast.walk(s))]
+    inner = max(around, key=lambda s: (s.lineno, -(s.end_lineno or 0)))
+    body = getattr(inner, "body", None)
+    return range(inner.lineno, max(body[0].lineno, inner.lineno + 1) if body else (inner.end_lineno or 0) + 1)
+
+
+def tests_for(mutant: Mutant, ran: Ran, *, quick: bool) -> list[str]:
+    """Those that run the changed statement, the quickest first, then the others of its package."""
+    name = str(mutant.path)
+    changed = {(name, line) for line in mutant.lines}
+    first = [test for test, (_, seen) in ran.items() if seen & changed]
+    if not first:  # What runs at import runs once for all.
+        first = [test for test, (_, seen) in ran.items() if any(file == name for file, _ in seen)]
+    files = tests_of(mutant.path)
+    others = [test for test in ran if test.split("::")[0] in files]
+    pinned = [test for test in others if PINNED in test]
+    return list(dict.fromkeys([*first, *pinned, *([] if quick else others)]))
+
+
+def killed(mutant: Mutant, copy: Path, tests: list[str]) -> bool:
     """Whether the tests notice."""
     target = copy / mutant.path
-    sound = target.read_text()
+    sound, seen = target.read_text(), target.stat()
     target.write_text(mutant.text)
+    # Bytecode that a process keeps goes by seconds: no two mutants have the same.
+    os.utime(target, (0, 1e9 + next(COUNTED)))
     try:
-        process = os.fork()
-        if not process:
-            _tested(mutant, copy)
-        until, status = time.monotonic() + LONGEST_WAIT_S, None
-        while status is None:
-            done, ended = os.waitpid(process, os.WNOHANG)
-            if done:
-                status = ended
-            elif time.monotonic() > until:
-                os.killpg(process, signal.SIGKILL)
-                until = float("inf")
-            time.sleep(0.1)
-        return status != 0
+        words = [*PYTEST, "-x", *dict.fromkeys(test.split("::")[0] for test in tests)]
+        # 5: none was run.
+        return bool(tests) and _forked(copy, words, Picked(tests), LONGEST_S) not in (0, 5)
     finally:
         target.write_text(sound)
+        os.utime(target, (0, seen.st_mtime))
 
 
-def _tested(mutant: Mutant, copy: Path) -> NoReturn:
-    """The exit status of its tests, as that of this process, which is a fork."""
-    try:
-        os.setsid()
-        resource.setrlimit(resource.RLIMIT_CPU, (LONGEST_S, LONGEST_S))
-        quiet = os.open(os.devnull, os.O_RDWR)
-        for each in range(3):
-            os.dup2(quiet, each)
-        os.chdir(copy)
-        sys.path[:0] = [str(copy / "src"), str(copy)]
-        os.environ["PYTHONPATH"] = str(copy / "src")
-        os._exit(int(importlib.import_module("pytest").main([*PYTEST, *tests_of(mutant.path)])))
-    finally:  # whatever happened, the rest of this script is the other process's
-        os._exit(1)
+def _forked(
+    copy: Path, words: list[str], plugin: object, longest_s: int, after: Callable[[], object] = bool
+) -> int:
+    """The exit status of pytest in a fork of this process, which has imported nothing of the copy."""
+    process = os.fork()
+    if not process:
+        try:
+            os.setsid()
+            resource.setrlimit(resource.RLIMIT_CPU, (longest_s, longest_s))
+            quiet = os.open(os.devnull, os.O_RDWR)
+            for each in range(3):
+                os.dup2(quiet, each)
+            os.chdir(copy)
+            sys.path[:0] = [str(copy / "src"), str(copy)]
+            os.environ["PYTHONPATH"] = str(copy / "src")
+            status = int(importlib.import_module("pytest").main(words, plugins=[plugin]))
+            after()
+            os._exit(status)
+        finally:  # whatever happened, the rest of this script is the other process's
+            os._exit(1)
+    until = time.monotonic() + LONGEST_WAIT_S * max(1, longest_s // LONGEST_S)
+    while True:
+        done, ended = os.waitpid(process, os.WNOHANG)
+        if done:
+            return os.waitstatus_to_exitcode(ended)
+        if time.monotonic() > until:
+            os.killpg(process, signal.SIGKILL)
+            until = float("inf")
+        time.sleep(0.05)
 
 
 def main() -> None:
@@ -180,6 +275,8 @@ def main() -> None:
     options.add_argument("--seed", type=int, default=1)
     options.add_argument("--under", default=",".join(PACKAGES), help="packages, or folders in them")
     options.add_argument("--list", action="store_true", help="only print what would be changed")
+    options.add_argument("--map", type=Path, help="where to keep which test runs which lines")
+    options.add_argument("--quick", action="store_true", help="only tests that run the changed statement")
     given = options.parse_args()
     files = [path for part in given.under.split(",") for path in sorted((SOURCE / part).rglob("*.py"))]
     every = [(path, *place) for path in files for place in places(path)]
@@ -195,11 +292,21 @@ def main() -> None:
         copy = Path(folder) / "tree"
         left_out = shutil.ignore_patterns(".git", "__pycache__", ".*_cache", "results", "experiments")
         shutil.copytree(".", copy, ignore=left_out)
+        if given.map and given.map.exists():
+            ran = pickle.loads(given.map.read_bytes())
+        else:
+            ran = recorded(copy, sorted({file for path, *_ in every for file in tests_of(path)}))
+        if not ran:
+            raise SystemExit("no test passes without a fault")
+        if given.map:
+            given.map.write_bytes(pickle.dumps(ran))
         survived = 0
         for number, mutant in enumerate(mutants, start=1):
-            if not killed(mutant, copy):
+            tests = tests_for(mutant, ran, quick=given.quick)
+            if not killed(mutant, copy, tests):
                 survived += 1
-                print(f"survives: {mutant.path}:{mutant.line}: {mutant.old}  ->  {mutant.new}", flush=True)
+                about = f"{mutant.path}:{mutant.line}: {mutant.old}  ->  {mutant.new}"
+                print(f"survives {len(tests)} tests: {about}", flush=True)
             print(f"{number - survived} of {number} killed", file=sys.stderr, flush=True)
     print(f"{len(mutants) - survived} of {len(mutants)} killed, of {len(every)} places; seed {given.seed}")
 

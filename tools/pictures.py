@@ -22,6 +22,7 @@ from tempfile import TemporaryDirectory
 from selenium import webdriver
 from selenium.webdriver.chrome.service import Service
 from selenium.webdriver.common.by import By
+from selenium.webdriver.support.ui import WebDriverWait
 
 ROOT = Path(__file__).parents[1]
 RESULT, TEXT = ROOT / "results" / "h200" / "resnet50-tuned.json", ROOT / "docs" / "language-models.md"
@@ -36,6 +37,7 @@ FILES = {
 }  # fmt: skip
 # Forms whose answer is seen once a file was sent.
 SENT = {"/audit": TEXT, "/upload": RESULT}
+DRAWN = "return [...document.querySelectorAll('.chart')].every(chart => chart.querySelector('.marks'))"
 WIDTHS, MODES = (1400, 400), ("light", "dark")
 
 
@@ -57,16 +59,17 @@ def taken(driver: webdriver.Chrome, address: str, stem: Path, sent: Path | None 
     """Take the four pictures of a page, after `sent` was sent by its form; returns its height in each."""
     heights = []
     for width in WIDTHS:
+        size = {"width": width, "height": 900, "deviceScaleFactor": 1, "mobile": False}
+        driver.execute_cdp_cmd("Emulation.setDeviceMetricsOverride", size)
+        driver.get(address)
+        if sent:
+            driver.find_element(By.CSS_SELECTOR, "[type=file]").send_keys(str(sent))
+            driver.implicitly_wait(15)
+            driver.find_element(By.CSS_SELECTOR, "main h2, ol.text")
+        WebDriverWait(driver, 30).until(lambda page: page.execute_script(DRAWN))
         for mode in MODES:
-            size = {"width": width, "height": 900, "deviceScaleFactor": 1, "mobile": False}
             scheme = {"features": [{"name": "prefers-color-scheme", "value": mode}]}
-            driver.execute_cdp_cmd("Emulation.setDeviceMetricsOverride", size)
             driver.execute_cdp_cmd("Emulation.setEmulatedMedia", scheme)
-            driver.get(address)
-            if sent:
-                driver.find_element(By.CSS_SELECTOR, "[type=file]").send_keys(str(sent))
-                driver.implicitly_wait(15)
-                driver.find_element(By.CSS_SELECTOR, "main h2, ol.text")
             heights.append(driver.execute_script("return document.documentElement.scrollHeight"))
             found = driver.execute_cdp_cmd("Page.captureScreenshot", {"captureBeyondViewport": True,
                 "clip": {"x": 0, "y": 0, "width": width, "height": min(16000, heights[-1]), "scale": 1},
@@ -75,31 +78,37 @@ def taken(driver: webdriver.Chrome, address: str, stem: Path, sent: Path | None 
     return heights
 
 
-def main(folder: Path, wanted: Sequence[str]) -> None:
-    """Take them all."""
-    folder.mkdir(parents=True, exist_ok=True)
+@contextmanager
+def browser() -> Iterator[webdriver.Chrome]:
+    """A headless Chromium, ended in any case."""
     options = webdriver.ChromeOptions()
     for argument in ("--headless=new", "--no-sandbox", "--disable-gpu", "--hide-scrollbars"):
         options.add_argument(argument)
     options.binary_location = shutil.which("chromium") or shutil.which("google-chrome") or ""
     driver = webdriver.Chrome(options=options, service=Service(shutil.which("chromedriver")))
     try:
-        with served() as base, TemporaryDirectory() as made:
-            shown = {path: base + path for path in wanted or PATHS if path.startswith("/")}
-            shown |= {path: Path(path).resolve().as_uri() for path in wanted if not path.startswith("/")}
-            if not wanted:
-                for name, command in FILES.items():
-                    subprocess.run([*GPUWISE, *command, "-o", f"{made}/{name}"], check=False)
-                    shown[name] = Path(made, name).as_uri()
-                site = Path(made, "site")
-                subprocess.run([*GPUWISE, "serve", str(RESULT), "--static", site], check=True)
-                shown["static"] = (site / "index.html").as_uri()
-            for path, address in shown.items():
-                stem = re.sub(r"\W+", "-", path).strip("-") or "index"
-                heights = taken(driver, address, folder / stem, SENT.get(path))
-                print(f"{path:40} {heights}", flush=True)
+        yield driver
     finally:
         driver.quit()
+
+
+def main(folder: Path, wanted: Sequence[str]) -> None:
+    """Take them all."""
+    folder.mkdir(parents=True, exist_ok=True)
+    with browser() as driver, served() as base, TemporaryDirectory() as made:
+        shown = {path: base + path for path in wanted or PATHS if not Path(path).is_file()}
+        shown |= {path: Path(path).resolve().as_uri() for path in wanted if Path(path).is_file()}
+        if not wanted:
+            for name, command in FILES.items():
+                subprocess.run([*GPUWISE, *command, "-o", f"{made}/{name}"], check=False)
+                shown[name] = Path(made, name).as_uri()
+            site = Path(made, "site")
+            subprocess.run([*GPUWISE, "serve", str(RESULT), "--static", site], check=True)
+            shown["static"] = (site / "index.html").as_uri()
+        for path, address in shown.items():
+            stem = re.sub(r"\W+", "-", path).strip("-") or "index"
+            heights = taken(driver, address, folder / stem, SENT.get(path))
+            print(f"{path:40} {heights}", flush=True)
 
 
 if __name__ == "__main__":

@@ -19,6 +19,8 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
+from scripted_sensor import ScriptedSensor
+
 from gpuwise.cli.main import run
 from gpuwise.measure import telemetry
 
@@ -38,6 +40,10 @@ TOY = ("--toy", "--device", "cpu", "--time", "0.2s", "-q")
 EXAMPLES: dict[str, tuple[tuple[str, ...], ...]] = {
     "accept": (("accept", QUICK), ("accept", TUNED, EARLIER)),
     "audit": (("audit", "README.md"), ("audit", "docs/quickstart.md")),
+    "calibrate": tuple(
+        ("calibrate", "--gpu", "l4", "--device", "cpu", "--time", "1", "--only", kind)
+        for kind in ("dense", "pointwise")
+    ),
     "bench": tuple(("bench", "resnet50", *TOY, "--mode", mode) for mode in ("infer", "train")),
     "choose": (("choose", "resnet50"), ("choose", "llm-8b-decode", "--own")),
     "compare": (("compare", QUICK, EARLIER),),
@@ -59,6 +65,17 @@ EXAMPLES: dict[str, tuple[tuple[str, ...], ...]] = {
     "watch": (("watch", "--every", "100ms", "--for", "250ms"),),
     "workloads": (("workloads",),),
 }  # fmt: skip
+
+
+# What verbs print that need a cluster, a port or a folder of their own.
+GIVEN: dict[str, tuple[Any, ...]] = {
+    "launch": ({"script": "", "answer": None}, {"script": "", "answer": ""},
+               {"script": "", "job": "", "code": 0, "results": [""]}),
+    "serve": ({"address": ""},),
+    "serve-static": ({"folder": "", "files": [""]},),
+}  # fmt: skip
+# What is a result file, whose schema is beside the folder.
+RESULTS = ("merge",)
 
 
 def documents(commands: Sequence[Sequence[str]]) -> Iterator[Any]:
@@ -107,11 +124,16 @@ def _kind(value: Any) -> str:
 
 def published(verb: str, commands: Sequence[Sequence[str]]) -> dict[str, Any]:
     """The schema with its head."""
+    asked = "; ".join(" ".join(map(_base, one)) for one in commands) or "its code"
     return {
         "$schema": "https://json-schema.org/draft/2020-12/schema",
         "title": f"gpuwise {verb.partition('-')[0]} --json",
-        "description": f"Read from: {'; '.join(' '.join(map(_base, one)) for one in commands)}.",
-        **schema(list(documents(commands))),
+        "description": f"Read from: {asked}.",
+        **(
+            {"$ref": "../result.schema.json"}
+            if verb in RESULTS
+            else schema(GIVEN.get(verb) or list(documents(commands)))
+        ),
     }
 
 
@@ -120,7 +142,7 @@ def _base(word: str) -> str:
     return Path(word).name
 
 
-def sensors() -> tuple[telemetry.ScriptedSensor, ...]:
+def sensors() -> tuple[ScriptedSensor, ...]:
     """Two GPUs of which one is busy, for machines that have none."""
     free = telemetry.Sample(at_s=0.0, power_w=70.0, sm_clock_hz=3e8, memory_used_bytes=0, utilisation=0.0)
     busy = replace(free, power_w=350.0, temperature_c=71.0, throttle=("power-cap",))
@@ -130,7 +152,7 @@ def sensors() -> tuple[telemetry.ScriptedSensor, ...]:
     ]  # fmt: skip
     job = (telemetry.Process(pid=7, memory_bytes=2**30),)
     return tuple(
-        telemetry.ScriptedSensor(info, script, jobs)
+        ScriptedSensor(info, script, jobs)
         for info, script, jobs in zip(infos, ((busy, free), (free,)), (job, ()), strict=True)
     )
 
@@ -139,7 +161,7 @@ def main(wanted: Sequence[str]) -> None:
     """Write the schemas that are wanted, or all."""
     FOLDER.mkdir(exist_ok=True)
     telemetry.sensors = sensors
-    for verb, commands in EXAMPLES.items():
+    for verb, commands in {**EXAMPLES, **dict.fromkeys((*GIVEN, *RESULTS), ())}.items():
         if not wanted or verb in wanted:
             text = json.dumps(published(verb, commands), indent=1) + "\n"
             (FOLDER / f"{verb}.json").write_text(text)

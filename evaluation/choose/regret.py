@@ -9,11 +9,12 @@ A menu is the machines of one task. One machine may win each of them by its pric
 many small menus, drawn at random, of which most are without it.
 
 The file has the columns of Lambda's public benchmark: set, gpu, num_gpu, precision, model, train_throughput
-and price_usd (of the whole machine). Speeds are predicted by the function that `predict` and `choose` call; a
-network without a step there (NCF, GNMT, SSD ...) is refused, as `choose` refuses it. A task is a network in a
-precision; an entry is a GPU and a number of them at the median over its machines; the cost of an item is
-price / throughput. `credible` leaves out entries whose measured scaling is above 105 % of n times one, which
-the audit calls impossible for equal batches.
+and price_usd (of the whole machine). Speeds are predicted by the function that `predict` and `choose` call:
+networks of which gpuwise has the step by their name, the others (NCF, GNMT, SSD ...) as workload files of a
+user (`networks`), by `gpuwise.predict`. A task is a network in a precision; an entry is a GPU and a
+number of them at the median over its machines; the cost of an item is price / throughput. `credible` leaves
+out entries whose measured scaling is above 105 % of n times one, which the audit calls impossible for equal
+batches.
 """
 
 from __future__ import annotations
@@ -33,8 +34,15 @@ from typing import Any
 
 import numpy as np
 
+from evaluation.predict.case import Case
 from evaluation.predict.protocols import Predictions, load, predict_all
+from gpuwise import PredictRequest, predict
+from gpuwise.model.precision import Precision
 
+NETWORKS = Path(__file__).with_name("networks.py")
+BATCHES = Path(__file__).with_name("batches.csv")
+"""Of each network by precision and memory, as the benchmark ran it (pytorch/pytorch-train-bs-fp16.csv and
+-fp32.csv of github.com/lambdal/deeplearning-benchmark at 08d77c41)."""
 SEED, SIZE, DRAWS = 7, 3, 100
 MOST_SCALING = 1.05
 
@@ -106,6 +114,46 @@ def cells(found: Predictions, prices: Sequence[str]) -> dict[str, dict[Key, Cell
         if price and case.card is not None and not case.refusal:
             task = raw[case.work.key]
             task[case.card.id, case.work.cards].append((case.measured, float(predicted), float(price)))
+    return _middles(raw)
+
+
+def files(cases: Sequence[Case], prices: Sequence[str]) -> tuple[dict[str, dict[Key, Cell]], dict[str, str]]:
+    """As `cells`, of the networks in files; and tasks that are refused on some GPU, with the reason."""
+    asked: dict[tuple[str, int, Precision, int], dict[str, list[tuple[str, Case, float]]]] = defaultdict(dict)
+    with BATCHES.open(encoding="utf-8", newline="") as file:
+        ran = list(csv.DictReader(file))
+    for case, price in zip(cases, prices, strict=True):
+        if case.model in ran[0] and case.card is not None and price:
+            task, _, number = case.key.rpartition(".")
+            precision = Precision(task.partition(".")[0])
+            if precision == "fp32" and "tf32" in case.card.peaks:
+                precision = Precision.TF32
+            # What had the next smaller memory; below 16 GB as much less as there is.
+            memory = case.card.memory_bytes / 1e9
+            rows = [row for row in ran if task.startswith(row["precision"])]
+            near = max((r for r in rows if float(r["memory_gb"]) <= memory + 1), default=rows[0],
+                       key=lambda row: float(row["memory_gb"]))  # fmt: skip
+            batch = int(int(near[case.model]) * min(1.0, (memory + 1) / float(near["memory_gb"])))
+            same = asked[case.model, batch, precision, int(number)]
+            same.setdefault(case.card.id, []).append((task, case, float(price)))
+    raw: dict[str, dict[Key, list[Cell]]] = defaultdict(lambda: defaultdict(list))
+    refused: dict[str, str] = {}
+    for (name, batch, precision, count), cards in asked.items():
+        request = PredictRequest(
+            workload=f"{NETWORKS}:{name}", gpus=tuple(cards), mode="train", precision=precision, batch=batch,
+            count=count,
+        )  # fmt: skip
+        for found in predict(request).value:
+            for task, case, usd in cards[found.gpu_id]:
+                if found.throughput is None:
+                    refused[task] = found.refusal
+                else:
+                    per_item = 1 / found.throughput.value
+                    raw[task][found.gpu_id, count].append((case.measured, per_item, usd))
+    return _middles({task: machines for task, machines in raw.items() if task not in refused}), refused
+
+
+def _middles(raw: Mapping[str, Mapping[Key, list[Cell]]]) -> dict[str, dict[Key, Cell]]:
     return {
         task: {key: (_middle(rows, 0), _middle(rows, 1), rows[0][2]) for key, rows in machines.items()}
         for task, machines in raw.items()
@@ -159,10 +207,13 @@ def main(data: Path, out: Path) -> None:
     with data.open(encoding="utf-8", newline="") as file:
         prices = [row["price_usd"] for row in csv.DictReader(file)]
     tasks = cells(predict_all("lambda", cases, holdout="gpu"), prices)
+    more, refused = files(cases, prices)
+    tasks |= more
     one = {task: {k: c for k, c in machines.items() if k[1] == 1} for task, machines in tasks.items()}
     document: dict[str, Any] = {
         "protocol": "shipped predictor; cost of an item = price of the machine / throughput",
         "seed": SEED,
+        "refused": refused,
         "one GPU": scored({task: menu(machines) for task, machines in one.items()}),
         "1 to 8 GPUs": scored({task: menu(machines) for task, machines in tasks.items()}),
         "1 to 8 GPUs, credible": scored({task: menu(credible(m)) for task, m in tasks.items()}),

@@ -10,6 +10,7 @@ import click
 
 from evaluation.predict import protocols, report, scores
 from gpuwise.cli import print as printer
+from gpuwise.cli.options import output_options
 from gpuwise.errors import GpuwiseError, InputError
 
 
@@ -27,7 +28,7 @@ from gpuwise.errors import GpuwiseError, InputError
 )  # fmt: skip
 @click.option("--owned", is_flag=True, help="Correct each card by one factor from its other models.")
 @click.option("--transfer", metavar="GPU", help="Predict from GPU's measurements of the same work.")
-@printer.output_options
+@output_options
 def command(
     name: str, path: Path, holdout: str, owned: bool, transfer: str | None, output: Path | None, as_json: bool
 ) -> None:

@@ -11,9 +11,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from gpuwise.errors import GpuwiseError
-from gpuwise.predict import card as cards
-from gpuwise.predict.card import Card
-from gpuwise.predict.rates import Parameters, Rates, on_card
+from gpuwise.predictor import card as cards
+from gpuwise.predictor.card import Card
+from gpuwise.predictor.rates import Parameters, Rates, on_card
 
 Array = NDArray[np.float64]
 Row = Mapping[str, str]

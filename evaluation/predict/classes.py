@@ -1,23 +1,30 @@
 """Fit what the zoo and single operators say: the classes of kernels, what the host takes, and how wide an
 interval a new network needs. One command writes all that is shipped of it.
 
-    python -m evaluation.predict.classes results/operators/h200.json --zoo results/zoo --traces FOLDER
+    python -m evaluation.predict.classes results/operators/h200.json --zoo results/zoo --zoo results/zoo-h100
+        --own results/h200 --traces FOLDER
 
 Classes: every case is recorded without a GPU, and its kernels' seconds on matrix units, vector lanes and
-memory (`gpuwise.predict.step.basis`) are brought to the measured ones by factors of their classes. Cases
+memory (`gpuwise.predictor.step.basis`) are brought to the measured ones by factors of their classes. Cases
 are the single operators, and operators of profiled eager steps of the zoo. A class departs from the one
-above it as far as its cases insist (ridge regression of logarithms). The spread of a class is that of its
-cases when they are left out: operators by shape, profiled ones by family of networks.
+above it as far as its cases insist (ridge regression of logarithms). Cases of another card are priced there,
+as `step.kernel_seconds` does. The spread of a class is that of its cases when they are left out: operators by
+shape, profiled ones by family of networks.
 
-Host: seconds of a call, a module and a launch of each kind, from whole steps with the bare launch that was
-measured beside each (least squares of softened logarithms, drawn to `USUAL_HOST`).
+Host: seconds of a call, a module and a launch of each kind, from whole steps with the bare launch of their
+run, and that beside each (least squares of softened logarithms, drawn to `USUAL_HOST`).
 
 Interval: in the same folds, each step is predicted by classes and host that were fitted without its family.
 The spread of hosts and the factor on spreads are those with which 80 % of such steps lie inside, of those
 that the host bounds and of those that the GPU does.
 
+`--part PATTERN` fits the classes of matching names alone, by single operators and our own steps, drawn to
+what is shipped, which the zoo has told: where a class is parted. There an operator counts less than a whole
+step, whose many kernels even out how far each lies from its class.
+
 Families that are held (`zoo.DRAW`) are in none of it: `evaluation.predict.zoo --split held` scores
-them. The zoo's networks come from the libraries that measured them; `--traces` keeps what was recorded.
+them; after that, `--held` fits to them as well, and the next session draws anew. The zoo's networks come from
+the libraries that measured them; `--traces` keeps what was recorded.
 """
 
 from __future__ import annotations
@@ -27,14 +34,17 @@ import csv
 import json
 import pickle
 import random
+import re
 import tempfile
 from collections import defaultdict
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import pairwise
+from math import exp
 from pathlib import Path
 from unittest import mock
+from zlib import crc32
 
 import numpy as np
 from numpy.typing import NDArray
@@ -43,14 +53,14 @@ from scipy.sparse import csr_matrix
 
 from evaluation.predict import measured, zoo
 from evaluation.predict.profiles import Case, cases, profiles
-from gpuwise.model.trace import Kernel, Trace
-from gpuwise.predict import kernels as classes
-from gpuwise.predict import rates
-from gpuwise.predict import step as step_module
-from gpuwise.predict.card import Card, card
-from gpuwise.predict.kernels import arrays, of_trace
-from gpuwise.predict.rates import LEVEL, Rates
-from gpuwise.predict.step import (
+from gpuwise.facts import catalog
+from gpuwise.predictor import kernels as classes
+from gpuwise.predictor import rates
+from gpuwise.predictor import step as step_module
+from gpuwise.predictor.card import Card, card
+from gpuwise.predictor.kernels import Kernel, Trace, arrays, of_trace
+from gpuwise.predictor.rates import LEVEL, Rates
+from gpuwise.predictor.step import (
     SOFTENED,
     basis,
     half_of,
@@ -59,7 +69,7 @@ from gpuwise.predict.step import (
     latency,
     trace_seconds,
 )
-from gpuwise.predict.trace import trace_operator
+from gpuwise.predictor.trace import trace_operator
 from gpuwise.workloads import operators
 
 Array = NDArray[np.float64]
@@ -71,6 +81,8 @@ SPREADS = {"arithmetic": 0.35, "vector": 0.6, "memory": 0.12, "latency": 0.2}
 SIGMA = 0.08
 """Usual error of a case."""
 LEAST_SPREAD = 0.06
+FIXED = 1e-4
+"""Spread of a class that is not fitted."""
 COMPILED, COMPILED_SPREAD = (1.0, 6.0, 1.15, 1.5), 0.25
 """Where the classes of generated code begin, and their spread: no operator is compiled alone, so whole steps
 alone say more, and those set on the kernels of six compiled networks."""
@@ -81,6 +93,8 @@ GPU_BOUND = 0.03
 ITERATIONS = 12
 PROFILED, WHOLE = 0.5, 1.5
 """Weights of a case of a profiled step, for the many cases of one network are alike, and of a whole step."""
+ALONE, OWN = 0.35, 2.25
+"""Of an operator and of our own steps in the fit of a part: operators scatter by a quarter around a class."""
 
 
 def recorded(names: Sequence[str]) -> dict[str, Trace]:
@@ -93,16 +107,17 @@ def recorded(names: Sequence[str]) -> dict[str, Trace]:
     return found
 
 
-def profiled(rows: Sequence[zoo.Row], folder: Path, traces: Path | None) -> Iterator[tuple[str, str, Case]]:
-    """Cases of eager steps that were profiled, each with its family and a name. A compiler's kernels are no
-    operators', so they are left away."""
-    found = profiles(folder, (row["key"] for row in rows if not row["compiled"]))
+def profiled(
+    rows: Sequence[zoo.Row], folder: Path, traces: Path | None
+) -> Iterator[tuple[zoo.Row, str, Case]]:
+    """Cases of steps that were profiled, each with its row and a name."""
+    found = profiles(folder, (row["key"] for row in rows))
     for row in rows:
         trace = zoo.kept(row, traces) if row["key"] in found else None
         if trace is None:
             continue
         for work, case in cases(trace, found[row["key"]]).items():
-            yield row["family"], " ".join((row["key"], *map(str, work))), case
+            yield row, " ".join((row["key"], *map(str, work))), case
 
 
 def shape_of(name: str) -> str:
@@ -119,31 +134,30 @@ class Timed:
     seconds: float
     group: str
     """What is left out together."""
+    card: Card
     weight: float = 1.0
     trace: Trace | None = None
-    """Of a whole step: its clock is that of its power, and a compiler may have made its kernels."""
-
-    @property
-    def compiled(self) -> bool:
-        return self.trace is not None and self.trace.compiled
+    """Of a whole step: its clock is that of its power."""
+    compiled: bool = False
 
 
 class Fit:
     """The cases as arrays, and the tree of their classes."""
 
-    def __init__(self, cases: Mapping[str, Timed], own: Card) -> None:
+    def __init__(self, cases: Mapping[str, Timed], *, shipped: bool = False) -> None:
         self.names = [name for name, case in cases.items() if case.kernels]
         self.cases = [cases[name] for name in self.names]
-        on = rates.usual(own)
         steps = [arrays(case.kernels, compiled=case.compiled) for case in self.cases]
+        cards = [case.card for case in self.cases]
         self.case = np.repeat(np.arange(len(steps)), [len(case.kernels) for case in self.cases])
-        self.parts = [
-            np.concatenate(parts) for parts in zip(*(basis(s, own, on) for s in steps), strict=True)
-        ]
-        self.waits = np.concatenate([s.waits for s in steps]) * on["sync"]
+        priced = (basis(s, own, rates.usual(own)) for s, own in zip(steps, cards, strict=True))
+        self.parts = [np.concatenate(parts) for parts in zip(*priced, strict=True)]
+        beside = (step_module.beside(s, own) for s, own in zip(steps, cards, strict=True))
+        self.slower, self.hidden = (np.concatenate(each) for each in zip(*beside, strict=True))
+        self.waits = np.concatenate([s.waits for s in steps]) * exp(rates.GENERAL["sync"])
         self.counts = np.concatenate([s.counts for s in steps])
         heavy = np.concatenate([s.heavy for s in steps])
-        clocks = [clock(case.trace, own) if case.trace else 1.0 for case in self.cases]
+        clocks = [clock(case.trace, case.card) if case.trace else 1.0 for case in self.cases]
         self.slowed = np.where(heavy, 1.0 / np.array(clocks)[self.case], 1.0)
         self.measured = np.array([case.seconds for case in self.cases])
         self.weights = np.array([case.weight for case in self.cases])
@@ -158,7 +172,7 @@ class Fit:
                 members[node].append(i)
         # A class with the same cases as the one above it says nothing more.
         pairs = [step for path in set(self.paths) for step in pairwise(path)]
-        single = {node for above, node in pairs if members[above] == members[node]}
+        single = {node for above, node in pairs if members[above] == members[node] and not shipped}
         self.paths = [tuple(node for node in path if node not in single) for path in self.paths]
         self.nodes = sorted({node for path in set(self.paths) for node in path})
         place = {node: i for i, node in enumerate(self.nodes)}
@@ -176,39 +190,72 @@ class Fit:
         usual = np.log([[USUAL[name]] for name in NAMES])
         self.usual = np.where(roots, np.log(COMPILED)[:, None], usual)
         # A product's own model has its launch.
-        self.launched = np.where(self.parts[0] > 0, 0.02, 1.0) * latency(own, on["launch"])
+        launches = np.array([latency(own, rates.usual(own)["launch"]) for own in cards])[self.case]
+        self.launched = np.where(self.parts[0] > 0, 0.02, 1.0) * launches
+        self.matrix = {
+            node
+            for path, each in zip(self.paths, self.parts[0], strict=True)
+            if each > 0
+            for node in path[1:]
+        }
+        """Classes of what has a model of its own."""
+        shape = (len(NAMES), len(self.nodes))
+        self.centre = np.zeros(shape)
+        """Deviations that are expected, and how far from them they may be."""
+        self.spread = np.repeat([[SPREADS[name]] for name in NAMES], shape[1], axis=1)
+
+    def powers(self, factors: Array) -> Array:
+        """Seconds of each kernel's parts to the power of `SOFTENED`, on its card."""
+        arithmetic, vector, memory, _ = factors
+        here = step_module.slowed(arithmetic, self.slower), vector, step_module.hidden(memory, self.hidden)
+        return np.array([(part * factor) ** SOFTENED for part, factor in zip(self.parts, here, strict=True)])
 
     def seconds(self, factors: Array) -> Array:
         """Seconds of each case, from the factors of each kernel (a row each of `NAMES`)."""
-        parts = sum(
-            (part * factor) ** SOFTENED for part, factor in zip(self.parts, factors[:3], strict=True)
-        ) ** (1.0 / SOFTENED)
+        parts = self.powers(factors).sum(axis=0) ** (1.0 / SOFTENED)
         each = self.counts * self.slowed * (parts + factors[3] * self.launched + self.waits)
         return np.asarray(np.bincount(self.case, each, len(self.names)), dtype=np.float64)
 
     def factors(self, deviations: Array) -> Array:
         return np.asarray(np.exp(self.usual + (self.member @ deviations.T).T))
 
+    def draw_to_shipped(self, part: str) -> None:
+        """Expect every class as it is shipped, and leave those alone whose names do not match `part`."""
+        for path in set(self.paths):
+            above = self.usual[:, self.paths.index(path)]
+            for node in path:
+                own = classes.table().get(node)
+                launch = 0.02 if node in self.matrix else 1.0
+                here = above if own is None else np.log([
+                    own.arithmetic, own.vector, own.memory, own.latency / launch
+                ])  # fmt: skip
+                at = self.nodes.index(node)
+                self.centre[:, at] = here - above
+                if not re.search(part, node):
+                    self.spread[:, at] = FIXED
+                above = here
+
     def fit(self, weights: Array, start: Array | None = None) -> Array:
         """Deviations of every class, a row each of `NAMES`: Gauss and Newton's steps, halved where they
         fail. A step that is far off counts less, as one whose kernels are not what the trace says."""
         whole = np.array([case.trace is not None for case in self.cases])
-        shape = (len(NAMES), len(self.nodes))
-        spread = np.repeat([[SPREADS[name]] for name in NAMES], shape[1], axis=1).ravel()
-        found = np.zeros(spread.size) if start is None else start.ravel().copy()
+        shape, spread, centre = self.centre.shape, self.spread.ravel(), self.centre.ravel()
+        found = (self.centre if start is None else start).ravel().copy()
 
         def errors(x: Array) -> Array:
             return np.asarray(np.log(self.seconds(self.factors(x.reshape(shape))) / self.measured))
 
         def loss(x: Array, trust: Array) -> float:
-            return float(((trust * errors(x) / SIGMA) ** 2).sum() + ((x / spread) ** 2).sum())
+            drawn = (x - centre) / spread
+            return float(((trust * errors(x) / SIGMA) ** 2).sum() + (drawn**2).sum())
 
         for _ in range(ITERATIONS):
             left = errors(found)
             trust = weights / np.sqrt(1.0 + np.where(whole, left / FAR, 0.0) ** 2)
             slopes = self.slopes(found.reshape(shape)) * (trust / SIGMA)[:, None]
             curved = slopes.T @ slopes + np.diag(1.0 / spread**2)
-            step = np.linalg.solve(curved, slopes.T @ (trust * left / SIGMA) + found / spread**2)
+            pull = slopes.T @ (trust * left / SIGMA) + (found - centre) / spread**2
+            step = np.linalg.solve(curved, pull)
             size, value = 1.0, loss(found, trust)
             while size > 0.05 and (ahead := loss(found - size * step, trust)) > value:
                 size /= 2.0
@@ -221,10 +268,14 @@ class Fit:
         """Derivatives of the logarithm of each case's seconds: a factor moves the cases whose kernels have
         it."""
         factors = self.factors(deviations)
-        powers = np.array([(p * f) ** SOFTENED for p, f in zip(self.parts, factors[:3], strict=True)])
+        powers = self.powers(factors)
         total = powers.sum(axis=0)
         bound = total ** (1.0 / SOFTENED)
         each = [bound * power / np.maximum(total, 1e-300) for power in powers]
+        # Of what a kernel takes beyond its part, less counts on slower cards.
+        extra, beyond = factors[0] - 1.0, factors[2] ** SOFTENED * self.hidden**SOFTENED
+        each[0] = each[0] * np.where(extra > 0, factors[0] * self.slower / (1.0 + extra * self.slower), 1.0)
+        each[2] = each[2] * np.where(factors[2] > 1.0, beyond / (1.0 + beyond - self.hidden**SOFTENED), 1.0)
         each.append(factors[3] * self.launched)
         seconds = self.seconds(factors)
         shares = [self.counts * self.slowed * part / seconds[self.case] for part in each]
@@ -261,36 +312,48 @@ class Fit:
         return found
 
 
-def write(fit: Fit, deviations: Array, spreads: Mapping[str, float], path: Path) -> None:
-    """A row for each class: its own factors, those of the classes above included."""
+def write(
+    fit: Fit, deviations: Array, spreads: Mapping[str, float], path: Path, part: str | None = None
+) -> None:
+    """A row for each class: its own factors, those of the classes above included. Of the shipped table only
+    the classes of a `part` change."""
     counts: dict[str, set[int]] = defaultdict(set)
-    matrix = set[str]()
     for i, steps in enumerate(fit.paths):
         for node in steps:
             counts[node].add(int(fit.case[i]))
-        if fit.parts[0][i] > 0:
-            matrix.update(steps[1:])
+    known = {name: list(row.values()) for name, row in _shipped_rows().items()} if part else {}
     place = {node: i for i, node in enumerate(fit.nodes)}
     parents = {p[i]: p[: i + 1] for p in set(fit.paths) for i in range(len(p))}
+    for node in fit.nodes:
+        if part and not re.search(part, node):
+            continue
+        above = parents[node]
+        usual = COMPILED if above[0] == "compiled" else tuple(USUAL.values())
+        total = deviations[:, [place[each] for each in above]].sum(axis=1)
+        values = np.array(usual) * np.exp(total) * (1, 1, 1, 0.02 if node in fit.matrix else 1)
+        row = (f"{value:.3g}" for value in (*values, spreads[node]))
+        often = max(len(counts[node]), int(known[node][-1]) if node in known else 0)
+        known[node] = [node, *row, str(often)]
     with path.open("w", encoding="utf-8", newline="") as file:
         table = csv.writer(file, lineterminator="\n")
         table.writerow(("class", *NAMES, "spread", "rows"))
-        for node in fit.nodes:
-            above = parents[node]
-            usual = COMPILED if above[0] == "compiled" else tuple(USUAL.values())
-            total = deviations[:, [place[each] for each in above]].sum(axis=1)
-            values = np.array(usual) * np.exp(total) * (1, 1, 1, 0.02 if node in matrix else 1)
-            row = (f"{value:.3g}" for value in (*values, spreads[node]))
-            table.writerow((node, *row, len(counts[node])))
+        table.writerows(known[node] for node in sorted(known))
+
+
+def _shipped_rows() -> Mapping[str, Mapping[str, str]]:
+    return {row["class"]: row for row in catalog.rows(classes.DATA)}
 
 
 # Microseconds of the host before any step was looked at: a dispatch of 2 to 3, autograd's of twice as much,
 # and a library's choice of a kernel of 5 to 15.
 USUAL_HOST: Mapping[str, float] = {
-    "call": 3.0, "module": 3.0, "call.backward": 7.5, "forward.convolution": 12.0, "forward.matmul": 6.0,
-    "forward.attention": 12.0, "forward.normalisation": 8.0, "forward.other": 4.7,
-    "backward.convolution": 15.0, "backward.matmul": 9.0, "backward.attention": 15.0,
-    "backward.normalisation": 9.0, "backward.other": 9.2, "gradient": 40.0, "step": 130.0, "generated": 20.0,
+    "call": 2.5, "noted": 2.0, "module": 1.0, "function": 0.4, "call.backward": 7.5,
+    "forward.convolution": 12.0, "forward.grouped": 20.0,
+    "forward.matmul": 6.0, "forward.attention": 12.0, "forward.normalisation": 8.0, "forward.other": 4.7,
+    "backward.convolution": 15.0, "backward.grouped": 30.0, "backward.matmul": 9.0,
+    "backward.attention": 15.0,
+    "backward.normalisation": 9.0, "backward.other": 9.2, "gradient": 40.0, "step": 130.0, "generated": 15.0,
+    "entered": 200.0,
 }  # fmt: skip
 HOST_SIGMA, HOST_PRIOR, POWER, POWER_PRIOR = 0.2, 1.2, 0.8, 0.3
 """Error of a step beyond which it counts less; how far seconds and power may depart from the usual ones."""
@@ -303,24 +366,32 @@ class Step:
     row: zoo.Row
     trace: Trace
     each: Array
+    usual: Rates
+    """On its card."""
 
     def seconds(self, on: Rates) -> float:
         return float(self.each.sum()) + host_waits(self.trace, self.each, on)
 
-    def error(self, host: Mapping[str, float], power: float, own: Rates) -> float:
-        """log(predicted / measured), the host as fast as its bare launch was then."""
-        speed = (self.row["launch_s"] / zoo.LAUNCH_S) ** power
-        on = {**own, "host": speed, **{f"host.{name}": each * 1e-6 for name, each in host.items()}}
+    def error(self, host: Mapping[str, float], speed: float = 1.0) -> float:
+        """log(predicted / measured) with these microseconds, `speed` times as long as usual."""
+        on = {**self.usual, "host": speed, **{f"host.{name}": each * 1e-6 for name, each in host.items()}}
         return float(np.log(self.seconds(on) / self.row["step_s"]))
 
+    def slower(self, power: float) -> float:
+        """The host against the usual one, by its launches in this run and, to a power, beside this row."""
+        run: float = self.row["run_launch_s"]
+        return float(run / zoo.LAUNCH_S * (self.row["launch_s"] / run) ** power)
 
-def priced(known: Sequence[tuple[zoo.Row, Trace]], table: Path, own: Card) -> list[Step]:
-    """The steps by the classes of a table; those in a format that the card lacks are left away."""
+
+def priced(known: Sequence[tuple[zoo.Row, Trace]], table: Path) -> list[Step]:
+    """The steps by the classes of a table."""
+    found = []
     with using(table):
-        return [
-            Step(row, trace, of_trace(trace).counts * trace_seconds(trace, own, rates.usual(own)))
-            for row, trace in known
-        ]
+        for row, trace in known:
+            own, usual = card(row["gpu"]), rates.usual(card(row["gpu"]))
+            each = of_trace(trace).counts * trace_seconds(trace, own, usual)
+            found.append(Step(row, trace, each, usual))
+    return found
 
 
 @contextmanager
@@ -337,14 +408,14 @@ def _forget() -> None:
         remembered.cache_clear()
 
 
-def fit_host(steps: Sequence[Step], own: Rates) -> tuple[dict[str, float], float]:
-    """Microseconds of what the host does, and the power with which its bare launch slows it."""
+def fit_host(steps: Sequence[Step]) -> tuple[dict[str, float], float]:
+    """Microseconds of what the host does, and the power with which a bare launch tells of its step."""
     start = np.log(list(USUAL_HOST.values()))
 
     def residuals(x: Array) -> Array:
-        host = dict(zip(USUAL_HOST, np.exp(x[:-1]), strict=True))
-        errors = np.array([step.error(host, float(x[-1]), own) for step in steps])
-        drawn = [*((x[:-1] - start) / HOST_PRIOR), (x[-1] - POWER) / POWER_PRIOR]
+        host, power = dict(zip(USUAL_HOST, np.exp(x[:-1]), strict=True)), float(x[-1])
+        errors = np.array([step.error(host, step.slower(power)) for step in steps])
+        drawn = [*((x[:-1] - start) / HOST_PRIOR), (power - POWER) / POWER_PRIOR]
         return np.concatenate([np.arcsinh(errors / HOST_SIGMA), drawn])
 
     found = least_squares(residuals, np.append(start, POWER), diff_step=1e-3).x
@@ -352,24 +423,30 @@ def fit_host(steps: Sequence[Step], own: Rates) -> tuple[dict[str, float], float
     return {name: float(f"{each:.3g}") for name, each in host}, round(float(found[-1]), 3)
 
 
-def widths(known: Sequence[tuple[Step, float]], table: Path, own: Card) -> tuple[float, float]:
+def widths(known: Sequence[tuple[Step, float]], table: Path) -> tuple[float, float]:
     """(spread of hosts, factor on the spread) with which steps lie inside their intervals as nearly as
     possible as often as `LEVEL` says, in both halves; the errors are of steps whose family was left out."""
     errors = np.array([error for _, error in known])
     with using(table):
-        usual = rates.usual(own)
-        waits = np.array([1.0 - step.each.sum() / step.seconds(usual) for step, _ in known])
+        waits = np.array(
+            [1.0 - step.each.sum() / step.seconds(rates.usual(card(step.row["gpu"]))) for step, _ in known]
+        )
         of = [of_trace(step.trace).classes for step, _ in known]
+        evened = np.array([step_module.evened(of_trace(step.trace), step.each) for step, _ in known])
         spread = np.array([
             np.linalg.norm(np.bincount(c.which, weights=step.each * c.spread)) / step.each.sum()
             for c, (step, _) in zip(of, known, strict=True)
         ]) * (1.0 - waits)  # fmt: skip
-        base = np.array([half_of(step.trace, "spec-only") for step, _ in known])
+        families = [card(step.row["gpu"]).family for step, _ in known]
+        base = np.array([
+            half_of(step.trace, family, "spec-only")
+            for (step, _), family in zip(known, families, strict=True)
+        ])  # fmt: skip
     hosted = waits > HOST_BOUND
     best: tuple[float, float, float] = (np.inf, 0.0, 0.0)
     for host in np.arange(0.1, 0.81, 0.05):
         for factor in np.arange(0.2, 3.01, 0.1):
-            inside = np.abs(errors) <= np.hypot(base, factor * np.hypot(spread, host * waits))
+            inside = np.abs(errors) <= np.hypot(base, factor * evened * np.hypot(spread, host * waits))
             miss = sum(abs(float(inside[at].mean()) - LEVEL) for at in (hosted, ~hosted) if at.any())
             # Of equal ones the usual factor.
             best = min(best, (round(miss, 3) + 1e-3 * abs(np.log(factor)), float(host), float(factor)))
@@ -412,12 +489,42 @@ def own_steps(folder: Path, own: Card) -> Iterator[tuple[str, Timed]]:
         if trace is None:
             continue
         seconds = float(np.median([trace.items / row.measured for row in rows]))
-        yield f"{cell}:b{batch}", Timed(trace.kernels, seconds, family, WHOLE, trace)
+        yield (
+            f"{cell}:b{batch}",
+            Timed(trace.kernels, seconds, family, own, WHOLE, trace, compiled=trace.compiled),
+        )
 
 
-def is_bound(trace: Trace, own: Card) -> bool:
-    """Whether the host hardly holds the GPU up."""
-    found = step_module.usual(trace, own)
+def refit_part(part: str, operators: Mapping[str, Timed], own: Mapping[str, Timed]) -> None:
+    """Write the classes of a part, by the operators and our own steps that have such kernels."""
+    cases = {
+        name: replace(case, weight=OWN if case.trace else ALONE)
+        for name, case in {**operators, **own}.items()
+        if any(
+            re.search(part, node) for k in case.kernels for node in classes.path(k, compiled=case.compiled)
+        )
+        and (case.trace is None or is_bound(case.trace, case.card))
+    }
+    fit = Fit(cases, shipped=True)
+    fit.draw_to_shipped(part)
+    of_step = np.array([case.trace is not None for case in fit.cases])
+
+    def errors(deviations: Array) -> Array:
+        return np.asarray(np.log(fit.seconds(fit.factors(deviations)) / fit.measured))
+
+    whole, left = fit.fit(fit.weights), np.zeros(len(fit.names))
+    fold = np.array([crc32(case.group.encode()) % 3 for case in fit.cases])
+    for i in range(3):
+        left[fold == i] = errors(fit.fit(np.where(fold == i, 0.0, fit.weights), whole))[fold == i]
+    for what, found in (("as shipped", errors(fit.centre)), ("fitted", errors(whole)), ("left out", left)):
+        said(f"operators {what}", found[~of_step])
+        said(f"own steps {what}", found[of_step])
+    write(fit, whole, fit.spreads(whole, left), classes.DATA, part)
+
+
+def is_bound(trace: Trace, own: Card, host: float = 1.0) -> bool:
+    """Whether a host that takes so many times the usual seconds hardly holds the GPU up."""
+    found = step_module.spent(trace, own, {**rates.usual(own), "host": host})
     return found.waits < GPU_BOUND * found.seconds
 
 
@@ -426,11 +533,13 @@ def main() -> None:
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
     parser.add_argument("operators", type=Path)
-    parser.add_argument("--zoo", type=Path, required=True, help="folder with rows and profiles")
+    parser.add_argument("--zoo", type=Path, default=[], action="append", help="rows and profiles of a card")
     parser.add_argument("--own", type=Path, required=True, help="folder with the project's results")
     parser.add_argument("--gpu", default="h200-sxm")
     parser.add_argument("--traces", type=Path, help="folder that keeps traces")
-    parser.add_argument("--folds", type=int, default=4)
+    parser.add_argument("--folds", type=int, default=3)
+    parser.add_argument("--held", action="store_true", help="fit to held families too, once they are scored")
+    parser.add_argument("--part", help="fit only classes whose name matches, beside those shipped")
     asked = parser.parse_args()
     own = card(asked.gpu)
     timed = json.loads(asked.operators.read_text(encoding="utf-8"))["rows"]
@@ -441,26 +550,47 @@ def main() -> None:
         traces = recorded(tuple(timed))
         if kept is not None:
             kept.write_bytes(pickle.dumps(traces))
-    rows = list(zoo.rows(asked.zoo, "seen"))
-    cases = {name: Timed(trace.kernels, timed[name][0], shape_of(name)) for name, trace in traces.items()}
-    for family, name, (kernels, seconds) in profiled(rows, asked.zoo, asked.traces):
-        cases[name] = Timed(kernels, seconds, family, PROFILED)
-    known = [(row, trace) for row in rows if (trace := zoo.kept(row, asked.traces)) is not None]
-    for row, trace in known:
-        if is_bound(trace, own):
-            cases[row["key"]] = Timed(trace.kernels, row["step_s"], row["family"], WHOLE, trace)
+    split = "all" if asked.held else "seen"
+    cases = {
+        name: Timed(trace.kernels, timed[name][0], shape_of(name), own) for name, trace in traces.items()
+    }
+    if asked.part:
+        refit_part(asked.part, cases, dict(own_steps(asked.own, own)))
+        return
+    known: list[tuple[zoo.Row, Trace]] = []
+    for folder in asked.zoo:
+        rows = list(zoo.rows(folder, split))
+        for row, name, (kernels, seconds) in profiled(rows, folder, asked.traces):
+            cases[f"{folder.name} {name}"] = Timed(
+                kernels, seconds, row["family"], card(row["gpu"]), PROFILED, compiled=row["compiled"]
+            )
+        for row in rows:
+            trace = zoo.kept(row, asked.traces)
+            if trace is None:
+                continue
+            known.append((row, trace))
+            if is_bound(trace, card(row["gpu"]), row["run_launch_s"] / zoo.LAUNCH_S):
+                cases[f"{folder.name} {row['key']}"] = Timed(
+                    trace.kernels,
+                    row["step_s"],
+                    row["family"],
+                    card(row["gpu"]),
+                    WHOLE,
+                    trace,
+                    compiled=trace.compiled,
+                )
     for name, case in own_steps(asked.own, own):
         assert case.trace is not None
         if is_bound(case.trace, own):
             cases[name] = case
-    fit = Fit(cases, own)
+    fit = Fit(cases)
     print(f"{len(fit.names)} cases, {len(fit.nodes)} classes, {len(fit.case)} kernels", flush=True)
     whole = fit.fit(fit.weights)
-    groups = sorted({case.group for case in fit.cases} | {row["family"] for row in rows})
+    groups = sorted({case.group for case in fit.cases} | {row["family"] for row, _ in known})
     random.Random(zoo.DRAW).shuffle(groups)
     fold = {group: i % asked.folds for i, group in enumerate(groups)}
     part = np.array([fold[case.group] for case in fit.cases])
-    left, apart = np.zeros(len(fit.names)), list[tuple[Step, float]]()
+    left, apart, after = np.zeros(len(fit.names)), list[tuple[Step, float]](), list[float]()
     with tempfile.TemporaryDirectory() as folder:
         table = Path(folder) / "classes.csv"
         plain = dict.fromkeys(fit.nodes, 0.5)
@@ -468,25 +598,32 @@ def main() -> None:
             found = fit.fit(np.where(part == i, 0.0, fit.weights), whole)
             left[part == i] = np.log(fit.seconds(fit.factors(found)) / fit.measured)[part == i]
             write(fit, found, plain, table)
-            steps = priced(known, table, own)
-            host, power = fit_host([s for s in steps if fold[s.row["family"]] != i], rates.usual(own))
+            steps = priced(known, table)
+            host, _ = fit_host([s for s in steps if fold[s.row["family"]] != i])
             # As a user's host, whose launch nobody measured.
-            apart += [(s, s.error(host, 0.0, rates.usual(own))) for s in steps if fold[s.row["family"]] == i]
+            mine = [s for s in steps if fold[s.row["family"]] == i]
+            apart += [(s, s.error(host)) for s in mine]
+            after += [s.error(host, s.slower(0.0)) for s in mine]
     of_step = np.array([case.trace is not None for case in fit.cases])
-    of_own = of_step & ~np.isin(fit.names, [row["key"] for row in rows])
+    of_own = of_step & np.array([not name.startswith("zoo") for name in fit.names])
     of_profile = np.array([case.weight == PROFILED for case in fit.cases])
     said("operators, left out", left[~of_step & ~of_profile])
     said("operators of profiled steps, left out", left[of_profile])
     said("our own steps that the GPU bounds, network left out", left[of_own])
     said("steps of the zoo, family left out", np.array([error for _, error in apart]))
+    said("the same with the launch of their run", np.array(after))
     write(fit, whole, fit.spreads(whole, left), classes.DATA)
-    steps = priced(known, classes.DATA, own)
-    host, power = fit_host(steps, rates.usual(own))
-    spread, novelty = widths(apart, classes.DATA, own)
+    host, power = fit_host(priced(known, classes.DATA))
+    print(f"a bare launch tells of its step to the power of {power}")
+    spread, novelty = widths(apart, classes.DATA)
+    zoos = " ".join(f"--zoo {folder}" for folder in asked.zoo)
     document = {
-        "how": f"python -m evaluation.predict.classes {asked.operators} --zoo {asked.zoo} --own {asked.own}",
-        "microseconds": {**host, "queue": QUEUED}, "power": power, "spread": spread, "novelty": novelty,
-    }  # fmt: skip
+        "how": f"python -m evaluation.predict.classes {asked.operators} {zoos} --own {asked.own}"
+        + " --held" * asked.held,
+        "microseconds": {**host, "queue": QUEUED},
+        "spread": spread,
+        "novelty": novelty,
+    }
     rates.HOST_DATA.write_text(json.dumps(document, indent=1) + "\n", encoding="utf-8")
     print(json.dumps(document, indent=1))
     alone = {name: values[0] for name, values in timed.items()}

@@ -27,8 +27,8 @@ from numpy.typing import NDArray
 
 from evaluation.predict.case import Case
 from gpuwise.errors import NoDataError
-from gpuwise.predict import evidence
-from gpuwise.predict.rates import LEVEL, Difficulty
+from gpuwise.predictor import evidence
+from gpuwise.predictor.rates import LEVEL, Difficulty
 from gpuwise.stats.interval import t_quantile
 
 Array = NDArray[np.float64]

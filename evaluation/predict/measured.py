@@ -15,11 +15,11 @@ from gpuwise.errors import GpuwiseError
 from gpuwise.facts import catalog, published
 from gpuwise.model.question import USUAL, RunConfig
 from gpuwise.model.result import Measurement
-from gpuwise.model.trace import Trace
-from gpuwise.predict import trace_store
-from gpuwise.predict.card import card
-from gpuwise.predict.rates import Parameters, general
-from gpuwise.predict.step import step_seconds
+from gpuwise.predictor import trace_store
+from gpuwise.predictor.card import card
+from gpuwise.predictor.kernels import Trace
+from gpuwise.predictor.rates import Parameters, general
+from gpuwise.predictor.step import step_seconds
 from gpuwise.store import load as load_result
 
 LEAST_BATCH = 32

@@ -23,11 +23,10 @@ from pathlib import Path
 import numpy as np
 
 from gpuwise.errors import GpuwiseError
-from gpuwise.model.trace import Kernel
-from gpuwise.predict.card import Card, card
-from gpuwise.predict.kernels import arrays
-from gpuwise.predict.rates import usual
-from gpuwise.predict.step import kernel_seconds
+from gpuwise.predictor.card import Card, card
+from gpuwise.predictor.kernels import Kernel, arrays
+from gpuwise.predictor.rates import usual
+from gpuwise.predictor.step import kernel_seconds
 
 Row = Mapping[str, str]
 LEAST_S, LEAST_BYTES = 60e-6, 100e6

@@ -3,7 +3,8 @@
 A profile (`profiles.jsonl.gz`, by `experiments/zoo.py`) says of each operator and the shapes of its inputs
 how often it ran and for how many microseconds of the GPU; the trace of the same step has kernels with shapes.
 Both are brought to one key, the work's, and what meets there is a case: these kernels together took that
-long. Only operators whose inputs tell the work have a key; reductions, indexing and attention have none.
+long. Where inputs do not tell the work (reductions, indexing, attention), all launches of an operator are one
+case, if the profile has as many as the trace; so are all kernels that a compiler generated.
 """
 
 from __future__ import annotations
@@ -17,7 +18,7 @@ from typing import Any
 
 import numpy as np
 
-from gpuwise.model.trace import Kernel, Trace
+from gpuwise.predictor.kernels import LIBRARY, Kernel, Trace
 
 Shapes = Sequence[Sequence[int]]
 Work = tuple[str | int, ...]
@@ -28,7 +29,13 @@ Case = tuple[tuple[Kernel, ...], float]
 SAME: Mapping[str, str] = {
     "cudnn_convolution": "convolution", "conv_depthwise2d": "convolution", "conv_depthwise3d": "convolution",
     "conv_depthwise2d_backward": "convolution_backward", "addmm": "mm", "baddbmm": "bmm",
-    "to_copy": "copy", "clone": "copy", "contiguous": "copy", "clamp_min": "relu",
+    "to_copy": "copy", "clone": "copy", "contiguous": "copy", "clamp_min": "relu", "stack": "cat",
+    "cudnn_attention_forward": "attention", "scaled_dot_product_flash_attention": "attention",
+    "flash_attention_forward": "attention", "efficient_attention_forward": "efficient",
+    "scaled_dot_product_efficient_attention": "efficient", "cudnn_attention_backward": "attention_backward",
+    "flash_attention_backward": "attention_backward", "efficient_attention_backward": "efficient_backward",
+    "scaled_dot_product_flash_attention_backward": "attention_backward",
+    "scaled_dot_product_efficient_attention_backward": "efficient_backward",
 }  # fmt: skip
 # Their work is as large as their inputs, spread over each other.
 POINTWISE = frozenset({
@@ -55,7 +62,7 @@ def operator(name: str) -> str:
     return SAME.get(plain, plain)
 
 
-def of_operator(name: str, inputs: Shapes) -> Work | None:
+def of_operator(name: str, inputs: Shapes) -> Work:
     """The work of an operator that was profiled with inputs of these shapes (empty ones are no tensors)."""
     what, shapes = operator(name), [tuple(shape) for shape in inputs if shape]
     if what == "convolution" and len(shapes) > 1:
@@ -71,21 +78,21 @@ def of_operator(name: str, inputs: Shapes) -> Work | None:
         return (what, *shapes[NORMS[what]])
     if what in POINTWISE and shapes:
         return (what, *np.broadcast_shapes(*shapes))
-    return None
+    return (what,)
 
 
 def _convolved(image: tuple[int, ...], window: tuple[int, ...]) -> tuple[int, ...]:
     return (*image, window[0], *window[2:])
 
 
-def of_kernel(kernel: Kernel) -> Work | None:
+def of_kernel(kernel: Kernel) -> Work:
     """The work of a kernel of a trace."""
     what = operator(kernel.name)
     if kernel.kind == "convolution" and len(kernel.shape) == 11:
         return (what, *kernel.shape[:7])
     if what in ("mm", "bmm") and len(kernel.shape) == 4:
         return (what, *kernel.shape)
-    return (what, *kernel.shape) if what in NORMS or what in POINTWISE else None
+    return (what, *kernel.shape) if what in NORMS or what in POINTWISE else (what,)
 
 
 def cases(trace: Trace, profile: Mapping[str, Any]) -> dict[Work, Case]:
@@ -94,13 +101,13 @@ def cases(trace: Trace, profile: Mapping[str, Any]) -> dict[Work, Case]:
     for name, inputs, count, microseconds in profile["operators"]:
         work = of_operator(name, inputs)
         # Operators that only call others have no time of their own.
-        if work is not None and microseconds > 0:
+        if microseconds > 0:
             ran[work] += count / profile["steps"]
             seconds[work] += microseconds * 1e-6 / profile["steps"]
     kernels = defaultdict[Work, list[Kernel]](list)
     for kernel in trace.kernels:
         work = of_kernel(kernel)
-        if work is not None and work in ran:
+        if work in ran and not (trace.compiled and kernel.kind not in LIBRARY):
             kernels[work].append(kernel)
     found = {}
     # In the profile's order, on which folds of cases depend.
@@ -109,8 +116,16 @@ def cases(trace: Trace, profile: Mapping[str, Any]) -> dict[Work, Case]:
         for kernel in kernels[work]:
             parts[kernel.name] += kernel.count
         launched = max(parts.values(), default=0) if work[0] in SEVERAL else sum(parts.values())
-        if abs(launched / often - 1.0) <= APART:
+        if len(work) == 1 and any(kernel.kind == "gather" for kernel in kernels[work]):
+            continue  # what is looked up decides
+        # An optimiser is one operator of many launches.
+        once = launched > 0 and all(kernel.kind == "optimiser" for kernel in kernels[work])
+        if once or abs(launched / often - 1.0) <= APART:
             found[work] = (tuple(kernels[work]), seconds[work])
+    made = tuple(k for k in trace.kernels if k.kind not in LIBRARY and k.phase != "optimiser")
+    generated = sum(time for name, _, time in profile["kernels"] if name.startswith("triton_"))
+    if trace.compiled and generated:
+        found["generated",] = (made, generated * 1e-6 / profile["steps"])
     return found
 
 

@@ -5,7 +5,7 @@
 For each set: parameters from all its rows, and half widths of 80 % intervals from the errors of GPUs that
 were left out (families for matrix products), by evidence level. `python -m evaluation.predict --holdout gpu`
 repeats the left-out fits and prints their scores. Seeds are fixed; the same data give the same file. What
-predictions use goes to src/gpuwise/predict/data, the rest to evaluation/predict/data.
+predictions use goes to src/gpuwise/predictor/data, the rest to evaluation/predict/data.
 """
 
 from __future__ import annotations
@@ -24,8 +24,8 @@ from evaluation.predict.case import Case
 from evaluation.predict.protocols import SETS, Holdout, Predictions, load, predict_all
 from evaluation.predict.rivals import constants
 from evaluation.predict.shipped import FITTED
-from gpuwise.predict import rates
-from gpuwise.predict.rates import LEVEL, PARAMETERS
+from gpuwise.predictor import rates
+from gpuwise.predictor.rates import LEVEL, PARAMETERS
 
 FILES = {
     "serving": ("serving", "llm_serving_inferencex_aic.csv"),

@@ -2,7 +2,7 @@
 
     python -m evaluation.predict.score DATA_FOLDER --traces FOLDER -o results/predict
 
-Sets: the zoo's families that nothing was fitted to, with and without the bare launch of their host; its peaks
+Sets: the zoo's families that nothing was fitted to, before and after `calibrate`; its peaks
 of memory; our own steps; public files (`protocols.SETS`). Products and served models are fitted without the
 card that is scored; all else is predicted as shipped. Splits are drawn from seeds that stand in the code:
 `zoo.DRAW`, `vision.DRAW`. A part of the coverage is a card in a set, with at least `LEAST_ROWS` rows.
@@ -23,8 +23,8 @@ import numpy as np
 from evaluation.predict import measured, protocols, zoo
 from evaluation.predict.protocols import Holdout, Predictions
 from gpuwise.errors import NoDataError
-from gpuwise.predict.card import card
-from gpuwise.predict.step import Step, fits_in_memory, step
+from gpuwise.predictor.card import card
+from gpuwise.predictor.step import Step, fits_in_memory, step
 
 LEAST_ROWS = 5
 INSIDE = (0.7, 0.9)
@@ -52,15 +52,19 @@ def figures(errors: Sequence[float], inside: Mapping[str, Sequence[bool]], refus
     }  # fmt: skip
 
 
-def of_zoo(asked: argparse.Namespace, split: str, *, calibrated: bool = False) -> Found:
-    found, refused = zoo.scored(asked.results / "zoo", split, asked.traces, calibrated=calibrated)
-    inside = {"h200-sxm": [one.inside for one in found]}
-    return figures([one.error for one in found], {} if calibrated else inside, refused)
+ZOOS = ("zoo", "zoo-h100", "zoo-h100-3")
+"""Folders of results: one for each machine, but that of the H200 is of several."""
 
 
-def of_memory(asked: argparse.Namespace) -> Found:
-    found, refused = zoo.scored(asked.results / "zoo", "held", asked.traces)
-    return figures([one.peak_error for one in found if one.peak_error is not None], {}, refused)
+def of_zoo(asked: argparse.Namespace, split: str, *, calibrated: bool = False, memory: bool = False) -> Found:
+    every = [zoo.scored(asked.results / name, split, asked.traces, calibrate=calibrated) for name in ZOOS]
+    rows = [one for found, _ in every for one in found]
+    if memory:
+        return figures([one.peak_error for one in rows if one.peak_error is not None], {})
+    inside: dict[str, list[bool]] = {}
+    for one in rows if not calibrated else ():
+        inside.setdefault(one.row["gpu"], []).append(one.inside)
+    return figures([one.error for one in rows], inside, sum(refused for _, refused in every))
 
 
 def own(asked: argparse.Namespace) -> Iterator[tuple[measured.Row, Step, float]]:
@@ -95,9 +99,10 @@ def of_file(
 ) -> Found:  # fmt: skip
     """A public file: rows of one part or all, each card of it a part of the coverage."""
     cases = protocols.load(asked.folder / file, name)
-    cases = [case for case in cases if case.part.startswith(part)]
+    if holdout == "none":  # else one part is fitted with what the others say
+        cases = [case for case in cases if case.part.startswith(part)]
     if not transfers:
-        return of_predictions([protocols.predict_all(name, cases, holdout=holdout)])
+        return of_predictions([protocols.predict_all(name, cases, holdout=holdout)], part)
     sources = sorted({case.card.id for case in cases if case.card is not None and not case.refusal})
     each = []
     for source in sources:
@@ -108,18 +113,20 @@ def of_file(
     return of_predictions(each)
 
 
-def of_predictions(each: Sequence[Predictions]) -> Found:
+def of_predictions(each: Sequence[Predictions], part: str = "") -> Found:
     errors, inside, by_card, refused = [], dict[str, list[bool]](), dict[str, list[float]](), 0
     for i, found in enumerate(each):
         for case, value, half in zip(found.cases, found.values, found.halves, strict=True):
+            if not case.part.startswith(part):
+                continue
             if not np.isfinite(value) or not case.measured > 0 or case.card is None:
                 refused += 1
                 continue
             errors.append(value / case.measured - 1.0)
             by_card.setdefault(case.card.id, []).append(abs(errors[-1]))
             if np.isfinite(half):
-                part = case.card.id if len(each) == 1 else f"{case.card.id} from {i}"
-                inside.setdefault(part, []).append(bool(abs(np.log(value / case.measured)) <= half))
+                where = case.card.id if len(each) == 1 else f"{case.card.id} from {i}"
+                inside.setdefault(where, []).append(bool(abs(np.log(value / case.measured)) <= half))
     return figures(errors, inside, refused) | {
         "cards": {name: [float(np.mean(sizes)), len(sizes)] for name, sizes in sorted(by_card.items())},
         "worst card": max(float(np.mean(s)) for s in by_card.values() if len(s) >= LEAST_ROWS),
@@ -131,14 +138,18 @@ LAMBDA, GEMM = "lambda_train_throughput.csv", "aic_gemm_bfloat16_ms_by_gpu.csv.g
 SERVED, TIMM = "llm_serving_inferencex_aic.csv", "timm_throughput.csv"
 SETS: Mapping[str, Asked] = {
     "zoo": Asked(
-        "zoo on the H200, families in no fit", {"mean": 0.15, "median": 0.10}, lambda a: of_zoo(a, "held")
+        "zoo on H200 and H100, families in no fit", {"mean": 0.15, "median": 0.10},
+        lambda a: of_zoo(a, "held"),
     ),
     "zoo-calibrated": Asked(
         "the same after `calibrate`", {"mean": 0.10, "median": 0.07},
         lambda a: of_zoo(a, "held", calibrated=True),
     ),
     "zoo-seen": Asked("zoo, families in the fit", {}, lambda a: of_zoo(a, "seen")),
-    "zoo-memory": Asked("peak memory, families in no fit", {"median": 0.02, "p95": 0.10}, of_memory),
+    "zoo-memory": Asked(
+        "peak memory, families in no fit", {"median": 0.02, "p95": 0.10},
+        lambda a: of_zoo(a, "held", memory=True),
+    ),
     "own": Asked("our own H200 steps, in the fit", {}, of_own),
     "own-memory": Asked("their peak memory", {"median": 0.02, "p95": 0.10}, of_own_memory),
     "own-watts": Asked("their mean power", {"median": 0.09}, of_own_watts),

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from scipy.stats import binom, spearmanr
 
 from evaluation.predict.protocols import Predictions
-from gpuwise.predict.rates import LEVEL
+from gpuwise.predictor.rates import LEVEL
 
 Array = NDArray[np.float64]
 POOLED = "pooled"

@@ -8,8 +8,8 @@ from functools import cache
 from pathlib import Path
 from typing import Any
 
-from gpuwise.predict import rates
-from gpuwise.predict.rates import Difficulty, Parameters
+from gpuwise.predictor import rates
+from gpuwise.predictor.rates import Difficulty, Parameters
 
 FITTED = Path(__file__).with_name("data") / "parameters.json"
 

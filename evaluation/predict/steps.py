@@ -12,7 +12,7 @@ predicted as `gpuwise predict` does, whose classes saw the H200 alone:
 
 The half width of a level is conformal over cards; its coverage is counted on each card with the half width
 of the others. Memory: allocated peaks of the own results. Scaling: figures of several GPUs beside the same
-source's figure of one. `--ship` writes what predictions use to src/gpuwise/predict/data/errors.json.
+source's figure of one. `--ship` writes what predictions use to src/gpuwise/predictor/data/errors.json.
 """
 
 from __future__ import annotations
@@ -43,13 +43,13 @@ from evaluation.predict.measured import (
 from evaluation.predict.protocols import load, predict_all
 from gpuwise.errors import GpuwiseError
 from gpuwise.facts import catalog
-from gpuwise.model.trace import Trace
-from gpuwise.predict import evidence as known
-from gpuwise.predict.card import Card, card
-from gpuwise.predict.evidence import own_factor, own_width
-from gpuwise.predict.forecast import LIKELY, exchange
-from gpuwise.predict.rates import ERRORS, novelty
-from gpuwise.predict.step import CONTEXT, SLOWED, VISIBLE, step, traits, usual, workspace_bytes
+from gpuwise.predictor import evidence as known
+from gpuwise.predictor.card import Card, card
+from gpuwise.predictor.evidence import own_factor, own_width
+from gpuwise.predictor.forecast import LIKELY, exchange
+from gpuwise.predictor.kernels import Trace
+from gpuwise.predictor.rates import ERRORS, MEASURED, novelty, reference_card
+from gpuwise.predictor.step import CONTEXT, SLOWED, VISIBLE, step, traits, usual, workspace_bytes
 from gpuwise.store import load as load_result
 
 LEAST_ROWS, LEAST = 5, 0.05
@@ -101,6 +101,7 @@ def shipped(document: dict[str, Any]) -> dict[str, Any]:
     return {
         "how": "python -m evaluation.predict.steps DATA_FOLDER results/h200/*.json --ship",
         "half_width": {level: round(found["half_width"], 4) for level, found in levels.items()},
+        "reference": round(levels["spec-only"]["reference"], 4),
         "difficulty": {
             level: {name: [round(x, 5) for x in values] for name, values in found["difficulty"].items()}
             for level, found in levels.items()
@@ -124,7 +125,7 @@ def ship_measured(paths: Sequence[Path]) -> None:
             key = (step_.gpu_id, step_.cell, step_.batch)
             if key not in found or step_.throughput.value > found[key].throughput.value:
                 found[key] = step_
-    with known.MEASURED.open("w", encoding="utf-8", newline="") as file:
+    with MEASURED.open("w", encoding="utf-8", newline="") as file:
         out = csv.writer(file, lineterminator="\n")
         out.writerow(("gpu_id", "cell", "batch", "version", "items_per_s", "low", "high", "file"))
         for key, step_ in sorted(found.items()):
@@ -213,6 +214,10 @@ def summary(
     known = known if more is None else cross.joined([known, more])
     # A card of one row or two is no part of its own.
     counts = Counter(known.cards.tolist())
+    home = np.array([
+        counts[name] >= LEAST_ROWS and card(name.split(" of ")[0]).family == reference_card().family
+        for name in known.cards.tolist()
+    ])  # fmt: skip
     gpus = np.array([gpu if counts[gpu] >= LEAST_ROWS else "few rows" for gpu in known.cards])
     known = replace(known, cards=gpus)
     halves = cross.unseen(known, gpus.tolist(), known)
@@ -222,10 +227,12 @@ def summary(
     covered = {str(gpu): float(inside[gpus == gpu].mean()) for gpu in sorted(set(gpus))}
     sizes = np.abs(np.exp(-errors) - 1.0)
     half, difficulty = cross.shipped(known, np.isfinite(known.values))
+    relative = known.values[home] / difficulty.of(known.traits[home])
     return {
         "n": len(found), "cards": len(covered), "mape": float(sizes.mean()),
         "median": float(np.median(sizes)), "p90": float(np.quantile(sizes, 0.9)),
         "bias": float(np.exp(errors.mean())), "half_width": half, "difficulty": asdict(difficulty),
+        "reference": cross.half_width(relative, known.cards[home]) if home.any() else None,
         "half_used": float(np.mean([halves[gpus == gpu].mean() for gpu in covered])),
         "coverage": float(np.mean(list(covered.values()))), "coverage_rows": float(inside.mean()),
         "coverage_by_card": covered, "rows_by_card": {gpu: int((gpus == gpu).sum()) for gpu in covered},

@@ -14,7 +14,7 @@ from dataclasses import dataclass, replace
 from types import MappingProxyType
 
 from gpuwise.errors import InputError
-from gpuwise.model.trace import Kernel, KernelClass, Trace
+from gpuwise.predictor.kernels import Kernel, KernelClass, Trace
 
 WIDTH: Mapping[str, int] = MappingProxyType({"fp32": 4, "tf32": 4, "fp16": 2, "bf16": 2, "fp8": 1, "int8": 1})
 """Bytes of one element."""

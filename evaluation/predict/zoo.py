@@ -1,11 +1,13 @@
-"""Score predictions on the zoo (`results/zoo`) by the function that `gpuwise predict` calls.
+"""Score predictions on a zoo of one card (`results/zoo`, `results/zoo-h100`) by what `gpuwise predict` calls.
 
-    python -m evaluation.predict.zoo results/zoo --split held [--traces FOLDER]
+    python -m evaluation.predict.zoo results/zoo --split held [--calibrated] [--traces FOLDER]
 
-Networks are traced with the libraries that measured them (timm, torchvision, transformers: versions in each
-folder's `environment.json`); `--traces` keeps the traces. Prints each row's error, then mean and median error
-of time, share of rows inside the 80 % interval, and errors of peak memory. `seen` families were used to fit
-classes and the host's costs; those `held` were not.
+Networks are traced with the libraries that measured them (timm, torchvision, transformers: versions in
+each run's `environment.json`, as the GPU); `--traces` keeps the traces. Prints each row's error, then
+of all rows and of each source and mode the mean and median error of time, the share of rows inside the 80 %
+interval, and errors of peak memory. `seen` families were used to fit classes and the host's costs; those
+`held` were not. `--calibrated` predicts with the file that `gpuwise calibrate` kept on that machine, where it
+lies beside the runs; else with what it would have kept of the host, from the median launch of the run's rows.
 """
 
 from __future__ import annotations
@@ -14,59 +16,77 @@ import argparse
 import gzip
 import hashlib
 import json
+import os
 import pickle
 import sys
-from collections.abc import Iterator, Mapping
+import tempfile
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager, nullcontext
 from dataclasses import dataclass
 from importlib import import_module
-from math import log
 from pathlib import Path
 from typing import Any
+from unittest import mock
 
 import numpy as np
 import torch
 
 from gpuwise.errors import GpuwiseError, NoDataError
-from gpuwise.model.trace import Trace
-from gpuwise.predict import rates
-from gpuwise.predict.card import card
-from gpuwise.predict.recorder import record
-from gpuwise.predict.step import CUBLAS_WORKSPACE, Evidence, fits_in_memory, step
-from gpuwise.predict.trace import About, trace_of
+from gpuwise.predictor import rates
+from gpuwise.predictor.card import card
+from gpuwise.predictor.kernels import Trace
+from gpuwise.predictor.recorder import record
+from gpuwise.predictor.step import CUBLAS_WORKSPACE, fits_in_memory, step, workspace_bytes
+from gpuwise.predictor.trace import About, trace_of
 
-GPU = "h200-sxm"
 Row = Mapping[str, Any]
 
 
-DRAW = "families of the zoo, 2026-11-23, fourth draw"
-"""Seed of the families that nothing is fitted to: in the order of their hashes, until they have
-`HELD` of the rows."""
-HELD = 0.25
+DRAW, HELD = "families of both zoos, 2026-11-26, sixth draw", 1 / 6
+"""Seed of the families that nothing is fitted to: those whose hash is below this share."""
 OWN = frozenset({"resnet", "inception", "bert", "vision_transformer", "llama"})
 """Families of the project's own steps, which are always fitted to: drawn or not, they are seen."""
-LAUNCH_S = 7e-6
-"""The bare launch for which the host's seconds hold."""
+LAUNCH_S = 8e-6
+"""The bare launch of the usual host, for which the host's seconds hold: the geometric mean of the runs'."""
+HANDLES = 2
+"""Of cuBLAS in a process that trained: one a thread."""
 
 
 def rows(folder: Path, split: str) -> Iterator[Row]:
     """The rows that were measured of a split: `seen`, `held` or `all`."""
-    found: list[Row] = []
     for path in sorted(folder.glob("*/zoo.jsonl.gz")):
-        trained: set[str] = set()
+        about = json.loads((path.parent / "environment.json").read_text(encoding="utf-8"))
         with gzip.open(path, "rt", encoding="utf-8") as lines:
-            for row in (row for row in map(json.loads, lines) if "error" not in row):
-                # The rows of a network share a process, where what training took for a library stays.
-                found.append({**row, "after_training": row["network"] in trained})
-                if row["mode"] == "train":
-                    trained.add(row["network"])
-    families = sorted({row["family"] for row in found})
-    families.sort(key=lambda family: hashlib.sha256(f"{DRAW} {family}".encode()).digest())
-    held, count = set[str](), 0
-    while count < HELD * len(found):
-        held.add(families[len(held)])
-        count = sum(row["family"] in held for row in found)
-    held -= OWN
-    yield from (row for row in found if split == "all" or (row["family"] in held) == (split == "held"))
+            found = [row for row in map(json.loads, lines) if "error" not in row]
+        launch_s = float(np.median([row["launch_s"] for row in found]))
+        more = {"gpu": card(about["device"]).id, "run": path.parent.name, "run_launch_s": launch_s}
+        more["cleared"] = about.get("cleared", False)
+        for row in found:
+            if split == "all" or held(row["family"]) == (split == "held"):
+                yield {**row, **more}
+
+
+def held(family: str) -> bool:
+    """Whether nothing is fitted to a family."""
+    drawn = hashlib.sha256(f"{DRAW} {family}".encode()).digest()[0] / 256 < HELD
+    return drawn and family not in OWN
+
+
+@contextmanager
+def calibrated(row: Row, folder: Path) -> Iterator[None]:
+    """Predictions as after `gpuwise calibrate` on the machine of a row."""
+    kept = sorted(folder.glob(f"calibration-{row['gpu']}.json"))
+    on_host = rates.Operators(
+        gpu_id=row["gpu"], factors={}, cases=0, spread=0.0, launch_s=row["run_launch_s"]
+    )
+    document = json.loads(kept[0].read_text()) if kept else rates.operators_document(on_host, {})
+    with tempfile.TemporaryDirectory() as home, mock.patch.dict(os.environ, GPUWISE_HOME=home):
+        place = rates.file_of(row["gpu"])
+        place.parent.mkdir()
+        place.write_text(json.dumps(document), encoding="utf-8")
+        rates.forget()
+        yield
+    rates.forget()
 
 
 def trace(row: Row) -> Trace:
@@ -82,7 +102,7 @@ def trace(row: Row) -> Trace:
 
     def build() -> tuple[Any, float]:
         with torch.device("cuda"):
-            model = network.make()
+            model = network.make().to("cuda")
         job = zoo.job_of(asked, network, model, "cuda")
         return job.step, float(row["batch"])
 
@@ -102,11 +122,11 @@ def kept(row: Row, folder: Path | None) -> Trace | None:
     if path is not None and path.exists():
         found: Trace | None = pickle.loads(path.read_bytes())
         return found
-    made: Trace | None = None
     try:
         made = trace(row)
     except (GpuwiseError, RuntimeError) as error:
         print(f"{row['key']}: {str(error)[:120]}", file=sys.stderr)
+        return None
     if path is not None:
         path.write_bytes(pickle.dumps(made))
     return made
@@ -120,7 +140,8 @@ class Scored:
     seconds: float
     low: float
     high: float
-    peak: float | None
+    peaks: Sequence[float]
+    """Of memory, as many as are possible."""
 
     @property
     def error(self) -> float:
@@ -135,41 +156,54 @@ class Scored:
     @property
     def peak_error(self) -> float | None:
         """Of the peak of memory, as a share."""
-        return abs(self.peak / self.row["peak"]["allocated"] - 1.0) if self.peak else None
+        measured = self.row["peak"]["allocated"] if self.peaks else 1.0
+        return min((abs(peak / measured - 1.0) for peak in self.peaks), default=None)
 
 
 def scored(
-    folder: Path, split: str, traces: Path | None, *, calibrated: bool = False
+    folder: Path, split: str, traces: Path | None, *, calibrate: bool = False
 ) -> tuple[list[Scored], int]:
-    """Every row of a split as `gpuwise predict` has it, and how many were refused; `calibrated`: on a host
-    whose bare launch was measured beside the row, as `gpuwise calibrate` measures it."""
+    """Every row of a split as `gpuwise predict` has it, and how many were refused; `calibrate`: after
+    `gpuwise calibrate` on the machine that measured it."""
     found, refused = list[Scored](), 0
-    own = card(GPU)
     for row in rows(folder, split):
-        made = kept(row, traces)
+        made, own = kept(row, traces), card(row["gpu"])
         try:
             if made is None:
                 raise NoDataError(f"{row['key']} is not traced")
-            evidence: Evidence = "calibrated" if calibrated else "spec-only"
-            on = dict(rates.general())
-            if calibrated:
-                on["host"] += rates.HOST["power"] * log(row["launch_s"] / LAUNCH_S)
-            predicted = step(made, own, parameters=on if calibrated else None, evidence=evidence)
+            with calibrated(row, folder) if calibrate else nullcontext():
+                predicted = step(made, own)
         except NoDataError as why:
             print(f"{row['key']}: {why}", file=sys.stderr)
             refused += 1
             continue
-        # A process that trained before has a workspace of its backward pass yet.
-        more = CUBLAS_WORKSPACE["hopper"] if row["mode"] == "infer" and row["after_training"] else 0.0
-        need = fits_in_memory(made, own, more=more) if row.get("peak") else None
         speed = predicted.throughput
         found.append(
-            Scored(
-                row, predicted.seconds, made.items / speed.high, made.items / speed.low,
-                need.peak.value if need else None,
-            )
-        )  # fmt: skip
+            Scored(row, predicted.seconds, made.items / speed.high, made.items / speed.low, peaks(row, made))
+        )
     return found, refused
+
+
+def peaks(row: Row, made: Trace) -> Sequence[float]:
+    """Bytes that the step may take. Networks were measured in turn by few processes, and what an earlier one
+    took for cuBLAS's handles of either thread was still there, unless the script gave it back."""
+    need = fits_in_memory(made, card(row["gpu"])) if row.get("peak") else None
+    if need is None:
+        return ()
+    one = CUBLAS_WORKSPACE["hopper"]
+    left = 0 if row["cleared"] else HANDLES - round(workspace_bytes(made.kernels) / one)
+    return [need.peak.value + n * one for n in range(left + 1)]
+
+
+def summary(found: Sequence[Scored]) -> str:
+    """Errors of time and memory, and coverage."""
+    times = np.array([one.error for one in found])
+    sizes = [one.peak_error for one in found if one.peak_error is not None]
+    return (
+        f"{len(times)} rows: time {times.mean():.1%} in the mean, {np.median(times):.1%} in the median; "
+        f"{np.mean([one.inside for one in found]):.0%} inside 80 %; "
+        f"memory {np.median(sizes):.1%} in the median, 95 % within {np.quantile(sizes, 0.95):.1%}"
+    )
 
 
 def main() -> None:
@@ -179,21 +213,18 @@ def main() -> None:
     parser.add_argument("folder", type=Path)
     parser.add_argument("--split", choices=("seen", "held", "all"), default="seen")
     parser.add_argument("--traces", type=Path)
-    parser.add_argument("--calibrated", action="store_true", help="with the bare launch of each row's host")
+    parser.add_argument("--calibrated", action="store_true", help="as after calibrate on each row's machine")
     parser.add_argument("--quiet", action="store_true", help="only the summary")
     asked = parser.parse_args()
-    found, refused = scored(asked.folder, asked.split, asked.traces, calibrated=asked.calibrated)
+    found, refused = scored(asked.folder, asked.split, asked.traces, calibrate=asked.calibrated)
     for one in found if not asked.quiet else ():
         print(
             f"{one.row['key']:60} {1e3 * one.row['step_s']:9.2f} ms  x{one.seconds / one.row['step_s']:.2f}"
         )
-    times = np.array([one.error for one in found])
-    peaks = np.array([one.peak_error for one in found if one.peak_error is not None])
-    print(
-        f"{asked.split}: {len(times)} rows, {refused} refused; time {times.mean():.1%} in the mean, "
-        f"{np.median(times):.1%} in the median; {np.mean([one.inside for one in found]):.0%} inside 80 %; "
-        f"memory {np.median(peaks):.1%} in the median, 95 % within {np.quantile(peaks, 0.95):.1%}"
-    )
+    print(f"{asked.split}, {refused} refused: {summary(found)}")
+    for name in ("source", "mode"):
+        for value in sorted({one.row[name] for one in found}):
+            print(f"{value}: {summary([one for one in found if one.row[name] == value])}")
 
 
 if __name__ == "__main__":

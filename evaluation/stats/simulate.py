@@ -32,7 +32,6 @@ from statistics import fmean, median
 import numpy as np
 
 from gpuwise.measure.engine import TimingPlan, measure, timing_plan
-from gpuwise.measure.events import Timed
 from gpuwise.model.precision import Precision
 from gpuwise.model.question import Environment, RunConfig
 from gpuwise.model.result import Measurement, Result, Window
@@ -136,6 +135,16 @@ def stalled(stall_s: float, every_s: float) -> Noise:
     return noise
 
 
+def stalls_of_one_period(share: float, shortest_s: float, longest_s: float) -> Noise:
+    """Stalls of that share of the time, whose period each measurement draws anew."""
+
+    def noise(draw: np.random.Generator) -> Iterator[float]:
+        every_s = draw.uniform(shortest_s, longest_s)
+        yield from stalled(share * every_s, every_s)(draw)
+
+    return noise
+
+
 def stalls_at_random(mean_s: float, every_s: float) -> Noise:
     """Stalls of any length, so long on average, after any time, that long on average."""
 
@@ -210,6 +219,8 @@ APART = {
     **CASES,
     "telegraph": Case(noise=telegraph(0.02, 4.0)),
     "pink": Case(noise=pink(0.01)),
+    # In `stall` the period is three windows, which no other is.
+    "stalls of any period": Case(noise=stalls_of_one_period(0.1, 2.0, 5.0), long_run=1 / 0.9),
     # In 3 s of work and, on average, half a step until it is seen that they are over.
     "stalls at random": Case(noise=stalls_at_random(0.3, 3.0), long_run=1 + 0.3 / (3.0 + STEP_S / 2)),
 }
@@ -223,7 +234,7 @@ def measured(case: Case, draw: np.random.Generator, plan: TimingPlan, processes:
         clock = Clock(step * factor for step in case.noise(draw))
         events: list[object] = []
         measure(clock.step, ITEMS, clock, plan, events.append)
-        timed = [event for event in events if isinstance(event, Timed)]
+        timed = [event for event in events if isinstance(event, Window)]
         windows += [
             Window(step_s=event.step_s, started_s=event.started_s, ended_s=event.ended_s, run=run)
             for event in timed

@@ -3,14 +3,15 @@
 The public names, loaded on first use. A job takes a request and returns an Answer:
 
     bench(BenchRequest)             measure this machine; a Request names workloads, modes, precisions
-    predict_speed(PredictRequest)   speed, memory and watts on GPUs that are not here
+    predict(PredictRequest)         speed, memory and watts elsewhere; also predict(module, batch)
+    fit(model, gpus=...)            does a language model fit, in which format, and how fast
     choose(Need)                    which GPU to buy or rent, and why; need_for makes a Need
     compare(CompareRequest)         results against the first; compare_gpus sets GPUs side by side
     audit(AuditRequest)             wrong figures in an article, a table or a result
     accept(AcceptRequest)           pass or fail of every card
     report(ReportRequest)           results as one page
 
-    load, save, find_result         result files; compare_results pairs two of them
+    load, save, find_result         result files
     all_gpus, find_gpu, prices      the catalog and dated offers
     Question, Record, Issue         what was run, its speed with its origin, what to know of it
     Result, Measurement, Interval   what a result file holds
@@ -21,7 +22,12 @@ The public names, loaded on first use. A job takes a request and returns an Answ
 
 from __future__ import annotations
 
+import sys
+from collections.abc import Callable, Mapping, Sequence
+from importlib import import_module
 from typing import TYPE_CHECKING, Any
+
+from gpuwise.errors import guess
 
 __version__ = "0.2.0"
 
@@ -35,8 +41,7 @@ if TYPE_CHECKING:
     from gpuwise.jobs.choosing import CompareRequest, choose, compare, compare_gpus
     from gpuwise.jobs.facts import prices
     from gpuwise.jobs.measuring import BenchRequest, bench
-    from gpuwise.jobs.predicting import PredictRequest
-    from gpuwise.jobs.predicting import predict as predict_speed
+    from gpuwise.jobs.predicting import PredictRequest, fit, predict
     from gpuwise.jobs.reporting import ReportRequest, report
     from gpuwise.judge.choose.need import need_for
     from gpuwise.measure.request import Request
@@ -45,76 +50,39 @@ if TYPE_CHECKING:
     from gpuwise.model.precision import Precision
     from gpuwise.model.question import Question, WorkloadSpec
     from gpuwise.model.result import Interval, Issue, Measurement, Record, Result
-    from gpuwise.stats.comparison import pair as compare_results
     from gpuwise.store import find as find_result
     from gpuwise.store import load, save
 
-_HOMES = {
-    **dict.fromkeys(("GpuwiseError", "InputError", "MachineError", "NoDataError", "RunError"), "errors"),
-    **dict.fromkeys(("all_gpus", "find_gpu"), "facts.catalog"),
-    "Answer": "jobs",
-    **dict.fromkeys(("AcceptRequest", "accept"), "jobs.accepting"),
-    **dict.fromkeys(("AuditRequest", "audit"), "jobs.auditing"),
-    **dict.fromkeys(("CompareRequest", "choose", "compare", "compare_gpus"), "jobs.choosing"),
-    "prices": "jobs.facts",
-    **dict.fromkeys(("BenchRequest", "bench"), "jobs.measuring"),
-    **dict.fromkeys(("PredictRequest", "predict_speed"), "jobs.predicting"),
-    **dict.fromkeys(("ReportRequest", "report"), "jobs.reporting"),
-    "need_for": "judge.choose.need",
-    "Request": "measure.request",
-    **dict.fromkeys(("GpuSpec", "Offer"), "model.gpu"),
-    "Need": "model.judgement",
-    "Precision": "model.precision",
-    **dict.fromkeys(("Question", "WorkloadSpec"), "model.question"),
-    **dict.fromkeys(("Interval", "Issue", "Measurement", "Record", "Result"), "model.result"),
-    "compare_results": "stats.comparison",
-    **dict.fromkeys(("find_result", "load", "save"), "store"),
+_MODULES = {
+    "errors": ("GpuwiseError", "InputError", "MachineError", "NoDataError", "RunError"),
+    "facts.catalog": ("all_gpus", "find_gpu"),
+    "jobs": ("Answer",),
+    "jobs.accepting": ("AcceptRequest", "accept"),
+    "jobs.auditing": ("AuditRequest", "audit"),
+    "jobs.choosing": ("CompareRequest", "choose", "compare", "compare_gpus"),
+    "jobs.facts": ("prices",),
+    "jobs.measuring": ("BenchRequest", "bench"),
+    "jobs.predicting": ("PredictRequest", "fit", "predict"),
+    "jobs.reporting": ("ReportRequest", "report"),
+    "judge.choose.need": ("need_for",),
+    "measure.request": ("Request",),
+    "model.gpu": ("GpuSpec", "Offer"),
+    "model.judgement": ("Need",),
+    "model.precision": ("Precision",),
+    "model.question": ("Question", "WorkloadSpec"),
+    "model.result": ("Interval", "Issue", "Measurement", "Record", "Result"),
+    "store": ("find_result", "load", "save"),
 }
 # What its module calls otherwise.
-_THERE = {"compare_results": "pair", "find_gpu": "find", "find_result": "find", "predict_speed": "predict"}
+_THERE = {"find_gpu": "find", "find_result": "find"}
 
 __all__ = [
-    "AcceptRequest",
-    "Answer",
-    "AuditRequest",
-    "BenchRequest",
-    "CompareRequest",
-    "GpuSpec",
-    "GpuwiseError",
-    "InputError",
-    "Interval",
-    "Issue",
-    "MachineError",
-    "Measurement",
-    "Need",
-    "NoDataError",
-    "Offer",
-    "Precision",
-    "PredictRequest",
-    "Question",
-    "Record",
-    "ReportRequest",
-    "Request",
-    "Result",
-    "RunError",
-    "WorkloadSpec",
-    "accept",
-    "all_gpus",
-    "audit",
-    "bench",
-    "choose",
-    "compare",
-    "compare_gpus",
-    "compare_results",
-    "find_gpu",
-    "find_result",
-    "load",
-    "need_for",
-    "predict_speed",
-    "prices",
-    "report",
-    "save",
-]
+    "AcceptRequest", "Answer", "AuditRequest", "BenchRequest", "CompareRequest", "GpuSpec", "GpuwiseError",
+    "InputError", "Interval", "Issue", "MachineError", "Measurement", "Need", "NoDataError", "Offer",
+    "Precision", "PredictRequest", "Question", "Record", "ReportRequest", "Request", "Result", "RunError",
+    "WorkloadSpec", "accept", "all_gpus", "audit", "bench", "choose", "compare", "compare_gpus",
+    "find_gpu", "find_result", "fit", "load", "need_for", "predict", "prices", "report", "save",
+]  # fmt: skip
 
 
 def __dir__() -> list[str]:
@@ -122,11 +90,21 @@ def __dir__() -> list[str]:
     return [*__all__, "__version__"]
 
 
-def __getattr__(name: str) -> Any:
-    if name not in _HOMES:
-        near = [known for known in __all__ if name in known.split("_")]
-        guess = f"; did you mean {' or '.join(near)}?" if near else ""
-        raise AttributeError(f"module 'gpuwise' has no attribute {name!r}{guess}")
-    from importlib import import_module
+def on_first_use(package: str, modules: Mapping[str, Sequence[str]]) -> Callable[[str], Any]:
+    """`__getattr__` of a package of which a module is loaded when one of its names is first used; `modules`
+    has the names of each."""
 
-    return getattr(import_module(f"gpuwise.{_HOMES[name]}"), _THERE.get(name, name))
+    def load(name: str) -> Any:
+        for module, names in modules.items():
+            if name in names:
+                there = _THERE.get(name, name) if package == __name__ else name
+                found = getattr(import_module(f"{package}.{module}"), there)
+                setattr(sys.modules[package], name, found)  # asked once: some are wanted in inner loops
+                return found
+        near = [known for names in modules.values() for known in names if name in known.split("_")]
+        raise AttributeError(f"module {package!r} has no attribute {name!r}{guess(near)}")
+
+    return load
+
+
+__getattr__ = on_first_use(__name__, _MODULES)

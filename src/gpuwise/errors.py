@@ -14,6 +14,8 @@ Ctrl-C exits with 130, as shells expect.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 INTERRUPTED = 130
 
 
@@ -27,6 +29,11 @@ class GpuwiseError(Exception):
         self.hint = hint
         self.code = code
         self.data = data
+
+
+def guess(near: Sequence[str]) -> str:
+    """The end of a sentence about a name that means nothing; empty where no name is near it."""
+    return f"; did you mean {' or '.join(near)}?" if near else ""
 
 
 class GateFailed(GpuwiseError):

@@ -36,6 +36,15 @@ def test_above_the_peak_unless_its_own_count_was_judged() -> None:
     assert codes(replace(measured(99_999.5), mfu=0.5)) == [[]]
 
 
+def test_what_did_not_end_well_is_not_judged() -> None:
+    fast = measured(99_999.5)
+    assert codes(replace(fast, status="interrupted"), replace(fast, throughput=None)) == [[], []]
+    broken = replace(fast, status="interrupted", flop_per_item=1e15)
+    left, judged = judge_foreign((broken, replace(broken, status="ok")), HERE)
+    assert left == broken
+    assert judged.mfu is not None
+
+
 def test_a_network_of_unknown_cost_passes() -> None:
     assert codes(measured(99_999.5, "frobnet")) == [[]]
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import time
 import zipfile
 from collections.abc import Callable
 from dataclasses import replace
@@ -10,26 +11,30 @@ from pathlib import Path
 
 import pytest
 
-from gpuwise import store
+from gpuwise import store, workloads
 from gpuwise.jobs.accepting import QUICK, once
 from gpuwise.measure import telemetry
 from gpuwise.measure.prepare import Target, plan_for
 from gpuwise.measure.request import SUITES, Request
 from gpuwise.measure.session import Session
-from gpuwise.measure.telemetry import DeviceInfo, Process, Sample, ScriptedSensor, TorchBuild, Wear
+from gpuwise.measure.telemetry import DeviceInfo, Process, Sample, TorchBuild, Wear
 from gpuwise.model.question import RunConfig
-from gpuwise.model.result import Interval, Measurement, Telemetry
+from gpuwise.model.result import Interval, Measurement, Telemetry, Window
 from gpuwise.show import html
 from gpuwise.show.page import Page, Section
 from gpuwise.show.table import Table
 from tests.show.browser import missing
+from tools.scripted_sensor import ScriptedSensor
 
 Call = Callable[..., tuple[int, str, str]]
 
 SPEEDS = {
-    ("matmul", "fp32"): 5.11e13, ("copy", "fp32"): 4.26e12, ("peer", "fp32"): 3.9e11,
+    ("matmul", "fp32"): 5.11e13, ("matmul", "bf16"): 8e14,
+    ("copy", "fp32"): 4.26e12, ("peer", "fp32"): 3.9e11,
     ("all-reduce", "fp32"): 3.6e11, ("all-to-all", "fp32"): 3.1e11, ("disk-read", "fp32"): 5e9,
 }  # fmt: skip
+
+WHOLE = SUITES["limits"]
 
 
 class Machine:
@@ -371,3 +376,88 @@ def test_a_pdf_is_printed_by_a_browser() -> None:
         made_on="",
     )
     assert html.pdf(page).startswith(b"%PDF-")
+
+
+def phases() -> dict[tuple[str, str, str], float]:
+    """Seconds of each measurement of a card's test on an H200, by what is measured."""
+    stored = store.load(Path(__file__).parents[2] / "results" / "h200" / "accept.json")
+    return {(m.config.workload, m.config.mode, m.config.precision): sum(s for _, s in m.phases_s)
+            for m in stored.measurements}  # fmt: skip
+
+
+@pytest.mark.parametrize("cores", [16, 4])
+def test_eight_cards_are_tested_at_the_same_time_and_links_one_by_one(
+    gpuwise: Call, machine: Machine, monkeypatch: pytest.MonkeyPatch, cores: int, slowness: float
+) -> None:
+    """A part of the time that they took on an H200; ranks start once, in 15 s, and exchange 2 s each."""
+    machine.count, known, scale = 8, phases(), 0.03
+    running: dict[int, RunConfig] = {}
+    seen: list[tuple[int, bool]] = []
+    marks: list[float] = []
+
+    def measure(session: Session, plan: tuple[RunConfig, ...], listen: object) -> bool:
+        index = session.sensor.info().index if session.sensor is not None else 0
+        began = 15.0 if plan[0].gpus > 1 else 0.0
+        marks.append(time.monotonic())
+        time.sleep(scale * began)
+        for config in plan:
+            assert session.turns is not None
+            with session.turns.of(config):
+                running[index] = config
+                links = [c for c in running.values() if workloads.get(c.workload).spec.links]
+                seen.append((len(running), bool(links)))
+                time.sleep(scale * known.get((config.workload, config.mode, config.precision), 2.0))
+                del running[index]
+        marks.append(time.monotonic())
+        return machine.measure(session, plan, listen)
+
+    monkeypatch.setattr("gpuwise.jobs.measuring.run", measure)
+    monkeypatch.setattr(telemetry, "cpu_count", lambda: cores)
+    monkeypatch.setitem(SUITES, "limits", WHOLE)
+    found = json.loads(gpuwise("accept", "--json")[1])
+    assert len(found["cards"]) == 8
+    assert max(count for count, _ in seen) == min(8, cores // 2)
+    assert {count for count, links in seen if links} == {1}
+    if cores == 16:
+        assert (max(marks) - min(marks)) / scale < 150 * max(1.0, slowness)
+
+
+def test_an_interrupted_test_is_gone_on_with(
+    gpuwise: Call, machine: Machine, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Of four hours of soak the second card has run three, and the first has ended."""
+    plans: dict[int, list[RunConfig]] = {}
+
+    def measure(session: Session, plan: tuple[RunConfig, ...], listen: object) -> bool:
+        index = session.sensor.info().index if session.sensor is not None else 0
+        plans[index] = list(plan)
+        found = list(session.result.measurements)
+        for config in plan:
+            m = machine._measured(config, index)
+            half = index == 1 and config.protocol == "soak" and machine.interrupted
+            hours = 3 if half else config.time_s / 3600
+            windows = tuple(Window(step_s=(1.0,), started_s=3600 * h, ended_s=3600 * (h + 1))
+                            for h in range(round(hours)))  # fmt: skip
+            soak = {"windows": windows} if config.protocol == "soak" else {}
+            found.append(replace(m, status="interrupted" if half else "ok", **soak))
+        session.result = replace(session.result, measurements=tuple(found))
+        session.keep(session.result)
+        return not machine.interrupted
+
+    monkeypatch.setattr("gpuwise.jobs.measuring.run", measure)
+    machine.interrupted = True
+    words = (*HOST, "--soak", "4h")
+    assert gpuwise(*words)[0] == 130
+    first = {index: len(plan) for index, plan in plans.items()}
+    machine.interrupted = False
+    plans.clear()
+    code, _, err = gpuwise(*words, "--resume")
+    assert (code, len(store.saved())) == (0, 2), err
+    assert [(c.protocol, c.time_s) for c in plans[1]] == [("soak", 3600.0)]
+    assert plans[0] == []
+    kept = [m for path in store.saved() for m in store.load(path).measurements if m.config.protocol == "soak"]
+    assert sorted(len(m.windows) for m in kept) == [1, 3, 4]
+    # All has ended: the next test measures everything anew.
+    plans.clear()
+    assert gpuwise(*words, "--resume")[0] == 0
+    assert {index: len(plan) for index, plan in plans.items()} == first

@@ -15,6 +15,7 @@ import pytest
 from gpuwise import store
 from gpuwise.measure import telemetry
 from gpuwise.measure.events import Failed
+from gpuwise.measure.prepare import only_writer
 from gpuwise.measure.request import SUITES, Request
 
 from ..pretended import Pretended
@@ -72,6 +73,12 @@ def test_a_file_that_is_there_is_replaced_by_force_alone(gpuwise: Call, tmp_path
     assert gpuwise(*words, "--force")[0] == 0
     assert store.load(path).id not in first.decode()
     assert "--force" not in store.load(path).command
+    whole = path.read_bytes()
+    with only_writer(path, "another session"):
+        code, _, err = gpuwise(*words, "--force")
+    assert code == 2
+    assert "another session" in err
+    assert path.read_bytes() == whole
 
 
 def test_a_configuration_out_of_memory_is_a_row_and_exit_4(gpuwise: Call, pretended: type[Pretended]) -> None:
@@ -193,6 +200,7 @@ def test_a_workload_that_needs_a_gpu_is_refused_on_a_cpu(gpuwise: Call) -> None:
     assert "host-to-device needs a GPU, and this is a CPU" in err
 
 
+@pytest.mark.usefixtures("pretended")
 def test_a_killed_session_is_resumed_in_its_file(gpuwise: Call, process: Start, tmp_path: Path) -> None:
     path = tmp_path / "mine.json"
     words = (*TOY, "--mode", "infer", "--resume", "-o", str(path))
@@ -254,8 +262,7 @@ def children(pid: int) -> list[int]:
     return found
 
 
-@pytest.mark.parametrize("sign", [signal.SIGINT, signal.SIGTERM, signal.SIGHUP])
-def test_an_interrupt_keeps_what_is_done(process: Start, tmp_path: Path, sign: signal.Signals) -> None:
+def test_an_interrupt_keeps_what_is_done(process: Start, tmp_path: Path) -> None:
     path, steps = tmp_path / "my_model.py", tmp_path / "steps"
     path.write_text(NET.replace('print("noise")', f"open({str(steps)!r}, 'a').close()"))
     started = process("bench", str(path), *ENDLESS)
@@ -263,7 +270,7 @@ def test_an_interrupt_keeps_what_is_done(process: Start, tmp_path: Path, sign: s
     while not steps.exists():
         assert started.poll() is None
         time.sleep(0.05)
-    started.send_signal(sign)
+    started.send_signal(signal.SIGTERM)  # every signal that ends it: test_endpoint.py
     _out, err = started.communicate(timeout=30)
     assert started.returncode == 130
     assert "interrupted: 2 of " in err

@@ -8,6 +8,8 @@ from pathlib import Path
 
 import pytest
 
+from gpuwise.workloads.llm import lighter
+
 Ran = tuple[int, str, str]
 
 
@@ -27,6 +29,27 @@ def test_what_does_not_fit_says_on_how_many_it_would(gpuwise: Callable[..., Ran]
     (row,) = json.loads(out)["rows"]
     assert (code, row["fits"], row["enough_gpus"]) == (5, False, 2)
     assert "nothing of this fits" in err
+    assert "gpuwise fit llama-3.1-70b --weights bf16 --json --gpu h100-sxm --gpus 2\n" in err
+
+
+def test_what_is_suggested_keeps_what_was_asked(gpuwise: Callable[..., Ran]) -> None:
+    words = ("fit", "llama-3.1-8b", "--for=full", "--optimiser", "adamw8bit", "--gpu", "4090")
+    assert (
+        "gpuwise fit llama-3.1-8b --for=full --optimiser adamw8bit --gpu 4090 --gpus 4\n"
+        in gpuwise(*words)[2]
+    )
+    words = ("fit", "llama-3.1-70b", "--gpu", "2x3060-12gb", "--weights", "int4", "--context", "8k")
+    assert "--weights int4 --context 8k --gpu 3060-12gb --gpus 4\n" in gpuwise(*words)[2]
+    words = ("predict", "resnet50", "--gpu", "t4", "--precision", "bf16", "--mode", "infer")
+    assert "gpuwise predict resnet50 --gpu t4 --mode infer --precision fp16\n" in gpuwise(*words)[2]
+
+
+def test_a_machine_without_a_gpu_asks_the_usual_ones(gpuwise: Callable[..., Ran]) -> None:
+    code, out, _ = gpuwise("fit", "llama-3.1-405b", "--weights", "bf16", "--json")
+    rows = {row["gpu_id"]: row["enough_gpus"] for row in json.loads(out)["rows"]}
+    assert code == 5
+    assert rows["h200-sxm"] == 8
+    assert {"h100-sxm5-80gb", "b200-sxm"} <= rows.keys()
 
 
 def test_what_people_meet_first(gpuwise: Callable[..., Ran]) -> None:
@@ -97,3 +120,26 @@ def test_bad_input_is_answered_in_words(words: tuple[str, ...], gpuwise: Callabl
     assert not out
     assert "gpuwise:" in err
     assert "Traceback" not in err
+
+
+def test_a_number_before_a_gpu_is_how_many_work_together(gpuwise: Callable[..., Ran]) -> None:
+    for names in (("2x3090",), ("2x 3090", "--gpus", "2"), ("3090", "--gpus", "2")):
+        code, out, _ = gpuwise("fit", "llama-3.1-8b", "--gpu", *names, "--weights", "bf16", "--json")
+        assert (code, json.loads(out)["rows"][0]["count"]) == (0, 2)
+    assert gpuwise("fit", "llama-3.1-8b", "--gpu", "2x3090,4xh100-sxm")[0] == 2
+    assert gpuwise("fit", "llama-3.1-8b", "--gpu", "2x3090", "--gpus", "4")[0] == 2
+
+
+def test_a_model_of_the_same_shape_is_named(gpuwise: Callable[..., Ran]) -> None:
+    asked = ("--gpu", "h200-sxm", "--weights", "fp8")
+    assert "llama-3.3-70b, in shape llama-3.1-70b" in gpuwise("fit", "llama-3.3-70b", *asked)[1]
+    assert "in shape" not in gpuwise("fit", "meta-llama/Llama-3.1-70B-Instruct", *asked)[1]
+
+
+def test_training_that_keeps_too_much_is_suggested_with_checkpointing(gpuwise: Callable[..., Ran]) -> None:
+    code, _, err = gpuwise("predict", "llm-8b-lora", "--gpu", "rtx-4090", "--batch", "1")
+    assert (code, "gpuwise predict llm-8b-lora-checkpointed --gpu rtx-4090 --batch 1\n" in err) == (5, True)
+    assert [lighter(name) for name in ("llm-8b-full-adamw8bit-8k", "llm-8b-decode", "resnet50")] == [
+        "llm-8b-full-adamw8bit-checkpointed-8k", None, None,
+    ]  # fmt: skip
+    assert lighter("llm-8b-lora-checkpointed") is None

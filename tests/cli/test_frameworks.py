@@ -31,9 +31,9 @@ needs_jax, needs_tensorflow = (
 
 @needs_jax
 def test_jax_is_measured_beside_the_limits_of_torch(gpuwise: Call) -> None:
-    code, out, err = gpuwise(*TOY, "resnet50", "--framework", "jax", "--compile", "on")
+    code, out, err = gpuwise(*TOY, "bert-large", "--framework", "jax", "--compile", "on")
     assert code == 0, err
-    assert "resnet50 train fp32 compiled jax" in out
+    assert "bert-large train fp32 compiled jax" in out
     result = store.load(store.find("last"))
     assert [m.config.framework for m in result.measurements] == ["torch", "torch", "jax"]
     assert [m.status for m in result.measurements] == ["ok"] * 3
@@ -41,7 +41,7 @@ def test_jax_is_measured_beside_the_limits_of_torch(gpuwise: Call) -> None:
     assert last < first
     assert result.environment.jax is not None
     assert result.environment.software[0].startswith("torch")
-    assert result.measurements[2].config.key("batch") == "resnet50:train:fp32:compiled:stock:jax:toy"
+    assert result.measurements[2].config.key("batch") == "bert-large:train:fp32:compiled:stock:jax:toy"
     assert gpuwise("show", "last")[0] == 0
 
 

@@ -10,6 +10,11 @@ from pathlib import Path
 
 import pytest
 
+from gpuwise import store
+
+from ..measure.test_merge import result
+from .test_schemas import check
+
 Call = Callable[..., tuple[int, str, str]]
 
 
@@ -28,7 +33,9 @@ def test_the_script_and_slurms_answer_as_a_document(gpuwise: Call, monkeypatch: 
     document = json.loads(gpuwise("launch", "slurm", "--dry-run", "--json", "--", "resnet50")[1])
     assert document == {"script": script, "answer": None}
     monkeypatch.setattr("gpuwise.measure.cluster.submit", lambda text: "Submitted batch job 17")
-    document = json.loads(gpuwise("launch", "slurm", "--json", "--", "resnet50")[1])
+    printed = gpuwise("launch", "slurm", "--json", "--", "resnet50")[1]
+    check("launch", printed)
+    document = json.loads(printed)
     assert document["answer"] == "Submitted batch job 17"
 
 
@@ -78,6 +85,7 @@ def test_a_job_is_waited_for_and_its_code_is_the_command_s(
     ]
     assert f"gpuwise show {tmp_path}/gpuwise-17.json" in out
     code, out, _ = gpuwise(*words, "--json", "--", "resnet50")
+    check("launch", out)
     assert json.loads(out) == {
         "script": asked[1],
         "job": "17",
@@ -125,6 +133,14 @@ def test_what_no_machine_would_run_is_refused(gpuwise: Call, words: tuple[str, .
     code, _, err = gpuwise("launch", *words)
     assert code == 2
     assert why in err
+
+
+def test_what_merge_prints_is_a_result_file(gpuwise: Call, tmp_path: Path) -> None:
+    files = [str(store.save(result(node), tmp_path / f"node{node}.json")) for node in range(2)]
+    code, out, _ = gpuwise("merge", *files, "--json")
+    assert code == 0
+    check("merge", out)
+    assert json.loads(out)["id"] == "r0"
 
 
 def test_merge_wants_the_files_of_several_machines(gpuwise: Call, tmp_path: Path) -> None:

@@ -35,6 +35,17 @@ def test_one_row_a_gpu_the_fastest_first(gpuwise: Cli) -> None:
     assert "measure it: gpuwise bench resnet50" in out
 
 
+def test_an_order_of_magnitude_stands_below_what_is_known(gpuwise: Cli) -> None:
+    _, out, _ = gpuwise("predict", "resnet50", "--gpu", "mi300x,h100-sxm,l4", "--json")
+    found = json.loads(out)["predictions"]
+    assert [p["gpu_id"] for p in found] == ["h100-sxm5-80gb", "l4", "mi300x"]
+    assert found[2]["throughput"]["value"] > found[0]["throughput"]["value"]
+    _, out, _ = gpuwise("predict", "resnet50", "--gpu", "mi300x,h100-sxm,l4")
+    assert "an order of magnitude is not ranked" in out
+    _, out, _ = gpuwise("predict", "resnet50", "--gpu", "mi300x")
+    assert "is not ranked" not in out
+
+
 def test_filters_of_the_catalog_and_sorting(gpuwise: Cli) -> None:
     code, out, _ = gpuwise("predict", "bert-large", "--gpu", "80GB..96GB", "--sort", "name", "--json")
     assert code == 0
@@ -47,7 +58,11 @@ def test_filters_of_the_catalog_and_sorting(gpuwise: Cli) -> None:
 def test_efficiency_sorts_by_items_a_joule(gpuwise: Cli) -> None:
     _, out, _ = gpuwise("predict", "resnet50", "--gpu", "all", "--sort", "efficiency", "--json")
     found = [p for p in json.loads(out)["predictions"] if not p["refusal"]]
-    ratios = [p["throughput"]["value"] / p["watts"]["value"] for p in found]
+    # An order of magnitude stands below all others, in an order of its own.
+    far = [p["throughput"]["high"] / p["throughput"]["low"] > 9.99 for p in found]
+    assert far == sorted(far)
+    assert set(far) == {False, True}
+    ratios = [p["throughput"]["value"] / p["watts"]["value"] for p in found[: far.index(True)]]
     assert ratios == sorted(ratios, reverse=True)
     assert len(json.loads(out)["predictions"]) >= 71
 
@@ -119,12 +134,8 @@ def test_a_refusal_is_in_the_document_as_well(gpuwise: Cli) -> None:
     assert refused == {"l4": "", "t4": "t4 has no stated bf16 rate"}
 
 
-def test_a_file_of_the_user_s_and_one_that_cannot_be_traced(gpuwise: Cli, tmp_path: Path) -> None:
-    fine, branching = tmp_path / "fine.py", tmp_path / "branching.py"
-    fine.write_text(MINE.format(step="x @ x.T"))
-    code, out, err = gpuwise("predict", str(fine), "--gpu", "l4,rtx-4090")
-    assert code == 0, err
-    assert "sample/s" in out
+def test_a_file_of_the_user_s_that_cannot_be_traced(gpuwise: Cli, tmp_path: Path) -> None:
+    branching = tmp_path / "branching.py"
     branching.write_text(MINE.format(step="x if x.sum().item() > 0 else -x"))
     code, _, err = gpuwise("predict", str(branching), "--gpu", "l4")
     assert code == 2
@@ -197,12 +208,14 @@ def test_a_file_of_the_user_s_is_traced_once_and_again_when_it_changes(
         options = ("--gpu", "h100-sxm", "--batch", "4096", "--precision", "fp32", "--json")
         code, out, err = gpuwise("predict", str(file), *options)
         assert code == 0, err
-        return float(json.loads(out)["predictions"][0]["throughput"]["value"])
+        (prediction,) = json.loads(out)["predictions"]
+        assert prediction["item"] == "sample"
+        return float(prediction["throughput"]["value"])
 
     fast = speed("x @ x.T")
     with monkeypatch.context() as without:
         without.setattr(
-            "gpuwise.predict.trace_store.find_spec", lambda name: None
+            "gpuwise.predictor.trace_store.find_spec", lambda name: None
         )  # as if torch were missing
         assert speed("x @ x.T") == fast
     assert speed("x @ x.T @ x") < fast
@@ -237,3 +250,26 @@ def test_many_refused_gpus_share_a_line(gpuwise: Cli) -> None:
     refused = {p["gpu_id"] for p in found["predictions"] if p["refusal"]}
     assert {"t4", "rx-7900-xtx"} <= refused
     assert line.split()[0] == str(len(refused))
+
+
+@pytest.mark.parametrize(
+    ("arguments", "step"),
+    [
+        (("predict", "resnet50", "--gpus", "4090"), "--gpu 4090"),
+        (("predict", "resnet50", "--gpus", "65"), "1 to 64\n"),
+        (("predict", "resnet50", "h100", "l4"), "gpuwise predict resnet50 --gpu h100,l4"),
+        (("fit", "llama-3.1-8b", "rtx-4090"), "gpuwise fit llama-3.1-8b --gpu rtx-4090"),
+    ],
+)
+def test_a_gpu_in_the_wrong_place_is_told_its_option(
+    gpuwise: Cli, arguments: tuple[str, ...], step: str
+) -> None:
+    ended, out, err = gpuwise(*arguments)
+    assert (ended, out) == (2, "")
+    assert step in err
+
+
+def test_a_precision_may_be_written_in_capitals(gpuwise: Cli) -> None:
+    asked = ("predict", "resnet50", "--gpu", "l4", "--json", "--precision")
+    assert gpuwise(*asked, "FP16") == gpuwise(*asked, "fp16")
+    assert gpuwise(*asked, "FP17")[0] == 2

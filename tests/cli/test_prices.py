@@ -5,6 +5,7 @@ from __future__ import annotations
 import csv
 import io
 import json
+import re
 import socket
 import subprocess
 import sys
@@ -39,7 +40,7 @@ def test_spot_prices_of_a_family_with_age_and_freshness(gpuwise: Call) -> None:
     code, out, err = gpuwise("prices", "h100", "--spot")
     assert (code, err) == (0, "")
     assert "stale" in out
-    assert "newest 2026-1" in out
+    assert re.search(r"newest[^.]* 2026-1", out)
     assert {offer["kind"] for offer in found(gpuwise, "h100", "--spot")} == {"spot"}
 
 
@@ -69,7 +70,7 @@ def test_history_shows_what_fell(gpuwise: Call) -> None:
     every = [offer["amount"] for offer in found(gpuwise, *arguments, "--all")]
     assert set(newest) < set(every)
     assert 32.77 in every
-    assert "prices fall: between two looks 2 fell and 0 rose" in gpuwise("prices", *arguments)[1]
+    assert "2 fell and 0 rose" in gpuwise("prices", *arguments)[1]
 
 
 def test_without_a_gpu_every_gpu_has_its_line(gpuwise: Call) -> None:

@@ -18,7 +18,6 @@ from gpuwise.judge.accept.judging import faded, faults, weak
 from gpuwise.measure import engine
 from gpuwise.measure.cluster import Remote, read_hosts
 from gpuwise.measure.engine import timing_plan
-from gpuwise.measure.events import Timed
 from gpuwise.measure.session import soak_ends
 from gpuwise.measure.telemetry import DeviceInfo, Wear
 from gpuwise.measure.telemetry.health import fabric
@@ -275,13 +274,13 @@ class Fake:
 
 def test_four_hours_of_a_soak_are_less_than_a_hundred_megabytes(monkeypatch: pytest.MonkeyPatch) -> None:
     # A hundredth of the times, so that the test takes as much less; steps so short that they are merged.
-    most = engine.SOAK_TIMES
-    monkeypatch.setattr(engine, "SOAK_TIMES", most // 100)
+    most = engine.MOST_TIMES
+    monkeypatch.setattr(engine, "MOST_TIMES", most // 100)
     config = replace(soak(0.1).config, time_s=4 * 3600.0)
     clock, windows = Fake(0.4), []
 
     def report(event: object) -> None:
-        if isinstance(event, Timed):
+        if isinstance(event, Window):
             windows.append(Window(step_s=event.step_s, started_s=0.0, ended_s=1.0, each=event.each))
 
     engine.measure(clock.step, 64, clock, timing_plan(config), report)

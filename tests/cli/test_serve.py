@@ -10,9 +10,10 @@ from pathlib import Path
 
 import pytest
 
-from gpuwise.cli.serve import is_loopback
+from gpuwise.measure.telemetry import is_loopback
 
 from .conftest import Ran
+from .test_schemas import check
 
 TOKEN = "0123456789abcdef"
 
@@ -59,6 +60,7 @@ def test_the_address_is_told_as_json(gpuwise: Callable[..., Ran], monkeypatch: p
     code, out, err = gpuwise("serve", "--port", "0", "--token", TOKEN, "--json")
     ((host, port),) = seen
     assert (code, host, err) == (0, "127.0.0.1", "")
+    check("serve", out)
     assert json.loads(out) == {"address": f"http://127.0.0.1:{port}/?token={TOKEN}"}
 
 
@@ -81,7 +83,7 @@ def test_static_writes_pages_and_says_how_many(
 ) -> None:
     from gpuwise.web import site
 
-    monkeypatch.setattr(site, "ADDRESSES", site.ADDRESSES[:2])
+    monkeypatch.setattr(site, "ADDRESSES", [of for of in site.ADDRESSES if of.path in ("/", "/gpus")])
     code, out, _ = gpuwise("serve", "--static", str(tmp_path / "site"))
     assert code == 0
     assert re.match(r"\d+ pages in \d+ files: ", out)
@@ -89,3 +91,4 @@ def test_static_writes_pages_and_says_how_many(
     code, _, err = gpuwise("serve", "--static", str(tmp_path / "site"))
     assert code == 2
     assert "is not empty" in err
+    check("serve-static", gpuwise("serve", "--static", str(tmp_path / "other"), "--json")[1])

@@ -66,7 +66,7 @@ def test_a_search_without_time_for_its_first_setting_ends_in_time(gpuwise: Calla
     assert "gpuwise:" in err
 
 
-@pytest.mark.slow
+@pytest.mark.usefixtures("pretended")
 def test_what_is_tried_on_several_gpus_is_tried_on_top_of_the_recipe_of_one(
     gpuwise: Callable[..., Ran], monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -90,8 +90,7 @@ def test_what_is_tried_on_several_gpus_is_tried_on_top_of_the_recipe_of_one(
     assert tried == [{"master_weights": "on"} | exchange for exchange in exchanges]
 
 
-@pytest.mark.slow
-@pytest.mark.usefixtures("handlers")
+@pytest.mark.usefixtures("handlers", "pretended")
 def test_a_search_goes_on_where_it_was_interrupted(
     gpuwise: Callable[..., Ran], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

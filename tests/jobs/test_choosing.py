@@ -1,14 +1,19 @@
-"""How runs differ comes from what else the store holds of the same kind of card."""
+"""How runs differ is known from other results of the same kind of card; what a question compares with."""
 
 from __future__ import annotations
 
+import re
 from dataclasses import replace
+from datetime import date
 from pathlib import Path
 
 import pytest
 
 from gpuwise import store
-from gpuwise.jobs.choosing import CompareRequest, compare, stored_spread
+from gpuwise.errors import InputError, NoDataError
+from gpuwise.jobs.choosing import CompareRequest, choose, compare, need_for, stored_spread
+from gpuwise.jobs.facts import Facts
+from gpuwise.judge.choose.candidates import hours_a_month
 from gpuwise.model.precision import Precision
 from gpuwise.model.question import Environment, RunConfig
 from gpuwise.model.result import Measurement, Result, Window
@@ -48,7 +53,7 @@ def test_earlier_results_of_the_card_s_kind_say_how_runs_differ() -> None:
     found = stored_spread((a, b))
     assert found is not None
     assert found.error == pytest.approx(1 / 301, rel=0.01)
-    ((_, (comparison,)),) = compare(CompareRequest(results=(a, b))).found
+    ((_, (comparison,)),) = compare(CompareRequest(results=(a, b))).value
     assert comparison.basis == "stored"
     assert comparison.ratio is not None
     assert comparison.ratio.low < comparison.ratio.value < comparison.ratio.high
@@ -58,3 +63,89 @@ def test_the_table_says_where_it_is_known_from() -> None:
     answer = compare(CompareRequest(results=(result(1, 0.03), replace(result(2, 0.0309), id="other"))))
     assert any("from run to run" in note for note in answer.table.notes)
     assert answer.document["comparisons"][0]["pairs"][0]["run_to_run"] == "assumed"
+
+
+DAY = date(2026, 11, 23)
+
+
+@pytest.mark.parametrize(
+    ("text", "sums"),
+    [
+        # 50 M tokens a day are 1,521.9 M in a month of 30.4 days.
+        (
+            "an api asks 0.60 dollars per million tokens: 50M tokens/day of llama 3.3 70b, rent or api?",
+            (913.1,),
+        ),
+        ("we pay $300 a month for the openai api; is a gpu for qwen3 8b cheaper?", (300.0,)),
+    ],
+)
+def test_what_an_api_takes_stands_beside_what_a_machine_takes(text: str, sums: tuple[float, ...]) -> None:
+    found = choose(text, Facts(today=DAY)).value
+    first, need = found.options[0], found.need
+    month = hours_a_month(need) * (first.per_hour_usd or 0.0)
+    if first.cost_usd is not None:
+        month = first.cost_usd.value * 365.25 / 12
+    said = [float(each.replace(",", "")) for each in re.findall(r"\$([\d.,]+\d)", found.reasons[0])]
+    assert said == pytest.approx([*sums, month], rel=1e-3)
+
+
+@pytest.mark.parametrize(
+    ("text", "ways", "begins"),
+    [
+        ("is an h100 overkill for llama 3.2 3b for 5 people", {"street", "on-demand"}, "One H100"),
+        ("can my rtx 3060 12gb run gemma 2 27b", {"street"}, "No"),
+        ("can my rtx 3090 run gemma 2 27b", {"have"}, "Yes"),
+    ],
+)
+def test_what_is_asked_of_a_card_is_answered_first(text: str, ways: set[str], begins: str) -> None:
+    found = choose(text, Facts(today=DAY)).value
+    assert ways <= {option.way for option in found.options}
+    assert found.answer.startswith(begins)
+
+
+def test_adapters_over_four_bits_where_sixteen_are_too_many() -> None:
+    found = choose("fine-tune llama 3.1 8b for 600 dollars", Facts(today=DAY)).value
+    assert found.need.task == "qlora"
+    assert found.options[0].outlay_usd <= 600
+
+
+def test_a_card_that_came_out_years_ago_is_not_sold_new() -> None:
+    found = choose("a new card for bert-large, nothing used, 1500 dollars", Facts(today=DAY)).value
+    assert not {"rtx-3090", "rtx-3080-ti"} & {option.gpu_id for option in found.options}
+
+
+def test_what_does_not_fit_is_refused_for_that_before_its_amount_is_asked_for() -> None:
+    with pytest.raises(NoDataError, match="fit"):
+        choose("finetune llama 3.1 405b on my 3060 by friday", Facts(today=DAY))
+
+
+def test_a_computer_whose_price_is_old_is_named_beside_cards() -> None:
+    found = choose("gpt-oss-120b at home", Facts(today=DAY)).value
+    assert found.options[0].count > 1
+    assert any("GB10" in text for text in found.advice)
+
+
+def test_more_cards_of_those_that_are_there_are_answered_for() -> None:
+    found = choose("I have 2x 3090, should I add a third for llama 3.3 70b", Facts(today=DAY)).value
+    assert found.options[0].way == "have"
+    assert any("3 x RTX 3090" in text for text in found.advice)
+
+
+def test_a_place_without_an_offer_is_refused() -> None:
+    with pytest.raises(InputError, match="mars"):
+        choose(replace(need_for("resnet50"), region="mars"), Facts(today=DAY))
+
+
+def test_the_electricity_of_a_card_is_said() -> None:
+    text = "what does a 4090 running 24/7 cost in electricity at $0.35/kwh"
+    found = choose(text, Facts(today=DAY)).value
+    kwh = float(re.findall(r"([\d.]+) kWh", found.answer)[0])
+    assert kwh == pytest.approx((450 + 80) / 1000 * 1.3 * 8766 / 12, rel=0.01)
+    assert f"${0.35 * kwh:.0f} of" in found.answer
+
+
+def test_the_memory_of_a_model_is_said() -> None:
+    found = choose("how much vram does llama 3.3 70b need in 4 bit", Facts(today=DAY)).value
+    # 70.6 G weights of half a byte, their scales, one context and the libraries.
+    (gib,) = re.findall(r"([\d.]+) GiB", found.answer)
+    assert 70.6e9 / 2 / 2**30 < float(gib) < 1.25 * 70.6e9 / 2 / 2**30

@@ -12,7 +12,7 @@ from gpuwise.errors import NoDataError
 from gpuwise.jobs import predicting as forecasts
 from gpuwise.jobs.predicting import Forecasts
 from gpuwise.model.question import RunConfig
-from gpuwise.predict import forecast
+from gpuwise.predictor import forecast
 
 from .conftest import RESULT
 

@@ -31,5 +31,5 @@ def test_names_of_jobs_are_functions_wherever_they_are_imported_from() -> None:
     import gpuwise
 
     # A module of the same name would hide the function once it was imported.
-    for name in ("accept", "audit", "bench", "choose", "compare", "predict_speed", "prices", "report"):
+    for name in ("accept", "audit", "bench", "choose", "compare", "fit", "predict", "prices", "report"):
         assert callable(getattr(gpuwise, name)), name

@@ -65,3 +65,20 @@ def test_what_cannot_be_read_in_the_store_is_left_out(home: Path) -> None:
     store.save(store.load(RESULT))
     (store.results_dir() / "20260101-000000-x.json").write_text("{")
     assert [result.id for result in Facts().results] == [store.load(RESULT).id]
+
+
+@pytest.mark.parametrize(
+    ("gpu", "verdicts"),
+    [
+        ("t4", ("runs", "runs")), ("gtx-1070", ("runs", "no")), ("quadro-p620", ("no", "no")),
+        ("h100-sxm5-80gb", ("well suited", "well suited")),
+    ],
+)  # fmt: skip
+def test_a_language_model_that_is_too_large_in_16_bits_may_run_in_4(
+    gpu: str, verdicts: tuple[str, str]
+) -> None:
+    uses = {use.preset: use for use in reporting.uses(Facts(today=TODAY), catalog.find(gpu)).value}
+    two = uses["llm-inference"], uses["llm-finetuning"]
+    assert tuple(use.verdict for use in two) == verdicts
+    assert [use.reason.startswith("in 4 bits") for use in two] == [verdict == "runs" for verdict in verdicts]
+    assert all(use.throughput is not None for use in two if use.verdict != "no")

@@ -21,7 +21,7 @@ def test_one_value_is_enough_where_several_are_taken() -> None:
 def test_a_text_is_audited_and_predicted() -> None:
     assert gpuwise.audit("The RTX 3090 has 20 GB of memory.").exit_status == 1
     assert gpuwise.audit("The RTX 3090 has 24 GB of memory.").exit_status == 0
-    assert gpuwise.predict_speed(PredictRequest(workload="resnet50", gpus="l4")).records  # type: ignore[arg-type]
+    assert gpuwise.predict(PredictRequest(workload="resnet50", gpus="l4")).records  # type: ignore[arg-type]
 
 
 @pytest.mark.parametrize("job", [gpuwise.bench, gpuwise.accept, gpuwise.audit, gpuwise.report])

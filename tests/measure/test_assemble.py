@@ -11,17 +11,17 @@ from gpuwise.facts import catalog
 from gpuwise.measure import events
 from gpuwise.measure.assemble import Limits, MeasurementBuilder, assemble
 from gpuwise.model.question import RunConfig
-from gpuwise.model.result import Compilation, Measurement
+from gpuwise.model.result import BatchTrial, Compilation, Measurement, Window
 
 CONFIG = RunConfig(workload="bert-large", mode="train", precision="bf16", compile=True)
 WHOLE: list[events.Event] = [
     events.Ready(version="2.11", cuda="13.0", cudnn=None, device="NVIDIA H200", memory_bytes=None),
-    events.Tried(batch=64, fits=True, compiled=False, items_per_s=450.0),
+    BatchTrial(batch=64, fits=True, compiled=False, items_per_s=450.0),
     events.Built(batch=64, items=64, flop_per_item=739.28e9, bytes_per_item=3.0e9),
     events.Checked(mismatch=1e-4),
-    events.First(seconds=40.0, compile_s=30.0, graphs=3, cached_graphs=1),
+    events.First(seconds=40.0, compilation=Compilation(seconds=30.0, graphs=3, cached=1)),
     events.Warmup(step_s=(0.12, 0.11)),
-    *(events.Timed(step_s=(0.11,) * 10, started_s=i * 2.0, ended_s=i * 2 + 1.1) for i in range(5)),
+    *(Window(step_s=(0.11,) * 10, started_s=i * 2.0, ended_s=i * 2 + 1.1) for i in range(5)),
     events.Done(memory_peak_bytes=2**34, loss=(6.0, 5.9)),
 ]
 
@@ -96,7 +96,7 @@ def test_three_runs_of_aime_are_one_measurement() -> None:
     runs: list[events.Event] = []
     for speed in (0.10, 0.11, 0.12):
         runs += [*WHOLE[:5], events.Warmup(step_s=(speed,) * 10)]
-        runs += [events.Timed(step_s=(speed,) * 50, started_s=0, ended_s=5), WHOLE[-1]]
+        runs += [Window(step_s=(speed,) * 50, started_s=0, ended_s=5), WHOLE[-1]]
     m = made(runs, config)
     assert m.throughput is not None
     assert m.throughput.method == "long-run"
@@ -109,7 +109,7 @@ def test_limits_gather_what_was_measured() -> None:
     copy = RunConfig(workload="copy", mode="limit", precision="fp32")
     timed = [
         events.Built(batch=1, items=100),
-        *(events.Timed(step_s=(0.1,) * 5, started_s=0, ended_s=0.5) for _ in range(5)),
+        *(Window(step_s=(0.1,) * 5, started_s=0, ended_s=0.5) for _ in range(5)),
         events.Done(memory_peak_bytes=None, loss=()),
     ]
     limits = Limits().with_measured(made(timed, matmul)).with_measured(made(timed, copy))

@@ -9,8 +9,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from gpuwise.measure.engine import DOUBLINGS, largest, search, walk_down
-from gpuwise.measure.events import Event, Tried
+from gpuwise.measure.events import Event
 from gpuwise.model.question import BATCH_GAIN
+from gpuwise.model.result import BatchTrial
 
 
 def saturating(limit: int, knee: int) -> Callable[[int], float | None]:
@@ -19,7 +20,7 @@ def saturating(limit: int, knee: int) -> Callable[[int], float | None]:
 
 
 def quiet(event: Event) -> None:
-    assert isinstance(event, Tried)
+    assert isinstance(event, BatchTrial)
 
 
 @pytest.mark.parametrize(
@@ -84,5 +85,5 @@ def test_the_largest_fits_and_a_little_more_does_not(limit: int, start: int) -> 
 def test_the_search_for_the_largest_is_reported() -> None:
     found: list[Event] = []
     assert largest(lambda batch: batch <= 700, 256, found.append) == 640
-    tried = [(t.batch, t.fits) for t in found if isinstance(t, Tried)]
+    tried = [(t.batch, t.fits) for t in found if isinstance(t, BatchTrial)]
     assert tried == [(512, True), (1024, False), (768, False), (640, True), (704, False)]

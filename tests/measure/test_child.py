@@ -2,24 +2,27 @@
 
 from __future__ import annotations
 
+import math
 import os
 import signal
 import subprocess
 import sys
 import time
 from collections.abc import Callable
+from contextlib import nullcontext
 from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
 from gpuwise import workloads
-from gpuwise.errors import InputError
+from gpuwise.errors import InputError, RunError
 from gpuwise.measure import child, events
 from gpuwise.measure.frameworks.torch import TorchAdapter
 from gpuwise.measure.session import Child
 from gpuwise.model.precision import Precision
-from gpuwise.model.question import RunConfig
+from gpuwise.model.question import Cost, RunConfig
+from gpuwise.model.result import Window
 
 CONFIG = RunConfig(
     workload="net.py:net", mode="infer", precision="fp32", device="cpu", time_s=0.2, quick=True, batch=4
@@ -71,7 +74,7 @@ def test_a_file_is_measured_and_its_operations_are_counted(tmp_path: Path) -> No
         ("pass", "sys.exit('enough')", "net.py, line 12: SystemExit: enough"),
         ("return 1.0", "pass", "net.py:net: a step returns a tensor on the device, not float"),
         ("pass", "return", "net.py:net: its function returns a Job, not NoneType"),
-        ("pass", "batch = 0", "net.py:net: items is a positive whole number, not 0"),
+        ("pass", "batch = 0", "net.py:net: items is a positive whole number of up to 15 digits, not 0"),
         ("pass", "step = 3", "net.py:net: step is a function without arguments, not 3"),
     ],
 )
@@ -96,7 +99,7 @@ def test_an_odd_answer_is_a_row_that_says_so(tmp_path: Path, values: str, odd: s
 def test_an_answer_of_nan_is_a_failed_row_that_keeps_its_times(tmp_path: Path) -> None:
     found, ending = heard(tmp_path, build="weights[0] = float('nan')")
     assert ending is None
-    assert any(isinstance(event, events.Timed) for event in found)
+    assert any(isinstance(event, Window) for event in found)
     last = found[-1]
     assert isinstance(last, events.Failed)
     assert "NaN" in last.message
@@ -135,6 +138,8 @@ ALONE = """\
 import os, sys
 from gpuwise.measure.session import Child
 from gpuwise.model.question import RunConfig
+from gpuwise.model.result import Window
+from gpuwise.model.result import Window
 config = RunConfig(workload="net.py:net", mode="infer", precision="fp32", device="cpu", size="toy", batch=4)
 child = Child(dict(os.environ))
 child.order(config, sys.argv[1])
@@ -189,7 +194,7 @@ def test_a_second_interrupt_leaves_no_child_that_does_not_listen(monkeypatch: py
 
 def test_a_stated_cost_is_taken_and_a_failing_count_is_none(monkeypatch: pytest.MonkeyPatch) -> None:
     config, matmul = replace(CONFIG, workload="matmul", mode="limit"), workloads.get("matmul")
-    found = child.cost_of(TorchAdapter("matmul"), config, matmul.spec, 1)
+    found = child.cost_of(TorchAdapter("matmul"), config, 1)
     assert found == matmul.spec.cost("limit", Precision.FP32, 1)  # type: ignore[misc]
 
     def broken(config: RunConfig, batch: int) -> None:
@@ -197,7 +202,22 @@ def test_a_stated_cost_is_taken_and_a_failing_count_is_none(monkeypatch: pytest.
 
     nameless = replace(matmul, spec=replace(matmul.spec, cost=None), build=broken)  # type: ignore[arg-type]
     monkeypatch.setattr(workloads, "load", lambda reference: nameless)
-    assert child.cost_of(TorchAdapter("matmul"), config, nameless.spec, 1) is None
+    assert child.cost_of(TorchAdapter("matmul"), config, 1) is None
+
+
+@pytest.mark.parametrize(
+    ("flop", "moved", "sound"),
+    [(0.0, None, True), (1e21, 1e21, True), (-1.0, None, False), (1.01e21, None, False), (1.0, -1.0, False),
+     (1.0, 1.01e21, False), (math.nan, None, False), (1.0, math.inf, False)],
+)  # fmt: skip
+def test_a_cost_that_no_item_has_ends_the_measurement(
+    monkeypatch: pytest.MonkeyPatch, flop: float, moved: float | None, sound: bool
+) -> None:
+    cost, matmul = Cost(flop_per_item=flop, bytes_per_item=moved), workloads.get("matmul")
+    stated = replace(matmul, spec=replace(matmul.spec, cost=lambda *_: cost))
+    monkeypatch.setattr(workloads, "load", lambda reference: stated)
+    with nullcontext() if sound else pytest.raises(RunError, match="cannot cost"):
+        assert child.cost_of(TorchAdapter("matmul"), replace(CONFIG, workload="matmul"), 1) == cost
 
 
 def test_gpus_that_are_not_there() -> None:

@@ -4,12 +4,15 @@ from __future__ import annotations
 
 import itertools
 import random
+from dataclasses import replace
 
 import pytest
 
 from gpuwise.errors import RunError
 from gpuwise.measure.engine import (
-    FEWEST,
+    MARK_S,
+    MIN_WINDOWS,
+    MOST_TIMES,
     TimingPlan,
     measure,
     measure_runs,
@@ -18,8 +21,9 @@ from gpuwise.measure.engine import (
     together,
     warm_up,
 )
-from gpuwise.measure.events import Event, Timed, Warmup
+from gpuwise.measure.events import Event, Warmup
 from gpuwise.model.question import RunConfig
+from gpuwise.model.result import Window
 
 from .conftest import FakeClock
 
@@ -50,7 +54,7 @@ def test_a_step_that_leaves_the_device_nothing_to_do_is_refused(clock: FakeClock
 def test_a_steady_step_ends_after_the_fewest_windows_asked_for(clock: FakeClock) -> None:
     how = TimingPlan(window_s=1.0, windows=5, time_s=60, target_ci=0.01)
     events = heard(clock, itertools.repeat(0.05), how)
-    windows = [e for e in events if isinstance(e, Timed)]
+    windows = [e for e in events if isinstance(e, Window)]
     assert isinstance(events[0], Warmup)
     assert len(windows) == 5
     assert {len(w.step_s) for w in windows} == {20}
@@ -62,28 +66,29 @@ def test_a_quiet_card_takes_ten_seconds_and_little_more(clock: FakeClock) -> Non
     quiet = (0.02 * (1 + draw.gauss(0, 0.002)) for _ in itertools.count())
     events = heard(clock, quiet, timing_plan(config()))
     assert clock.time_s - 100 == pytest.approx(11, abs=0.5)
-    assert len([e for e in events if isinstance(e, Timed)]) == 10
+    assert len([e for e in events if isinstance(e, Window)]) == 10
 
 
 def test_looks_come_ever_rarer(clock: FakeClock) -> None:
     """Windows that agree only after the first look are looked at again after half as many more."""
     times = itertools.chain(itertools.repeat(0.05, 100), itertools.repeat(0.06, 20), itertools.repeat(0.05))
     how = TimingPlan(window_s=1.0, windows=5, time_s=600, target_ci=0.01)
-    windows = [e for e in heard(clock, times, how) if isinstance(e, Timed)]
+    windows = [e for e in heard(clock, times, how) if isinstance(e, Window)]
     assert len(windows) in (5, 8, 12, 18, 27, 41, 62, 93, 140, 210, 315, 473)
     assert len(windows) > 5
 
 
 def test_steps_of_150_ns_are_timed_together(clock: FakeClock) -> None:
-    """Else their times would fill the memory: seven million in each window."""
-    events = heard(clock, itertools.repeat(150e-9), timing_plan(config(quick=True, time_s=0.1)))
+    """Else their times would fill the memory: seven million in a window of a second."""
+    how = replace(timing_plan(config(quick=True, time_s=0.1)), window_s=0.04, warmup_min_s=0.1)
+    events = heard(clock, itertools.repeat(150e-9), how)
     warm, *windows = events
     assert isinstance(warm, Warmup)
-    assert len(warm.step_s) < 10_000
+    assert len(warm.step_s) < 1_000
     for window in windows:
-        assert isinstance(window, Timed)
+        assert isinstance(window, Window)
         assert window.each == 1334
-        assert len(window.step_s) * window.each * 150e-9 == pytest.approx(0.4, rel=0.01)
+        assert len(window.step_s) * window.each * 150e-9 == pytest.approx(0.04, rel=0.01)
         assert window.step_s == pytest.approx([150e-9] * len(window.step_s))
 
 
@@ -94,7 +99,7 @@ def test_no_more_than_5000_times_a_second_are_kept(step_s: float, count: int) ->
 
 def test_steps_of_an_hour_end_after_the_fewest_windows(clock: FakeClock) -> None:
     events = heard(clock, itertools.repeat(3600.0), timing_plan(config(time_s=60)))
-    assert [len(e.step_s) for e in events] == [1] * (1 + FEWEST)  # type: ignore[union-attr]
+    assert [len(e.step_s) for e in events] == [1] * (1 + MIN_WINDOWS)  # type: ignore[union-attr]
 
 
 def test_a_long_measurement_has_longer_windows() -> None:
@@ -102,18 +107,31 @@ def test_a_long_measurement_has_longer_windows() -> None:
     assert timing_plan(config(time_s=3600)).window_s == 36
 
 
+@pytest.mark.parametrize(
+    ("protocol", "time_s"), [("adaptive", 3600.0), ("adaptive", 86400.0), ("soak", 14400.0)]
+)
+def test_a_long_measurement_keeps_as_many_times_as_a_minute_of_the_shortest_steps(
+    clock: FakeClock, protocol: str, time_s: float
+) -> None:
+    how = timing_plan(config(protocol=protocol, time_s=time_s))
+    assert time_s / how.mark_s == pytest.approx(MOST_TIMES)
+    assert timing_plan(config(time_s=60)).mark_s == MARK_S == 60 / MOST_TIMES
+    warm = warm_up(clock.stepper(itertools.repeat(how.mark_s / 3)), clock, replace(how, warmup_steps=None))
+    assert len(warm) <= 1 + max(50, 1.5 * how.warmup_min_s / how.mark_s)
+
+
 def test_a_noisy_step_runs_until_the_budget_is_spent(clock: FakeClock) -> None:
     draw = random.Random(1)
     noisy = (draw.uniform(0.05, 0.2) for _ in itertools.count())
     how = TimingPlan(window_s=0.5, windows=5, time_s=20, target_ci=0.001)
-    windows = [e for e in heard(clock, noisy, how) if isinstance(e, Timed)]
+    windows = [e for e in heard(clock, noisy, how) if isinstance(e, Window)]
     assert 20 <= windows[-1].ended_s - windows[0].started_s < 22
 
 
 def test_slow_steps_get_the_fewest_windows_even_beyond_the_budget(clock: FakeClock) -> None:
     how = TimingPlan(window_s=0.4, windows=5, time_s=8, target_ci=0.01)
     events = heard(clock, itertools.repeat(10.0), how)
-    assert [len(e.step_s) for e in events if isinstance(e, Timed)] == [1] * FEWEST
+    assert [len(e.step_s) for e in events if isinstance(e, Window)] == [1] * MIN_WINDOWS
 
 
 def test_warm_up_goes_on_while_steps_get_faster(clock: FakeClock) -> None:
@@ -162,7 +180,7 @@ def test_any_other_pace_is_one_run_and_rests_never(clock: FakeClock) -> None:
     told: list[Event] = []
     steps = clock.stepper(itertools.repeat(0.05))
     measure_runs(steps, 8, clock, timing_plan(config()), told.append, lambda: pytest.fail("it rests"))
-    assert [type(event) for event in told[:2]] == [Warmup, Timed]
+    assert [type(event) for event in told[:2]] == [Warmup, Window]
 
 
 def test_limits_are_bursts(clock: FakeClock) -> None:
@@ -199,7 +217,7 @@ def test_the_first_step_after_a_rest_is_not_timed(clock: FakeClock, monkeypatch:
     monkeypatch.setattr("gpuwise.measure.engine.time.sleep", rest)
     told: list[Event] = []
     measure(step, 1, clock, timing_plan(config(workload="matmul", mode="limit", time_s=2)), told.append)
-    timed = [seconds for event in told if isinstance(event, Timed) for seconds in event.step_s]
+    timed = [seconds for event in told if isinstance(event, Window) for seconds in event.step_s]
     assert timed
     assert timed == pytest.approx([0.0014] * len(timed))
 

@@ -7,16 +7,25 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from gpuwise.measure import events
+from gpuwise.model.result import BatchTrial, Compilation, KernelTime, Profile, Window
 
 EXAMPLES: list[events.Event] = [
     events.Ready(version="2.11", cuda="13.0", cudnn=None, device="NVIDIA H200", memory_bytes=1),
-    events.Tried(batch=4, fits=False, compiled=True, items_per_s=None),
+    BatchTrial(batch=4, fits=False, compiled=True, items_per_s=None),
     events.Built(batch=4, items=4),
     events.Checked(mismatch=0.5),
     events.First(seconds=1.5),
-    events.First(seconds=60.2, compile_s=55.1, graphs=2, cached_graphs=1),
+    events.First(seconds=60.2, compilation=Compilation(seconds=55.1, graphs=2, cached=1)),
     events.Warmup(step_s=(0.1, 0.2)),
-    events.Timed(step_s=(0.1,), started_s=1.0, ended_s=1.1),
+    Window(step_s=(0.1,), started_s=1.0, ended_s=1.1),
+    Profile(
+        steps=2,
+        wall_s=0.2,
+        busy_s=0.1,
+        link_s=0.0,
+        longest_gap_s=0.01,
+        kernels=(KernelTime(kind="matmul", count=1.5, seconds=0.1),),
+    ),
     events.Done(memory_peak_bytes=None, loss=(7.0, 6.0)),
     events.Failed(kind="oom", message="CUDA out of memory\nTried to allocate"),
 ]
@@ -36,8 +45,14 @@ def test_times_keep_every_bit(times: list[float]) -> None:
     assert events.decode(events.encode(event)) == event
 
 
+def test_a_comparison_that_gave_nan_stays_one() -> None:
+    found = events.decode(events.encode(events.Checked(mismatch=float("nan"))))
+    assert isinstance(found, events.Checked)
+    assert found.mismatch != found.mismatch
+
+
 @pytest.mark.parametrize(
-    "line", [b"", b"{}", b"[]", b"null", b'{"event": "unheard"}', b'{"event": "first"}', b"loading"]
+    "line", [b"", b"{}", b"[]", b"null", b'{"event": "unheard"}', b'{"event": "First"}', b"loading"]
 )
 def test_anything_else_is_no_event(line: bytes) -> None:
     with pytest.raises(ValueError):  # noqa: PT011  json's own error is a ValueError too

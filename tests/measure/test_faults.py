@@ -13,6 +13,8 @@ from gpuwise.model.question import RunConfig
 from gpuwise.model.result import Measurement, Result
 from gpuwise.workloads import registry
 
+from ..pretended import new_session
+
 HEAD = '''\
 import ctypes, os, sys, time
 import torch
@@ -60,9 +62,7 @@ def rows(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Measurement]:
     body = "".join(f"{name} = {text}\n" for name, text in FAULTS.items())
     path.write_text(HEAD + body)
     kept: list[Result] = []
-    session = engine.Session.new(
-        sensor=None, device_name="CPU", identity="test", command="", keep=kept.append, others=None
-    )
+    session = new_session(kept)
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(engine, "STEP_S", 11.0)  # and twice the time budget
         # A process that is handed these tests in two parts makes the file twice.

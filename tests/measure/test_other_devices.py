@@ -15,6 +15,7 @@ from gpuwise.measure.frameworks.torch import TorchAdapter
 from gpuwise.measure.prepare import choose
 from gpuwise.measure.telemetry import TorchBuild
 from gpuwise.model.question import Device, RunConfig
+from gpuwise.model.result import Window
 from gpuwise.workloads.job import Job
 
 CONFIG = RunConfig(
@@ -59,7 +60,7 @@ def test_apple_s_gpu_is_measured_without_a_peak_of_memory(monkeypatch: pytest.Mo
     )
     assert isinstance(heard[-1], events.Done)
     assert heard[-1].memory_peak_bytes is None
-    timed = [event for event in heard if isinstance(event, events.Timed)]
+    timed = [event for event in heard if isinstance(event, Window)]
     assert {second for event in timed for second in event.step_s} == {0.01}
 
 

@@ -27,9 +27,9 @@ def brisk(monkeypatch: pytest.MonkeyPatch) -> None:
 def ended(values: Any) -> events.Done | events.Failed:
     """How a measurement ends whose step puts out these values."""
     job = Job(step=lambda: torch.as_tensor(values).clone(), items=1)
-    return child.timed(
-        TorchAdapter("resnet50"), CONFIG, job, 1, HostClock(), job.step, job.step(), lambda event: None
-    )
+    start = child.ColdStart(None, 0.0)
+    here = child.Run(TorchAdapter("resnet50"), CONFIG, lambda event: None, start)
+    return here.timed(job, 1, HostClock(), job.step, job.step())
 
 
 @pytest.mark.parametrize(

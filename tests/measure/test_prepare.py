@@ -13,9 +13,10 @@ from gpuwise.measure import prepare as start
 from gpuwise.measure import telemetry
 from gpuwise.measure.prepare import find_target
 from gpuwise.measure.request import Request
-from gpuwise.measure.telemetry import DeviceInfo, Sample, ScriptedSensor, TorchBuild
+from gpuwise.measure.telemetry import DeviceInfo, Sample, TorchBuild
 from gpuwise.model.question import Environment
 from gpuwise.model.result import Result
+from tools.scripted_sensor import ScriptedSensor
 
 
 def sensor(index: int, name: str = "NVIDIA H200", memory: int = 150754820096) -> ScriptedSensor:

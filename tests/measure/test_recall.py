@@ -101,3 +101,30 @@ def test_without_torch_nothing_is_known(monkeypatch: pytest.MonkeyPatch) -> None
 
 def test_another_device_takes_nothing() -> None:
     assert recall((ASKED,), "other") == ((ASKED,), {})
+
+
+ONE = RunConfig(
+    workload="llama-3.1-8b-decode", mode="infer", precision="bf16", compile=True, batch=1, device="cuda"
+)
+
+
+def test_one_sequence_is_decoded_by_gpuwise_s_kernels() -> None:
+    assert recall((ONE,), "test-gpu")[0][0].switches == Switches(decode="triton")
+
+
+@pytest.mark.parametrize(
+    "changed",
+    [
+        {"batch": 2},
+        {"batch": None},
+        {"compile": False},
+        {"device": "cpu"},
+        {"precision": "fp32"},
+        {"workload": "llama-3.1-8b-prefill"},
+        {"workload": "qwen3-8b-decode"},  # It norms heads, which these kernels do not.
+    ],
+)
+def test_other_steps_are_decoded_by_torch_s(changed: dict[str, object]) -> None:
+    config = replace(ONE, **changed)  # type: ignore[arg-type]
+    assert recall((config,), "test-gpu") == ((config,), {})
+    assert recall((ONE,), "test-gpu", "stock")[0][0].switches == Switches()

@@ -47,7 +47,7 @@ def test_limits_keep_their_own_batch_and_recipe() -> None:
 
 def test_an_unknown_workload_and_a_mode_that_none_has() -> None:
     with pytest.raises(InputError, match="did you mean resnet50"):
-        configs(request(workloads=("resnet-50",)))
+        configs(request(workloads=("resnet51",)))
     with pytest.raises(InputError, match="no workload of resnet50 has mode limit"):
         configs(request(workloads=("resnet50",), modes=("limit",)))
 

@@ -8,9 +8,10 @@ import pytest
 
 from gpuwise.errors import InputError
 from gpuwise.measure import prepare as resume
-from gpuwise.measure.session import Session
 from gpuwise.model.question import Environment, RunConfig
 from gpuwise.model.result import Interval, Measurement, Result
+
+from ..pretended import new_session
 
 CONFIG = RunConfig(workload="matmul", mode="limit", precision="fp32", device="cpu")
 OTHER = replace(CONFIG, workload="copy")
@@ -88,9 +89,7 @@ def test_published_figures_are_no_session() -> None:
 
 def test_a_session_goes_on_in_the_result_with_its_limits() -> None:
     kept: list[Result] = []
-    session = Session.new(
-        sensor=None, device_name="CPU", identity="new", command="d", keep=kept.append, others=None
-    )
+    session = new_session(kept)
     session.resume(earlier(measured(), measured(OTHER, status="oom", throughput=None)))
     assert (session.result.id, session.result.command) == ("old", "c")
     assert session.limits.flop_per_s == {"fp32": 9.0}

@@ -9,9 +9,13 @@ from gpuwise.model.precision import PRECISIONS, Precision
 
 
 def test_a_name_that_is_not_in_the_table_is_refused() -> None:
-    for name in ("fp4", "FP16", "", "float16"):
+    for name in ("fp4", "", "float16"):
         with pytest.raises(InputError):
             Precision(name)
+
+
+def test_a_name_in_capitals_is_read() -> None:
+    assert Precision("FP16") is Precision.FP16
 
 
 @pytest.mark.parametrize("precision", PRECISIONS)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from datetime import date
 
 import pytest
 from hypothesis import given
@@ -393,3 +394,29 @@ def test_numbers_of_times_may_be_words() -> None:
     assert units.parse_seconds("two days") == units.parse_seconds("2d") == 2 * 86400
     with pytest.raises(InputError):
         units.parse_seconds("some days")
+
+
+@pytest.mark.parametrize(
+    ("text", "day"),
+    [
+        ("friday", "2026-11-27"), ("next Monday", "2026-11-30"), ("Thursday", "2026-12-03"),
+        ("2026-12-05", "2026-12-05"), ("5 December", "2026-12-05"), ("december 3rd", "2026-12-03"),
+        ("3rd of december", "2026-12-03"), ("5.12.", "2026-12-05"), ("31/12", "2026-12-31"),
+        ("12/31/2026", "2026-12-31"), ("the 3rd", "2026-12-03"), ("30th", "2026-11-30"),
+        ("5 may", "2027-05-05"), ("jan 7, 2027", "2027-01-07"), ("tomorrow", "2026-11-27"),
+        ("end of the week", "2026-11-29"), ("end of the month", "2026-11-30"), ("next week", "2026-11-30"),
+        ("end of year", "2026-12-31"),
+    ],
+)  # fmt: skip
+def test_days_as_people_write_them(text: str, day: str) -> None:
+    thursday = date(2026, 11, 26)
+    assert units.parse_day(text, thursday).isoformat() == day
+    left = (date.fromisoformat(day) - thursday).days
+    if text != "the 3rd":
+        assert units.parse_deadline(text, thursday) == left * 86400
+
+
+@pytest.mark.parametrize("text", ["5/12", "2026-11-01", "2026-11-26", "31 november", "some day", "2026-13-1"])
+def test_a_day_that_is_past_none_or_may_be_two_is_refused(text: str) -> None:
+    with pytest.raises(InputError):
+        units.parse_day(text, date(2026, 11, 26))

@@ -14,7 +14,7 @@ import pytest
 from gpuwise import store
 from gpuwise.facts import catalog, prices, published
 from gpuwise.judge import audit
-from gpuwise.model.result import Record
+from gpuwise.model.result import Record, records_of
 from gpuwise.model.units import Amount
 from gpuwise.show.article import Contest, article, criteria
 from gpuwise.show.html import html
@@ -39,7 +39,7 @@ SETS = (
 def contest(*ids: str, predictions: tuple[Record, ...] = (), half: float = 0.1) -> Contest:
     measured = [
         r
-        for r in store.records(store.load(path) for path in H200.glob("*tuned.json"))
+        for r in records_of(store.load(path) for path in H200.glob("*tuned.json"))
         if r.usable and r.question.mode != "limit"
     ]
     return Contest(
@@ -98,9 +98,11 @@ def test_the_price_table_and_the_verdict_never_disagree(ids: tuple[str, ...], fa
     assert len(tables) == ("training for rent" in found)
     for table in tables:
         training = [row for row in table.rows if row[0].startswith(("training", "fine-tuning"))]
+        # One without a fresh rent has no column.
+        priced = [spec.id for spec in given.specs if given.rent(spec.id)]
         costs = {
-            spec.id: [cell.value for row in training if isinstance(cell := row[place], Amount)]
-            for place, spec in enumerate(given.specs, 2)
+            one: [cell.value for row in training if isinstance(cell := row[place], Amount)]
+            for place, one in enumerate(priced, 2)
         }
         mean = {one: exp(sum(map(log, each)) / len(each)) for one, each in costs.items() if each}
         verdict = found["training for rent"]
@@ -145,11 +147,23 @@ def test_a_forecast_decides_only_where_its_whole_interval_does() -> None:
     assert (open_.winner, open_.tied) == (None, ids)
 
 
-def test_work_that_fits_only_one_card_says_so() -> None:
+def test_work_that_does_not_fit_a_card_says_so() -> None:
     predictions = (*of_gpu("rtx-a5000", 9.0), *of_gpu("rtx-a4000", 9.0, ("llm-8b-decode",)))
     page = article(contest("rtx-a5000", "rtx-a4000", predictions=predictions))
-    assert any("does not fit the RTX A4000" in point for point in section(page, "memory").points)
-    assert any("fits the RTX A5000 only" in line for line in section(page, "answer").text)
+    assert any("does not fit on the RTX A4000" in point for point in section(page, "memory").points)
+    assert any("does not fit on the RTX A4000" in line for line in section(page, "answer").text)
+
+
+def test_what_fits_neither_is_not_said_to_fit_both() -> None:
+    ids = ("l4", "rtx-4090")
+    neither = tuple(r for one in ids for r in of_gpu(one, 100.0, ("llm-8b-lora",)))
+    words = " ".join(section(article(contest(*ids, predictions=neither)), "answer").text)
+    assert "fits on neither" in words
+    assert "every other kind" in words
+    both = tuple(r for one in ids for r in of_gpu(one, 100.0))
+    words = " ".join(section(article(contest(*ids, predictions=both)), "answer").text)
+    assert "neither" not in words
+    assert "every kind" in words
 
 
 def test_where_no_work_fits_both_cards_there_is_a_table_and_no_chart() -> None:
@@ -169,7 +183,7 @@ def test_the_order_of_the_cards_changes_no_verdict(ids: tuple[str, ...]) -> None
 
 def test_a_card_without_an_offer_gets_no_price() -> None:
     found = section(article(contest("a100-pcie-80gb", "rtx-4090-laptop")), "prices")
-    assert "No dated offer of exactly the GeForce RTX 4090 Laptop GPU" in found.text[0]
+    assert "No dated offer of exactly the RTX 4090 Laptop GPU" in found.text[0]
 
 
 def test_old_prices_are_marked_stale() -> None:
@@ -201,3 +215,61 @@ def test_three_cards_with_a_rent_have_a_chart_of_rent_against_speed() -> None:
     found = section(article(contest(*ids, predictions=forecast(ids))), "prices")
     assert len(found.figures) == 1
     assert len(found.figures[0].table.rows) > 2
+
+
+def widened(records: tuple[Record, ...], factor: float) -> tuple[Record, ...]:
+    """Known within this factor to either side only."""
+    return tuple(
+        replace(r, throughput=replace(r.throughput, low=r.value / factor, high=r.value * factor))
+        if r.throughput
+        else r
+        for r in records
+    )
+
+
+def test_a_card_whose_speed_is_hardly_known_is_in_no_verdict_on_speed() -> None:
+    ids = ("h100-sxm5-80gb", "mi300x", "a100-sxm4-80gb")
+    wide = widened(of_gpu("mi300x", 200.0), 3.0)
+    given = contest(*ids, predictions=(*of_gpu(ids[0], 100.0), *wide, *of_gpu(ids[2], 40.0)))
+    assert given.unsure == ("mi300x",)
+    found = criteria(given)
+    assert found["training"].order == ("h100-sxm5-80gb", "a100-sxm4-80gb")
+    for name, one in found.items():
+        assert ("mi300x" in one.figures) == (one.ground == "specification"), name
+    rents = [t for t in section(article(given), "prices").tables if t.title.startswith("Rent of a million")]
+    assert {row[-1] for t in rents for row in t.rows} <= {"H100 SXM5 80 GB", "A100 SXM4 80 GB"}
+    assert "MI300X" in " ".join(section(article(given), "answer").text)
+
+
+def test_the_wider_forecast_of_two_decides_what_is_even() -> None:
+    ids = ("rtx-a5000", "rtx-a4000")
+    predictions = (*of_gpu(ids[0], 130.0), *widened(of_gpu(ids[1], 100.0), 1.4))
+    assert criteria(contest(*ids, predictions=predictions))["training"].winner is None
+    sure = criteria(contest(*ids, predictions=tuple(r for one, s in zip(ids, (130.0, 100.0), strict=True)
+                                                    for r in of_gpu(one, s))))  # fmt: skip
+    assert sure["training"].winner == "rtx-a5000"
+
+
+def test_cards_without_a_forecast_do_not_silence_the_others() -> None:
+    ids = ("gaudi3", "rtx-a5000", "rtx-a4000")
+    given = contest(*ids, predictions=(*of_gpu(ids[1], 100.0), *of_gpu(ids[2], 50.0)))
+    assert criteria(given)["training"].winner == "rtx-a5000"
+    page = article(given)
+    assert "Gaudi 3" in page.sections[0].text[0]
+    assert section(page, "forecasts").figures
+    text = markdown_page(page)
+    assert [
+        f for f in audit.audit_text(text, "a.md", today=TODAY).findings if f.verdict == "contradicts"
+    ] == []
+
+
+def test_more_by_the_hour_is_said_only_of_what_rents_for_more() -> None:
+    for ids in (("rtx-4090", "l4"), ("h100-sxm5-80gb", "a100-sxm4-80gb")):
+        given = contest(*ids, predictions=(*of_gpu(ids[0], 100.0), *of_gpu(ids[1], 20.0)))
+        rents = [given.rent(one) for one in ids]
+        said = section(article(given), "answer").text[0]
+        assert rents[0] is not None
+        assert rents[1] is not None
+        assert ("rents for more" in said, "rents for less" in said) == (
+            rents[0] > rents[1], rents[0] <= rents[1]
+        )  # fmt: skip

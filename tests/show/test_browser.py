@@ -29,6 +29,10 @@ const observer = new PerformanceObserver(list => seen.push(...list.getEntries())
 observer.observe({type: 'layout-shift', buffered: true});
 return seen.reduce((sum, entry) => sum + entry.value, 0);
 """
+CUT = """
+return [...document.querySelectorAll('.scroll')]
+  .filter(e => e.clientWidth && e.scrollWidth > e.clientWidth + 1).map(e => e.ariaLabel);
+"""
 
 
 @pytest.fixture(scope="module")
@@ -68,6 +72,13 @@ def test_a_page_holds_still_and_fits_the_screen(
     assert browser.run(SHIFT) == 0
     inner, whole = browser.run("return [window.innerWidth, document.documentElement.scrollWidth]")
     assert whole <= inner
+
+
+@pytest.mark.parametrize("name", PAGES)
+def test_no_table_is_cut_off_on_a_wide_screen(name: str, pages: dict[str, Path], browser: Browser) -> None:
+    browser.size(1400, 900)
+    browser.open(pages[name].as_uri())
+    assert browser.run(CUT) == []
 
 
 @pytest.mark.parametrize("name", PAGES)

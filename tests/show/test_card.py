@@ -12,6 +12,7 @@ from gpuwise import store
 from gpuwise.facts import catalog, prices, published
 from gpuwise.judge import audit
 from gpuwise.judge.choose.fit import Use
+from gpuwise.model.result import records_of
 from gpuwise.show.card import Card, card
 from gpuwise.show.gpus import ranking
 from gpuwise.show.html import html
@@ -60,7 +61,7 @@ def test_the_page_has_speeds_at_one_to_eight_gpus() -> None:
 def test_work_that_does_not_fit_is_in_the_verdict_and_in_the_table() -> None:
     made = page("rtx-a4000", *of_gpu("rtx-a4000", 9.0, ("llm-8b-lora",)))
     assert any("fine-tuning an 8B model with LoRA" in line for line in made.summary)
-    (row,) = [r for r in section(made, "uses").tables[0].rows if "llm-8b-lora" in r[1]]
+    (row,) = [r for r in section(made, "uses").tables[0].rows if "llm-8b-lora" in r[-1]]
     assert "does not fit" in row
 
 
@@ -83,7 +84,7 @@ def test_the_places_are_counted_among_those_that_state_the_quantity() -> None:
 
 def test_the_page_is_one_file() -> None:
     text = html(page("rtx-a5000", *of_gpu("rtx-a5000", 100.0)))
-    assert text.count('class="plot"') == 2  # the roofline and the scaling curve
+    assert text.count('"kind":"plot"') == 2  # the roofline and the scaling curve
     assert re.findall(r'<link[^>]*href="[^#]', text) == []
 
 
@@ -113,9 +114,7 @@ def test_measured_scaling_on_the_page_is_that_of_each_session() -> None:
     results = [store.load(path) for path in sorted(H200.glob("suite-tf-cnn*.json"))]
     spec = catalog.get("h200-sxm")
     made = card(
-        Card(
-            spec=spec, speeds=store.records(results), forecasts=(), offers=(), today=TODAY, cited=References()
-        )
+        Card(spec=spec, speeds=records_of(results), forecasts=(), offers=(), today=TODAY, cited=References())
     )
     found = section(made, "several")
     (figure,) = found.figures

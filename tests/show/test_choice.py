@@ -10,6 +10,7 @@ from gpuwise.model.gpu import Offer, Source
 from gpuwise.model.judgement import Assumptions, Need, Recommendation
 from gpuwise.model.result import Interval
 from gpuwise.show import choice
+from gpuwise.show.charts import Plot
 from gpuwise.show.table import comma_separated
 
 from ..records import made_up
@@ -120,8 +121,11 @@ def test_each_gpu_has_one_row_unless_all_are_asked_for() -> None:
 
 
 def test_cost_against_time_is_drawn_with_its_front() -> None:
-    drawn = choice.chart(made())
-    assert drawn is not None
+    figure = choice.figure(made())
+    assert figure is not None
+    (drawn,) = figure.charts
+    assert isinstance(drawn, Plot)
+    assert len(figure.table.rows) == sum(len(series.points) for series in drawn.series)
     best, others = ([point.name for point in series.points] for series in drawn.series)
-    assert {*best, *others} == {"GeForce RTX 3090", "GeForce RTX 4090"}
+    assert {*best, *others} == {"RTX 3090", "RTX 4090"}
     assert len(best) == 1

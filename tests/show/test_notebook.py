@@ -10,9 +10,10 @@ import html5lib
 import pytest
 
 import gpuwise
-from gpuwise import store
 from gpuwise.model.question import RunConfig
+from gpuwise.model.result import records_of
 from gpuwise.show import notebook
+from gpuwise.stats import comparison
 
 from ..records import predicted
 
@@ -25,10 +26,10 @@ def shown() -> dict[str, str]:
     values = (
         one,
         one.measurements[-1],
-        gpuwise.compare_results(one, other)[0],
+        comparison.pair(one, other)[0],
         gpuwise.find_gpu("rtx-a5000"),
         predicted(gpu_id="rtx-a5000", config=CONFIG, item="image", refusal="not known"),
-        store.records([one, other]),
+        records_of([one, other]),
     )
     return {type(value).__name__: value._repr_html_() for value in values}
 
@@ -57,7 +58,7 @@ def test_the_nouns_load_nothing_for_it() -> None:
 
 
 def test_a_list_of_records_is_a_table_and_bars() -> None:
-    found = store.records([gpuwise.load(H200 / "quick.json")])
+    found = records_of([gpuwise.load(H200 / "quick.json")])
     text = found._repr_html_()
     assert text.count("<tr") == 1 + len(found)
     assert "<svg" in text

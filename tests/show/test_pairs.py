@@ -6,8 +6,7 @@ from dataclasses import replace
 
 import pytest
 
-from gpuwise import store
-from gpuwise.model.result import Record
+from gpuwise.model.result import Record, records_of
 from gpuwise.show import records
 from gpuwise.show.records import TWO_GPUS
 from gpuwise.stats.scaling import ratio_between
@@ -21,7 +20,7 @@ OTHER_VERSION = replace(THERE, environment=replace(THERE.environment, torch="2.1
 
 def pairs(*changed: object) -> list[tuple[Record, Record]]:
     other = replace(OK, config=replace(CONFIG, **dict(changed)))  # type: ignore[arg-type]
-    speeds = store.records([HERE, replace(OTHER_VERSION, measurements=(other,))])
+    speeds = records_of([HERE, replace(OTHER_VERSION, measurements=(other,))])
     both = [same for same in records.answers(speeds) if len(same) > 1]
     return [(same["h200-sxm"], same["l40s"]) for same in both]
 
@@ -41,5 +40,5 @@ def test_a_difference_of_software_is_never_one_of_gpus(change: tuple[str, object
 
 def test_what_is_not_as_usual_is_named() -> None:
     other = replace(OK, config=replace(CONFIG, recipe="script", input="host"))
-    (speed,) = store.records([result(other)])
+    (speed,) = records_of([result(other)])
     assert records.work(speed) == "resnet50 train bf16 compiled script with input"

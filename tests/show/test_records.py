@@ -4,10 +4,9 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from gpuwise import store
 from gpuwise.facts.published import record
 from gpuwise.model.gpu import Source
-from gpuwise.model.result import Issue
+from gpuwise.model.result import Issue, records_of
 from gpuwise.show import records as speeds
 
 from .conftest import NOISY, OK, OOM, result
@@ -30,7 +29,7 @@ SCALING = Issue(code="scaling", severity="warning", detail="too fast", fix="coun
 
 
 def ours(measurement=OK):
-    (record,) = store.records([result(measurement)])
+    (record,) = records_of([result(measurement)])
     return record
 
 

@@ -19,6 +19,7 @@ from gpuwise.model.result import (
     Telemetry,
 )
 from gpuwise.show import results
+from gpuwise.show.table import rate, spread
 
 from .conftest import COPY, MATMUL, NOISY, OK, OOM, PUBLISHED, THROTTLED, result
 
@@ -50,24 +51,24 @@ def test_speed(measurement: Measurement, expected: str) -> None:
         ("image", "1,235 images/s"),
         ("sequence", "1,235 sequences/s"),
         ("token", "1,235 tokens/s"),
-        ("step", "1,235 step/s"),
+        ("step", "1,235 steps/s"),
         ("FLOP", "1.23 kFLOP/s"),
         ("byte", "1.23 kB/s"),
     ],
 )
 def test_rates_have_the_units_of_the_field(item: str, expected: str) -> None:
-    assert results.rate(1234.56 if item not in ("FLOP", "byte") else 1234.0, item) == expected
+    assert rate(1234.56 if item not in ("FLOP", "byte") else 1234.0, item) == expected
 
 
 def test_a_slow_rate_keeps_four_digits() -> None:
-    assert results.rate(12.346, "thing") == "12.35 thing/s"
+    assert rate(12.346, "thing") == "12.35 things/s"
 
 
 def test_the_spread_is_the_larger_side_and_nothing_where_it_is_not_known() -> None:
     skewed = Interval(value=100.0, low=99.0, high=104.0, method="bootstrap")
-    assert results.spread(skewed) == " ±4.0 %"
-    assert results.spread(replace(skewed, level=None)) == ""
-    assert results.spread(replace(skewed, high=41 * skewed.value)) == " noisy"
+    assert spread(skewed) == " ±4.0 %"
+    assert spread(replace(skewed, level=None)) == ""
+    assert spread(replace(skewed, high=41 * skewed.value)) == " noisy"
 
 
 def test_a_line_of_a_model() -> None:

@@ -164,6 +164,38 @@ def test_stored_repeats_stand_for_those_of_single_runs() -> None:
     assert found.high / found.value == pytest.approx(exp(2.086 * 0.02 * sqrt(2)), rel=1e-3)
 
 
+def timed(*windows: tuple[float, ...]) -> Measurement:
+    """One process with these windows."""
+    every = tuple(Window(step_s=each, started_s=0, ended_s=sum(each)) for each in windows)
+    return measured(windows=every, throughput=throughput(windows, 256))
+
+
+def test_what_is_known_of_runs_never_narrows_what_few_windows_say() -> None:
+    a, b = timed((0.03,) * 30, (0.031,) * 30), timed((0.03,) * 30, (0.0303,) * 30)
+    alone, beside = (compare(a, b, stored).ratio for stored in (None, Spread(0.015, 1000)))
+    assert alone is not None
+    assert beside is not None
+    assert beside.high == pytest.approx(alone.high)
+    much = compare(a, b, Spread(0.15, 1000)).ratio
+    assert much is not None
+    assert much.high > 1.1 * alone.high
+
+
+@pytest.mark.parametrize(
+    ("steps", "stall_s", "verdict"),
+    [(667, 1.0, "faster"), (666, 1.0, "unclear"), (333, 1.0, "unclear"), (666, 0.0, "same")],
+)
+def test_stalls_that_the_other_may_have_been_too_short_to_see_are_no_difference(
+    steps: int, stall_s: float, verdict: str
+) -> None:
+    stalling = timed(*[((0.03,) * 99 + (0.03 + stall_s,))] * 40)  # one in 4 s
+    quiet = timed(*[(0.03,) * (steps // 9)] * 8, (0.03,) * (steps - steps // 9 * 8))
+    assert compare(stalling, quiet, Spread(0.001, 1000)).verdict == verdict
+    other = {"faster": "slower"}.get(verdict, verdict)
+    assert compare(quiet, stalling, Spread(0.001, 1000)).verdict == other
+    assert compare(stalling, stalling, Spread(0.001, 1000)).verdict == "same"
+
+
 def test_how_runs_differ_is_pooled_over_questions() -> None:
     infer = replace(CONFIG, mode="infer")
     sessions = [
@@ -305,6 +337,14 @@ def test_noise_fails_no_gate() -> None:
     assert violations([clear, doubtful], Condition(verdict="slower", by=0.05)) == (clear,)
 
 
+@pytest.mark.parametrize("verdict", ["slower", "faster"])
+def test_a_gate_is_failed_beyond_its_share_and_not_at_it(verdict: str) -> None:
+    low, high = (0.9, 0.95) if verdict == "slower" else (1.05, 1.1)
+    gate, beyond = Condition(verdict=verdict, by=0.05), 1e-6 if verdict == "faster" else -1e-6  # type: ignore[arg-type]
+    cases = [with_ratio(low + off, 1.0, high + off, verdict) for off in (0, beyond)]
+    assert violations(cases, gate) == (cases[1],)
+
+
 def test_single_runs_fail_no_gate_by_what_equal_runs_may_differ() -> None:
     slower, more = processes(0.03 * 1.04), processes(0.03 * 1.08)
     gate = Condition(verdict="slower", by=0.02)
@@ -375,3 +415,20 @@ def test_stock_meets_stock_and_tuned_what_is_left() -> None:
     both = measured(config=tuned), measured()
     pairs = pair(result(*both), result(measured(), measured(0.02, config=tuned)))
     assert [(c.a.config.recipe, c.b.config.recipe) for c in pairs] == [("tuned",) * 2, ("stock",) * 2]
+
+
+@pytest.mark.parametrize(
+    ("low", "high", "same", "again"),
+    [
+        (0.98, 1.02, True, True), (0.9799, 1.02, False, True), (0.98, 1.0201, False, True),
+        (1.02, 1.1, False, True), (1.0201, 1.1, False, False), (0.9, 0.98, False, True),
+        (0.9, 0.9799, False, False),
+    ],
+)  # fmt: skip
+def test_the_same_is_within_two_hundredths(
+    low: float, high: float, same: bool, again: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    ratio = interval((low + high) / 2, low, high)
+    monkeypatch.setattr("gpuwise.stats.comparison.ratio_of_steps", lambda *_: ratio)
+    found = compare(measured(), measured())
+    assert (found.verdict == "same", reproduced(found)) == (same, again)

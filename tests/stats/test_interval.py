@@ -54,6 +54,13 @@ def test_scaling_time_or_items_scales_the_interval(w: list[list[float]], factor:
     assert close(plain, throughput(w, 64 * factor), factor)
 
 
+def test_two_windows_of_very_different_steps_reach_a_factor_of_a_thousand_and_no_further() -> None:
+    wild = throughput([[1e-4] * 3, [10.0] * 3], 64)
+    assert (wild.high / wild.value, wild.value / wild.low) == pytest.approx((1000, 1000))
+    near = throughput([[0.1] * 3, [0.2] * 3], 64)
+    assert log(near.high / near.value) == pytest.approx(scipy_stats.t.ppf(0.975, 1) / 3)
+
+
 def test_the_order_of_windows_does_not_change_the_value() -> None:
     w = noisy(5, 40)
     assert throughput(w, 256).value == pytest.approx(throughput(w[::-1], 256).value)
@@ -147,6 +154,23 @@ def test_stalls_that_come_as_by_a_clock_are_counted() -> None:
     assert wider.degrees < found.degrees
 
 
+def test_the_value_of_regular_stalls_is_that_of_whole_cycles() -> None:
+    one_more = stalled(range(5, 630, 60), 630)
+    found = throughput(one_more, 1)
+    assert (found.value, found.method) == (pytest.approx(60 / 75), "long-run, whole cycles")
+    assert found.high / found.value - 1 < 1e-6  # nothing else is uncertain
+    assert value_of(one_more, 1) == pytest.approx(630 / 795)
+    beside = spread(one_more)
+    assert beside is not None
+    assert beside.error == pytest.approx(15 / 75 * sqrt(1 / 6) / 11, rel=1e-6)
+    # After three processes, or where stalls are as irregular as their ends, all of the time counts.
+    runs = [n % 3 for n in range(len(one_more))]
+    assert throughput(one_more, 1, runs=runs).method == "long-run of processes"
+    random = stalled([5, 20, 110, 150, 290, 300, 330, 420, 433, 520], 600)
+    assert throughput(random, 1).method == "long-run"
+    assert value_of(stalled([]), 2, "long-run, whole cycles") == value_of(stalled([]), 2) == 2
+
+
 @pytest.mark.parametrize(
     ("places", "counted"),
     [
@@ -187,6 +211,7 @@ def test_processes_count_once_each() -> None:
     )
     assert found.method == "long-run of processes"
     assert throughput(w, 1, runs=[0] * 6).method == throughput(w, 1).method == "long-run"
+    assert throughput(w[:4], 1, runs=[0, 0, 1, 1]).method == "long-run of processes"
     uneven = spread([[1.0], [1.0], [1.02]], [0, 0, 1])
     assert uneven is not None
     assert uneven.degrees == 1
@@ -219,7 +244,7 @@ def test_two_spreads_add_in_quadrature_with_welch_s_degrees() -> None:
     assert Spread(0.0, 1).beside(Spread(0.0, 1)).reach(0.95) == 0
     assert Spread(0.0, 1).beside(Spread(1.0, 9)).degrees == pytest.approx(9)
     assert Spread(2.0, 9.7).reach(0.99) == pytest.approx(2 * scipy_stats.t.ppf(0.995, 9))
-    assert Spread(2.0, 0.4).reach(0.95) == pytest.approx(2 * scipy_stats.t.ppf(0.975, 1))
+    assert Spread(0.5, 0.4).reach(0.95) == pytest.approx(0.5 * scipy_stats.t.ppf(0.975, 1))
 
 
 @pytest.mark.parametrize("degrees", [1, 2, 3, 9, 30, 120, 1000])

@@ -10,14 +10,14 @@ import pytest
 from gpuwise import store
 from gpuwise.facts import published
 from gpuwise.model.question import Switches
-from gpuwise.model.result import Interval, Record
+from gpuwise.model.result import Interval, Record, records_of
 from gpuwise.stats.scaling import Incomparable, curves, difference, ratio_between
 
 H200 = Path(__file__).parents[2] / "results" / "h200"
 
 
 def records(*names: str) -> tuple[Record, ...]:
-    return store.records(store.load(H200 / name) for name in names)
+    return records_of(store.load(H200 / name) for name in names)
 
 
 @pytest.fixture(scope="module")
@@ -73,7 +73,7 @@ def test_nothing_is_divided_by_what_has_no_throughput(one: Record) -> None:
 
 def test_googlenet_on_four_scales_as_its_own_session_says() -> None:
     """Across sessions, batches and recipes the quotient would be 85 %."""
-    every = store.records(store.load(path) for path in sorted(H200.glob("*.json")))
+    every = records_of(store.load(path) for path in sorted(H200.glob("*.json")))
     shares = [
         round(curve.share(r).value, 3)
         for curve in curves(every)

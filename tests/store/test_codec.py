@@ -17,6 +17,7 @@ from hypothesis import strategies as st
 from gpuwise import store
 from gpuwise.errors import InputError
 from gpuwise.model.result import SCHEMA, Interval, Measurement, Result, Window
+from gpuwise.store import codec
 
 GOLDEN = Path(__file__).with_name("golden") / "result-1.json"
 
@@ -54,7 +55,7 @@ def without_issues(result: Result) -> Result:
     return replace(result, measurements=tuple(replace(m, cautions=()) for m in result.measurements))
 
 
-@settings(max_examples=80, deadline=None, suppress_health_check=list(HealthCheck))
+@settings(max_examples=40, deadline=None, suppress_health_check=list(HealthCheck))
 @given(results)
 def test_any_result_survives_its_file(result: Result) -> None:
     found = store.decode(store.encode(result), "x.json")
@@ -217,6 +218,37 @@ def test_numbers_that_no_session_writes_are_refused(example: Result, changes: di
     assert "measurements[0]" in str(refusal(altered(example, **changes)))
 
 
+# (field, the least and the most that it may be, what is just beyond them)
+BOUNDS = (
+    *(
+        (name, (0.0, 1e30), (-1e-9, 1.001e30))
+        for name in ("flop_per_item", "bytes_per_item", "mfu", "limit_share", "cold_start_s",
+                     "telemetry__power_w", "items_per_step", "memory_peak_bytes")
+    ),
+    ("warmup_s", ([0.0], [1e7]), ([-1e-9], [1.001e7])),
+    ("windows__0__step_s", ([1e-9], [1e7]), ([0.0], [1.001e7])),
+    ("throughput__low", (0.0, 6882.0 * (1 + 5e-10)), (-1e-9, 6882.0 * (1 + 3e-9))),
+    ("throughput__high", (6882.0 * (1 - 5e-10), 1e30), (6882.0 * (1 - 3e-9), 1.001e30)),
+)  # fmt: skip
+
+
+@pytest.mark.parametrize(("field", "allowed", "refused"), BOUNDS)
+def test_numbers_are_read_up_to_their_bounds(
+    example: Result, field: str, allowed: tuple[object, ...], refused: tuple[object, ...]
+) -> None:
+    whole = field in ("items_per_step", "memory_peak_bytes")
+    for value in allowed:
+        read = {field: int(value) if whole else value, "throughput__value": 6882.0}  # type: ignore[call-overload]
+        if field != "throughput__low":
+            read["throughput__low"] = 0.0
+        if field != "throughput__high":
+            read["throughput__high"] = 1e30
+        store.decode(altered(example, **read), "x.json")
+    for value in refused:
+        at = {field: math.floor(value) if whole else value, "throughput__value": 6882.0}  # type: ignore[call-overload]
+        assert "measurements[0]" in str(refusal(altered(example, **{"throughput__high": 1e30, **at})))
+
+
 @pytest.mark.parametrize(
     ("factor", "codes"), [(1.0, []), (1.004, []), (1.007, ["tampered"]), (1.5, ["tampered"])]
 )
@@ -256,3 +288,30 @@ def test_a_number_beyond_any_float_is_refused(example: Result) -> None:
     data = re.sub(rb'"batch":\s*(null|\d+)', b'"batch":' + b"9" * 300, store.encode(example), count=1)
     with pytest.raises(InputError, match="300 digits"):
         store.decode(data, "x.json")
+    store.decode(data.replace(b"9" * 300, b"9" * 15), "x.json")
+
+
+@pytest.mark.parametrize("before", ["", '"', "\\", '\\"', "\n"])
+def test_as_many_digits_in_a_text_do_no_harm(example: Result, before: str) -> None:
+    said = replace(example.measurements[1], error=f"{before}{'9' * 400}{before}")
+    example = replace(example, measurements=(example.measurements[0], said))
+    assert store.decode(store.encode(example), "x.json") == example
+
+
+def test_equal_times_of_a_large_file_are_one_object(example: Result, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Row by row the same is read, and the same place of a fault is named."""
+    data = store.encode(example)
+    wrong = data.replace(b'"workload_version": 1', b'"workload_version": "x"', 1)
+    whole = store.decode(data, "x")
+    with pytest.raises(InputError) as told:
+        store.decode(wrong, "x")
+    monkeypatch.setattr(codec, "LARGE", len(data) - 1)
+    rows = store.decode(data, "x")
+    assert rows == whole
+    with pytest.raises(InputError, match=re.escape(str(told.value))):
+        store.decode(wrong, "x")
+    objects = [
+        {id(step) for m in each.measurements for window in m.windows for step in window.step_s}
+        for each in (whole, rows)
+    ]
+    assert (len(objects[0]), len(objects[1])) == (6, 4)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import errno
 import os
+import re
 import subprocess
 import sys
 from dataclasses import replace
@@ -117,6 +118,17 @@ def test_check_writable_makes_the_folder_and_leaves_nothing(tmp_path: Path) -> N
     assert names(tmp_path / "deep" / "er") == []
 
 
+def test_check_writable_takes_a_folder_that_is_there(tmp_path: Path) -> None:
+    for _ in range(2):
+        assert store.check_writable(tmp_path / "deep" / "er" / "a.json") == tmp_path / "deep" / "er"
+    assert names(tmp_path / "deep" / "er") == []
+
+
+def test_what_is_gone_changed_at_no_time(tmp_path: Path) -> None:
+    assert store.changed(tmp_path / "gone") == 0
+    assert store.changed(tmp_path) > 1
+
+
 def test_check_writable_refuses_early(tmp_path: Path) -> None:
     (tmp_path / "file").write_text("x")
     (tmp_path / "folder").mkdir()
@@ -188,6 +200,14 @@ def test_an_ambiguous_prefix_lists_the_candidates(three: tuple[Path, ...]) -> No
     assert three[2].stem not in str(caught.value)
 
 
+def test_the_last_five_candidates_are_listed(example: Result) -> None:
+    for number in range(7):
+        store.save(replace(example, id=f"run-{number}"))
+    with pytest.raises(InputError, match="begins 7 results") as refused:
+        store.find("run-")
+    assert re.findall(r"run-\d", str(refused.value).partition(": ")[2]) == [f"run-{n}" for n in range(2, 7)]
+
+
 def test_an_empty_store_says_how_to_fill_it() -> None:
     for reference in ("last", "20261121"):
         with pytest.raises(NoDataError) as caught:
@@ -200,19 +220,22 @@ def test_an_unknown_reference_is_no_data(three: tuple[Path, ...]) -> None:
         store.find("nonsense")
 
 
-@pytest.mark.parametrize("reference", ["nonsense.json", "folder/nonsense"])
-def test_what_looks_like_a_path_is_a_file_that_is_not_there(reference: str) -> None:
-    with pytest.raises(NoDataError, match="there is no file"):
+@pytest.mark.parametrize("reference", ["nonsense.json", "folder/nonsense", "file/a.json"])
+def test_what_looks_like_a_path_is_a_file_that_is_not_there(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, reference: str
+) -> None:
+    (tmp_path / "file").write_text("x")
+    monkeypatch.chdir(tmp_path)
+    with pytest.raises(InputError, match="there is no file"):
         store.find(reference)
 
 
-@pytest.mark.parametrize("reference", ["", "x" * 300, "nul\0", "file/a.json"])
+@pytest.mark.parametrize("reference", ["", "x" * 300, "nul\0"])
 def test_what_can_be_no_file_is_no_data(
     example: Result, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, reference: str
 ) -> None:
     """With one result kept, the empty text would be a unique beginning."""
     store.save(example)
-    (tmp_path / "file").write_text("x")
     monkeypatch.chdir(tmp_path)
     with pytest.raises(NoDataError):
         store.find(reference)

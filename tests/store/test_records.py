@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
+import os
 import subprocess
 from dataclasses import replace
+from pathlib import Path
 
 import pytest
 
-from gpuwise import store
-from gpuwise.errors import InputError
-from gpuwise.model.result import Issue, Result
+from gpuwise.errors import InputError, MachineError
+from gpuwise.model.result import Issue, Result, records_of
 from gpuwise.store import signing
 
 
@@ -17,7 +18,7 @@ def test_a_record_says_what_its_measurement_does(example: Result) -> None:
     m = example.measurements[0]
     assert m.throughput is not None
     assert m.items_per_step is not None
-    (row, *_) = store.records((example,))
+    (row, *_) = records_of((example,))
     assert row.seconds == pytest.approx(m.items_per_step / m.throughput.value)
     assert (row.session, row.date, row.item) == (example.id, example.created_at[:10], m.item)
     assert row.memory_bytes is not None
@@ -33,13 +34,13 @@ def test_watts_of_sensors_that_contradict_each_other_are_none(example: Result) -
         replace(m, telemetry=None),
         replace(m, cautions=(Issue(code="energy-mismatch", severity="warning", detail="", fix=""),)),
     ):
-        (row, *_) = store.records((replace(example, measurements=(changed,)),))
+        (row, *_) = records_of((replace(example, measurements=(changed,)),))
         assert row.watts is None
 
 
 def test_what_did_not_end_says_so_before_its_cautions(example: Result) -> None:
     failed = replace(example.measurements[0], status="failed", throughput=None, error="no room\nTraceback")
-    (row,) = store.records((replace(example, measurements=(failed,)),))
+    (row,) = records_of((replace(example, measurements=(failed,)),))
     assert [(issue.code, issue.severity) for issue in row.issues] == [
         ("failed", "invalid"),
         ("throttled", "warning"),
@@ -53,7 +54,7 @@ def test_figures_of_others_are_cited_as_theirs(example: Result) -> None:
     for origin, source, kind, title in (
         ("published", "a paper", "third-party", "a paper"), ("measured", None, "measured", "gpuwise result"),
     ):  # fmt: skip
-        (row, *_) = store.records((replace(example, origin=origin, source=source),))
+        (row, *_) = records_of((replace(example, origin=origin, source=source),))
         assert row.source is not None
         assert row.source.kind == kind
         assert row.source.title.startswith(title)
@@ -75,6 +76,19 @@ def test_texts_longer_than_any_key_or_signature_are_not_looked_at(monkeypatch: p
         else:
             with pytest.raises(InputError):
                 signing.public_key(text)
+
+
+@pytest.mark.parametrize(("does", "error"), [("exit 1", InputError), ("exec sleep 60", MachineError)])
+def test_an_ssh_keygen_that_refuses_or_does_not_end_is_told(
+    does: str, error: type[Exception], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    program = tmp_path / "ssh-keygen"
+    program.write_text(f"#!/bin/sh\n{does}\n")
+    program.chmod(0o755)
+    monkeypatch.setenv("PATH", f"{tmp_path}:{os.environ['PATH']}")
+    monkeypatch.setattr(signing, "SIGNS_S", 0.5 if error is MachineError else 60)
+    with pytest.raises(error):
+        signing.sign(b"", tmp_path / "key")
 
 
 def _refused() -> subprocess.CompletedProcess[bytes]:

@@ -16,6 +16,7 @@ import pytest
 from selenium import webdriver
 from selenium.common.exceptions import StaleElementReferenceException
 from selenium.webdriver.chrome.service import Service
+from selenium.webdriver.common.action_chains import ActionChains
 from selenium.webdriver.common.by import By
 from selenium.webdriver.common.keys import Keys
 from selenium.webdriver.remote.webelement import WebElement
@@ -24,6 +25,7 @@ from selenium.webdriver.support.ui import Select, WebDriverWait
 from gpuwise.jobs.facts import Facts
 from gpuwise.web import site
 
+from ..show.test_browser import CUT
 from .conftest import RESULT
 from .test_views import PAGES
 
@@ -117,10 +119,10 @@ class Visitor:
 
     @contextmanager
     def slowed(self) -> Iterator[None]:
-        """A line of 15 kB/s and a sixth of the processor: pages arrive and are laid out in pieces."""
+        """A line of 30 kB/s and a sixth of the processor: pages arrive and are laid out in pieces."""
         line = {"offline": False, "latency": 0, "downloadThroughput": -1, "uploadThroughput": -1}
         self.driver.execute_cdp_cmd("Network.enable", {})
-        self.driver.execute_cdp_cmd("Network.emulateNetworkConditions", line | {"downloadThroughput": 15_000})
+        self.driver.execute_cdp_cmd("Network.emulateNetworkConditions", line | {"downloadThroughput": 30_000})
         self.driver.execute_cdp_cmd("Emulation.setCPUThrottlingRate", {"rate": 6})
         try:
             yield
@@ -223,8 +225,8 @@ def shown_rows(visitor: Visitor) -> int:
 def test_the_heads_of_a_long_table_stay_in_sight(width: int, visitor: Visitor) -> None:
     visitor.window(width)
     visitor.open("/gpus")
-    if width < 736:  # a phone shows ten rows until all are asked for
-        assert shown_rows(visitor) == 10
+    if width < 736:  # a phone shows six rows until all are asked for
+        assert shown_rows(visitor) == 6
         visitor.one("#answer label.all").click()
     assert shown_rows(visitor) > 300
     script = """
@@ -275,6 +277,13 @@ def test_filters_keep_the_order_that_a_click_asked_for(visitor: Visitor) -> None
 
 
 @pytest.mark.parametrize("path", PAGES)
+def test_no_table_is_cut_off_on_a_wide_screen(path: str, visitor: Visitor) -> None:
+    visitor.window(1400)
+    visitor.open(path)
+    assert visitor.driver.execute_script(CUT) == []
+
+
+@pytest.mark.parametrize("path", PAGES)
 def test_every_field_and_region_has_a_name_of_its_own(path: str, visitor: Visitor) -> None:
     visitor.open(path)
     assert visitor.driver.execute_script(UNNAMED) == []
@@ -282,7 +291,7 @@ def test_every_field_and_region_has_a_name_of_its_own(path: str, visitor: Visito
 
 def test_a_click_leads_to_the_gpu(visitor: Visitor) -> None:
     visitor.open("/gpus")
-    visitor.driver.find_element(By.LINK_TEXT, "GeForce RTX 4090").click()
+    visitor.driver.find_element(By.LINK_TEXT, "RTX 4090").click()
     visitor.until(lambda: visitor.one("h1").text == "NVIDIA GeForce RTX 4090")
 
 
@@ -331,7 +340,7 @@ def test_a_ranking_in_a_file_is_sorted_and_searched_by_its_script(
     visitor.one("[type=search]").send_keys("rtx 4090")
     left = visitor.driver.execute_script(f"{script}.filter(row => !row.hidden).map(row => row.innerText)")
     assert len(left) == 1
-    assert "GeForce RTX 4090" in left[0]
+    assert "RTX 4090" in left[0]
 
 
 def test_a_click_sorts(visitor: Visitor) -> None:
@@ -344,7 +353,9 @@ def test_a_click_sorts(visitor: Visitor) -> None:
 
 def slide(visitor: Visitor, name: str, key: str, times: int) -> None:
     slider = visitor.one(f"[name={name}]").find_element(By.XPATH, "../input[@type='range']")
-    slider.send_keys(*[key] * times)
+    # Not `send_keys` of the element: some drivers take what `::details-content` shows for hidden.
+    visitor.driver.execute_script("arguments[0].focus()", slider)
+    ActionChains(visitor.driver).send_keys(*[key] * times).perform()
 
 
 def test_a_slider_ranks_anew_and_says_why_a_gpu_drops_out(visitor: Visitor) -> None:
@@ -473,9 +484,45 @@ def test_a_team_pushes_tags_and_rules_by_its_pages(team: Visitor, visitor: Visit
 def test_pages_read_without_the_script(visitor: Visitor) -> None:
     visitor.driver.execute_cdp_cmd("Emulation.setScriptExecutionDisabled", {"value": True})
     try:
+        visitor.window(400)
         visitor.open("/choose?workload=bert-large")
+        visitor.one("form details.unless-narrow > summary").click()
         visitor.one("[name=budget]").send_keys("3000", Keys.ENTER)
         visitor.until(lambda: "budget=3000" in visitor.driver.current_url)
         visitor.until(lambda: visitor.driver.find_elements(By.CSS_SELECTOR, "#answer tbody tr"))
     finally:
         visitor.driver.execute_cdp_cmd("Emulation.setScriptExecutionDisabled", {"value": False})
+
+
+@pytest.mark.parametrize("path", ["/gpus/l4", "/compare/l4,rtx-4090/article", "/choose", "/"])
+def test_a_phone_scrolls_little_and_draws_what_it_opens(path: str, visitor: Visitor) -> None:
+    visitor.window(400)
+    visitor.open(path)
+    assert visitor.driver.execute_script("return document.documentElement.scrollHeight") < 5000
+    # A chart within what is folded is drawn once that is opened: before it has no room.
+    hidden = """return [...document.querySelectorAll("details.unless-narrow .chart")]
+        .filter(chart => !chart.querySelector(".marks")).length"""
+    for part in visitor.driver.find_elements(
+        By.CSS_SELECTOR, "main section > details.unless-narrow > summary"
+    ):
+        part.click()
+    visitor.until(lambda: visitor.driver.execute_script(hidden) == 0)
+
+
+# Pairs of names on a chart of prices that cover each other by more than a hair; each has a halo of its own.
+COVERED = """
+const boxes = [...document.querySelectorAll(".plot .mark-text text:not([stroke])")]
+  .map(text => text.getBoundingClientRect()).filter(box => box.width > 0);
+return boxes.flatMap((a, n) => boxes.slice(n + 1).filter(b =>
+  Math.min(a.right, b.right) - Math.max(a.left, b.left) > 1 &&
+  Math.min(a.bottom, b.bottom) - Math.max(a.top, b.top) > 2)).length + 1e3 * (boxes.length < 5);
+"""
+
+
+@pytest.mark.parametrize("width", [400, 1400])
+@pytest.mark.parametrize("path", ["/", "/choose", "/?workload=bert-large&by=street"])
+def test_names_on_a_chart_do_not_cover_each_other(path: str, width: int, visitor: Visitor) -> None:
+    visitor.window(width)
+    visitor.open(path)
+    visitor.until(lambda: visitor.driver.find_elements(By.CSS_SELECTOR, ".plot .marks"))
+    assert visitor.driver.execute_script(COVERED) == 0

@@ -4,20 +4,20 @@ from __future__ import annotations
 
 import re
 from dataclasses import replace
+from datetime import date
 
 import pytest
-from hypothesis import given, settings
-from hypothesis import strategies as st
 from starlette.testclient import TestClient
 
 from gpuwise.facts import catalog
 from gpuwise.jobs.facts import Facts
-from gpuwise.model.result import Interval
-from gpuwise.model.units import usd
+from gpuwise.jobs.predicting import FitRequest, fit
+from gpuwise.model.result import Interval, Record
+from gpuwise.model.units import significant, usd
 from gpuwise.show import leaderboard as board
 from gpuwise.show.leaderboard import CLASSES, METRICS, Entry
 from gpuwise.show.records import KINDS, Kind
-from gpuwise.show.results import throughput
+from gpuwise.show.table import throughput
 
 from ..records import predicted
 from .test_parts import CELL
@@ -31,8 +31,9 @@ def shown(client: TestClient, query: str = "") -> list[str]:
 
 def test_the_best_stand_first_and_say_how_they_are_known(client: TestClient) -> None:
     found = client.get("/index.json").json()
-    speeds = [one["throughput"]["value"] for one in found]
-    assert speeds == sorted(speeds, reverse=True)
+    places = [(one["order_of_magnitude"], -one["throughput"]["value"]) for one in found]
+    assert places == sorted(places)
+    assert {rough for rough, _ in places} == {False, True}
     assert {one["origin"] for one in found} == {"measured", "published", "predicted"}
     assert next(one for one in found if one["gpu_id"] == "h200-sxm")["origin"] == "measured"
     page = client.get("/?all=1").text
@@ -43,9 +44,9 @@ def test_the_best_stand_first_and_say_how_they_are_known(client: TestClient) -> 
 @pytest.mark.parametrize("metric", METRICS)
 def test_every_metric_ranks_by_itself(metric: str, client: TestClient) -> None:
     found = client.get(f"/index.json?by={metric}").json()
-    values = [one[metric]["value"] for one in found]
-    assert len(values) > 2
-    assert values == sorted(values, reverse=True)
+    places = [(one["order_of_magnitude"], -one[metric]["value"]) for one in found]
+    assert len(places) > 2
+    assert places == sorted(places)
     assert (
         shown(client, f"by={metric}")
         == [one["gpu_id"] for one in found][: len(shown(client, f"by={metric}"))]
@@ -89,17 +90,18 @@ def test_what_cannot_be_read_is_refused_in_words(client: TestClient) -> None:
     assert "message" in page.text
 
 
-QUESTIONS = st.sampled_from([
-    ("resnet50", "train", "fp16", 1), ("resnet50", "infer", "bf16", 1), ("bert-large", "train", "fp16", 4),
-    ("llm-8b-decode", "infer", "bf16", 1), ("unet-sd15", "infer", "fp16", 2),
-])  # fmt: skip
-
-
-@given(QUESTIONS)
+@pytest.mark.parametrize(
+    ("workload", "mode", "precision", "gpus"),
+    [
+        ("resnet50", "train", "fp16", 1),
+        ("bert-large", "train", "fp16", 4),
+        ("llm-8b-decode", "infer", "bf16", 1),
+        ("unet-sd15", "infer", "fp16", 2),
+    ],
+)
 def test_the_same_question_has_the_same_number_on_every_page(
-    client: TestClient, asked: tuple[str, str, str, int]
+    client: TestClient, workload: str, mode: str, precision: str, gpus: int
 ) -> None:
-    workload, mode, precision, gpus = asked
     query = f"workload={workload}&mode={mode}&precision={precision}&gpus={gpus}"
     ranking = client.get(f"/index.json?{query}").json()
     forecasts = {
@@ -120,6 +122,7 @@ def test_the_same_question_has_the_same_number_on_every_page(
         assert one["rent_usd_per_h"] == rents[one["gpu_id"]]
 
 
+TODAY = date(2026, 11, 21)
 KNOWN = ("rtx-4090", "l40s", "h200-sxm", "a100-sxm4-80gb", "l4", "t4", "rtx-3090", "mi300x")
 
 
@@ -130,10 +133,10 @@ def words(client: TestClient, path: str) -> str:
     return re.sub(r"<[^>]+>", "", answer.text).replace("\u00a0", " ")
 
 
-@settings(max_examples=6)
-@given(st.sampled_from(KINDS[:-1]), st.lists(st.sampled_from(KNOWN), min_size=2, max_size=2, unique=True))
+@pytest.mark.parametrize("kind", KINDS[:-1])
+@pytest.mark.parametrize("gpus", [KNOWN[at : at + 2] for at in range(0, len(KNOWN), 4)])
 def test_the_same_record_has_the_same_words_on_every_page(
-    client: TestClient, facts: Facts, kind: Kind, gpus: list[str]
+    client: TestClient, facts: Facts, kind: Kind, gpus: tuple[str, str]
 ) -> None:
     (record,) = facts.forecasts(kind.config, gpus[:1])
     pair = ",".join(gpus)
@@ -141,8 +144,9 @@ def test_the_same_record_has_the_same_words_on_every_page(
     pages = [f"/gpus/{gpus[0]}", f"/compare/{pair}", f"/compare/{pair}/article"]
     if record.throughput is not None:
         for path in pages:
-            assert throughput(record) in words(client, path), path
-        assert throughput(record) in words(client, f"/predict?{asked}&q={gpus[0]}")
+            # Its own comparison: pytest's of a text with a long page takes minutes.
+            assert (throughput(record) in words(client, path)) is True, path
+        assert (throughput(record) in words(client, f"/predict?{asked}&q={gpus[0]}")) is True
         forecasts = client.get(f"/predict.json?{asked}").json()["predictions"]
         (value,) = [one["throughput"]["value"] for one in forecasts if one["gpu_id"] == gpus[0]]
         scaled = client.get(f"/scaling.json?{asked}&gpu={gpus[0]}").json()["predictions"]
@@ -156,11 +160,88 @@ def test_the_same_record_has_the_same_words_on_every_page(
         assert listed[gpus[0]] == lines[gpus[0],]["median"] == rent
 
 
+@pytest.mark.parametrize("asked", ["resnet50 train fp16", "bert-large infer bf16", "vit-b16 train bf16"])
+def test_a_choice_is_of_the_speeds_and_prices_of_the_other_pages(client: TestClient, asked: str) -> None:
+    query = "workload={}&mode={}&precision={}&gpus=1".format(*asked.split())
+    options = client.get(f"/choose.json?{query}&acquire=rent").json()["options"]
+    ranking = {one["gpu_id"]: one for one in client.get(f"/index.json?{query}").json()}
+    forecasts = {
+        one["gpu_id"]: one["throughput"] for one in client.get(f"/predict.json?{query}").json()["predictions"]
+    }
+    assert len(options) > 5
+    for option in options:
+        speed, gpu = option["throughput"], option["gpu_id"]
+        if option["basis"] == "measured":
+            # The ranking prefers what everybody reaches, a choice the fastest that was measured.
+            assert speed["value"] >= ranking[gpu]["throughput"]["value"] * (
+                ranking[gpu]["origin"] == "measured"
+            )
+        else:
+            assert speed["value"] == forecasts[gpu]["value"]
+    for option in options[:4]:
+        offers = client.get(f"/prices/{option['gpu_id']}.json").json()["offers"]
+        assert option["price_usd"]["value"] in {
+            offer["per_gpu_hour"] for offer in offers if offer["provider"] == option["provider"]
+        }
+
+
+@pytest.mark.parametrize(
+    ("model", "weights", "context", "gpu", "count"),
+    [
+        ("llama-3.1-8b", "bf16", 2048, "l40s", 1),
+        ("llama-3.1-70b", "int4", 8192, "rtx-4090", 2),
+        ("llama-3.1-70b", "bf16", 8192, "h200-sxm", 2),
+        ("mistral-7b", "int4", 2048, "rtx-4090", 1),
+    ],
+)
+def test_fit_says_on_its_page_what_the_job_says(
+    client: TestClient, model: str, weights: str, context: int, gpu: str, count: int
+) -> None:
+    query = f"model={model}&weights={weights}&context={context}&gpus={count}&q={gpu}"
+    (row,) = (one for one in client.get(f"/fit.json?{query}").json()["rows"] if one["gpu_id"] == gpu)
+    plan = FitRequest(model=model, gpus=(gpu,), weights=(weights,), contexts=(context,), count=count)
+    (alone,) = fit(plan).value
+    assert (row["count"], row["fits"]) == (count, alone.fits)
+    assert (row["tokens_per_s"] or {}).get("value") == (alone.tokens_per_s and alone.tokens_per_s.value)
+    if alone.tokens_per_s:
+        assert (significant(alone.tokens_per_s.value, 3) in words(client, f"/fit?{query}")) is True
+
+
 def test_the_surest_figure_of_a_gpu_stands_and_borrows_only_watts() -> None:
     spec = catalog.get("l40s")
     speed = Interval(value=900.0, low=800.0, high=1000.0, level=0.8, method="made up")
     forecast = predicted("l40s", CELL, throughput=speed, watts=replace(speed, value=300.0))
     stated = replace(forecast, origin="published", basis="published", watts=None)
-    (entry,) = board.entries([spec], [stated], [forecast], [])
+    (entry,) = board.entries([spec], [stated], [forecast], [], TODAY)
     assert entry == Entry(spec=spec, record=replace(stated, watts=forecast.watts))
-    assert board.entries([spec], [], [replace(forecast, throughput=None)], []) == ()
+    assert board.entries([spec], [], [replace(forecast, throughput=None)], [], TODAY) == ()
+
+
+def test_a_published_speed_below_the_whole_forecast_does_not_stand_for_the_gpu() -> None:
+    forecast = predicted("h100-sxm5-80gb", KINDS[0].config, throughput=Interval(
+        value=6000.0, low=5100.0, high=7000.0, level=0.8, method="conformal",
+    ))  # fmt: skip
+
+    def stated(value: float) -> Record:
+        exact = Interval(value=value, low=value, high=value, level=None, method="stated")
+        return replace(forecast, origin="published", basis="published", throughput=exact)
+
+    spec = catalog.get("h100-sxm5-80gb")
+    for value, origin in ((2789.0, "predicted"), (5200.0, "published"), (9000.0, "published")):
+        (entry,) = board.entries([spec], [stated(value)], [forecast], [], TODAY)
+        assert entry.record.origin == origin, value
+
+
+def test_no_guess_leads_a_metric() -> None:
+    def entry(gpu: str, value: float, factor: float) -> Entry:
+        interval = Interval(
+            value=value, low=value / factor, high=value * factor, level=0.8, method="conformal"
+        )
+        return Entry(
+            spec=catalog.get(gpu), record=predicted(gpu, KINDS[0].config, throughput=interval), rent_usd=1.0
+        )
+
+    found = (entry("mi300x", 900.0, 3.0), entry("l4", 100.0, 1.2), entry("rtx-4090", 300.0, 1.2))
+    assert [e.spec.id for e in board.ranked(found, "throughput")] == ["rtx-4090", "l4", "mi300x"]
+    assert [e.spec.id for e in board.ranked(found, "throughput", "name")] == ["l4", "mi300x", "rtx-4090"]
+    assert "RTX 4090" in board.leaders(found)[0]

@@ -43,8 +43,15 @@ def busy(question: dict[str, str], data: bytes) -> Answer:
     return 200, "text/plain", b""
 
 
+def asleep(question: dict[str, str], data: bytes) -> Answer:
+    """Takes no time of a processor."""
+    Path(question["pid"]).write_text(str(os.getpid()))
+    time.sleep(60)
+    return 200, "text/plain", b""
+
+
 def hungry(question: dict[str, str], data: bytes) -> Answer:
-    return 200, "text/plain", b" " * (4 * guard.ROOM)
+    return 200, "text/plain", b" " * int(question["bytes"])
 
 
 def is_gone(pid: int) -> bool:
@@ -58,19 +65,26 @@ def is_gone(pid: int) -> bool:
     return False
 
 
-def test_a_file_that_takes_too_long_is_given_up(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+@pytest.mark.parametrize(("work", "waits"), [(busy, 1000), (asleep, 1)])
+def test_a_file_that_takes_too_long_is_given_up(
+    work: guard.Work, waits: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setattr(guard, "DEADLINE_S", 0.5)
-    read, place = Reader(busy), tmp_path / "pid"
+    monkeypatch.setattr(guard, "WAITS", waits)  # by the clock; by the processor it is one second
+    read, place = Reader(work), tmp_path / "pid"
     began = time.monotonic()
     with pytest.raises(InputError, match="takes more than"):
         asyncio.run(read({"pid": str(place)}, b"", never))
-    assert time.monotonic() - began < 5
+    assert time.monotonic() - began < 30
     assert is_gone(int(place.read_text()))
 
 
-def test_a_file_that_takes_too_much_memory_is_given_up() -> None:
+def test_a_file_that_takes_too_much_memory_is_given_up(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(guard, "ROOM", 2**27)
+    read = Reader(hungry)
+    assert len(asyncio.run(read({"bytes": str(2**24)}, b"", never))[2]) == 2**24
     with pytest.raises(InputError, match="too much memory"):
-        asyncio.run(Reader(hungry)({}, b"", never))
+        asyncio.run(Reader(hungry)({"bytes": str(2**28)}, b"", never))
 
 
 def test_work_ends_when_its_client_leaves(tmp_path: Path) -> None:
@@ -151,6 +165,16 @@ def test_a_header_that_never_ends_is_given_up(
             client = connect(port)
             client.sendall(first + b"GET / HTTP/1.1\r\nHost: 127")
             assert is_closed(client, 5)
+
+
+def test_a_connection_that_asks_nothing_more_is_closed(
+    home: Path, connect: Connect, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("gpuwise.web.server.IDLE_S", 0.3)
+    with running() as port:
+        client = connect(port)
+        client.sendall(b"GET /static/live.js HTTP/1.1\r\nHost: 127.0.0.1\r\n\r\n")
+        assert is_closed(client, 5)
 
 
 def test_the_one_that_waited_longest_makes_room(

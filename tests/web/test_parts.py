@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from urllib.parse import urljoin, urlsplit
 
 import pytest
@@ -9,11 +10,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from gpuwise.errors import InputError
-from gpuwise.judge.choose import options
+from gpuwise.judge.choose.need import FIELDS
 from gpuwise.model.question import RunConfig
 from gpuwise.model.result import Interval
 from gpuwise.web.site import Place
-from gpuwise.web.view import LONGEST, MOST_VALUES, ROOM, Asked, bars
+from gpuwise.web.view import LONGEST, MOST_VALUES, Asked, bars
 
 CELL = RunConfig(workload="resnet50", mode="train", precision="bf16", compile=True)
 
@@ -43,7 +44,7 @@ def test_more_than_a_form_sends_is_refused() -> None:
 
 def test_the_longest_form_is_no_longer_than_an_address() -> None:
     # The page of choices sends every field, also the empty ones; each is a name and a value.
-    asked = Asked([(field.name, "") for field in options.FIELDS])
+    asked = Asked([(field.name, "") for field in FIELDS])
     assert asked.names == frozenset()
 
 
@@ -51,10 +52,21 @@ def test_the_longest_form_is_no_longer_than_an_address() -> None:
 def test_bars_stay_in_their_room_and_keep_their_order(values: list[list[float] | None]) -> None:
     found = bars([v and Interval(low=v[0], value=v[1], high=v[2], method="") for v in values])
     for bar, value in zip(found, values, strict=True):
-        if bar is None:
+        if not bar:
             assert value is None or max(v[2] for v in values if v) == 0
-        else:
-            assert 0 <= bar.low <= bar.value <= bar.high <= ROOM * 1.0001
+            continue
+        assert value is not None
+        (filled, *_), *whisker = (
+            [float(number) for number in re.findall(r'"([\d.]+)%', part.partition("<text")[0])]
+            for part in bar.split("<rect")[1:]
+        )
+        low, wide = whisker[0] if whisker else (filled, 0.0)
+        assert (
+            bool(whisker) == (value[0] < value[2] and f"{value[0] / value[2]:.3f}" != "1.000") or wide < 0.1
+        )
+        assert -0.1 <= low - 0.1 <= filled <= low + wide + 0.2 <= 100.3
+        longest = max(v[1] for v in values if v)
+        assert longest == 0 or filled >= 66 * value[1] / longest - 0.1
 
 
 PATHS = st.sampled_from(["/", "/gpus", "/gpus/l40s", "/compare/a,b/article", "/results/files/x"])

@@ -31,6 +31,7 @@ from gpuwise.web.server import create
 from gpuwise.web.tables import TABLES
 from gpuwise.web.team import Team
 
+from ..cli.test_schemas import check
 from .conftest import H200, HOST, slowed
 from .postgresql import Cluster, cluster, there_is_one
 
@@ -199,14 +200,17 @@ def test_what_is_acknowledged_survives_a_killed_server(tmp_path: Path) -> None:
         assert found is not None, said
         token, address = found.groups()
         place = address.removeprefix("http://")
-        words = ["push", str(H200 / "repeat-1.json"), "--to", place, "--project", "lab"]
+        words = ["push", str(H200 / "repeat-1.json"), "--to", place, "--project", "lab", "--json"]
         pushed = subprocess.run(
             [sys.executable, "-m", "gpuwise", *words],
             env={**environment, "GPUWISE_TOKEN": token},
             check=False,
+            stdout=subprocess.PIPE,
+            text=True,
         )
         server.send_signal(signal.SIGKILL)
     assert pushed.returncode == 0
+    check("push", pushed.stdout)
     again = Team(url)
     assert [row["id"] for row in again.results("lab")] == [BEFORE.id]
     assert [user.name for user in again.users()] == ["owner"]

@@ -15,8 +15,10 @@ import torch
 from torch import multiprocessing
 
 from gpuwise import workloads
+from gpuwise.model.llm import from_config
 from gpuwise.model.precision import Precision
 from gpuwise.model.question import Mode, Recipe, RunConfig
+from gpuwise.workloads import llm
 from gpuwise.workloads.job import Job
 
 Name = str
@@ -40,6 +42,22 @@ def ranks_of(
 
 
 BATCH = 4
+TOY = {
+    "hidden_size": 128,
+    "num_hidden_layers": 2,
+    "num_attention_heads": 4,
+    "num_key_value_heads": 2,
+    "intermediate_size": 256,
+    "vocab_size": 256,
+    "tie_word_embeddings": True,
+}
+MIXED = {**TOY, "num_experts": 4, "num_experts_per_tok": 2, "moe_intermediate_size": 64}
+SHAPES = {
+    **llm.SHAPES,
+    "toy": from_config("toy", TOY),
+    "toy-experts": from_config("toy-experts", MIXED),
+}
+"""gpuwise's own sizes, and a Llama and a mixture of experts that a CPU runs in milliseconds."""
 
 
 def toy(

@@ -127,9 +127,7 @@ def test_a_network_is_described_and_takes_steps(name: str, parameters: int, item
 def test_operations_are_counted_forward_and_backward() -> None:
     def counted(mode: Mode) -> float:
         config = RunConfig(workload="hf:TinyConfig", mode=mode, precision="fp32", device="cpu")
-        found = child.cost_of(
-            TorchAdapter("hf:TinyConfig"), config, foreign.load("hf:TinyConfig")[0].spec, 64
-        )
+        found = child.cost_of(TorchAdapter("hf:TinyConfig"), config, 64)
         assert found is not None
         assert found.bytes_per_item is None
         return found.flop_per_item

@@ -9,10 +9,12 @@ import torch
 from torch import nn
 from torch.utils.flop_counter import FlopCounterMode
 
+from evaluation import costs
 from gpuwise import workloads
 from gpuwise.model.precision import Precision
 from gpuwise.workloads import bert
 from gpuwise.workloads.bert import BertShape
+from gpuwise.workloads.models import bert as jobs
 from gpuwise.workloads.models.bert import BertForPreTraining, BertForQuestionAnswering
 
 from .conftest import BATCH, build, toy
@@ -35,22 +37,22 @@ def parameters(model: nn.Module) -> int:
 def test_the_encoder_has_as_many_parameters_as_published(shape: BertShape, published: int) -> None:
     """Hugging Face's uncased BertModel, which has a pooler."""
     pooler = shape.hidden * (shape.hidden + 1)
-    assert bert.encoder_parameters(shape) + pooler == published
+    assert costs.encoder_parameters(shape) + pooler == published
 
 
 def test_base_has_as_many_parameters_as_stated() -> None:
     with torch.device("meta"):
         found = parameters(BertForQuestionAnswering(bert.BASE))
-    assert found == bert.answering_parameters(bert.BASE) == bert.answering_parameters(bert.BASE)
+    assert found == costs.answering_parameters(bert.BASE)
     assert found == workloads.get("bert-base").spec.parameters
-    assert bert.answering_parameters(BASE) == 108_893_186  # Hugging Face's BertForQuestionAnswering
+    assert costs.answering_parameters(BASE) == 108_893_186  # Hugging Face's BertForQuestionAnswering
 
 
 def test_pre_training_has_as_many_parameters_as_stated() -> None:
     with torch.device("meta"):
         found = parameters(BertForPreTraining(bert.UNCASED))
-    assert found == bert.pretraining_parameters(bert.UNCASED) == bert.pretraining_parameters(bert.UNCASED)
-    assert bert.pretraining_parameters(LARGE) == 336_226_108  # Hugging Face's BertForPreTraining
+    assert found == costs.pretraining_parameters(bert.UNCASED)
+    assert costs.pretraining_parameters(LARGE) == 336_226_108  # Hugging Face's BertForPreTraining
 
 
 def test_base_does_as_many_operations_as_stated() -> None:
@@ -59,7 +61,7 @@ def test_base_does_as_many_operations_as_stated() -> None:
         BertForQuestionAnswering(bert.BASE).eval()(ids, ids)
     assert (
         counter.get_total_flops() / 2
-        == bert.answering_cost(bert.BASE, bert.TOKENS, "infer", Precision.BF16, 1).flop_per_item
+        == costs.answering_lines(bert.BASE)["infer"].flop
         == pytest.approx(7.07e10, rel=1e-3)
     )
 
@@ -75,10 +77,10 @@ def test_pre_training_does_as_many_operations_as_stated(name: str, tokens: int, 
 
 def test_pre_training_costs_more_than_answering_at_the_same_length() -> None:
     for tokens, masked in ((128, 20), (512, 80)):
-        ours = bert.pretraining_cost(tokens, masked, "train", Precision.BF16, 32)
-        answering = bert.answering_cost(bert.LARGE, tokens, "train", Precision.BF16, 32)
-        assert 1.0 < ours.flop_per_item / answering.flop_per_item < 1.05
-        assert 1.0 < (ours.bytes_per_item or 0.0) / (answering.bytes_per_item or 1.0) < 1.05
+        ours = costs.pretraining_lines(tokens, masked)["train"]
+        answering = costs.answering_lines(bert.LARGE, tokens)["train"]
+        assert 1.0 < ours.flop / answering.flop < 1.05
+        assert 1.0 < ours.values / answering.values < 1.05
 
 
 @pytest.mark.parametrize("name", ["bert-base", "bert-large-pretrain-s128", "bert-large-pretrain-s512"])
@@ -90,7 +92,7 @@ def test_the_weights_share_of_the_bytes_falls_with_the_batch(name: str) -> None:
 
 
 def test_masked_places_are_so_many_distinct_tokens_of_each_sequence() -> None:
-    places = bert.masked_places(3, 10, 4).view(3, 4)
+    places = jobs.masked_places(3, 10, 4).view(3, 4)
     assert (places // 10).tolist() == [[i] * 4 for i in range(3)]
     for row in places.tolist():
         assert row == sorted(set(row))
@@ -114,7 +116,7 @@ def test_every_parameter_of_pre_training_gets_a_gradient_and_is_stepped() -> Non
     scores, follows = model(torch.randint(40, (2, 16)), torch.randint(2, (2, 16)), torch.tensor([3, 20]))
     (scores.square().sum() + follows.square().sum()).backward()
     assert all(p.grad is not None for p in model.parameters())
-    stepped = {id(p) for group in bert.optimizer(model).param_groups for p in group["params"]}
+    stepped = {id(p) for group in jobs.optimizer(model).param_groups for p in group["params"]}
     assert stepped == {id(p) for p in model.parameters()}
 
 
@@ -144,7 +146,7 @@ def test_training_runs_and_learns_at_a_usual_rate(
     losses = [float(slow.step()) for _ in range(5)]
     assert losses[0] == pytest.approx(chance, rel=0.1)
     assert losses[-1] == pytest.approx(losses[0], rel=0.05)
-    monkeypatch.setattr(bert, "LEARNING_RATE", 3e-3)
+    monkeypatch.setattr(jobs, "LEARNING_RATE", 3e-3)
     fast = build(toy(name, "train", precision))
     losses = [float(fast.step()) for _ in range(15)]
     assert all(map(math.isfinite, losses))

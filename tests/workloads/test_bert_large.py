@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import torch
 
+from gpuwise import workloads
 from gpuwise.model.question import Recipe
-from gpuwise.workloads.bert import LEARNING_RATE, BertShape, bert_large, optimizer
-from gpuwise.workloads.models.bert import BertForQuestionAnswering, ScriptAdam
+from gpuwise.workloads.bert import LEARNING_RATE, BertShape
+from gpuwise.workloads.models.bert import BertForQuestionAnswering, ScriptAdam, optimizer
 
 from .conftest import BOTH_RECIPES, build, toy
 
@@ -29,7 +30,7 @@ def test_the_optimiser_of_bert_decays_matrices_only_and_leaves_the_pooler(recipe
 
 def test_the_toy_is_not_the_full_size() -> None:
     config = toy("bert-large", "infer")
-    assert bert_large.build(config, 1).step().shape == (1, 32)
+    assert workloads.get("bert-large").build(config, 1).step().shape == (1, 32)
 
 
 def test_inference_in_fp8_is_held_against_bf16() -> None:

@@ -6,20 +6,8 @@ import pytest
 import torch
 from torch import nn
 
-from gpuwise.model.precision import Precision
-from gpuwise.workloads.convnet import (
-    Branches,
-    Conv,
-    Count,
-    Layer,
-    Pool,
-    image_cost,
-    linear,
-    same,
-    shrunk,
-    through,
-    through_all,
-)
+from evaluation.costs import Count, dense, image_lines, through, through_all
+from gpuwise.workloads.convnet import Branches, Conv, Layer, Pool, same, shrunk
 from gpuwise.workloads.models.convnet import BranchingNet, Joined, build, channels_after, channels_of
 
 EVERY_KIND = [
@@ -79,15 +67,14 @@ def test_counts_add_up_along_a_chain() -> None:
 
 def test_the_passes_of_the_docstring() -> None:
     forward = Count(products=5, read=100, written=10, pooled=1000, parameters=7)
-    train = image_cost("train", Precision.BF16, 2, train=forward, infer=Count())
-    infer = image_cost("infer", Precision.FP32, 2, train=Count(), infer=forward)
-    assert (train.flop_per_item, infer.flop_per_item) == (30, 10)
-    assert train.bytes_per_item == 2 * (11 * 10 + 3 * 100 + 2 * 1000) + 32 * 7 / 2
-    assert infer.bytes_per_item == 4 * 1110 + 7 * 4 / 2
+    train, infer = image_lines(forward, Count())["train"], image_lines(Count(), forward)["infer"]
+    assert (train.flop, infer.flop) == (30, 10)
+    assert (train.values, infer.values) == (11 * 10 + 3 * 100 + 2 * 1000, 1110)
+    assert train.weights == infer.weights == 7
 
 
 def test_a_linear_layer_has_a_bias() -> None:
-    assert linear(4, 3).parameters == sum(p.numel() for p in nn.Linear(4, 3).parameters())
+    assert dense(4, 3).parameters == sum(p.numel() for p in nn.Linear(4, 3).parameters())
 
 
 def test_a_toy_has_the_same_layers_with_fewer_channels() -> None:

@@ -2,17 +2,19 @@
 
 from __future__ import annotations
 
+import tomllib
 from collections.abc import Callable
-from functools import partial
+from dataclasses import asdict
 
 import pytest
 import torch
 from torch.utils.flop_counter import FlopCounterMode
 
+from evaluation import costs
 from gpuwise import workloads
 from gpuwise.model.precision import Precision
 from gpuwise.model.question import Cost, Mode
-from gpuwise.workloads import bert, limits
+from gpuwise.workloads import bert, limits, registry
 from gpuwise.workloads.bert import BertShape
 from gpuwise.workloads.models.bert import BertForQuestionAnswering
 from gpuwise.workloads.models.convnet import ResNet
@@ -21,8 +23,10 @@ ENDLESS = 10**15
 """A batch at which the weights' share of an item's traffic vanishes."""
 
 resnet50 = workloads.get("resnet50").spec.cost
-bert_large = partial(bert.answering_cost, bert.LARGE, bert.TOKENS)
+bert_large = workloads.get("bert-large").spec.cost
+matmul = workloads.get("matmul").spec.cost
 MODELS = pytest.mark.parametrize("cost", [resnet50, bert_large], ids=["resnet50", "bert-large"])
+TABLE = tomllib.loads(registry.TABLE.read_text(encoding="utf-8"))
 CostOf = Callable[[Mode, Precision, int], Cost]
 
 
@@ -131,12 +135,20 @@ def test_arithmetic_does_not_depend_on_precision_or_batch() -> None:
         )
 
 
+def test_the_table_holds_what_is_counted() -> None:
+    table = {name: stated for module in TABLE.values() for name, stated in module.items()}
+    for name, modes in costs.every().items():
+        for mode, line in modes.items():
+            assert table[name][mode] == asdict(line), (name, mode)
+
+
 def test_a_limit_counts_its_own_item() -> None:
-    assert limits.product_cost("limit", Precision.BF16, 1).flop_per_item == 1.0
-    assert limits.byte_cost("limit", Precision.FP32, 1) == Cost(flop_per_item=0.0, bytes_per_item=1.0)
+    copy = workloads.get("copy").spec.cost
+    assert matmul("limit", Precision.BF16, 1).flop_per_item == 1.0
+    assert copy("limit", Precision.FP32, 1) == Cost(flop_per_item=0.0, bytes_per_item=1.0)
 
 
 def test_three_square_matrices_are_moved_for_two_n_cubed_operations() -> None:
     side = limits.PRODUCT_SIDE
-    moved = traffic(limits.product_cost, "limit", Precision.BF16, 1) * 2 * side**3
+    moved = traffic(matmul, "limit", Precision.BF16, 1) * 2 * side**3
     assert moved == pytest.approx(3 * side**2 * 2)

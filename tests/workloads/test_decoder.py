@@ -8,7 +8,6 @@ import pytest
 import torch
 from torch.nn import functional
 
-from gpuwise.workloads.llm import SHAPES
 from gpuwise.workloads.models.decoder import (
     Attention,
     Cache,
@@ -20,6 +19,8 @@ from gpuwise.workloads.models.decoder import (
     rotary_table,
     rotate,
 )
+
+from .conftest import SHAPES
 
 SHAPE = replace(SHAPES["toy"], vocabulary=64)
 KEYS = SHAPE.kv_heads * SHAPE.head_size

@@ -8,10 +8,10 @@ import pytest
 import torch
 from torch.utils.flop_counter import FlopCounterMode
 
+from evaluation.costs import dit_tally
 from gpuwise import workloads
 from gpuwise.model.precision import Precision
-from gpuwise.workloads.diffusion import TOY_DIT, DitShape, dit_inputs, dit_tally
-from gpuwise.workloads.models.diffusion import Dit, position_table
+from gpuwise.workloads.models.diffusion import TOY_DIT, Dit, DitShape, inputs_of, position_table
 
 from .conftest import build, toy
 
@@ -40,7 +40,7 @@ def test_operations_are_as_many_as_torch_counts_and_as_published(side: int, mult
 
 @torch.no_grad()
 def test_latents_steps_and_classes_all_count() -> None:
-    model, ((x, steps, classes), _) = Dit(TOY_DIT, 8).eval(), dit_inputs(TOY_DIT, 8, 2)
+    model, ((x, steps, classes), _) = Dit(TOY_DIT, 8).eval(), inputs_of(TOY_DIT, 8, 2)
     found = model(x, steps, classes)
     assert found.shape == (2, 8, 8, 8)
     for other in (
@@ -72,7 +72,7 @@ def test_every_position_has_its_own_row_of_the_table() -> None:
 
 
 def test_every_parameter_gets_a_gradient() -> None:
-    model, (inputs, _) = Dit(TOY_DIT, 8), dit_inputs(TOY_DIT, 8, 2)
+    model, (inputs, _) = Dit(TOY_DIT, 8), inputs_of(TOY_DIT, 8, 2)
     model(*inputs).square().mean().backward()
     assert [name for name, p in model.named_parameters() if p.grad is None] == []
 

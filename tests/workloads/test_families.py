@@ -131,7 +131,11 @@ def test_a_window_sees_so_many_tokens_and_no_more(family: str) -> None:
     assert moved.tolist() == [3 <= t < 3 + width for t in range(TOKENS)]
 
 
-@pytest.mark.parametrize("name", [name for name in llms.names() if llms.find(name).gated])
+# A model that no decoder of ours can run (two matrices a layer, layers with a state) is refused before.
+RUN_HERE = [name for name in llms.names() if (m := llms.find(name)).gated and not m.mixers]
+
+
+@pytest.mark.parametrize("name", RUN_HERE)
 def test_the_decoder_has_the_parameters_that_were_published(name: str) -> None:
     shape, row = llms.find(name), llms.published()[name]
     with torch.device("meta"):

@@ -5,6 +5,7 @@ from __future__ import annotations
 import pytest
 import torch
 
+from gpuwise import workloads
 from gpuwise.model.precision import Precision
 from gpuwise.workloads import science
 
@@ -25,7 +26,7 @@ def test_a_step_is_one_transform_of_every_grid(precision: Precision, dtype: torc
 
 def test_operations_are_those_that_speeds_of_ffts_are_stated_in() -> None:
     assert science.fft_flop(1024) == 5 * 1024**2 * 20
-    found = science.fft.spec.cost("compute", Precision.FP32, 64)
+    found = workloads.get("fft").spec.cost("compute", Precision.FP32, 64)
     assert found.bytes_per_item == pytest.approx(4 * 8 / (5 * 20))
-    double = science.fft.spec.cost("compute", Precision.FP64, 64).bytes_per_item
+    double = workloads.get("fft").spec.cost("compute", Precision.FP64, 64).bytes_per_item
     assert double == 2 * (found.bytes_per_item or 0)

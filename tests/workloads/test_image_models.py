@@ -9,9 +9,11 @@ import torch
 from torch import nn
 from torch.utils.flop_counter import FlopCounterMode
 
+from evaluation import costs
 from gpuwise import workloads
 from gpuwise.model.precision import Precision
-from gpuwise.workloads import convnet, vit
+from gpuwise.workloads import convnet
+from gpuwise.workloads.models import vit
 from gpuwise.workloads.models.convnet import GoogLeNet, InceptionV3, ResNet, as_if_trained, scale_residuals
 from gpuwise.workloads.models.vit import VisionTransformer
 
@@ -81,15 +83,15 @@ def test_inference_has_no_auxiliary_classifiers() -> None:
     with torch.device("meta"):
         assert parameters(GoogLeNet(auxiliary=False)) == 6_624_904
         assert parameters(InceptionV3(auxiliary=())) == 23_834_568
-    assert convnet.googlenet_count(auxiliary=False).parameters == 6_624_904
-    assert convnet.googlenet_count(auxiliary=True).parameters == 13_004_888
-    assert convnet.inception_count(auxiliary=False).parameters == 23_834_568
-    assert convnet.inception_count(auxiliary=True).parameters == 27_161_264
+    assert costs.googlenet_count(auxiliary=False).parameters == 6_624_904
+    assert costs.googlenet_count(auxiliary=True).parameters == 13_004_888
+    assert costs.inception_count(auxiliary=False).parameters == 23_834_568
+    assert costs.inception_count(auxiliary=True).parameters == 27_161_264
 
 
 def test_the_layers_of_a_resnet_hold_its_parameters() -> None:
-    assert convnet.resnet_count(convnet.RESNET_152).parameters == 60_192_808
-    assert len(list(convnet.convolutions(convnet.RESNET_152))) == 155
+    assert costs.resnet_count(convnet.RESNET_152).parameters == 60_192_808
+    assert len(list(costs.convolutions(convnet.RESNET_152))) == 155
 
 
 @EVERY

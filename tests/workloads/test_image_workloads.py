@@ -12,7 +12,7 @@ from torch.nn import functional
 
 from gpuwise import workloads
 from gpuwise.model.precision import Precision
-from gpuwise.workloads import vit
+from gpuwise.workloads.models import vit
 from gpuwise.workloads.models.convnet import Bottleneck, ResNet, scale_residuals, weighted_loss
 
 from .conftest import BATCH, build, toy

@@ -5,8 +5,10 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from importlib.util import find_spec
 from typing import Any
+from unittest import mock
 
 import pytest
 import torch
@@ -20,8 +22,9 @@ if find_spec("triton") is None:
 from gpuwise.model.precision import Precision  # noqa: E402
 from gpuwise.workloads.job import relative_difference  # noqa: E402
 from gpuwise.workloads.kernels import attention, casting, decode, gelu, pooling, residual  # noqa: E402
-from gpuwise.workloads.llm import SHAPES  # noqa: E402
 from gpuwise.workloads.models import decoder, float8, quantized  # noqa: E402
+
+from .conftest import SHAPES  # noqa: E402
 
 WINDOWS: list[dict[str, Any]] = [
     {"kernel_size": 3, "stride": 2, "padding": 1},  # ResNet's
@@ -166,7 +169,9 @@ def test_bias_gelu_and_its_gradients_are_torchs() -> None:
 
 
 HALF = torch.bfloat16 if ON_GPU else torch.float16  # the interpreter has no products in bf16
-NARROW = {
+FLOATS = (Precision.MXFP4, Precision.NVFP4)
+NARROW = (Precision.INT8, Precision.INT4, Precision.FP8, *FLOATS)
+LAYERS: dict[str | None, Any] = {
     "int8": lambda linear: quantized.NarrowLinear(linear, Precision.INT8),
     "int4": lambda linear: quantized.NarrowLinear(linear, Precision.INT4),
     "fp8": quantized.Fp8Linear,
@@ -181,12 +186,12 @@ def wide(layer: Any) -> torch.Tensor:
     return layer.weight.double() * (layer.scale if isinstance(layer, quantized.Fp8Linear) else 1.0)
 
 
-@pytest.mark.parametrize("form", list(NARROW))
+@pytest.mark.parametrize("form", list(LAYERS))
 @pytest.mark.parametrize("rows", [1, 5])
 def test_a_product_with_all_around_it_is_that_of_the_widened_weights(form: str | None, rows: int) -> None:
     """384 inputs do not fill a block, 40 outputs not the last program."""
     linear = nn.Linear(384, 40, bias=False, device=DEVICE, dtype=HALF)
-    layer = NARROW[form](linear)
+    layer = LAYERS[form](linear)
     x, norm = torch.randn(rows, 384, device=DEVICE, dtype=HALF), torch.rand(384, device=DEVICE, dtype=HALF)
     residual = torch.randn(rows, 40, device=DEVICE, dtype=HALF)
     normed = nn.functional.rms_norm(x.double(), (384,), norm.double(), 1e-5)
@@ -200,6 +205,57 @@ def test_a_product_with_all_around_it_is_that_of_the_widened_weights(form: str |
     ):
         assert found.dtype == HALF
         assert relative_difference(found, wanted) < (1e-2 if ON_GPU else 1e-3)
+
+
+@pytest.mark.parametrize(("inputs", "outputs"), [(128, 1), (640, 7), (2176, 18)])
+@pytest.mark.parametrize("form", [None, *NARROW])
+def test_one_row_is_multiplied_as_in_fp64(form: Precision | None, inputs: int, outputs: int) -> None:
+    """Fewer outputs than programs, ranges that end within a tile, inputs that fill no block; large inputs
+    beside small ones, and rows of zeros."""
+    linear = nn.Linear(inputs, 2 * outputs, bias=False, device=DEVICE, dtype=HALF).requires_grad_(False)
+    if outputs > 1:  # Of no other than zeros nothing can be off by a share.
+        linear.weight[0] = 0
+    layer = linear if form is None else LAYERS.get(form, lambda x: quantized.NarrowLinear(x, form))(linear)
+    x = torch.randn(1, inputs, device=DEVICE, dtype=HALF) * torch.logspace(-3, 1, inputs, device=DEVICE)
+    x, norm = x.to(HALF), torch.rand(inputs, device=DEVICE, dtype=HALF)
+    residual = torch.randn(1, 2 * outputs, device=DEVICE, dtype=HALF)
+    normed = nn.functional.rms_norm(x.double(), (inputs,), norm.double(), 1e-5)
+    gate, up = (normed @ wide(layer).t()).chunk(2, -1)
+    decode.doubts.clear()
+    for changes, wanted in (
+        ({"residual": residual}, x.double() @ wide(layer).t() + residual.double()),
+        ({"norm": norm, "eps": 1e-5, "gated": True}, nn.functional.silu(gate) * up),
+    ):
+        for _ in range(2):  # the first call is compared with torch
+            found = decode.product(x, *decoder.stored(layer), **changes)
+            off = (found.double() - wanted).abs() / (wanted.abs() + wanted.abs().mean() + 1e-6)
+            assert float(off.max()) < (1e-2 if ON_GPU else 2e-3)
+    assert set(decode.doubts.values()) == {""}
+
+
+@pytest.mark.parametrize("form", [None, *NARROW])
+def test_a_kernel_that_is_wrong_or_fails_is_not_used(
+    form: Precision | None, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    linear = nn.Linear(384, 40, bias=False, device=DEVICE, dtype=HALF).requires_grad_(False)
+    layer = linear if form is None else LAYERS.get(form, lambda x: quantized.NarrowLinear(x, form))(linear)
+    x = torch.randn(1, 384, device=DEVICE, dtype=HALF)
+
+    def one_row_wrong(*args: Any, gated: bool) -> None:
+        args[-1].copy_(x.double() @ wide(layer).t())
+        args[-1][0, 3] += 1
+
+    def failing(*args: Any, gated: bool) -> None:
+        raise RuntimeError("out of registers")
+
+    for instead in (one_row_wrong, failing):
+        decode.doubts.clear()
+        monkeypatch.setattr(decode, "stream", instead)
+        for _ in range(2):
+            found = decode.product(x, *decoder.stored(layer))
+            assert relative_difference(found, x.double() @ wide(layer).t()) < (1e-2 if ON_GPU else 1e-3)
+        assert all(decode.doubts.values())
+    decode.doubts.clear()
 
 
 @pytest.mark.parametrize("sizes", [(2, 4, 2, 200, 150), (1, 2, 2, 32, 5)])
@@ -224,14 +280,24 @@ def test_attention_over_a_cache_writes_its_row_and_reads_all(sizes: tuple[int, .
     assert relative_difference(values, all_values) < 1e-2
 
 
-def test_a_fused_step_is_the_plain_one() -> None:
-    model = decoder.build_decoder(SHAPES["toy"], 40, HALF, DEVICE)
-    cache = decoder.Cache(SHAPES["toy"], 2, 40, model.table)
-    tokens, position = torch.tensor([[3], [7]], device=DEVICE), torch.tensor([20], device=DEVICE)
-    with torch.inference_mode():
+@pytest.mark.parametrize("form", [None, *NARROW])
+@pytest.mark.parametrize("batch", [1, 2])
+def test_a_fused_step_is_the_plain_one(form: Precision | None, batch: int) -> None:
+    """FP8 rounds the activations of the plain way, too, and gpuwise's kernels do not."""
+    shape = replace(SHAPES["toy"], inner=384, layers=3, dense_layers=3, full=(True,) * 3)
+    model = decoder.build_decoder(shape, 200, HALF, DEVICE)
+    if form is not None:
+        quantized.quantise(model.layers, form)
+    cache = decoder.Cache(shape, batch, 200, model.table)
+    tokens = torch.tensor([[3], [7]][:batch], device=DEVICE)
+    position = torch.tensor([120], device=DEVICE)
+    if form in FLOATS and batch > 1:
+        return
+    with torch.inference_mode(), mock.patch.object(quantized.NarrowLinear, "plain", True):
         wanted = decoder.Decode(model, cache)(tokens, position)
-        found = decoder.FusedDecode(model, cache)(tokens, position)
-    assert relative_difference(found, wanted) < (2e-2 if ON_GPU else 2e-3)
+        network = decoder.FusedDecode(model, cache)
+        limit = 2e-2 if ON_GPU or form == Precision.FP8 else 2e-3
+        assert relative_difference(network(tokens, position), wanted) < limit
 
 
 def weights_kept(keys: torch.Tensor, threshold: int) -> torch.Tensor:

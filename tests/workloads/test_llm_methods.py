@@ -13,12 +13,12 @@ from gpuwise import workloads
 from gpuwise.errors import InputError
 from gpuwise.model.precision import Precision
 from gpuwise.workloads import llm
-from gpuwise.workloads.llm import SHAPES, TOY_TOKENS
+from gpuwise.workloads.llm import TOY_TOKENS
 from gpuwise.workloads.models import decoder
 from gpuwise.workloads.models.decoder import Experts, LoraLinear, add_lora, build_decoder
 from gpuwise.workloads.models.quantized import NarrowLinear
 
-from .conftest import build, toy
+from .conftest import SHAPES, build, toy
 
 EXPERTS = SHAPES["toy-experts"]
 

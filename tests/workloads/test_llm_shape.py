@@ -11,7 +11,6 @@ from gpuwise.model.precision import Precision
 from gpuwise.workloads.llm import (
     RANK,
     RESERVE_BYTES,
-    SHAPES,
     activation_bytes,
     adapter_parameters,
     decode_cost,
@@ -24,6 +23,8 @@ from gpuwise.workloads.llm import (
     weight_bytes,
 )
 from gpuwise.workloads.models.decoder import Cache, Decoder, add_lora, chunked_cross_entropy
+
+from .conftest import SHAPES
 
 TOY = SHAPES["toy"]
 SIZES = pytest.mark.parametrize("size", ["llm-124m", "llm-1b", "llm-8b", "toy"])

@@ -5,8 +5,9 @@ from __future__ import annotations
 import torch
 from torch import nn
 
-from gpuwise.workloads.llm import SHAPES
 from gpuwise.workloads.models.decoder import ALPHA, LoraLinear, add_lora, build_decoder
+
+from .conftest import SHAPES
 
 SHAPE = SHAPES["toy"]
 

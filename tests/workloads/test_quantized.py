@@ -14,12 +14,11 @@ from torch import nn
 from gpuwise import workloads
 from gpuwise.model.precision import Precision
 from gpuwise.workloads.job import relative_difference
-from gpuwise.workloads.llm import SHAPES
 from gpuwise.workloads.models.decoder import Experts, build_decoder
 from gpuwise.workloads.models.quantized import (
-    FEW,
     FP8,
     FP8_MAX,
+    MAX_KERNEL_ROWS,
     NF4,
     STORED,
     Fp8Linear,
@@ -36,7 +35,7 @@ from gpuwise.workloads.models.quantized import (
     to_nvfp4,
 )
 
-from .conftest import toy
+from .conftest import SHAPES, toy
 
 Make = Callable[[nn.Linear], NarrowLinear | Fp8Linear]
 
@@ -175,7 +174,7 @@ def test_the_weights_given_are_let_go(kind: Make) -> None:
         (Precision.NVFP4, 0.3),
     ],
 )
-@pytest.mark.parametrize("tokens", [3, 2 * FEW])
+@pytest.mark.parametrize("tokens", [3, 2 * MAX_KERNEL_ROWS])
 @torch.no_grad()
 def test_experts_in_a_narrow_format(kind: Precision, most: float, tokens: int) -> None:
     """Of a few rows and of many: close to the wide ones, equal to themselves widened. Their inner width of

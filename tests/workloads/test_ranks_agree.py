@@ -19,11 +19,11 @@ from gpuwise.model.question import Overlap, RunConfig, Switches, Toggle
 from gpuwise.workloads import parallel
 from gpuwise.workloads.job import Job, training_job
 from gpuwise.workloads.limits import BUS, TOY_MIB
-from gpuwise.workloads.llm import SHAPES, part_of
-from gpuwise.workloads.models.decoder import DIVIDED, Cache, Decoder, build_decoder
+from gpuwise.workloads.llm import part_of
+from gpuwise.workloads.models.decoder import DIVIDED, Cache, Decoder, build_decoder, chunked_cross_entropy
 from gpuwise.workloads.models.float8 import Scales
 
-from .conftest import ranks_of
+from .conftest import SHAPES, ranks_of
 
 RANKS, STEPS, EACH = 2, 4, 8
 CONFIG = RunConfig(workload="net", mode="train", precision="fp32", device="cpu", gpus=RANKS)
@@ -32,6 +32,7 @@ MIB, TOKENS = 4, 32
 MODELS = {
     "tied": SHAPES["toy"],
     "untied": replace(SHAPES["toy"], tied=False),
+    "normed": replace(SHAPES["toy"], head_norm="head", four_norms=True),
     "experts": SHAPES["toy-experts"],
 }
 
@@ -97,21 +98,43 @@ def whole_model(shape: LanguageModel) -> Decoder:
     return build_decoder(shape, TOKENS, torch.float32, "cpu")
 
 
-def divided(shape: LanguageModel, number: int) -> Tensor:
-    """What one rank answers with its part of every weight of `whole_model`."""
+def part_of_weight(name: str, value: Tensor, shape: LanguageModel, number: int) -> Tensor:
+    """What one rank has of a weight of the whole model, or of its gradient."""
+    if "qkv" in name:
+        sizes = [shape.heads * shape.head_size, *[shape.kv_heads * shape.head_size] * 2]
+        return torch.cat([each.chunk(RANKS)[number] for each in value.split(sizes)])
+    if "gate_up" in name:
+        return torch.cat([each.chunk(RANKS, -2)[number] for each in value.chunk(2, -2)], -2)
+    return value.chunk(RANKS, 0 if "head" in name else -1)[number] if DIVIDED.search(name) else value
+
+
+def divided(shape: LanguageModel, number: int) -> tuple[Tensor, dict[str, Tensor]]:
+    """What one rank answers with its part of every weight of `whole_model`; and its gradients."""
     whole, part = dict(whole_model(shape).named_parameters()), part_of(shape, RANKS)
     model = build_decoder(part, TOKENS, torch.float32, "cpu", ranks=RANKS)
     for name, held in model.named_parameters():
-        value = whole[name]
-        if "qkv" in name:
-            sizes = [shape.heads * shape.head_size, *[shape.kv_heads * shape.head_size] * 2]
-            value = torch.cat([each.chunk(RANKS)[number] for each in value.split(sizes)])
-        elif "gate_up" in name:
-            value = torch.cat([each.chunk(RANKS, -2)[number] for each in value.chunk(2, -2)], -2)
-        elif DIVIDED.search(name):
-            value = value.chunk(RANKS, 0 if "head" in name else -1)[number]
-        held.data.copy_(value)
-    return answers(model, shape)
+        held.data.copy_(part_of_weight(name, whole[name], shape, number))
+    trains = not (shape.latent or shape.experts or shape.kv_heads % RANKS)
+    return answers(model, shape), gradients(model, shape) if trains else {}
+
+
+def gradients(model: Decoder, shape: LanguageModel) -> dict[str, Tensor]:
+    """Those of the loss of one batch, and the loss itself."""
+    torch.manual_seed(2)
+    tokens, targets = torch.randint(shape.vocabulary, (2, 3, TOKENS))
+    optimizer = torch.optim.SGD(model.parameters())
+    config = replace(CONFIG, workload="llm-8b-full", scaling="tensor", size="toy", gpus=model.ranks)
+
+    def loss() -> Tensor:
+        return chunked_cross_entropy(model(tokens), model.head_weight, targets, 7, ranks=model.ranks)
+
+    value = loss()
+    value.backward()  # type: ignore[no-untyped-call]
+    if model.ranks > 1:
+        finish = parallel.spread(model, loss, optimizer, config).finish
+        assert finish is not None
+        finish()
+    return {"loss": value.detach(), **{n: p.grad for n, p in model.named_parameters() if p.grad is not None}}
 
 
 def tensor_parallel() -> list[Tensor]:
@@ -146,6 +169,11 @@ def rank(number: int, folder: Path) -> None:
     for name, shape in MODELS.items():
         found[name] = divided(shape, number)
     found["job"] = tensor_parallel()
+    torch.manual_seed(number)
+    train = replace(CONFIG, workload="llm-8b-full", size="toy", scaling="tensor", gpus=RANKS)
+    job = workloads.get(train.workload).build(train, 1)
+    assert (job.items, job.parallel) == (32, "tp")
+    found["losses"] = [float(job.step()) for _ in range(3)]
     torch.save(found, folder / f"{number}.pt")
     dist.destroy_process_group()
 
@@ -199,7 +227,25 @@ def test_bus_bandwidth_is_that_of_nccl_tests(name: str, share: float) -> None:
 def test_tensor_parallel_ranks_answer_as_the_whole_model(name: str, found: list[dict[str, Tensor]]) -> None:
     expected = answers(whole_model(MODELS[name]), MODELS[name])
     for ends in found:
-        assert (ends[name] - expected).norm() < 1e-5 * expected.norm()
+        assert (ends[name][0] - expected).norm() < 1e-5 * expected.norm()
+
+
+@pytest.mark.parametrize("name", ["tied", "untied", "normed"])
+def test_tensor_parallel_gradients_are_those_of_the_whole_model(
+    name: str, found: list[dict[str, tuple[Tensor, dict[str, Tensor]]]]
+) -> None:
+    expected = gradients(whole_model(MODELS[name]), MODELS[name])
+    for number, ends in enumerate(found):
+        for weight, gradient in ends[name][1].items():
+            mine = part_of_weight(weight, expected[weight], MODELS[name], number)
+            assert (gradient - mine).norm() <= 1e-5 * mine.norm(), weight
+
+
+def test_ranks_that_share_products_train_alike(found: list[dict[str, list[float]]]) -> None:
+    one, other = (ends["losses"] for ends in found)
+    assert one == other
+    assert one[0] == pytest.approx(torch.tensor(256.0).log().item(), rel=0.1)
+    assert one[-1] != one[0]
 
 
 def test_a_part_by_itself_adds_up_nothing(found: list[dict[str, list[Tensor]]]) -> None:

@@ -36,11 +36,8 @@ def test_specs_are_those_of_every_name() -> None:
 @pytest.mark.parametrize(
     ("typed", "meant"),
     [
-        ("resnet", "resnet50 or resnet152"),
-        ("bert", "bert-base or bert-large"),
-        ("bert_large", "bert-large"),
+        ("resne", "resnet50 or resnet152"),
         ("resnet51", "resnet50 or resnet152"),
-        ("BERT-Large", "bert-large"),
         ("llm-8b", "llm-8b-lora or llm-8b-prefill or llm-8b-decode or llm-8b-prefill-8k or llm-8b-decode-8k"),
     ],
 )
@@ -111,3 +108,24 @@ def test_a_name_that_is_not_built_in_has_a_way_on(typed: str, way: str) -> None:
     with pytest.raises(InputError) as caught:
         workloads.get(typed)
     assert (caught.value.code, way in str(caught.value.hint)) == ("workload", True)
+
+
+@pytest.mark.parametrize(
+    ("typed", "meant"),
+    [
+        ("ResNet-50", "resnet50"), ("resnet", "resnet50"), ("bert", "bert-large"),
+        ("BERT_large", "bert-large"), ("vit b16", "vit-b16"),
+    ],
+)  # fmt: skip
+def test_another_spelling_and_a_family_are_taken(typed: str, meant: str) -> None:
+    assert workloads.get(typed).spec.id == meant
+
+
+@pytest.mark.parametrize(
+    ("typed", "name"),
+    [("resnet-18", "resnet18"), ("vit-l-16", "vit_l_16"), ("wide-resnet50-2", "wide_resnet50_2")],
+)
+def test_the_next_step_names_a_network_as_torchvision_does(typed: str, name: str) -> None:
+    with pytest.raises(InputError) as caught:
+        workloads.get(typed)
+    assert f"torchvision:{name}," in caught.value.hint

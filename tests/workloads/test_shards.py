@@ -28,8 +28,11 @@ def test_what_does_not_fit_is_told_by_weights_gradients_and_moments(monkeypatch:
     cuda = RunConfig(workload="net", mode="train", precision="fp32")
     assert not fits(large, cuda)
     assert fits(large, replace(cuda, device="cpu"))  # a CPU is only for trying it
-    large.requires_grad_(False)
+    memory.total_memory = 240 * 10**9
     assert fits(large, cuda)
+    assert not fits(large, replace(cuda, gpus=2))  # gradients lie in their buckets besides
+    large.requires_grad_(False)
+    assert fits(large, replace(cuda, gpus=2))
 
 
 def test_blocks_are_the_members_of_the_outermost_lists() -> None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import pytest
 import torch
 
+from gpuwise import workloads
 from gpuwise.model.precision import Precision
 from gpuwise.workloads import science
 
@@ -43,7 +44,7 @@ def test_a_step_is_two_sweeps_of_every_grid(precision: Precision) -> None:
 
 def test_it_settles_to_the_mean_and_never_grows() -> None:
     assert pytest.approx(1.0) == science.C0 + 6 * science.C1
-    found = science.stencil.spec.cost("compute", Precision.FP64, 1)
+    found = workloads.get("stencil").spec.cost("compute", Precision.FP64, 1)
     assert (found.flop_per_item, found.bytes_per_item) == (8.0, 16.0)
 
 

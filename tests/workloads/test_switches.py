@@ -9,13 +9,12 @@ from typing import Any
 import pytest
 import torch
 
+from gpuwise import workloads
 from gpuwise.errors import InputError
 from gpuwise.model.precision import Precision
 from gpuwise.model.question import Mode, Switches
-from gpuwise.workloads.bert import SWITCHES as OF_BERT
-from gpuwise.workloads.convnet import SWITCHES as OF_RESNET
-from gpuwise.workloads.job import training_job
-from gpuwise.workloads.switches import compiled, set_libraries
+from gpuwise.workloads.job import compiled, relative_difference, set_libraries, training_job
+from gpuwise.workloads.models.convnet import ResNet, convolved, fold_norms
 
 from .conftest import build, toy
 
@@ -205,6 +204,27 @@ def test_attention_takes_the_one_kernel_asked_for() -> None:
 
 
 def test_workloads_name_the_switches_they_heed() -> None:
-    assert "attention" in OF_BERT
-    assert "layout" not in OF_BERT
-    assert {"layout", "pooling"} <= set(OF_RESNET)
+    assert "attention" in workloads.get("bert-large").spec.switches
+    assert "layout" not in workloads.get("bert-large").spec.switches
+    assert {"layout", "pooling"} <= set(workloads.get("resnet50").spec.switches)
+
+
+@pytest.mark.parametrize("workload", ["resnet50", "googlenet", "inception-v3"])
+def test_folded_norms_answer_as_before(workload: str) -> None:
+    """The job compares with the norms as they were; no norm is left to be computed."""
+    plain = toy(workload, "infer")
+    jobs = [build(replace(plain, switches=Switches(fold_norms=word))) for word in ("off", "on")]
+    wanted, found = (job.step() for job in jobs)
+    assert relative_difference(found, wanted) < 1e-5
+    assert jobs[1].mismatch is not None
+    assert 0 < jobs[1].mismatch() < 1e-5
+    model = ResNet((1, 1, 1, 1), 8).eval()
+    fold_norms(model)
+    assert not any(isinstance(module, torch.nn.BatchNorm2d) for module in model.modules())
+
+
+def test_a_folded_convolution_is_known_to_the_compiler() -> None:
+    x = torch.randn(2, 8, 6, 6).to(memory_format=torch.channels_last)
+    weight, bias = torch.randn(8, 8, 3, 3), torch.randn(8)
+    for added in (None, x):
+        torch.library.opcheck(convolved, (x, weight, bias, added, [1, 1], [1, 1]))

@@ -9,10 +9,10 @@ import torch
 from torch.nn import functional
 from torch.utils.flop_counter import FlopCounterMode
 
+from evaluation.costs import unet_tally
 from gpuwise import workloads
 from gpuwise.model.precision import Precision
-from gpuwise.workloads.diffusion import TOY_UNET, UnetShape, unet_inputs, unet_tally
-from gpuwise.workloads.models.diffusion import Attention, Unet, embed_time
+from gpuwise.workloads.models.diffusion import TOY_UNET, Attention, Unet, UnetShape, embed_time, inputs_of
 
 from .conftest import build, toy
 
@@ -45,7 +45,7 @@ def test_operations_are_as_many_as_torch_counts(side: int, flop: float) -> None:
 
 @torch.no_grad()
 def test_latents_steps_and_text_all_count() -> None:
-    model, ((x, _, text), _) = lively(), unet_inputs(TOY_UNET, 8, 2)
+    model, ((x, _, text), _) = lively(), inputs_of(TOY_UNET, 8, 2)
     steps = torch.tensor([10, 900])
     found = model(x, steps, text)
     assert found.shape == x.shape
@@ -67,13 +67,13 @@ def test_attention_to_a_source_by_hand() -> None:
 
 
 def test_every_parameter_gets_a_gradient() -> None:
-    model, (inputs, noise) = Unet(TOY_UNET), unet_inputs(TOY_UNET, 8, 2)
+    model, (inputs, noise) = Unet(TOY_UNET), inputs_of(TOY_UNET, 8, 2)
     (model(*inputs) - noise).square().mean().backward()
     assert [name for name, p in model.named_parameters() if p.grad is None] == []
 
 
 def test_noisy_latents_keep_their_variance() -> None:
-    (latents, steps, text), noise = unet_inputs(UnetShape(), 32, 8)
+    (latents, steps, text), noise = inputs_of(UnetShape(), 32, 8)
     assert latents.is_contiguous(memory_format=torch.channels_last)
     assert float(latents.std()) == pytest.approx(1.0, rel=0.05)
     assert (latents.shape, steps.shape, text.shape) == ((8, 4, 32, 32), (8,), (8, 77, 768))

@@ -13,10 +13,10 @@ import numpy as np
 from evaluation.predict.case import Array, Case, Row, find_card
 from evaluation.predict.transformers import transformer
 from gpuwise.errors import GpuwiseError
-from gpuwise.model.trace import Trace
-from gpuwise.predict.card import Card
-from gpuwise.predict.rates import Parameters
-from gpuwise.predict.step import step, usual
+from gpuwise.predictor.card import Card
+from gpuwise.predictor.kernels import Trace
+from gpuwise.predictor.rates import Parameters
+from gpuwise.predictor.step import step, usual
 
 quantity, unit = "latency", "ms"
 

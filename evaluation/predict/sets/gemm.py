@@ -14,10 +14,10 @@ import numpy as np
 from evaluation.predict.case import Array, Case, Row, find_card, per_card
 from evaluation.predict.fit import Prior
 from evaluation.predict.fit import fit as fit_parameters
-from gpuwise.predict.card import Card
-from gpuwise.predict.kernels import Products
-from gpuwise.predict.rates import Parameters, Rates
-from gpuwise.predict.step import product_seconds
+from gpuwise.predictor.card import Card
+from gpuwise.predictor.kernels import Products
+from gpuwise.predictor.rates import Parameters, Rates
+from gpuwise.predictor.step import product_alone
 
 quantity, unit = "time of a product", "ms"
 _SHAPE = ("m", "n", "k")
@@ -29,10 +29,14 @@ PRIORS = {
     "matmul": Prior(log(0.85), 0.1), "memory": Prior(log(0.88), 0.08), "l2.bytes": Prior(log(90.0), 0.1),
     "wave": Prior(log(0.7), 0.3), "tile": Prior(log(0.06), 0.7), "reduce": Prior(log(1.5e-6), 0.5),
     "step": Prior(log(60.0), 0.6), "overlap": Prior(log(3.3), 0.1), "launch": Prior(log(2e-6), 0.3),
-    "warm": Prior(log(0.5), 0.5), "energy.vector": Prior(log(10.0), 0.1),
-    "energy.matrix": Prior(log(0.5), 0.2), "energy.process": Prior(log(0.9), 0.1),
-    "clock.exponent": Prior(log(2.2), 0.1),
+    "warm": Prior(log(0.5), 0.5), "energy.vector": Prior(log(8.0), 0.1),
+    "energy.process": Prior(log(0.9), 0.1), "clock.exponent": Prior(log(2.2), 0.1),
+    "step.matrix": Prior(log(1.5), 0.15), "step.byte": Prior(log(100.0), 0.05),
+    "step.stacked": Prior(log(40.0), 0.05),
+    # Attention of an engine takes 40 microseconds at least on an Intel card, 9 on an H100 (the same tables).
+    "launch/Intel": Prior(log(16.0), 0.3),
 }  # fmt: skip
+_ENGINE = {"step.matrix": 0.3}
 _FAMILY = {"matmul": 0.1, "memory": 0.06, "launch": 0.3, "step": 0.3}
 _VENDOR = {
     "matmul": 0.1, "launch": 2.5, "step": 0.5, "reduce": 1.0, "l2.bytes": 0.7, "tile": 0.7, "wave": 0.5,
@@ -67,7 +71,9 @@ def fit(cases: Sequence[Case]) -> Parameters:
     for case in usable:
         assert case.card is not None
         if case.card.vendor != "NVIDIA":
-            priors |= {f"{name}/{case.card.engine}": Prior(0.0, s) for name, s in _VENDOR.items()}
+            vendor = {f"{name}/{case.card.engine}": Prior(0.0, s) for name, s in _VENDOR.items()}
+            priors = vendor | priors
+        priors |= {f"{name}/{case.card.engine}": Prior(0.0, s) for name, s in _ENGINE.items()}
         priors |= {f"{name}/{case.card.family}": Prior(0.0, s) for name, s in _FAMILY.items()}
     predicted, measured = _model(usable), np.array([case.measured for case in usable])
     return fit_parameters(lambda p: np.log(predicted(p) / measured), priors, sigma=0.15)
@@ -106,4 +112,4 @@ def _milliseconds(dtype: str, work: Products, card: Card, rates: Rates) -> Array
         Products(*(getattr(work, name)[part] for name in ("b", "m", "n", "k", "size", "out")))
         for part in parts
     ]
-    return np.concatenate([1e3 * product_seconds(one, card, rates, dtype) for one in each])
+    return np.concatenate([1e3 * product_alone(one, card, rates, dtype) for one in each])

@@ -12,9 +12,10 @@ from types import MappingProxyType
 import numpy as np
 
 from evaluation.predict.case import Array, Case, Row, find_card, per_card
+from evaluation.predict.sets.serving import served
 from gpuwise.errors import GpuwiseError
-from gpuwise.predict.rates import Parameters, shipped, watts_half
-from gpuwise.predict.serve import Deployment, columns, served, watts
+from gpuwise.predictor.rates import Parameters, shipped, watts_half
+from gpuwise.predictor.serve import Deployment, columns, watts
 
 quantity, unit = "mean power of one GPU", "W"
 PROMPTS: Mapping[str, float] = MappingProxyType({"lm-arena-chat": 250, "gpqa": 400, "sourcegraph-fim": 1500})

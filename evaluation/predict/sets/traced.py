@@ -10,9 +10,9 @@ import numpy as np
 
 from evaluation.predict.case import Array, Case
 from gpuwise.errors import NoDataError
-from gpuwise.model.trace import Trace
-from gpuwise.predict.forecast import exchange
-from gpuwise.predict.step import Evidence, step
+from gpuwise.predictor.forecast import exchange
+from gpuwise.predictor.kernels import Trace
+from gpuwise.predictor.step import Evidence, step
 
 
 @dataclass(frozen=True, slots=True)

@@ -17,9 +17,9 @@ from evaluation.predict.case import Array, Case, Row, find_card
 from evaluation.predict.sets import traced
 from gpuwise.errors import GpuwiseError
 from gpuwise.model.question import RunConfig
-from gpuwise.model.trace import Kernel, KernelClass, Trace
-from gpuwise.predict import trace_store
-from gpuwise.predict.rates import Parameters
+from gpuwise.predictor import trace_store
+from gpuwise.predictor.kernels import Kernel, KernelClass, Trace
+from gpuwise.predictor.rates import Parameters
 
 quantity, unit = "time of an item", "s/item"
 NETWORKS: Mapping[str, str] = MappingProxyType(

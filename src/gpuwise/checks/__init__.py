@@ -1,4 +1,4 @@
-"""What no machine can do: physics and logic that every number must pass, measured or published.
+"""Checks of physics and logic that every number must pass, measured or published.
 
 Physics: no speed above the hardware's arithmetic. needed = items per second and GPU * operations per item,
 compared with the dense peak of the claimed precision. A figure called fp32 that only TF32 can reach was
@@ -11,7 +11,6 @@ that break this were computed, not measured, or are in the wrong line.
 
 from __future__ import annotations
 
-import csv
 import re
 from collections import defaultdict
 from collections.abc import Callable, Hashable, Iterator, Mapping, Sequence
@@ -31,17 +30,17 @@ from gpuwise.model.units import percent, seconds, si, significant
 if TYPE_CHECKING:
     from gpuwise.stats.scaling import Point
 
-AGAIN = "measure both again, cool and alone, in one session"
+MEASURE_BOTH = "measure both again, cool and alone, in one session"
 
 
 def judge(rows: Sequence[Record]) -> tuple[tuple[Issue, ...], ...]:
     """The cautions of each row, in the order of `rows`; rows of one source are judged together."""
-    found: dict[int, list[Issue]] = defaultdict(list)
+    issues: dict[int, list[Issue]] = defaultdict(list)
     for index, row in enumerate(rows):
-        found[index].extend(_row_faults(row))
+        issues[index].extend(_row_faults(row))
     for index, caution in _logic(rows):
-        found[index].append(caution)
-    return tuple(tuple(dict.fromkeys(found[index])) for index in range(len(rows)))
+        issues[index].append(caution)
+    return tuple(tuple(dict.fromkeys(issues[index])) for index in range(len(rows)))
 
 
 def judge_measured(measurements: Sequence[Measurement], environment: Environment) -> tuple[Measurement, ...]:
@@ -56,15 +55,15 @@ def judge_measured(measurements: Sequence[Measurement], environment: Environment
         and m.config.size == "full"
         and find_network(m.config.workload) is not None
     }
-    found: dict[int, list[Issue]] = {place: [] for place in range(len(measurements))}
+    issues: dict[int, list[Issue]] = {place: [] for place in range(len(measurements))}
     for place, row in rows.items():
         # A measurement's own count of operations was judged when it ran (`mfu`); the network's stands in.
         if measurements[place].mfu is None:
-            found[place].extend(_row_faults(row))
+            issues[place].extend(_row_faults(row))
     places = list(rows)
     for index, caution in _logic(list(rows.values())):
         # gpuwise knows that its own rows are neither exchanged nor invented.
-        found[places[index]].append(replace(caution, fix=AGAIN))
+        issues[places[index]].append(replace(caution, fix=MEASURE_BOTH))
     points: list[Point] = []
     if any(m.config.gpus > 1 for m in measurements):
         from gpuwise.stats.scaling import series  # nothing for one GPU
@@ -76,11 +75,11 @@ def judge_measured(measurements: Sequence[Measurement], environment: Environment
             faster = f"{significant(point.speedup)} times as fast as one ({percent(point.factor.value)})"
             fix = "INVALID: measure one GPU again, cool and alone, in the same session"
             detail = f"{point.gpus} GPUs are {faster}"
-            issue = Issue(code="scaling", severity="warning", detail=detail, fix=fix)
-            found[measurements.index(point.measurement)].append(issue)
+            issue = Issue.warning("scaling", detail, fix)
+            issues[measurements.index(point.measurement)].append(issue)
     return tuple(
         # A session is judged again after each measurement: a caution is given once.
-        replace(m, cautions=tuple(dict.fromkeys((*m.cautions, *found[place]))))
+        replace(m, cautions=tuple(dict.fromkeys((*m.cautions, *issues[place]))))
         for place, m in enumerate(measurements)
     )
 
@@ -96,15 +95,15 @@ def judge_foreign(measurements: Sequence[Measurement], environment: Environment)
     except InputError:
         spec = None
     memory = spec.memory_bytes_per_s if spec is not None else None
-    known = []
+    checked = []
     for m in measurements:
         if m.status == "ok" and m.throughput is not None:
             peak = spec.peak(m.config.precision) if spec is not None else None
             flop_per_s = (m.flop_per_item or 0.0) * m.throughput.value / m.config.gpus
             m = replace(m, mfu=flop_per_s / peak.flop_per_s if peak and flop_per_s else None)
-            found = [*clock_faults(m), *peak_faults(m, memory), *_row_faults(_row(m, environment))]
-            m = replace(m, cautions=tuple(dict.fromkeys((*m.cautions, *found))))
-        known.append(m)
+            issues = [*clock_faults(m), *peak_faults(m, memory), *_row_faults(_row(m, environment))]
+            m = replace(m, cautions=tuple(dict.fromkeys((*m.cautions, *issues))))
+        checked.append(m)
     return tuple(
         replace(
             m,
@@ -113,7 +112,7 @@ def judge_foreign(measurements: Sequence[Measurement], environment: Environment)
                 for issue in m.cautions
             ),
         )
-        for m in judge_measured(known, environment)
+        for m in judge_measured(checked, environment)
     )
 
 
@@ -156,8 +155,8 @@ FIXES = {
 }
 
 Indexed = Sequence[tuple[int, Record]]
-ALIKE = 50
-"""Rows of one network on one number of GPUs: more are no table of speeds, and their pairs take minutes."""
+MAX_GROUP = 50
+"""Rows of one network on one number of GPUs: more are not a table of speeds, and their pairs take minutes."""
 
 NAMED = 20
 """Counts or networks that a sentence names."""
@@ -168,38 +167,34 @@ Found = Iterator[tuple[int, str, str]]
 
 def _logic(rows: Sequence[Record]) -> Iterator[tuple[int, Issue]]:
     """(index, caution) for each row that cannot have been measured as stated."""
-    for index, code, detail in _faults(list(enumerate(rows))):
-        yield index, Issue(code=code, severity="warning", detail=detail, fix=FIXES[code])
 
+    def series(row: Record) -> Hashable:
+        # All but the count and the speed.
+        versions = row.stated.versions if row.stated else ""
+        return row.session, row.gpu, row.item, row.question.key("gpus"), row.precision, versions, row.date
 
-def _faults(rows: Indexed) -> Found:
-    for same in _groups(rows, _series):
-        yield from _scaling(same)
-    for table in _groups(rows, lambda r: (_whose(r), r.gpu, r.question.mode, r.gpus, r.item)):
-        yield from _repeated(table)
-        for alike in _groups(table, lambda r: (r.precision, r.question.compile, r.batch)):
-            yield from _order(alike)
-    for work in _groups(
-        rows, lambda r: (_whose(r), r.gpu, r.question.mode, r.question.workload, r.question.compile)
-    ):
-        yield from _halves(work)
+    def table(row: Record) -> tuple[Hashable, ...]:
+        return row.source.id if row.source else "", row.gpu, row.question.mode
 
-
-def _whose(row: Record) -> str:
-    return row.source.id if row.source else ""
-
-
-def _series(row: Record) -> Hashable:
-    """What the rows of one scaling series share: all but the count and the speed."""
-    versions = row.stated.versions if row.stated else ""
-    return row.session, row.gpu, row.item, row.question.key("gpus"), row.precision, versions, row.date
+    numbered = list(enumerate(rows))
+    faults: list[tuple[int, str, str]] = []
+    for same in _groups(numbered, series):
+        faults += _scaling(same)
+    for same in _groups(numbered, lambda r: (*table(r), r.gpus, r.item)):
+        faults += _repeated(same)
+        for alike in _groups(same, lambda r: (r.precision, r.question.compile, r.batch)):
+            faults += _order(alike)
+    for same in _groups(numbered, lambda r: (*table(r), r.question.workload, r.question.compile)):
+        faults += _halves(same)
+    for index, code, detail in faults:
+        yield index, Issue.warning(code, detail, FIXES[code])
 
 
 def _groups(rows: Indexed, key: Callable[[Record], Hashable]) -> Iterator[Indexed]:
-    found: dict[Hashable, list[tuple[int, Record]]] = defaultdict(list)
+    groups: dict[Hashable, list[tuple[int, Record]]] = defaultdict(list)
     for index, row in rows:
-        found[key(row)].append((index, row))
-    yield from (group for group in found.values() if len(group) > 1)
+        groups[key(row)].append((index, row))
+    yield from (group for group in groups.values() if len(group) > 1)
 
 
 def _scaling(series: Indexed) -> Found:
@@ -226,7 +221,7 @@ def _halves(rows: Indexed) -> Found:
     for index, row in rows:
         by_count[row.gpus].append((row.value, index, row.precision))
     twice: dict[tuple[str, str], list[int]] = defaultdict(list)
-    for group in (group for group in by_count.values() if len(group) <= ALIKE):
+    for group in (group for group in by_count.values() if len(group) <= MAX_GROUP):
         for slow, fast in map(sorted, combinations(group, 2)):
             if slow[2] != fast[2] and abs(fast[0] / slow[0] / 2 - 1) < EXACT:
                 twice[slow[2], fast[2]] += (slow[1], fast[1])
@@ -253,18 +248,18 @@ def _repeated(rows: Indexed) -> Found:
 
 def _order(rows: Indexed) -> Found:
     """A network slower than one that needs twice the operations."""
-    known = [
+    speeds = [
         (index, row, network)
         for index, row in rows
         if (network := find_network(row.question.workload)) and network.family and (row.batch or BUSY) >= BUSY
     ]
     # The fastest row of each network decides; there are few networks, and there may be many rows.
     fastest: dict[str, tuple[int, Record, Network]] = {}
-    for one in known:
+    for one in speeds:
         if one[1].value > fastest.get(one[2].id, one)[1].value or one[2].id not in fastest:
             fastest[one[2].id] = one
     ranked = sorted(fastest.values(), key=lambda one: one[0])
-    for index, row, network in known:
+    for index, row, network in speeds:
         slower = [
             (other, heavier.forward_flop / network.forward_flop)
             for _, other, heavier in ranked
@@ -280,7 +275,7 @@ def _order(rows: Indexed) -> Found:
 
 # Share of a dense peak that no whole network reaches: the best matrix products alone come to 0.8 to 0.9 of it
 # on most GPUs.
-UNHEARD = 0.85
+IMPLAUSIBLE = 0.85
 
 
 def _row_faults(row: Record) -> Iterator[Issue]:
@@ -302,29 +297,28 @@ def _row_faults(row: Record) -> Iterator[Issue]:
         needed *= network.least
     name, peak = _ceiling(spec, precision)
     share = needed / peak if peak else 0.0
-    if share <= UNHEARD:
+    if share <= IMPLAUSIBLE:
         return
     tf32 = spec.peak("tf32")
     if precision == "fp32" and tf32 is not None and needed <= tf32.flop_per_s:
         detail = f"{percent(share, 0)} of the fp32 peak ({si(peak, 'FLOP/s')}): it ran as tf32"
         fix = "compare it with tf32, not with fp32"
-        yield Issue(code="precision", severity="warning", detail=detail, fix=fix)
+        yield Issue.warning("precision", detail, fix)
         return
     of_peak = f"{percent(share, 0)} of the dense {name} peak"
     word = "INVALID" if share > ABOVE else "SUSPECT"
-    yield Issue(
-        code="above-peak",
-        severity="invalid",
-        detail=f"{word}: needs {si(needed, 'FLOP/s')} per GPU, {of_peak}",
-        fix="check the precision, the batch and the count of GPUs of the source",
+    yield Issue.invalid(
+        "above-peak",
+        f"{word}: needs {si(needed, 'FLOP/s')} per GPU, {of_peak}",
+        "check the precision, the batch and the count of GPUs of the source",
     )
 
 
 def _decoding(row: Record) -> Iterator[Issue]:
     """Every step of decoding reads the weights that its batch touches, once on all GPUs together."""
-    asked = row.question
-    name, _, phase = asked.workload.rpartition("-")
-    if phase != "decode" or row.item != "token" or asked.batch is None or asked.precision is None:
+    question = row.question
+    name, _, phase = question.workload.rpartition("-")
+    if phase != "decode" or row.item != "token" or question.batch is None or question.precision is None:
         return
     from gpuwise.facts import llms
 
@@ -336,23 +330,22 @@ def _decoding(row: Record) -> Iterator[Issue]:
         stated = [catalog.get(row.gpu_id)]
     except InputError:
         # A name that several variants share is held to the fastest of them.
-        stated = [catalog.get(each) for found in catalog.mentions(row.gpu) for each in found.gpu_ids]
+        stated = [catalog.get(each) for mention in catalog.mentions(row.gpu) for each in mention.gpu_ids]
     limits = [spec.memory_bytes_per_s for spec in stated if spec.memory_bytes_per_s]
     if not limits:
         return
     # The batch is that of one GPU, the speed that of all.
-    batch = asked.batch * row.gpus
+    batch = question.batch * row.gpus
     share = model.read(batch) / model.parameters
-    needed = row.value / batch * llms.weight_bytes(model, asked.precision) * share / row.gpus
+    needed = row.value / batch * llms.weight_bytes(model, question.precision) * share / row.gpus
     if needed > ABOVE * max(limits):
         detail = (
             f"INVALID: needs {si(needed, 'B/s')} of weights per GPU, its memory has {si(max(limits), 'B/s')}"
         )
-        yield Issue(
-            code="above-peak",
-            severity="invalid",
-            detail=detail,
-            fix="check the format of the weights, the batch and whether tokens of the prompt were counted",
+        yield Issue.invalid(
+            "above-peak",
+            detail,
+            "check the format of the weights, the batch and whether tokens of the prompt were counted",
         )
 
 
@@ -385,12 +378,10 @@ def clock_faults(m: Measurement) -> Iterator[Issue]:
         device_s, host_s = sum(window.step_s) * window.each, window.ended_s - window.started_s
         allowed_s = DISAGREE * host_s + READING_S * len(window.step_s) * window.each
         if host_s >= LONG_S and abs(device_s - host_s) > allowed_s:
-            yield Issue.invalid(
-                "clock",
-                f"steps of {seconds(device_s)} in a window of {seconds(host_s)}: a clock jumped, "
-                "or work was left out of the timing",
-                "do not use the number; run it again where nothing suspends the machine",
-            )
+            jumped = "a clock jumped, or work was left out of the timing"
+            detail = f"steps of {seconds(device_s)} in a window of {seconds(host_s)}: {jumped}"
+            fix = "do not use the number; run it again where nothing suspends the machine"
+            yield Issue.invalid("clock", detail, fix)
             return
 
 
@@ -398,30 +389,20 @@ def peak_faults(m: Measurement, memory_bytes_per_s: float | None) -> Iterator[Is
     """No speed is above a peak of the data sheet or a measured limit."""
     doubt = "INVALID: recheck the precision, the batch and the clock; please report it with the result file"
     # A copy cannot move more than the memory does; what a cache holds is another limit (copy-l2).
-    if (
-        m.config.mode == "limit"
-        and m.item == "byte"
-        and m.bytes_per_item
-        and m.throughput
-        and memory_bytes_per_s
-    ):
-        share = m.throughput.value * m.bytes_per_item / memory_bytes_per_s
+    moves = m.config.mode == "limit" and m.item == "byte" and m.bytes_per_item
+    if moves and m.throughput and memory_bytes_per_s:
+        share = m.throughput.value * moves / memory_bytes_per_s
         if share > ABOVE:
-            yield Issue.invalid(
-                "above-peak",
-                f"INVALID: {percent(share)} of the memory bandwidth of the data sheet",
-                "recheck the size of the copy and the clock",
-            )
+            detail = f"INVALID: {percent(share)} of the memory bandwidth of the data sheet"
+            yield Issue.invalid("above-peak", detail, "recheck the size of the copy and the clock")
     if m.mfu is not None and m.mfu > ABOVE:
         yield Issue.invalid("above-peak", f"{percent(m.mfu)} of the dense {m.config.precision} peak", doubt)
     if m.limit_share is not None and m.limit_share > ABOVE:
-        host = m.config.device == "cpu"
-        yield Issue.invalid(
-            "above-peak",
-            f"{percent(m.limit_share)} of the measured {m.limit} limit"
-            + (", not an upper bound on a CPU: convolutions run in another library" if host else ""),
-            "take the share as a comparison, not as a limit" if host else doubt,
-        )
+        detail = f"{percent(m.limit_share)} of the measured {m.limit} limit"
+        if m.config.device == "cpu":
+            detail += ", not an upper bound on a CPU: convolutions run in another library"
+            doubt = "take the share as a comparison, not as a limit"
+        yield Issue.invalid("above-peak", detail, doubt)
 
 
 # Forward operations of networks, a multiply-add counted as two. Convolutional ones: the multiply-adds that
@@ -481,14 +462,13 @@ def _key(name: str) -> str:
 @cache
 def _named() -> Mapping[str, Network]:
     """Every network by each of its names as the file writes them."""
-    found: dict[str, Network] = {}
-    with _NETWORKS.open(encoding="utf-8", newline="") as file:
-        for row in csv.DictReader(file):
-            costs = float(row["forward_flop"]), row["family"], float(row["winograd"])
-            network = Network(row["id"], row["item"], *costs)
-            # An alias may be empty: a list of none ends in one.
-            found |= {name: network for name in (row["id"], *row["aliases"].split(";")) if name}
-    return found
+    networks: dict[str, Network] = {}
+    for row in catalog.rows(_NETWORKS):
+        costs = float(row["forward_flop"]), row["family"], float(row["winograd"])
+        network = Network(row["id"], row["item"], *costs)
+        # An alias may be empty: a list of none ends in one.
+        networks |= {name: network for name in (row["id"], *row["aliases"].split(";")) if name}
+    return networks
 
 
 @cache

@@ -9,11 +9,11 @@ from pathlib import Path
 from typing import Any
 
 import click
-from click.core import ParameterSource
 
 from gpuwise import store
 from gpuwise.cli import print as printer
 from gpuwise.cli.bench import Screen
+from gpuwise.cli.options import options, output, output_options, typed
 from gpuwise.errors import (
     INTERRUPTED,
     GateFailed,
@@ -37,75 +37,15 @@ BUNDLE, CERTIFICATES = ".zip", (".html", ".pdf")
 HOST_S = 3600.0
 GUIDE = "gpuwise accept RESULT|FOLDER... takes --against FILE|GPU, --margin, -o and --json"
 # Options that mean nothing where files are judged.
-MEASURING = {
-    "suite_text": "--suite",
-    "indices": "--gpu",
-    "device": "--device",
-    "input": "--input",
-    "time_text": "--time",
-    "with_serials": "--with-serials",
-    "hosts": "--hosts",
-    "over": "--over",
-    "soak_text": "--soak",
-}
+MEASURING = (
+    "suites", "gpus", "device", "input", "time_s", "with_serials", "hosts", "over", "soak_s", "resume",
+)  # fmt: skip
 
 
-@click.command("accept", short_help="Pass or fail: is every GPU as good as it should be?")
+@click.command()
 @click.argument("results", nargs=-1, metavar="[RESULT|FOLDER]...", type=click.Path())
-@click.option(
-    "--suite",
-    "suite_text",
-    default="limits,quick",
-    show_default=True,
-    help=f"What to measure: quick, {', '.join(suite_names())}.",
-)
-@click.option(
-    "--against",
-    metavar="last|FILE|GPU",
-    help="What each card should reach. [default: what is known of its kind]",
-)
-@click.option("--margin", default="5%", show_default=True, help="How much slower is still accepted.")
-@click.option("--gpu", "indices", help="GPU indices, e.g. 0,1. [default: all]")
-@click.option("--device", type=click.Choice(["cpu", "cuda"]), default="cuda", show_default=True)
-@click.option("--time", "time_text", help="Longest timing of one measurement, e.g. 20s.")
-@click.option(
-    "--input",
-    "input",
-    type=click.Choice(["device", "host"]),
-    default="device",
-    show_default=True,
-    help="host: read the input there, and judge its memory and disk, too.",
-)
-@click.option(
-    "--soak",
-    "soak_text",
-    metavar="TIME",
-    help="Train so long on each card, too, e.g. 4h; stops early where one fades.",
-)
-@click.option(
-    "--hosts",
-    type=click.File(),
-    metavar="FILE",
-    help="Test these hosts, all at once: a line each, HOST, or HOST and what runs gpuwise there.",
-)
-@click.option(
-    "--over",
-    type=click.Choice(list(cluster.REACH)),
-    default="ssh",
-    show_default=True,
-    help="How --hosts are reached: ssh, srun in an allocation, kubectl into pods.",
-)
-@click.option(
-    "--folder",
-    type=click.Path(path_type=Path),
-    default=Path("rack"),
-    show_default=True,
-    help="For bundles of --hosts; a host whose bundle is there is not asked again.",
-)
-@click.option("--with-serials", is_flag=True, help="Put serial numbers and unique ids into the bundle.")
-@printer.toy_option
-@click.option("-q", "--quiet", is_flag=True, help="No progress, no lines: only the verdict.")
-@printer.output(
+@options("accept", SUITES=suite_names(), hosts=click.File(), over=tuple(cluster.REACH))
+@output(
     "Write to FILE: a bundle for the vendor (.zip), a certificate (.html, .pdf), or the verdict "
     "(.json, .csv, .md).",
     (*printer.SUFFIXES, BUNDLE, *CERTIFICATES),
@@ -137,15 +77,15 @@ def command(results: tuple[str, ...], **options: Any) -> None:
     answer = accept(request, _Cards(quiet=quiet or as_json).listen)
     if answer.exit_status == INTERRUPTED:  # a verdict on half of the cards would be read as one on all
         sys.exit(INTERRUPTED)
-    found = answer.found
+    verdict = answer.value
     if output is not None and output.suffix == BUNDLE:
         from gpuwise.judge.accept import bundle
 
-        cards, table = [judged.card for judged in found.cards], markdown(answer.table)
+        cards, table = [judged.card for judged in verdict.cards], markdown(answer.table)
         serials = options["with_serials"]
         made = bundle.pack(
-            cards, health(), table, answer.document, serials=serials, links=found.links, fabric=found.fabric,
-            common=found.common,
+            cards, health(), table, answer.document, serials=serials, links=verdict.links,
+            fabric=verdict.fabric, common=verdict.common,
         )  # fmt: skip
         store.write(made, output)
         printer.talk(f"bundle written to {output}")
@@ -153,13 +93,13 @@ def command(results: tuple[str, ...], **options: Any) -> None:
     if output is not None and output.suffix in CERTIFICATES:
         from gpuwise.show.html import html, pdf
 
-        page = show.certificate(found)
+        page = show.certificate(verdict)
         printer.write_bytes(output, pdf(page) if output.suffix == ".pdf" else html(page).encode())
         printer.talk(f"certificate written to {output}")
         output = None
     printer.deliver_answer(answer, as_json=as_json, output=output)
     if results and not as_json and output is None and not quiet:
-        for beside in (show.models(found), show.hosts(found), show.deviations(found.deviations)):
+        for beside in (show.models(verdict), show.hosts(verdict), show.deviations(verdict.deviations)):
             if beside.rows:
                 printer.table(beside)
     if answer.exit_status == NoDataError.exit_code and request.missing:
@@ -172,22 +112,22 @@ def command(results: tuple[str, ...], **options: Any) -> None:
             hint="gpuwise accept --against FILE, a result of a card that is known to be good",
         )
     if answer.exit_status and results:
-        refused = sum(not each.passed for _, acceptance in found.hosts for each in acceptance.cards)
-        raise GateFailed(f"not accepted: {refused} of {sum(row.cards for row in found.host_rows)} cards")
+        refused = sum(not each.passed for _, acceptance in verdict.hosts for each in acceptance.cards)
+        raise GateFailed(f"not accepted: {refused} of {sum(row.cards for row in verdict.host_rows)} cards")
     if answer.exit_status:
-        raise GateFailed(f"not accepted: {show.blame(found)}")
+        raise GateFailed(f"not accepted: {show.blame(verdict)}")
 
 
 def _measured_rack(options: dict[str, Any]) -> dict[str, str]:
     """Measure every host of --hosts; those that did not answer, and why. Raises where none did."""
-    soak_s = units.parse_seconds(options["soak_text"]) if options["soak_text"] else 0.0
+    soak_s = units.parse_seconds(options["soak_s"]) if options["soak_s"] else 0.0
     hosts = cluster.read_hosts(options["hosts"].read())
-    words = ["--suite", options["suite_text"], "--quiet"]
-    for name, flag in (("soak_text", "--soak"), ("indices", "--gpu"), ("time_text", "--time")):
+    words = ["--suite", options["suites"], "--quiet"]
+    for name, flag in (("soak_s", "--soak"), ("gpus", "--gpu"), ("time_s", "--time")):
         words += [flag, options[name]] if options[name] else []
     words += ["--device", "cpu"] if options["device"] == "cpu" else []
     words += ["--input", "host"] if options["input"] == "host" else []
-    words += ["--toy"] if options["toy"] else []
+    words += [f"--{name}" for name in ("toy", "resume") if options[name]]
     words += ["--with-serials"] if options["with_serials"] else []
     options["with_serials"] = False  # the hosts put them into their bundles
     options["folder"].mkdir(parents=True, exist_ok=True)
@@ -213,8 +153,7 @@ class _Cards(Screen):
 
 def _request(results: tuple[str, ...], options: dict[str, Any]) -> AcceptRequest:
     """The options as a request. Raises InputError for an option that would do nothing."""
-    source = click.get_current_context().get_parameter_source
-    given = [flag for name, flag in MEASURING.items() if source(name) is ParameterSource.COMMANDLINE]
+    given = [flag for flag, name in typed(click.get_current_context()).items() if name in MEASURING]
     if results and given:
         raise InputError(f"files are judged, not measured: leave out {', '.join(given)}", hint=GUIDE)
     # The empty text is an unset shell variable, and as a path it would mean the current folder.
@@ -233,37 +172,38 @@ def _request(results: tuple[str, ...], options: dict[str, Any]) -> AcceptRequest
         raise InputError(
             "serial numbers go into a bundle", hint="gpuwise accept --with-serials -o bundle.zip"
         )
-    indices = units.parse_list(options["indices"] or "")
-    if options["indices"] is not None and (not indices or not all(word.isdecimal() for word in indices)):
+    indices = units.parse_list(options["gpus"] or "")
+    if options["gpus"] is not None and (not indices or not all(word.isdecimal() for word in indices)):
         raise InputError(
-            f"GPUs are numbers as nvidia-smi counts, not {options['indices']!r}",
+            f"GPUs are numbers as nvidia-smi counts, not {options['gpus']!r}",
             hint="gpuwise accept --gpu 0,1",
         )
 
     # One for each card, since each has its own result.
     def command(indices: str | None) -> str:
         which = ("--gpu", indices) if indices is not None else ("--device", "cpu")
-        time = ("--time", options["time_text"]) if options["time_text"] is not None else ()
-        soak = ("--soak", options["soak_text"]) if options["soak_text"] else ()
-        return shlex.join(["gpuwise", "accept", "--suite", options["suite_text"], *which, *time, *soak])
+        time = ("--time", options["time_s"]) if options["time_s"] is not None else ()
+        soak = ("--soak", options["soak_s"]) if options["soak_s"] else ()
+        return shlex.join(["gpuwise", "accept", "--suite", options["suites"], *which, *time, *soak])
 
     return AcceptRequest(
         files=tuple(map(Path, results)),
         against=options["against"],
-        margin=units.parse_share(options["margin"]),
-        suites=units.parse_list(options["suite_text"]),
+        margin=options["margin"],
+        suites=units.parse_list(options["suites"]),
         device=options["device"],
         input=options["input"],
         gpus=tuple(dict.fromkeys(int(word) for word in indices)),
-        time_s=units.parse_seconds(options["time_text"]) if options["time_text"] is not None else None,
-        soak_s=units.parse_seconds(options["soak_text"]) if options["soak_text"] else 0.0,
+        time_s=units.parse_seconds(options["time_s"]) if options["time_s"] is not None else None,
+        soak_s=units.parse_seconds(options["soak_s"]) if options["soak_s"] else 0.0,
+        resume=options["resume"],
         toy=options["toy"],
         command=command,
     )
 
 
-@click.command("doctor", short_help="Check this machine; say how to fix what is wrong.")
-@printer.output_options
+@click.command()
+@output_options
 def doctor(output: Path | None, as_json: bool) -> None:
     """Check driver, torch, ECC, MIG, power, clocks, heat, PCIe, other processes and disk.
 

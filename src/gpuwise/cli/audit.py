@@ -8,16 +8,17 @@ from pathlib import Path
 import click
 
 from gpuwise.cli import print as printer
+from gpuwise.cli.options import options, output_options
 from gpuwise.errors import GateFailed, InputError, NoDataError
 from gpuwise.jobs.auditing import AuditRequest, audit
 from gpuwise.judge.audit.read import LARGEST
 from gpuwise.show import audits as show
 
 
-@click.command("audit", short_help="Find wrong figures in articles, tables and results.")
+@click.command()
 @click.argument("files", nargs=-1, type=click.Path(path_type=Path), metavar="FILE...")
-@click.option("--all", "every", is_flag=True, help="Also what agrees and what cannot be decided.")
-@printer.output_options
+@options("audit")
+@output_options
 def command(files: tuple[Path, ...], every: bool, output: Path | None, as_json: bool) -> None:
     """Judge every figure in FILEs: Markdown, HTML, text, CSV, a gpuwise result, or a directory of such
     texts; standard input is read where there is none.
@@ -38,9 +39,9 @@ def command(files: tuple[Path, ...], every: bool, output: Path | None, as_json: 
         )
         for path in paths
     ]
-    found = [one for answer in answers for one in answer.found]
-    table = show.findings(found, every=every)
-    printer.deliver(table, lambda: show.document(found), as_json=as_json, output=output)
+    audits = [one for answer in answers for one in answer.value]
+    table = show.findings(audits, every=every)
+    printer.deliver(table, lambda: show.document(audits), as_json=as_json, output=output)
     named = [str(path) for path in files if str(path) != "-"]
     # What was piped in is gone.
     again = f"gpuwise audit --all {' '.join(named)}" if named else "... | gpuwise audit --all -"
@@ -53,7 +54,9 @@ def command(files: tuple[Path, ...], every: bool, output: Path | None, as_json: 
         for path, answer in zip(paths, answers, strict=True) if answer.exit_status
     ]  # fmt: skip
     if silent:
-        if all("not read" in note for one in found for note in one.notes) and any(one.notes for one in found):
+        if all("not read" in note for one in audits for note in one.notes) and any(
+            one.notes for one in audits
+        ):
             more = "break the long lines, or save the page as text"
         raise NoDataError(f"no claim that could be judged in {', '.join(silent)}", hint=more)
 

@@ -8,15 +8,14 @@ import signal
 import sys
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import fields
-from functools import partial
 from pathlib import Path
 from typing import Any
 
 import click
-from click.core import ParameterSource
 
 from gpuwise import store
 from gpuwise.cli import print as printer
+from gpuwise.cli.options import RecipeChoice, drawn_output, options, output_options, typed
 from gpuwise.errors import INTERRUPTED, GateFailed, InputError, RunError
 from gpuwise.jobs import Answer
 from gpuwise.jobs.measuring import REFERENCE, Begun, Bench, BenchRequest, bench, reproduce
@@ -38,10 +37,9 @@ PLACES = ("--output", "--resume", "--rdzv", "--node-rank")
 _FOLDERS = re.compile(r"[^,=:]*/(?=[^/,]+\.(?:py|json)\b)")
 # Options of a running server, beside `--endpoint`; and those of `bench` that mean the same for one.
 OF_SERVERS = (
-    "engine", "model", "prompt", "answer", "dataset", "concurrency", "rate", "slo", "seed", "timeout_text",
-    "key_env", "follow_redirects",
+    "engine", "model", "prompt", "answer", "requests", "concurrency", "rate", "slo", "seed", "timeout_s",
+    "key_variable", "follow_redirects",
 )  # fmt: skip
-ENGINES = ("vllm", "sglang", "llama.cpp", "transformers")
 ALSO_OF_SERVERS = ("endpoint", "time_s", "precisions", "output", "as_json", "quiet")
 
 
@@ -49,11 +47,11 @@ def _words(allowed: tuple[str, ...], make: Callable[[str], object] = str) -> Cal
     """A callback of click: a list of known words, where the option was given."""
 
     def read(context: click.Context, option: click.Parameter, text: str | None) -> object:
-        chosen = None if text is None else units.parse_list(text)
+        chosen = None if text is None else units.parse_list(text.casefold())
         what, hint = option.opts[0].lstrip("-"), f"choose from {','.join(allowed)}"
         for word in chosen or ():
             if word not in allowed:
-                near = OTHER_NAMES.get(word.lower()) if make is Precision else None
+                near = OTHER_NAMES.get(word) if make is Precision else None
                 if make is Precision and word in WEIGHTS:  # of GGUF, and QLoRA's base
                     near = "an engine does: --endpoint URL, or bench served:MODEL --engine llama.cpp"
                     raise InputError(f"bench does not measure {word} weights by itself", hint=near)
@@ -65,229 +63,15 @@ def _words(allowed: tuple[str, ...], make: Callable[[str], object] = str) -> Cal
     return read
 
 
-def _numbers(what: str, *also: str) -> Callable[..., object]:
-    """A callback of click: a list of positive whole numbers; None in it for a word of `also`."""
-
-    def read(context: click.Context, option: click.Parameter, text: str | None) -> object:
-        words = None if text is None else units.parse_list(text)
-        hint = f"such as {' or '.join(('1', '1,2', *also))}"
-        for word in words or ():
-            if word not in also and (not word.isdecimal() or int(word) == 0):
-                kind = " or ".join(("a positive number", *also))
-                raise InputError(f"a {what} is {kind}, not {word!r}", hint=hint)
-        if words == ():
-            raise InputError(f"no {what} given", hint=hint)
-        return None if words is None else tuple(None if word in also else int(word) for word in words)
-
-    return read
-
-
-def _as(parse: Callable[[str], object]) -> Callable[..., object]:
-    """A callback of click that parses the text of an option, where it was given."""
-    return lambda context, option, text: None if text is None else parse(text)
-
-
-def _of_servers(function: Callable[..., None]) -> Callable[..., None]:
-    """Those of a running server."""
-    for option in reversed(
-        (
-            click.option(
-                "--endpoint",
-                metavar="URL",
-                help="Measure a running server of this address, "
-                "OpenAI-compatible: vLLM, SGLang, llama.cpp, Ollama, ...",
-            ),
-            click.option(
-                "--engine",
-                type=click.Choice(ENGINES),
-                help="Start it on served:NAME with random "
-                "weights, measure, end it; llama.cpp on served:./model.gguf.",
-            ),
-            click.option("--model", metavar="NAME", help="Of the server. [default: the one that it lists]"),
-            click.option(
-                "--prompt",
-                default="1024",
-                metavar="TOKENS",
-                show_default=True,
-                help="Of a server's prompts: 1024; 512..2048, each as likely; 1024~300, normal.",
-            ),
-            click.option(
-                "--answer",
-                default="256",
-                metavar="TOKENS",
-                show_default=True,
-                help="Of its answers, likewise.",
-            ),
-            click.option(
-                "--dataset",
-                type=click.Path(path_type=Path),
-                metavar="FILE.jsonl",
-                help="Requests instead of --prompt: a line each with prompt, or prompt_tokens, and "
-                "answer_tokens.",
-            ),
-            click.option("--concurrency", metavar="LIST", help="Requests at once, e.g. 1,4,16,64."),
-            click.option("--rate", metavar="LIST", help="Requests a second at random times, e.g. 2,4,8."),
-            click.option("--slo", metavar="LIMITS", help="Of goodput: 'TTFT<=500ms,TPOT<=50ms'."),
-            click.option(
-                "--seed", type=int, default=0, show_default=True, help="Of prompts, lengths and times."
-            ),
-            click.option(
-                "--timeout",
-                "timeout_text",
-                default="120s",
-                show_default=True,
-                help="Longest wait for one answer of a server.",
-            ),
-            click.option(
-                "--key-env", metavar="NAME", help="Environment variable that holds the server's key."
-            ),
-            click.option("--follow-redirects", is_flag=True, help="Also to another host, without the key."),
-        )
-    ):
-        function = option(function)
-    return function
-
-
-@click.command("bench", short_help="Measure this machine.")
+@click.command()
 @click.argument("workloads", nargs=-1, metavar="[WORKLOAD]...")
-@click.option("--workload", help=f"What to measure; see gpuwise workloads. [default: {','.join(REFERENCE)}]")
-@click.option("--suite", help=f"A list of measurements: {', '.join(suite_names())}.")
-@click.option(
-    "--resume",
-    is_flag=False,
-    flag_value="",
-    metavar="[last|FILE]",
-    help="Go on with an interrupted session: what it measured is kept. [default: -o FILE, else last]",
-)
-@click.option("--force", is_flag=True, help="Replace the file of -o where it is there already.")
-@click.option(
-    "--mode",
-    "modes",
-    callback=_words(MODES),
-    help="train, infer, compute. [default: all that a workload has]",
-)
-@click.option(
-    "--precision",
-    "precisions",
-    callback=_words(PRECISIONS, Precision),
-    help=f"{', '.join(PRECISIONS)}. [default: bf16, where missing fp16; fp32 on a CPU]",
-)
-@click.option(
-    "--context",
-    "contexts",
-    metavar="LIST",
-    callback=_as(partial(units.parse_counts, what="a context")),
-    help="Tokens of a language model's sequences, e.g. 1k,4k,32k. [default: 2k]",
-)
-@click.option(
-    "--method",
-    "methods",
-    metavar="LIST",
-    callback=_as(units.parse_list),
-    help="Of training one: full, lora, qlora, pretrain. [default: full]",
-)
-@click.option(
-    "--optimiser",
-    type=click.Choice(["adamw", "adamw8bit"]),
-    default="adamw",
-    show_default=True,
-    help="Of that training; adamw8bit keeps its moments in 8 bits.",
-)
-@click.option(
-    "--checkpointing",
-    is_flag=True,
-    default=None,
-    help="Compute its activations again in the backward pass instead of keeping them.",
-)
-@click.option(
-    "--compile",
-    callback=_words(("off", "on"), lambda word: word == "on"),
-    help="off, on. [default: on; off for a CPU or --quick]",
-)
-@click.option(
-    "--batch",
-    callback=_numbers("batch", "auto"),
-    help="Items per step, e.g. 64 or 1,8,64. [default: auto, search the fastest]",
-)
-@click.option(
-    "--recipe",
-    type=printer.RecipeChoice(),
-    help="tuned: the best known. stock: the best known with torch's own kernels alone. script: the "
-    "benchmark article's public script. [default: tuned]",
-)
-@click.option(
-    "--switch",
-    multiple=True,
-    metavar="NAME=WORD",
-    help="A switch of the recipe, e.g. layout=channels-first; then none that tune has found is used.",
-)
-@click.option(
-    "--protocol",
-    type=click.Choice(PROTOCOLS),
-    help="adaptive: until the interval is narrow. aime: 50 steps, mean of three runs, start below "
-    "50 C. [default: adaptive]",
-)
-@click.option(
-    "--time",
-    "time_s",
-    callback=_as(units.parse_seconds),
-    help="Longest timing of one measurement, e.g. 60s. [default: 60s]",
-)
-@click.option(
-    "--target-ci",
-    default="1%",
-    show_default=True,
-    callback=_as(units.parse_share),
-    help="Stop when the 95 % interval is within ± this.",
-)
-@click.option(
-    "--with-input",
-    "input",
-    flag_value="host",
-    help="A new batch each step, prepared by worker processes; shows whether the input pipeline or "
-    "the GPU is the bottleneck.",
-)
-@click.option(
-    "--repeat",
-    type=click.IntRange(1, 20),
-    help="Measure each workload in so many fresh processes: the interval then holds what differs "
-    "from run to run. [default: 1]",
-)
-@click.option("--quick", is_flag=True, help="A first picture: eager, default batch, a few seconds each.")
-@click.option("--gpu", "index", type=int, help="GPU index, as nvidia-smi counts; a suite keeps to it.")
-@click.option(
-    "--gpus",
-    callback=_numbers("count of GPUs"),
-    help="Counts of GPUs that train together, e.g. 1,2,4; with --device cpu, of processes. [default: 1]",
-)
-@click.option(
-    "--scaling",
-    type=click.Choice(SCALINGS),
-    help="weak: each GPU has the whole batch. strong: they share one. [default: weak]",
-)
-@click.option("--nodes", type=click.IntRange(1), help="Machines that run this same command.")
-@click.option("--rdzv", metavar="HOST:PORT", help="Where they meet: an address of the first.")
-@click.option(
-    "--node-rank",
-    type=click.IntRange(0),
-    help="0 on the machine that --rdzv names, 1 and more elsewhere. [default: found by its address]",
-)
-@click.option(
-    "--device",
-    type=click.Choice(DEVICES),
-    help="cuda: NVIDIA, AMD. mps: Apple. xpu: Intel. [default: cuda where there is a GPU]",
-)
-@click.option(
-    "--framework",
-    type=click.Choice(FRAMEWORKS),
-    default="torch",
-    show_default=True,
-    help="What measures; tensorflow and jax have five networks (docs/frameworks.md).",
-)
-@click.option("--toy", "size", flag_value="toy", hidden=True, help="Shrunken models, to test gpuwise itself.")
-@_of_servers
-@printer.quiet_option
-@printer.drawn_output
+@options(
+    "bench server", REFERENCE=",".join(REFERENCE), SUITES=suite_names(), PRECISIONS=PRECISIONS,
+    modes=_words(MODES), precisions=_words(PRECISIONS, Precision), recipe=RecipeChoice(), protocol=PROTOCOLS,
+    compile=_words(("off", "on"), lambda word: word == "on"), scaling=SCALINGS, device=DEVICES,
+    framework=FRAMEWORKS,
+)  # fmt: skip
+@drawn_output
 @click.pass_context
 def command(context: click.Context, /, **options: Any) -> None:
     """Measure this machine: limits first, then each workload, one line each as it is final.
@@ -309,12 +93,7 @@ def command(context: click.Context, /, **options: Any) -> None:
     """
     output: Path | None = options["output"]
     quiet = options["quiet"] or options["as_json"]
-    given = {
-        p.opts[0]: p.name
-        for p in context.command.params
-        if isinstance(p, click.Option)
-        and context.get_parameter_source(str(p.name)) is ParameterSource.COMMANDLINE
-    }
+    given = typed(context)
     served = [name for name in options["workloads"] if name.startswith("served:")]
     # An empty address is of a variable that was not set: it does not ask for this machine.
     if options["endpoint"] is not None or options["engine"] or served:
@@ -338,7 +117,7 @@ def command(context: click.Context, /, **options: Any) -> None:
         plan=_asked(options),
         suite=options["suite"] is not None,
         device=options["device"],
-        gpu=options["index"],
+        gpu=options["gpu"],
         framework=options["framework"],
         recipe=options["recipe"] or "tuned",
         switches=parse(options["switch"]) if options["switch"] else None,
@@ -349,7 +128,7 @@ def command(context: click.Context, /, **options: Any) -> None:
         rendezvous=rendezvous_of(options["nodes"] or 1, options["rdzv"], options["node_rank"]),
     )
     answer = bench(request, Screen(quiet=quiet).listen)
-    done = answer.found
+    done = answer.value
     scaled = None
     if any(m.config.gpus > 1 for m in done.result.measurements):
         from gpuwise.show.scaling import scaling
@@ -373,7 +152,7 @@ def command(context: click.Context, /, **options: Any) -> None:
 
 def _show(answer: Answer[Bench], options: Mapping[str, Any], beside: Sequence[Table | None]) -> None:
     """A session as tables or JSON, and as a file; raises what kept its own file from being written."""
-    done, output = answer.found, options["output"]
+    done, output = answer.value, options["output"]
     # Said first: where the output cannot be written, the table is lost and the file is not.
     if done.kept is not None:
         printer.talk(f"kept in {done.kept}; see it again with: gpuwise show {done.kept}")
@@ -410,30 +189,24 @@ def _measure_endpoint(options: Mapping[str, Any], *, quiet: bool) -> None:
             )
 
     concurrency = tuple(
-        units.parse_count(word, "a number of requests")
-        for word in units.parse_list(options["concurrency"] or "")
+        units.parse_count(word, "a number of requests") for word in options["concurrency"] or ()
     )
-    rates = tuple(units.parse_positive(word, "a rate") for word in units.parse_list(options["rate"] or ""))
+    rates = tuple(units.parse_positive(word, "a rate") for word in options["rate"] or ())
     precisions = options["precisions"] or ()
     if len(precisions) > 1:
         raise InputError("a server computes in one precision", hint="name the one it was started with")
+    as_typed = ("prompt", "answer", "requests", "timeout_s", "seed", "follow_redirects", "output")
     request = EndpointRequest(
         url=options["endpoint"] or "",
         model=options["model"] or "",
-        prompt=options["prompt"],
-        answer=options["answer"],
-        requests=options["dataset"],
         concurrency=concurrency or (() if rates else (1, 4, 16)),
         rate=rates,
-        slo=tuple(map(units.parse_latency, units.parse_list(options["slo"] or ""))),
+        slo=tuple(map(units.parse_latency, options["slo"] or ())),
         time_s=options["time_s"] or 30.0,
-        timeout_s=units.parse_seconds(options["timeout_text"]),
-        seed=options["seed"],
         precision=precisions[0] if precisions else None,
-        key_variable=options["key_env"] or "",
-        follow_redirects=options["follow_redirects"],
-        output=options["output"],
+        key_variable=options["key_variable"] or "",
         command=repeatable(),
+        **{name: options[name] for name in as_typed},
     )
     printer.end_as_with_ctrl_c()
     listen = Levels(quiet=quiet, what="levels").listen
@@ -448,7 +221,7 @@ def _measure_endpoint(options: Mapping[str, Any], *, quiet: bool) -> None:
         )
     else:
         answer = measure_endpoint(request, listen)
-    done = answer.found
+    done = answer.value
     _show(answer, options, ())
     if not options["as_json"] and done.kept is not None:
         for line in serving.curve(done.result):
@@ -457,10 +230,12 @@ def _measure_endpoint(options: Mapping[str, Any], *, quiet: bool) -> None:
         sys.exit(INTERRUPTED)
     if done.failed:
         failed = ", ".join(m.config.load.offered for m in done.failed if m.config.load)
+        kinds = {each.kind for m in done.failed if m.serving for each in m.serving.failures}
+        full = not kinds or kinds & {"timeout", "dropped", "http-429", "http-503"}
         raise RunError(
             f"{len(done.failed)} of {len(done.result.measurements)} levels had no answer: {failed}: "
             f"{done.failed[0].error}",
-            hint="a lower load, or a longer --timeout",
+            hint="a lower load, or a longer --timeout" if full else "see the server's own log",
         )
 
 
@@ -510,7 +285,7 @@ class Screen:
     """Prints what a running session says. Output that cannot be written does not end a measurement."""
 
     def __init__(self, *, quiet: bool, what: str = "measurements") -> None:
-        self.quiet, self.what, self.ended, self.all, self.said_s = quiet, what, 0, "", 0.0
+        self.quiet, self.what, self.ended, self.planned, self.said_s = quiet, what, 0, 0, 0.0
 
     def listen(self, update: Any) -> None:
         """Progress on the status line, what is final as a line of its own; None: the user interrupts."""
@@ -520,7 +295,8 @@ class Screen:
                 for sign in printer.ENDING:
                     signal.signal(sign, signal.SIG_IGN)
                 printer.status("")
-                printer.talk(f"interrupted: {self.ended}{self.all} {self.what} had ended")
+                planned = f" of {self.planned}" if self.planned else ""
+                printer.talk(f"interrupted: {self.ended}{planned} {self.what} had ended")
             elif isinstance(update, Begun):
                 self._begin(update)
             elif isinstance(update, Bench):
@@ -559,14 +335,14 @@ class Screen:
         return f"{where} {bar} {' · '.join(part for part in parts if part)}"
 
     def line(self, ended: Any) -> str:
-        """What is final, as one line."""
+        """A final measurement as one line."""
         return show.line(ended)
 
     def _begin(self, begun: Begun) -> None:
         printer.end_as_with_ctrl_c()
-        self.all = f" of {len(begun.left)}"
-        for config, known in begun.recipes.items():
-            printer.talk(used(config, known))
+        self.planned += len(begun.left)  # Cards of one host run sessions side by side
+        for config, recipes in begun.recipes.items():
+            printer.talk(used(config, recipes))
         if kept := len(begun.plan) - len(begun.left):
             printer.talk(f"{kept} of {len(begun.plan)} measurements are kept from {begun.earlier}")
         if begun.skipped:
@@ -580,12 +356,11 @@ class Screen:
         """At the end of each session: nothing, since the verb says it with the table."""
 
 
-@click.command("reproduce", short_help="Re-run a result and check that it reproduces.")
+@click.command()
 @click.argument("what", metavar="FILE|last")
-@printer.index_option
-@printer.quiet_option
-@printer.output_options
-def again(what: str, index: int | None, quiet: bool, output: Path | None, as_json: bool) -> None:
+@options("reproduce")
+@output_options
+def again(what: str, gpu: int | None, quiet: bool, output: Path | None, as_json: bool) -> None:
     """Run every measurement of a result again, at the batch that it had.
 
     It is reproduced where the ratio of new to old may be 1 within its interval and 2 %; else exit code 1.
@@ -593,14 +368,14 @@ def again(what: str, index: int | None, quiet: bool, output: Path | None, as_jso
     """
     words = shlex.join(["gpuwise", "reproduce", Path(what).name])
     screen = Screen(quiet=quiet or as_json)
-    answer = reproduce(store.load(store.find(what)), screen.listen, gpu=index, name=what, command=words)
+    answer = reproduce(store.load(store.find(what)), screen.listen, gpu=gpu, name=what, command=words)
     if answer.exit_status == INTERRUPTED:
         sys.exit(INTERRUPTED)
     printer.deliver_answer(answer, as_json=as_json, output=output)
-    done, found = answer.found
+    done, pairs = answer.value
     failed = [issue.detail for issue in answer.issues if issue.code == "differs"]
     if failed:
-        raise GateFailed(f"no: {len(failed)} of {len(found)} differ: {', '.join(failed)}")
+        raise GateFailed(f"no: {len(failed)} of {len(pairs)} differ: {', '.join(failed)}")
     unclear = len(answer.issues)
     but = f", {unclear} of them unclear: see the intervals" if unclear else ""
-    printer.talk(f"yes: {len(found)} of {len(found)} reproduced{but}; kept in {done.kept}")
+    printer.talk(f"yes: {len(pairs)} of {len(pairs)} reproduced{but}; kept in {done.kept}")

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 import sys
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -13,9 +13,10 @@ import click
 
 from gpuwise import store
 from gpuwise.cli import print as printer
+from gpuwise.cli.options import drawn_output, option, options, together
 from gpuwise.errors import InputError
 from gpuwise.facts.prices import rates as known_rates
-from gpuwise.judge.choose.options import FIELDS, need_of
+from gpuwise.judge.choose.need import FIELDS, need_of
 from gpuwise.model import units
 from gpuwise.model.result import Result
 
@@ -35,20 +36,25 @@ class _Grouped(click.Command):
                 formatter.write_dl(records)
 
 
-def _options(command: Callable[..., None]) -> Callable[..., None]:
-    """Every option of the table, which the page has, too."""
-    for field in reversed(FIELDS):
-        kind = click.Choice(field.choices) if field.choices else None
-        option = click.option(
+# Every option of the table, which the page has, too.
+_of_needs = together(
+    *(
+        option(
             f"--{field.name}",
-            type=kind,
-            is_flag=field.flag or None,  # False would let it go without a value
+            type=click.Choice(field.choices) if field.choices else None,
+            # Alone it is "ok"; of others, False would let them go without a value.
+            **(
+                {"is_flag": False, "flag_value": "ok"}
+                if "ok" in field.choices
+                else {"is_flag": field.flag or None}
+            ),
             multiple=field.many,
             metavar=field.like or None,
             help=field.help,
         )
-        command = option(command)
-    return command
+        for field in FIELDS
+    )
+)
 
 
 # Words that people use for a mode.
@@ -56,30 +62,13 @@ _MODES = {"inference": "infer", "serve": "infer", "training": "train", "fine-tun
 
 
 @click.command(
-    "choose",
     cls=_Grouped,
-    short_help="Which GPU to buy or rent, and why.",
     context_settings={"token_normalize_func": lambda text: _MODES.get(text, text)},
 )
 @click.argument("workload", required=False, metavar="[WORKLOAD[=WEIGHT],... | QUESTION | PRESET | FILE.json]")
-@_options
-@click.option("--model", metavar="hf:CONFIG|FILE", help="A model of your own instead of WORKLOAD.")
-@click.option("--own", "acquire", flag_value="own", help="Only buy.")
-@click.option("--rent", "acquire", flag_value="rent", help="Only rent.")
-@click.option("--both", "acquire", flag_value="both", help="Buy or rent: the default.")
-@click.option("--measured", multiple=True, metavar="FILE", help="Also this result file. May be repeated.")
-@printer.files("--prices", "files", help="Also these prices: a CSV as of gpuwise prices.")
-@click.option("--rate", "rates", multiple=True, metavar="EUR=1.08", help="USD for one unit of a currency.")
-@click.option(
-    "--top", type=click.IntRange(min=0), default=8, show_default=True, help="Rows shown; 0 for all."
-)
-@click.option(
-    "--every-provider", is_flag=True, help="Each provider in a row of its own, not only the cheapest."
-)
-@click.option("--why", is_flag=True, help="Every number of GPUs, reasons, chances, assumptions.")
-@click.option("--rejected", is_flag=True, help="Also every GPU that is left out, and why.")
-@click.option("--wide", is_flag=True, help="Every column: cost of items, energy, free memory, break-even.")
-@printer.drawn_output
+@_of_needs
+@options("choose")
+@drawn_output
 def command(
     workload: str | None,
     top: int,
@@ -103,9 +92,15 @@ def command(
     from gpuwise.jobs.facts import Facts
     from gpuwise.judge.choose.decide import differences
     from gpuwise.show import choice as show
-    from gpuwise.store.choice import load_choice
 
-    old = load_choice(Path(workload)) if workload and Path(workload).suffix == ".json" else None
+    ways = {"--own", "--rent", "--both"}.intersection(click.get_current_context().obj)
+    if len(ways) > 1:
+        raise InputError(f"{' and '.join(sorted(ways))} contradict each other", hint="--both, or one of them")
+    old = None
+    if workload and Path(workload).suffix == ".json":
+        from gpuwise.store.choice import load_choice
+
+        old = load_choice(Path(workload))
     shipped = known_rates()
     own_rates = dict(units.parse_rate(text) for text in options.pop("rates"))
     rates = {code: rate for code, (rate, _) in shipped.items()} | own_rates
@@ -128,33 +123,37 @@ def command(
         if workload and options["model"]:
             raise InputError("WORKLOAD and --model say the same", hint="give one of them")
         stated = {name.replace("_", "-"): value for name, value in options.items()}
-        need, there = need_of(workload or options["model"], stated, rates, load=_result)
+
+        def load(name: str) -> Result | None:  # None where it is a GPU's name
+            return store.load(store.find(name)) if name == "last" or store.is_file(name) else None
+
+        need, setting = need_of(workload or options["model"], stated, rates, load=load, today=printer.today())
         amounts = " ".join(str(options[name] or "") for name in ("budget", "electricity", "host"))
-        in_euros = re.search(r"€|\beur", f"{workload} {amounts}", re.IGNORECASE)
+        in_euros = re.search(r"€|\beur(?:os?)?\b", f"{workload} {amounts}", re.IGNORECASE)
         used = [code for code in shipped if code == "EUR" and in_euros and code not in own_rates]
         said = (f"{code} at {rates[code]:g} USD ({shipped[code][1]}; --rate {code}=...)" for code in used)
         need = replace(
             need, notes=(*need.notes, *said), currency=(used[0], rates[used[0]]) if used else need.currency
         )
-        given += there
+        given += setting
     facts = Facts(given=given, offers=offers, today=printer.today(), tell=printer.talk)
     answer = choosing.choose(need, facts, every_provider=every_provider)
-    changed = differences(old, answer.found) if old is not None else ()
+    changed = differences(old, answer.value) if old is not None else ()
     if output is not None and output.suffix in printer.DRAWINGS:
         printer.draw(answer.to_chart(), output)
         return
     whole = as_json or output is not None
     table = (
-        show.whole(answer.found, changed)
+        show.whole(answer.value, changed)
         if whole
-        else show.table(answer.found, top=top or None, wide=wide, changed=changed, why=why or every_provider)
+        else show.table(answer.value, top=top or None, wide=wide, changed=changed, why=why or every_provider)
     )
     if not (whole or why):
         hints = "more: --why; GPUs left out: --rejected; assumptions: --host, --electricity, --years ..."
         table = replace(table, notes=(*table.notes, hints))
     printer.deliver(table, answer.to_data, as_json=as_json, output=output)
     if rejected and not whole:
-        printer.table(show.rejections(answer.found))
+        printer.table(show.rejections(answer.value))
 
 
 def _ask(terminal: bool, rates: Mapping[str, float]) -> dict[str, Any]:
@@ -166,8 +165,8 @@ def _ask(terminal: bool, rates: Mapping[str, float]) -> dict[str, Any]:
             "no workload given, and standard input is not a terminal",
             hint=f"gpuwise choose WORKLOAD, or one of {', '.join(presets())}",
         )
-    known = "; ".join(f"{name}: {preset.title}" for name, preset in presets().items())
-    click.echo(f"What people do: {known}.", err=True)
+    names = "; ".join(f"{name}: {preset.title}" for name, preset in presets().items())
+    click.echo(f"What people do: {names}.", err=True)
     questions = {
         "workload": ("What is to be done? A name above, or a workload of `gpuwise workloads`", "vision-cnn"),
         "work": ("How much of it? '1M images', '50M tokens/day', or nothing", ""),
@@ -182,13 +181,8 @@ def _ask(terminal: bool, rates: Mapping[str, float]) -> dict[str, Any]:
             said = click.prompt(text, default=default, show_default=bool(default), err=True)
             answers[name] = str(said).strip() or None
             try:
-                need_of(answers["workload"], answers, rates)
+                need_of(answers["workload"], answers, rates, today=printer.today())
                 break
             except InputError as error:
                 click.echo(f"{error}: {error.hint}" if error.hint else str(error), err=True)
     return answers
-
-
-def _result(name: str) -> Result | None:
-    """The result that a name means, or None where it is a GPU's."""
-    return store.load(store.find(name)) if name == "last" or store.is_file(name) else None

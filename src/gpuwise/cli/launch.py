@@ -3,38 +3,25 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Callable
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import Any
 
 import click
 
 from gpuwise import store
 from gpuwise.cli import bench
 from gpuwise.cli import print as printer
+from gpuwise.cli.options import json_option, options, output_options
 from gpuwise.errors import INTERRUPTED, InputError
 from gpuwise.measure import cluster
 from gpuwise.measure.cluster import ClusterJob, arguments_of, check, merged
 from gpuwise.show import results as show
 from gpuwise.show.scaling import scaling
 
-F = TypeVar("F", bound=Callable[..., Any])
+_bench = click.argument("bench", nargs=-1, type=click.UNPROCESSED, metavar="-- BENCH_ARGUMENTS...")
 
 
-def _options(function: F) -> F:
-    """Those that every scheduler has."""
-    for option in (
-        click.argument("bench", nargs=-1, type=click.UNPROCESSED, metavar="-- BENCH_ARGUMENTS..."),
-        click.option("--time", default="01:00:00", show_default=True, help="Longest time, HH:MM:SS."),
-        click.option("--name", default="gpuwise", show_default=True, help="Name of the job."),
-        click.option("--gpus-per-node", type=click.IntRange(1), default=8, show_default=True),
-        click.option("--nodes", type=click.IntRange(1), default=1, show_default=True, help="Machines."),
-    ):
-        function = option(function)
-    return function
-
-
-@click.group("launch", short_help="Measure on many machines: Slurm, Kubernetes.")
+@click.group("launch")
 def command() -> None:
     """Run `gpuwise bench` on many machines at once.
 
@@ -45,14 +32,9 @@ def command() -> None:
 
 
 @command.command("slurm", short_help="Write a batch script and submit it.")
-@_options
-@click.option("--folder", default=".", show_default=True, help="Shared folder for results and log.")
-@click.option(
-    "--sbatch", multiple=True, metavar="OPTION", help="A further option, e.g. --sbatch=--partition=gpu."
-)
-@click.option("--dry-run", is_flag=True, help="Print the script, submit nothing.")
-@click.option("--wait", is_flag=True, help="Stay until the job has ended: its exit code is this one's.")
-@printer.json_option
+@_bench
+@options("launch slurm")
+@json_option
 def slurm(sbatch: tuple[str, ...], dry_run: bool, wait: bool, as_json: bool, **options: Any) -> None:
     """Submit `gpuwise bench BENCH_ARGUMENTS` to Slurm; results are merged into one file in --folder."""
     job = _job(options)
@@ -70,15 +52,8 @@ def slurm(sbatch: tuple[str, ...], dry_run: bool, wait: bool, as_json: bool, **o
 
 
 @command.command("kubernetes", short_help="Print the manifest of a Job.")
-@_options
-@click.option("--image", required=True, help="Container image with gpuwise and torch.")
-@click.option("--folder", default="/results", show_default=True, help="Where results go in the pods.")
-@click.option("--claim", default=None, help="Volume claim to mount there, for all pods.")
-@click.option(
-    "--push",
-    metavar="URL",
-    help="Or send them to this `gpuwise serve --db`; the token is in the secret gpuwise, key token.",
-)
+@_bench
+@options("launch kubernetes")
 def kubernetes(image: str, claim: str | None, push: str | None, **options: Any) -> None:
     """Print the manifest that runs `gpuwise bench BENCH_ARGUMENTS`: pipe it to kubectl apply -f -."""
     printer.out(cluster.manifest(_job(options), image=image, claim=claim, push=push))
@@ -115,7 +90,7 @@ def _job(options: dict[str, Any]) -> ClusterJob:
     return job
 
 
-@click.command("merge", short_help="One result of the files of several machines.")
+@click.command()
 @click.argument(
     "files",
     nargs=-1,
@@ -123,7 +98,7 @@ def _job(options: dict[str, Any]) -> ClusterJob:
     metavar="FILE...",
     type=click.Path(exists=True, dir_okay=False, path_type=Path),
 )
-@printer.output_options
+@output_options
 def merge(files: tuple[Path, ...], output: Path | None, as_json: bool) -> None:
     """Merge the result FILEs that the machines of one `gpuwise bench --nodes N` wrote.
 

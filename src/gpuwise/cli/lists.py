@@ -1,4 +1,4 @@
-"""What is known, as lists: `gpuwise gpus` and `gpuwise workloads`."""
+"""Lists of the facts: `gpuwise gpus` and `gpuwise workloads`."""
 
 from __future__ import annotations
 
@@ -7,12 +7,13 @@ from pathlib import Path
 import click
 
 from gpuwise.cli import print as printer
+from gpuwise.cli.options import options, output_options
 
 
-@click.command("gpus", short_help="List the GPUs of the catalog.")
+@click.command()
 @click.argument("query", nargs=-1)
-@click.option("--sort", "field", metavar="FIELD", help="memory, price, ...: largest first; -FIELD: smallest.")
-@printer.output_options
+@options("gpus")
+@output_options
 def gpus(query: tuple[str, ...], field: str | None, output: Path | None, as_json: bool) -> None:
     """List the GPUs that meet every QUERY, or all of them.
 
@@ -28,18 +29,18 @@ def gpus(query: tuple[str, ...], field: str | None, output: Path | None, as_json
     from gpuwise.facts import catalog
     from gpuwise.show import gpus as show
 
-    found = catalog.matching(query)
+    matches = catalog.matching(query)
     # The newest first: it is what people look for.
-    found = catalog.ordered(found, field or "launch")
-    table = show.listing(found, sorted_by=field)
+    matches = catalog.ordered(matches, field or "launch")
+    table = show.listing(matches, sorted_by=field)
     printer.deliver(
-        table, lambda: [show.match_document(match) for match in found], as_json=as_json, output=output
+        table, lambda: [show.match_document(match) for match in matches], as_json=as_json, output=output
     )
 
 
-@click.command("workloads", short_help="List what can be measured.")
+@click.command()
 @click.argument("names", nargs=-1, metavar="[WORKLOAD]...")
-@printer.output_options
+@output_options
 def workloads(names: tuple[str, ...], output: Path | None, as_json: bool) -> None:
     """List the workloads with their modes, size and cost of one item.
 
@@ -48,6 +49,6 @@ def workloads(names: tuple[str, ...], output: Path | None, as_json: bool) -> Non
     from gpuwise import workloads as known
     from gpuwise.show import hello as show
 
-    specs = tuple(found.spec for name in names for found in known.find(name)) or known.specs()
+    specs = tuple(workload.spec for name in names for workload in known.find(name)) or known.specs()
     table = show.listing(specs, () if names else known.installed())
     printer.deliver(table, lambda: [show.document(spec) for spec in specs], as_json=as_json, output=output)

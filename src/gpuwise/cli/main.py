@@ -7,6 +7,7 @@ Exit codes: 0 fine · 1 a gate failed · 2 bad input · 3 this machine cannot ·
 from __future__ import annotations
 
 import os
+import re
 import shlex
 import sys
 from contextlib import suppress
@@ -19,55 +20,15 @@ import click
 
 from gpuwise import __version__
 from gpuwise.cli import print as printer
+from gpuwise.cli.options import option, rows
 from gpuwise.errors import INTERRUPTED, GpuwiseError, MachineError
 
 # EX_SOFTWARE of sysexits.h.
 DEFECT = 70
 
-VERBS = {
-    "bench": "Measure this machine.",
-    "tune": "Find the fastest recipe of a workload on this machine.",
-    "reproduce": "Re-run a result and check that it reproduces.",
-    "watch": "Watts, clocks, heat and memory of the GPUs here, as they change.",
-    "accept": "Pass or fail: is every GPU as good as it should be?",
-    "launch": "Measure on many machines: Slurm, Kubernetes.",
-    "merge": "One result of the files of several machines.",
-    "show": "Show a result file, or what is known of a GPU.",
-    "compare": "Compare result files, or two GPUs by name.",
-    "report": "Results as one page: charts, tables, cautions, no network.",
-    "serve": "Everything as pages: in the browser, or as files.",
-    "push": "Send results to a team's server.",
-    "token": "Who may read and push a team's results.",
-    "team": "A team's database as files; signatures of results.",
-    "gpus": "List the GPUs of the catalog.",
-    "results": "Speeds of a workload: measured here and published.",
-    "choose": "Which GPU to buy or rent, and why.",
-    "prices": "What a GPU costs to rent or buy, and when that was seen.",
-    "audit": "Find wrong figures in articles, tables and results.",
-    "predict": "Speed, memory and watts on GPUs that are not here.",
-    "calibrate": "Time operators on this GPU, so that predictions use them.",
-    "fit": "Does a language model fit on a GPU, and how fast?",
-    "validate": "Score the time model on measured data, held out.",
-    "workloads": "List what can be measured.",
-    "doctor": "Check this machine; say how to fix what is wrong.",
-}
-# Verbs that share the module of another: the others are `command` in the module of their name.
-HOMES = {
-    "reproduce": "bench:again",
-    "merge": "launch:merge",
-    "compare": "show:compared",
-    "gpus": "lists:gpus",
-    "workloads": "lists:workloads",
-    "report": "show:report",
-    "results": "show:results",
-    "push": "team:push",
-    "token": "team:token",
-    "team": "team:team",
-    "calibrate": "predict:calibrate",
-    "fit": "predict:fit",
-    "validate": "predict:validate",
-    "doctor": "accept:doctor",
-}
+# Name, where its command is (module:function), what may be typed behind it, help.
+_VERBS = rows("verbs.csv")
+VERBS = {row["verb"]: row["help"] for row in _VERBS}
 # Names that other tools use.
 SYNONYMS = {
     "list": ["gpus"],
@@ -76,57 +37,10 @@ SYNONYMS = {
     "run": ["bench"],
     "benchmarks": ["workloads"],
 }
-# After a verb that was called without what it needs.
-EXAMPLES = {
-    "show": "rtx-4090", "compare": "rtx-4090 rtx-3090", "predict": "resnet50", "fit": "llama-3.1-8b",
-    "tune": "resnet50", "reproduce": "last", "merge": "node0.json node1.json",
-    "validate": "--set eager --data FILE.csv",
-}  # fmt: skip
-# Code of an error -> the command or option that helps, behind the error's own words. Names in braces are of
-# the error's data.
-_COMMANDS = {
-    "accept": "gpuwise doctor, or gpuwise accept --device cpu",
-    "against": "gpuwise accept --against FILE",
-    "article": "gpuwise compare rtx-a5000 rtx-a4000 --article",
-    "bench": "gpuwise bench",
-    "bench-quick": "gpuwise bench --quick",
-    "bundle": "gpuwise accept -o bundle.zip",
-    "catalog": "gpuwise gpus",
-    "choose-again": "gpuwise choose WORKLOAD ... -o FILE.json",
-    "cpu": "--device cpu",
-    "doctor": "gpuwise doctor",
-    "dry-run": "--dry-run",
-    "lost": "--claim NAME or --push URL",
-    "fetch-prices": "gpuwise prices update, --prices FILE",
-    "format": "gpuwise results --import {file} --format NAME",
-    "machines": "--nodes N",
-    "key": "--key-env NAME",
-    "load": "--concurrency 1,4,16 or --rate 2,4",
-    "model": "--model NAME",
-    "modes": "gpuwise workloads",
-    "no-price": "--prices FILE adds your own; speeds without prices: gpuwise predict",
-    "one-gpu": "--gpus 1",
-    "other-card": "--gpu {gpu}, or --from FILE",
-    "old-price": "--newer-than {days}d",
-    "output": "another file with -o FILE.json, or set GPUWISE_HOME",
-    "port": "--port 0",
-    "predict-with": "gpuwise predict {workload} --{option} {value}",
-    "prices": "gpuwise prices {gpu}",
-    "pytest": "pytest --gpu-bench-compare FILE",
-    "redirect": "--follow-redirects",
-    "rendezvous": "--rdzv HOST:PORT",
-    "results": "gpuwise results",
-    "show": "gpuwise show last, or gpuwise bench --quick",
-    "show-gpu": "gpuwise show {gpu}",
-    "source": "gpuwise results --source {source}",
-    "two-gpus": "--gpus 2",
-    "upgrade": "pip install -U gpuwise",
-    "workload": "gpuwise workloads",
-}
 
 
 def next_step(error: GpuwiseError) -> str | None:
-    """What to type after an error: its hint with the options and commands that do what it says."""
+    """The line after an error: its hint with the options and commands that do what it says."""
     data: dict[str, Any] = error.data
     if error.code == "rate":
         return f"--rate {data['currency']}=USD-FOR-ONE"
@@ -139,7 +53,9 @@ def next_step(error: GpuwiseError) -> str | None:
     if error.code == "compare":
         return f"name another GPU: {shlex.join(['gpuwise', 'compare', *data['names'], data['other']])}"
     quoted = {name: shlex.quote(str(value)) if value else "" for name, value in data.items()}
-    command = _COMMANDS.get(error.code, "").format(**quoted).rstrip()
+    # The command or option that helps, with names of the error's data in braces.
+    commands = {row["code"]: row["command"] for row in rows("next_steps.csv")}
+    command = commands.get(error.code or "", "").format(**quoted).rstrip()
     return f"{error.hint}: {command}" if command and error.hint else command or error.hint
 
 
@@ -148,6 +64,18 @@ def _option(limit: str, value: str) -> str:
     if not limit:
         return value
     return f"no --{limit}" if value == "any" else f"--{limit} {shlex.quote(value)}"
+
+
+def _extra_gpus(usage: click.UsageError) -> list[str]:
+    """GPUs that stand behind a verb which takes them as an option: `predict resnet50 h100`."""
+    extra = re.search(r"unexpected extra arguments? \((.*)\)", usage.message)
+    takes = usage.ctx is not None and any("--gpu" in p.opts for p in usage.ctx.command.params)
+    if extra is None or not takes:
+        return []
+    from gpuwise.facts import catalog
+
+    words = extra[1].split()
+    return words if all(map(catalog.is_name, words)) else []
 
 
 class LazyGroup(click.Group):
@@ -160,9 +88,10 @@ class LazyGroup(click.Group):
     def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
         if cmd_name not in VERBS:
             return None
-        module, name = HOMES.get(cmd_name, f"{cmd_name}:command").split(":")
+        module, name = next(row["home"] for row in _VERBS if row["verb"] == cmd_name).split(":")
         command = getattr(import_module(f"gpuwise.cli.{module}"), name)
         assert isinstance(command, click.Command)
+        command.name, command.short_help = cmd_name, VERBS[cmd_name]
         return command
 
     def resolve_command(
@@ -185,7 +114,7 @@ class LazyGroup(click.Group):
     cls=LazyGroup, invoke_without_command=True, context_settings={"help_option_names": ["-h", "--help"]}
 )
 @click.version_option(__version__, prog_name="gpuwise", message="%(prog)s %(version)s")
-@click.option("--debug", is_flag=True, help="Show the traceback of an error.")
+@option("--debug", is_flag=True, help="Show the traceback of an error.")
 @click.pass_context
 def gpuwise(ctx: click.Context, debug: bool) -> None:
     """Measure any GPU for deep learning, keep the result, and see where it stands.
@@ -199,8 +128,8 @@ def gpuwise(ctx: click.Context, debug: bool) -> None:
         from gpuwise.show.hello import screen
 
         machine = telemetry.machine()
-        known = [catalog.resolve_device(info.name, info.memory_bytes) for info in machine.devices]
-        printer.out(screen(__version__, machine, known, len(catalog.all_gpus()), len(store.saved())))
+        specs = [telemetry.gpu_of(info) for info in machine.devices]
+        printer.out(screen(__version__, machine, specs, len(catalog.all_gpus()), len(store.saved())))
 
 
 def _abandon_output() -> None:
@@ -233,11 +162,23 @@ def run(arguments: list[str] | None = None) -> None:
         _abandon_output()
         sys.exit(0)
     except click.ClickException as usage:
+        if isinstance(usage, click.NoSuchOption) and usage.ctx and not usage.possibilities:
+            # click knows typos; `--gpus` for `--gpus-per-node` is the beginning of a name.
+            named = [name for p in usage.ctx.command.params for name in p.opts]
+            longer = [name for name in named if name.startswith(f"{usage.option_name}-")]
+            if longer:
+                usage = click.UsageError(f"{usage.message} Did you mean {longer[0]!r}?", usage.ctx)
         usage.show()
         if isinstance(usage, click.exceptions.NoArgsIsHelpError):
             printer.error("a command is missing", "one of those above")
-        elif isinstance(usage, click.MissingParameter) and usage.ctx and usage.ctx.info_name in EXAMPLES:
-            printer.talk(f"  next: gpuwise {usage.ctx.info_name} {EXAMPLES[usage.ctx.info_name]}")
+        elif isinstance(usage, click.MissingParameter) and usage.ctx:
+            for row in _VERBS:  # a whole call, where the verb needs something behind it
+                if row["verb"] == usage.ctx.info_name and row["example"]:
+                    printer.talk(f"  next: gpuwise {row['verb']} {row['example']}")
+        elif isinstance(usage, click.UsageError) and usage.ctx and (gpus := _extra_gpus(usage)):
+            printer.talk(
+                f"  next: gpuwise {' '.join(w for w in arguments if w not in gpus)} --gpu {','.join(gpus)}"
+            )
         elif isinstance(usage, click.UsageError) and usage.ctx is None:
             verb = arguments[0] if arguments and arguments[0] in VERBS else ""
             printer.talk(f"  next: gpuwise {verb} --help".replace("  --", " --"))

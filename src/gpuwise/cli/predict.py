@@ -5,79 +5,27 @@ from __future__ import annotations
 import sys
 from importlib import import_module
 from pathlib import Path
-from typing import Any, cast
+from typing import Any
 
 import click
 
 import gpuwise
 from gpuwise import store
 from gpuwise.cli import print as printer
+from gpuwise.cli.options import RecipeChoice, again, drawn_output, options, output_options
 from gpuwise.errors import InputError, NoDataError
 from gpuwise.facts import catalog
-from gpuwise.jobs.predicting import FitRequest, PredictRequest, fit_model, predict, runs_in, sorted_by
+from gpuwise.jobs.predicting import FitRequest, PredictRequest, predict, runs_in
+from gpuwise.jobs.predicting import fit as fit_model
 from gpuwise.model import units
-from gpuwise.model.result import Result
 from gpuwise.show import predictions as report
 
 
-@click.command("predict", short_help="Speed, memory and watts on GPUs that are not here.")
+@click.command()
 @click.argument("workload")
-@click.option(
-    "--gpu",
-    "gpus",
-    multiple=True,
-    default=("all",),
-    show_default=True,
-    metavar="GPU,...",
-    help="Names or filters of gpuwise gpus: rtx-4090,h100-sxm, 24GB.., ada; all.",
-)
-@click.option("--mode", type=click.Choice(["train", "infer"]), help="[default: train where there is one]")
-@click.option("--precision", help="fp32, tf32, fp16, bf16. [default: bf16 where the workload has it]")
-@click.option(
-    "--batch", default="auto", show_default=True, help="Items a step on each GPU; auto: the best that fits."
-)
-@click.option("--compile", "compiled", type=click.Choice(["on", "off"]), default="on", show_default=True)
-@click.option(
-    "--recipe",
-    type=printer.RecipeChoice(),
-    default="stock",
-    show_default=True,
-    help="script: the benchmark article's public script. stock: torch's own kernels; tuned is "
-    "predicted as stock.",
-)
-@click.option(
-    "--gpus",
-    "count",
-    type=click.IntRange(1),
-    default=1,
-    show_default=True,
-    help="GPUs of one machine that work together.",
-)
-@click.option(
-    "--prompt",
-    default="1k",
-    show_default=True,
-    metavar="N",
-    help="Tokens of a prompt, of a served model.",
-)
-@click.option(
-    "--answer",
-    default="1k",
-    show_default=True,
-    metavar="N",
-    help="Tokens of an answer, of a served model.",
-)
-@click.option(
-    "--calibrate", metavar="FILE|last", help="A result of one of these GPUs: its steps sharpen the rest."
-)
-@click.option(
-    "--from", "source", metavar="FILE|last", help="A result of another GPU with this cell: go from there."
-)
-@click.option("--sort", type=click.Choice(report.SORTS), default="speed", show_default=True)
-@printer.output_options
-def command(
-    workload: str, gpus: tuple[str, ...], sort: str, output: Path | None, as_json: bool, **options: Any
-) -> None:
+@options("predict", recipe=RecipeChoice(), sort=report.SORTS)
+@output_options
+def command(workload: str, gpus: tuple[str, ...], output: Path | None, as_json: bool, **options: Any) -> None:
     """Predict WORKLOAD on GPUs that need not be here: throughput with an 80 % interval, memory and whether
     it fits, watts, what bounds it, and the basis of the prediction.
 
@@ -91,41 +39,42 @@ def command(
       gpuwise predict llm-8b-decode --mode infer --gpu all --batch 16
       gpuwise predict served:llama-3.1-70b --gpu h100-sxm --gpus 4
     """
-    if workload.startswith("served:") and (options["calibrate"] or options["source"]):
+    if workload.startswith("served:") and (options["calibration"] or options["source"]):
         raise InputError("served models take no result", hint="leave out --calibrate and --from")
-    names = ",".join(gpus)
-    answer = sorted_by(
-        predict(
-            PredictRequest(
-                workload=workload,
-                gpus=_ids(names),
-                batch=units.parse_batch(options["batch"]),
-                mode=options["mode"],
-                precision=options["precision"],
-                compile=options["compiled"] == "on",
-                recipe=options["recipe"],
-                count=options["count"],
-                prompt=units.parse_size(options["prompt"], "a prompt"),
-                answer=units.parse_size(options["answer"], "an answer"),
-                calibration=_result(options["calibrate"]),
-                source=_result(options["source"]),
-            )
-        ),
-        sort,
-    )
+    for name in ("calibration", "source"):
+        options[name] = options[name] and store.load(store.find(options[name]))
+    names, options["count"] = _counted(",".join(gpus), options["count"])
+    request = PredictRequest(workload=workload, gpus=_ids(names), **options)
+    answer = predict(request)
     printer.deliver_answer(answer, as_json=as_json, output=output)
     # The one that is most likely to help: a precision that the GPU has, a smaller batch, another GPU.
     if answer.exit_status:
-        found = answer.found
-        several = f"none of {len(found)} GPUs can be predicted: " if len(found) > 1 else ""
-        other = "--gpu all" if options["batch"] == "auto" else f"--gpu {names} --batch auto"
-        if precision := runs_in(found[0]):
-            other = f"--gpu {names} --precision {precision}"
-        raise NoDataError(several + found[0].refusal, hint=f"gpuwise predict {workload} {other}")
+        from gpuwise.workloads.llm import lighter  # language models are wanted for a refusal only
+
+        records = answer.value
+        several = f"none of {len(records)} GPUs can be predicted: " if len(records) > 1 else ""
+        other = ("--gpu", "all") if options["batch"] is None else ("--batch", "auto")
+        if precision := runs_in(records[0]):
+            other = ("--precision", str(precision))
+        elif less := lighter(workload):
+            raise NoDataError(several + records[0].refusal, hint=again().replace(workload, less, 1))
+        raise NoDataError(several + records[0].refusal, hint=again(other))
 
 
-def _result(reference: str | None) -> Result | None:
-    return None if reference is None else store.load(store.find(reference))
+def _counted(text: str, count: int) -> tuple[str, int]:
+    """GPUs without the number beside them (`2x3090`, `H100:8`), and how many work together.
+
+    Raises InputError where they are said to be several numbers.
+    """
+    if count > units.MOST_GPUS:
+        named = f", or --gpu {count} for the GPU of that name" * catalog.is_name(str(count))
+        hint = f"a number from 1 to {units.MOST_GPUS}{named}"
+        raise InputError(f"{count} GPUs are more than one machine has", hint=hint)
+    words = [catalog.counted(word) for word in units.parse_list(text)]
+    counts = {number for _, number in words if number}
+    if len(counts) > 1 or (counts and count not in (1, *counts)):
+        raise InputError(f"{text} is more than one number of GPUs", hint="ask for one with --gpus")
+    return ",".join(name for name, _ in words), counts.pop() if counts else count
 
 
 def _ids(text: str) -> tuple[str, ...]:
@@ -138,72 +87,22 @@ def _ids(text: str) -> tuple[str, ...]:
         raise InputError("no GPU given", hint="--gpu all")
     if words == ("all",):
         return tuple(spec.id for spec in catalog.all_gpus())
-    found: dict[str, None] = {}
+    ids: dict[str, None] = {}
     for word in words:
         try:
-            found[catalog.find(word).id] = None
+            ids[catalog.find(word).id] = None
         except InputError:  # not the name of one: a filter
             several = catalog.select(word)
             if not several:
                 raise
-            found |= dict.fromkeys(spec.id for spec in several)
-    return tuple(found)
+            ids |= dict.fromkeys(spec.id for spec in several)
+    return tuple(ids)
 
 
-@click.command("fit", short_help="Does a language model fit, and how fast?")
+@click.command()
 @click.argument("model")
-@click.option(
-    "--gpu",
-    "gpus",
-    multiple=True,
-    metavar="GPU,...",
-    help="Names or filters of gpuwise gpus; all. [default: those here, or usual ones]",
-)
-@click.option(
-    "--for",
-    "tasks",
-    default="infer",
-    show_default=True,
-    metavar="TASK,...",
-    help="infer; full, lora, qlora: training of all weights, of adapters, on 4 bits.",
-)
-@click.option(
-    "--weights",
-    default="",
-    metavar="FORMAT,...",
-    help="bf16, fp8, int8, int4, mxfp4, nvfp4, nf4, q8_0, q5_k_m, q4_k_m. [default: by task]",
-)
-@click.option("--cache", default="bf16", show_default=True, help="Keys and values: bf16, fp8, int8.")
-@click.option(
-    "--context", metavar="N,...", help="Tokens of a sequence. [default: 8k, that is 8,192; in training 2k]"
-)
-@click.option(
-    "--batch", default="1", show_default=True, metavar="N,...", help="Sequences at a time on each GPU."
-)
-@click.option(
-    "--gpus",
-    "count",
-    type=click.IntRange(1, 64),
-    default=1,
-    show_default=True,
-    help="GPUs that share the work: tensor-parallel in inference, FSDP in training.",
-)
-@click.option(
-    "--checkpoint",
-    type=click.Choice(["on", "off"]),
-    default="on",
-    show_default=True,
-    help="Training computes activations again instead of keeping them.",
-)
-@click.option(
-    "--optimiser",
-    type=click.Choice(["adamw", "adamw8bit", "paged"]),
-    default="adamw",
-    show_default=True,
-    help="paged: 8-bit moments in the host's memory.",
-)
-@click.option("--rank", type=click.IntRange(1, 1024), default=16, show_default=True, help="Of adapters.")
-@printer.drawn_output
+@options("fit")
+@drawn_output
 def fit(model: str, output: Path | None, as_json: bool, **options: Any) -> None:
     """Does MODEL fit, and how fast: memory by part, tokens a second with an 80 % interval, the time to the
     first token, over formats, contexts and batches.
@@ -216,71 +115,38 @@ def fit(model: str, output: Path | None, as_json: bool, **options: Any) -> None:
       gpuwise fit gpt-oss-20b --weights mxfp4 --gpu rtx-5090 --context 8k,32k --batch 1,16
       gpuwise fit qwen3-235b-a22b --weights fp8 --gpu h200-sxm --gpus 4
     """
-    answer = fit_model(
-        FitRequest(
-            model=model,
-            gpus=_ids(",".join(options["gpus"])) if options["gpus"] else (),
-            tasks=cast(Any, units.parse_list(options["tasks"].casefold())),
-            weights=units.parse_list(options["weights"].casefold()),
-            cache=options["cache"].casefold(),
-            contexts=units.parse_counts(options["context"], "a context") if options["context"] else (),
-            batches=units.parse_counts(options["batch"], "a batch"),
-            count=options["count"],
-            checkpoint=options["checkpoint"] == "on",
-            optimiser=options["optimiser"],
-            rank=options["rank"],
-        )
-    )
+    names, options["count"] = _counted(",".join(options["gpus"]), options["count"])
+    gpus = _ids(names) if options["gpus"] else ()
+    given = {name: value for name, value in options.items() if value is not None}
+    answer = fit_model(FitRequest(model=model, **{**given, "gpus": gpus}))
     printer.deliver_answer(answer, as_json=as_json, output=output)
     if answer.exit_status:
-        gpus = f"--gpu {','.join(options['gpus'])} " if options["gpus"] else ""
-        other = "--for qlora --context 1k" if options["tasks"] != "infer" else "--weights q4_k_m"
-        more = min((row.enough for row in answer.found if row.enough), default=None)
-        other = f"--gpus {more}" if more else f"{other} --gpus 8"
+        smaller = [("--weights", "q4_k_m")]
+        if options["tasks"] != ("infer",):
+            smaller = [("--for", "qlora"), ("--weights", "nf4"), ("--context", "1k")]
+        more = min((row.enough for row in answer.value if row.enough), default=None)
         count = f"{options['count']} GPUs" if options["count"] > 1 else "one GPU"
-        raise NoDataError(f"nothing of this fits on {count}", hint=f"gpuwise fit {model} {gpus}{other}")
+        one = [("--gpu", names)] * bool(gpus)
+        hint = again(*one, ("--gpus", str(more))) if more else again(*smaller, *one, ("--gpus", "8"))
+        raise NoDataError(f"nothing of this fits on {count}", hint=hint)
 
 
-@click.command("calibrate", short_help="Time operators here, so that predictions of this GPU use them.")
-@click.option("--gpu", metavar="NAME", help="The GPU's name, where the driver's is not enough.")
-@click.option(
-    "--time",
-    "time_s",
-    type=click.FloatRange(1.0),
-    default=150.0,
-    show_default=True,
-    help="Seconds; cases that do not fit are left out.",
-)
-@click.option(
-    "--device",
-    type=click.Choice(["cuda", "cpu"]),
-    default="cuda",
-    show_default=True,
-    help="cpu: a rehearsal; its factors are not kept.",
-)
-@click.option("--only", multiple=True, metavar="CLASS", help="Cases whose name begins so: pointwise, dense.")
-@printer.output_options
-def calibrate(
-    gpu: str | None, time_s: float, device: str, only: tuple[str, ...], output: Path | None, as_json: bool
-) -> None:
+@click.command()
+@options("calibrate")
+@output_options
+def calibrate(output: Path | None, as_json: bool, **options: Any) -> None:
     """Measure convolutions, products, norms, copies, reductions, lookups, recurrent layers and optimisers on
     this machine's GPU for two to three minutes. Predictions of that GPU use them from then on, of
     networks that nobody measured too.
     """
     from gpuwise.jobs import calibrating
 
-    request = calibrating.CalibrateRequest(
-        gpu=gpu, time_s=time_s, device=device, only=only, keep=device == "cuda"
-    )
+    request = calibrating.CalibrateRequest(**options, keep=options["device"] == "cuda")
     answer = calibrating.calibrate(request)
     printer.deliver_answer(answer, as_json=as_json, output=output)
 
 
-@click.command(
-    "validate",
-    context_settings={"ignore_unknown_options": True},
-    short_help="Score predictions on public measurements.",
-)
+@click.command(context_settings={"ignore_unknown_options": True})
 @click.argument("arguments", nargs=-1, type=click.UNPROCESSED)
 def validate(arguments: tuple[str, ...]) -> None:
     """Score predictions on a file of public measurements, each GPU left out of the fit.

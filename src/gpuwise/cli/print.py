@@ -1,4 +1,4 @@
-"""What the verbs share: their options, and the only writer to the terminal.
+"""The only writer to the terminal, and what else the verbs share.
 
 Results go to standard output, talk to standard error.
 """
@@ -17,8 +17,6 @@ from pathlib import Path
 from textwrap import wrap
 from typing import TYPE_CHECKING, Any
 
-import click
-
 from gpuwise.errors import InputError, MachineError, NoDataError
 from gpuwise.model.units import visible
 from gpuwise.show.table import Table, comma_separated, laid_out, markdown, parquet
@@ -26,7 +24,6 @@ from gpuwise.show.table import Table, comma_separated, laid_out, markdown, parqu
 if TYPE_CHECKING:
     from gpuwise.jobs import Answer
     from gpuwise.model.gpu import GpuSpec
-    from gpuwise.model.question import Recipe
     from gpuwise.show.charts import Drawing
     from gpuwise.show.page import Page
 
@@ -43,7 +40,7 @@ class OutputError(Exception):
 
 @contextmanager
 def lenient() -> Iterator[None]:
-    """What is printed inside may be lost: a full log or a lost terminal ends no measurement."""
+    """A context in which output may be lost: a full log or a lost terminal ends no measurement."""
     with suppress(OutputError, OSError, ValueError):
         yield
 
@@ -77,14 +74,14 @@ def talk(text: str) -> None:
 
 
 def error(message: str, hint: str | None) -> None:
-    """What failed and why, and the next step."""
+    """Print what failed and why, and the next step."""
     talk(f"gpuwise: {message}")
     if hint:
         talk(f"  next: {hint}")
 
 
 def has_status() -> bool:
-    """Whether the talk goes to a terminal, which can show a line that changes."""
+    """True if standard error is a terminal, which can show a line that changes."""
     return sys.stderr is not None and sys.stderr.isatty()
 
 
@@ -223,9 +220,9 @@ def draw_all(page: Page, output: Path) -> bool:
     from gpuwise.show import html
     from gpuwise.show.page import drawings
 
-    found = drawings(page)
+    charts = drawings(page)
     try:
-        made = [(name, html.svg(chart).encode(), html.png(chart)) for name, (chart, _) in found.items()]
+        made = [(name, html.svg(chart).encode(), html.png(chart)) for name, (chart, _) in charts.items()]
     except MachineError as missing:
         talk(f"without images: {missing}")
         return False
@@ -254,75 +251,9 @@ def json_text(document: Any) -> str:
     return json.dumps(document, indent=2, ensure_ascii=False)
 
 
-device_option = click.option(
-    "--device", type=click.Choice(["cpu", "cuda"]), help="[default: cuda where there is a GPU]"
-)
-index_option = click.option("--gpu", "index", type=int, help="GPU index, as nvidia-smi counts.")
-quiet_option = click.option("-q", "--quiet", is_flag=True, help="No progress, no lines: only the table.")
-toy_option = click.option("--toy", is_flag=True, hidden=True, help="Shrunken models, to test gpuwise itself.")
-json_option = click.option(
-    "--json", "as_json", is_flag=True, help="Print one JSON document and nothing else."
-)
-
-
-def output(
-    help: str = "Write to FILE; the suffix picks the format: .json, .csv, .parquet or .md.",
-    suffixes: Sequence[str] = SUFFIXES,
-) -> Callable[[click.decorators.FC], click.decorators.FC]:
-    """`-o FILE`, whose suffix is checked before anything is computed, and `--json`."""
-
-    def check(context: click.Context, option: click.Parameter, path: Path | None) -> Path | None:
-        check_output(path, suffixes)
-        return path
-
-    file = click.option(
-        "-o", "--output", type=click.Path(dir_okay=False, path_type=Path), callback=check, help=help
-    )
-    return lambda function: file(json_option(function))
-
-
-output_options = output()
-drawn_output = output(
-    "Write to FILE; the suffix picks the format: .json, .csv, .parquet, .md, or the chart as .svg, .png.",
-    (*SUFFIXES, *DRAWINGS),
-)
-
-
-def files(*names: str, help: str) -> Callable[[click.decorators.FC], click.decorators.FC]:
-    """An option of files that may be repeated."""
-    path = click.Path(path_type=Path)
-    return click.option(*names, multiple=True, metavar="FILE", type=path, help=f"{help} May be repeated.")
-
-
-class RecipeChoice(click.Choice["Recipe"]):
-    """One of the recipes; a name of version 0.1 is answered with today's."""
-
-    def __init__(self, recipes: Sequence[Recipe] = ()) -> None:
-        from gpuwise.model.question import RECIPES  # of the verbs that have recipes alone
-
-        super().__init__(recipes or RECIPES)
-
-    def convert(self, value: object, param: click.Parameter | None, ctx: click.Context | None) -> Recipe:
-        """Raises click.BadParameter."""
-        if value == "parity":
-            self.fail("the recipe parity is called script since version 0.2", param, ctx)
-        return super().convert(value, param, ctx)
-
-
 def today() -> date:
     """The day it is here; a function so that a test can set it."""
     return date.today()
-
-
-def variants(name: str) -> tuple[str, ...]:
-    """Ids of the GPUs that `name` may mean: every variant of `h100`.
-
-    Raises InputError for an unknown name and for a whole product line ("rtx").
-    """
-    from gpuwise.facts import catalog
-
-    found = catalog.resolve(name)
-    return (found.spec.id, *found.others)
 
 
 def gpu(name: str) -> GpuSpec:
@@ -332,7 +263,7 @@ def gpu(name: str) -> GpuSpec:
     """
     from gpuwise.facts import catalog
 
-    found = catalog.resolve(name)
-    if found.note:
-        talk(f"note: {found.note}")
-    return found.spec
+    meant = catalog.resolve(name)
+    if meant.note:
+        talk(f"note: {meant.note}")
+    return meant.spec

@@ -2,57 +2,25 @@
 
 from __future__ import annotations
 
-import ipaddress
 from importlib.util import find_spec
 from pathlib import Path
 
 import click
 
 from gpuwise.cli import print as printer
+from gpuwise.cli.options import json_option, options
 from gpuwise.cli.team import database_of
 from gpuwise.errors import InputError, MachineError
+from gpuwise.measure.telemetry import is_loopback
 
 # Of hexadecimal digits: 64 bits, which nobody guesses over a network.
 SHORTEST_TOKEN = 16
 
 
-@click.command("serve", short_help="Everything as pages: in the browser, or as files.")
+@click.command()
 @click.argument("files", nargs=-1, type=click.Path(path_type=Path), metavar="[RESULT]...")
-@click.option("--host", default="127.0.0.1", show_default=True, help="Address to listen on.")
-@click.option(
-    "--port", type=click.IntRange(0, 65535), default=8080, show_default=True, help="0 takes a free one."
-)
-@click.option("--public", is_flag=True, help="Allow an address that other machines reach; needs --token.")
-@click.option(
-    "--token",
-    envvar="GPUWISE_TOKEN",
-    metavar="TEXT",
-    help="What a browser must know; also $GPUWISE_TOKEN. At least 16 characters.",
-)
-@click.option(
-    "--static",
-    "folder",
-    type=click.Path(file_okay=False, path_type=Path),
-    metavar="DIR",
-    help="Write the pages into the new folder DIR and end.",
-)
-@click.option(
-    "--db",
-    "database",
-    envvar="GPUWISE_DB",
-    is_flag=False,
-    flag_value="",
-    metavar="[URL]",
-    help="Keep what a team pushes; also $GPUWISE_DB. FILE of SQLite, or postgresql://... "
-    "[default: a file of SQLite among your results]",
-)
-@click.option(
-    "--webhook",
-    envvar="GPUWISE_WEBHOOK",
-    metavar="URL",
-    help="With --db: where alerts are sent as JSON; also $GPUWISE_WEBHOOK.",
-)
-@printer.json_option
+@options("serve")
+@json_option
 def command(
     files: tuple[Path, ...],
     host: str,
@@ -135,11 +103,3 @@ def _check(files: tuple[Path, ...], host: str, public: bool, token: str | None, 
         )
     if token is not None and len(token) < SHORTEST_TOKEN:
         raise InputError(f"a token has at least {SHORTEST_TOKEN} characters", hint="openssl rand -hex 16")
-
-
-def is_loopback(host: str) -> bool:
-    """Whether an address is reached from this machine alone; a name other than localhost is not known to."""
-    try:
-        return ipaddress.ip_address(host).is_loopback
-    except ValueError:
-        return host == "localhost"

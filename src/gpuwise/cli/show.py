@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+import shlex
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -10,7 +12,9 @@ import click
 
 from gpuwise import store
 from gpuwise.cli import print as printer
+from gpuwise.cli.options import options, output, output_options
 from gpuwise.errors import GateFailed, InputError, NoDataError
+from gpuwise.facts import catalog
 from gpuwise.facts.published.formats import FORMATS
 from gpuwise.jobs.facts import Facts, SpeedsRequest, speeds
 from gpuwise.show import gpus as gpu_report
@@ -24,12 +28,22 @@ LISTED = 10
 PRECISIONS = ("fp32", "tf32", "fp16", "bf16", "fp8", "int8", "int4", "mxfp4", "nvfp4")
 
 
-@click.command("show", short_help="Show a result file, or what is known of a GPU.")
+def _several(what: str) -> list[str]:
+    """GPUs that are named one after another, `rtx 3090 vs rtx 4090` or `3090 4090`; empty for one name."""
+    by_word = re.split(r"\s*,\s*|\s+(?:vs\.?|versus|or|and)\s+", what.strip())
+    if len(by_word) > 1:
+        return by_word if all(map(catalog.is_name, by_word)) else []
+    by_line = re.split(r"\s+(?=(?:[rg]tx|rx|arc|tesla|quadro)\s)", what.strip())
+    for names in () if catalog.is_name(what) else (by_line, what.split()):
+        if len(names) > 1 and all(map(catalog.is_name, names)):
+            return names
+    return []
+
+
+@click.command()
 @click.argument("words", metavar="WHAT", nargs=-1, required=True)
-@click.option("--full", is_flag=True, help="Also the environment and the timing of each measurement.")
-@click.option("--for-whom", is_flag=True, help="Of a GPU: which uses it suits, and its place in each.")
-@click.option("--chart", is_flag=True, help="Of a result: its throughput as bars.")
-@printer.output(
+@options("show")
+@output(
     "Write to FILE: .json, .csv, .parquet or .md; .html is a page (of a result its report), .svg or .png the "
     "throughput chart of a result.",
     (*printer.SUFFIXES, ".html", *printer.DRAWINGS),
@@ -48,6 +62,9 @@ def command(
         return
     results = reporting.named(what)
     if results is None:
+        several = _several(what)
+        if several:
+            raise InputError("show takes one GPU", hint=shlex.join(["gpuwise", "compare", *several]))
         spec = printer.gpu(what)
         if chart:
             raise InputError(
@@ -67,7 +84,7 @@ def command(
     if output is not None and output.suffix not in printer.SUFFIXES:
         request = reporting.ReportRequest(results=results)
         answer = reporting.report(request, Facts(tell=printer.talk))
-        printer.deliver_page(answer.found, answer.to_chart, as_json=False, output=output)
+        printer.deliver_page(answer.value, answer.to_chart, as_json=False, output=output)
         return
     # One document is one result; a report may hold several.
     if len(results) > 1 and (as_json or output is not None):
@@ -75,12 +92,13 @@ def command(
             f"{what} holds {len(results)} results where one is needed", hint=f"gpuwise show {what}"
         )
     for result in results:
-        content = tables.measurements(result)
+        # What is said of a server's levels says all of them.
+        served = output is None and len(serving.levels(result)) == len(result.measurements)
+        content = serving.table(result) if served else tables.measurements(result)
         printer.deliver(content, partial(store.encode, result), as_json=as_json, output=output)
         if output is not None or as_json:
             return
-        loaded = serving.table(result) if serving.levels(result) else None
-        for beside in (tables.counts(result), scaling(result), loaded):
+        for beside in (tables.counts(result), scaling(result)):
             if beside is not None:
                 printer.table(beside)
         if chart:
@@ -95,12 +113,10 @@ def command(
                     printer.out(f"    {text}")
 
 
-@click.command("compare", short_help="Compare result files, or GPUs by name.")
+@click.command()
 @click.argument("what", nargs=-1, required=True)
-@click.option("--fail-if", "condition", default=None, help="Exit with 1 when met, e.g. 'slower>5%'.")
-@click.option("--article", is_flag=True, help="Two to six GPUs in words: what is known, which to choose.")
-@printer.files("--file", "files", help="With --article: also this result file, beside those in the store.")
-@printer.output(
+@options("compare")
+@output(
     "Write to FILE: .json, .csv, .parquet or .md; .html with --article; .svg or .png: the ratios of results.",
     (*printer.SUFFIXES, ".html", *printer.DRAWINGS),
 )
@@ -120,6 +136,8 @@ def compared(
     from gpuwise.jobs.choosing import CompareRequest, compare, compare_gpus
     from gpuwise.stats.comparison import parse_condition
 
+    if not all(map(catalog.is_name, what)):
+        what = tuple(_several(" ".join(what))) or what
     what = tuple(name for name in what if name not in ("vs", "vs.", "or", "and")) or what
     if article:
         printer.check_output(output, (".html", ".md", ".json"))
@@ -133,9 +151,9 @@ def compared(
         raise InputError("--file belongs to --article", hint=f"gpuwise compare {' '.join(what)}")
     printer.check_output(output, (*printer.SUFFIXES, *printer.DRAWINGS))
     gate = parse_condition(condition) if condition else None
-    found = [reporting.named(name) for name in what]
+    stored = [reporting.named(name) for name in what]
     # Names of GPUs alone: their specifications are compared.
-    if all(results is None for results in found):
+    if all(results is None for results in stored):
         if gate is not None:
             problem = "--fail-if judges measurements, not specifications"
             raise InputError(problem, hint="give two result files")
@@ -143,14 +161,14 @@ def compared(
         gpus = compare_gpus([printer.gpu(name) for name in what])
         printer.deliver_answer(gpus, as_json=as_json, output=output)
         return
-    if any(results is None for results in found):
-        unknown = next(name for name, results in zip(what, found, strict=True) if results is None)
+    if any(results is None for results in stored):
+        unknown = next(name for name, results in zip(what, stored, strict=True) if results is None)
         raise InputError(
             f"{unknown!r} is not a result file, the others are", hint="compare results with results"
         )
     named = [
         (name if len(held) == 1 else f"{name} ({result.id})", result)
-        for name, held in ((name, results or ()) for name, results in zip(what, found, strict=True))
+        for name, held in ((name, results or ()) for name, results in zip(what, stored, strict=True))
         for result in held
     ]
     if len(named) < 2:
@@ -166,13 +184,13 @@ def compared(
         printer.talk(f"not compared: {len(alone) - LISTED} more")
     if answer.exit_status:
         failed = [issue.detail for issue in answer.issues if issue.code == "gate"]
-        every = sum(len(pairs) for _, pairs in answer.found)
+        every = sum(len(pairs) for _, pairs in answer.value)
         raise GateFailed(f"{len(failed)} of {every} meet {condition!r}: {', '.join(failed)}")
 
 
-@click.command("report", short_help="Results as one page: charts, tables, cautions, no network.")
+@click.command()
 @click.argument("what", nargs=-1, metavar="[RESULT]...")
-@printer.output(
+@output(
     "Write to FILE: .html (one file that needs no network and holds its data), .md, .json, or its "
     "throughput chart alone: .svg, .png.",
     printer.PAGE_SUFFIXES,
@@ -191,27 +209,13 @@ def report(what: tuple[str, ...], output: Path | None, as_json: bool) -> None:
 
     results = tuple(result for name in what or ("last",) for result in reporting.results_of(name))
     answer = reporting.report(reporting.ReportRequest(results=results), Facts(tell=printer.talk))
-    printer.deliver_page(answer.found, answer.to_chart, as_json=as_json, output=output)
+    printer.deliver_page(answer.value, answer.to_chart, as_json=as_json, output=output)
 
 
-@click.command("results", short_help="Speeds of a workload: measured here and published.")
+@click.command()
 @click.argument("workload", required=False)
-@click.option("--mode", type=click.Choice(("train", "infer")), help="Only training or only inference.")
-@click.option("--precision", type=click.Choice(PRECISIONS), help="Only this precision, as it really ran.")
-@click.option("--gpu", metavar="NAME", help="Only this GPU; in imported files, the GPU where they name none.")
-@click.option("--gpus", type=click.IntRange(min=1), metavar="N", help="Only runs on N GPUs; likewise.")
-@click.option("--source", metavar="ID", help="Only published figures of this source.")
-@printer.files("--import", "imports", help=f"Read another tool's results: {', '.join(FORMATS)}.")
-@click.option("--format", metavar="NAME", help="The format of the imported files; else it is recognised.")
-@printer.files("--file", "files", help="Also this result file of gpuwise, beside those in the store.")
-@click.option(
-    "--top",
-    type=click.IntRange(min=0),
-    default=10,
-    show_default=True,
-    help="Published rows on the screen, the fastest of each GPU; 0 = all.",
-)
-@printer.output_options
+@options("results", FORMATS=tuple(FORMATS), precision=PRECISIONS)
+@output_options
 def results(output: Path | None, as_json: bool, top: int, **options: Any) -> None:
     """Show speeds of WORKLOAD, or list the workloads of which speeds are known.
 
@@ -220,9 +224,9 @@ def results(output: Path | None, as_json: bool, top: int, **options: Any) -> Non
     """
     request = SpeedsRequest(**options)
     answer = speeds(request, Facts(request.files, tell=printer.talk))
-    found, imports = answer.found, request.imports
+    figures, imports = answer.value, request.imports
     skipped = []
-    for path, file in found.imported:
+    for path, file in figures.imported:
         title = FORMATS[file.format].title
         printer.talk(f"{path.name}: {title}: {len(file.rows)} figures, {len(file.skipped)} skipped")
         skipped += [f"  skipped {path.name}, line {line}: {why.detail}" for line, why in file.skipped]
@@ -234,18 +238,18 @@ def results(output: Path | None, as_json: bool, top: int, **options: Any) -> Non
         names = ("mode", "precision", "gpu", "gpus", "source")
         given = [f"--{name} {options[name]}" for name in names if options[name] is not None]
         said = f" with {' '.join(given)}" if given else ""
-        where = f" in {', '.join(path.name for path in imports)}" if imports and not found.workload else ""
+        where = f" in {', '.join(path.name for path in imports)}" if imports and not figures.workload else ""
         raise NoDataError(
-            f"no speed of {found.workload or 'any workload'}{said} is known{where}",
-            hint=f"gpuwise results {found.workload or ''}".rstrip(),
+            f"no speed of {figures.workload or 'any workload'}{said} is known{where}",
+            hint=f"gpuwise results {figures.workload or ''}".rstrip(),
         )
-    if output is not None or as_json or not (found.workload or imports):
+    if output is not None or as_json or not (figures.workload or imports):
         printer.deliver(answer.table, answer.to_data, as_json=as_json, output=output)
         return
     # Two tables: what was measured here and what others state are never one list for a person.
-    if found.measured:
-        printer.table(records.brief(records.measured_table(found.measured)), records.COLUMNS)
-    elif found.workload in registry.names() and request.source is None:
-        printer.talk(f"measured here: nothing yet. To measure: gpuwise bench {found.workload}")
-    if found.published:
-        printer.table(records.brief(records.published_table(found.published, top)), records.COLUMNS)
+    if figures.measured:
+        printer.table(records.brief(records.measured_table(figures.measured)), records.COLUMNS)
+    elif figures.workload in registry.names() and request.source is None:
+        printer.talk(f"measured here: nothing yet. To measure: gpuwise bench {figures.workload}")
+    if figures.published:
+        printer.table(records.brief(records.published_table(figures.published, top)), records.COLUMNS)

@@ -15,6 +15,7 @@ import click
 
 from gpuwise import store
 from gpuwise.cli import print as printer
+from gpuwise.cli.options import json_option, options, output_options
 from gpuwise.errors import GateFailed, GpuwiseError, InputError, MachineError
 from gpuwise.store import signing
 
@@ -23,10 +24,6 @@ if TYPE_CHECKING:
 
 # Of a push, which waits for its turn.
 PATIENCE_S = 60
-
-database_option = click.option(
-    "--db", "database", envvar="GPUWISE_DB", metavar="URL", help="As of gpuwise serve; also $GPUWISE_DB."
-)
 
 
 def database_of(url: str | None, *, webhook: bool = False) -> Team:
@@ -49,7 +46,7 @@ def _operator() -> str:
         return "(shell)"
 
 
-@click.group("token", short_help="Who may read and push a team's results.")
+@click.group("token")
 def token() -> None:
     """Tokens of `gpuwise serve --db`: read opens every page, push may also send results, admin may also make
     tokens and see the log.
@@ -63,14 +60,7 @@ def token() -> None:
 
 @token.command("add")
 @click.argument("name")
-@click.option("--role", type=click.Choice(["read", "push", "admin"]), default="read", show_default=True)
-@click.option(
-    "--key",
-    type=click.Path(path_type=Path),
-    metavar="FILE",
-    help="Public ssh key (.pub): what it signs belongs to NAME.",
-)
-@database_option
+@options("token-add database")
 def add(name: str, role: str, key: Path | None, database: str | None) -> None:
     """Print a new token for NAME; it is kept nowhere, so it cannot be shown again."""
     public = store.read(key, largest=signing.LONGEST).decode("utf-8", "replace") if key is not None else ""
@@ -81,8 +71,8 @@ def add(name: str, role: str, key: Path | None, database: str | None) -> None:
 
 
 @token.command("list")
-@database_option
-@printer.output_options
+@options("database")
+@output_options
 def listed(database: str | None, output: Path | None, as_json: bool) -> None:
     """List who has a token, with its role and day."""
     from gpuwise.show.table import Table
@@ -97,14 +87,14 @@ def listed(database: str | None, output: Path | None, as_json: bool) -> None:
 
 @token.command("revoke")
 @click.argument("name")
-@database_option
+@options("database")
 def revoke(name: str, database: str | None) -> None:
     """Take the token of NAME back. A running server hears of it within seconds."""
     database_of(database).revoke(name, by=_operator())
     printer.talk(f"the token of {name} opens nothing any more")
 
 
-@click.group("team", short_help="A team's database as files; signatures of results.")
+@click.group("team")
 def team() -> None:
     """Back up, restore and export the database of `gpuwise serve --db`, read its log; sign results with an
     ssh key, and see whose key signed one.
@@ -119,7 +109,7 @@ def team() -> None:
 
 @team.command("backup")
 @click.argument("file", type=click.Path(path_type=Path))
-@database_option
+@options("database")
 def backup(file: Path, database: str | None) -> None:
     """Copy the whole database, as it is now, into the new FILE; the server may run on."""
     from gpuwise.web import exchange
@@ -132,7 +122,7 @@ def backup(file: Path, database: str | None) -> None:
 
 @team.command("restore")
 @click.argument("file", type=click.Path(path_type=Path))
-@database_option
+@options("database")
 def restore(file: Path, database: str | None) -> None:
     """Fill an empty database, of SQLite or PostgreSQL, from FILE of `gpuwise team backup`."""
     from gpuwise.web import exchange
@@ -145,7 +135,7 @@ def restore(file: Path, database: str | None) -> None:
 
 @team.command("export")
 @click.argument("folder", type=click.Path(path_type=Path))
-@database_option
+@options("database")
 def export(folder: Path, database: str | None) -> None:
     """Write everything but tokens as Parquet files into the new FOLDER, one for each table."""
     from gpuwise.web import exchange
@@ -157,8 +147,8 @@ def export(folder: Path, database: str | None) -> None:
 
 
 @team.command("log")
-@database_option
-@printer.output_options
+@options("database")
+@output_options
 def log(database: str | None, output: Path | None, as_json: bool) -> None:
     """List who did what, the newest first: pushes, tags, tokens, backups."""
     from gpuwise.show.table import Table
@@ -169,13 +159,7 @@ def log(database: str | None, output: Path | None, as_json: bool) -> None:
 
 @team.command("sign")
 @click.argument("files", nargs=-1, required=True, type=click.Path(path_type=Path), metavar="RESULT...")
-@click.option(
-    "--key",
-    required=True,
-    type=click.Path(path_type=Path),
-    metavar="FILE",
-    help="Your ssh key; its .pub where an agent holds it.",
-)
+@options("team-sign")
 def sign(files: tuple[Path, ...], key: Path) -> None:
     """Sign RESULTs with an ssh key: RESULT.sig beside each, which `gpuwise push` then sends along."""
     for file in files:
@@ -187,13 +171,7 @@ def sign(files: tuple[Path, ...], key: Path) -> None:
 
 @team.command("verify")
 @click.argument("files", nargs=-1, required=True, type=click.Path(path_type=Path), metavar="RESULT...")
-@click.option(
-    "--signers",
-    required=True,
-    type=click.Path(path_type=Path),
-    metavar="FILE",
-    help="Lines of a name and a public ssh key.",
-)
+@options("team-verify")
 def verify(files: tuple[Path, ...], signers: Path) -> None:
     """Print whose key signed RESULTs, by RESULT.sig beside each. Exits with 1 where one is not signed so."""
     keys = {}
@@ -214,30 +192,10 @@ def verify(files: tuple[Path, ...], signers: Path) -> None:
         raise GateFailed("; ".join(failed))
 
 
-@click.command("push", short_help="Send results to a team's server.")
+@click.command()
 @click.argument("what", nargs=-1, metavar="[RESULT]...")
-@click.option(
-    "--to",
-    "address",
-    envvar="GPUWISE_SERVER",
-    metavar="URL",
-    help="Of gpuwise serve --db; also $GPUWISE_SERVER.",
-)
-@click.option("--project", default="default", show_default=True, metavar="NAME", help="Where they belong.")
-@click.option("--tag", "tags", multiple=True, metavar="NAME", help="Also several: nightly, rack-2.")
-@click.option(
-    "--host",
-    metavar="NAME",
-    help="Which machine measured. [default: this one's name for results "
-    "of your own store, none for other files]",
-)
-@click.option(
-    "--token",
-    envvar="GPUWISE_TOKEN",
-    metavar="TEXT",
-    help="Also $GPUWISE_TOKEN, which no other user of this machine sees.",
-)
-@printer.json_option
+@options("push")
+@json_option
 def push(
     what: tuple[str, ...],
     address: str | None,
@@ -265,17 +223,13 @@ def push(
         # What this machine measured goes under its name.
         here = path.parent == store.results_dir()
         usual = re.sub(r"[^A-Za-z0-9._-]+", "-", platform.node()).strip("._-")[:63] if here else ""
-        asked = {
-            "project": project,
-            "tag": list(tags),
-            "host": usual if host is None else host,
-        }
+        query = {"project": project, "tag": list(tags), "host": usual if host is None else host}
         beside = path.with_name(path.name + signing.SUFFIX)
         if beside.is_file():
             signature = base64.b64encode(store.read(beside, largest=signing.LONGEST)).decode()
-            answers.append(_send(address, asked, token, store.read(path), signature))
+            answers.append(_send(address, query, token, store.read(path), signature))
         else:
-            answers += [_send(address, asked, token, store.compact(one)) for one in store.load_all(path)]
+            answers += [_send(address, query, token, store.compact(one)) for one in store.load_all(path)]
     rows = [
         {
             "result": answer["id"],
@@ -300,7 +254,7 @@ def push(
 
 
 def _send(
-    address: str, asked: dict[str, Any], token: str, data: bytes, signature: str = ""
+    address: str, query: dict[str, Any], token: str, data: bytes, signature: str = ""
 ) -> dict[str, Any]:
     """The server's answer to one result. Raises the error that it names."""
     from urllib.parse import urlencode
@@ -312,14 +266,14 @@ def _send(
         **({"X-Gpuwise-Signature": signature} if signature else {}),
     }
     place = address.partition("?")[0].rstrip("/")
-    place = f"{place if '://' in place else f'http://{place}'}/push?{urlencode(asked, doseq=True)}"
+    place = f"{place if '://' in place else f'http://{place}'}/push?{urlencode(query, doseq=True)}"
     sent = post_patiently(place, data, headers, within_s=PATIENCE_S)
     try:
-        found: dict[str, Any] = json.loads(sent.body)
-        said, hint = found.get("error", ""), found.get("hint") or None
+        answer: dict[str, Any] = json.loads(sent.body)
+        said, hint = answer.get("error", ""), answer.get("hint") or None
     except (ValueError, AttributeError):
-        found, said, hint = {}, sent.body[:10_000].decode("utf-8", "replace").strip(), None
-    if sent.status in (200, 201) and "speeds" in found:
-        return found
+        answer, said, hint = {}, sent.body[:10_000].decode("utf-8", "replace").strip(), None
+    if sent.status in (200, 201) and "speeds" in answer:
+        return answer
     kind: type[GpuwiseError] = MachineError if sent.status >= 500 or sent.status < 400 else InputError
     raise kind(f"the server refuses ({sent.status}): {said}", hint=hint)

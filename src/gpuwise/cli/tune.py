@@ -11,58 +11,17 @@ import click
 from gpuwise import store
 from gpuwise.cli import print as printer
 from gpuwise.cli.bench import Screen, repeatable
+from gpuwise.cli.options import RecipeChoice, options, output_options
 from gpuwise.errors import INTERRUPTED, RunError
 from gpuwise.jobs.measuring import TuneRequest, tune
-from gpuwise.model import units
 from gpuwise.model.precision import PRECISIONS, Precision
 from gpuwise.show import tuning as show
 
 
-@click.command("tune", short_help="Find the fastest recipe of a workload on this machine.")
+@click.command()
 @click.argument("workload")
-@click.option("--mode", type=click.Choice(["train", "infer"]), help="[default: its first]")
-@click.option(
-    "--precision", type=click.Choice([str(name) for name in PRECISIONS]), help="[default: as bench]"
-)
-@click.option("--compile", "compiled", type=click.Choice(["off", "on"]), help="[default: as bench]")
-@click.option("--batch", type=click.IntRange(1), help="[default: searched, too]")
-@click.option(
-    "--time",
-    "time_text",
-    default="10m",
-    show_default=True,
-    help="Stop starting new trials after this time; the first always ends.",
-)
-@click.option(
-    "--gpus", type=click.IntRange(1), default=1, help="So many together: how they exchange gradients."
-)
-@click.option(
-    "--recipe",
-    type=printer.RecipeChoice(("stock", "tuned")),
-    default="tuned",
-    show_default=True,
-    help="stock: search without gpuwise's own kernels.",
-)
-@click.option(
-    "--try",
-    "tried",
-    multiple=True,
-    metavar="NAME=WORD,...",
-    help="Try these switches together on top of those it starts with, and of others only the recipe that is "
-    "known; may be repeated.",
-)
-@click.option(
-    "--resume",
-    is_flag=False,
-    flag_value="last",
-    metavar="[last|FILE]",
-    help="Go on with an interrupted search: the trials it kept are not measured again. [default: last]",
-)
-@printer.index_option
-@printer.device_option
-@printer.toy_option
-@printer.quiet_option
-@printer.output_options
+@options("tune", precision=tuple(PRECISIONS), recipe=RecipeChoice(("stock", "tuned")))
+@output_options
 def command(*, quiet: bool, output: Path | None, as_json: bool, **options: Any) -> None:
     """Try the switches of a workload's recipe one after the other, each time from the fastest so far.
 
@@ -72,42 +31,29 @@ def command(*, quiet: bool, output: Path | None, as_json: bool, **options: Any) 
     """
     if output is not None:
         store.check_writable(output)  # a search takes minutes: not at its end
-    request = TuneRequest(
-        workload=options["workload"],
-        mode=options["mode"],
-        batch=options["batch"],
-        gpus=options["gpus"],
-        precision=Precision(options["precision"]) if options["precision"] else None,
-        compile=None if options["compiled"] is None else options["compiled"] == "on",
-        recipe=options["recipe"],
-        tried=tuple(tuple(words.split(",")) for words in options["tried"]),
-        time_s=units.parse_seconds(options["time_text"]),
-        resume=options["resume"],
-        device=options["device"],
-        gpu=options["index"],
-        toy=options["toy"],
-        command=repeatable(),
-    )
+    options["precision"] = options["precision"] and Precision(options["precision"])
+    options["tried"] = tuple(tuple(words.split(",")) for words in options["tried"])
+    request = TuneRequest(**options, command=repeatable())
     printer.end_as_with_ctrl_c()
     answer = tune(request, _Trials(quiet=quiet or as_json, what="settings").listen)
     printer.status("")
-    found = answer.found
-    if found.kept is not None:
-        printer.talk(f"every trial is kept in {found.kept}")
-    if found.tuning.trials:
+    tuned = answer.value
+    if tuned.kept is not None:
+        printer.talk(f"every trial is kept in {tuned.kept}")
+    if tuned.tuning.trials:
         printer.deliver_answer(answer, as_json=as_json, output=output)
     if answer.exit_status == INTERRUPTED:
-        if found.kept is not None:
-            printer.talk(f"go on later: the same command with --resume {found.kept}")
+        if tuned.kept is not None:
+            printer.talk(f"go on later: the same command with --resume {tuned.kept}")
         sys.exit(INTERRUPTED)
-    if found.tuning.tuned is None:
-        more = found.tuning.left and found.kept
-        go_on = f"go on: the same command with --resume {found.kept}"
-        hint = go_on if more else f"gpuwise bench {found.config.workload}"
-        raise RunError(show.found(found.tuning), hint=hint)
-    if found.recipe_file is not None:
-        given = f" --batch {found.config.batch}" if found.tuning.tuned.batch_given else ""
-        printer.talk(f"kept in {found.recipe_file}; gpuwise bench {found.config.workload}{given} now uses it")
+    if tuned.tuning.tuned is None:
+        more = tuned.tuning.left and tuned.kept
+        go_on = f"go on: the same command with --resume {tuned.kept}"
+        hint = go_on if more else f"gpuwise bench {tuned.config.workload}"
+        raise RunError(show.found(tuned.tuning), hint=hint)
+    if tuned.recipe_file is not None:
+        given = f" --batch {tuned.config.batch}" if tuned.tuning.tuned.batch_given else ""
+        printer.talk(f"kept in {tuned.recipe_file}; gpuwise bench {tuned.config.workload}{given} now uses it")
 
 
 class _Trials(Screen):

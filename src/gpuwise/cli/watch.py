@@ -13,34 +13,43 @@ from typing import Any
 import click
 
 from gpuwise.cli import print as printer
+from gpuwise.cli.options import options, output_options
 from gpuwise.errors import InputError, MachineError
 from gpuwise.measure import telemetry
 from gpuwise.measure.telemetry import DeviceInfo, Process, Sample
 from gpuwise.model.units import Amount, gibibytes, parse_seconds, percent, watts
-from gpuwise.show.table import Table
+from gpuwise.show.table import Table, picked
 
 # A sensor answers in some milliseconds, and the power of recent cards is the mean of a second.
 LEAST_S = 0.1
 
 
-@click.command("watch", short_help="Watts, clocks, heat and memory of the GPUs here, as they change.")
-@click.option("--device", "devices", metavar="LIST", help="Only these GPUs, as nvidia-smi counts: 0,2.")
-@click.option("--every", "every", default="1s", show_default=True, metavar="TIME", help="Between two looks.")
-@click.option("--for", "length", metavar="TIME", help="End after this time; else Ctrl-C ends it.")
-@printer.output_options
-def command(devices: str | None, every: str, length: str | None, output: Path | None, as_json: bool) -> None:
+@click.command()
+@options("watch")
+@output_options
+def command(
+    devices: str | None, every: str, length: float | None, output: Path | None, as_json: bool
+) -> None:
     """Show what each GPU does, whatever program runs on it: watts and their limit, clocks, temperature,
     memory, and what holds its clock down, with the share of looks at which it did.
 
     With --json or -o one look, or with --for what was seen at its end.
     """
-    pause, rest = parse_seconds(every), parse_seconds(length) if length else None
+    pause, rest = parse_seconds(every), length
     if pause < LEAST_S:
         raise InputError(f"--every {every} is shorter than {LEAST_S} s", hint="--every 500ms")
     every_one = telemetry.sensors()
     try:
         sensors, infos = list(every_one), [sensor.info() for sensor in every_one]
-        wanted = _wanted(devices, infos)
+        wanted = here = {info.index for info in infos}
+        if not here:
+            raise MachineError("no GPU answers on this machine", hint="see why", code="doctor")
+        if devices is not None:
+            numbers = {part.strip() for part in devices.split(",") if part.strip()}
+            if unknown := sorted(numbers - {str(index) for index in here}):
+                indices = ",".join(map(str, sorted(here)))
+                raise InputError(f"there is no GPU {unknown[0]!r} here", hint=f"--device {indices}")
+            wanted = {int(index) for index in numbers}
         sensors = [sensor for sensor, info in zip(sensors, infos, strict=True) if info.index in wanted]
         infos = [info for info in infos if info.index in wanted]
         held: list[Counter[str]] = [Counter() for _ in sensors]
@@ -54,7 +63,11 @@ def command(devices: str | None, every: str, length: str | None, output: Path | 
             table = Table.of(look(info, *one) for info, one in zip(infos, last, strict=True))
             ended = rest is not None and time.monotonic() - began + pause > rest
             if not (as_json or output is not None):
-                drawn = _draw(replace(table, title=time.strftime("%H:%M:%S")), drawn)
+                # Over the last one on a terminal, below it elsewhere.
+                if drawn:
+                    print(f"\x1b[{drawn}F\x1b[J", end="")
+                lines = printer.table(replace(table, title=time.strftime("%H:%M:%S")))
+                drawn = lines if sys.stdout.isatty() else 0
             if ended or (rest is None and (as_json or output is not None)):
                 break
             time.sleep(pause)
@@ -62,23 +75,8 @@ def command(devices: str | None, every: str, length: str | None, output: Path | 
         for sensor in every_one:
             sensor.close()
     if as_json or output is not None:
-        found = [document(info, *one) for info, one in zip(infos, last, strict=True)]
-        printer.deliver(table, lambda: found, as_json=as_json, output=output)
-
-
-def _wanted(devices: str | None, infos: Sequence[DeviceInfo]) -> set[int]:
-    """Indices of the GPUs to look at. Raises MachineError without any, InputError for a wrong one."""
-    every = {info.index for info in infos}
-    if not every:
-        raise MachineError("no GPU answers on this machine", hint="see why", code="doctor")
-    if devices is None:
-        return every
-    asked = {part.strip() for part in devices.split(",") if part.strip()}
-    if unknown := sorted(asked - {str(index) for index in every}):
-        raise InputError(
-            f"there is no GPU {unknown[0]!r} here", hint=f"--device {','.join(map(str, sorted(every)))}"
-        )
-    return {int(index) for index in asked}
+        documents = [document(info, *one) for info, one in zip(infos, last, strict=True)]
+        printer.deliver(table, lambda: documents, as_json=as_json, output=output)
 
 
 def look(
@@ -116,29 +114,10 @@ def document(
 ) -> dict[str, Any]:
     """The same as plain data."""
     return {
-        "index": info.index,
-        "name": info.name,
-        "utilisation": now.utilisation,
-        "power_w": now.power_w,
-        "power_limit_w": info.power_limit_w,
-        "sm_clock_hz": now.sm_clock_hz,
-        "sm_clock_max_hz": info.sm_clock_max_hz,
-        "memory_clock_hz": now.memory_clock_hz,
-        "temperature_c": now.temperature_c,
-        "memory_used_bytes": now.memory_used_bytes,
-        "memory_bytes": info.memory_bytes,
+        **picked(info, "index name power_limit_w sm_clock_max_hz memory_bytes"),
+        **picked(now, "utilisation power_w sm_clock_hz memory_clock_hz temperature_c memory_used_bytes"),
         "throttle": list(now.throttle),
         "throttle_shares": {reason: count / looks for reason, count in held.items()},
         "looks": looks,
         "processes": [{"pid": one.pid, "memory_bytes": one.memory_bytes} for one in running],
     }
-
-
-def _draw(table: Table, drawn: int) -> int:
-    """Draw the table over the last one on a terminal, below it elsewhere; how many lines it took."""
-    if not sys.stdout.isatty():
-        printer.table(table)
-        return 0
-    if drawn:
-        print(f"\x1b[{drawn}F\x1b[J", end="")
-    return printer.table(table)

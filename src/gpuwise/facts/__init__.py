@@ -1,1 +1,1 @@
-"""What is known: the catalog, prices, published speeds and recipes, each value with its source."""
+"""The facts: the catalog, prices, published speeds and recipes, each value with its source."""

@@ -32,12 +32,12 @@ T = TypeVar("T")
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Answer(Generic[T]):
-    """What a job found, and the same as table, chart and plain data, each made when it is asked for.
+    """The answer of a job, and the same as table, chart and plain data, each made on first use.
 
     A notebook shows the table and the chart.
     """
 
-    found: T
+    value: T
     records: tuple[Record, ...] = ()  # Speeds in the answer, predicted or measured
     issues: tuple[Issue, ...] = ()  # What to know of it: skipped rows, options left out, a gate that failed
     exit_status: int = 0

@@ -4,20 +4,24 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field, replace
-from datetime import UTC, datetime
+from functools import partial
 from pathlib import Path
-from typing import Any
+from queue import SimpleQueue
+from types import EllipsisType
+from typing import Any, TypeVar
 
 from gpuwise import store, workloads
 from gpuwise.errors import INTERRUPTED, InputError, MachineError, NoDataError
 from gpuwise.jobs import Answer
-from gpuwise.jobs.measuring import REFERENCE, Listen, session
+from gpuwise.jobs.measuring import REFERENCE, Listen, Update, session
 from gpuwise.judge.accept import TestedCard, check_last, judge, lookup
-from gpuwise.judge.accept.card import Outcome
+from gpuwise.judge.accept.card import Outcome, kept_of
 from gpuwise.measure import telemetry
-from gpuwise.measure.prepare import Target, find_target, plan_for, visible
+from gpuwise.measure.prepare import Target, done, find_target, plan_for, visible
 from gpuwise.measure.request import Request, suite
+from gpuwise.measure.session import Progress, Turns
 from gpuwise.measure.telemetry import Wear
 from gpuwise.measure.telemetry.health import Check, checks, fabric
 from gpuwise.model.precision import Precision
@@ -47,6 +51,7 @@ class AcceptRequest(Asked):
     gpus: tuple[int, ...] = ()  # Indices, as nvidia-smi counts; empty = all
     time_s: float | None = None  # Longest timing of one measurement
     input: Input = "device"  # host: read it there, and judge the host's memory and disk, too
+    resume: bool = False  # Go on with what an interrupted test of these cards has measured
     toy: bool = False  # Shrunken models, to test gpuwise itself
     command: Callable[[str | None], str] = lambda indices: "gpuwise.accept"
     """Kept in each result: what measures the cards of these indices again, None the processor."""
@@ -70,14 +75,14 @@ def accept(request: AcceptRequest, listen: Listen = lambda update: None) -> Answ
         raise InputError("a processor has no GPU index", hint="leave out the index")
     if not request.suites:
         raise InputError("no suite given", hint="suites like limits and quick")
-    known = lookup(request.against)
+    references = lookup(request.against)
     if request.files:
         from gpuwise.judge.accept import bundle, fleet
 
         hosts, skipped = bundle.gather(request.files)
-        judged = fleet.summarise(hosts, skipped, known, request.margin, request.missing)
+        judged = fleet.summarise(hosts, skipped, references, request.margin, request.missing)
         return Answer(
-            found=judged,
+            value=judged,
             exit_status=STATUS[judged.outcome],
             to_table=lambda: show.fleet_cards(judged),
             to_data=lambda: show.fleet_document(judged),
@@ -86,18 +91,18 @@ def accept(request: AcceptRequest, listen: Listen = lambda update: None) -> Answ
     cards, common, complete = _measured(request, listen)
     grew = {name: count - counted.get(name, 0) for name, count in fabric().items()}
     infos = [card.info for card in cards if card.info is not None]
-    found = judge(cards, known, request.margin, telemetry.links(infos), grew, tuple(common))
+    acceptance = judge(cards, references, request.margin, telemetry.links(infos), grew, tuple(common))
     named = tuple(
         replace(issue, detail=f"{judged.card.name}: {issue.detail}")
-        for judged in found.cards
+        for judged in acceptance.cards
         for issue in judged.issues
     )
     return Answer(
-        found=found,
+        value=acceptance,
         issues=named,
-        exit_status=STATUS[found.outcome] if complete else INTERRUPTED,
-        to_table=lambda: show.acceptance(found),
-        to_data=lambda: show.document(found),
+        exit_status=STATUS[acceptance.outcome] if complete else INTERRUPTED,
+        to_table=lambda: show.acceptance(acceptance),
+        to_data=lambda: show.document(acceptance),
     )
 
 
@@ -109,10 +114,10 @@ def _measured(request: AcceptRequest, listen: Listen) -> tuple[list[TestedCard],
         changes["time_s"] = request.time_s
     quick = QUICK.given(input=request.input)
     wanted = [r for name in request.suites for r in ((quick,) if name == "quick" else suite(name))]
-    asked = [each.given(**changes) for each in wanted]
+    requests = [each.given(**changes) for each in wanted]
     if request.soak_s:
         soak = Request(workloads=REFERENCE[:1], modes=("train",))
-        asked.append(soak.given(**{**changes, "protocol": "soak", "time_s": request.soak_s}))
+        requests.append(soak.given(**{**changes, "protocol": "soak", "time_s": request.soak_s}))
     if request.device == "cpu":
         targets = [find_target("cpu", None)]
     else:
@@ -137,55 +142,127 @@ def _measured(request: AcceptRequest, listen: Listen) -> tuple[list[TestedCard],
             )
             for target, ring in zip(targets, rings, strict=True)
         ]  # fmt: skip
-    parts: list[tuple[str, Target, tuple[RunConfig, ...]]] = []
+    parts: list[Part] = []
     for target in targets:
         name = f"GPU {target.info.index}" if target.info else "CPU"
-        parts.append((name, target, once(plan_for(asked, target, suite=True)[0])))
-    if len(targets) > 1 and (together := once(plan_for(asked, targets[0], suite=True)[0], len(targets))):
+        parts.append((name, target, once(plan_for(requests, target, suite=True)[0])))
+    if len(targets) > 1 and (together := once(plan_for(requests, targets[0], suite=True)[0], len(targets))):
         parts.append(("all GPUs", targets[0], together))
     if request.input == "host" and request.device == "cuda":
         host = find_target("cpu", None)
         read = Request(workloads=("copy", "disk-read"), precisions=(Precision.FP32,)).given(**changes)
         parts.append(("host", host, once(plan_for([read], host, suite=True)[0])))
-    found: list[TestedCard] = []
-    complete = True
-    for name, target, plan in parts:
-        command = request.command(",".join(str(each.index) for each in target.devices(plan) if each) or None)
+    # A card's process and its watcher need a core each.
+    turns = Turns(max(1, telemetry.cpu_count() // 2))
+
+    def commanded(part: Part) -> str:
+        devices = part[1].devices(part[2])
+        return request.command(",".join(str(each.index) for each in devices if each) or None)
+
+    earlier = _interrupted([(part, commanded(part)) for part in parts]) if request.resume else {}
+
+    def test(part: Part, heard: Listen) -> tuple[TestedCard, bool]:
+        (name, target, plan), command = part, commanded(part)
         card = TestedCard(name=name, result=_unmeasured(target, command), info=target.info)
         before = target.sensor.wear() if target.sensor else Wear()
+        path, plan = earlier.get(name, (None, plan))
         try:
-            done = session(plan, target, listen, command=command, name=name)
+            ended = session(plan, target, heard, command=command, name=name, earlier=path, turns=turns)
         except MachineError as refusal:  # a card that cannot be measured is one that fails
-            found.append(replace(card, refusal=str(refusal)))
-            continue
+            return replace(card, refusal=str(refusal)), True
         after = target.sensor.wear() if target.sensor else Wear()
-        found.append(replace(card, result=done.result, before=before, after=after))
-        if not (complete := done.complete):
-            break
-    return found[: len(targets)], found[len(targets) :], complete
+        return replace(card, result=ended.result, before=before, after=after), ended.complete
+
+    # Each card by itself, all at the same time; then what they do together, and the host.
+    tested = side_by_side([partial(test, part) for part in parts[: len(targets)]], turns, listen)
+    for part in parts[len(targets) :]:
+        if all(complete for _, complete in tested):
+            tested.append(test(part, listen))
+    cards = [card for card, _ in tested]
+    return cards[: len(targets)], cards[len(targets) :], all(complete for _, complete in tested)
+
+
+Part = tuple[str, Target, tuple[RunConfig, ...]]
+T = TypeVar("T")
+
+
+def side_by_side(tests: Sequence[Callable[[Listen], T]], turns: Turns, listen: Listen) -> list[T]:
+    """Results of all tests, each run by a thread of its own. `listen` hears of one after the other, in this
+    thread: of the first that has not ended as it goes on, of later ones when it is their turn."""
+    if len(tests) == 1:
+        return [tests[0](listen)]
+    heard: SimpleQueue[tuple[int, Update | EllipsisType]] = SimpleQueue()
+
+    def one(number: int) -> T:
+        def tell(update: Update) -> None:
+            if turns.stopped and isinstance(update, Progress):
+                raise KeyboardInterrupt
+            if update is not None:
+                heard.put((number, update))
+
+        try:
+            return tests[number](tell)
+        finally:
+            heard.put((number, ...))
+
+    held: dict[int, list[Update | EllipsisType]] = {number: [] for number in range(len(tests))}
+    with ThreadPoolExecutor(len(tests)) as pool:
+        running = [pool.submit(one, number) for number in held]
+        try:
+            while held:
+                number, update = heard.get()
+                first = min(held)
+                if number == first or not isinstance(update, Progress):
+                    held[number].append(update)
+                while held.get(first):
+                    update = held[first].pop(0)
+                    if isinstance(update, EllipsisType):
+                        del held[first]
+                        first += 1
+                    else:
+                        listen(update)
+        except KeyboardInterrupt:
+            turns.stop()
+            listen(None)
+        return [each.result() for each in running]
+
+
+def _interrupted(wanted: Sequence[tuple[Part, str]]) -> dict[str, tuple[Path, tuple[RunConfig, ...]]]:
+    """By part, the file of an earlier test of the same cards and the plan to go on with: of a soak, what is
+    left of its time. Empty where nothing was interrupted: then all is measured anew."""
+    parts, unfinished = {}, False
+    for (name, target, plan), command in wanted:
+        kept = kept_of(_unmeasured(target, command).environment, command)
+        if kept is None:
+            continue
+        path, result = kept
+        soaked_s = sum(
+            window.ended_s - window.started_s
+            for m in result.measurements
+            if m.config.protocol == "soak" and m.status in ("ok", "interrupted")
+            for window in m.windows
+        )
+        rest = [c if c.protocol != "soak" else replace(c, time_s=c.time_s - soaked_s) for c in plan]
+        plan = tuple(c for c in rest if c.time_s > 0)
+        unfinished |= len(done(result, plan)) < len(plan)
+        parts[name] = path, plan
+    return parts if unfinished else {}
 
 
 def once(plan: Sequence[RunConfig], gpus: int = 1) -> tuple[RunConfig, ...]:
-    """What so many cards do together, or one alone, each question once: suites share their limits. Of several
+    """The plan of so many cards together, or of one, each question once: suites share limits. Of several
     it is what they exchange, at their full number: how a network scales says nothing of a card."""
-    found: dict[str, RunConfig] = {}
+    questions: dict[str, RunConfig] = {}
     for config in plan:
         if (config.gpus > 1) == (gpus > 1) and (gpus == 1 or workloads.get(config.workload).spec.collective):
             config = replace(config, gpus=gpus)
-            found.setdefault(config.key(), config)
-    return tuple(found.values())
+            questions.setdefault(config.key(), config)
+    return tuple(questions.values())
 
 
 def _unmeasured(target: Target, command: str) -> Result:
     """The result of a card that could not be measured: what the driver reports of it."""
-    gpu_id = target.spec.id if target.spec else None
-    now = datetime.now(UTC)
-    return Result(
-        id=store.new_id(now, target.name, "none"),
-        created_at=now.isoformat(timespec="seconds"),
-        command=command,
-        environment=telemetry.environment(target.info, device=target.name, gpu_id=gpu_id),
-    )
+    return store.begun(command, telemetry.environment(target.info, device=target.name))
 
 
 def health() -> tuple[Check, ...]:

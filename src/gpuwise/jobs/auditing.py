@@ -41,23 +41,22 @@ def audit(request: AuditRequest | str) -> Answer[tuple[Audit, ...]]:
     ]
     if request.text is not None:
         asked.append([judge.audit_text(request.text, request.name, today=request.today)])
-    found = [one for files in asked for one in files]
+    audits = [one for files in asked for one in files]
     wrong = tuple(
-        Issue(
-            code=(f.kind or "contradicts").replace(" ", "-"),
-            severity="invalid",
-            detail=f"{one.file}, line {f.lines[0]}: {f.gpu} {f.field} {f.stated}: {f.explanation}",
+        Issue.invalid(
+            (f.kind or "contradicts").replace(" ", "-"),
+            f"{one.file}, line {f.lines[0]}: {f.gpu} {f.field} {f.stated}: {f.explanation}",
         )
-        for one in found
+        for one in audits
         for f in one.findings
         if f.verdict == "contradicts"
     )
     # A directory may hold other texts, too.
     silent = any(all(map(show.unreadable, files)) for files in asked)
     return Answer(
-        found=tuple(found),
+        value=tuple(audits),
         issues=wrong,
         exit_status=1 if wrong else NoDataError.exit_code if silent else 0,
-        to_table=lambda: show.findings(found, every=request.every),
-        to_data=lambda: show.document(found),
+        to_table=lambda: show.findings(audits, every=request.every),
+        to_data=lambda: show.document(audits),
     )

@@ -3,7 +3,8 @@
 - ratio of a case: measured / predicted, over the same of the H200 on which classes were fitted, so that what
   a lone operator says otherwise than one within a step counts on neither;
 - factor of a class: exp(mean log ratio) over its cases, drawn to that of the class above it as n / (n + 2);
-- factor of the host: (measured launch / 7 microseconds)^power, the power being that of the zoo's rows.
+- factor of the host: its measured launch, the median of readings between the cases, over that of the usual
+  host, to a power below 1: readings differ from minute to minute.
 """
 
 from __future__ import annotations
@@ -16,17 +17,16 @@ from dataclasses import dataclass
 from datetime import UTC, datetime
 from importlib.util import find_spec
 from math import exp, log
+from statistics import median
 
 import numpy as np
 
 from gpuwise.errors import GpuwiseError, InputError, MachineError
 from gpuwise.jobs import Answer
 from gpuwise.model import units
-from gpuwise.model.trace import Kernel
-from gpuwise.predict.card import Card, card
-from gpuwise.predict.kernels import arrays, path
-from gpuwise.predict.rates import (
-    HOST,
+from gpuwise.predictor.card import Card, card
+from gpuwise.predictor.kernels import Kernel, arrays, path
+from gpuwise.predictor.rates import (
     REFERENCE,
     Operators,
     file_of,
@@ -35,13 +35,15 @@ from gpuwise.predict.rates import (
     reference,
     usual,
 )
-from gpuwise.predict.step import kernel_seconds
+from gpuwise.predictor.step import kernel_seconds
 from gpuwise.show.table import Table
 from gpuwise.store import write
 
 # Seconds that an H200 takes for all cases, recording them included.
 USUAL_S = 150.0
 FAILED_SHOWN = 3
+# Cases from one reading of the host's launch to the next.
+READ_EVERY = 20
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -66,7 +68,7 @@ def calibrate(
     """
     if find_spec("torch") is None:
         raise MachineError("calibration needs torch", hint="pip install 'gpuwise[torch]'")
-    from gpuwise.predict.trace import trace_operator
+    from gpuwise.predictor.trace import trace_operator
     from gpuwise.workloads import operators
 
     cases = list(operators.cases())
@@ -79,9 +81,9 @@ def calibrate(
     software = operators.software(request.device)
     name = request.gpu or (software["device"] if request.device == "cuda" else None)
     if name is None:
-        raise InputError("no GPU to calibrate", hint="gpuwise calibrate --gpu NAME")
-    own, began = card(name), time.monotonic()
-    launch_s = operators.launch_seconds(request.device)
+        raise InputError("no GPU to calibrate", hint="name one", code="name-gpu")
+    gpu, began = card(name), time.monotonic()
+    launches: list[float] = []
     measured: dict[str, float] = {}
     failed: dict[str, str] = {}
     kernels: dict[str, tuple[Kernel, ...]] = {}
@@ -89,6 +91,8 @@ def calibrate(
     for done, case in enumerate(chosen):
         if time.monotonic() - began > request.time_s:
             break
+        if done % READ_EVERY == 0:
+            launches.append(operators.launch_seconds(request.device))
         timed = operators.measure(case, request.device)
         if timed.error:  # such as what does not fit a small card's memory
             failed[case.name] = timed.error
@@ -101,35 +105,34 @@ def calibrate(
         progress(done + 1, len(chosen))
     if not measured:
         why = next(iter(failed.values()), "the time was too short")
-        raise MachineError(f"no operator could be timed: {why}", hint="gpuwise doctor")
-    found = fitted(own, launch_s, measured, kernels)
+        raise MachineError(f"no operator could be timed: {why}", hint="see why", code="doctor")
+    card_operators = fitted(gpu, median(launches), measured, kernels)
     about = {
         **software,
         "date": datetime.now(UTC).strftime("%Y-%m-%d %H:%M UTC"),
-        "launch_s": launch_s,
         "seconds": round(time.monotonic() - began, 1),
         "failed": failed,
         "rows": {name: round(seconds, 9) for name, seconds in measured.items()},
     }
-    document = operators_document(found, about)
+    document = operators_document(card_operators, about)
     if request.keep:
-        place = file_of(own.id)
+        place = file_of(gpu.id)
         place.parent.mkdir(parents=True, exist_ok=True)
         write((json.dumps(document, indent=1) + "\n").encode(), place)
         forget()
     return Answer(
-        found=document,
+        value=document,
         to_data=lambda: document,
         to_table=lambda: Table.of(
             [
                 {"class": node, "time against the H200's model": f"x{factor:.2f}"}
-                for node, factor in sorted(found.factors.items())
+                for node, factor in sorted(card_operators.factors.items())
                 if " " not in node
             ],
-            title=f"{own.id}: {found.cases} operators in {units.seconds(time.monotonic() - began)}",
+            title=f"{gpu.id}: {card_operators.cases} operators in {units.seconds(time.monotonic() - began)}",
             notes=(
-                f"the host takes x{found.host:.2f}",
-                f"predictions of {own.id} use this from now on" if request.keep else "a rehearsal: not kept",
+                f"the host takes x{card_operators.host:.2f}",
+                f"predictions of {gpu.id} use this from now on" if request.keep else "a rehearsal: not kept",
                 *(f"{name} failed: {why}" for name, why in list(failed.items())[:FAILED_SHOWN]),
                 *([f"{len(failed) - FAILED_SHOWN} more failed"] if len(failed) > FAILED_SHOWN else []),
             ),
@@ -139,7 +142,6 @@ def calibrate(
 
 # Cases that the class above weighs.
 _SHRINK = 2.0
-_LAUNCH_S = 7e-6
 # A case may have several kernels, of which one must take most of its time to say something of a class.
 _MOST = 0.6
 
@@ -149,9 +151,9 @@ def fitted(
 ) -> Operators:
     """The factors of a card from seconds of cases `measured` there; `kernels` are those recorded of each."""
     ratios: dict[str, list[float]] = defaultdict(list)
-    measured_there, there = reference(), card(REFERENCE)
-    on_there = usual(there)
-    found: list[tuple[tuple[str, ...], float]] = []
+    measured_there, reference_card = reference(), card(REFERENCE)
+    on_there = usual(reference_card)
+    cases: list[tuple[tuple[str, ...], float]] = []
     for name, seconds in measured.items():
         if seconds <= 0 or not kernels[name]:  # such as the gradient of a copy, which is a view
             continue
@@ -161,20 +163,22 @@ def fitted(
             continue
         ratio = log(seconds / float(each.sum()))
         if name in measured_there:
-            ratio -= log(measured_there[name] / float(step.counts @ kernel_seconds(step, there, on_there)))
-        found.append((path(kernels[name][int(each.argmax())], compiled=False), ratio))
-        for node in found[-1][0]:
+            ratio -= log(
+                measured_there[name] / float(step.counts @ kernel_seconds(step, reference_card, on_there))
+            )
+        cases.append((path(kernels[name][int(each.argmax())], compiled=False), ratio))
+        for node in cases[-1][0]:
             ratios[node].append(ratio)
     effects: dict[str, float] = {}
-    for steps in sorted({p[: i + 1] for p, _ in found for i in range(len(p))}, key=len):
+    for steps in sorted({p[: i + 1] for p, _ in cases for i in range(len(p))}, key=len):
         above = effects.get(steps[-2], 0.0) if len(steps) > 1 else 0.0
         mean, count = float(np.mean(ratios[steps[-1]])), len(ratios[steps[-1]])
         effects[steps[-1]] = above + (mean - above) * count / (count + _SHRINK)
-    left = [ratio - effects[steps[-1]] for steps, ratio in found]
+    left = [ratio - effects[steps[-1]] for steps, ratio in cases]
     return Operators(
         gpu_id=own.id,
         factors={node: exp(effect) for node, effect in effects.items()},
-        host=(launch_s / _LAUNCH_S) ** HOST["power"],
-        cases=len(found),
+        launch_s=launch_s,
+        cases=len(cases),
         spread=float(np.std(left)) if left else 0.0,
     )

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
 from datetime import date
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from gpuwise import store
 from gpuwise.errors import GpuwiseError, InputError, NoDataError
@@ -15,12 +15,13 @@ from gpuwise.facts import catalog, prices
 from gpuwise.jobs import Answer
 from gpuwise.jobs.facts import Facts
 from gpuwise.judge.choose import decide, speeds
-from gpuwise.judge.choose.candidates import offered, usable
-from gpuwise.judge.choose.fit import loosened, no_price
-from gpuwise.judge.choose.need import need_for, settled
+from gpuwise.judge.choose.candidates import EXPORT, FEW, names_of, offered, stated, usable
+from gpuwise.judge.choose.fit import NO_FP64, loosened, made_for_fp64, no_price, why_not
+from gpuwise.judge.choose.need import MOST_TOGETHER, USUAL_NOTE, has_form, need_for, need_of, settled
 from gpuwise.judge.choose.speeds import Forecast
-from gpuwise.model.gpu import GpuSpec, Offer
+from gpuwise.model.gpu import RENTS, GpuSpec, Offer
 from gpuwise.model.judgement import Need, Recommendation
+from gpuwise.model.precision import Precision
 from gpuwise.model.question import Asked
 from gpuwise.model.result import Comparison, Issue, Record, Result
 
@@ -29,11 +30,6 @@ if TYPE_CHECKING:
     from gpuwise.stats.interval import Spread
 
 __all__ = ["CompareRequest", "choose", "compare", "compare_gpus", "need_for", "offers_with", "stored_spread"]
-
-# Years that a search for older prices goes back, one step after the other.
-AGES = (1, 2, 3, 5)
-# GPUs without a price that were asked for and that are named, each with its reason.
-SAID = 4
 
 
 def choose(
@@ -50,76 +46,272 @@ def choose(
     what the first option would be in each of them. Raises InputError where limits contradict each other, with
     the one to relax and by how much; NoDataError where no GPU has both a speed and a price.
     """
-    from gpuwise.predict.forecast import forecast as predicted  # numpy: only when it is asked
+    from gpuwise.predictor.forecast import forecast as predicted  # numpy: only when it is asked
 
-    need = settled(need_for(need) if isinstance(need, str) else need)
-    ask: Forecast = forecast or predicted
+    rates = {code: usd for code, (usd, _) in prices.rates().items()}
     facts = facts or Facts()
-    results, published, today = facts.results, facts.published, facts.today
-    prices.select(facts.offers, today=today, providers=need.providers)  # refuses one that nobody knows
-    # Once: the thousands of other offers would be looked through again for each precision.
+    need = need_of(need, {}, rates, today=facts.today)[0] if isinstance(need, str) else need
+    market = _Market(
+        facts=facts, offers=_believed(need, facts), forecast=forecast or predicted,
+        item=speeds.item_of(need), every_provider=every_provider or len(need.providers) > 1,
+    )  # fmt: skip
+    if need.deadline_s is not None and need.items is None:
+        _refuse_what_fits_nowhere(market, need)
+    choice = _with_verdict(market, _first_answer(market, settled(need)))
+    choice = _with_left_out(market, choice)
+    said = tuple(filter(None, _comparisons(market, choice)))
+    choice = replace(choice, reasons=(*said, *choice.reasons)[:3])
+    if other_precisions:
+        choice = _with_alternatives(market, choice)
+    return _answer(choice)
+
+
+def _refuse_what_fits_nowhere(market: _Market, need: Need) -> None:
+    """Raise the error for work that is too large, which it is before its amount is asked for."""
+    there = need.have if need.keep else need.only
+    try:
+        _first_answer(market, settled(replace(need, deadline_s=None, only=tuple(dict.fromkeys(there)))))
+    except GpuwiseError as error:
+        if error.code == "too-large":
+            raise
+
+
+def _believed(need: Need, facts: Facts) -> tuple[Offer, ...]:
+    """Offers that a question may rest on, with the prices that it states."""
+    prices.select(facts.offers, today=facts.today, providers=need.providers)  # raises for an unknown provider
+    if need.region and not any(prices.is_in(offer, need.region) for offer in facts.offers):
+        raise InputError(f"no offer is known in {need.region!r}", hint="a country or a region's name")
     # Who names a provider knows its prices.
-    believed = facts.offers if need.providers else prices.believable(facts.offers, today)
-    offers = usable(need, believed, today)
+    believed = facts.offers if need.providers else prices.believable(facts.offers, facts.today)
+    # Of what somebody asks a price for the question is that price; what is paid now competes with others.
+    asking = {(quote.gpu_id, quote.kind in RENTS) for quote in need.quotes if not quote.paid}
+    others = (o for o in believed if not any((gpu, o.per_hour) in asking for gpu in o.gpu_ids))
+    return (*others, *stated(need, facts.today))
 
-    def known(wanted: Need) -> tuple[Record, ...]:
-        asked = offered(wanted, offers, today)
-        return speeds.gather(wanted, asked, ask, results=results, published=published)
 
-    item, asked = speeds.item_of(need), need.only or tuple(dict.fromkeys(gpu for gpu, _ in need.sets))
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Market:
+    """What is known of speeds and prices, and what it recommends for a need."""
 
-    def recommended(wanted: Need) -> Recommendation:
-        return decide.recommend(
-            wanted, known(wanted), offers, today=today, item=item, every_provider=every_provider
+    facts: Facts
+    offers: tuple[Offer, ...]
+    forecast: Forecast
+    item: str
+    every_provider: bool
+
+    def usable(self, need: Need) -> tuple[Offer, ...]:
+        return usable(need, self.offers, self.facts.today)
+
+    def speeds(self, need: Need, allowed: Sequence[Offer]) -> tuple[Record, ...]:
+        ids = offered(need, allowed, self.facts.today)
+        return speeds.gather(
+            need, ids, self.forecast, results=self.facts.results, published=self.facts.published
         )
 
-    try:
-        found = recommended(need)
-    except InputError as error:
-        raise loosened(error, need, recommended) if error.code == "limits" else error from None
-    except NoDataError as error:
-        if error.code != "no-price":
-            raise
-        # Prices that are too old may be all there are: how old says which answer could be had.
-        for age in (years * 365 for years in AGES if years * 365 > (need.assumptions.max_age_days or 10**6)):
-            looser = replace(need, assumptions=replace(need.assumptions, max_age_days=age, aged_today=True))
-            offers = usable(looser, believed, today)
-            try:
-                recommended(looser)
-            except GpuwiseError:
-                continue
-            hint = "older prices are known"
-            raise NoDataError(str(error), hint=hint, code="old-price", days=age) from error
-        if 0 < len(asked) <= SAID:  # who names them wants to know why not
-            why = "; ".join(f"{gpu}: {no_price(need, gpu, believed)}" for gpu in asked)
-            raise NoDataError(why, hint=error.hint, code=error.code) from error
-        raise
+    def best(self, need: Need) -> Recommendation:
+        allowed = self.usable(need)
+        return decide.recommend(
+            need, self.speeds(need, allowed), allowed, today=self.facts.today, item=self.item,
+            every_provider=self.every_provider,
+        )  # fmt: skip
+
+    def best_or_none(self, need: Need) -> Recommendation | None:
+        with suppress(GpuwiseError):
+            return self.best(need)
+        return None
+
+
+def _first_answer(market: _Market, need: Need) -> Recommendation:
+    """What is best for the need, or for the first looser one that has an answer. Raises the error of the need
+    itself where none has."""
+    waiting, tried, first = [need], set[Need](), None
+    for need in waiting:
+        try:
+            choice = market.best(need)
+            break
+        except GpuwiseError as error:
+            first = first or error
+            looser = [each for each in _looser(need, error) if _same(each) not in tried]
+            tried.update(map(_same, looser))
+            waiting += looser
+    else:
+        assert first is not None
+        raise _explained(market, waiting[0], first) from None
+    names = names_of(need)
+    late = [gpu for gpu in names if gpu in choice.rejected and choice.rejected[gpu].code == "latency"]
+    if USUAL_NOTE in need.notes and late and len(names) <= FEW:
+        # Who compares these wants to hear of each.
+        return _first_answer(market, _unhurried(need, f"not all make {USUAL_NOTE}"))
+    return choice
+
+
+def _same(need: Need) -> Need:
+    """What two needs have in common that were loosened by the same steps in another order."""
+    return replace(need, notes=tuple(sorted(need.notes)))
+
+
+def _unhurried(need: Need, note: str) -> Need:
+    """The need without the default limit on the time per token."""
+    notes = (*(each for each in need.notes if each != USUAL_NOTE), note)
+    return replace(need, latency_s=None, concurrent=need.concurrent or 1, notes=notes)
+
+
+def _looser(need: Need, error: GpuwiseError) -> Iterator[Need]:
+    """Needs without one of the limits that the question does not state, each with a note that says which."""
+    names = names_of(need)
+
+    def noted(note: str, **changes: Any) -> Need:
+        return replace(need, notes=(*need.notes, note), **changes)
+
+    if USUAL_NOTE in need.notes:
+        yield _unhurried(need, f"nothing makes {USUAL_NOTE}")
+    if need.task == "lora" and need.precision == Precision.BF16:
+        said = "by qlora: adapters beside weights of 16 bits are more than the limits allow"
+        notes = (*(each for each in need.notes if each != "adapters, by lora"), said)
+        yield replace(need, task="qlora", precision=Precision.NF4, notes=notes)
+    if need.upgrade:
+        note = "nothing within the limits is enough faster than what you have"
+        yield noted(note, upgrade=False, keep=True)
+    if need.at_home and need.gpus == (1, 1):
+        yield noted("two cards, for one does not do it", gpus=(1, 2))
+        yield noted("more cards than most homes have, for two do not do it", gpus=(1, MOST_TOGETHER))
+    if need.task and {count for _, count in need.sets} == {1}:
+        # Of cards that are named alone, several may share a model.
+        yield noted("as many of each as it takes", sets=(), only=names, gpus=(1, MOST_TOGETHER))
+    if error.code == "no-price" and names and need.budget_usd is not None and need.acquire != "rent":
+        yield noted("no price of these is known, so the budget is not checked", budget_usd=None)
+    if need.precision == Precision.FP64 and not need.only and not need.sets and need.acquire != "rent":
+        note = "no card that is made for FP64 keeps the limits at a fresh price"
+        yield noted(note, only=tuple(filter(made_for_fp64, _cards())), acquire="own")
+        yield noted(f"{note}: what does {NO_FP64}", only=_cards(), acquire="own")
+    if need.sets and not need.unproven:
+        yield noted("as little as is known of the speed of what was named", unproven=True)
+    unmet = error.code == "limits" and (need.budget_usd is None or need.at_home)
+    dated = need.assumptions.aged_today  # who says how old a price may be means it
+    if (unmet or error.code in ("no-price", "too-large")) and not (names or dated) and need.acquire != "rent":
+        # What keeps every limit may only lack a price that is fresh.
+        yield noted("no price that is fresh is known of what keeps the limits", only=_cards(), acquire="own")
+
+
+def _cards() -> tuple[str, ...]:
+    every = (spec for spec in catalog.all_gpus() if spec.text("form") in ("pcie", "soc"))
+    return tuple(spec.id for spec in every if not EXPORT.search(spec.id))
+
+
+def _explained(market: _Market, need: Need, error: GpuwiseError) -> GpuwiseError:
+    """The error of a need, with what would lead to an answer, and what else would do the work where GPUs or a
+    memory were named."""
+    error = loosened(error, need, market.best, market.offers)
+    free = replace(need, sets=(), only=(), memory_gb=None, gpus=(1, MOST_TOGETHER))
+    for wanted in (free, replace(free, acquire="both")) if names_of(need) or need.memory_gb else ():
+        if other := market.best_or_none(wanted):
+            problem = f"{error}; {decide.offered_as(other.options[0])} would do"
+            return type(error)(problem, hint=error.hint, code=error.code, **error.data)
+    return error
+
+
+def _with_left_out(market: _Market, choice: Recommendation) -> Recommendation:
+    """The choice, with every GPU that has no price among those left out, and why of those that were named."""
+    need, names = choice.need, names_of(choice.need)
+    today = market.facts.today
     # Nobody sells them, so nobody was asked how fast they are: half of the catalog.
-    priced = offered(need, offers, today)
-    unpriced = [gpu for gpu in asked or facts.ids if gpu not in priced]
-    left = {**found.rejected, **{gpu: Issue.info("", no_price(need, gpu, believed)) for gpu in unpriced}}
-    listed = max((o.listed_on or o.seen_on for o in facts.offers if o.source.id != "own-prices"), default="")
-    found = replace(found, rejected=left, prices_on=min(listed, today.isoformat()))
-    if other_precisions:
-        if need.acquire != "own" and found.options[0].way != "have":
-            everything = replace(need, spot=True, community=True, reserved=True, serverless=True)
-            allowed = usable(everything, believed, today)
-            counts = offered(everything, allowed, today)
-            fast = speeds.gather(everything, counts, ask, results=results, published=published)
-            wide = decide.recommend(everything, fast, allowed, today=today, item=item)
-            found = decide.with_excluded(found, wide)
-        others = {n.precision: known(n) for n in speeds.alternatives(need, found.options[0].count)}
-        found = decide.with_precisions(found, others, offers, today=today)
+    priced = offered(need, market.usable(need), today)
+    unpriced = [gpu for gpu in names or market.facts.ids if gpu not in priced]
+    advice = list(choice.advice)
+    if need.acquire == "both" and names and not any(option.outlay_usd for option in choice.options):
+        why = no_price(replace(need, acquire="own"), names[0], market.offers)
+        advice.append(f"to buy {names[0]}: {why}")
+    without_price = {gpu: Issue.info("", no_price(need, gpu, market.offers)) for gpu in unpriced}
+    left = {**choice.rejected, **without_price}
+    named = why_not(names, {gpu: why.detail for gpu, why in left.items() if gpu not in need.have})
+    offering = {option.provider.casefold() for option in choice.options}
+    if missing := [name for name in need.providers if name.casefold() not in offering]:
+        advice.append(f"left out: {', '.join(missing)}: no price of theirs for this is known")
+    if (large := _one_computer(market, choice)) is not None:
+        advice.append(f"left out: {large}")
+    if len(names) <= FEW and named:
+        advice.append(f"left out: {'; '.join(named)}")
+    lists = (o.listed_on or o.seen_on for o in market.facts.offers if o.source.id != "own-prices")
+    day = min(max(lists, default=""), today.isoformat())
+    return replace(choice, advice=tuple(advice), rejected=left, prices_on=day)
+
+
+def _one_computer(market: _Market, choice: Recommendation) -> str | None:
+    """The computer whose one memory holds a model for which several cards would be bought, where only its
+    price is too old to rank it."""
+    need = choice.need
+    if need.task != "infer" or need.acquire != "own" or names_of(need) or choice.options[0].count == 1:
+        return None
+    computers = tuple(spec.id for spec in catalog.all_gpus() if has_form(spec, "mobile"))
+    other = market.best_or_none(replace(need, only=computers, gpus=(1, 1), unproven=True))
+    if other is None or other.options[0].price_usd is not None:
+        return None
+    speed = decide.rate_of(other.options[0].throughput.value, other.item)
+    return f"{decide.offered_as(other.options[0])}: no price that is fresh; {speed}"
+
+
+def _comparisons(market: _Market, choice: Recommendation) -> Iterator[str]:
+    """What the question compares with: prices that it states, what others ask for the same work, less."""
+    need = choice.need
+    if need.quotes:
+        anybody = replace(need, acquire="both", providers=(), sold=(), community=True, only=(), sets=())
+        others = usable(anybody, market.facts.offers, market.facts.today)
+        yield "; ".join(filter(None, (decide.beside(quote, others) for quote in need.quotes)))
+    if need.bill is not None:
+        yield decide.against(need.bill, choice)
+
+
+def _with_verdict(market: _Market, choice: Recommendation) -> Recommendation:
+    """The choice, with what is asked of a GPU or of the work answered first, and the cheapest that does the
+    work beside a GPU that may be too much."""
+    need, other = choice.need, None
+    said = speeds.memory_needed(need) if need.asks == "memory" else ""
+    if need.asks == "too much":
+        free = replace(need, sets=(), only=(), gpus=(1, max(need.gpus)))
+        other = market.best_or_none(free)
+        if other is None or not decide.is_worth_a_word(other, choice):
+            other = market.best_or_none(replace(free, goal="price"))
+    said = said or decide.verdict(choice, other)
+    if other is not None and need.sets:
+        sets = dict.fromkeys((*need.sets, (other.options[0].gpu_id, other.options[0].count)))
+        counts = [count for _, count in sets]
+        both = replace(need, sets=tuple(sets), gpus=(min(counts), max(counts)))
+        choice = market.best_or_none(both) or choice
+    return replace(choice, answer=f"{said} {choice.answer}".strip())
+
+
+def _with_alternatives(market: _Market, choice: Recommendation) -> Recommendation:
+    """The choice, with what other kinds of rent, GPUs and precisions would change."""
+    need, names = choice.need, names_of(choice.need)
+    if need.acquire != "own" and choice.options[0].way != "have":
+        everything = replace(need, spot=True, community=True, reserved=True, serverless=True)
+        other = None
+        if need.region or 0 < len(names) <= FEW:
+            other = market.best_or_none(replace(need, sets=(), only=(), region="", goal="cost"))
+        choice = decide.with_excluded(choice, market.best(everything), other)
+    allowed = market.usable(need)
+    others = {
+        n.precision: market.speeds(n, allowed) for n in speeds.alternatives(need, choice.options[0].count)
+    }
+    return decide.with_precisions(choice, others, allowed, today=market.facts.today)
+
+
+def _answer(choice: Recommendation) -> Answer[Recommendation]:
     from gpuwise.show import choice as show
-    from gpuwise.store.choice import encode_choice
+
+    def document() -> bytes:
+        from gpuwise.store.choice import encode_choice
+
+        return encode_choice(choice)
 
     return Answer(
-        found=found,
-        to_table=lambda: show.whole(found),
-        to_data=lambda: encode_choice(found),
-        to_chart=lambda: show.chart(found),
+        value=choice,
+        to_table=lambda: show.whole(choice),
+        to_data=document,
+        to_chart=lambda: drawn.charts[0] if (drawn := show.figure(choice)) else None,
         issues=tuple(
-            Issue.info(why.code or "no-speed-or-price", f"{gpu}: {why.detail}") for gpu, why in left.items()
+            Issue.info(why.code or "no-speed-or-price", f"{gpu}: {why.detail}")
+            for gpu, why in choice.rejected.items()
         ),
     )
 
@@ -127,11 +319,11 @@ def choose(
 def offers_with(files: Sequence[Path], rates: dict[str, float], today: date) -> tuple[Offer, ...]:
     """Every known offer and those of `files`. Raises InputError for a row that cannot be used."""
     # A row that was skipped might have decided.
-    known = prices.collect(files, today=today, rates=rates)
+    listed = prices.collect(files, today=today, rates=rates)
     names = {path.name for path in files}
-    if bad := [skip for skip in known.skipped if skip.file in names]:
+    if bad := [skip for skip in listed.skipped if skip.file in names]:
         raise InputError(f"{bad[0].file}, line {bad[0].line}: {bad[0].reason}", hint="mend or remove the row")
-    return known.offers
+    return listed.offers
 
 
 # Results of the store that are read to see how runs differ: later ones are of today's driver and software.
@@ -165,28 +357,27 @@ def compare(request: CompareRequest | Sequence[Result]) -> Answer[Compared]:
         raise InputError("compare needs two things", hint="name another result")
     baseline, *others = request.results
     names = request.names or tuple(result.id for result in request.results)
-    found = tuple((other, pair(baseline, other, stored_spread((baseline, other)))) for other in others)
-    every = [comparison for _, comparisons in found for comparison in comparisons]
+    compared = tuple((other, pair(baseline, other, stored_spread((baseline, other)))) for other in others)
+    every = [comparison for _, comparisons in compared for comparison in comparisons]
     if not every:
         raise NoDataError("the results have no measurement in common", hint="see what each of them holds")
     failed = violations(every, request.fail_if) if request.fail_if is not None else ()
     # A row that silently drops out would look like one that is fine.
-    issues = [Issue(code="gate", severity="invalid", detail=comparison.cell) for comparison in failed]
-    for (other, comparisons), name in zip(found, names[1:], strict=True):
+    issues = [Issue.invalid("gate", comparison.cell) for comparison in failed]
+    for (other, comparisons), name in zip(compared, names[1:], strict=True):
         met = {id(m) for c in comparisons for m in (c.a, c.b)}
         for owner, result in ((names[0], baseline), (name, other)):
             alone = [m.config.label() for m in result.measurements if id(m) not in met]
             issues += [
-                Issue(code="no-counterpart", severity="info", detail=f"only in {owner}: {label}")
-                for label in dict.fromkeys(alone)
+                Issue.info("no-counterpart", f"only in {owner}: {label}") for label in dict.fromkeys(alone)
             ]
     return Answer(
-        found=found,
+        value=compared,
         issues=tuple(issues),
         exit_status=1 if failed else 0,
-        to_table=lambda: show.comparisons(baseline, found, names=names),
-        to_data=lambda: show.document(baseline, found),
-        to_chart=lambda: show.chart(found, names),
+        to_table=lambda: show.comparisons(baseline, compared, names=names),
+        to_data=lambda: show.document(baseline, compared),
+        to_chart=lambda: show.chart(compared, names),
     )
 
 
@@ -197,17 +388,17 @@ def stored_spread(results: Sequence[Result]) -> Spread | None:
 
     places = [result.environment for result in results]
     slugs = {store.slug(place.gpu_id or place.device) for place in places}
-    own = {result.id for result in results}
+    ids = {result.id for result in results}
     kept = [
         path
         for path in store.saved()
-        if path.stem not in own and any(f"-{slug}-" in path.name for slug in slugs)
+        if path.stem not in ids and any(f"-{slug}-" in path.name for slug in slugs)
     ]
-    found = []
+    alike = []
     for path in kept[-NEWEST:]:
-        with suppress(InputError):  # a damaged file of the store is no reason not to compare
-            found.append(store.load(path))
-    return run_to_run(found, {place.device for place in places})
+        with suppress(InputError):  # a damaged file of the store is skipped
+            alike.append(store.load(path))
+    return run_to_run(alike, {place.device for place in places})
 
 
 def compare_gpus(specs: Sequence[GpuSpec | str]) -> Answer[tuple[GpuSpec, ...]]:
@@ -217,15 +408,15 @@ def compare_gpus(specs: Sequence[GpuSpec | str]) -> Answer[tuple[GpuSpec, ...]]:
     """
     from gpuwise.show import gpus as show
 
-    found = tuple(catalog.find(one) if isinstance(one, str) else one for one in specs)
-    if len(found) < 2:
+    gpus = tuple(catalog.find(one) if isinstance(one, str) else one for one in specs)
+    if len(gpus) < 2:
         # Any GPU but the one that was named makes a fair suggestion.
-        other = "rtx-4090" if not found or found[0].id != "rtx-4090" else "rtx-5090"
-        ids = tuple(spec.id for spec in found)
+        other = "rtx-4090" if not gpus or gpus[0].id != "rtx-4090" else "rtx-5090"
+        ids = tuple(spec.id for spec in gpus)
         hint = f"name another GPU, such as {other}"
         raise InputError("compare needs two things", hint=hint, code="compare", names=ids, other=other)
     return Answer(
-        found=found,
-        to_table=lambda: show.side_by_side(found),
-        to_data=lambda: [show.document(spec) for spec in found],
+        value=gpus,
+        to_table=lambda: show.side_by_side(gpus),
+        to_data=lambda: [show.document(spec) for spec in gpus],
     )

@@ -1,4 +1,4 @@
-"""What is known, read once and kept; and the jobs that list it: dated offers, rents over time, speeds."""
+"""The facts, read once and kept; and the jobs that list them: dated offers, rents over time, speeds."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict, dataclass, field
 from datetime import date
-from functools import lru_cache
+from functools import lru_cache, partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -19,7 +19,7 @@ from gpuwise.facts.prices import Limit, Order
 from gpuwise.jobs import Answer
 from gpuwise.model.gpu import GpuSpec, Offer
 from gpuwise.model.question import Asked
-from gpuwise.model.result import Record, Result
+from gpuwise.model.result import Record, Records, Result, records_of
 
 if TYPE_CHECKING:
     from gpuwise.facts.published import Imported
@@ -29,7 +29,7 @@ Tell = Callable[[str], None]
 
 
 class Facts:
-    """What is known, for every job and page.
+    """The facts, for every job and page.
 
     `files` and `given` are results beside those of the store, `offers` replace every known offer, `today` is
     the day of prices. A file of the store that cannot be read is left out, and `tell` hears why, once. Raises
@@ -59,7 +59,7 @@ class Facts:
     @property
     def version(self) -> object:
         """Changes with whatever is known: the day, what was given, the files of the store."""
-        return self.today, self._came, tuple(map(_changed, store.saved()))
+        return self.today, self._came, tuple((path, store.changed(path)) for path in store.saved())
 
     @property
     def forecasts(self) -> Forecasts:
@@ -115,32 +115,31 @@ class Facts:
 
     def _kept(self, path: Path) -> tuple[Result, ...]:
         try:
-            return _load(path, path.stat().st_mtime_ns)
-        except (OSError, InputError) as error:
+            return _load(path, store.changed(path))
+        except InputError as error:
             reason = f"left out: {error}"
             if reason not in self._heard:
                 self._heard.add(reason)
                 self._tell(reason)
             return ()
 
+    @property
+    def speeds(self) -> Records:
+        """Of whole workloads, measured: neither limits of the hardware nor toys."""
+        every = records_of(self.results)
+        return Records(r for r in every if r.question.size == "full" and r.question.mode != "limit")
+
     def records(self, gpu_ids: Sequence[str]) -> tuple[Record, ...]:
         """Measured and published speeds of these GPUs; limits, toys and what is invalid are none."""
         from gpuwise.facts import published
 
-        mine = store.records(result for result in self.results if result.environment.gpu_id in gpu_ids)
+        mine = records_of(result for result in self.results if result.environment.gpu_id in gpu_ids)
         speeds = (r for r in mine if r.usable and r.question.mode != "limit" and r.question.size == "full")
         return (*speeds, *published.plausible(published.select(gpu_ids=gpu_ids)))
 
     def gpu(self, name: str) -> GpuSpec:
         """One GPU by a name of it, the usual variant of a generic one. Raises InputError with the nearest."""
         return catalog.resolve(name).spec
-
-
-def _changed(path: Path) -> tuple[Path, int]:
-    try:
-        return path, path.stat().st_mtime_ns
-    except OSError:  # it was deleted just now
-        return path, 0
 
 
 # Read once a day of prices, and a file again only when it changed.
@@ -154,8 +153,8 @@ def _rents(day: date) -> Mapping[str, float]:
     from gpuwise.show.prices import hourly
 
     offers = _offers(day)
-    found = ((spec.id, hourly(offers, spec.id)) for spec in catalog.all_gpus())
-    return {gpu_id: rent for gpu_id, rent in found if rent is not None}
+    rents = ((spec.id, hourly(offers, spec.id, day)) for spec in catalog.all_gpus())
+    return {gpu_id: rent for gpu_id, rent in rents if rent is not None}
 
 
 @lru_cache(maxsize=256)
@@ -206,10 +205,10 @@ def price_list(request: PricesRequest) -> Answer[Priced]:
             problem = f"{request.gpu!r} and a count of {count:g} contradict each other"
             raise InputError(problem, hint="give one of them")
         count = several
-    known = known_prices.collect(request.files, today=day, rates=request.rates)
-    wanted = known_prices.wanted(name, known.offers) if name else None
-    found = known_prices.select(
-        known.offers,
+    listed = known_prices.collect(request.files, today=day, rates=request.rates)
+    wanted = known_prices.wanted(name, listed.offers) if name else None
+    selected = known_prices.select(
+        listed.offers,
         today=day,
         wanted=wanted,
         kinds=request.kinds,
@@ -219,29 +218,29 @@ def price_list(request: PricesRequest) -> Answer[Priced]:
         limit=request.limit,
         newer_than=request.newer_than,
     )
-    if not found:
-        if wanted and not any(wanted.matches(offer) for offer in known.offers):
+    if not selected:
+        if wanted and not any(wanted.matches(offer) for offer in listed.offers):
             hint = "fetch today's prices or add your own"
             raise NoDataError(f"no price of {wanted.query!r} is known", hint=hint, code="fetch-prices")
         raise NoDataError(
             "no offer meets all the conditions", hint="see every offer", code="prices", gpu=name
         )
-    changes = known_prices.changes(found)
-    newest = found if request.every_sight else known_prices.newest(found)
+    changes = known_prices.changes(selected)
+    newest = selected if request.every_sight else known_prices.newest(selected)
     offers = known_prices.ordered(newest, request.order, day)
-    priced = Priced(gpu=name, offers=offers, changes=changes, skipped=known.skipped, ignored=known.ignored)
+    priced = Priced(gpu=name, offers=offers, changes=changes, skipped=listed.skipped, ignored=listed.ignored)
     if wanted is None:
-        lines = known_prices.summary(found)
+        lines = known_prices.summary(selected, day)
         return Answer(
-            found=priced,
+            value=priced,
             to_table=lambda: show.overview(lines, offers, changes, day),
-            to_data=lambda: show.overview_document(lines, today=day, skipped=known.skipped),
+            to_data=lambda: show.overview_document(lines, today=day, skipped=listed.skipped),
         )
     title = f"Prices of {name!r} in USD, as of {day.isoformat()}"
     return Answer(
-        found=priced,
+        value=priced,
         to_table=lambda: show.listing(offers, changes, title=title, today=day),
-        to_data=lambda: show.document(offers, changes, query=name, today=day, skipped=known.skipped),
+        to_data=lambda: show.document(offers, changes, query=name, today=day, skipped=listed.skipped),
     )
 
 
@@ -261,7 +260,7 @@ def rents_over_time(gpu: str) -> Answer[tuple[known_prices.Month, ...]]:
             f"no rents of {gpu!r} by month are known", hint="see every offer", code="prices", gpu=gpu
         )
     return Answer(
-        found=months,
+        value=months,
         to_table=lambda: show.over_time(months, gpu),
         to_data=lambda: [asdict(month) for month in months],
         to_chart=lambda: show.over_time_chart(months, gpu),
@@ -273,7 +272,7 @@ def prices(gpu: str | None = None, *, today: date | None = None) -> tuple[Offer,
 
     Raises InputError for an unknown GPU.
     """
-    return price_list(PricesRequest(gpu=gpu or "", today=today)).found.offers
+    return price_list(PricesRequest(gpu=gpu or "", today=today)).value.offers
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -294,7 +293,7 @@ class SpeedsRequest(Asked):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Speeds:
-    """What gpuwise measured and what others published, never mixed."""
+    """Measured and published speeds, never mixed."""
 
     workload: str | None  # The id of what was asked for
     measured: tuple[Record, ...]
@@ -312,11 +311,7 @@ def speeds(request: SpeedsRequest, facts: Facts | None = None) -> Answer[Speeds]
     from gpuwise.show import records as show
 
     given = [result for path in request.files for result in store.load_all(store.find(str(path)))]
-    ours = [
-        record
-        for record in store.records((facts or Facts(given=given)).results)
-        if record.question.size == "full" and record.question.mode != "limit"
-    ]
+    ours = (facts or Facts(given=given)).speeds
     imported = tuple(
         (path, published.import_file(path, format=request.format, gpu=request.gpu, n_gpus=request.gpus))
         for path in request.imports
@@ -330,32 +325,22 @@ def speeds(request: SpeedsRequest, facts: Facts | None = None) -> Answer[Speeds]
         workload = published.check_workload(workload, others)
     if request.source is not None:
         published.check_source(request.source, theirs)
-    ids = None if request.gpu is None else _ids(request.gpu)
+    ids: frozenset[str] | None = None
+    if request.gpu is not None:
+        try:
+            ids = frozenset({catalog.find(request.gpu).id})
+        except InputError:  # all whose name contains it
+            ids = frozenset(spec.id for spec in catalog.select(request.gpu))
+            if not ids:
+                raise
+    some = partial(published.select, mode=request.mode, precision=request.precision, n_gpus=request.gpus)
     # Imported files are shown alone, and a source is one of published figures.
-    ours = (
-        []
-        if alone or request.source is not None
-        else [
-            row
-            for row in ours
-            if workload in (None, row.question.workload)
-            and request.mode in (None, row.question.mode)
-            and request.precision in (None, row.question.precision)
-            and (ids is None or row.gpu_id in ids)
-            and request.gpus in (None, row.question.gpus)
-        ]
-    )
-    selected = published.select(
-        theirs,
-        workload=workload,
-        mode=request.mode,
-        precision=request.precision,
-        n_gpus=request.gpus,
-        source=request.source,
-    )
+    shown = () if alone or request.source is not None else ours
+    ours = some([row for row in shown if workload in (None, row.question.workload)], gpu_ids=ids)
+    selected = some(theirs, workload=workload, source=request.source)
     # A file that names no GPU was given this one, also where it leaves the variant open.
     theirs = tuple(row for row in selected if ids is None or row.gpu_id in ids or row.gpu == request.gpu)
-    found = Speeds(workload=workload, measured=tuple(ours), published=theirs, imported=imported)
+    figures = Speeds(workload=workload, measured=ours, published=theirs, imported=imported)
     here, there = Counter(row.question.workload for row in ours), published.workloads(theirs)
     listed = workload is None and not imported
 
@@ -372,20 +357,9 @@ def speeds(request: SpeedsRequest, facts: Facts | None = None) -> Answer[Speeds]
         }
 
     return Answer(
-        found=found,
-        records=found.measured,
+        value=figures,
+        records=figures.measured,
         exit_status=0 if ours or theirs else NoDataError.exit_code,
         to_table=lambda: show.workloads(here, there) if listed else show.together(ours, theirs),
         to_data=document,
     )
-
-
-def _ids(gpu: str) -> frozenset[str]:
-    """The GPU of that name, or all whose name contains it. Raises InputError where there is none."""
-    try:
-        return frozenset({catalog.find(gpu).id})
-    except InputError:
-        several = frozenset(spec.id for spec in catalog.select(gpu))
-        if not several:
-            raise
-        return several

@@ -20,7 +20,7 @@ from gpuwise.measure.prepare import (
     recall,
 )
 from gpuwise.measure.request import Rendezvous, Request
-from gpuwise.measure.session import Progress, Session
+from gpuwise.measure.session import Progress, Session, Turns
 from gpuwise.model.precision import Precision
 from gpuwise.model.question import (
     Asked,
@@ -42,7 +42,7 @@ REFERENCE = ("resnet50", "bert-large")
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Begun:
-    """What is decided before the first measurement of a session."""
+    """The plan of a session, before its first measurement."""
 
     result: Result  # Without measurements, or with those of the session that is gone on with
     plan: tuple[RunConfig, ...]
@@ -75,7 +75,7 @@ Listen = Callable[[Update], None]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class BenchRequest(Asked):
-    """What to measure, on which device, and where the result goes."""
+    """Workloads to measure, the device, and where the result goes."""
 
     plan: tuple[Request, ...] = (Request(workloads=REFERENCE).given(time_s=0.0),)
     """Requests one after the other; `time_s=0` is the usual time."""
@@ -102,10 +102,10 @@ def bench(request: BenchRequest, listen: Listen = lambda update: None) -> Answer
     from gpuwise.show import results as show
 
     request = BenchRequest.of(request)
-    there = request.output is not None and request.output.is_file()
-    if there and request.resume is None and not request.force:
+    exists = request.output is not None and request.output.is_file()
+    if exists and request.resume is None and not request.force:
         problem = f"{request.output} is there already"
-        raise InputError(problem, hint="go on with it (--resume), or replace it (--force)")
+        raise InputError(problem, hint="go on with it, or replace it", code="there")
     target = find_target(request.device, request.gpu, request.framework)
     plan, skipped = plan_for(request.plan, target, suite=request.suite)
     recipes: Mapping[RunConfig, Sequence[Tuned]] = {}
@@ -137,9 +137,9 @@ def bench(request: BenchRequest, listen: Listen = lambda update: None) -> Answer
     )
     status = INTERRUPTED if not done.complete else RunError.exit_code if done.failed or done.trouble else 0
     return Answer(
-        found=done,
+        value=done,
         exit_status=status,
-        issues=tuple(Issue(code=m.status, severity="invalid", detail=m.config.label()) for m in done.failed),
+        issues=tuple(Issue.invalid(m.status, m.config.label()) for m in done.failed),
         to_table=lambda: show.measurements(done.result),
         to_data=lambda: store.encode(done.result),
     )
@@ -157,12 +157,15 @@ def session(
     name: str = "",
     skipped: tuple[str, ...] = (),
     recipes: Mapping[RunConfig, Sequence[Tuned]] | None = None,
+    turns: Turns | None = None,
 ) -> Bench:
-    """Measure a plan on a device that no other session of gpuwise measures on meanwhile."""
+    """Measure a plan on a device that no other session of gpuwise measures on meanwhile; sessions on other
+    devices may take `turns` with it."""
     # One measurement at a time on a device: a second one would slow both.
-    own = output if output is not None and output.suffix == ".json" else earlier
-    with only_ours(target.devices(plan), command, free=target.free), only_writer(own, command):
+    file = output if output is not None and output.suffix == ".json" else earlier
+    with only_ours(target.devices(plan), command, free=target.free), only_writer(file, command):
         made = prepare(plan, target, command=command, output=output, earlier=earlier, rendezvous=rendezvous)
+        made.session.turns = turns
         listen(
             Begun(
                 result=made.session.result,
@@ -217,18 +220,16 @@ def reproduce(
     for config in plan:
         workloads.get(config.workload)  # a file or library that is missing is reported before anything runs
     done = session(plan, find_target(plan[0].device, gpu), listen, command=command)
-    found = pair(old, done.result) if done.complete else ()
+    pairs = pair(old, done.result) if done.complete else ()
     issues = tuple(
-        Issue(code="differs", severity="invalid", detail=c.cell)
-        if not reproduced(c)
-        else Issue(code="unclear", severity="info", detail=c.cell)
-        for c in found
+        Issue.invalid("differs", c.cell) if not reproduced(c) else Issue.info("unclear", c.cell)
+        for c in pairs
         if not reproduced(c) or c.verdict == "unclear"
     )
     failed = any(issue.code == "differs" for issue in issues)
-    compared = [(done.result, found)]
+    compared = [(done.result, pairs)]
     return Answer(
-        found=(done, found),
+        value=(done, pairs),
         issues=issues,
         exit_status=int(failed) if done.complete else INTERRUPTED,
         to_table=lambda: show.comparisons(old, compared, names=(name, "now")),
@@ -308,7 +309,7 @@ def tune(request: TuneRequest, listen: Listen = lambda update: None) -> Answer[T
         raise InputError(f"{request.workload} has no recipe to tune", hint="see its modes", code="workload")
     if config.gpus > 1 and config.mode != "train":
         raise InputError("only training exchanges anything between GPUs", hint="tune it on one GPU")
-    (known,), _ = recall((config,), target.id, request.recipe)
+    (recalled,), _ = recall((config,), target.id, request.recipe)
     if config.gpus > 1:
         # What several were found to do is left out: the gain is over how they exchange by default.
         (one_gpu,), _ = recall((replace(config, gpus=1),), target.id, request.recipe)
@@ -325,7 +326,7 @@ def tune(request: TuneRequest, listen: Listen = lambda update: None) -> Answer[T
             session=made.session,
             config=config,
             time_s=request.time_s,
-            known=known,
+            known=recalled,
             only=only,
             recipe=request.recipe,
         )
@@ -340,7 +341,7 @@ def tune(request: TuneRequest, listen: Listen = lambda update: None) -> Answer[T
         place = recipes.keep(tuning.tuned)
     status = INTERRUPTED if not complete else 0 if tuning.tuned else RunError.exit_code
     return Answer(
-        found=Tune(config=config, tuning=tuning, kept=made.writer.kept, recipe_file=place),
+        value=Tune(config=config, tuning=tuning, kept=made.writer.kept, recipe_file=place),
         exit_status=status,
         to_table=lambda: show.trials(config, tuning),
         to_data=lambda: show.document(tuning),

@@ -11,16 +11,17 @@ from typing import TYPE_CHECKING, Any
 
 from gpuwise import store
 from gpuwise.errors import GpuwiseError, InputError, NoDataError
-from gpuwise.facts import catalog, llms
+from gpuwise.facts import catalog
 from gpuwise.jobs import Answer
 from gpuwise.model.precision import CACHES, WEIGHTS, Precision
 from gpuwise.model.question import Asked, Mode, Recipe, RunConfig, WorkloadSpec
 from gpuwise.model.result import Issue, Record, Result
-from gpuwise.predict.card import card
+from gpuwise.predictor.card import card
 from gpuwise.workloads import registry
 
 if TYPE_CHECKING:
-    from gpuwise.predict.fit import Fit, Optimiser, Task
+    from gpuwise.model.judgement import Task
+    from gpuwise.predictor.fit import Fit, Optimiser
 
 USUAL = (Precision.BF16, Precision.FP16, Precision.TF32, Precision.FP32)
 """Precisions in the order in which they are taken where none is asked for."""
@@ -49,38 +50,51 @@ class PredictRequest(Asked):
     answer: int = 1024  # Tokens of an answer, of a served model
     calibration: Result | None = None  # A result of one of these GPUs, whose steps sharpen the rest
     source: Result | None = None  # A result of another GPU that holds the same question
+    sort: str = "speed"  # Or efficiency, power, memory, name: the best first
 
 
-def predict(request: PredictRequest | str) -> Answer[tuple[Record, ...]]:
+def predict(
+    request: PredictRequest | str | Any, inputs: Any = None, **options: Any
+) -> Answer[tuple[Record, ...]]:
     """Throughput with an 80 % interval, memory and whether it fits, watts, and what bounds the step.
 
+    A workload or a module in place of a request is its `workload`, with `options` as its other fields:
+    `predict(module, batch, gpus="l40s")`; `inputs` are one example argument of the module, or all in a tuple.
     A GPU without a prediction has its reason in `Record.refusal`; where none has one, the exit status is 5.
     Raises InputError for what is unknown or does not fit together, MachineError where a trace needs torch.
     """
     from gpuwise.show import predictions as show
 
-    request = PredictRequest.of(request, "workload")
+    if not isinstance(request, PredictRequest):
+        several = inputs is None or isinstance(inputs, tuple | Mapping)
+        request = PredictRequest(workload=request, inputs=inputs if several else (inputs,), **options)
+    if request.sort not in show.SORTS:
+        raise InputError(f"no order {request.sort!r}", hint=f"choose from {', '.join(show.SORTS)}")
     gpus = request.gpus or tuple(spec.id for spec in catalog.all_gpus())
     if not isinstance(request.workload, str):
-        found = _module(request, request.workload, gpus)
+        records = _module(request, request.workload, gpus)
     elif request.workload.startswith(SERVED):
-        found = _served(request, request.workload, gpus)
+        records = _served(request, request.workload, gpus)
     else:
-        found = _traced(request, request.workload, gpus)
-    ordered = show.ordered(found, "speed")
+        records = _traced(request, request.workload, gpus)
+    ordered = show.ordered(records, request.sort)
     return Answer(
-        found=ordered,
+        value=ordered,
         records=ordered,
-        exit_status=NoDataError.exit_code if all(record.refusal for record in found) else 0,
+        exit_status=NoDataError.exit_code if all(record.refusal for record in records) else 0,
         to_table=lambda: show.table(ordered),
         to_data=lambda: show.document(ordered),
     )
 
 
 def _module(request: PredictRequest, module: Any, gpus: Sequence[str]) -> tuple[Record, ...]:
-    from gpuwise.predict.forecast import forecast_trace
-    from gpuwise.predict.trace import trace_module  # torch, which the module has loaded anyway
+    from gpuwise.predictor.forecast import forecast_trace
+    from gpuwise.predictor.trace import trace_module  # torch, which the module has loaded anyway
 
+    if not callable(module):
+        raise InputError(
+            f"a {type(module).__name__} is not a workload", hint="give the name of one, or a torch module"
+        )
     if request.inputs is None:
         raise InputError("a module is predicted with example inputs", hint="give inputs=(tensor, ...)")
     if request.calibration or request.source:
@@ -107,31 +121,34 @@ def _module(request: PredictRequest, module: Any, gpus: Sequence[str]) -> tuple[
 
 
 def _traced(request: PredictRequest, workload: str, gpus: Sequence[str]) -> tuple[Record, ...]:
-    from gpuwise.predict.forecast import forecast  # numpy: only when it is asked
+    from gpuwise.predictor.forecast import forecast  # numpy: only when it is asked
+    from gpuwise.predictor.trace_store import with_own
 
     try:
-        found = registry.get(workload)
+        work = registry.get(workload)
     except InputError:
-        from gpuwise.predict.serve import models
-
         # Our own decoder has steps that can be measured, which the error names.
-        if workload.casefold() not in models() or workload.startswith("llm-"):
+        from gpuwise.facts import llms
+
+        if not llms.known(workload) or workload.startswith("llm-"):
             raise
         return _served(request, SERVED + workload.casefold(), gpus)  # a model by its public name
-    spec = found.spec
+    spec = work.spec
     usual = next((p for p in USUAL if p in spec.precisions), spec.precisions[0])
     config = RunConfig(
         workload=spec.id,
-        content=found.content,
+        content=work.content,
         mode=request.mode or spec.modes[0],
         precision=Precision(usual if request.precision is None else request.precision),
         compile=request.compile and spec.compiles,
         recipe=request.recipe,
+        batch=request.batch,
+        gpus=request.count,
     )
 
     def asked(config: RunConfig, gpus: Sequence[str]) -> tuple[Record, ...]:
         return forecast(
-            config,
+            with_own(config) if request.recipe == "tuned" else config,
             gpus,
             count=request.count,
             batch=request.batch,
@@ -148,11 +165,10 @@ def _traced(request: PredictRequest, workload: str, gpus: Sequence[str]) -> tupl
         if record.refusal and (precision := runs_in(record)):
             older.setdefault(precision, []).append(gpu)
     for precision, cards in older.items():
-        note = Issue(
-            code="other-precision",
-            severity="info",
-            fix=f"--precision {precision}",
-            detail=f"in {precision}: no stated {config.precision} rate",
+        note = Issue.info(
+            "other-precision",
+            f"in {precision}: no stated {config.precision} rate",
+            f"--precision {precision}",
         )
         for record in asked(replace(config, precision=precision), cards):
             records[record.gpu_id] = replace(record, issues=(*record.issues, note))
@@ -160,7 +176,8 @@ def _traced(request: PredictRequest, workload: str, gpus: Sequence[str]) -> tupl
 
 
 def _served(request: PredictRequest, workload: str, gpus: Sequence[str]) -> tuple[Record, ...]:
-    from gpuwise.predict.serve import Lengths, forecast_served, model_of
+    from gpuwise.facts import llms
+    from gpuwise.predictor.serve import Lengths, forecast_served, model_of
 
     name = workload.removeprefix(SERVED)
     if request.calibration or request.source:
@@ -168,10 +185,11 @@ def _served(request: PredictRequest, workload: str, gpus: Sequence[str]) -> tupl
     if request.mode == "train":
         raise InputError(
             f"{workload} is a server, which does not train",
-            hint=f"gpuwise predict {name}-full, or {name}-lora or {name}-qlora, with --mode train",
+            hint=f"{name}-full, {name}-lora and {name}-qlora train",
+            code="train",
+            model=name,
         )
-    shape = model_of(workload).shape
-    usual = (llms.stored(shape) if shape else None) or Precision.BF16
+    usual = llms.stored(model_of(workload)) or Precision.BF16
     config = RunConfig(
         workload=workload,
         mode="infer",
@@ -180,20 +198,6 @@ def _served(request: PredictRequest, workload: str, gpus: Sequence[str]) -> tupl
     )
     lengths = Lengths(prompt=request.prompt, answer=request.answer)
     return forecast_served(config, gpus, lengths=lengths, count=request.count)
-
-
-def sorted_by(answer: Answer[tuple[Record, ...]], order: str) -> Answer[tuple[Record, ...]]:
-    """The answer in another order: speed, efficiency, power, memory or name."""
-    from gpuwise.show import predictions as show
-
-    ordered = show.ordered(answer.found, order)
-    return replace(
-        answer,
-        found=ordered,
-        records=ordered,
-        to_table=lambda: show.table(ordered),
-        to_data=lambda: show.document(ordered),
-    )
 
 
 def runs_in(record: Record) -> Precision | None:
@@ -205,8 +209,8 @@ def runs_in(record: Record) -> Precision | None:
         return None
     if question.workload.startswith(SERVED) or question.precision in stated:
         return None
-    own = registry.get(question.workload).spec.precisions
-    return next((p for p in USUAL if p in own and p in stated), None)
+    precisions = registry.get(question.workload).spec.precisions
+    return next((p for p in USUAL if p in precisions and p in stated), None)
 
 
 KEPT_QUESTIONS = 4096
@@ -231,20 +235,22 @@ class Forecasts:
     ) -> tuple[Record, ...]:
         """As `forecast`. Raises NoDataError for work that has no shipped trace."""
         check_traced(config, batch)
-        question = (config, count, batch, source.id if source is not None else "", _changed())
-        found = self._found.get(question, {})
-        if not found.keys() >= set(gpus):
+        # Forecasts include what was measured: files are renamed into the store, which changes the folder.
+        kept = store.changed(store.results_dir())
+        question = (config, count, batch, source.id if source is not None else "", kept)
+        records = self._found.get(question, {})
+        if not records.keys() >= set(gpus):
             with self._lock:  # one at a time, and not again what another request has made meanwhile
-                found = self._found.get(question, {})
-                missing = [gpu for gpu in gpus if gpu not in found]
-                from gpuwise.predict.forecast import forecast  # numpy: only when it is asked
+                records = self._found.get(question, {})
+                missing = [gpu for gpu in gpus if gpu not in records]
+                from gpuwise.predictor.forecast import forecast  # numpy: only when it is asked
 
                 made = forecast(config, missing, count=count, batch=batch, source=source)
-                found = found | {p.gpu_id: p for p in made}
+                records = records | {p.gpu_id: p for p in made}
                 if len(self._found) >= KEPT_QUESTIONS:
                     self._found = {}
-                self._found[question] = found
-        return tuple(found[gpu] for gpu in gpus)
+                self._found[question] = records
+        return tuple(records[gpu] for gpu in gpus)
 
     def known(
         self, config: RunConfig, gpus: Sequence[str], count: int = 1, batch: int | None = None
@@ -256,18 +262,9 @@ class Forecasts:
             return ()
 
 
-def _changed() -> int:
-    """When a result last came to the store or left it, for forecasts tell what was measured: files are
-    renamed into their place, which changes the folder."""
-    try:
-        return store.results_dir().stat().st_mtime_ns
-    except OSError:  # nothing was ever kept
-        return 0
-
-
 def check_traced(config: RunConfig, batch: int | None = None) -> None:
     """Raise NoDataError unless a trace of this built-in workload is at hand, at this batch."""
-    from gpuwise.predict import trace_store as traces
+    from gpuwise.predictor import trace_store as traces
 
     if config.workload not in traced():
         raise NoDataError(
@@ -286,9 +283,9 @@ def check_traced(config: RunConfig, batch: int | None = None) -> None:
 @cache
 def traced() -> Mapping[str, WorkloadSpec]:
     """The built-in networks of which a trace is shipped, by name."""
-    from gpuwise.predict import trace_store as traces
+    from gpuwise.predictor import trace_store as traces
 
-    found = {}
+    specs = {}
     for name in registry.names():
         spec = registry.get(name).spec
         first = RunConfig(
@@ -299,8 +296,8 @@ def traced() -> Mapping[str, WorkloadSpec]:
             batch=spec.default_batch,
         )
         if spec.modes[0] in ("train", "infer") and traces.find(first, spec.version) is not None:
-            found[spec.id] = spec
-    return found
+            specs[spec.id] = spec
+    return specs
 
 
 # What people own or rent; asked for where no GPU is here and none is named.
@@ -335,14 +332,21 @@ class FitRequest(Asked):
     rank: int = 16
 
 
-def fit_model(request: FitRequest) -> Answer[tuple[Fit, ...]]:
+def fit(request: FitRequest | str, **options: Any) -> Answer[tuple[Fit, ...]]:
     """Memory by part, whether it fits, tokens a second with an 80 % interval and the time to the first one.
+
+    A model in place of a request takes its other fields as `options`: `fit("llama-3.1-8b", gpus="l4")`.
 
     The exit status is 5 where nothing fits. Raises InputError for what is unknown or cannot be trained.
     """
-    from gpuwise.predict.fit import ALSO_CALLED, OPTIMISERS, TASKS, Plan, fit
+    from gpuwise.facts import llms
+    from gpuwise.model.judgement import TASKS
+    from gpuwise.predictor.fit import ALSO_CALLED, OPTIMISERS, Plan
+    from gpuwise.predictor.fit import fit as fitted
     from gpuwise.show import predictions as show
 
+    if not isinstance(request, FitRequest):
+        request = FitRequest(model=request, **options)
     model = llms.find(request.model)
     cache = Precision(request.cache)
     if cache not in CACHES:
@@ -356,12 +360,12 @@ def fit_model(request: FitRequest) -> Answer[tuple[Fit, ...]]:
         problem = f"{model.name} was made for {model.context:,} tokens, not {longest:,}"
         hint = f"--context {model.context}, or a config.json with what its publisher stretches it to"
         raise InputError(problem, hint=hint)
-    gpus = tuple(dict.fromkeys(catalog.find(name).id for name in request.gpus)) or here() or USUAL_GPUS
-    found = []
+    gpus = tuple(dict.fromkeys(catalog.find(name).id for name in request.gpus or here() or USUAL_GPUS))
+    fits = []
     for task in dict.fromkeys(tasks):
-        formats = tuple(_format(each) for each in request.weights) or FORMATS[task]
-        if not request.weights and task == "infer" and (own := llms.stored(model)):
-            formats = tuple(dict.fromkeys((own, *formats)))
+        formats = tuple(map(Precision, request.weights)) or FORMATS[task]
+        if not request.weights and task == "infer" and (stored := llms.stored(model)):
+            formats = tuple(dict.fromkeys((stored, *formats)))
         if unfit := [each for each in formats if each not in WEIGHTS]:
             raise InputError(f"no weights are kept in {unfit[0]}", hint=f"choose from {', '.join(WEIGHTS)}")
         usual = 8192 if task == "infer" else 2048
@@ -379,33 +383,24 @@ def fit_model(request: FitRequest) -> Answer[tuple[Fit, ...]]:
                 optimiser=request.optimiser,
                 rank=request.rank,
             )
-            answer = fit(plan, gpu)
+            answer = fitted(plan, gpu)
             if not answer.fits and answer.parts and catalog.get(gpu).text("form") not in ("laptop", "soc"):
-                more = (n for n in COUNTS if n > plan.gpus and fit(replace(plan, gpus=n), gpu).fits)
+                more = (n for n in COUNTS if n > plan.gpus and fitted(replace(plan, gpus=n), gpu).fits)
                 answer = replace(answer, enough=next(more, None))
-            found.append(answer)
-    rows = tuple(found)
+            fits.append(answer)
+    rows = tuple(fits)
     return Answer(
-        found=rows,
+        value=rows,
         exit_status=0 if any(row.fits for row in rows) else NoDataError.exit_code,
-        to_table=lambda: show.fit_table(rows),
+        to_table=lambda: show.fit_table(rows, request.model),
         to_data=lambda: show.fit_document(rows),
         to_chart=lambda: show.fit_chart(rows),
     )
-
-
-def _format(name: str) -> Precision:
-    """A format of weights. Raises InputError with those that a short name may mean."""
-    if name not in list(Precision):
-        like = [str(each) for each in WEIGHTS if name[-1:] in each and name.strip("-bitsqn") in each]
-        hint = " or ".join(like) if like else f"choose from {', '.join(WEIGHTS)}"
-        raise InputError(f"no weights are kept in {name!r}", hint=hint)
-    return Precision(name)
 
 
 def here() -> tuple[str, ...]:
     """Catalog entries of the GPUs of this machine."""
     from gpuwise.measure import telemetry
 
-    found = [catalog.resolve_device(info.name, info.memory_bytes) for info in telemetry.machine().devices]
-    return tuple(dict.fromkeys(spec.id for spec in found if spec is not None))
+    specs = map(telemetry.gpu_of, telemetry.machine().devices)
+    return tuple(dict.fromkeys(spec.id for spec in specs if spec is not None))

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import asdict, dataclass, replace
 from math import isfinite
 from pathlib import Path
 
@@ -12,12 +12,13 @@ from gpuwise.errors import GpuwiseError, InputError, NoDataError
 from gpuwise.facts import prices, published
 from gpuwise.jobs import Answer
 from gpuwise.jobs.facts import Facts
+from gpuwise.jobs.predicting import FitRequest, fit
 from gpuwise.judge.choose import fit as suited
 from gpuwise.judge.choose.fit import Use
 from gpuwise.model.gpu import GpuSpec
 from gpuwise.model.question import Asked
 from gpuwise.model.result import Record, Result
-from gpuwise.predict.rates import step_half
+from gpuwise.predictor.rates import step_half
 from gpuwise.show.article import MOST, Contest
 from gpuwise.show.card import Card
 from gpuwise.show.page import Page, References
@@ -26,6 +27,12 @@ from gpuwise.show.report import ReportInput
 
 PREDICTED = ("train", "infer")
 """Modes of which single measurements are forecast."""
+
+# Uses of a language model that fewer bits put on smaller GPUs.
+_SMALLER: Mapping[str, FitRequest] = {
+    "llm-inference": FitRequest(model="llama-3.1-8b", weights=("int4",)),
+    "llm-finetuning": FitRequest(model="llama-3.1-8b", tasks=("qlora",)),
+}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -60,7 +67,7 @@ def named(what: str) -> tuple[Result, ...] | None:
 def report(request: ReportRequest | Sequence[Result], facts: Facts | None = None) -> Answer[Page]:
     """The results with their limits, cautions, published and predicted speeds, as one page.
 
-    `show.html.html(answer.found)` makes one file of it that needs no network. Raises NoDataError where the
+    `show.html.html(answer.value)` makes one file of it that needs no network. Raises NoDataError where the
     results hold no measurement that a page could show.
     """
     from gpuwise.show import page, results
@@ -71,7 +78,7 @@ def report(request: ReportRequest | Sequence[Result], facts: Facts | None = None
     collected = material(facts or Facts(), request.results)
     made = whole(collected)
     return Answer(
-        found=made,
+        value=made,
         to_table=lambda: results.measurements(request.results[0]),
         to_data=lambda: page.document(made),
         to_chart=lambda: chart(collected),
@@ -95,14 +102,14 @@ def contest(facts: Facts, specs: Sequence[GpuSpec]) -> Contest:
 
     Raises InputError for fewer than two different ones, or more than an article holds.
     """
-    found = tuple({spec.id: spec for spec in specs}.values())
-    if not 2 <= len(found) <= MOST or len(found) < len(specs):
+    different = tuple({spec.id: spec for spec in specs}.values())
+    if not 2 <= len(different) <= MOST or len(different) < len(specs):
         raise InputError(
             f"an article compares two to {MOST} different GPUs", hint="name others", code="article"
         )
-    ids = tuple(spec.id for spec in found)
+    ids = tuple(spec.id for spec in different)
     return Contest(
-        specs=found,
+        specs=different,
         speeds=facts.records(ids),
         forecasts=forecasts(facts, ids),
         ratio_half=step_half("transferred"),
@@ -146,14 +153,14 @@ def gpu_page(facts: Facts, spec: GpuSpec) -> Page:
     """Everything known of one GPU as one page."""
     from gpuwise.show import card as show
 
-    return show.card(card(facts, spec, uses(facts, spec).found))
+    return show.card(card(facts, spec, uses(facts, spec).value))
 
 
 def uses(facts: Facts, spec: GpuSpec) -> Answer[tuple[Use, ...]]:
     """How one GPU does in every preset of `choose`, among all GPUs."""
     from gpuwise.show import choice as show
 
-    found = suited.uses(
+    uses = suited.uses(
         spec.id,
         facts.forecasts,
         facts.offers,
@@ -161,9 +168,24 @@ def uses(facts: Facts, spec: GpuSpec) -> Answer[tuple[Use, ...]]:
         results=facts.results,
         published=facts.published,
     )
+    uses = tuple(_in_4_bits(use, spec) for use in uses)
     return Answer(
-        found=found, to_table=lambda: show.uses(spec, found), to_data=lambda: show.uses_document(spec, found)
+        value=uses,
+        to_table=lambda: show.uses(spec, uses),
+        to_data=lambda: {"gpu": spec.id, "uses": [asdict(use) for use in uses]},
     )
+
+
+def _in_4_bits(use: Use, spec: GpuSpec) -> Use:
+    """The same of a language model in 4 bits, one sequence at a time, where in 16 bits it does not run."""
+    request = _SMALLER.get(use.preset) if use.verdict == "no" else None
+    if request is None:
+        return use
+    (plan,) = fit(replace(request, gpus=(spec.id,))).value
+    if not plan.fits or plan.tokens_per_s is None:
+        return use
+    reason = "in 4 bits, one sequence at a time; in 16 bits it does not"
+    return replace(use, verdict="runs", reason=reason, throughput=plan.tokens_per_s, basis=plan.basis)
 
 
 def forecasts(facts: Facts, ids: Sequence[str]) -> tuple[Record, ...]:
@@ -173,20 +195,20 @@ def forecasts(facts: Facts, ids: Sequence[str]) -> tuple[Record, ...]:
 
 
 def _predicted(facts: Facts, results: Sequence[Result]) -> Iterator[tuple[tuple[str, str], Record]]:
-    """What would have been predicted of each measurement, by GPU and question."""
+    """The prediction for each measurement, by GPU and question."""
     for result in results:
         gpu_id = result.environment.gpu_id
         for m in result.measurements if gpu_id else ():
             config = m.config
             # Predictions are of what torch runs, of single measurements at full size.
-            known = config.mode in PREDICTED and config.size != "toy" and config.framework == "torch"
-            if not known or m.batch is None or gpu_id is None:
+            is_predicted = config.mode in PREDICTED and config.size != "toy" and config.framework == "torch"
+            if not is_predicted or m.batch is None or gpu_id is None:
                 continue
             one = replace(config, batch=None, gpus=1)
             try:
-                (found,) = facts.forecasts(one, (gpu_id,), count=config.gpus, batch=m.batch)
+                (record,) = facts.forecasts(one, (gpu_id,), count=config.gpus, batch=m.batch)
             except GpuwiseError:  # a workload of another machine's file, a mode of an older version
                 continue
             # The batch of an uploaded file may be any number.
-            if found.throughput and isfinite(found.throughput.value):
-                yield (gpu_id, m.question.key()), found
+            if record.throughput and isfinite(record.throughput.value):
+                yield (gpu_id, m.question.key()), record

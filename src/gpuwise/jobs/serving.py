@@ -3,10 +3,8 @@
 from __future__ import annotations
 
 import asyncio
-import ipaddress
 import os
-import secrets
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from contextlib import ExitStack
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
@@ -17,14 +15,13 @@ from urllib.parse import urlsplit
 
 from gpuwise import store
 from gpuwise.errors import INTERRUPTED, InputError, MachineError, RunError
-from gpuwise.facts import catalog
 from gpuwise.jobs import Answer
 from gpuwise.jobs.measuring import Bench
 from gpuwise.measure import telemetry
 from gpuwise.measure.prepare import ResultWriter, visible
 from gpuwise.model.precision import Precision
 from gpuwise.model.question import Load, RunConfig
-from gpuwise.model.result import UNSURE, Issue, Measurement, Result, Serving, Window
+from gpuwise.model.result import UNSURE, Issue, Measurement, Serving, Window, records_of
 from gpuwise.model.units import Latency
 
 if TYPE_CHECKING:
@@ -102,9 +99,12 @@ def measure_endpoint(
     named = sha256(request.requests.read_bytes()).hexdigest()[:12] if request.requests else request.prompt
     levels = [Load(prompt=named, answer=request.answer, concurrency=n) for n in request.concurrency]
     levels += [Load(prompt=named, answer=request.answer, rate=rate) for rate in request.rate]
-    local = _local(server.url)
+    # The GPUs that can be watched are those of a server on this machine.
+    local = telemetry.is_loopback(urlsplit(server.url).hostname or "")
     sensors = visible(telemetry.sensors(), os.environ) if local else ()
-    begun = _begun(request.command, sensors, local=local)
+    # Of a server elsewhere the hardware is not known.
+    info, elsewhere = sensors[0].info() if sensors else None, "" if local else "server elsewhere"
+    begun = store.begun(request.command, telemetry.environment(info, device=elsewhere))
     result = begun
     writer = ResultWriter(
         request.output
@@ -116,7 +116,7 @@ def measure_endpoint(
         nonlocal result
         async with server:
             await server.connect()
-            known = await load.calibrated(server, traffic)
+            overhead = await load.calibrated(server, traffic)
             place = replace(begun.environment, server=request.engine or server.engine or "of unknown kind")
             result = replace(begun, environment=place)
             for part, level in enumerate(levels):
@@ -128,10 +128,10 @@ def measure_endpoint(
                 with ExitStack() as stack:
                     samplers = [stack.enter_context(telemetry.Sampler(sensor)) for sensor in sensors]
                     if level.rate is not None:
-                        seen = await load.at_rate(server, known, level.rate, request.time_s, tell, part)
+                        seen = await load.at_rate(server, overhead, level.rate, request.time_s, tell, part)
                     else:
                         count = level.concurrency or 1
-                        seen = await load.at_once(server, known, count, request.time_s, tell, part)
+                        seen = await load.at_once(server, overhead, count, request.time_s, tell, part)
                 window = (Window(step_s=(request.time_s,), started_s=seen.began_s, ended_s=seen.ended_s),)
                 watched = [telemetry.summarise(sampler.samples, window) for sampler in samplers]
                 measured = _measurement(request, server, level, seen, started_at)
@@ -149,13 +149,13 @@ def measure_endpoint(
     done = Bench(result=result, kept=writer.kept, trouble=writer.trouble, complete=complete)
     status = INTERRUPTED if not complete else RunError.exit_code if done.failed or done.trouble else 0
     return Answer(
-        found=done,
+        value=done,
         exit_status=status,
-        records=store.records([result]),
+        records=records_of([result]),
         issues=tuple(issue for m in result.measurements for issue in m.cautions),
         to_table=lambda: show.table(result),
         to_data=lambda: store.encode(result),
-        to_chart=lambda: show.chart([result]),
+        to_chart=lambda: show.chart(result),
     )
 
 
@@ -180,48 +180,24 @@ def measure_served(
     if request.engine not in engines.ENGINES:
         hint = f"choose from {', '.join(engines.ENGINES)}"
         raise InputError(f"unknown engine {request.engine!r}", hint=hint)
-    shape, asked = llms.find(request.model), request.load
-    ends = [load.lengths(text) for text in (asked.prompt, asked.answer)]
+    shape, level = llms.find(request.model), request.load
+    ends = [load.lengths(text) for text in (level.prompt, level.answer)]
     # Of a normal length, six deviations; and a little for what a template adds.
     longest = sum(e.high if e.kind == ".." else e.low + 6 * e.high for e in ends) + 64
-    precision = asked.precision or Precision.BF16
+    precision = level.precision or Precision.BF16
     launch = engines.Launch(
         engine=request.engine,
         model=request.model,
         precision=precision,
         gpus=request.gpus,
         context=min(longest, shape.context or longest),
-        concurrency=max((*asked.concurrency, 64)),
+        concurrency=max((*level.concurrency, 64)),
     )
     with engines.started(launch) as (url, served):
         named = replace(
-            asked, url=url, model=served, shape=shape.name, engine=request.engine, precision=precision
+            level, url=url, model=served, shape=shape.name, engine=request.engine, precision=precision
         )
         return measure_endpoint(named, listen)
-
-
-def _local(url: str) -> bool:
-    """Whether a server runs on this machine, so that its GPUs are those that can be watched."""
-    host = urlsplit(url).hostname or ""
-    try:
-        return ipaddress.ip_address(host).is_loopback
-    except ValueError:
-        return host == "localhost"
-
-
-def _begun(command: str, sensors: Sequence[telemetry.Sensor], *, local: bool) -> Result:
-    """The result before its first level. Of a server elsewhere the hardware is not known."""
-    info = sensors[0].info() if sensors else None
-    spec = catalog.resolve_device(info.name, info.memory_bytes) if info else None
-    device = info.name if info else telemetry.cpu_name() if local else "server elsewhere"
-    found = telemetry.environment(info, device=device, gpu_id=spec.id if spec else None, other_processes=None)
-    now = datetime.now(UTC)
-    return Result(
-        id=store.new_id(now, found.gpu_id or "server", secrets.token_hex(2)),
-        created_at=now.isoformat(timespec="seconds"),
-        command=command,
-        environment=found,
-    )
 
 
 def _measurement(
@@ -231,7 +207,7 @@ def _measurement(
     from gpuwise.measure.endpoint import load
 
     prompt = float(load.lengths(request.prompt).low)
-    found = load.serving(seen, prompt, request.slo)
+    serving = load.serving(seen, prompt, request.slo)
     tokens = load.tokens_per_s(seen)
     config = RunConfig(
         workload=f"served:{request.shape or server.model}",
@@ -241,9 +217,9 @@ def _measurement(
         load=level,
         time_s=request.time_s,
     )
-    issues = tuple(_issues(request, level, found))
-    answered = found.requests > 0 and tokens.value > 0
-    error = None if answered else "; ".join(f"{f.count} x {f.kind}: {f.example}" for f in found.failures)
+    issues = tuple(_issues(request, level, serving))
+    answered = serving.requests > 0 and tokens.value > 0
+    error = None if answered else "; ".join(f"{f.count} x {f.kind}: {f.example}" for f in serving.failures)
     return Measurement(
         config=config,
         workload_version=1,
@@ -251,47 +227,33 @@ def _measurement(
         item="token",
         started_at=started_at,
         throughput=tokens if answered else None,
-        serving=found,
+        serving=serving,
         cautions=issues,
         error=error if error is None else error or "no request ended within the window",
     )
 
 
-def _issues(request: EndpointRequest, level: Load, found: Serving) -> list[Issue]:
-    """What to know of one level before its numbers are believed."""
+def _issues(request: EndpointRequest, level: Load, serving: Serving) -> list[Issue]:
+    """Cautions about the numbers of one level."""
     issues = []
     if request.precision is None:
         detail = "the server does not say in which precision it computes; bf16 is assumed"
-        issues.append(Issue(code=UNSURE.code, severity="info", detail=detail, fix="state the precision"))
-    failed = sum(each.count for each in found.failures)
+        issues.append(Issue.info(UNSURE.code, detail, "state the precision"))
+    failed = sum(each.count for each in serving.failures)
     if failed:
-        kinds = ", ".join(f"{each.count} {each.kind}" for each in found.failures)
-        detail = f"{failed} of {failed + found.requests} requests failed: {kinds}"
-        issues.append(Issue(code="failed-requests", severity="warning", detail=detail, fix="lower the load"))
-    if found.short:
-        detail = f"{found.short} of {found.requests} answers had fewer tokens than were asked for"
-        issues.append(
-            Issue(
-                code="short-answers",
-                severity="warning",
-                detail=detail,
-                fix="let the server ignore the end of an answer",
-            )
-        )
-    if 0 < found.requests < ENOUGH:
-        detail = f"{found.requests} requests: the quantile of 99 % is one of the slowest of them"
-        issues.append(Issue(code="few-requests", severity="info", detail=detail, fix="measure longer"))
-    if found.counted_by == "pieces" and found.requests:
+        kinds = ", ".join(f"{each.count} {each.kind}" for each in serving.failures)
+        detail = f"{failed} of {failed + serving.requests} requests failed: {kinds}"
+        issues.append(Issue.warning("failed-requests", detail, "lower the load"))
+    if serving.short:
+        detail = f"{serving.short} of {serving.requests} answers had fewer tokens than were asked for"
+        issues.append(Issue.warning("short-answers", detail, "let the server ignore the end of an answer"))
+    if 0 < serving.requests < ENOUGH:
+        detail = f"{serving.requests} requests: the quantile of 99 % is one of the slowest of them"
+        issues.append(Issue.info("few-requests", detail, "measure longer"))
+    if serving.counted_by == "pieces" and serving.requests:
         detail = "the server does not count tokens; each piece of text in its stream is taken as one"
-        issues.append(Issue(code="tokens-uncounted", severity="warning", detail=detail, fix=""))
-    if level.rate is not None and found.requests_per_s.high < KEEPS_UP * level.rate:
-        detail = f"{found.requests_per_s.value:.3g} of {level.rate:g} requests a second were answered"
-        issues.append(
-            Issue(
-                code="overloaded",
-                severity="warning",
-                detail=f"{detail}: its queue grows",
-                fix="lower the rate",
-            )
-        )
+        issues.append(Issue.warning("tokens-uncounted", detail))
+    if level.rate is not None and serving.requests_per_s.high < KEEPS_UP * level.rate:
+        detail = f"{serving.requests_per_s.value:.3g} of {level.rate:g} requests a second were answered"
+        issues.append(Issue.warning("overloaded", f"{detail}: its queue grows", "lower the rate"))
     return issues

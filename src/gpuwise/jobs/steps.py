@@ -3,14 +3,12 @@
 from __future__ import annotations
 
 import os
-import secrets
 from collections.abc import Callable, Sequence
-from dataclasses import asdict, replace
+from dataclasses import replace
 from datetime import UTC, datetime
 
 from gpuwise import store
 from gpuwise.errors import InputError
-from gpuwise.facts import catalog
 from gpuwise.measure import events, telemetry
 from gpuwise.measure.checks import check
 from gpuwise.measure.engine import measure, timing_plan
@@ -41,8 +39,8 @@ def time_step(
 
     if not callable(step):
         raise InputError(f"a step is a function without arguments, not {step!r}")
-    if not isinstance(items, int) or items < 1:
-        raise InputError(f"items is a positive whole number, not {items!r}")
+    if not isinstance(items, int) or not 1 <= items < 10**15:
+        raise InputError(f"items is a positive whole number of up to 15 digits, not {str(items)[:80]}")
     if precision not in PRECISIONS:
         raise InputError(f"precision is one of {', '.join(PRECISIONS)}, not {precision!r}")
     config = RunConfig(
@@ -51,9 +49,8 @@ def time_step(
     heard: list[events.Event] = []
     started = datetime.now(UTC).isoformat(timespec="seconds")
     measure(step, items, clock_for(device), timing_plan(replace(config, quick=True)), heard.append)
-    timed = [event for event in heard if isinstance(event, events.Timed)]
-    windows = tuple(Window(**asdict(event)) for event in timed)
-    found = Measurement(
+    windows = tuple(event for event in heard if isinstance(event, Window))
+    measurement = Measurement(
         config=config,
         workload_version=1,
         status="ok",
@@ -65,7 +62,7 @@ def time_step(
         windows=windows,
         warmup_s=next((e.step_s for e in heard if isinstance(e, events.Warmup)), ()),
     )
-    return replace(found, cautions=check(found))
+    return replace(measurement, cautions=check(measurement))
 
 
 def against(baseline: Result, measured: Measurement) -> Comparison | None:
@@ -77,23 +74,13 @@ def against(baseline: Result, measured: Measurement) -> Comparison | None:
 
 def result_of(measured: Sequence[Measurement], device: Device, command: str) -> Result:
     """Timed steps as a result of this machine."""
-    now, found = datetime.now(UTC), environment(device)
-    return Result(
-        id=store.new_id(now, found.gpu_id or found.device, secrets.token_hex(2)),
-        created_at=now.isoformat(timespec="seconds"),
-        command=command,
-        environment=found,
-        measurements=tuple(measured),
-    )
+    return store.begun(command, environment(device), measured)
 
 
 def environment(device: Device) -> Environment:
     """Of the first GPU that torch sees, or of the host."""
-    there = visible(telemetry.sensors(), os.environ) if device == "cuda" else ()
-    info = there[0].info() if there else None
-    spec = catalog.resolve_device(info.name, info.memory_bytes) if info else None
-    name = info.name if info else telemetry.cpu_name()
-    found = telemetry.environment(info, device=name, gpu_id=spec.id if spec else None, other_processes=None)
+    sensors = visible(telemetry.sensors(), os.environ) if device == "cuda" else ()
+    environment = telemetry.environment(sensors[0].info() if sensors else None)
     if (build := telemetry.torch_build()) is not None:
-        found = replace(found, torch=build.version, cuda=build.cuda or build.hip)
-    return found
+        environment = replace(environment, torch=build.version, cuda=build.cuda or build.hip)
+    return environment

@@ -1,5 +1,6 @@
 """Measure: a child process holds the device and streams events, the parent watches and keeps.
 
-`plan` turns options into configurations, `session` runs them, `child` and `engine` time them,
-`batch` searches the batch size, `assemble` and `gates` turn events into a judged Measurement.
+`request` turns options into configurations, `prepare` refuses what cannot be measured, `session` runs the
+rest, `child` and `engine` time it and search the batch, `assemble` and `checks` turn events into a judged
+Measurement.
 """

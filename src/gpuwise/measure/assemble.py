@@ -20,9 +20,9 @@ from __future__ import annotations
 import math
 import time
 from collections.abc import Collection, Iterable, Iterator, Sequence
-from dataclasses import asdict, dataclass, field, replace
+from dataclasses import dataclass, field, replace
 from statistics import median
-from typing import cast
+from typing import Literal
 
 from gpuwise.measure import events
 from gpuwise.measure.checks import check, unprofiled
@@ -35,16 +35,13 @@ from gpuwise.model.result import (
     BatchTrial,
     Bottleneck,
     Bound,
-    Compilation,
     Group,
     InputPipeline,
     Issue,
     KernelKind,
-    KernelTime,
     Link,
     Measurement,
     Profile,
-    Rank,
     Status,
     Telemetry,
     Window,
@@ -53,29 +50,45 @@ from gpuwise.model.units import percent, seconds, significant
 from gpuwise.stats.interval import stalls, throughput
 
 # Equal cards differ by some per cent; a rank that needs more than this over the middle one is slow.
-SLOW, UNEVEN = 1.05, 1.01
+SLOW_RANK, UNEVEN_POWER = 1.05, 1.01
+
+
+# What ends with an event, but for windows and what comes between them.
+ENDS: dict[type[events.Event], str] = {
+    events.Ready: "start",
+    BatchTrial: "search",
+    events.Built: "build",
+    events.Ranked: "build",
+    events.Checked: "compile",
+    events.First: "first step",
+    events.Fed: "input",
+    events.Warmup: "warm-up",
+    Profile: "profile",
+    events.Unprofiled: "profile",
+    events.Cooldown: "cooling",
+}
+# Events of which the newest counts, by the field that keeps it.
+NEWEST = ("ready", "built", "ranked", "checked", "fed", "done", "profile", "unprofiled", "failed")
 
 
 @dataclass(slots=True, kw_only=True)
 class MeasurementBuilder:
-    """What the events of a child have brought so far, or of several that measure the same in turn."""
+    """The events of a child so far, or of several that measure the same in turn."""
 
     run: int = 0  # Number of the child
 
     ready: events.Ready | None = None
-    tried: list[events.Tried] = field(default_factory=list)
+    tried: list[BatchTrial] = field(default_factory=list)
     built: events.Built | None = None
     ranked: events.Ranked | None = None
-    mismatch: float | None = None
-    gradient_norm: float | None = None
-    reference_norm: float | None = None
+    checked: events.Checked = field(default_factory=events.Checked)
     first: events.First | None = None
     warmup_s: tuple[float, ...] = ()
     windows: list[Window] = field(default_factory=list)
     fed: events.Fed | None = None
     done: events.Done | None = None
     profile: Profile | None = None
-    unprofiled: str | None = None  # Why there is no profile, where there should be one
+    unprofiled: events.Unprofiled | None = None  # There is no profile, where there should be one
     failed: events.Failed | None = None
     phases_s: dict[str, float] = field(default_factory=dict)
     now_s: float = field(default_factory=time.monotonic)  # When the newest phase ended
@@ -86,7 +99,7 @@ class MeasurementBuilder:
 
     @property
     def phase(self) -> str:
-        """What goes on after the events so far."""
+        """The phase after the events so far."""
         reached = {
             "timing": bool(self.warmup_s),
             "warm-up": self.first is not None,
@@ -97,7 +110,7 @@ class MeasurementBuilder:
         }
         if self.done is not None:
             return "profile" if self.profile is None and self.unprofiled is None else "end"
-        return next(name for name, there in reached.items() if there)
+        return next(name for name, is_reached in reached.items() if is_reached)
 
     def ends(self, phase: str, now_s: float) -> None:
         """The time since the last phase was that of this one."""
@@ -106,77 +119,24 @@ class MeasurementBuilder:
 
     def add(self, event: events.Event) -> None:
         """Take in one event."""
-        self.ends(_phase_of(event, timed=self.done is not None), time.monotonic())
-        match event:
-            case events.Ready():
-                self.ready = event
-            case events.Tried():
-                self.tried.append(event)
-            case events.Built():
-                self.built = event
-            case events.Ranked():
-                self.ranked = event
-            case events.Checked():
-                self.mismatch = event.mismatch
-                self.gradient_norm, self.reference_norm = event.gradient_norm, event.reference_norm
-            case events.First():
-                self.first = self.first or event
-            case events.Warmup(step_s=step_s):
-                self.warmup_s = self.warmup_s or step_s
-            case events.Timed():
-                self.windows.append(Window(**asdict(event), run=self.run))
-            case events.Fed():
-                self.fed = event
-            case events.Done():
-                self.done = event
-            case events.Profiled():
-                fields = {
-                    name: getattr(event, name)
-                    for name in ("steps", "wall_s", "busy_s", "link_s", "longest_gap_s")
-                }
-                self.profile = Profile(
-                    **fields,
-                    kernels=tuple(_kernel_time(*each) for each in event.kernels),
-                    slowest=tuple(_kernel_time(*each) for each in event.slowest),
-                )
-            case events.Unprofiled(reason=reason):
-                self.unprofiled = reason
-            case events.Failed():
-                self.failed = event
-
-
-def _phase_of(event: events.Event, *, timed: bool) -> str:
-    """What ends with an event."""
-    match event:
-        case events.Ready():
-            return "start"
-        case events.Tried():
-            return "largest batch" if timed else "search"
-        case events.Built() | events.Ranked():
-            return "build"
-        case events.Checked():
-            return "compile"
-        case events.First():
-            return "first step"
-        case events.Fed():
-            return "input"
-        case events.Warmup():
-            return "warm-up"
-        case events.Profiled() | events.Unprofiled():
-            return "profile"
-        case events.Cooldown():
-            return "cooling"
-        case _:
-            return "timing"
-
-
-def _kernel_time(kind: str, count: float, seconds: float, name: str | None = None) -> KernelTime:
-    return KernelTime(kind=cast(KernelKind, kind), count=count, seconds=seconds, name=name)
+        kind = type(event)
+        largest = kind is BatchTrial and self.done is not None
+        self.ends("largest batch" if largest else ENDS.get(kind, "timing"), time.monotonic())
+        if isinstance(event, BatchTrial):
+            self.tried.append(event)
+        elif isinstance(event, Window):
+            self.windows.append(replace(event, run=self.run))
+        elif isinstance(event, events.First):
+            self.first = self.first or event
+        elif isinstance(event, events.Warmup):
+            self.warmup_s = self.warmup_s or event.step_s
+        elif (name := kind.__name__.lower()) in NEWEST:
+            setattr(self, name, event)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Limits:
-    """What this machine reached in this session."""
+    """Limits of this machine, as measured in this session."""
 
     flop_per_s: dict[str, float] = field(default_factory=dict)  # By precision
     bytes_per_s: float | None = None
@@ -227,12 +187,8 @@ def assemble(
     if builder.fed is not None and builder.built is not None:
         fed, items = builder.fed, builder.built.items
         workers, alone = throughput(fed.pipeline_s, items), throughput(fed.alone_s, items)
-        pipeline = InputPipeline(
-            workers=fed.workers,
-            pipeline=workers,
-            alone=alone,
-            workers_needed=math.ceil(fed.workers * alone.value / workers.value),
-        )
+        needed = math.ceil(fed.workers * alone.value / workers.value)
+        pipeline = InputPipeline(workers=fed.workers, pipeline=workers, alone=alone, workers_needed=needed)
     measured = Measurement(
         config=config,
         workload_version=workload.version,
@@ -246,20 +202,13 @@ def assemble(
         windows=tuple(builder.windows),
         warmup_s=builder.warmup_s,
         cold_start_s=first.seconds if first else None,
-        compilation=Compilation(
-            seconds=first.compile_s, whole_s=first.whole_s, graphs=first.graphs, cached=first.cached_graphs
-        )
-        if first is not None and first.compile_s is not None
-        else None,
+        compilation=first.compilation if first else None,
         memory_peak_bytes=builder.done.memory_peak_bytes if builder.done else None,
         loss=builder.done.loss if builder.done else (),
-        gradient_norm=builder.gradient_norm,
-        reference_norm=builder.reference_norm,
+        gradient_norm=builder.checked.gradient_norm,
+        reference_norm=builder.checked.reference_norm,
         telemetry=summarise(samples, builder.windows) if builder.windows else None,
-        batch_trials=tuple(
-            BatchTrial(batch=t.batch, fits=t.fits, compiled=t.compiled, items_per_s=t.items_per_s)
-            for t in builder.tried
-        ),
+        batch_trials=tuple(builder.tried),
         profile=builder.profile,
         input=pipeline,
         phases_s=tuple(builder.phases_s.items()),
@@ -267,16 +216,17 @@ def assemble(
     )
     if builder.built is not None and config.size == "full":
         # A toy model costs something else than the workload, and is never compared with a limit.
-        cost = builder.built.flop_per_item, builder.built.bytes_per_item
-        measured = replace(measured, flop_per_item=cost[0], bytes_per_item=cost[1])
+        flop, moved = builder.built.flop_per_item, builder.built.bytes_per_item
+        measured = replace(measured, flop_per_item=flop, bytes_per_item=moved)
         measured = _against_limits(measured, gpu, limits)
     most_hz = environment.sm_clock_max_hz if environment is not None else None
     bound = bottleneck(measured, sm_clock_max_hz=most_hz, switches=workload.switches)
     measured = replace(measured, verdict=bound)
-    found = check(
+    issues = check(
         measured,
         samples=samples,
-        mismatch=builder.mismatch,
+        mismatch=builder.checked.mismatch,
+        fallback=builder.checked.fallback,
         odd=builder.done.odd if builder.done else None,
         environment=environment,
         memory_bytes_per_s=gpu.memory_bytes_per_s if gpu is not None else None,
@@ -285,19 +235,16 @@ def assemble(
         # The telemetry of all GPUs, each GPU's own, and the cautions of those beside the first.
         windows = measured.windows
         each = (measured.telemetry, *(summarise(seen, windows) if windows else None for seen in others))
-        group = group_of(builder.ranked, each, links)
-        found += tuple(unequal(group))
+        group = with_sensors(builder.ranked.group, each, links)
+        issues += tuple(unequal(group))
         for number, (seen, telemetry) in enumerate(zip(others, each[1:], strict=True), start=1):
-            if telemetry is not None:
-                found += tuple(
-                    replace(caution, detail=f"GPU {number}: {caution.detail}")
-                    for caution in telemetry_cautions(telemetry, seen, windows)
-                )
+            more = telemetry_cautions(telemetry, seen, windows) if telemetry is not None else ()
+            issues += tuple(replace(each, detail=f"GPU {number}: {each.detail}") for each in more)
         measured = replace(measured, group=group, telemetry=combined(each))
     # A child that fails after Done crashed in the profiler.
     died = error if status == "ok" and builder.profile is None else None
-    unseen = unprofiled(builder.unprofiled or died)
-    return replace(measured, cautions=(*cautions, *found, *unseen))
+    unseen = unprofiled(builder.unprofiled.reason if builder.unprofiled else died)
+    return replace(measured, cautions=(*cautions, *issues, *unseen))
 
 
 def _against_limits(m: Measurement, gpu: GpuSpec | None, limits: Limits) -> Measurement:
@@ -314,38 +261,18 @@ def _against_limits(m: Measurement, gpu: GpuSpec | None, limits: Limits) -> Meas
         "compute": flop * speed / compute if compute else 0.0,
         "memory": m.bytes_per_item * speed / memory if memory and m.bytes_per_item else 0.0,
     }
-    nearer = "compute" if shares["compute"] >= shares["memory"] else "memory"
-    known = shares[nearer] > 0
-    return replace(
-        m,
-        limit_share=shares[nearer] if known else None,
-        limit=nearer if known else None,  # type: ignore[arg-type]
-    )
+    nearer: Literal["compute", "memory"] = "compute" if shares["compute"] >= shares["memory"] else "memory"
+    return replace(m, limit_share=shares[nearer], limit=nearer) if shares[nearer] > 0 else m
 
 
-def group_of(
-    ranked: events.Ranked, telemetry: Sequence[Telemetry | None] = (), links: tuple[Link, ...] = ()
-) -> Group:
-    """The group that the ranks reported; `telemetry` is that of this machine's GPUs, in their order."""
-    own = iter(telemetry)
-    ranks = tuple(
-        Rank(
-            rank=rank,
-            node=node,
-            device=device,
-            alone_s=ranked.alone_s[rank] if ranked.alone_s else None,
-            telemetry=next(own, None) if node == ranked.node else None,
-        )
-        for rank, (node, device) in enumerate(zip(ranked.nodes, ranked.devices, strict=True))
+def with_sensors(group: Group, telemetry: Sequence[Telemetry | None], links: tuple[Link, ...]) -> Group:
+    """The group with the telemetry of this machine's GPUs, in their order, and the links between them."""
+    telemetries = iter(telemetry)
+    ranks = (
+        replace(rank, telemetry=next(telemetries, None)) if rank.node == group.node else rank
+        for rank in group.ranks
     )
-    return Group(
-        backend=ranked.backend,
-        parallel=ranked.parallel,
-        bucket_bytes=ranked.bucket_bytes,
-        node=ranked.node,
-        ranks=ranks,
-        links=links,
-    )
+    return replace(group, ranks=tuple(ranks), links=links)
 
 
 def unequal(group: Group) -> Iterator[Issue]:
@@ -357,39 +284,35 @@ def unequal(group: Group) -> Iterator[Issue]:
     models = {rank.device for rank in group.ranks}
     if len(models) > 1:
         listed = "; ".join(f"rank {rank.rank}: {rank.device}" for rank in group.ranks)
-        yield _mixed(f"different models work in step: {listed}", "measure equal cards")
+        yield Issue.warning("mixed", f"different models work in step: {listed}", "measure equal cards")
     alone = [rank.alone_s for rank in group.ranks if rank.alone_s is not None]
     middle = median(sorted(alone)[:-1]) if len(alone) > 1 else float("inf")
     for rank in group.ranks:
-        if rank.alone_s is not None and rank.alone_s > SLOW * middle:
-            yield Issue.warning(
-                "slow-rank",
-                f"rank {rank.rank} ({rank.device}, machine {rank.node}) needs "
-                f"{percent(rank.alone_s / middle - 1)} longer for a step than the middle one of the others, "
-                "and all wait for it",
-                "compare its clocks, heat and PCIe link with the others'",
+        if rank.alone_s is not None and rank.alone_s > SLOW_RANK * middle:
+            who = f"rank {rank.rank} ({rank.device}, machine {rank.node})"
+            longer = (
+                f"{percent(rank.alone_s / middle - 1)} longer for a step than the middle one of the others"
             )
+            fix = "compare its clocks, heat and PCIe link with the others'"
+            yield Issue.warning("slow-rank", f"{who} needs {longer}, and all wait for it", fix)
 
 
 def uneven_power(infos: Sequence[DeviceInfo]) -> Iterator[Issue]:
     """The caution for GPUs of one measurement that may draw unequal power."""
     limits = [info.power_limit_w for info in infos if info.power_limit_w]
-    if limits and max(limits) > UNEVEN * min(limits):
+    if limits and max(limits) > UNEVEN_POWER * min(limits):
         listed = "; ".join(f"GPU {i.index}: {i.power_limit_w:.0f} W" for i in infos if i.power_limit_w)
-        yield _mixed(f"different power limits: {listed}", "set equal limits, or measure equal cards")
+        fix = "set equal limits, or measure equal cards"
+        yield Issue.warning("mixed", f"different power limits: {listed}", fix)
 
 
-def _mixed(detail: str, next_step: str) -> Issue:
-    return Issue.warning("mixed", detail, next_step)
-
-
-SLOWER = 0.05
-IDLE = 0.15
-LINKED = 0.15
+INPUT_SLOWDOWN = 0.05
+IDLE_SHARE = 0.15
+LINK_SHARE = 0.15
 # Share of a measured limit from which it is the explanation.
-ROOF = 0.5
+ROOFLINE_SHARE = 0.5
 # Share of the kernel time below which a kind is not worth a word.
-NAMED = 0.02
+NAMED_SHARE = 0.02
 
 ARITHMETIC: frozenset[KernelKind] = frozenset({"matmul", "convolution", "attention"})
 HEAT = frozenset({"thermal", "hw-slowdown"})
@@ -406,9 +329,9 @@ def bottleneck(
     if m.throughput is None or m.status != "ok" or m.config.mode == "limit":
         return None
     step_s = median(seconds for window in m.windows for seconds in window.step_s)
-    found = list(_evidence(m, step_s, sm_clock_max_hz))
-    facts = {bound: fact for bound, fact, _ in found}
-    first = next((bound for bound, _, holds in found if holds), None)
+    evidence = list(_evidence(m, step_s, sm_clock_max_hz))
+    facts = {bound: fact for bound, fact, _ in evidence}
+    first = next((bound for bound, _, holds in evidence if holds), None)
     if first is None:
         return None
     others = tuple(fact for bound, fact in facts.items() if bound != first and fact)
@@ -418,7 +341,7 @@ def bottleneck(
 
 
 def next_step(bound: Bound, config: RunConfig, batch: int | None, switches: Collection[str]) -> str:
-    """What may help against a bound, of what is not done already."""
+    """A remedy for a bottleneck that is not applied already."""
     compiling = () if config.compile or config.framework != "torch" else ("--compile on",)
     tunable = config.compile and config.recipe != "script" and config.device == "cuda" and "graph" in switches
     tried = f"CUDA graphs (tuning {config.workload} at batch {batch} tries them)"
@@ -449,10 +372,10 @@ def _or(*choices: str) -> str:
 
 
 def _evidence(m: Measurement, step_s: float, most_hz: float | None) -> Iterator[tuple[Bound, str, bool]]:
-    """What is known of each possible bottleneck, and whether it is one; the first that is one counts."""
+    """Evidence for each possible bottleneck, and whether it is one; the first that is one counts."""
     if m.input is not None and m.throughput is not None:
         reached = m.throughput.value / m.input.alone.value
-        slower = reached * (1 + SLOWER) < 1 and m.throughput.high < m.input.alone.low
+        slower = reached * (1 + INPUT_SLOWDOWN) < 1 and m.throughput.high < m.input.alone.low
         alone, pipeline = significant(m.input.alone.value), significant(m.input.pipeline.value)
         fact = (
             f"with input {percent(reached, 0)} of the step alone ({alone} {m.item}s/s); "
@@ -464,10 +387,10 @@ def _evidence(m: Measurement, step_s: float, most_hz: float | None) -> Iterator[
         what = ("operators run", "operators") if m.config.device == "cpu" else ("GPU busy", "kernels")
         count = m.profile.kernel_count
         each = f"{count:,.0f} {what[1]} of {seconds(m.profile.kernel_s / count)} on average"
-        yield "launch", f"{what[0]} {percent(busy, 0)} of a step, {each}", busy < 1 - IDLE
+        yield "launch", f"{what[0]} {percent(busy, 0)} of a step, {each}", busy < 1 - IDLE_SHARE
         share = m.profile.link_s / step_s
         fact = f"nothing but transfers for {percent(share, 0)} of a step" if share >= 0.01 else ""
-        yield "link", fact, share > LINKED
+        yield "link", fact, share > LINK_SHARE
     if m.telemetry is not None and m.telemetry.throttled:
         shares, clock = dict(m.telemetry.throttled), m.telemetry.sm_clock_hz
         heat, power = (max(shares.get(reason, 0.0) for reason in reasons) for reasons in (HEAT, POWER))
@@ -482,13 +405,13 @@ def _evidence(m: Measurement, step_s: float, most_hz: float | None) -> Iterator[
     said = []
     if m.profile is not None:
         kinds = [(each.kind, each.seconds / m.profile.kernel_s) for each in m.profile.kernels]
-        named = ", ".join(f"{kind} {percent(share, 0)}" for kind, share in kinds if share >= NAMED)
+        named = ", ".join(f"{kind} {percent(share, 0)}" for kind, share in kinds if share >= NAMED_SHARE)
         said.append(f"{named} of kernel time")
     if m.limit_share:
         said.append(f"{percent(m.limit_share, 0)} of the measured {m.limit} limit")
     if m.mfu:
         said.append(f"MFU {percent(m.mfu, 0)}")
-    if m.limit is not None and (m.profile is None or (m.limit_share or 0.0) >= ROOF):
+    if m.limit is not None and (m.profile is None or (m.limit_share or 0.0) >= ROOFLINE_SHARE):
         yield m.limit, "; ".join(said), True
     elif m.profile is not None:
         times = {each.kind: each.seconds for each in m.profile.kernels}

@@ -20,7 +20,7 @@ from gpuwise.model.units import percent, seconds, significant
 from gpuwise.stats.interval import alikeness, drift, reach_if_slow, stalls
 
 # Relative trend over the timed windows above which a speed is not one speed, and windows that show one.
-DRIFT, FEWEST = 0.03, 3
+DRIFT, DRIFT_WINDOWS = 0.03, 3
 
 # Tolerated relative difference of a training loss: dropout draws other random numbers under compile.
 TRAIN_MISMATCH = 5e-2
@@ -29,13 +29,14 @@ TRAIN_MISMATCH = 5e-2
 OVER_LIMIT = 1.1
 
 # Share of the time that stalls take, from which on they are named, and from which on they are a warning.
-STALLED, LOST = 0.002, 0.01
+STALLED, STALLED_WARNING = 0.002, 0.01
 # Correlation of neighbouring windows from which on a speed is said to wander.
-ALIKE = 0.4
+WANDERING = 0.4
 
 # An interval is worth a warning where it is wider than 1 %, and than three times the target.
 NOISY, NOISY_TIMES = 0.01, 3
 
+WORSE = "a fast wrong number is worse than none"
 _OF_TIME = "when the time was up", "give it more time with --time"
 _OF_RUNS = "over three runs", "measure until it is narrow: --protocol adaptive"
 
@@ -43,7 +44,7 @@ _OF_RUNS = "over three runs", "measure until it is narrow: --protocol adaptive"
 NORM_OFF = 0.05
 # A loss above this multiple of the first, on one fixed batch, has not fallen; dropout makes a loss vary by
 # some per cent from step to step.
-RISE = 1.05
+MAX_LOSS_RISE = 1.05
 
 
 def check(
@@ -51,58 +52,43 @@ def check(
     *,
     samples: Sequence[Sample] = (),
     mismatch: float | None = None,
+    fallback: str = "",
     odd: str | None = None,
     environment: Environment | None = None,
     memory_bytes_per_s: float | None = None,
 ) -> tuple[Issue, ...]:
-    """All cautions of one measurement; `samples` are the sensor's over its whole run, `mismatch` and `odd`
-    what the child says of its numbers, the rest what the device can do by its driver and its data sheet."""
-    found = [*_numerics(m, mismatch)]
+    """All cautions of one measurement; `samples` are the sensor's over its whole run, `mismatch`, `fallback`
+    and `odd` what the child says of its numbers, the rest what the device can do by driver and data sheet."""
+    issues = [*_numerics(m, mismatch)]
+    if fallback:
+        problem = f"gpuwise's kernel for one row is not used: {fallback}"
+        issues.append(Issue.warning("fallback", problem, "the speed is that of slower kernels"))
     if odd is not None:
-        found.append(
-            Issue.invalid(
-                "output",
-                odd,
-                "see that the network computes what it should; a fast wrong number is worse than none",
-            )
-        )
+        issues.append(Issue.invalid("output", odd, f"see that the network computes what it should; {WORSE}"))
     drawn = m.telemetry.power_w if m.telemetry is not None else None
     limit_w = environment.power_limit_w if environment is not None else None
     # Energy over time cannot exceed what the driver lets the device draw.
     if drawn is not None and limit_w is not None and drawn > OVER_LIMIT * limit_w:
-        found.append(
-            Issue.warning(
-                "energy-mismatch",
-                f"INVALID: a mean draw of {drawn:.0f} W, above the power limit of {limit_w:.0f} W",
-                "the sensor is wrong: take no watts and no energy from this device",
-            )
-        )
+        detail = f"INVALID: a mean draw of {drawn:.0f} W, above the power limit of {limit_w:.0f} W"
+        fix = "the sensor is wrong: take no watts and no energy from this device"
+        issues.append(Issue.warning("energy-mismatch", detail, fix))
     if m.throughput is not None and m.status == "ok":
-        found += [*peak_faults(m, memory_bytes_per_s), *clock_faults(m), *_statistics(m)]
+        issues += [*peak_faults(m, memory_bytes_per_s), *clock_faults(m), *_statistics(m)]
         if m.verdict is not None and m.verdict.bound == "input":
-            found.append(
-                Issue.info(
-                    "input-bound",
-                    f"the number is that of the input pipeline: {m.verdict.evidence[0]}",
-                    m.verdict.next_step,
-                )
-            )
+            detail = f"the number is that of the input pipeline: {m.verdict.evidence[0]}"
+            issues.append(Issue.info("input-bound", detail, m.verdict.next_step))
     if m.telemetry is not None:
-        found += telemetry_cautions(m.telemetry, samples, m.windows, environment)
-    return tuple(found)
+        issues += telemetry_cautions(m.telemetry, samples, m.windows, environment)
+    return tuple(issues)
 
 
 def unprofiled(reason: str | None) -> tuple[Issue, ...]:
     """The caution for a profiler that failed after everything had been timed."""
     if reason is None:
         return ()
-    return (
-        Issue.info(
-            "profile",
-            f"no profile, so the bottleneck is less certain: {reason}",
-            "the speed is valid; check torch and the driver to get a profile",
-        ),
-    )
+    detail = f"no profile, so the bottleneck is less certain: {reason}"
+    fix = "the speed is valid; check torch and the driver to get a profile"
+    return (Issue.info("profile", detail, fix),)
 
 
 def _statistics(m: Measurement) -> Iterator[Issue]:
@@ -128,7 +114,7 @@ def _statistics(m: Measurement) -> Iterator[Issue]:
     if stalled is not None and stalled.share > STALLED and m.config.mode != "limit":
         yield Issue(
             code="stalls",
-            severity="warning" if stalled.share > LOST else "info",
+            severity="warning" if stalled.share > STALLED_WARNING else "info",
             detail=f"{stalled.steps} steps of up to {seconds(stalled.longest_s)} stalled and took "
             f"{percent(stalled.share)} of the time; between them "
             f"{significant(m.throughput.value / (1 - stalled.share), 4)} {m.item}/s",
@@ -136,17 +122,14 @@ def _statistics(m: Measurement) -> Iterator[Issue]:
         )
     # What differs from one process to the next is in the interval, and is not a trend.
     each = [[w.step_s for w in m.windows if w.run == run] for run in sorted({w.run for w in m.windows})]
-    trend = max((drift(own) for own in each if len(own) >= FEWEST), key=abs, default=0.0)
-    alike = max((alikeness([fmean(steps) for steps in own]) for own in each), default=0.0)
+    trend = max((drift(windows) for windows in each if len(windows) >= DRIFT_WINDOWS), key=abs, default=0.0)
+    alike = max((alikeness([fmean(steps) for steps in windows]) for windows in each), default=0.0)
     reach = max(map(reach_if_slow, each), default=0.0)
     adaptive = m.config.protocol == "adaptive" and m.config.mode != "limit"
     if abs(trend) > DRIFT:
-        yield Issue.warning(
-            "unsteady",
-            f"step time changed by {percent(trend)} from first to last window",
-            "let the device settle: run again, or longer with --time",
-        )
-    elif adaptive and alike > ALIKE and reach > m.config.target_ci:
+        detail = f"step time changed by {percent(trend)} from first to last window"
+        yield Issue.warning("unsteady", detail, "let the device settle: run again, or longer with --time")
+    elif adaptive and alike > WANDERING and reach > m.config.target_ci:
         timed_s = sum(sum(window.step_s) * window.each for window in m.windows)
         yield Issue(
             code="wandering",
@@ -162,35 +145,25 @@ def _numerics(m: Measurement, mismatch: float | None) -> Iterator[Issue]:
     train, narrow = m.config.mode == "train", m.config.precision.weight_bytes < 2
     tolerance = TRAIN_MISMATCH if train else m.config.precision.tolerance
     if mismatch is not None and not mismatch <= tolerance:  # NaN must not pass
-        what, instead = (
-            ("differs from bf16 weights", "--precision bf16")
-            if narrow and not train
-            else ("compiled differs from eager", "--compile off")
-        )
-        yield Issue.invalid(
-            "mismatch",
-            f"{what} by {percent(mismatch)}",
-            f"measure with {instead}; a fast wrong number is worse than none",
-        )
+        what, instead = "compiled differs from eager", "--compile off"
+        if narrow and not train:
+            what, instead = "differs from bf16 weights", "--precision bf16"
+        far = f"by {percent(mismatch)}" if math.isfinite(mismatch) else "by what is not finite"
+        yield Issue.invalid("mismatch", f"{what} {far}", f"measure with {instead}; {WORSE}")
     if m.reference_norm is not None:
         off = math.inf if m.gradient_norm is None else m.gradient_norm / m.reference_norm - 1
         if abs(off) > NORM_OFF:
             side = "above" if off > 0 else "below"
             far = "not finite" if math.isinf(off) else f"{percent(abs(off))} {side} that of bf16 matmuls"
-            yield Issue.invalid(
-                "mismatch",
-                f"the norm of all gradients is {far}",
-                "measure with --precision bf16; a fast wrong number is worse than none",
-            )
+            fix = f"measure with --precision bf16; {WORSE}"
+            yield Issue.invalid("mismatch", f"the norm of all gradients is {far}", fix)
     if not m.loss:
         return
     first, last = m.loss
     # A new batch each step has a loss of its own.
-    if m.config.input == "device" and (last > RISE * first or last == first):
+    if m.config.input == "device" and (last > MAX_LOSS_RISE * first or last == first):
         steps = len(m.warmup_s) + sum(len(window.step_s) for window in m.windows)
         went = f"stayed at {first:.3f}" if last == first else f"went from {first:.3f} to {last:.3f}"
-        yield Issue.invalid(
-            "diverging",
-            f"loss {went} in {steps} steps on one fixed batch",
-            "the training is not sound in this precision; compare with --precision fp32",
-        )
+        detail = f"loss {went} in {steps} steps on one fixed batch"
+        fix = "the training is not sound in this precision; compare with --precision fp32"
+        yield Issue.invalid("diverging", detail, fix)

@@ -10,7 +10,6 @@ whatever it is doing; a fork that a workload makes of it ends at its first event
 from __future__ import annotations
 
 import gc
-import json
 import math
 import os
 import select
@@ -23,7 +22,9 @@ from contextlib import contextmanager, suppress
 from dataclasses import dataclass, replace
 from typing import Any
 
-from gpuwise.errors import GpuwiseError
+import msgspec
+
+from gpuwise.errors import GpuwiseError, RunError
 from gpuwise.measure import events
 from gpuwise.measure.engine import (
     Clock,
@@ -37,21 +38,14 @@ from gpuwise.measure.engine import (
     walk_down,
 )
 from gpuwise.measure.frameworks.adapter import Adapter, Compiler, Job, load
-from gpuwise.measure.request import Rendezvous
-from gpuwise.model.question import Cost, RunConfig, Switches, WorkloadSpec
+from gpuwise.measure.request import Order
+from gpuwise.model.question import Cost, RunConfig
+from gpuwise.model.result import BatchTrial, Compilation
 from gpuwise.workloads import foreign
 
 TRIAL_WARMUP, TRIAL_STEPS = 2, 4
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Order:
-    """What the parent wants measured."""
-
-    config: RunConfig
-    reference: str  # The workload, as the registry finds it
-    rendezvous: Rendezvous
-    more: bool = False  # Another order follows
+# Operations or bytes of an item; a step of the largest models takes some 1e18.
+MOST_COST = 1e21
 
 
 def main() -> None:
@@ -84,11 +78,12 @@ def main() -> None:
     while more:
         if not (line := orders.readline()):
             os._exit(1)  # the parent has died
-        order, adapter = read(line), None
+        order, adapter = msgspec.json.decode(line, type=Order), None
         try:
             adapter = load(order.config.framework, order.reference)
             began = time.monotonic()  # a cold start does not hold the import of the framework
-            if not adapter.launch(order.config, report, began, order.rendezvous):
+            tasks = ((order.config, order.reference), *order.then)
+            if not adapter.launch(tasks, report, began, order.rendezvous):
                 start = ColdStart(adapter.compiler(order.config), began)
                 run(adapter, order.config, report, start, cool_down)
         except (Exception, SystemExit) as error:  # noqa: BLE001  also what the workload raises
@@ -99,18 +94,6 @@ def main() -> None:
                 adapter.release(order.config)
             report(events.Idle())
     gc.freeze()  # else Python looks for garbage in all of the framework before it ends: most of a second
-
-
-def read(line: str) -> Order:
-    """The order of one line of JSON."""
-    asked = json.loads(line)
-    switches = Switches(**asked["config"].pop("switches"))
-    return Order(
-        config=RunConfig(**asked["config"], switches=switches),
-        reference=asked["reference"],
-        rendezvous=Rendezvous(**asked["rendezvous"]),
-        more=asked["more"],
-    )
 
 
 def reporter() -> events.Report:
@@ -145,7 +128,7 @@ class ColdStart:
 
     @contextmanager
     def aside(self) -> Iterator[None]:
-        """What is done in it is not part of the start."""
+        """A context whose time is not part of the start."""
         began = time.monotonic()
         if self._compiler is not None:
             self._compiler.ignore()
@@ -164,16 +147,86 @@ class ColdStart:
 
     def first(self) -> events.First:
         """The first step has ended: what it took since the process began."""
-        now, known = time.monotonic(), self._compiler
-        if known is None:
-            return events.First(seconds=now - self._began)
-        return events.First(
-            seconds=now - self._began,
-            compile_s=known.seconds,
-            whole_s=now - self._built,
-            graphs=known.graphs,
-            cached_graphs=known.cached,
-        )
+        now, compiler, compilation = time.monotonic(), self._compiler, None
+        if compiler is not None:
+            compilation = Compilation(
+                seconds=compiler.seconds,
+                whole_s=now - self._built,
+                graphs=compiler.graphs,
+                cached=compiler.cached,
+            )
+        return events.First(seconds=now - self._began, compilation=compilation)
+
+
+@dataclass(frozen=True, slots=True)
+class Run:
+    """One configuration in this process, or with the other ranks: what all of its parts need."""
+
+    adapter: Adapter[Any]
+    config: RunConfig
+    report: events.Report
+    start: ColdStart
+    cool_down: Callable[[], object] = lambda: None
+
+    def begin(self, batch: int) -> tuple[Job, Clock, Step, Any]:
+        """(job, clock, the step that it times, what the first step computed) for a batch."""
+        with self.start.aside():
+            cost = cost_of(self.adapter, self.config, batch)
+        job = self.adapter.build(self.config, batch)
+        self.start.built()
+        self.report(built(batch, job.items, cost))
+        if self.adapter.checks_first:
+            self.check(job)
+        clock, step = self.adapter.timer(self.config, job)
+        return job, clock, step, self.first_step(clock, step)
+
+    def check(self, job: Job) -> None:
+        """Report what the numbers of a job say."""
+        if (mismatch := self.adapter.check(job, self.start.aside)) is not None:
+            self.report(mismatch)
+
+    def first_step(self, clock: Clock, step: Step) -> Any:
+        """The output of the first step; memory is counted from here on."""
+        self.adapter.forget_peak(self.config)
+        first = self.adapter.wait(step())
+        clock.mark()
+        clock.read()
+        self.report(self.start.first())
+        return first
+
+    def timed(
+        self, job: Job, items: int, clock: Clock, step: Step, first: Any
+    ) -> events.Done | events.Failed:
+        """Time the steps of a job, of `items` each on all ranks together; how it ended.
+
+        A training has failed where its loss is not finite, an inference where its output holds NaN. Infinity
+        and one value everywhere are answers that few networks give on random input, so they are only odd.
+        """
+        adapter, config = self.adapter, self.config
+        if config.input == "host":
+            step, fed = adapter.with_input(config, job, clock)
+            self.report(fed)
+        measure_runs(step, items, clock, timing_plan(config), self.report, self.cool_down)
+        peak = adapter.peak_bytes(config)
+        if config.mode == "limit":
+            return events.Done(memory_peak_bytes=peak, loss=())
+        last = adapter.wait(job.step())
+        if config.mode == "train":
+            loss = float(first), float(last)
+            if all(map(math.isfinite, loss)):
+                return events.Done(memory_peak_bytes=peak, loss=loss)
+            message = f"training diverged: loss went from {loss[0]} to {loss[1]}"
+            return events.Failed(kind="failed", message=message)
+        low, high, values = adapter.extremes(last)
+        if math.isnan(low) or math.isnan(high):
+            message = "the output is NaN: the speed is that of no computation"
+            return events.Failed(kind="failed", message=message)
+        odd = None
+        if math.isinf(low) or math.isinf(high):
+            odd = "the output holds infinity"
+        elif low == high and values > 1:
+            odd = f"the output is {low:g} everywhere"
+        return events.Done(memory_peak_bytes=peak, loss=(), odd=odd)
 
 
 def run(
@@ -185,139 +238,63 @@ def run(
 ) -> None:
     """Measure one configuration in this process. Raises the framework's own errors."""
     report(adapter.ready(config))
-    spec = adapter.spec(config)
     if (why := adapter.unsupported(config)) is not None:
         report(events.Failed(kind="unsupported", message=why))
         return
     tried = [0]
 
     def report_trial(event: events.Event) -> None:
-        if isinstance(event, events.Tried):
+        if isinstance(event, BatchTrial):
             tried.append(event.batch)
         report(event)
 
     with start.aside():
-        asked = choose_batch(adapter, config, spec, report_trial)
-    if asked is None:
+        whole_batch = choose_batch(adapter, config, report_trial)
+    if whole_batch is None:
         report(events.Failed(kind="oom", message="not even one item fits"))
         return
-    batch, why = share(config, asked)
+    batch, why = share(config, whole_batch)
     if why is not None:
         report(events.Failed(kind="unsupported", message=why))
         return
+    here = Run(adapter, config, report, start, cool_down)
     while True:
         try:
-            job, clock, step, first = begin(adapter, config, spec, batch, report, start)
+            job, clock, step, first = here.begin(batch)
             break
         except Exception as error:
             # A batch that was asked for is not halved.
             if config.batch is not None or batch == 1 or not adapter.out_of_memory(error):
                 raise
-        report_trial(events.Tried(batch=batch, fits=False, compiled=config.compile, items_per_s=None))
+        report_trial(BatchTrial(batch=batch, fits=False, compiled=config.compile))
         batch //= 2
         adapter.release(config)
     if not adapter.checks_first:
-        _report_check(adapter, job, report, start)
-    ended = timed(adapter, config, job, job.items, clock, step, first, report, cool_down)
+        here.check(job)
+    ended = here.timed(job, job.items, clock, step, first)
     if isinstance(ended, events.Done) and adapter.keeps_peak and max(tried) > batch:
         # The peak of the whole process is that of the larger batch it has tried.
         ended = replace(ended, memory_peak_bytes=None)
     report(ended)
-    if worth_a_look(config, ended) and (found := adapter.look_into(config, job, clock)) is not None:
-        report(found)
+    if worth_a_look(config, ended) and (profile := adapter.look_into(config, job, clock)) is not None:
+        report(profile)
         del job, clock, step, first  # the search for the largest batch needs their memory
         if searched(config):
             largest(lambda size: _fits(adapter, config, size), batch, report)
 
 
-def begin(
-    adapter: Adapter[Any],
-    config: RunConfig,
-    spec: WorkloadSpec,
-    batch: int,
-    report: events.Report,
-    start: ColdStart,
-) -> tuple[Job, Clock, Step, Any]:
-    """(job, clock, the step that it times, what the first step computed) for a batch."""
-    with start.aside():
-        cost = cost_of(adapter, config, spec, batch)
-    job = adapter.build(config, batch)
-    start.built()
-    report(built(batch, job.items, cost))
-    if adapter.checks_first:
-        _report_check(adapter, job, report, start)
-    clock, step = adapter.timer(config, job)
-    return job, clock, step, first_step(adapter, config, clock, step, report, start)
-
-
-def first_step(
-    adapter: Adapter[Any],
-    config: RunConfig,
-    clock: Clock,
-    step: Step,
-    report: events.Report,
-    start: ColdStart,
-) -> Any:
-    """What the first step computed; memory is counted from here on."""
-    adapter.forget_peak(config)
-    first = adapter.wait(step())
-    clock.mark()
-    clock.read()
-    report(start.first())
-    return first
-
-
-def timed(
-    adapter: Adapter[Any],
-    config: RunConfig,
-    job: Job,
-    items: int,
-    clock: Clock,
-    step: Step,
-    first: Any,
-    report: events.Report,
-    cool_down: Callable[[], object] = lambda: None,
-) -> events.Done | events.Failed:
-    """Time the steps of a job, of `items` each on all ranks together; how it ended.
-
-    A training has failed where its loss is not finite, an inference where its output holds NaN. Infinity and
-    one value everywhere are answers that few networks give on random input, so they are only odd.
-    """
-    if config.input == "host":
-        step, fed = adapter.with_input(config, job, clock)
-        report(fed)
-    measure_runs(step, items, clock, timing_plan(config), report, cool_down)
-    peak = adapter.peak_bytes(config)
-    if config.mode == "limit":
-        return events.Done(memory_peak_bytes=peak, loss=())
-    last = adapter.wait(job.step())
-    if config.mode == "train":
-        loss = float(first), float(last)
-        if all(map(math.isfinite, loss)):
-            return events.Done(memory_peak_bytes=peak, loss=loss)
-        message = f"training diverged: loss went from {loss[0]} to {loss[1]}"
-        return events.Failed(kind="failed", message=message)
-    low, high, values = adapter.extremes(last)
-    if math.isnan(low) or math.isnan(high):
-        return events.Failed(kind="failed", message="the output is NaN: the speed is that of no computation")
-    odd = None
-    if math.isinf(low) or math.isinf(high):
-        odd = "the output holds infinity"
-    elif low == high and values > 1:
-        odd = f"the output is {low:g} everywhere"
-    return events.Done(memory_peak_bytes=peak, loss=(), odd=odd)
-
-
 def worth_a_look(config: RunConfig, ended: events.Done | events.Failed) -> bool:
-    """Whether to look for what bounds the speed: not of a limit, nor where a first picture is wanted."""
+    """True if the bottleneck is looked for: not of a limit, nor with --quick."""
     return isinstance(ended, events.Done) and config.mode != "limit" and not config.quick
 
 
-def cost_of(adapter: Adapter[Any], config: RunConfig, spec: WorkloadSpec, batch: int) -> Cost | None:
-    """What one item costs, as the workload states it, else as the framework counts it."""
-    if spec.cost is not None:
-        return spec.cost(config.mode, config.precision, batch)
-    return adapter.count(config, batch)
+def cost_of(adapter: Adapter[Any], config: RunConfig, batch: int) -> Cost | None:
+    """Cost of one item, as the workload states it, else as the framework counts it."""
+    stated = adapter.spec(config).cost
+    found = adapter.count(config, batch) if stated is None else stated(config.mode, config.precision, batch)
+    if found and not all(0 <= each <= MOST_COST for each in (found.flop_per_item, found.bytes_per_item or 0)):
+        raise RunError(f"an item cannot cost {found}", hint="count its operations and bytes: 0 or more")
+    return found
 
 
 def built(batch: int, items: int, cost: Cost | None) -> events.Built:
@@ -326,33 +303,28 @@ def built(batch: int, items: int, cost: Cost | None) -> events.Built:
     return events.Built(batch=batch, items=items, flop_per_item=flop, bytes_per_item=moved)
 
 
-def _report_check(adapter: Adapter[Any], job: Job, report: events.Report, start: ColdStart) -> None:
-    found = adapter.check(job, start.aside)
-    if found is not None:
-        report(found)
-
-
 def searched(config: RunConfig) -> bool:
-    """Whether the batch is searched: on a GPU, where none is given."""
+    """True if the batch is searched: on a GPU, where none is given."""
     return (
         config.device != "cpu" and config.size == "full" and config.mode != "limit" and config.batch is None
     )
 
 
-def choose_batch(
-    adapter: Adapter[Any], config: RunConfig, spec: WorkloadSpec, report: events.Report
-) -> int | None:
+def choose_batch(adapter: Adapter[Any], config: RunConfig, report: events.Report) -> int | None:
     """One GPU's batch: the one asked for, the fastest one found, or the workload's own; None where not even
     one item fits. A quick run takes the workload's own, to be halved while it does not fit."""
+    spec = adapter.spec(config)
     if not searched(config):
         return config.batch or spec.cpu_batch
     if config.quick:
         return spec.default_batch
     single = replace(config, gpus=1, nodes=1, scaling="weak")
     cheap = replace(single, compile=config.compile and not adapter.searches_eagerly)
-    best = search(
-        lambda batch: trial(adapter, cheap, batch), spec.default_batch, report, compiled=cheap.compile
-    )
+
+    def speed(batch: int) -> float | None:
+        return trial(adapter, cheap, batch)
+
+    best = search(speed, spec.default_batch, report, compiled=cheap.compile)
     if best is None or cheap.compile == config.compile:
         return best
     return walk_down(lambda batch: trial(adapter, single, batch), best, report)
@@ -380,7 +352,7 @@ def _few_steps(adapter: Adapter[Any], config: RunConfig, batch: int) -> float:
 
 
 def _fits(adapter: Adapter[Any], config: RunConfig, batch: int) -> bool:
-    """Whether one eager step of that batch works; a kernel that cannot count so far fails as memory does."""
+    """True if one eager step of that batch works; a kernel that cannot count so far fails as memory does."""
     adapter.release(config)
     eager = replace(config, compile=False)
     try:

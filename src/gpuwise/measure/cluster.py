@@ -39,7 +39,8 @@ from gpuwise.model.units import visible
 SUBMIT_S = 60.0
 # torchrun's own for its c10d rendezvous.
 PORT = 29400
-OURS = ("--nodes", "--rdzv", "--node-rank", "-o", "--output")
+MANIFEST = Path(__file__).with_name("kubernetes.json")
+JOB_OPTIONS = ("--nodes", "--rdzv", "--node-rank", "-o", "--output")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -69,7 +70,7 @@ class ClusterJob:
 
 def check(job: ClusterJob) -> None:
     """Raise InputError where the arguments say what the job itself decides, or the time is malformed."""
-    taken = [word for word in job.arguments if word.split("=")[0] in OURS]
+    taken = [word for word in job.arguments if word.split("=")[0] in JOB_OPTIONS]
     if taken:
         raise InputError(f"{', '.join(taken)}: the job sets this itself", hint="leave it out after the --")
     if not re.fullmatch(r"(\d+-)?\d{1,3}:\d\d:\d\d", job.time):
@@ -86,11 +87,11 @@ def seconds(time: str) -> int:
 
 
 def arguments_of(words: Sequence[str]) -> tuple[str, ...]:
-    """What follows `--`, with or without a leading `gpuwise bench`."""
-    found = tuple(words)
+    """The words after `--`, with or without a leading `gpuwise bench`."""
+    arguments = tuple(words)
     for word in ("gpuwise", "bench"):
-        found = found[1:] if found[:1] == (word,) else found
-    return found
+        arguments = arguments[1:] if arguments[:1] == (word,) else arguments
+    return arguments
 
 
 def script(job: ClusterJob, options: tuple[str, ...] = ()) -> str:
@@ -215,53 +216,25 @@ def manifest(job: ClusterJob, *, image: str, claim: str | None = None, push: str
         # Also what a failed measurement left; the pod ends as the measurement did, unless nothing arrived.
         sent = f'gpuwise push "{output}" --to {shlex.quote(push)}'
         line = f"mkdir -p {shlex.quote(job.folder)}; {line}; code=$?; {sent} && exit $code"
-    shared: list[tuple[str, str, dict[str, Any]]] = [("shm", "/dev/shm", {"emptyDir": {"medium": "Memory"}})]
+    document: dict[str, Any] = json.loads(MANIFEST.read_text(encoding="utf-8"))
+    service, work = document["items"]
+    pod = work["spec"]["template"]["spec"]
+    (bench,) = pod["containers"]
+    service["metadata"]["name"] = work["metadata"]["name"] = pod["subdomain"] = job.name
+    service["spec"]["selector"]["job-name"] = job.name
+    # A measurement with a gap is invalid, so nothing is started again: no backoff.
+    work["spec"] |= {"completions": job.nodes, "parallelism": job.nodes}
+    work["spec"]["activeDeadlineSeconds"] = seconds(job.time)
+    bench |= {"image": image, "command": ["bash", "-c", line]}
+    bench["resources"]["limits"]["nvidia.com/gpu"] = job.gpus_per_node
+    if push is None:
+        del bench["env"]
     if claim is not None:
-        shared.append(("results", job.folder, {"persistentVolumeClaim": {"claimName": claim}}))
-    pod = {
-        "restartPolicy": "Never",
-        "subdomain": job.name,
-        "containers": [
-            {
-                "name": "bench",
-                "image": image,
-                "command": ["bash", "-c", line],
-                "env": [
-                    {
-                        "name": "GPUWISE_TOKEN",
-                        "valueFrom": {"secretKeyRef": {"name": "gpuwise", "key": "token", "optional": True}},
-                    }
-                ]
-                if push is not None
-                else [],
-                "resources": {"limits": {"nvidia.com/gpu": job.gpus_per_node}},
-                "volumeMounts": [{"name": name, "mountPath": path} for name, path, _ in shared],
-            }
-        ],
-        "volumes": [{"name": name, **source} for name, _, source in shared],
-    }
-    service = {
-        "apiVersion": "v1",
-        "kind": "Service",
-        "metadata": {"name": job.name},
-        "spec": {"clusterIP": "None", "publishNotReadyAddresses": True, "selector": {"job-name": job.name}},
-    }
-    work = {
-        "apiVersion": "batch/v1",
-        "kind": "Job",
-        "metadata": {"name": job.name},
-        "spec": {
-            "completions": job.nodes,
-            "parallelism": job.nodes,
-            "completionMode": "Indexed",
-            # A measurement with a gap is invalid, so nothing is started again.
-            "backoffLimit": 0,
-            "activeDeadlineSeconds": seconds(job.time),
-            "template": {"spec": pod},
-        },
-    }
-    items = [service, work] if job.nodes > 1 else [work]
-    return json.dumps({"apiVersion": "v1", "kind": "List", "items": items}, indent=2)
+        pod["volumes"].append({"name": "results", "persistentVolumeClaim": {"claimName": claim}})
+        bench["volumeMounts"].append({"name": "results", "mountPath": job.folder})
+    if job.nodes == 1:
+        document["items"] = [work]
+    return json.dumps(document, indent=2)
 
 
 def merged(results: Sequence[Result]) -> Result:
@@ -271,10 +244,8 @@ def merged(results: Sequence[Result]) -> Result:
     nodes = max(m.config.nodes for result in results for m in result.measurements)
     if sorted(numbers) != list(range(nodes)):
         listed = ", ".join(f"{result.id}: machine {n}" for result, n in zip(results, numbers, strict=True))
-        raise InputError(
-            f"these are not the files of all machines of one session: {listed}",
-            hint="merge one file of each machine",
-        )
+        problem = f"these are not the files of all machines of one session: {listed}"
+        raise InputError(problem, hint="merge one file of each machine")
     head, *others = sorted(results, key=_machine)
     # Machines that are not like the first one.
     watched = ("device", "driver", "torch", "cuda", "power_limit_w", "variables")
@@ -336,13 +307,13 @@ def read_hosts(text: str) -> tuple[Remote, ...]:
     Raises InputError where there is none, one twice, or what ssh would take as an option.
     """
     lines = [line.partition("#")[0].split(maxsplit=1) for line in text.splitlines()]
-    found = [Remote(*(word.strip() for word in words)) for words in lines if words]
-    names = [each.name for each in found]
+    hosts = [Remote(*(word.strip() for word in words)) for words in lines if words]
+    names = [each.name for each in hosts]
     twice = next((name for name in names if names.count(name) > 1), None)
-    if not found or twice or any(name.startswith("-") or "/" in name for name in names):
+    if not hosts or twice or any(name.startswith("-") or "/" in name for name in names):
         problem = f"host {twice} is listed twice" if twice else "no hosts, or what is not the name of one"
         raise InputError(problem, hint="a line each: HOST, or HOST COMMAND that runs gpuwise there")
-    return tuple(found)
+    return tuple(hosts)
 
 
 Over = Literal["ssh", "slurm", "kubernetes"]
@@ -402,9 +373,9 @@ def accept_on(
 
     missing: dict[str, str] = {}
     with ThreadPoolExecutor(max_workers=len(hosts)) as pool:
-        asked = {pool.submit(one, host): host.name for host in hosts}
-        for number, each in enumerate(as_completed(asked), start=1):
-            name, why = asked[each], each.result()
+        host_of = {pool.submit(one, host): host.name for host in hosts}
+        for number, each in enumerate(as_completed(host_of), start=1):
+            name, why = host_of[each], each.result()
             missing |= {name: why} if why else {}
             took = f"{time.monotonic() - begun:.0f} s"
             show(

@@ -35,29 +35,33 @@ from statistics import median
 from typing import Any, Protocol
 
 from gpuwise.errors import RunError
-from gpuwise.measure.events import Report, Timed, Tried, Warmup
+from gpuwise.measure.events import Report, Warmup
 from gpuwise.model.question import BATCH_GAIN, RunConfig
+from gpuwise.model.result import BatchTrial, Window
 from gpuwise.stats.interval import enough, settled
 
 # Windows without which no interval is stated.
-FEWEST = 3
+MIN_WINDOWS = 3
 
 # Of slow steps in a window of a given number: their mean is known well within 1 %.
-FEWEST_STEPS = 15
+MIN_STEPS = 15
 
 # Warm-up of a run after the first: nothing is left to compile, tune or allocate.
-AGAIN_STEPS = 3
+RERUN_WARMUP_STEPS = 3
 
 # Steps shorter than this are timed together: 5,000 times a second are enough to see what a device does, and a
 # step of 150 ns would fill the memory with its times.
 MARK_S = 200e-6
 
 # A long measurement has longer windows: no more of them are kept than show its slow part.
-MOST_WINDOWS = 100
+MAX_WINDOWS = 100
 
-# Windows of a soak at least: a minute shows what an hour does. So many times are kept of one, some 20 bytes
-# each; shorter steps are timed together.
-SOAK_WINDOW_S, SOAK_TIMES = 1.0, 10**6
+# Windows of a soak at least: a minute shows what an hour does.
+SOAK_WINDOW_S = 1.0
+
+# Times of a measurement at most, some 20 bytes each: of an hour of shorter steps more are timed together, or
+# its file would be larger than one that is read.
+MOST_TIMES = 300_000
 
 # Each look at the windows is a chance to stop because they happen to agree, so looks come ever rarer.
 LOOK_AGAIN = 1.5
@@ -163,7 +167,7 @@ class TimingPlan:
     warmup_steps: int | None = None  # A number of warm-up steps; None = until settled
     runs: int = 1  # How often all of this is done, each time from a cool device where there are several
     max_window_s: float = math.inf
-    """A window of `steps` slow ones ends after so long, but not before FEWEST_STEPS; the warm-up after a
+    """A window of `steps` slow ones ends after so long, but not before MIN_STEPS; the warm-up after a
     fifth of it, but not before a fifth of these."""
     warmup_min_s: float = 1.0
     """Least load before timing: sampled power is a mean of the last second on most cards."""
@@ -181,7 +185,8 @@ def timing_plan(config: RunConfig) -> TimingPlan:
     Limits settle in milliseconds. A quick run trades the width of the interval for time. A toy shows that
     measuring works, and no figure: it takes as little as that needs.
     """
-    timed = partial(TimingPlan, windows=5, time_s=config.time_s, target_ci=config.target_ci)
+    mark_s = max(MARK_S, config.time_s / MOST_TIMES)
+    timed = partial(TimingPlan, windows=5, time_s=config.time_s, target_ci=config.target_ci, mark_s=mark_s)
     if config.mode == "limit":
         # Short bursts, apart: within 40 ms a large GPU lowers its clock for a matrix product (an H200
         # from 1980 to 1530 MHz), and a limit is what the silicon reaches before that.
@@ -203,15 +208,14 @@ def timing_plan(config: RunConfig) -> TimingPlan:
     if config.protocol == "soak":
         # However narrow the interval is: what heat, power and errors do in hours is looked for.
         # Heat is what it waits for, so it does not wait until the speed has settled.
-        long = timed(window_s=max(SOAK_WINDOW_S, config.time_s / MOST_WINDOWS), warmup_steps=10)
-        mark_s = max(MARK_S, config.time_s / SOAK_TIMES)
-        return replace(long, windows=sys.maxsize, target_ci=0.0, mark_s=mark_s)
+        long = timed(window_s=max(SOAK_WINDOW_S, config.time_s / MAX_WINDOWS), warmup_steps=10)
+        return replace(long, windows=sys.maxsize, target_ci=0.0)
     if config.size == "toy":
         return timed(window_s=0.05, warmup_block_s=0.05, warmup_min_s=0.05)
     if config.quick:
         return timed(window_s=0.4)
     # Ten seconds: of stalls that come every ten seconds one is seen, and a clock that wanders shows itself.
-    return timed(window_s=max(1.0, config.time_s / MOST_WINDOWS), windows=10)
+    return timed(window_s=max(1.0, config.time_s / MAX_WINDOWS), windows=10)
 
 
 def run_steps(step: Step, clock: Clock, count: int, each: int = 1) -> tuple[float, ...]:
@@ -240,14 +244,14 @@ def warm_up(step: Step, clock: Clock, plan: TimingPlan) -> tuple[float, ...]:
     if plan.warmup_steps is not None:
         first = run_steps(step, clock, 1)
         share = 1 / 5
-        count = _within(plan.warmup_steps, share * plan.max_window_s, first[0], round(share * FEWEST_STEPS))
+        count = _within(plan.warmup_steps, share * plan.max_window_s, first[0], round(share * MIN_STEPS))
         return first + run_steps(step, clock, count - 1)
     times = list(run_steps(step, clock, 1))
     spent_s = times[0]
     while spent_s < plan.warmup_min_s or not (settled(times) or spent_s >= plan.time_s):
-        # Blocks, so that a GPU is not stopped after every step; growing ones, for each block is
+        # Blocks, so that a GPU is not stopped after every step; growing ones, as each block is
         # followed by a look at all steps so far, which for steps of microseconds takes longer.
-        each = together(times[-1])
+        each = together(times[-1], plan.mark_s)
         block = max(1, min(max(50, len(times)), round(plan.warmup_block_s / times[-1] / each)))
         timed = run_steps(step, clock, block, each)
         times += timed
@@ -259,7 +263,7 @@ def measure_runs(
     step: Step, items: int, clock: Clock, plan: TimingPlan, report: Report, cool_down: Callable[[], object]
 ) -> None:
     """Every run of a plan; where there are several, `cool_down` comes before each."""
-    again = replace(plan, warmup_steps=AGAIN_STEPS) if plan.warmup_steps is not None else plan
+    again = replace(plan, warmup_steps=RERUN_WARMUP_STEPS) if plan.warmup_steps is not None else plan
     for number in range(plan.runs):
         if plan.runs > 1:
             cool_down()
@@ -267,17 +271,17 @@ def measure_runs(
 
 
 def measure(step: Step, items: int, clock: Clock, plan: TimingPlan, report: Report) -> None:
-    """Warm up and time `step`, reporting a Warmup and then a Timed event per window."""
+    """Warm up and time `step`, reporting a Warmup and then each Window."""
     warm = warm_up(step, clock, plan)
     report(Warmup(step_s=warm))
     typical = median(warm[len(warm) // 2 :])
     each = together(typical, plan.mark_s) if plan.steps is None else 1
     count = max(1, round(plan.window_s / typical / each))
     if plan.steps is not None:
-        count = _within(plan.steps, plan.max_window_s, typical, FEWEST_STEPS)
+        count = _within(plan.steps, plan.max_window_s, typical, MIN_STEPS)
     began, look = clock.now(), plan.windows
     windows: list[tuple[float, ...]] = []
-    while len(windows) < min(plan.windows, FEWEST) or clock.now() - began < plan.time_s:
+    while len(windows) < min(plan.windows, MIN_WINDOWS) or clock.now() - began < plan.time_s:
         if len(windows) == look:
             if enough(windows, plan.target_ci, bursts=plan.bursts):
                 return
@@ -287,7 +291,7 @@ def measure(step: Step, items: int, clock: Clock, plan: TimingPlan, report: Repo
             step()
         started = clock.now()
         windows.append(run_steps(step, clock, count, each))
-        report(Timed(step_s=windows[-1], started_s=started, ended_s=clock.now(), each=each))
+        report(Window(step_s=windows[-1], started_s=started, ended_s=clock.now(), each=each))
 
 
 def _within(steps: int, max_window_s: float, step_s: float, fewest: int) -> int:
@@ -327,7 +331,7 @@ def largest(fits: Callable[[int], bool], start: int, report: Report) -> int:
 
     def attempt(batch: int) -> bool:
         works = fits(batch)
-        report(Tried(batch=batch, fits=works, compiled=False, items_per_s=None))
+        report(BatchTrial(batch=batch, fits=works))
         return works
 
     low = start
@@ -376,5 +380,5 @@ def share(config: RunConfig, batch: int | None) -> tuple[int, str | None]:
 
 def _try(trial: Trial, batch: int, report: Report, *, compiled: bool = False) -> float | None:
     speed = trial(batch)
-    report(Tried(batch=batch, fits=speed is not None, compiled=compiled, items_per_s=speed))
+    report(BatchTrial(batch=batch, fits=speed is not None, compiled=compiled, items_per_s=speed))
     return speed

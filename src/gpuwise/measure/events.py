@@ -1,7 +1,8 @@
-"""What the child reports to its parent: one JSON object a line, `event` names the kind.
+"""Events that the child reports to its parent: one JSON object a line, `event` names the kind.
 
 Everything measured so far is in the parent's hands after each line, so a killed child loses
-at most the window it was timing.
+at most the window it was timing. What stands in a result as it is (a trial of the search, a timed window, the
+profile) is its own event.
 """
 
 from __future__ import annotations
@@ -9,9 +10,10 @@ from __future__ import annotations
 import json
 from collections.abc import Callable
 from dataclasses import asdict, dataclass
-from typing import Any, Literal, get_args
+from typing import Literal, get_args
 
 from gpuwise.model.question import Framework
+from gpuwise.model.result import BatchTrial, Compilation, Group, Profile, Window
 from gpuwise.model.units import seconds
 
 ErrorKind = Literal["oom", "unsupported", "failed"]
@@ -30,16 +32,6 @@ class Ready:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Tried:
-    """One batch of the search."""
-
-    batch: int
-    fits: bool
-    compiled: bool
-    items_per_s: float | None
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
 class Built:
     """The job exists; `batch` is settled, a step handles `items` items, and one costs so much."""
 
@@ -51,16 +43,10 @@ class Built:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Ranked:
-    """Who measures together: per rank its machine, its GPU, and its step when nobody exchanges anything."""
+    """The ranks of a measurement, each with its step when nothing is exchanged."""
 
-    backend: str
-    parallel: str | None
-    bucket_bytes: int | None
-    node: int  # The machine that says so
-    nodes: tuple[int, ...]
-    devices: tuple[str, ...]
+    group: Group
     pids: tuple[int, ...]
-    alone_s: tuple[float, ...]  # Empty where a step is nothing but an exchange
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -72,7 +58,7 @@ class Straggler:
     pid: int
     doing: str
     waited_s: float
-    silent: bool  # Whether its whole process stands still
+    silent: bool  # True if its whole process stands still
 
     def __str__(self) -> str:
         """`rank 1 (GPU 1 of its machine), building the step for 40 s`."""
@@ -82,11 +68,12 @@ class Straggler:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Checked:
-    """What the numbers say, before anything is timed."""
+    """The check of the numbers, before anything is timed."""
 
     mismatch: float | None = None  # Relative difference between compiled and eager
     gradient_norm: float | None = None
     reference_norm: float | None = None
+    fallback: str = ""  # Which of gpuwise's kernels is not used, since torch computes something else
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -94,10 +81,7 @@ class First:
     """The first step ended, `seconds` after the process began, what only a measurement does left out."""
 
     seconds: float
-    compile_s: float | None = None  # None where nothing is compiled, or the framework does not tell
-    whole_s: float | None = None  # From the built model on: compiling, trying kernels out, the step itself
-    graphs: int = 0
-    cached_graphs: int = 0
+    compilation: Compilation | None = None  # None where nothing is compiled, or unreported
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -108,22 +92,12 @@ class Warmup:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Timed:
-    """One timed window."""
-
-    step_s: tuple[float, ...]
-    started_s: float
-    ended_s: float
-    each: int = 1  # Steps that one time is the mean of
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
 class Done:
     """The measurement is complete. The peak is the highest of all ranks."""
 
     memory_peak_bytes: int | None
     loss: tuple[float, ...]
-    odd: str | None = None  # What is odd about the last output; of training, its loss tells
+    odd: str | None = None  # What is odd about the last output; of training, its loss shows it
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -138,19 +112,6 @@ class Fed:
     workers: int
     pipeline_s: tuple[tuple[float, ...], ...]  # The workers' batches while nothing else runs
     alone_s: tuple[tuple[float, ...], ...]  # The step with its input on the device
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Profiled:
-    """A few steps under the profiler, after everything was timed; all figures are of one step."""
-
-    steps: int
-    wall_s: float
-    busy_s: float
-    link_s: float
-    longest_gap_s: float
-    kernels: tuple[tuple[str, float, float], ...]  # (kind, kernels, seconds)
-    slowest: tuple[tuple[str, float, float, str], ...]  # The same and the name
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -174,28 +135,41 @@ class Failed:
 
 
 Event = (
-    Ready | Tried | Built | Ranked | Straggler | Checked | First | Fed | Cooldown | Warmup | Timed | Done
-    | Profiled | Unprofiled | Idle | Failed
-)  # fmt: skip
+    Ready
+    | BatchTrial
+    | Built
+    | Ranked
+    | Straggler
+    | Checked
+    | First
+    | Fed
+    | Cooldown
+    | Warmup
+    | Window
+    | Done
+    | Profile
+    | Unprofiled
+    | Idle
+    | Failed
+)
 Report = Callable[[Event], None]
 
-_KINDS: dict[str, type[Event]] = {kind.__name__.lower(): kind for kind in get_args(Event)}
+_KINDS: dict[str, type[Event]] = {kind.__name__: kind for kind in get_args(Event)}
 
 
 def encode(event: Event) -> bytes:
     """One line, newline included."""
-    return json.dumps({"event": type(event).__name__.lower(), **asdict(event)}).encode() + b"\n"
+    # By json, which keeps a NaN: msgspec would write null, which means that nothing was compared.
+    return json.dumps({"event": type(event).__name__, **asdict(event)}).encode() + b"\n"
 
 
 def decode(line: bytes) -> Event:
     """The event of one line. Raises ValueError for anything else."""
-
-    def frozen(value: Any) -> Any:
-        return tuple(frozen(each) for each in value) if isinstance(value, list) else value
+    import msgspec  # where a child speaks: help needs none
 
     try:
         fields = json.loads(line)
-        kind: Callable[..., Event] = _KINDS[fields.pop("event")]
-        return kind(**{name: frozen(value) for name, value in fields.items()})
-    except (KeyError, TypeError, AttributeError) as error:
+        event: Event = msgspec.convert(fields, _KINDS[fields.pop("event")])
+        return event
+    except (KeyError, TypeError, AttributeError, msgspec.ValidationError) as error:
         raise ValueError(f"not an event: {line[:80]!r}") from error

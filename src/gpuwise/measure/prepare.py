@@ -10,19 +10,17 @@ import fcntl
 import hashlib
 import os
 import platform
-import secrets
 import tempfile
 import time
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager, suppress
 from dataclasses import dataclass, field, replace
-from datetime import UTC, datetime
 from functools import partial
 from pathlib import Path
 
 from gpuwise import store, workloads
-from gpuwise.errors import GpuwiseError, InputError, MachineError
-from gpuwise.facts import catalog, recipes
+from gpuwise.errors import InputError, MachineError
+from gpuwise.facts import recipes
 from gpuwise.measure import frameworks, telemetry
 from gpuwise.measure.request import Rendezvous, Request, check_able, fitted, lacking, schedule
 from gpuwise.measure.session import UNWATCHED, Session
@@ -30,6 +28,7 @@ from gpuwise.measure.telemetry import DeviceInfo, Sensor, TorchBuild
 from gpuwise.model.gpu import GpuSpec
 from gpuwise.model.question import Device, Environment, Framework, Recipe, RunConfig, Switches
 from gpuwise.model.result import Continuation, Issue, Measurement, Result, Tuned
+from gpuwise.workloads import registry
 
 # Time budget of each measurement of a quick run, and of another.
 QUICK_S, QUICK_CPU_S, FULL_S = 4.0, 8.0, 60.0
@@ -85,22 +84,24 @@ def recall(
     build = telemetry.torch_build()
     if build is None or any(config.nodes > 1 for config in plan):
         return tuple(plan), {}
-    found: Recalled = {}
+    recalled: Recalled = {}
     new = []
     for config in plan:
         tuned = config.recipe != "script" and config.mode in ("train", "infer") and config.size == "full"
         unset = config.framework == "torch" and config.switches == Switches()
         # A first picture is eager anyway.
-        known = _known(config, device, build, recipe) if tuned and unset and not config.quick else ()
-        if known:
+        recipes = _known(config, device, build, recipe) if tuned and unset and not config.quick else ()
+        if recipes:
             switches, batch = Switches(), config.batch
-            for one in known:
+            for one in recipes:
                 switches = one.switches if one.gpus == 1 else switches.exchanging_as(one.switches)
                 batch = batch or (one.batch if one.of_work(config) else None)
             config = replace(config, switches=switches, batch=batch)
-            found[config] = known
+            recalled[config] = recipes
+        elif tuned and unset and recipe == "tuned" and build.cuda and config.device == "cuda":
+            config = registry.tuned(config)
         new.append(config)
-    return tuple(new), found
+    return tuple(new), recalled
 
 
 def _known(config: RunConfig, device: str, build: telemetry.TorchBuild, recipe: Recipe) -> tuple[Tuned, ...]:
@@ -147,12 +148,12 @@ class ResultWriter:
 
 
 def _state(path: Path) -> tuple[int, ...] | None:
-    """What changes with every writing of a file; None where there is none."""
+    """Inode, modification time and size of a file, which change with every write; None without a file."""
     try:
-        found = path.stat()
+        state = path.stat()
     except OSError:
         return None
-    return found.st_ino, found.st_mtime_ns, found.st_size
+    return state.st_ino, state.st_mtime_ns, state.st_size
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -179,27 +180,26 @@ def prepare(
     with, else to the store.
     """
     others, cautions = _occupied(plan, target)
-    identity = store.new_id(datetime.now(UTC), target.id, secrets.token_hex(2))
-    own = output if output is not None and output.suffix == ".json" else None
-    writer = ResultWriter(own or earlier or store.results_dir() / f"{identity}.json")
-    store.check_writable(writer.path)
     sensor = telemetry.host_sensor() if target.device == "cpu" else target.sensor
-    session = Session.new(
-        sensor=sensor,
-        device_name=target.name,
-        identity=identity,
-        command=command,
+    info = sensor.info() if sensor is not None else None
+    place = telemetry.environment(info, device=target.name, other_processes=others)
+    result = store.begun(command, place)
+    file = output if output is not None and output.suffix == ".json" else None
+    writer = ResultWriter(file or earlier or store.results_dir() / f"{result.id}.json")
+    store.check_writable(writer.path)
+    session = Session(
+        result=result,
         keep=writer,
-        others=others,
+        sensor=sensor,
+        gpu=telemetry.gpu_of(info),
         cautions=cautions,
         other_sensors=target.other_sensors,
         rendezvous=rendezvous,
     )
     for path in store.saved()[-HISTORY:]:
         with suppress(InputError):  # a damaged file knows nothing
-            session.known += [
-                (m.config, dict(m.phases_s)) for m in store.load(path).measurements if m.phases_s
-            ]
+            measurements = store.load(path).measurements
+            session.known += [(m.config, dict(m.phases_s)) for m in measurements if m.phases_s]
     if earlier is not None:
         plan = _resume(session, store.load(earlier), plan)
         writer(session.result)
@@ -255,10 +255,8 @@ def check_same(old: Result, now: Environment) -> None:
     changes = [change for change in old.environment.diff(now) if change[0] not in PASSING]
     if changes:
         listed = "; ".join(f"{name} was {was}, is {is_now}" for name, was, is_now in changes)
-        raise InputError(
-            f"{old.id} was measured in another environment: {listed}",
-            hint="start anew, without resuming it, with another output file",
-        )
+        problem = f"{old.id} was measured in another environment: {listed}"
+        raise InputError(problem, hint="start anew, without resuming it, with another output file")
 
 
 def continued(old: Result, now: Result) -> Result:
@@ -271,19 +269,14 @@ def continued(old: Result, now: Result) -> Result:
 def done(old: Result, plan: Sequence[RunConfig]) -> tuple[Measurement, ...]:
     """The measurements of `old` that answer a configuration of the plan: ended ok, asked for in exactly the
     same words, with today's version of the workload."""
-    return tuple(
-        m
-        for m in old.measurements
-        if m.status == "ok"
-        and m.config in plan
-        and m.workload_version == workloads.get(m.config.workload).spec.version
-    )
+    finished = (m for m in old.measurements if m.status == "ok" and m.config in plan)
+    return tuple(m for m in finished if m.workload_version == workloads.get(m.config.workload).spec.version)
 
 
 # Utilisation above which another process is at work, not merely resident.
 BUSY_SHARE = 0.05
-# Load per core above which a CPU is busy with something else; the minute's mean lags, so it is no reason to
-# refuse.
+# Load per core above which a CPU is busy with something else; the minute's mean lags, so it is not a
+# reason to refuse.
 BUSY_CORES = 0.5
 
 
@@ -345,7 +338,7 @@ def find_target(device: Device | None, index: int | None, framework: Framework =
         device=chosen,
         sensor=sensor,
         info=info,
-        spec=catalog.resolve_device(info.name, info.memory_bytes) if info else None,
+        spec=telemetry.gpu_of(info),
         name=info.name if info else telemetry.cpu_name() if chosen == "cpu" else UNWATCHED,
         others=tuple(each.info() for each in others),
         other_sensors=others,
@@ -366,17 +359,16 @@ def choose(
             "torch is not installed, and it does the measuring", hint='install the extra "gpuwise[torch]"'
         )
     if device == "mps" and (platform.system(), platform.machine()) != ("Darwin", "arm64"):
-        message = f"mps is the GPU of Apple's own chips, this is {platform.system()}"
-        raise MachineError(message, hint="choose another device")
+        problem = f"mps is the GPU of Apple's own chips, this is {platform.system()}"
+        raise MachineError(problem, hint="choose another device")
     if device == "xpu" and torch.xpu is None:
-        message = f"torch {torch.version} is not built for Intel's GPUs"
-        raise MachineError(message, hint="install torch from https://download.pytorch.org/whl/xpu")
+        problem = f"torch {torch.version} is not built for Intel's GPUs"
+        raise MachineError(problem, hint="install torch from https://download.pytorch.org/whl/xpu")
     if device in ("mps", "xpu"):
         return device, None
-    accelerated = torch.cuda is not None or torch.hip is not None
     if device == "cpu" or (device is None and index is None and not sensors and not torch.hip):
         return "cpu", None
-    if not accelerated and sensors:
+    if sensors and torch.cuda is None and torch.hip is None:
         raise MachineError(
             f"torch {torch.version} is a CPU build and cannot use the GPU",
             hint="install a build of torch for this GPU, or measure the CPU",
@@ -429,13 +421,8 @@ def check_host(load: float | None, cores: int) -> tuple[Issue, ...]:
     """A caution where the load average of the last minute says that other programs compete for the CPU."""
     if load is None or load <= BUSY_CORES * cores:
         return ()
-    return (
-        Issue.warning(
-            "contended",
-            f"load average {load:.1f} on {cores} cores: other programs are competing for the CPU",
-            "stop them and run again",
-        ),
-    )
+    detail = f"load average {load:.1f} on {cores} cores: other programs are competing for the CPU"
+    return (Issue.warning("contended", detail, "stop them and run again"),)
 
 
 def check_idle(sensor: Sensor, others: Sequence[DeviceInfo] = ()) -> tuple[int, tuple[Issue, ...]]:
@@ -486,14 +473,12 @@ def only_one(device: DeviceInfo | None, command: str, *, free: int | None = None
         # The same for one GPU however it is counted; its unique id is not written down.
         key = f"gpu-{_digest(device.uuid or str(device.index))}"
         name = f"GPU {device.index}"
-
-    def refuse(holder: str, pid: str) -> MachineError:
-        elsewhere = f"choose GPU {free}, or " if free is not None else ""
-        stop = f", or stop process {pid}" if pid else ""
-        message = f"{name} is being measured by {holder}"
-        return MachineError(message, hint=f"{elsewhere}wait until it ends{stop}")
-
-    with _held(key, command, refuse):
+    with _held(key, command) as (holder, pid):
+        if holder:
+            elsewhere = f"choose GPU {free}, or " if free is not None else ""
+            stop = f", or stop process {pid}" if pid else ""
+            hint = f"{elsewhere}wait until it ends{stop}"
+            raise MachineError(f"{name} is being measured by {holder}", hint=hint)
         yield
 
 
@@ -503,11 +488,9 @@ def only_writer(path: Path | None, command: str) -> Iterator[None]:
     if path is None:
         yield
         return
-
-    def refuse(holder: str, pid: str) -> InputError:
-        return InputError(f"{path} is being written by {holder}", hint="give each session its own file")
-
-    with _held(f"file-{_digest(str(path.resolve()))}", command, refuse):
+    with _held(f"file-{_digest(str(path.resolve()))}", command) as (holder, _):
+        if holder:
+            raise InputError(f"{path} is being written by {holder}", hint="give each session its own file")
         yield
 
 
@@ -516,27 +499,30 @@ def _digest(text: str) -> str:
 
 
 @contextmanager
-def _held(key: str, command: str, refuse: Callable[[str, str], GpuwiseError]) -> Iterator[None]:
-    """The lock of that name; `refuse` makes the error from who holds it and that process's number."""
+def _held(key: str, command: str) -> Iterator[tuple[str, str]]:
+    """The lock of that name; who holds it instead, in words, and that process's number: both empty where it
+    is ours."""
     folder = store.home() / "locks"
     try:
         folder.mkdir(parents=True, exist_ok=True)
         descriptor = os.open(folder / f"{key}.lock", os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
     except OSError:
-        yield
+        yield "", ""
         return
     try:
+        ours = True
         with suppress(OSError):  # a file system that has no locks
-            if not _locked(descriptor):
-                # What the holder wrote into the file.
-                holder = os.pread(descriptor, 500, 0).decode(errors="replace").strip()
-                pid, _, held_by = holder.partition(" ")
-                named = f"process {pid} ({held_by})" if held_by else "another process"
-                raise refuse(named, pid if held_by else "")
+            ours = _locked(descriptor)
+        if not ours:
+            # What the holder wrote into the file.
+            text = os.pread(descriptor, 500, 0).decode(errors="replace").strip()
+            pid, _, held_by = text.partition(" ")
+            yield (f"process {pid} ({held_by})", pid) if held_by else ("another process", "")
+            return
         with suppress(OSError):  # a full disk has no room for the name, and the lock holds without
             os.truncate(descriptor, 0)
             os.write(descriptor, f"{os.getpid()} {command}\n".encode(errors="replace"))
-        yield
+        yield "", ""
     finally:
         os.close(descriptor)
 

@@ -8,9 +8,11 @@ or skipped in a suite, and listed.
 from __future__ import annotations
 
 import hashlib
+import tomllib
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, fields, replace
 from itertools import product
+from pathlib import Path
 from typing import Any
 
 from gpuwise import workloads
@@ -18,12 +20,13 @@ from gpuwise.errors import InputError, MachineError
 from gpuwise.measure import frameworks
 from gpuwise.measure.telemetry import cpu_count
 from gpuwise.model.gpu import GpuSpec
-from gpuwise.model.precision import NETWORK_PRECISIONS, PRECISIONS, Precision
+from gpuwise.model.precision import PRECISIONS, Precision
 from gpuwise.model.question import Asked, Device, Mode, Recipe, RunConfig, WorkloadSpec
 
 # For the time that is left only, as seen on H200s: start of a process (interpreter, torch, device context),
-# compiling a reference model, search of the batch, and windows until the interval is narrow on a quiet card.
-STARTUP_S, COMPILE_S, SEARCH_S, ADAPTIVE_S = 4.0, 50.0, 40.0, 12.0
+# with its compiler; compiling a model for inference and training; search of the batch; windows until the
+# interval is narrow on a quiet card.
+STARTUP_S, COMPILER_S, COMPILE_S, SEARCH_S, ADAPTIVE_S = 3.5, 3.0, {"infer": 18.0, "train": 40.0}, 40.0, 12.0
 LIMIT_S = 2.0
 # Limits that every session measures.
 YARDSTICKS = ("matmul", "copy")
@@ -43,7 +46,7 @@ SHARED = RunConfig(workload="", mode="train", precision=Precision.FP32)
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Request(Asked):
-    """What is asked of `gpuwise bench`: lists that multiply, and what all their configurations share.
+    """A request of `gpuwise bench`: lists that multiply, and what all their configurations share.
 
     Empty precisions or compile mean the default of the workload on the device.
     """
@@ -72,9 +75,9 @@ class Request(Asked):
 
     def given(self, **options: Any) -> Request:
         """With these options: fields of a Request, or of the configurations that it shares."""
-        own = {field.name for field in fields(Request)}
-        mine = {name: value for name, value in options.items() if name in own}
-        others = {name: value for name, value in options.items() if name not in own}
+        names = {field.name for field in fields(Request)}
+        mine = {name: value for name, value in options.items() if name in names}
+        others = {name: value for name, value in options.items() if name not in names}
         return replace(self, shared=replace(self.shared, **others), **mine)
 
     @property
@@ -82,14 +85,14 @@ class Request(Asked):
         """Those of its workloads; one name may be several. Raises InputError for an unknown one."""
         how = (self.modes, self.methods, self.checkpointing, self.contexts)
         names = [each for name in self.workloads for each in workloads.expand(name, *how)]
-        return [found.spec for name in names for found in workloads.find(name)]
+        return [workload.spec for name in names for workload in workloads.find(name)]
 
     def counts(self) -> tuple[int, ...]:
         """Total GPU counts, ascending. Multi-node runs always include a single-GPU baseline."""
-        asked = sorted(set(self.gpus)) or [1]
+        wanted = sorted(set(self.gpus)) or [1]
         if self.shared.nodes == 1:
-            return tuple(asked)
-        return (1, *(count * self.shared.nodes for count in asked))
+            return tuple(wanted)
+        return (1, *(count * self.shared.nodes for count in wanted))
 
     def together(self) -> tuple[int, ...]:
         """Counts at which what needs several GPUs is measured: those asked for, else the powers of two."""
@@ -98,7 +101,7 @@ class Request(Asked):
         return powers(self.present)
 
     def has_enough(self, spec: WorkloadSpec) -> bool:
-        """Whether the device and the other GPUs of the machine are what a workload needs."""
+        """True if the device and the other GPUs of the machine are what a workload needs."""
         if spec.collective:
             return bool(self.together())
         return self.shared.size == "toy" or spec.gpus <= (0 if self.shared.device == "cpu" else self.present)
@@ -132,10 +135,10 @@ def configs(request: Request) -> tuple[RunConfig, ...]:
         gpus=most,
         nodes=request.shared.nodes,
     )
-    whole = [spec.id for spec in chosen if spec.phase is None]
+    whole = [spec.id for spec in chosen if not spec.divides]
     if request.shared.scaling == "tensor" and whole:
-        problem = f"tensor parallel are decoding and prompts of language models, not {whole[0]}"
-        raise InputError(problem, hint="such as llama-3.1-8b-decode; what does not fit is trained by FSDP2")
+        problem = f"tensor parallel are language models but for adapters, not {whole[0]}"
+        raise InputError(problem, hint="such as llama-3.1-8b-decode or llama-3.1-8b-full")
     models = tuple(config for spec in chosen for config in _models(spec, request))
     if not models and not any("limit" in spec.modes for spec in chosen):
         raise InputError(
@@ -191,7 +194,7 @@ def precisions(spec: WorkloadSpec, request: Request) -> tuple[Precision, ...]:
     return tuple(p for p in spec.precisions if p not in request.missing)
 
 
-def _limits(request: Request, asked: Sequence[WorkloadSpec]) -> tuple[RunConfig, ...]:
+def _limits(request: Request, specs: Sequence[WorkloadSpec]) -> tuple[RunConfig, ...]:
     """A matrix product per precision, one copy, the other limits that were asked for, and the limits beside
     which scaling is read: one link, and all of them together at every count."""
     if not request.limited:
@@ -200,7 +203,7 @@ def _limits(request: Request, asked: Sequence[WorkloadSpec]) -> tuple[RunConfig,
         request.shared,
         *(workloads.get(name).spec for name in ("matmul", "all-reduce")),
     )
-    models = [spec for spec in asked if "limit" not in spec.modes]
+    models = [spec for spec in specs if "limit" not in spec.modes]
     measured = [p for spec in models for p in precisions(spec, request)]
     wanted = request.precisions or tuple(dict.fromkeys(measured)) or precisions(matmul, request)
     # The size that shows a collective's bandwidth; on a CPU and for a toy, its own smaller one.
@@ -209,7 +212,7 @@ def _limits(request: Request, asked: Sequence[WorkloadSpec]) -> tuple[RunConfig,
         ("matmul", precision, None, 1) for precision in wanted if precision in matmul.precisions
     ]
     tests.append(("copy", Precision.FP32, None, 1))
-    for spec in asked:
+    for spec in specs:
         if "limit" in spec.modes and spec.id not in YARDSTICKS:
             # The size of most limits is their own; where it is not (copy-l2), the batch sets it.
             sizes = request.batch if spec.default_batch > 1 else (None,)
@@ -244,21 +247,23 @@ def _limits(request: Request, asked: Sequence[WorkloadSpec]) -> tuple[RunConfig,
 def expected_phases(config: RunConfig) -> dict[str, float]:
     """Rough seconds of each phase of a configuration, as `MeasurementBuilder.phase` names them."""
     if config.mode == "limit":
-        return {"start": STARTUP_S * config.gpus, "timing": 1.0}
+        return {"start": STARTUP_S * config.gpus, "timing": 0.8}
     searched = config.batch is None and config.device == "cuda" and not config.quick
     # Several GPUs: a step alone and the common one are two compilations.
-    whole_s = COMPILE_S * min(2, config.gpus) if config.size == "full" else 3.0
+    whole_s = COMPILE_S.get(config.mode, 18.0) * min(2, config.gpus) if config.size == "full" else 3.0
+    trains, eager = config.mode == "train", not config.compile
     timed_s = 3 * 15.0 if config.protocol == "aime" else min(config.time_s, ADAPTIVE_S)
     return {
-        "start": STARTUP_S * min(3, config.gpus),
+        "start": (STARTUP_S + (0.0 if eager else COMPILER_S)) * min(3, config.gpus),
         "search": SEARCH_S if searched else 0.0,
-        "build": 3.0,
+        "build": 3.5 if trains else 1.0 if eager else 3.0,
         "compile": whole_s if config.compile else 0.0,
-        "first step": 1.0 if config.compile else 4.0,  # libraries choose their kernels in it
-        "warm-up": 2.0,
-        "timing": timed_s,
-        "profile": 0.0 if config.quick else 4.0,
-        "end": 2.0,
+        # Libraries choose their kernels in it.
+        "first step": 1.0 if config.compile else 5.0 if trains else 1.5,
+        "warm-up": 1.7,
+        "timing": 0.65 * timed_s if config.quick else timed_s,
+        "profile": 0.0 if config.quick else 2.0 if trains else 0.3,
+        "end": 0.4 if eager else 1.0,
     }
 
 
@@ -286,24 +291,20 @@ def check_able(request: Request, name: str) -> None:
         has = ", ".join(p for p in PRECISIONS if p not in request.missing)
         raise MachineError(f"{name} has no {', '.join(missing)}", hint=f"it has {has}")
     if device == "cpu" and most > max(STAND_INS, cpu_count()):
-        raise InputError(
-            f"{most} processes were asked for, and this CPU has {cpu_count()} core(s) for them",
-            hint=f"ask for {max(STAND_INS, cpu_count())} at most",
-        )
+        problem = f"{most} processes were asked for, and this CPU has {cpu_count()} core(s) for them"
+        raise InputError(problem, hint=f"ask for {max(STAND_INS, cpu_count())} at most")
     if device != "cpu" and most > request.present:
         counts = ", ".join(str(n) for n in (1, *powers(request.present)))
-        raise MachineError(
-            f"{most} GPUs were asked for, and this machine has {request.present}",
-            hint=f"counts that work here: {counts}",
-        )
+        problem = f"{most} GPUs were asked for, and this machine has {request.present}"
+        raise MachineError(problem, hint=f"counts that work here: {counts}")
     for spec in request.specs:
         if spec.collective and not request.together():
             raise MachineError(f"{spec.id} needs 2 GPUs or processes", hint="ask for 2", code="two-gpus")
         if not request.has_enough(spec):
             count = "a GPU" if spec.gpus == 1 else f"{spec.gpus} GPUs"
-            there = "this is a CPU" if device == "cpu" else f"this machine has {request.present}"
+            machine = "this is a CPU" if device == "cpu" else f"this machine has {request.present}"
             raise MachineError(
-                f"{spec.id} needs {count}, and {there}", hint="choose another workload for this machine"
+                f"{spec.id} needs {count}, and {machine}", hint="choose another workload for this machine"
             )
 
 
@@ -325,65 +326,18 @@ def fitted(request: Request) -> tuple[Request | None, tuple[str, ...]]:
     return replace(request, workloads=possible, precisions=able, gpus=counted), skipped
 
 
-# The article's rows of each network.
-ARTICLE = tuple(
-    Request(
-        workloads=(workload,),
-        modes=("train",),
-        precisions=(Precision.FP16, Precision.FP32),
-        compile=(False, True),
-        batch=(batch,),
-    ).given(recipe="script", protocol="aime")
-    for workload, batch in (("resnet50", 256), ("bert-large", 64))
-)
-AIME = (*ARTICLE, *(replace(rows, precisions=(Precision.TF32,), compile=(False,)) for rows in ARTICLE))
+def _read_suites() -> dict[str, tuple[Request, ...]]:
+    """The suites of the table, in its order."""
+    table = tomllib.loads(Path(__file__).with_name("suites.toml").read_text(encoding="utf-8"))
+    suites = {}
+    for name, rows in table.items():
+        for row in rows:
+            row["precisions"] = map(Precision, row.get("precisions", ()))
+        suites[name] = tuple(Request(workloads=row.pop("workloads")).given(**row) for row in rows)
+    return suites
 
-FOUR_NETWORKS = ("resnet50", "resnet152", "inception-v3", "googlenet")
 
-# GPUs, of those that the machine has.
-COUNTS = (1, 2, 4, 8)
-
-TF_CNN = tuple(
-    Request(
-        workloads=FOUR_NETWORKS,
-        modes=("train",),
-        precisions=(precision,),
-        compile=(False, True),
-        batch=(batch,),
-        gpus=COUNTS,
-    ).given(time_s=20.0)
-    for precision, batch in ((Precision.FP16, 256), (Precision.FP32, 128))
-)
-
-# Eighths of the L2: a quarter of it to four times as much.
-L2_SWEEP = (2, 4, 8, 16, 32)
-
-# From latency to bandwidth.
-ALL_REDUCE_MIB, EXCHANGE_MIB = (1, 16, 256, 1024), (1, 1024)
-
-LIMITS = (
-    Request(workloads=("matmul", "copy"), precisions=(Precision.FP64, *NETWORK_PRECISIONS, Precision.FP8)),
-    Request(workloads=("copy-l2",), batch=L2_SWEEP),
-    Request(workloads=("launch", "host-to-device", "device-to-host", "peer")),
-    Request(workloads=("all-reduce",), batch=ALL_REDUCE_MIB),
-    Request(workloads=("all-gather", "reduce-scatter", "all-to-all", "send-receive"), batch=EXCHANGE_MIB),
-)
-
-WANTED: tuple[tuple[tuple[str, ...], tuple[Mode, ...]], ...] = (
-    (("llm-124m", "llm-1b"), ("train",)),
-    (("llm-1b-prefill", "llm-1b-decode", "llm-8b-prefill", "llm-8b-decode"), ("infer",)),
-    (("llm-1b-finetune", "llm-1b-lora", "llm-8b-lora"), ("train",)),
-    (("resnet50", "vit-b16", "unet-sd15", "unet-sd15-1024", "dit-xl2"), ("train", "infer")),
-    (("fft", "stencil", "cholesky"), ("compute",)),
-)
-SCENARIOS = tuple(Request(workloads=names, modes=modes).given(time_s=20.0) for names, modes in WANTED)
-
-SUITES: dict[str, tuple[Request, ...]] = {
-    "aime": AIME,
-    "tf-cnn": TF_CNN,
-    "scenarios": SCENARIOS,
-    "limits": LIMITS,
-}
+SUITES = _read_suites()
 
 
 def suite_names() -> tuple[str, ...]:
@@ -395,10 +349,11 @@ def suite(name: str) -> tuple[Request, ...]:
     """The requests of a suite. Raises InputError for an unknown name."""
     if name == "full":
         # Every workload in every mode that the scenarios leave out.
-        seen = {workload for request in (*SCENARIOS, *LIMITS) for workload in request.workloads}
+        limits, scenarios = SUITES["limits"], SUITES["scenarios"]
+        seen = {workload for request in (*limits, *scenarios) for workload in request.workloads}
         others = tuple(workload for workload in workloads.names() if workload not in seen)
-        rest = replace(SCENARIOS[0], workloads=others, modes=("train", "infer", "compute"))
-        return (*LIMITS, *SCENARIOS, rest, *AIME, *TF_CNN)
+        rest = replace(scenarios[0], workloads=others, modes=("train", "infer", "compute"))
+        return (*limits, *scenarios, rest, *SUITES["aime"], *SUITES["tf-cnn"])
     if name not in SUITES:
         raise InputError(f"unknown suite {name!r}", hint=f"choose from {', '.join(suite_names())}")
     return SUITES[name]
@@ -422,15 +377,27 @@ class Rendezvous:
         return replace(self, id=f"gpuwise-{hashlib.sha256(config.key().encode()).hexdigest()[:16]}")
 
 
+# What is measured, and the workload as the registry finds it.
+Task = tuple[RunConfig, str]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Order:
+    """One order of the parent to measure, a line of JSON."""
+
+    config: RunConfig
+    reference: str  # The workload, as the registry finds it
+    rendezvous: Rendezvous = Rendezvous()
+    more: bool = False  # Another order follows
+    then: tuple[Task, ...] = ()  # What ranks do after it, without another order
+
+
 def rendezvous_of(nodes: int, endpoint: str | None, node: int | None) -> Rendezvous | None:
     """The rendezvous that the options mean, None for one machine. Raises InputError where they disagree."""
     if nodes == 1:
         if endpoint is not None or node is not None:
-            raise InputError(
-                "a place to meet and a number of the machine are for several machines",
-                hint="say how many",
-                code="machines",
-            )
+            problem = "a place to meet and a number of the machine are for several machines"
+            raise InputError(problem, hint="say how many", code="machines")
         return None
     if endpoint is None:
         raise InputError(

@@ -10,31 +10,38 @@ events blocks in the kernel: a parent that spins would disturb what it watches, 
 
 from __future__ import annotations
 
-import json
 import os
 import selectors
 import signal
 import subprocess
 import sys
 import tempfile
+import threading
 import time
 from collections.abc import Callable, Generator, Iterator, Mapping, Sequence
-from contextlib import ExitStack, suppress
-from dataclasses import asdict, dataclass, field, replace
+from contextlib import ExitStack, contextmanager, nullcontext, suppress
+from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
-from itertools import chain
+from functools import partial
+from itertools import chain, pairwise, takewhile
 from statistics import fmean, median
 
 from gpuwise import checks, workloads
-from gpuwise.facts import catalog
 from gpuwise.measure import events, frameworks
 from gpuwise.measure.assemble import Limits, MeasurementBuilder, assemble, uneven_power
-from gpuwise.measure.request import Rendezvous, expected_phases
-from gpuwise.measure.telemetry import Sample, Sampler, Sensor, Wear, environment, links, wait_until_cool
+from gpuwise.measure.request import Order, Rendezvous, expected_phases
+from gpuwise.measure.telemetry import (
+    Sample,
+    Sampler,
+    Sensor,
+    Wear,
+    links,
+    wait_until_cool,
+)
 from gpuwise.measure.telemetry.sensor import COOL_C
 from gpuwise.model.gpu import GpuSpec
 from gpuwise.model.question import Environment, Framework, RunConfig
-from gpuwise.model.result import Issue, Measurement, Result, Window
+from gpuwise.model.result import BatchTrial, Issue, Measurement, Result, Window
 from gpuwise.model.units import percent, seconds, significant
 
 # The name of a device without a sensor, until its process reports it.
@@ -52,7 +59,7 @@ VANISHED = "the measuring process ended itself before it was done (os._exit in t
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Progress:
-    """What is going on, for the progress line."""
+    """The measurement that runs and what it is doing, for the progress line."""
 
     config: RunConfig
     number: int  # This measurement, counted from 1
@@ -70,7 +77,7 @@ Keep = Callable[[Result], object]
 
 @dataclass(slots=True)
 class TelemetryLog:
-    """What one sensor read while a measurement ran. A sensor that fails ends no measurement."""
+    """Readings of one sensor while a measurement ran. A sensor that fails ends no measurement."""
 
     sensor: Sensor | None
     samples: list[Sample] = field(default_factory=list)
@@ -88,7 +95,7 @@ class TelemetryLog:
 
     def cool_down(self) -> None:
         """Wait until the device is below 50 C, or remember that it did not get there."""
-        hot = wait_until_cool(self.sensor, below_c=COOL_C) if self.sensor is not None else None
+        hot = wait_until_cool(self.sensor) if self.sensor is not None else None
         self.hot += [hot] if hot is not None else []
 
     def take(self, sampler: Sampler) -> None:
@@ -126,36 +133,7 @@ class Session:
     """Seconds of the phases of measurements that have ended, for the time that is left."""
     began_s: float = field(default_factory=time.monotonic)
     began: bool = False  # This session has measured something; what it goes on with does not count
-
-    @classmethod
-    def new(
-        cls,
-        *,
-        sensor: Sensor | None,
-        device_name: str,
-        identity: str,
-        command: str,
-        keep: Keep,
-        others: int | None,
-        cautions: tuple[Issue, ...] = (),
-        other_sensors: tuple[Sensor, ...] = (),
-        rendezvous: Rendezvous | None = None,
-    ) -> Session:
-        """A session on the device behind `sensor`, or on the CPU or an unwatched device without one; `others`
-        is the number of other processes on it."""
-        info = sensor.info() if sensor is not None else None
-        gpu = catalog.resolve_device(info.name, info.memory_bytes) if info is not None else None
-        found = environment(info, device=device_name, gpu_id=gpu.id if gpu else None, other_processes=others)
-        created_at = datetime.now(UTC).isoformat(timespec="seconds")
-        return cls(
-            result=Result(id=identity, created_at=created_at, command=command, environment=found),
-            keep=keep,
-            sensor=sensor,
-            gpu=gpu,
-            cautions=cautions,
-            other_sensors=other_sensors,
-            rendezvous=rendezvous,
-        )
+    turns: Turns | None = None  # With sessions on other cards of the machine, at the same time
 
     def resume(self, earlier: Result) -> None:
         """Go on in the result of an earlier session; what is measured again takes the earlier's place."""
@@ -167,10 +145,10 @@ class Session:
         """Measure every configuration; KeyboardInterrupt keeps what is done and goes up, as `close` does."""
         try:
             for index, config in enumerate(configs):
-                place = Progress(
-                    config=config, number=index + 1, total=len(configs), doing="starting", eta_s=0.0
-                )
-                yield from self._measure(config, place, configs[index + 1 :])
+                total = len(configs)
+                place = Progress(config=config, number=index + 1, total=total, doing="starting", eta_s=0.0)
+                with self.turns.of(config) if self.turns is not None else nullcontext():
+                    yield from self._measure(config, place, configs[index + 1 :])
         finally:
             if self.spare is not None:
                 self.spare.close()
@@ -190,29 +168,36 @@ class Session:
         # still nor ends.
         now_s = max(phases.get(phase, 0.0) - spent_s, spent_s / 3)
         rest_s = sum(phases[name] for name in names[at + 1 :])
-        return now_s + rest_s + sum(each.repeat * sum(self._expected(each).values()) for each in later)
+        for before, each in pairwise((config, *later)):
+            phases = self._expected(each)
+            rest_s += each.repeat * sum(phases.values()) - shared(before, each) * phases.get("start", 0.0)
+        return now_s + rest_s
 
     def _step_s(self, config: RunConfig, builder: MeasurementBuilder) -> float:
         """A step's time: as in the warm-up, before it by its operations and this device's matrix products;
-        0 where neither is known."""
+        0 where neither is known, or the phases of one like it are."""
         if builder.warmup_s:
             return fmean(builder.warmup_s)
         built, rate = builder.built, self.limits.flop_per_s.get(config.precision)
-        if built is None or not built.flop_per_item or not rate:
+        if built is None or not built.flop_per_item or not rate or self._like(config):
             return 0.0
         return built.flop_per_item * built.items / (OF_PEAK * rate)
 
     def _expected(self, config: RunConfig) -> dict[str, float]:
         """Seconds of the phases of a measurement: as those of the last one like it, else as usual."""
-        usual = expected_phases(config)
-        alike = ("workload", "mode", "compile", "size", "quick", "gpus", "device", "framework", "protocol")
-        for seen, phases in reversed(self.known):
-            if all(getattr(seen, name) == getattr(config, name) for name in alike):
-                found = {name: phases.get(name, 0.0) / seen.repeat for name in usual}
-                # The other may have had more time, or a batch that was given.
-                found["timing"] = min(found["timing"], max(config.time_s, usual["timing"]))
-                return found | ({"search": usual["search"]} if usual.get("search") else {})
-        return usual
+        usual, like = expected_phases(config), self._like(config)
+        if like is None:
+            return usual
+        phases = {name: like[1].get(name, 0.0) / like[0].repeat for name in usual}
+        # The other may have had more time, or a batch that was given.
+        phases["timing"] = min(phases["timing"], max(config.time_s, usual["timing"]))
+        return phases | ({"search": usual["search"]} if usual.get("search") else {})
+
+    def _like(self, config: RunConfig) -> tuple[RunConfig, dict[str, float]] | None:
+        """The last measurement like it, with the seconds of its phases."""
+        names = ("workload", "mode", "compile", "size", "quick", "gpus", "device", "framework", "protocol")
+        measured = reversed(self.known)
+        return next((k for k in measured if all(getattr(k[0], n) == getattr(config, n) for n in names)), None)
 
     def _measure(self, config: RunConfig, place: Progress, later: Sequence[RunConfig]) -> Iterator[Update]:
         started_at = datetime.now(UTC).isoformat(timespec="seconds")
@@ -273,20 +258,29 @@ class Session:
     ) -> Generator[Update, None, str | None]:
         """One order of a child from start to end; returns how the child died, if it did.
 
-        Limits of one device take turns in one process, since nothing of one is left for the next. Any other
+        Limits take turns in one process (or one of each GPU), since nothing of one is left for the next, and
+        so do eager rows of a first picture, in which starting would take longer than timing. Any other
         measurement has a process of its own, which imports its framework once the timed windows of the one
         before have ended: nothing disturbs these.
         """
         samplers = [Sampler(each.sensor) for each in (log, *others)]
-        own, following, doing = self._environment(config), next(iter(later), None), "starting"
-        shares = following is not None and shared(config, following) and own == self._environment(following)
+        environment, following, doing = self._environment(config), next(iter(later), None), "starting"
+        shares = (
+            following is not None
+            and shared(config, following)
+            and environment == self._environment(following)
+        )
+        # Ranks take all their orders when they start.
+        then = [*takewhile(partial(shared, config), later)] if shares and config.gpus > 1 else []
         child, self.spare = self.spare, None
-        if child is not None and not child.serves(own):
+        if child is not None and not child.serves(environment):
             child.close()
             child = None
-        child = child or Child(own, config.framework)
+        child = child or Child(environment, config.framework)
         meet = self.rendezvous.of(config) if self.rendezvous and config.nodes > 1 else None
-        child.order(self.settled(config), workloads.get(config.workload).reference, meet, more=shares)
+        child.order(
+            self.settled(config), workloads.get(config.workload).reference, meet, more=shares, then=then
+        )
         try:
             with ExitStack() as stack:
                 for sampler in samplers:
@@ -296,7 +290,7 @@ class Session:
                     if event is not None:
                         builder.add(event)
                         doing = describe(event, builder, config)
-                    if isinstance(event, events.Timed):
+                    if isinstance(event, Window):
                         pids = builder.ranked.pids if builder.ranked else (child.pid,)
                         for each in (log, *others):
                             each.look(*pids)
@@ -312,7 +306,7 @@ class Session:
                     if isinstance(event, events.Cooldown):
                         log.cool_down()
                         child.resume()
-                    if isinstance(event, events.Timed) and config.protocol == "soak":
+                    if isinstance(event, Window) and config.protocol == "soak":
                         worn = self.sensor.wear() if self.sensor is not None else Wear()
                         if why := soak_ends(builder.windows, worn, before):
                             return f"the soak was stopped: {why}"
@@ -325,7 +319,7 @@ class Session:
         finally:
             for each, sampler in zip((log, *others), samplers, strict=True):
                 each.take(sampler)
-            if shares and child.idle:
+            if shares and child.idle and builder.failed is None:
                 self.spare = child
             else:
                 child.close()
@@ -337,44 +331,39 @@ class Session:
         return child_environment(os.environ, config, self.sensor, self.other_sensors[: max(0, needed)])
 
     def _doubts(self, logs: Sequence[TelemetryLog]) -> Iterator[Issue]:
-        """What the sensors of a measurement saw that should not be."""
+        """Cautions from the sensors of a measurement."""
         foreign = {pid for log in logs for pid in log.foreign_pids}
         if foreign and not self.cautions:
-            pids = ", ".join(map(str, sorted(foreign)))
-            yield Issue.warning(
-                "contended",
-                f"other processes used the GPU while it was timed: {pids}",
-                "run it again on an idle GPU",
+            detail = (
+                f"other processes used the GPU while it was timed: {', '.join(map(str, sorted(foreign)))}"
             )
+            yield Issue.warning("contended", detail, "run it again on an idle GPU")
         for log in logs:
             yield from log.hot
         error = next((log.error for log in logs if log.error is not None), None)
         if error is not None:
-            yield Issue.warning(
-                "telemetry",
-                "the sensor failed, so heat, throttling and other processes are unknown: "
-                f"{error.splitlines()[0]}",
-                "check that the driver answers, then run it again",
-            )
+            lost = "heat, throttling and other processes are unknown"
+            detail = f"the sensor failed, so {lost}: {error.splitlines()[0]}"
+            yield Issue.warning("telemetry", detail, "check that the driver answers, then run it again")
 
     def settled(self, config: RunConfig) -> RunConfig:
         """With the batch of one GPU, where several are to be compared with it and none was asked for."""
         if config.gpus == 1 or config.batch is not None or config.mode == "limit":
             return config
         alone = replace(config, gpus=1, nodes=1, scaling="weak")
-        found = next((m for m in self.result.measurements if m.config == alone and m.status == "ok"), None)
-        return config if found is None else replace(config, batch=found.batch)
+        measured = next((m for m in self.result.measurements if m.config == alone and m.status == "ok"), None)
+        return config if measured is None else replace(config, batch=measured.batch)
 
     def _add(self, measurement: Measurement, ready: events.Ready | None) -> Measurement:
         """Keep a measurement; returns it with what it shows beside the others of the session."""
         self.began = True
         self.limits = self.limits.with_measured(measurement)
-        found = self.result.environment
+        environment = self.result.environment
         if ready is not None:
-            found = with_framework(found, ready)
+            environment = with_framework(environment, ready)
         before = tuple(m for m in self.result.measurements if m.config != measurement.config)
-        every = checks.judge_measured((*before, measurement), found)
-        self.result = replace(self.result, environment=found, measurements=every)
+        every = checks.judge_measured((*before, measurement), environment)
+        self.result = replace(self.result, environment=environment, measurements=every)
         self.keep(self.result)
         return every[-1]
 
@@ -391,20 +380,68 @@ def soak_ends(windows: Sequence[Window], now: Wear, before: Wear) -> str:
 
 
 def shared(config: RunConfig, following: RunConfig) -> bool:
-    """Whether the two take turns in one process: limits of one GPU."""
-    return all(each.mode == "limit" and each.gpus == 1 and each.repeat == 1 for each in (config, following))
+    """True if the two take turns in one process: limits of as many GPUs of one machine, and after those of
+    one GPU eager rows of a first picture."""
+    both = (config, following)
+    if any(each.nodes > 1 or each.repeat > 1 or each.gpus != config.gpus for each in both):
+        return False
+    quick = config.switches == following.switches and config.gpus == 1
+    return all(
+        each.mode == "limit" or (quick and each.quick and not each.compile and each.framework == "torch")
+        for each in both
+    )
 
 
-def with_framework(found: Environment, ready: events.Ready) -> Environment:
+class Turns:
+    """Measurements on several cards of one machine at the same time: what uses no more than its card runs
+    beside the others, what uses what they share (host memory, links, input) alone; `most` at a time."""
+
+    def __init__(self, most: int) -> None:
+        self._most, self._changed = most, threading.Condition()
+        self._running, self._waiting, self._alone, self.stopped = 0, 0, False, False
+
+    @contextmanager
+    def of(self, config: RunConfig) -> Iterator[None]:
+        """While it is measured. Raises KeyboardInterrupt once all are to stop."""
+        alone = config.input == "host" or (
+            config.mode == "limit" and workloads.get(config.workload).spec.links
+        )
+        with self._changed:
+            self._waiting += alone
+            self._changed.wait_for(lambda: self.stopped or self._free(alone=alone))
+            self._waiting -= alone
+            if self.stopped:
+                raise KeyboardInterrupt
+            self._running, self._alone = self._running + 1, alone
+        try:
+            yield
+        finally:
+            with self._changed:
+                self._running, self._alone = self._running - 1, False
+                self._changed.notify_all()
+
+    def _free(self, *, alone: bool) -> bool:
+        if alone:
+            return not self._running
+        return not self._alone and not self._waiting and self._running < self._most
+
+    def stop(self) -> None:
+        """Begin nothing more."""
+        with self._changed:
+            self.stopped = True
+            self._changed.notify_all()
+
+
+def with_framework(environment: Environment, ready: events.Ready) -> Environment:
     """With what a child reports of its framework; torch's CUDA and cuDNN go before another's."""
-    if found.device == UNWATCHED:
-        found = replace(found, device=ready.device, device_memory_bytes=ready.memory_bytes)
-    if getattr(found, ready.framework) is not None:
-        return found
-    found = replace(found, **{ready.framework: ready.version})  # type: ignore[arg-type]
-    if found.cuda is not None and ready.framework != "torch":
-        return found
-    return replace(found, cuda=ready.cuda, cudnn=ready.cudnn)
+    if environment.device == UNWATCHED:
+        environment = replace(environment, device=ready.device, device_memory_bytes=ready.memory_bytes)
+    if getattr(environment, ready.framework) is not None:
+        return environment
+    environment = replace(environment, **{ready.framework: ready.version})  # type: ignore[arg-type]
+    if environment.cuda is not None and ready.framework != "torch":
+        return environment
+    return replace(environment, cuda=ready.cuda, cudnn=ready.cudnn)
 
 
 def child_environment(
@@ -412,21 +449,21 @@ def child_environment(
 ) -> dict[str, str]:
     """The child's environment: it sees the one device that is measured, by its unique id, and after it
     the others that the workload needs."""
-    own = {**variables, **frameworks.variables(config)}
+    environment = {**variables, **frameworks.variables(config)}
     if config.device == "cuda" and sensor is not None:
         infos = [each.info() for each in (sensor, *others)]
         if infos[0].vendor == "AMD":  # ROCm does not know AMD SMI's unique ids
-            own["HIP_VISIBLE_DEVICES"] = ",".join(str(info.index) for info in infos)
+            environment["HIP_VISIBLE_DEVICES"] = ",".join(str(info.index) for info in infos)
         else:
-            own["CUDA_DEVICE_ORDER"] = "PCI_BUS_ID"
-            own["CUDA_VISIBLE_DEVICES"] = ",".join(info.uuid or str(info.index) for info in infos)
-    return own
+            environment["CUDA_DEVICE_ORDER"] = "PCI_BUS_ID"
+            environment["CUDA_VISIBLE_DEVICES"] = ",".join(info.uuid or str(info.index) for info in infos)
+    return environment
 
 
 def describe(event: events.Event, builder: MeasurementBuilder, config: RunConfig) -> str:
     """The event in words, for the progress line."""
     match event:
-        case events.Tried(batch=batch, fits=fits):
+        case BatchTrial(batch=batch, fits=fits):
             return f"searching the batch: {batch} {'fits' if fits else 'does not fit'}"
         case events.Built(batch=batch):
             return f"{'compiling' if config.compile else 'first step'} at batch {batch}"
@@ -438,7 +475,7 @@ def describe(event: events.Event, builder: MeasurementBuilder, config: RunConfig
             return f"all wait for {event}"
         case events.Cooldown():
             return COOLING
-        case events.Timed(step_s=step_s):
+        case Window(step_s=step_s):
             items = builder.built.items if builder.built else 0
             return f"timing: {significant(items * len(step_s) / sum(step_s))} items/s"
         case events.Done():
@@ -467,6 +504,7 @@ class Child:
         reader, writer = os.pipe()
         self._reader, self._pending, self._environment = reader, b"", environment
         self.idle = True  # Waits for an order
+        self._told: tuple[RunConfig, ...] = ()  # What ranks will do after it
         self._log = tempfile.TemporaryFile()  # noqa: SIM115  closed in close()
         self._process = subprocess.Popen(
             [sys.executable, "-m", "gpuwise.measure.child", str(writer), framework],
@@ -480,7 +518,7 @@ class Child:
         os.close(writer)
 
     def serves(self, environment: dict[str, str]) -> bool:
-        """Whether it can take an order for a process of that environment."""
+        """True if it can take an order for a process of that environment."""
         return self._process.poll() is None and self._environment == environment
 
     def order(
@@ -490,22 +528,29 @@ class Child:
         rendezvous: Rendezvous | None = None,
         *,
         more: bool = False,
+        then: Sequence[RunConfig] = (),
     ) -> None:
-        """What to measure; `more` orders follow, else the process ends with it."""
+        """Send an order; `more` orders follow, else the process ends with it. Ranks also get what comes
+        `then`, and go on by themselves."""
         self.idle = False
         slow = config.compile or config.gpus > 1
         self._building_s = max(COMPILING_S if slow else BUILDING_S, 2 * config.time_s)
         # The warm-up may take the whole budget without a word, and a window after it as well.
         # Of a soak a window is a hundredth of it.
         self._stepping_s = (0.1 if config.protocol == "soak" else 2.0) * config.time_s + STEP_S
-        self._send(
-            {
-                "config": asdict(config),
-                "reference": reference or config.workload,
-                "rendezvous": asdict(rendezvous or Rendezvous()),
-                "more": more,
-            }
+        if config in self._told:
+            return
+        self._told = tuple(then)
+        order = Order(
+            config=config,
+            reference=reference or config.workload,
+            rendezvous=rendezvous or Rendezvous(),
+            more=more and not then,
+            then=tuple((each, workloads.get(each.workload).reference or each.workload) for each in then),
         )
+        import msgspec  # where a child is ordered: help needs none
+
+        self._send(msgspec.json.encode(order))
 
     @property
     def pid(self) -> int:
@@ -513,13 +558,13 @@ class Child:
 
     def resume(self) -> None:
         """Resume a child that waits for the device to cool."""
-        self._send({})
+        self._send(b"")
 
-    def _send(self, what: dict[str, object]) -> None:
+    def _send(self, line: bytes) -> None:
         pipe = self._process.stdin
         assert pipe is not None
         with suppress(BrokenPipeError):  # it has died, which its events show
-            pipe.write(json.dumps(what).encode() + b"\n")
+            pipe.write(line + b"\n")
             pipe.flush()
 
     def events(self, tick_s: float = 0.5) -> Iterator[events.Event | None]:
@@ -531,33 +576,35 @@ class Child:
         with selectors.DefaultSelector() as selector:
             selector.register(self._reader, selectors.EVENT_READ)
             while True:
-                if not selector.select(tick_s):
-                    if self._process.poll() is not None and not selector.select(0):
-                        return  # it ended, and a process that it forked off holds the pipe
-                    if time.monotonic() - last > limit_s:
-                        raise TimeoutError(
-                            f"the measuring process said nothing for {limit_s:.0f} s; a step that takes so "
-                            "long needs more --time"
-                        )
-                    yield None
-                    continue
-                chunk = os.read(self._reader, 1 << 16)
-                if not chunk:
-                    return
-                *lines, self._pending = (self._pending + chunk).split(b"\n")
-                for line in lines:
+                line, newline, rest = self._pending.partition(b"\n")
+                if newline:
+                    self._pending = rest
                     event = events.decode(line)
                     if isinstance(event, events.Idle):
                         self.idle = True
                         return
                     if isinstance(event, events.First):
                         # Steps of a minute, as of a large model on a CPU, are not a hang.
-                        stepping_s += 3 * (event.seconds - (event.compile_s or 0.0))
-                    stepping = isinstance(event, events.First | events.Warmup | events.Timed)
+                        compiled_s = event.compilation.seconds if event.compilation else 0.0
+                        stepping_s += 3 * (event.seconds - compiled_s)
+                    stepping = isinstance(event, events.First | events.Warmup | Window)
                     limit_s = stepping_s if stepping else self._building_s
                     yield event
-                # After what the parent did with them: it may have let the device cool meanwhile.
-                last = time.monotonic()
+                    # After what the parent did with it: it may have let the device cool meanwhile.
+                    last = time.monotonic()
+                    continue
+                if not selector.select(tick_s):
+                    if self._process.poll() is not None and not selector.select(0):
+                        return  # it ended, and a process that it forked off holds the pipe
+                    if time.monotonic() - last > limit_s:
+                        silent = f"the measuring process said nothing for {limit_s:.0f} s"
+                        raise TimeoutError(f"{silent}; a step that takes so long needs more --time")
+                    yield None
+                    continue
+                chunk = os.read(self._reader, 1 << 16)
+                if not chunk:
+                    return
+                self._pending += chunk
 
     def ending(self) -> str | None:
         """How the child died, with the end of its log; None where it ended well, or waits for an order."""

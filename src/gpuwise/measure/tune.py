@@ -34,6 +34,7 @@ BATCH = "batch"
 ORDER = (
     "layout",
     "pooling",
+    "fold_norms",
     "residual_dtype",
     BATCH,
     "attention",
@@ -54,29 +55,30 @@ TRAINING = frozenset({"master_weights", "residual_dtype"})
 HALF = frozenset({"fp16", "bf16", "fp8"})
 
 # Of every workload that trains on several GPUs.
-TOGETHER = frozenset({"overlap_grads", "bucket"})
+EXCHANGE_SWITCHES = frozenset({"overlap_grads", "bucket"})
 
 
 def axes(spec: WorkloadSpec, config: RunConfig, recipe: Recipe = "tuned") -> dict[str, tuple[str, ...]]:
-    """What can change this configuration's speed: switches with their words, and the batch unless given.
+    """The search space of a configuration: switches with their words, and the batch unless given.
 
     Several GPUs run the recipe of one; only how they exchange gradients is searched. A search for a stock
     recipe has none of gpuwise's kernels.
     """
     alone = {*spec.switches, *(() if config.batch else (BATCH,))}
-    heeded = alone if config.gpus == 1 else TOGETHER
+    heeded = alone if config.gpus == 1 else EXCHANGE_SWITCHES
     half, gpu = config.precision in HALF, config.device == "cuda"
 
     def runs(name: str, word: str) -> bool:
         # gpuwise's kernels run on GPUs, the one of attention on 16 bits.
-        if recipe == "stock" and OWN_KERNELS.get(name) == word:
+        is_own_kernel = word in OWN_KERNELS.get(name, ())
+        if recipe == "stock" and is_own_kernel:
             return False
-        return word != "triton" or (gpu and (name != "attention" or half))
+        return not is_own_kernel or (gpu and (name != "attention" or half))
 
     without_effect = {
         *(ON_GPUS if not gpu else ()),
         *(COMPILED if not config.compile else ()),
-        *(TRAINING | TOGETHER if config.mode != "train" else ()),
+        *(TRAINING | EXCHANGE_SWITCHES if config.mode != "train" else ("fold_norms",)),
         *(TRAINING | {"decode"} if not half else ()),
         *(("master_weights",) if config.precision == "fp8" else ()),
         *(("layout",) if config.precision == "fp32" else ()),  # always channels-first
@@ -121,9 +123,13 @@ def refusal(m: Measurement, reference: Measurement | None) -> str | None:
         ("the first loss", next(iter(m.loss), None), next(iter(reference.loss), None)),
         ("the norm of the gradients", m.gradient_norm, reference.gradient_norm),
     )
-    for what, here, there in pairs:
-        if here is not None and there is not None and not abs(here - there) <= TOLERANCE * abs(there):
-            off = percent(abs(here / there - 1))
+    for what, here, recorded in pairs:
+        if (
+            here is not None
+            and recorded is not None
+            and not abs(here - recorded) <= TOLERANCE * abs(recorded)
+        ):
+            off = percent(abs(here / recorded - 1))
             return f"numerics: {what} differs by {off} from the default recipe's"
     return None
 
@@ -132,7 +138,6 @@ def refusal(m: Measurement, reference: Measurement | None) -> str | None:
 MARGIN = 0.003
 
 Measure = Callable[[Setting], Measurement]
-Settle = Callable[[Switches, str], Switches]
 # Why a measurement does not count, or None.
 Refuse = Callable[[Measurement], str | None]
 
@@ -146,8 +151,6 @@ class Search:
     in_time: Callable[[], bool]  # There is time for another trial
     axes: Mapping[str, tuple[str, ...]]
     """What is tried, in this order: switches with their words, and BATCH, which has none."""
-    settle: Settle = lambda switches, changed: switches
-    """Puts back what the switch that was changed does not go with."""
     also: Sequence[Setting] = ()  # Tried after the start, before the axes
     best: Trial | None = None
     tried: set[Setting] = field(default_factory=set)
@@ -177,7 +180,7 @@ class Search:
             assert self.best is not None
             setting = self.best.setting
             switches = replace(setting.switches, **{name: word})  # type: ignore[arg-type]
-            yield from self._try(replace(setting, switches=self.settle(switches, name)))
+            yield from self._try(replace(setting, switches=settled(switches, name)))
 
     def _walk(self, factor: float) -> Iterator[Trial]:
         """Larger or smaller batches while they are faster."""
@@ -205,7 +208,7 @@ class Search:
 
 
 def faster(new: Interval, old: Interval | None) -> bool:
-    """Whether the new speed is higher beyond noise."""
+    """True if the new speed is higher beyond noise."""
     return old is None or ratio_of(old, new).low > 1 + MARGIN
 
 
@@ -213,7 +216,7 @@ def faster(new: Interval, old: Interval | None) -> bool:
 TRIAL_S, FINAL_S = 5.0, 15.0
 # Trials for which there must be time when another begins: itself, and the two last measurements, which find
 # most of their code compiled.
-ROOM = 2
+SPARE_TRIALS = 2
 # The interval at which they end before.
 TARGET_CI = 0.003
 
@@ -229,7 +232,7 @@ class Tuner:
     config: RunConfig  # What is tuned, from which switches on; its batch, where it has one, is kept
     time_s: float
     known: RunConfig | None = None
-    """What `gpuwise bench` would run today: tried next to the default, for what is kept goes before it."""
+    """What `gpuwise bench` would run today: tried next to the default, as a kept recipe takes precedence."""
     only: tuple[Switches, ...] = ()  # If given, these are tried beside the two, and no more
     recipe: Recipe = "tuned"  # What is searched: stock leaves out gpuwise's own kernels
     now: Clock = time.monotonic
@@ -253,9 +256,8 @@ class Tuner:
         search = Search(
             measure=lambda setting: self._measure(setting, show, quick=True),
             refuse=lambda m: refusal(m, self._defaults.get(m.batch)),
-            in_time=lambda: self.now() - began + ROOM * self._longest_s < self.time_s,
+            in_time=lambda: self.now() - began + SPARE_TRIALS * self._longest_s < self.time_s,
             axes={} if self.only else axes(spec, self.config, self.recipe),
-            settle=settled,
             also=also,
         )
         for trial in search.run(start):
@@ -304,11 +306,11 @@ class Tuner:
         compared = compare(before, after)
         if compared.ratio is None or after.throughput is None:
             return None
-        found = self.session.result.environment
+        environment = self.session.result.environment
         return Tuned(
-            device=found.gpu_id or found.device,
-            torch=found.torch or "",
-            cuda=found.cuda,
+            device=environment.gpu_id or environment.device,
+            torch=environment.torch or "",
+            cuda=environment.cuda,
             workload=self.config.workload,
             version=after.workload_version,
             mode=self.config.mode,

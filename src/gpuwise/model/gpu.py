@@ -1,4 +1,4 @@
-"""What a GPU is and what it costs somewhere on a day: every value travels with the source it came from."""
+"""The data of GPUs and of their prices: every value travels with the source it came from."""
 
 from __future__ import annotations
 
@@ -46,6 +46,12 @@ class Fact:
     locator: str = ""
     note: str = ""
 
+    def agrees(self, other: Fact) -> bool:
+        """True if both state the same value, within the rounding of their sources."""
+        if isinstance(self.value, str) or isinstance(other.value, str):
+            return str(self.value).casefold() == str(other.value).casefold()
+        return abs(self.value - other.value) <= AGREE * abs(other.value)
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Peak:
@@ -75,7 +81,7 @@ class Field:
     group: str
     kind: Literal["text", "number", "flag"]
     label: str  # As people say it; the unit stands with the value
-    chart: bool  # Whether vendors' specification charts have a row for it
+    chart: bool  # True if vendors' specification charts have a row for it
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -90,6 +96,11 @@ class GpuSpec(Shown):
     peaks: tuple[Peak, ...] = ()
     more: Mapping[str, tuple[Fact, ...]] = field(default_factory=dict)
     """What further sources state of a field, behind the value that stands; of a peak by `Peak.field`."""
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """Every complete name under which people may ask for it."""
+        return (self.id, self.name, *self.aliases)
 
     def values(self, name: str) -> tuple[Fact, ...]:
         """Every stated value of a field or peak with its source, the one that stands first."""
@@ -114,26 +125,17 @@ class GpuSpec(Shown):
     def sources(self, name: str) -> tuple[Source, ...]:
         """The independent sources that agree with the value that stands; a copy counts as its original."""
         values = self.values(name)
-        agreeing = [fact for fact in values if _agree(fact.value, values[0].value)]
+        agreeing = [fact for fact in values if fact.agrees(values[0])]
         return tuple({fact.source.copy_of or fact.source.id: fact.source for fact in agreeing}.values())
-
-    def confirmed(self, name: str) -> bool:
-        """True for a value of the vendor, of two independent sources, or of a rule of the architecture.
-
-        A peak computed by gpuwise is as sure as the units and the clock that went in.
-        """
-        stated = self.sources(name)
-        if len(stated) != 1 or stated[0].kind == "vendor":
-            return len(stated) > 0
-        if stated[0].kind != "derived":
-            return False
-        return not name.startswith("peak:") or all(self.confirmed(part) for part in ("sm_count", "boost_hz"))
 
     def supports(self, capability: str) -> bool | None:
         """True or False where known for `bf16`, `tf32`, `fp8`, `fp4`, `int8`, `fp16` in matrix units,
         `nvlink`, `mig`, `ecc`; None where no source and no rule says so."""
+        # Both are NVIDIA's own; what others have of the kind has other names.
+        if capability in ("nvlink", "mig") and self.vendor != "NVIDIA":
+            return False
         if capability == "nvlink":
-            link = self.text("link") if self.vendor == "NVIDIA" else "none"
+            link = self.text("link")
             return None if link is None else "NVLink" in link
         name = capability if capability in ("mig", "ecc") else f"matrix_{capability}"
         fact = self.facts.get(name)
@@ -188,12 +190,6 @@ class GpuSpec(Shown):
 
 
 AGREE = 0.01  # Sources that round to three digits differ by up to 0.5 % each
-
-
-def _agree(one: Value, other: Value) -> bool:
-    if isinstance(one, str) or isinstance(other, str):
-        return str(one).casefold() == str(other).casefold()
-    return abs(one - other) <= AGREE * abs(other)
 
 
 OfferKind = Literal["on-demand", "community", "spot", "reserved", "serverless", "new", "used", "street"]

@@ -1,4 +1,4 @@
-"""What the product judges: GPUs for somebody's work (`choose`), and claims of a text about GPUs (`audit`)."""
+"""The data of judgements: GPUs for some work (`choose`), and claims of a text about GPUs (`audit`)."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Literal
 
-from gpuwise.model.gpu import STALE_DAYS, Shown
+from gpuwise.model.gpu import STALE_DAYS, OfferKind, Shown
 from gpuwise.model.precision import Precision
 from gpuwise.model.question import Mode
 from gpuwise.model.result import Basis, Interval, Issue
@@ -14,6 +14,11 @@ from gpuwise.model.result import Basis, Interval, Issue
 SCHEMA = 1  # Version of a recommendation file. History: 1 = first (2026-11).
 
 Acquire = Literal["own", "rent", "both"]
+Task = Literal["infer", "full", "lora", "qlora"]
+Goal = Literal["cost", "price", "speed", "energy"]
+"""What options rank by: cost of an item, what is paid at once or an hour, most work, energy of an item."""
+TASKS: tuple[Task, ...] = ("infer", "full", "lora", "qlora")
+"""What is done with a language model: it answers, or learns with all weights or with adapters."""
 Way = Literal[
     "on-demand", "community", "spot", "reserved", "serverless", "new", "used", "street", "have", "unpriced"
 ]
@@ -40,12 +45,33 @@ class Assumptions:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class Quote:
+    """A price that the question states of cards: what is paid for them now, or what somebody asks."""
+
+    gpu_id: str
+    count: int
+    kind: OfferKind
+    usd: float  # Of all of them: an hour of rent, or once
+    provider: str = ""
+    paid: bool = False
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Bill:
+    """The price of the same work elsewhere: of an API or a subscription."""
+
+    of: str
+    usd: float | None = None  # None: not stated
+    items: float = 0.0  # For so many items of work; 0: a month
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Need:
-    """What is to be done, and within which limits. None: no limit."""
+    """The work, and its limits. None: no limit."""
 
     workloads: tuple[tuple[str, float], ...]  # (workload, share of the time); shares sum to 1
     mode: Mode
-    task: Literal["", "infer", "full", "lora", "qlora"] = ""  # Of a language model by name; else empty
+    task: Task | Literal[""] = ""  # Of a language model by name; else empty
     precision: Precision
     fallback: Precision | None = None  # What a GPU without that precision may use instead
     formats: tuple[Precision, ...] = ()
@@ -53,8 +79,7 @@ class Need:
     title: str = ""  # What was asked for, where the workload is an example of something else
     concurrent: int = 0
     """Requests that are answered at once, and what does more is worth no more; 0: the more the better."""
-    cheapest: bool = False  # Rank purchases by what is paid at once
-    fastest: bool = False  # Rank by speed: the best that a budget buys
+    goal: Goal = "cost"
     passes: float = 1.0  # Runs of the workload that one item takes: an image of a larger diffusion model
     context: int | None = None
     """Tokens that a language model holds of one request: prompt and answer; None: `CONTEXTS` of the task."""
@@ -72,6 +97,7 @@ class Need:
     spot: bool = False  # Rent that may be interrupted is allowed
     community: bool = False  # So are hosts of a marketplace
     reserved: bool = False  # And rent with a commitment of months or years
+    most_commitment_h: float | None = None  # The longest such commitment; None: any
     serverless: bool = False  # And rent by the second of use
     sold: tuple[str, ...] = ()  # Kinds of purchases: new, used, street; empty: all
     egress_gb: float = 0.0  # What leaves the provider, in all or each period
@@ -79,21 +105,34 @@ class Need:
     currency: tuple[str, float] = ("USD", 1.0)  # Amounts are also said in it; USD for one of its units
     users: int = 1  # People who work at the same time, each with such a machine
     notes: tuple[str, ...] = ()  # How words of the question were read
+    ignored: tuple[str, ...] = ()  # Words of it that change nothing here
     providers: tuple[str, ...] = ()  # Empty: every provider
+    avoid: tuple[str, ...] = ()  # Providers that are not to be
+    region: str = ""  # Where rented GPUs stand, an area of `prices.areas` or a part of a region's name
     only: tuple[str, ...] = ()  # Ids of the GPUs to choose among; empty: every GPU
+    named: tuple[str, ...] = ()  # Of these, the ones that were named for their own sake beside a kind
     sets: tuple[tuple[str, int], ...] = ()  # GPUs and how many of each, where only these are compared
     memory_gb: tuple[float, float | None] | None = None
     """Least and most memory of one GPU, by the number on the product."""
+    total_gb: float = 0.0  # Least memory of all GPUs together
     power_w: float | None = None  # Of all GPUs in one's own machine together, by their board power
     slots: float | None = None  # Of all GPUs in one's own machine together
     outlet_w: float | None = None  # What the whole machine may draw from the wall
     quiet: bool = False  # An own machine that people sit beside
+    at_home: bool = False  # No server's cards, and one or two of them
+    fans: bool = False  # The machine that is there is a server, whose fans cool cards that have none
     form: str | None = None
     gpus: tuple[int, int] = (1, 1)
     latency_s: float | None = None  # Most time from one token to the next, or to the first
     latency_kind: Literal["TPOT", "TTFT"] = "TPOT"  # Which of the two
     have: tuple[str, ...] = ()  # GPUs that are there already, one entry each
-    upgrade: bool = False  # They are to be replaced: to keep them is no answer
+    quotes: tuple[Quote, ...] = ()  # Prices that are candidates beside those that are known here
+    bill: Bill | None = None  # What the cost is compared with
+    asks: Literal["", "able", "too much", "memory", "energy"] = ""
+    """What else is asked: whether a GPU can do the work or is more than it takes, memory, electricity."""
+    hire_h: float | None = None  # Hours of rent, where these are stated and not the work
+    upgrade: bool = False  # They are to be replaced: keeping them is not an answer
+    keep: bool = False  # They do the work wherever they can
     assumptions: Assumptions = Assumptions()
 
 
@@ -117,6 +156,7 @@ class Option:
     throughput: Interval
     basis: Basis
     precision: str = ""  # Where it is not the one of the need
+    latency_s: float | None = None  # To the first token, or to each next one; where that is limited
     time_s: Interval | None = None  # Of the work, or of one period's; None where no amount was given
     cost_usd: Interval | None = None  # Of the work; of one period's where it comes again
     cost_per_item_usd: Interval | None  # None where the price is not known
@@ -134,13 +174,13 @@ class Option:
 
     @property
     def key(self) -> tuple[str, int, str, str]:
-        """What makes two options the same in two recommendations."""
+        """The identity of an option across two recommendations."""
         return (self.gpu_id, self.count, self.way, self.provider)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Chance:
-    """Whether the first option costs less than another, from the intervals of both."""
+    """The chance that the first option costs less than another, from the intervals of both."""
 
     other: int  # Rank of the other
     probability: float
@@ -247,7 +287,7 @@ class Claim:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Finding:
-    """What became of one claim, or of several lines that share one fault."""
+    """The verdict on one claim, or on several lines that share one fault."""
 
     lines: tuple[int, ...]
     gpu: str
@@ -271,7 +311,7 @@ class Unjudged:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Audit:
-    """What was found in one file, and what was not judged."""
+    """The findings in one file, and what was not judged."""
 
     file: str
     findings: tuple[Finding, ...]

@@ -6,22 +6,35 @@ multiply-add is two operations.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any, Literal
 
 from gpuwise.errors import InputError
+from gpuwise.model.precision import GROUP
 
 # No model has more of anything, so a larger number in a file is a slip.
-MOST = 10**7
+MAX_DIMENSION = 10**7
 # Families whose query and key are normalised head by head, and those with a norm after each branch as well.
-_HEAD_NORMS = frozenset({"qwen3", "qwen3_moe", "gemma3_text", "gemma3"})
+_HEAD_NORMS = frozenset({"qwen3", "qwen3_moe", "qwen3_next", "gemma3_text", "gemma3"})
 _FOUR_NORMS = frozenset({"gemma3_text", "gemma3", "gemma2", "glm4"})
 # Families with biases on query, key and value whatever their configuration says.
 _QKV_BIAS = frozenset({"qwen", "qwen2", "qwen2_moe"})
-_GEMMA = frozenset({"gemma3_text", "gemma3", "gemma2"})
+_GEMMA = frozenset({"gemma3_text", "gemma3", "gemma2", "gemma"})
 # Families with layer norms, biases throughout and two matrices a feed-forward layer.
 _PLAIN_FEED = frozenset({"phi", "gpt2"})
+# Families with parts that are not counted here, which would be read as a Llama's.
+_UNREAD = (
+    "gemma3n", "gemma3n_text", "jamba", "falcon_h1", "falcon_mamba", "bamba", "lfm2",
+    "lfm2_moe", "mamba", "mamba2", "rwkv", "zamba2", "recurrent_gemma", "kimi_linear", "minimax",
+)  # fmt: skip
+# Families that read an image and go on as another one, and those that differ from one in their numbers alone.
+_LIKE = {
+    **dict.fromkeys(("qwen2_vl", "qwen2_vl_text", "qwen2_5_vl", "qwen2_5_vl_text"), "qwen2"),
+    **dict.fromkeys(("qwen3_vl", "qwen3_vl_text"), "qwen3"),
+    **dict.fromkeys(("qwen3_vl_moe", "qwen3_vl_moe_text"), "qwen3_moe"),
+    **dict.fromkeys(("qwen3_5", "qwen3_5_text", "qwen3_5_moe", "qwen3_5_moe_text"), "qwen3_next"),
+}
 # Base of the rotary frequencies where a file does not say it; it costs nothing.
 THETA = 500_000.0
 
@@ -49,6 +62,12 @@ class LanguageModel:
     chosen: int = 0
     expert_inner: int = 0
     shared_inner: int = 0  # Width of the experts that every token passes, all together.
+    mixers: int = (
+        0  # Layers that keep a state of one size in place of keys and values (linear attention, Mamba).
+    )
+    mixer: int = 0  # Parameters of one of them, and values of its state.
+    state: int = 0
+    query_gate: bool = False  # The result of attention is gated by as many channels beside the query.
     window: int = 0  # Tokens that a layer with a sliding window looks back.
     full: tuple[bool, ...]  # By layer: attends to everything, or no further back than the window.
     context: int = 0  # Positions that the model was made for; 0 = not said.
@@ -70,6 +89,8 @@ class LanguageModel:
     score_size: int = 0  # Scores are divided by its root; 0 = that of the head.
     theta: float = THETA
     local_theta: float = 0.0  # Of layers with a window; 0 = the same.
+    expert_hidden: int = 0  # Width to which tokens are narrowed before routed experts; 0 = that of the model.
+    tower: int = 0  # Parameters that read images, in memory beside the decoder that is counted here.
 
     @property
     def full_layers(self) -> int:
@@ -93,10 +114,16 @@ class LanguageModel:
     def plain(self) -> bool:
         """True for a Llama: no more in a layer than four products, two norms and causal attention."""
         extra = (
-            *(self.qkv_bias, self.output_bias, self.head_norm, self.four_norms, self.sinks, self.latent),
-            *(self.scaled_embedding, self.rope, self.score_size, self.full_layers < self.layers),
-        )
+            self.mixers, self.query_gate, self.qkv_bias, self.output_bias, self.head_norm, self.four_norms,
+            self.sinks, self.latent, self.scaled_embedding, self.rope, self.score_size,
+            self.full_layers < self.layers,
+        )  # fmt: skip
         return self.gated and self.activation == "silu" and not any(extra)
+
+    @property
+    def decodes_fused(self) -> bool:
+        """True if gpuwise's decoding kernels run it: a Llama whose rows are whole groups of weights."""
+        return self.plain and not self.hidden % GROUP and not self.inner % GROUP
 
     @property
     def attention_products(self) -> tuple[tuple[int, tuple[int, ...]], ...]:
@@ -104,7 +131,8 @@ class LanguageModel:
         query, result = self.heads * self.head_size, self.heads * self.value_size
         if not self.latent:
             keys, values = self.kv_heads * self.head_size, self.kv_heads * self.value_size
-            return (self.hidden, (query, keys, values)), (result, (self.hidden,))
+            queries = (query, query) if self.query_gate else (query,)
+            return (self.hidden, (*queries, keys, values)), (result, (self.hidden,))
         asks: tuple[tuple[int, tuple[int, ...]], ...] = ((self.hidden, (query,)),)
         if self.query_rank:
             asks = (self.hidden, (self.query_rank,)), (self.query_rank, (query,))
@@ -129,7 +157,7 @@ class LanguageModel:
     def expert(self) -> int:
         """Parameters of one expert of one layer."""
         biases = self.expert_biases * (2 * self.expert_inner + self.hidden)
-        return self._matrices * self.hidden * self.expert_inner + biases
+        return self._matrices * (self.expert_hidden or self.hidden) * self.expert_inner + biases
 
     @property
     def expert_layers(self) -> int:
@@ -144,28 +172,33 @@ class LanguageModel:
     def shared(self) -> int:
         """Parameters in layers that every token passes: all but embedding, head and routed experts."""
         feed_forward = self.dense_layers * self.inner + self.expert_layers * self.shared_inner
-        router = self.expert_layers * self.experts * self.hidden
-        products = self.layers * self.attention_weights + self._matrices * self.hidden * feed_forward
+        router = self.expert_layers * self.hidden * (self.experts + 2 * self.expert_hidden)
+        products = (self.layers - self.mixers) * self.attention_weights + self.mixers * self.mixer
+        products += self._matrices * self.hidden * feed_forward
         return products + router + self.small
+
+    @property
+    def routed(self) -> int:
+        """Parameters in experts of which a token passes some."""
+        return self.expert_layers * self.experts * self.expert
 
     @property
     def parameters(self) -> int:
         """All of them; a tied head counts once."""
-        routed = self.expert_layers * self.experts * self.expert
-        return self.shared + routed + (1 if self.tied else 2) * self.embedding
+        return self.shared + self.routed + (1 if self.tied else 2) * self.embedding
 
     @property
     def active(self) -> int:
         """Parameters that one token is multiplied with: its experts and the head, not the embedding."""
         return self.shared + self.expert_layers * self.chosen * self.expert + self.embedding
 
+    def touched(self, tokens: float) -> float:
+        """Share of the experts that so many tokens pass: chance leaves (1 - k/E)^tokens of E, k a token."""
+        return 1 - (1 - self.chosen / self.experts) ** max(tokens, 1.0) if self.experts else 0.0
+
     def read(self, tokens: float) -> float:
-        """Parameters that a step over so many tokens reads. Of E experts, k a token, chance leaves
-        E (1 - k/E)^tokens untouched."""
-        touched = 0.0
-        if self.experts:
-            touched = self.experts * (1 - (1 - self.chosen / self.experts) ** max(tokens, 1.0))
-        return self.shared + self.expert_layers * touched * self.expert + self.embedding
+        """Parameters that a step over so many tokens reads."""
+        return self.shared + self.routed * self.touched(tokens) + self.embedding
 
     @property
     def cache_width(self) -> int:
@@ -175,7 +208,18 @@ class LanguageModel:
     def cache_values(self, tokens: float) -> float:
         """Values kept of one sequence: layers with a window keep no more than that."""
         short = min(tokens, self.window) if self.window else tokens
-        return self.cache_width * (self.full_layers * tokens + (self.layers - self.full_layers) * short)
+        near = self.layers - self.full_layers - self.mixers
+        return self.cache_width * (self.full_layers * tokens + near * short) + self.mixers * self.state
+
+    def cache_parts(self, gpus: int) -> int:
+        """Into how many parts so many tensor-parallel GPUs split it: a key head that several need is on each
+        of them, and a latent has no heads."""
+        return 1 if self.latent else min(gpus, self.kv_heads)
+
+    def splits(self, gpus: int) -> bool:
+        """True if so many GPUs can hold equal numbers of heads and widths, as tensor parallelism does."""
+        left = any(size % gpus for size in (self.heads, self.inner, self.expert_inner, self.shared_inner))
+        return not left and bool(self.latent or not self.kv_heads % gpus or not gpus % self.kv_heads)
 
     def attention_flop(self, tokens: float, *, decode: bool = False) -> float:
         """Operations of one token over so many others, all layers; MLA decodes on the latent itself."""
@@ -191,24 +235,27 @@ class LanguageModel:
         return 2.0 * self.heads * (self.head_size + self.value_size) * self._seen((tokens + 1) / 2, near)
 
     def _seen(self, all_: float, near: float) -> float:
-        return self.full_layers * all_ + (self.layers - self.full_layers) * near
+        return self.full_layers * all_ + (self.layers - self.full_layers - self.mixers) * near
 
 
 def from_config(name: str, config: Mapping[str, Any]) -> LanguageModel:
     """The model of a `config.json` in transformers' words. Raises InputError where it cannot be true."""
-    text = config.get("text_config")
+    text, tower = config.get("text_config"), _tower(config.get("vision_config"))
     if isinstance(text, Mapping):
         config = {
             **{key: config[key] for key in ("model_type", "tie_word_embeddings") if key in config},
             **text,
         }
     kind = str(config.get("model_type", "llama"))
+    kind = _LIKE.get(kind, kind)
+    if kind in _UNREAD:
+        raise InputError(f"{name}: what a layer of {kind} costs is not known here", hint="another model")
 
     def whole(*keys: str, default: int | None = None) -> int:
         for key in keys:
             value = config.get(key)
             if value is not None:
-                if isinstance(value, bool) or not isinstance(value, int) or not 0 <= value <= MOST:
+                if isinstance(value, bool) or not isinstance(value, int) or not 0 <= value <= MAX_DIMENSION:
                     raise InputError(f"{name}: {key} is a whole number, not {value!r}")
                 return value
         if default is None:
@@ -218,6 +265,9 @@ def from_config(name: str, config: Mapping[str, Any]) -> LanguageModel:
         return default
 
     hidden, layers = whole("hidden_size", "n_embd"), whole("num_hidden_layers", "n_layer")
+    hybrid = str(config.get("hybrid_override_pattern", ""))
+    if hybrid:  # Each attends (*), keeps a state (M) or is a feed-forward layer (-), of experts (E).
+        layers = hybrid.count("M") + hybrid.count("*")
     heads = whole("num_attention_heads", "n_head")
     if not hidden or not layers or not heads:
         raise InputError(f"{name}: hidden_size, num_hidden_layers and num_attention_heads are above 0")
@@ -241,7 +291,13 @@ def from_config(name: str, config: Mapping[str, Any]) -> LanguageModel:
         # Llama 4 has a mixture in every second or in each layer, DeepSeek after some dense ones.
         step = whole("interleave_moe_layer_step", default=1)
         dense = layers - layers // step if step > 1 else whole("first_k_dense_replace", default=0)
-    shared_inner = whole("shared_expert_intermediate_size", default=0)
+    if hybrid:
+        if "-" in hybrid and "E" in hybrid:
+            raise InputError(f"{name}: feed-forward layers beside experts are not known here")
+        # Layers that neither are have neither.
+        dense = hybrid.count("-") or layers - hybrid.count("E")
+        inner *= "-" in hybrid
+    shared_inner = whole("shared_expert_intermediate_size", "moe_shared_expert_intermediate_size", default=0)
     shared_inner = shared_inner or whole("n_shared_experts", default=0) * expert_inner
     if kind == "llama4_text":
         expert_inner, shared_inner, inner = inner, inner, whole("intermediate_size_mlp")
@@ -255,57 +311,92 @@ def from_config(name: str, config: Mapping[str, Any]) -> LanguageModel:
         pattern := whole("sliding_window_pattern", default=2 if kind in ("gpt_oss", "gemma2") else 0)
     ):
         full = tuple(i % pattern == pattern - 1 for i in range(layers))
+    mixer, state = _mixer(kind, config, hidden, whole)
+    mixers = 0
+    if mixer:
+        # Every fourth layer of Qwen3-Next attends; others list their layers.
+        step, listed = whole("full_attention_interval", default=1), config.get("layer_types")
+        full = tuple(i % step == step - 1 for i in range(layers))
+        if hybrid:
+            full = tuple(each == "*" for each in hybrid if each in "M*")
+        elif isinstance(listed, list):
+            full = tuple(each in ("attention", "full_attention") for each in listed)
+        mixers = layers - sum(full)
     if not latent and config.get("partial_rotary_factor"):
         rope = int(head * float(config["partial_rotary_factor"]))
     # DeepSeek, GLM and MiniMax even out the use of their experts by one number each.
-    evens = bool(config.get("n_routed_experts")) or kind == "minimax_m2"
+    evens = kind == "minimax_m2" or bool(config.get("n_routed_experts") and kind != "deepseek_v2")
     gpt_oss, asks_norm = kind == "gpt_oss", config.get("use_qk_norm") is True
+    head_norm: Literal["", "head", "all"] = "head" if asks_norm or kind in _HEAD_NORMS else ""
+    if kind in ("olmo2", "olmo3") or (asks_norm and kind == "minimax_m2"):
+        head_norm = "all"
     return LanguageModel(
-        name=name,
-        layers=layers,
-        hidden=hidden,
-        vocabulary=whole("vocab_size"),
+        name=name, layers=layers, hidden=hidden, vocabulary=whole("vocab_size"),
         tied=bool(config.get("tie_word_embeddings", kind in _GEMMA or kind == "gpt2")),
-        heads=heads,
-        kv_heads=kv_heads,
-        head_size=head,
-        value_size=value,
-        latent=latent,
+        heads=heads, kv_heads=kv_heads, head_size=head, value_size=value, latent=latent,
         rope=0 if not latent and rope == head else rope,
         query_rank=whole("q_lora_rank", default=0) if latent else 0,
-        inner=inner,
-        gated=kind not in _PLAIN_FEED,
-        learned=kind == "gpt2",
-        capped=config.get("attn_logit_softcapping") is not None,
-        dense_layers=dense,
-        experts=experts,
-        chosen=chosen,
-        expert_inner=expert_inner,
-        shared_inner=shared_inner if experts else 0,
-        window=window,
-        full=full,
+        inner=inner, gated=kind not in _PLAIN_FEED and not hybrid, learned=kind == "gpt2",
+        capped=config.get("attn_logit_softcapping") is not None, dense_layers=dense, experts=experts,
+        chosen=chosen, expert_inner=expert_inner, shared_inner=shared_inner if experts else 0,
+        mixers=mixers, mixer=mixer, state=state, query_gate=kind == "qwen3_next", window=window, full=full,
         context=whole("max_position_embeddings", "n_positions", default=0),
         qkv_bias=kind in _QKV_BIAS or (config.get("attention_bias") is True and not latent),
-        output_bias=gpt_oss,
-        head_norm="all"
-        if asks_norm and kind == "minimax_m2"
-        else "head"
-        if asks_norm or kind in _HEAD_NORMS
-        else "",
-        four_norms=kind in _FOUR_NORMS,
-        sinks=gpt_oss,
-        expert_biases=gpt_oss,
-        balanced=bool(experts) and (evens or gpt_oss),
-        sigmoid=evens,
-        groups=whole("n_group", default=1) or 1,
-        chosen_groups=whole("topk_group", default=1) or 1,
+        output_bias=gpt_oss, head_norm=head_norm, four_norms=kind in _FOUR_NORMS, sinks=gpt_oss,
+        expert_biases=gpt_oss, balanced=bool(experts) and (evens or gpt_oss), sigmoid=evens,
+        groups=whole("n_group", default=1) or 1, chosen_groups=whole("topk_group", default=1) or 1,
         routed_scale=float(config.get("routed_scaling_factor") or 1.0),
         activation="clamped" if gpt_oss else "gelu" if kind in _GEMMA else "silu",
-        scaled_embedding=kind in _GEMMA,
-        score_size=whole("query_pre_attn_scalar", default=0),
+        scaled_embedding=kind in _GEMMA, score_size=whole("query_pre_attn_scalar", default=0),
         theta=_theta(config, "rope_theta", THETA),
         local_theta=_theta(config, "rope_local_base_freq", 0.0),
-    )
+        expert_hidden=whole("moe_latent_size", default=0) if experts else 0, tower=tower,
+    )  # fmt: skip
+
+
+def _tower(vision: Any) -> int:
+    """Parameters of the encoder of images, as its configuration states them: four products of attention and
+    two of a feed-forward layer (three where it is gated), and what joins four patches to a token of the
+    decoder, also of layers between; 0 where none is stated."""
+    if not isinstance(vision, Mapping):
+        return 0
+
+    def number(*keys: str) -> int:
+        found = (vision.get(key) for key in keys)
+        return next((value for value in found if isinstance(value, int) and 0 < value < MAX_DIMENSION), 0)
+
+    depth, hidden = number("depth", "num_hidden_layers"), number("hidden_size", "embed_dim")
+    inner, out = number("intermediate_size") or 4 * hidden, number("out_hidden_size")
+    matrices = 3 if vision.get("hidden_act") == "silu" else 2
+    between = vision.get("deepstack_visual_indexes")
+    joints = 1 + (len(between) if isinstance(between, list) else 0)
+    joint = 4 * hidden * (4 * hidden + out) if out else 0
+    return depth * hidden * (4 * hidden + matrices * inner) + joints * joint
+
+
+def _mixer(kind: str, config: Mapping[str, Any], hidden: int, whole: Callable[..., int]) -> tuple[int, int]:
+    """Parameters of a layer without keys and values, and values of its state; zeros where there is none.
+
+    A gated delta net (Qwen3-Next) or Mamba 2 (Granite 4, Nemotron): products in and out, a short convolution,
+    some numbers a head; the state is a matrix a head, and what the convolution looks back."""
+    if kind == "qwen3_next":
+        heads, size = whole("linear_num_value_heads"), whole("linear_value_head_dim")
+        keys, inner = whole("linear_num_key_heads") * whole("linear_key_head_dim"), heads * size
+        mixed, look = 2 * keys + inner, whole("linear_conv_kernel_dim")
+        numbers, state = 2 * heads + size, inner * whole("linear_key_head_dim")
+        products = hidden * (mixed + inner + 2 * heads)
+    elif config.get("mamba_n_heads") or config.get("mamba_num_heads"):
+        heads, look = whole("mamba_n_heads", "mamba_num_heads"), whole("mamba_d_conv", "conv_kernel")
+        inner = heads * whole(
+            "mamba_d_head", "mamba_head_dim", default=whole("mamba_expand", default=2) * hidden // heads
+        )
+        size = whole("mamba_d_state", "ssm_state_size")
+        mixed = inner + 2 * whole("mamba_n_groups", "n_groups") * size
+        numbers, state = 3 * heads + inner + mixed, inner * size
+        products = hidden * (mixed + inner + heads)
+    else:
+        return 0, 0
+    return products + inner * hidden + mixed * look + numbers, state + mixed * (look - 1)
 
 
 def _theta(config: Mapping[str, Any], key: str, usual: float) -> float:

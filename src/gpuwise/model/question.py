@@ -1,4 +1,4 @@
-"""What was run: the question that a measurement, a published figure or a prediction answers.
+"""The question that a measurement, a published figure or a prediction answers.
 
 A `Question` is a workload in a mode, a precision and a recipe; `RunConfig` says how to time it. Two speeds
 may be compared where their questions agree: `key` is the one identity and `label` the one wording; both take
@@ -54,12 +54,15 @@ class Switches:
     layout: Layout = "channels-last"
     # Whose max pooling: torch's, compiled with the rest, or gpuwise's kernel (`kernels.pooling`).
     pooling: Pooling = "torch"
+    # Inference: whether batch norms are folded into the convolutions before them, which then add their bias,
+    # the shortcut and the ReLU as they write (`models.convnet.fold_norms`).
+    fold_norms: Toggle = "off"
     # torch.compile's search: none, block sizes by coordinate descent, or also matrix product kernels.
     compiler: Compiler = "default"
     # What torch.compile takes at once: forward pass and loss, or the loss and each repeated block by itself:
     # equal blocks share their code, which is compiled once, but nothing is fused across their ends.
     compile_scope: Scope = "step"
-    graph: Toggle = "off"  # Whether compiled steps are replayed from a CUDA graph.
+    graph: Toggle = "off"  # on: compiled steps are replayed from a CUDA graph.
     # Products read 16-bit copies that fp32 master weights are copied to after each update, instead of
     # casting the fp32 weights in each step.
     master_weights: Toggle = "off"
@@ -71,8 +74,8 @@ class Switches:
     attention: Attention = "auto"
     # Whose kernels decode a token: torch's, or gpuwise's (`kernels.decode`), for at most 64 sequences.
     decode: Decode = "torch"
-    # Whether several GPUs average gradients bucket by bucket within the backward pass, at whose buckets
-    # compiled graphs are cut, or all after it, so that graphs stay whole.
+    # on: several GPUs average gradients bucket by bucket within the backward pass, at whose buckets compiled
+    # graphs are cut. off: all after it, so that graphs stay whole.
     overlap_grads: Overlap = "on"
     # MiB of gradients that several GPUs exchange together; usual are 25 overlapped and 256 after.
     bucket: Bucket = "usual"
@@ -95,9 +98,10 @@ class Switches:
 
 USUAL = Switches()
 
-# Switch -> the word that asks for gpuwise's own kernels. torch's are the default of each.
-OWN_KERNELS: dict[str, str] = {
-    "pooling": "triton", "residual_dtype": "triton", "attention": "triton", "decode": "triton",
+# Switch -> the words that ask for gpuwise's own kernels. torch's are the default of each.
+OWN_KERNELS: dict[str, tuple[str, ...]] = {
+    "pooling": ("triton",), "residual_dtype": ("triton",), "attention": ("triton",),
+    "decode": ("triton",),
 }  # fmt: skip
 # What runs on gpuwise's own kernels whatever the switches: the casts of FP8 training, and the products of a
 # few rows with INT8 and INT4 weights. FP8 inference has torch's operators only.
@@ -110,19 +114,19 @@ _TRAINING = frozenset({"residual_dtype"})  # Heeded by training alone: inference
 
 
 def own_kernels(switches: Switches, mode: Mode, precision: Precision | None, workload: str) -> bool:
-    """Whether a step on a GPU runs any of gpuwise's own kernels."""
+    """True if a step on a GPU runs any of gpuwise's own kernels."""
     if (mode, precision) in OWN_LAYERS and workload not in MANY_ROWS:
         return True
     return any(
-        getattr(switches, name) == word and (mode == "train" or name not in _TRAINING)
-        for name, word in OWN_KERNELS.items()
+        getattr(switches, name) in words and (mode == "train" or name not in _TRAINING)
+        for name, words in OWN_KERNELS.items()
     )
 
 
 def without_own_kernels(switches: Switches) -> Switches:
     """These, with torch's kernels in place of gpuwise's."""
     back = {
-        name: getattr(USUAL, name) for name, word in OWN_KERNELS.items() if getattr(switches, name) == word
+        name: getattr(USUAL, name) for name, words in OWN_KERNELS.items() if getattr(switches, name) in words
     }
     return replace(switches, **back)
 
@@ -138,11 +142,11 @@ _FORMER: dict[str, tuple[str, dict[str, str]]] = {
 
 def modern(switches: Mapping[str, str]) -> dict[str, Any]:
     """Switches by today's names and words, whenever they were written."""
-    found: dict[str, Any] = {}
+    renamed: dict[str, Any] = {}
     for name, word in switches.items():
         today, words = _FORMER.get(name, (name, {}))
-        found[today] = words.get(word, word)
-    return found
+        renamed[today] = words.get(word, word)
+    return renamed
 
 
 def parse(words: Iterable[str], base: Switches = USUAL) -> Switches:
@@ -152,8 +156,8 @@ def parse(words: Iterable[str], base: Switches = USUAL) -> Switches:
         before, _, old = word.partition("=")
         ((name, value),) = modern({before: old}).items()
         if value not in choices().get(name, ()):
-            known = "; ".join(f"{switch}={'|'.join(values)}" for switch, values in choices().items())
-            raise InputError(f"no switch of a recipe is called {word!r}", hint=f"choose from {known}")
+            switches = "; ".join(f"{switch}={'|'.join(values)}" for switch, values in choices().items())
+            raise InputError(f"no switch of a recipe is called {word!r}", hint=f"choose from {switches}")
         given[name] = value
     return replace(base, **given)
 
@@ -173,7 +177,7 @@ STATE_ROOM = 0.8
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Cost:
-    """What one item costs at a batch size: the least a step must compute and move.
+    """Cost of one item at a batch size: the least a step must compute and move.
 
     `flop_per_item` counts a multiply-add as two operations and backward as twice forward (no
     recomputation), the convention of MFU. `bytes_per_item` is compulsory memory traffic under
@@ -202,7 +206,7 @@ class Asked:
 
     @classmethod
     def of(cls, given: object, field: str = "") -> Self:
-        """What was given to the job: a request, or the value of one `field` of it. Raises InputError for
+        """The request of a job, given as one or as the value of one `field` of it. Raises InputError for
         anything else."""
         if isinstance(given, cls):
             return given
@@ -217,11 +221,11 @@ class WorkloadSpec:
     """One workload. Numbers of different `version`s are not comparable."""
 
     id: str
-    version: int
+    version: int = 1
     title: str
     task: str = "yours"
     item: str  # What one unit of throughput is: image, sequence, token, FLOP, byte
-    modes: tuple[Mode, ...]
+    modes: tuple[Mode, ...] = ("train", "infer")
     parameters: int | None = None
     default_batch: int  # The batch at which a GPU search starts; also the published recipe's batch
     cpu_batch: int = 1  # The batch for a CPU, where a step at `default_batch` would take minutes
@@ -240,6 +244,8 @@ class WorkloadSpec:
     """Of language-model inference: the prompt at once, or one token after the other."""
     collective: bool = False
     """A step that all ranks make together, at least two: measured at every count of GPUs asked for."""
+    divides: bool = False  # Several GPUs can share its products (scaling `tensor`)
+    links: bool = False  # A step is of links that a card shares with others or with the host
 
     @property
     def recipes(self) -> tuple[Recipe, ...]:
@@ -279,7 +285,7 @@ _COMPILED = {True: "compiled", False: "eager", None: ""}
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Load:
-    """What a server is asked for: lengths in tokens, and so many requests at once or a second."""
+    """The load on a server: lengths in tokens, and so many requests at once or a second."""
 
     prompt: str  # `1024`, `512..2048`, `1024~300`, or the digest of a file of requests
     answer: str
@@ -323,7 +329,7 @@ class Question:
 
     @property
     def own_kernels(self) -> bool:
-        """Whether gpuwise's own kernels run."""
+        """True if gpuwise's own kernels run."""
         return own_kernels(self.switches, self.mode, self.precision, self.workload)
 
     @property
@@ -333,6 +339,7 @@ class Question:
 
     def key(self, *ignored: Part) -> str:
         """Stable identity, without the parts that do not count."""
+        nodes = f":{self.nodes}nodes" if self.nodes > 1 else ""
         words = {
             "workload": self.workload,
             "content": self.content or "",
@@ -343,7 +350,7 @@ class Question:
             "framework": self.framework if self.framework != "torch" else "",
             "input": "with-input" if self.input == "host" else "",
             "size": "toy" if self.size == "toy" else "",
-            "gpus": self._several(":"),
+            "gpus": f"x{self.gpus}:{self.scaling}{nodes}" if self.gpus > 1 else "",
             "batch": f"b{self.batch}" if self.batch is not None else "",
             "load": f"p{self.load.prompt}:a{self.load.answer}:{self.load.offered}" if self.load else "",
         }
@@ -379,12 +386,6 @@ class Question:
             text += f", prompt {self.load.prompt}, answer {self.load.answer}, {self.load.offered}"
         return text.removeprefix(", ")
 
-    def _several(self, joint: str) -> str:
-        """`x4:weak:2nodes`; empty for one GPU."""
-        parts = (f"x{self.gpus}", self.scaling) if self.gpus > 1 else ()
-        nodes = (f"{self.nodes}nodes",) if self.nodes > 1 else ()
-        return joint.join((*parts, *nodes))
-
 
 Protocol = Literal["adaptive", "aime", "soak"]
 """adaptive: until the 95 % interval is narrow. aime: 50 steps, mean of three runs, start below 50 C."""
@@ -411,7 +412,7 @@ class RunConfig(Question):
 
     @property
     def own_kernels(self) -> bool:
-        """Whether gpuwise's own kernels run: on GPUs that torch calls CUDA only."""
+        """True if gpuwise's own kernels run: on GPUs that torch calls CUDA only."""
         return self.device == "cuda" and own_kernels(self.switches, self.mode, self.precision, self.workload)
 
 
@@ -421,8 +422,8 @@ class Environment:
 
     device: str  # Name as the driver reports it, or the CPU model
     card: str | None = None
-    """Digest of the device's unique id: tells equal cards apart and names none. None where the device has no
-    such id, and where a session went on on another card."""
+    """Digest of the device's unique id: distinguishes equal cards without naming one. None where the device
+    has no such id, and where a session went on on another card."""
     gpu_id: str | None = None
     """Catalog entry of the device; None for a CPU and for a GPU the catalog does not know."""
     gpuwise: str | None = None
@@ -457,7 +458,7 @@ class Environment:
     def software(self) -> tuple[str, ...]:
         """Every framework that measured, as `torch 2.11.0`."""
         names = (*FRAMEWORKS, "server")
-        return tuple(f"{name} {found}" for name in names if (found := getattr(self, name)) is not None)
+        return tuple(f"{name} {version}" for name in names if (version := getattr(self, name)) is not None)
 
     def diff(self, other: Environment) -> tuple[tuple[str, object, object], ...]:
         """(field, mine, theirs) for every field that both state and that differs."""

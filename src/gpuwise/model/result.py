@@ -1,4 +1,4 @@
-"""What was measured, raw step times first, since all else can be recomputed from them; and the `Record`,
+"""Results, raw step times first, since all else can be recomputed from them; and the `Record`,
 which holds a measured, published or predicted speed in one shape.
 
 Tables, charts, comparisons, choices and pages read records; where a number comes from travels with it.
@@ -6,10 +6,11 @@ Tables, charts, comparisons, choices and pages read records; where a number come
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import dataclass, field, replace
 from typing import Literal
 
-from gpuwise.model.gpu import Shown, Source
+from gpuwise.model.gpu import Shown, Source, SourceKind
 from gpuwise.model.precision import Precision
 from gpuwise.model.question import Environment, Mode, Question, Recipe, RunConfig, Switches
 
@@ -67,6 +68,11 @@ class Interval:
     level: float | None = 0.95
     method: str
 
+    @classmethod
+    def stated(cls, value: float, method: str = "stated") -> Interval:
+        """A value without uncertainty."""
+        return cls(value=value, low=value, high=value, level=None, method=method)
+
     @property
     def half_width(self) -> float:
         """The larger distance to either end, as a share of the value."""
@@ -94,7 +100,7 @@ class BatchTrial:
 
     batch: int
     fits: bool
-    compiled: bool = False  # Whether this trial ran compiled; the first ranking is made eagerly
+    compiled: bool = False  # True if this trial ran compiled; the first ranking is made eagerly
     items_per_s: float | None = None
 
 
@@ -106,12 +112,12 @@ class Reading:
     power_w: float | None = None
     sm_clock_hz: float | None = None
     temperature_c: float | None = None
-    held: bool = False  # Whether the device gave a reason for a lowered clock
+    held: bool = False  # True if the device gave a reason for a lowered clock
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Telemetry:
-    """What the device's sensors said over the timed windows."""
+    """Readings of the device's sensors over the timed windows."""
 
     samples: int
     power_w: float | None = None
@@ -160,7 +166,7 @@ class Link:
     a: int
     b: int  # Ranks
     path: str  # As `nvidia-smi topo -m` names it: NV18 (NVLinks), PIX, PXB, PHB, NODE, SYS
-    peer: bool | None = None  # Whether they read each other's memory directly (P2P)
+    peer: bool | None = None  # True if they read each other's memory directly (P2P)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -185,7 +191,7 @@ class Compilation:
     """All of it: from the built model to the end of its first step."""
     graphs: int  # Compiled, forward and backward each
     cached: int
-    """Of these, those whose code was found in torch's cache on disk: then it was no compilation from cold."""
+    """Of these, those whose code was found in torch's cache on disk: then it was not a cold compilation."""
 
 
 KernelKind = Literal[
@@ -212,12 +218,12 @@ class KernelTime:
     kind: KernelKind
     count: float
     seconds: float  # Their times added up; kernels that run at once count each
-    name: str | None = None  # As the profiler tells it; None = all of the kind
+    name: str | None = None  # As the profiler names it; None = all of the kind
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Profile:
-    """What a few steps after the timed windows did, by torch's profiler; all figures are of one step.
+    """Profile of a few steps after the timed windows, by torch's profiler; all figures are of one step.
 
     On a CPU operators are counted as kernels.
     """
@@ -243,7 +249,7 @@ class Profile:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Bottleneck:
-    """What bounds the speed, why one thinks so, and what to do about it."""
+    """The bottleneck, the evidence for it, and what to do about it."""
 
     bound: Bound
     evidence: tuple[str, ...]  # The deciding fact first
@@ -312,7 +318,7 @@ class Measurement(Shown):
     a measurement does between (batch search, checks, steps of each rank alone; in files before 2026-11-22,
     09:30 UTC, with it)."""
     compilation: Compilation | None = None
-    """What torch.compile did of it; None where nothing was compiled, or the framework does not tell."""
+    """torch.compile's part of it; None where nothing was compiled, or the framework does not report it."""
     memory_peak_bytes: int | None = None  # Highest memory allocated on the device by the framework
     loss: tuple[float, ...] = ()  # Loss of the first and the last step (training on one fixed batch)
     gradient_norm: float | None = None
@@ -338,7 +344,7 @@ class Measurement(Shown):
 
     @property
     def question(self) -> RunConfig:
-        """What was asked, at the batch that really ran."""
+        """The question, at the batch that really ran."""
         return self.config if self.config.mode == "limit" else replace(self.config, batch=self.batch)
 
     @property
@@ -349,7 +355,7 @@ class Measurement(Shown):
 
     @property
     def items_per_joule(self) -> float | None:
-        """Energy efficiency; None where the device does not tell its power."""
+        """Energy efficiency; None where the device does not report its power."""
         if self.throughput is None or self.telemetry is None or not self.telemetry.power_w:
             return None
         return self.throughput.value / self.telemetry.power_w
@@ -399,7 +405,7 @@ class Trial:
     setting: Setting
     measurement: Measurement
     refusal: str | None = None  # Why it does not count: it failed, did not fit, or computes something else
-    adopted: bool = False  # Whether the search went on from here
+    adopted: bool = False  # True if the search went on from here
 
     @property
     def speed(self) -> Interval | None:
@@ -421,7 +427,7 @@ class Tuned:
     compile: bool
     gpus: int = 1  # More than one: of the switches, only how these exchange gradients was searched
     batch: int
-    batch_given: bool = False  # Whether this batch was asked for, so that no other was tried
+    batch_given: bool = False  # True if this batch was asked for, so that no other was tried
     switches: Switches
     recipe: Recipe = "tuned"
     """What was searched: stock has torch's own kernels alone, tuned gpuwise's as well."""
@@ -431,7 +437,7 @@ class Tuned:
     source: str  # The result that holds every trial
 
     def of_work(self, config: RunConfig) -> bool:
-        """Whether it was found for this workload in this precision."""
+        """True if it was found for this workload in this precision."""
         return (self.workload, self.precision) == (config.workload, config.precision)
 
 
@@ -446,7 +452,7 @@ class Tuning:
 
     @property
     def compared(self) -> bool:
-        """Whether anything was compared with the default, or nothing else was there to be tried."""
+        """True if anything was compared with the default, or nothing else was there to be tried."""
         return len(self.trials) > 1 or not self.left
 
 
@@ -456,17 +462,15 @@ Basis = Literal["measured", "published", "calibrated", "transferred", "spec-only
 this card's own limits or workloads; from the same question measured on another card; from the data sheet."""
 
 
-UNSURE = Issue(
-    code="precision-unsure",
-    severity="info",
-    detail="called fp32 by its source, but TF32 was the default there, or the figure needs more than the "
-    "FP32 peak",
+UNSURE = Issue.info(
+    "precision-unsure",
+    "called fp32 by its source, but TF32 was the default there, or the figure needs more than the FP32 peak",
 )
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Statement:
-    """What a publisher says beside the number, in their own words."""
+    """A publisher's words beside the number."""
 
     precision: str = ""
     versions: str = ""  # Of framework, CUDA, container, driver
@@ -521,7 +525,7 @@ class Record(Shown):
 
     @property
     def precision(self) -> str:
-        """As it ran: `tf32?` where a source calls it fp32 but TF32 is likely, `?` where nothing tells."""
+        """As it ran: `tf32?` where a source calls it fp32 but TF32 is likely, `?` where it is unknown."""
         unsure = UNSURE.code in (issue.code for issue in self.issues)
         return f"{self.question.precision or ''}{'?' if unsure else ''}" or "?"
 
@@ -562,9 +566,50 @@ class Records(tuple[Record, ...], Shown):
     __slots__ = ()
 
 
+def records_of(results: Iterable[Result]) -> Records:
+    """One record for each measurement, in their order; one that did not end says so in an issue.
+
+    Limits and toy runs are among them: a reader takes those whose question it asks.
+    """
+    records = []
+    for result in results:
+        place, day, published = result.environment, result.created_at[:10], result.origin == "published"
+        for m in result.measurements:
+            version = getattr(place, m.config.framework)
+            software = f"{m.config.framework} {version}" if version else ""
+            # Where the sensors contradict each other, neither watts nor energy can be used.
+            doubted = any(issue.code == "energy-mismatch" for issue in m.cautions)
+            power, peak = m.telemetry.power_w if m.telemetry else None, m.memory_peak_bytes
+            ending = m.error.splitlines()[0] if m.error else f"the measurement is {m.status}"
+            failed = () if m.status == "ok" else (Issue.invalid(m.status, ending),)
+            title = f"gpuwise result {result.id}, {place.device}, {software}"
+            title = (published and result.source) or title
+            kind: SourceKind = "third-party" if published else "measured"
+            made = Record(
+                question=m.question,
+                gpu_id=place.gpu_id or place.device,
+                gpu=place.device,
+                item=m.item,
+                origin=result.origin,
+                basis=result.origin,
+                throughput=m.throughput,
+                seconds=m.items_per_step / m.throughput.value if m.items_per_step and m.throughput else None,
+                memory_bytes=Interval.stated(peak, "peak") if peak else None,
+                watts=Interval.stated(power, "mean") if power and not doubted else None,
+                session=result.id,
+                date=day,
+                software=software,
+                raw=m,
+                source=Source(id=result.id, title=title, kind=kind, read_on=day),
+                issues=(*failed, *m.cautions),
+            )
+            records.append(made)
+    return Records(records)
+
+
 def refused(detail: str, *, fix: str = "") -> tuple[Issue, ...]:
     """The issue of a record without a throughput."""
-    return (Issue(code="refused", severity="invalid", detail=detail, fix=fix),)
+    return (Issue.invalid("refused", detail, fix),)
 
 
 Change = Literal["faster", "slower", "same", "unclear", "not-comparable"]

@@ -12,6 +12,7 @@ from __future__ import annotations
 import math
 import re
 from collections.abc import Callable, Mapping
+from datetime import date, timedelta
 from typing import Literal, NamedTuple, Self
 
 from gpuwise.errors import InputError
@@ -29,11 +30,13 @@ _SECONDS = {
 # Numbers as words.
 NUMBERS: Mapping[str, int] = {
     "one": 1, "two": 2, "three": 3, "four": 4, "five": 5, "six": 6, "seven": 7, "eight": 8, "nine": 9,
-    "ten": 10, "twelve": 12,
+    "ten": 10, "eleven": 11, "twelve": 12, "fifteen": 15, "twenty": 20, "thirty": 30, "forty": 40,
+    "fifty": 50, "sixty": 60, "seventy": 70, "eighty": 80, "ninety": 90,
 }  # fmt: skip
 _TIME_PART = re.compile(r"(\d+(?:\.\d+)?|\.\d+)\s*([a-z]*)\s*", re.ASCII)
 _TIMES = "write it like 30ms, 60s, 2min, 2h30 or 3d"
 _SCALES = {"": 1.0, "k": 1e3, "m": 1e6, "b": 1e9, "g": 1e9, "t": 1e12}
+_SCALES |= {"thousand": 1e3, "million": 1e6, "billion": 1e9, "trillion": 1e12}
 _PREFIXES = ((1e18, "E"), (1e15, "P"), (1e12, "T"), (1e9, "G"), (1e6, "M"), (1e3, "k"))
 _NUMBER = re.compile(r"\s*([0-9]*\.?[0-9]+)\s*([a-z%]*)\s*", re.IGNORECASE | re.ASCII)
 
@@ -69,6 +72,17 @@ _DATASETS = re.compile(
 )
 _GIGABYTES = re.compile(r"([\d.]+)\s*gi?b", re.IGNORECASE | re.ASCII)
 _LATENCY = re.compile(r"(TPOT|TTFT)\s*<=?\s*(.+)", re.IGNORECASE)
+_MONTHS = ("jan", "feb", "mar", "apr", "may", "jun", "jul", "aug", "sep", "oct", "nov", "dec")
+_WEEKDAYS = ("mon", "tue", "wed", "thu", "fri", "sat", "sun")
+_MONTH = rf"(?:{'|'.join(_MONTHS)})[a-z]*\.?"
+_NTH = r"\d{1,2}(?:st|nd|rd|th)?"
+# How people write a day on which something has to be done.
+DAYS = (
+    rf"\d{{4}}-\d\d?-\d\d?|\d{{1,2}}\.\d{{1,2}}\.(?:\d{{4}})?|\d{{1,2}}/\d{{1,2}}(?:/\d{{4}})?"
+    rf"|{_NTH}(?: of)? {_MONTH}(?:,? \d{{4}}\b)?|{_MONTH} {_NTH}(?:,? \d{{4}}\b)?|\d{{1,2}}(?:st|nd|rd|th)"
+    r"|tomorrow|(?:(?:next|this|coming) )?(?:mon|tues?|wed(?:nes)?|thu(?:rs)?|fri|sat(?:ur)?|sun)(?:day)?\b"
+    r"|(?:the )?end of (?:the |this )?(?:week|month|year)|next (?:week|month|year)"
+)
 MOST_USD = 1e9  # What no GPU could cost is refused: a slip of a thousand would decide
 MOST_USD_PER_KWH = 5.0
 MOST_GPUS = 64
@@ -113,7 +127,12 @@ def parse_seconds(text: str) -> float:
     total, above = 0.0, math.inf
     for number, unit in parts:
         # `2h30` ends in minutes, `1min30` in seconds: the last number takes the next smaller unit.
-        size = _unit_of_time(unit, text) if unit else {3600.0: 60.0, 60.0: 1.0}.get(above, math.inf)
+        size = {3600.0: 60.0, 60.0: 1.0}.get(above, math.inf)
+        if unit:
+            plural = len(unit) > 2 and unit.endswith("s")
+            size = _SECONDS.get(unit) or (_SECONDS.get(unit[:-1], 0.0) if plural else 0.0)
+            if not size:
+                raise InputError(f"unknown unit of time in {text[:80]!r}", hint=_TIMES)
         if size >= above:
             raise InputError(f"cannot read {text[:80]!r} as a duration", hint=_TIMES)
         total, above = total + float(number) * size, size
@@ -122,11 +141,52 @@ def parse_seconds(text: str) -> float:
     return total
 
 
-def _unit_of_time(unit: str, text: str) -> float:
-    size = _SECONDS.get(unit) or (_SECONDS.get(unit[:-1]) if len(unit) > 2 and unit.endswith("s") else None)
-    if size is None:
-        raise InputError(f"unknown unit of time in {text[:80]!r}", hint=_TIMES)
-    return size
+def parse_day(text: str, today: date) -> date:
+    """The day after `today` that `Friday`, `5 December`, `2026-12-05`, `the 3rd` or `end of the month` means.
+
+    Raises InputError for what is not a day, may be two, or is past.
+    """
+    words = text.casefold().replace(",", " ").split()
+    numbers, named = [int(n) for n in re.findall(r"\d+", text)], [word[:3] for word in words]
+    month = next((_MONTHS.index(name) + 1 for name in named if name in _MONTHS), 0)
+    hint = f"write it like {today + timedelta(days=7)}"
+    try:
+        if "/" in text and max(numbers[:2]) <= 12:
+            raise InputError(f"{text!r} may be two days", hint=hint)
+        if numbers and len(str(numbers[0])) == 4:
+            found = date(numbers[0], numbers[1], numbers[2])
+        elif numbers:
+            # Days stand before months where a dot is between, behind them where a slash is.
+            at, after = (numbers[0], numbers[1:]) if month or "/" not in text else (numbers[1], numbers[2:])
+            month = month or (numbers[0] if "/" in text else after.pop(0) if after else 0)
+            if "/" in text and month > 12:
+                at, month = month, at
+            found = date(after[0] if after else today.year, month or today.month, at)
+            if found <= today and not after:
+                later = today.replace(day=1) + timedelta(days=32)
+                found = found.replace(year=today.year + 1) if month else later.replace(day=at)
+        elif "tomorrow" in words:
+            found = today + timedelta(days=1)
+        elif week_day := next((_WEEKDAYS.index(name) + 1 for name in named if name in _WEEKDAYS), 0):
+            found = today + timedelta(days=(week_day - today.isoweekday() - 1) % 7 + 1)
+        else:
+            # The last day of a week, a month or a year; the first of the next.
+            year = date(today.year + 1, 1, 1)
+            next_month = (today.replace(day=1) + timedelta(days=32)).replace(day=1)
+            ends = {"week": today + timedelta(days=8 - today.isoweekday()), "month": next_month, "year": year}
+            found = ends[words[-1]] - timedelta(days=words[0] != "next")
+    except (ValueError, KeyError, IndexError) as error:
+        raise InputError(f"cannot read {text[:80]!r} as a day", hint=hint) from error
+    if found <= today:
+        raise InputError(f"{text!r} is past, or today: today is {today}", hint=hint)
+    return found
+
+
+def parse_deadline(text: str, today: date) -> float:
+    """Seconds from now of a span (`36h`, `3d`), or until the same hour of a day (`parse_day`)."""
+    if re.fullmatch(DAYS, text.strip().casefold()):
+        return (parse_day(text, today) - today).days * 86400.0
+    return parse_seconds(text)
 
 
 def parse_days(text: str) -> int:
@@ -179,6 +239,11 @@ def parse_batch(text: str) -> int | None:
     return parse_count(text, "a batch", " or auto")
 
 
+def parse_batches(text: str) -> tuple[int | None, ...]:
+    """`auto` or `1,8,64`."""
+    return tuple(map(parse_batch, parse_list(text) or ("",)))
+
+
 def parse_count(text: str, what: str, other: str = "") -> int:
     """A whole number above 0."""
     if not re.fullmatch(r"\d{1,15}", text.strip(), re.ASCII) or not int(text):
@@ -188,7 +253,7 @@ def parse_count(text: str, what: str, other: str = "") -> int:
 
 def parse_counts(text: str, what: str) -> tuple[int, ...]:
     """`1,8,64`; a `k` counts 1024: `8k`, an `m` 1024 of those."""
-    return tuple(parse_size(part, what) for part in parse_list(text))
+    return tuple(parse_size(part, what) for part in parse_list(text) or ("",))
 
 
 def parse_size(text: str, what: str) -> int:
@@ -230,10 +295,10 @@ def parse_budget(text: str, rates: Mapping[str, float]) -> tuple[float, str | No
     plain = re.fullmatch(r"[\d.,]+\s*k", text.strip(), re.IGNORECASE | re.ASCII)
     monthly = re.fullmatch(r"(.*\S)\s*(?:/|\bper|\ba)\s*mo(?:nth)?", text.strip(), re.IGNORECASE)
     amount = monthly[1] if monthly else text.strip()
-    found, unit = parse_usd(f"${amount}" if plain else amount, rates, example="$3000, $2/h or $300/month")
+    usd, unit = parse_usd(f"${amount}" if plain else amount, rates, example="$3000, $2/h or $300/month")
     if monthly and unit is not None:
         raise InputError(f"cannot read {text[:80]!r} as money", hint="write it like $300/month")
-    return found, "month" if monthly else unit
+    return usd, "month" if monthly else unit
 
 
 def parse_usd(
@@ -249,22 +314,22 @@ def parse_usd(
     The currency is demanded; one that is not the dollar needs its rate. 0 is a price only where `free`.
     """
     try:
-        found = read_money(text, typed=True)
+        money = read_money(text, typed=True)
     except ValueError as reason:
         raise InputError(f"cannot read {text[:80]!r} as money: {reason}", hint=f"write {example}") from None
-    if found.currency is None:
+    if money.currency is None:
         raise InputError(f"{text!r} lacks its currency", hint=f"write {example}")
-    if found.currency != "USD" and found.currency not in rates:
+    if money.currency != "USD" and money.currency not in rates:
         raise InputError(
-            f"{text!r} is in {found.currency}, and no rate is given for it",
-            hint=f"give the rate: {found.currency}=USD for one",
+            f"{text!r} is in {money.currency}, and no rate is given for it",
+            hint=f"give the rate: {money.currency}=USD for one",
             code="rate",
-            currency=found.currency,
+            currency=money.currency,
         )
-    usd = found.amount * rates.get(found.currency, 1.0)
+    usd = money.amount * rates.get(money.currency, 1.0)
     if usd < 0 or usd > most or (usd == 0 and not free):
         raise InputError(f"{text!r} is not a sensible price", hint=f"between 0 and {most:,.0f} USD")
-    per = {"gpu-hour": "hour", "once": None}.get(found.per or "once", found.per)
+    per = {"gpu-hour": "hour", "once": None}.get(money.per or "once", money.per)
     return usd, per
 
 
@@ -295,7 +360,7 @@ def parse_work(text: str) -> Work:
         size = _SECONDS.get(period.casefold()) or _SECONDS.get(period.casefold().removesuffix("s"))
         if size is None:
             raise InputError(f"unknown period in {text!r}", hint="a second, hour, day, week, month or year")
-    items = _number(match["number"], text) * _SCALES[match["scale"].casefold()[:1]]
+    items = _number(match["number"], text) * _SCALES[match["scale"].casefold()]
     items *= _number(match["epochs"], text) if match["epochs"] else 1.0
     if items <= 0:
         raise InputError(f"an amount of work must be positive, not {text!r}", hint=hint)
@@ -375,7 +440,7 @@ def read_number(text: str) -> float:
 
 
 def read_unit(text: str) -> str:
-    """What an amount is for: `hour` (the whole offer), `gpu-hour` or `once`. Raises ValueError."""
+    """The unit of an amount: `hour` (the whole offer), `gpu-hour` or `once`. Raises ValueError."""
     key = re.sub(r"[^a-z]", "", text.casefold()).removeprefix("per")
     for name, written in _PER.items():
         if key in written:

@@ -15,8 +15,8 @@ from gpuwise.judge.accept.judging import flapped, hottest, weak
 from gpuwise.model.result import Issue, Link
 from gpuwise.model.units import Amount, percent, whole
 from gpuwise.show.page import Page, Section
-from gpuwise.show.results import counted, rate
-from gpuwise.show.table import Table
+from gpuwise.show.results import counted
+from gpuwise.show.table import Table, rate
 
 # Hosts on the screen; --json has all.
 NAMED = 20
@@ -119,9 +119,9 @@ def certificate(found: Acceptance | Fleet) -> Page:
     dates = sorted(judged.card.result.created_at[:10] for _, judged in every)
     cards = Table.of((_certified(host, judged) for host, judged in every), title="Cards")
     common = Table.of(
-        (row for host, each in hosts for part in each.common
-         for row in _speeds(host, Judged(card=part))), title="Together",
-    )  # fmt: skip
+        (row for host, each in hosts for part in each.common for row in _speeds(host, Judged(card=part))),
+        title="Together",
+    )
     ports = Table.of(({
         "host": host or "this host", "counter": counter, "grew by": whole(count),
         "verdict": "FAIL" if any(i.severity == "invalid" for i in flapped({counter: count})) else "pass",
@@ -151,18 +151,10 @@ def certificate(found: Acceptance | Fleet) -> Page:
         ),
         sections=(
             Section(id="cards", title="Verdict of each card", tables=(cards,)),
-            Section(
-                id="links",
-                title="Verdict of each link",
-                tables=tuple(table for table in (links, ports) if table.rows),
-            ),
-            Section(
-                id="together",
-                title="All GPUs together, and the host",
-                tables=(common,) if common.rows else (),
-            ),
-            Section(id="reasons", title="Reasons", tables=(reasons,) if reasons.rows else ()),
-            Section(id="speeds", title="Measured speeds", tables=(speeds,) if speeds.rows else ()),
+            Section(id="links", title="Verdict of each link", tables=(links, ports)),
+            Section(id="together", title="All GPUs together, and the host", tables=(common,)),
+            Section(id="reasons", title="Reasons", tables=(reasons,)),
+            Section(id="speeds", title="Measured speeds", tables=(speeds,)),
         ),
         made_on=datetime.now(UTC).date().isoformat(),
     )

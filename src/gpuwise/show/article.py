@@ -8,21 +8,24 @@ two cannot disagree.
 from __future__ import annotations
 
 import tomllib
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import date
+from functools import cached_property, partial
 from importlib.resources import files
-from math import exp, log
+from math import exp, log, sqrt
+from statistics import geometric_mean, median
 from typing import Any
 
 from gpuwise.facts import prices
 from gpuwise.model.gpu import GpuSpec, Offer
 from gpuwise.model.result import Record
 from gpuwise.model.units import Amount, gibibytes, percent, significant, times, usd, watts, whole
+from gpuwise.show.card import introduction, made_from_facts
 from gpuwise.show.charts import Mark, Rows, frontier, tradeoff
-from gpuwise.show.gpus import peak_value, quantity, short, shown, side_by_side
+from gpuwise.show.gpus import peak_value, quantity, short, side_by_side
 from gpuwise.show.page import Figure, Page, References, Section, said
-from gpuwise.show.prices import EXACTLY, exact, hourly, million, offered
+from gpuwise.show.prices import exact, hourly, million, offered
 from gpuwise.show.records import (
     COUNTS,
     DEEP,
@@ -34,11 +37,11 @@ from gpuwise.show.records import (
     Kind,
     answers,
     of_kind,
+    unsure,
     work,
 )
-from gpuwise.show.results import per_joule, throughput
 from gpuwise.show.scaling import shown as curves_shown
-from gpuwise.show.table import Table
+from gpuwise.show.table import Table, per_joule, throughput
 from gpuwise.stats.scaling import Curve, curves, ratio_between
 
 MOST = 6
@@ -50,6 +53,8 @@ EVEN = 0.05
 # A weight in 16 bit; training with Adam in mixed precision keeps weight, gradient and two moments in fp32
 # (ZeRO, Rajbhandari et al. 2020, counts the same 16 bytes a parameter).
 WEIGHT_BYTES, ADAM_BYTES = 2, 16
+# Share of the fp32 peak that a card with units for double precision reaches: others do a 16th to a 64th.
+FP64_SHARE = 0.25
 # Measured and published questions that a table shows; the rest: gpuwise results.
 LISTED = 24
 # Criterion -> the kinds of work that it is a mean over.
@@ -65,14 +70,6 @@ _DECIDES = {
     "launch": ("the host, which launches the kernels", ""),
     "link": ("the link between GPUs", "link_bytes_per_s"),
 }
-# Field -> how a sentence about a card goes on with it.
-_STATED = {
-    "launch": "of", "memory_bytes": "with", "memory_type": "of", "memory_bytes_per_s": "at",
-    "power_w": "and a board power of",
-}  # fmt: skip
-_LEADING = {
-    "energy": "On the electricity bill", "purchase": "Who buys gets the most speed for the money with",
-}  # fmt: skip
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -87,7 +84,8 @@ class Criterion:
     figures: Mapping[str, Amount]
     """GPU -> its figure, of those that have one; at least two."""
     less: bool = False  # The least is the best
-    margin: float = 1 + EVEN  # Factor between the best and the next below which nothing is decided
+    half: Callable[[str, str], float] = lambda best, other: log(1 + EVEN)
+    """Of a ratio of two GPUs, as a logarithm: below it nothing is decided."""
 
     @property
     def order(self) -> tuple[str, ...]:
@@ -102,7 +100,8 @@ class Criterion:
     @property
     def tied(self) -> tuple[str, ...]:
         """The best and all that are as good within the margin."""
-        return tuple(one for one in self.order if self.lead(one) <= self.margin)
+        best = self.order[0]
+        return tuple(one for one in self.order if log(self.lead(one)) <= self.half(best, one))
 
     @property
     def winner(self) -> str | None:
@@ -110,7 +109,7 @@ class Criterion:
         return self.order[0] if len(self.tied) == 1 else None
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@dataclass(frozen=True, kw_only=True)
 class Contest:
     """What an article is made of; nothing is read from disk or clock after this."""
 
@@ -131,18 +130,14 @@ class Contest:
     def ids(self) -> tuple[str, ...]:
         return tuple(spec.id for spec in self.specs)
 
-    @property
-    def first(self) -> str:
-        """The GPU that ratios are over, by its name."""
-        return short(self.specs[0])
-
     def name(self, gpu_id: str) -> str:
         """Without its vendor."""
         return next(short(spec) for spec in self.specs if spec.id == gpu_id)
 
     def names(self, ids: Sequence[str], last: str = "and") -> str:
         """`the A40, the L4 and the L40S`."""
-        return _listed([f"the {self.name(each)}" for each in ids], last)
+        *some, one = [f"the {self.name(each)}" for each in ids]
+        return f"{', '.join(some)} {last} {one}" if some else one
 
     def forecast(self, kind: Kind, gpu_id: str) -> Record | None:
         """That of one GPU where the work fits it."""
@@ -154,18 +149,46 @@ class Contest:
         found = of_kind(kind, gpu_id, self.forecasts)
         return found if found is not None and found.throughput is None and found.memory_bytes else None
 
-    def common(self, kinds: Sequence[Kind]) -> tuple[Kind, ...]:
-        """Those that all of the GPUs can do: only over these is a mean the same question for each."""
-        return tuple(kind for kind in kinds if all(self.forecast(kind, one) for one in self.ids))
+    def half(self, gpu_id: str, *, energy: bool = False) -> float:
+        """Half width of its forecasts, as a logarithm: the middle one; of work per joule with their watts."""
+        halves = [
+            sqrt(sum(log(each.high / each.low) ** 2 for each in parts)) / 2
+            for kind in DEEP
+            if (r := self.forecast(kind, gpu_id)) is not None
+            and all(parts := [each for each in (r.throughput, r.watts if energy else None) if each])
+        ]
+        return median(halves) if halves else 0.0
 
-    def mean_ratio(self, kinds: Sequence[Kind], gpu_id: str) -> float:
-        """Geometric mean over these kinds of the speed over that of the first GPU."""
-        logs = []
-        for kind in kinds:
-            base, mine = self.forecast(kind, self.ids[0]), self.forecast(kind, gpu_id)
-            if base is not None and mine is not None:
-                logs.append(log(ratio_between(base, mine, ignoring=(*TWO_GPUS, "gpu")).value))
-        return exp(sum(logs) / len(logs))
+    def apart(self, one: str, other: str, *, energy: bool = False) -> float:
+        """Half width of the ratio of two: never less than what carrying a speed from card to card costs."""
+        return max(self.ratio_half, self.half(one, energy=energy), self.half(other, energy=energy))
+
+    @cached_property
+    def unsure(self) -> tuple[str, ...]:
+        """Those with a forecast that no verdict may rest on."""
+        wide = {record.gpu_id for record in self.forecasts if record.gpus == 1 and unsure(record)}
+        return tuple(one for one in self.ids if one in wide)
+
+    def able(self, kinds: Sequence[Kind]) -> tuple[str, ...]:
+        """Those that a verdict over such work can rank: with a forecast that is good enough."""
+        return tuple(
+            one for one in self.ids
+            if one not in self.unsure and any(self.forecast(kind, one) for kind in kinds)
+        )  # fmt: skip
+
+    def common(self, kinds: Sequence[Kind]) -> tuple[Kind, ...]:
+        """Those that all who can be ranked can do: only over these is a mean the same question for each."""
+        able = self.able(kinds)
+        return tuple(
+            kind for kind in kinds if len(able) > 1 and all(self.forecast(kind, one) for one in able)
+        )
+
+    def speeds_of(self, kinds: Sequence[Kind]) -> dict[str, float]:
+        """GPU -> geometric mean over these kinds of its speed over that of the first that can be ranked."""
+        common, able = self.common(kinds), self.able(kinds)
+        speeds = {one: [r.value for kind in common if (r := self.forecast(kind, one))] for one in able}
+        means = {one: geometric_mean(each) for one, each in speeds.items() if each}
+        return {one: mean / next(iter(means.values())) for one, mean in means.items()}
 
     def because(self, found: Criterion, against: str = "", best: str = "") -> str:
         """Why the best of a criterion is ahead, of the next one if not `against` another."""
@@ -179,7 +202,7 @@ class Contest:
 
     def rent(self, gpu_id: str) -> float | None:
         """Median on-demand rent of an hour, in USD: spot rents are interrupted."""
-        return hourly(self.offers, gpu_id)
+        return hourly(self.offers, gpu_id, self.today)
 
     def bought(self, gpu_id: str) -> float | None:
         """What it costs to buy, in USD: the median of street prices, or the launch price."""
@@ -188,18 +211,15 @@ class Contest:
         return None if found is None else found.median
 
 
-def _listed(parts: Sequence[str], last: str = "and") -> str:
-    """`a, b and c`."""
-    *some, one = parts
-    return f"{', '.join(some)} {last} {one}" if some else one
-
-
 def article(given: Contest) -> Page:
     """The whole article; sections that have nothing to say are left out."""
     names, found = [short(spec) for spec in given.specs], criteria(given)
     sections = (
         _answer(given, found),
-        _cards(given),
+        Section(
+            id="cards", title="The cards",
+            text=tuple(line for spec in given.specs for line in introduction(spec, given.cited)),
+        ),
         _speed(given),
         _measured(given),
         _memory(given),
@@ -215,7 +235,7 @@ def article(given: Contest) -> Page:
     )  # fmt: skip
     return Page(
         title=f"{', '.join(names[:-1])} or {names[-1]}: which GPU for deep learning?",
-        subtitle=f"Made by gpuwise from cited facts on {given.today.isoformat()}",
+        subtitle=made_from_facts(given.today),
         summary=(),
         sections=sections,
         sources=given.cited.sources,
@@ -226,11 +246,12 @@ def article(given: Contest) -> Page:
 def comparison(given: Contest) -> Page:
     """The charts and tables of the article alone, for who reads figures."""
     names = [short(spec) for spec in given.specs]
-    made = [_speed, _price, _power, _memory, _several, _measured, _specifications]
-    sections = tuple(
-        replace(one, text=(), tables=(*one.tables, *one.folded), folded=())
-        for one in (of(given) for of in made)
-    )
+    made = [of(given) for of in (_speed, _price, _power, _memory, _several)]
+    made.append(_measured(given, every_one=True))
+    # What the cards state is what many come for; in an article it is folded.
+    stated = _specifications(given)
+    every = replace(stated, tables=stated.folded, folded=())
+    sections = (*(replace(one, text=()) for one in made), every)
     return Page(
         title=f"{', '.join(names[:-1])} and {names[-1]}", subtitle="", summary=(), sections=sections,
         sources=given.cited.sources, made_on=given.today.isoformat(),
@@ -239,42 +260,43 @@ def comparison(given: Contest) -> Page:
 
 def criteria(given: Contest) -> dict[str, Criterion]:
     """Every reason that the facts give, by its name."""
-    sure, ids = exp(given.ratio_half), given.ids
     figures: dict[str, dict[str, Amount]] = {}
     over = {}
-    rents = {one: rent for one in ids if (rent := given.rent(one))}
-    for name, every in _OVER.items():
-        if kinds := given.common(every):
-            over[name] = f"mean of {len(kinds)} kinds of work" if len(kinds) > 1 else kinds[0].title
-            speeds = {one: given.mean_ratio(kinds, one) for one in ids}
+    for name, every in {**_OVER, "purchase": DEEP}.items():
+        if not (kinds := given.common(every)):
+            continue
+        speeds = given.speeds_of(every)
+        over[name] = f"mean of {len(kinds)} kinds of work" if len(kinds) > 1 else kinds[0].title
+        paid, figure = (given.bought, name) if name == "purchase" else (given.rent, f"{name} for rent")
+        figures[figure] = _relative({one: p / speed for one, speed in speeds.items() if (p := paid(one))})
+        if name != "purchase":
             figures[name] = {one: times(speed) for one, speed in speeds.items()}
-            figures[f"{name} for rent"] = _relative({one: rent / speeds[one] for one, rent in rents.items()})
-    if kinds := given.common(DEEP):
-        paid = {one: price for one in ids if (price := given.bought(one))}
-        figures["purchase"] = _relative(
-            {one: price / given.mean_ratio(kinds, one) for one, price in paid.items()}
-        )
+            continue
         joules = {
-            one: [r.items_per_joule or 0.0 for kind in kinds if (r := given.forecast(kind, one))]
-            for one in ids
+            one: [(r.items_per_joule or 0.0) for kind in kinds if (r := given.forecast(kind, one))]
+            for one in speeds
         }
-        mean = {one: exp(sum(map(log, each)) / len(each)) for one, each in joules.items() if all(each)}
-        figures["energy"] = _relative(mean)
+        figures["energy"] = _relative({one: geometric_mean(e) for one, e in joules.items() if all(e)})
     specs = {spec.id: spec for spec in given.specs}
     figures["memory"] = {one: gibibytes(size) for one, spec in specs.items() if (size := spec.memory_bytes)}
     figures["supply"] = {one: watts(power) for one, spec in specs.items() if (power := spec.power_w)}
-    figures["double"] = {one: peak_value(peak) for one, spec in specs.items() if (peak := spec.peak("fp64"))}
+    double = {one: peak for one, spec in specs.items() if (peak := spec.peak("fp64"))}
+    # Where no card has the units, a choice for double precision is none.
+    singles = {one: peak.flop_per_s for one, spec in specs.items() if (peak := spec.peak("fp32"))}
+    if any(peak.flop_per_s >= FP64_SHARE * singles.get(one, 0.0) for one, peak in double.items()):
+        figures["double"] = {one: peak_value(peak) for one, peak in double.items()}
     known = tomllib.loads(files("gpuwise.show").joinpath("criteria.toml").read_text("utf-8"))
     found = {}
     for name, words in known.items():
         # With one figure there is nothing to compare.
-        if len(figures.get(name, ())) > 1:
+        if len(mine := figures.get(name, {})) > 1:
             mean_of = over.get(name.removesuffix(" for rent"), "")
-            margin = 1 + EVEN if words["ground"] == "specification" else sure
-            what = words["what"].format(first=given.first, over=mean_of)
-            found[name] = Criterion(
-                **{**words, "what": what}, name=name, figures=figures[name], margin=margin
-            )
+            what = words["what"].format(first=given.name(next(iter(mine))), over=mean_of)
+            stated = words["ground"] == "specification"
+            half = partial(given.apart, energy=name == "energy")
+            found[name] = Criterion(**{
+                **words, "what": what, "name": name, "figures": mine, **({} if stated else {"half": half}),
+            })  # fmt: skip
     return found
 
 
@@ -286,48 +308,32 @@ def _relative(figures: Mapping[str, float]) -> dict[str, Amount]:
 def _answer(given: Contest, found: Mapping[str, Criterion]) -> Section:
     """The thesis: what follows from speed, price, memory and power together."""
     name = "training" if "training" in found else "serving"
+    speed, cost = found.get(name), found.get(f"{name} for rent")
+    best = speed.winner if speed else None
+    # What the first paragraph says of speed and rent is not said again.
+    others = [one for key, one in found.items() if key not in (name, f"{name} for rent")]
+    also = [one for key in ("purchase", "energy") if best and (one := found.get(key)) and one.winner == best]
     apart = [
-        (kind, able)
-        for kind in KINDS
-        if (able := [one for one in given.ids if given.forecast(kind, one)])
-        and any(given.too_large(kind, one) for one in given.ids)
-    ]
+        (kind, cannot) for kind in KINDS
+        if (cannot := [one for one in given.ids if given.too_large(kind, one)])
+    ]  # fmt: skip
     text = said(
         "article", "answer",
         the=given.names, because=given.because, rent=lambda one: usd(given.rent(one) or 0.0),
-        speed=found.get(name), cost=found.get(f"{name} for rent"),
+        speed=speed, cost=cost, hourly=given.rent,
         doing="training" if name == "training" else "serving language models",
-        apart=apart, all_fit=bool(given.common(KINDS)), leading=_LEADING,
-        leads=[one for name in _LEADING if (one := found.get(name)) is not None and one.winner],
+        some=[(kind, cannot) for kind, cannot in apart if len(cannot) < len(given.ids)],
+        none_fits=[kind for kind, cannot in apart if len(cannot) == len(given.ids)],
+        best=best, also=also, unsure=given.unsure,
+        silent=[one for one in given.ids if not any(given.forecast(kind, one) for kind in KINDS)],
+        count=COUNTED[len(given.ids)], factor=significant(exp(max(map(given.half, given.ids))), 2),
+        cases=[
+            (one, won) for one in given.ids
+            if one != best and (won := [c for c in others if c.winner == one])
+        ],
         never=[one for one in given.ids if not any(c.winner == one for c in found.values())],
-        count=COUNTED[len(given.ids)],
-        wins=[
-            (one, won)
-            for one in given.ids
-            if (won := [c.reader[:1].lower() + c.reader[1:] for c in found.values() if c.winner == one])
-        ] if found else [],
     )  # fmt: skip
     return Section(id="answer", title="The short answer", text=text)
-
-
-def _cards(given: Contest) -> Section:
-    """What each card is, in a sentence or two with the sources."""
-
-    def stated(spec: GpuSpec, name: str) -> str:
-        fact = spec.facts.get(name)
-        return f"{shown(fact)} {given.cited.mark(fact.source)}" if fact else ""
-
-    cards = []
-    for spec in given.specs:
-        known = [(words, fact) for name, words in _STATED.items() if (fact := stated(spec, name))]
-        peak = spec.peak("fp16")
-        cards.append({
-            "spec": spec, "stated": known,
-            "kind": " ".join(spec.text(name) or "" for name in ("architecture", "segment")).strip(),
-            "peak": f"{peak_value(peak)} dense {given.cited.mark(peak.source)}" if peak else "",
-            "link": stated(spec, "link_bytes_per_s") if peak else "",
-        })  # fmt: skip
-    return Section(id="cards", title="The cards", text=said("article", "cards", cards=cards))
 
 
 def _speed(given: Contest) -> Section:
@@ -336,7 +342,9 @@ def _speed(given: Contest) -> Section:
     marks: list[Mark] = []
     ratios: dict[str, list[dict[str, Any]]] = {one: [] for one in given.ids}
     waits: dict[str, list[Kind]] = {}
-    spread = exp(given.ratio_half)
+    # Ratios are over the first whose speed can be ranked.
+    base_id = (*given.able(DEEP), *given.ids)[0]
+    base_name = given.name(base_id)
     for kind in KINDS:
         able = {spec.id: r for spec in given.specs if (r := given.forecast(kind, spec.id))}
         # Where none is forecast for want of a trace, the row would say nothing of the cards.
@@ -344,24 +352,25 @@ def _speed(given: Contest) -> Section:
             continue
         bounds = list(dict.fromkeys(r.bound for r in able.values() if r.bound))
         rows.append({
-            "kind of work": kind.title, "its example": kind.named,
+            "kind of work": kind.title,
             **{
                 short(spec): throughput(r) if (r := able.get(spec.id))
                 else "does not fit" if given.too_large(kind, spec.id) else "no forecast"
                 for spec in given.specs
             },
-            "bound by": " / ".join(bounds),
+            "bound by": " / ".join(bounds), "its example": kind.named,
         })  # fmt: skip
         if len(bounds) == 1:
             waits.setdefault(bounds[0], []).append(kind)
-        base = able.get(given.ids[0])
-        for one in given.ids[1:]:
-            if base is not None and one in able:
+        base = able.get(base_id)
+        for one in able:
+            if base is not None and one != base_id:
                 ratio = ratio_between(base, able[one], ignoring=TWO_GPUS).value
+                spread = exp(given.apart(base_id, one))
                 ratios[one].append({"kind": kind, "ratio": ratio})
                 marks.append(Mark(
                     label=kind.title, value=ratio, low=ratio / spread, high=ratio * spread,
-                    group=f"{given.name(one)} over {given.first}", shown=f"{ratio:.2f}x",
+                    group=f"{given.name(one)} over {base_name}", shown=f"{ratio:.2f}x",
                     colour="predicted",
                 ))  # fmt: skip
     if not rows:
@@ -369,12 +378,13 @@ def _speed(given: Contest) -> Section:
     decided = []
     for bound, kinds in waits.items():
         what, field = _DECIDES[bound]
-        known = {s.id: number for s in given.specs if field and (number := quantity(s, field))}
+        asked = [s for s in given.specs if field and any(given.forecast(kind, s.id) for kind in kinds)]
+        known = {s.id: number for s in asked if (number := quantity(s, field))}
         decided.append((bound, kinds, what, max(known, key=lambda one: known[one]) if len(known) > 1 else ""))
     spans = [
         (one, min(each, key=lambda r: r["ratio"]), max(each, key=lambda r: r["ratio"]))
         for one, each in ratios.items()
-        if len(each) > 1
+        if len(each) > 1 and one not in given.unsure
     ]
     cited = given.cited.mark(FORECAST)
     table = Table.of(
@@ -383,86 +393,96 @@ def _speed(given: Contest) -> Section:
     )  # fmt: skip
     drawn = tuple(sorted(marks, key=lambda mark: mark.group))
     figure = Figure(
-        charts=(Rows(marks=drawn, ratio=True, title=f"speed over that of the {given.first}"),),
+        charts=(Rows(marks=drawn, ratio=True, title=f"speed over that of the {base_name}"),),
         opened=True, table=table,
-        caption=f"Speed over that of the {given.first} by kind of work, forecast with 80 % intervals "
+        caption=f"Speed over that of the {base_name} by kind of work, forecast with 80 % intervals "
         f"{cited}: above 1 is faster.",
     )  # fmt: skip
     return Section(
         id="forecasts", title="Speed",
-        text=said("article", "speed", waits=decided, spans=spans, the=given.names, first=given.first,
-                  part=lambda ratio: percent(ratio, 0) if ratio < 2 else f"{significant(ratio, 2)} times"),
+        text=said("article", "speed", waits=decided, spans=spans, the=given.names, first=base_name,
+                  part=lambda one: significant(one["ratio"], 2)),
         figures=(figure,) if drawn else (), tables=() if drawn else (table,),
     )  # fmt: skip
 
 
-def _measured(given: Contest) -> Section:
-    """What was measured and published of at least two of the cards, question by question."""
+def _measured(given: Contest, *, every_one: bool = False) -> Section:
+    """What was measured and published of at least two of the cards, question by question; `every_one`: of
+    one card too."""
     # An unstated precision may be any of several, and these differ by a factor of eight.
     stated = [r for r in given.speeds if r.question.precision is not None and r.throughput is not None]
     every = answers(stated)
     shared, alone = ([same for same in every if (len(same) > 1) is many] for many in (True, False))
+    # What its reader measured belongs into an article, what others published of one card compares nothing.
+    alone = [same for same in alone if every_one or next(iter(same.values())).origin == "measured"]
 
-    def table(found: Sequence[Mapping[str, Record]], title: str) -> tuple[Table, ...]:
+    def table(found: Sequence[Mapping[str, Record]], title: str) -> Table:
         rows = []
         for same in found[:LISTED]:
             one = next(iter(same.values()))
-            rows.append({
-                "work": work(one),
-                "GPUs": whole(one.gpus),
-                "batch": " / ".join(dict.fromkeys(str(r.batch or "-") for r in same.values())),
-                **{
-                    short(s): throughput(r) if (r := same.get(s.id)) else ""
-                    for s in given.specs
-                },
-                "origin": one.origin,
-                "source": given.cited.mark(*(r.source for r in same.values())),
-            })  # fmt: skip
+            batches = " / ".join(dict.fromkeys(str(r.batch or "-") for r in same.values()))
+            speeds = {short(s): throughput(r) if (r := same.get(s.id)) else "" for s in given.specs}
+            marks = given.cited.mark(*(r.source for r in same.values()))
+            told = {"work": work(one), "GPUs": whole(one.gpus), "batch": batches}
+            rows.append({**told, **speeds, "origin": one.origin, "source": marks})
         more = len(found) - LISTED
         notes = [UNTOLD] if any("tf32?" in row["work"] for row in rows) else []
         notes += [f"{more} more: gpuwise results --gpu {given.ids[0]}"] if more > 0 else []
-        return (Table.of(rows, title=title, notes=tuple(notes)),) if rows else ()
+        return Table.of(rows, title=title, notes=tuple(notes))
 
     fastest = [max(same, key=lambda gpu_id: same[gpu_id].value) for same in shared]
-    ahead = max(given.ids, key=fastest.count)
-    text = said(
-        "article", "measured", shared=len(shared), ahead=ahead, won=fastest.count(ahead), the=given.names
+    # A card is ahead among those that were measured with it, which need not be all.
+    ahead = sorted(
+        ((one, won, sum(one in same for same in shared)) for one in given.ids if (won := fastest.count(one))),
+        key=lambda each: -each[1],
     )
+    text = said("article", "measured", ahead=ahead, the=given.names)
     return Section(
         id="performance", title="Measured and published", text=text,
-        tables=table(shared, "Answered for two cards or more"), folded=table(alone, "Answered for one card"),
+        tables=(table(shared, "Answered for two cards or more"),),
+        folded=(table(alone, "Answered for one card"),),
     )  # fmt: skip
 
 
 def _memory(given: Contest) -> Section:
     """What fits, by parameters and by kind of work."""
-    sized = [(short(spec), size) for spec in given.specs if (size := spec.memory_bytes)]
+    sized: dict[float, list[str]] = {}
+    for spec in given.specs:
+        if size := spec.memory_bytes:
+            sized.setdefault(size, []).append(spec.id)
     text = said(
         "article", "memory", weight_bytes=WEIGHT_BYTES, adam_bytes=ADAM_BYTES,
         **{
-            name: _listed([f"{significant(size / each / 1e9)} on the {card}" for card, size in sized] or [""])
+            name: "; ".join(
+                f"{significant(size / each / 1e9)} billion{'' if n else ' parameters'} on {given.names(ids)}"
+                for n, (size, ids) in enumerate(sized.items())
+            )
             for name, each in (("weights", WEIGHT_BYTES), ("adam", ADAM_BYTES))
         },
     )  # fmt: skip
-    points = tuple(
-        f"{kind.title[:1].upper()}{kind.title[1:]} ({kind.workload}) does not fit the {short(spec)}: a batch "
-        f"of {found.batch} takes about {gibibytes(found.memory_bytes.value)} by forecast."
-        for spec in given.specs
-        for kind in KINDS
-        if (found := given.too_large(kind, spec.id)) and found.memory_bytes
-    )
-    return Section(id="memory", title="Memory", text=text if len(sized) > 1 else (), points=points)
+    points = []
+    for kind in KINDS:
+        over = {one: r for one in given.ids if (r := given.too_large(kind, one))}
+        if found := next(iter(over.values()), None):
+            takes = gibibytes(found.memory_bytes.value if found.memory_bytes else 0.0)
+            plan = "without checkpointing of activations; `gpuwise fit` counts other plans"
+            points.append(
+                f"{kind.said[:1].upper()}{kind.said[1:]} does not fit on {given.names(list(over), 'or')}: "
+                f"a batch of {found.batch} takes about {takes} by forecast"
+                f"{f', {plan}' if kind.mode == 'train' else ''}."
+            )
+    return Section(id="memory", title="Memory", text=text if sized else (), points=tuple(points))
 
 
 def _power(given: Contest) -> Section:
     """Forecast items per joule, and the measured ones."""
     rows = []
     for kind in given.common(KINDS):
-        each = {short(spec): given.forecast(kind, spec.id) for spec in given.specs}
+        each = {given.name(one): given.forecast(kind, one) for one in given.able(DEEP)}
         cells = {
             name: per_joule(r.items_per_joule, r.item) for name, r in each.items() if r and r.items_per_joule
         }
-        if len(cells) == len(given.specs):
+        if len(cells) == len(each):
             rows.append({"kind of work": kind.title, **cells})
     # The fastest is seldom the most efficient: each has its own line.
     best: dict[tuple[str, str, str], Record] = {}
@@ -477,17 +497,15 @@ def _power(given: Contest) -> Section:
         }
         for r in best.values()
     ]  # fmt: skip
-    if not rows and not measured:
-        return Section(id="power", title="Power")
     note = f"forecasts {given.cited.mark(FORECAST)} of the device alone: host and cooling come on top"
     tables = (
-        *((Table.of(rows, title="Work per joule, forecast", notes=(note,)),) if rows else ()),
-        *((Table.of(measured, title="Work per joule, measured"),) if measured else ()),
+        Table.of(rows, title="Work per joule, forecast", notes=(note,)),
+        Table.of(measured, title="Work per joule, measured"),
     )
     text = said(
         "article", "power", energy=criteria(given).get("energy"), the=given.names, because=given.because
     )
-    return Section(id="power", title="Power", text=text, tables=tables)
+    return Section(id="power", title="Power", text=text if rows or measured else (), tables=tables)
 
 
 def _price(given: Contest) -> Section:
@@ -495,7 +513,8 @@ def _price(given: Contest) -> Section:
     rents = {one: rent for one in given.ids if (rent := given.rent(one))}
     rows = []
     for kind in DEEP:
-        records = {one: r for one in rents if (r := given.forecast(kind, one))}
+        ranked = [one for one in rents if one not in given.unsure]
+        records = {one: r for one in ranked if (r := given.forecast(kind, one))}
         costs = {one: million(r.value, rents[one]) for one, r in records.items()}
         if len(costs) > 1:
             rows.append({
@@ -505,38 +524,32 @@ def _price(given: Contest) -> Section:
             })  # fmt: skip
     least = {one: sum(row["cheapest"] == given.name(one) for row in rows) for one in given.ids}
     missing = [one for one in given.ids if not exact(given.offers, one)]
+    stale = [one for one in given.ids if one not in missing and one not in rents]
     text = said(
         "article", "prices", the=given.names, kinds=len(rows), missing=missing,
-        cheapest=[(one, count) for one, count in least.items() if count],
+        stale=stale, days=prices.STALE_DAYS, cheapest=[(one, count) for one, count in least.items() if count],
     )  # fmt: skip
-    tables = []
-    if known := offered(given.offers, given.ids, given.today, given.cited):
-        tables.append(Table(
-            title=f"Offers as of {given.today.isoformat()}", rows=tuple(known),
-            columns=("price", *(short(spec) for spec in given.specs)),
-            notes=(EXACTLY, f"stale: older than {prices.STALE_DAYS} days; new ones: gpuwise prices update"),
-        ))  # fmt: skip
+    tables = list(offered(given.offers, given.specs, given.today, given.cited))
     if rows:
         tables.append(Table.of(
             rows, title="Rent of a million items, by forecast speed and median on-demand rent",
             notes=(f"from these offers and forecasts {given.cited.mark(FORECAST)}; lower is cheaper",),
         ))  # fmt: skip
-    kinds, figures = given.common(DEEP), []
+    speeds, figures = {one: s for one, s in given.speeds_of(DEEP).items() if one in rents}, []
     # Two points have a line and nothing to choose from.
-    if len(rents) > 2 and kinds:
-        speeds = {one: given.mean_ratio(kinds, one) for one in rents}
-        best = frontier([(rents[one], speeds[one]) for one in rents])
+    if len(speeds) > 2:
+        best = frontier([(rents[one], speed) for one, speed in speeds.items()])
         figures.append(Figure(
             charts=(tradeoff(
-                [(given.name(one), rents[one], speeds[one], n in best) for n, one in enumerate(rents)],
-                x="rent of an hour, USD", y=f"speed, {given.first} = 1",
+                [(given.name(one), rents[one], s, n in best) for n, (one, s) in enumerate(speeds.items())],
+                x="rent of an hour, USD", y=f"speed, {given.name(next(iter(speeds)))} = 1",
             ),),
             table=Table.of(
-                {"GPU": given.name(one), "rent of an hour": usd(rent), "speed": times(speeds[one])}
-                for one, rent in rents.items()
+                {"GPU": given.name(one), "rent of an hour": usd(rents[one]), "speed": times(speed)}
+                for one, speed in speeds.items()
             ),
-            caption="Rent against mean speed over the kinds of work that all can do; the line joins the "
-            "cards that no other one beats on both.",
+            caption="Rent against mean speed over the kinds of work that all of these can do; the line joins "
+            "the cards that no other one beats on both.",
         ))  # fmt: skip
     return Section(id="prices", title="Price", text=text, figures=tuple(figures), tables=tuple(tables))
 
@@ -555,31 +568,32 @@ def _several(given: Contest) -> Section:
             if cells:
                 each = {short(spec): cells.get(short(spec), "-") for spec in given.specs}
                 rows.append({"kind of work": kind.title, "GPUs": whole(count), **each})
-    note = f"forecasts {given.cited.mark(FORECAST)}, 80 %: one machine, each GPU with the whole batch"
-    folded = (Table.of(rows, notes=(note,)),) if rows else ()
+    cited = given.cited.mark(FORECAST)
+    note = f"forecasts {cited} with 80 % intervals: one machine, each GPU at its best batch"
+    every_kind = Table.of(rows, notes=(note,))
     # One kind of work, so that each card is one line.
     drawn = next((k for k in given.common(SCALED) if k.workload == DRAWN), None)
     scaled = [of_kind(drawn, one, given.forecasts, n) for one in given.ids for n in COUNTS] if drawn else []
     found, _ = curves_shown(curves(replace(p, source=FORECAST) for p in scaled if p is not None), given.cited)
     # The table of every kind stands behind the drawing of one.
-    figures = tuple(replace(one, table=table) for one in found for table in folded)
-    return Section(id="several", title="On several GPUs", figures=figures, folded=() if figures else folded)
+    figures = tuple(replace(one, table=every_kind) for one in found if rows)
+    folded = () if figures else (every_kind,)
+    return Section(id="several", title="On several GPUs", figures=figures, folded=folded)
 
 
 def _readers(given: Contest, found: Mapping[str, Criterion]) -> Section:
     """A line for each kind of reader, and the figures that decide it."""
     rows = [
         {
-            "reader": one.reader, "what decides": one.what,
+            "reader": one.reader, "choose": " or ".join(map(given.name, one.tied)),
             **{short(spec): one.figures.get(spec.id, "") for spec in given.specs},
-            "choose": " or ".join(map(given.name, one.tied)),
-            "basis": one.ground,
+            "what decides": f"{one.what} ({one.ground})",
         }
         for one in found.values()
     ]  # fmt: skip
-    points = said("article", "choice", found=found.values(), the=given.names, because=given.because)
+    points = said("article", "choice", found=found, the=given.names, because=given.because)
     table = Table.of(rows, title="Decision table")
-    return Section(id="choice", title="Who should take which", points=points, tables=(table,) if rows else ())
+    return Section(id="choice", title="Who should take which", points=points, tables=(table,))
 
 
 def _specifications(given: Contest) -> Section:

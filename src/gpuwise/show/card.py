@@ -2,33 +2,39 @@
 
 from __future__ import annotations
 
+import re
+from calendar import month_name
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from datetime import date
 from typing import TYPE_CHECKING
 
-from gpuwise.facts import prices
 from gpuwise.facts.prices import Month
-from gpuwise.model.gpu import GpuSpec, Offer
+from gpuwise.model.gpu import Fact, GpuSpec, Offer, Peak
 from gpuwise.model.question import HOW
 from gpuwise.model.result import Record
 from gpuwise.model.units import gibibytes, whole
 from gpuwise.show.choice import uses as use_table
-from gpuwise.show.gpus import gaps, label, nearest, ranking, shown, sourced
+from gpuwise.show.gpus import gaps, nearest, peak_value, ranking, shown, sourced
 from gpuwise.show.page import Page, References, Section, said
-from gpuwise.show.prices import EXACTLY, exact, history, hourly, million, offered, rent
+from gpuwise.show.prices import exact, history, hourly, million, offered, rent
 from gpuwise.show.records import COUNTS, DEEP, FORECAST, KINDS, SCALED, listing, of_kind
-from gpuwise.show.results import per_joule, throughput
 from gpuwise.show.roofline import roofline, stated_roofs
 from gpuwise.show.scaling import over_batches
 from gpuwise.show.scaling import shown as curves_shown
-from gpuwise.show.table import Table
+from gpuwise.show.table import Table, per_joule, throughput
 from gpuwise.stats.scaling import curves
 
 if TYPE_CHECKING:  # it needs numpy, which a page does not
     from gpuwise.judge.choose.fit import Use
 
 LISTED = 40
-_IDENTITY = ("architecture", "segment", "form", "launch", "memory_bytes", "memory_bytes_per_s", "power_w")
+# Field -> how a sentence about a card goes on with it.
+_STATED = {
+    "memory_bytes": "", "memory_type": "of", "memory_bytes_per_s": "at", "power_w": "and a board power of",
+}  # fmt: skip
+# A decimal's last zeros, which align the digits of a table and which a sentence does without.
+_ZEROS = re.compile(r"(?:(\.\d*[1-9])|\.)0+\b")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -53,7 +59,7 @@ class Card:
 
 def card(given: Card) -> Page:
     """The page; sections that have nothing to say are left out."""
-    spec, cited = given.spec, given.cited
+    spec, cited, answer = given.spec, given.cited, verdict(given)  # first, as its sources are read first
     suited: tuple[Table, ...] = ()
     if given.uses:
         note = f"speeds are forecasts with 80 % intervals {cited.mark(FORECAST)} unless their basis is better"
@@ -82,35 +88,51 @@ def card(given: Card) -> Page:
         ),
     )  # fmt: skip
     return Page(
-        title=spec.name,
-        subtitle=f"Made by gpuwise from cited facts on {given.today.isoformat()}",
-        summary=verdict(given),
-        sections=sections,
-        sources=cited.sources,
-        made_on=given.today.isoformat(),
-    )
+        title=spec.name, subtitle=made_from_facts(given.today), summary=answer, sections=sections,
+        sources=cited.sources, made_on=given.today.isoformat(),
+    )  # fmt: skip
+
+
+def made_from_facts(today: date) -> str:
+    """The subtitle of a page that was made from the catalog."""
+    return f"Made by gpuwise from cited facts on {today.isoformat()}"
+
+
+def introduction(spec: GpuSpec, cited: References) -> tuple[str, ...]:
+    """What a card is, in two or three sentences that each end with their sources."""
+
+    def written(stated: Sequence[Fact | Peak | None], text: str) -> str:
+        return f"{_ZEROS.sub(lambda m: m[1] or '', text)} {cited.mark(*(f.source for f in stated if f))}"
+
+    known = [(words, fact) for name, words in _STATED.items() if (fact := spec.facts.get(name))]
+    peak, link, launch = spec.peak("fp16"), spec.facts.get("link_bytes_per_s"), spec.facts.get("launch")
+    year, *month = str(launch.value).split("-") if launch else ("",)
+    return said(
+        "article", "card", spec=spec, segment=spec.text("segment") or "",
+        architecture=(spec.text("architecture") or "").partition(" (")[0],
+        launch=written([launch], f"{month_name[int(month[0])]} {year}" if month else year) if launch else "",
+        has=written([f for _, f in known], " ".join(f"{w} {shown(f)}".strip() for w, f in known)),
+        peak=written([peak], f"{peak_value(peak)} dense") if peak else "",
+        link=written([link], shown(link)) if peak and link and link.value else "",
+    )  # fmt: skip
 
 
 def verdict(given: Card) -> tuple[str, ...]:
     """What it is, what fits, what it costs: each line computed from the sections below."""
     spec, cited = given.spec, given.cited
-    facts = [spec.facts[name] for name in _IDENTITY if name in spec.facts]
     found = [(kind, of_kind(kind, spec.id, given.forecasts)) for kind in KINDS]
-    return said(
+    return introduction(spec, cited) + said(
         "article",
         "verdict",
-        identity=[(label(fact.field), f"{shown(fact)} {cited.mark(fact.source)}") for fact in facts],
         fits=[kind.title for kind, p in found if p is not None and p.throughput is not None],
         not_=[kind.title for kind, p in found if p is not None and p.refusal and p.memory_bytes is not None],
-        # Places are among those that state the quantity: a gap in a data sheet is not a low place.
-        ranks=ranking(spec),
         rent=rent(exact(given.offers, spec.id), "on-demand", given.today, cited),
     )
 
 
 def uses(given: Card) -> Section:
     """Every kind of work: forecast speed, what bounds it, memory, energy and rent of a million items."""
-    per_hour, rows = hourly(given.offers, given.spec.id), []
+    per_hour, rows = hourly(given.offers, given.spec.id, given.today), []
     for kind in KINDS:
         p = of_kind(kind, given.spec.id, given.forecasts)
         # Refused without a memory: no trace is shipped, which says nothing of the card.
@@ -119,25 +141,22 @@ def uses(given: Card) -> Section:
         priced = p.throughput is not None and per_hour and kind in DEEP
         rows.append({
             "kind of work": kind.title,
-            "its example": kind.named,
             "batch": whole(p.batch) if p.batch else "",
             "forecast": throughput(p) or "does not fit",
             "memory": gibibytes(p.memory_bytes.value) if p.memory_bytes else "",
             "bound by": p.bound or "",
             "efficiency": per_joule(p.items_per_joule, p.item) if p.items_per_joule else "",
             "rent of a million": million(p.throughput.value, per_hour) if priced else "",  # type: ignore[union-attr, arg-type]
+            "its example": kind.named,
         })  # fmt: skip
     notes = (
         f"forecasts, not measurements, with 80 % intervals {given.cited.mark(FORECAST)}; rent by the "
         "median on-demand offer",
         "each row can be measured on the card: gpuwise bench WORKLOAD --mode MODE --precision PRECISION",
     )
-    return Section(
-        id="uses",
-        title="What it is good for",
-        text=("What one card reaches at its best batch, and what bounds most of a step.",) * bool(rows),
-        tables=(Table.of(rows, notes=notes),) if rows else (),
-    )
+    text = "What one card reaches at its best batch, and what bounds most of a step."
+    tables = (Table.of(rows, notes=notes),)
+    return Section(id="uses", title="What it is good for", lead=text, tables=tables)
 
 
 def roofs(given: Card) -> Section:
@@ -151,10 +170,8 @@ def roofs(given: Card) -> Section:
         "Left of the bend the memory is the limit, right of it the matrix units: a point at its roof leaves "
         "nothing to gain. Roofs are the dense peaks and the bandwidth of the data sheet."
     )
-    return Section(
-        id="roofline", title="Distance to the limits", text=(text,) if found else (),
-        figures=(found,) if found else (),
-    )  # fmt: skip
+    figures = (found,) if found else ()
+    return Section(id="roofline", title="Distance to the limits", lead=text, figures=figures)
 
 
 def by_batch(given: Card) -> Section:
@@ -162,11 +179,8 @@ def by_batch(given: Card) -> Section:
     drawn = {(r.question.workload, r.question.mode) for r in given.by_batch}
     alike = [r for r in given.speeds if (r.question.workload, r.question.mode) in drawn and r.raw]
     text = "A batch that fills the GPU is faster by the item; one item at a time is sooner done."
-    figures = over_batches((*alike, *given.by_batch))
-    return Section(
-        id="batches", title="Speed against batch", text=(text,) if figures else (), figures=tuple(figures),
-        paired=True,
-    )  # fmt: skip
+    figures = tuple(over_batches((*alike, *given.by_batch)))
+    return Section(id="batches", title="Speed against batch", lead=text, figures=figures, paired=True)
 
 
 def several(given: Card) -> Section:
@@ -176,44 +190,27 @@ def several(given: Card) -> Section:
     # Forecasts carry no source of their own: the page cites the predictor.
     forecast = curves(replace(p, source=FORECAST) for p in scaled if p is not None)
     figures, tables = curves_shown((*known, *forecast), given.cited)
-    return Section(
-        id="several",
-        title="On 1 to 8 GPUs",
-        text=("GPUs of one machine, each with the whole batch.",) * bool(figures),
-        figures=figures,
-        tables=tables,
-    )
+    text = ("GPUs of one machine, each with the best batch that fits.",) * bool(figures)
+    return Section(id="several", title="On 1 to 8 GPUs", text=text, figures=figures, tables=tables)
 
 
 def price(given: Card) -> Section:
     """Dated offers of exactly this variant, and its rents by month."""
-    rows = offered(given.offers, [given.spec.id], given.today, given.cited)
-    figures = history(given.months, given.spec.id)
-    if not rows and not figures:
+    tables = offered(given.offers, [given.spec], given.today, given.cited)
+    figures = history(given.months, given.spec.name)
+    if not tables and not figures:
         return Section(id="price", title="Price", text=("No dated offer of exactly this variant is known.",))
-    table = Table(
-        title=f"Offers as of {given.today.isoformat()}",
-        columns=("price", given.spec.name),
-        rows=tuple(rows),
-        notes=(
-            EXACTLY,
-            f"stale: older than {prices.STALE_DAYS} days; every offer: gpuwise prices {given.spec.id}",
-        ),
-    )
-    return Section(id="price", title="Price", figures=figures, tables=(table,) if rows else ())
+    return Section(id="price", title="Price", figures=figures, tables=tables)
 
 
 def standing(spec: GpuSpec) -> Section:
     """The places in the catalog, and the cards that are closest in 16-bit peak and memory."""
+    # Places are among those that state the quantity: a gap in a data sheet is not a low place.
     ranks = ranking(spec)
     table = Table.of(
         ({"quantity": title, "place": whole(rank), "of": whole(of)} for title, rank, of, _ in ranks),
         notes=("among the GPUs of the catalog that state it, 1 has the most",),
     )
     near = nearest(spec) if ranks else ()
-    return Section(
-        id="standing",
-        title="Where it stands",
-        tables=(table,) if ranks else (),
-        code="\n".join(f"gpuwise compare {spec.id} {other.id} --article -o article.html" for other in near),
-    )
+    code = "\n".join(f"gpuwise compare {spec.id} {other.id} --article -o article.html" for other in near)
+    return Section(id="standing", title="Where it stands", tables=(table,), code=code)

@@ -1,11 +1,9 @@
-"""Charts as data, drawn by a page itself, as wide as it is, or as Vega-Lite for files.
+"""Charts as data, and the one way from a chart to a picture: its Vega-Lite specification.
 
 Three kinds are enough: named rows with a value each (`Rows`), rows cut into parts (`Bands`), and lines and
-points over two axes (`Plot`). What Vega-Lite needs beside the data, and every colour, stands in `vega.json`.
-
-Pages do not run Vega-Lite: its bundle is 898 kB (305 kB packed, vl-convert 1.9), thrice a first page, and
-would stand in each report, which forbids scripts. What draws instead are the 90 lines of `charts.html` and
-`charts.css`, which follow the width of a page, dark mode and print; files and JSON hold the specification.
+points over two axes (`Plot`). What Vega-Lite needs beside the data, and every colour, stands in `vega.json`:
+pages give it once for all of their charts, whose own part is small, and draw with the bundle beside it as
+wide as there is room (`charts.js`); files hold the whole specification, and vl-convert draws them.
 
 Colours are safe for the common colour blindnesses. Text reaches a contrast of 4.5:1 on its ground and marks
 3:1 (WCAG 2.1, AA), in light and in dark; a test computes both. No chart tells anything by colour alone.
@@ -15,8 +13,8 @@ from __future__ import annotations
 
 import json
 from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import asdict, dataclass, replace
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
 from functools import cached_property
 from importlib.resources import files
 from itertools import cycle
@@ -34,25 +32,20 @@ PALETTE: Mapping[str, tuple[str, str]] = {name: tuple(pair) for name, pair in _S
 # A precision, an origin, a kind of kernel has one colour in every chart: a reader learns it once.
 COLOURS: Mapping[str, str] = _SPECS["colours"]
 SERIES = ("blue", "orange", "green", "purple", "brown", "red", "grey")
-# Outlines of points about their middle, in pixels: the same distinction for those who see no colours.
-SHAPES = {
-    "circle": "M-4 0a4 4 0 1 0 8 0a4 4 0 1 0-8 0", "square": "M-4-4h8v8h-8z", "triangle-up": "M0-5l5 9h-10z",
-    "diamond": "M0-5.5l5 5.5-5 5.5-5-5.5z", "triangle-down": "M-5-4h10l-5 9z",
-    "cross": "M-2-5h4v3h3v4h-3v3h-4v-3h-3v-4h3z",
-}  # fmt: skip
-# Of a drawing without its labels, in pixels: about that of a page, and that of a telephone.
-WIDTH, NARROW = 760, 300
-HEIGHT, TALL = 260, 420
+# Of points: the same distinction for those who see no colours.
+SHAPES = ("circle", "square", "triangle-up", "diamond", "triangle-down", "cross")
+# Of a drawing, in pixels: about that of a page, and that of a telephone.
+WIDTH, NARROW = 760, 340
+HEIGHT, TALL = 300, 480
+# Points whose names need the taller drawing, where there are more.
+CROWD = 8
+# Of a row, and of one whose label stands above it; of an axis with its title, and of a line of a legend.
+ROW, TALL_ROW, AXIS, KEY = 20, 38, 46, 22
+# Where a name may stand: right of its point, left, above, below; its beginning in widths of the name from
+# the point, and how many lines below it.
+SIDES: Mapping[str, tuple[float, int]] = {"R": (0, 0), "L": (-1, 0), "U": (-0.5, -1), "D": (-0.5, 1)}
 # Mean width of a letter of 12 pixels, a line of text, and half of a point's mark.
-LETTER, LINE, DOT = 6.2, 13, 5
-# Share of the longest bar that the axis of a file reaches, so that the text beside it has room.
-ROOM = 1.5
-# Widest span of an axis of ratios -> its marks.
-_RATIOS = (
-    (3, (0.4, 0.5, 0.6, 0.7, 0.8, 0.9, 1, 1.1, 1.2, 1.5, 2, 3)),
-    (20, (0.05, 0.1, 0.2, 0.3, 0.5, 1, 1.5, 2, 3, 4, 6, 10, 20)),
-    (float("inf"), (0.001, 0.01, 0.03, 0.1, 0.3, 1, 3, 10, 30, 100, 1000)),
-)
+LETTER, LINE, DOT = 6.4, 15, 5
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -75,45 +68,24 @@ class Mark:
 
 @dataclass(frozen=True, kw_only=True)
 class Axis:
-    """From `ends[0]` to `ends[1]`, with labels at its ticks."""
+    """From `ends[0]` to `ends[1]`."""
 
     title: str
     ends: tuple[float, float]
-    ticks: tuple[tuple[float, str], ...]
     log: bool = False
+    marks: tuple[float, ...] = ()  # Where its labels stand; else round numbers that Vega-Lite finds
+    months: bool = False  # It counts months since the year 0
 
     def at(self, value: float) -> float:
-        """The place of a value in percent of the axis; what is beyond an end stands at the end."""
+        """The place of a value as a share of the axis; what is beyond an end stands at the end."""
         low, high = self.ends
         share = log(max(value, low) / low) / log(high / low) if self.log else (value - low) / (high - low)
-        return 100 * min(1.0, max(0.0, share))
+        return min(1.0, max(0.0, share))
 
 
-def linear(title: str, values: Iterable[float], *, counts: bool = False) -> Axis:
-    """From 0 to beyond the largest, with five round marks at most; `counts` has a mark at each value."""
-    found = sorted(set(values))
-    most = (found[-1] if found else 0.0) * 1.05 or 1.0
-    power = 10.0 ** floor(log10(most / 5))
-    step = next(size * power for size in (1, 2, 5, 10) if most / (size * power) <= 5)
-    at = found if counts else [step * n for n in range(floor(most / step) + 1)]
-    return Axis(title=title, ends=(0.0, most), ticks=tuple((value, short(value)) for value in at))
-
-
-def logarithmic(title: str, ends: tuple[float, float], at: Sequence[float] = ()) -> Axis:
-    """With marks at powers of ten, at three times them where these are few, or where they are wanted."""
-    first, last = floor(log10(ends[0])), ceil(log10(ends[1]))
-    steps = (1, 3) if last - first <= 3 else (1,)
-    every = at or [step * 10.0**power for power in range(first, last + 1) for step in steps]
-    ticks = tuple((value, short(value)) for value in every if ends[0] <= value <= ends[1])
-    return Axis(title=title, ends=ends, ticks=ticks, log=True)
-
-
-def short(value: float) -> str:
-    """`0`, `500`, `1.5k`: a label of an axis."""
-    if value == 0:
-        return "0"
-    power = min(15, max(0, 3 * floor(log10(abs(value) * (1 + 1e-9)) / 3)))
-    return f"{value / 10.0**power:.3g}{' kMGTP'[power // 3].strip()}"
+def linear(title: str, values: Iterable[float]) -> Axis:
+    """From 0 to beyond the largest."""
+    return Axis(title=title, ends=(0.0, max(values, default=0.0) * 1.05 or 1.0))
 
 
 def hues(names: Iterable[str]) -> dict[str, str]:
@@ -146,20 +118,6 @@ class Rows:
             found.setdefault(mark.group, []).append(replace(mark, label=mark.label + again))
         return list(found.items())
 
-    def axis(self, marks: Sequence[Mark]) -> Axis:
-        """Bars of a group fill their axis, as groups may count different items; ratios of all share one."""
-        if not self.ratio:
-            most = max((mark.high for mark in marks), default=0.0) or 1.0
-            return Axis(title="", ends=(0.0, most), ticks=())
-        # Always with 1 on it; a factor of two is as long in both directions.
-        low, high = (
-            min(1.0, *(m.low for m in self.marks)) / 1.1,
-            max(1.0, *(m.high for m in self.marks)) * 1.1,
-        )
-        known = next(known for widest, known in _RATIOS if high / low <= widest)
-        ticks = tuple((tick, f"{tick:g}") for tick in known if low <= tick <= high)
-        return Axis(title=self.title, ends=(low, high), ticks=ticks, log=True)
-
 
 @dataclass(frozen=True, kw_only=True)
 class Part:
@@ -187,16 +145,8 @@ class Bands:
         return hues(name for name in COLOURS if name in present)
 
     @property
-    def rows(self) -> list[tuple[str, list[Part]]]:
-        found: dict[str, list[Part]] = {}
-        for part in self.parts:
-            found.setdefault(part.label, []).append(part)
-        return list(found.items())
-
-    @property
     def axis(self) -> Axis:
-        made = linear(self.title, [part.end for part in self.parts])
-        return replace(made, ends=(0.0, max(part.end for part in self.parts)))
+        return Axis(title=self.title, ends=(0.0, max(part.end for part in self.parts)))
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -237,40 +187,34 @@ class Plot:
         """Of the series that a key names."""
         return hues(each.name for each in self.series if not each.hue)
 
-    @property
-    def shapes(self) -> dict[str, str]:
-        return dict(zip(self.hues, cycle(SHAPES.values()), strict=False))
-
     @cached_property
-    def sides(self) -> dict[Point, tuple[str, str]]:
-        """Point -> the side of its name on a page and on a telephone: right, left, or none without room."""
+    def sides(self) -> dict[Point, str]:
+        """Point -> where its name stands on a page and on a telephone, two letters of SIDES; `-` where it has
+        no room."""
         points = [point for each in self.series for point in each.points if point.dot]
         wide, narrow = (self._sides(points, width) for width in (WIDTH, NARROW))
-        return {point: (wide[n], narrow[n]) for n, point in enumerate(points)}
+        return {point: wide[n] + narrow[n] for n, point in enumerate(points)}
 
     def _sides(self, points: Sequence[Point], width: int) -> list[str]:
         # Earlier series have the choice, and in each those at the top.
         rank = {id(p): n for n, each in enumerate(self.series) for p in each.points}
-        places = [(width * self.x.at(p.x) / 100, self.height * (1 - self.y.at(p.y) / 100)) for p in points]
+        places = [(width * self.x.at(p.x), self.height * (1 - self.y.at(p.y))) for p in points]
         taken = [(across - DOT, across + DOT, down) for across, down in places]
-        found = [""] * len(points)
+        found = ["-"] * len(points)
         for number in sorted(range(len(points)), key=lambda n: (rank[id(points[n])], places[n][1])):
             name, (across, down) = points[number].name, places[number]
             room = LETTER * len(name) + DOT
-            for side, left in (("right", across + DOT), ("left", across - DOT - room)) if name else ():
+            for side, (beside, below) in SIDES.items() if name else ():
+                left, line = across + beside * room + (2 * beside + 1) * DOT, down + below * LINE
                 # Two lines of text touch where their ends cross and they stand less than a line apart.
                 crossed = any(
-                    left < end and begin < left + room and abs(down - at) < LINE for begin, end, at in taken
+                    left < end and begin < left + room and abs(line - at) < LINE for begin, end, at in taken
                 )
-                if not crossed and 0 < left < width - room:
-                    taken.append((left, left + room, down))
+                if not crossed and 0 < left < width - room and 0 < line < self.height:
+                    taken.append((left, left + room, line))
                     found[number] = side
                     break
         return found
-
-    def stretches(self, each: Series) -> str:
-        """The line of a series in percent of the plot, as points of SVG."""
-        return " ".join(f"{self.x.at(p.x):.2f},{100 - self.y.at(p.y):.2f}" for p in each.points)
 
 
 Drawing = Rows | Bands | Plot
@@ -293,21 +237,9 @@ def curves(
         found.append(Series(name="", points=straight, dashed=True, hue="muted"))
     tops = [max(p.y, p.high) for each in found for p in each.points]
     # Batches double; GPUs are few, and a straight line should look straight.
-    x = (
-        linear(over, counts, counts=True) if ideal
-        else logarithmic(over, (counts[0] / 1.1, counts[-1] * 1.1), _spaced(counts))
-    )  # fmt: skip
+    ends = (0.0, counts[-1] * 1.05) if ideal else (counts[0] / 1.1, counts[-1] * 1.1)
+    x = Axis(title=over, ends=ends, log=not ideal, marks=tuple(counts))
     return Plot(x=x, y=linear(y, tops), series=tuple(found))
-
-
-def _spaced(counts: Sequence[int]) -> list[int]:
-    """Those that a label has room for on a telephone: a factor of the whole span apart."""
-    least = (counts[-1] / counts[0]) ** (1 / 8)
-    kept = [counts[0]]
-    for count in counts[1:]:
-        if count / kept[-1] >= least * 0.999 and count != kept[-1]:
-            kept.append(count)
-    return kept
 
 
 RoofPoint = tuple[str, str, float, float]  # (name, precision, operations a byte, operations a second)
@@ -344,13 +276,16 @@ def roofline(points: Sequence[RoofPoint], roofs: Sequence[Roof], forecasts: Sequ
             mine = (Point(x=p[2], y=p[3], name=p[0] * (best[p[0]] is p)) for p in some if p[1] == name)
             found.append(Series(name=name, points=tuple(mine), line=False, hollow=hollow))
     return Plot(
-        x=logarithmic("operations per byte of memory traffic", ends),
-        y=logarithmic("operations per second", span),
+        x=Axis(title="operations per byte of memory traffic", ends=ends, log=True),
+        y=Axis(title="operations per second", ends=span, log=True),
         series=tuple(each for each in found if each.points),
     )
 
 
-def tradeoff(points: Sequence[tuple[str, float, float, bool]], *, x: str, y: str) -> Plot:
+def tradeoff(
+    points: Sequence[tuple[str, float, float, bool]], *, x: str, y: str,
+    best: str = "no other is both faster and cheaper",
+) -> Plot:  # fmt: skip
     """Points (name, x, y, whether no other is better in both) on logarithmic axes; a line joins those."""
     ends = min(p[1] for p in points) / 1.5, max(p[1] for p in points) * 1.5
     span = min(p[2] for p in points) / 1.3, max(p[2] for p in points) * 1.3
@@ -360,10 +295,11 @@ def tradeoff(points: Sequence[tuple[str, float, float, bool]], *, x: str, y: str
             name=name, line=front, dashed=front,
             points=tuple(Point(x=p[1], y=p[2], name=p[0]) for p in ordered if p[3] is front),
         )
-        for name, front in (("no other is both faster and cheaper", True), ("others", False))
+        for name, front in ((best, True), ("others", False))
     ]  # fmt: skip
     shown = tuple(each for each in found if each.points)
-    return Plot(x=logarithmic(x, ends), y=logarithmic(y, span), series=shown, height=TALL)
+    axes = Axis(title=x, ends=ends, log=True), Axis(title=y, ends=span, log=True)
+    return Plot(x=axes[0], y=axes[1], series=shown, height=TALL if len(points) > CROWD else HEIGHT)
 
 
 def over_months(marks: Sequence[Mark], *, title: str) -> Plot:
@@ -376,10 +312,9 @@ def over_months(marks: Sequence[Mark], *, title: str) -> Plot:
     for mark in sorted(marks, key=lambda mark: mark.label):
         by_name.setdefault(mark.colour, []).append(mark)
     first, last = (month(find(mark.label for mark in marks)) for find in (min, max))
-    step = max(1, ceil((last - first) / 6))
-    ticks = tuple((at, f"{at // 12}-{at % 12 + 1:02d}") for at in range(first, last + 1, step))
+    marks_at = tuple(range(first, last + 1, max(1, ceil((last - first) / 6))))
     return Plot(
-        x=Axis(title="", ends=(first - 0.5, last + 0.5), ticks=ticks),
+        x=Axis(title="", ends=(first - 0.5, last + 0.5), marks=marks_at, months=True),
         y=linear(title, [mark.value for mark in marks]),
         series=tuple(
             # Shapes tell lines apart, and a shape on each of many months would be a thick line.
@@ -403,103 +338,181 @@ def frontier(points: Sequence[tuple[float, float]]) -> list[int]:
 
 def vega(drawing: Drawing, description: str = "") -> Chart:
     """The drawing as a Vega-Lite specification in light colours, data included."""
-    body: Chart
-    if isinstance(drawing, Rows):
-        body = {"vconcat": _blocks(drawing), "spacing": 14}
-    elif isinstance(drawing, Bands):
-        rows = [asdict(part) | {"middle": (part.begin + part.end) / 2} for part in drawing.parts]
-        y, x = _row_axis([part.label for part in drawing.parts]), _axis(drawing.axis)
-        if not drawing.labelled:
-            x["axis"]["labels"] = False
-        layer = _filled(_SPECS["bands"], y=y, x=x, colour=_colour("colour", drawing.hues))
-        body = {"width": WIDTH, "height": {"step": 24}, "data": {"values": rows}, "layer": layer}
+    given = shared(light)
+    part = own(drawing, light)
+    shape, kind = part.pop("shape"), given["kinds"][part.pop("kind")]
+    for layer in kind["layer"]:  # as `charts.js` does
+        if shape and layer["mark"]["type"] == "point":
+            layer["encoding"] = {**layer.get("encoding", {}), "shape": shape}
+    part["params"] = [{"name": "narrow", "value": False}, *part.pop("params", ())]
+    part["usermeta"] = {"narrow": part.pop("tall")}
+    return {**given["frame"], "description": description, "width": WIDTH, **kind, **part}
+
+
+def light(hue: str) -> str:
+    """The colour of that name on paper."""
+    return PALETTE[hue][0]
+
+
+def shared(ink: Callable[[str], str]) -> Chart:
+    """What the specifications of all charts have: `frame`, and what each of the `kinds` draws."""
+    return {name: _filled(_SPECS[name], ink) for name in ("frame", "kinds")}
+
+
+def own(drawing: Drawing, ink: Callable[[str], str]) -> Chart:
+    """What the specification of a drawing has beside that: the name of its `kind`, data, axes, colours and
+    shapes, and its height, which where there is no room beside its rows is `tall`. `ink` makes a colour of
+    its name."""
+    found: Chart
+    hues, field = drawing.hues, "series" if isinstance(drawing, Plot) else "colour"
+    key = len(hues) if len(hues) > 1 else 0
+    # As many names beside each other as a telephone has room for.
+    beside = max(1, min(3, int(NARROW / (max(map(len, hues), default=0) * LETTER + 30))))
+    across = max(3, min(6, int(WIDTH / (max(map(len, hues), default=0) * LETTER + 30))))
+    lines, narrow_lines = ceil(key / across) * KEY, ceil(key / beside) * KEY
+    if isinstance(drawing, Plot):
+        # Guides to the eye have a colour of their own, and no key names them.
+        named = hues | {
+            each.name or f"line {n}": each.hue for n, each in enumerate(drawing.series) if each.hue
+        }
+        x, y = {"field": "x", **_axis(drawing.x)}, {"field": "y", **_axis(drawing.y)}
+        found = {"kind": "plot", "height": drawing.height + lines, "tall": drawing.height + narrow_lines}
+        values, fields = _points(drawing)
+        found["transform"] = [{"flatten": fields}]
     else:
-        body = _plot(drawing)
-    return {**_filled(_SPECS["frame"]), "description": description, **body}
+        named = hues
+        values = _parts(drawing) if isinstance(drawing, Bands) else _marks(drawing)
+        kind, x = _rows(drawing)
+        names = max((len(row["label"]) for row in values if "label" in row), default=0) * LETTER + 12
+        room = max((len(row.get("shown", "")) for row in values), default=0) * LETTER + 10
+        x["scale"]["range"] = [{"expr": "left"}, {"expr": f"width - {room if kind != 'bands' else 0:.0f}"}]
+        y = {"field": "n", "type": "ordinal", "axis": None}
+        count, axis = len({row["n"] for row in values}), AXIS if kind != "bars" else 0
+        found = {
+            "kind": kind,
+            "height": count * ROW + axis + lines,
+            "tall": count * TALL_ROW + axis + narrow_lines,
+            "params": [{"name": "left", "expr": f"narrow ? 0 : min({names:.0f}, width * 0.45)"}],
+        }
+    told: Chart = {"field": field, "type": "nominal"}
+    if not key:
+        told["legend"] = None
+    else:
+        told["legend"] = {"columns": {"expr": f"narrow ? {beside} : {across}"}}
+        if field == "series":  # above a plot stands the title of its axis
+            told["legend"] |= {"values": list(hues), "offset": 22}
+    outlines = [shape for _, shape in zip(named, cycle(SHAPES), strict=False)]
+    colours, shapes = (
+        {**told, "scale": {"domain": list(named), "range": each}}
+        for each in ([ink(hue) for hue in named.values()], outlines)
+    )
+    return {
+        **found, "data": {"values": values},
+        "encoding": {"x": x, "y": y, "color": colours},
+        "shape": shapes if len(hues) > 1 and found["kind"] in ("plot", "ratios") else None,
+    }  # fmt: skip
 
 
-def _blocks(rows: Rows) -> list[Chart]:
-    """Named rows under the heading of their group, one legend for all."""
-    y = _row_axis([mark.label for mark in rows.marks], grid=rows.ratio)
-    blocks: list[Chart] = []
+def _rows(drawing: Rows | Bands) -> tuple[str, Chart]:
+    """The kind of these rows, and their axis."""
+    if isinstance(drawing, Bands):
+        return "bands", _axis(drawing.axis) | ({} if drawing.labelled else {"axis": {"labels": False}})
+    if not drawing.ratio:
+        # Bars of a group fill their axis, as groups may count different items.
+        scale: Chart = {"domain": [0, 1]}
+        return "bars", {"type": "quantitative", "axis": None, "scale": scale}
+    # Always with 1 on it; a factor of two is as long in both directions.
+    low = min((mark.low for mark in drawing.marks), default=1.0)
+    high = max((mark.high for mark in drawing.marks), default=1.0)
+    ends = min(1.0, low) / 1.1, max(1.0, high) * 1.1
+    return "ratios", _axis(Axis(title=drawing.title, ends=ends, log=True))
+
+
+def _marks(rows: Rows) -> list[Chart]:
+    """A row each, and one for the heading of each group."""
+    found: list[Chart] = []
     for group, marks in rows.groups:
-        axis, color = rows.axis(marks), _colour("colour", rows.hues, rows.title * (not rows.ratio))
-        x = _axis(axis)
-        if not rows.ratio:  # each bar has its value beside it
-            x |= {"axis": None, "scale": {"domain": [0, axis.ends[1] * ROOM], "nice": False}}
-        elif group != rows.groups[-1][0]:
-            x |= {"title": None, "axis": {**x["axis"], "labels": False}}
-        layer = _filled(
-            _SPECS["ratios" if rows.ratio else "bars"], y=y, x=x, shape=_shape("colour", rows.hues),
-            colour=color | {"legend": None} if blocks else color,
-        )  # fmt: skip
-        data = {"values": [asdict(mark) for mark in marks]}
-        size = {"width": WIDTH, "height": {"step": 21 if rows.ratio else 24}}
-        blocks.append({**({"title": group} if group else {}), **size, "data": data, "layer": layer})
-    return blocks
-
-
-def _plot(plot: Plot) -> Chart:
-    rows = []
-    for number, each in enumerate(plot.series):
-        for point in each.points:
-            side = plot.sides.get(point, ("", ""))[0]
-            rows.append({
-                "series": each.name or f"line {number}", "line": each.line, "dashed": each.dashed,
-                **asdict(point), **{way: point.name if way == side else "" for way in ("right", "left")},
+        if group and len(rows.groups) > 1:
+            found.append({"n": len(found), "head": group})
+        most = max((mark.high for mark in marks), default=0.0) or 1.0
+        for m in marks:
+            found.append({
+                "n": len(found), "label": m.label,
+                "value": _drawn(m.value), "low": _drawn(m.low), "high": _drawn(m.high),
+                "colour": m.colour, "shown": m.shown, **({} if rows.ratio else {"most": _drawn(most)}),
             })  # fmt: skip
-    named = plot.hues
-    own = {each.name or f"line {number}": each.hue for number, each in enumerate(plot.series) if each.hue}
-    color = _colour("series", named | own)
-    if len(named) < 2:
-        color["legend"] = None
-    elif own:
-        color["legend"]["values"] = list(named)
-    layer = _filled(
-        _SPECS["plot"], x=_axis(plot.x) | {"field": "x"}, y=_axis(plot.y) | {"field": "y"}, colour=color,
-        shape=_shape("series", named | own),
-    )  # fmt: skip
-    return {"width": WIDTH, "height": plot.height, "data": {"values": rows}, "layer": layer}
+    return found
+
+
+def _parts(bands: Bands) -> list[Chart]:
+    """The label of each row, and its parts."""
+    places = {label: n for n, label in enumerate(dict.fromkeys(part.label for part in bands.parts))}
+    return [{"n": n, "label": label} for label, n in places.items()] + [
+        {"n": places[p.label], "begin": _drawn(p.begin), "end": _drawn(p.end), "colour": p.colour,
+         **({"shown": p.shown} if p.shown else {}), **({"height": p.height} if p.height != 1 else {})}
+        for p in bands.parts
+    ]  # fmt: skip
+
+
+def _points(plot: Plot) -> tuple[list[Chart], list[str]]:
+    """A row for each series, with a list for each field of its points, and the names of these fields: nothing
+    is said once a point that is said once a series."""
+    each: Mapping[str, Callable[[Point], Any]] = {
+        "x": lambda p: _drawn(p.x), "y": lambda p: _drawn(p.y),
+        "low": lambda p: _drawn(p.low) if p.low < p.high else None,
+        "high": lambda p: _drawn(p.high) if p.low < p.high else None,
+        "name": lambda p: p.name or None, "at": lambda p: plot.sides.get(p, "--").replace("--", "") or None,
+        "bare": lambda p: not p.dot or None,
+    }  # fmt: skip
+    every = [point for one in plot.series for point in one.points]
+    fields = [name for name, of in each.items() if any(of(point) is not None for point in every)]
+    return [
+        {
+            "series": one.name or f"line {number}",
+            **{name: [each[name](p) for p in one.points] for name in fields},
+            **{name: True for name in ("dashed", "hollow") if getattr(one, name)},
+            **({} if one.line else {"apart": True}),
+        }
+        for number, one in enumerate(plot.series)
+    ], fields  # fmt: skip
+
+
+def _drawn(value: float) -> float:
+    """To a millionth, which nobody sees: of a site the charts are a sixth."""
+    return float(f"{value:.6g}")
 
 
 def _axis(axis: Axis) -> Chart:
-    values, labels = [value for value, _ in axis.ticks], [text for _, text in axis.ticks]
-    return dict(_filled(
-        _SPECS["axis"], title=axis.title or None, type="log" if axis.log else "linear", ends=list(axis.ends),
-        values=values, labels=f"{json.dumps(labels)}[indexof({json.dumps(values)}, datum.value)]",
-        grid=not axis.log,
-    ))  # fmt: skip
+    given: Chart = {"values": list(axis.marks)} if axis.marks else {}
+    low, high = axis.ends
+    if axis.log and not axis.marks and high / low > 10:
+        # Vega marks each tenth of a power of ten.
+        steps = (1, 3) if high / low < 1e4 else (1,)
+        powers = range(floor(log10(low)), ceil(log10(high)))
+        given["values"] = [step * 10.0**power for power in powers for step in steps]
+    if axis.months:
+        given["labelExpr"] = "floor(datum.value / 12) + '-' + pad(datum.value % 12 + 1, 2, '0', 'left')"
+    elif axis.marks:
+        given["format"] = ","  # a batch of 1,024 is no 1.024k
+    elif high < 5 or (low < 1 and axis.log):
+        given["labelExpr"] = "format(datum.value, datum.value < 1 ? '~g' : '~s')"  # half is no 500m
+    return {
+        "type": "quantitative", "title": axis.title or None, **({"axis": given} if given else {}),
+        "scale": {"domain": [_drawn(end) for end in axis.ends], **({"type": "log"} if axis.log else {})},
+    }  # fmt: skip
 
 
-def _row_axis(labels: Sequence[str], *, grid: bool = False) -> Chart:
-    """A channel of named rows; the axis takes the room of its longest label without being measured."""
-    room = LETTER * max((len(label) for label in labels), default=0) + 12
-    return dict(_filled(_SPECS["row"], grid=grid, room=room))
-
-
-def _colour(field: str, named: Mapping[str, str], title: str = "") -> Chart:
-    scale = {"domain": list(named), "range": [PALETTE[hue][0] for hue in named.values()]}
-    legend = {"title": title or None, "orient": "top", "symbolOpacity": 1, "labelLimit": 0, "columns": 3}
-    return {"field": field, "type": "nominal", "scale": scale, "legend": legend if len(named) > 1 else None}
-
-
-def _shape(field: str, named: Mapping[str, str]) -> Chart:
-    shapes = [shape for _, shape in zip(named, cycle(SHAPES), strict=False)]
-    return _colour(field, named) | {"scale": {"domain": list(named), "range": shapes}}
-
-
-def _filled(spec: Any, **values: Any) -> Any:
-    """A specification with `$name` replaced by a value, as a key by its entries, and `@name` by a colour."""
+def _filled(spec: Any, ink: Callable[[str], str]) -> Any:
+    """A part of `vega.json` with `@name` replaced by a colour and `$name` by the part of that name, a list in
+    a list by its items."""
     if isinstance(spec, dict):
-        found: Chart = {}
-        for key, part in spec.items():
-            if key.startswith("$") and key[1:] in values:
-                found = {**values[key[1:]], **found}
-            else:
-                found[key] = _filled(part, **values)
-        return found
+        return {key: _filled(part, ink) for key, part in spec.items()}
     if isinstance(spec, list):
-        return [_filled(part, **values) for part in spec]
+        return [
+            item
+            for part in spec
+            for item in (_filled(part, ink) if str(part).startswith("$") else [_filled(part, ink)])
+        ]
     if isinstance(spec, str) and spec[:1] in "$@" and spec[1:]:
-        return values[spec[1:]] if spec[0] == "$" else PALETTE[spec[1:]][0]
+        return ink(spec[1:]) if spec[0] == "@" else _filled(_SPECS[spec[1:]], ink)
     return spec

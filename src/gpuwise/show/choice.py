@@ -7,20 +7,19 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Sequence
-from dataclasses import asdict, replace
+from dataclasses import replace
 from datetime import date
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from gpuwise.facts import catalog
 from gpuwise.model.gpu import RENTS, GpuSpec
 from gpuwise.model.judgement import Assumptions, Option, Recommendation
 from gpuwise.model.units import Amount, percent, seconds, si, significant, usd
-from gpuwise.show.results import span
-from gpuwise.show.table import Table
+from gpuwise.show.table import Table, span
 
 if TYPE_CHECKING:
     from gpuwise.judge.choose.fit import Use
-    from gpuwise.show.charts import Plot
+    from gpuwise.show.page import Figure
 
 _SCALES = ((1.0, ""), (1e3, "1k "), (1e6, "1M "), (1e9, "1G "), (1e12, "1T "), (1e15, "1P "), (1e18, "1E "))
 _ENOUGH_USD = 0.01
@@ -45,7 +44,7 @@ def table(
     left out.
     """
     need = found.need
-    options = found.options if why else one_of_each(found.options)
+    options = found.options if why else one_of_each(found)
     shown = options[:top]
     # Costs are of so many items that the first option costs at least a cent.
     least = found.options[0].cost_per_item_usd
@@ -65,7 +64,7 @@ def table(
             "from": _source(option),
             "price": _price(option),
             speed: span(option.throughput, lambda v: Amount(rate(v), v, speed)),
-            "yours": times_yours(option),
+            "yours": f"{significant(option.speedup)} x" if option.speedup else "",
             "known by": option.basis,
             "time": seconds(option.time_s.value) if option.time_s else "",
             "cost": span(option.cost_usd, usd) if option.cost_usd else "",
@@ -103,6 +102,10 @@ def question(found: Recommendation) -> str:
     return f"{names} {need.mode} {need.precision}, {number}{people}"
 
 
+# Of advice, what is said without --why.
+ADVISED = ("left out: ", "is offered: counted", "to buy ")
+
+
 def said(found: Recommendation) -> tuple[str, ...]:
     """The answer in plain sentences: the pick, why, the runner-up, and what would change it."""
     if not found.answer:  # a recommendation of an earlier version
@@ -111,25 +114,25 @@ def said(found: Recommendation) -> tuple[str, ...]:
     aged = f"Caution: the newest prices are {days} days old; today's rents: gpuwise prices update"
     return (
         found.answer,
+        *([f"Not taken into account: {', '.join(found.need.ignored)}"] if found.need.ignored else []),
         *(f"- {reason}" for reason in found.reasons),
         *([f"Runner-up: {found.runner_up}"] if found.runner_up else []),
         *(f"Would change it: {text}" for text in found.changes[:_CHANGES]),
         # A card that is there and cannot do the work is what its owner asks about first.
-        *(
-            text
-            for text in found.advice
-            if "that you have is left out" in text or "is offered: counted" in text
-        ),
+        *(text for text in found.advice if any(word in text for word in ADVISED)),
         *(["Taken as asked: " + "; ".join(found.need.notes)] if found.need.notes else []),
         *([aged] if days > OLD_LIST_DAYS else []),
     )
 
 
-def one_of_each(options: Sequence[Option]) -> list[Option]:
-    """The best number of each GPU, rented and owned apart."""
-    best: dict[tuple[str, bool], Option] = {}
-    for option in options:
-        best.setdefault((option.gpu_id, option.way in RENTS), option)
+def one_of_each(found: Recommendation) -> list[Option]:
+    """The best number of each GPU, rented and owned apart; each kind of rent and provider that was named."""
+    need, best = found.need, dict[tuple[object, ...], Option]()
+    kinds = any(getattr(need, kind) for kind in ("spot", "community", "reserved", "serverless"))
+    for option in found.options:
+        way = option.way if kinds else option.way in RENTS
+        provider = option.provider if len(need.providers) > 1 else ""
+        best.setdefault((option.gpu_id, way, provider), option)
     return list(best.values())
 
 
@@ -146,24 +149,36 @@ def whole(found: Recommendation, changed: Sequence[str] = ()) -> Table:
     return replace(made, notes=(*made.notes, *left), dim=frozenset(), spare=frozenset())
 
 
-def chart(found: Recommendation) -> Plot | None:
+def figure(found: Recommendation) -> Figure | None:
     """Cost against time (speed where no amount was given), with those that none beats in both marked."""
-
     from gpuwise.show.charts import tradeoff
     from gpuwise.show.gpus import short
+    from gpuwise.show.page import Figure
 
-    points = []
+    amount = bool(found.need.items)
+    points, rows = [], []
     for o in found.options[:_DRAWN]:
-        cost = o.cost_usd if found.need.items else o.cost_per_item_usd
+        cost = o.cost_usd if amount else o.cost_per_item_usd
         if cost is not None and cost.value > 0:
             hours = o.time_s.value / 3600 if o.time_s else o.throughput.value
             name = short(catalog.get(o.gpu_id))
             points.append((f"{o.count} x {name}" if o.count > 1 else name, hours, cost.value, o.frontier))
+            rows.append({
+                "option": f"{o.count} x {o.gpu_id}", "of": _source(o),
+                "hours" if amount else f"{found.item}s/s": Amount(significant(hours), hours),
+                "cost" if amount else f"cost of one {found.item}": usd(cost.value),
+                "no other beats it in both": "yes" if o.frontier else "",
+            })  # fmt: skip
     if len(points) < 2:
         return None
-    if found.need.items:
-        return tradeoff(points, x="hours of work", y="USD of the work")
-    return tradeoff(points, x=f"{found.item}s a second", y=f"USD of one {found.item}")
+    axes = (
+        ("hours of work", "USD of the work")
+        if amount
+        else (f"{found.item}s a second", f"USD of one {found.item}")
+    )
+    over = "time" if amount else "speed"
+    caption = f"Cost against {over}: the line joins the options that no other beats in both."
+    return Figure(charts=(tradeoff(points, x=axes[0], y=axes[1]),), table=Table.of(rows), caption=caption)
 
 
 def _source(option: Option) -> str:
@@ -171,7 +186,7 @@ def _source(option: Option) -> str:
     words = {"have": "yours", "unpriced": last, "street": "buy used or new"}
     if option.way in ("new", "used"):
         return f"buy {option.way}"
-    return words.get(option.way) or f"{option.provider}, {option.way}"
+    return words.get(option.way) or f"{option.provider or option.price_source}, {option.way}"
 
 
 def _price(option: Option) -> str:
@@ -181,11 +196,6 @@ def _price(option: Option) -> str:
     rent = "/h" if option.way in RENTS else ""
     text = f"{usd(option.price_usd.value)}{rent} {option.seen_on[:7] or 'undated'}"
     return usd(option.price_usd.value).shown(f"({text})" if option.stale else text)
-
-
-def times_yours(option: Option) -> str:
-    """Speed over what is there already."""
-    return f"{significant(option.speedup)} x" if option.speedup else ""
 
 
 def rate(value: float) -> Amount:
@@ -230,7 +240,7 @@ def assumed(a: Assumptions, *, service: bool = False) -> str:
     """The assumptions behind the cost of owning; a service runs around the clock."""
     host = "host by class" if a.host_usd is None else f"host ${a.host_usd:,.0f} for each GPU"
     parts = (
-        f"electricity ${a.electricity_usd_per_kwh:g}/kWh",
+        f"electricity ${a.electricity_usd_per_kwh:.3g}/kWh",
         "running around the clock" if service else f"{a.hours_per_week:g} h of use a week",
         f"{a.years:g} years", host if a.host_w is None else f"{host}, {a.host_w:g} W for each GPU",
         f"cooling x{a.cooling:g}", f"a year takes {percent(a.depreciation, 0)} of the value",
@@ -254,8 +264,3 @@ def uses(spec: GpuSpec, found: Sequence[Use]) -> Table:
         rows=tuple(rows),
         notes=("well suited: it has what the use needs, whatever other GPUs have",),
     )
-
-
-def uses_document(spec: GpuSpec, found: Sequence[Use]) -> dict[str, Any]:
-    """The same as data."""
-    return {"gpu": spec.id, "uses": [asdict(use) for use in found]}

@@ -7,7 +7,7 @@ from dataclasses import asdict, replace
 from functools import cache
 from typing import TYPE_CHECKING, Any
 
-from gpuwise.facts.catalog import Match, all_gpus, chips, derive, fields
+from gpuwise.facts.catalog import Match, all_gpus, chips, confirmed, derive, fields
 from gpuwise.model.gpu import Fact, GpuSpec, Peak
 from gpuwise.model.units import Amount, gibibytes, of_field, percent, si, usd, watts
 from gpuwise.show.table import Table
@@ -22,14 +22,14 @@ _NO_RATIO = frozenset(
 
 
 def label(field: str) -> str:
-    """A field's name as people say it; the unit stands with the value."""
+    """A field's name as people say it, a peak by its format; the unit stands with the value."""
     known = fields().get(field)
-    return known.label if known else field.replace("_", " ")
+    return known.label if known else field.replace("_", " ").replace("peak:", "peak ").strip()
 
 
 def short(spec: GpuSpec) -> str:
-    """The name without its vendor."""
-    return spec.name.removeprefix(f"{spec.vendor} ")
+    """The name without its vendor, and without GeForce or Instinct, which the model number implies."""
+    return spec.name.removeprefix(f"{spec.vendor} ").removeprefix("GeForce ").removeprefix("Instinct ")
 
 
 def shown(fact: Fact) -> str:
@@ -64,7 +64,7 @@ def specification(spec: GpuSpec) -> Table:
     Beside a stated value stand what units, clocks and rates give and how many sources agree on it; the
     notes name what other sources state and what none does.
     """
-    computed = {row.field: row for row in derive(spec)}
+    computed, sure = {row.field: row for row in derive(spec)}, confirmed(spec)
     names = {name: label(name) for name in spec.facts} | {p.field: f"peak {peak_name(p)}" for p in spec.peaks}
     rows, last = [], ""
     for field in sorted(names, key=place):
@@ -87,7 +87,7 @@ def specification(spec: GpuSpec) -> Table:
             "field": names[field],
             "value": shown(first),
             "computed": given,
-            "sources": _witnesses(spec, field),
+            "sources": _witnesses(spec, field, sure),
             "source": first.source.title,
             "note": note,
         })  # fmt: skip
@@ -107,7 +107,7 @@ def specification(spec: GpuSpec) -> Table:
     )
 
 
-def _witnesses(spec: GpuSpec, field: str) -> str:
+def _witnesses(spec: GpuSpec, field: str, sure: frozenset[str]) -> str:
     """`vendor`, the count of independent sources that agree, `rule`, or `1 (?)` for a single one."""
     sources = spec.sources(field)
     if any(source.kind == "vendor" for source in sources):
@@ -116,7 +116,7 @@ def _witnesses(spec: GpuSpec, field: str) -> str:
         return "computed" if field.startswith("peak:") else "rule"
     known = fields().get(field)
     plain = known is not None and known.kind == "text"
-    return str(len(sources)) if plain or spec.confirmed(field) else "1 (?)"
+    return str(len(sources)) if plain or field in sure else "1 (?)"
 
 
 def sourced(spec: GpuSpec) -> list[tuple[str, str, Fact | Peak]]:
@@ -150,7 +150,8 @@ def gaps(spec: GpuSpec) -> tuple[str, ...]:
         notes.append(f"no source read states: {', '.join(missing)}")
     if differing := sum(row.agrees is False for row in derive(spec)):
         notes.append(f"(!) {differing} stated values are not what units and clocks give: their notes say why")
-    if any(_witnesses(spec, name) == "1 (?)" for name in spec.facts):
+    sure = confirmed(spec)
+    if any(_witnesses(spec, name, sure) == "1 (?)" for name in spec.facts):
         notes.append("1 (?): one source, and none that confirms it")
     return tuple(notes)
 

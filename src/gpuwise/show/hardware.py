@@ -13,29 +13,17 @@ from datetime import date
 from itertools import groupby, pairwise
 from typing import Any
 
-from gpuwise import store
-from gpuwise.facts import prices
+from gpuwise.facts import catalog, prices
 from gpuwise.model.gpu import Offer
 from gpuwise.model.question import HOW, WORK
-from gpuwise.model.result import Measurement, Record, Result, Telemetry
+from gpuwise.model.result import Measurement, Record, Result, Telemetry, records_of
 from gpuwise.model.units import Amount, percent, seconds, significant, usd, watts, whole
 from gpuwise.show.charts import LETTER, WIDTH, Bands, Mark, Part, Plot, Point, Rows, Series, linear
 from gpuwise.show.page import Figure, References, Section, said
 from gpuwise.show.prices import MILLION, exact, million
-from gpuwise.show.results import (
-    by_work,
-    codes,
-    counted,
-    environment,
-    fix,
-    per_joule,
-    rate,
-    slowest,
-    some,
-    speed,
-)
+from gpuwise.show.results import by_work, codes, counted, environment, fix, slowest, some
 from gpuwise.show.roofline import measured_roofs, roofline
-from gpuwise.show.table import Table
+from gpuwise.show.table import Table, per_joule, rate, speed
 
 # Rows of a table that is shown from the start; longer ones are folded.
 FEW = 8
@@ -69,7 +57,7 @@ class ReportInput:
     """A record for each measurement; made from the results."""
 
     def __post_init__(self) -> None:
-        object.__setattr__(self, "every", store.records(self.results))
+        object.__setattr__(self, "every", records_of(self.results))
 
     @property
     def speeds(self) -> tuple[Record, ...]:
@@ -145,7 +133,7 @@ def limits(given: ReportInput) -> Section:
     )
     return Section(
         id="limits", title="Distance to the limits", text=(text,) if figures else (),
-        figures=tuple(figures), tables=(table,) if table.rows else (),
+        figures=tuple(figures), tables=(table,),
     )  # fmt: skip
 
 
@@ -193,11 +181,9 @@ def kernels(given: ReportInput) -> Section:
         "From up to ten steps under torch's profiler, after everything was timed. A step may also wait, "
         "for the host or for input: that is in what bounds it."
     )
-    alone = len(parts) == 1  # one bar says nothing that its row does not
-    return Section(
-        id="kernels", title=title, text=(text,), figures=() if alone else (figure,),
-        tables=(table,) if alone else (),
-    )  # fmt: skip
+    if len(parts) == 1:  # one bar says nothing that its row does not
+        return Section(id="kernels", title=title, lead=text, tables=(table,))
+    return Section(id="kernels", title=title, lead=text, figures=(figure,))
 
 
 def shares(row: Record) -> Mapping[str, float]:
@@ -214,19 +200,21 @@ def energy(given: ReportInput, cited: References) -> Section:
     """Items per joule, and what a million items take of energy and of rent."""
     title = "Energy and cost of an item"
     rents = {gpu_id: exact(given.offers, gpu_id) for gpu_id in given.gpu_ids}
-    spreads = {gpu_id: prices.spread(offers, "on-demand") for gpu_id, offers in rents.items()}
+    spreads = {gpu_id: prices.rented(offers, given.today) for gpu_id, offers in rents.items()}
     if not any(row.items_per_joule for row in given.speeds) and not any(rents.values()):
         return Section(id="energy", title=title)
     # A device is half of a machine that trains: readers multiply its figure by their bill.
     lines = ["Energy is of the device alone: host, cooling and idle time come on top."]
+    named = {spec.id: spec.name for spec in catalog.all_gpus()}
     for gpu_id, found in spreads.items():
+        name = named.get(gpu_id, gpu_id)
         if found is None:
-            lines.append(f"No on-demand rent of {gpu_id} is known, so no cost is given.")
+            lines.append(f"No on-demand rent of the {name} is known, so no cost is given.")
             continue
         newest = max(offer.seen_on for offer in rents[gpu_id]) or "an unknown day"
         marks = cited.mark(*(offer.source for offer in rents[gpu_id]))
         lines.append(
-            f"The rent of {gpu_id} is the median of {found.offers} on-demand offers, {usd(found.median)} "
+            f"The rent of the {name} is the median of {found.offers} on-demand offers, {usd(found.median)} "
             f"per GPU-hour ({usd(found.lowest)} to {usd(found.highest)}), the newest of {newest} {marks}."
         )
     rows, drawn = [], []
@@ -264,16 +252,15 @@ def energy(given: ReportInput, cited: References) -> Section:
 def timeline(given: ReportInput) -> Section:
     """At what power and clock each measurement ran: a chart a session, of many sessions a row for each."""
     sessions = sorted((r for r in given.results if _timed(r)), key=lambda r: r.created_at)
-    detailed = len(sessions) <= DETAILED
     text = (
         "Timed windows end to end, without the searching, compiling and cooling between them. A clock "
         "is held down when the device says so: by its power limit, its temperature, or its owner."
     )
-    return Section(
-        id="timeline", title="Telemetry over time", text=(text,) if sessions else (),
-        figures=tuple(map(_session, sessions)) if detailed else (_overview(sessions),),
-        folded=() if detailed else tuple(map(_telemetry, sessions)),
-    )  # fmt: skip
+    title = "Telemetry over time"
+    if len(sessions) <= DETAILED:
+        return Section(id="timeline", title=title, lead=text, figures=tuple(map(_session, sessions)))
+    folded = tuple(map(_telemetry, sessions))
+    return Section(id="timeline", title=title, lead=text, figures=(_overview(sessions),), folded=folded)
 
 
 def _session(result: Result) -> Figure:
@@ -303,7 +290,7 @@ def _session(result: Result) -> Figure:
         x=clocks.axis,
         y=linear(said, [p.y for each in drawn for p in each.points]),
         series=tuple(drawn),
-        height=130,
+        height=160,
     )
     held = sum(_held(m.telemetry) > 0 for m in _timed(result))
     return Figure(

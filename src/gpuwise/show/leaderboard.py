@@ -4,17 +4,19 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
+from datetime import date
 from typing import Any
 
 from gpuwise.facts import prices
 from gpuwise.model.gpu import GpuSpec, Offer
 from gpuwise.model.result import Interval, Record
 from gpuwise.model.units import Amount, gibibytes, si, significant, usd, watts
-from gpuwise.show.charts import Plot, frontier, tradeoff
+from gpuwise.show.charts import frontier, tradeoff
 from gpuwise.show.gpus import short
-from gpuwise.show.prices import exact
-from gpuwise.show.results import rate, unit
-from gpuwise.show.table import Table
+from gpuwise.show.page import Figure
+from gpuwise.show.prices import exact, hourly
+from gpuwise.show.records import unsure
+from gpuwise.show.table import Table, rate, unit
 
 # How a figure is known, the surest first: of one GPU the first that answers stands in the ranking.
 ORIGINS = ("measured", "published", "predicted")
@@ -114,8 +116,9 @@ SORTS: Mapping[str, tuple[Callable[[Entry], Any], bool]] = {
 
 
 def entries(
-    specs: Sequence[GpuSpec], known: Sequence[Record], forecasts: Sequence[Record], offers: Sequence[Offer]
-) -> tuple[Entry, ...]:
+    specs: Sequence[GpuSpec], known: Sequence[Record], forecasts: Sequence[Record], offers: Sequence[Offer],
+    today: date,
+) -> tuple[Entry, ...]:  # fmt: skip
     """An entry for each GPU that answers the question of the `forecasts`, whose refusals have none; `known`
     are measured and published speeds of any question."""
     answers: dict[str, list[Record]] = {}
@@ -132,16 +135,22 @@ def entries(
     for spec in specs:
         if spec.id in answers:
             quotes = exact(offered.get(spec.id, ()), spec.id)
-            rent, street = (prices.spread(quotes, kind) for kind in ("on-demand", "street"))
+            street = prices.spread(quotes, "street")
             found.append(Entry(
-                spec=spec, record=_best(answers[spec.id]),
-                rent_usd=rent.median if rent else None, street_usd=street.median if street else None,
+                spec=spec, record=_best(answers[spec.id]), rent_usd=hourly(quotes, spec.id, today),
+                street_usd=street.median if street else None,
             ))  # fmt: skip
     return tuple(found)
 
 
 def _best(answers: Sequence[Record]) -> Record:
-    """The surest, and of these the fastest; watts of another one where it has none."""
+    """The surest, and of these the fastest; watts of another one where it has none.
+
+    A published speed below the whole interval of the forecast ran other software or another batch, and says
+    what that reaches and not the GPU: the forecast stands in the ranking.
+    """
+    least = max((r.throughput.low for r in answers if r.origin == "predicted" and r.throughput), default=0.0)
+    answers = [r for r in answers if r.origin != "published" or r.value >= least]
 
     def rank(record: Record) -> tuple[int, bool, float]:
         # What everybody reaches without own kernels is compared; a tuned speed stands where it is alone.
@@ -154,11 +163,15 @@ def _best(answers: Sequence[Record]) -> Record:
 
 def ranked(found: Sequence[Entry], metric: str, sort: str = "") -> tuple[Entry, ...]:
     """Those of which the metric is known, the best first, or by the column asked for: `-name` reverses its
-    usual order; GPUs without a value of it come last."""
+    usual order. Below them come speeds that are known by their order of magnitude, and last GPUs without
+    a value."""
     able = [entry for entry in found if _of(entry, metric) is not None]
-    key, falling = SORTS.get(sort.removeprefix("-"), SORTS[metric])
+    column = sort.removeprefix("-") or metric
+    key, falling = SORTS.get(column, SORTS[metric])
     stated = [entry for entry in able if key(entry) is not None]
     ordered = sorted(stated, key=key, reverse=falling != sort.startswith("-"))
+    if column not in SORTS or column in METRICS:
+        ordered.sort(key=lambda entry: unsure(entry.record))
     return (*ordered, *(entry for entry in able if key(entry) is None))
 
 
@@ -188,7 +201,7 @@ def table(found: Sequence[Entry]) -> Table:
                 "board power": watts(e.spec.power_w) if e.spec.power_w else "",
                 "rent of an hour": usd(e.rent_usd) if e.rent_usd else "",
                 "street price": usd(e.street_usd) if e.street_usd else "",
-                "known": e.record.origin,
+                "known": f"{e.record.origin}{', order of magnitude' * unsure(e.record)}",
                 "how": e.record.question.label("workload", "mode", "gpus"),
                 "source": e.record.source.title if e.record.source else e.record.session,
             }
@@ -203,7 +216,8 @@ def document(found: Sequence[Entry]) -> list[dict[str, Any]]:
     return [
         {
             "gpu_id": e.spec.id, "name": e.spec.name, "class": e.kind, "count": e.record.gpus,
-            "origin": e.record.origin, "question": e.record.question.key(),
+            "origin": e.record.origin, "order_of_magnitude": unsure(e.record),
+            "question": e.record.question.key(),
             **{name: asdict(value) if (value := m.of(e)) else None for name, m in METRICS.items()},
             "rent_usd_per_h": e.rent_usd, "street_usd": e.street_usd,
         }
@@ -212,10 +226,10 @@ def document(found: Sequence[Entry]) -> list[dict[str, Any]]:
 
 
 def leaders(found: Sequence[Entry]) -> tuple[str, ...]:
-    """The best of each metric in a sentence."""
+    """The best of each metric in a sentence, of those whose speed is known well enough."""
     lines = []
     for name, metric in METRICS.items():
-        best = ranked(found, name)
+        best = ranked([entry for entry in found if not unsure(entry.record)], name)
         if len(best) > 1:
             value = figure(best[0], name)
             how = best[0].record.origin
@@ -230,33 +244,31 @@ def _priced(found: Sequence[Entry], street: bool) -> list[tuple[Entry, float, bo
     known = [
         (entry, price)
         for entry in found
-        if entry.record.throughput and (price := _gpus(entry, entry.street_usd if street else entry.rent_usd))
+        if entry.record.throughput
+        and not unsure(entry.record)
+        and (price := _gpus(entry, entry.street_usd if street else entry.rent_usd))
     ]
     best = frontier([(price, entry.record.value) for entry, price in known])
     points = [(entry, price, number in best) for number, (entry, price) in enumerate(known)]
     return sorted(points, key=lambda point: (not point[2], -point[0].record.value))[:NAMED]
 
 
-def prices_chart(found: Sequence[Entry], *, street: bool = False) -> Plot | None:
+def against_price(found: Sequence[Entry], *, street: bool = False) -> Figure | None:
     """Price against throughput; None where fewer than three prices are known."""
     points = _priced(found, street)
     if len(points) < 3:
         return None
-    return tradeoff(
+    price_of = "street price" if street else "rent of an hour"
+    chart = tradeoff(
         [(short(entry.spec), price, entry.record.value, best) for entry, price, best in points],
-        x=f"{'street price' if street else 'rent of an hour'}, USD",
-        y=unit(points[0][0].record.item),
-    )
-
-
-def prices_table(found: Sequence[Entry], *, street: bool = False) -> Table:
-    """The points of the chart."""
-    return Table.of(
+        x=f"{price_of}, USD", y=unit(points[0][0].record.item),
+    )  # fmt: skip
+    table = Table.of(
         {
-            "GPU": entry.spec.id,
-            "street price" if street else "rent of an hour": usd(price),
-            "speed": rate(entry.record.value, entry.record.item),
+            "GPU": entry.spec.id, price_of: usd(price), "speed": rate(entry.record.value, entry.record.item),
             "no other is both faster and cheaper": "yes" if best else "",
         }
-        for entry, price, best in _priced(found, street)
-    )
+        for entry, price, best in points
+    )  # fmt: skip
+    caption = "against throughput: the line joins the GPUs that no other one beats on both."
+    return Figure(charts=(chart,), table=table, caption=f"{price_of.capitalize()} {caption}")

@@ -15,7 +15,7 @@ from gpuwise.show import choice, comparisons, gpus, records, results
 from gpuwise.show.charts import Drawing, Mark, Rows
 from gpuwise.show.html import fragment
 from gpuwise.show.report import ReportInput, chart
-from gpuwise.show.table import Table
+from gpuwise.show.table import Table, amount, span
 
 
 @singledispatch
@@ -53,7 +53,7 @@ def _(value: Records) -> str:
         Mark(
             label=f"{r.gpu_id}: {r.question.label(*WORK)}", value=r.throughput.value,
             low=r.throughput.low, high=r.throughput.high, group=work, colour=r.origin,
-            shown=results.amount(r.throughput.value, r.item),
+            shown=amount(r.throughput.value, r.item),
         )
         for work, rows in results.by_work(value).items()
         for r in rows
@@ -68,7 +68,7 @@ def _(value: Recommendation) -> str:
     marks = [
         Mark(
             label=f"{o.rank}. {o.count} x {o.gpu_id}", value=cost.value, low=cost.low, high=cost.high,
-            colour=o.basis, shown=results.span(cost, usd), group="cost, USD",
+            colour=o.basis, shown=span(cost, usd), group="cost, USD",
         )
         for o in best
         if (cost := o.cost_usd or o.cost_per_item_usd)

@@ -32,10 +32,13 @@ class Figure:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Section:
-    """A heading with what belongs to it, in this order. `text` are paragraphs, `points` a list."""
+    """A heading with what belongs to it, in this order. `text` are paragraphs, `points` a list; tables
+    without rows are left out."""
 
     id: str
     title: str
+    lead: str = ""
+    """A paragraph before all, where there are figures or tables that it speaks of."""
     text: tuple[str, ...] = ()
     points: tuple[str, ...] = ()
     figures: tuple[Figure, ...] = ()
@@ -46,6 +49,13 @@ class Section:
     """Command lines."""
     paired: bool = False
     """Its figures are small and stand two in a row where there is room."""
+
+    def __post_init__(self) -> None:
+        for name in ("tables", "folded"):
+            object.__setattr__(self, name, tuple(table for table in getattr(self, name) if table.rows))
+        if self.lead and (self.figures or self.tables or self.folded):
+            object.__setattr__(self, "text", (self.lead, *self.text))
+        object.__setattr__(self, "lead", "")  # so that a copy does not say it again
 
     @property
     def says_something(self) -> bool:

@@ -9,14 +9,14 @@ from math import inf
 from typing import TYPE_CHECKING, Any
 
 from gpuwise.facts import catalog
+from gpuwise.model.precision import GGUF, Precision
 from gpuwise.model.question import Question
-from gpuwise.model.result import Interval, Record
-from gpuwise.model.units import Amount, gibibytes, percent, seconds, si, significant, watts, whole
-from gpuwise.show.results import per_joule, rate, span, throughput
-from gpuwise.show.table import Table
+from gpuwise.model.result import Record
+from gpuwise.model.units import Amount, gibibytes, percent, seconds, significant, watts, whole
+from gpuwise.show.table import Table, per_joule, picked, rate, span, throughput
 
 if TYPE_CHECKING:
-    from gpuwise.predict.fit import Fit
+    from gpuwise.predictor.fit import Fit
     from gpuwise.show.charts import Rows
 
 _TOLD = (
@@ -39,15 +39,26 @@ SORTS = tuple(_KEYS)
 
 
 def ordered(found: Sequence[Record], sort: str) -> tuple[Record, ...]:
-    """The best first, what is refused last."""
-    return tuple(sorted(found, key=lambda p: (bool(p.refusal), _KEYS[sort](p), p.gpu_id)))
+    """The best first; apart below them what is known by its order of magnitude, and last what is refused."""
+
+    def place(p: Record) -> tuple[Any, ...]:
+        return bool(p.refusal), sort != "name" and is_unranked(p), _KEYS[sort](p), p.gpu_id
+
+    return tuple(sorted(found, key=place))
+
+
+def is_unranked(p: Record) -> bool:
+    """Whether a speed is known by its order of magnitude alone, so that none is above or below it."""
+    return p.measured is None and any(issue.code == "order-of-magnitude" for issue in p.issues)
 
 
 def table(found: Sequence[Record], *, every: bool = False) -> Table:
     """One row a GPU; a refused one says why, and many of them share a note unless `every` one is wanted."""
     first, given = found[0], [p for p in found if not p.refusal]
     several = f" on {first.gpus} GPUs" if first.gpus > 1 else ""
-    name = replace(first.question, gpus=1).label("batch")
+    # Old GPUs answer in the precision that they have.
+    mixed = len({p.question.precision for p in given}) > 1
+    name = replace(first.question, gpus=1).label("batch", *(("precision",) if mixed else ()))
     if _without_bench(first):  # an engine compiles as it likes
         name = name.replace(" eager", "")
     # Two GPUs have the same reason where only their names in it differ.
@@ -60,6 +71,9 @@ def table(found: Sequence[Record], *, every: bool = False) -> Table:
         for issue in p.issues:
             apart.setdefault(issue.detail, []).append(p.gpu_id)
     notes += [f"{', '.join(gpus[:6])}{', ...' * (len(gpus) > 6)}: {detail}" for detail, gpus in apart.items()]
+    unranked = [is_unranked(p) for p in given]
+    if any(unranked) and not all(unranked):
+        notes.append("an order of magnitude is not ranked among the others, whatever its figure")
     if many:
         reasons = "; ".join(f"{count} x {reason}" for reason, count in Counter(refused).most_common())
         notes.append(f"{len(refused)} GPUs are left out ({reasons}); --json lists them")
@@ -67,20 +81,22 @@ def table(found: Sequence[Record], *, every: bool = False) -> Table:
         notes.append(_TOLD)
     if given and not _without_bench(given[0]):
         notes.append(f"measure it: {measure_command(given[0].question)}")
-    rows = [_row(p) for p in found if not (many and p.refusal)]
-    return Table.of(rows, title=f"{name}{several}, predicted", notes=tuple(notes))
+    shown = [p for p in found if not (many and p.refusal)]
+    dim = frozenset(place for place, p in enumerate(shown) if is_unranked(p))
+    rows = [_row(p, mixed=mixed) for p in shown]
+    return Table.of(rows, title=f"{name}{several}, predicted", notes=tuple(notes), dim=dim)
 
 
-def _row(p: Record) -> dict[str, str]:
+def _row(p: Record, *, mixed: bool) -> dict[str, str]:
     joules, chance = p.items_per_joule, p.fits_probability
     fits = ""
     if chance is not None:
         # Never a certainty that no number of measured errors can give.
         sure = "> 99 %" if chance >= 0.99 else "< 1 %" if chance <= 0.01 else percent(chance, 0)
         fits = percent(chance).shown(sure)
-    far = any(issue.code == "order-of-magnitude" for issue in p.issues)
     return {
         "GPU": p.gpu_id if p.gpus == 1 else f"{p.gpus} x {p.gpu_id}",
+        "precision": p.question.precision or "" if mixed and not p.refusal else "",
         "batch": whole(p.batch) if p.batch else "",
         "throughput (80 %)": throughput(p),
         "step": seconds(p.seconds) if p.seconds else "",
@@ -94,7 +110,7 @@ def _row(p: Record) -> dict[str, str]:
         if p.bound
         else "",
         # The basis of the figure, and whether that is known ground.
-        "evidence": f"{p.basis}{', order of magnitude' * far}" if p.throughput else "",
+        "evidence": f"{p.basis}{', order of magnitude' * is_unranked(p)}" if p.throughput else "",
         "why not": p.refusal,
     }
 
@@ -103,42 +119,31 @@ def measure_command(question: Question) -> str:
     """What measures it on a machine that has the GPU; nothing for a served model, which needs an engine."""
     words = f"gpuwise bench {question.workload} --mode {question.mode} --precision {question.precision}"
     words += f" --compile {'on' if question.compile else 'off'}"
-    words += " --recipe script" if question.recipe == "script" else ""
+    from gpuwise.workloads.registry import decodes_one
+
+    # Left out, `bench` takes gpuwise's kernels where it has some.
+    stock = question.recipe == "stock" and decodes_one(question)
+    words += f" --recipe {question.recipe}" if stock or question.recipe == "script" else ""
     words += f" --gpus {question.gpus}" if question.gpus > 1 else ""
     return words + (f" --batch {question.batch}" if question.batch else "")
 
 
 def document(found: Sequence[Record]) -> dict[str, Any]:
     """The predictions as plain data in SI units; None is unknown."""
-
     names = {spec.id: spec.name for spec in catalog.all_gpus()}
-
-    def plain(interval: Interval | None) -> dict[str, Any] | None:
-        return asdict(interval) if interval else None
-
     return {"predictions": [
         {
             "cell": p.question.key("batch"),
-            "gpu_id": p.gpu_id,
             "gpu": p.gpu or names.get(p.gpu_id, p.gpu_id),
             "count": p.gpus,
             "config": asdict(p.question),
-            "item": p.item,
-            "batch": p.batch,
-            "throughput": plain(p.throughput),
-            "measured": plain(p.measured.throughput) if p.measured else None,
+            **picked(p, "gpu_id item batch throughput seconds first_token_s memory_bytes fits_probability"),
+            **picked(p, "watts bound refusal notes"),
+            "measured": asdict(p.measured.throughput) if p.measured and p.measured.throughput else None,
             "measured_in": p.measured.notes[0] if p.measured else "",
-            "seconds": p.seconds,
-            "first_token_s": plain(p.first_token_s),
-            "memory_bytes": plain(p.memory_bytes),
-            "fits_probability": p.fits_probability,
-            "watts": plain(p.watts),
-            "bound": p.bound,
             "shares": dict(p.shares),
             "evidence": p.basis,
-            "refusal": p.refusal,
             "measure_command": measure_command(p.question) if not _without_bench(p) else "",
-            "notes": p.notes,
         }
         for p in found
     ]}  # fmt: skip
@@ -154,18 +159,26 @@ _FIT_NUMBERS = frozenset({"context", "batch", "needs", "of", "tokens/s (80 %)", 
 _TASKS = {"infer": "inference", "full": "full fine-tuning", "lora": "LoRA", "qlora": "QLoRA"}
 
 
-def fit_table(rows: Sequence[Fit]) -> Table:
-    """One row a plan and GPU; what does not fit says on how many GPUs it would."""
+def fit_table(rows: Sequence[Fit], asked: str = "") -> Table:
+    """One row a plan and GPU; what does not fit says on how many GPUs it would. `asked` is the name that the
+    model was asked by, where another release has its shape."""
     plan = rows[0].plan
     model = plan.model
-    experts = f", {significant(model.active / 1e9)} B a token" if model.experts else ""
+    experts = f", {significant(model.active / 1e9)} billion a token" if model.experts else ""
+    own = model.name in asked.casefold() or not asked or asked.startswith("hf:") or asked.endswith(".gguf")
+    shape = model.name if own else f"{asked}, in shape {model.name}"
     notes = [
         "fits: within 95 % of the memory, which fragments and rounding leave usable; speeds come from the "
         "data sheet and from public rows of other cards, 80 % interval",
     ]
+    engines = {_engine(row.plan.weights): None for row in rows if row.plan.task == "infer"}
+    notes += [f"speeds are those of {', '.join(engines)}"] * bool(engines)
     if any(row.fits and row.plan.chunked for row in rows):
         notes.append("in chunks: fits where the loss is computed for some tokens at a time, as by Unsloth, "
                      "torchtune and Liger; not in plain transformers")  # fmt: skip
+    if any(row.plan.task == "full" and row.plan.optimiser == "adamw" for row in rows):
+        notes.append("full fine-tuning keeps weights, gradients and moments in 16 bits, 8 bytes a parameter, "
+                     "as recipes for one GPU do; mixed precision takes 16: --optimiser adamw32")  # fmt: skip
     if any(row.widened for row in rows):
         notes.append("*: the GPU has no units for this format: weights alone are in it, products in 16 bits")
     largest = max(rows, key=lambda row: row.needed_bytes)
@@ -174,7 +187,7 @@ def fit_table(rows: Sequence[Fit]) -> Table:
         notes.append(f"largest, {_plan(largest)}: {parts}")
     return Table.of(
         [_fit_row(row) for row in rows],
-        title=f"{model.name}: {si(model.parameters, 'parameters')}{experts}",
+        title=f"{shape}: {significant(model.parameters / 1e9)} billion parameters{experts}",
         numeric=_FIT_NUMBERS, notes=tuple(notes),
     ).without_empty_columns()  # fmt: skip
 
@@ -198,6 +211,15 @@ def _fit_row(answer: Fit) -> dict[str, str]:
         "first token": seconds(answer.first_token_s) if answer.first_token_s else "",
         "why no speed": answer.refusal,
     }
+
+
+def _engine(weights: Precision) -> str:
+    """What runs weights in this format."""
+    if weights in GGUF:
+        return "llama.cpp (GGUF)"
+    return (
+        "transformers with bitsandbytes (nf4)" if weights == Precision.NF4 else "an engine with fused kernels"
+    )
 
 
 def _plan(answer: Fit) -> str:
@@ -237,22 +259,12 @@ def _plain(answer: Fit) -> dict[str, Any]:
     return {
         "gpu_id": answer.gpu_id,
         "count": plan.gpus,
-        "task": plan.task,
+        **picked(plan, "task context batch checkpoint optimiser rank"),
         "weights": str(plan.weights),
+        "cache": str(plan.cache),
         "widened_to_16_bits": answer.widened,
         "chunked_loss": plan.chunked,
-        "cache": str(plan.cache),
-        "context": plan.context,
-        "batch": plan.batch,
-        "checkpoint": plan.checkpoint,
-        "optimiser": plan.optimiser,
-        "rank": plan.rank,
-        "memory_bytes": answer.memory_bytes,
-        "needed_bytes": answer.needed_bytes,
+        **picked(answer, "memory_bytes needed_bytes fits tokens_per_s first_token_s refusal"),
         "parts_bytes": dict(answer.parts),
-        "fits": answer.fits,
         "enough_gpus": answer.enough,
-        "tokens_per_s": asdict(answer.tokens_per_s) if answer.tokens_per_s else None,
-        "first_token_s": answer.first_token_s,
-        "refusal": answer.refusal,
     }

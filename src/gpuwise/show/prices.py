@@ -11,12 +11,13 @@ from typing import TYPE_CHECKING, Any
 from gpuwise.facts import prices
 from gpuwise.facts.prices import Change, Line, Month, Skipped
 from gpuwise.model.gpu import RENTS as KINDS
-from gpuwise.model.gpu import Offer
+from gpuwise.model.gpu import GpuSpec, Offer
 from gpuwise.model.units import Amount, usd, whole
 from gpuwise.show.charts import Mark, Plot, over_months
+from gpuwise.show.gpus import short
 from gpuwise.show.page import Figure, References
 from gpuwise.show.results import counted
-from gpuwise.show.table import Table
+from gpuwise.show.table import Table, picked
 
 if TYPE_CHECKING:
     from gpuwise.facts.prices.fetch import Update
@@ -39,11 +40,18 @@ def listing(
     `compact` fits a narrow terminal: fewer columns, without instance and note.
     """
     shown = offers[:top] if top else offers
-    marks = _mark_notes([offer.gpu_ids for offer in shown]) if compact else ()
+    notes = [*(_mark_notes([offer.gpu_ids for offer in shown]) if compact else ())]
+    notes += [*_freshness(offers, today), *_moves(changes)]
+    if unsure := sum(len(offer.gpu_ids) > 1 for offer in offers):
+        notes.append(f"{unsure} of {len(offers)} offers do not state the variant")
+    if not all(prices.is_quote(offer) for offer in offers):
+        notes.append("ranges are an article's illustration, in no minimum or median")
+    used = {offer.source.id: offer.source.title for offer in offers}
+    notes += [f"source {key}: {used[key]}" for key in sorted(used)]
     return Table.of(
         ((_compact_row if compact else _row)(offer, today) for offer in shown),
         title=title, numeric=frozenset({"USD/GPU-h", "price", "GPUs", "age"}),
-        before=_spans(offers), notes=(*marks, *_notes(offers, changes, today)),
+        before=_spans(offers, today), notes=tuple(notes),
         dim=frozenset(i for i, offer in enumerate(shown) if prices.is_stale(offer, today)),
     )  # fmt: skip
 
@@ -123,13 +131,9 @@ def update_lines(done: Update) -> tuple[str, ...]:
 def update_document(done: Update) -> dict[str, Any]:
     """An update as plain data."""
     return {
-        "seen_on": done.seen_on,
-        "path": str(done.path),
-        "offers": done.offers,
-        "providers": list(done.providers),
-        "silent_providers": list(done.silent),
-        "left_out": dict(done.left_out),
-    }
+        **picked(done, "seen_on offers"), "path": str(done.path), "left_out": dict(done.left_out),
+        "providers": list(done.providers), "silent_providers": list(done.silent),
+    }  # fmt: skip
 
 
 def variant(offer: Offer) -> str:
@@ -193,27 +197,22 @@ def _range(offer: Offer, count: float) -> Amount:
     return Amount(f"{value} ({usd(low)} to {usd(high)})", offer.amount / count, "USD", low, high)
 
 
-def _spans(offers: Sequence[Offer]) -> tuple[str, ...]:
-    """What a GPU-hour costs, by kind."""
+def _spans(offers: Sequence[Offer], today: date) -> tuple[str, ...]:
+    """What a GPU-hour costs, by kind, at prices that are not old; how many are is said."""
     notes = []
     for kind in ("on-demand", "community", "spot"):
-        found = prices.spread(offers, kind)
+        found, every = prices.spread(offers, kind, today), prices.spread(offers, kind)
+        old = every.offers - (found.offers if found else 0) if every else 0
+        older = f"{counted(old, 'offer')} older than {prices.STALE_DAYS} days or undated"
         if found is not None and found.offers > 1:
             ratio = found.highest / found.lowest
             wide = f"; the most expensive offer costs {ratio:.0f} times the cheapest" * (ratio >= FAR_APART)
             span = f"{usd(found.lowest)} to {usd(found.highest)} a GPU-hour, median {usd(found.median)}"
-            notes.append(f"{kind}: {span} ({found.offers} offers){wide}")
+            apart = f"; {older} not counted" * bool(old)
+            notes.append(f"{kind}: {span} ({found.offers} offers{apart}){wide}")
+        elif found is None and old > 1:
+            notes.append(f"{kind}: only {older}")
     return tuple(notes)
-
-
-def _notes(offers: Sequence[Offer], changes: Sequence[Change], today: date) -> tuple[str, ...]:
-    notes = [*_freshness(offers, today), *_moves(changes)]
-    if unsure := sum(len(offer.gpu_ids) > 1 for offer in offers):
-        notes.append(f"{unsure} of {len(offers)} offers do not state the variant")
-    if not all(prices.is_quote(offer) for offer in offers):
-        notes.append("ranges are an article's illustration, in no minimum or median")
-    used = {offer.source.id: offer.source.title for offer in offers}
-    return (*notes, *(f"source {key}: {used[key]}" for key in sorted(used)))
 
 
 def _freshness(offers: Sequence[Offer], today: date) -> tuple[str, ...]:
@@ -222,7 +221,8 @@ def _freshness(offers: Sequence[Offer], today: date) -> tuple[str, ...]:
     dated = sorted((offer for offer in judged if offer.seen_on), key=lambda offer: offer.seen_on)
     what, notes = "rents" if judged[0].per_hour else "offers", []
     if dated:
-        notes.append(f"newest {dated[-1].seen_on} ({age(dated[-1], today)}), oldest {dated[0].seen_on}")
+        newest = f"the newest price is of {dated[-1].seen_on} ({age(dated[-1], today)})"
+        notes.append(f"{newest}, the oldest of {dated[0].seen_on}")
     if stale := sum(prices.is_stale(offer, today) for offer in dated):
         notes.append(f"{stale} of {len(judged)} {what} are older than {prices.STALE_DAYS} days: stale")
     if undated := len(judged) - len(dated):
@@ -239,12 +239,11 @@ def _moves(changes: Sequence[Change]) -> tuple[str, ...]:
     first, last = steepest.first, steepest.last
     name = f"{last.provider} {last.instance}".strip()
     rises = len(changes) - falls
-    # Prices of 2026 went both ways: the word follows the count.
-    word = "prices fall" if falls > rises else "prices move"
+    what = f"{name} ({last.count:g} x {last.gpu}, {last.kind})"
     return (
-        f"{word}: between two looks {falls} fell and {rises} rose; the most {name} ({last.gpu} x "
-        f"{last.count:g}, {last.kind}) from {usd(first.amount)} to {usd(last.amount)} "
-        f"({steepest.share:+.0%}), {first.seen_on} to {last.seen_on}",
+        f"of the offers seen twice {falls} fell and {rises} rose; the largest change: {what} went from "
+        f"{usd(first.amount)} on {first.seen_on} to {usd(last.amount)} on {last.seen_on} "
+        f"({steepest.share:+.0%})",
     )
 
 
@@ -259,7 +258,7 @@ def _offer(offer: Offer, today: date) -> dict[str, Any]:
 
 MILLION = 1e6
 RENTS = (("on-demand", "rent on demand, USD per GPU-hour"), ("spot", "rent as spot, USD per GPU-hour"))
-EXACTLY = "median (lowest to highest) of the newest sight of each offer that names exactly this variant"
+EXACTLY = "median (lowest to highest) of the newest price of each offer that names exactly this variant"
 
 
 def exact(offers: Sequence[Offer], gpu_id: str) -> tuple[Offer, ...]:
@@ -268,15 +267,20 @@ def exact(offers: Sequence[Offer], gpu_id: str) -> tuple[Offer, ...]:
     return prices.newest(mine)
 
 
-def hourly(offers: Sequence[Offer], gpu_id: str) -> float | None:
-    """Median on-demand rent of one GPU for an hour, in USD."""
-    found = prices.spread(exact(offers, gpu_id), "on-demand")
+def hourly(offers: Sequence[Offer], gpu_id: str, today: date) -> float | None:
+    """Median on-demand rent of one GPU for an hour, in USD, of fresh offers; None without one.
+
+    As in a choice, nothing is ranked by an old rent.
+    """
+    found = prices.spread(exact(offers, gpu_id), "on-demand", today)
     return None if found is None else found.median
 
 
 def rent(offers: Sequence[Offer], kind: str, today: date, cited: References) -> str:
     """`$0.44 ($0.21 to $0.79), 11 offers, newest 2026-10-20 [3] [4]`; a dash without an offer."""
     mine = [offer for offer in offers if offer.kind == kind]
+    # Prices that are all old say at least what it was.
+    mine = [offer for offer in mine if not prices.is_stale(offer, today)] or mine
     found = prices.spread(mine, kind)
     if found is None:
         return "-"
@@ -290,26 +294,38 @@ def rent(offers: Sequence[Offer], kind: str, today: date, cited: References) -> 
     return Amount(text, found.median, "USD", found.lowest, found.highest)
 
 
-def bought(offers: Sequence[Offer], cited: References) -> str:
-    """`$2,250 at launch, 2021-04 [2]` and other purchases; a dash without one."""
-    mine = [offer for offer in offers if not offer.per_hour]
-    parts = [
-        f"{usd(offer.amount)} {'at launch' if 'launch price' in offer.note else offer.kind}"
-        f"{', ' + offer.seen_on if offer.seen_on else ''} {cited.mark(offer.source)}"
-        for offer in sorted(mine, key=lambda offer: offer.seen_on)
-    ]
-    return "; ".join(dict.fromkeys(parts)) or "-"
+def bought(offers: Sequence[Offer], today: date, cited: References) -> str:
+    """`$2,250 at launch, 2021-04 [2]` and the newest purchase of each other kind, a system's as what it is;
+    a dash without one.
+    """
+    parts: dict[str, str] = {}
+    for offer in sorted((o for o in offers if not o.per_hour), key=lambda offer: offer.seen_on):
+        launch = "launch price" in offer.note
+        kind = "at launch" if launch else offer.kind
+        of = f" for a system of {offer.count:g}" if offer.count > 1 else ""
+        seen = f", {offer.seen_on[:7]}" if offer.seen_on else ""  # the month is enough of a purchase
+        # A launch price is years old by nature.
+        stale = ", stale" if seen and not launch and prices.is_stale(offer, today) else ""
+        # A later one of a kind takes the place of the one before it.
+        parts[kind + of] = f"{usd(offer.amount)} {kind}{of}{seen}{stale} {cited.mark(offer.source)}"
+    return "; ".join(parts.values()) or "-"
 
 
 def offered(
-    offers: Sequence[Offer], ids: Sequence[str], today: date, cited: References
-) -> list[tuple[str, ...]]:
-    """(price, one cell a GPU) for rents and purchases of exactly these variants; none of which nothing is
-    known."""
-    mine = [exact(offers, gpu_id) for gpu_id in ids]
+    offers: Sequence[Offer], specs: Sequence[GpuSpec], today: date, cited: References
+) -> tuple[Table, ...]:
+    """Rents and purchases of exactly these variants, a column a GPU; nothing where nothing is known."""
+    mine = [exact(offers, spec.id) for spec in specs]
     rows = [(title, *(rent(each, kind, today, cited) for each in mine)) for kind, title in RENTS]
-    rows.append(("bought", *(bought(each, cited) for each in mine)))
-    return [row for row in rows if set(row[1:]) != {"-"}]
+    rows.append(("bought", *(bought(each, today, cited) for each in mine)))
+    known = tuple(row for row in rows if set(row[1:]) != {"-"})
+    old = any("stale" in cell for row in known for cell in row[1:])
+    stale = (f"stale: older than {prices.STALE_DAYS} days; `gpuwise prices update` reads new ones",) * old
+    table = Table(
+        title=f"Offers as of {today.isoformat()}", rows=known, notes=(EXACTLY, *stale),
+        columns=("price", *(short(spec) for spec in specs)),
+    )  # fmt: skip
+    return (table,) if known else ()
 
 
 def million(items_per_s: float, per_hour: float) -> Amount:
@@ -335,7 +351,7 @@ def over_time(months: Sequence[Month], query: str) -> Table:
         ),
         title=f"Rent of {query!r} by month, USD per GPU-hour: median (lowest to highest)",
         notes=("a median over other providers or regions than the month before is not a change of prices",),
-    )  # fmt: skip
+    )
 
 
 def over_time_chart(months: Sequence[Month], query: str) -> Plot:

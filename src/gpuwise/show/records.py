@@ -16,10 +16,12 @@ from gpuwise.model.question import Mode, RunConfig
 from gpuwise.model.result import UNSURE, Issue, Record, Statement
 from gpuwise.model.units import watts, whole
 from gpuwise.show.page import References
-from gpuwise.show.results import codes, fix, rate, throughput
-from gpuwise.show.table import Table
+from gpuwise.show.results import codes, fix
+from gpuwise.show.table import Table, picked, rate, throughput
 from gpuwise.stats.scaling import Condition
 
+# A speed that is known within this factor to either side at best decides nothing.
+GUESS = 2.0
 # Characters of a line in a terminal or a log.
 COLUMNS = 100
 # Issues written out below a table; the rest is counted.
@@ -166,18 +168,14 @@ def measured_document(row: Record) -> dict[str, Any]:
     asked, raw = row.question, row.raw
     return {
         "result": row.session,
-        "gpu": row.gpu,
+        **picked(row, "gpu throughput item software date"),
+        **picked(asked, "workload mode precision recipe framework"),
         "gpu_id": None if row.gpu_id == row.gpu else row.gpu_id,
         "n_gpus": asked.gpus,
-        **{name: getattr(asked, name) for name in ("workload", "mode", "precision", "recipe", "framework")},
         "compiled": asked.compile,
         "switches": dict(asked.switches.changed),
         "batch_per_gpu": asked.batch,
         "status": raw.status if raw else "ok",
-        "throughput": None if row.throughput is None else asdict(row.throughput),
-        "item": row.item,
-        "software": row.software,
-        "date": row.date,
         "cautions": [asdict(issue) for issue in (raw.cautions if raw else ())],
     }
 
@@ -186,25 +184,20 @@ def published_document(row: Record) -> dict[str, Any]:
     """One published figure as plain data, its source with it."""
     stated, asked = row.stated or Statement(), row.question
     return {
-        "gpu": row.gpu,
+        **picked(row, "gpu precision item date source"),
+        **picked(asked, "workload mode"),
         "gpu_id": row.gpu_id if row.gpu_id in {spec.id for spec in catalog.all_gpus()} else None,
         "n_gpus": row.gpus,
-        "workload": asked.workload,
-        "mode": asked.mode,
-        "precision": row.precision,
         "precision_stated": stated.precision,
         "compiled": asked.compile,
         "framework": row.software,
         "software": stated.versions,
         "batch_per_gpu": row.batch,
         "throughput": row.value,
-        "item": row.item,
-        "date": row.date,
-        "source": asdict(row.source) if row.source else None,
+        "throughput_per_gpu": row.value / row.gpus,
         "locator": stated.locator,
         "note": " ".join(row.notes),
         "cautions": [asdict(issue) for issue in row.issues if issue != UNSURE],
-        "throughput_per_gpu": row.value / row.gpus,
     }
 
 
@@ -254,6 +247,12 @@ def listing(records: Sequence[Record], cited: References, *, most: int) -> Table
         ),
         notes=(*((UNTOLD,) if unsure else ()), *more),
     )
+
+
+def unsure(record: Record) -> bool:
+    """True for a speed that no verdict may rest on: a forecast for a card unlike every measured one."""
+    found = record.throughput
+    return found is not None and found.high > GUESS**2 * found.low
 
 
 def work(record: Record) -> str:

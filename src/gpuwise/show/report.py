@@ -14,27 +14,14 @@ from gpuwise.model.precision import Precision
 from gpuwise.model.question import HOW, WORK, Question
 from gpuwise.model.result import Interval, Record
 from gpuwise.model.units import percent, significant, times, whole
+from gpuwise.show import hardware, serving
 from gpuwise.show import results as tables
-from gpuwise.show import serving
 from gpuwise.show.charts import Mark, Rows
-from gpuwise.show.hardware import (
-    FEW,
-    ReportInput,
-    cautions,
-    days,
-    energy,
-    kernels,
-    limits,
-    machine,
-    raw,
-    reproduce,
-    sensed,
-    timeline,
-)
+from gpuwise.show.hardware import FEW, ReportInput, raw
 from gpuwise.show.page import Figure, Headline, Page, References, Section, said
-from gpuwise.show.results import amount, by_work, counted, over_sessions, rate, settings, speed, speed_marks
+from gpuwise.show.results import by_work, counted, over_sessions, settings, speed_marks
 from gpuwise.show.scaling import over_batches, shown
-from gpuwise.show.table import Table
+from gpuwise.show.table import Table, amount, rate, speed
 from gpuwise.stats import scaling as stats
 from gpuwise.stats.scaling import Condition, ratio_between
 
@@ -60,14 +47,14 @@ def report(given: ReportInput) -> Page:
         speedups(given),
         serving.section(given.results),
         scaling(given, cited),
-        energy(given, cited),
-        timeline(given),
-        limits(given),
-        kernels(given),
+        hardware.energy(given, cited),
+        hardware.timeline(given),
+        hardware.limits(given),
+        hardware.kernels(given),
         against(given, cited),
-        cautions(given),
-        reproduce(given),
-        machine(given),
+        hardware.cautions(given),
+        hardware.reproduce(given),
+        hardware.machine(given),
     )
     leading = _best(given)
     versions = sorted({version for r in given.results for version in r.environment.software})
@@ -77,7 +64,7 @@ def report(given: ReportInput) -> Page:
     done += f" of {counted(len(works), 'workload')} in {counted(len(given.results), 'session')}"
     return Page(
         title=f"{' and '.join(given.devices)}: measured for deep learning",
-        subtitle=" · ".join((*versions, done, days(given.results))),
+        subtitle=" · ".join((*versions, done, hardware.days(given.results))),
         headlines=tuple(_headline(same) for same in leading),
         lead=_lead(given, [same[0] for same in leading]),
         health=health(given),
@@ -186,7 +173,7 @@ def health(given: ReportInput) -> str:
     named = Counter(code for row in doubted for code in row.codes)
     (line,) = said(
         "report", "health", doubted=len(doubted), total=counted(len(given.every), "measurement"),
-        codes=", ".join(f"{code} {count}" for code, count in named.most_common(3)), **sensed(given),
+        codes=", ".join(f"{code} {count}" for code, count in named.most_common(3)), **hardware.sensed(given),
     )  # fmt: skip
     return line
 
@@ -245,10 +232,8 @@ def throughput(given: ReportInput) -> Section:
         "Items per second with the 95 % interval of the step times; of several sessions the middle one, "
         "between the slowest and the fastest."
     )
-    return Section(
-        id="throughput", title="Throughput", text=(text,), figures=tuple(figures),
-        tables=tuple(table for table in (_table(title, rest, given), failed) if table.rows),
-    )  # fmt: skip
+    tables = (_table(title, rest, given), failed)
+    return Section(id="throughput", title="Throughput", lead=text, figures=tuple(figures), tables=tables)
 
 
 def _table(title: str, rows: Sequence[Record], given: ReportInput) -> Table:
@@ -300,22 +285,14 @@ def _pairs(given: ReportInput, part: Condition, base_of: Callable[[Question], Qu
 def speedups(given: ReportInput) -> Section:
     """Compiled over eager, and each reduced precision over real fp32."""
     reduced = _pairs(given, "precision", lambda question: replace(question, precision=Precision.FP32))
-    figures = [
-        _gains(pairs, title, caption)
-        for pairs, title, caption in (
-            (
-                compiled_pairs(given), "compiled over eager",
-                "What compiling gains, by workload and precision",
-            ),
-            (reduced, "speed over fp32", "What a reduced precision gains over real fp32, TF32 off"),
-        )
-        if pairs
-    ]  # fmt: skip
+    compiled, of_both = compiled_pairs(given), "What compiling gains, by workload and precision"
+    figures = [_gains(compiled, "compiled over eager", of_both)] if compiled else []
+    if reduced:
+        caption = "What a reduced precision gains over real fp32, TF32 off"
+        figures.append(_gains(reduced, "speed over fp32", caption))
     text = "Each ratio is of two measurements of one session that differ in nothing else."
-    return Section(
-        id="speed-ups", title="Compile and mixed precision", text=(text,) if figures else (),
-        figures=tuple(figures),
-    )  # fmt: skip
+    title = "Compile and mixed precision"
+    return Section(id="speed-ups", title=title, lead=text, figures=tuple(figures))
 
 
 def _gains(pairs: Sequence[Pair], title: str, caption: str) -> Figure:
@@ -352,7 +329,7 @@ def _gains(pairs: Sequence[Pair], title: str, caption: str) -> Figure:
         charts=(Rows(marks=tuple(mark for mark in marks if mark in kept), ratio=True, title=title),),
         table=table,
         caption=f"{caption}: {ends[0]:.2f} to {ends[1]:.2f} times the speed, {len(pairs)} pairs.",
-    )  # fmt: skip
+    )
 
 
 def scaling(given: ReportInput, cited: References) -> Section:

@@ -3,24 +3,18 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Iterable, Sequence
+from os.path import commonprefix
 from typing import TYPE_CHECKING
 
-from gpuwise import store
 from gpuwise.model.question import HOW, WORK, Environment
-from gpuwise.model.result import WIDE, Interval, Issue, Measurement, Record, Result
-from gpuwise.model.units import Amount, gibibytes, percent, seconds, si, significant, watts, whole
-from gpuwise.show.table import Table
+from gpuwise.model.result import Issue, Measurement, Record, Result, records_of
+from gpuwise.model.units import Amount, gibibytes, percent, seconds, significant, watts, whole
+from gpuwise.show.table import Table, amount, per_joule, rate, speed, unit
 
 if TYPE_CHECKING:
     from gpuwise.show.charts import Mark
 
-_PLURAL = {
-    "image": "images", "image-step": "image-steps", "sequence": "sequences", "token": "tokens",
-    "launch": "launches",
-}  # fmt: skip
-# Items that come by the billion, with their symbol.
-_PREFIXED = {"FLOP": "FLOP", "byte": "B", "cell": "cell"}
 # Names that a list says before it counts the rest.
 NAMED = 4
 # Cells of a terminal that the longest bar takes.
@@ -38,64 +32,6 @@ REMEASURE = "measure both again, in one session"
 _OWN = frozenset({"order", "repeated", "linear", "halves"})
 
 
-def unit(item: str) -> str:
-    """`images/s`, `FLOP/s`."""
-    return f"{_PREFIXED.get(item) or _PLURAL.get(item, item)}/s"
-
-
-def rate(value: float, item: str, digits: int = 4) -> Amount:
-    """Items per second in the field's units: `7,210 images/s`."""
-    named = unit(item)
-    text = si(value, named) if item in _PREFIXED else f"{amount(value, item, digits)} {named}"
-    return Amount(text, value, named)
-
-
-def amount(value: float, item: str, digits: int = 4) -> str:
-    """A number of items without their name, which stands elsewhere: `7,210`, `11.6 T`."""
-    # Four digits: the differences that matter between two runs are of one percent.
-    return si(value, "").strip() if item in _PREFIXED else significant(value, digits)
-
-
-def per_joule(value: float, item: str) -> Amount:
-    """Items per joule: `4.67 images/J`."""
-    # Items per joule are items a second per watt, so that the unit follows.
-    named = unit(item).replace("/s", "/J")
-    return Amount(si(value, named) if item in _PREFIXED else f"{significant(value)} {named}", value, named)
-
-
-def speed(found: Interval | None, item: str, status: str = "ok") -> str:
-    """`7,210 images/s ±0.3 %`, or why there is none."""
-    if found is None:
-        return status
-    text = rate(found.value, item) + spread(found) + ("" if status == "ok" else f" ({status})")
-    # A stated figure has no interval of its own; low = high would look like a certain one.
-    low, high = (None, None) if found.level is None else (found.low, found.high)
-    return Amount(text, found.value, unit(item), low, high)
-
-
-def span(
-    found: Interval, form: Callable[[float], Amount], ends: Callable[[float], str] | None = None
-) -> Amount:
-    """`433 tokens/s (273 to 689)`; the interval where there is one, its ends as `ends` writes them."""
-    text, short = form(found.value), ends or form
-    if found.low == found.high:
-        return text
-    shown = f"{text} ({short(found.low)} to {short(found.high)})"
-    return Amount(shown, found.value, text.unit, found.low, found.high)
-
-
-def throughput(record: Record) -> str:
-    """The speed of a record as every page, table and report writes it; empty where it has none."""
-    found, item = record.throughput, record.item
-    if record.origin == "measured":
-        return speed(found, item, record.raw.status if record.raw else "ok")
-    # A forecast is not known to four digits.
-    digits = 3 if record.origin == "predicted" else 4
-    if found is None:
-        return ""
-    return span(found, lambda v: rate(v, item, digits), lambda v: amount(v, item, digits))
-
-
 def measured_speed(m: Measurement) -> str:
     """Of one measurement."""
     return speed(m.throughput, m.item, m.status)
@@ -104,14 +40,6 @@ def measured_speed(m: Measurement) -> str:
 def counted(number: int, noun: str) -> str:
     """`1 result`, `3 results`."""
     return f"{number:,} {noun}" if number == 1 else f"{number:,} {noun}s"
-
-
-def spread(interval: Interval) -> str:
-    """` ±0.3 %` from a measured interval, ` noisy` where it is wider than its value, nothing from a stated
-    figure."""
-    if interval.level is None:
-        return ""
-    return f" ±{percent(interval.half_width)}" if interval.half_width < WIDE else " noisy"
 
 
 def some(names: Sequence[str]) -> str:
@@ -212,10 +140,14 @@ def notes(result: Result) -> tuple[str, ...]:
         if m.error:
             text = f"{m.status}: {m.error.splitlines()[0]}"
             alike.setdefault(text, []).append((number, text))
+    labels = [m.config.label("batch") for m in result.measurements]
+    # Levels of one server differ in the last words of long names.
+    words, comma, _ = commonprefix(labels if len(labels) > 1 else []).rpartition(", ")  # noqa: RUF071  no paths
+    labels = [label.removeprefix(words + comma) for label in labels]
     found = [f"Source: {result.source}"] if result.source else []
     for each in alike.values():
         numbers, texts = zip(*each, strict=True)
-        names = [result.measurements[number].config.label("batch") for number in numbers]
+        names = [labels[number] for number in numbers]
         every = len(set(numbers)) == len(result.measurements) > 1
         found.append(f"{'all measurements' if every else some(names)}: {merged(texts)}")
     return tuple(found)
@@ -403,14 +335,17 @@ def speed_marks(rows: Sequence[Record], *, devices: Sequence[str] = ()) -> list[
     """Throughput of one workload as bars, the fastest setting first."""
     from gpuwise.show.charts import Mark
 
-    marks = []
-    for label, same in settings(rows, devices=devices):
+    marks, every = [], settings(rows, devices=devices)
+    # Switches of a recipe would fill the line: they are said where two settings differ in nothing else.
+    brief = [label.replace(f" {same[0].question.switches}", "", 1) for label, same in every]
+    for short, (label, same) in zip(brief, every, strict=True):
         middle, found = same[len(same) // 2], over_sessions(same)
         if middle.throughput is not None:
             # The unit stands once, in the group.
             text = found.replace(rate(found.value, middle.item), amount(found.value, middle.item), 1)
             marks.append(Mark(
-                label=label, value=found.value, low=found.low or found.value, high=found.high or found.value,
+                label=short if brief.count(short) == 1 else label,
+                value=found.value, low=found.low or found.value, high=found.high or found.value,
                 group=f"{middle.question.label(*HOW)}, {middle.item}s per second",
                 colour=middle.question.precision or "?", shown=text,
             ))  # fmt: skip
@@ -427,7 +362,7 @@ def bar(share: float, width: int = BAR) -> str:
 def bars(results: Sequence[Result], width: int = BAR) -> tuple[str, ...]:
     """Throughput of every workload and mode of these results for a terminal: one line a measurement, the
     fastest first, each group scaled to its longest."""
-    rows = [r for r in store.records(results) if r.question.mode != "limit" and r.throughput is not None]
+    rows = [r for r in records_of(results) if r.question.mode != "limit" and r.throughput is not None]
     devices = tuple(dict.fromkeys(row.gpu_id for row in rows))
     lines = []
     for of_one in by_work(rows).values():

@@ -13,8 +13,8 @@ from gpuwise.show.charts import SERIES, Mark
 from gpuwise.show.charts import curves as drawn_curves
 from gpuwise.show.gpus import short
 from gpuwise.show.page import Figure, References
-from gpuwise.show.results import bar, measured_speed, rate, throughput
-from gpuwise.show.table import Table
+from gpuwise.show.results import bar, measured_speed
+from gpuwise.show.table import Table, rate, throughput
 from gpuwise.stats.scaling import WORTH, Curve, Point, Series, cards_of, series
 
 # Cells of the curve in a terminal: with its figures a row still fits 100 columns.
@@ -67,18 +67,15 @@ def _cells(one: Measurement, m: Measurement, point: Point | None) -> dict[str, s
         "scale factor (95 %)": times(factor, point.factor.low, point.factor.high, 3) if point else "1",
         "of perfect": bar(max(0.0, factor), BAR).ljust(BAR, "·"),
         **{
-            name: _share(getattr(lost, part)) if lost else ""
+            # Empty where it could not be told from the rest; rounded first: there is no minus before zero.
+            name: percent(round(share, 3) + 0.0)
+            if lost and (share := getattr(lost, part)) is not None
+            else ""
             for name, part in (("shared", "sharing"), ("waiting", "waiting"), ("exchange", "exchange"))
         },
         "power": watts(drawn) if drawn else "",
         "how": ", ".join(part for part in how if part),
     }
-
-
-def _share(share: float | None) -> str:
-    """A part of the loss; empty where it could not be told from the rest."""
-    # Rounded first: there is no minus before zero.
-    return percent(round(share, 3) + 0.0) if share is not None else ""
 
 
 def _verdicts(found: Sequence[Series]) -> Iterator[str]:
@@ -149,12 +146,14 @@ def shown(
     # A line is called by what tells it from the others.
     asked = [(c.one.gpu_id, c.one.question.label("batch"), c.one.origin) for c in curves]
     varies = [len(set(parts)) > 1 for parts in zip(*asked, strict=True)]
-    several, ends = bool(varies) and varies[0], []
+    several = bool(varies) and varies[0]
+    ends: dict[int, list[str]] = defaultdict(list)
     for curve in sorted(curves, key=lambda curve: (len(curve.records) < CURVED, ORIGINS[curve.one.origin])):
         one, last = curve.one, curve.records[-1]
         if one.throughput is None or last.throughput is None:
             continue
-        parts = (_product(one.gpu_id), one.question.label("batch"), one.origin)
+        spec = next((spec for spec in all_gpus() if spec.id == one.gpu_id), None)
+        parts = (short(spec) if spec else one.gpu_id, one.question.label("batch"), one.origin)
         told = [part for part, differs in zip(parts, varies, strict=True) if differs]
         name = ", ".join(told) or parts[1]
         shares = [curve.share(r) for r in curve.records]
@@ -169,9 +168,10 @@ def shown(
         ]  # fmt: skip
         # Two points make a line of which the eye learns nothing that a number does not say.
         if len(curve.records) >= CURVED and len(lines) < len(SERIES) and name not in lines:
-            ends.append(
-                f"{name}: {last.gpus} GPUs reach {percent(shares[-1].value, 0)} of {last.gpus} times one"
-            )
+            # Each of several GPUs may have room for more, and then they are more than so many times one.
+            rebatched = one.batch and last.batch and one.batch != last.batch
+            why = f"; batch {last.batch:,} on each, {one.batch:,} on one alone" if rebatched else ""
+            ends[last.gpus].append(f"{shares[-1].value * last.gpus:.1f} ({name}{why})")
             lines[name] = [
                 Mark(
                     label=str(r.gpus), value=share.value * r.gpus,
@@ -185,17 +185,12 @@ def shown(
     if not lines:
         return (), (table,) if rows else ()
     chart = drawn_curves(lines, y="times one GPU", over="GPUs; dashed: n times one", ideal=True)
-    alike = " ".join(
+    alike = ", ".join(
         dict.fromkeys(part for part, differs in zip(asked[0][1:], varies[1:], strict=True) if not differs)
     )
-    caption = f"{alike}: {'; '.join(ends)}." if several and alike else f"{'; '.join(ends)}."
+    works = "; ".join(f"{count} GPUs do the work of {', '.join(each)}" for count, each in ends.items())
+    caption = f"{alike}: {works}." if several and alike else f"{works}."
     return (Figure(charts=(chart,), table=table, caption=caption),), ()
-
-
-def _product(gpu_id: str) -> str:
-    """The name of a GPU of the catalog without its vendor; of another one its own."""
-    spec = next((spec for spec in all_gpus() if spec.id == gpu_id), None)
-    return short(spec) if spec else gpu_id
 
 
 def over_batches(records: Sequence[Record], *, note: str = "") -> list[Figure]:
@@ -224,15 +219,19 @@ def over_batches(records: Sequence[Record], *, note: str = "") -> list[Figure]:
             for name, points in found.items()
             if len(points) > 1
         }
+        alone = f", {next(iter(lines))}" if len(lines) == 1 else ""
         rows = (
-            {"configuration": name, "batch": whole(int(m.label)), "throughput": rate(m.value, item)}
+            {
+                **({} if alone else {"configuration": name}), "batch": whole(int(m.label)),
+                "throughput": rate(m.value, item),
+            }
             for name, marks in lines.items()
             for m in marks
-        )
+        )  # fmt: skip
         if lines:
             figures.append(Figure(
                 charts=(drawn_curves(lines, y=f"{item}s per second"),),
-                table=Table.of(rows, title=f"{title} by batch size", notes=(note,) if note else ()),
-                caption=f"{title}: throughput by batch size.",
+                table=Table.of(rows, title=f"{title}{alone} by batch size", notes=(note,) if note else ()),
+                caption=f"{title}{alone}: throughput by batch size.",
             ))  # fmt: skip
     return sorted(figures, key=lambda figure: -len(figure.table.rows))

@@ -8,8 +8,8 @@ from gpuwise.model.result import Interval, Measurement, Quantiles, Result
 from gpuwise.model.units import Amount, percent, seconds, significant, whole
 from gpuwise.show.charts import Plot, tradeoff
 from gpuwise.show.page import Figure, Section
-from gpuwise.show.results import headline, notes, rate
-from gpuwise.show.table import Table
+from gpuwise.show.results import headline, notes
+from gpuwise.show.table import Table, rate
 
 # Cells of a terminal that the longest bar of the curve takes.
 BAR = 30
@@ -43,7 +43,8 @@ def row(m: Measurement) -> dict[str, str]:
     for name, field in LATENCIES.items():
         latency: Quantiles | None = getattr(found, field)
         for share in ("p50", "p90", "p99"):
-            cells[f"{name} {share}"] = _seconds(getattr(latency, share)) if latency else ""
+            s: Interval | None = getattr(latency, share) if latency else None
+            cells[f"{name} {share}"] = Amount(str(seconds(s.value)), s.value, "s", s.low, s.high) if s else ""
     if m.telemetry is not None and m.telemetry.power_w:
         cells["power"] = Amount(f"{m.telemetry.power_w:.0f} W", m.telemetry.power_w, "W")
     else:
@@ -90,10 +91,10 @@ def curve(result: Result) -> list[str]:
     return lines
 
 
-def chart(results: Sequence[Result]) -> Plot | None:
+def chart(result: Result) -> Plot | None:
     """Median time per token against tokens a second, a point for each level; None with fewer than two."""
     points = []
-    for m in (m for result in results for m in levels(result)):
+    for m in levels(result):
         per = m.serving.per_token_s if m.serving else None
         if m.throughput is not None and per is not None and m.config.load is not None:
             points.append((m.config.load.offered, m.throughput.value, 1000 * per.p50.value))
@@ -102,16 +103,19 @@ def chart(results: Sequence[Result]) -> Plot | None:
     # A level is worth its place where none has more tokens a second and a shorter time per token.
     front = [not any(b > x and c < y for _, b, c in points) for _, x, y in points]
     named = [(*point, best) for point, best in zip(points, front, strict=True)]
-    return tradeoff(named, x="tokens a second", y="TPOT, median, ms")
+    best = "no other load has more throughput at a shorter time per token"
+    return tradeoff(named, x="tokens a second", y="TPOT, median, ms", best=best)
 
 
 def section(results: Sequence[Result]) -> Section:
     """Of a report; it says nothing where no server was measured."""
-    drawn = chart(results)
-    tables = tuple(table(result) for result in results if levels(result))
+    loaded = [(table(result), chart(result)) for result in results if levels(result)]
     caption = "Further right is more throughput, lower is a shorter time per token."
-    figures = (Figure(table=tables[0], caption=caption, charts=(drawn,)),) if drawn is not None else ()
-    return Section(id="load", title="Under load", figures=figures, tables=tables[len(figures) :])
+    figures = tuple(
+        Figure(table=shown, caption=caption, charts=(drawn,)) for shown, drawn in loaded if drawn is not None
+    )
+    alone = tuple(shown for shown, drawn in loaded if drawn is None)
+    return Section(id="load", title="Under load", figures=figures, tables=alone)
 
 
 def _rate(found: Interval | None, items: str) -> str:
@@ -121,7 +125,3 @@ def _rate(found: Interval | None, items: str) -> str:
         return Amount("0", 0.0, f"{items}/s", 0.0, 0.0)
     text = f"{significant(found.value)} ±{percent(found.half_width)}"
     return Amount(text, found.value, f"{items}/s", found.low, found.high)
-
-
-def _seconds(found: Interval) -> Amount:
-    return Amount(str(seconds(found.value)), found.value, "s", found.low, found.high)

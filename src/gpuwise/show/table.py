@@ -8,14 +8,15 @@ from __future__ import annotations
 import csv
 import io
 import re
-from collections.abc import Collection, Iterable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from dataclasses import asdict, dataclass, is_dataclass, replace
 from itertools import zip_longest
 from textwrap import wrap
 from typing import Any, NamedTuple
 
 from gpuwise.errors import MachineError
-from gpuwise.model.units import Amount, visible
+from gpuwise.model.result import WIDE, Interval, Record
+from gpuwise.model.units import Amount, percent, si, significant, visible
 
 Row = tuple[str, ...]
 _ACTIVE = re.compile(r"[\\|<>*`]|\[(?!\d{1,3}\])")
@@ -25,6 +26,9 @@ _FORMULA = ("=", "+", "-", "@", "\t")
 # Characters of a line below which prose and figures with their intervals become hard to read.
 READABLE = 28
 TIGHT = 16
+_PLURAL = {"launch": "launches"}
+# Items that come by the billion, with their symbol.
+_PREFIXED = {"FLOP": "FLOP", "byte": "B", "cell": "cell"}
 _GAP = "   "
 _AND = "\xa0· "
 # A space at which no line ends.
@@ -44,7 +48,7 @@ class Table:
     notes: Row = ()
     """Lines below the table."""
     dim: frozenset[int] = frozenset()
-    """Places of rows that a terminal shows grey: what they say is old."""
+    """Places of rows that a terminal shows grey: what they say is old, or not ranked."""
     spare: frozenset[str] = frozenset()
     """Columns that make room for the others where a terminal is too narrow for all."""
 
@@ -290,3 +294,75 @@ def _below(names: Row, cells: Row, width: int) -> list[str]:
         wrap(text, width, initial_indent=_GAP, subsequent_indent=_GAP, break_on_hyphens=False) if text else []
     )
     return [line.replace(_TIED, " ") for line in made]
+
+
+def picked(value: object, names: str) -> dict[str, Any]:
+    """Fields of an object as plain data: in a document they have their own names."""
+    found = ((name, getattr(value, name)) for name in names.split())
+    return {name: asdict(part) if is_dataclass(part) else part for name, part in found}  # type: ignore[arg-type]
+
+
+def unit(item: str) -> str:
+    """`images/s`, `FLOP/s`."""
+    return f"{_PREFIXED.get(item) or _PLURAL.get(item, item + 's')}/s"
+
+
+def rate(value: float, item: str, digits: int = 4) -> Amount:
+    """Items per second in the field's units: `7,210 images/s`."""
+    named = unit(item)
+    text = si(value, named) if item in _PREFIXED else f"{amount(value, item, digits)} {named}"
+    return Amount(text, value, named)
+
+
+def amount(value: float, item: str, digits: int = 4) -> str:
+    """A number of items without their name, which stands elsewhere: `7,210`, `11.6 T`."""
+    # Four digits: the differences that matter between two runs are of one percent.
+    return si(value, "").strip() if item in _PREFIXED else significant(value, digits)
+
+
+def per_joule(value: float, item: str) -> Amount:
+    """Items per joule: `4.67 images/J`."""
+    # Items per joule are items a second per watt, so that the unit follows.
+    named = unit(item).replace("/s", "/J")
+    return Amount(si(value, named) if item in _PREFIXED else f"{significant(value)} {named}", value, named)
+
+
+def speed(found: Interval | None, item: str, status: str = "ok") -> str:
+    """`7,210 images/s ±0.3 %`, or why there is none."""
+    if found is None:
+        return status
+    text = rate(found.value, item) + spread(found) + ("" if status == "ok" else f" ({status})")
+    # A stated figure has no interval of its own; low = high would look like a certain one.
+    low, high = (None, None) if found.level is None else (found.low, found.high)
+    return Amount(text, found.value, unit(item), low, high)
+
+
+def span(
+    found: Interval, form: Callable[[float], Amount], ends: Callable[[float], str] | None = None
+) -> Amount:
+    """`433 tokens/s (273 to 689)`; the interval where there is one, its ends as `ends` writes them."""
+    text, short = form(found.value), ends or form
+    if found.low == found.high:
+        return text
+    shown = f"{text} ({short(found.low)} to {short(found.high)})"
+    return Amount(shown, found.value, text.unit, found.low, found.high)
+
+
+def throughput(record: Record) -> str:
+    """The speed of a record as every page, table and report writes it; empty where it has none."""
+    found, item = record.throughput, record.item
+    if record.origin == "measured":
+        return speed(found, item, record.raw.status if record.raw else "ok")
+    # A forecast is not known to four digits.
+    digits = 3 if record.origin == "predicted" else 4
+    if found is None:
+        return ""
+    return span(found, lambda v: rate(v, item, digits), lambda v: amount(v, item, digits))
+
+
+def spread(interval: Interval) -> str:
+    """` ±0.3 %` from a measured interval, ` noisy` where it is wider than its value, nothing from a stated
+    figure."""
+    if interval.level is None:
+        return ""
+    return f" ±{percent(interval.half_width)}" if interval.half_width < WIDE else " noisy"

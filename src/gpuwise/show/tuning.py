@@ -9,8 +9,8 @@ from typing import Any
 from gpuwise.model.question import RunConfig
 from gpuwise.model.result import Trial, Tuned, Tuning
 from gpuwise.model.units import percent, whole
-from gpuwise.show.results import counted, speed
-from gpuwise.show.table import Table
+from gpuwise.show.results import counted
+from gpuwise.show.table import Table, speed
 
 
 def line(trial: Trial, number: int) -> str:

@@ -20,11 +20,11 @@ from gpuwise.errors import InputError
 from gpuwise.model.question import RunConfig
 from gpuwise.model.result import Change, Comparison, Interval, Measurement, Result, RunBasis
 from gpuwise.model.units import percent
-from gpuwise.stats.interval import NORMAL, Spread, ratio_of, spread, value_of
+from gpuwise.stats.interval import NORMAL, Spread, ratio_of, spread, stalls, value_of
 
 SAME = 0.02
 # Level of the interval that a verdict of faster or slower needs.
-SURE = 0.99
+VERDICT_LEVEL = 0.99
 
 # How runs of one question differ, as a standard deviation, where no repeats of that kind of card are known:
 # 39 equal H100 machines differ by up to 2 %, laptops and shared hosts by more. With 1 %, one in nine
@@ -36,35 +36,51 @@ ASSUMED = Spread(0.015, NORMAL)
 DISTURBED = Spread(0.1, NORMAL)
 DISTURBING = frozenset({"contended", "unsteady"})
 
+# Stalls that a measurement should have seen, so that there are none where it saw none: of those that come at
+# random it sees none in one case of 150.
+SEEN = 5
+
 # Repeated questions from which on their median is taken, and not their mean.
-SEVERAL = 5
+MEDIAN_FROM = 5
 
 
 def compare(a: Measurement, b: Measurement, stored: Spread | None = None) -> Comparison:
     """Measurement `b` against the baseline `a`; `stored` is how runs differ on cards of that kind, as
     `run_to_run` finds it in earlier results."""
-    cell, note = a.config.key("batch"), _note(a, b)
+    cell = a.config.key("batch")
+    # What was run differently within one cell.
+    pairs = (
+        ("framework", a.config.framework, b.config.framework),
+        ("batch", a.batch, b.batch),
+        ("recipe", a.config.switches, b.config.switches),
+    )
+    different = [pair for pair in pairs if pair[1] != pair[2] and None not in pair]
+    note = ", ".join(f"{what} {mine} against {theirs}" for what, mine, theirs in different)
+    if note.startswith("framework"):
+        note += "; a difference of software, not only of GPUs"
     why = _obstacle(a, b)
     if why is not None:
         return Comparison(cell=cell, a=a, b=b, ratio=None, verdict="not-comparable", note=why)
-    found = ratio_of_steps(a, b, stored)
+    unseen = Spread(max(_unseen(a, b), _unseen(b, a)), NORMAL)
+    ratio = ratio_of_steps(a, b, unseen.beside(stored or Spread(0.0, NORMAL)))
     # Another framework runs other kernels: its ratio says nothing of the GPUs alone.
     if a.config.framework != b.config.framework:
-        return Comparison(cell=cell, a=a, b=b, ratio=found, verdict="not-comparable", note=note)
-    own = min(map(_processes, (a, b))) > 1
-    basis: RunBasis = "repeats" if own else "stored" if stored is not None else "assumed"
+        return Comparison(cell=cell, a=a, b=b, ratio=ratio, verdict="not-comparable", note=note)
+    is_repeated = min(map(_processes, (a, b))) > 1
+    basis: RunBasis = "repeats" if is_repeated else "stored" if stored is not None else "assumed"
     doubts = sorted(disturbed(a) | disturbed(b))
-    sure = ratio_of_steps(a, b, DISTURBED if doubts else stored or ASSUMED, SURE)
+    runs = unseen.beside(DISTURBED if doubts else stored or ASSUMED)
+    sure = ratio_of_steps(a, b, runs, VERDICT_LEVEL)
     verdict: Change = "unclear"
-    if found.low >= 1 - SAME and found.high <= 1 + SAME:
+    if ratio.low >= 1 - SAME and ratio.high <= 1 + SAME:
         verdict = "same"
     elif sure.low > 1 or sure.high < 1:
         verdict = "faster" if sure.low > 1 else "slower"
-    elif (doubts or basis == "assumed") and not found.low <= 1 <= found.high:
-        runs = f"{' and '.join(doubts) or 'single'} runs"
-        doubt = f"{runs} may differ by {percent(max(sure.high / sure.value - 1, 0), 0)}: repeat both"
+    elif (doubts or basis == "assumed") and not ratio.low <= 1 <= ratio.high:
+        kind = " and ".join(doubts) or "single"
+        doubt = f"{kind} runs may differ by {percent(max(sure.high / sure.value - 1, 0), 0)}: repeat both"
         note = f"{note}; {doubt}" if note else doubt
-    return Comparison(cell=cell, a=a, b=b, ratio=found, verdict=verdict, note=note, basis=basis)
+    return Comparison(cell=cell, a=a, b=b, ratio=ratio, verdict=verdict, note=note, basis=basis)
 
 
 def disturbed(m: Measurement) -> set[str]:
@@ -72,19 +88,6 @@ def disturbed(m: Measurement) -> set[str]:
     return (
         {c.code for c in m.cautions if c.severity == "warning"} & DISTURBING if _processes(m) < 2 else set()
     )
-
-
-def _note(a: Measurement, b: Measurement) -> str:
-    """What was run differently within one cell: the batch, the switches of the recipe."""
-    pairs = (
-        ("framework", a.config.framework, b.config.framework),
-        ("batch", a.batch, b.batch),
-        ("recipe", a.config.switches, b.config.switches),
-    )
-    different = [pair for pair in pairs if pair[1] != pair[2] and None not in pair]
-    words = ", ".join(f"{what} {mine} against {theirs}" for what, mine, theirs in different)
-    software = "; a difference of software, not only of GPUs" if words.startswith("framework") else ""
-    return words + software
 
 
 def question(config: RunConfig) -> str:
@@ -118,23 +121,26 @@ def ratio_of_steps(
     """
     assert a.throughput is not None
     assert b.throughput is not None
-    own = [_spread(m) for m in (a, b)]
+    spreads = [_spread(m) for m in (a, b)]
     single = sum(_processes(m) < 2 for m in (a, b))
     # One standard deviation for both sides: they are not two estimates of it.
     more = Spread(sqrt(single) * runs.error, runs.degrees) if runs is not None and single else Spread(0.0, 1)
-    if own[0] is not None and own[1] is not None:
+    if spreads[0] is not None and spreads[1] is not None:
         value = b.throughput.value / a.throughput.value
-        factor = exp(own[0].beside(own[1]).beside(more).reach(level))
+        steps = spreads[0].beside(spreads[1])
+        # What differs from run to run is well known and lends its degrees of freedom: without a bound the
+        # interval of a few unequal windows would be narrower for what is added to it.
+        factor = exp(max(steps.reach(level), steps.beside(more).reach(level)))
         return Interval(value=value, low=value / factor, high=value * factor, level=level, method="ratio")
-    found = ratio_of(a.throughput, b.throughput)
+    whole = ratio_of(a.throughput, b.throughput)
     wider = NormalDist().inv_cdf((1 + level) / 2) / NormalDist().inv_cdf(0.975)
-    low, high = (hypot(wider * log(end / found.value), more.reach(level)) for end in (found.low, found.high))
+    low, high = (hypot(wider * log(end / whole.value), more.reach(level)) for end in (whole.low, whole.high))
     return Interval(
-        value=found.value,
-        low=found.value * exp(-low),
-        high=found.value * exp(high),
-        level=found.level and level,
-        method=found.method,
+        value=whole.value,
+        low=whole.value * exp(-low),
+        high=whole.value * exp(high),
+        level=whole.level and level,
+        method=whole.method,
     )
 
 
@@ -144,7 +150,18 @@ def _spread(m: Measurement) -> Spread | None:
     # A step without time comes from an edited file: its stated interval is all there is to go by.
     if not windows or min(min(window.step_s) for window in windows) <= 0:
         return None
-    return spread([window.step_s for window in windows], [window.run for window in windows])
+    method = m.throughput.method if m.throughput is not None else "long-run"
+    return spread([window.step_s for window in windows], [window.run for window in windows], method)
+
+
+def _unseen(a: Measurement, b: Measurement) -> float:
+    """Share of its time that `a` lost to stalls which `b`, that saw none, may have been too short to see."""
+    a_steps, b_steps = ([window.step_s for window in m.windows] for m in (a, b))
+    found = stalls(a_steps)
+    if found is None or stalls(b_steps) is not None:
+        return 0.0
+    a_s, b_s = (sum(sum(window.step_s) * window.each for window in m.windows) for m in (a, b))
+    return found.share if found.steps * b_s < SEEN * a_s else 0.0
 
 
 def _processes(m: Measurement) -> int:
@@ -183,25 +200,27 @@ def pooled(answers: Iterable[Sequence[float]]) -> Spread | None:
     """One standard deviation of logarithms of speeds, from groups of runs that should be equal; None where no
     group has two."""
     # `statistics.variance` computes with fractions, a hundred times as long.
-    means = [(found, fmean(found)) for found in answers if len(found) > 1]
-    repeated = [(sum((x - mean) ** 2 for x in own) / (len(own) - 1), len(own) - 1) for own, mean in means]
-    degrees = sum(own for _, own in repeated)
+    means = [(answer, fmean(answer)) for answer in answers if len(answer) > 1]
+    repeated = [
+        (sum((x - mean) ** 2 for x in answer) / (len(answer) - 1), len(answer) - 1) for answer, mean in means
+    ]
+    degrees = sum(degree for _, degree in repeated)
     if not degrees:
         return None
-    if len(repeated) < SEVERAL:
-        return Spread(sqrt(sum(own * square for square, own in repeated) / degrees), degrees)
+    if len(repeated) < MEDIAN_FROM:
+        return Spread(sqrt(sum(degree * square for square, degree in repeated) / degrees), degrees)
     # A question that was measured before and after its program changed must not stand for all: the median
     # over the questions, each variance over the median of its chi-square (Wilson & Hilferty 1931).
-    typical = median(square / (1 - 2 / (9 * own)) ** 3 for square, own in repeated)
+    typical = median(square / (1 - 2 / (9 * degree)) ** 3 for square, degree in repeated)
     return Spread(sqrt(typical), degrees / 2)
 
 
 def reproduced(comparison: Comparison) -> bool:
-    """Whether the two may be one speed: the ratio's interval reaches the 2 % around 1, or what disturbed one
+    """True if the two may be one speed: the ratio's interval reaches the 2 % around 1, or what disturbed one
     of them may be all that differs."""
-    found = comparison.ratio
-    if found is None or (found.low <= 1 + SAME and found.high >= 1 - SAME):
-        return found is not None
+    ratio = comparison.ratio
+    if ratio is None or (ratio.low <= 1 + SAME and ratio.high >= 1 - SAME):
+        return ratio is not None
     return comparison.verdict == "unclear" and bool(disturbed(comparison.a) | disturbed(comparison.b))
 
 
@@ -238,8 +257,10 @@ def _meeting(
     """The pairs that ask the same by `cell`, in the order of its first asking."""
     return [
         pair
-        for asked in dict.fromkeys(cell(m.config) for m in ours)
-        for pair in _counterparts(*([m for m in side if cell(m.config) == asked] for side in (ours, theirs)))
+        for question in dict.fromkeys(cell(m.config) for m in ours)
+        for pair in _counterparts(
+            *([m for m in side if cell(m.config) == question] for side in (ours, theirs))
+        )
     ]
 
 
@@ -260,7 +281,7 @@ def _counterparts(
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Condition:
-    """What a gate fails on: a verdict, and by how much at least."""
+    """The condition of a gate: a verdict, and by how much at least."""
 
     verdict: Literal["slower", "faster", "unclear"]
     by: float = 0.0

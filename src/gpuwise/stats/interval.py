@@ -25,7 +25,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cache
 from itertools import accumulate, combinations, pairwise
-from math import atan, cos, exp, hypot, lgamma, log, pi, sqrt
+from math import atan, cbrt, cos, exp, expm1, hypot, lgamma, log, pi, sqrt
 from statistics import fmean, median, stdev, variance
 
 from gpuwise.model.result import Interval
@@ -36,8 +36,15 @@ LEVEL = 0.95
 # (60 s of windows), since the third cosine is faster than that clock.
 COSINES = 2
 
-# Windows of which no correlation can be told.
+# Windows that are too few for a correlation.
 TOO_FEW = 4
+
+# Standard errors (1 / sqrt n) by which the correlation of n windows is taken to be higher than it looks: of a
+# clock that wanders over 10 s it looks too low in most minutes.
+DOUBT = 1.0
+
+# Method of a value from the first of regular stalls to the last, in whole cycles.
+WHOLE = "long-run, whole cycles"
 
 # Correlation of neighbouring windows of a second with a time constant of 10 s: beyond it, the correction for
 # what lies below the slowest cosine is a guess.
@@ -46,7 +53,9 @@ STILL_SEEN = 0.9
 # Degrees of freedom from which on Student's t is the normal distribution, to three digits.
 NORMAL = 1000
 
-# Share of a value below which the low end of its interval is not followed: keeps ratios finite.
+# Share of a value below which an interval does not reach, nor above its inverse: a rate known to a factor
+# of a thousand is not known. Two windows that differ greatly would reach 1e30, which no result file may
+# hold, and ratios would not be finite.
 LEAST = 1e-3
 
 Windows = Sequence[Sequence[float]]
@@ -60,12 +69,9 @@ class Spread:
     degrees: float  # Of freedom, of Student's t
 
     def reach(self, level: float) -> float:
-        """Half width of the interval of that level, as a logarithm."""
-        return (
-            t_quantile((1 + level) / 2, min(max(1, int(self.degrees)), NORMAL)) * self.error
-            if self.error
-            else 0.0
-        )
+        """Half width of the interval of that level, as a logarithm: at most that of LEAST."""
+        degrees = min(max(1, int(self.degrees)), NORMAL)
+        return min(t_quantile((1 + level) / 2, degrees) * self.error, -log(LEAST)) if self.error else 0.0
 
     def beside(self, other: Spread) -> Spread:
         """Of a ratio of two rates (degrees of freedom: Welch 1947, Satterthwaite 1946)."""
@@ -90,40 +96,48 @@ def throughput(
     Steps that are all equal give low = high = value, and so does one window, without a level. Windows
     without steps are skipped. Raises ValueError where there is no step, or one that took no time.
     """
+    stalling = _stalled([step for window in windows for step in window]) if len(set(runs)) < 2 else None
+    if method == "long-run" and stalling is not None and stalling.regular:
+        method = WHOLE
     value = value_of(windows, items_per_step, method)
-    known = spread(windows, runs)
+    error = spread(windows, runs, method)
     method += " of processes" if len(set(runs)) > 1 else ""
-    if known is None:
-        return Interval(value=value, low=value, high=value, level=None, method=method)
-    factor = exp(known.reach(level))
+    if error is None:
+        return Interval.stated(value, method)
+    factor = exp(error.reach(level))
     return Interval(value=value, low=value / factor, high=value * factor, level=level, method=method)
 
 
-def spread(windows: Windows, runs: Sequence[int] = ()) -> Spread | None:
-    """How uncertain the long-run rate of these windows is; None for a single one.
+def spread(windows: Windows, runs: Sequence[int] = (), method: str = "long-run") -> Spread | None:
+    """How uncertain the value of these windows by that method is; None for a single one.
 
     Where several processes timed them, what differs from process to process counts: each is one value.
     """
     timed = [(sum(steps), len(steps)) for steps in windows if steps]
     if len(set(runs)) > 1:
         numbered = list(zip(windows, runs, strict=True))
-        each = [1 / value_of([own for own, n in numbered if n == run], 1) for run in dict.fromkeys(runs)]
+        each = [
+            1 / value_of([window for window, n in numbered if n == run], 1) for run in dict.fromkeys(runs)
+        ]
         return Spread(stdev(each) / sqrt(len(each)) / fmean(each), len(each) - 1)
     count = len(timed)
     if count < 2:
         return None
     mean = sum(seconds for seconds, _ in timed) / sum(steps for _, steps in timed)
     usual = sum(steps for _, steps in timed) / count
-    found = _stalled([step for window in windows for step in window])
-    if found is None:
+    stalls = _stalled([step for window in windows for step in window])
+    if stalls is None:
         # Excess of each window over its share of the time, relative to a window.
         return _slow([(seconds / mean - steps) / usual for seconds, steps in timed])
     # Stalls that come again and again are counted; what is left is judged without them.
-    limit, middle, of_stalls = found
-    freed = [sum(min(step, middle) if step > limit else step for step in own) for own in windows if own]
+    freed = [
+        sum(min(step, stalls.middle) if step > stalls.limit else step for step in window)
+        for window in windows
+        if window
+    ]
     rest = sum(freed) / sum(steps for _, steps in timed)
     left = [(seconds / rest - steps) / usual for seconds, (_, steps) in zip(freed, timed, strict=True)]
-    quiet = _slow(left)
+    quiet, of_stalls = _slow(left), stalls.cycles if method == WHOLE else stalls.cycles.beside(stalls.ends)
     return of_stalls.beside(Spread(quiet.error * rest / mean, quiet.degrees))
 
 
@@ -135,7 +149,7 @@ def _slow(excess: Sequence[float]) -> Spread:
         2 / count * sum(x * cos(pi * j * (i + 0.5) / count) for i, x in enumerate(excess)) ** 2
         for j in cosines
     )
-    alike = min(alikeness(excess), STILL_SEEN) if count > TOO_FEW else 0.0
+    alike = min(alikeness(excess) + DOUBT / sqrt(count), STILL_SEEN) if count > TOO_FEW else 0.0
     if alike > 0:
         # The spectrum of a clock that wanders with time constant tau still rises below the slowest cosine, as
         # 1 / (1 + (2 pi f tau)^2).
@@ -144,13 +158,28 @@ def _slow(excess: Sequence[float]) -> Spread:
     return Spread(sqrt(power / count), len(cosines))
 
 
-def _stalled(steps: Sequence[float]) -> tuple[float, float, Spread] | None:
-    """Steps longer than this stall, the median step, and how uncertain the share of the time is that stalls
-    take; None where they are too few, or not from the first to the last step, to know how regular they are.
+@dataclass(frozen=True, slots=True)
+class _Stalling:
+    """Stalls that come again and again: steps longer than `limit`; the first and the last of them."""
+
+    limit: float
+    middle: float  # The median step
+    first: int
+    last: int
+    cycles: Spread  # Of the rate, from how times between stalls and what is lost in each vary
+    ends: Spread  # And from where among them the measurement begins and ends
+    regular: bool  # True if one stall more or less at the ends is most of what is uncertain
+
+
+def _stalled(steps: Sequence[float]) -> _Stalling | None:
+    """The stalls among these steps; None where they are too few, or not from the first to the last step, to
+    know how regular they are.
 
     A renewal process with rewards (Cox 1962): from one stall to the next the time and what is lost vary, the
     slower the more, and a measurement that begins and ends anywhere counts a stall too many or too few.
     """
+    if len(steps) < MANY_STALLS:
+        return None
     limit, middle = _stall_limit(steps)
     places = [place for place, step in enumerate(steps) if step > limit]
     if not MANY_STALLS <= len(places) <= RARE * len(steps):
@@ -160,23 +189,30 @@ def _stalled(steps: Sequence[float]) -> tuple[float, float, Spread] | None:
     if max(since[places[0]], since[-1] - since[places[-1]]) > max(gaps):
         return None
     lost = [steps[place] - middle for place in places[1:]]
-    cycles = _slow([loss / fmean(lost) - gap / fmean(gaps) for loss, gap in zip(lost, gaps, strict=True)])
-    share = fmean(lost) / fmean(gaps)
-    # The variance of a count that is rounded up or down at random.
-    ends = Spread(sqrt(1 / 6) / len(places), NORMAL)
-    found = cycles.beside(ends)
-    return limit, middle, Spread(share * found.error, found.degrees)
+    uneven = [loss / fmean(lost) - gap / fmean(gaps) for loss, gap in zip(lost, gaps, strict=True)]
+    cycles, share = _slow(uneven), fmean(lost) / fmean(gaps)
+    ends = sqrt(1 / 6) / len(places)  # The variance of a count that is rounded up or down at random.
+    return _Stalling(
+        limit=limit,
+        middle=middle,
+        first=places[0],
+        last=places[-1],
+        # A share of few stalls is spread like its logarithm: too low a one must reach far up.
+        cycles=Spread(share * expm1(cycles.error), cycles.degrees),
+        ends=Spread(share * ends, NORMAL),
+        regular=stdev(uneven) / sqrt(len(uneven)) < ends,
+    )
 
 
 def alikeness(means: Sequence[float]) -> float:
     """Correlation of neighbouring windows, freed of its bias in short series (Marriott & Pope 1954); 1 where
-    there are too few to tell, 0 where all are equal."""
+    there are too few for an estimate, 0 where all are equal."""
     count, middle = len(means), fmean(means)
     total = sum((mean - middle) ** 2 for mean in means)
     if count <= TOO_FEW or not total:
         return float(count <= TOO_FEW)
-    found = sum((a - middle) * (b - middle) for a, b in pairwise(means)) / total
-    return (count * found + 1) / (count - TOO_FEW)
+    correlation = sum((a - middle) * (b - middle) for a, b in pairwise(means)) / total
+    return (count * correlation + 1) / (count - TOO_FEW)
 
 
 def ratio_of(a: Interval, b: Interval) -> Interval:
@@ -200,6 +236,7 @@ def value_of(windows: Windows, items_per_step: float, method: str = "long-run") 
     """The throughput alone, by the method of its interval.
 
     Of bursts with rests between them it is their median: what the silicon reaches, whatever happened in one.
+    Where stalls are regular it is that of whole cycles: a minute has one of them more or one fewer.
     Files before 2026-11-23 state the median of their windows' rates for everything ("bootstrap"), or the mean
     of three runs' ("mean-of-runs"). Raises as `throughput`.
     """
@@ -212,6 +249,11 @@ def value_of(windows: Windows, items_per_step: float, method: str = "long-run") 
         return median(rates)
     if method == "mean-of-runs":
         return fmean(rates)
+    if method == WHOLE:
+        steps = [step for window in windows for step in window]
+        if (stalls := _stalled(steps)) is not None:
+            cycles = steps[stalls.first + 1 : stalls.last + 1]
+            return items_per_step * len(cycles) / sum(cycles)
     return items_per_step * sum(map(len, windows)) / sum(map(sum, windows))
 
 
@@ -260,9 +302,10 @@ SLOW_S = 2.0
 # wanders with a time constant of 50 s.
 MOST_ALIKE = 0.98
 
-# Standard errors (1 / sqrt n) by which the correlation of n windows may be higher than it looks. With two, a
-# clock that wanders over 10 s looks settled after 10 s in one case of eight.
-UNSURE = 3.0
+# Over the cube root of n, by how much the correlation of n windows may be higher than it looks: three
+# standard errors (1 / sqrt n) of ten windows, four of 53, since each further look is one more chance to look
+# settled by luck. With two, a clock that wanders over 10 s looks settled after 10 s in one case of eight.
+UNSURE = 2.04
 
 # A step stalls where it takes a quarter longer than the median, and that is beyond ten times the median
 # distance from it.
@@ -276,7 +319,7 @@ MANY_STALLS = 8
 
 
 def settled(step_s: Sequence[float]) -> bool:
-    """Whether the last steps (seconds each) are stationary.
+    """True if the last steps (seconds each) are stationary.
 
     From sixteen steps on: unless the last quarter of the series (at least eight steps) and as many
     before differ by rank sum and by more than 0.5 % of their medians. With three to fifteen: when
@@ -299,10 +342,10 @@ def settled(step_s: Sequence[float]) -> bool:
 
 
 def enough(windows: Windows, target: float, *, bursts: bool = False) -> bool:
-    """Whether these windows give the rate within `target`, as a share: where they are not bursts apart from
+    """True if these windows give the rate within `target`, as a share: where they are not bursts apart from
     each other, also if the speed wanders as slowly as they allow."""
-    found = spread(windows)
-    narrow = found is not None and found.reach(0.95) <= target
+    width = spread(windows)
+    narrow = width is not None and width.reach(0.95) <= target
     return narrow and (bursts or reach_if_slow(windows) <= target)
 
 
@@ -315,8 +358,8 @@ def reach_if_slow(windows: Windows) -> float:
     means = [fmean(steps) for steps in windows if steps]
     if len(means) < 2:
         return 0.0
-    # Never below 0: windows that alternate are no reason to stop sooner.
-    alike = min(MOST_ALIKE, max(0.0, alikeness(means) + UNSURE / sqrt(len(means))))
+    # Never below 0: windows that alternate are not a reason to stop sooner.
+    alike = min(MOST_ALIKE, max(0.0, alikeness(means) + UNSURE / cbrt(len(means))))
     return 2 * sqrt(variance(means) / len(means) * (1 + alike) / (1 - alike)) / fmean(means)
 
 

@@ -66,9 +66,9 @@ class Point:
 
     @classmethod
     def of(cls, one: Measurement, several: Measurement) -> Point:
-        found = factor(one, several)
-        speedup = found.value * several.config.gpus
-        return cls(measurement=several, factor=found, speedup=speedup, losses=losses(one, several))
+        share = factor(one, several)
+        speedup = share.value * several.config.gpus
+        return cls(measurement=several, factor=share, speedup=speedup, losses=losses(one, several))
 
     @property
     def gpus(self) -> int:
@@ -103,7 +103,7 @@ def factor(one: Measurement, several: Measurement) -> Interval:
 
 
 def losses(one: Measurement, several: Measurement) -> Losses | None:
-    """What each cause takes; None where the ranks did not measure their steps alone."""
+    """Losses by cause; None where the ranks did not measure their steps alone."""
     if several.group is None or several.throughput is None or not several.items_per_step:
         return None
     cards = cards_of(several.group)
@@ -150,13 +150,13 @@ def cards_of(group: Group) -> Cards | None:
 def series(measurements: Sequence[Measurement]) -> tuple[Series, ...]:
     """Every question that was measured on one GPU and on several, in the order of the ones."""
     speeds = [m for m in measurements if m.status == "ok" and m.throughput and m.config.mode != "limit"]
-    found = []
+    series = []
     for one in (m for m in speeds if m.config.gpus == 1):
         several = [m for m in speeds if m.config.gpus > 1 and same(one, m)]
         for how in dict.fromkeys(map(_how, several)):
             chosen = sorted((m for m in several if _how(m) == how), key=lambda m: m.config.gpus)
-            found.append(Series(one=one, points=tuple(Point.of(one, m) for m in chosen)))
-    return tuple(found)
+            series.append(Series(one=one, points=tuple(Point.of(one, m) for m in chosen)))
+    return tuple(series)
 
 
 def _how(m: Measurement) -> tuple[str, ...]:
@@ -164,7 +164,7 @@ def _how(m: Measurement) -> tuple[str, ...]:
 
 
 def same(one: Measurement, several: Measurement) -> bool:
-    """Whether the two asked the same, but for the number of GPUs and how these exchange gradients."""
+    """True if both answer one question, but for the number of GPUs and how these exchange gradients."""
     switches = several.config.switches.exchanging_as(one.config.switches)
     alone = replace(several.config, gpus=1, nodes=1, scaling=one.config.scaling, switches=switches)
     return alone == one.config
@@ -178,7 +178,7 @@ class Incomparable(InputError):
 
 
 def difference(a: Record, b: Record, ignoring: Collection[Condition] = ()) -> str:
-    """What keeps the two from being divided, such as `batch 64 and 256`; empty where nothing does."""
+    """The obstacle to dividing the two, such as `batch 64 and 256`; empty where there is none."""
     pairs: dict[Condition, tuple[object, object]] = {
         name: (getattr(a.question, name), getattr(b.question, name))
         for name in (
@@ -229,8 +229,8 @@ class Curve:
 
     def share(self, record: Record) -> Interval:
         """Its throughput over n times that of one GPU; 1 is perfect."""
-        found = ratio_between(self.one, record, ignoring=_ALONE if record.origin == "measured" else _STATED)
-        return found.times(1 / record.gpus)
+        ratio = ratio_between(self.one, record, ignoring=_ALONE if record.origin == "measured" else _STATED)
+        return ratio.times(1 / record.gpus)
 
 
 _ALONE: tuple[Condition, ...] = ("gpus",)
@@ -243,23 +243,23 @@ def curves(records: Iterable[Record], *, most: int | None = None) -> tuple[Curve
 
     Measured ones agree in batch, recipe and switches too. Of one question and number the fastest counts.
     """
-    found: dict[tuple[object, ...], dict[int, Record]] = {}
+    groups: dict[tuple[object, ...], dict[int, Record]] = {}
     for record in records:
-        asked = record.question
-        shared = asked.gpus > 1 and asked.scaling != "weak"
-        if record.throughput is None or asked.precision is None or shared or asked.mode == "limit":
+        question = record.question
+        shared = question.gpus > 1 and question.scaling != "weak"
+        if record.throughput is None or question.precision is None or shared or question.mode == "limit":
             continue
-        if most is not None and asked.gpus > most:
+        if most is not None and question.gpus > most:
             continue
         ignored: tuple[Part, ...] = ("gpus",) if record.origin == "measured" else ("gpus", "batch")
-        switches = asked.switches.exchanging_as(USUAL)
-        same = (record.origin, record.gpu_id, record.session, asked.key(*ignored), switches)
-        best = found.setdefault(same, {})
-        rival = best.get(asked.gpus)
+        switches = question.switches.exchanging_as(USUAL)
+        same = (record.origin, record.gpu_id, record.session, question.key(*ignored), switches)
+        best = groups.setdefault(same, {})
+        rival = best.get(question.gpus)
         if rival is None or rival.throughput is None or record.throughput.value > rival.throughput.value:
-            best[asked.gpus] = record
+            best[question.gpus] = record
     return tuple(
         Curve(records=tuple(by_count[n] for n in sorted(by_count)))
-        for by_count in found.values()
+        for by_count in groups.values()
         if 1 in by_count and len(by_count) > 1
     )

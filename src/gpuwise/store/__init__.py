@@ -7,46 +7,41 @@ from __future__ import annotations
 
 import os
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager, suppress
 from datetime import UTC, datetime
 from errno import EINVAL, EISDIR
-from importlib import import_module
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
+from gpuwise import on_first_use
 from gpuwise.errors import InputError, NoDataError
 
 if TYPE_CHECKING:
-    from gpuwise.model.result import Result
-    from gpuwise.store.codec import compact, decode, encode, records
-    from gpuwise.store.schema import json_schema
-
-_LATER = {
-    "compact": "codec", "decode": "codec", "encode": "codec", "json_schema": "schema", "records": "codec",
-}  # fmt: skip
+    from gpuwise.model.question import Environment
+    from gpuwise.model.result import Measurement, Result
+    from gpuwise.store.codec import compact, decode, encode
 
 __all__ = [
-    "check_writable", "compact", "decode", "encode", "find", "home", "is_file", "json_schema", "load",
-    "load_all", "new_id", "placed", "read", "records", "results_dir", "save", "saved", "slug", "write",
+    "begun", "changed", "check_writable", "compact", "decode", "decoded", "encode", "find", "home", "is_file",
+    "load", "load_all", "new_id", "placed", "read", "results_dir", "save", "saved", "slug", "write",
 ]  # fmt: skip
 
 
-def __getattr__(name: str) -> Any:
-    if name not in _LATER:
-        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-    return getattr(import_module(f"{__name__}.{_LATER[name]}"), name)
+__getattr__ = on_first_use(__name__, {"codec": ("compact", "decode", "encode")})
 
 
 # Bytes of the largest file that is read: ten hours of step times have some 30 MB.
 LARGEST = 256 * 2**20
+# Of a file that is not where it is looked for.
+ELSEWHERE = "check the path and the folder you are in"
 
 
 def home() -> Path:
     """The folder of gpuwise's own files: $GPUWISE_HOME, else the platform's user data folder."""
-    own = os.environ.get("GPUWISE_HOME")
-    if own:
-        return Path(own).expanduser()
+    stated = os.environ.get("GPUWISE_HOME")
+    if stated:
+        return Path(stated).expanduser()
     from platformdirs import user_data_path
 
     return user_data_path("gpuwise")
@@ -55,6 +50,20 @@ def home() -> Path:
 def results_dir() -> Path:
     """The folder in which results are kept unless -o says otherwise."""
     return home() / "results"
+
+
+def begun(command: str, place: Environment, measurements: Sequence[Measurement] = ()) -> Result:
+    """A new result of now, that `command` makes again."""
+    from gpuwise.model.result import Result
+
+    now = datetime.now(UTC)
+    return Result(
+        id=new_id(now, place.gpu_id or place.device, os.urandom(2).hex()),
+        created_at=now.isoformat(timespec="seconds"),
+        command=command,
+        environment=place,
+        measurements=tuple(measurements),
+    )
 
 
 def new_id(now: datetime, device: str, token: str) -> str:
@@ -72,10 +81,18 @@ def saved() -> tuple[Path, ...]:
     return tuple(sorted(results_dir().glob("*.json")))
 
 
+def changed(path: Path) -> int:
+    """When a file or folder last changed, in nanoseconds; 0 where it is not there (any more)."""
+    try:
+        return path.stat().st_mtime_ns
+    except OSError:
+        return 0
+
+
 def find(reference: str) -> Path:
     """The file that `reference` names: `last`, a path, an id or the beginning of one.
 
-    Raises NoDataError where nothing matches, InputError where several do.
+    Raises NoDataError where nothing matches, InputError for a file that is not there and where several do.
     """
     kept = saved()
     if reference == "last":
@@ -87,7 +104,7 @@ def find(reference: str) -> Path:
         # The empty text begins every id: an unset shell variable must not mean the only result.
         matching = exact or tuple(p for p in kept if reference and p.stem.startswith(reference))
     if not matching and reference != "last" and (Path(reference).suffix or "/" in reference):
-        raise NoDataError(f"there is no file {reference}", hint="check the path and the folder you are in")
+        raise InputError(f"there is no file {reference}", hint=ELSEWHERE)
     if not kept:
         message = f"no result has been kept yet in {results_dir()}"
         raise NoDataError(message, hint="measure first", code="bench-quick")
@@ -102,7 +119,7 @@ def find(reference: str) -> Path:
 
 
 def is_file(reference: str) -> bool:
-    """Whether `reference` is the path of a file; one that may not be looked at counts, and `load`
+    """True if `reference` is the path of a file; one that may not be looked at counts, and `load`
     says why it cannot be read."""
     try:
         return Path(reference).is_file()
@@ -202,6 +219,8 @@ def read(path: Path, *, largest: int = LARGEST, hint: str = "check the path") ->
         with path.open("rb") as file:
             # A device or a pipe has no size to ask for: read one byte more than is allowed, and see.
             data = file.read(largest + 1)
+    except FileNotFoundError as error:
+        raise InputError(f"cannot read {path}: there is no such file", hint=ELSEWHERE) from error
     except (OSError, ValueError) as error:
         reason = getattr(error, "strerror", None) or error
         raise InputError(f"cannot read {path}: {reason}", hint=hint) from error
@@ -210,18 +229,31 @@ def read(path: Path, *, largest: int = LARGEST, hint: str = "check the path") ->
     return data
 
 
+def decoded(data: bytes, name: str) -> str:
+    """Text of a file in UTF-8 or, with its mark, UTF-16. Raises InputError for anything else."""
+    if data.startswith((b"\xff\xfe", b"\xfe\xff")):
+        encoding = "utf-16"
+    elif b"\0" in data:
+        raise InputError(f"{name} is a binary file", hint="give the text, CSV or JSON file")
+    else:
+        encoding = "utf-8-sig"
+    try:
+        return data.decode(encoding)
+    except UnicodeDecodeError as error:
+        message = f"{name} is not text in {encoding.removesuffix('-sig').upper()}: byte {error.start}"
+        raise InputError(message, hint="save it as text in UTF-8") from error
+
+
 def load(path: str | Path) -> Result:
     """Read a result, also from a report that holds one.
 
     Raises InputError where the file cannot be read, is not a result, or is a report of several.
     """
-    found = load_all(path)
-    if len(found) > 1:
-        raise InputError(
-            f"{path} is a report of {len(found)} results where one is needed",
-            hint="give one of its result files",
-        )
-    return found[0]
+    results = load_all(path)
+    if len(results) > 1:
+        problem = f"{path} is a report of {len(results)} results where one is needed"
+        raise InputError(problem, hint="give one of its result files")
+    return results[0]
 
 
 def load_all(path: str | Path) -> tuple[Result, ...]:

@@ -16,14 +16,14 @@ from gpuwise.store import read
 # Of an amount of money, work or power, as the forms and options of a need allow.
 LARGEST = 1e15
 # Of what something is divided by: a share of the time, a count, hours.
-LEAST = 1e-9
+MIN_DIVISOR = 1e-9
 
 
-def encode_choice(found: Recommendation) -> bytes:
+def encode_choice(choice: Recommendation) -> bytes:
     """Indented JSON; a number that is not finite becomes null."""
-    made = msgspec.to_builtins(found)
+    made = msgspec.to_builtins(choice)
     made["rejected"] = [
-        {"gpu_id": gpu, "reason": why.detail, "constraint": why.code} for gpu, why in found.rejected.items()
+        {"gpu_id": gpu, "reason": why.detail, "constraint": why.code} for gpu, why in choice.rejected.items()
     ]
     return msgspec.json.format(msgspec.json.encode(made), indent=1) + b"\n"
 
@@ -45,8 +45,8 @@ def load_choice(path: Path) -> Recommendation:
         if isinstance(made, dict):
             left = made.get("rejected", ())
             made["rejected"] = {r["gpu_id"]: Issue.info(r["constraint"], r["reason"]) for r in left}
-        found = msgspec.convert(made, Recommendation)
-        need, owned = found.need, found.need.assumptions
+        choice = msgspec.convert(made, Recommendation)
+        need, owned = choice.need, choice.need.assumptions
         divisors = (
             *(share for _, share in need.workloads),
             *need.gpus,
@@ -62,20 +62,14 @@ def load_choice(path: Path) -> Recommendation:
             owned.years,
             owned.utilisation,
         )
-        if min(each for each in divisors if each is not None) < LEAST or not all(
+        if min(each for each in divisors if each is not None) < MIN_DIVISOR or not all(
             0 <= each <= LARGEST for each in _numbers(msgspec.to_builtins(need))
         ):
             raise TypeError("its need has a number that no need has")
     except (KeyError, TypeError, msgspec.DecodeError, UnicodeDecodeError, RecursionError) as error:
-        raise InputError(
-            f"{path} is not a recommendation of gpuwise choose: {error}",
-            hint="make it again",
-            code="choose-again",
-        ) from error
-    if found.schema > SCHEMA:
-        raise InputError(
-            f"{path} has schema {found.schema}; this gpuwise reads up to {SCHEMA}",
-            hint="install a newer one",
-            code="upgrade",
-        )
-    return found
+        problem = f"{path} is not a recommendation of gpuwise choose: {error}"
+        raise InputError(problem, hint="make it again", code="choose-again") from error
+    if choice.schema > SCHEMA:
+        problem = f"{path} has schema {choice.schema}; this gpuwise reads up to {SCHEMA}"
+        raise InputError(problem, hint="install a newer one", code="upgrade")
+    return choice

@@ -1,12 +1,11 @@
 """Between a Result and its JSON: strict on types, ids and impossible numbers, deaf to keys it does not know.
-And from results to records, which tables, choices and pages read.
 
 Unknown keys are ignored so that an older gpuwise reads what a newer one of the same schema wrote. A newer
 schema is refused: its numbers may mean something else. A file of any older schema loads for ever.
 
 A report holds results in script elements that no browser runs. `<` is written as its JSON escape, so that
 nothing in a result can end the element, and no parser of HTML is needed to find it again. Together larger
-than `LARGE` they are compressed (zlib, base64): a page that is mailed holds its step times twice over
+than `PACKED_FROM` they are compressed (zlib, base64): a page that is mailed holds its step times twice over
 otherwise.
 """
 
@@ -16,22 +15,22 @@ import base64
 import math
 import re
 import zlib
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import fields, is_dataclass, replace
 from typing import Any
 
 import msgspec
 
 from gpuwise.errors import InputError
-from gpuwise.model.gpu import Source
 from gpuwise.model.question import modern
-from gpuwise.model.result import SCHEMA, Interval, Issue, Measurement, Record, Records, Result, Severity
+from gpuwise.model.result import SCHEMA, Issue, Measurement, Result, Severity
 from gpuwise.model.units import percent, significant
-from gpuwise.stats.interval import value_of
 
 NEW = "measure again"
 # Ids name files and pages: never a path, never hidden.
 ID = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,127}")
+# Bytes from which on a file has so many step times that their memory counts.
+LARGE = 16 * 2**20
 # Largest number of a result; the fastest computers do some 1e18 operations a second.
 LARGEST = 1e30
 # Longest step, four months.
@@ -44,10 +43,11 @@ AGREES = 0.005
 # A raw line break never occurs inside a JSON string, so neither can these.
 _NUMBERS = re.compile(rb"\[\n\s*([^\[\]{}\"]*?)\s*\]")
 _BREAK = re.compile(rb",\n\s*")
+_DIGITS, _TEXT = re.compile(rb"\d{300}"), re.compile(rb'"(?:[^"\\]|\\.)*"', re.DOTALL)
 
 
 class _Header(msgspec.Struct):
-    """What every result file of every schema begins with."""
+    """The beginning of every result file of every schema."""
 
     schema: int | None = None
 
@@ -100,8 +100,8 @@ def decode(data: bytes, origin: str) -> Result:
     A throughput that does not follow from its own steps gets an invalid issue `tampered`. Raises InputError
     for what is not JSON, not a result, of a newer schema, of a wrong type, or holds an impossible number.
     """
-    # Larger than any float: no arithmetic can be done with it.
-    if re.search(rb"\d{300}", data):
+    # Larger than any float: no arithmetic can be done with it. In a text, as of an error, it does no harm.
+    if _DIGITS.search(data) and _DIGITS.search(_TEXT.sub(b"", data)):
         raise InputError(f"{origin} is not a valid result: a number of 300 digits", hint=NEW, code="bench")
     try:
         schema = msgspec.json.decode(data, type=_Header).schema
@@ -115,16 +115,16 @@ def decode(data: bytes, origin: str) -> Result:
     if schema is None or schema < 1:
         raise InputError(f"{origin} is not a gpuwise result: it has no schema number", hint=NEW, code="bench")
     if schema > SCHEMA:
-        raise InputError(
-            f"{origin} has schema {schema}; this gpuwise reads up to {SCHEMA}",
-            hint="install a newer one",
-            code="upgrade",
-        )
+        problem = f"{origin} has schema {schema}; this gpuwise reads up to {SCHEMA}"
+        raise InputError(problem, hint="install a newer one", code="upgrade")
     try:
         if schema < SCHEMA:
-            result = msgspec.convert(_upgraded(msgspec.json.decode(data)), type=Result)
+            document = msgspec.json.decode(data)
+            if isinstance(document, dict):  # else it is not a result, and refused below
+                _upgrade(document)
+            result = msgspec.convert(document, type=Result)
         else:
-            result = msgspec.json.decode(data, type=Result)
+            result = _by_rows(data) if len(data) > LARGE else msgspec.json.decode(data, type=Result)
     except msgspec.ValidationError as error:
         raise InputError(f"{origin} is not a valid result: {error}", hint=NEW, code="bench") from error
     except (UnicodeDecodeError, RecursionError) as error:
@@ -135,23 +135,47 @@ def decode(data: bytes, origin: str) -> Result:
     return replace(result, measurements=tuple(map(_rechecked, result.measurements)))
 
 
+def _by_rows(data: bytes) -> Result:
+    """The Result in `data`, read row by row, with one object for times that are equal: millions of a clock's
+    ticks have few values, and as objects of their own take four times the memory. Raises as msgspec does."""
+    parts = msgspec.json.decode(data, type=dict[str, msgspec.Raw])
+    rows = msgspec.json.decode(parts.get("measurements", b"[]"), type=list[msgspec.Raw])
+    parts["measurements"] = msgspec.Raw(b"[]")
+    whole = msgspec.json.decode(msgspec.json.encode(parts), type=Result)
+    try:
+        measurements = tuple(_sharing(msgspec.json.decode(row, type=Measurement)) for row in rows)
+    except msgspec.ValidationError:
+        return msgspec.json.decode(data, type=Result)  # Which says where the fault is
+    return replace(whole, measurements=measurements)
+
+
+def _sharing(m: Measurement) -> Measurement:
+    same: dict[float, float] = {}
+    windows = (
+        replace(window, step_s=tuple(same.setdefault(step, step) for step in window.step_s))
+        for window in m.windows
+    )
+    warmup = tuple(same.setdefault(step, step) for step in m.warmup_s)
+    return replace(m, windows=tuple(windows), warmup_s=warmup)
+
+
 def _damaged(origin: str, error: Exception) -> InputError:
     return InputError(f"{origin} is damaged, no complete JSON: {error}", hint=NEW, code="bench")
 
 
 def _faults(result: Result) -> Iterator[str]:
-    """What no session can have written: statistics and pages need not think of it again."""
+    """Values that no session can have written: statistics and pages rely on their absence."""
     if ID.fullmatch(result.id) is None:
         yield f"its id {result.id[:60]!r} has other characters than letters, digits, '.', '_' and '-'"
     for place, m in enumerate(result.measurements):
-        where, found = f"measurements[{place}]", m.throughput
+        where, speed = f"measurements[{place}]", m.throughput
         # The low end of a few very different windows may be 0, the value never.
-        if found and not (0 <= found.low <= found.value * ROUNDED <= found.high * ROUNDED**2 and found.value):
-            yield f"{where}: a throughput of {found.value:g} within {found.low:g} to {found.high:g}"
+        if speed and not (0 <= speed.low <= speed.value * ROUNDED <= speed.high * ROUNDED**2 and speed.value):
+            yield f"{where}: a throughput of {speed.value:g} within {speed.low:g} to {speed.high:g}"
         if m.batch is not None and m.batch < 1:
             yield f"{where}: a batch of {m.batch}"
         numbers = {
-            "throughput": found.high if found else None,
+            "throughput": speed.high if speed else None,
             "items_per_step": m.items_per_step,
             "memory_peak_bytes": m.memory_peak_bytes,
             "flop_per_item": m.flop_per_item,
@@ -175,13 +199,17 @@ def _rechecked(m: Measurement) -> Measurement:
     """The measurement, with an issue where its throughput is another than its steps give."""
     if m.throughput is None or not m.windows or not m.items_per_step:
         return m
-    own = value_of([window.step_s for window in m.windows], m.items_per_step, m.throughput.method)
-    if abs(m.throughput.value / own - 1) <= AGREES or any(issue.code == "tampered" for issue in m.cautions):
+    from gpuwise.stats.interval import value_of  # a published speed has no steps
+
+    computed = value_of([window.step_s for window in m.windows], m.items_per_step, m.throughput.method)
+    if abs(m.throughput.value / computed - 1) <= AGREES or any(
+        issue.code == "tampered" for issue in m.cautions
+    ):
         return m
     issue = Issue.invalid(
         "tampered",
         f"the file states {significant(m.throughput.value, 4)} {m.item}/s, its own steps give "
-        f"{significant(own, 4)} ({percent(m.throughput.value / own - 1)})",
+        f"{significant(computed, 4)} ({percent(m.throughput.value / computed - 1)})",
         "do not use this figure: measure it again, or ask for the file that was written",
     )
     return replace(m, cautions=(*m.cautions, issue))
@@ -199,22 +227,8 @@ _SEVERITIES: dict[str, Severity] = {
 }
 
 
-def _upgraded(document: Any) -> Any:
-    """A decoded document of an older schema as one of today's; what is not a result is left as it is."""
-    if not isinstance(document, dict):
-        return document
-    for measurement in _list(document, "measurements"):
-        config = measurement.get("config") if isinstance(measurement, dict) else None
-        if isinstance(config, dict) and isinstance(config.get("switches"), dict):
-            config["switches"] = modern(config["switches"])
-    if document["schema"] == 1:
-        _give_severities(document)
-    document["schema"] = SCHEMA
-    return document
-
-
-def _give_severities(document: dict[str, Any]) -> None:
-    """Recipes and cautions of schema 1 as those of schema 2."""
+def _upgrade(document: dict[str, Any]) -> None:
+    """Make a decoded document of an older schema one of today's."""
     environment = document.get("environment")
     limits = [
         environment.get(name) if isinstance(environment, dict) else None
@@ -224,31 +238,36 @@ def _give_severities(document: dict[str, Any]) -> None:
     lowered = limit_w is not None and default_w is not None and limit_w < default_w - 0.5
     for measurement in _list(document, "measurements"):
         config = measurement.get("config") if isinstance(measurement, dict) else None
-        # The best recipe was always called tuned; `Question` knows which of them ran gpuwise's kernels.
-        if isinstance(config, dict) and config.get("recipe") == "parity":
-            config["recipe"] = "script"
+        if isinstance(config, dict):
+            if isinstance(config.get("switches"), dict):
+                config["switches"] = modern(config["switches"])
+            # The best recipe was always called tuned; `Question` knows which of them ran gpuwise's kernels.
+            if config.get("recipe") == "parity":
+                config["recipe"] = "script"
         for caution in _list(measurement, "cautions"):
-            if isinstance(caution, dict):
+            # Of schema 1, without severities.
+            if isinstance(caution, dict) and document["schema"] == 1:
                 caution["fix"] = caution.pop("next_step", "")
                 caution["severity"] = _SEVERITIES.get(str(caution.get("code")), "warning")
                 detail = str(caution.get("detail"))
                 if caution.get("code") == "throttled" and detail.startswith("power-cap ") and not lowered:
                     # A card at its own power limit runs as it is sold.
                     caution |= {"code": "power-cap", "severity": "info"}
+    document["schema"] = SCHEMA
 
 
 def _list(document: Any, key: str) -> list[Any]:
-    found = document.get(key) if isinstance(document, dict) else None
-    return found if isinstance(found, list) else []
+    value = document.get(key) if isinstance(document, dict) else None
+    return value if isinstance(value, list) else []
 
 
 # Media type of the elements.
 TYPE = "application/vnd.gpuwise+json"
 PACKED = ' data-packed="zlib"'
 SUFFIXES = (".html", ".htm")
-LARGE = 2**20
+PACKED_FROM = 2**20
 # Bytes that compressed results may have together: a small file must not become an endless one.
-MOST = 2**25
+MAX_UNPACKED = 2**25
 
 _OPENS = re.compile(f'<script type="{re.escape(TYPE)}"({re.escape(PACKED)})?>'.encode())
 _CLOSES = b"</script>"
@@ -256,7 +275,7 @@ _CLOSES = b"</script>"
 
 def elements(documents: Sequence[bytes]) -> str:
     """The script elements that hold JSON documents, one each."""
-    packed = PACKED if sum(map(len, documents)) > LARGE else ""
+    packed = PACKED if sum(map(len, documents)) > PACKED_FROM else ""
     made = []
     for document in documents:
         if packed:
@@ -272,9 +291,9 @@ def elements(documents: Sequence[bytes]) -> str:
 def results(page: bytes, origin: str) -> tuple[Result, ...]:
     """The results that a report holds; `origin` names it in errors.
 
-    Raises InputError where it holds none, a damaged one, or more than `MOST`.
+    Raises InputError where it holds none, a damaged one, or more than `MAX_UNPACKED`.
     """
-    found, room = [], MOST
+    decoded, room = [], MAX_UNPACKED
     at = 0
     # Each byte is looked at once: where one element is never closed, no later one can be.
     while (opens := _OPENS.search(page, at)) and (end := page.find(_CLOSES, opens.end())) >= 0:
@@ -288,62 +307,12 @@ def results(page: bytes, origin: str) -> tuple[Result, ...]:
                 raise InputError(f"{origin} is damaged: {error}", hint="make the report again") from error
             room -= len(document)
             if room < 0:
-                raise InputError(f"{origin} holds more than {MOST >> 20} MiB", hint="give its result files")
-        found.append(decode(document, origin))
-        at = end
-    if not found:
-        raise InputError(
-            f"{origin} holds no gpuwise result",
-            hint="only a report that gpuwise wrote as HTML keeps its data",
-        )
-    return tuple(found)
-
-
-def records(results: Iterable[Result]) -> Records:
-    """One record for each measurement, in their order; one that did not end says so in an issue.
-
-    Limits and toy runs are among them: a reader takes those whose question it asks.
-    """
-    found = []
-    for result in results:
-        place, day, published = result.environment, result.created_at[:10], result.origin == "published"
-        for m in result.measurements:
-            version = getattr(place, m.config.framework)
-            software = f"{m.config.framework} {version}" if version else ""
-            title = f"gpuwise result {result.id}, {place.device}, {software}"
-            # Where the sensors contradict each other, neither watts nor energy can be used.
-            doubted = m.telemetry is None or any(issue.code == "energy-mismatch" for issue in m.cautions)
-            ending = m.error.splitlines()[0] if m.error else f"the measurement is {m.status}"
-            found.append(
-                Record(
-                    question=m.question,
-                    gpu_id=place.gpu_id or place.device,
-                    gpu=place.device,
-                    item=m.item,
-                    origin=result.origin,
-                    basis=result.origin,
-                    throughput=m.throughput,
-                    seconds=m.items_per_step / m.throughput.value
-                    if m.items_per_step and m.throughput
-                    else None,
-                    memory_bytes=_stated(m.memory_peak_bytes, "peak"),
-                    watts=None if doubted or m.telemetry is None else _stated(m.telemetry.power_w, "mean"),
-                    bound=None,
-                    session=result.id,
-                    date=day,
-                    software=software,
-                    raw=m,
-                    source=Source(
-                        id=result.id,
-                        title=result.source or title if published else title,
-                        kind="third-party" if published else "measured",
-                        read_on=day,
-                    ),
-                    issues=(*(() if m.status == "ok" else (Issue.invalid(m.status, ending),)), *m.cautions),
+                raise InputError(
+                    f"{origin} holds more than {MAX_UNPACKED >> 20} MiB", hint="give its result files"
                 )
-            )
-    return Records(found)
-
-
-def _stated(value: float | None, method: str) -> Interval | None:
-    return Interval(value=value, low=value, high=value, level=None, method=method) if value else None
+        decoded.append(decode(document, origin))
+        at = end
+    if not decoded:
+        problem = f"{origin} holds no gpuwise result"
+        raise InputError(problem, hint="only a report that gpuwise wrote as HTML keeps its data")
+    return tuple(decoded)

@@ -35,7 +35,7 @@ def sign(data: bytes, key: Path) -> str:
 
 
 def signer(data: bytes, signature: str, keys: Mapping[str, str]) -> str:
-    """Whose key signed these bytes, of `keys` (name -> public key); names are plain, as those of users.
+    """The signer of these bytes among `keys` (name -> public key); names are plain, as those of users.
 
     Raises InputError for a signature of other bytes, of nobody in `keys`, or none at all.
     """
@@ -46,9 +46,9 @@ def signer(data: bytes, signature: str, keys: Mapping[str, str]) -> str:
         signers.write_text("".join(f"{name} {key}\n" for name, key in keys.items()))
         file.write_text(signature)
         place = ("-s", str(file), "-f", str(signers))
-        found = _ssh_keygen("find-principals", *place)
-        name = found.stdout.decode("utf-8", "replace").partition("\n")[0].strip()
-        if found.returncode or name not in keys:
+        principals = _ssh_keygen("find-principals", *place)
+        name = principals.stdout.decode("utf-8", "replace").partition("\n")[0].strip()
+        if principals.returncode or name not in keys:
             raise InputError("nobody here has the key of the signature", hint="register the public key")
         said = _ssh_keygen("verify", "-n", NAMESPACE, "-I", name, *place, data=data)
         if said.returncode:

@@ -104,9 +104,9 @@ def parquet(team: Team, folder: Path) -> tuple[str, ...]:
         for table in TABLES.sorted_tables:
             if table is not OUTBOX:
                 columns = [column for column in table.c if column.name != "token"]
-                schema = arrow.schema([
-                    (column.name, kinds.get(type(column.type), arrow.string())) for column in columns
-                ])  # fmt: skip
+                schema = arrow.schema(
+                    [(column.name, kinds.get(type(column.type), arrow.string())) for column in columns]
+                )
                 writers[table.name] = ParquetWriter(folder / f"{table.name}.parquet", schema), schema
         for table, rows in _tables(team):
             if table is RESULTS:

@@ -149,7 +149,9 @@ class Guard:
         async def answered(message: Message) -> None:
             if message["type"] == "http.response.start":
                 spent = (time.perf_counter() - began) * 1e3
-                MutableHeaders(scope=message).update({**HEADERS, "Server-Timing": f"app;dur={spent:.1f}"})
+                headers = MutableHeaders(scope=message)
+                for name, value in {**HEADERS, "Server-Timing": f"app;dur={spent:.1f}"}.items():
+                    headers.setdefault(name, value)
             await send(message)
 
         try:

@@ -76,7 +76,13 @@ def routes(team: Team, facts: Facts, reader: Reader) -> list[Route]:
         def keep() -> Pushed:
             # What the other process wrote is what it understood: this one may read it.
             result = store.decode(body, name)
-            signed = (data, _armoured(signature)) if signature else None
+            signed = None
+            if signature:
+                try:
+                    signed = (data, base64.b64decode(signature, validate=True).decode("ascii"))
+                except ValueError as error:
+                    hint = "gpuwise push --sign KEY sends it"
+                    raise InputError("the signature is not base64", hint=hint) from error
             kept = team.push(
                 result, by=request.state.user.name, project=project, tags=tags, host=host, data=body,
                 signed=signed,
@@ -164,10 +170,3 @@ def _check_form(request: Request, form: Form) -> None:
     secret = request.state.form_secret  # empty where a program brought its token itself
     if secret and form.fields.get("secret") != secret:
         raise InputError("the form is not of this server's page", hint="open the page again", code="role")
-
-
-def _armoured(signature: str) -> str:
-    try:
-        return base64.b64decode(signature, validate=True).decode("ascii")
-    except ValueError as error:
-        raise InputError("the signature is not base64", hint="gpuwise push --sign KEY sends it") from error

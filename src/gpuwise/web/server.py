@@ -27,6 +27,7 @@ from starlette.routing import Route
 from gpuwise import store
 from gpuwise.errors import GpuwiseError, InputError, MachineError, NoDataError
 from gpuwise.jobs.facts import Facts
+from gpuwise.show import html
 from gpuwise.web import site
 from gpuwise.web.form import Form
 from gpuwise.web.guard import (
@@ -249,6 +250,11 @@ def _static(request: Request) -> Response:
     name = request.path_params["name"]
     if name == "web.css":
         return Response(site.style(), media_type="text/css")
+    if name == "charts.js":
+        return Response(html.script(), media_type="text/javascript")
+    if name == "vega.js":
+        kept = {"Content-Encoding": "gzip", "Cache-Control": "max-age=31536000, immutable"}
+        return Response(html.library(), media_type="text/javascript", headers=kept)
     if name not in FILES:
         raise HTTPException(404)
     return FileResponse(STATIC / name, media_type=FILES[name])

@@ -6,6 +6,7 @@ escape everything; they take the tables, sections and colours of the report.
 
 from __future__ import annotations
 
+import gzip
 import json
 import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -37,6 +38,8 @@ if TYPE_CHECKING:
 STATIC = Path(__file__).with_name("static")
 # The only files that are served, by name.
 FILES = {"live.js": "text/javascript", "icon.svg": "image/svg+xml"}
+# The library of the charts: a browser keeps it until another one has another name.
+LIBRARY = sha256(html.library()).hexdigest()[:8]
 FORMATS = {"json": "application/json", "csv": "text/csv; charset=utf-8"}
 MENU = (
     ("/", "Leaderboard"), ("/gpus", "GPUs"), ("/compare", "Compare"), ("/prices", "Prices"),
@@ -124,6 +127,7 @@ def failure(problem: GpuwiseError, place: Place, title: str) -> str:
 def _rendered(template: str, place: Place, **content: Any) -> str:
     shared: Mapping[str, Any] = {
         "place": place, "link": place.to, "cell": partial(cell, place, links={}), "message": None,
+        "library": LIBRARY,
         "tabled": not place.static or place.path in WITH_TABLE,
         "menu": [
             *(entry for entry in MENU if not (place.static and entry[0] in LIVE_ONLY)),
@@ -149,7 +153,8 @@ def templates() -> Environment:
 def cell(place: Place, text: str, sources: int, *, links: Mapping[str, str]) -> Markup:
     """A cell's text; where `links` has it, or it names a GPU of the catalog (`2 x l40s`), it leads there."""
     if text in links and not (place.static and links[text].startswith("/prices/")):
-        return Markup('<a class="given" href="{}">{}</a>').format(place.to(links[text]), text)
+        shown = products().get(text, text)
+        return Markup('<a class="given" href="{}">{}</a>').format(place.to(links[text]), shown)
     before, found, name = text.rpartition(" x ")
     product = products().get(name)
     if product is None or not (place.gpus is None or name in place.gpus):
@@ -228,6 +233,8 @@ def export(facts: Facts, folder: Path) -> Iterator[str]:
 def files(facts: Facts) -> Iterator[tuple[str, bytes]]:
     """(path, content) of everything that the site is."""
     yield "static/web.css", style().encode()
+    yield "static/charts.js", html.script().encode()
+    yield "static/vega.js", gzip.decompress(html.library())
     for name in FILES:
         yield f"static/{name}", (STATIC / name).read_bytes()
     shown = frozenset(facts.studied)

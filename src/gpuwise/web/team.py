@@ -31,7 +31,7 @@ from gpuwise import store
 from gpuwise.checks import judge_foreign
 from gpuwise.errors import InputError, MachineError, NoDataError
 from gpuwise.model.result import Result
-from gpuwise.stats.comparison import SAME, SURE, compare, pooled
+from gpuwise.stats.comparison import SAME, VERDICT_LEVEL, compare, pooled
 from gpuwise.stats.interval import Spread
 from gpuwise.store import signing
 from gpuwise.web.tables import (
@@ -119,9 +119,15 @@ class Team:
     """
 
     def __init__(self, url: str, *, webhook: bool = False) -> None:
+        # A path that ends in .db is of an SQLite file; PostgreSQL has the driver that gpuwise installs.
+        scheme, mark, rest = url.partition("://")
+        if not mark and url.endswith(".db"):
+            url = f"sqlite:///{url}"
+        elif scheme in ("postgresql", "postgres"):
+            url = f"postgresql+psycopg://{rest}"
         try:
             more = {"pool_size": CONNECTIONS, "pool_timeout": BUSY_S} if "postgres" in url else {}
-            self.engine = sql.create_engine(_driver(url), pool_pre_ping=True, **more)
+            self.engine = sql.create_engine(url, pool_pre_ping=True, **more)
         except (ArgumentError, NoSuchModuleError, ModuleNotFoundError) as error:
             raise InputError(
                 f"cannot use the database {url.partition('//')[0]}//...: {error}",
@@ -255,10 +261,10 @@ class Team:
                 rows = [{"result": result.id, "tag": tag} for tag in dict.fromkeys(tags)]
                 to.execute(self._insert(TAGS).values(rows).on_conflict_do_nothing())
             if there is not None:
+                mine = sql.select(SPEEDS).where(SPEEDS.c.result == result.id).order_by(SPEEDS.c.place)
                 return Pushed(
                     id=result.id, project=there["project"], new=False, problem=there["problem"],
-                    owner=there["owner"],
-                    speeds=tuple(dict(row) for row in to.execute(_speeds_of(result.id)).mappings()),
+                    owner=there["owner"], speeds=tuple(dict(row) for row in to.execute(mine).mappings()),
                 )  # fmt: skip
             # A result that is kept apart has no speeds.
             rows = [] if head["problem"] else [
@@ -295,10 +301,17 @@ class Team:
         to.execute(self._insert(NEWEST).values(made).on_conflict_do_nothing())
         locked = sql.select(NEWEST).where(NEWEST.c.series.in_(names)).order_by(NEWEST.c.series)
         newest = {row["series"]: row for row in to.execute(locked.with_for_update()).mappings()}
-        before = _before(to, rows[0], names)
+        # Of each series the last speed: on the same card, else on whichever was measured.
+        earlier, own = SPEEDS.c.measured_at < rows[0]["measured_at"], SPEEDS.c.card == rows[0]["card"]
+        last_ones = (*_newest(to, names, 1, earlier), *_newest(to, names, 1, earlier, own))
+        before = {last.series: last for last in last_ones}
         query = sql.select(RESULTS).where(RESULTS.c.id.in_({found.result for found in before.values()}))
         files = {row["id"]: _decoded(row) for row in to.execute(query).mappings()}
-        stored = _run_to_run(to, names) if files else None
+        # How runs of one question on one card with the same software differ.
+        runs: dict[object, list[float]] = defaultdict(list)
+        for one in _newest(to, names, max(2, EARLIER // len(names))) if files else ():
+            runs[one.series, one.card, one.software].append(log(one.value))
+        stored = pooled(runs.values())
         for row in rows:
             last = before.get(row["series"])
             if last is not None:
@@ -479,7 +492,7 @@ def alert(rows: Sequence[Row | sql.RowMapping]) -> Row | None:
         of_mean is not None
         and len(cards) >= SEVERAL_CARDS
         and mean < log(1 - SAME)
-        and mean + of_mean.reach(SURE) < 0
+        and mean + of_mean.reach(VERDICT_LEVEL) < 0
     )
     if not together and not any(row["verdict"] == "slower" for row in cards):
         return None
@@ -512,23 +525,6 @@ def _row(result: Result, place: int, head: Row) -> Row:
     }  # fmt: skip
 
 
-def _before(to: sql.Connection, row: Row, series: Sequence[str]) -> dict[str, sql.Row[Any]]:
-    """Of each series the last speed before: on the same card as the row, else on whichever was measured."""
-    earlier = SPEEDS.c.measured_at < row["measured_at"]
-    found = {last.series: last for last in _newest(to, series, 1, earlier)}
-    return found | {
-        last.series: last for last in _newest(to, series, 1, earlier, SPEEDS.c.card == row["card"])
-    }
-
-
-def _run_to_run(to: sql.Connection, series: Sequence[str]) -> Spread | None:
-    """How runs of one question on one card with the same software differ; None where too little is known."""
-    answers: dict[object, list[float]] = defaultdict(list)
-    for row in _newest(to, series, max(2, EARLIER // len(series))):
-        answers[row.series, row.card, row.software].append(log(row.value))
-    return pooled(answers.values())
-
-
 def _newest(
     to: sql.Connection, series: Sequence[str], most: int, *where: sql.ColumnElement[bool]
 ) -> Iterator[sql.Row[Any]]:
@@ -557,10 +553,6 @@ def _decoded(row: Row | sql.RowMapping) -> Result:
     return store.decode(zlib.decompress(row["data"]), row["id"])
 
 
-def _speeds_of(result: str) -> sql.Select[Any]:
-    return sql.select(SPEEDS).where(SPEEDS.c.result == result).order_by(SPEEDS.c.place)
-
-
 def _note(to: sql.Connection, who: str, what: str, detail: str) -> None:
     to.execute(LOG.insert().values(at=_now(), who=who[:63], what=what, detail=detail[:1000]))
 
@@ -581,14 +573,6 @@ def _now(to_the: str = "seconds") -> str:
     return datetime.now(UTC).isoformat(timespec=to_the)
 
 
-def _driver(url: str) -> str:
-    """The address with the driver that gpuwise installs; of a path that ends in .db an SQLite file."""
-    if "://" not in url and url.endswith(".db"):
-        return f"sqlite:///{url}"
-    scheme, _, rest = url.partition("://")
-    return f"postgresql+psycopg://{rest}" if scheme in ("postgresql", "postgres") else url
-
-
 @contextmanager
 def _said() -> Iterator[None]:
     """A database that refuses, in words: a full disk, a server that is gone."""
@@ -606,12 +590,8 @@ def _said() -> Iterator[None]:
 def _connected(connection: Any, _: object) -> None:
     """SQLite as a server needs it: readers beside one writer, and what is acknowledged is on the disk."""
     connection.isolation_level = None  # transactions begin where `_begun` says
-    for setting in (
-        "journal_mode=WAL",
-        "synchronous=FULL",
-        f"busy_timeout={BUSY_S * 1000}",
-        "foreign_keys=ON",
-    ):
+    timeout = f"busy_timeout={BUSY_S * 1000}"
+    for setting in ("journal_mode=WAL", "synchronous=FULL", timeout, "foreign_keys=ON"):
         connection.execute(f"PRAGMA {setting}")
 
 

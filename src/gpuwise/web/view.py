@@ -2,21 +2,33 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from difflib import get_close_matches
+from itertools import repeat
 from math import isfinite
 from typing import Any
 
+from markupsafe import Markup
+
 from gpuwise.errors import GpuwiseError, InputError
+from gpuwise.facts.catalog import all_gpus
 from gpuwise.model.result import Interval
+from gpuwise.show.gpus import short
+from gpuwise.show.html import bar
 from gpuwise.show.table import Table
 
 # No field of a form is longer, and no form has more names and values: that of choices sends some eighty.
 LONGEST = 200
 MOST_VALUES = 160
-# Width of every bar's drawing, in its own units.
-ROOM = 100.0
+
+
+def nearest(text: str, known: Iterable[str]) -> str:
+    """The name that may have been meant, or all that there are."""
+    every = [name for name in known if name]
+    near = get_close_matches(text, every, 1)
+    return f"did you mean {near[0]}?" if near else f"one of {', '.join(every)}"
 
 
 class Asked:
@@ -84,9 +96,7 @@ class Asked:
         if text in known:
             return text
         if text and text not in others:
-            near = get_close_matches(text, known, 1)
-            hint = f"did you mean {near[0]}?" if near else f"one of {', '.join(filter(None, known))}"
-            raise InputError(f"unknown {name} {text!r}", hint=hint)
+            raise InputError(f"unknown {name} {text!r}", hint=nearest(text, known))
         return known[0] if default is None else default
 
     def beside(self, **usual: str) -> Asked:
@@ -130,31 +140,27 @@ class View:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Bar:
-    """A value with its interval on a common axis from 0, in units of `ROOM`."""
-
-    value: float
-    low: float
-    high: float
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
 class Sheet:
     """A table as a page shows it: beside each row a bar, above each column a link that sorts by it."""
 
     table: Table
-    bars: tuple[Bar | None, ...] = ()
+    bars: tuple[Markup, ...] = ()
     legend: str = ""  # What the bars say
     sorts: Mapping[str, str] = field(default_factory=dict)
     """Column -> the value of `sort` that orders by it."""
 
 
-def bars(values: Sequence[Interval | None]) -> tuple[Bar | None, ...]:
-    """Bars of values with intervals, the largest filling the room."""
-    most = max((v.high for v in values if v is not None), default=0.0)
-    return tuple(
-        Bar(value=v.value * ROOM / most, low=max(0.0, v.low) * ROOM / most, high=v.high * ROOM / most)
-        if v is not None and most > 0
-        else None
-        for v in values
-    )
+def by_name(lines: Iterable[str]) -> tuple[str, ...]:
+    """Lines in which each id of a GPU is its name: on a page nobody types ids."""
+    names = {spec.id: short(spec) for spec in all_gpus()}
+    return tuple(re.sub(r"[a-z][\w-]*", lambda word: names.get(word[0], word[0]), line) for line in lines)
+
+
+def bars(values: Sequence[Interval | None], origins: str | Sequence[str] = "measured") -> tuple[Markup, ...]:
+    """Bars of values with intervals, all of one origin, or each of its own. The largest value takes at least
+    two thirds of the room, so that a forecast of an order of magnitude makes no others short."""
+    known = [v for v in values if v is not None]
+    highest = max((v.high for v in known), default=0.0)
+    most = min(highest, 1.5 * max((v.value for v in known), default=0.0)) or highest
+    each = repeat(origins) if isinstance(origins, str) else origins
+    return tuple(bar(value, most, origin) for value, origin in zip(values, each, strict=False))

@@ -1,4 +1,4 @@
-"""What can be measured: one file a workload, versioned, synthetic data, no weights.
+"""The workloads: one file each, versioned, synthetic data, no weights.
 
 Importing this package, and asking it for specifications, imports no torch; building a job does.
 """

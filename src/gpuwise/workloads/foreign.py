@@ -16,7 +16,7 @@ import sys
 import tempfile
 import traceback
 from contextlib import suppress
-from dataclasses import asdict, fields, replace
+from dataclasses import asdict, replace
 from functools import partial
 from importlib import import_module, metadata
 from pathlib import Path
@@ -26,7 +26,7 @@ from typing import TYPE_CHECKING, Any
 from gpuwise.errors import GpuwiseError, InputError, MachineError
 from gpuwise.model.precision import PRECISIONS
 from gpuwise.model.question import MODES, RunConfig, WorkloadSpec
-from gpuwise.workloads.registry import Workload
+from gpuwise.workloads.registry import Workload, spec_of
 
 if TYPE_CHECKING:
     from gpuwise.workloads.job import Job
@@ -58,12 +58,12 @@ def library(name: str) -> str | None:
 
 
 def entry_points() -> dict[str, metadata.EntryPoint]:
-    """What installed packages offer, by name."""
+    """Entry points of installed packages, by name."""
     return {point.name: point for point in metadata.entry_points(group=GROUP)}
 
 
 def is_foreign(name: str) -> bool:
-    """Whether `name` means a file, a network of a model library or what a package offers."""
+    """True if `name` means a file, a network of a model library or what a package offers."""
     return split(name) is not None or library(name) is not None or name in entry_points()
 
 
@@ -81,15 +81,15 @@ def load(reference: str) -> tuple[Workload, ...]:
         assert isinstance(made, Workload)
         return (made,)
     point = entry_points()[reference]
-    found = point.load()
-    if not isinstance(found, Workload) or (fault := unsound(found.spec)) is not None:
-        what = "not a workload" if not isinstance(found, Workload) else fault
+    workload = point.load()
+    if not isinstance(workload, Workload) or (fault := unsound(workload.spec)) is not None:
+        what = "not a workload" if not isinstance(workload, Workload) else fault
         raise InputError(f"{reference} ({point.value}): {what}", hint=HOW)
-    if found.spec.id != reference:
+    if workload.spec.id != reference:
         raise InputError(
-            f"{point.value} has the id {found.spec.id!r}, its entry point {reference!r}", hint=HOW
+            f"{point.value} has the id {workload.spec.id!r}, its entry point {reference!r}", hint=HOW
         )
-    return (found,)
+    return (workload,)
 
 
 def load_file(reference: str) -> tuple[Workload, ...]:
@@ -97,24 +97,24 @@ def load_file(reference: str) -> tuple[Workload, ...]:
 
     Raises InputError with file and line where it cannot be run or holds none.
     """
-    found = split(reference)
-    assert found is not None
-    path, wanted = found
+    parts = split(reference)
+    assert parts is not None
+    path, wanted = parts
     if not path.is_file():
         raise InputError(
             f"there is no file {path}", hint="name it with its folder, or run this in its folder"
         )
     module = _run(path.resolve())
     # What the file imports from elsewhere is not its own.
-    own = [
+    defined = [
         w for w in vars(module).values() if isinstance(w, Workload) and w.build.__module__ == module.__name__
     ]
-    if not own:
+    if not defined:
         raise InputError(
             f"{path.name} has no workload: no function in it is decorated with @workload", hint=HOW
         )
     by_id: dict[str, Workload] = {}
-    for w in own:
+    for w in defined:
         fault = unsound(w.spec)
         if w.spec.id in by_id and by_id[w.spec.id] is not w:
             fault = f"a second workload with the id {w.spec.id!r}"
@@ -122,10 +122,8 @@ def load_file(reference: str) -> tuple[Workload, ...]:
             raise InputError(f"{path.name}, line {w.build.__code__.co_firstlineno}: {fault}", hint=HOW)
         by_id[w.spec.id] = w
     if wanted is not None and wanted not in by_id:
-        raise InputError(
-            f"{path.name} has no workload {wanted!r}, only {', '.join(by_id)}",
-            hint=f"such as {path}:{next(iter(by_id))}",
-        )
+        problem = f"{path.name} has no workload {wanted!r}, only {', '.join(by_id)}"
+        raise InputError(problem, hint=f"such as {path}:{next(iter(by_id))}")
     # The name is what results keep; the reference is how a child process finds the file.
     return tuple(
         replace(w, spec=replace(w.spec, id=f"{path.name}:{name}"), reference=f"{path.resolve()}:{name}")
@@ -165,7 +163,7 @@ def describe(error: BaseException, path: Path) -> str:
 
 
 def unsound(spec: WorkloadSpec) -> str | None:
-    """What is wrong with a specification, or None."""
+    """The fault of a specification, or None."""
     if not isinstance(spec.id, str) or not spec.id or set(spec.id) & set(":/\\,"):
         return f"an id is a word without : / \\ and comma, not {spec.id!r}"
     allowed: dict[str, tuple[str, ...]] = {"modes": MODES, "precisions": PRECISIONS}
@@ -180,20 +178,20 @@ def unsound(spec: WorkloadSpec) -> str | None:
     return None
 
 
-def build(found: Workload, config: RunConfig, batch: int) -> Job:
+def build(workload: Workload, config: RunConfig, batch: int) -> Job:
     """The job of a foreign workload. Raises InputError for what cannot be timed as one."""
     from gpuwise.workloads.job import Job
 
-    job = found.build(config, batch)
+    job = workload.build(config, batch)
     fault = None
     if not isinstance(job, Job):
         fault = f"its function returns a Job, not {type(job).__name__}"
     elif not callable(job.step):
         fault = f"step is a function without arguments, not {job.step!r}"
-    elif not isinstance(job.items, int) or job.items < 1:
-        fault = f"items is a positive whole number, not {job.items!r}"
+    elif not isinstance(job.items, int) or not 1 <= job.items < 10**15:
+        fault = f"items is a positive whole number of up to 15 digits, not {str(job.items)[:80]}"
     if fault is not None:
-        raise InputError(f"{found.spec.id}: {fault}", hint=HOW)
+        raise InputError(f"{workload.spec.id}: {fault}", hint=HOW)
     return job
 
 
@@ -242,8 +240,8 @@ def ask(reference: str) -> tuple[Workload, ...]:
 
 
 def _public(reference: str) -> str:
-    found = split(reference)
-    return found[0].name if found is not None else reference
+    parts = split(reference)
+    return parts[0].name if parts is not None else reference
 
 
 def read_answer(answer: dict[str, Any]) -> tuple[Workload, ...]:
@@ -253,24 +251,20 @@ def read_answer(answer: dict[str, Any]) -> tuple[Workload, ...]:
         raise kind(answer["message"], hint=answer["hint"])
 
     def build_there(reference: str, config: RunConfig, batch: int) -> Job:
-        (found,) = load(reference)
-        return found.build(config, batch)
+        (workload,) = load(reference)
+        return workload.build(config, batch)
 
-    found = []
+    workloads = []
     for each in answer["workloads"]:
-        stated: dict[str, Any] = {
-            name: tuple(v) if isinstance(v, list) else v for name, v in each["spec"].items()
-        }
-        reference = each["reference"]
-        spec = WorkloadSpec(**stated)
-        found.append(Workload(spec=spec, build=partial(build_there, reference), reference=reference))
-    return tuple(found)
+        spec, reference = spec_of(each["spec"].pop("id"), each["spec"]), each["reference"]
+        workloads.append(Workload(spec=spec, build=partial(build_there, reference), reference=reference))
+    return tuple(workloads)
 
 
 def answer(reference: str) -> dict[str, Any]:
     """The answer to `ask`: specifications without their cost functions, or an error in words."""
     try:
-        found = load(reference)
+        workloads = load(reference)
     except GpuwiseError as error:
         return {"error": type(error).__name__, "message": str(error), "hint": error.hint}
     except ModuleNotFoundError as missing:
@@ -282,16 +276,12 @@ def answer(reference: str) -> dict[str, Any]:
         needed = library(reference)
         hint = f"does it fit this torch? python -c 'import {needed}'" if needed else HOW
         return {"error": "InputError", "message": message, "hint": hint}
-    stated = [f.name for f in fields(WorkloadSpec) if f.name != "cost"]
-    return {
-        "workloads": [
-            {
-                "reference": w.reference or w.spec.id,
-                "spec": {name: value for name, value in asdict(w.spec).items() if name in stated},
-            }
-            for w in found
-        ]
-    }
+    stated = []
+    for w in workloads:
+        spec = asdict(w.spec)
+        del spec["cost"]  # a function, which stays here
+        stated.append({"reference": w.reference or w.spec.id, "spec": spec})
+    return {"workloads": stated}
 
 
 def main() -> None:

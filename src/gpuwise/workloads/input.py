@@ -38,15 +38,19 @@ class Feed:
     place: Callable[[Sample], None]
 
 
-class Images(Dataset[Sample]):
+class Endless(Dataset[Sample]):
+    """As many samples as are asked for."""
+
+    def __len__(self) -> int:
+        return ENDLESS
+
+
+class Images(Endless):
     """(3, side, side) pixels and a label."""
 
     def __init__(self, side: int, classes: int) -> None:
         self._side, self._classes = side, classes
         self._stored = torch.randint(256, (STORED, 3, STORED_SIDE, STORED_SIDE), dtype=torch.uint8)
-
-    def __len__(self) -> int:
-        return ENDLESS
 
     def __getitem__(self, index: int) -> Sample:
         share, left, top = torch.rand(3).tolist()
@@ -59,29 +63,23 @@ class Images(Dataset[Sample]):
         return mirrored.round().to(torch.uint8), torch.tensor(index % self._classes)
 
 
-class Text(Dataset[Sample]):
+class Text(Endless):
     """(tokens + 1,) consecutive tokens of a corpus."""
 
     def __init__(self, vocabulary: int, tokens: int) -> None:
         self._tokens = tokens
         self._corpus = torch.randint(vocabulary, (CORPUS,), dtype=torch.int32)
 
-    def __len__(self) -> int:
-        return ENDLESS
-
     def __getitem__(self, index: int) -> Sample:
         at = int(torch.randint(CORPUS - self._tokens - 1, ()))
         return (self._corpus[at : at + self._tokens + 1].long(),)
 
 
-class Questions(Dataset[Sample]):
+class Questions(Endless):
     """(tokens,) of a question and a paragraph, (tokens,) which of the two, start and end of the answer."""
 
     def __init__(self, vocabulary: int, tokens: int) -> None:
         self._tokens, self._text = tokens, Text(vocabulary, tokens)
-
-    def __len__(self) -> int:
-        return ENDLESS
 
     def __getitem__(self, index: int) -> Sample:
         words = self._text[index][0][:-1]

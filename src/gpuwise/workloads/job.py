@@ -1,16 +1,16 @@
 """From a model to the zero-argument step that is timed, in the precision and recipe asked for.
 
 Stock and tuned: forward and loss are one compiled graph, the optimiser is fused, inference runs on weights
-stored in the precision; the rest is what the recipe's switches say (`switches`). Script: only the
-model is compiled, loss, backward and optimiser run under autocast with a gradient scaler, as in the
-benchmark article's public script.
+stored in the precision; compiler options, cuDNN's search, attention kernels and 16-bit weights are what the
+recipe's switches say. Script: only the model is compiled, loss, backward and optimiser run under autocast
+with a gradient scaler, as in the benchmark article's public script.
 """
 
 from __future__ import annotations
 
 import math
 import statistics
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from contextlib import nullcontext
 from dataclasses import dataclass
 from functools import partial
@@ -19,15 +19,9 @@ from typing import TYPE_CHECKING, Any
 import torch
 from torch import Tensor, nn
 
+from gpuwise.errors import InputError
 from gpuwise.model.precision import Half, Precision
-from gpuwise.model.question import RunConfig
-from gpuwise.workloads.switches import (
-    HalfPrecisionWeights,
-    by_blocks,
-    compile_blocks,
-    compiled,
-    set_libraries,
-)
+from gpuwise.model.question import RunConfig, Switches
 
 if TYPE_CHECKING:
     from gpuwise.workloads.input import Feed
@@ -43,7 +37,7 @@ SCALES = 20
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Job:
-    """What the engine runs: `step` does one step and returns a tensor that stays on the device.
+    """A workload that is ready to run: `step` does one step and returns a tensor that stays on the device.
 
     `mismatch` (compiled jobs) returns the relative difference between the compiled and the eager
     result on the same weights and input; it is called once, before anything is timed.
@@ -78,7 +72,7 @@ def set_precision(config: RunConfig) -> None:
 
 
 def dtype_of(precision: Precision) -> torch.dtype:
-    """What stores activations and 16-bit weights; 8-bit weights come beside activations in bf16."""
+    """The type of activations and 16-bit weights; 8-bit weights come beside activations in bf16."""
     if precision == Precision.FP64:
         return torch.float64
     return torch.float32 if precision.base is None else _HALVES[precision.base]
@@ -134,8 +128,8 @@ def training_job(
     copies = None
     if half and (not several or fits(model, config)):
         copies = HalfPrecisionWeights(model, _HALVES[half])
-    own = frozenset(scales.seen if scales is not None else ())
-    parallel = spread(model, run, optimizer, config, own) if several else None
+    seen = frozenset(scales.seen if scales is not None else ())
+    parallel = spread(model, run, optimizer, config, seen) if several else None
     if parallel is not None:
         run = parallel.loss
     # Only fp16 needs it: bf16 has the range of fp32. Switched off it passes everything through.
@@ -213,7 +207,7 @@ def training_job(
             expected = eager()
         return relative_difference(run().detach(), expected)
 
-    # On several ranks it would be their common loss against one rank's; one GPU alone has told.
+    # On several ranks it would be their common loss against one rank's; one GPU alone has checked it.
     checked = config.compile and parallel is None
     return Job(
         step=step,
@@ -288,13 +282,13 @@ def as_graph(work: Callable[[], Tensor]) -> Callable[[], Tensor]:
 
 def mean_of_finite(norm: Callable[[], float], wanted: int) -> float:
     """The mean of so many finite norms; NaN where `SCALES` more steps do not bring them."""
-    found: list[float] = []
+    norms: list[float] = []
     for _ in range(wanted + SCALES):
         value = norm()
         if math.isfinite(value):
-            found.append(value)
-        if len(found) == wanted:
-            return statistics.fmean(found)
+            norms.append(value)
+        if len(norms) == wanted:
+            return statistics.fmean(norms)
     return math.nan
 
 
@@ -310,3 +304,108 @@ def relative_difference(actual: Tensor, expected: Tensor) -> float:
     """||actual - expected|| / ||expected|| in fp32; NaN where either holds one."""
     a, b = actual.detach().float(), expected.detach().float()
     return float((a - b).norm() / b.norm().clamp_min(1e-12))
+
+
+SEARCHES: dict[str, dict[str, bool]] = {
+    "default": {},
+    "descent": {"coordinate_descent_tuning": True},
+    "autotune": {"coordinate_descent_tuning": True, "max_autotune": True},
+}
+
+
+def compiled(function: Callable[..., Any], config: RunConfig) -> Callable[..., Any]:
+    """torch.compile for one shape, with the search and the CUDA graph of the recipe."""
+    optimised: Callable[..., Any] = torch.compile(function, dynamic=False, options=_options(config))
+    return optimised
+
+
+def blocks(model: nn.Module) -> Iterator[nn.Module]:
+    """The repeated blocks: the members of every list of modules that is not inside another."""
+    for child in model.children():
+        if isinstance(child, nn.ModuleList):
+            yield from child
+        else:
+            yield from blocks(child)
+
+
+def by_blocks(config: RunConfig) -> bool:
+    """True if repeated blocks are compiled one by one."""
+    return config.compile and config.recipe != "script" and config.switches.compile_scope == "block"
+
+
+def compile_blocks(model: nn.Module, config: RunConfig) -> None:
+    """Compile every repeated block in place; those that are alike find the code of the first.
+
+    Raises InputError where the model does not consist of such: torch gives up after some that differ.
+    """
+    parts = list(blocks(model))
+    alike = {(type(block), *(weight.shape for weight in block.parameters())) for block in parts}
+    if not parts or len(alike) > len({kind for kind, *_ in alike}):
+        why = f"{config.workload} is not made of equal blocks"
+        raise InputError(why, hint="leave out the switch compile_scope=block")
+    for block in parts:
+        block.compile(dynamic=False, options=_options(config))
+
+
+def _options(config: RunConfig) -> dict[str, Any] | None:
+    tuned = config.recipe != "script"
+    switches = config.switches if tuned else Switches()
+    options: dict[str, Any] = dict(SEARCHES[switches.compiler])
+    if switches.graph == "on":
+        options["triton.cudagraphs"] = True
+    if tuned and config.precision == "fp32" and config.device == "cuda":
+        options["layout_optimization"] = False  # else convolutions become channels-last (`convnet`)
+    return options or None
+
+
+# Algorithms that cuDNN tries for each convolution in a first picture, of the ten that it tries else, which
+# take 10 of the 21 seconds of ResNet-50's quick row on an H200. Its heuristics put the best ones first.
+QUICK_SEARCH = 3
+
+
+def set_libraries(config: RunConfig) -> None:
+    """cuDNN's search for algorithms and the attention kernels that torch may take."""
+    tuned = config.recipe != "script"
+    # One shape for a whole run: the search costs its first step only.
+    torch.backends.cudnn.benchmark = tuned
+    if config.quick and config.device == "cuda":
+        torch.backends.cudnn.benchmark_limit = QUICK_SEARCH
+    one = config.switches.attention
+    if tuned and one not in ("auto", "triton"):
+        torch.backends.cuda.enable_flash_sdp(one == "flash")
+        torch.backends.cuda.enable_mem_efficient_sdp(one == "efficient")
+        torch.backends.cuda.enable_cudnn_sdp(one == "cudnn")
+        torch.backends.cuda.enable_math_sdp(False)
+
+
+class HalfPrecisionWeights:
+    """16-bit weights for products, beside the fp32 parameters that an optimiser already holds.
+
+    Autocast would round the same parameters to the same values in every step, and its gradients are
+    16 bits wide as well: what is saved is the traffic of the casts, not accuracy. Norms, biases and
+    embeddings stay in fp32, as under autocast.
+    """
+
+    def __init__(self, model: nn.Module, dtype: torch.dtype) -> None:
+        self.masters: list[Tensor] = []
+        self.copies: list[Tensor] = []
+        for module in model.modules():
+            if isinstance(module, nn.Linear | nn.Conv2d) and module.weight.dtype == torch.float32:
+                master = module.weight
+                module.weight = nn.Parameter(master.detach().to(dtype))
+                self.masters.append(master)
+                self.copies.append(module.weight)
+        self.gradients = [torch.zeros_like(master) for master in self.masters]
+
+    @torch.no_grad()
+    def copy_grads_to_master(self) -> None:
+        """After the backward pass."""
+        gradients = [copy.grad for copy in self.copies if copy.grad is not None]
+        torch._foreach_copy_(self.gradients, gradients)
+        for master, gradient, copy in zip(self.masters, self.gradients, self.copies, strict=True):
+            master.grad, copy.grad = gradient, None
+
+    @torch.no_grad()
+    def copy_master_to_params(self) -> None:
+        """After the optimiser."""
+        torch._foreach_copy_(self.copies, self.masters)

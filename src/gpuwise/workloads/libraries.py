@@ -27,7 +27,7 @@ from torch import Tensor, nn
 from torch.nn import functional
 from torch.utils._python_dispatch import TorchDispatchMode
 
-from gpuwise.errors import InputError
+from gpuwise.errors import InputError, guess
 from gpuwise.model.question import RunConfig, WorkloadSpec
 from gpuwise.workloads.job import Job, inference_job, set_precision, training_job
 from gpuwise.workloads.registry import Workload
@@ -69,9 +69,9 @@ def from_timm(name: str) -> Workload:
 def from_torchvision(name: str) -> Workload:
     """`torchvision.models.get_model(name)` without weights; classifiers of single images only."""
     models = import_module("torchvision.models")
-    known = models.list_models()
-    if name not in known:
-        raise _unknown("torchvision", name, known)
+    names = models.list_models()
+    if name not in names:
+        raise _unknown("torchvision", name, names)
     best = models.get_model_weights(name).DEFAULT
     side = getattr(best.transforms, "keywords", {}).get("crop_size")
     if not isinstance(side, int) or "categories" not in best.meta:
@@ -84,11 +84,10 @@ def from_torchvision(name: str) -> Workload:
     return _classifier(f"torchvision:{name}", make, make(), (3, side, side), len(best.meta["categories"]))
 
 
-def _unknown(library: str, name: str, known: Sequence[str]) -> InputError:
-    near = difflib.get_close_matches(name, known, n=2, cutoff=0.5)
-    guess = f"; did you mean {' or '.join(near)}?" if near else ""
+def _unknown(library: str, name: str, names: Sequence[str]) -> InputError:
+    near = difflib.get_close_matches(name, names, n=2, cutoff=0.5)
     return InputError(
-        f"{library} has no model {name!r}{guess}", hint=f"such as {library}:{(*near, 'NAME')[0]}"
+        f"{library} has no model {name!r}{guess(near)}", hint=f"such as {library}:{(*near, 'NAME')[0]}"
     )
 
 
@@ -116,11 +115,9 @@ def _classifier(
     library, _, title = name.partition(":")
     spec = WorkloadSpec(
         id=name,
-        version=1,
         title=f"{title} of {library}, {image[-1]} px, random weights",
         task="image classification",
         item="image",
-        modes=("train", "infer"),
         parameters=sum(parameter.numel() for parameter in model.parameters()),
         default_batch=64,
         cpu_batch=2,
@@ -231,11 +228,9 @@ def from_config(name: str) -> Workload:
         parameters = sum(parameter.numel() for parameter in source.network().parameters())
     spec = WorkloadSpec(
         id=f"hf:{Path(name).name if file else name}",
-        version=1,
         title=f"{settings.model_type} of transformers, {what}, random weights",
         task=task,
         item=item,
-        modes=("train", "infer"),
         parameters=parameters,
         default_batch=16,
         cpu_batch=1,
@@ -262,7 +257,7 @@ def _source(transformers: Any, config: Any) -> Source:
 
 
 def _kind(head: str) -> Literal["image", "audio", "text"]:
-    """What a network with this head reads."""
+    """The kind of input of a network with this head."""
     if "ForImage" in head:
         return "image"
     return "audio" if any(word in head for word in ("ForCTC", "ForAudio", "ForSpeech")) else "text"
@@ -271,7 +266,7 @@ def _kind(head: str) -> Literal["image", "audio", "text"]:
 def _build(source: Source, length: int, config: RunConfig, batch: int) -> Job:
     set_precision(config)
     with torch.device(config.device):
-        model = source.network()
+        model = source.network().to(config.device)
         inputs = source.inputs(model.inputs, batch, length)
         with torch.no_grad():
             shape = model(*inputs).shape  # (B, T, V) or (B, classes)

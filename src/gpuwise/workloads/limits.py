@@ -1,4 +1,4 @@
-"""What the hardware allows: products, copies, launches and links, each measured by one plain step.
+"""Limits of the hardware: products, copies, launches and links, each measured by one plain step.
 
 Everything that later numbers are read against. Data is random, never zeros: multiplying zeros draws less
 power and runs faster (13 % on one H200). Copies count a byte read and a byte written as two; links count a
@@ -7,34 +7,34 @@ byte transferred once.
 
 from __future__ import annotations
 
+import mmap
+import os
+import tempfile
 from collections.abc import Callable
-from typing import TYPE_CHECKING
+from concurrent.futures import ThreadPoolExecutor
+from functools import partial
 
-from gpuwise.model.precision import NETWORK_PRECISIONS, Precision
-from gpuwise.model.question import Cost, Mode, RunConfig, WorkloadSpec
+import torch
+import torch.distributed as dist
+from torch import Tensor
+
+from gpuwise import store
+from gpuwise.errors import InputError
+from gpuwise.model.precision import Precision
+from gpuwise.model.question import RunConfig
 from gpuwise.model.units import si
-from gpuwise.workloads.registry import Build, Workload, workload
-
-if TYPE_CHECKING:
-    from torch import Tensor
-
-    from gpuwise.workloads.job import Job
-
-CostOf = Callable[[Mode, Precision, int], Cost]
+from gpuwise.workloads.job import Job, as_graph, dtype_of, set_precision
+from gpuwise.workloads.registry import Build
 
 # 8192^3 in bf16 touches 400 MB, so a step finds the L2 cache cold for most of its operands.
 PRODUCT_SIDE, CPU_PRODUCT_SIDE, TOY_PRODUCT_SIDE = 8192, 2048, 256
-# Bytes of one place in both operands and the result together; fp8 puts out bf16.
-PLACE_BYTES = {"fp64": 24, "fp32": 12, "tf32": 12, "fp16": 6, "bf16": 6, "fp8": 4}
 
 # 4 GiB are dozens of times any L2, so every byte comes from and goes to device memory.
 COPY_BYTES, CPU_COPY_BYTES, TOY_COPY_BYTES = 2**32, 2**28, 2**22
 
-# A CPU does not tell torch its caches; a core of today has about one MiB of L2.
+# torch does not report the caches of a CPU; a core of today has about one MiB of L2.
 CPU_L2_BYTES, TOY_L2_BYTES = 2**20, 2**14
 L2_STEP_BYTES, TOY_L2_STEP_BYTES = 2**30, 2**22
-# Eighths.
-HALF_OF_L2 = 4
 
 LAUNCHES, TOY_LAUNCHES = 1000, 300
 TRANSFER_BYTES, PEER_BYTES, TOY_LINK_BYTES = 2**28, 2**30, 2**22
@@ -42,75 +42,15 @@ MIB, TOY_MIB = 2**20, 2**14
 DISK_BYTES, TOY_DISK_BYTES, READERS = 2**30, 2**20, 4
 
 
-def _limit(
-    name: str,
-    title: str,
-    task: str,
-    item: str,
-    cost: CostOf,
-    *,
-    batch: int = 1,
-    cpu_batch: int | None = None,
-    precisions: tuple[Precision, ...] = (Precision.FP32,),
-    gpus: int = 0,
-    collective: bool = False,
-) -> Callable[[Build], Workload]:
-    return workload(
-        WorkloadSpec(
-            id=name,
-            version=1,
-            title=title,
-            task=f"{task} limit",
-            item=item,
-            modes=("limit",),
-            cost=cost,
-            default_batch=batch,
-            cpu_batch=batch if cpu_batch is None else cpu_batch,
-            precisions=precisions,
-            gpus=gpus,
-            collective=collective,
-        )
-    )
-
-
 def _random_bytes(size: int, device: str) -> Tensor:
-    import torch
-
     return torch.randint(-(2**31), 2**31 - 1, (size // 4,), dtype=torch.int32, device=device)
 
 
-def product_cost(mode: Mode, precision: Precision, batch: int) -> Cost:
-    """An item is one operation; three square matrices are moved once."""
-    return Cost(flop_per_item=1.0, bytes_per_item=PLACE_BYTES[precision] / (2 * PRODUCT_SIDE))
-
-
-def byte_cost(mode: Mode, precision: Precision, batch: int) -> Cost:
-    """An item is one byte moved by the device memory or over a link; nothing is computed."""
-    return Cost(flop_per_item=0.0, bytes_per_item=1.0)
-
-
-def free_cost(mode: Mode, precision: Precision, batch: int) -> Cost:
-    """An item is a launch, or a byte that need not come from memory."""
-    return Cost(flop_per_item=0.0)
-
-
-@_limit(
-    "matmul",
-    "Square matrix product, 8192 (CPU: 2048), cold",
-    "compute",
-    "FLOP",
-    product_cost,
-    precisions=(Precision.FP64, *NETWORK_PRECISIONS, Precision.FP8),
-)
 def matmul(config: RunConfig, batch: int) -> Job:
     """One square product a step, whatever the batch: fp64 and fp32 as IEEE, fp16 and bf16 with fp32 sums.
 
     fp8 is E4M3 with one scale a matrix and a bf16 result (Micikevicius et al. 2022, arXiv:2209.05433).
     """
-    import torch
-
-    from gpuwise.workloads.job import Job, dtype_of, set_precision
-
     set_precision(config)
     toy, cpu = config.size == "toy", config.device == "cpu"
     side = TOY_PRODUCT_SIDE if toy else CPU_PRODUCT_SIDE if cpu else PRODUCT_SIDE
@@ -124,10 +64,10 @@ def matmul(config: RunConfig, batch: int) -> Job:
 
         def step() -> Tensor:
             # Fast accumulation keeps fewer bits of the sum than fp32; it is what inference uses.
-            found: Tensor = torch._scaled_mm(
+            output: Tensor = torch._scaled_mm(
                 left, right, scale_a=one, scale_b=one, out_dtype=torch.bfloat16, use_fast_accum=True
             )
-            return found
+            return output
 
         return Job(step=step, items=2 * side**3)
     dtype = dtype_of(config.precision)
@@ -136,13 +76,8 @@ def matmul(config: RunConfig, batch: int) -> Job:
     return Job(step=lambda: torch.matmul(a, b, out=out), items=2 * side**3)
 
 
-@_limit("copy", "Device memory copy, 4 GiB (CPU: 256 MiB), cold", "memory", "byte", byte_cost, cpu_batch=1)
 def memory_copy(config: RunConfig, batch: int) -> Job:
     """One large buffer to another, whatever the batch; smaller ones where the device lacks memory for two."""
-    import torch
-
-    from gpuwise.workloads.job import Job
-
     toy, cpu = config.size == "toy", config.device == "cpu"
     size = TOY_COPY_BYTES if toy else CPU_COPY_BYTES if cpu else COPY_BYTES
     if config.device == "cuda":
@@ -154,23 +89,11 @@ def memory_copy(config: RunConfig, batch: int) -> Job:
     return Job(step=lambda: target.copy_(source), items=2 * size)
 
 
-@_limit(
-    "copy-l2",
-    "Copy within the L2 cache, half of it, warm; batch = eighths of the L2",
-    "cache",
-    "byte",
-    free_cost,
-    batch=HALF_OF_L2,
-)
 def copy_l2(config: RunConfig, batch: int) -> Job:
     """Copies within a working set, source and target together, of `batch` eighths of the L2.
 
     Half of it is the limit; `--batch 2,4,8,16,32` shows where the cache ends (at 8) and memory begins.
     """
-    import torch
-
-    from gpuwise.workloads.job import Job, as_graph
-
     words = max(1, batch * l2_bytes(config) // 8 // 2 // 4)
     source = _random_bytes(4 * words, config.device)
     target = torch.empty_like(source)
@@ -190,8 +113,6 @@ def copy_l2(config: RunConfig, batch: int) -> Job:
 
 def l2_bytes(config: RunConfig) -> int:
     """Size of the GPU's L2 as torch reports it; a customary one for a CPU."""
-    import torch
-
     if config.size == "toy":
         return TOY_L2_BYTES
     if config.device == "cpu":
@@ -199,17 +120,12 @@ def l2_bytes(config: RunConfig) -> int:
     return int(torch.cuda.get_device_properties(0).L2_cache_size)
 
 
-@_limit("launch", "Kernel launches, empty kernel", "launch", "launch", free_cost, cpu_batch=1, gpus=1)
 def launch(config: RunConfig, batch: int) -> Job:
     """A thousand empty kernels a step; a toy on a CPU adds zero to one number instead.
 
     The driver's queue is shorter than that, so the time of a step is what the host and the front end of the
     GPU need for a launch. Its inverse is the shortest kernel worth writing.
     """
-    import torch
-
-    from gpuwise.workloads.job import Job
-
     count = TOY_LAUNCHES if config.size == "toy" else LAUNCHES
     one = torch.ones(1, device=config.device)
     nothing: Callable[[], object] = lambda: one.add_(0.0)  # noqa: E731  two ways to do nothing
@@ -225,59 +141,23 @@ def launch(config: RunConfig, batch: int) -> Job:
     return Job(step=step, items=count)
 
 
-def _host_and_device(config: RunConfig) -> tuple[Tensor, Tensor]:
-    import torch
-
+def transfer(out: bool, config: RunConfig, batch: int) -> Job:
+    """One copy a step, whatever the batch, to the host or `out` to the device."""
     host = _random_bytes(TOY_LINK_BYTES if config.size == "toy" else TRANSFER_BYTES, "cpu")
     device = torch.empty_like(host, device=config.device).copy_(host)
     # Pinned memory is what a DataLoader with `pin_memory=True` and every offloading scheme copies from;
     # pageable memory goes through a pinned buffer and is slower.
-    return (host.pin_memory() if config.device == "cuda" else host), device
+    host = host.pin_memory() if config.device == "cuda" else host
+    source, target = (host, device) if out else (device, host)
+    return Job(step=lambda: target.copy_(source, non_blocking=True), items=host.nbytes)
 
 
-@_limit(
-    "host-to-device",
-    "Copy from pinned host memory to the GPU, 256 MiB, cold",
-    "link",
-    "byte",
-    byte_cost,
-    gpus=1,
-)
-def host_to_device(config: RunConfig, batch: int) -> Job:
-    """One copy to the device a step, whatever the batch."""
-    from gpuwise.workloads.job import Job
-
-    host, device = _host_and_device(config)
-    return Job(step=lambda: device.copy_(host, non_blocking=True), items=host.nbytes)
-
-
-@_limit(
-    "device-to-host",
-    "Copy from the GPU to pinned host memory, 256 MiB, cold",
-    "link",
-    "byte",
-    byte_cost,
-    gpus=1,
-)
-def device_to_host(config: RunConfig, batch: int) -> Job:
-    """One copy to the host a step, whatever the batch."""
-    from gpuwise.workloads.job import Job
-
-    host, device = _host_and_device(config)
-    return Job(step=lambda: host.copy_(device, non_blocking=True), items=host.nbytes)
-
-
-@_limit("peer", "Copy from one GPU to another, 1 GiB, cold", "link", "byte", byte_cost, gpus=2)
 def peer(config: RunConfig, batch: int) -> Job:
     """One copy a step, whatever the batch, on the stream of the sending GPU, which is the timed one.
 
     Direct over NVLink or PCIe where the driver allows the two to see each other's memory
     (`nvidia-smi topo -p2p r`), else through host memory: the number says which.
     """
-    import torch
-
-    from gpuwise.workloads.job import Job
-
     size = TOY_LINK_BYTES if config.size == "toy" else PEER_BYTES
     here, there = ("cuda:0", "cuda:1") if config.device == "cuda" else ("cpu", "cpu")
     source = _random_bytes(size, here)
@@ -285,25 +165,12 @@ def peer(config: RunConfig, batch: int) -> Job:
     return Job(step=lambda: target.copy_(source, non_blocking=True), items=size)
 
 
-@_limit(
-    "disk-read", "Read a file of 1 GiB where results are kept, past the page cache", "input", "byte",
-    free_cost, cpu_batch=1,
-)  # fmt: skip
 def disk_read(config: RunConfig, batch: int) -> Job:
     """One pass over the file a step, whatever the batch, by four threads as loaders read, in blocks of 8 MiB.
 
     O_DIRECT where the file system has it; else what the kernel keeps of the file is dropped before each pass.
     Raises InputError where the disk has no room for the file.
     """
-    import mmap
-    import os
-    import tempfile
-    from concurrent.futures import ThreadPoolExecutor
-
-    from gpuwise import store
-    from gpuwise.errors import InputError
-    from gpuwise.workloads.job import Job
-
     size, block = (TOY_DISK_BYTES, 2**16) if config.size == "toy" else (DISK_BYTES, 2**23)
     store.home().mkdir(parents=True, exist_ok=True)
     file = tempfile.NamedTemporaryFile(dir=store.home())  # noqa: SIM115  the job keeps it
@@ -326,8 +193,6 @@ def disk_read(config: RunConfig, batch: int) -> Job:
         return sum(os.preadv(reader, [rooms[number]], at) for at in places)
 
     def step() -> Tensor:
-        import torch
-
         if hasattr(os, "posix_fadvise"):
             os.posix_fadvise(reader, 0, 0, os.POSIX_FADV_DONTNEED)
         read = sum(pool.map(part, range(READERS)))
@@ -349,59 +214,50 @@ BUS: dict[str, Callable[[int], float]] = {
 }
 
 
-def _exchange(name: str, title: str) -> Workload:
-    def build(config: RunConfig, batch: int) -> Job:
-        """One exchange of `batch` MiB of fp32 a step; the ranks have met already. gloo on CPUs.
+def exchange(name: str, config: RunConfig, batch: int) -> Job:
+    """One exchange of `batch` MiB of fp32 a step; the ranks have met already. gloo on CPUs.
 
-        An item is one byte of bus bandwidth. Large sizes show bandwidth, small ones latency.
-        """
-        import torch
-        import torch.distributed as dist
+    An item is one byte of bus bandwidth. Large sizes show bandwidth, small ones latency.
+    """
+    ranks = config.gpus
+    # Other names since torch 2.13.
+    gather = getattr(dist, "all_gather_single", None) or dist.all_gather_into_tensor
+    scatter = getattr(dist, "reduce_scatter_single", None) or dist.reduce_scatter_tensor
+    size = (TOY_MIB if config.size == "toy" else MIB) * batch
+    part = max(1, size // 4 // ranks)
+    # The mean, not the sum: the values stay finite however often they are reduced.
+    average = dist.ReduceOp.AVG if config.device == "cuda" else dist.ReduceOp.MAX
+    whole = torch.rand(part * ranks, device=config.device)
+    other = part * ranks if name in ("all-to-all", "send-receive") else part
+    mine = torch.rand(other, device=config.device)
 
-        from gpuwise.workloads.job import Job
+    def step() -> Tensor:
+        if name == "all-reduce":
+            dist.all_reduce(whole, average)
+        elif name == "all-gather":
+            gather(whole, mine)
+        elif name == "reduce-scatter":
+            scatter(mine, whole, average)
+        elif name == "all-to-all":
+            dist.all_to_all_single(mine, whole)
+        else:  # in a ring, every rank both at once
+            rank = dist.get_rank()
+            sent = dist.P2POp(dist.isend, whole, (rank + 1) % ranks)
+            for one in dist.batch_isend_irecv([sent, dist.P2POp(dist.irecv, mine, (rank - 1) % ranks)]):
+                one.wait()
+        return whole if name in ("all-reduce", "all-gather") else mine
 
-        ranks = config.gpus
-        # Other names since torch 2.13.
-        gather = getattr(dist, "all_gather_single", None) or dist.all_gather_into_tensor
-        scatter = getattr(dist, "reduce_scatter_single", None) or dist.reduce_scatter_tensor
-        size = (TOY_MIB if config.size == "toy" else MIB) * batch
-        part = max(1, size // 4 // ranks)
-        # The mean, not the sum: the values stay finite however often they are reduced.
-        average = dist.ReduceOp.AVG if config.device == "cuda" else dist.ReduceOp.MAX
-        whole = torch.rand(part * ranks, device=config.device)
-        other = part * ranks if name in ("all-to-all", "send-receive") else part
-        mine = torch.rand(other, device=config.device)
-
-        def step() -> Tensor:
-            if name == "all-reduce":
-                dist.all_reduce(whole, average)
-            elif name == "all-gather":
-                gather(whole, mine)
-            elif name == "reduce-scatter":
-                scatter(mine, whole, average)
-            elif name == "all-to-all":
-                dist.all_to_all_single(mine, whole)
-            else:  # in a ring, every rank both at once
-                rank = dist.get_rank()
-                sent = dist.P2POp(dist.isend, whole, (rank + 1) % ranks)
-                for one in dist.batch_isend_irecv([sent, dist.P2POp(dist.irecv, mine, (rank - 1) % ranks)]):
-                    one.wait()
-            return whole if name in ("all-reduce", "all-gather") else mine
-
-        return Job(step=step, items=round(whole.nbytes * BUS[name](ranks)))
-
-    return _limit(
-        name,
-        f"{title} over all GPUs, bus bandwidth, 1 GiB",
-        "link",
-        "byte",
-        byte_cost,
-        batch=1024,
-        cpu_batch=4,
-        collective=True,
-    )(build)
+    return Job(step=step, items=round(whole.nbytes * BUS[name](ranks)))
 
 
-all_reduce, all_gather, reduce_scatter, all_to_all, send_receive = (
-    _exchange(name, name.replace("-", " ").capitalize().replace(" ", "-")) for name in BUS
-)
+JOBS: dict[str, Build] = {
+    "matmul": matmul,
+    "copy": memory_copy,
+    "copy-l2": copy_l2,
+    "launch": launch,
+    "host-to-device": partial(transfer, True),
+    "device-to-host": partial(transfer, False),
+    "peer": peer,
+    "disk-read": disk_read,
+    **{name: partial(exchange, name) for name in BUS},
+}

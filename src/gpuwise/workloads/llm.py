@@ -56,7 +56,7 @@ cache stay in bf16. The switch decode=triton has a step of at most 64 sequences 
 
 Cost of one token (w bytes a value):
 
-- prefill: 2 L W + 4 L Q (T + 1) / 2 + 2 C V / T operations, for the head is applied to the last
+- prefill: 2 L W + 4 L Q (T + 1) / 2 + 2 C V / T operations: the head is applied to the last
   position only. Traffic: that between products, 2 L K values written to the cache, and the weights
   once a step, divided by B T.
 - decode: 2 L W + 4 L Q T + 2 C V operations. Traffic: the weights once a step, divided by B, plus the
@@ -68,8 +68,9 @@ Cost of one token (w bytes a value):
 from __future__ import annotations
 
 import re
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Literal, cast
+from typing import TYPE_CHECKING, Any, Literal, cast
 
 from gpuwise.errors import InputError
 from gpuwise.facts import llms
@@ -96,80 +97,42 @@ OPTIMISER_BYTES, OPTIMISER_BYTES_BF16 = 40, 20
 RESERVE_BYTES = 4 * 2**30
 
 
-_TOY = {
-    "hidden_size": 128,
-    "num_hidden_layers": 2,
-    "num_attention_heads": 4,
-    "num_key_value_heads": 2,
-    "intermediate_size": 256,
-    "vocab_size": 256,
-    "tie_word_embeddings": True,
-}
-
-
-def _shape(name: str, **config: int | bool) -> LanguageModel:
-    return from_config(name, config)
-
-
+# GPT-2 small's size.
+_SMALL = {
+    "hidden_size": 768, "num_hidden_layers": 12, "num_attention_heads": 12, "intermediate_size": 2048,
+    "vocab_size": 50_304, "tie_word_embeddings": True,
+}  # fmt: skip
 SHAPES = {
-    "llm-124m": _shape(
-        "llm-124m",
-        hidden_size=768,
-        num_hidden_layers=12,
-        num_attention_heads=12,
-        intermediate_size=2048,
-        vocab_size=50_304,
-        tie_word_embeddings=True,
-    ),
+    "llm-124m": from_config("llm-124m", _SMALL),
     "llm-1b": llms.find("llama-3.2-1b"),
     "llm-8b": llms.find("llama-3.1-8b"),
-    "toy": _shape("toy", **_TOY),
-    "toy-experts": _shape(
-        "toy-experts", **_TOY, num_experts=4, num_experts_per_tok=2, moe_intermediate_size=64
-    ),
 }
-"""Our own sizes, and two for tests."""
+"""Our own sizes."""
 
 
 def shrunk(m: LanguageModel) -> LanguageModel:
     """A model of the same kind that a CPU runs in milliseconds: every part that it has, at a small size."""
     mixed, latent = bool(m.experts), bool(m.latent)
     return replace(
-        m,
-        layers=2,
-        hidden=128,
-        vocabulary=256,
-        heads=4,
-        kv_heads=4 if latent else 2,
-        head_size=32,
-        value_size=32,
-        latent=64 * latent,
-        rope=16 * bool(m.rope),
-        query_rank=64 * bool(m.query_rank),
-        inner=256,
-        dense_layers=min(m.dense_layers, 1) if mixed else 2,
-        experts=4 * mixed,
-        chosen=min(m.chosen, 2),
-        expert_inner=128 * mixed,
-        shared_inner=128 * bool(m.shared_inner),
-        window=16 * bool(m.window),
-        full=(m.full[0], m.full[-1]),
-        groups=min(m.groups, 2),
-        chosen_groups=1,
-    )
+        m, layers=2, hidden=128, vocabulary=256, heads=4, kv_heads=4 if latent else 2, head_size=32,
+        value_size=32, latent=64 * latent, rope=16 * bool(m.rope), query_rank=64 * bool(m.query_rank),
+        inner=256, dense_layers=min(m.dense_layers, 1) if mixed else 2, experts=4 * mixed,
+        chosen=min(m.chosen, 2), expert_inner=128 * mixed, shared_inner=128 * bool(m.shared_inner),
+        window=16 * bool(m.window), full=(m.full[0], m.full[-1]), groups=min(m.groups, 2), chosen_groups=1,
+    )  # fmt: skip
 
 
 def part_of(m: LanguageModel, ranks: int) -> LanguageModel:
-    """What each of so many tensor-parallel ranks holds: its heads, and its width of every feed-forward layer.
+    """The share of each of so many tensor-parallel ranks: heads, and width of every feed-forward layer.
 
     A key head that several ranks need is on each of them. Raises InputError where something is left over.
     """
-    sizes = (m.heads, m.inner, m.expert_inner, m.shared_inner, m.vocabulary)
-    left = any(size % ranks for size in sizes) or (m.kv_heads % ranks and ranks % m.kv_heads)
-    if left or (ranks > 1 and m.head_norm == "all"):  # the norm is over what others hold
+    if (
+        not m.splits(ranks) or m.vocabulary % ranks or (ranks > 1 and m.head_norm == "all")
+    ):  # the norm is over what others hold
         problem = f"{m.name} cannot be divided evenly between {ranks} GPUs"
         raise InputError(problem, hint=f"it has {m.heads} heads and {m.kv_heads} of keys")
-    inner, expert, shared = (size // ranks for size in sizes[1:4])
+    inner, expert, shared = (size // ranks for size in (m.inner, m.expert_inner, m.shared_inner))
     return replace(
         m, heads=m.heads // ranks, kv_heads=max(1, m.kv_heads // ranks), inner=inner, expert_inner=expert,
         shared_inner=shared,
@@ -260,7 +223,7 @@ def decode_cost(m: LanguageModel, tokens: int, precision: Precision, batch: int)
 
 
 def activation_bytes(m: LanguageModel, batch: int, tokens: int, width: int = 2) -> float:
-    """What backward of all layers keeps, eagerly: 6 C + 3 Q + 2 K + 4 F values a token and layer.
+    """Bytes that backward of all layers keeps, eagerly: 6 C + 3 Q + 2 K + 4 F values a token and layer.
 
     Each norm its input in fp32 and its output (3 C twice); attention query, key, value, result and
     the result as the next product's input (3 Q + 2 K); gate, up, activated gate and their product
@@ -272,13 +235,13 @@ def activation_bytes(m: LanguageModel, batch: int, tokens: int, width: int = 2) 
 
 
 def must_recompute(m: LanguageModel, batch: int, tokens: int, free_bytes: int, width: int = 2) -> bool:
-    """Whether activations of all layers do not fit beside the reserve in what the weights left free."""
+    """True if activations of all layers do not fit beside the reserve in what the weights left free."""
     return activation_bytes(m, batch, tokens, width) + RESERVE_BYTES > free_bytes
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Decoding:
-    """What a name asks for."""
+    """The work that a name means."""
 
     model: LanguageModel
     step: Step
@@ -299,36 +262,25 @@ class Decoding:
             return train_cost(m, self.tokens, moved, precision, batch)
         return (prefill_cost if self.step == "prefill" else decode_cost)(m, self.tokens, precision, batch)
 
-    def build(self, config: RunConfig, batch: int) -> Job:
+    def __call__(self, config: RunConfig, batch: int) -> Job:
+        """Build its job."""
         from gpuwise.workloads.models import decoder
 
-        asked = self
+        work = self
         if config.size == "toy":
-            asked = replace(self, model=shrunk(self.model), tokens=TOY_TOKENS)
+            work = replace(self, model=shrunk(self.model), tokens=TOY_TOKENS)
         make = decoder.phase_job if self.step in ("decode", "prefill") else decoder.training_job
-        return make(config, asked, batch)
+        return make(config, work, batch)
 
 
-# Of our own sizes: what they were always called, where it is not MODEL-STEP, and their default batches.
-FORMER = {"llm-124m": "llm-124m-pretrain", "llm-1b": "llm-1b-pretrain", "llm-1b-finetune": "llm-1b-full"}
-TITLES = {
-    "llm-124m": "Decoder 124M (GPT-2 small's size), pre-training, 1,024 tokens",
-    "llm-1b": "Decoder 1.2B (Llama 3.2 1B's shape), pre-training, 2,048 tokens",
-    "llm-1b-finetune": "Decoder 1.2B, fine-tuning of every weight in bf16, 2,048 tokens",
-    "llm-1b-lora": "Decoder 1.2B, LoRA rank 16, 2,048 tokens",
-    "llm-8b-lora": "Decoder 8.0B (Llama 3.1 8B's shape), LoRA rank 16, 2,048 tokens",
-}
-BATCHES = {
-    "llm-124m": 16, "llm-1b-prefill": 4, "llm-1b-decode": 32, "llm-1b-prefill-8k": 1, "llm-8b-prefill-8k": 1,
-    "llm-8b-decode-8k": 8,
-}  # fmt: skip
-WHAT = {
-    "pretrain": "pre-training",
-    "full": "fine-tuning of every weight",
-    "lora": f"LoRA rank {RANK}",
-    "qlora": f"QLoRA rank {RANK}, base in NF4",
-    "decode": "decode",
-    "prefill": "prefill",
+# Of each step: what it is called, its task, and the switches that its job heeds.
+STEPS: dict[Step, tuple[str, str, tuple[str, ...]]] = {
+    "pretrain": ("pre-training", "language-model pre-training", ("master_weights", *REPEATED)),
+    "full": ("fine-tuning of every weight", "language-model fine-tuning", REPEATED),
+    "lora": (f"LoRA rank {RANK}", "language-model fine-tuning", REPEATED),
+    "qlora": (f"QLoRA rank {RANK}, base in NF4", "language-model fine-tuning", REPEATED),
+    "decode": ("decode", "language-model inference: decode", ("compiler", "decode")),
+    "prefill": ("prefill", "language-model inference: prefill", REPEATED),
 }
 _NAME = re.compile(
     r"(?P<model>.+?)-(?P<step>decode|prefill|pretrain|full|finetune|lora|qlora)"
@@ -342,8 +294,8 @@ def names_of(
 ) -> tuple[str, ...]:
     """Names of what is measured of a model: a prompt and decoding, or a way of training.
 
-    Raises InputError where a context is no multiple of 1,024 tokens, or nothing is trained that the method or
-    checkpointing could be of.
+    Raises InputError where a context is not a multiple of 1,024 tokens, or nothing is trained that the method
+    or checkpointing could be of.
     """
     if method is not None and method.removesuffix("-adamw8bit") not in METHODS:
         raise InputError(f"unknown method {method!r}", hint=f"choose from {', '.join(METHODS)}")
@@ -359,40 +311,59 @@ def names_of(
 
 
 def is_model(name: str) -> bool:
-    """Whether a name is that of a model alone, one of ours or of `facts.llms`."""
+    """True if a name is that of a model alone, one of ours or of `facts.llms`."""
     return name in SHAPES or llms.known(name)
 
 
-def by_name(name: str) -> Workload | None:
-    """The workload of a name; None where it has another form or means no model.
+def lighter(name: str) -> str | None:
+    """The name of the same training with activations computed again; None where a name means no training, or
+    one that does."""
+    match = _NAME.fullmatch(name)
+    if (
+        match is None
+        or match["again"]
+        or match["step"] in ("decode", "prefill")
+        or not is_model(match["model"])
+    ):
+        return None
+    at = match.end("narrow" if match["narrow"] else "step")
+    return f"{name[:at]}-checkpointed{name[at:]}"
+
+
+def by_name(name: str, stated: Mapping[str, Any] | None = None) -> Workload | None:
+    """The workload of a name, with what is `stated` of it instead; None where it has another form or means no
+    model.
 
     Raises InputError for models that are built otherwise than this decoder.
     """
-    found = _NAME.fullmatch(FORMER.get(name, name))
-    if found is None or not (found["model"] in SHAPES or llms.known(found["model"])):
+    overrides = dict(stated or {})
+    match = _NAME.fullmatch(overrides.pop("means", name))
+    if match is None or not is_model(match["model"]):
         return None
-    own, step = found["model"] in SHAPES, cast("Step", found["step"].replace("finetune", "full"))
-    if step in ("decode", "prefill") and (found["narrow"] or found["again"]):
+    own, step = match["model"] in SHAPES, cast("Step", match["step"].replace("finetune", "full"))
+    train, lora = step not in ("decode", "prefill"), step in ("lora", "qlora")
+    if not train and (match["narrow"] or match["again"]):
         return None  # Nothing is trained.
-    model = SHAPES[found["model"]] if own else llms.find(found["model"])
-    tokens = 1024 * int(found["thousands"] or (1 if name == "llm-124m" else TOKENS // 1024))
+    model = SHAPES[match["model"]] if own else llms.find(match["model"])
+    tokens = 1024 * int(match["thousands"] or TOKENS // 1024)
     if model.context and tokens > model.context:
         raise InputError(f"{model.name} was made for {model.context:,} tokens, not {tokens:,}")
-    if not model.gated or model.capped:
+    if not model.gated or model.capped or model.mixers or model.expert_hidden:
         hint = f"predict it as an engine serves it: served:{model.name}, or measure hf:./config.json"
         raise InputError(f"{model.name} is not built like a Llama", hint=hint)
-    asked = Decoding(
-        model=model,
-        step=step,
-        tokens=tokens,
-        checkpointed=found["again"] is not None,
-        adamw8bit=found["narrow"] is not None,
+    narrow, again = match["narrow"] is not None, match["again"] is not None
+    work = Decoding(model=model, step=step, tokens=tokens, checkpointed=again, adamw8bit=narrow)
+    what, task, switches = STEPS[step]
+    if not model.decodes_fused:
+        switches = tuple(switch for switch in switches if switch != "decode")
+    what += ", moments in 8 bits" * narrow + ", checkpointed" * again
+    length = f"{tokens:,} tokens" if train else f"context {tokens:,}"
+    overrides.setdefault(
+        "title", f"{f'Decoder {model.parameters / 1e9:.1f}B' if own else model.name}, {what}, {length}"
     )
-    train, lora = step not in ("decode", "prefill"), step in ("lora", "qlora")
-    usual = {"decode": 16, "prefill": 2}.get(step, 2 if model.parameters > 4e9 else 4)
-    title = f"Decoder {model.parameters / 1e9:.1f}B" if own else model.name
-    again = ", moments in 8 bits" * asked.adamw8bit + ", checkpointed" * asked.checkpointed
-    title = TITLES.get(name, f"{title}, {WHAT[step]}{again}, {'context ' * (not train)}{tokens:,}")
+    overrides.setdefault(
+        "default_batch", {"decode": 16, "prefill": 2}.get(step, 2 if model.parameters > 4e9 else 4)
+    )
     precisions: tuple[Precision, ...] = NETWORK_PRECISIONS
     if step in ("full", "lora", "qlora"):
         precisions = (Precision.FP32, Precision.BF16)
@@ -400,26 +371,17 @@ def by_name(name: str) -> Workload | None:
         # A prompt in INT8 has thousands of rows, which torch multiplies; those weights are for decoding.
         precisions += tuple(p for p in NARROW if own or step == "decode" or p != Precision.INT8)
     spec = WorkloadSpec(
-        id=name if own else name.replace(found["model"], model.name),
-        version=1,
-        title=title if not train or name in TITLES else f"{title} tokens",
-        task=f"language-model inference: {step}"
-        if not train
-        else "language-model pre-training"
-        if step == "pretrain"
-        else "language-model fine-tuning",
+        id=name if own else name.replace(match["model"], model.name),
+        task=task,
         item="token",
         modes=("train",) if train else ("infer",),
         parameters=model.parameters + (adapter_parameters(model) if lora else 0),
-        default_batch=BATCHES.get(name, usual),
-        cost=asked.cost,
+        cost=work.cost,
         precisions=precisions,
         unpredicted=() if train else FLOATS,
-        switches=("master_weights", *REPEATED)
-        if step == "pretrain"
-        else ("compiler", "decode")
-        if step == "decode"
-        else REPEATED,
+        switches=switches,
         phase=cast("Literal['prefill', 'decode']", step) if not train else None,
+        divides=not lora,
+        **overrides,
     )
-    return Workload(spec=spec, build=asked.build)
+    return Workload(spec=spec, build=work)

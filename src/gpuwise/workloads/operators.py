@@ -17,6 +17,7 @@ import tomllib
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import partial
+from itertools import product
 from pathlib import Path
 from typing import Any
 
@@ -33,7 +34,7 @@ DATA = Path(__file__).with_suffix(".toml")
 FORMATS = {"bf16": torch.bfloat16, "fp16": torch.float16, "fp32": torch.float32, "tf32": torch.float32}
 # Repetitions of a case fill this time, within bounds that the driver's queue of 1,024 launches sets for steps
 # of several kernels.
-FILLED_S, FEWEST, MOST = 0.012, 4, 40
+FILLED_S, MIN_REPEATS, MAX_REPEATS = 0.012, 4, 40
 SEED = 20261123
 
 FUNCTIONS: dict[str, Callable[..., Tensor]] = {
@@ -126,7 +127,7 @@ class Case:
     """Makes its tensors on torch's default device and returns its step."""
 
 
-def ways(name: str, make: Callable[[], Call], asked: Sequence[str]) -> Iterator[Case]:
+def ways(name: str, make: Callable[[], Call], names: Sequence[str]) -> Iterator[Case]:
     """A case for each way: `forward`, `backward` to all inputs, or to the `data` or the `weight` alone."""
 
     def step(way: str) -> Step:
@@ -140,7 +141,7 @@ def ways(name: str, make: Callable[[], Call], asked: Sequence[str]) -> Iterator[
         # The graph is kept, so that the backward pass alone can run again and again.
         return lambda: torch.autograd.grad(outputs, wanted, given, retain_graph=True, allow_unused=True)
 
-    for way in asked:
+    for way in names:
         yield Case(f"{name} {way}", partial(step, way))
 
 
@@ -156,7 +157,7 @@ def argument(text: str, kind: str, layout: str) -> Tensor:
 
 
 def allow_tf32(kind: str) -> None:
-    """Whether products of fp32 operands may be TF32: `measure` restores the process's own setting."""
+    """True if products of fp32 operands may be TF32: `measure` restores the process's own setting."""
     torch.backends.cudnn.allow_tf32 = kind == "tf32"
     torch.set_float32_matmul_precision("high" if kind == "tf32" else "highest")
 
@@ -166,15 +167,15 @@ def functions(table: dict[str, Any]) -> Iterator[Case]:
         directions = ("forward", "backward")[: row.get("ways", 2)]
         for shapes in row["shapes"]:
             for form in row.get("formats", ("bf16", "fp32")):
-                layout, _, kind = form.rpartition(" ")
-
-                def make(
-                    name: str = name, shapes: str = shapes, kind: str = kind, layout: str = layout
-                ) -> Call:
-                    allow_tf32(kind)
-                    return FUNCTIONS[name], [argument(each, kind, layout) for each in shapes.split(", ")]
-
+                make = partial(function, name, shapes, form)
                 yield from ways(f"{name} {shapes.replace(', ', ' ')} {form}", make, directions)
+
+
+def function(name: str, shapes: str, form: str) -> Call:
+    """A function of the table with arguments of these shapes; `form` is `bf16` or `nhwc bf16`."""
+    layout, _, kind = form.rpartition(" ")
+    allow_tf32(kind)
+    return FUNCTIONS[name], [argument(each, kind, layout) for each in shapes.split(", ")]
 
 
 def convolutions(table: dict[str, Any]) -> Iterator[Case]:
@@ -205,49 +206,48 @@ def convolution(text: str, layout: str, kind: str, *, transposed: bool) -> Call:
 
 
 def recurrent(table: dict[str, Any]) -> Iterator[Case]:
-    for cell in table["cells"]:
-        for text in table["shapes"]:
-            for kind in table["formats"]:
+    for cell, text, kind in product(table["cells"], table["shapes"], table["formats"]):
+        make = partial(network, cell, text, kind)
+        yield from ways(f"recurrent {cell} {text} {kind}", make, ("forward", "backward"))
 
-                def make(cell: str = cell, text: str = text, kind: str = kind) -> Call:
-                    allow_tf32(kind)
-                    shape, layers = text.split(" ")
-                    x = argument(shape, kind, "")
-                    net: nn.Module = getattr(nn, cell)(*x.shape[-1:], x.shape[-1], int(layers), dtype=x.dtype)
-                    return lambda x: net(x)[0], [x]
 
-                yield from ways(f"recurrent {cell} {text} {kind}", make, ("forward", "backward"))
+def network(cell: str, text: str, kind: str) -> Call:
+    """`64x128x512 2`: a network of so many layers of one cell on an input of that shape."""
+    allow_tf32(kind)
+    shape, layers = text.split(" ")
+    x = argument(shape, kind, "")
+    net: nn.Module = getattr(nn, cell)(*x.shape[-1:], x.shape[-1], int(layers), dtype=x.dtype)
+    return lambda x: net(x)[0], [x]
 
 
 def optimisers(table: dict[str, Any]) -> Iterator[Case]:
-    for text in table["kinds"]:
-        for shape in table["shapes"]:
+    for text, shape in product(table["kinds"], table["shapes"]):
+        yield Case(f"optimiser {text} {shape} fp32", partial(optimiser, text, shape))
 
-            def make(text: str = text, shape: str = shape) -> Step:
-                (name, how), (tensors, size) = text.split(" "), map(int, shape.split("x"))
-                weights = [nn.Parameter(torch.randn(size)) for _ in range(tensors)]
-                for weight in weights:
-                    weight.grad = torch.randn(size)
-                momentum = {"momentum": 0.9} if name == "SGD" else {}
-                found: torch.optim.Optimizer = getattr(torch.optim, name)(
-                    weights, lr=1e-4, **{how: True}, **momentum
-                )
-                return found.step
 
-            yield Case(f"optimiser {text} {shape} fp32", make)
+def optimiser(text: str, shape: str) -> Step:
+    """`AdamW fused` on `100x4096`: so many weights of that size."""
+    (name, how), (tensors, size) = text.split(" "), map(int, shape.split("x"))
+    weights = [nn.Parameter(torch.randn(size)) for _ in range(tensors)]
+    for weight in weights:
+        weight.grad = torch.randn(size)
+    momentum = {"momentum": 0.9} if name == "SGD" else {}
+    kind = getattr(torch.optim, name)
+    optimiser: torch.optim.Optimizer = kind(weights, lr=1e-4, **{how: True}, **momentum)
+    return optimiser.step
 
 
 def cases() -> list[Case]:
     """All of them, in a random order that is always the same: a run that is cut off is balanced."""
     table = tomllib.loads(DATA.read_text(encoding="utf-8"))
-    found = [
+    cases = [
         *functions(table["function"]),
         *convolutions(table["convolution"]),
         *recurrent(table["recurrent"]),
         *optimisers(table["optimiser"]),
     ]
-    random.Random(SEED).shuffle(found)
-    return found
+    random.Random(SEED).shuffle(cases)
+    return cases
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -293,7 +293,7 @@ def _timed(step: Step, device: str) -> tuple[float, float]:
     queued = time.perf_counter() - began
     torch.cuda.synchronize()
     taken = time.perf_counter() - began
-    count = max(FEWEST, min(MOST, int(FILLED_S / taken)))
+    count = max(MIN_REPEATS, min(MAX_REPEATS, int(FILLED_S / taken)))
     first, last = (torch.cuda.Event(enable_timing=True) for _ in range(2))  # type: ignore[no-untyped-call]
     # Cycles at 2 GHz, so that every repetition is queued when the first begins.
     torch.cuda._sleep(int(2e9 * (2e-4 + 1.5 * count * queued)))  # type: ignore[no-untyped-call]
@@ -316,7 +316,7 @@ def software(device: str) -> dict[str, str]:
 
 
 def launch_seconds(device: str, count: int = 400) -> float:
-    """What the host takes to launch one small kernel from Python."""
+    """Seconds of the host to launch one small kernel from Python."""
     tiny = torch.zeros(1, device=device)
     for _ in range(20):
         tiny.add_(1)

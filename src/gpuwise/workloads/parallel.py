@@ -5,12 +5,14 @@ ddp        every rank holds the whole model; gradients are averaged by all-reduc
 ddp-after  the same, averaged when the backward pass is over: the switch overlap_grads=off.
 fsdp2      weights, gradients and optimiser state are split over the ranks, and the weights gathered
            block by block (Zhao et al. 2023, VLDB 16:12). Chosen where the state of training does not
-           fit one GPU: with Adam a weight, its gradient and two moments, in more than 80 % of the memory.
+           fit one GPU: with Adam a weight, its gradient, once more in a bucket, and two moments, in
+           more than 80 % of the memory.
            A model that was made without memory (torch's meta device) is split first, and then each rank
            draws its own part of the weights: no rank ever holds the whole.
-tp         of a language model's decoding and prompts, the switch --scaling tensor: every rank holds its
-           heads and its width of every feed-forward layer, and a layer's two results are added up over all
-           (Shoeybi et al. 2019, arXiv:1909.08053); the head's logits are put together.
+tp         of a language model, the switch --scaling tensor: every rank holds its heads and its width of
+           every feed-forward layer, and a layer's two results are added up over all (Shoeybi et al. 2019,
+           arXiv:1909.08053), in training also the gradients of its two inputs. In inference the head's
+           logits are put together; in training each rank has the loss's share of its part of the words.
 
 The wrapped module calls whatever computes the loss, compiled or not. A graph that is compiled within
 DDP's forward is cut at the buckets by torch's DDPOptimizer, because gradients of a whole graph are ready at
@@ -37,7 +39,7 @@ import torch.distributed as dist
 from torch import Tensor, nn
 
 from gpuwise.model.question import STATE_ROOM, RunConfig
-from gpuwise.workloads.switches import blocks, by_blocks
+from gpuwise.workloads.job import blocks, by_blocks
 
 if TYPE_CHECKING:
     from torch.optim import Optimizer
@@ -47,11 +49,11 @@ STATE = 4
 
 
 def fits(model: nn.Module, config: RunConfig) -> bool:
-    """Whether each rank can hold the whole state of training."""
+    """True if each rank can hold the whole state of training."""
     if config.device == "cpu":
         return True
-    # Gradients that are exchanged after the backward pass exist twice while they are put into buckets.
-    copies = STATE + (config.gpus > 1 and config.switches.overlap_grads == "off")
+    # Gradients exist twice while they are put into buckets: two H100s ran out of memory by just their size.
+    copies = STATE + (config.gpus > 1)
     state = sum(p.nbytes * (copies if p.requires_grad else 1) for p in model.parameters())
     return state < STATE_ROOM * torch.cuda.get_device_properties(torch.cuda.current_device()).total_memory
 
@@ -150,8 +152,8 @@ class Buckets:
     def __call__(self) -> None:
         """Average. Which parameters have gradients is settled at the first call."""
         if not self._buckets:
-            there = [parameter for parameter in self._parameters if parameter.grad is not None]
-            self._buckets = [Bucket(each) for each in packed(there, self._most)]
+            parameters = [parameter for parameter in self._parameters if parameter.grad is not None]
+            self._buckets = [Bucket(each) for each in packed(parameters, self._most)]
         # Each is sent as soon as it is full; the next is filled while it travels.
         sent = []
         for bucket in self._buckets:
@@ -178,7 +180,7 @@ _exchanges = True
 
 @contextmanager
 def without_exchange() -> Iterator[None]:
-    """What is built meanwhile adds up nothing, so that each rank's part can be timed by itself."""
+    """Modules built in this context exchange nothing, so that each rank's part can be timed by itself."""
     global _exchanges
     _exchanges = False
     try:
@@ -200,16 +202,41 @@ class Joined(nn.Module):
     def forward(self, x: Tensor) -> Tensor:
         if self.ranks == 1:
             return x
+        if not self.gathers:
+            return Summed.apply(x, True) if torch.is_grad_enabled() else over_ranks(x)  # type: ignore[no-untyped-call]
         from torch.distributed import _functional_collectives as collectives
 
-        everyone = dist.group.WORLD
-        assert everyone is not None
-        if self.gathers:
-            sent = collectives.all_gather_tensor(x, x.dim() - 1, everyone)
-        else:
-            sent = collectives.all_reduce(x, "sum", everyone)
-        found: Tensor = collectives.wait_tensor(sent)  # type: ignore[no-untyped-call]
-        return found
+        assert dist.group.WORLD is not None
+        sent = collectives.all_gather_tensor(x, x.dim() - 1, dist.group.WORLD)
+        received: Tensor = collectives.wait_tensor(sent)  # type: ignore[no-untyped-call]
+        return received
+
+    def enter(self, x: Tensor) -> Tensor:
+        """x, of which every rank computes with a part: gradients of it are added up."""
+        return Summed.apply(x, False) if self.ranks > 1 and torch.is_grad_enabled() else x  # type: ignore[no-untyped-call]
+
+
+def over_ranks(x: Tensor, how: str = "sum") -> Tensor:
+    """The sum (max) of all ranks' x."""
+    from torch.distributed import _functional_collectives as collectives
+
+    assert dist.group.WORLD is not None
+    sent = collectives.all_reduce(x, how, dist.group.WORLD)
+    received: Tensor = collectives.wait_tensor(sent)  # type: ignore[no-untyped-call]
+    return received
+
+
+class Summed(torch.autograd.Function):
+    """Added up over all ranks forward and passed on backward, or the other way round."""
+
+    @staticmethod
+    def forward(ctx: Any, x: Tensor, forward: bool) -> Tensor:
+        ctx.backward_sums = not forward
+        return over_ranks(x) if forward else x.view_as(x)
+
+    @staticmethod
+    def backward(ctx: Any, *above: Any) -> tuple[Tensor, None]:
+        return over_ranks(above[0].contiguous()) if ctx.backward_sums else above[0], None
 
 
 Parallel = Literal["ddp", "ddp-after", "fsdp2", "tp"]
@@ -253,6 +280,15 @@ def spread(
 
     Gradients of the parameters in `own` are left to their rank.
     """
+    if config.scaling == "tensor":
+        # Norms of heads are the same on all ranks, each of which sees the gradient of its own heads.
+        norms = [p for name, p in model.named_parameters() if "attention.norms" in name]
+
+        def add_up() -> None:
+            for each in norms:
+                dist.all_reduce(each.grad)
+
+        return Spread(loss=run, how="tp", finish=add_up)
     whole = Whole(model, run)
     start_alike(whole, optimizer)
     if not fits(model, config):
@@ -271,8 +307,8 @@ def bucket_bytes(how: str | None, config: RunConfig) -> int | None:
     usual = {"ddp": BUCKET_MIB, "ddp-after": LATE_BUCKET_MIB}.get(how or "")
     if usual is None:
         return None
-    asked = config.switches.bucket if config.recipe != "script" else "usual"
-    return (usual if asked == "usual" else int(asked)) * 2**20
+    bucket = config.switches.bucket if config.recipe != "script" else "usual"
+    return (usual if bucket == "usual" else int(bucket)) * 2**20
 
 
 def start_alike(whole: Whole, optimizer: Optimizer) -> None:

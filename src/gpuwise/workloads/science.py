@@ -12,18 +12,14 @@ Cholesky   n^3 / 3 operations (Golub and Van Loan, Matrix Computations, section 
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from math import log2
-from typing import TYPE_CHECKING
+
+import torch
+from torch import Tensor
 
 from gpuwise.model.precision import Precision
-from gpuwise.model.question import Cost, Mode, RunConfig, WorkloadSpec
-from gpuwise.workloads.registry import Build, Workload, workload
-
-if TYPE_CHECKING:
-    from torch import Tensor
-
-    from gpuwise.workloads.job import Job
+from gpuwise.model.question import RunConfig
+from gpuwise.workloads.job import Job, relative_difference, set_precision
 
 # 512 MiB of fp32 on a GPU at the default batch, so the L2 is cold.
 FFT_SIDE, TOY_FFT_SIDE = 1024, 16
@@ -43,54 +39,8 @@ def cholesky_flop(side: int) -> float:
     return side**3 / 3
 
 
-def _scientific(
-    name: str,
-    title: str,
-    item: str,
-    flop: float,
-    values: float,
-    *,
-    batch: int = 1,
-    cpu_batch: int = 1,
-    compiles: bool = False,
-) -> Callable[[Build], Workload]:
-    """An item costs `flop` operations and moves `values` numbers."""
-
-    def cost(mode: Mode, precision: Precision, batch: int) -> Cost:
-        return Cost(flop_per_item=flop, bytes_per_item=values * precision.bytes)
-
-    return workload(
-        WorkloadSpec(
-            id=name,
-            version=1,
-            title=title,
-            task="scientific",
-            item=item,
-            modes=("compute",),
-            cost=cost,
-            default_batch=batch,
-            cpu_batch=cpu_batch,
-            precisions=(Precision.FP64, Precision.FP32),
-            compiles=compiles,
-        )
-    )
-
-
-@_scientific(
-    "fft",
-    "Complex FFT, 1024 x 1024, batched",
-    "FLOP",
-    1.0,
-    8 * FFT_SIDE**2 / fft_flop(FFT_SIDE),
-    batch=64,
-    cpu_batch=4,
-)
 def fft(config: RunConfig, batch: int) -> Job:
     """`batch` forward transforms, one library call."""
-    import torch
-
-    from gpuwise.workloads.job import Job, set_precision
-
     set_precision(config)
     side = TOY_FFT_SIDE if config.size == "toy" else FFT_SIDE
     dtype = torch.complex128 if config.precision == Precision.FP64 else torch.complex64
@@ -116,49 +66,31 @@ def sweep(u: Tensor, new: Tensor) -> Tensor:
     return new
 
 
-@_scientific("stencil", "7-point Jacobi sweep, 512^3 cells (CPU: 128^3)", "cell", 8.0, 2.0, compiles=True)
 def stencil(config: RunConfig, batch: int) -> Job:
     """Two sweeps a step, there and back, on `batch` grids; the boundary keeps its values.
 
     Eagerly every slice and sum is a kernel of its own and some eight times as much moves: this is what fusion
     is for.
     """
-    import torch
-
-    from gpuwise.workloads.job import Job, relative_difference, set_precision
-
     set_precision(config)
     side = TOY_GRID_SIDE if config.size == "toy" else CPU_GRID_SIDE if config.device == "cpu" else GRID_SIDE
     dtype = torch.float64 if config.precision == Precision.FP64 else torch.float32
     here = torch.randn(batch, side, side, side, dtype=dtype, device=config.device)
-    there = here.clone()
+    back = here.clone()
     run = torch.compile(sweep, dynamic=False) if config.compile else sweep
 
     def step() -> Tensor:
-        return run(run(here, there), here)
+        return run(run(here, back), here)
 
     def mismatch() -> float:
-        return relative_difference(run(here, there.clone()), sweep(here, there.clone()))
+        return relative_difference(run(here, back.clone()), sweep(here, back.clone()))
 
     items = 2 * batch * (side - 2) ** 3
     return Job(step=step, items=items, mismatch=mismatch if config.compile else None)
 
 
-@_scientific(
-    "cholesky",
-    "Cholesky factorisation, 512 x 512, batched",
-    "FLOP",
-    1.0,
-    2 * MATRIX_SIDE**2 / cholesky_flop(MATRIX_SIDE),
-    batch=256,
-    cpu_batch=8,
-)
 def cholesky(config: RunConfig, batch: int) -> Job:
     """`batch` factorisations A = L L^T, one library call."""
-    import torch
-
-    from gpuwise.workloads.job import Job, set_precision
-
     set_precision(config)
     side = TOY_MATRIX_SIDE if config.size == "toy" else MATRIX_SIDE
     dtype = torch.float64 if config.precision == Precision.FP64 else torch.float32
@@ -173,3 +105,6 @@ def cholesky(config: RunConfig, batch: int) -> Job:
         return factor
 
     return Job(step=step, items=round(batch * cholesky_flop(side)))
+
+
+JOBS = {"fft": fft, "stencil": stencil, "cholesky": cholesky}

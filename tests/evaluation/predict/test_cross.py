@@ -11,7 +11,7 @@ import pytest
 from evaluation.predict import cross
 from evaluation.predict.case import Case, find_card
 from gpuwise.errors import NoDataError
-from gpuwise.predict.rates import Difficulty
+from gpuwise.predictor.rates import Difficulty
 
 NVIDIA = ("rtx-3090", "rtx-4090", "a100-pcie-40gb", "h100-sxm5-80gb", "t4", "l4")
 DRAW = np.random.default_rng(7)

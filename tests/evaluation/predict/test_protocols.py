@@ -13,7 +13,7 @@ import pytest
 from evaluation.predict import protocols, scores
 from evaluation.predict.case import Case, find_card
 from gpuwise.errors import InputError, NoDataError
-from gpuwise.predict.rates import Parameters
+from gpuwise.predictor.rates import Parameters
 
 GPUS = ("rtx-3090", "rtx-4090", "a100-pcie-40gb", "h100-sxm5-80gb")
 

@@ -12,9 +12,10 @@ from evaluation.predict.sets import eager, power, serving, training, vision
 from evaluation.predict.sets.traced import Work
 from evaluation.predict.shipped import parameters as shipped
 from evaluation.predict.transformers import transformer
-from gpuwise.model.trace import Kernel
-from gpuwise.predict.card import card
-from gpuwise.predict.step import usual
+from gpuwise.errors import InputError
+from gpuwise.predictor.card import card
+from gpuwise.predictor.kernels import Kernel
+from gpuwise.predictor.step import usual
 
 NEUSIGHT = """model,mode,seq_len,batch,option,precision,gpu,num_layer,measured_ms,pred_neusight_ms
 bert_large,infer_fwd,512,8,,"fp32(no TF32, eager attention)",NVIDIA_L4,24,300,310
@@ -120,3 +121,28 @@ def test_a_timm_row_runs_the_trace_that_was_made_of_it(monkeypatch: pytest.Monke
 def test_shipped_parameters_give_finite_times(gpu: str) -> None:
     trace = transformer("bert_large", batch=8, length=512, train=True)
     assert 0.005 < usual(trace, card(gpu)).seconds < 60.0
+
+
+@pytest.mark.parametrize(
+    ("path", "total", "active"),
+    [
+        ("deepseek-ai/DeepSeek-R1", 671e9, 37e9),
+        ("Qwen/Qwen3-235B-A22B-FP8", 235e9, 22e9),
+        ("MiniMaxAI/MiniMax-M2.5", 229e9, 10e9),
+        ("zhipuai/GLM-5", 744e9, 40e9),
+        ("someone/New-70B", 70e9, 70e9),  # Of its size alone.
+        ("someone/New-100B-A10B", 100e9, 10e9),
+    ],
+)
+def test_models_of_served_rows(path: str, total: float, active: float) -> None:
+    model = serving.served(path)
+    assert model.parameters == pytest.approx(total, rel=0.02)
+    assert model.active == pytest.approx(active, rel=0.05)
+    with pytest.raises(InputError):
+        serving.served("someone/mystery")
+
+
+def test_a_batch_touches_more_experts_up_to_all() -> None:
+    model = serving.served("MiniMaxAI/MiniMax-M2.5")
+    assert model.touched(1) == pytest.approx(model.chosen / model.experts)
+    assert model.touched(1) < model.touched(16) < model.touched(10_000) <= 1.0

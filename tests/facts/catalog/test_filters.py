@@ -100,7 +100,9 @@ def test_kinds() -> None:
 
 
 def test_a_count_goes_with_its_name() -> None:
-    assert {(m.spec.id, m.count) for m in matching(["H100:8", "sxm"])} == {("h100-sxm5-80gb", 8)}
+    for eight in ("H100:8", "8xH100", "h100x8"):
+        assert {(m.spec.id, m.count) for m in matching([eight, "sxm"])} == {("h100-sxm5-80gb", 8)}
+    assert {m.count for m in matching(["7900xtx"])} == {1}
     assert {(m.spec.id, m.count) for m in matching(["t4:4,l4"])} == {("t4", 4), ("l4", 1)}
 
 
@@ -199,7 +201,7 @@ def test_sorting_by_price_and_name() -> None:
 
 def test_the_largest_memory_is_first() -> None:
     first = ordered(matching(["server"]), "memory")[0]
-    assert first == Match(spec=catalog.get("mi355x"))
+    assert first == Match(spec=catalog.get("mi455x"))
 
 
 @pytest.mark.parametrize("field", ["vendor", "colour", "", "--memory", "peak:*"])
@@ -224,3 +226,9 @@ def test_every_sortable_name_sorts() -> None:
 def test_a_sign_before_a_size_is_a_bound(words: list[str], means: str) -> None:
     assert ids(*words) == ids(means) != ALL
     assert ids(*words, "nvidia") == ids(means, "nvidia")
+
+
+def test_two_digits_are_a_series() -> None:
+    ids = {m.spec.id for m in matching(["RTX 40"])}
+    assert {"rtx-4050-laptop", "rtx-4090", "rtx-4070-ti-super"} <= ids
+    assert not {"l40", "rtx-4000-ada", "rtx-3090"} & ids

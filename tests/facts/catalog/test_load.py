@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import resource
 import subprocess
 import sys
 
@@ -101,11 +102,17 @@ def test_import_loads_nothing_heavy() -> None:
 
 
 def test_the_list_of_gpus_takes_less_than_250_ms(slowness: float) -> None:
+    """Seconds of the processor, 0.15 on a quiet machine: what else runs adds little to them."""
+
+    def computed_s() -> float:
+        used = resource.getrusage(resource.RUSAGE_CHILDREN)
+        return used.ru_utime + used.ru_stime
+
     times = []
     for _ in range(5):
-        took_s = stopwatch()
+        before = computed_s()
         subprocess.run([sys.executable, "-m", "gpuwise", "gpus"], capture_output=True, check=True)
-        times.append(took_s())
+        times.append(computed_s() - before)
     assert min(times) < 0.25 * slowness
 
 
@@ -120,21 +127,28 @@ def test_every_source_of_a_value_is_kept_and_the_first_stands() -> None:
     assert spec.power_w == values[0].value == 315
     assert {(fact.value, fact.source.id) for fact in values} >= {(315, "wikipedia"), (300, "techpowerup")}
     assert "techpowerup" not in {source.id for source in spec.sources("power_w")}
-    assert spec.confirmed("power_w")
+    assert "power_w" in catalog.confirmed(spec)
 
 
 def test_a_value_of_one_third_party_is_not_confirmed() -> None:
     spec = catalog.get("arc-b580")
     assert [source.id for source in spec.sources("peak:fp32:fp32:vector")] == ["techpowerup"]
-    assert not spec.confirmed("peak:fp32:fp32:vector")
-    assert spec.confirmed("memory_bytes")
-    assert not spec.confirmed("power_connectors of the moon")
+    assert "peak:fp32:fp32:vector" not in catalog.confirmed(spec)
+    assert "memory_bytes" in catalog.confirmed(spec)
+
+
+def test_an_equation_confirms_the_last_of_its_figures() -> None:
+    """Two sources give the cores of the A5000, one its SMs; of the GTX 1050 Laptop one gives both."""
+    for gpu_id, sure in (("rtx-a5000", True), ("gtx-1050-laptop-2gb", False)):
+        spec = catalog.get(gpu_id)
+        assert [source.id for source in spec.sources("sm_count")] == ["techpowerup"]
+        assert ("sm_count" in catalog.confirmed(catalog.get(gpu_id))) is sure
 
 
 def test_a_vendor_needs_no_second_source() -> None:
     spec = catalog.get("h200-nvl")
     assert {source.kind for source in spec.sources("peak:tf32:fp32:matrix:sparse")} == {"vendor"}
-    assert spec.confirmed("peak:tf32:fp32:matrix:sparse")
+    assert "peak:tf32:fp32:matrix:sparse" in catalog.confirmed(spec)
 
 
 def test_the_values_of_a_peak_begin_with_the_peak() -> None:
@@ -149,23 +163,25 @@ def test_the_values_of_a_peak_begin_with_the_peak() -> None:
 @pytest.mark.parametrize(
     ("gpu_id", "yes", "no", "unknown"),
     [
-        ("t4", "fp16 int8 ecc", "bf16 tf32 fp8 fp4 mig", "nvlink"),
-        ("rtx-4090", "fp8 bf16 tf32 int8", "fp4 nvlink mig", "ecc"),
-        ("rtx-5090", "fp4 fp8", "nvlink mig", ""),
+        ("t4", "fp16 int8 ecc", "bf16 tf32 fp8 fp4 mig nvlink", ""),
+        ("rtx-4090", "fp8 bf16 tf32 int8 ecc", "fp4 nvlink mig", ""),
+        ("rtx-5090", "fp4 fp8", "nvlink mig ecc", ""),
         ("a100-pcie-40gb", "mig ecc bf16 tf32 nvlink", "fp8 fp4", ""),
         ("rtx-3090", "nvlink bf16", "fp8 mig", ""),
         ("rtx-3070", "bf16", "nvlink fp8 ecc", ""),
         ("h100-sxm5-80gb", "fp8 nvlink mig ecc", "fp4", ""),
-        ("v100-pcie-16gb", "fp16 ecc", "bf16 int8 tf32 mig", ""),
+        ("v100-pcie-16gb", "fp16 ecc", "bf16 int8 tf32 mig nvlink", ""),
         ("gtx-1080-ti", "", "fp16 bf16 int8 nvlink ecc", ""),
         ("gtx-1660-super", "", "fp16 int8 nvlink", ""),  # a Turing without tensor cores
-        ("mi300x", "fp8 tf32 bf16 ecc", "fp4 nvlink", "mig"),
+        ("mi300x", "fp8 tf32 bf16 ecc", "fp4 nvlink mig", ""),
         ("mi355x", "fp4 fp8", "tf32", ""),
         ("rx-7900-xtx", "bf16 fp16 int8", "fp8 fp4 nvlink", ""),
         ("rx-9070-xt", "fp8", "fp4", ""),
         ("rx-6800-xt", "", "fp16 bf16", ""),
-        ("arc-b580", "tf32 bf16 int8", "fp8", "mig"),
-        ("apple-m3-max", "", "fp8 tf32", "bf16"),
+        ("arc-b580", "tf32 bf16 int8", "fp8 mig", "ecc"),
+        ("apple-m3-max", "", "fp8 tf32 bf16 ecc", ""),
+        ("apple-m5", "", "fp8 mig", "bf16"),
+        ("v100-sxm3-32gb", "nvlink", "mig", ""),
     ],
 )
 def test_capabilities(gpu_id: str, yes: str, no: str, unknown: str) -> None:

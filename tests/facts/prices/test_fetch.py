@@ -94,7 +94,7 @@ def test_of_all_regions_the_cheapest_stays() -> None:
     items = [Item(location="a", price=60.0), Item(location="b", price=50.0), Item(location="c", price=70.0)]
     rows, left_out = convert(items, {}, TODAY)
     assert [(row["region"], float(row["amount"])) for row in rows] == [("b", 50.0)]
-    assert left_out == {"dearer region of the same instance": 2}
+    assert left_out == {"more expensive region of the same instance": 2}
 
 
 def test_a_slice_counts_as_its_share_of_the_card() -> None:

@@ -136,3 +136,26 @@ def test_a_rent_that_is_too_good_to_be_true_is_not_believed(offer: Make) -> None
     assert cheap in prices.believable([*(replace(o, seen_on="2024-01-01") for o in usual), cheap], TODAY)
     own = replace(cheap, source=replace(ARTICLE, id="own-prices"))
     assert own in prices.believable([*usual, own], TODAY)
+
+
+def test_a_price_ranks_by_its_age_when_its_list_was_made(offer: Make) -> None:
+    listed = replace(offer(seen_on="2026-07-24"), listed_on="2026-11-21")  # 120 days
+    assert prices.is_fresh(listed, date(2028, 1, 1))
+    assert prices.is_stale(listed, date(2028, 1, 1))
+    assert not prices.is_fresh(replace(listed, seen_on="2026-07-23"), date(2028, 1, 1))
+    assert prices.spread([listed], "on-demand", date(2028, 1, 1)) is not None
+    assert prices.spread([replace(listed, seen_on="2026-07-23")], "on-demand", date(2028, 1, 1)) is None
+
+
+@pytest.mark.parametrize(
+    ("region", "place", "there"),
+    [
+        ("us-east-1", "us", True), ("westus2", "US", True), ("Australia, AU", "us", False),
+        ("Texas, US", "usa", True), ("eu-west-1", "eu-w", True), ("europe-west4", "west", True),
+        ("Frankfurt, DE", "Germany", True), ("Sydney", "mars", False),
+    ],
+)  # fmt: skip
+def test_a_place_is_an_area_or_the_beginning_of_a_word(
+    offer: Make, region: str, place: str, there: bool
+) -> None:
+    assert prices.is_in(offer(region=region), place) is there

@@ -146,9 +146,8 @@ def test_what_is_no_table_of_prices_is_refused(text: str, why: str) -> None:
 def test_a_file_that_cannot_be_text_is_refused(tmp_path: Path) -> None:
     cases = {
         "binary": (b"\x7fELF\0\0\0", "is a binary file"),
-        "utf-16": ("gpu,amount\na5000,1".encode("utf-16"), "not UTF-8"),
-        "latin": (b"gpu,amount,note\na5000,1,caf\xe9\n", "not UTF-8"),
-        "large": (b"gpu,amount\n" + b"a5000,1\n" * 6_300_000, "larger than 5 MB"),
+        "latin": (b"gpu,amount,note\na5000,1,caf\xe9\n", "not text in UTF-8"),
+        "large": (b"gpu,amount\n" + b"a5000,1\n" * 630_000, "more than 5 MB"),
     }
     for name, (data, why) in cases.items():
         path = tmp_path / f"{name}.csv"
@@ -158,6 +157,12 @@ def test_a_file_that_cannot_be_text_is_refused(tmp_path: Path) -> None:
     for path in (tmp_path / "none.csv", tmp_path):
         with pytest.raises(InputError, match="cannot read"):
             read(path, today=TODAY)
+
+
+def test_a_file_of_a_spreadsheet_in_utf_16_is_read(tmp_path: Path) -> None:
+    path = tmp_path / "own.csv"
+    path.write_bytes("gpu,amount\na5000,1".encode("utf-16"))
+    assert [offer.gpu for offer in read(path, today=TODAY).offers] == ["a5000"]
 
 
 def test_text_of_a_file_never_controls_the_terminal() -> None:

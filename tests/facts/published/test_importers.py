@@ -11,10 +11,11 @@ from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from gpuwise.errors import GpuwiseError, InputError
-from gpuwise.facts.published import Imported, decoded, import_file, import_text
+from gpuwise.facts.published import Imported, import_file, import_text
 from gpuwise.facts.published.formats import FORMATS
 from gpuwise.facts.published.names import number
 from gpuwise.model.result import Records
+from gpuwise.store import decoded
 
 CSV = ",ssd,bert_large_squad,resnet50\nRTX_A6000,300.0,60.0,780.0\n"
 DAY = date(2026, 11, 21)

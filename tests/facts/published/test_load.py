@@ -10,7 +10,7 @@ from collections import Counter
 from typing import get_args
 
 from gpuwise.facts import catalog
-from gpuwise.facts.published import DATA, all_results, names, sources
+from gpuwise.facts.published import DATA, all_results, judged, names, sources, stated
 from gpuwise.model.gpu import SourceKind
 
 PRECISIONS = {"fp32", "tf32", "tf32?", "fp16", "bf16", "int8", "?"}
@@ -118,3 +118,8 @@ def test_loads_fast_and_without_heavy_modules():
     # 60 ms is the aim; the processors of a test machine are shared.
     assert float(took) < 0.18
     assert heavy == []
+
+
+def test_stored_issues_are_those_of_the_checks() -> None:
+    # `python tools/checked.py` writes them anew.
+    assert [row.issues for row in all_results()] == [row.issues for row in judged(stated())]

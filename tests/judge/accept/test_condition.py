@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from gpuwise.judge.accept import TestedCard
-from gpuwise.judge.accept.judging import condition, hottest, throttle_shares
+from gpuwise.judge.accept.judging import ENOUGH_SAMPLES, FABRIC, condition, flapped, hottest, throttle_shares
 from gpuwise.measure.telemetry import Wear
 from gpuwise.model.result import Issue, Telemetry
 
@@ -102,6 +102,34 @@ def test_what_is_normal_is_no_reason(card: Make, changes: dict[str, Any]) -> Non
     assert list(condition(card(**changes))) == []
 
 
+COUNTERS = (
+    ("ecc_corrected", "ecc"), ("nvlink_recoveries", "link"), ("nvlink_replays", "link"),
+    ("nvlink_crc_errors", "link"), ("pcie_replays", "link"),
+)  # fmt: skip
+
+
+@pytest.mark.parametrize(("counter", "code"), COUNTERS)
+@pytest.mark.parametrize(
+    ("before", "after", "new"),
+    [(None, None, 0), (None, 0, 0), (0, None, 0), (None, 1, 1), (4, 4, 0), (4, 5, 1), (4, 3, 0)],
+)
+def test_what_a_counter_counted_while_it_was_measured(
+    card: Make, counter: str, code: str, before: int | None, after: int | None, new: int
+) -> None:
+    found = list(condition(card(before=replace(NEW, **{counter: before}), after={counter: after})))
+    counted = [each for each in found if "while it was measured" in each.detail]
+    assert [each.code for each in counted] == [code] * new
+    if counter == "ecc_corrected":  # errors of its life are worth a word
+        assert len(found) == bool(new or after)
+
+
+def test_remapped_rows_are_told_beside_errors_that_were_not_counted(card: Make) -> None:
+    (found,) = condition(card(before=Wear(), after={"ecc_corrected": None, "rows_remapped": 2}))
+    assert (found.code, found.detail.split()[0]) == ("ecc", "0")
+    (found,) = condition(card(before=Wear(), after={"ecc_corrected": None, "rows_remapped": 1}))
+    assert found.severity == "warning"
+
+
 def test_lanes_that_neither_slot_nor_driver_admit(card: Make) -> None:
     """A riser with eight lanes: the driver calls eight the most there is, the catalog knows better."""
     eight = {"gpu_id": "rtx-4090", "pcie_width": 8, "pcie_width_max": 8, "pcie_generation_max": 4}
@@ -135,6 +163,22 @@ def test_a_processor_has_no_company_and_no_heat_to_judge(card: Make) -> None:
 
 def test_few_samples_prove_no_throttling(card: Make) -> None:
     assert throttle_shares(card(telemetry={"samples": 4, "throttled": (("thermal", 1.0),)}).result) == {}
+
+
+def test_throttling_is_judged_from_enough_samples_on(card: Make) -> None:
+    def shares(first: int, second: int) -> dict[str, float]:
+        watched = [Telemetry(samples=n, throttled=(("thermal", 0.5),)) for n in (first, second)]
+        rows = tuple(replace(speed("copy", 4.26e12), telemetry=each) for each in watched)
+        return throttle_shares(card(measurements=rows).result)
+
+    assert shares(ENOUGH_SAMPLES - 4, 4) == {"thermal": pytest.approx(0.5)}
+    assert shares(ENOUGH_SAMPLES - 5, 4) == {}
+
+
+@pytest.mark.parametrize(("count", "severities"), [(0, []), (1, ["invalid", "warning"])])
+def test_a_port_that_counted_one_error_is_named(count: int, severities: list[str]) -> None:
+    counted = {f"mlx5_0 {FABRIC[0]}": count, f"mlx5_0 {FABRIC[-1]}": count}
+    assert [issue.severity for issue in flapped(counted)] == severities
 
 
 def test_shares_are_those_of_all_samples(card: Make) -> None:

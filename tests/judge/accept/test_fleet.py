@@ -72,6 +72,12 @@ def test_a_slow_card_is_an_outlier_and_refused() -> None:
     assert (model.cards, model.outliers, model.least) == (16, 1, 3.6e12)
 
 
+def test_hosts_that_did_not_pass_come_first_the_slowest_before_others() -> None:
+    found = judged(cards_of([4.26e12] * 12 + [3.5e12, 4.26e12, 3.2e12, 4.26e12]), per_host=2)
+    assert [row.host for row in found.host_rows[:2]] == ["host-007", "host-006"]
+    assert [row.passed == row.cards for row in found.host_rows] == [False, False, *[True] * 6]
+
+
 def test_an_outlier_within_the_margin_is_named_and_passes() -> None:
     found = judged(cards_of([4.26e12] * 9 + [4.11e12]), per_host=1)
     (named,) = found.deviations

@@ -136,3 +136,13 @@ def test_a_bundle_is_no_reference_and_how_to_get_one_out_of_it_is_said(tmp_path:
     with pytest.raises(InputError, match=r"host\.zip is a bundle of all cards") as caught:
         lookup(str(tmp_path / "host.zip"))
     assert "results/gpu-0.json" in (caught.value.hint or "")
+
+
+def test_a_card_may_be_slower_by_as_much_as_good_ones_differ() -> None:
+    wide, *_ = (row for row in catalog.rows(DATA / "reach.csv") if row["most"] and row["precision"] == "fp64")
+    asked = question(speed(wide["workload"], 1.0, precision="fp64"))
+    differ = 1 - float(wide["per_s"]) / float(wide["most"])
+    assert 0.05 < differ < 1
+    assert allowed(wide["gpu_id"], asked, 0.05) == pytest.approx(differ)
+    assert allowed(wide["gpu_id"], asked, differ + 0.01) == pytest.approx(differ + 0.01)
+    assert allowed("no-longer-known", asked, 0.05) == 0.05

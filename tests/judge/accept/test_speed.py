@@ -6,6 +6,7 @@ from collections.abc import Callable
 from dataclasses import replace
 from statistics import median
 
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -147,3 +148,31 @@ def test_reasons_of_every_kind_come_together(card: Make) -> None:
     assert [judged.passed for judged in found.cards] == [True, False]
     assert [reason.code for reason in found.cards[1].issues] == ["power-cap", "slow", "spread"]
     assert found.references == ("good.json",)
+
+
+def test_speeds_are_those_that_are_more_than_nothing(card: Make) -> None:
+    none = replace(speed("matmul", 5e13), throughput=None)
+    of = lambda value: speeds(card(measurements=(speed("copy", value), none)).result)  # noqa: E731
+    assert len(of(1e-9)) == 1
+    assert of(0.0) == {}
+
+
+def test_the_least_that_passes_is_the_margin_below_the_best_that_is_known(card: Make) -> None:
+    reference, margin = good(copy=4.0e12), 0.05
+
+    def least(*cards: TestedCard, known: tuple[Reference, ...] = (reference,)) -> list[float]:
+        return [
+            value for found in judge(cards, lambda _: known, margin).cards for value in found.least.values()
+        ]
+
+    assert least(card()) == [pytest.approx(0.95 * 4.0e12)]
+    # A neighbour may be faster than the reference.
+    both = least(*(card(n, measurements=(speed("copy", value),)) for n, value in enumerate((4.2e12, 4.4e12))))
+    assert both[0] == both[1]
+    assert both[0] == pytest.approx(0.95 * 4.4e12)
+    assert least(card(), known=(replace(reference, same_code=False),)) == []
+
+
+def test_what_the_switches_counted_is_judged_and_kept(card: Make) -> None:
+    assert judge([card()], lambda _: (), 0.05).fabric == {}
+    assert judge([card()], lambda _: (), 0.05, fabric={"port 3": 2}).fabric == {"port 3": 2}

@@ -17,6 +17,8 @@ from gpuwise.judge.audit.prose import FAR, _Sentence
 from gpuwise.judge.audit.words import scan
 from gpuwise.model.judgement import Claim, Number
 
+from .conftest import Read
+
 TODAY = date(2026, 11, 23)
 
 
@@ -80,8 +82,8 @@ def test_a_word_belongs_to_the_value_next_to_it() -> None:
 
 
 def test_a_sum_is_of_several() -> None:
-    assert _Sentence("2x T4 = 32 GB", None, None, Scope()).is_summed(2)
-    assert not _Sentence("1x T4 = 16 GB", None, None, Scope()).is_summed(2)
+    assert _Sentence("2x T4 = 32 GB", None, None, Scope()).is_summed(1)
+    assert not _Sentence("1x T4 = 16 GB", None, None, Scope()).is_summed(1)
 
 
 def test_what_the_text_spoke_of_owns_no_value_beside_another_gpu() -> None:
@@ -101,3 +103,40 @@ def test_without_a_known_peak_no_speed_is_too_high(monkeypatch: pytest.MonkeyPat
     assert verdicts(text.format(267_500), "throughput") == ["contradicts"]
     monkeypatch.setattr(speeds, "_peak", lambda *_, **__: 0.0)
     assert verdicts(text.format(267_500), "throughput") == ["cannot tell"]
+
+
+# (file, text, what is read: GPU, field, value as written)
+LAYOUTS = {
+    "columns one by one": (
+        "a.adoc",
+        '[cols="1,1"]\n|===\n|GPU\n|Memory\n\n|RTX 4090\n|24 GB\n\n|RTX 3090\n|24 GB\n|===',
+        [("RTX 4090", "memory_bytes", "24 GB"), ("RTX 3090", "memory_bytes", "24 GB")],
+    ),
+    "paragraphs in a cell": (
+        "a.html",
+        "<table><tr><th>GPU</th><th>VRAM</th><th>TDP</th></tr>"
+        "<tr><td>RTX <b>4090</b></td><td><p>24</p><p>GB</p></td><td>450<br>W</td></tr></table>",
+        [("RTX 4090", "memory_bytes", "24 GB"), ("RTX 4090", "power_w", "450 W")],
+    ),
+    "a pair, one and three": (
+        "a.md",
+        "| GPU | FP8 TFLOPS (dense / sparse) | FP16 TFLOPS (dense / sparse) |\n|---|---|---|\n"
+        "| H100 SXM | 1979 / 3958 | 989 |\n| L4 | 242 / 485 / 970 | 121 / 242 |",
+        [("H100 SXM", "peak:fp8", "1979 / 3958")] * 2
+        + [("L4", "peak:fp8", "242 / 485 / 970"), ("H100 SXM", "peak:fp16", "989")]
+        + [("L4", "peak:fp16", "121 / 242")] * 2,
+    ),
+}
+
+
+@pytest.mark.parametrize("layout", LAYOUTS)
+def test_what_a_layout_says(layout: str, claimed: Read) -> None:
+    name, text, said = LAYOUTS[layout]
+    assert claimed(text, name) == said
+
+
+@pytest.mark.parametrize(("gap", "before"), [(36, True), (37, True), (26, False), (27, False)])
+def test_a_launch_price_is_called_so_nearby(gap: int, before: bool) -> None:
+    said = " " * gap
+    text = f"MSRP{said}$1599" if before else f"$1599{said}MSRP"
+    assert _Sentence(text, None, None, Scope()).is_launch_price(int(before)) is (gap in (36, 26))

@@ -36,6 +36,7 @@ def accused(text: str) -> list[str]:
         ("The A100 runs bfloat16 natively.", "matrix_bf16", "agrees"),
         ("The P100 has native FP16 tensor cores.", "matrix_units", "contradicts"),
         ("The GTX 1660 Ti has no tensor cores.", "matrix_units", "agrees"),
+        ("The A100 has no FP8 tensor cores.", "matrix_fp8", "agrees"),
         ("The RX 7900 XTX has tensor cores.", "matrix_units", "cannot tell"),
         ("The L4 comes without FP8.", "matrix_fp8", "contradicts"),
         ("The L40S has no NVLink.", "link", "agrees"),
@@ -273,7 +274,22 @@ R I tried the A5000. It is a 230 W board with 24 GB of memory.
 W The T4 has 24 GB of its own, the L4 24 GB.
 W Tesla T4 имеет 32 ГБ памяти.
 R Tesla T4 имеет 16 ГБ памяти.
-N Both are sold with or without NVLink, the H100 PCIe with or without NVLink."""
+N Both are sold with or without NVLink, the H100 PCIe with or without NVLink.
+R Neither the T4 nor the V100 supports bf16.
+W Neither the A10 nor the A100 supports bf16.
+R The T4, unlike the A100, has no bf16.
+W The T4, unlike the A100, has native bf16.
+R The A100, in contrast to the T4, has bf16 support.
+W The L4 and the L40S lack FP8.
+R - RTX 4090: no NVLink
+W - RTX 3090: no NVLink
+W On the RTX 4090, FP4 is supported in hardware.
+W FP8-capable cards such as the A100 are everywhere.
+R The T4 does not support bf16 in its tensor cores.
+W With its FP8 tensor cores, the A100 is a good choice.
+W The T4 does not support bf16. The A10 does not either.
+W FP8: L4 yes, A10 yes
+N For TF32, FP16 and FP32, both are capable, but the A100 is faster."""
 BESIDE = """R The RTX 4090 has twice the memory of the RTX 3060 12GB.
 W The RTX 4090 has half the memory of the RTX 3090.
 R The RTX 5090 offers a third more memory than the RTX 4090.
@@ -320,7 +336,27 @@ N The H100 SXM has 3 times the FP8 throughput per dollar of the L40S.
 R The A6000 has twice as much memory as the 3090.
 W The A6000 has four times as much memory as the 3090.
 R The RTX 4090 has 24 GB, 8 GB more than the RTX 4080.
-W The RTX 4090 has 24 GB, 12 GB more than the RTX 4080."""
+W The RTX 4090 has 24 GB, 12 GB more than the RTX 4080.
+W The RTX 5090 succeeds the RTX 4090. It has 60 % more memory than the RTX 4090.
+R The H200 keeps the cores of the H100 but has 1.4 times the bandwidth of the H100 SXM.
+W Against the A10 the L4 has a third of the bandwidth.
+R An A100 80GB has five times the memory of a T4.
+W The A6000 triples the memory of the RTX 3090.
+W The L4's power is three times the T4's.
+R The A6000 and the A40 differ: the former runs at 768 GB/s, the latter at 696 GB/s.
+W The A6000 and the A40 differ: the former runs at 696 GB/s, the latter at 768 GB/s.
+W The A10 is faster than the L4, but it needs 250 W.
+N The A10 is faster than the L4, which needs only 72 W.
+N The A100 40 GB has half as much memory as the 80 GB version.
+R The P100 with 12 GB moves 549 GB/s.
+W The P100 with 12 GB moves 732 GB/s.
+R The T4, L4 and A10 have 16, 24 and 24 GB respectively.
+W The T4, L4 and A10 have 16, 32 and 24 GB respectively.
+W The L40 and the L40S both have 64 GB of memory.
+W We also tried two RTX A4500s: 4,800 CUDA cores and 320 GB/s.
+W Get a used 3090: 20GB of vram, 936 GB/s.
+N A used 3090 and 64 GB will do.
+N My PC: RTX 4090, 64 GB DDR5, 2 TB NVMe, 1000 W PSU"""
 SUMS = """W Our node has 8 x H100 SXM with 1,280 GB of memory in total.
 R Our node has 8 x H100 SXM with 640 GB of memory in total.
 R A node holds 8 x H100, 640 GB.
@@ -372,13 +408,193 @@ N Four A100 80GB with 2 TB of memory and 128 cores.
 N With 4 H100, the box has 2 TB of DDR5.
 N The DGX H100 has 8 GPUs and 2 TB of system memory.
 R Each of the 4x A100 80GB has 80 GB.
-R We run 8x V100 16GB; each has 16 GB of HBM2."""
+R We run 8x V100 16GB; each has 16 GB of HBM2.
+W 8 x 80 GB H100 = 760 GB
+R A DGX A100 with eight 80 GB A100s has 640 GB of GPU memory.
+W Our own server has four RTX A6000 cards with 48 GB each, 256 GB in all.
+W Our own server has four RTX A6000 cards with 40 GB each, 192 GB in all.
+W Eight H100 SXM at 700 W each add up to 6.4 kW.
+W The box pools 8 x 141 GB = 1,228 GB across its H200s.
+W Total VRAM of 4x L40S: 256 GB
+W An 8-GPU H100 node has 800 GB of GPU memory.
+N Our pool is 6x L4 (144 GB together) and runs at a 60 W limit per card."""
+OTHERS = """R La H800 est un H100 bridé, limité à 400 Go/s de NVLink (contre 900 Go/s pour la H100).
+N Le RTX 4090 D est un RTX 4090 bridé, limité à 14 592 cœurs CUDA (contre 16 384 pour le RTX 4090).
+N L'A800 est un dérivé bridé de l'A100, limité à 400 Go/s (contre 600 Go/s pour l'A100).
+N La H20 est une version bridée de la H100, limitée à 148 TFLOPS en FP16 (contre 989 TFLOPS pour la H100).
+N La RTX 4090 tiene 512 núcleos tensor y 128 núcleos de trazado de rayos.
+R La RTX 4090 tiene 16.384 núcleos CUDA, 512 núcleos tensoriales y 128 núcleos de trazado de rayos.
+W La RTX 4090 tiene 16.834 núcleos CUDA y 512 núcleos tensoriales.
+R La RTX 3090 tiene 328 núcleos de tensor y 82 núcleos para trazado de rayos.
+W La RTX 3090 tiene 382 núcleos tensoriales.
+N In a laptop 4090 cores are fewer than in the desktop card.
+N The laptop 4090 has 9,728 CUDA cores.
+N A laptop 5090 CUDA build is what I use.
+N Zwei RTX 3090 mit zusammen 48 GB reichen dafür aus.
+N Vier RTX 4090 ziehen zusammen 1800 Watt.
+N Mit zwei Karten kommt die RTX 3090 auf 48 GB Speicher.
+N Im Rechner stecken vier RTX A6000 mit insgesamt 192 GB Speicher und 1200 Watt Verbrauch.
+N Die beiden RTX 3090 haben 48 GB.
+R The A100 SXM4 80GB has 19.5 TFLOPS of FP64 with its tensor cores.
+R The H100 SXM delivers 67 TFLOPS of FP64 Tensor Core performance.
+N FP64 on the H100 SXM: 34 TFLOPS, 67 TFLOPS with tensor cores.
+N The A100 SXM does 9.7 TFLOPS FP64, or 19.5 TFLOPS through its tensor cores.
+N The H800 has 0.8 TFLOPS of FP64 but keeps 51 TFLOPS of FP32.
+N The A800 delivers 19.5 TFLOPS in FP32.
+N The H20 reaches 44 TFLOPS in FP32 and 148 TFLOPS in FP16.
+N The RTX 4090 D has 73.5 TFLOPS of FP32.
+N Unlike the RTX 4090 with GDDR6X, the L40S relies on ECC memory.
+N Compared with the HBM3 of the H100, GDDR6 on the L40S is slow.
+N The RTX 5090 uses GDDR7, the RTX 4090 GDDR6X.
+N The RTX 4090 with GDDR6X is older than the RTX 5090, which has GDDR7.
+N The RTX 5090 replaces the 4090 and moves from GDDR6X to GDDR7 memory.
+N Each GPU (A100) is paired with 256 GB of RAM.
+N The instance gives 117 GB RAM per H100.
+N Per RTX 4090 you get 41 GB RAM and 16 vCPU.
+N The RTX 5090 runs its GDDR7 at 28 Gbps on a 512-bit bus.
+N RTX 5080: 16 GB GDDR7, 30 Gbps, 256-bit.
+N The RTX 3090's memory runs at 19.5 Gbps.
+N Die RTX 5080 nutzt GDDR7 mit 30 Gbps.
+N La Radeon RX 7800 XT embarque 16 Go de GDDR6 à 19,5 Gbps.
+N La RTX 5090 tendría 32 GB de GDDR7 a 28 Gbps.
+W La RTX 5090 tiene 24 GB de GDDR7.
+W Die RTX 5080 bietet 24 GB Speicher.
+W La RTX 5080 embarque 24 Go de mémoire GDDR7.
+W A RTX 5080 possui 24 GB de memória GDDR7.
+W La RTX 5080 dispone di 24 GB di memoria.
+W Die RTX 4090 verbraucht 540 Watt.
+W La RTX 4090 consomme 540 W.
+W El consumo de la RTX 4090 es de 540 vatios.
+R Il consumo della RTX 4090 è di 450 W.
+W Il consumo della RTX 4090 è di 540 W.
+N Die RTX 5080 braucht 40 Watt mehr als die RTX 4080.
+N Die TGP der RTX 5080 liegt bei 360 Watt, 40 Watt mehr als bei der RTX 4080. Der neue GDDR7-Speicher hilft.
+R Die RTX 5080 braucht 360 Watt und damit 40 Watt mehr als die RTX 4080.
+R La RTX 5090 cuenta con 21.760 núcleos CUDA, frente a los 16.384 de la RTX 4090.
+W La RTX 5090 ofrece 1.972 GB/s, mientras que la RTX 4090 se queda en 1.008 GB/s.
+R Die A100 erreicht 2.039 GB/s, die H100 SXM 3.350 GB/s.
+W Die A100 80GB SXM erreicht 2.039 GB/s, die H100 SXM 5.330 GB/s.
+N La H100 resterait 6,69 fois plus rapide que la H20.
+W La T4 prend en charge le BF16.
+R La T4 ne prend pas en charge le BF16.
+R A T4 não suporta BF16.
+W A T4 suporta BF16.
+W La T4 supporta il BF16.
+R La T4 non supporta il BF16.
+R La RTX 3090 a été lancée en 2020.
+W La RTX 3090 est sortie en 2023.
+R Die RTX 4090 wurde 2022 vorgestellt.
+W The A10 has 24 GB; the A40 doubles that to 84 GB.
+R The L4 has 24 GB, the A40 doubles that to 48 GB.
+N A 70B model needs 140 GB, so two H100 are enough.
+N Reducing a single 4GB payload is faster. The A100 does it in one step.
+N We tested the A100. Reducing a single 4GB payload is much faster than 1000x 4MB payloads.
+N The DGX H100 has 3.6 TB/s of bisection bandwidth.
+N The MI300X has 4 MB L2/XCD and 8 XCDs.
+N The GB10 has 128 GB of LPDDR5 memory.
+N B300 cut FP64 hard: 10 TFLOPS against B200's 296 TFLOPS for eight GPUs.
+W The RTX 4090 was released in 2020.
+W RTX 4090 (2020, 24 GB, 450 W)
+W The H100 can do FP4 natively.
+W The A100 accelerates FP8.
+W The V100 introduced TF32.
+W The A100 comes with FP8 support.
+W The T4 is equipped with NVLink.
+W The RTX 4090 ships with NVLink.
+W The RTX 3090 benefits from FP8 tensor cores.
+R The RTX 3090 can be connected over NVLink.
+W The L40S allows MIG partitioning.
+W The A40 lets you use MIG.
+R The H100 enables FP8 training.
+N La H100 surpasse la génération précédente, de loin et partout, menée par la A100. Il a 700 W et HBM3.
+W Die RTX 5080 ist neu. Die Karte hat 24 GB Speicher. Sie verbraucht 360 Watt.
+W La RTX 5080 es nueva. La tarjeta tiene 16 GB. Consume 630 vatios.
+W A RX 7900 XTX tem 24 GB. O TDP é de 553 W e requer uma fonte de 800 W.
+W RTX 4090 16384 cores 24 GB 540 W
+W VRAM 24 GB   Bandwidth 1080 GB/s   (RTX 4090)
+W The RTX 4090's bandwidth is 30 % higher than that of the RTX 3090.
+R The RTX 4090's bandwidth is 8 % higher than that of the RTX 3090.
+W The RTX 5090 has 20 % more CUDA cores than the RTX 4090, and the RTX 5090 has 78 % more bandwidth.
+W The H200 has 176 % of the bandwidth of the H100 SXM but 60 % of its memory.
+W The L4 has only 25 % of the bandwidth of the L40S.
+W Die RTX 5090 hat 50 % mehr Bandbreite als die RTX 4090.
+R Die RTX 5090 hat 78 % mehr Bandbreite als die RTX 4090.
+W Eight H100 SXM cards give 8 x 80 GB = 720 GB of memory.
+W Four RTX 3090 with 24 GB each make 86 GB.
+W With two RTX 4090s you have 64 GB of VRAM in total.
+W Mit vier RTX 3090 stehen insgesamt 86 GB VRAM zur Verfügung.
+R Mit vier RTX 3090 stehen insgesamt 96 GB VRAM zur Verfügung.
+W Avec deux RTX 4090 on dispose de 64 Go de VRAM au total.
+W On a single RTX 4090, a 20 GB model file runs at 90 tokens/s with llama.cpp.
+W The RTX 4090 generates 120 tokens/s with a 14 GB FP16 model at batch size 1.
+R The RTX 4090 has 24 GB of memory and generates 60 tokens/s with a 14 GB FP16 model at batch size 1.
+W The A100 handles FP8 in hardware.
+W The RTX 4090 brings NVLink back.
+W FP8 arrived with the A100.
+W The A100 was the first GPU with FP8.
+W RTX 4090 uses a 256-bit memory interface.
+W The RTX 4090 is based on the Ampere architecture.
+W The RTX 4090 comes with 24 GB of HBM2e memory.
+W The RTX 4090 has 82.6 TFLOPS of FP16 and 165 TFLOPS of FP32.
+W The L40S delivers 91.6 TFLOPS of FP32 and 1466 TFLOPS of FP16.
+W The RTX 3090 launched at $1,999.
+W The L40S is manufactured on a 7 nm process.
+W The A30 offers 24 GB of HBM2 with 933 GB/s at 265 W.
+W An RTX 3060 with 12 GB has a 192-bit bus, 360 GB/s and 3,854 CUDA cores.
+N Against the 24 GB of the RTX 4090, the RTX 5090 has 32 GB. It moves 1,792 GB/s. It draws 575 W.
+N The H200 offers 4.8 TB/s against 3.35 TB/s on the H100. It has 141 GB of memory.
+N The RTX 3080 has 10 GB. The 3090 came out in 2020 with 24 GB of memory.
+N The RTX 4080 has 16 GB; the 4090 24 GB of memory and 450 W.
+N The Jetson Xavier NX has 8 GB of LPDDR4x memory.
+N The Jetson Xavier NX has 8 GB of LPDDR4x.
+N RTX 4080 has 16 GB. 3090 came out in 2020, 24 GB and 350 W.
+N GB10 has 128 GB of LPDDR5x.
+N The Orin NX with its 16 GB LPDDR5 runs at 102 GB/s.
+W The RTX 4090 generates 120 tokens/s with a 14 GB FP16 model at batch size 1.
+N HBM3 delivers over 5 TB/s of aggregate bandwidth on MI300X, and with HBM3E, 8 TB/s on MI355X. It is new.
+N The RTX 4090 is quick. Cards with GDDR7 like the RTX 5090 are quicker.
+N The RTX 4080 costs less. The Blackwell RTX 5080 and its new GDDR7 memory help.
+W The RTX 4090 has 24 GB of GDDR6 memory.
+W RTX 4090: 24 GB GDDR7, 450 W
+W The new nodes have 4x H100 SXM (80 GB HBM3, 5.33 TB/s, NVLink 900 GB/s).
+W Each node has 8x A100 40GB (40 GB HBM2, 1.55 TB/s, 500 W).
+W Four A40 (48 GB, 669 GB/s, 300 W) do the rendering.
+R Four A40 (48 GB, 696 GB/s, 300 W) do the rendering.
+W Okay, the 3090. The 3090 has 24 gigs, the bandwidth is 963 gigabytes per second.
+W The RTX 5090, at 757 W, needs a strong power supply; the RTX 5080, at 360 W, does not.
+W The P100 was launched in 2016 with 3,584 CUDA cores, the V100 in 2013 with 5,120.
+W FP64 without tensor cores is 67 TFLOPS on the H100 SXM.
+R FP64 without tensor cores is 34 TFLOPS on the H100 SXM.
+W Nvidia's L4 is a tiny card: 27 W, 24 GB, 300 GB/s.
+W The RTX A4000 is the single-slot option, has 16 GB and draws 410 W.
+W The RTX 3060 with its 12 GB costs less than the RTX 4060 Ti, which has 61 GB in its large edition.
+N The A100 has 6,912 CUDA cores. Hopper's 108 SMs are fast.
+W The A100 delivers TF32 (165 TFLOPS), INT8 (624 TOPS).
+W Each 4090 has 1,008 GB/s, the A6000 has 867 GB/s.
+N MI300X has 192 GB; 192 GB at 5.3 TB/s is for the former MI300X, 256 GB at 6 TB/s for the MI325X.
+N The K80 is dropped. The minimum is now compute capability 7.0.
+R The MI100 from 2020 has 32 GB.
+W The MI100 from 2015 has 32 GB."""
 
 
-@pytest.mark.parametrize("line", [*ABLE.splitlines(), *BESIDE.splitlines(), *SUMS.splitlines()])
+@pytest.mark.parametrize(
+    "line", [*ABLE.splitlines(), *BESIDE.splitlines(), *SUMS.splitlines(), *OTHERS.splitlines()]
+)
 def test_sentences(line: str) -> None:
     """R is right and must be found so, W is wrong and must be accused, N says nothing to accuse."""
     kind, text = line.split(" ", 1)
     found = {f.verdict for f in audit.audit_text(text, today=TODAY).findings}
     assert ("contradicts" in found) == (kind == "W")
     assert kind != "R" or "agrees" in found
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "The A100 has no FP8 tensor cores.", "The RTX 4090 has no FP64 tensor cores.",
+        "The L4 has FP8 in its tensor cores; the A10 does not.",
+        "The L4 has FP8 tensor cores; the A10 does not.",
+    ],
+)  # fmt: skip
+def test_tensor_cores_of_one_format_are_not_all(text: str) -> None:
+    assert accused(text) == []

@@ -74,6 +74,8 @@ def test_an_architecture_speaks_for_its_gpus() -> None:
         "The RTX 5080 is the small sister of the RTX 5090. Its board power is 360 W, 40 W above the old one.",
         "The MI300X and H100 SXM compete. In FP16 AMD quotes 1,307 TFLOPS against 989 TFLOPS.",
         "The L40S needs more power than the RTX 6000 Ada (350 W against 300 W).",
+        "New is the RTX PRO 6000 Blackwell. It enables 24,064 CUDA cores, against 21,760 on the RTX 5090. It "
+        "carries 96 GB of memory and draws 600 W.",
         "The A100 PCIe with 80 GB draws 300 W; the SXM4 module draws 400 W.",
         "The H100 SXM does 1,979 TFLOPS FP16 and 3,958 TFLOPS FP8 with sparsity.",
     ],
@@ -234,3 +236,24 @@ def test_a_wrong_figure_in_a_clear_sentence_is_accused_under_its_gpu(text: str, 
     found = [f.gpu for f in audit.audit_text(text).findings if f.verdict == "contradicts"]
     assert len(found) == len(gpus)
     assert all(gpu.split()[-1] in one for gpu, one in zip(gpus, found, strict=True))
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        # The argument of a job is not what its GPU has; a value before a semicolon is of the GPU before it.
+        'run(model="llama", gpu="T4", memory_gb=12, batch=4)',
+        'Machine(gpu="L4", memory_gb=64, cpu=16)',
+        "- 2020: A100 brings TF32 and 1,555 GB/s; RTX 3090 brings 24 GB",
+        "The A100's rivals are cheaper and support FP8.",
+    ],
+)
+def test_what_is_of_something_else_accuses_nobody(text: str) -> None:
+    assert "contradicts" not in [f.verdict for f in audit.audit_text(text).findings]
+
+
+@pytest.mark.parametrize(
+    "text", ["The L40S draws 350 W and supports NVLink.", "The T4 has 16 GB, and supports bf16."]
+)
+def test_an_ability_behind_a_value(text: str) -> None:
+    assert [f.verdict for f in audit.audit_text(text).findings if f.kind == "capability"] == ["contradicts"]

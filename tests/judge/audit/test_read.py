@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from pathlib import Path
 
 import pytest
@@ -38,6 +39,14 @@ def test_lines_left_out_are_counted_and_named(tmp_path: Path) -> None:
     path.write_text("# T4\n" + "x" * (LONGEST + 1), encoding="utf-8")
     assert "1 lines" in audit.audit_file(path).notes[0]
     assert "(2)" in audit.audit_file(path).notes[0]
+
+
+def test_a_page_in_one_long_line_is_read_whole() -> None:
+    page = f"<!doctype html><style>{'a{b:c}' * 4000}</style><p>The RTX 3090 has 20 GB of memory.</p>"
+    found = audit.audit_text(page, "page")
+    assert found.notes == ()
+    assert [finding.verdict for finding in found.findings] == ["contradicts"]
+    assert audit.audit_text("x" * 25_000 + "\n", "text").notes
 
 
 def test_markdown_keeps_its_lines() -> None:
@@ -86,3 +95,34 @@ def test_what_was_not_judged_is_said() -> None:
     assert found.unknown_gpus == ("GTX 999 Ti",)
     assert [one.text for one in found.unjudged] == ["55 GB"]
     assert {f.verdict for f in found.findings} == {"cannot tell"}
+
+
+@pytest.mark.parametrize("lines", [1, None])
+def test_json_of_any_program_is_a_list_of_fields(tmp_path: Path, lines: int | None) -> None:
+    specs = [
+        {"name": "NVIDIA A100 80GB PCIe", "memory_gb": 80, "cuda_cores": 6912},
+        {"name": "RTX 4090", "memory_gb": 24, "tdp_w": 450, "cuda_cores": 16348},
+    ]
+    path = tmp_path / "specs.json"
+    path.write_text(json.dumps(specs, indent=lines))
+    found = audit.audit_file(path).findings
+    assert [(f.field, f.verdict) for f in found if f.verdict != "agrees"] == [("cuda_cores", "contradicts")]
+    assert len(found) == 5
+    path.write_text('{"schema": 1, "id": ')
+    with pytest.raises(InputError):
+        audit.audit_file(path)
+
+
+@pytest.mark.parametrize("text", ['["RTX 4090"', "]", '"' + "x" * 50])
+def test_damaged_json_of_one_line_is_read_as_it_is(tmp_path: Path, text: str) -> None:
+    path = tmp_path / "specs.json"
+    path.write_text(text)
+    assert audit.audit_file(path).findings == ()
+
+
+def test_json_nested_too_deep_is_refused(tmp_path: Path) -> None:
+    path = tmp_path / "specs.json"
+    path.write_text("[" * 100_000)
+    with pytest.raises(InputError):
+        audit.audit_file(path)
+    assert audit.audit_text(path.read_text(), "pasted.json").findings == ()

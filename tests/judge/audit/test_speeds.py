@@ -126,3 +126,13 @@ def test_the_text_above_names_the_model() -> None:
         [f.kind for f in audit.audit_text(text.format(u)).findings if f.kind] for u in ("tokens/s", "rank")
     ]
     assert verdicts == [["above peak"], []]
+
+
+def test_numbers_near_a_file_are_not_its_size() -> None:
+    """Neither a benchmark's own number nor the memory of a card is what a token reads."""
+    head = "| GPU | Llama 3.1 8B Q4_K_M | Llama 3.1 8B Q8_0 |\n|---|---|---|\n"
+    for title in ("GGUF files (tg128, tokens/s), one request", "GGUF on cards of 24 GB, tokens/s, one user"):
+        found = audit.audit_text(f"{title}\n\n{head}| RTX 3090 | 128 t/s | 84 t/s |\n").findings
+        assert [f.kind for f in found if f.field == "throughput"] == [None, None]
+        found = audit.audit_text(f"{title}\n\n{head}| RTX 3090 | 300 t/s | 150 t/s |\n").findings
+        assert [f.kind for f in found if f.field == "throughput"] == ["above peak", "above peak"]

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from datetime import date
 
+import numpy as np
 import pytest
 
 from gpuwise.judge.choose.candidates import (
@@ -15,6 +16,7 @@ from gpuwise.judge.choose.candidates import (
     offered,
     price_half,
 )
+from gpuwise.judge.choose.decide import ordered
 from gpuwise.model.judgement import Assumptions
 
 
@@ -110,6 +112,26 @@ def test_what_is_old_or_undated_is_not_ranked_unless_asked_for(need, speed, offe
     assert [(row.price, row.stale) for row in every.rows] == [(0.2, True), (0.3, False)]
 
 
+@pytest.mark.parametrize(("cheapest", "first"), [(True, "rtx-3090"), (False, "rtx-4090")])
+def test_the_last_price_of_a_card_counts_only_where_the_cheapest_is_asked_for(
+    need, speed, offer, today: date, cheapest: bool, first: str
+) -> None:
+    """An old price is no price, but the cheapest card may be one that nobody has priced of late."""
+    old, fresh = ("rtx-3090", 300, "2025-03-01"), ("rtx-4090", 2000, "2026-11-01")
+    offers = [offer(gpu, usd, "new", seen_on=day) for gpu, usd, day in (old, fresh)]
+    asked = need(
+        goal="price" if cheapest else "cost",
+        only=("rtx-3090", "rtx-4090"),
+        acquire="own",
+        assumptions=Assumptions(),
+    )
+    speeds = [speed("rtx-3090", 1.0), speed("rtx-4090", 2.0)]
+    them = candidates(asked, speeds, offers, today=today)
+    places = ordered(them, np.ones(len(them), dtype=bool))
+    assert them.rows[places[0]].gpu == first
+    assert [row.gpu for row in them.rows if row.way == "unpriced"] == ["rtx-3090"]
+
+
 def test_marketplaces_and_commitments_are_asked_for(need, speed, offer, today: date) -> None:
     offers = [offer("rtx-4090", 0.2, "community"), offer("rtx-4090", 0.3, "reserved")]
     speeds = [speed("rtx-4090", 1.0)]
@@ -139,11 +161,18 @@ def test_modules_are_sold_on_boards_and_computers_need_no_host(need, speed, offe
         ("rtx-4090", 1, "desktop"), ("rtx-a6000", 4, "workstation"), ("l40s", 1, "server"),
         # Three slots each: no board has twelve.
         ("rtx-4090", 2, "desktop"), ("rtx-4090", 4, "open frame"),
+        # Nobody states its slots: two, as most have.
+        ("quadro-m4000", 4, "workstation"),
         ("rtx-4090", 8, "server"), ("gb10", 1, "whole computer"),
     ],
 )  # fmt: skip
 def test_the_machine_around_a_card_has_a_class(gpu: str, count: int, machine: str) -> None:
     assert host_of(gpu, count)[0] == machine
+
+
+def test_cards_that_are_there_come_in_every_number(need, today: date) -> None:
+    there = offered(need(have=("rtx-3090", "rtx-3090", "l4")), [], today)
+    assert (there["rtx-3090"], there["l4"]) == ((1, 2), (1,))
 
 
 def test_laptops_without_a_price_are_candidates_where_one_is_asked_for(need, speed, today: date) -> None:

@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 from gpuwise.errors import InputError, NoDataError
 from gpuwise.facts import catalog
 from gpuwise.judge.choose.decide import recommend, with_precisions
-from gpuwise.judge.choose.fit import loosened
+from gpuwise.judge.choose.fit import SAID, loosened, why_not
 from gpuwise.model.gpu import Offer, Source
 from gpuwise.model.judgement import Assumptions, Need
 from gpuwise.model.result import Interval, Issue, Record
@@ -40,6 +40,27 @@ def test_the_cheapest_work_is_first_and_the_frontier_is_marked(need, speed, offe
     assert found.options[0].cost_usd.value == pytest.approx(0.2)
     assert found.options[0].memory_spare == pytest.approx(1 - 8e9 / catalog.get("rtx-3090").memory_bytes)
     assert "1.25 times the cost of the first, 2.00 times as fast" in found.options[1].why
+
+
+@pytest.mark.parametrize(("kind", "acquire"), [("on-demand", "rent"), ("new", "own")])
+def test_the_runner_up_s_rent_is_an_hour_s_and_its_price_is_not(
+    need, speed, offer, kind: str, acquire: str
+) -> None:
+    speeds = [speed("rtx-3090", 100.0), speed("rtx-4090", 200.0)]
+    offers = [offer("rtx-3090", 0.2, kind), offer("rtx-4090", 0.5, kind)]
+    found = made(need(acquire=acquire), speeds, offers)
+    assert ("/h: " in found.runner_up) == (acquire == "rent")
+
+
+def test_more_reasons_than_a_few_are_counted() -> None:
+    named = tuple("abcdefgh")
+    some = {gpu: f"reason {gpu}" for gpu in named[:SAID]}
+    assert why_not(named, some) == [f"{gpu}: reason {gpu}" for gpu in named[:SAID]]
+    more = why_not(named, some | {"e": "reason e"})
+    assert more[:SAID] == why_not(named, some)
+    assert more[SAID:] == ["and 1 other reasons"]
+    assert why_not(named, dict.fromkeys(named[:SAID], "x")) == ["a, b, c, d: x"]
+    assert why_not(named, dict.fromkeys(named[: SAID + 1], "x")) == ["a, b, c, d ...: x"]
 
 
 def test_an_old_price_ranks_by_its_upper_end(need, speed, offer) -> None:
@@ -297,16 +318,22 @@ def test_only_what_leads_to_an_answer_is_advised(need, speed, offer) -> None:
     assert nothing.code == "unmet"
 
 
-def test_for_nearly_the_same_money_the_one_that_is_much_faster(need, speed, offer) -> None:
-    offers = [offer("rtx-3090", 0.100), offer("rtx-4090", 0.206)]
-    for fast, first in ((200.0, "rtx-4090"), (190.0, "rtx-3090")):  # 3 % dearer an item, and 8 %
-        found = made(need(), [speed("rtx-3090", 100.0), speed("rtx-4090", fast)], offers)
-        assert found.options[0].gpu_id == first
-    slow = [offer("rtx-3090", 0.100), offer("rtx-4090", 0.143)]
-    assert (
-        made(need(), [speed("rtx-3090", 100.0), speed("rtx-4090", 140.0)], slow).options[0].gpu_id
-        == "rtx-3090"
-    )
+@pytest.mark.parametrize(("price", "first"), [(2050, "rtx-3090"), (1850, "rtx-4090")])
+def test_for_the_same_cost_the_one_that_takes_less_money_at_once(need, speed, offer, price, first) -> None:
+    """For twice the speed 2,050 USD are 3 % more an item, 1,850 USD 7 % less."""
+    offers = [offer("rtx-3090", 1000, "street"), offer("rtx-4090", price, "street")]
+    asked = need(acquire="own", assumptions=Assumptions(host_usd=0.0, electricity_usd_per_kwh=0.0))
+    found = made(asked, [speed("rtx-3090", 100.0), speed("rtx-4090", 199.0)], offers)
+    assert found.options[0].gpu_id == first
+
+
+@pytest.mark.parametrize(("fast", "first"), [(109.0, "rtx-3090"), (111.0, "rtx-4090")])
+def test_of_the_fastest_the_one_that_costs_least(need, speed, offer, fast: float, first: str) -> None:
+    """Nobody pays twice as much for a tenth."""
+    offers = [offer("rtx-3090", 1000, "street"), offer("rtx-4090", 2000, "street")]
+    asked = need(goal="speed", acquire="own", budget_usd=9000.0)
+    found = made(asked, [speed("rtx-3090", 100.0), speed("rtx-4090", fast)], offers)
+    assert found.options[0].gpu_id == first
 
 
 def test_cards_too_small_to_share_a_model_are_left_out_unless_they_are_named(need, speed, offer) -> None:

@@ -7,7 +7,7 @@ from dataclasses import replace
 import pytest
 
 from gpuwise.errors import InputError
-from gpuwise.judge.choose.need import check, need_for, presets
+from gpuwise.judge.choose.need import check, need_for, presets, unknown
 from gpuwise.model.judgement import Assumptions
 from gpuwise.model.units import Latency, Work
 
@@ -19,6 +19,11 @@ def test_a_workload_alone_is_a_whole_need() -> None:
     assert (need.workloads, need.mode, need.precision) == ((("resnet50", 1.0),), "train", "bf16")
     assert (need.acquire, need.spot, need.gpus) == ("both", False, (1, 1))
     check(need)
+
+
+def test_at_most_three_names_are_guessed() -> None:
+    error = unknown("lama-3.1-8b resnt50 bert-larg")
+    assert str(error).partition("did you mean ")[2].count(" or ") == 2
 
 
 def test_weights_are_shares() -> None:
@@ -88,7 +93,6 @@ def test_what_is_refused(asked, says: str) -> None:
     [
         ({"deadline_s": 86400.0}, "needs an amount of work"),
         ({"items": 1e6, "period_s": 86400.0, "deadline_s": 86400.0}, "has no deadline"),
-        ({"budget_usd": 3000.0}, "needs an amount of work"),
         ({"assumptions": Assumptions(hours_per_week=200)}, "168 hours"),
         ({"assumptions": Assumptions(cooling=0.5)}, "at least 1"),
         ({"assumptions": Assumptions(utilisation=0.0)}, "no work gets done"),

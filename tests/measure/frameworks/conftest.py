@@ -12,12 +12,12 @@ import numpy as np
 import pytest
 import torch
 
-from gpuwise.workloads import bert as workload
 from gpuwise.workloads import convnet
-from gpuwise.workloads.bert import TOY, answer_loss
+from gpuwise.workloads.bert import TOY
 from gpuwise.workloads.convnet import shrunk
 from gpuwise.workloads.models import bert
-from gpuwise.workloads.models.bert import BertForQuestionAnswering
+from gpuwise.workloads.models import bert as workload
+from gpuwise.workloads.models.bert import BertForQuestionAnswering, answer_loss
 from gpuwise.workloads.models.convnet import GoogLeNet, InceptionV3, ResNet, weighted_loss
 
 os.environ.setdefault("JAX_PLATFORMS", "cpu")

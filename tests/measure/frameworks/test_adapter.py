@@ -17,10 +17,11 @@ from gpuwise.measure.child import ColdStart
 from gpuwise.measure.engine import TimingPlan
 from gpuwise.measure.frameworks.adapter import Adapter, ReferenceJob
 from gpuwise.measure.session import Child, child_environment, with_framework
-from gpuwise.measure.telemetry import DeviceInfo, Sample, ScriptedSensor
+from gpuwise.measure.telemetry import DeviceInfo, Sample
 from gpuwise.model.precision import Precision
 from gpuwise.model.question import Environment, RunConfig
-from gpuwise.model.result import Measurement
+from gpuwise.model.result import BatchTrial, Measurement
+from tools.scripted_sensor import ScriptedSensor
 
 CONFIG = RunConfig(
     workload="resnet50",
@@ -132,7 +133,7 @@ def test_the_batch_is_searched_as_the_measurement_runs(monkeypatch: pytest.Monke
     monkeypatch.setattr(child, "trial", speed)
     found = heard(Pretended(count=2), replace(SEARCHED, compile=True, gpus=2, scaling="strong"))
     assert asked == [(256, 1, True), (512, 1, True), (1024, 1, True)]
-    tried = [event for event in found if isinstance(event, events.Tried)]
+    tried = [event for event in found if isinstance(event, BatchTrial)]
     assert [(event.batch, event.fits, event.compiled) for event in tried] == [
         (256, True, True), (512, True, True), (1024, False, True)
     ]  # fmt: skip
@@ -142,7 +143,7 @@ def test_the_batch_is_searched_as_the_measurement_runs(monkeypatch: pytest.Monke
 def test_a_trial_runs_a_few_steps_and_survives_the_end_of_memory() -> None:
     adapter = Pretended(fits=70)
     found = heard(adapter, SEARCHED)
-    tried = [event for event in found if isinstance(event, events.Tried)]
+    tried = [event for event in found if isinstance(event, BatchTrial)]
     assert [(event.batch, event.fits) for event in tried] == [(256, False), (128, False), (64, True)]
     assert tried[-1].items_per_s
     assert adapter.released == 3
@@ -161,7 +162,7 @@ def test_the_batch_is_halved_until_it_fits_and_then_the_peak_is_unknown() -> Non
     adapter = Pretended(fits=70)
     found = heard(adapter)
     assert adapter.built == [256, 128, 64]
-    assert [e.batch for e in found if isinstance(e, events.Tried)] == [256, 128]
+    assert [e.batch for e in found if isinstance(e, BatchTrial)] == [256, 128]
     assert [e.batch for e in found if isinstance(e, events.Built)] == [256, 128, 64]
     assert one(found, events.Done).memory_peak_bytes is None
 
@@ -244,7 +245,9 @@ def test_two_frameworks_never_share_a_process(name: Any, tmp_path: Any) -> None:
         "names = 'torch', 'jax', 'tensorflow'\n"
         "atexit.register(lambda: print([name for name in names if sys.modules.get(name)], flush=True))\n"
     )
-    config = replace(CONFIG, framework=name, device="cpu", size="toy", mode="infer", batch=1)
+    config = replace(
+        CONFIG, workload="bert-large", framework=name, device="cpu", size="toy", mode="infer", batch=1
+    )
     own = child_environment(dict(os.environ), config, None)
     own["PYTHONPATH"] = os.pathsep.join([str(tmp_path), *sys.path])
     running = Child(own, config.framework)

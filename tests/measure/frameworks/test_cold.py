@@ -18,6 +18,7 @@ from gpuwise.measure.child import ColdStart
 from gpuwise.measure.frameworks import torch as adapter
 from gpuwise.measure.frameworks.torch import TorchAdapter
 from gpuwise.model.question import RunConfig
+from gpuwise.model.result import Compilation
 from gpuwise.workloads.job import Job
 
 EAGER = RunConfig(
@@ -68,6 +69,11 @@ def compiling(clock: Clock, cached: bool = False) -> Callable[[torch.Tensor], to
     return torch.compile(lambda x: x + 1, backend=backend)
 
 
+def compiled(whole_s: float, seconds: float, graphs: int, cached: int) -> events.First:
+    compilation = Compilation(seconds=seconds, whole_s=whole_s, graphs=graphs, cached=cached)
+    return events.First(seconds=whole_s, compilation=compilation)
+
+
 def test_what_is_done_aside_is_no_part_of_a_start(clock: Clock) -> None:
     start = cold_start(EAGER, 90.0)
     with start.aside():
@@ -82,7 +88,7 @@ def test_an_error_aside_stops_no_clock(clock: Clock) -> None:
         clock.time += 50
         raise RuntimeError
     compiling(clock)(torch.ones(2))
-    assert start.first() == events.First(seconds=TRACED_S, compile_s=TRACED_S, whole_s=TRACED_S, graphs=1)
+    assert start.first() == compiled(TRACED_S, TRACED_S, 1, 0)
 
 
 def test_compilation_is_heard_but_not_that_of_trials(clock: Clock) -> None:
@@ -95,9 +101,7 @@ def test_compilation_is_heard_but_not_that_of_trials(clock: Clock) -> None:
     clock.time += 1
     told = start.first()
     whole_s = 2 * TRACED_S + 1
-    assert told == events.First(
-        seconds=whole_s, compile_s=2 * TRACED_S, whole_s=whole_s, graphs=2, cached_graphs=1
-    )
+    assert told == compiled(whole_s, 2 * TRACED_S, 2, 1)
 
 
 def test_nobody_listens_where_nothing_is_compiled(clock: Clock) -> None:
@@ -139,7 +143,7 @@ def test_a_rehearsed_job_is_checked_aside_and_what_is_compiled_in_it_counts(
 
     job = Job(step=step, items=4, rehearse=step, mismatch=check)
     first = first_of(job, clock, monkeypatch, COMPILED)
-    assert first == events.First(seconds=TRACED_S, compile_s=TRACED_S, whole_s=TRACED_S, graphs=1)
+    assert first == compiled(TRACED_S, TRACED_S, 1, 0)
     assert order[:3] == ["step", "check", "step"]
 
 
@@ -154,4 +158,4 @@ def test_without_a_rehearsal_the_checks_are_where_the_start_happens(
 
     job = Job(step=lambda: run(torch.rand(8)), items=4, mismatch=check)
     first = first_of(job, clock, monkeypatch, COMPILED)
-    assert first == events.First(seconds=TRACED_S, compile_s=TRACED_S, whole_s=TRACED_S, graphs=1)
+    assert first == compiled(TRACED_S, TRACED_S, 1, 0)

@@ -114,30 +114,28 @@ def test_operations_are_those_that_the_workload_states(name: str, mode: Any) -> 
     assert passes * counted == cost(mode, Precision.FP32, 1).flop_per_item
 
 
-# In fp32 resnet50 learns in tests/cli.
-@pytest.mark.parametrize(("name", "precision"), [("resnet50", "fp16"), ("bert-large", "bf16")])
-def test_compiled_training_learns_its_one_batch(name: str, precision: Any) -> None:
-    made = job.JaxAdapter("").build(replace(toy(name, compile=True), precision=precision), 4)
+# In fp16 the loss is scaled, too; in fp32 tests/cli/test_frameworks.py learns.
+def test_compiled_training_learns_its_one_batch() -> None:
+    made = job.JaxAdapter("").build(replace(toy("bert-large", compile=True), precision=Precision.FP16), 4)
     losses = [float(made.step()) for _ in range(8)]
     assert all(map(math.isfinite, losses))
-    if name == "resnet50":
-        assert losses[-1] < 0.9 * losses[0]
+    assert losses[-1] < losses[0]
     assert made.items == 4
 
 
-@pytest.mark.parametrize("mode", ["train", "infer"])
-def test_compiled_is_eager(mode: Any) -> None:
-    made = job.JaxAdapter("").build(toy("resnet50", mode, compile=True), 2)
+def test_compiled_is_eager() -> None:
+    made = job.JaxAdapter("").build(toy("resnet50", "infer", compile=True), 2)
     assert made.mismatch is not None
     assert made.mismatch() < 1e-4
-    assert job.JaxAdapter("").build(toy("resnet50", mode), 2).mismatch is None
+    assert job.JaxAdapter("").build(toy("resnet50", "infer"), 2).mismatch is None
 
 
 def test_a_compiled_training_that_computes_something_else_is_seen(monkeypatch: pytest.MonkeyPatch) -> None:
     made = job.JaxAdapter("").build(toy("bert-large", compile=True), 2)
+    assert made.mismatch is not None
+    assert made.mismatch() < 1e-4
     compiled = jax.jit
     monkeypatch.setattr(jax, "jit", lambda f: compiled(lambda *x: jax.tree.map(lambda y: 1.5 * y, f(*x))))
-    assert made.mismatch is not None
     assert made.mismatch() == pytest.approx(0.5, rel=1e-3)
 
 
@@ -165,8 +163,8 @@ def double(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
     jax.config.update("jax_enable_x64", False)
 
 
-# GoogLeNet's layers are Inception's.
-@pytest.mark.parametrize("name", ["resnet50", "inception-v3", "bert-large"])
+# Of GoogLeNet and Inception, which compile for half a minute, the answers are compared above.
+@pytest.mark.parametrize("name", ["resnet50", "bert-large"])
 def test_steps_of_the_same_weights_end_where_torch_s_do(
     name: str, torch_training: Any, assert_same: Any, monkeypatch: Any, double: None
 ) -> None:

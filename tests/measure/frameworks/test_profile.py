@@ -128,3 +128,5 @@ def test_the_profiler_sees_what_a_step_does() -> None:
 def test_a_step_that_does_nothing_is_an_error() -> None:
     with pytest.raises(RuntimeError, match="saw no kernel"):
         profile(lambda: None, 1, "cpu")
+    with pytest.raises(RuntimeError, match="saw no kernel"):
+        summarise([Span("gemm", 1.0, 1.0, 0.0)], 1, 1.0)

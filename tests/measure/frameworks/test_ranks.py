@@ -19,8 +19,10 @@ from gpuwise.measure.frameworks.torch.ranks import attributed, first_failure, la
 from gpuwise.measure.request import Rendezvous
 from gpuwise.measure.session import Child, Progress, Session
 from gpuwise.model.question import RunConfig, Switches
-from gpuwise.model.result import Measurement, Result
+from gpuwise.model.result import Measurement, Result, Window
 from gpuwise.workloads import registry
+
+from ...pretended import new_session
 
 TWO = RunConfig(
     workload="resnet50",
@@ -36,9 +38,7 @@ TWO = RunConfig(
 
 
 def session(kept: list[Result]) -> Session:
-    return Session.new(
-        sensor=None, device_name="CPU", identity="test", command="", keep=kept.append, others=None
-    )
+    return new_session(kept)
 
 
 def measured(updates: list[object]) -> list[Measurement]:
@@ -101,12 +101,27 @@ def test_a_killed_rank_is_named_and_the_rest_go_on() -> None:
     assert after.items_per_step == 4 * 2**14  # 2 (n - 1) / n of what is reduced, n = 2
 
 
+def test_ranks_start_once_for_all_their_tasks() -> None:
+    heard: list[events.Event] = []
+    names = ("all-reduce", "all-gather")
+    config = RunConfig(workload="", mode="limit", precision="fp32", device="cpu", size="toy", gpus=2)
+    tasks = [(replace(config, workload=name, time_s=0.1), name) for name in names]
+    ranks.launch(tasks, heard.append, time.monotonic(), Rendezvous())
+    one, other = (event for event in heard if isinstance(event, events.Ranked))
+    assert one.pids == other.pids
+    kinds = [type(event) for event in heard]
+    assert kinds.count(events.Done) == 2
+    assert kinds.count(events.Idle) == 1
+    firsts = [event.seconds for event in heard if isinstance(event, events.First)]
+    assert firsts[1] < firsts[0] / 2
+
+
 def test_a_rank_that_hangs_is_named_and_ended(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(ranks, "WATCH_S", 0.2)
     heard: list[events.Event] = []
 
     def report(event: events.Event) -> None:
-        if isinstance(event, events.Timed) and ranks.HUNG_S > 3.0:
+        if isinstance(event, Window) and ranks.HUNG_S > 3.0:
             ranked = next(each for each in heard if isinstance(each, events.Ranked))
             os.kill(ranked.pids[1], signal.SIGSTOP)
             # Only now: on a busy machine a healthy rank may be silent for so long.
@@ -115,7 +130,7 @@ def test_a_rank_that_hangs_is_named_and_ended(monkeypatch: pytest.MonkeyPatch) -
         heard.append(event)
 
     endless = replace(TWO, time_s=600.0, target_ci=1e-9)
-    ranks.launch(endless, "resnet50", report, time.monotonic(), Rendezvous())
+    ranks.launch([(endless, "resnet50")], report, time.monotonic(), Rendezvous())
     late = [event for event in heard if isinstance(event, events.Straggler)][-1]
     assert (late.rank, late.gpu, late.silent) == (1, 1, True)
     last = heard[-1]

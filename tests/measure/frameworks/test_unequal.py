@@ -9,10 +9,12 @@ import pytest
 
 from gpuwise import workloads
 from gpuwise.measure import events, session
-from gpuwise.measure.session import Session
-from gpuwise.measure.telemetry import DeviceInfo, Sample, ScriptedSensor
+from gpuwise.measure.telemetry import DeviceInfo, Sample
 from gpuwise.model.question import RunConfig
-from gpuwise.model.result import Issue, Measurement, Result
+from gpuwise.model.result import Group, Issue, Measurement, Rank, Result, Window
+from tools.scripted_sensor import ScriptedSensor
+
+from ...pretended import new_session
 
 SLOW_FILE = """\
 import os, time
@@ -36,15 +38,7 @@ def net(config, batch):
 def measured(config: RunConfig, **more: object) -> Measurement:
     """The one measurement of a session."""
     kept: list[Result] = []
-    given: dict[str, object] = {"sensor": None, **more}
-    found = Session.new(
-        device_name="GPU",
-        identity="test",
-        command="",
-        keep=kept.append,
-        others=None,
-        **given,  # type: ignore[arg-type]
-    )
+    found = new_session(kept, device="GPU", **more)  # type: ignore[arg-type]
     list(found.measure_all([config]))
     return kept[-1].measurements[-1]
 
@@ -85,26 +79,22 @@ class Mixed:
     def __init__(self, *_: object) -> None:
         pass
 
-    def order(self, *_: object, more: bool) -> None:
+    def order(self, *_: object, **__: object) -> None:
         pass
 
     def events(self) -> Iterator[events.Event]:
         yield events.Ready(version="2.13.0", device="NVIDIA H200")
-        yield events.Ranked(
-            backend="nccl",
-            parallel="ddp",
-            bucket_bytes=25 * 2**20,
-            node=0,
-            nodes=(0, 0),
-            devices=("NVIDIA H200", "NVIDIA H100"),
-            pids=(1, 2),
-            alone_s=(0.1, 0.13),
+        ranks = (
+            Rank(rank=0, device="NVIDIA H200", alone_s=0.1),
+            Rank(rank=1, device="NVIDIA H100", alone_s=0.13),
         )
+        group = Group(backend="nccl", parallel="ddp", bucket_bytes=25 * 2**20, ranks=ranks)
+        yield events.Ranked(group=group, pids=(1, 2))
         yield events.Built(batch=256, items=512)
         yield events.First(seconds=1.0)
         yield events.Warmup(step_s=(0.14, 0.14))
         for start in range(5):
-            yield events.Timed(step_s=(0.14, 0.14, 0.141), started_s=start, ended_s=start + 0.42)
+            yield Window(step_s=(0.14, 0.14, 0.141), started_s=start, ended_s=start + 0.42)
         yield events.Done(memory_peak_bytes=10**9, loss=(7.0, 6.0))
 
     def ending(self) -> None:

@@ -39,7 +39,6 @@ def test_environment_of_a_device(h200: DeviceInfo, monkeypatch: pytest.MonkeyPat
     found = environment(
         h200,
         device="ignored",
-        gpu_id="h200-sxm",
         other_processes=1,
     )
     assert (found.device, found.gpu_id, found.other_processes) == ("NVIDIA H200", "h200-sxm", 1)

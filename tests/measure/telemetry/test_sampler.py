@@ -7,8 +7,9 @@ import time
 
 import pytest
 
-from gpuwise.measure.telemetry import DeviceInfo, Process, Sample, Sampler, ScriptedSensor
+from gpuwise.measure.telemetry import DeviceInfo, Process, Sample, Sampler
 from gpuwise.measure.telemetry import sensor as module
+from tools.scripted_sensor import ScriptedSensor
 
 INFO = DeviceInfo(index=0, name="Scripted")
 
@@ -112,24 +113,13 @@ def test_hanging_sensor_does_not_hang_the_run(monkeypatch: pytest.MonkeyPatch) -
 def test_without_a_sensor() -> None:
     with Sampler(None) as sampler:
         pass
-    assert (sampler.samples, sampler.error, sampler.cost_share) == ((), None, 0.0)
+    assert (sampler.samples, sampler.error) == ((), None)
 
 
 def test_an_error_of_the_run_passes_through() -> None:
     with pytest.raises(ZeroDivisionError), Sampler(ScriptedSensor(INFO, [Sample(at_s=0.0)])):
         _ = 1 / 0
     assert threads() == []
-
-
-def test_cost_is_processor_time_over_wall_time() -> None:
-    """A clock that says 10 s passed: the cost is the thread's little processor time over those."""
-    moments = iter([100.0, 110.0])
-    sampler = Sampler(ScriptedSensor(INFO, [Sample(at_s=0.0)]), period_s=0.001, clock=lambda: next(moments))
-    assert sampler.cost_share == 0.0
-    with sampler:
-        wait_for(lambda: len(sampler.samples) > 3)
-    assert 0 < sampler.cost_share < 0.5
-    assert sampler.cost_share == sampler.cost_share  # the clock is not asked after the end
 
 
 def test_scripted_sensor() -> None:

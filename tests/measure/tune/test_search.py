@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import replace
 
-from gpuwise.measure.tune import BATCH, Search, faster, settled
+from gpuwise.measure.tune import BATCH, Search, faster
 from gpuwise.model.question import Switches, choices
 from gpuwise.model.result import Interval, Measurement, Setting, Trial
 
@@ -177,7 +177,6 @@ def test_a_switch_that_excludes_the_fastest_is_changed_with_it() -> None:
         refuse=lambda m: None,
         in_time=lambda: True,
         axes={name: choices()[name] for name in ("layout", "pooling")},
-        settle=settled,
     )
     trials = list(found.run(START))
     assert best(found).switches == Switches(pooling="triton")

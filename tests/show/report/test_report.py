@@ -23,6 +23,7 @@ from gpuwise.model.result import (
     Result,
     Telemetry,
     Window,
+    records_of,
 )
 from gpuwise.show.charts import Bands, Mark, Part, Rows
 from gpuwise.show.html import html
@@ -178,16 +179,28 @@ def test_a_gain_is_not_of_a_pair_that_differs_in_a_switch_or_a_framework_as_well
 def test_what_is_not_at_its_default_is_named() -> None:
     config = replace(measured().config, framework="jax", gpus=2, switches=Switches(pooling="triton"))
     page = of(measured(config=config), measured())
-    assert [mark.label for mark in marks(section(page, "throughput").figures[0])] == [
+    (figure,) = section(page, "throughput").figures
+    brief, whole = (
+        "bf16 eager tuned jax, batch 64, 2 GPUs",
         "bf16 eager tuned pooling=triton jax, batch 64, 2 GPUs",
-        "bf16 eager, batch 64",
-    ]
+    )
+    assert [mark.label for mark in marks(figure)] == [brief, "bf16 eager, batch 64"]
+    assert [row[0] for row in figure.table.rows] == [whole, "bf16 eager, batch 64"]
+
+
+def test_switches_are_said_of_bars_that_differ_in_nothing_else() -> None:
+    configs = [replace(measured().config, switches=Switches(pooling=each)) for each in ("torch", "triton")]
+    configs.append(replace(configs[0], switches=Switches(layout="channels-first")))
+    (figure,) = section(of(*(measured(config=config) for config in configs)), "throughput").figures
+    assert {mark.label for mark in marks(figure)} == {
+        "bf16 eager, batch 64", "bf16 eager tuned, batch 64", "bf16 eager layout=channels-first, batch 64",
+    }  # fmt: skip
 
 
 def test_throughput_by_batch_comes_from_the_search() -> None:
     trials = (BatchTrial(batch=32, fits=True, items_per_s=80.0), BatchTrial(batch=128, fits=False))
     (figure,) = section(of(measured(batch_trials=trials)), "scaling").figures
-    assert [row[1] for row in figure.table.rows] == ["32", "64"]
+    assert [row[0] for row in figure.table.rows] == ["32", "64"]
 
 
 def test_throughput_over_gpus_says_its_share_of_linear() -> None:
@@ -198,7 +211,7 @@ def test_throughput_over_gpus_says_its_share_of_linear() -> None:
     (figure,) = section(of(measured(), two, four), "scaling").figures
     place = figure.table.columns.index("of linear")
     assert [row[place] for row in figure.table.rows] == ["100 %", "90 %", "75 %"]
-    assert "4 GPUs reach 75 %" in figure.caption
+    assert "4 GPUs do the work of 3.0" in figure.caption
     lone = section(of(measured(), two), "scaling")  # two points are a row, no drawing
     assert lone.figures == ()
     assert lone.tables[0].rows[1][:3] == ("resnet50 train bf16 eager", "measured", "2")
@@ -228,7 +241,7 @@ def test_cost_is_rent_by_dated_offers_and_energy_by_watts() -> None:
 
 def test_without_an_offer_no_cost_is_invented() -> None:
     found = section(of(measured()), "energy")
-    assert "No on-demand rent of h200-sxm is known" in found.text[1]
+    assert "No on-demand rent of the NVIDIA H200 SXM is known" in found.text[1]
     assert not any("rent" in column for column in found.tables[0].columns)
 
 
@@ -357,7 +370,7 @@ def test_what_is_invalid_or_has_sensors_at_odds_is_no_headline() -> None:
 
 def test_watts_that_the_sensors_contradict_give_no_energy() -> None:
     odds = Issue(code="energy-mismatch", severity="warning", detail="d", fix="f")
-    (record,) = store.records([store_result(measured(cautions=(odds,)))])
+    (record,) = records_of([store_result(measured(cautions=(odds,)))])
     assert record.watts is None
     assert record.items_per_joule is None
 

@@ -1,4 +1,4 @@
-"""What a GPU's chip, units, clocks and rates imply, beside what its sources state.
+"""Values that a GPU's chip, units, clocks and rates imply, beside what its sources state.
 
     vector and matrix peaks   multiprocessors x operations per clock x clock
     sparse peak               2 x dense peak (2:4 structured sparsity)
@@ -30,7 +30,7 @@ TOLERANCE = 0.01
 # a bandwidth over its bus must be: so near by chance is one in ten.
 _GRADES: Mapping[str, tuple[float, ...]] = {
     "GDDR5": (5, 6, 7, 8), "GDDR5X": (10, 11, 12), "GDDR6": (12, 14, 16, 18, 20), "GDDR6X": (19, 21, 23),
-    "GDDR7": (28, 30, 32),
+    "GDDR7": (28, 30, 32), "LPDDR4X": (3.733, 4.266), "LPDDR5": (5.5, 6.4), "LPDDR5X": (7.5, 8.533, 9.6),
 }  # fmt: skip
 _NEAR_GRADE = 0.004
 # What part of its fp32 rate a chip may have in fp64: as many units as each part says.
@@ -106,41 +106,53 @@ class Derived:
 @cache
 def chips() -> Mapping[str, FullDie]:
     """The chips of which units are known, by name."""
-    return MappingProxyType(
-        {
-            row["chip"]: FullDie(
-                chip=row["chip"], sm_count=int(row["sm_count"]) if row["sm_count"] else None,
-                cores_per_sm=int(row["cores_per_sm"]), rt_cores_per_sm=int(row["rt_cores_per_sm"] or 0),
-                tensor_cores_per_sm=int(row["tensor_cores_per_sm"] or 0),
-                source=load.sources()[row["source"]],
-            )
-            for row in load.rows("chips.csv")
-        }
-    )  # fmt: skip
+    dies = load.decoded(load.rows("chips.csv"), FullDie, source=_source)
+    return MappingProxyType({die.chip: die for die in dies})
+
+
+def _source(row: dict[str, str]) -> Source:
+    return load.sources()[row["source"]]
 
 
 @cache
 def _rates_of_chips() -> Mapping[str, list[tuple[str, Rate]]]:
     """(segment or empty, rate) by chip."""
-    found: dict[str, list[tuple[str, Rate]]] = defaultdict(list)
-    for row in load.rows("rates.csv"):
-        rate = Rate(
-            format=row["format"], accumulate=row["accumulate"], unit=row["unit"],
-            operations=int(row["operations"]), source=load.sources()[row["source"]],
-        )  # fmt: skip
-        found[row["chip"]].append((row["segment"], rate))
-    return found
+    rates: dict[str, list[tuple[str, Rate]]] = defaultdict(list)
+    table = load.rows("rates.csv")
+    for row, rate in zip(table, load.decoded(table, Rate, source=_source), strict=True):
+        rates[row["chip"]].append((row["segment"], rate))
+    return rates
 
 
 def rates(spec: GpuSpec) -> tuple[Rate, ...]:
-    """What one multiprocessor of this GPU computes in a clock; GeForce cards have lower matrix rates."""
-    found = _rates_of_chips().get(spec.text("chip") or "", ())
-    return tuple(rate for only, rate in found if only in ("", spec.text("segment")))
+    """Rates of one multiprocessor of this GPU per clock; GeForce cards have lower matrix rates."""
+    of_chip = _rates_of_chips().get(spec.text("chip") or "", ())
+    return tuple(rate for only, rate in of_chip if only in ("", spec.text("segment")))
 
 
 def derive(spec: GpuSpec) -> tuple[Derived, ...]:
     """Everything that can be computed of this GPU from its own facts and its chip's rates."""
     return tuple(_derived(spec))
+
+
+def confirmed(spec: GpuSpec) -> frozenset[str]:
+    """Fields of a GPU that the vendor or two independent sources state, or whose other factors they do.
+
+    An equation that holds (cores = multiprocessors x cores of one) and of whose figures all but one are
+    confirmed confirms that one. A rule of an architecture is as sure as a vendor, a computed peak as its
+    factors.
+    """
+    sure, open_ = set[str](), set[str]()
+    for field in (*spec.facts, *(peak.field for peak in spec.peaks)):
+        sources = spec.sources(field)
+        alone = len(sources) == 1 and sources[0].kind != "vendor"
+        ruled = alone and sources[0].kind == "derived" and not field.startswith("peak:")
+        (open_ if alone and not ruled else sure).add(field)
+    equations = [{d.field, *(name for name, _ in d.inputs)} for d in derive(spec) if d.agrees]
+    while implied := {min(rest) for equation in equations if len(rest := equation & open_) == 1}:
+        sure |= implied
+        open_ -= implied
+    return frozenset(sure)
 
 
 def _derived(spec: GpuSpec) -> Iterator[Derived]:

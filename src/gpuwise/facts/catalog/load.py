@@ -12,14 +12,18 @@ import csv
 import gc
 import re
 from collections import defaultdict
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from dataclasses import Field as DataclassField
+from dataclasses import fields as dataclass_fields
 from functools import cache
+from itertools import groupby
+from operator import itemgetter
 from pathlib import Path
 from types import MappingProxyType
-from typing import Literal, TypeVar, cast
+from typing import Any, TypeVar
 
 from gpuwise.errors import InputError
-from gpuwise.model.gpu import Fact, Field, GpuSpec, Peak, Source, SourceKind, Value
+from gpuwise.model.gpu import Fact, Field, GpuSpec, Peak, Source, Value
 
 DATA = Path(__file__).with_name("data")
 
@@ -59,22 +63,31 @@ def rows(path: Path | str) -> list[dict[str, str]]:
         return list(csv.DictReader(file))
 
 
+# What a cell means, by the type of its field; the rest is text as it stands.
+_CELLS: Mapping[str, Callable[[str], Any]] = {
+    "float": float, "int": lambda text: int(text or 0), "bool": lambda text: text == "yes",
+    "float | None": lambda text: float(text) if text else None,
+    "int | None": lambda text: int(text) if text else None,
+    "str | None": lambda text: text or None,
+    "tuple[str, ...]": lambda text: _parts(text),
+}  # fmt: skip
+
+
+def decoded(
+    table: Iterable[dict[str, str]], kind: type[Item], **given: Callable[[dict[str, str]], Any]
+) -> Iterator[Item]:
+    """The rows of a table as dataclasses: a column becomes the field of its name, by the field's type; what
+    is `given` comes from the row as a whole."""
+    own: tuple[DataclassField[Any], ...] = dataclass_fields(kind)  # type: ignore[arg-type]
+    columns = [(field.name, _CELLS.get(str(field.type), str)) for field in own if field.name not in given]
+    for row in table:
+        cells = {name: read(row[name]) for name, read in columns if name in row}
+        yield kind(**cells, **{name: made(row) for name, made in given.items()})
+
+
 def read_sources(path: Path) -> Mapping[str, Source]:
     """Sources by id, from columns id, title, kind, read_on, url, licence and perhaps copy_of."""
-    return MappingProxyType(
-        {
-            row["id"]: Source(
-                id=row["id"],
-                title=row["title"],
-                kind=cast(SourceKind, row["kind"]),
-                read_on=row["read_on"],
-                url=row["url"] or None,
-                licence=row["licence"] or None,
-                copy_of=row.get("copy_of") or None,
-            )
-            for row in rows(path)
-        }
-    )
+    return MappingProxyType({source.id: source for source in decoded(rows(path), Source)})
 
 
 @cache
@@ -83,18 +96,8 @@ def fields() -> Mapping[str, Field]:
 
     `peak:*` is the entry of all peaks that have no line of their own.
     """
-    return MappingProxyType(
-        {
-            row["field"]: Field(
-                name=row["field"],
-                group=row["group"],
-                label=row["label"],
-                chart=row["chart"] == "yes",
-                kind=cast(Literal["text", "number", "flag"], row["kind"]),
-            )
-            for row in rows("fields.csv")
-        }
-    )
+    fields = decoded(rows("fields.csv"), Field, name=lambda row: row["field"])
+    return MappingProxyType({field.name: field for field in fields})
 
 
 @cache
@@ -110,13 +113,15 @@ def all_gpus() -> tuple[GpuSpec, ...]:
     # All of it is kept: searching the growing rows for garbage would take half of the time.
     gc.disable()
     try:
-        stated: dict[str, dict[str, list[Row]]] = defaultdict(lambda: defaultdict(list))
+        stated: dict[str, dict[str, list[Row]]] = {}
         for path in sorted((DATA / "specs").glob("*.csv")):
             with path.open(encoding="utf-8", newline="") as file:
                 lines = csv.reader(file)
                 next(lines)
-                for row in lines:
-                    stated[row[0]][row[1]].append(row)
+                for gpu_id, lines_of_gpu in groupby(lines, itemgetter(0)):
+                    mine = stated.setdefault(gpu_id, {})
+                    for row in lines_of_gpu:
+                        mine.setdefault(row[1], []).append(row)
         # What an architecture or a chip gives all its GPUs, by the name of either.
         rules: dict[str, list[dict[str, str]]] = defaultdict(list)
         for rule in rows("rules.csv"):
@@ -124,6 +129,7 @@ def all_gpus() -> tuple[GpuSpec, ...]:
         specs = [_spec(row, stated[row["gpu_id"]], rules) for row in _names()]
     finally:
         if collecting:
+            gc.freeze()  # Nor is it searched later: a fifth of the time of `gpuwise gpus`
             gc.enable()
     return tuple(sorted(specs, key=lambda spec: (spec.text("launch") or "9999", spec.id)))
 
@@ -140,7 +146,7 @@ def get(gpu_id: str) -> GpuSpec:
 
 @cache
 def shared_device_names() -> frozenset[str]:
-    """Driver names, case-folded, that variants outside the catalog report too: memory must tell."""
+    """Driver names, case-folded, that variants outside the catalog report too: memory must decide."""
     return frozenset(name.casefold() for row in _names() for name in _parts(row["shared_device_names"]))
 
 
@@ -152,7 +158,7 @@ def usual() -> Mapping[str, tuple[str, ...]]:
 
 @cache
 def models() -> tuple[tuple[str | None, tuple[str, ...], tuple[str, ...]], ...]:
-    """(gpu_id, models, words) of each variant: `A100` is a model, `sxm4 80gb` tell its variants apart.
+    """(gpu_id, models, words) of each variant: `A100` is a model, `sxm4 80gb` distinguish its variants.
 
     A model that begins with `?` is also an ordinary word or number: it needs a brand before it. The id
     is None for GPUs that share a model or a name with one of the catalog but are not in it.
@@ -170,8 +176,8 @@ def outside() -> tuple[str, ...]:
 @cache
 def sizes_outside(gpu_id: str) -> tuple[int, ...]:
     """Gigabytes of the variants outside the catalog that share a model with this GPU."""
-    mine = {model for known, names, _ in models() if known == gpu_id for model in names}
-    words = [word for known, names, all_ in models() if known is None and mine & {*names} for word in all_]
+    mine = {model for of_id, names, _ in models() if of_id == gpu_id for model in names}
+    words = [word for of_id, names, all_ in models() if of_id is None and mine & {*names} for word in all_]
     return tuple(int(word.removesuffix("gb")) for word in words if re.fullmatch(r"\d+gb", word))
 
 
@@ -204,7 +210,7 @@ def _spec(
         device_names=_parts(row["device_names"]),
         facts=_Lazy({name: lines[0] for name, lines in stated.items() if name not in peaks}, _fact),
         # Few and searched by format, so that decoding them late would save nothing.
-        peaks=tuple(_peak(_fact(stated[field][0])) for field in peaks),
+        peaks=tuple(_peak(stated[field][0]) for field in peaks),
         more=_Lazy(
             {name: lines[1:] for name, lines in stated.items() if len(lines) > 1},
             lambda lines: tuple(_fact(line) for line in lines),
@@ -228,15 +234,16 @@ def _fact(row: Row) -> Fact:
     return Fact(field=field, value=decoded, source=sources()[source], locator=locator, note=note)
 
 
-def _peak(fact: Fact) -> Peak:
-    _, number_format, accumulate, unit, *sparse = fact.field.split(":")
+def _peak(row: Row) -> Peak:
+    _, field, value, source, locator, note = row
+    _, number_format, accumulate, unit, *sparse = field.split(":")
     return Peak(
         format=number_format,
         accumulate=accumulate,
         unit="matrix" if unit == "matrix" else "vector",
-        flop_per_s=float(fact.value),
+        flop_per_s=float(value),
         sparse=sparse == ["sparse"],
-        source=fact.source,
-        locator=fact.locator,
-        note=fact.note,
+        source=sources()[source],
+        locator=locator,
+        note=note,
     )

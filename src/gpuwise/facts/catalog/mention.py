@@ -1,7 +1,7 @@
 """Find which GPUs a text speaks of, and every variant that each spelling may mean.
 
-A mention is a brand or none, a model ("A100", "RTX 6000 Ada"), and the words behind it that tell
-variants apart ("(80GB SXM4)", "Laptop GPU"). The longest model wins. Words of one kind are
+A mention is a brand or none, a model ("A100", "RTX 6000 Ada"), and the words behind it that distinguish
+variants ("(80GB SXM4)", "Laptop GPU"). The longest model wins. Words of one kind are
 alternatives ("NVL / SXM"), words of several kinds narrow the choice; a word that fits no variant
 ("A100 24GB") is left outside the mention, so that it can be judged as a claim. A word that makes
 another product of the model ("RTX 3080 Ti", "RTX 5090 Laptop") makes it a GPU outside the catalog.
@@ -41,11 +41,30 @@ _ANOTHER = frozenset({"ti", "super", "laptop", "mobile", "maxq", "ada", "sff", "
 """Words that make another product of the model before them."""
 _KINDS = (("gb", "memory"), ("hbm", "type"), ("ddr", "type"))
 _LISTED = re.compile(r"[ \t\u00a0]*(?:/|,|&|\+|and|or|vs\.?|versus)[ \t\u00a0]*(?:the[ \t]+)?", re.IGNORECASE)
-_THE = re.compile(r"\bthe[ \t]+$", re.IGNORECASE)
+# What stands before a bare number that is a card's, "a used 3090", behind it, and behind one that is not.
+_ONE = re.compile(
+    r"\b(?:the|an?|my|your|our|used|single|dual|second|another|old|new|one|two|three|four|six|eight|\d ?x)"
+    r"[ \t]+$",
+    re.IGNORECASE,
+)
+_HAS = re.compile(
+    r"[ \t]?:|['\u2019]s\b"
+    r"|[ \t](?:has|is|was|does|draws|uses|needs|gets|gives|comes|offers|delivers|reaches|sips|eats|fp\d\d)\b",
+    re.IGNORECASE,
+)
+_NAMED = re.compile(r"(?<!in)(?<!by)(?<!of)(?<![$=])(?<!laptop)(?<!mobile)[\s(*-]$|^$", re.IGNORECASE)
+_UNIT = re.compile(
+    r"[ \t-]?(?:%|x\b|p\b|w(?:atts?)?\b|[gmtk]i?b\b|[mgk]?hz\b|mm\b|ms\b|px\b|tok|im(?:a?ge?)s?\b"
+    r"|(?:cuda )?cores?\b|(?:users|points|samples|steps|nodes|words|lines|people|hours|days|requests)\b"
+    r"|(?:euros?|dollars?|usd)\b)",
+    re.IGNORECASE,
+)
+_GLUED = re.compile(r"[ \t]?(Ti|Super|SUPER|XTX?)(?=[A-Z][a-z])")
 _ELSEWHERE = re.compile(
     r"(?<![A-Za-z0-9])(?:(?:NVIDIA|AMD|GeForce)[ \t-]){0,2}"
     r"(?:(?:RTX|GTX|Quadro|Titan)[ \t-]?(?:(?:RTX|PRO|SFF)[ \t-]?){0,3}(?:[A-Z]{0,2}\d{3,4}[A-Z]{0,2}|V|Xp?)"
-    r"|Tesla[ \t-][CKMP]\d{1,4}[A-Z]?|Radeon(?:[ \t-](?:RX|Pro|VII|HD|R\d|W?\d{3,4}\w{0,3})){1,4}"
+    r"|Tesla[ \t-][CKMP]\d{1,4}[A-Z]?|(?-i:[KM][2468]0)"
+    r"|Radeon(?:[ \t-](?:RX|Pro|VII|HD|R\d|W?\d{3,4}\w{0,3})){1,4}"
     r"|MI\d{2,3}[A-Z]?|Titan[ \t]RTX|RX[ \t-]?\d{3,4}[A-Z]?(?:[ \t]XTX?)?|MX\d{3}|TPU[ \t-]?v?\d\w?"
     r"|Trainium[ \t-]?\d?|Inferentia[ \t-]?\d?|Ascend[ \t-]?\d{3}\w?"
     r"|Arc[ \t](?:Pro[ \t])?[A-Z]\d{2,3}M?|Jetson(?:[ \t](?:AGX|Orin|Xavier|Nano|NX|TX\d|Thor)){1,3})"
@@ -69,7 +88,7 @@ class Mention:
 
 
 _Variant = tuple[str | None, frozenset[str]]
-"""(gpu_id, words that tell it from its sisters); no id for a GPU outside the catalog."""
+"""(gpu_id, words that distinguish it from its sisters); no id for a GPU outside the catalog."""
 
 
 @dataclass(slots=True)
@@ -92,18 +111,18 @@ def mentions(text: str, *, unknown: bool = False, loose: bool = False) -> tuple[
     GPUs outside the catalog are left out unless `unknown`; they have no `gpu_ids`. With `loose`, words
     that may be something else ("4070", "M4") are mentions with `exact` False; the context must decide.
     """
-    found = list(_models_in(text, loose))
+    mentions = list(_models_in(text, loose))
     if unknown:
         # Both lists are in order, so that one walk finds what overlaps.
-        taken = [(mention.start, mention.end) for mention in found]
+        taken = [(mention.start, mention.end) for mention in mentions]
         at = 0
         for match in _ELSEWHERE.finditer(text):
             while at < len(taken) and taken[at][1] <= match.start():
                 at += 1
             if at == len(taken) or match.end() <= taken[at][0]:
-                found.append(Mention(start=match.start(), end=match.end(), text=match[0], gpu_ids=()))
-        found.sort(key=lambda mention: mention.start)
-    return tuple(mention for mention in found if unknown or mention.gpu_ids)
+                mentions.append(Mention(start=match.start(), end=match.end(), text=match[0], gpu_ids=()))
+        mentions.sort(key=lambda mention: mention.start)
+    return tuple(mention for mention in mentions if unknown or mention.gpu_ids)
 
 
 def _models_in(text: str, loose: bool) -> Iterator[Mention]:
@@ -119,7 +138,7 @@ def _models_in(text: str, loose: bool) -> Iterator[Mention]:
             model, count = _longest(text, atoms, place, tree)
         exact = model is not None
         if model is None and atom in numbers and start >= done and _is_word(text, end):
-            model, exact = f"rtx{atom}", _in_list(text, start, last)
+            model, exact = f"rtx{atom}", _is_card(text, start, end, last)
         place += count
         if model is None:
             continue
@@ -180,16 +199,27 @@ def _with_brands(text: str, atoms: list[_Atom], place: int) -> tuple[int, bool]:
     return start, branded
 
 
-def _in_list(text: str, start: int, last: Mention | None) -> bool:
-    """A bare number is a card's in a list of RTX cards, `RTX 4090 / 5090`, or as `the 4090`."""
-    if _THE.search(text[max(0, start - 6) : start]):
+def _is_card(text: str, start: int, end: int, last: Mention | None) -> bool:
+    """A bare number is a card's in a list of RTX cards, `RTX 4090 / 5090`, or as `the 4090`, `two 3060s`."""
+    if re.match(r"[ \t]\d{1,2} ?gb\b", text[end : end + 8], re.IGNORECASE):
+        # "3070 8gb"
         return True
+    before = text[max(0, start - 7) : start]
+    if _HAS.match(text, end) and text[start + 2 : end] != "00" and _NAMED.search(before):
+        # "4090: 24 GB", "and 3090 draws 350 W"
+        return True
+    if _ONE.search(text[max(0, start - 9) : start]):
+        return _UNIT.match(text, end) is None
     if last is None or start - last.end > 20 or not ("RTX" in last.text.upper() or last.text[:4].isdigit()):
         return False
     return _LISTED.fullmatch(text, last.end, start) is not None
 
 
 def _mention(text: str, start: int, end: int, model: str, *, exact: bool) -> Mention:
+    glued = _GLUED.match(text, end)
+    if glued is not None and model + glued[1].lower() in _by_model():
+        # "RTX 4080 SuperGeForce": the next word of a page that lost its spaces.
+        model, end = model + glued[1].lower(), glued.end()
     plural = text[end : end + 1] == "s" and _ENDS.match(text, end + 1) is not None
     possessive = text[end : end + 1] in ("'", "\u2019") and text[end + 1 : end + 2] == "s"
     if possessive and _ENDS.match(text, end + 2):
@@ -213,7 +243,7 @@ def _mention(text: str, start: int, end: int, model: str, *, exact: bool) -> Men
 def _meaning(model: str, singular: str, tail: str) -> tuple[tuple[str, ...], int]:
     """The ids that a model and the words behind it may mean, and how much of the words was used."""
     variants = _by_model()[model] + _by_model().get(singular, ())
-    asked: dict[str, set[str]] = {}
+    words_of: dict[str, set[str]] = {}
     kept, used = variants, 0
     for match in _WORDS.finditer(tail):
         # `80 GiB` -> `80gb`, `Max-Q` -> `maxq`, `PCIe Gen5` -> `pcie`.
@@ -221,7 +251,7 @@ def _meaning(model: str, singular: str, tail: str) -> tuple[tuple[str, ...], int
         word = "pcie" if word.startswith("pcie") else word
         kind = next((kind for part, kind in _KINDS if part in word), None)
         kind = kind or (word if word in ("edition", "gpu", "generation") else "form")
-        trial = {known: set(words) for known, words in asked.items()}
+        trial = {gpu_id: set(words) for gpu_id, words in words_of.items()}
         trial.setdefault(kind, set()).add(word)
         fitting = tuple(
             v for v in variants if all(any(_says(v, word) for word in words) for words in trial.values())
@@ -231,9 +261,9 @@ def _meaning(model: str, singular: str, tail: str) -> tuple[tuple[str, ...], int
             return (), match.end()
         if not fitting or not any(_says(v, word) for v in variants):
             break
-        asked, kept, used = trial, fitting, match.end()
-    ids = {gpu_id for gpu_id, _ in kept if gpu_id}
-    return tuple(sorted(ids, key=_ranks().__getitem__)), used
+        words_of, kept, used = trial, fitting, match.end()
+    ids = {gpu_id for gpu_id, _ in kept}
+    return tuple(spec.id for spec in load.all_gpus() if spec.id in ids), used
 
 
 def _says(variant: _Variant, word: str) -> bool:
@@ -244,23 +274,18 @@ def _says(variant: _Variant, word: str) -> bool:
 @cache
 def _by_model() -> Mapping[str, tuple[_Variant, ...]]:
     """Models without spaces, in lower case, to their variants; gpu_id None is outside the catalog."""
-    found: dict[str, list[_Variant]] = {}
+    variants_of: dict[str, list[_Variant]] = {}
     # "L4 (Ada)" is the L4; of no other architecture the name is a part of product names.
     ada = {spec.id for spec in load.all_gpus() if str(spec.text("architecture")).startswith("Ada")}
     for gpu_id, models, words in load.models():
         said = frozenset(words) | ({"ada"} if gpu_id in ada else set())
         for model in models:
-            found.setdefault(_plain(model), []).append((gpu_id, said))
-    return {key: tuple(variants) for key, variants in found.items()}
+            variants_of.setdefault(_plain(model), []).append((gpu_id, said))
+    return {key: tuple(variants) for key, variants in variants_of.items()}
 
 
 def _plain(model: str) -> str:
     return re.sub(r"[^a-z0-9]", "", model.lower())
-
-
-@cache
-def _ranks() -> Mapping[str, int]:
-    return {spec.id: place for place, spec in enumerate(load.all_gpus())}
 
 
 @cache

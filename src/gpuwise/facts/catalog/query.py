@@ -17,14 +17,15 @@ from __future__ import annotations
 
 import re
 from collections import defaultdict
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from functools import cache
+from functools import cache, lru_cache
 from math import inf
 
-from gpuwise.errors import InputError, NoDataError
+from gpuwise.errors import InputError, NoDataError, guess
 from gpuwise.facts.catalog import load
 from gpuwise.model.gpu import GpuSpec
+from gpuwise.model.units import MOST_GPUS
 
 MEMORY_TOLERANCE = 0.12
 """Drivers report less than the product number: ECC on GDDR6 takes 6.25 %, firmware some more."""
@@ -36,7 +37,7 @@ _VENDORS = {
 }
 _BRANDS = re.compile("|".join([*_VENDORS, r"\(r\)", r"\(tm\)", "[\u2122\u00ae]"]))
 _NOISE = frozenset({"gpu", "generation", "graphics", "card", "accelerator"})
-"""Words that never tell two products apart."""
+"""Words that never distinguish two products."""
 _MEMORY = re.compile(r"(\d+)[\s_-]*gi?b")
 _WORDS = re.compile(r"[a-z0-9]+")
 LONGEST_NAME = 200
@@ -73,41 +74,144 @@ def resolve(name: str) -> Resolved:
     """The GPU that `name` names, or the usual variant of a generic name: `h100` is the SXM5 with 80 GB.
 
     The usual variant is the one that the data says (`usual_for`), else the plainest desktop or server
-    variant. Raises InputError for a name that is unknown or fits a whole product line ("rtx").
+    variant. Names of clouds' machines (`g5.xlarge`) and looser spellings (`8xH100`, `4070tis`, `980ti`,
+    `MI325`, `a100 pcie 40`, `ASUS ROG Strix RTX 4090`) are taken with a note. Raises InputError for a name
+    that is unknown or fits a whole product line ("rtx").
     """
     spec = exact(name)
     if spec is not None:
         return Resolved(spec=spec)
+    name = written = name.strip()[:LONGEST_NAME]
+    machine = re.sub(r"[ -]?\bstandard[ _]", "", name.casefold()).replace(" ", "_")
+    for row in load.rows("instances.csv"):
+        if re.fullmatch(row["pattern"], machine):
+            note = f"machines {name!r} of {row['provider']} have the {row['gpu_id']}"
+            return Resolved(spec=load.get(row["gpu_id"]), note=note)
+    name, _ = counted(name)
+    if name != written and (spec := exact(name)) is not None:
+        return Resolved(spec=spec, note=f"{written!r} is taken as {spec.id}")
+    # "RTX 6000 (Turing)" is not the one of Ada, whatever else the name may mean.
+    words = {word for word in _WORDS.findall(name.casefold()) if len(word) > 4}
+    made = {a for spec in load.all_gpus() if (a := (spec.architecture or "-").split()[0].casefold()) in words}
+    for spelt in dict.fromkeys(_spellings(name)):
+        spec = exact(spelt)
+        meant = [load.get(gpu_id) for gpu_id in ([spec.id] if spec else _meant(spelt))]
+        chosen, *others = [
+            one.id for one in meant if not made or (one.architecture or "-").split()[0].casefold() in made
+        ] or [""]
+        if chosen:
+            also = f"; it can also mean {_list(others)}" if others else ""
+            note = f"{written!r} is taken as {chosen}{also}"
+            return Resolved(spec=load.get(chosen), others=tuple(others), note=note)
+    raise _not_found(name, _words(name))
+
+
+# A number of GPUs as people write it: before a name (8xH100, gpu_8x_a100, 8 H100), and behind it (H100:8,
+# H100x8, H100 (x8)).
+_BEFORE = re.compile(r"(?:gpu_)?(\d{1,3})(?:\s?[x\u00d7][\s_-]?|\s)(?=\S)", re.IGNORECASE)
+_BEHIND = re.compile(r"[x\u00d7:]\s?(\d{1,3})\)?$", re.IGNORECASE)
+
+
+def counted(text: str) -> tuple[str, int]:
+    """A name without the number of GPUs before it or behind it, and that number: `4x4090`, `8 x H100`,
+    `4090x2`, `h100:8`; 0 where none stands there.
+
+    The whole text is a name first: 7900 XTX counts nothing. Raises InputError where a name has
+    a number that no machine holds.
+    """
+    text = text.strip()[:LONGEST_NAME]
+    if exact(text) is not None:
+        return text, 0
+    for number in (_BEFORE.match(text), _BEHIND.search(text)):
+        if number is None:
+            continue
+        name = text[number.end() :] if number.start() == 0 else text[: number.start()].rstrip(" (:")
+        if not is_name(name):
+            continue
+        count = int(number[1])
+        if not 1 <= count <= MOST_GPUS:
+            raise InputError(f"{text!r} asks for {count} GPUs", hint=f"a count from 1 to {MOST_GPUS}: H100:8")
+        return name, count
+    return text, 0
+
+
+@lru_cache(maxsize=1024)  # a list of GPUs is split in several ways, which have most parts in common
+def is_name(text: str) -> bool:
+    """True if a text names a GPU, however loosely: `4090`, `a100 pcie 40`; no product line, such as `rtx`."""
+    return exact(text) is not None or any(_meant(spelt) for spelt in dict.fromkeys(_spellings(text)))
+
+
+# What people write around a model and for its words: (pattern, plain spelling).
+_PLAIN: tuple[tuple[str, str], ...] = (
+    (r"\ba(\d{4})[\s-]*(?=ada)", r"\1 "),  # A4000 Ada, after the cards before it
+    (r"\b[dh]gx[\s_-]+([abhv]\d{3})\b", r"\1 sxm"),  # the boards of these machines
+    (r"\bnotebook\b|\bmax-?p\b", "laptop"),
+    (r"\bnvlink\b", "sxm"),
+    (r"\bgtx\s*(?=[2-5]0\d0)", "rtx "),
+    # Only GeForce cards that have a Super: a Radeon 7600S is a laptop's.
+    (r"(?<!\d)((?:16[56]|20[678]|[45]0[678])0(?:\s*ti)?)[\s-]*s\b", r"\1 super"),
+    (r"\b(\d{1,3})\s*g\b", r"\1gb"),
+    (r"\b\d{1,3}[\s-]*cores?\b", ""),  # M4 Pro 20 core
+    (r"\bmac(?:book(?:\s+(?:pro|air))?|\s+(?:studio|mini|pro))\b|\bimac\b", ""),
+    (r"\bfounders\s+edition\b|\bfe\b|\boc\b|\brog\s+strix\b|\bgaming\s+x\b", ""),
+)
+
+
+def _spellings(name: str) -> Iterator[str]:
+    """Plainer and plainer spellings of a name that is not complete."""
+    plain = name.casefold()
+    for pattern, spelt in _PLAIN:
+        plain = re.sub(pattern, spelt, plain)
+    yield plain
+    # Words that no GPU has, of a board's maker or of a cloud; those with digits distinguish GPUs.
+    words = {word for spec in load.all_gpus() for text in spec.names for word in _words(text)}
+    words |= {*_VENDORS, *_NOISE}
+    apart = r"(?<![^\W_])[^\W\d_]+(?![^\W_])"
+    plain = re.sub(apart, lambda word: word[0] if word[0] in words else " ", plain)
+    yield plain
+    yield re.sub(r"(?<=[\s_-])(\d{1,3})$", r"\1gb", plain.strip())  # a100 pcie 40
+    yield re.sub(r"\([^()]*\)", " ", name.casefold())  # GB200 (Grace-Blackwell)
+
+
+def _meant(name: str) -> list[str]:
+    """Ids of the GPUs that a name may mean, the usual or plainest first; none for a whole product line."""
     from gpuwise.facts.catalog.mention import mentions  # a whole name does not need it
 
     words = _words(name)
     named = mentions(name.strip(), loose=True)
+    ids: list[str] = []
     # "rtx 3060" is not the 3060 Ti, although its words stand in that name, too.
-    meant = list(named[0].gpu_ids) if len(named) == 1 and named[0].text == name.strip() else []
+    if len(named) == 1 and named[0].text == name.strip():
+        ids = list(named[0].gpu_ids)
     # A size alone ("64gb") is a filter, no name.
-    telling = any(any(char.isdigit() for char in word) and not word.endswith("gb") for word in words)
-    found = meant or (_variants(words) if telling else [])
-    variants = [spec.id for spec in _of_vendor(tuple(load.get(gpu_id) for gpu_id in found), name)]
-    generic = {name_key(known): load.get(gpu_id) for gpu_id, names in load.usual().items() for known in names}
-    usual = _of_vendor(tuple(spec for key, spec in generic.items() if key == "".join(words)), name)
-    if not usual and not (0 < len(variants) <= _FAMILY):
-        raise _not_found(name.strip(), words)
+    elif any(any(char.isdigit() for char in word) and not word.endswith("gb") for word in words):
+        # The product line may be left out ("980ti"), and the last letter of a model ("MI325").
+        bare = re.compile("".join(words) + "[a-z]?")
+        ids = (
+            _variants(words)
+            or [
+                spec.id  # as often as it has names
+                for spec in load.all_gpus()
+                for parts in (_words(name) for name in spec.names)
+                if any(bare.fullmatch("".join(parts[start:])) for start in range(len(parts)))
+            ]
+        )
+    specs = list(_of_vendor(tuple(load.get(gpu_id) for gpu_id in ids), name))
     # Else the plainest: no laptop part, few further words, much memory.
-    plain = sorted(
-        (load.get(gpu_id) for gpu_id in variants),
-        key=lambda s: (s.text("form") == "laptop", len(_words(s.name)), -(s.memory_bytes or 0)),
-    )
-    chosen = (*usual, *plain)[0]
-    others = tuple(gpu_id for gpu_id in variants if gpu_id != chosen.id)
-    also = f"; it can also mean {_list(others)}" if others else ""
-    return Resolved(spec=chosen, others=others, note=f"{name.strip()!r} is taken as {chosen.id}{also}")
+    specs.sort(key=lambda s: (s.text("form") == "laptop", len(_words(s.name)), -(s.memory_bytes or 0)))
+    atoms = _atoms(name)
+    generic = (load.get(of) for of, names in load.usual().items() for each in names if _atoms(each) == atoms)
+    usual = _of_vendor(tuple(generic), name)
+    if not usual and len(specs) > _FAMILY:
+        return []
+    return list(dict.fromkeys(spec.id for spec in (*usual, *specs)))
 
 
 def resolve_device(device_name: str, memory_bytes: int | None) -> GpuSpec | None:
     """The catalog entry of the device that a driver reports, or None where that is not certain.
 
     The name must be a known driver name (case aside), and the memory, where given, within 12 % of the
-    entry's. A name that several variants share resolves only where the memory tells them apart.
+    entry's. A name that several variants share resolves only where the memory distinguishes them.
     """
     key = _driver_key(device_name)
     # A GPU outside the catalog reports this name, too: without the memory it could be that one.
@@ -125,7 +229,7 @@ def resolve_device(device_name: str, memory_bytes: int | None) -> GpuSpec | None
 
 
 def name_key(name: str) -> str:
-    """What two spellings of one name have in common: `NVIDIA A100 PCIe 80 GB` -> `a100pcie80gb`."""
+    """A key that is equal for two spellings of one name: `NVIDIA A100 PCIe 80 GB` -> `a100pcie80gb`."""
     return "".join(_words(name))
 
 
@@ -143,8 +247,8 @@ def exact(name: str) -> GpuSpec | None:
         return reported[0]
     words = _words(name)
     # In order first: "4070 Ti Super" and "Super Ti 4070" are one name, but only the first is common.
-    found = _of_vendor(_by_key().get("".join(words)) or _by_key().get(frozenset(words), ()), name)
-    return found[0] if len(found) == 1 else None
+    specs = _of_vendor(_by_key().get("".join(words)) or _by_key().get(frozenset(words), ()), name)
+    return specs[0] if len(specs) == 1 else None
 
 
 def _of_vendor(specs: tuple[GpuSpec, ...], name: str) -> tuple[GpuSpec, ...]:
@@ -153,44 +257,46 @@ def _of_vendor(specs: tuple[GpuSpec, ...], name: str) -> tuple[GpuSpec, ...]:
     return tuple(spec for spec in specs if not vendors or spec.vendor in vendors)
 
 
-def _words(name: str) -> list[str]:
-    """The words of a name that tell GPUs apart: `NVIDIA A100 PCIe 80 GB` -> a100, pcie, 80gb."""
+@lru_cache(maxsize=4096)  # every name of the catalog is asked for again with each name that is not in it
+def _words(name: str) -> tuple[str, ...]:
+    """The words of a name that distinguish GPUs: `NVIDIA A100 PCIe 80 GB` -> a100, pcie, 80gb."""
     plain = _BRANDS.sub(" ", name.casefold())
     words = _WORDS.findall(_MEMORY.sub(r"\1gb", plain))
-    return [word for word in words if word not in _NOISE]
+    return tuple(word for word in words if word not in _NOISE)
+
+
+@lru_cache(maxsize=4096)
+def _atoms(name: str) -> frozenset[str]:
+    """Letters and numbers of a name, without their order: `rtx6000pro` and `RTX PRO 6000` have the same."""
+    return frozenset(atom for word in _words(name) for atom in re.findall(r"[a-z]+|\d+", word))
 
 
 def _driver_key(device_name: str) -> str:
     return device_name.strip().casefold()
 
 
-def _written(spec: GpuSpec) -> tuple[str, ...]:
-    """Every complete name under which people may ask for this GPU."""
-    return (spec.id, spec.name, *spec.aliases)
-
-
 @cache
 def _by_key() -> Mapping[str | frozenset[str], tuple[GpuSpec, ...]]:
     """Complete names to their GPUs, one or one of each vendor: as joined words, and without their order."""
-    found: dict[str | frozenset[str], dict[str, GpuSpec]] = defaultdict(dict)
+    named: dict[str | frozenset[str], dict[str, GpuSpec]] = defaultdict(dict)
     for spec in load.all_gpus():
-        for name in _written(spec):
+        for name in spec.names:
             # Ids as keys of a dict: a GPU whose names have the same words is there once.
             words = _words(name)
-            found["".join(words)][spec.id] = found[frozenset(words)][spec.id] = spec
-    return {key: tuple(specs.values()) for key, specs in found.items()}
+            named["".join(words)][spec.id] = named[frozenset(words)][spec.id] = spec
+    return {key: tuple(specs.values()) for key, specs in named.items()}
 
 
 @cache
 def _by_device_name() -> Mapping[str, tuple[GpuSpec, ...]]:
-    found: dict[str, list[GpuSpec]] = defaultdict(list)
+    named: dict[str, list[GpuSpec]] = defaultdict(list)
     for spec in load.all_gpus():
         for name in spec.device_names:
-            found[_driver_key(name)].append(spec)
-    return {name: tuple(specs) for name, specs in found.items()}
+            named[_driver_key(name)].append(spec)
+    return {name: tuple(specs) for name, specs in named.items()}
 
 
-def _not_found(name: str, words: list[str]) -> InputError:
+def _not_found(name: str, words: Sequence[str]) -> InputError:
     """The error for a name that is not one GPU: several variants, a near miss, or unknown."""
     variants = _variants(words)
     wanted = set(words)
@@ -224,7 +330,7 @@ def _not_found(name: str, words: list[str]) -> InputError:
         close = close or get_close_matches("".join(words), known, n=3, cutoff=0.6)
         near = list(dict.fromkeys(known[match] for match in close))
     if near:
-        message = f"no GPU in the catalog is called {name!r}; did you mean {' or '.join(near)}?"
+        message = f"no GPU in the catalog is called {name!r}{guess(near)}"
         return InputError(message, hint=f"ask for {near[0]}")
     return InputError(
         f"no GPU in the catalog is called {name!r}", hint="see the list of GPUs", code="catalog"
@@ -237,11 +343,11 @@ def _list(gpu_ids: tuple[str, ...] | list[str]) -> str:
     )
 
 
-def _variants(words: list[str]) -> list[str]:
+def _variants(words: Sequence[str]) -> list[str]:
     """Ids of the GPUs of one of whose names these are words; none for no words."""
     wanted = set(words)
     specs = load.all_gpus() if wanted else ()
-    return [spec.id for spec in specs if any(wanted <= set(_words(name)) for name in _written(spec))]
+    return [spec.id for spec in specs if any(wanted <= set(_words(name)) for name in spec.names)]
 
 
 MOST = 1024
@@ -280,7 +386,7 @@ class Match:
 
 @dataclass(frozen=True, slots=True)
 class _Term:
-    """What one word asks for: a size of memory in GB, or one of the GPUs that have the word."""
+    """The meaning of one word: a size of memory in GB, or one of the GPUs that have the word."""
 
     low: float = 0
     high: float = inf
@@ -311,7 +417,7 @@ def matching(words: Sequence[str]) -> tuple[Match, ...]:
         if not parts:
             raise InputError(f"{text!r} names no GPU", hint="write it like RTX4090,RTX5090")
         arguments.append([[_term(word) for word in part] for part in parts])
-    found = []
+    matches = []
     for spec in load.all_gpus():
         # 0 for an argument none of whose alternatives fits; the largest count asked for wins.
         counts = [
@@ -322,10 +428,10 @@ def matching(words: Sequence[str]) -> tuple[Match, ...]:
             for either in arguments
         ]
         if all(counts):
-            found.append(Match(spec=spec, count=max(counts, default=1)))
-    if not found:
+            matches.append(Match(spec=spec, count=max(counts, default=1)))
+    if not matches:
         raise NoDataError(f"no GPU in the catalog is all of {' '.join(words)!r}", hint="leave out a word")
-    return tuple(found)
+    return tuple(matches)
 
 
 def select(query: str | None) -> tuple[GpuSpec, ...]:
@@ -348,8 +454,8 @@ def ordered(matches: Iterable[Match], field: str) -> tuple[Match, ...]:
         from difflib import get_close_matches  # only where a word is wrong
 
         near = get_close_matches(name, sortable(), n=1)
-        known = (*_SHORT, "launch", *_PRECISIONS, "name")
-        hint = f"did you mean {near[0]}?" if near else f"sort by one of {', '.join(known)}"
+        columns = (*_SHORT, "launch", *_PRECISIONS, "name")
+        hint = f"did you mean {near[0]}?" if near else f"sort by one of {', '.join(columns)}"
         raise InputError(f"GPUs cannot be sorted by {name!r}", hint=hint)
 
     def value(spec: GpuSpec) -> float | str | None:
@@ -384,22 +490,24 @@ def _term(word: str) -> _Term:
         return _Term(low, high)
     if size := re.fullmatch(r"(\d+(?:\.\d+)?)gi?b", word):
         return _Term(float(size[1]), float(size[1]))
-    counted = re.fullmatch(r"(.+):(\d+)", word)
-    name, count = (counted[1], int(counted[2])) if counted else (word, 1)
-    if not 1 <= count <= MOST:
+    behind = re.fullmatch(r"(.+):(\d+)", word)
+    name, count = (behind[1], int(behind[2])) if behind else counted(word)
+    if behind and not 1 <= count <= MOST:
         raise InputError(f"{word!r} asks for {count} GPUs", hint=f"a count from 1 to {MOST}: H100:8")
     # Joined, so that `rtx4090`, `rtx-4090` and `rtx_4090` are one word.
     wanted = "".join(_PARTS.findall(name))
     ids = frozenset(spec.id for spec in load.all_gpus() if wanted in _runs(spec.id))
+    if not ids and re.fullmatch(r"[1-9]0", wanted):  # "RTX 40" is a series: 4050 to 4090
+        series = re.compile(rf"{wanted}[5-9]0(ti)?")
+        ids = frozenset(spec.id for spec in load.all_gpus() if any(map(series.fullmatch, _runs(spec.id))))
     if wanted and ids:
-        return _Term(ids=ids, count=count)
+        return _Term(ids=ids, count=count or 1)
     from difflib import get_close_matches
 
-    known = {run for spec in load.all_gpus() for run in _runs(spec.id)}
-    near = get_close_matches(wanted, sorted(known), n=3, cutoff=0.7)
-    guess = f"; did you mean {' or '.join(near)}?" if near else ""
+    runs = {run for spec in load.all_gpus() for run in _runs(spec.id)}
+    near = get_close_matches(wanted, sorted(runs), n=3, cutoff=0.7)
     hint, code = (f"ask for {near[0]}", "") if near else ("see the list of GPUs", "catalog")
-    raise NoDataError(f"no GPU in the catalog matches {name!r}{guess}", hint=hint, code=code)
+    raise NoDataError(f"no GPU in the catalog matches {name!r}{guess(near)}", hint=hint, code=code)
 
 
 @cache

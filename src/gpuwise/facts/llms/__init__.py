@@ -11,24 +11,30 @@ import difflib
 import json
 import re
 import struct
-from collections.abc import Mapping, Sequence
-from functools import cache
+from collections.abc import Mapping
+from functools import cache, lru_cache
 from importlib.resources import files
+from itertools import combinations
+from math import prod
 from pathlib import Path
 from typing import Any, BinaryIO
 
-from gpuwise.errors import InputError
+from gpuwise.errors import InputError, guess
 from gpuwise.model.llm import LanguageModel, from_config
 from gpuwise.model.precision import Precision
 
-# What publishers add to the name of one and the same shape.
-_SUFFIX = re.compile(
-    r"-(instruct|chat|base|hf|it|pt|thinking|fp8|awq|gptq|gguf|nvfp4|bf16|\d{4})(-[a-z0-9.]+)?$"
-    # Of the same shape, in the midst of a name: qwen2.5-coder-32b, deepseek-coder.
-    r"|(?<=\d)-(coder|math)(?=-\d)"
+# Words that publishers add to the name of one and the same shape, in the midst of it too: what it was tuned
+# for, when, and how its weights are stored.
+_ADDED = re.compile(
+    r"instruct|chat|base|hf|it|pt|text|thinking|coder|math|beta|exp|preview|v\d+(\.\d+)*|\d{4}|\d+k"
+    r"|bf16|fp8|fp4|(mx|nv)fp4|nf4|int[48]|w\d+a\d+|[48]bit|q\d\w*|awq|gptq|gguf|exl[23]|mlx|bnb|ao|dynamic|quantized"
 )
+_SIZE = re.compile(r"\d+(\.\d+)?[bm]")
 # Longest text in the header of a GGUF file that is believed; vocabularies have a million entries at most.
 _LONGEST, _MOST = 2**20, 2**22
+# Tensors of a layer, at least; and how far what is counted may be off what a file holds.
+_FEWEST, ALIKE = 5, 0.03
+_MOST_ADDED = 6  # Words of a name that are left out
 _SCALARS = {0: "B", 1: "b", 2: "H", 3: "h", 4: "I", 5: "i", 6: "f", 7: "?", 10: "Q", 11: "q", 12: "d"}
 
 
@@ -36,8 +42,8 @@ _SCALARS = {0: "B", 1: "b", 2: "H", 3: "h", 4: "I", 5: "i", 6: "f", 7: "?", 10: 
 def published() -> Mapping[str, dict[str, Any]]:
     """Every line of the table, by name: published count, source, configuration."""
     text = files("gpuwise.facts.llms").joinpath("data/models.json").read_text(encoding="utf-8")
-    found: dict[str, dict[str, Any]] = json.loads(text)
-    return found
+    models: dict[str, dict[str, Any]] = json.loads(text)
+    return models
 
 
 def names() -> tuple[str, ...]:
@@ -50,12 +56,29 @@ def _aliases() -> Mapping[str, str]:
     return {alias: name for name, row in published().items() for alias in (name, *row.get("aliases", ()))}
 
 
+@lru_cache(maxsize=512)
 def _plain(name: str) -> str:
     """As the table writes it, without what publishers add."""
-    plain = re.sub(r"[\s_]+", "-", name.split("/")[-1].casefold().strip()).removeprefix("meta-")
-    plain = re.sub(r"^(llama|gemma|phi|glm)(?=\d)", r"\1-", plain)  # "llama3" and "llama-3"
-    while plain not in _aliases() and (shorter := _SUFFIX.sub("", plain)) != plain:
-        plain = shorter
+    plain = re.sub(r"(?<=\d)_(?=\d)", ".", name)  # "Llama-3_3"
+    plain = re.sub(r"[-:.]i?q\d[_.]\w+$", "", plain.split("/")[-1].casefold().strip())  # "-q4_K_M"
+    plain = re.sub(r"[\s_:]+", "-", plain)  # "llama3:8b"
+    plain = re.sub(r"^(meta|nvidia|c4ai)-", "", plain)
+    plain = re.sub(r"(?<![a-z])(llama|gemma|phi|glm)(?=\d)", r"\1-", plain)  # "llama3" and "llama-3"
+    # "17B-16E" are the active parameters and experts of Llama 4.
+    words = re.sub(r"-\d+b-\d+e(?=-|$)", "", plain).split("-")
+    added = [i for i in range(1, len(words)) if _ADDED.fullmatch(words[i])]
+    if len(added) > _MOST_ADDED:
+        return plain  # Not a name; to try every part of it would take hours.
+    shorter = [
+        [word for i, word in enumerate(words) if i not in left_out]
+        for count in range(len(added) + 1)
+        for left_out in combinations(added, count)
+    ]
+    tails = []
+    if "/" in name:  # Tuned by others, who put their own name before it: "hermes-3-llama-3.1-8b".
+        tails = [each[i:] for each in shorter for i in range(1, len(each) - 1) if _SIZE.fullmatch(each[-1])]
+    aliases = (text for each in (*shorter, *tails) if (text := "-".join(each)) in _aliases())
+    plain = next(aliases, "-".join(shorter[-1]))
     if plain not in _aliases() and (sized := re.fullmatch(r"([a-z]+)-(\d+(\.\d+)?b)", plain)):
         # "llama-70b": the newest of that family and size, which the table has first.
         family, size = sized[1], sized[2]
@@ -64,12 +87,12 @@ def _plain(name: str) -> str:
 
 
 def known(name: str) -> bool:
-    """Whether the table has a model of that name."""
+    """True if the table has a model of that name."""
     return _plain(name) in _aliases()
 
 
 def is_file(name: str) -> bool:
-    """Whether it means a file of the user rather than a name of the table."""
+    """True if it means a file of the user rather than a name of the table."""
     return name.removeprefix("hf:").endswith((".json", ".gguf"))
 
 
@@ -78,7 +101,26 @@ def find(name: str) -> LanguageModel:
     """The model of a name (`llama-3.1-8b`, `meta-llama/Llama-3.1-8B-Instruct`), of a `config.json`
     (`hf:./config.json`) or of a GGUF file. Raises InputError with the nearest names."""
     if is_file(name):
-        return _of_file(Path(name.removeprefix("hf:")))
+        path = Path(name.removeprefix("hf:"))
+        try:
+            if path.suffix == ".gguf":
+                with path.open("rb") as file:
+                    config, held = _gguf(file, path.name)
+                model = from_config(path.name, config)
+                if held and abs(model.parameters / held - 1) > ALIKE:
+                    counted = f"{model.parameters:,} are counted of its header"
+                    problem = f"{path.name} holds {held:,} parameters, {counted}"
+                    raise InputError(problem, hint="give the config.json of the model: hf:./config.json")
+                return model
+            config = json.loads(path.read_text(encoding="utf-8"))
+        except OSError as error:
+            hint = "give the path of its config.json or .gguf file, or a name such as llama-3.1-8b"
+            raise InputError(f"cannot read {path}: {error.strerror}", hint=hint) from None
+        except (UnicodeDecodeError, ValueError, RecursionError) as error:
+            raise InputError(f"{path.name} is not a config.json: {error}") from None
+        if not isinstance(config, dict):
+            raise InputError(f"{path.name} is not the configuration of a model")
+        return from_config(path.name, config)
     plain = _plain(name)
     if plain in _aliases():
         full = _aliases()[plain]
@@ -96,11 +138,6 @@ def nearest(name: str, cutoff: float = 0.75) -> list[str]:
     return holding or difflib.get_close_matches(plain, _aliases(), n=3, cutoff=cutoff)
 
 
-def guess(near: Sequence[str]) -> str:
-    """The end of a sentence about a name that means nothing."""
-    return f"; did you mean {' or '.join(near)}?" if near else ""
-
-
 def stored(model: LanguageModel) -> Precision | None:
     """The format in which its publisher gives the weights, where that is not 16 bits."""
     kind = published().get(model.name, {}).get("stored")
@@ -116,24 +153,14 @@ def weight_bytes(model: LanguageModel, precision: Precision) -> float:
     return model.shared * shared + experts * precision.weight_bytes + outer
 
 
-def _of_file(path: Path) -> LanguageModel:
-    try:
-        if path.suffix == ".gguf":
-            with path.open("rb") as file:
-                return from_config(path.name, _gguf(file, path.name))
-        config = json.loads(path.read_text(encoding="utf-8"))
-    except OSError as error:
-        hint = "give the path of its config.json or .gguf file, or a name such as llama-3.1-8b"
-        raise InputError(f"cannot read {path}: {error.strerror}", hint=hint) from None
-    except (UnicodeDecodeError, ValueError, RecursionError) as error:
-        raise InputError(f"{path.name} is not a config.json: {error}") from None
-    if not isinstance(config, dict):
-        raise InputError(f"{path.name} is not the configuration of a model")
-    return from_config(path.name, config)
+def stored_bytes(model: LanguageModel, precision: Precision) -> float:
+    """The same with what reads images, which stays in 16 bits."""
+    return weight_bytes(model, precision) + 2.0 * model.tower
 
 
-def _gguf(file: BinaryIO, name: str) -> dict[str, Any]:
-    """The header of a GGUF file (version 2 or 3) in the words of a `config.json`."""
+def _gguf(file: BinaryIO, name: str) -> tuple[dict[str, Any], int]:
+    """The header of a GGUF file (version 2 or 3) in the words of a `config.json`, and the parameters in its
+    tensors; 0 where others are in further files."""
 
     def read(form: str) -> Any:
         size = struct.calcsize("<" + form)
@@ -165,14 +192,13 @@ def _gguf(file: BinaryIO, name: str) -> dict[str, Any]:
     tensors, pairs = read("Q"), read("Q")
     if pairs > _MOST or tensors > _MOST:
         raise InputError(f"{name} is damaged: {pairs} entries and {tensors} tensors in its header")
-    found = {text(): value(read("I")) for _ in range(pairs)}
-    own = set()
+    header = {text(): value(read("I")) for _ in range(pairs)}
+    sizes = {}
     for _ in range(tensors):
-        own.add(text())
-        for _ in range(read("I")):
-            read("Q")
+        tensor = text()
+        sizes[tensor] = prod(read("Q") for _ in range(read("I")))
         read("I"), read("Q")
-    kind = str(found.get("general.architecture", ""))
+    kind = str(header.get("general.architecture", ""))
     words = {
         "hidden_size": "embedding_length", "num_hidden_layers": "block_count",
         "intermediate_size": "feed_forward_length", "num_attention_heads": "attention.head_count",
@@ -180,15 +206,29 @@ def _gguf(file: BinaryIO, name: str) -> dict[str, Any]:
         "sliding_window": "attention.sliding_window", "num_local_experts": "expert_count",
         "num_experts_per_tok": "expert_used_count", "moe_intermediate_size": "expert_feed_forward_length",
         "max_position_embeddings": "context_length", "vocab_size": "vocab_size",
+        "first_k_dense_replace": "leading_dense_block_count", "n_shared_experts": "expert_shared_count",
+        "shared_expert_intermediate_size": "expert_shared_feed_forward_length",
+        "q_lora_rank": "attention.q_lora_rank", "kv_lora_rank": "attention.kv_lora_rank",
+        "qk_rope_head_dim": "rope.dimension_count",
     }  # fmt: skip
     config = {
-        ours: found[f"{kind}.{theirs}"] for ours, theirs in words.items() if f"{kind}.{theirs}" in found
+        ours: header[f"{kind}.{theirs}"] for ours, theirs in words.items() if f"{kind}.{theirs}" in header
     }
-    config.setdefault("vocab_size", len(found.get("tokenizer.ggml.tokens", ())))
+    if "kv_lora_rank" in config:
+        # Of latent attention newer files state what is kept, and the heads beside it.
+        wide, value = (
+            header.get(
+                f"{kind}.attention.{part}_length_mla", header.get(f"{kind}.attention.{part}_length", 0)
+            )
+            for part in ("key", "value")
+        )
+        config |= {"qk_nope_head_dim": wide - config.get("qk_rope_head_dim", 0), "v_head_dim": value}
+    config.setdefault("vocab_size", len(header.get("tokenizer.ggml.tokens", ())))
     families = {"qwen3moe": "qwen3_moe", "gemma3": "gemma3_text", "gpt-oss": "gpt_oss", "phi2": "phi"}
     config["model_type"] = families.get(kind, kind)
-    config["tie_word_embeddings"] = "output.weight" not in own
-    config["attention_bias"] = "blk.0.attn_q.bias" in own
+    config["tie_word_embeddings"] = "output.weight" not in sizes
+    config["attention_bias"] = "blk.0.attn_q.bias" in sizes
     if config["model_type"] == "gemma3_text":
         config["sliding_window_pattern"] = 6
-    return config
+    whole = header.get("split.count", 0) <= 1 and len(sizes) > _FEWEST * config.get("num_hidden_layers", 0)
+    return config, sum(sizes.values()) if whole else 0

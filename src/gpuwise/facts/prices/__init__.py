@@ -1,4 +1,4 @@
-"""What GPUs cost: dated offers to rent or buy one, each with the source that states it, and how to pick
+"""Prices of GPUs: dated offers to rent or buy one, each with the source that states it, and how to pick
 among them by GPU, kind, provider, number, region, price and age.
 
 Offers are facts shipped with gpuwise, launch prices of the catalog, the user's own files (`read`), and what
@@ -22,16 +22,17 @@ from difflib import get_close_matches
 from functools import cache
 from pathlib import Path
 from types import MappingProxyType
-from typing import Literal, cast, get_args
+from typing import Literal, get_args
 
 from gpuwise import store
-from gpuwise.errors import InputError
+from gpuwise.errors import InputError, guess
 from gpuwise.facts import catalog
 from gpuwise.model.gpu import STALE_DAYS as STALE_DAYS
 from gpuwise.model.gpu import GpuSpec, Offer, OfferKind, Source
 
 DATA = Path(__file__).with_name("data")
 FETCHED = "prices.csv"
+LAUNCH = "launch price"
 # Their hosts are not the provider's own machines, whatever the kind of rent.
 # Anybody's machine joins OpenRelay (docs.openrelay.inc/docs/providers).
 MARKETS = ("vast", "salad", "tensordock", "clore", "openrelay")
@@ -75,7 +76,7 @@ class Spread:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Line:
-    """What is known of one GPU, or of a family whose variant the sellers do not tell."""
+    """Prices of one GPU, or of a family whose variant the sellers do not state."""
 
     gpu: str
     gpu_ids: tuple[str, ...]
@@ -104,7 +105,7 @@ class Change:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Month:
-    """What one GPU-hour cost at a provider in one month, by one source."""
+    """Price of one GPU-hour at a provider in one month, by one source."""
 
     month: str
     """ISO, like 2026-10."""
@@ -151,9 +152,11 @@ def collect(
     user: Sequence[Path] = (), *, today: date, rates: Mapping[str, float] = MappingProxyType({})
 ) -> PriceList:
     """Every offer known on `today`, with the rows that were skipped."""
-    from gpuwise.facts.prices.files import read  # where there is a file to read
+    lists = [_fetched(today)]
+    if user:
+        from gpuwise.facts.prices.files import read
 
-    lists = [_fetched(today), *(read(path, today=today, rates=rates) for path in user)]
+        lists += [read(path, today=today, rates=rates) for path in user]
     fixed = (*shipped(), *launch_prices())
     # Fetched rents make a newer list; prices of purchases are never fetched.
     if (fetched := max((o.seen_on for o in lists[0].offers), default="")) > fixed[0].listed_on:
@@ -188,36 +191,18 @@ def sources() -> Mapping[str, Source]:
 @cache
 def shipped() -> tuple[Offer, ...]:
     """The offers that gpuwise brings along."""
-    known, rows = sources(), catalog.rows(DATA / "offers.csv")
+    source_of, rows = sources(), catalog.rows(DATA / "offers.csv")
     newest_day = max(row["seen_on"] for row in rows)
     leaving = {row["provider"]: float(row["usd_per_gb"]) for row in catalog.rows(DATA / "egress.csv")}
-    return tuple(
-        Offer(
-            gpu=row["gpu"],
-            gpu_ids=tuple(row["gpu_ids"].split(";")) if row["gpu_ids"] else (),
-            count=float(row["count"]),
-            kind=cast(OfferKind, row["kind"]),
-            amount=float(row["amount"]),
-            low=float(row["low"]) if row["low"] else None,
-            high=float(row["high"]) if row["high"] else None,
-            provider=row["provider"],
-            instance=row["instance"],
-            region=row["region"],
-            seen_on=row["seen_on"],
-            source=known[row["source"]],
-            locator=row["locator"],
-            note=row["note"],
-            whole=row["whole"] == "yes",
-            egress_usd_per_gb=leaving.get(row["provider"]),
-            listed_on=newest_day,
-        )
-        for row in rows
-    )
+    return tuple(catalog.decoded(
+        rows, Offer, source=lambda row: source_of[row["source"]], listed_on=lambda row: newest_day,
+        egress_usd_per_gb=lambda row: leaving.get(row["provider"]),
+    ))  # fmt: skip
 
 
 @cache
 def launch_prices() -> tuple[Offer, ...]:
-    """What each GPU of the catalog cost when it came out, as its facts state it."""
+    """Launch price of each GPU of the catalog, as its facts state it."""
     return tuple(
         Offer(
             gpu=spec.name,
@@ -229,7 +214,7 @@ def launch_prices() -> tuple[Offer, ...]:
             seen_on=spec.text("launch") or "",
             source=fact.source,
             locator=fact.locator,
-            note="; ".join(text for text in ("launch price", fact.note) if text),
+            note="; ".join(text for text in (LAUNCH, fact.note) if text),
         )
         for spec in catalog.all_gpus()
         if (fact := spec.facts.get("launch_price_usd")) is not None and not isinstance(fact.value, str)
@@ -243,23 +228,31 @@ def rates() -> Mapping[str, tuple[float, str]]:
 
 
 @cache
+def areas() -> tuple[tuple[str, str, str], ...]:
+    """Parts of the world: the name, how people write it, and how price lists do; both regular expressions."""
+    return tuple((row["area"], row["words"], row["regions"]) for row in catalog.rows(DATA / "areas.csv"))
+
+
+@cache
+def renting() -> frozenset[str]:
+    """Providers of shipped rents."""
+    return frozenset(offer.provider.casefold() for offer in shipped() if offer.per_hour)
+
+
+def is_in(offer: Offer, place: str) -> bool:
+    """True if the offer's region is, or may be chosen, in an area, or has `place` in its name."""
+    region, place = offer.region.casefold(), place.casefold()
+    for name, words, regions in areas():
+        if name.casefold() in (place, f"the {place}") or re.fullmatch(words, place):
+            return bool(re.search(regions, region))
+    # From the beginning of a word on: the "us" in "Australia" is none.
+    return bool(re.search(rf"(?<![a-z]){re.escape(place)}", region))
+
+
+@cache
 def history() -> tuple[Month, ...]:
     """Rents by month, provider, kind and region, as far back as public sources go."""
-    return tuple(
-        Month(
-            month=row["month"],
-            gpu_ids=tuple(row["gpu_ids"].split(";")),
-            provider=row["provider"],
-            kind=row["kind"],
-            term=row["term"],
-            region=row["region"],
-            median=float(row["median"]),
-            low=float(row["low"]),
-            high=float(row["high"]),
-            source=row["source"],
-        )
-        for row in catalog.rows(DATA / "history.csv")
-    )
+    return tuple(catalog.decoded(catalog.rows(DATA / "history.csv"), Month))
 
 
 def fetched_path() -> Path:
@@ -282,34 +275,30 @@ def _fetched(today: date) -> PriceList:
         licence="MPL-2.0",
     )
     try:
-        found = read(path, today=today, source=source, unknown_gpus=True)
+        listed = read(path, today=today, source=source, unknown_gpus=True)
     except InputError as failure:
         raise InputError(
             str(failure), hint=f"remove {path}, or fetch it again", code="fetch-prices"
         ) from failure
-    return replace(found, offers=tuple(_with_variant(offer) for offer in found.offers))
-
-
-def _with_variant(offer: Offer) -> Offer:
-    """The offer with the variant that the shipped facts state for its instance type.
-
-    gpuhunt says H100 for each form of it; AWS's p5.48xlarge holds the SXM one whoever lists it.
-    """
-    stated = _variants().get((offer.provider.casefold(), offer.instance))
-    if len(offer.gpu_ids) < 2 or stated is None or stated not in offer.gpu_ids:
-        return offer
-    note = "variant as other sources state it for this instance"
-    return replace(offer, gpu_ids=(stated,), note="; ".join(text for text in (offer.note, note) if text))
+    # gpuhunt says H100 for each form of it; AWS's p5.48xlarge holds the SXM one whoever lists it.
+    offers = []
+    for offer in listed.offers:
+        stated = _variants().get((offer.provider.casefold(), offer.instance))
+        if len(offer.gpu_ids) > 1 and stated in offer.gpu_ids:
+            note = f"{offer.note}; variant as other sources state it for this instance".removeprefix("; ")
+            offer = replace(offer, gpu_ids=(stated,), note=note)
+        offers.append(offer)
+    return replace(listed, offers=tuple(offers))
 
 
 @cache
 def _variants() -> Mapping[tuple[str, str], str]:
     """The one variant of each instance type, where the shipped facts name one and no other."""
-    found: dict[tuple[str, str], set[tuple[str, ...]]] = defaultdict(set)
+    ids_of: dict[tuple[str, str], set[tuple[str, ...]]] = defaultdict(set)
     for offer in shipped():
         if offer.instance:
-            found[offer.provider.casefold(), offer.instance].add(offer.gpu_ids)
-    single = ((key, next(iter(ids))) for key, ids in found.items() if len(ids) == 1)
+            ids_of[offer.provider.casefold(), offer.instance].add(offer.gpu_ids)
+    single = ((key, next(iter(ids))) for key, ids in ids_of.items() if len(ids) == 1)
     return {key: ids[0] for key, ids in single if len(ids) == 1}
 
 
@@ -319,19 +308,25 @@ def age_days(offer: Offer, today: date) -> int | None:
 
 
 def counted_on(offer: Offer, today: date) -> date:
-    """The day at which a choice takes the age of a price: the date of its list. By today's date, prices of an
-    installation that is not updated would expire one after the other."""
+    """The day at which the age of a price counts: the date of its list. By today's date, prices of an
+    installation that is not updated would expire one after the other.
+    """
     return min(today, day(offer.listed_on)) if offer.listed_on else today
 
 
 def is_stale(offer: Offer, today: date) -> bool:
-    """Whether the price is older than `STALE_DAYS`; one without a date may be of any age."""
+    """True if the price is older than `STALE_DAYS`; one without a date may be of any age."""
     age = age_days(offer, today)
     return age is None or age > STALE_DAYS
 
 
+def is_fresh(offer: Offer, today: date) -> bool:
+    """True if a GPU may be ranked by the price: it was not stale when its list was made."""
+    return not is_stale(offer, counted_on(offer, today))
+
+
 def is_quote(offer: Offer) -> bool:
-    """Whether somebody asked this price; an article's illustrative range is not one."""
+    """True if somebody asked this price; an article's illustrative range is not one."""
     return offer.source.kind != "article"
 
 
@@ -344,13 +339,13 @@ USUAL = 3
 
 def believable(offers: Sequence[Offer], today: date) -> list[Offer]:
     """Without rents that are too good to be true; a price of one's own is believed."""
-    asked: dict[str, list[float]] = defaultdict(list)
+    prices: dict[str, list[float]] = defaultdict(list)
     for offer in offers:
-        if offer.kind in ("on-demand", "community") and not is_stale(offer, counted_on(offer, today)):
+        if offer.kind in ("on-demand", "community") and is_fresh(offer, today):
             for gpu in offer.gpu_ids:
-                asked[gpu].append(offer.per_gpu)
+                prices[gpu].append(offer.per_gpu)
     # The upper of two in the middle: half of the rents are of one marketplace's cheapest hosts.
-    least = {gpu: TOO_GOOD * sorted(p)[len(p) // 2] for gpu, p in asked.items() if len(p) >= USUAL}
+    least = {gpu: TOO_GOOD * sorted(p)[len(p) // 2] for gpu, p in prices.items() if len(p) >= USUAL}
     return [
         offer
         for offer in offers
@@ -376,15 +371,14 @@ def select(
 
     Raises InputError for a provider of which no offer is known.
     """
-    known = {offer.provider.casefold() for offer in offers}
+    sellers = {offer.provider.casefold() for offer in offers}
     names = {name.strip().casefold() for name in providers}
-    for name in sorted(names - known):
-        near = get_close_matches(name, known, n=3)
-        guess = f"; did you mean {' or '.join(near)}?" if near else ""
+    for name in sorted(names - sellers):
+        near = get_close_matches(name, sellers, n=3)
         raise InputError(
-            f"no offer of a provider {name!r} is known{guess}", hint=f"known: {', '.join(sorted(known))}"
+            f"no offer of a provider {name!r} is known{guess(near)}",
+            hint=f"known: {', '.join(sorted(sellers))}",
         )
-    place = (region or "").casefold()
     oldest = (today - timedelta(days=newer_than)).isoformat() if newer_than else ""
     return tuple(
         offer
@@ -393,18 +387,18 @@ def select(
         and (not kinds or offer.kind in kinds)
         and (not names or offer.provider.casefold() in names)
         and (count is None or offer.count == count)
-        and place in offer.region.casefold()
+        and (not region or is_in(offer, region))
         and (limit is None or limit.allows(offer))
         and (newer_than is None or (offer.seen_on and day(offer.seen_on).isoformat() >= oldest))
     )
 
 
 def series(offer: Offer) -> tuple[str | float, ...]:
-    """What stays the same when the same offer is seen again."""
+    """The identity of an offer that is seen again."""
     region = offer.region.casefold()
     # One source says "US west or central" where another names us-east-1: the list price is the same.
     area = "us" if re.match(r"us\b", region) else region
-    # An instance type has its hardware; one source tells the variant of its GPU, another does not.
+    # An instance type has its hardware; one source states the variant of its GPU, another does not.
     gpu = chip(offer.gpu) if offer.instance else offer.gpu.casefold()
     return (offer.provider.casefold(), offer.instance, gpu, offer.count, offer.kind, area)
 
@@ -431,11 +425,11 @@ def current(offers: Sequence[Offer]) -> tuple[Offer, ...]:
         if offer.seen_on and is_quote(offer):
             key = (offer.provider.casefold(), offer.gpu_ids or offer.gpu, offer.count, offer.kind)
             groups[key].append(offer)
-    found = []
+    recent = []
     for same in groups.values():
         last = day(max(offer.seen_on for offer in same)) - timedelta(days=LIST_DAYS)
-        found += [offer for offer in same if day(offer.seen_on) >= last]
-    return newest(found)
+        recent += [offer for offer in same if day(offer.seen_on) >= last]
+    return newest(recent)
 
 
 def ordered(offers: Sequence[Offer], by: Order = "price", today: date | None = None) -> tuple[Offer, ...]:
@@ -446,48 +440,61 @@ def ordered(offers: Sequence[Offer], by: Order = "price", today: date | None = N
         old, kind = (is_stale(offer, today), get_args(OfferKind).index(offer.kind)) if today else (False, 0)
         return not is_quote(offer), not offer.per_hour, old, old and not offer.seen_on, kind, offer.per_gpu
 
-    found = sorted(offers, key=price)
+    ordered = sorted(offers, key=price)
     if by == "date":
-        found.sort(key=lambda offer: offer.seen_on, reverse=True)
+        ordered.sort(key=lambda offer: offer.seen_on, reverse=True)
     if by == "provider":
-        found.sort(key=lambda offer: offer.provider.casefold())
-    return tuple(found)
+        ordered.sort(key=lambda offer: offer.provider.casefold())
+    return tuple(ordered)
 
 
-def spread(offers: Sequence[Offer], kind: str) -> Spread | None:
-    """Lowest, median and highest price of one GPU among offers of a kind; None without any."""
-    found = sorted(offer.per_gpu for offer in offers if offer.kind == kind and is_quote(offer))
-    if not found:
+def spread(offers: Sequence[Offer], kind: str, today: date | None = None) -> Spread | None:
+    """Lowest, median and highest price of one GPU among offers of a kind; None without any. With `today`,
+    of rents that are fresh."""
+    amounts = sorted(
+        offer.per_gpu
+        for offer in offers
+        if offer.kind == kind
+        and is_quote(offer)
+        and (today is None or not offer.per_hour or is_fresh(offer, today))
+    )
+    if not amounts:
         return None
     # The stdlib's statistics takes longer to load than all prices.
-    middle = len(found) // 2
-    median = found[middle] if len(found) % 2 else (found[middle - 1] + found[middle]) / 2
-    return Spread(lowest=found[0], median=median, highest=found[-1], offers=len(found))
+    middle = len(amounts) // 2
+    median = amounts[middle] if len(amounts) % 2 else (amounts[middle - 1] + amounts[middle]) / 2
+    return Spread(lowest=amounts[0], median=median, highest=amounts[-1], offers=len(amounts))
 
 
-def summary(offers: Sequence[Offer]) -> tuple[Line, ...]:
-    """One line a GPU, sorted by name; a family of unknown variant has a line of its own."""
+def rented(offers: Sequence[Offer], today: date | None) -> Spread | None:
+    """On-demand rents of one GPU per hour: of dated offers that are not old, or of all where every one is."""
+    return spread(offers, "on-demand", today) or spread(offers, "on-demand")
+
+
+def summary(offers: Sequence[Offer], today: date | None = None) -> tuple[Line, ...]:
+    """One line a GPU, sorted by name; a family of unknown variant has a line of its own. With `today`, rents
+    are those of `spread`."""
     groups: dict[tuple[str, ...], list[Offer]] = defaultdict(list)
     for offer in newest([offer for offer in offers if is_quote(offer)]):
         # A catalog entry goes by many sellers' names, a card outside the catalog only by its own.
         groups[offer.gpu_ids or ("", offer.gpu.casefold())].append(offer)
-    return tuple(sorted(map(_line, groups.values()), key=lambda line: line.gpu.casefold()))
-
-
-def _line(offers: Sequence[Offer]) -> Line:
-    first = offers[0]
-    # A launch price is years old by nature: it says nothing of how fresh the rents are.
-    judged = [offer for offer in offers if offer.per_hour] or offers
-    return Line(
-        gpu=first.gpu_ids[0] if len(first.gpu_ids) == 1 else first.gpu,
-        gpu_ids=first.gpu_ids,
-        on_demand=spread(offers, "on-demand"),
-        spot=spread(offers, "spot"),
-        new=spread(offers, "new"),
-        street=spread(offers, "street"),
-        offers=len(offers),
-        newest=max(offer.seen_on for offer in judged),
-    )
+    lines = []
+    for gpu_ids, same in ((each[0].gpu_ids, each) for each in groups.values()):
+        # A launch price is years old by nature: it says nothing of how fresh the rents are.
+        judged = [offer for offer in same if offer.per_hour] or same
+        lines.append(
+            Line(
+                gpu=gpu_ids[0] if len(gpu_ids) == 1 else same[0].gpu,
+                gpu_ids=gpu_ids,
+                on_demand=rented(same, today),
+                spot=spread(same, "spot", today),
+                new=spread(same, "new"),
+                street=spread(same, "street"),
+                offers=len(same),
+                newest=max(offer.seen_on for offer in judged),
+            )
+        )
+    return tuple(sorted(lines, key=lambda line: line.gpu.casefold()))
 
 
 def changes(offers: Sequence[Offer]) -> tuple[Change, ...]:
@@ -496,13 +503,13 @@ def changes(offers: Sequence[Offer]) -> tuple[Change, ...]:
     for offer in offers:
         if offer.seen_on and is_quote(offer):
             sights[series(offer)].append(offer)
-    found = []
+    changes = []
     for same in sights.values():
         dated = sorted(same, key=lambda offer: offer.seen_on)
         change = Change(first=dated[0], last=dated[-1])
         if change.first.seen_on < change.last.seen_on and abs(change.share) > LEAST_CHANGE:
-            found.append(change)
-    return tuple(sorted(found, key=lambda change: change.share))
+            changes.append(change)
+    return tuple(sorted(changes, key=lambda change: change.share))
 
 
 @cache
@@ -527,14 +534,14 @@ class Wanted:
     """Words of a family; empty where one catalog entry was named."""
 
     def matches(self, offer: Offer) -> bool:
-        """Whether the offer is, or may be, one of the GPUs asked for."""
+        """True if the offer is, or may be, one of the GPUs asked for."""
         if offer.gpu_ids:
             return not self.gpu_ids.isdisjoint(offer.gpu_ids)
         return bool(self.words) and self.words <= _words(offer.gpu)
 
 
 def wanted(query: str, offers: tuple[Offer, ...] = ()) -> Wanted:
-    """What `query` asks for: one GPU, a family ("h100", "a100 80gb") or a seller's name ("a10g").
+    """The GPUs of a `query`: one GPU, a family ("h100", "a100 80gb") or a seller's name ("a10g").
 
     Raises InputError with the nearest names where neither the catalog nor an offer knows it.
     """
@@ -543,11 +550,11 @@ def wanted(query: str, offers: tuple[Offer, ...] = ()) -> Wanted:
     if exact is not None:
         return Wanted(query=query, gpu_ids=frozenset({exact}))
     words = _words(query)
-    named = {gpu_id for gpu_id, known in _known_words().items() if words and words <= known}
+    named = {gpu_id for gpu_id, words_of in _known_words().items() if words and words <= words_of}
     family = frozenset(named).union(seller_ids(query))
-    found = Wanted(query=query, gpu_ids=family, words=words)
-    if family or any(found.matches(offer) for offer in offers):
-        return found
+    wanted = Wanted(query=query, gpu_ids=family, words=words)
+    if family or any(wanted.matches(offer) for offer in offers):
+        return wanted
     return Wanted(query=query, gpu_ids=frozenset({catalog.find(query).id}))
 
 
@@ -566,10 +573,16 @@ def seller_ids(name: str) -> tuple[str, ...]:
 
     fitting = {
         spec.id
-        for known, specs in _by_stem().items()
-        if is_form_of(known)
+        for longer, specs in _by_stem().items()
+        if is_form_of(longer)
         for spec in specs
-        if memory is None or _memory_fits(spec, float(memory[1]))
+        # Sellers' GB are 10**9 or 2**30 bytes.
+        if memory is None
+        or any(
+            abs(float(memory[1]) * unit - actual) <= MEMORY_TOLERANCE * actual
+            for unit in (1e9, 2**30)
+            if (actual := spec.memory_bytes) is not None
+        )
     }
     if memory is None and len(fitting) == 1 and not any(is_form_of(_SXM.sub("sxm", k)) for k in _exact()):
         # `RTX 3080` fits one entry, but a card with other memory that the catalog lacks shares the name.
@@ -578,16 +591,8 @@ def seller_ids(name: str) -> tuple[str, ...]:
 
 
 def chip(name: str) -> str:
-    """What a name says beside form and memory: `H100 SXM5 80GB` and `NVIDIA H100` are both `h100`."""
+    """A name without form and memory: `H100 SXM5 80GB` and `NVIDIA H100` are both `h100`."""
     return _FORMS.sub("", _stem(name))
-
-
-def _memory_fits(spec: GpuSpec, stated_gb: float) -> bool:
-    """Whether `stated_gb` is the entry's memory; sellers' GB are 10**9 or 2**30 bytes."""
-    actual = spec.memory_bytes
-    if actual is None:
-        return False
-    return any(abs(stated_gb * unit - actual) <= MEMORY_TOLERANCE * actual for unit in (1e9, 2**30))
 
 
 @cache
@@ -601,26 +606,20 @@ def _words(name: str) -> frozenset[str]:
     return frozenset(_WORDS.findall(_MEMORY.sub(r"\1gb", plain)))
 
 
-def _written(spec: GpuSpec) -> tuple[str, ...]:
-    return (spec.id, spec.name, *spec.aliases)
-
-
 @cache
 def _exact() -> Mapping[str, str]:
-    return {catalog.name_key(name): spec.id for spec in catalog.all_gpus() for name in _written(spec)}
+    return {catalog.name_key(name): spec.id for spec in catalog.all_gpus() for name in spec.names}
 
 
 @cache
 def _by_stem() -> Mapping[str, tuple[GpuSpec, ...]]:
-    found: dict[str, list[GpuSpec]] = defaultdict(list)
+    stems: dict[str, list[GpuSpec]] = defaultdict(list)
     for spec in catalog.all_gpus():
-        for stem in {_stem(name) for name in _written(spec)}:
-            found[stem].append(spec)
-    return {stem: tuple(specs) for stem, specs in found.items()}
+        for stem in {_stem(name) for name in spec.names}:
+            stems[stem].append(spec)
+    return {stem: tuple(specs) for stem, specs in stems.items()}
 
 
 @cache
 def _known_words() -> Mapping[str, frozenset[str]]:
-    return {
-        spec.id: frozenset().union(*(_words(name) for name in _written(spec))) for spec in catalog.all_gpus()
-    }
+    return {spec.id: frozenset().union(*(_words(name) for name in spec.names)) for spec in catalog.all_gpus()}

@@ -16,6 +16,7 @@ import socket
 import sys
 from collections import Counter
 from collections.abc import Iterable, Mapping
+from contextlib import suppress
 from dataclasses import dataclass
 from datetime import date
 from fractions import Fraction
@@ -26,6 +27,7 @@ from typing import Any
 
 from gpuwise import store
 from gpuwise.errors import MachineError, NoDataError
+from gpuwise.facts.catalog import rows
 from gpuwise.facts.prices import MARKETS, fetched_path
 
 COLUMNS = ("gpu", "count", "kind", "amount", "currency", "per", "provider", "instance", "region", "seen_on")
@@ -41,7 +43,7 @@ _Row = dict[str, str]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Update:
-    """What was fetched, and what was left out of it."""
+    """The fetched offers, and those that were left out."""
 
     path: Path
     seen_on: str
@@ -68,15 +70,18 @@ def update(today: date, library: Any = None) -> Update:
             ) from missing
     items, failed = _fetch(library)
     memory: dict[str, frozenset[float]] = {}
-    for known in getattr(library, "KNOWN_ACCELERATORS", ()):
-        name = known.name.casefold()
-        memory[name] = memory.get(name, frozenset()) | {float(known.memory)}
+    for gpu in getattr(library, "KNOWN_ACCELERATORS", ()):
+        name = gpu.name.casefold()
+        memory[name] = memory.get(name, frozenset()) | {float(gpu.memory)}
     kept, left_out = convert(items, memory, today)
     if not kept:
         raise NoDataError("gpuhunt returned no GPU offer; the prices fetched before stay", hint="try later")
     # A provider that is silent today was not closed: what it asked last stays, with its date.
     path, providers = fetched_path(), {row["provider"] for row in kept}
-    former = _former(path)
+    # The rows fetched before; none where the file is missing or damaged.
+    former: list[_Row] = []
+    with suppress(OSError, UnicodeDecodeError, csv.Error):
+        former = [r for r in rows(path) if list(r) == list(COLUMNS) and None not in r.values()]
     if (newest := max((row["seen_on"] for row in former), default="")) > today.isoformat():
         raise MachineError(
             f"the prices kept are of {newest}, after today ({today.isoformat()}); they stay",
@@ -113,7 +118,7 @@ def convert(
         # Regions of one instance differ by a few per cent: a list of all would be ten times as long.
         key = tuple(row[column] for column in ("provider", "instance", "gpu", "count", "kind"))
         if key in cheapest:
-            left_out["dearer region of the same instance"] += 1
+            left_out["more expensive region of the same instance"] += 1
         if key not in cheapest or float(row["amount"]) < float(cheapest[key]["amount"]):
             cheapest[key] = row
     return tuple(cheapest[key] for key in sorted(cheapest)), left_out
@@ -128,7 +133,13 @@ def _row(item: Any, known_memory: Mapping[str, frozenset[float]], today: date) -
     # A price of 0 is gpuhunt's word for "not offered", as with spot prices.
     if not item.price or item.price <= 0:
         raise ValueError("no price")
-    share, provider = _share(item, known_memory), _provider(item.provider)
+    # The part of a GPU that is offered: 1, or memory over the card's where only a slice is rented.
+    memories, share = known_memory.get(item.gpu_name.casefold()), Fraction(1)
+    if item.gpu_memory and memories and item.gpu_memory < _ROUNDED * min(memories):
+        if len(memories) > 1:
+            raise ValueError("slice of a GPU of unknown size")
+        share = Fraction(item.gpu_memory / min(memories)).limit_denominator(64)
+    provider = _provider(item.provider)
     whole = "" if share != 1 or not item.gpu_memory else f" {item.gpu_memory:g}GB"
     kind = "spot" if item.spot else "community" if provider in MARKETS else "on-demand"
     return {
@@ -143,16 +154,6 @@ def _row(item: Any, known_memory: Mapping[str, frozenset[float]], today: date) -
         "region": item.location or "",
         "seen_on": today.isoformat(),
     }
-
-
-def _share(item: Any, known_memory: Mapping[str, frozenset[float]]) -> Fraction:
-    """The part of a GPU that is offered: 1, or memory over the card's where only a slice is rented."""
-    known = known_memory.get(item.gpu_name.casefold(), frozenset())
-    if not item.gpu_memory or not known or item.gpu_memory >= _ROUNDED * min(known):
-        return Fraction(1)
-    if len(known) > 1:
-        raise ValueError("slice of a GPU of unknown size")
-    return Fraction(item.gpu_memory / min(known)).limit_denominator(64)
 
 
 def _fetch(library: Any) -> tuple[list[Any], set[str]]:
@@ -190,7 +191,7 @@ def _fetch(library: Any) -> tuple[list[Any], set[str]]:
 
 
 def _unreachable(failure: Exception) -> MachineError:
-    """What failed first: an error of gpuhunt hides the one of the network."""
+    """The first cause of a failure: an error of gpuhunt hides the one of the network."""
     cause: BaseException = failure
     while cause.__cause__ is not None:
         cause = cause.__cause__
@@ -203,13 +204,3 @@ def _unreachable(failure: Exception) -> MachineError:
 
 def _provider(name: str) -> str:
     return _SAME.get(name.casefold(), name.casefold())
-
-
-def _former(path: Path) -> list[_Row]:
-    """The rows fetched before; none where the file is missing or damaged."""
-    try:
-        with path.open(encoding="utf-8", newline="") as file:
-            rows = list(csv.DictReader(file))
-    except (OSError, UnicodeDecodeError, csv.Error):
-        return []
-    return [row for row in rows if list(row) == list(COLUMNS) and None not in row.values()]

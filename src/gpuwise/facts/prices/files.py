@@ -19,6 +19,7 @@ from pathlib import Path
 from types import MappingProxyType
 from typing import cast, get_args
 
+from gpuwise import store
 from gpuwise.errors import InputError
 from gpuwise.facts.prices import PriceList, Skipped, day, seller_ids
 from gpuwise.model import units
@@ -50,30 +51,16 @@ def read(
 
     Raises InputError where the file cannot be read as a table of prices.
     """
-    try:
-        with path.open("rb") as file:
-            data = file.read(MAX_BYTES + 1)
-    except OSError as failure:
-        raise InputError(f"cannot read {path}: {failure.strerror}", hint="check the path") from failure
-    if len(data) > MAX_BYTES:
-        message = f"{path} is larger than {MAX_BYTES / 1e6:.0f} MB, the most that a price file may have"
-        raise InputError(message, hint="give a CSV of prices only")
-    if b"\0" in data[:4096] and not data.startswith((b"\xff\xfe", b"\xfe\xff")):
-        raise InputError(f"{path} is a binary file", hint=f"give a CSV with the columns {COLUMNS}")
-    try:
-        text = data.decode("utf-8-sig")
-    except UnicodeDecodeError as failure:
-        problem = f"{path}: byte {failure.start} is not UTF-8"
-        raise InputError(problem, hint="save it as CSV in UTF-8") from failure
-    own = Source(id="own-prices", title=path.name, kind="third-party", read_on=today.isoformat())
-    found = read_text(
-        text, path.name, today=today, rates=rates, source=source or own, unknown_gpus=unknown_gpus
+    text = store.decoded(store.read(path, largest=MAX_BYTES), path.name)
+    own_prices = Source(id="own-prices", title=path.name, kind="third-party", read_on=today.isoformat())
+    listed = read_text(
+        text, path.name, today=today, rates=rates, source=source or own_prices, unknown_gpus=unknown_gpus
     )
     if source is not None:
-        return found
+        return listed
     # Who gives a price of his own today means that it holds today.
-    dated = (replace(o, seen_on=o.seen_on or today.isoformat()) for o in found.offers)
-    return replace(found, offers=tuple(dated))
+    dated = (replace(o, seen_on=o.seen_on or today.isoformat()) for o in listed.offers)
+    return replace(listed, offers=tuple(dated))
 
 
 def read_text(
@@ -88,7 +75,7 @@ def read_text(
     """The offers in the text of a price file called `name`. Raises InputError for another text."""
     text = text.removeprefix("\ufeff")
     first = next((line for line in text.splitlines() if line.strip()), "")
-    # Spreadsheets of half of Europe write semicolons, for the comma is their decimal point.
+    # Spreadsheets of half of Europe write semicolons: the comma is their decimal point.
     reader = csv.reader(io.StringIO(text), delimiter=max((",", ";", "\t"), key=first.count))
     try:
         lines = [(reader.line_num, cells) for cells in reader if any(cell.strip() for cell in cells)]
@@ -115,24 +102,24 @@ MOST_COLUMNS = 100
 
 def _header(cells: Sequence[str], name: str) -> tuple[dict[str, int], tuple[str, ...]]:
     """Where each known column stands, and the columns that are ignored."""
-    known: dict[str, int] = {}
+    columns: dict[str, int] = {}
     ignored: list[str] = []
     for i, cell in enumerate(cells[:MOST_COLUMNS]):
         word = cell.strip().casefold().replace(" ", "_")
         column = _OTHER_NAMES.get(word, word)
-        if column in known:
+        if column in columns:
             raise InputError(f"{name} has two columns {column!r}", hint="remove one of them")
         if column in NEEDED or column in OPTIONAL:
-            known[column] = i
+            columns[column] = i
             continue
         # A mistyped `curency` that was ignored would turn euros into dollars.
         if near := get_close_matches(word[:40], (*NEEDED, *OPTIONAL), n=1, cutoff=0.8):
             message = f"{name} has a column {cell.strip()!r}; did you mean {near[0]!r}?"
             raise InputError(message, hint=f"columns: {COLUMNS}")
         ignored.append(_plain(cell)[:40])
-    if missing := [column for column in NEEDED if column not in known]:
+    if missing := [column for column in NEEDED if column not in columns]:
         raise InputError(f"{name} has no column {missing[0]!r}", hint=f"columns: {COLUMNS}")
-    return known, tuple(ignored)
+    return columns, tuple(ignored)
 
 
 def _offer(
@@ -181,7 +168,7 @@ def _offer(
 
 
 def _kind(kind: str, column: str, suffix: str | None) -> tuple[OfferKind, str]:
-    """Kind of the offer and what its amount is for; each may tell the other."""
+    """Kind of the offer and what its amount is for; each may imply the other."""
     stated = {unit for unit in (units.read_unit(column) if column else None, suffix) if unit}
     if len(stated) > 1:
         raise ValueError(f"the amount is for two things: {' and '.join(sorted(stated))}")

@@ -13,6 +13,7 @@ from __future__ import annotations
 
 import csv
 import difflib
+import json
 from collections import Counter
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -21,9 +22,9 @@ from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING, cast
 
-from gpuwise import checks, store
-from gpuwise.errors import InputError, NoDataError
-from gpuwise.facts import catalog, llms
+from gpuwise import store
+from gpuwise.errors import InputError, NoDataError, guess
+from gpuwise.facts import catalog
 from gpuwise.model.gpu import Source
 from gpuwise.model.precision import PRECISIONS, Precision
 from gpuwise.model.question import Framework, Mode, Question
@@ -48,12 +49,21 @@ def sources() -> Mapping[str, Source]:
 
 @cache
 def all_results() -> Records:
-    """Every curated figure with the issues known of it and those that checks find."""
+    """Every curated figure with the issues known of it and those that checks found (`tools/checked.py`)."""
+    issues = json.loads((DATA / "issues.json").read_text(encoding="utf-8"))
+    return Records(
+        replace(row, issues=(*row.issues, *(Issue(**issue) for issue in issues.get(str(place), ()))))
+        for place, row in enumerate(stated())
+    )
+
+
+def stated() -> list[Record]:
+    """The curated figures as their sources state them."""
     made = []
     for row in catalog.rows(DATA / "results.csv"):
         # A fault of the source that is known from its own files stands as `code: what is wrong`.
         code, _, detail = row["caution"].partition(": ")
-        known = Issue(code=code, severity="warning", detail=detail, fix="do not use this figure: measure it")
+        issue = Issue.warning(code, detail, "do not use this figure: measure it")
         made.append(
             record(
                 gpu=row["gpu"],
@@ -73,16 +83,16 @@ def all_results() -> Records:
                 source=sources()[row["source"]],
                 locator=row["locator"],
                 note=row["note"],
-                issues=(known,) if code else (),
+                issues=(issue,) if code else (),
             )
         )
-    return judged(made)
+    return made
 
 
 def plausible(rows: Iterable[Record]) -> Records:
     """The figures of GPUs of the catalog that no check flags."""
-    known = {spec.id for spec in catalog.all_gpus()}
-    return Records(row for row in rows if row.gpu_id in known and not row.codes)
+    ids = {spec.id for spec in catalog.all_gpus()}
+    return Records(row for row in rows if row.gpu_id in ids and not row.codes)
 
 
 def select(
@@ -126,28 +136,29 @@ def check_workload(name: str, others: Sequence[str] = ()) -> str:
     """
     if name in others:  # as it was measured; publishers' spellings are looked up
         return name
-    wanted, known = _workload_id(name), tuple(dict.fromkeys((*others, *workloads())))
-    if wanted in known:
+    wanted, names = _workload_id(name), tuple(dict.fromkeys((*others, *workloads())))
+    if wanted in names:
         return wanted
-    near = difflib.get_close_matches(wanted, known, n=3, cutoff=0.5)
-    near = near or [other for other in known if wanted and wanted in other][:3]
-    guess = f"; did you mean {' or '.join(near)}?" if near else ""
-    problem = f"no speeds of a workload {name!r} are known{guess}"
+    near = difflib.get_close_matches(wanted, names, n=3, cutoff=0.5)
+    near = near or [other for other in names if wanted and wanted in other][:3]
+    from gpuwise.facts import llms  # where the name is none of ours
+
+    problem = f"no speeds of a workload {name!r} are known{guess(near)}"
     if llms.known(name):
-        raise NoDataError(problem, hint=f"gpuwise fit {llms.find(name).name}, or measure it")
+        raise NoDataError(problem, hint="see whether it fits", code="fit", model=llms.find(name).name)
     raise InputError(problem, hint="see of which speeds are known", code="results")
 
 
 def check_source(name: str, rows: Sequence[Record] | None = None) -> str:
     """The id of a source. Raises InputError with the nearest names where there is no such source."""
     every = all_results() if rows is None else rows
-    known = sorted({row.source.id for row in every if row.source is not None})
-    if name in known:
+    ids = sorted({row.source.id for row in every if row.source is not None})
+    if name in ids:
         return name
-    if not known:
+    if not ids:
         raise InputError(f"no source is called {name!r}", hint="leave it out")
-    near = difflib.get_close_matches(name, known, n=3, cutoff=0.4) or known[:3]
-    problem = f"no source is called {name!r}; did you mean {' or '.join(near)}?"
+    near = difflib.get_close_matches(name, ids, n=3, cutoff=0.4) or ids[:3]
+    problem = f"no source is called {name!r}{guess(near)}"
     raise InputError(problem, hint=f"such as {near[0]}", code="source", source=near[0])
 
 
@@ -159,10 +170,12 @@ def _workload_id(name: str) -> str:
 
 def judged(rows: Sequence[Record]) -> Records:
     """The rows, each with the issues that checks find behind its own."""
-    found = checks.judge(rows)
+    from gpuwise import checks
+
+    judged = checks.judge(rows)
     return Records(
         replace(row, issues=(*row.issues, *issues)) if issues else row
-        for row, issues in zip(rows, found, strict=True)
+        for row, issues in zip(rows, judged, strict=True)
     )
 
 
@@ -189,17 +202,17 @@ def record(
 ) -> Record:
     """A published speed, in items per second of all GPUs together.
 
-    `precision` is as it ran: `tf32?` where a figure called fp32 was likely TF32, `?` where nothing tells. A
-    publisher's other frameworks than ours are named in `software` and told apart by `session`.
+    `precision` is as it ran: `tf32?` where a figure called fp32 was likely TF32, `?` where it is unknown. A
+    publisher's other frameworks than ours are named in `software` and distinguished by `session`.
     """
     named = precision.rstrip("?")
-    known = named in PRECISIONS
+    is_precision = named in PRECISIONS
     ours = next((f for f in ("tensorflow", "jax") if framework.casefold().startswith(f)), "torch")
     return Record(
         question=Question(
             workload=workload,
             mode=mode,
-            precision=Precision(named) if known else None,
+            precision=Precision(named) if is_precision else None,
             compile=compiled,
             batch=batch,
             gpus=gpus,
@@ -211,20 +224,20 @@ def record(
         origin="published",
         basis="published",
         # A publisher states a value without its uncertainty.
-        throughput=Interval(value=speed, low=speed, high=speed, level=None, method="stated"),
+        throughput=Interval.stated(speed),
         source=source,
         session=f"{source.id} {framework}".strip(),
         date=date,
         software=framework,
         stated=Statement(precision=stated, versions=versions, locator=locator),
-        issues=(*((UNSURE,) if known and named != precision else ()), *issues),
+        issues=(*((UNSURE,) if is_precision and named != precision else ()), *issues),
         notes=(note,) if note else (),
     )
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Imported:
-    """What a file held: its figures, each with its issues, and the lines that gave none."""
+    """The content of a file: its figures, each with its issues, and the lines that gave none."""
 
     format: str
     rows: Records
@@ -238,8 +251,7 @@ def import_file(
 
     Raises InputError where it cannot be read, is not text, or is of none of the formats.
     """
-    data = store.read(path, largest=MAX_BYTES, hint="give the path of a result file")
-    text = decoded(data, path.name)
+    text = store.decoded(store.read(path, largest=MAX_BYTES, hint="give a result file"), path.name)
     return import_text(text, name=path.name, format=format, gpu=gpu, n_gpus=n_gpus, read_on=date.today())
 
 
@@ -257,9 +269,8 @@ def import_text(
 
     if format is not None and format not in FORMATS:
         near = difflib.get_close_matches(format, FORMATS, n=1)
-        guess = f"; did you mean {near[0]}?" if near else ""
-        raise InputError(f"unknown format {format!r}{guess}", hint=f"one of {', '.join(FORMATS)}")
-    chosen = format or next((known for known, shape in FORMATS.items() if shape.recognises(text)), None)
+        raise InputError(f"unknown format {format!r}{guess(near)}", hint=f"one of {', '.join(FORMATS)}")
+    chosen = format or next((name for name, shape in FORMATS.items() if shape.recognises(text)), None)
     if chosen is None:
         problem = f"{name} is none of the known formats: {', '.join(FORMATS)}"
         raise InputError(problem, hint="name its format", code="format", file=name)
@@ -270,8 +281,10 @@ def import_text(
     rows: list[Record] = []
     skipped: list[Skipped] = []
     try:
-        for found in shape.read(text, origin):
-            made = _checked(found, origin, shape.framework, read_on) if isinstance(found, Figure) else found
+        for figure in shape.read(text, origin):
+            made = (
+                _checked(figure, origin, shape.framework, read_on) if isinstance(figure, Figure) else figure
+            )
             if isinstance(made, Record):
                 rows.append(made)
             else:
@@ -282,21 +295,6 @@ def import_text(
     except csv.Error as error:
         raise InputError(f"{name} is not a whole CSV file: {error}", hint="check the file") from error
     return Imported(format=chosen, rows=judged(rows), skipped=tuple(skipped))
-
-
-def decoded(data: bytes, name: str) -> str:
-    """Text of a file in UTF-8 or, with its mark, UTF-16. Raises InputError for anything else."""
-    if data.startswith((b"\xff\xfe", b"\xfe\xff")):
-        encoding = "utf-16"
-    elif b"\0" in data:
-        raise InputError(f"{name} is a binary file", hint="give the text, CSV or JSON file")
-    else:
-        encoding = "utf-8-sig"
-    try:
-        return data.decode(encoding)
-    except UnicodeDecodeError as error:
-        message = f"{name} is not text in {encoding.removesuffix('-sig').upper()}: byte {error.start}"
-        raise InputError(message, hint=f"iconv -t UTF-8 {name}") from error
 
 
 def _checked(figure: Figure, origin: Origin, framework: str, today: date) -> Record | Skipped:
@@ -321,7 +319,7 @@ def _checked(figure: Figure, origin: Origin, framework: str, today: date) -> Rec
         return skipped(figure.line, f"not a count of GPUs: {str(stated_count)[:40]!r}")
     if not workload:
         return skipped(figure.line, "says nowhere which network ran")
-    # What a format says that does not know its items; the network may tell.
+    # What a format says that does not know its items; the network may say.
     return record(
         gpu=gpu,
         gpu_id=gpu_id,

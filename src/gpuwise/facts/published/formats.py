@@ -68,7 +68,7 @@ from typing import Any, NamedTuple
 
 from gpuwise.errors import InputError
 from gpuwise.facts.published import names
-from gpuwise.facts.published.names import number, whole
+from gpuwise.facts.published.names import WORDS, number, whole
 from gpuwise.model.gpu import Source
 from gpuwise.model.question import Mode
 from gpuwise.model.result import Issue
@@ -79,7 +79,7 @@ Skipped = tuple[int, Issue]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Origin:
-    """What is known of a file besides its text."""
+    """The origin of a file, besides its text."""
 
     name: str  # File name without its folders; some formats say half of it there
     source: Source
@@ -130,8 +130,6 @@ _TIMM_NAME = re.compile(
     r"-(?P<gpu>[a-z0-9_]+?)(?P<dynamo>-dynamo)?\.csv",
     re.IGNORECASE,
 )
-# Image size at which our workloads and most published figures run.
-_USUAL_SIZE = {"inception-v3": 299, "efficientnet-b4": 380}
 _SIZE = 224
 
 
@@ -142,7 +140,7 @@ def timm(text: str, origin: Origin) -> Read:
     if (said := _TIMM_NAME.search(origin.name)) is not None:
         label = re.sub(r"(?<=[a-z])(?=\d)|(?<=\d)(?=maxq)", " ", said["gpu"].casefold())
         candidates = (label, f"rtx {label}", f"rtx {label} blackwell max q")
-        gpu = next((known for known in candidates if names.gpu_id_of(known)), label)
+        gpu = next((candidate for candidate in candidates if names.gpu_id_of(candidate)), label)
         # pt112 is 1.12, pt240 is 2.4.0: version 1 had no patch number in these names.
         digits = said["torch"]
         torch = f"1.{digits[1:]}" if digits[0] == "1" else ".".join(digits)
@@ -159,7 +157,7 @@ def timm(text: str, origin: Origin) -> Read:
             yield skipped(lines.line_num, "has not as many cells as the header")
             continue
         network = row["model"].split(".")[0]
-        usual = _USUAL_SIZE.get(names.workload_id(network), _SIZE)
+        usual = WORDS["sizes"].get(names.workload_id(network), _SIZE)
         for prefix in modes:
             size = whole(row.get(f"{prefix}img_size"))
             yield Figure(
@@ -181,19 +179,14 @@ def timm(text: str, origin: Origin) -> Read:
 
 # --- Lambda ---
 
-_LAMBDA_ITEMS = {
-    "ssd": "image", "maskrcnn": "image", "resnet50": "image", "bert_base_squad": "sequence",
-    "bert_large_squad": "sequence", "gnmt": "token", "ncf": "sample", "tacotron2": "mel frame",
-    "transformerxlbase": "token", "transformerxllarge": "token", "waveglow": "audio sample",
-}  # fmt: skip
 _COUNTED_WRONG = "from 8 fast GPUs on, the script counted more BERT samples than it processed"
 
 
 def _is_lambda(text: str) -> bool:
-    """Whether the header has an empty first cell and at least two of Lambda's networks."""
+    """True if the header has an empty first cell and at least two of Lambda's networks."""
     head = text[:4096].splitlines()
     cells = head[0].strip().split(",") if head else []
-    return len(cells) > 2 and not cells[0].strip() and len(_LAMBDA_ITEMS.keys() & set(cells)) >= 2
+    return len(cells) > 2 and not cells[0].strip() and len(WORDS["lambda"].keys() & set(cells)) >= 2
 
 
 def lambda_(text: str, origin: Origin) -> Read:
@@ -218,7 +211,7 @@ def lambda_(text: str, origin: Origin) -> Read:
                 line=at,
                 throughput=cell,
                 workload=column,
-                item=_LAMBDA_ITEMS.get(column, "item"),
+                item=WORDS["lambda"].get(column, "item"),
                 gpu=gpu,
                 stated=precision[1] if precision else "",
                 gpu_id=gpu_id,
@@ -253,12 +246,12 @@ def superbench(text: str, origin: Origin) -> Read:
         if not isinstance(node := _object(line), dict):
             yield skipped(at, "is not a JSON object")
             continue
-        found: dict[tuple[str, str, str], list[Any]] = defaultdict(list)
+        groups: dict[tuple[str, str, str], list[Any]] = defaultdict(list)
         for key, value in node.items():
             if (metric := _METRIC.fullmatch(key)) is not None:
                 mode, stated = metric["mode"] or metric["mode2"], metric["stated"] or metric["stated2"]
-                found[metric["model"], mode, stated].append(value)
-        for (model, mode, stated), values in found.items():
+                groups[metric["model"], mode, stated].append(value)
+        for (model, mode, stated), values in groups.items():
             speeds = [speed for value in values if (speed := number(value)) is not None]
             if len(speeds) < len(values):
                 yield skipped(at, f"{model} {mode} {stated}: a rank without a number")
@@ -319,10 +312,10 @@ def milabench(text: str, origin: Origin) -> Read:
 
 
 def _milabench_report(text: str) -> Read:
-    found = _report_header(text)
-    if found is None:
+    header = _report_header(text)
+    if header is None:
         raise InputError("holds no milabench report", hint="milabench report, or its summary.json")
-    start, columns = found
+    start, columns = header
     for at, line in enumerate(text.splitlines()[start:], start=start + 1):
         cells = _report_cells(line)
         # Rules between rows, and rows without the name of a benchmark.
@@ -353,9 +346,9 @@ def _report_cells(line: str) -> list[str]:
 
 
 def _of_milabench(line: int, name: str, speed: object, gpus: int) -> Figure:
-    found = _SUFFIX.fullmatch(name)
-    stated = found[2] if found else ""
-    network = name.removesuffix("-noio") if name in _IMAGES else f"milabench-{found[1] if found else name}"
+    parts = _SUFFIX.fullmatch(name)
+    stated = parts[2] if parts else ""
+    network = name.removesuffix("-noio") if name in _IMAGES else f"milabench-{parts[1] if parts else name}"
     inputs = "images in memory" if name.endswith("-noio") else "with its input pipeline"
     return Figure(
         line=line,
@@ -365,7 +358,7 @@ def _of_milabench(line: int, name: str, speed: object, gpus: int) -> Figure:
         stated=stated,
         n_gpus=gpus,
         # A name like bert-fp32 means IEEE arithmetic: milabench has a tf32 one beside it.
-        precision=names.precision_of(stated) if found else "?",
+        precision=names.precision_of(stated) if parts else "?",
         note=f"{gpus} GPUs: independent copies, or one job; {inputs}" if gpus > 1 else inputs,
     )
 
@@ -375,14 +368,6 @@ def _of_milabench(line: int, name: str, speed: object, gpus: int) -> Figure:
 MARK = ":::MLLOG"
 _GPUS_OF_LOG = re.compile(r"\bn_gpu: (\d{1,4})\b|\bgpus (\d{1,4}) mparams|--nproc_per_node[= ](\d{1,4})\b")
 _NODES = re.compile(r"\s*(\d{1,4})\s?x")
-# ResNet-50 v1.5 at 224 px is our work, with a real input pipeline; BERT pre-trains on sequences of up to 512
-# tokens with the padding left out, so it is not.
-_MLPERF_WORK = {
-    "resnet": ("resnet50", "image"), "bert": ("mlperf-bert-large", "sequence"),
-    "ssd": ("mlperf-retinanet", "image"), "maskrcnn": ("mlperf-maskrcnn", "image"),
-    "unet3d": ("mlperf-unet3d", "image"), "llama2_70b_lora": ("mlperf-llama2-70b-lora", "sequence"),
-    "llama31_8b": ("mlperf-llama31-8b", "sequence"),
-}  # fmt: skip
 # More "epochs" than this are a count of samples: BERT's logs put it into epoch_num.
 _EPOCHS = 1000
 UNVERIFIED = "result not verified by MLCommons Association"
@@ -390,7 +375,7 @@ UNVERIFIED = "result not verified by MLCommons Association"
 
 @dataclass(slots=True, kw_only=True)
 class _MlperfRun:
-    """What one log says."""
+    """The content of one log."""
 
     line: int = 1
     first: dict[str, Any] = field(default_factory=dict)  # First value of every key
@@ -443,7 +428,7 @@ class _MlperfRun:
             name: str(self.first.get(f"submission_{name}") or "") for name in ("benchmark", "platform", "org")
         }
         benchmark, nodes = said["benchmark"], _NODES.match(said["platform"])
-        workload, item = _MLPERF_WORK.get(benchmark, (f"mlperf-{benchmark}" if benchmark else "", "sample"))
+        workload, item = WORDS["mlperf"].get(benchmark, (benchmark and f"mlperf-{benchmark}", "sample"))
         # All GPUs of the run: of one node, times the nodes; what the user says comes first.
         gpus = origin.n_gpus
         if gpus is None and self.gpus_per_node is not None:
@@ -474,9 +459,9 @@ def mlperf(text: str, origin: Origin) -> Read:
         where = line.find(MARK)
         if where < 0:
             # Ordinary output may say how many GPUs a node uses, and the format.
-            found = _GPUS_OF_LOG.search(line[:2000]) if run.gpus_per_node is None else None
-            if found is not None:
-                run.gpus_per_node = int(found[1] or found[2] or found[3])
+            match = _GPUS_OF_LOG.search(line[:2000]) if run.gpus_per_node is None else None
+            if match is not None:
+                run.gpus_per_node = int(match[1] or match[2] or match[3])
             run.half = run.half or "16-bits training: True" in line
             continue
         event = _object(line[where + len(MARK) :])
@@ -502,7 +487,7 @@ WARM_UP_STEPS = 10
 
 @dataclass(slots=True, kw_only=True)
 class _AimeRun:
-    """What one run's log said so far."""
+    """The content of one run's log so far."""
 
     line: int
     n_gpus: int
@@ -517,17 +502,17 @@ class _AimeRun:
             yield skipped(self.line, "different GPUs ran together: " + ", ".join(sorted(set(self.gpus))))
             return
         # A mean of 0 is what the script prints for "not run".
-        found = [mean for mean in self.means if number(mean[3]) != 0]
+        means = [mean for mean in self.means if number(mean[3]) != 0]
         speeds = [rate for _, _, text in self.steps if (rate := number(text)) is not None]
-        if not found and speeds:
-            found = [(self.steps[0][0], self.steps[0][1], "train", str(fmean(speeds)))]
-        if not found:
+        if not means and speeds:
+            means = [(self.steps[0][0], self.steps[0][1], "train", str(fmean(speeds)))]
+        if not means:
             yield skipped(self.line, "the run has no speed after its warm-up")
         said = self.fields.get
         gpu, stated = self.gpus[0] if self.gpus else "", said("Precision", "")
         compiled = {"True": True, "False": False}.get(said("Compile-Mode", ""))
         versions = (f"torch {said('PyTorch-version', '')}", f"CUDA {said('Cuda-version', '')}")
-        for line, items, mode, mean_speed in found:
+        for line, items, mode, mean_speed in means:
             own_fp32 = items == "sequences" and names.precision_of(stated) == "fp32" and compiled is False
             yield Figure(
                 line=line,
@@ -633,7 +618,7 @@ def article(text: str, origin: Origin) -> Read:
     titles = (line.split(" ", 1)[-1].strip(' "') for line in text.splitlines() if line.startswith(starts))
     named = (names.gpu_in(re.split(r"[:?!]| - ", title[:200])[0])[:2] for title in titles)
     gpu, gpu_id = next((pair for pair in named if pair[1] is not None), ("", None))
-    batches = {found[1].casefold(): found[2] for found in _BATCH.finditer(text)}
+    batches = {match[1].casefold(): match[2] for match in _BATCH.finditer(text)}
     script = "tf_cnn_benchmarks" if "tf_cnn_benchmarks" in text else ""
     published = _PUBLISHED.search(text)
     try:
@@ -668,8 +653,8 @@ def _gpu_columns(table: PipeTable) -> dict[int, int]:
     head = [column.casefold() for column in table.columns[:2]]
     if len(head) < 2 or not re.search("network|model", head[0]) or "precision" not in head[1]:
         return {}
-    found = {i: _GPUS.fullmatch(column) for i, column in enumerate(table.columns)}
-    return {i: int(count[1]) for i, count in found.items() if count is not None}
+    counts = {i: _GPUS.fullmatch(column) for i, column in enumerate(table.columns)}
+    return {i: int(count[1]) for i, count in counts.items() if count is not None}
 
 
 _NO_SPEED = re.compile(r"speed-?\s?up|scaling|ratio|x factor", re.IGNORECASE)
@@ -678,14 +663,7 @@ _CONTAINER = re.compile(r"(\d\d\.\d\d)(?:-[a-z0-9]{1,40})?-?(?:py3)?\s{1,9}NGC c
 _UNIT = re.compile(
     r"(im(?:a)?ge?s?|sequences?|sentences?|tokens?|samples?|items?|frames?)\s*/", re.IGNORECASE
 )
-_NVIDIA_ITEMS = {"im": "image", "seq": "sequence", "sen": "sequence", "tok": "token", "fra": "frame"}
 _README_TITLE = re.compile(r"(.{1,200}?)\s+for\s+(\w[\w ]*)", re.IGNORECASE)
-# NVIDIA's systems tell the form of their GPUs (its system guides): all of these hold SXM modules.
-_SYSTEMS = (
-    ("DGX A100|DGX-A100", r"80\s?GB", "a100-sxm4-80gb"), ("DGX A100|DGX-A100", r"40\s?GB", "a100-sxm4-40gb"),
-    ("DGX H100|DGX-H100", "", "h100-sxm5-80gb"), (r"DGX-?\s?1\b", r"16\s?GB?", "v100-sxm2-16gb"),
-    (r"DGX-?\s?1\b", r"32\s?GB?", "v100-sxm2-32gb"),
-)  # fmt: skip
 
 
 def nvidia(text: str, origin: Origin) -> Read:
@@ -698,7 +676,7 @@ def nvidia(text: str, origin: Origin) -> Read:
         title = _README_TITLE.match(table.headings[0])
         mode: Mode = "infer" if "inference" in said.casefold() else "train"
         workload = title[1] if title else table.headings[0]
-        # BERT's README holds several tasks, told apart by their headings.
+        # BERT's README holds several tasks, distinguished by their headings.
         if workload.casefold().split()[:1] == ["bert"]:
             tuned = re.search("fine-?tuning|squad", said, re.IGNORECASE)
             workload = "bert-large" if tuned else "bert-large-pretrain"
@@ -725,7 +703,7 @@ def nvidia(text: str, origin: Origin) -> Read:
                     continue
                 unit = _UNIT.search(cell + "/") or _UNIT.search(table.columns[column])
                 word = unit[1].casefold() if unit else "item"
-                items = (i for start, i in _NVIDIA_ITEMS.items() if word.startswith(start))
+                items = (i for start, i in WORDS["items"].items() if word.startswith(start))
                 ran = _PRECISION.search(table.columns[column]) or precision
                 yield Figure(
                     line=line,
@@ -755,13 +733,13 @@ def _speed_columns(table: PipeTable) -> list[int]:
 def _gpu_of_headings(headings: tuple[str, ...]) -> tuple[str, str | None, int | None]:
     """(name, id, count) from the innermost heading that names a GPU or a system."""
     for heading in reversed(headings):
-        name, found, count = names.gpu_in(heading)
-        for system, memory, gpu_id in _SYSTEMS:
+        name, known_id, count = names.gpu_in(heading)
+        for gpu_id, (system, memory) in WORDS["systems"].items():
             if re.search(system, heading) and re.search(memory, heading):
                 return name if len(name) < 40 else heading, gpu_id, count
         # A name that is all of the heading is none: the heading speaks of no GPU.
-        if found is not None or name != heading.strip():
-            return name, found, count
+        if known_id is not None or name != heading.strip():
+            return name, known_id, count
     return "", None, None
 
 

@@ -1,4 +1,4 @@
-"""What publishers' words mean here: which network, which GPU, and which precision really ran.
+"""Publishers' words in our terms: which network, which GPU, and which precision really ran.
 
 A word is only translated where the work is the same. "fp32" on a GPU with TF32 is labelled `tf32?`,
 because NVIDIA's containers since 20.06 turn TF32 on for everything, and cuDNN's convolutions use it
@@ -9,25 +9,19 @@ from __future__ import annotations
 
 import math
 import re
+import tomllib
+from collections.abc import Mapping
 from functools import lru_cache
+from pathlib import Path
+from typing import Any
 
 from gpuwise.checks import find_network
 from gpuwise.facts import catalog
 
-# Spellings that `checks` does not hold.
-_SAME_WORK = {
-    "bert-base-cased": "bert-base", "bert-base-squad-seq384": "bert-base", "bert-large-cased": "bert-large",
-    "transformerxl-base": "transformer-xl-base", "transformerxl-large": "transformer-xl-large",
-    "transformerxlbase": "transformer-xl-base", "transformerxllarge": "transformer-xl-large",
-}  # fmt: skip
-# First match wins. Mixed precision without a format is fp16: that is what apex, DLE and the AMP of PyTorch
-# and timm mean by it.
-_PRECISIONS = (
-    ("int8", "int8"), ("fp8", "fp8"), ("tf32-fp16", "fp16"), ("amp_bf16", "bf16"), ("bf16", "bf16"),
-    ("bfloat16", "bf16"), ("tf32", "tf32"), ("fp16", "fp16"), ("float16", "fp16"), ("half", "fp16"),
-    ("mixed", "fp16"), ("amp", "fp16"), ("fp32", "fp32"), ("float", "fp32"), ("single", "fp32"),
-)  # fmt: skip
-
+# Tables of words and of networks, by what they are for.
+WORDS: Mapping[str, Any] = tomllib.loads(
+    Path(__file__).with_name("data").joinpath("words.toml").read_text(encoding="utf-8")
+)
 # A number, alone or as a rate of items; milliseconds, shares and bytes are not speeds of a network.
 _NUMBER = re.compile(r"([\d.eE+-]{1,40})\s*(?:(?![KMGT]?i?B\s*/)[A-Za-z]+\s*/\s*s(?:ec(?:ond)?)?)?")
 _COUNT = re.compile(r"(?<![A-Za-z0-9.])(\d{1,4})\s?x\s?(?=[A-Za-z0-9])")
@@ -39,20 +33,21 @@ _SLUG = re.compile(r"[^a-z0-9.]+")
 def workload_id(name: str) -> str:
     """Our id of the network that `name` means, else `name` as a slug: `Inception v3` -> inception-v3."""
     slug = _SLUG.sub("-", name.casefold()).strip("-")
-    known = find_network(name)
-    return known.id if known is not None else _SAME_WORK.get(slug, slug)
+    network = find_network(name)
+    same: str = WORDS["same_work"].get(slug, slug)
+    return network.id if network is not None else same
 
 
 def item_of(workload: str, default: str) -> str:
     """The item that this workload's throughput counts, or `default` where that is not known."""
-    known = find_network(workload)
-    return known.item if known is not None else default
+    network = find_network(workload)
+    return network.item if network is not None else default
 
 
 def precision_of(stated: str) -> str:
     """The format that a publisher's word means by itself: `Automatic mixed precision` -> fp16."""
     text = stated.casefold()
-    return next((precision for word, precision in _PRECISIONS if word in text), "?")
+    return next((precision for word, precision in WORDS["precisions"].items() if word in text), "?")
 
 
 def as_run(stated: str, gpu_id: str | None) -> str:
@@ -101,13 +96,13 @@ def number(value: object) -> float | None:
         written = _NUMBER.fullmatch(value.replace(",", "").strip())
         value = written[1] if written is not None else ""
     try:
-        found = float(value)
+        number = float(value)
     except (ValueError, OverflowError):
         return None
-    return found if math.isfinite(found) else None
+    return number if math.isfinite(number) else None
 
 
 def whole(value: object) -> int | None:
     """A positive whole number, or None."""
-    found = number(value)
-    return int(found) if found is not None and found >= 1 and found == int(found) else None
+    count = number(value)
+    return int(count) if count is not None and count >= 1 and count == int(count) else None

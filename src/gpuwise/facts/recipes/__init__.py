@@ -42,8 +42,8 @@ def find(
     choose its batch.
     """
     alike = _alike(config, device, torch, cuda)
-    found = [entry for entry in alike if entry.of_work(config) and entry.version == version]
-    best = _nearest([entry for entry in found if entry.recipe == recipe] or found, config)
+    fitting = [entry for entry in alike if entry.of_work(config) and entry.version == version]
+    best = _nearest([entry for entry in fitting if entry.recipe == recipe] or fitting, config)
     if best is None or recipe != "stock":
         return best
     return replace(best, switches=without_own_kernels(best.switches))
@@ -63,22 +63,22 @@ def known() -> Iterator[Tuned]:
 def exchange(config: RunConfig, *, device: str, torch: str, cuda: str | None) -> Tuned | None:
     """The recipe of any work by which several such GPUs exchange gradients; None where none is known.
 
-    For work that has none of its own: the links are the same. Compiled and eager steps apart, for these have
-    no graph to cut. Batches of different work do not compare.
+    For work that has none of its own: the links are the same. Compiled and eager steps apart: these have no
+    graph to cut. Batches of different work do not compare.
     """
     return _nearest(_alike(config, device, torch, cuda), replace(config, batch=None))
 
 
 def _alike(config: RunConfig, device: str, torch: str, cuda: str | None) -> Iterator[Tuned]:
     """Those of any work that ran as asked, on one GPU or on several, with this device and software."""
-    asked = (config.mode, config.compile, config.gpus > 1, device)
+    wanted = (config.mode, config.compile, config.gpus > 1, device)
     for entry in known():
         ran = (entry.mode, entry.compile, entry.gpus > 1, entry.device)
-        if ran == asked and same_software(entry, torch, cuda):
+        if ran == wanted and same_software(entry, torch, cuda):
             yield entry
 
 
-def _nearest(found: Iterable[Tuned], config: RunConfig) -> Tuned | None:
+def _nearest(entries: Iterable[Tuned], config: RunConfig) -> Tuned | None:
     """That of the number of GPUs and the batch next to those asked for, the first of equal ones."""
 
     def distance(entry: Tuned) -> tuple[float, float, float]:
@@ -87,11 +87,11 @@ def _nearest(found: Iterable[Tuned], config: RunConfig) -> Tuned | None:
             return gpus, 0.0, abs(log2(entry.batch / config.batch))
         return gpus, float(entry.batch_given), -entry.throughput.value if entry.batch_given else 0.0
 
-    return min(found, key=distance, default=None)
+    return min(entries, key=distance, default=None)
 
 
 def same_software(entry: Tuned, torch: str, cuda: str | None) -> bool:
-    """Whether it was found with this torch, apart from the build (`2.11.0+cu130` is 2.11.0)."""
+    """True if it was found with this torch, apart from the build (`2.11.0+cu130` is 2.11.0)."""
     return entry.torch.partition("+")[0] == torch.partition("+")[0] and entry.cuda == cuda
 
 

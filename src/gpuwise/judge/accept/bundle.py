@@ -122,8 +122,8 @@ def unpack(path: Path) -> Host:
                 )
                 for entry in (*health.gpus, *health.common)
             )
-            own, common = cards[: len(health.gpus)], cards[len(health.gpus) :]
-            return Host(name=path.stem, cards=own, links=health.links, fabric=health.fabric, common=common)
+            tested, common = cards[: len(health.gpus)], cards[len(health.gpus) :]
+            return Host(name=path.stem, cards=tested, links=health.links, fabric=health.fabric, common=common)
     except (
         OSError, EOFError, zipfile.BadZipFile, zlib.error, KeyError, ValueError, RuntimeError,
         NotImplementedError, msgspec.MsgspecError,
@@ -144,13 +144,13 @@ def _private(result: Result, serials: bool) -> Result:
         )
         for m in result.measurements
     )
-    found = result.environment
-    variables = tuple((name, private(value)) for name, value in found.variables)
+    environment = result.environment
+    variables = tuple((name, private(value)) for name, value in environment.variables)
     return replace(
         result,
         command=private(result.command),
         resumed=tuple(replace(each, command=private(each.command)) for each in result.resumed),
-        environment=replace(found, variables=variables, card=found.card if serials else None),
+        environment=replace(environment, variables=variables, card=environment.card if serials else None),
         measurements=measurements,
     )
 
@@ -212,14 +212,14 @@ def gather(paths: Sequence[Path]) -> tuple[tuple[Host, ...], tuple[tuple[str, st
             if is_named:
                 raise
             skipped.append((str(path), str(error)))
-    for name, found in cards.items():
-        if any(card.on_gpu for card in found):  # then the processor's result is the host's
-            common[name] += [card for card in found if not card.on_gpu]
-            cards[name] = [card for card in found if card.on_gpu]
+    for name, of_host in cards.items():
+        if any(card.on_gpu for card in of_host):  # then the processor's result is the host's
+            common[name] += [card for card in of_host if not card.on_gpu]
+            cards[name] = [card for card in of_host if card.on_gpu]
     hosts = tuple(
-        replace(places[name], name=name, cards=_distinct(found), common=tuple(common[name]))
-        for name, found in cards.items()
-        if found
+        replace(places[name], name=name, cards=_distinct(of_host), common=tuple(common[name]))
+        for name, of_host in cards.items()
+        if of_host
     )
     if not hosts:
         raise NoDataError(
@@ -232,10 +232,10 @@ def _files(paths: Sequence[Path]) -> Iterator[tuple[Path, str, bool]]:
     """(file, its host, True where it was named itself)."""
     for path in paths:
         try:
-            there = path.exists()
+            exists = path.exists()
         except OSError:  # too long for a name
-            there = False
-        if not there:
+            exists = False
+        if not exists:
             raise InputError(f"there is no {path}", hint="give result files, bundles or folders of them")
         every = (
             sorted(p for p in path.rglob("*") if p.suffix in (".json", ".zip")) if path.is_dir() else [path]
@@ -244,8 +244,8 @@ def _files(paths: Sequence[Path]) -> Iterator[tuple[Path, str, bool]]:
             inside = file.parent.relative_to(path).as_posix() if path.is_dir() else "."
             folder = LOOSE if inside == "." else inside
             # A bundle is a host of its own, in whatever folder.
-            own = f"{folder}/{file.stem}" if folder else file.stem
-            yield file, own if file.suffix == ".zip" else folder, file is path
+            name = f"{folder}/{file.stem}" if folder else file.stem
+            yield file, name if file.suffix == ".zip" else folder, file is path
 
 
 def _read(path: Path) -> Host:
@@ -281,8 +281,8 @@ def _distinct(cards: Sequence[TestedCard]) -> tuple[TestedCard, ...]:
     is known a file is a card. Names are made distinct, because issues are listed by name."""
     files: dict[object, list[TestedCard]] = defaultdict(list)
     for place, card in enumerate(cards):
-        found = card.result.environment
-        files[(found.device, found.card) if found.card else place].append(card)
+        environment = card.result.environment
+        files[(environment.device, environment.card) if environment.card else place].append(card)
     seen: dict[str, int] = defaultdict(int)
     each = []
     for of_one in files.values():

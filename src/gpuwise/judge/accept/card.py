@@ -37,26 +37,26 @@ from gpuwise.model.question import Environment, RunConfig
 from gpuwise.model.result import Interval, Issue, Link, Measurement, Result, Window, usable
 
 # Key of the question, batch asked for, version of the workload.
-Asked = tuple[str, int | None, int]
+Key = tuple[str, int | None, int]
 Outcome = Literal["pass", "FAIL", "not judged"]
 
 
-def question(m: Measurement) -> Asked:
-    """What must be equal for two speeds to be compared."""
+def question(m: Measurement) -> Key:
+    """The key that must be equal for two speeds to be compared."""
     return m.config.key("batch", "kernels"), m.config.batch, m.workload_version
 
 
-def named(asked: Asked) -> str:
+def named(key: Key) -> str:
     """`copy-l2:limit:fp32:eager:stock batch 8` in a reason."""
-    cell, batch, _ = asked
-    words = cell.replace(":stock", "").replace(":", " ").replace(" limit", "").replace(" eager", "")
+    text, batch, _ = key
+    words = text.replace(":stock", "").replace(":", " ").replace(" limit", "").replace(" eager", "")
     return f"{words} {batch}" if batch else words
 
 
-def speeds(result: Result) -> dict[Asked, Interval]:
+def speeds(result: Result) -> dict[Key, Interval]:
     """Every complete speed of a result."""
-    found = {question(m): speed_of(m) for m in result.measurements if m.status == "ok"}
-    return {asked: speed for asked, speed in found.items() if speed is not None and speed.value > 0}
+    speeds = {question(m): speed_of(m) for m in result.measurements if m.status == "ok"}
+    return {key: speed for key, speed in speeds.items() if speed is not None and speed.value > 0}
 
 
 def speed_of(m: Measurement) -> Interval | None:
@@ -65,7 +65,7 @@ def speed_of(m: Measurement) -> Interval | None:
     if not best:
         return m.throughput
     rate = _rate(m, best[0])
-    return Interval(value=rate, low=rate, high=rate, level=None, method="fastest window")
+    return Interval.stated(rate, "fastest window")
 
 
 def fastest(m: Measurement) -> tuple[Window, ...]:
@@ -106,7 +106,7 @@ class Judged:
     card: TestedCard
     issues: tuple[Issue, ...] = ()
     compared: int = 0  # Speeds that were compared with a reference or with other cards
-    least: Mapping[Asked, float] = field(default_factory=dict)  # What is still accepted, items/s
+    least: Mapping[Key, float] = field(default_factory=dict)  # What is still accepted, items/s
 
     @property
     def passed(self) -> bool:
@@ -169,17 +169,17 @@ DATA = Path(__file__).with_name("data")
 
 
 def known(gpu_id: str | None) -> tuple[Reference, ...]:
-    """What a GPU is known to reach, one reference for each source; empty where nothing is."""
+    """The known speeds of a GPU, one reference for each source; empty where there are none."""
     return _reach()[0].get(gpu_id or "", ())
 
 
-def allowed(gpu_id: str | None, asked: Asked, margin: float) -> float:
+def allowed(gpu_id: str | None, key: Key, margin: float) -> float:
     """How much slower a card may be: the margin, or more where good cards of its kind differ by more."""
-    return max(margin, _reach()[1].get((gpu_id or "", asked), 0.0))
+    return max(margin, _reach()[1].get((gpu_id or "", key), 0.0))
 
 
 @cache
-def _reach() -> tuple[Mapping[str, tuple[Reference, ...]], Mapping[tuple[str, Asked], float]]:
+def _reach() -> tuple[Mapping[str, tuple[Reference, ...]], Mapping[tuple[str, Key], float]]:
     """References by GPU; and by GPU and question, the share by which sessions on good cards differ."""
     sources = catalog.read_sources(DATA / "sources.csv")
     rows: dict[tuple[str, str], list[Measurement]] = defaultdict(list)
@@ -192,13 +192,13 @@ def _reach() -> tuple[Mapping[str, tuple[Reference, ...]], Mapping[tuple[str, As
             status="ok",
             item=row["item"],
             started_at="",
-            throughput=Interval(value=value, low=value, high=value, level=None, method="stated"),
+            throughput=Interval.stated(value),
         )
         rows[row["gpu_id"], row["source"]].append(stated)
         if row["most"]:
             differ[row["gpu_id"], question(stated)] = 1 - value / float(row["most"])
-    found: dict[str, tuple[Reference, ...]] = defaultdict(tuple)
-    for (gpu_id, source_id), own in rows.items():
+    references: dict[str, tuple[Reference, ...]] = defaultdict(tuple)
+    for (gpu_id, source_id), measurements in rows.items():
         source, name = sources[source_id], catalog.get(gpu_id).name
         result = Result(
             id=f"reach-{gpu_id}",
@@ -206,12 +206,12 @@ def _reach() -> tuple[Mapping[str, tuple[Reference, ...]], Mapping[tuple[str, As
             created_at=source.read_on,
             command="",
             environment=Environment(device=name, gpu_id=gpu_id),
-            measurements=tuple(own),
+            measurements=tuple(measurements),
             source=source.title,
         )
         title = f"the known reach of {name} ({source.title})"
-        found[gpu_id] += (Reference(name=title, result=result, same_code=source.kind == "measured"),)
-    return found, differ
+        references[gpu_id] += (Reference(name=title, result=result, same_code=source.kind == "measured"),)
+    return references, differ
 
 
 def lookup(against: str | None) -> Lookup:
@@ -223,7 +223,16 @@ def lookup(against: str | None) -> Lookup:
         return lambda result: known(result.environment.gpu_id)
     if against == "last":
         kept = store.saved()
-        return lambda result: _last(result, kept)
+
+        def last(result: Result) -> tuple[Reference, ...]:
+            """The newest of the kept results that has a speed of the same card in common."""
+            for path, earlier in _newest_first(kept):
+                same = _same_card(earlier.environment, result.environment)
+                if same and earlier.id != result.id and speeds(earlier).keys() & speeds(result).keys():
+                    return (Reference(name=path.name, result=earlier),)
+            return ()
+
+        return last
     try:
         path = store.find(against)
     except NoDataError:
@@ -256,13 +265,11 @@ def check_last(card: Environment) -> None:
         )
 
 
-def _last(result: Result, kept: tuple[Path, ...]) -> tuple[Reference, ...]:
-    """The newest of the kept results that has a speed of the same card in common."""
-    for path, earlier in _newest_first(kept):
-        same = _same_card(earlier.environment, result.environment)
-        if same and earlier.id != result.id and speeds(earlier).keys() & speeds(result).keys():
-            return (Reference(name=path.name, result=earlier),)
-    return ()
+def kept_of(card: Environment, command: str) -> tuple[Path, Result] | None:
+    """The newest kept result of this very card that the command wrote."""
+    every = _newest_first(store.saved())
+    mine = ((p, r) for p, r in every if r.command == command and _same_card(r.environment, card))
+    return next(mine, None)
 
 
 def _newest_first(kept: tuple[Path, ...]) -> Iterator[tuple[Path, Result]]:

@@ -8,7 +8,7 @@ Detect and Handle Outliers, 1993), which up to half of the cards cannot distort:
 
 1.4826 makes the median deviation the standard deviation of a normal distribution. The floor under s says
 that less than 2 % from the median is nobody's fault, because nominally identical runs differ by as much.
-Fewer than five cards tell no outlier. A card more than the margin below m is refused, outlier or not.
+Fewer than five cards show no outlier. A card more than the margin below m is refused, outlier or not.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ from statistics import median
 from gpuwise.judge.accept.bundle import LOOSE, Host
 from gpuwise.judge.accept.card import (
     Acceptance,
-    Asked,
+    Key,
     Lookup,
     Outcome,
     allowed,
@@ -114,7 +114,7 @@ def summarise(
     deviations, model_rows, shares = compared(hosts, margin)
     shared = {(row.device, row.question) for row in model_rows if row.cards > 1}
     several = {(d.host, d.card) for d in deviations if (d.device, d.question) in shared}
-    found = []
+    acceptances = []
     for host in hosts:
         acceptance = _judged(host, lookup, margin, [d for d in deviations if d.host == host.name])
         # Cards of the same model elsewhere are something to compare with, too.
@@ -122,7 +122,7 @@ def summarise(
             replace(judged, compared=judged.compared + ((host.name, judged.card.name) in several))
             for judged in acceptance.cards
         )
-        found.append((host.name, replace(acceptance, cards=cards)))
+        acceptances.append((host.name, replace(acceptance, cards=cards)))
     rows = [
         HostRow(
             host=name,
@@ -131,12 +131,12 @@ def summarise(
             passed=sum(j.outcome == "pass" for j in acceptance.cards),
             slowest=shares.get(name),
         )
-        for name, acceptance in found
+        for name, acceptance in acceptances
     ]
     rows.sort(key=lambda row: (row.passed == row.cards, row.slowest or 0.0))
     listed = tuple(d for d in deviations if d.outlier or d.low)
     return Fleet(
-        hosts=tuple(found), host_rows=tuple(rows), model_rows=model_rows,
+        hosts=tuple(acceptances), host_rows=tuple(rows), model_rows=model_rows,
         deviations=listed, skipped=skipped, margin=margin, missing=tuple((missing or {}).items()),
     )  # fmt: skip
 
@@ -146,41 +146,41 @@ def compared(
 ) -> tuple[tuple[Deviation, ...], tuple[ModelRow, ...], dict[str, float]]:
     """Every speed against those of its model, the slowest first; a row for each model and question; and by
     host the least share of a model's median."""
-    groups: dict[tuple[str, Asked], list[tuple[str, str, str, Interval, float]]] = defaultdict(list)
+    groups: dict[tuple[str, Key], list[tuple[str, str, str, Interval, float]]] = defaultdict(list)
     for host in hosts:
         for card in (*host.cards, *host.common):
             items = {question(m): m.item for m in card.result.measurements}
-            found = card.result.environment
-            for asked, speed in speeds(card.result).items():
-                wide = allowed(found.gpu_id, asked, margin)
-                groups[found.device, asked].append((host.name, card.name, items[asked], speed, wide))
+            environment = card.result.environment
+            for key, speed in speeds(card.result).items():
+                wide = allowed(environment.gpu_id, key, margin)
+                groups[environment.device, key].append((host.name, card.name, items[key], speed, wide))
     every: list[Deviation] = []
     rows = []
     shares: dict[str, float] = {}
-    for (device, asked), members in groups.items():
+    for (device, key), members in groups.items():
         values = [speed.value for *_, speed, _ in members]
         middle = median(values)
         robust = NORMAL * median(abs(value - middle) for value in values)
         scale = max(robust, SAME / OUTLIER * middle)
-        own = [
+        deviations = [
             Deviation(
-                host=host, card=card, device=device, question=named(asked), item=item, value=speed.value,
+                host=host, card=card, device=device, question=named(key), item=item, value=speed.value,
                 median=middle, z=(speed.value - middle) / scale,
                 outlier=abs(speed.value - middle) > OUTLIER * scale and len(members) >= FEWEST,
                 low=speed.high < (1 - wide) * middle,
             )
             for host, card, item, speed, wide in members
         ]  # fmt: skip
-        for each in own:
+        for each in deviations:
             shares[each.host] = min(each.value / middle, shares.get(each.host, float("inf")))
         rows.append(
             ModelRow(
-                device=device, question=named(asked), item=own[0].item, cards=len(own), median=middle,
-                deviation=robust / middle, least=min(values), most=max(values),
-                outliers=sum(each.outlier for each in own),
+                device=device, question=named(key), item=deviations[0].item, cards=len(deviations),
+                median=middle, deviation=robust / middle, least=min(values), most=max(values),
+                outliers=sum(each.outlier for each in deviations),
             )
         )  # fmt: skip
-        every += own
+        every += deviations
     every.sort(key=lambda each: each.z)
     return tuple(every), tuple(sorted(rows, key=lambda row: row.device)), shares
 
@@ -189,7 +189,7 @@ def _judged(host: Host, lookup: Lookup, margin: float, mine: Sequence[Deviation]
     """One host with what is unlike other hosts' cards. Loose files are not a host: nothing is said of mixture
     and spread among them."""
     parts = [(card,) for card in host.cards] if host.name == LOOSE else [host.cards]
-    found = [judge(part, lookup, margin, host.links, host.fabric, host.common) for part in parts]
+    acceptances = [judge(part, lookup, margin, host.links, host.fabric, host.common) for part in parts]
     unlike: dict[str, list[Issue]] = defaultdict(list)
     for each in mine:
         if each.outlier or each.low:
@@ -204,11 +204,11 @@ def _judged(host: Host, lookup: Lookup, margin: float, mine: Sequence[Deviation]
             unlike[each.card].append(issue)
     cards = tuple(
         replace(judged, issues=(*judged.issues, *unlike[judged.card.name]))
-        for part in found
+        for part in acceptances
         for judged in part.cards
     )
-    references = tuple(dict.fromkeys(name for part in found for name in part.references))
+    references = tuple(dict.fromkeys(name for part in acceptances for name in part.references))
     common = (
         replace(i, detail=f"{part.name}: {i.detail}") for part in host.common for i in unlike[part.name]
     )
-    return replace(found[0], cards=cards, references=references, host=(*found[0].host, *common))
+    return replace(acceptances[0], cards=cards, references=references, host=(*acceptances[0].host, *common))

@@ -28,8 +28,8 @@ from statistics import fmean, median_high, median_low, mode
 from gpuwise.facts import catalog
 from gpuwise.judge.accept.card import (
     Acceptance,
-    Asked,
     Judged,
+    Key,
     Lookup,
     Reference,
     TestedCard,
@@ -51,7 +51,7 @@ HOT_C = 85.0
 NEAR_C = 2.0
 # Reasons for a lowered clock that are not faults: large GPUs run at their power limit, a display asks for it.
 HARMLESS = frozenset({"power-cap", "display-clocks"})
-Speeds = Mapping[Asked, Interval]
+Speeds = Mapping[Key, Interval]
 # Drivers round the power limit.
 TOLERANCE_W = 0.5
 
@@ -66,121 +66,132 @@ def condition(card: TestedCard) -> Iterator[Issue]:
 
 
 def session(card: TestedCard) -> Iterator[Issue]:
-    """What did not run, or not alone, and what the file states against its own steps."""
+    """Issues of the session: what did not run, or not alone, and what contradicts its own steps."""
     if card.refusal:
-        yield _issue("busy", f"not measured: {card.refusal}", "end what holds it")
+        yield Issue.invalid("busy", f"not measured: {card.refusal}", "end what holds it")
     elif not card.result.measurements:
-        yield _issue("failed", "nothing was measured", "gpuwise doctor")
+        yield Issue.invalid("failed", "nothing was measured", "gpuwise doctor")
     for m in card.result.measurements:
         why = f": {m.error.splitlines()[0]}" if m.error else ""
         # Somebody pressed Ctrl-C: that says nothing of the card.
         stopped: Severity = "warning" if m.status == "interrupted" else "invalid"
         if m.status != "ok":
-            yield _issue(
-                "interrupted" if m.status == "interrupted" else "failed",
-                f"{m.config.key('batch')} {m.status}{why}",
-                "run it again alone: gpuwise bench " + m.config.workload, stopped,
-            )  # fmt: skip
+            yield Issue(
+                code="interrupted" if stopped == "warning" else "failed",
+                severity=stopped,
+                detail=f"{m.config.key('batch')} {m.status}{why}",
+                fix=f"run it again alone: gpuwise bench {m.config.workload}",
+            )
         for issue in m.cautions:
             if issue.code == "tampered":
-                yield _issue("tampered", f"{m.config.key('batch')}: {issue.detail}", issue.fix)
+                yield Issue.invalid("tampered", f"{m.config.key('batch')}: {issue.detail}", issue.fix)
     if not card.on_gpu:
         return
     contended = [c for m in card.result.measurements for c in m.cautions if c.code == "contended"]
     if contended:
-        yield _issue("busy", contended[0].detail, contended[0].fix)
+        yield Issue.invalid("busy", contended[0].detail, contended[0].fix)
     elif count := card.result.environment.other_processes:
-        yield _issue(
-            "busy", f"{count} other process{'es' if count > 1 else ''} on the card",
+        yield Issue.invalid(
+            "busy",
+            f"{count} other process{'es' if count > 1 else ''} on the card",
             "end them and measure again: nvidia-smi lists them",
-        )  # fmt: skip
+        )
 
 
 def settings(card: TestedCard) -> Iterator[Issue]:
-    """What an administrator set: MIG, the power limit."""
-    found = card.result.environment
-    if found.mig:
-        yield _issue(
-            "mig", "MIG is on: a slice was measured, not the card",
+    """Settings of an administrator: MIG, the power limit."""
+    environment = card.result.environment
+    if environment.mig:
+        yield Issue.invalid(
+            "mig",
+            "MIG is on: a slice was measured, not the card",
             "an administrator can turn it off: nvidia-smi -mig 0",
-        )  # fmt: skip
-    limit, default = found.power_limit_w, found.power_limit_default_w
+        )
+    limit, default = environment.power_limit_w, environment.power_limit_default_w
     if limit is not None and default is not None and limit < default - TOLERANCE_W:
-        yield _issue(
-            "power-cap", f"power limit {limit:.0f} W, below the default {default:.0f} W",
+        yield Issue.invalid(
+            "power-cap",
+            f"power limit {limit:.0f} W, below the default {default:.0f} W",
             f"an administrator can lift it: nvidia-smi -pl {default:.0f}",
-        )  # fmt: skip
+        )
 
 
 def link(card: TestedCard) -> Iterator[Issue]:
     """Lanes and generation of PCIe: as the telemetry saw them under load, else as the session began."""
-    found, watched = card.result.environment, [m.telemetry for m in card.result.measurements if m.telemetry]
+    environment = card.result.environment
+    watched = [m.telemetry for m in card.result.measurements if m.telemetry]
     # A GPU that the catalog does not hold (any more) has no stated link.
-    spec = next((spec for spec in catalog.all_gpus() if spec.id == found.gpu_id), None)
+    spec = next((spec for spec in catalog.all_gpus() if spec.id == environment.gpu_id), None)
     lanes = spec.number("pcie_lanes") if spec else None
     able = spec.number("pcie_generation") if spec else None
     widths = [t.pcie_width for t in watched if t.pcie_width] + (
-        [found.pcie_width] if found.pcie_width else []
+        [environment.pcie_width] if environment.pcie_width else []
     )
     # A riser with eight lanes makes the driver call eight the most there is; the catalog knows better.
-    most = int(max(found.pcie_width_max or 0, lanes or 0))
+    most = int(max(environment.pcie_width_max or 0, lanes or 0))
     if widths and max(widths) < most:
-        yield _issue(
-            "pcie", f"PCIe x{max(widths)}, the card has x{most}",
+        yield Issue.invalid(
+            "pcie",
+            f"PCIe x{max(widths)}, the card has x{most}",
             "seat it again, in a slot with all lanes and without a riser",
-        )  # fmt: skip
+        )
     loaded = max((t.pcie_generation for t in watched if t.pcie_generation), default=None)
-    now, slot = loaded or found.pcie_generation, found.pcie_generation_max
+    now, slot = loaded or environment.pcie_generation, environment.pcie_generation_max
     if now is not None and slot is not None and now < slot:
         when = "under load" if loaded else "when the session began (idle cards lower it)"
-        yield _issue(
-            "pcie", f"PCIe generation {now} {when}, card and slot can do {slot}",
-            "seat it again, without a riser; see the BIOS for a limited link speed",
-            "invalid" if loaded else "warning",
-        )  # fmt: skip
+        yield Issue(
+            code="pcie",
+            severity="invalid" if loaded else "warning",
+            detail=f"PCIe generation {now} {when}, card and slot can do {slot}",
+            fix="seat it again, without a riser; see the BIOS for a limited link speed",
+        )
     elif slot is not None and able is not None and slot < able:
-        yield _issue(
-            "pcie", f"PCIe generation {slot} in this slot, the card has {able:.0f}",
-            "expect slower transfers, or use a slot of the card's generation", "warning",
-        )  # fmt: skip
+        yield Issue.warning(
+            "pcie",
+            f"PCIe generation {slot} in this slot, the card has {able:.0f}",
+            "expect slower transfers, or use a slot of the card's generation",
+        )
 
 
 def faults(card: TestedCard) -> Iterator[Issue]:
     """Errors of the memory, and of the links to other cards and to the host."""
-    found, before = card.after, card.before
+    after, before = card.after, card.before
     other = "ask the vendor for another card: nvidia-smi -q -d ECC"
-    if found.ecc_uncorrected:
-        yield _issue("ecc", f"{found.ecc_uncorrected} uncorrected memory errors in its life", other)
-    if found.remap_failed:
-        yield _issue("ecc", "a memory row could not be remapped: no spare is left", other)
-    if found.remap_pending:
+    if after.ecc_uncorrected:
+        yield Issue.invalid("ecc", f"{after.ecc_uncorrected} uncorrected memory errors in its life", other)
+    if after.remap_failed:
+        yield Issue.invalid("ecc", "a memory row could not be remapped: no spare is left", other)
+    if after.remap_pending:
         restart = "reset the GPU or restart the host, then test again"
-        yield _issue("ecc", "a memory row waits to be remapped", restart)
-    flaps = (found.nvlink_recoveries or 0) - (before.nvlink_recoveries or 0)
+        yield Issue.invalid("ecc", "a memory row waits to be remapped", restart)
+    flaps = (after.nvlink_recoveries or 0) - (before.nvlink_recoveries or 0)
     if flaps > 0:
-        yield _issue(
-            "link", f"an NVLink went down and came back {flaps} times while it was measured",
+        yield Issue.invalid(
+            "link",
+            f"an NVLink went down and came back {flaps} times while it was measured",
             "reseat the bridge or the board: nvidia-smi nvlink -e names the link",
-        )  # fmt: skip
+        )
     for bus, was, now in (
-        ("NVLink", before.nvlink_replays, found.nvlink_replays),
-        ("PCIe", before.pcie_replays, found.pcie_replays),
-        ("NVLink, being damaged,", before.nvlink_crc_errors, found.nvlink_crc_errors),
+        ("NVLink", before.nvlink_replays, after.nvlink_replays),
+        ("PCIe", before.pcie_replays, after.pcie_replays),
+        ("NVLink, being damaged,", before.nvlink_crc_errors, after.nvlink_crc_errors),
     ):
         if (again := (now or 0) - (was or 0)) > 0:
-            yield _issue(
-                "link", f"packets sent again over {bus} while it was measured: {again}",
-                "a few are normal; if they grow, reseat the card and its cables", "warning",
-            )  # fmt: skip
-    new = (found.ecc_corrected or 0) - (before.ecc_corrected or 0)
+            yield Issue.warning(
+                "link",
+                f"packets sent again over {bus} while it was measured: {again}",
+                "a few are normal; if they grow, reseat the card and its cables",
+            )
+    new = (after.ecc_corrected or 0) - (before.ecc_corrected or 0)
     if new > 0:
-        yield _issue("ecc", f"{new} corrected memory errors came while it was measured", other)
-    elif found.ecc_corrected or found.rows_remapped:
-        corrected, rows = found.ecc_corrected or 0, found.rows_remapped or 0
-        yield _issue(
-            "ecc", f"{corrected} corrected memory errors and {rows} remapped rows in its life",
-            "a new card has none; look again in a week whether they grow", "warning",
-        )  # fmt: skip
+        yield Issue.invalid("ecc", f"{new} corrected memory errors came while it was measured", other)
+    elif after.ecc_corrected or after.rows_remapped:
+        corrected, rows = after.ecc_corrected or 0, after.rows_remapped or 0
+        yield Issue.warning(
+            "ecc",
+            f"{corrected} corrected memory errors and {rows} remapped rows in its life",
+            "a new card has none; look again in a week whether they grow",
+        )
 
 
 def heat(card: TestedCard) -> Iterator[Issue]:
@@ -190,24 +201,25 @@ def heat(card: TestedCard) -> Iterator[Issue]:
     slows_c = card.after.slowdown_c
     if (lowered := shares.get("thermal", 0.0)) > THROTTLED:
         at = "" if highest is None else f", up to {highest:.0f} °C"
-        yield _issue("hot", f"clock lowered for heat in {percent(lowered, 0)} of the samples{at}", advice)
+        yield Issue.invalid(
+            "hot", f"clock lowered for heat in {percent(lowered, 0)} of the samples{at}", advice
+        )
     elif card.on_gpu and highest is not None and highest >= (HOT_C if slows_c is None else slows_c - NEAR_C):
         slows = "" if slows_c is None else f"; it slows down at {slows_c:.0f} °C"
-        yield _issue("hot", f"{highest:.0f} °C{slows}", advice)
+        yield Issue.invalid("hot", f"{highest:.0f} °C{slows}", advice)
     for cause, share in shares.items():
         if cause not in HARMLESS and cause != "thermal" and share > THROTTLED:
             why = NEXT_STEPS.get(cause, "see why: nvidia-smi -q -d PERFORMANCE")
-            yield _issue("throttled", f"clock lowered by {cause} in {percent(share, 0)} of the samples", why)
+            yield Issue.invalid(
+                "throttled", f"clock lowered by {cause} in {percent(share, 0)} of the samples", why
+            )
     done = [m for m in card.result.measurements if m.status == "ok"]
     if card.on_gpu and done and not any(m.telemetry for m in done):
-        yield _issue(
-            "unwatched", "the driver reported neither heat nor clocks, so they are not judged",
-            "gpuwise doctor", "warning",
-        )  # fmt: skip
-
-
-def _issue(code: str, detail: str, fix: str, severity: Severity = "invalid") -> Issue:
-    return Issue(code=code, severity=severity, detail=detail, fix=fix)
+        yield Issue.warning(
+            "unwatched",
+            "the driver reported neither heat nor clocks, so they are not judged",
+            "gpuwise doctor",
+        )
 
 
 def hottest(result: Result) -> float | None:
@@ -247,22 +259,22 @@ def judge(
     rates: dict[str, list[Speeds]] = defaultdict(list)
     for card in cards:
         rates[card.result.environment.device].append(speeds(card.result))
-    asked = Counter((card.result.environment.device, q) for card in cards for q in speeds(card.result))
+    counts = Counter((card.result.environment.device, q) for card in cards for q in speeds(card.result))
     judged = []
     for card in cards:
-        found = (
+        issues = (
             *condition(card),
-            *(issue for known in references[card.name] for issue in slow(card, known, margin)),
+            *(issue for reference in references[card.name] for issue in slow(card, reference, margin)),
             *held_back(card, margin),
             *(issue for m in card.result.measurements for issue in faded(m, margin)),
             *unlike.get(card.name, ()),
         )
-        known = {q for reference in references[card.name] for q in speeds(reference.result)}
+        questions = {q for reference in references[card.name] for q in speeds(reference.result)}
         compared = sum(
-            q in known or asked[card.result.environment.device, q] > 1 for q in speeds(card.result)
+            q in questions or counts[card.result.environment.device, q] > 1 for q in speeds(card.result)
         )
         least = accepted(card, references[card.name], rates, margin)
-        judged.append(Judged(card=card, issues=found, compared=compared, least=least))
+        judged.append(Judged(card=card, issues=issues, compared=compared, least=least))
     return Acceptance(
         cards=tuple(judged),
         host=(
@@ -274,7 +286,7 @@ def judge(
                 for part in common
                 for issue in (
                     *session(part),
-                    *(i for known in lookup(part.result) for i in slow(part, known, margin)),
+                    *(i for reference in lookup(part.result) for i in slow(part, reference, margin)),
                 )
             ),
         ),
@@ -288,28 +300,28 @@ def judge(
 
 def accepted(
     card: TestedCard, references: Sequence[Reference], rates: Mapping[str, Sequence[Speeds]], margin: float
-) -> dict[Asked, float]:
+) -> dict[Key, float]:
     """Of each speed of the card that is compared, the least that does not fail it, items/s; `rates` are those
     of all cards, by model."""
-    place, found = card.result.environment, {}
-    stated = [speeds(known.result) for known in references if known.same_code]
-    for asked in speeds(card.result):
-        same = [each[asked].value for each in rates[place.device] if asked in each]
-        wanted = [each[asked].value for each in stated if asked in each]
+    place, least = card.result.environment, {}
+    stated = [speeds(reference.result) for reference in references if reference.same_code]
+    for key in speeds(card.result):
+        same = [each[key].value for each in rates[place.device] if key in each]
+        wanted = [each[key].value for each in stated if key in each]
         wanted += [median_high(same)] if len(same) > 1 else []
         if wanted:
-            found[asked] = (1 - allowed(place.gpu_id, asked, margin)) * max(wanted)
-    return found
+            least[key] = (1 - allowed(place.gpu_id, key, margin)) * max(wanted)
+    return least
 
 
 def mixed(cards: Sequence[TestedCard]) -> tuple[Issue, ...]:
     """An issue where name, memory or power limit differ, which the buyer of equal cards expects to agree."""
     models: Counter[str] = Counter()
     for card in cards:
-        found = card.result.environment
-        memory = f" {gibibytes(found.device_memory_bytes)}" if found.device_memory_bytes else ""
-        watts = f" {found.power_limit_default_w:.0f} W" if found.power_limit_default_w else ""
-        models[f"{found.device}{memory}{watts}"] += 1
+        environment = card.result.environment
+        memory = f" {gibibytes(environment.device_memory_bytes)}" if environment.device_memory_bytes else ""
+        watts = f" {environment.power_limit_default_w:.0f} W" if environment.power_limit_default_w else ""
+        models[f"{environment.device}{memory}{watts}"] += 1
     if len(models) < 2:
         return ()
     listed = ", ".join(f"{count} x {name}" for name, count in models.most_common())
@@ -336,15 +348,16 @@ def weak(one: Link, links: Sequence[Link]) -> Iterator[Issue]:
 
 
 def flapped(fabric: Mapping[str, int]) -> Iterator[Issue]:
-    """What InfiniBand ports counted during the test: a link that went down, or errors on it."""
+    """Counts of InfiniBand ports during the test: a link that went down, or errors on it."""
     for counter, count in fabric.items():
         if count > 0:
             down = counter.endswith(FABRIC[:2])
             yield Issue(
-                code="link", severity="invalid" if down else "warning",
+                code="link",
+                severity="invalid" if down else "warning",
                 detail=f"InfiniBand {counter} grew by {count} during the test",
                 fix="reseat or exchange cable and transceiver: ibqueryerrors names the ports",
-            )  # fmt: skip
+            )
 
 
 def faded(m: Measurement, margin: float) -> Iterator[Issue]:
@@ -366,15 +379,15 @@ def faded(m: Measurement, margin: float) -> Iterator[Issue]:
 def slow(card: TestedCard, reference: Reference, margin: float) -> Iterator[Issue]:
     """Each speed that is below the reference's by more than the margin."""
     wanted, gpu_id = speeds(reference.result), card.result.environment.gpu_id
-    for asked, mine in speeds(card.result).items():
-        if asked not in wanted:
+    for key, mine in speeds(card.result).items():
+        if key not in wanted:
             continue
-        found = ratio_of(wanted[asked], mine)
-        if found.high < 1 - allowed(gpu_id, asked, margin):
+        ratio = ratio_of(wanted[key], mine)
+        if ratio.high < 1 - allowed(gpu_id, key, margin):
             yield Issue(
                 code="slow",
                 severity="invalid" if reference.same_code else "warning",
-                detail=f"{named(asked)} {percent(1 - found.value)} below {reference.name}",
+                detail=f"{named(key)} {percent(1 - ratio.value)} below {reference.name}",
                 fix="see heat, clocks, power limit and link above; then measure again alone",
             )
 
@@ -397,26 +410,26 @@ def held_back(card: TestedCard, margin: float) -> Iterator[Issue]:
 
 def spread(cards: Sequence[TestedCard], margin: float) -> Mapping[str, list[Issue]]:
     """Issues by the name of the card that is slower or hotter than the cards of its model."""
-    found: dict[str, list[Issue]] = defaultdict(list)
+    issues: dict[str, list[Issue]] = defaultdict(list)
     models = defaultdict(list)
     for card in cards:
         models[card.result.environment.device].append(card)
     for same in (same for same in models.values() if len(same) > 1):
         each = {card.name: speeds(card.result) for card in same}
         gpu_id = same[0].result.environment.gpu_id
-        for asked in dict.fromkeys(q for mine in each.values() for q in mine):
-            rates = {name: mine[asked] for name, mine in each.items() if asked in mine}
+        for key in dict.fromkeys(q for mine in each.values() for q in mine):
+            rates = {name: mine[key] for name, mine in each.items() if key in mine}
             # Of two cards the faster is the measure, or neither could ever be slow.
             middle = median_high(rate.value for rate in rates.values())
             for name, rate in rates.items():
-                if rate.high < (1 - allowed(gpu_id, asked, margin)) * middle:
+                if rate.high < (1 - allowed(gpu_id, key, margin)) * middle:
                     below = percent(1 - rate.value / middle)
                     issue = Issue.invalid(
                         "spread",
-                        f"{named(asked)} {below} below the median of the {len(rates)} cards",
+                        f"{named(key)} {below} below the median of the {len(rates)} cards",
                         "measure again; then exchange slots: does the fault follow the card?",
                     )
-                    found[name].append(issue)
+                    issues[name].append(issue)
         heats = {card.name: heat for card in same if (heat := hottest(card.result)) is not None}
         cool = median_low(heats.values()) if heats else 0.0
         for name, heat in heats.items():
@@ -426,5 +439,5 @@ def spread(cards: Sequence[TestedCard], margin: float) -> Mapping[str, list[Issu
                     f"{heat:.0f} °C, {heat - cool:.0f} above the median of the {len(heats)} cards",
                     "look at its fan, airflow and seat",
                 )
-                found[name].append(issue)
-    return found
+                issues[name].append(issue)
+    return issues

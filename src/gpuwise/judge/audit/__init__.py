@@ -1,8 +1,8 @@
 """Find wrong figures in articles, tables and result files.
 
-A document becomes blocks (`read`), every word of a block a typed token (`scan`, with the words of `fields`),
-tokens become claims about GPUs (`align`, with `tables`, `loose`, `prose` and `cells`). Each claim is judged
-by what the catalog (`judge`, with `evidence` and `kinds`), the dated offers (`rents`), or physics and logic
+A document becomes blocks (`read`) with its function words in English (`english`), every word of a block a
+typed token (`words`), tokens become claims about GPUs (`document`, with `grid`, `layout`, `prose`, `cells`).
+Each claim is judged by what the catalog (`judge`, with `evidence`), or dated offers, physics and logic
 (`speeds`) say.
 """
 
@@ -18,6 +18,7 @@ from gpuwise.errors import InputError
 from gpuwise.judge.audit import document, read, speeds
 from gpuwise.judge.audit.judge import judge
 from gpuwise.judge.audit.prose import Left
+from gpuwise.judge.audit.words import scan
 from gpuwise.model.judgement import Audit, Claim, Unjudged
 
 __all__ = ["audit_file", "audit_text", "files_of"]
@@ -46,8 +47,16 @@ def audit_text(text: str, name: str = "text", *, today: date | None = None) -> A
     return Audit(
         file=name,
         findings=tuple(sorted(findings, key=lambda finding: finding.lines)),
-        notes=read.left_out(text),
-        unknown_gpus=tuple(dict.fromkeys(m.text.strip() for m in document.mentions(blocks) if not m.gpu_ids)),
+        notes=read.left_out(text, name),
+        unknown_gpus=tuple(
+            dict.fromkeys(
+                token.text.strip()
+                for block in blocks
+                for text in read.texts_of(block)
+                for token in scan(text)
+                if token.kind == "gpu" and not token.gpu_ids
+            )
+        ),
         unjudged=tuple(
             Unjudged(line=one.line, text=one.text, reason="no GPU or field to tie it to")
             for one in left[:MOST_NOTED]
@@ -74,12 +83,12 @@ def files_of(path: Path) -> tuple[Path, ...]:
 
 
 def audit_file(path: Path, *, today: date | None = None) -> Audit:
-    """Judge a file: an article, a table, or a gpuwise result (.json).
+    """Judge a file: an article, a table, or a gpuwise result; other JSON is read as a list of fields.
 
     Raises InputError for one that is missing, too large, not text, or a damaged result.
     """
-    if path.suffix.lower() == ".json":
-        return Audit(file=str(path), findings=speeds.judge_result(store.load(path)))
     text, notes = read.text_of(path)
+    if path.suffix.lower() == ".json" and read.is_result(text):
+        return Audit(file=str(path), findings=speeds.judge_result(store.load(path)))
     found = audit_text(text, str(path), today=today)
     return replace(found, notes=notes + found.notes)

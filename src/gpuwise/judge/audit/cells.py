@@ -15,6 +15,8 @@ from gpuwise.model.judgement import Number
 TWICE = 0.03
 # Fields of several GPUs that texts add up.
 SUMMED = frozenset({"memory_bytes", "memory_bytes_per_s", "cuda_cores", "tensor_cores"})
+# Fields of the rates of a format.
+FORMATS = tuple(field for field in FIELDS if field[:5] == "peak:" and field[5:])
 # Fields that count things.
 WHOLE = frozenset({"cuda_cores", "stream_processors", "tensor_cores", "rt_cores", "sm_count"})
 # Characters between a value and the word that says what it counts: "568 fourth-generation Tensor Cores".
@@ -93,6 +95,9 @@ def label_of(text: str) -> Label:
         rates = [f for f in fields if f != "throughput"]
         # "FP16 throughput" over a cell of "71 TFLOPS": the unit of the value decides.
         fields = ["throughput", *(f for f in rates if f[:5] == "peak:")] if speed else rates
+    if unit is not None and unit[0] == "item/s" and not fields:
+        # "Q4 t/s"
+        fields = ["throughput"]
     if re.fullmatch(r"\W*type\W*", text, re.IGNORECASE):
         fields = ["memory_type"]
     # The row of a network states its throughput: "ResNet-50 FP16".
@@ -167,7 +172,9 @@ def _of_value(
     label: Label, cell: str, tokens: Sequence[Token], place: int, marks: tuple[str, ...] | None
 ) -> Iterator[Reading]:
     token = tokens[place]
-    if CUES["of_a_part"].match(cell, token.end):
+    slot = place and tokens[place - 1].field == "pcie_generation" and tokens[place - 1].end + 2 > token.start
+    if CUES["of_a_part"].match(cell, token.end) or (slot and token.measures == "bytes/s"):
+        # "PCIe Gen4 64 GB/s" is the slot's.
         return
     own = own_field(cell, tokens, place)
     # "FP16 | 312 TFLOPS peak": the words beside the value name no format, the label does.
@@ -187,8 +194,11 @@ def _of_value(
     if field == "peak:tensor" and "fl" not in token.text.lower() and token.dimension != "bare":
         return
     # A label that speaks of a total, and a rate of one direction: of several, or half of it.
-    part = (field in SUMMED and CUES["total"].search(label.text)) or CUES["direction"].match(cell, token.end)
-    reading = Reading(field=field, values=numbers, token=token, either=bool(part))
+    total = CUES["total"].search(label.text.replace("memory.total", ""))
+    part = (field in SUMMED and total) or CUES["direction"].match(cell, token.end)
+    # Its owner sets the limit of a card.
+    limit = field == "power_w" and "limit" in label.text.lower()
+    reading = Reading(field=field, values=numbers, token=token, either=bool(part) or limit)
     if not field.startswith("peak:"):
         yield reading
         return
@@ -211,8 +221,7 @@ def own_field(cell: str, tokens: Sequence[Token], place: int) -> str | None:
     """The field that the words beside a value name: "16,896 CUDA cores", "NVLink 600 GB/s", "4,500 (FP8)"."""
     token = tokens[place]
     dimension = token.measures
-    inside = next((f for f in FIELDS if f[:5] == "peak:" and f[5:] and f[5:] in token.text.lower()), None)
-    if inside is not None:
+    if dimension == "op/s" and (inside := next((f for f in FORMATS if f[5:] in token.text.lower()), None)):
         return inside
     # A format that the value touches is its own: "FP1665.1 TFLOPS peak".
     before = tokens[place - 1] if place else None
@@ -239,7 +248,13 @@ def own_field(cell: str, tokens: Sequence[Token], place: int) -> str | None:
             return after.field or "none"
     # "4,500 (FP8)" under a heading of another format.
     if after is not None and after.field.startswith("peak:") and dimension in ("count", "op/s"):
-        return after.field if cell[token.end : after.start].strip() in ("(", "") else None
+        # "128 FP32 lanes" counts units.
+        alone = dimension == "op/s" or not re.match(r"\s?[a-z]|\s*/", cell[after.end :], re.IGNORECASE)
+        if cell[token.end : after.start].strip() in ("(", ""):
+            return after.field if alone else None
+        # "TF32 (156 TFLOPS), INT8 (624 TOPS)"
+        if before is None or not re.fullmatch(r"\s?[(:=]\s?", cell[before.end : token.start]):
+            return None
     if before is not None and before.kind == "field" and before.field != "peak:":
         between = cell[before.end : token.start]
         if not before.field and re.fullmatch(r" ?(?:of|is|:|=)? ?(?:about |up to )?", between):

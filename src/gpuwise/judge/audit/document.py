@@ -8,17 +8,15 @@ from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from itertools import pairwise
 
-from gpuwise.facts import catalog
 from gpuwise.judge.audit import grid, layout, prose
-from gpuwise.judge.audit.cells import label_of, own_field, readings
+from gpuwise.judge.audit.cells import NEAR, label_of, own_field, readings
 from gpuwise.judge.audit.grid import IN_CONTEXT, Scope, Subject, claim_of, of_form, subject, subject_of
+from gpuwise.judge.audit.judge import may_be_of_die
 from gpuwise.judge.audit.prose import Left, Text
-from gpuwise.judge.audit.read import Block, Heading, Line, Table
-from gpuwise.judge.audit.words import CUES, FIELDS, Token, scan
+from gpuwise.judge.audit.read import PLAIN, Block, Heading, Line, Table, texts_of
+from gpuwise.judge.audit.words import CHIP, CUES, FIELDS, Token, scan
 from gpuwise.model.judgement import Claim
 
-# The level of a heading that is only a short line: below all marked ones.
-PLAIN = 7
 # So many lines below the name of a chip its counts may still be meant.
 DIE_LINES = 8
 # Characters of a line that is a value and nothing else, of a plain heading, and of a line of pairs.
@@ -45,21 +43,6 @@ _FOOTNOTE = re.compile(
 _NUMBERED = re.compile(r"(?:\d{1,2}\.){1,3}\d{0,2} (?=[A-Z])")
 
 
-def texts_of(block: Block) -> Iterator[str]:
-    """Every cell of a table, or the one text of another block."""
-    if isinstance(block, Table):
-        yield from (cell.text for row in block.rows for cell in row)
-    else:
-        yield block.text
-
-
-def mentions(blocks: Sequence[Block]) -> Iterator[catalog.Mention]:
-    """Every GPU that a document names."""
-    for block in blocks:
-        for text in texts_of(block):
-            yield from catalog.mentions(text, unknown=True)
-
-
 def claims(blocks: Sequence[Block]) -> Iterator[Claim | Left]:
     """Every claim of a document, and every value that found no GPU or field."""
     texts = [text for block in blocks for text in texts_of(block)]
@@ -76,14 +59,15 @@ def claims(blocks: Sequence[Block]) -> Iterator[Claim | Left]:
     # Lines that speak of a chip without a GPU: counts below them may be those of the whole die.
     dies = []
     for block in blocks:
-        tokens = () if isinstance(block, Table) or len(block.text) > 400 else scan(block.text)
-        named = {t.field if t.kind == "name" else t.kind for t in tokens}
-        if not isinstance(block, Table) and "chip" in named and "gpu" not in named:
+        if isinstance(block, Table) or len(block.text) > 400 or not CHIP.search(block.text):
+            continue
+        named = {t.field if t.kind == "name" else t.kind for t in scan(block.text)}
+        if "chip" in named and "gpu" not in named:
             dies.append(block.line)
     for found in _Walk(blocks, marks).found():
         at = bisect_right(dies, found.line)
         near = at > 0 and found.line - dies[at - 1] <= DIE_LINES
-        whole = near and isinstance(found, Claim) and found.field not in IN_CONTEXT
+        whole = near and isinstance(found, Claim) and may_be_of_die(found)
         yield replace(found, sure=False) if isinstance(found, Claim) and whole else found
 
 
@@ -91,7 +75,18 @@ _WIDE = re.compile(r"(?<=\S)(?: {2,40}| ?\t ?)(?=\S)")
 
 
 # A line that begins with a name and a colon goes on about nothing before it.
-_NAMED = re.compile(r"[\w .()-]{2,40}:\s")
+_NAMED = re.compile(r"[\w .()-]{2,40}:\s|\[?\d{1,2}:\d\d")
+
+
+# The end of a line that goes on in the next.
+_OPEN = re.compile(r"(?:,|\b(?:the|an?|of|than|and|or|vs\.?|with|to|for|on|like|is|by))$", re.IGNORECASE)
+
+
+def _is_row(text: str) -> bool:
+    """Whether a line is a GPU and several values of it."""
+    tokens = scan(text)
+    united = [t for t in tokens if t.kind == "value" and t.dimension not in ("bare", "other")]
+    return bool(tokens) and tokens[0].kind == "gpu" and tokens[0].start == 0 and len(united) > 2
 
 
 def _as_list(cells: Sequence[str]) -> str:
@@ -99,12 +94,8 @@ def _as_list(cells: Sequence[str]) -> str:
     named = [cell for cell in cells if any(t.kind == "gpu" for t in scan(cell))]
     if len(named) != 1 or named[0] == cells[0]:
         return ", ".join(cells)
-    values = [
-        c
-        for c in cells
-        if c != named[0] and any(t.dimension not in ("bare", "other") or t.field for t in scan(c))
-    ]
-    return f"{named[0]}: {', '.join(values)}"
+    typed = (c for c in cells if any(t.dimension not in ("bare", "other") or t.field for t in scan(c)))
+    return f"{named[0]}: {', '.join(c for c in typed if c != named[0])}"
 
 
 class _Walk:
@@ -115,6 +106,8 @@ class _Walk:
         self.scope = Scope(marks=marks)
         self.headings: dict[int, Subject | None] = {}
         self.recent: Subject | None = None
+        # The GPUs that the paragraphs so far have named, by what they may be.
+        self.spoken: dict[tuple[str, ...], Subject] = {}
         self.tables, self.section = 0, 1
         # The fields that the last heading names, and where its value may stand below.
         self.topic, self.below = label_of(""), 0
@@ -123,7 +116,11 @@ class _Walk:
     def about(self) -> Subject | None:
         """The GPU of the deepest heading that names one."""
         named = [level for level, found in self.headings.items() if found is not None]
-        return self.headings[max(named)] if named else None
+        # An item that names something else is a product that the catalog does not have.
+        if named or len(self.spoken) != 1 or any(level > PLAIN for level in self.headings):
+            return self.headings[max(named)] if named else None
+        # So far the document has named one GPU only.
+        return replace(next(iter(self.spoken.values())), sure=False)
 
     def found(self) -> Iterator[Claim | Left]:
         at = 0
@@ -162,10 +159,16 @@ class _Walk:
         self.topic, self.below = label_of("" if named else text), line + 2
         self.section += 1
 
-    def table(self, table: grid.Grid) -> Iterator[Claim]:
+    def table(self, table: grid.Grid) -> Iterator[Claim | Left]:
         self.tables += 1
-        table.scope = replace(self.scope, about=self.recent or self.about, pair=table.scope.pair)
+        scope = replace(self.scope, about=self.recent or self.about, pair=table.scope.pair)
+        # A title among the lines before it is known only now.
+        late = (scope.title, scope.above) != (table.scope.title, table.scope.above)
+        table = grid.Grid(table.rows, scope, table.trusted) if late else table
+        table.scope = scope
         yield from table.claims(self.tables)
+        for line, text in table.lists():
+            yield from self.prose([Line(line, text, 1, 0)])
 
     def lines(self, run: Sequence[Line]) -> Iterator[Claim | Left]:
         paragraph: list[Line] = []
@@ -181,6 +184,7 @@ class _Walk:
                 and part.paragraph == paragraph[-1].paragraph
                 and not row and _NAMED.match(part.text) is None
                 and len(paragraph[-1].text) >= WRAPPED and paragraph[-1].text[-1] not in ".!?:"
+                and not (_is_row(part.text) and _OPEN.search(paragraph[-1].text) is None)
             )  # fmt: skip
             if not joins:
                 yield from self.prose(paragraph)
@@ -193,8 +197,7 @@ class _Walk:
             elif not joins and self.is_title(part):
                 self.heading(PLAIN + part.item, part.text, part.line)
                 # So short a line may still be a sentence: "The T4 supports FP8."
-                gpus = [t for t in scan(part.text) if t.kind == "gpu"]
-                yield from prose.abilities(part.text, gpus, None, part.line, self.section)
+                yield from self.prose([part])
             elif (
                 pairs := [] if joins else [*_in_a_row(part.text)] or [*_pairs(part.text)] or self.headed(part)
             ):
@@ -218,7 +221,8 @@ class _Walk:
         gpu = next((t for t in tokens if t.kind == "gpu"), None)
         if gpu is not None:
             ends = text.endswith((".", ",", ";"))
-            return (gpu.start < 40 and not ends) or (gpu.start < 4 and len(text) < 60)
+            short = (gpu.start < 40 and not ends) or (gpu.start < 4 and len(text) < 60)
+            return short and not self.headed(line)
         words = text.split()
         if line.item or len(words) > 8 or text[-1] in ".,;" or not (text[0].isupper() or start):
             return False
@@ -230,14 +234,34 @@ class _Walk:
     def headed(self, line: Line) -> list[tuple[str, str]]:
         """A value, or a GPU and its value, under a heading that names the field: a pair with its label."""
         text = line.text
-        tokens = scan(text) if self.topic.fields and len(text) < TITLE else ()
-        if len(tokens) == 1 and tokens[0].kind == "value" and line.line <= self.below and len(text) < SHORT:
+        opening = self.scope.opening if len(self.scope.opening) < TITLE else ""
+        # "FP16 (dense, TFLOPS): A100 312, L40S 362."
+        lead, colon, rest = text.partition(": ")
+        if colon and len(lead) < TITLE and {t.kind for t in scan(lead)} <= {"field", "name"} and (
+            [t.kind for t in scan(rest)[:1]] == ["gpu"]
+        ):  # fmt: skip
+            opening, text = lead, rest.rstrip(".")
+        topic = self.topic if self.topic.fields and not (colon and text != line.text) else label_of(opening)
+        tokens = scan(text) if topic.fields and len(text) < PAIRS else ()
+        if tokens and len(text) < SHORT:
+            # "1 024" is one number.
+            tokens = scan(text := re.sub(r"(?<=\d) (?=\d{3}$)", "", text))
+        alone = tokens and tokens[0].kind == "value" and {t.kind for t in tokens} <= {"value", "name"}
+        if alone and line.line <= self.below and len(text) < SHORT:
             # The value of a list of specifications that has labels and values on a line each.
-            words = text[: tokens[0].start] + text[tokens[0].end :]
-            return [(self.topic.text, text)] if len(re.sub(r"\W", "", words)) < 6 else []
-        if [t.kind for t in tokens] != ["gpu", "value"] or tokens[0].start > 9:
+            words = text[: tokens[0].start] + text[tokens[-1].end :]
+            return [(topic.text, text)] if len(re.sub(r"\W", "", words)) < 6 else []
+        # "RTX 4090: 1008, RTX 4080: 716.8": GPUs, each with its value.
+        gpus, values = tokens[::2], tokens[1::2]
+        if not gpus or {t.kind for t in gpus} != {"gpu"} or {t.kind for t in values} != {"value"}:
             return []
-        return [(f"{text[: tokens[0].end]} {self.topic.text}", text[tokens[0].end :])]
+        if gpus[0].start > 9 or len(gpus) != len(values):
+            return []
+        ends = [*(gpu.start for gpu in gpus[1:]), len(text)]
+        return [
+            (f"{text[g.start : g.end]} {topic.text}", text[g.end : end])
+            for g, end in zip(gpus, ends, strict=True)
+        ]
 
     def prose(self, paragraph: Sequence[Line]) -> Iterator[Claim | Left]:
         if not paragraph:
@@ -248,16 +272,23 @@ class _Walk:
             starts.append((offset, line.line))
             offset += len(line.text) + 1
         above = " ".join(line.text for line in paragraph)
-        # Items of a list speak of what the heading or the sentence above them does.
-        opening = self.scope.opening if paragraph[0].item else above if above.endswith(":") else ""
+        # Items of a list, and lines that begin with a GPU, speak of what the sentence above them does.
+        listed = paragraph[0].item or (len(above) <= TITLE and [t.kind for t in scan(above)[:1]] == ["gpu"])
+        caption = above.endswith(":") or (len(above) <= TITLE and above[-1:] not in tuple(".!?"))
+        opening = self.scope.opening if listed else above if caption else ""
         self.scope = replace(self.scope, above=above, opening=opening)
         scope = replace(self.scope, about=self.recent or self.about)
         for found in prose.claims(Text(above, tuple(starts), scope, self.section)):
             if not isinstance(found, Subject):
                 yield found
             elif not paragraph[0].item or (self.about is None and subject_of(above[:40]) == found):
-                # What an item speaks of in passing is not what the next one does.
-                self.recent = found
+                # What an item speaks of in passing is not what the next one does; nor is it sure which of
+                # several GPUs the next paragraph goes on about.
+                alone = all(set(t.gpu_ids) & set(found.gpu_ids) for t in scan(above) if t.kind == "gpu")
+                self.recent = found if alone else replace(found, sure=False)
+        for gpu in (t for t in scan(above) if t.kind == "gpu" and len(above) <= PAIRS):
+            if not any(set(ids) & set(gpu.gpu_ids) for ids in self.spoken) and (one := subject([gpu])):
+                self.spoken[gpu.gpu_ids] = one
 
     def pairs(self, line: Line, pairs: Sequence[tuple[str, str]]) -> Iterator[Claim | Left]:
         """Claims of "VRAM: 24 GB" about the GPU above it, or about one that stands before the label."""
@@ -265,11 +296,19 @@ class _Walk:
         for label, value in pairs:
             owner = subject_of(label) or owner
             gpus = [t for t in scan(value) if t.kind == "gpu"]
-            if len(value) > grid.LONGEST or (gpus and not label_of(label).fields):
-                yield from self.prose([line])
-                return
+            in_order = re.split(r"\s(?:vs\.?|versus|/)\s", value)
             # "Memory: A100 80 GB, H100 94 GB": each value to the GPU before it.
             parts = _shared(value, gpus) if gpus else [(owner, value)]
+            if not gpus and len(in_order) == len(self.scope.pair) > 1:
+                # "80 GB vs 94 GB" below "H100 vs H100 NVL"
+                parts = list(zip(self.scope.pair, in_order, strict=True))
+            if (
+                len(value) > (TITLE if gpus else grid.LONGEST)
+                or not parts
+                or (gpus and not label_of(label).fields)
+            ):
+                yield from self.prose([line])
+                return
             one_each = all(sum(t.kind == "value" for t in scan(text)) == 1 for _, text in parts)
             for one, text in parts:
                 for reading in readings(label_of(label), text, marks=self.scope.marks):
@@ -278,7 +317,9 @@ class _Walk:
                         continue
                     mine = of_form(one, text, reading.token)
                     claim = claim_of(reading, mine, line.line, self.section, len(gpus) < 2 or one_each)
-                    said = (line.text, self.scope.title) if claim.field in IN_CONTEXT else ()
+                    said = (
+                        (line.text, self.scope.opening, self.scope.title) if claim.field in IN_CONTEXT else ()
+                    )
                     yield replace(claim, context=said)
 
 
@@ -291,12 +332,12 @@ def _shared(value: str, gpus: Sequence[Token]) -> list[tuple[Subject | None, str
         if not all(value[g.start - 1] == "(" or CUES["binds"].search(value, 0, g.start) for g in gpus):
             return []
         spans = zip([0, *ends[:-1]], [g.start for g in gpus], strict=True)
-    return [(subject([gpu]), value[a:b]) for gpu, (a, b) in zip(gpus, spans, strict=True)]
+    return [(subject([gpu]), value[a:b].lstrip(" =:")) for gpu, (a, b) in zip(gpus, spans, strict=True)]
 
 
 def _in_a_row(text: str) -> Iterator[tuple[str, str]]:
     """(label, value) of a line of nothing but labels and values, as a page without its line ends."""
-    tokens = scan(text) if len(text) <= prose.LONGEST else ()
+    tokens = scan(text) if len(text) <= prose.LONGEST and not _ENDS.search(text) else ()
     starts: list[tuple[int, int]] = []
     for label, behind in pairwise(tokens):
         gap = text[label.end : behind.start]
@@ -304,7 +345,8 @@ def _in_a_row(text: str) -> Iterator[tuple[str, str]]:
         if takes and behind.kind in ("value", "name") and _GAP.fullmatch(gap):
             starts.append((label.start, behind.start))
     labelled = sum(t.end - t.start for t in tokens)
-    if len(starts) < ROW or len(text) - labelled > LOOSE * len(starts) or _ENDS.search(text):
+    lead = [t for t in tokens if t.kind in ("value", "name") and starts and t.end <= starts[0][0]]
+    if len(starts) < ROW or len(text) - labelled > LOOSE * len(starts) or lead:
         return
     # A value ends with the last one before the next label; what stands between is that label's.
     ends = [
@@ -317,11 +359,11 @@ def _in_a_row(text: str) -> Iterator[tuple[str, str]]:
 
 def _pairs(text: str) -> Iterator[tuple[str, str]]:
     """(label, value) for each field of a line with its value behind a colon, a dash, or glued to it."""
-    tokens = scan(text) if len(text) <= PAIRS else ()
-    labels = {t.start for t in tokens if t.kind == "field"}
-    if any(match.end() not in labels for match in _ENDS.finditer(text)):
+    ends = [match.end() for match in _ENDS.finditer(text)] if len(text) <= PAIRS else []
+    if any([(t.kind, t.start) for t in scan(text[end : end + NEAR])[:1]] != [("field", 0)] for end in ends):
         # Sentences, not "VRAM: 24 GB. TDP: 450 W."
         return
+    tokens = scan(text) if len(text) <= PAIRS else ()
     # Of each pair, where its label and its value begin.
     starts: list[tuple[int, int]] = []
     for place, token in enumerate(tokens):
@@ -332,7 +374,8 @@ def _pairs(text: str) -> Iterator[tuple[str, str]]:
         lead = text[behind : token.start]
         first = (
             not starts and not any(t.kind == "value" for t in tokens[:place])
-            and len(re.sub(r"\W", "", lead)) <= SHORT and not re.search(r"[.,;:]\s", lead)
+            and len(re.sub(r"\W", "", lead)) <= SHORT
+            and not re.search(r"[.,;:]\s|[\uff0c\u3002\uff1b]", lead)
         )  # fmt: skip
         spaced = after is not None and lead[-1:] == " " and ":" in after[0]
         parted = starts and (spaced or re.search(r"[,;|/\u00b7.]\s?(?:\w{1,20} )?$", lead))

@@ -56,6 +56,7 @@ class Evidence:
     # What other sources state, as far as they weigh against this one; of a memory size also those of variants
     # outside the catalog.
     alternatives: tuple[float | str, ...] = ()
+    low: float | None = None  # The lowest setting of a power that the maker of the machine chooses
     computed: bool = False  # Units, clocks and rates give the same: a second, independent witness
     sources: int = 1  # How many independent sources state it
 
@@ -95,10 +96,17 @@ def of(gpu_id: str, field: str) -> tuple[Evidence, ...]:
     value = float(fact.value) if number else str(fact.value)
     # A chip has one count of transistors, which its vendor states once.
     settled = field in _EXACT or (field == "transistors" and fact.source.kind == "vendor")
+    # Texts state what the board has: the K80 has two GPUs, the A16 four.
+    board = (
+        [n * value for n in (2, 4)]
+        if isinstance(value, float) and "of one GPU of the board" in fact.note
+        else []
+    )
     stated = Evidence(
         value=value, text=printed(field, value), source=fact.source,
-        alternatives=_alternatives(spec, field, fact), computed=_is_computed(spec, field, fact),
+        alternatives=(*_alternatives(spec, field, fact), *board), computed=_is_computed(spec, field, fact),
         sources=2 if settled else len(spec.sources(field)),
+        low=spec.number("power_min_w") if field == "power_w" else None,
     )  # fmt: skip
     if field != "memory_bytes":
         return (stated,)
@@ -125,11 +133,22 @@ def _matrix_units(spec: GpuSpec) -> Iterator[Evidence]:
         yield Evidence(value=yes, text=yes, source=architecture.source, sources=2)
 
 
+@cache
+def nodes(gpu_id: str) -> frozenset[float]:
+    """The processes, in nm, in which chips of this one's architecture and capability are made."""
+    mine = catalog.get(gpu_id)
+    kind = (mine.architecture, mine.text("compute_capability"))
+    alike = (s for s in catalog.all_gpus() if (s.architecture, s.text("compute_capability")) == kind)
+    return frozenset(node for spec in alike if (node := spec.number("process_nm")) is not None)
+
+
 def supports(gpu_id: str, field: str, value: Number | str) -> bool:
     """Whether the catalog has about this value; for the aligner, which weighs many readings."""
     for known in of(gpu_id, field):
         if isinstance(value, str) or isinstance(known.value, str):
-            if str(value).lower()[:4] == str(known.value).lower()[:4]:
+            # Of dates the year, of architectures the beginning; of memory types all, but for a G left out.
+            mine, theirs = str(value).lower(), str(known.value).lower()
+            if theirs.endswith(mine) or (mine[:4] == theirs[:4] and field != "memory_type"):
                 return True
         elif abs(value.value - known.value) <= CLOSE * abs(known.value):
             return True

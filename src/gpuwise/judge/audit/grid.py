@@ -6,13 +6,14 @@ import re
 from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field, replace
-from itertools import permutations
+from itertools import pairwise, permutations
 
+from gpuwise.facts import catalog
 from gpuwise.judge.audit import evidence
 from gpuwise.judge.audit.cells import Label, Reading, label_of, readings
 from gpuwise.judge.audit.judge import GRID
 from gpuwise.judge.audit.read import Cell
-from gpuwise.judge.audit.words import COUNTS, CUES, FIELDS, Token, scan
+from gpuwise.judge.audit.words import COUNTS, CUES, FIELDS, Token, scan, speaks_of_tokens
 from gpuwise.model.judgement import Claim, Number
 
 # In how many of the first columns the name of a row's GPU is looked for.
@@ -47,10 +48,14 @@ LARGE = 1000
 _UNITED = re.compile(r"\d[ -]?[^\W\d]")
 _TIMES_FIRST = re.compile(r"\s*\d{1,3}\s?[x\u00d7]")
 _TIMES = re.compile(
-    r"[x\u00d7]\s?(?P<a>\d{1,3})\s*$|(?<![A-Za-z\d.,])(?P<b>\d{1,3})[ -]?x?\s?(?:GPUs?|cards?)\b",
+    r"[x\u00d7*]\s?(?P<a>\d{1,3})\s*$"
+    r"|(?<![A-Za-z\d.,])(?P<b>\d{1,3})[ -]?x?\s?(?:(?:GPUs?|cards?)\b|(?<=x)$)",
     re.IGNORECASE,
 )
-_PRODUCT = re.compile(r"\W*(?:gpu|model|card|graphics card|accelerator|product|name)s?\W*", re.IGNORECASE)
+_PRODUCT = re.compile(
+    r"\W*(?:(?:gpu|model|card|graphics card|accelerator|product|name|series|chipset)s?\W*){1,3}",
+    re.IGNORECASE,
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -117,7 +122,7 @@ def name_of(text: str) -> Subject | None:
     gpus = [t for t in tokens if t.kind == "gpu"]
     if not gpus:
         return None
-    if re.search(r"\bMIG\b|\dg\.\d{1,3}gb", text, re.IGNORECASE):
+    if re.search(r"\bMIG\b|\dg\.\d{1,3}gb|\b(?:half|quarter)\b|\b1/\d\b", text, re.IGNORECASE):
         # A slice of a GPU has a part of its figures.
         return None
     before = [t for t in tokens if t.kind == "value" and t.start < gpus[0].start]
@@ -125,6 +130,13 @@ def name_of(text: str) -> Subject | None:
     if named < 0.35 * len(re.sub(r"\([^)]*\)|\W", "", text)):
         return None
     return None if any(t.dimension not in ("bare", "other") for t in before) else subject_of(text, gpus)
+
+
+def _carded(cell: Cell) -> Cell | None:
+    """A cell that begins with the number of a card, with the card's series; None for any other one."""
+    number = re.match(r"\d{4}\b(?!\.)", cell.text)
+    known = number is not None and number[0][2:] != "00" and catalog.mentions(number[0], loose=True)
+    return replace(cell, text=f"RTX {cell.text}") if known else None
 
 
 @dataclass(frozen=True, slots=True)
@@ -159,16 +171,26 @@ class Grid:
     columns: dict[int, Subject] = field(default_factory=dict)
     counting: int | None = None
     ragged: bool = False
+    speed: bool = False
+    """Whether words above the table name a throughput."""
     tokens: bool = False
     """Whether words around the table say that its plain numbers are tokens a second."""
 
     def __post_init__(self) -> None:
+        # Below "GPU" and along the top "4090" is a card.
+        product = bool(self.rows and self.rows[0]) and _PRODUCT.fullmatch(self.rows[0][0].text) is not None
+        top = [_carded(cell) for cell in self.rows[0][1:]] if self.rows else []
+        if len(top) > 1 and all(top):
+            self.rows = ((self.rows[0][0], *(cell for cell in top if cell)), *self.rows[1:])
+        if product:
+            self.rows = tuple((_carded(row[0]) or row[0], *row[1:]) if row else row for row in self.rows)
         width = Counter(map(len, self.rows[1:])).most_common(1)[0][0] if len(self.rows) > 1 else 0
         # A header that is one cell short lacks the corner above the labels.
-        if self.rows and len(self.rows[0]) + 1 == width and name_of(self.rows[0][0].text) is not None:
+        below = [row[0].text for row in self.rows[1:] if row]
+        names = name_of(self.rows[0][0].text) is not None if self.rows and self.rows[0] else False
+        if self.rows and len(self.rows[0]) + 1 == width and (names or all(map(name_of, below))):
             self.rows = ((Cell(self.rows[0][0].line, ""), *self.rows[0]), *self.rows[1:])
         # So does one whose first label is of a figure, above names.
-        below = [row[0].text for row in self.rows[1:] if row]
         first = label_of(self.rows[0][0].text).first if self.rows and self.rows[0] else None
         short = self.rows and len(self.rows[0]) < max(map(len, self.rows))
         if short and first and FIELDS[first].dimension not in ("text", "none") and all(map(name_of, below)):
@@ -178,10 +200,23 @@ class Grid:
         if len(empty) == 1 and len(self.rows[0]) == width + 1 > 2:
             self.rows = ((*self.rows[0][: empty[0]], *self.rows[0][empty[0] + 1 :]), *self.rows[1:])
         self.header = self.rows[0] if self.rows else ()
+        under = self.rows[1] if len(self.rows) > 2 else ()
+        spans = any(a.text == b.text != "" for a, b in pairwise(self.header))
+        if spans and len(under) == len(self.header) and not any(
+            t.kind in ("value", "gpu") for cell in (*self.header, *under) for t in scan(cell.text)
+        ):  # fmt: skip
+            # Labels in two rows: "Memory" above "Size" and "Bandwidth".
+            self.header = tuple(
+                a if a.text == b.text else replace(a, text=f"{a.text} {b.text}")
+                for a, b in zip(self.header, under, strict=True)
+            )
+            self.rows = (self.header, *self.rows[2:])
         # Otherwise nobody knows which column a cell of a ragged table belongs to.
         self.ragged = len(self.rows) > 1 and len(self.header) != width
         around = (self.scope.title, self.scope.above, *(cell.text for cell in self.header))
         self.tokens = any(CUES["tokens"].search(text) for text in around)
+        self.tokens |= any(map(speaks_of_tokens, around[:2]))
+        self.speed = any("throughput" in label_of(text).fields for text in around[:2])
         self.labels = [self.label(cell.text) for cell in self.header]
         self.columns = {i: s for i, cell in enumerate(self.header) if (s := name_of(cell.text)) is not None}
         first = self.rows[1][0].text if len(self.rows) > 1 and self.rows[1] else ""
@@ -190,14 +225,21 @@ class Grid:
             corner = set(self.columns[0].gpu_ids)
             if any(corner & set(s.gpu_ids) for i, s in self.columns.items() if i):
                 del self.columns[0]
-        counting = [i for i, cell in enumerate(self.header) if CUES["counting"].fullmatch(cell.text.strip())]
-        self.counting = counting[0] if counting else None
+        # A column "GPU" holds names or counts.
+        self.counting = next(
+            (i for i, cell in enumerate(self.header) if CUES["counting"].fullmatch(cell.text.strip())
+             and all(i >= len(row) or name_of(row[i].text) is None for row in self.rows[1:])), None
+        )  # fmt: skip
 
     def label(self, text: str) -> Label:
         """The label's meaning; of a language model, in a table of tokens a second, its speed."""
         found = label_of(text)
+        if not found.fields and _TIMES.fullmatch(text.strip()) and self.speed:
+            # "8 GPUs" below "ResNet-50, images per second".
+            return replace(found, fields=("throughput",))
         if self.tokens and found.unit is None and all(f[:5] == "peak:" for f in found.fields) and (
-            name_of(text) is None and CUES["language_model"].search(text)
+            name_of(text) is None
+            and (CUES["language_model"].search(text) or CUES["weights"].fullmatch(text.strip()))
         ):  # fmt: skip
             return replace(found, fields=("throughput",))
         return found
@@ -220,9 +262,15 @@ class Grid:
         named = named and (best is options[0] or best is options[1])
         firm = named and len(best) > LEAST and sum(p.known for p in best) >= FIRM * len(best)
         # "2x186 GB" makes the row one of a pair of GPUs; the rest may be of both together.
-        doubled = {(p.row, p.owner.text) for p in best if p.reading.token.count > 1}
+        doubled = {(p.row, p.owner.text) for p in best if p.reading.token.count > 1 == p.owner.count}
         for placed in best:
             owner, row = placed.owner, placed.row
+            if placed.reading.token.count == owner.count > 1:
+                # "4 x 936 GB/s" of four GPUs is what each has.
+                owner = replace(owner, count=1)
+                placed = replace(
+                    placed, reading=replace(placed.reading, token=replace(placed.reading.token, count=1))
+                )
             moved = (self.ragged or len(self.rows[row]) != len(self.header)) and not firm
             sure = (clear or settled) and not moved and (row, owner.text) not in doubled
             sure = sure and (self.trusted or settled)
@@ -238,11 +286,33 @@ class Grid:
                 counted = self.counting is not None or any(
                     t.count > 1 for c in cells for t in scan(c.text[:NAME])
                 )
-                claim = replace(claim, total=counted and claim.count == owner.count)
+                total = counted and claim.count == owner.count
+                # A label that speaks of a total says what it is, where the GPUs are counted.
+                said = total and CUES["total"].search(placed.label) is not None
+                claim = replace(claim, total=total, sure=claim.sure or (said and sure))
             if claim.field in IN_CONTEXT:
                 context = (placed.label, *self.around(placed), f"{self.scope.title} | {self.scope.above}")
                 claim = replace(claim, context=context)
             yield claim
+
+    def lists(self) -> Iterator[tuple[int, str]]:
+        """(line, text) of the cells that list values without a label: "Specs | 80 GB, 2 TB/s, 400 W"."""
+        for row in self.rows[1:] if not self.columns else ():
+            named = next((c for c in row[:NAME_COLUMNS] if name_of(c.text) is not None), None)
+            name = named.text if named else None
+            if named and any(t.kind == "value" and t.dimension == "bytes" for t in scan(named.text)):
+                # "8x A100 (640 GB HBM2e)" says more than its name.
+                yield named.line, named.text
+            for column, cell in enumerate(row[: len(self.labels)]) if name else ():
+                if self.is_list(cell, self.labels[column]):
+                    yield cell.line, f"{name}: {cell.text}"
+
+    def is_list(self, cell: Cell, label: Label) -> bool:
+        """Whether a cell without a label states several things of the GPU of its row."""
+        plain = not label.fields and label.ability is None and len(cell.text) <= LONGEST
+        tokens = scan(cell.text) if plain and "," in cell.text else ()
+        united = {t.dimension for t in tokens if t.kind == "value" and t.dimension not in ("bare", "other")}
+        return len(united) > 1 and all(t.kind != "gpu" for t in tokens)
 
     def worth(self) -> float:
         """How much of the table its columns of GPUs explain."""
@@ -288,18 +358,13 @@ class Grid:
                 # So it may be in a list of machines, unless it is mostly what their GPUs have.
                 listed = rented or any(_TIMES_FIRST.match(row[n].text) for _, row, _, n in owned)
                 sure = not listed or self.is_of_gpus(cells, label)
-            elif not label.fields and label.unit is None and label.ability is None:
+            elif not label.fields and label.ability is None:
                 label, sure = self.inferred(label.text, cells) or (label, True)
             for number, row, mine, name in owned:
-                for placed in (
-                    self.placed(row[column], label, mine, number, column)
-                    if column < len(row) and column != name else ()
-                ):  # fmt: skip
-                    yield (
-                        placed
-                        if sure or placed.known
-                        else replace(placed, reading=replace(placed.reading, either=True))
-                    )
+                if column < len(row) and column != name and not self.is_list(row[column], label):
+                    times = _TIMES.fullmatch(label.text.strip()) if label.first == "throughput" else None
+                    mine = replace(mine, count=int(times["b"])) if times and times["b"] else mine
+                    yield from self.placed(row[column], label, mine, number, column, sure)
 
     def is_of_gpus(self, cells: Sequence[tuple[Cell, Subject]], label: Label) -> bool:
         """Whether most sizes of a column are those of the GPUs of their rows, of one or of all."""
@@ -327,26 +392,25 @@ class Grid:
             if not label.fields and section:
                 label = self.label(f"{section} {first}")
             beside = [(row[i], o) for i, o in columns.items() if 0 < i < len(row) and row[i].text.strip()]
-            plain = not (label.fields or label.unit)
+            plain = not label.fields
             label, sure = (self.inferred(first, beside) if plain else None) or (label, True)
             for column, owner in columns.items():
                 # "RTX 4090 (tok/s)" over rows of models.
                 top = self.labels[column] if column < len(self.labels) else label
                 top = top if top.first == "throughput" else label
                 if column < len(row) and row[column].text != first:
-                    for placed in self.placed(row[column], top, self.counted(owner, row), number, column):
-                        yield (
-                            placed
-                            if sure or placed.known
-                            else replace(placed, reading=replace(placed.reading, either=True))
-                        )
+                    yield from self.placed(row[column], top, self.counted(owner, row), number, column, sure)
 
     def inferred(self, text: str, cells: Sequence[tuple[Cell, Subject]]) -> tuple[Label, bool] | None:
         """The label of a row or column whose own words are unknown, by what the catalog confirms of at least
         half of its values; and whether so many are confirmed that the others are of that field, too."""
         found: list[tuple[int, Label]] = []
+        # A line above the table that names formats says which rates it has.
+        formats = {t.field for t in scan(self.scope.above[:NAME]) if t.field[:5] == "peak:" != t.field}
         for name in INFERRED if len(cells) > 1 else ():
-            label = label_of(name)
+            label = replace(label_of(name), unit=label_of(text).unit)
+            if formats and label.fields[0][:5] == "peak:" and label.fields[0] not in formats:
+                continue
             read = [next(self.placed(cell, label, owner, 0, 0), None) for cell, owner in cells]
             # Small numbers without a unit may be of any field.
             plain = [
@@ -354,11 +418,21 @@ class Grid:
                 if p and p.reading.field == label.first
                 and (
                     _UNITED.search(p.cell.text)
+                    or (label.unit and label.unit[0] == FIELDS[label.fields[0]].dimension)
                     or all(isinstance(v, Number) and v.value >= LARGE for v in p.reading.values)
                 )
             ]  # fmt: skip
             if len(plain) == len(cells):
                 found.append((sum(p.known for p in plain), label))
+        scanned = [scan(cell.text) for cell, _ in cells]
+        names = {t.field for one in scanned for t in one if t.kind == "name" and len(one) == 1}
+        if (
+            len(cells) > 1
+            and len(names) == 1
+            and all(len(one) == 1 and one[0].field in names for one in scanned)
+        ):
+            # Below whichever word, "GPU" or "Silicon", AD102 and AD103 are chips.
+            return replace(label_of(""), fields=(*names,)), True
         best = max(found, key=lambda one: one[0], default=None)
         if best is None or 2 * best[0] < len(cells) or sum(one[0] == best[0] for one in found) > 1:
             return None
@@ -382,7 +456,7 @@ class Grid:
         for number, row in enumerate(self.rows if not self.columns else ()):
             named = name_of(row[0].text) if row else None
             product = len(row) > 1 and _PRODUCT.fullmatch(row[0].text) and name_of(row[1].text)
-            if product or (named is not None and len([c for c in row if c.text.strip()]) == 1):
+            if product or (named is not None and not any(scan(c.text) for c in row[1:])):
                 owner = product or named
             elif named is None and owner is not None and not owner.several and len(row) > 1:
                 label = label_of(row[0].text)
@@ -420,11 +494,8 @@ class Grid:
             # Rows of other GPUs are theirs.
             # A network's row is of its speeds, whatever formats stand along the top.
             network = row and label_of(row[0].text).first == "throughput"
-            if (
-                owner is None
-                or network
-                or any(t.kind == "gpu" for c in row[:NAME_COLUMNS] for t in scan(c.text))
-            ):
+            theirs = any(t.kind == "gpu" for c in row[:NAME_COLUMNS] for t in scan(c.text))
+            if owner is None or network or theirs:
                 continue
             for column, cell in enumerate(row[: len(self.labels)]):
                 label = self.labels[column]
@@ -433,18 +504,24 @@ class Grid:
                 mine = self.counted(replace(owner, sure=sure), row)
                 yield from self.placed(cell, label, mine, number, column)
 
-    def placed(self, cell: Cell, label: Label, owner: Subject, row: int, column: int) -> Iterator[_Placed]:
+    def placed(
+        self, cell: Cell, label: Label, owner: Subject, row: int, column: int, sure: bool = True
+    ) -> Iterator[_Placed]:
+        """What a cell claims; where its label is not sure, only what the catalog confirms is."""
         found = readings(label, cell.text, marks=self.scope.marks) if len(cell.text) <= LONGEST else ()
         for reading in found:
             mine = of_form(owner, cell.text, reading.token)
-            yield _Placed(cell, mine, reading, row, column, label.text, is_known(mine, reading))
+            known = is_known(mine, reading)
+            reading = reading if sure or known else replace(reading, either=True)
+            yield _Placed(cell, mine, reading, row, column, label.text, known)
 
     def narrowed(self, owner: Subject, row: Sequence[Cell], name: int) -> Subject:
         """The variants that a column for form or memory leaves: "H100 | SXM5"."""
         for column, cell in enumerate(row[: len(self.header)]):
             if len(owner.gpu_ids) < 2 or column == name or len(cell.text) >= 24:
                 continue
-            if CUES["variant"].search(self.header[column].text):
+            both = any(t.dimension == "bytes" and len(t.numbers) > 1 for t in scan(cell.text))
+            if CUES["variant"].search(self.header[column].text) and not both:
                 owner = variant(owner, cell.text)
         return owner
 

@@ -11,12 +11,13 @@ import re
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Sequence
 from dataclasses import replace
-from functools import cache
+from functools import cache, lru_cache
 from itertools import islice
 from math import floor, log10
 
 from gpuwise.facts import catalog
 from gpuwise.judge.audit import evidence
+from gpuwise.judge.audit.cells import SUMMED
 from gpuwise.judge.audit.words import ABILITIES, COUNTS, IN_BITS
 from gpuwise.model.judgement import NOT_IN_CATALOG, Claim, Finding, Kind, Number, Verdict
 
@@ -30,6 +31,10 @@ OF_EACH = frozenset(
     {"memory_bus_bits", "boost_hz", "base_hz", "process_nm", "compute_capability", "memory_type", "chip",
      "architecture", "pcie_generation", "launch"}
 )  # fmt: skip
+# What variants of one name have alike, or near each other: one that no source dates is as old as the others.
+ALIKE = frozenset({"launch", "launch_price_usd"})
+# What a chip has more of than its products.
+OF_DIE = frozenset({"cuda_cores", "tensor_cores", "rt_cores", "sm_count", "memory_bus_bits", "l2_bytes"})
 NOT_JUDGED = frozenset({"price", "peak:"})
 # Where "up to" names less than the best variant by more than this, it names another variant.
 BEST = 1.05
@@ -47,10 +52,14 @@ COARSE = 0.17
 ROUGH = 0.05
 # How far a round ratio ("twice") may be off.
 RATIO = 0.2
+# What NVIDIA's Dynamic Boost adds at most to the power that a laptop's maker sets.
+DYNAMIC_BOOST_W = 25
 # A ratio that is off by less is nobody's error.
 APART = 0.15
 # The same of a percentage, which has so many digits.
 PERCENT, APART_PERCENT = 3, 0.09
+# So many times a memory's rate is that of a cache, or of several GPUs.
+CACHED = 8.0
 # Of its memory a GPU leaves a program so much.
 USABLE = 0.92
 # How far the size that a driver reports may be from the one that is sold; and from how many times a GPU's
@@ -58,6 +67,8 @@ USABLE = 0.92
 REPORTED, MACHINE, HOST = 0.02, 2.4, 150 * 2**30
 # Relative difference beyond anything by which sources differ.
 FAR = 0.25
+# Nanometres up to which one process has names that are one apart.
+FINE = 6
 # Relative difference up to which a figure may be of another edition of the sheet, or was rounded twice.
 EDITIONS = 0.04
 # The same of a figure that is another variant's: clocks of one chip differ by so much.
@@ -102,7 +113,10 @@ def judge(claims: Sequence[Claim]) -> tuple[Finding, ...]:
     """One finding per claim, in their order; those of ratios last."""
     if any(_COMMA.search(claim.stated) for claim in claims):
         # In a text with decimal commas a point parts thousands: "3.958 TFLOPS".
-        claims = [_with_thousands(c) if _THOUSANDS.search(c.stated) and not _agrees(c) else c for c in claims]
+        thousands = [tuple(replace(v, value=1000 * v.value) if isinstance(v, Number) else v for v in c.values)
+                     for c in claims]  # fmt: skip
+        claims = [replace(c, values=more) if _THOUSANDS.search(c.stated) and not _agrees(c) else c
+                  for c, more in zip(claims, thousands, strict=True)]  # fmt: skip
     ratios = [_of_ratio(claim) for claim in claims if claim.than]
     claims = _narrowed([claim for claim in claims if not claim.than])
     verdicts = [_verdict(claim) for claim in claims]
@@ -127,7 +141,7 @@ def judge(claims: Sequence[Claim]) -> tuple[Finding, ...]:
         if places[place]["agrees"] >= LEAST and not _is_of_another(found[:SHOWN])
     }  # fmt: skip
     # A line that states the right value, too, speaks of two things: what is stated and what is reached.
-    right = {(c.line, c.gpu_ids, c.field, c.sparse) for c, v in judged if c.sure and v == "agrees"}
+    right = {(c.line, c.gpu_ids, c.field, c.sparse, c.total) for c, v in judged if c.sure and v == "agrees"}
     doubted: list[int] = []
     for place, (claim, verdict) in enumerate(judged):
         if verdict != "contradicts":
@@ -140,7 +154,10 @@ def judge(claims: Sequence[Claim]) -> tuple[Finding, ...]:
         # Of a table below an unsure heading more must agree than of sentences.
         many = 2 if claim.block >= GRID else 1
         weak = claim.group and group["agrees"] < many * max(LEAST, group["contradicts"])
-        besides = claim.block < GRID and (claim.line, claim.gpu_ids, claim.field, claim.sparse) in right
+        besides = (
+            claim.block < GRID
+            and (claim.line, claim.gpu_ids, claim.field, claim.sparse, claim.total) in right
+        )
         # A number without a unit, so far from the peak, counts something else: images a second.
         bare = claim.field.startswith("peak:") and not _UNIT.search(claim.stated)
         known = _numbers(k.value for k in _known(claim))
@@ -161,15 +178,9 @@ def _is_of_another(wrong: Sequence[Claim]) -> bool:
     """Whether the wrong figures of a place are, for half of them or more, those of one other GPU."""
     own = {gpu_id for claim in wrong for gpu_id in claim.gpu_ids}
     return any(
-        2 * sum(_agrees(replace(c, gpu_ids=(spec.id,))) for c in wrong) >= len(wrong)
+        2 * sum(is_copied(c.field, c.values, spec.id) for c in wrong) >= len(wrong)
         for spec in catalog.all_gpus() if spec.id not in own
     )  # fmt: skip
-
-
-def _with_thousands(claim: Claim) -> Claim:
-    """The claim with the points of its numbers read as those of thousands."""
-    numbers = (replace(v, value=1000 * v.value) if isinstance(v, Number) else v for v in claim.values)
-    return replace(claim, values=tuple(numbers))
 
 
 def _narrowed(claims: Sequence[Claim]) -> tuple[Claim, ...]:
@@ -187,7 +198,7 @@ def _narrowed(claims: Sequence[Claim]) -> tuple[Claim, ...]:
         key for key, row in counted.items()
         if sum(_agrees(replace(c, count=1)) for c in row) > max(1, len(row) / 2)
     }  # fmt: skip
-    claims = [replace(c, count=1) if (c.block, c.gpu) in singles else c for c in claims]
+    claims = [replace(c, count=1) if (c.block, c.gpu) in singles and not c.total else c for c in claims]
     for claim in claims:
         plain = len(claim.values) == 1 and claim.count == 1 and claim.field not in SHARED
         if len(claim.gpu_ids) > 1 and not claim.several and plain and claim.block >= GRID:
@@ -228,7 +239,8 @@ def _verdict(claim: Claim) -> Verdict:
         less = claim.sure and (_is_less_than_best(claim) or _counts_bits(claim))
         return "contradicts" if less else "agrees"
     known = _known(claim)
-    silent = any(not evidence.of(gpu_id, claim.field) for gpu_id in claim.gpu_ids)
+    silent = any(not evidence.of(i, claim.field) for i in claim.gpu_ids if not _has_no_link(i, claim.field))
+    silent = silent and claim.field not in ALIKE
     # What several GPUs have together is only what the text says it is.
     together = (
         claim.count > 1 and not claim.total and not _is_no_multiple(claim) and claim.field not in OF_EACH
@@ -244,15 +256,23 @@ def _verdict(claim: Claim) -> Verdict:
     return "cannot tell" if disputed or _is_other_rate(claim) or _is_option(claim) else "contradicts"
 
 
+def _has_no_link(gpu_id: str, field: str) -> bool:
+    """Whether a variant has no rate of a link because it has none: the V100 PCIe."""
+    return field == "link_bytes_per_s" and any(k.value == "no" for k in evidence.of(gpu_id, "link"))
+
+
 def _is_no_multiple(claim: Claim) -> bool:
     """Whether a size or a power beside several GPUs is neither one's nor that of several: less than two have.
 
     More may be that of the machine around them.
     """
     known = _numbers(k.value for k in _known(claim))
-    if claim.field not in ("memory_bytes", "power_w") or not known:
+    if claim.field not in (*SUMMED, "power_w") or not known:
         return False
-    return all(v < (2 - APART) * k and abs(v / k - 1) > APART for v in _numbers(claim.values) for k in known)
+    # So few cores are those of its processors, and such a rate that of its network.
+    least = 0.0 if claim.field in ("memory_bytes", "power_w") else 1 / MACHINE
+    ratios = [v / k for v in _numbers(claim.values) for k in known]
+    return all(least < ratio < 2 - APART and abs(ratio - 1) > APART for ratio in ratios)
 
 
 def _is_of_missing_format(claim: Claim) -> bool:
@@ -268,13 +288,17 @@ def _is_option(claim: Claim) -> bool:
     """Whether the value is that of another option: a smaller unified memory, the chip in a superchip, or a
     chip of the same generation, which sources name differently (GK110B and GK180)."""
     if claim.field == "chip":
-        return any(str(v)[:2] == str(k.value)[:2] for v in claim.values for k in _known(claim))
+        # Consumer cards are made of whichever chip is at hand, and Kepler's have two names.
+        alike = any(str(v)[:2] == str(k.value)[:2] for v in claim.values for k in _known(claim))
+        consumer = any(catalog.get(i).text("segment") == "consumer" or i[0] == "k" for i in claim.gpu_ids)
+        return alike and consumer and str(claim.values[0])[:4].lower() != "navi"
     if claim.field == "memory_bytes" and not claim.total:
         ratios = [
             v / size for v in _numbers(claim.values) for size in _numbers(k.value for k in _known(claim))
         ]
-        # What a program finds free of it ("79.15 GiB"), and what so many times as much is of: the machine.
-        finds = "." in claim.stated and any(USABLE <= ratio <= 1 for ratio in ratios)
+        # What a program finds free of it ("79.15 GiB", "46068 MiB" where ECC takes some), and what so many
+        # times as much is of: the machine.
+        finds = re.search(r"\.|MiB", claim.stated) and any(USABLE <= ratio <= 1 for ratio in ratios)
         much = min(_numbers(claim.values), default=0.0) > HOST and min(ratios, default=0.0) > MACHINE
         machine = much and mechanism(claim) is None
         if finds or machine or any(abs(ratio - 1) <= REPORTED for ratio in ratios):
@@ -307,12 +331,18 @@ def _twins(gpu_id: str) -> frozenset[str]:
 
 
 def _is_disputed(claim: Claim, stated: Number | str, known: evidence.Evidence) -> bool:
-    """Whether another source has the stated value."""
+    """Whether another source has the stated value, or one on the other side of it."""
     times, near = (claim.count, ROUNDED) if claim.total else (1, 0 if claim.field in COUNTS else CLOSE)
     others: Sequence[float | str] = known.alternatives
     if claim.total and isinstance(known.value, float):
         # Sums are of the usual product, in any edition: not of one with less memory that few ever saw.
         others = [o for o in others if isinstance(o, float) and abs(o / known.value - 1) < APART]
+    span = _numbers((known.value, *others))
+    if known.low is not None:
+        span += [known.low, max(span) + DYNAMIC_BOOST_W]
+    # What lies between two figures that sources give for one product is not known to be wrong.
+    if isinstance(stated, Number) and len(span) > 1 and claim.field not in {*COUNTS, "memory_bytes"}:
+        return min(span) * (1 - near) <= stated.value / times <= max(span) * (1 + near)
     return any(
         abs(stated.value / times - other) <= near * other
         if isinstance(stated, Number) and isinstance(other, float)
@@ -331,7 +361,11 @@ def _is_other_rate(claim: Claim) -> bool:
     if claim.field == "memory_bytes_per_s":
         # The rate of the GPU's own link, in a cell or sentence that names neither.
         links = _numbers(k.value for i in claim.gpu_ids for k in evidence.of(i, "link_bytes_per_s"))
-        return any(abs(value / link - 1) < ROUNDED for value in values for link in links)
+        cached = min(values, default=0.0) > CACHED * max(
+            _numbers(k.value for k in _known(claim)), default=0.0
+        )
+        cached = cached and claim.block < GRID and mechanism(claim) is None
+        return cached or any(abs(value / link - 1) < ROUNDED for value in values for link in links)
     if claim.field == "peak:tensor":
         # Which format is meant nobody says: the rate of any, sparse or not, may be.
         if mechanism(claim) is not None:
@@ -339,7 +373,12 @@ def _is_other_rate(claim: Claim) -> bool:
         every = (f"peak:{name}" for name in ("fp16", "bf16", "tf32", "fp8", "fp4", "int8"))
         known = _numbers(k.value for f in every for i in claim.gpu_ids for k in evidence.of(i, f))
         return not known or any(abs(v / (n * k) - 1) < APART for v in values for k in known for n in (1, 2))
-    return any(abs(v / (times * rate) - 1) < VECTOR for v in values for rate in rates for times in (1, 2))
+    # What a machine of eight does is often printed beside the name of one.
+    most = max(_numbers(k.value for k in _known(claim)), default=0.0) if claim.field[:5] == "peak:" else 0.0
+    machine = most and mechanism(claim) is None and any(abs(v / (8 * most) - 1) < ROUGH for v in values)
+    return bool(machine) or any(
+        abs(v / (n * rate) - 1) < VECTOR for v in values for rate in rates for n in (1, 2)
+    )
 
 
 def _is_witnessed(claim: Claim, text: Around) -> bool:
@@ -357,14 +396,22 @@ def _is_witnessed(claim: Claim, text: Around) -> bool:
     alone = len(claim.gpu_ids) == 1 and not claim.field.startswith("peak:")
     telling = kind != "wrong value" and (kind != "internal contradiction" or alone) and not chance
     # Siblings share a chip: that another one has this value says nothing of how it came here.
-    needed = WITNESSES - (telling and claim.field not in SHARED)
-    for gpu_id in claim.gpu_ids:
+    clock = kind == "other variant" and claim.field.endswith("_hz")
+    needed = WITNESSES - (telling and claim.field not in SHARED and not clock)
+    for gpu_id in (i for i in claim.gpu_ids if not _has_no_link(i, claim.field)):
         known = evidence.of(gpu_id, claim.field)
+        if not known and claim.field in ALIKE:
+            continue
         values = [v for k in known for v in (k.value, *k.alternatives) if v]
         # Sources that differ from each other still agree that a figure far from all of them is wrong.
         far = any(k.alternatives for k in known) and all(
             isinstance(stated, Number) and isinstance(value, float) and abs(stated.value / value - 1) > FAR
             for stated in claim.values for value in values
+        )  # fmt: skip
+        # In such a process no chip of its kind is made; TSMC's 4N is called 5 nm, too.
+        far |= claim.field == "process_nm" and all(
+            abs(stated - node) > (node <= FINE)
+            for stated in _numbers(claim.values) for node in evidence.nodes(gpu_id)
         )  # fmt: skip
         if max((k.witnesses for k in known), default=0) + far < needed:
             return False
@@ -417,7 +464,9 @@ def _is_less_than_best(claim: Claim) -> bool:
 def same(claim: Claim, stated: Number | str, known: float | str) -> bool:
     """Whether one stated value of the claim is the known one."""
     if isinstance(stated, str) or isinstance(known, str):
-        return _is_same_text(claim.field, str(stated), str(known))
+        # Cards for consumers are sold in the year in which they are announced, others often in the next one.
+        at_once = all(catalog.get(i).text("segment") == "consumer" for i in claim.gpu_ids)
+        return _is_same_text(claim.field, str(stated), str(known), at_once)
     if claim.field in COUNTS:
         return abs(stated.value - known) <= (ROUGH * known if claim.approximate else 0)
     if claim.field == "memory_bytes" and _is_near(claim, stated, known / 1e9 * 2**30):
@@ -430,7 +479,9 @@ def _is_near(claim: Claim, stated: Number, known: float) -> bool:
     difference = abs(stated.value - known) / known if known else abs(stated.value)
     few = stated.digits <= FEW or claim.field == "memory_bytes"
     clock = CLOCKS if claim.field.endswith("_hz") else 0.0
-    if difference <= max(clock, ROUGH if claim.approximate else FEW_CLOSE if few else CLOSE):
+    # "About 936" is no rounder than 936.
+    rough = ROUGH if claim.approximate and stated.digits <= FEW else 0.0
+    if difference <= max(clock, rough, FEW_CLOSE if few else CLOSE):
         return True
     limit = COARSE if _COARSE.search(claim.stated) else ROUNDED
     if not known or not stated.value or difference > limit:
@@ -442,11 +493,12 @@ def _is_near(claim: Claim, stated: Number, known: float) -> bool:
     return any(abs(a - b) <= 1e-6 * abs(b) for a, b in (*rounded, (round(stated.value / told) * told, known)))
 
 
-def _is_same_text(field: str, stated: str, known: str) -> bool:
+def _is_same_text(field: str, stated: str, known: str, at_once: bool) -> bool:
     if field != "launch":
         return word(field, stated) == word(field, known)
     if len(stated) == 4:
-        return abs(int(stated) - int(known[:4])) <= 1
+        exact = at_once and re.fullmatch(r"\d{4}-(?:0[2-9]|1[01]).*", known) is not None
+        return abs(int(stated) - int(known[:4])) <= (0 if exact else 1)
     if not re.match(r"20\d\d-\d\d", stated):
         return False
     # The middle of the year where the catalog has no month.
@@ -482,9 +534,10 @@ def _finding(claim: Claim, verdict: Verdict, text: Around) -> Finding:
 
 
 def _of_ratio(claim: Claim) -> Finding:
-    """How many times the figure of one GPU is another's, by what is known of both.
+    """How the figure of one GPU compares with another's: so many times, more, less, by so much, or the same.
 
-    Contradicted where no pair of variants comes near, and each figure has two witnesses.
+    Right where it holds for one pair of variants. Near to right is "cannot tell", since editions of a product
+    differ by some percent. Contradicted where no pair comes near, and each figure has two witnesses.
     """
     stated = claim.values[0]
     assert isinstance(stated, Number)
@@ -493,55 +546,8 @@ def _of_ratio(claim: Claim) -> Finding:
         for other in claim.than for b in evidence.of(other, claim.field)
         if isinstance(a.value, float) and isinstance(b.value, float) and a.form == b.form and b.value
     ]  # fmt: skip
-    ratios = [a / b for a, b in (_numbers(e.value for e in pair) for pair in pairs)]
-    if claim.relation != "times":
-        return _of_comparison(claim, stated.value, pairs)
-    # A ratio without decimals is a round word; one with them is printed to its last digit.
-    rounding = RATIO if stated.digits == 1 else 0.5 * 10.0 ** (1 - stated.digits) / stated.value + ROUNDED
-    rounding += ROUGH if claim.approximate or claim.at_most else 0.0
-    # "2 times more" is twice or thrice as much.
-    values = (stated.value, stated.value + 1) if claim.more else (stated.value,)
-    agrees = any(abs(value / ratio - 1) <= rounding for value in values for ratio in ratios)
-    # Editions of a product differ by some percent: 180 and 192 GB.
-    apart = APART if stated.digits < PERCENT else APART_PERCENT
-    near = any(abs(value / ratio - 1) <= max(rounding, apart) for value in values for ratio in ratios)
-    silent = near or not all(evidence.of(i, claim.field) for i in (*claim.gpu_ids, *claim.than))
-    witnessed = all(min(a.witnesses, b.witnesses) >= WITNESSES for a, b in pairs)
-    open_ = silent or not pairs or claim.several or not claim.sure
-    verdict: Verdict = "agrees" if agrees else "cannot tell" if open_ else "contradicts"
-    if verdict == "contradicts" and not witnessed:
-        verdict = "differs"
-    best = (
-        " to ".join(dict.fromkeys(f"{ratio:.3g}" for ratio in (min(ratios), max(ratios)))) if ratios else ""
-    )
-    source = "; ".join(dict.fromkeys(e.named for pair in pairs for e in pair))
-    explained = f"{pairs[0][0].text} over {pairs[0][1].text}" if pairs else ""
-    return Finding(
-        lines=(claim.line,), gpu=_name(claim), field=claim.field, stated=claim.stated, verdict=verdict,
-        kind="wrong ratio" if verdict == "contradicts" else None, best=f"{best} times" if best else "",
-        source=source, explanation=explained if verdict != "agrees" else "",
-    )  # fmt: skip
-
-
-def _of_comparison(
-    claim: Claim, stated: float, pairs: Sequence[tuple[evidence.Evidence, evidence.Evidence]]
-) -> Finding:
-    """More or less than so many times, more by so much, or the same, of every pair of variants.
-
-    What is nearly so cannot be told: editions of a product differ by some percent.
-    """
-    found: list[Verdict] = []
-    for a, b in (_numbers(e.value for e in pair) for pair in pairs):
-        ratio = a / b
-        if claim.relation in ("over", "under"):
-            above = ratio / stated if claim.relation == "over" else stated / ratio
-            right, near = above > 1 + CLOSE, above > 1 / (1 + EDITIONS) and above != 1
-        else:
-            off = abs(a - b - stated) if claim.relation == "plus" else abs(a - b)
-            small = 0.1 * abs(stated) if claim.relation == "plus" else 0.0
-            right = off <= max(small, (ROUGH if claim.approximate else ROUNDED) * max(a, b))
-            near = off <= max(2.5 * small, APART * max(a, b))
-        found.append("agrees" if right else "cannot tell" if near else "contradicts")
+    figures = [_numbers(e.value for e in pair) for pair in pairs]
+    found = [_compared(claim, stated, a, b) for a, b in figures]
     silent = not all(evidence.of(i, claim.field) for i in (*claim.gpu_ids, *claim.than))
     verdict: Verdict = "agrees" if "agrees" in found else "contradicts"
     if verdict != "agrees" and (
@@ -551,12 +557,37 @@ def _of_comparison(
     elif verdict != "agrees" and any(min(a.witnesses, b.witnesses) < WITNESSES for a, b in pairs):
         verdict = "differs"
     explained = f"{pairs[0][0].text} and {pairs[0][1].text}" if pairs else ""
+    ratios = sorted(a / b for a, b in figures) if claim.relation == "times" else []
+    known = " to ".join(dict.fromkeys(f"{ratio:.3g}" for ratio in (*ratios[:1], *ratios[-1:])))
     return Finding(
         lines=(claim.line,), gpu=_name(claim), field=claim.field, stated=claim.stated, verdict=verdict,
-        kind="wrong ratio" if verdict == "contradicts" else None, best=explained,
+        kind="wrong ratio" if verdict == "contradicts" else None,
+        best=f"{known} times" if known else explained,
         source="; ".join(dict.fromkeys(e.named for pair in pairs for e in pair)),
         explanation=explained if verdict != "agrees" else "",
     )  # fmt: skip
+
+
+def _compared(claim: Claim, stated: Number, a: float, b: float) -> Verdict:
+    """What two known figures say of a comparison."""
+    rough = ROUGH if claim.approximate else 0.0
+    if claim.relation == "times":
+        # A ratio without decimals is a round word; one with them is printed to its last digit.
+        exact = 0.5 * 10.0 ** (1 - stated.digits) / stated.value + ROUNDED
+        rounding = (RATIO if stated.digits == 1 else exact) + (rough or ROUGH * claim.at_most)
+        # "2 times more" is twice or thrice as much.
+        off = min(abs(value * b / a - 1) for value in (stated.value, stated.value + claim.more))
+        right = off <= rounding
+        near = off <= max(rounding, APART if stated.digits < PERCENT else APART_PERCENT)
+    elif claim.relation in ("over", "under"):
+        above = a / b / stated.value if claim.relation == "over" else stated.value * b / a
+        right, near = above > 1 + CLOSE, above > 1 / (1 + EDITIONS) and above != 1
+    else:
+        off = abs(a - b - stated.value) if claim.relation == "plus" else abs(a - b)
+        small = 0.1 * abs(stated.value) if claim.relation == "plus" else 0.0
+        right = off <= max(small, (rough or ROUNDED) * max(a, b))
+        near = off <= max(2.5 * small, APART * max(a, b))
+    return "agrees" if right else "cannot tell" if near else "contradicts"
 
 
 def _best(claim: Claim) -> tuple[str, str]:
@@ -564,8 +595,9 @@ def _best(claim: Claim) -> tuple[str, str]:
     found: list[tuple[str, evidence.Evidence]] = []
     for gpu_id in claim.gpu_ids:
         # Of several peaks of one format the one that the claim states comes first.
-        known = sorted(_known(replace(claim, gpu_ids=(gpu_id,))), key=lambda k: not states(claim, k.value))
-        found += ((gpu_id, one) for one in known[:1])
+        known = [k for k in evidence.of(gpu_id, claim.field) if fits_form(claim, k.form)]
+        if known:
+            found.append((gpu_id, next((k for k in known if states(claim, k.value)), known[0])))
     sources = "; ".join(dict.fromkeys(best.named for _, best in found))
     if len({best.text for _, best in found}) < 2:
         return (found[0][1].text if found else ""), sources
@@ -586,15 +618,22 @@ class Around:
     """The claims of a text by place and by GPU, so that a long text is judged in linear time."""
 
     def __init__(self, claims: Sequence[Claim], wrong: Sequence[Claim]) -> None:
-        self.near: dict[int, list[Claim]] = defaultdict(list)
-        self.of_gpu: dict[tuple[str, str], list[Claim]] = defaultdict(list)
+        # Of each section or table the GPUs in it, each with the blocks that speak of it.
+        self.near: dict[int, dict[str, set[int]]] = defaultdict(lambda: defaultdict(set))
+        # By GPU and field the first claims of two right values.
+        self.right: dict[tuple[str, str], dict[object, Claim]] = defaultdict(dict)
         self.wrong: dict[tuple[int, tuple[str, ...]], list[Claim]] = defaultdict(list)
         # What was found: it is asked for as a witness, and again for the answer.
         self.explained: dict[Claim, Explained] = {}
         for claim in claims:
-            self.near[_place(claim)[0]].append(claim)
             for gpu_id in claim.gpu_ids:
-                self.of_gpu[gpu_id, claim.field].append(claim)
+                if len(claim.gpu_ids) == 1 or not claim.several:
+                    self.near[_place(claim)[0]][gpu_id].add(claim.block)
+                right = self.right[gpu_id, claim.field]
+                if len(right) < 2 and claim.values not in right and not claim.several and (
+                    any(states(claim, k.value) for k in _known(claim, fitting=False))
+                ):  # fmt: skip
+                    right[claim.values] = claim
         for claim in wrong:
             self.wrong[claim.block, claim.gpu_ids].append(claim)
 
@@ -614,34 +653,32 @@ class Around:
         place = _place(claim)[0]
         # Of the same table, or of this section and the ones before and after.
         places = (place,) if place < 0 else (place - 1, place, place + 1)
-        near = [c for at in places for c in self.near.get(at, ()) if place >= 0 or c.block != claim.block]
-        ids = dict.fromkeys(g for c in near if len(c.gpu_ids) == 1 or not c.several for g in c.gpu_ids)
         own = {sibling for gpu_id in claim.gpu_ids for sibling in (gpu_id, *family(gpu_id))}
-        mine = self.wrong.get((claim.block, claim.gpu_ids), ())
-        for other in (gpu_id for gpu_id in ids if gpu_id not in own):
-            if self.is_copied(claim, other) and sum(self.is_copied(c, other) for c in mine) >= least:
+        mine = self.wrong.get((claim.block, claim.gpu_ids), ())[:LOOKED]
+        beside = (
+            gpu_id for at in places for gpu_id, blocks in self.near.get(at, {}).items()
+            if gpu_id not in own and (place >= 0 or blocks != {claim.block})
+        )  # fmt: skip
+        for other in beside:
+            if is_copied(claim.field, claim.values, other) and least <= sum(
+                is_copied(c.field, c.values, other) for c in mine
+            ):  # fmt: skip
                 name = catalog.get(other).name
                 return "neighbour's row copied", f"this is the figure of {name}, which stands beside it"
         return None
 
-    def is_copied(self, claim: Claim, other: str) -> bool:
-        """Whether the claim repeats what is known of another GPU."""
-        values = [known.value for known in evidence.of(other, claim.field)]
-        stated = [v.value if isinstance(v, Number) else v for v in claim.values]
-        return any(
-            v == mine or (not isinstance(v, str) and not isinstance(mine, str) and equal(v, mine))
-            for v in values for mine in stated
-        )  # fmt: skip
-
     def elsewhere(self, claim: Claim) -> Explained | None:
         """The same text states the right value at another place."""
-        others = (c for gpu_id in claim.gpu_ids for c in self.of_gpu.get((gpu_id, claim.field), ()))
-        for other in islice(others, LOOKED):
-            known = [k.value for gpu_id in other.gpu_ids for k in evidence.of(gpu_id, claim.field)]
-            right = any(states(other, value) for value in known)
-            if right and not other.several and other.values != claim.values:
-                return "internal contradiction", f"line {other.line} says {other.stated}"
-        return None
+        others = (c for gpu_id in claim.gpu_ids for c in self.right.get((gpu_id, claim.field), {}).values())
+        other = next((c for c in others if c.values != claim.values), None)
+        return ("internal contradiction", f"line {other.line} says {other.stated}") if other else None
+
+
+def may_be_of_die(claim: Claim) -> bool:
+    """Whether a count may be that of the whole die: it equals it, or no source states the die's count."""
+    dies = (catalog.chips().get(catalog.get(i).text("chip") or "") for i in claim.gpu_ids)
+    counts = (getattr(die, claim.field, None) for die in dies if claim.field in OF_DIE)
+    return any(count is None or states(claim, float(count)) for count in counts)
 
 
 def _place(claim: Claim) -> tuple[int, tuple[str, ...]]:
@@ -673,11 +710,13 @@ def mechanism(claim: Claim) -> Explained | None:
             if abs(mine / factor - 1) < PREFIXED:
                 times = f"{factor:,g} times" if factor >= 1 else f"1/{1 / factor:,g} of"
                 return "unit", f"right digits, {times} the value: a unit or prefix is mistaken"
-    for mine, value in pairs:
-        scale = 1e12 if peak else _PRINTED.get(field, 1.0)
-        ours, theirs = (re.sub(r"\D", "", f"{number / scale:.6g}") for number in (mine, value))
-        if ours != theirs and len(ours) >= 3 and len(set(ours)) > 1 and sorted(ours) == sorted(theirs):
-            return "digit swap", f"the digits of {theirs} in another order"
+    values = [value for value, _ in known] + _numbers(v for k in every for v in k.alternatives)
+    scale = 1e12 if peak else _PRINTED.get(field, 1.0)
+    for ours in {_digits(mine / scale, 6) for mine in numbers}:
+        # 763 for 736.3: as many digits as are printed.
+        for theirs in {_digits(value / scale, n) for value in values for n in (6, max(1, len(ours)))}:
+            if ours != theirs and len(ours) >= 2 and len(set(ours)) > 1 and sorted(ours) == sorted(theirs):
+                return "digit swap", f"the digits of {theirs} in another order"
     if field.endswith(("_bytes", "_bytes_per_s")) and any(equal(m, v * f) for m, v in pairs for f in _BINARY):
         return "unit", "right but for the step from decimal to binary prefixes"
     if field == "boost_hz":
@@ -686,7 +725,8 @@ def mechanism(claim: Claim) -> Explained | None:
             return "base as boost", "this is the base clock"
     for gpu_id in claim.gpu_ids:
         chip = catalog.get(gpu_id).text("chip") or ""
-        count = getattr(catalog.chips().get(chip), field, None) if field in COUNTS else None
+        counted = "cuda_cores" if field == "stream_processors" else field
+        count = getattr(catalog.chips().get(chip), counted, None) if field in COUNTS else None
         if count is not None and states(claim, float(count)):
             return "full die for product", f"the whole {chip} die has that many; the product uses fewer"
     for other in dict.fromkeys(other for gpu_id in claim.gpu_ids for other in family(gpu_id)):
@@ -694,13 +734,27 @@ def mechanism(claim: Claim) -> Explained | None:
         siblings = evidence.of(other, field) if peak and not claim.sparse else ()
         if any(k.form == "sparse" and states(claim, k.value) for k in siblings):
             return "sparse as dense", f"reached by {catalog.get(other).name}, with 2:4 sparsity only"
-        if (
-            other not in claim.gpu_ids
-            and not laptop
-            and any(fits_form(claim, k.form) and states(claim, k.value) for k in evidence.of(other, field))
-        ):
+        known_of = () if laptop or other in claim.gpu_ids else evidence.of(other, field)
+        if any(fits_form(claim, k.form) and states(claim, k.value) for k in known_of):
             return "other variant", f"true of {catalog.get(other).name}"
     return None
+
+
+@lru_cache(maxsize=65536)
+def _digits(value: float, most: int) -> str:
+    """The first digits of a number."""
+    return re.sub(r"\D", "", f"{value:.{most}g}")
+
+
+@lru_cache(maxsize=65536)
+def is_copied(field: str, values: tuple[Number | str, ...], other: str) -> bool:
+    """Whether one of the values is what is known of another GPU."""
+    return any(
+        known.value == mine.value or equal(known.value, mine.value)
+        if isinstance(mine, Number) and not isinstance(known.value, str)
+        else known.value == mine
+        for known in evidence.of(other, field) for mine in values
+    )  # fmt: skip
 
 
 def equal(a: float, b: float) -> bool:
@@ -725,7 +779,15 @@ def word(field: str, text: str) -> str:
     if field == "architecture":
         plain = re.sub(r"^(blackwell).*", r"\1", plain.replace("lovelace", "").removeprefix("grace"))
         return plain.removesuffix("1")
-    return re.sub(r"^ddr(?=[567])", "gddr", plain) if field == "memory_type" else plain
+    if field == "chip":
+        # GK110 and GK110B are one chip.
+        return re.sub(r"(?<=\d)[a-z]$", "", plain)
+    # LPDDR5X is called LPDDR5, too.
+    return (
+        re.sub(r"^ddr(?=[567])", "gddr", re.sub(r"(?<=^lpddr\d)x", "", plain))
+        if field == "memory_type"
+        else plain
+    )
 
 
 def fits_form(claim: Claim, form: evidence.Form) -> bool:

@@ -17,12 +17,14 @@ from gpuwise.judge.audit import evidence
 from gpuwise.judge.audit.cells import Label, label_of, readings
 from gpuwise.judge.audit.grid import Grid, Scope, Subject, claim_of, subject
 from gpuwise.judge.audit.judge import mechanism
-from gpuwise.judge.audit.read import Cell, Line
+from gpuwise.judge.audit.read import Cell, Line, spelt
 from gpuwise.judge.audit.words import COUNTS, CUES, FIELDS, Token, scan
 
 # Characters of a line that may be one cell of a table, and of one that may be a row or a header.
 SHORT, ROW = 64, 300
 MOST_GPUS = 12
+# Lines of unknown labels between two rows of a table.
+MOST_MISSED = 8
 # Lines between two labels of a table with a cell on each line, and of such a table.
 MOST_LINES, LONGEST = 40, 400
 # Characters of one number of a row that ran together.
@@ -68,7 +70,15 @@ def parts(lines: Sequence[Line], scope: Scope) -> Iterator[Line | Grid]:
         else:
             whole.append(line)
     readers: tuple[Callable[[Sequence[Line], int, Scope], Found], ...]
-    readers = (_delimited, _under_fields, _in_one_line, _under_gpus, _rows_of_lines, _columns_of_lines)
+    readers = (
+        _delimited,
+        _commas,
+        _under_fields,
+        _in_one_line,
+        _under_gpus,
+        _rows_of_lines,
+        _columns_of_lines,
+    )
     at = 0
     while at < len(whole):
         found = next((one for reader in readers if (one := reader(whole, at, scope)) is not None), None)
@@ -109,8 +119,14 @@ def _delimited(lines: Sequence[Line], start: int, scope: Scope) -> Found:
             at += 1
             continue
         # Empty cells at the end of a row keep the others in their places.
-        cells = _PARTED.split(text.strip().removeprefix("|").removesuffix("|").strip(" "))
+        bare = text.strip().removeprefix("|").removesuffix("|").strip(" ")
+        cells = bare.split("|") if bare.count("|") > 1 else _PARTED.split(bare)
         if len(cells) < 2 or (len(cells) == 2 and "\t" not in text and "|" not in text):
+            break
+        # "L40S | Data sheet" among rows with tabs is their title.
+        follows = lines[at + 1].text if at + 1 < len(lines) else ""
+        tabs = ["\t" in row and "|" not in row for row in (lines[start].text, text, follows)]
+        if "|" in text and "\t" not in text and (tabs[0] or tabs[2]):
             break
         named = sum(kind(part) == "G" for part in cells)
         typed = [scan(part) for part in cells]
@@ -133,6 +149,21 @@ def _delimited(lines: Sequence[Line], start: int, scope: Scope) -> Found:
     return (rows, at, True) if len(rows) > 1 else None
 
 
+def _commas(lines: Sequence[Line], start: int, scope: Scope) -> Found:
+    """A line of field words, then lines with as many commas: what a program prints as CSV."""
+    count = lines[start].text.count(",")
+    head = scan(lines[start].text[:ROW]) if count and lines[start].text[-1:] not in ".!?:" else ()
+    if not any(t.field for t in head) or any(t.kind != "field" for t in head):
+        return None
+    rows: Rows = []
+    for line in lines[start:]:
+        cells = tuple(Cell(line.line, spelt(cell)) for cell in line.text[:ROW].split(","))
+        if len(cells) != count + 1 or (rows and not any(kind(cell.text) == "G" for cell in cells)):
+            break
+        rows.append(cells)
+    return (rows, start + len(rows), True) if len(rows) > 1 else None
+
+
 def _under_fields(lines: Sequence[Line], start: int, scope: Scope) -> Found:
     """A line of field words, then lines that begin with a GPU: its values go to the fields in order."""
     columns = _columns(lines[start].text)
@@ -146,7 +177,7 @@ def _under_fields(lines: Sequence[Line], start: int, scope: Scope) -> Found:
 
 def _columns(text: str) -> list[str]:
     """The labels of a line of field words and few others; "FP16/BF16 (TFLOPS)" is one label."""
-    tokens = scan(text) if len(text) <= ROW and ":" not in text else ()
+    tokens = scan(text) if len(text) <= ROW and ":" not in text and text[-1:] != "." else ()
     ends: list[list[int]] = []
     for token in tokens:
         if token.kind in ("value", "gpu"):
@@ -251,29 +282,36 @@ def _in_one_line(lines: Sequence[Line], start: int, scope: Scope) -> Found:
 
 def _under_gpus(lines: Sequence[Line], start: int, scope: Scope) -> Found:
     """A line of several GPUs, then lines that begin with a field: as many values as GPUs, in order."""
-    text = lines[start].text
-    if len(text) > ROW or text.endswith((".", "?", "!")) or start + 1 >= len(lines):
-        return None
-    if _PARTED.search(lines[start + 1].text):
-        return None
-    if _GLUED.search(text):
-        text = _GLUE.sub("\t", text)
-    tokens = scan(text)
-    gpus = [t for t in tokens if t.kind == "gpu"]
-    if not 1 < len(gpus) <= MOST_GPUS or any(t.kind == "value" for t in tokens):
+    gpus = _head(lines[start].text)
+    if not gpus or start + 1 >= len(lines) or _PARTED.search(lines[start + 1].text):
         return None
     rows: Rows = []
     at, missed = start + 1, 0
-    # One line of something else may stand between two rows.
-    while at < len(lines) and missed < 2:
+    # One line of something else may stand between two rows, or more with as many numbers each.
+    alike = re.compile(rf"(?:\s[\d.,]+){{{len(gpus)}}}$")
+    while at < len(lines) and not _head(lines[at].text) and (
+        missed < 2 or (missed < MOST_MISSED and alike.search(lines[at].text[-SHORT:]))
+    ):  # fmt: skip
         row = _values_of(lines[at], gpus)
         missed = 0 if row else missed + 1
         rows += [row] if row else []
         at += 1
     at -= missed
-    if not any(len(row) > 1 for row in rows) or (len(rows) < 2 and at < len(lines)):
+    if not any(len(row) > 1 for row in rows) or (
+        len(rows) < 2 and at < len(lines) and not _head(lines[at].text)
+    ):  # fmt: skip
         return None
     return [tuple(Cell(lines[start].line, name) for name in ("", *(t.text for t in gpus))), *rows], at, True
+
+
+def _head(text: str) -> list[Token]:
+    """The GPUs of a line that names several, which may be glued together, and states nothing of them."""
+    if len(text) > ROW or text.endswith((".", "?", "!")):
+        return []
+    tokens = scan(_GLUE.sub("\t", text) if _GLUED.search(text) else text)
+    gpus = [t for t in tokens if t.kind == "gpu"]
+    stated = any(t.kind == "value" for t in tokens)
+    return gpus if 1 < len(gpus) <= MOST_GPUS and not stated else []
 
 
 def _values_of(line: Line, gpus: Sequence[Token]) -> tuple[Cell, ...] | None:
@@ -385,8 +423,12 @@ def _rows_of_lines(lines: Sequence[Line], start: int, scope: Scope) -> Found:
         after = at + 1
         while after < len(lines) and after - at <= fields + 1 and kind(lines[after].text) != "G":
             after += 1
+        # A list ends with its last row.
+        end = at + fields + 1
+        if after > end and lines[end - 1].item != lines[end].item:
+            after = end
         # A row with an empty cell is a line short: nobody knows which one.
-        if after - at == fields + 1:
+        if after == end:
             rows.append(tuple(Cell(li.line, li.text) for li in lines[at:after]))
         at = after
     return rows, at, True
@@ -413,7 +455,7 @@ def _columns_of_lines(lines: Sequence[Line], start: int, scope: Scope) -> Found:
             break
         end += 1
     body = lines[start + gpus : end]
-    if (not gpus and count < 2) or not any(kind(li.text) == "F" for li in body):
+    if (not gpus and count < 2) or not (any(kind(li.text) == "F" for li in body) or _between(body, count)[0]):
         return None
     # Without their own names the columns are the title's GPUs, in an order that the values tell.
     header = [tuple(Cell(lines[start].line, li.text) for li in lines[start : start + gpus])] if gpus else []
@@ -454,12 +496,16 @@ def _before(body: Sequence[Line], count: int) -> Arranged:
 
 
 def _between(body: Sequence[Line], count: int) -> Arranged:
-    """Value, label, value: the first and the second GPU's."""
+    """Value, label, value: the first and the second GPU's; the label may be in a language that is not known,
+    where the values are of one kind."""
     rows: list[tuple[Line, ...]] = []
     at, end = 1, 0
     while at < len(body) - 1 and count == 2:
         values, label = (body[at - 1].text, body[at + 1].text), label_of(body[at].text)
-        if kind(body[at].text) == "F" and all(kind(t) == "V" and any(readings(label, t)) for t in values):
+        named = kind(body[at].text) == "F" and all(kind(t) == "V" and any(readings(label, t)) for t in values)
+        shapes = [[(t.kind, t.dimension, t.field) for t in scan(text)] for text in values]
+        alike = len(shapes[0]) == 1 and shapes[0] == shapes[1] and shapes[0][0][:2] != ("value", "bare")
+        if named or (alike and not re.search(r"\d", body[at].text) and not body[at].text.isascii()):
             rows.append((body[at], body[at - 1], body[at + 1]))
             at, end = at + 3, at + 2
         else:
@@ -472,6 +518,8 @@ def _repeated(body: Sequence[Line], count: int) -> Arranged:
     first label as many lines for each GPU, whose words say what they are."""
     labels = [n for n, li in enumerate(body) if kind(li.text) == "F"]
     rows: list[tuple[Line, ...]] = []
+    if not labels:  # labels in a language that is not known stand between values
+        return rows, 0
     lead = body[: labels[0]]
     size = len(lead) // count
     columns = [lead[n * size : (n + 1) * size] for n in range(count)]

@@ -11,9 +11,11 @@ from __future__ import annotations
 
 import re
 from bisect import bisect_right
+from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
-from itertools import pairwise
+from functools import cached_property, lru_cache
+from itertools import islice, pairwise
 
 from gpuwise.facts import catalog
 from gpuwise.judge.audit import evidence
@@ -27,16 +29,18 @@ from gpuwise.judge.audit.cells import (
     own_field,
     scaled,
 )
-from gpuwise.judge.audit.grid import IN_CONTEXT, Scope, Subject, claim_of, is_known, of_form, subject
-from gpuwise.judge.audit.words import ABILITIES, COUNTED, COUNTS, CUES, FIELDS, Token, scan
+from gpuwise.judge.audit.grid import IN_CONTEXT, Scope, Subject, claim_of, is_known, of_form, subject, variant
+from gpuwise.judge.audit.words import ABILITIES, COUNTED, COUNTS, CUES, FIELDS, Token, scan, unit_of
 from gpuwise.model.judgement import Claim, Number, Relation
 
 # Characters; a longer sentence is a table or a listing that lost its line ends.
 LONGEST = 4000
 # Costs that lie closer leave open whose a value is.
 NEARLY = 0.8
-# What it is worth that the catalog has just this value of this field.
+# What it is worth that the catalog has just this value of this field. An owner that costs so much more than
+# another one cannot win with it, whatever the costs of the fields.
 CONFIRMED = 2.2
+OUT_OF_REACH = CONFIRMED + NEARLY + 6.0
 # A value that is not confirmed needs words for its field that cost less, and an owner that is not too far.
 SAID, FAR = 1.0, 6.0
 # Words that cost more are not read at all.
@@ -59,18 +63,26 @@ LEADS = 1.6
 BY_UNIT, NEAR_BY, LIKE = frozenset({"memory_bytes_per_s", "power_w", "memory_bus_bits"}), 2.5, 2.5
 # The same where the value before it in the sentence was of that field, and another GPU stands between.
 AGAIN = 0.6
+# Pronouns of a sentence for which a GPU is looked for.
+PRONOUNS = 8
+# GPUs before and behind a value that may own it, and characters before it that may make it doubtful.
+NEIGHBOURS, LEAD = 8, 70
+# Characters of a longer text between a GPU and a value that are looked at, on either side.
+STRETCH = 300
 # Typed words of a sentence that is looked at so closely.
 MOST = 400
 # Fields that in passing are often of another product than the nearest.
 IN_PASSING = frozenset({"architecture", "chip", "pcie_generation", "process_nm"})
 # Units of which a value is worth a word that it was not judged.
 WORTH_NOTING = frozenset({"bytes", "bytes/s", "op/s", "w", "hz"})
-# Bytes/s of the fastest slot, PCIe 5.0 x16 in both directions.
-SLOT = 128e9
+# What a value without words is at least: a size, watts, more than the fastest slot, PCIe 5.0 x16 both ways.
+SMALLEST = {"bytes": FIELDS["memory_bytes"].low, "w": FIELDS["power_w"].low, "bytes/s": 128e9}
 # Words for a ratio that are no number.
 TIMES = {
     "half": 0.5, "a third": 1 / 3, "a quarter": 0.25, "twice": 2.0, "double": 2.0, "triple": 3.0, "two": 2.0,
     "three": 3.0, "four": 4.0, "five": 5.0, "six": 6.0, "eight": 8.0, "ten": 10.0,
+    "a fifth": 0.2, "a sixth": 1 / 6, "an eighth": 0.125, "a tenth": 0.1, "two thirds": 2 / 3,
+    "three quarters": 0.75, "doubles": 2.0, "triples": 3.0, "quadruples": 4.0, "halves": 0.5,
 }  # fmt: skip
 
 # Fields that texts compare without a number.
@@ -81,24 +93,80 @@ COMPARED_FIELDS = frozenset(
 
 _SENTENCE = re.compile(
     r"(?<=[.!?])[\"')\]]{0,2}(?:\[\d{1,4}\]){0,4}\s(?=[A-Z\[(\"'\u201c$]|\d{1,3} ?x )|\n\n"
+    r"|(?<=[A-Z0-9)][.!?])\s(?=\d{1,3} ?[GT]B\b)"
     r"|(?<=[\u3002\uff01\uff1f])|(?<=\))\.\s(?=[A-Z])|\]\s(?=[A-Z][a-z]{1,40} [a-z])"
 )
-_GPUS = re.compile(r"\b(\d{1,2}|[a-z]{3,7}) (?:gpus|accelerators)\b", re.IGNORECASE)
-_SOLD = re.compile(r"(?<![A-Za-z\d])\d{1,3} ?GB")
+_PAIR = re.compile(r"\b(the former|the latter)\b|[;,] (?:(?:and|but|though|yet) )?(it)\b", re.IGNORECASE)
+_OF_SIZE = re.compile(
+    r" (?:cards? )?with (?:only |just |its )?(\d{1,3} ?GB)\b(?! (?:of )?(?:system |host )?ram)", re.I
+)
+_RESPECTIVELY = re.compile(
+    r"\b(?:respectively|in (?:this|that) order|jeweils|respectivamente|respectivement)\b", re.I
+)
+_VERSUS = ("vs", "vs.", "versus")
+_EACH = re.compile(r" (?:of \w{3,9} )?(?:each|apiece|per (?:card|gpu))\b", re.IGNORECASE)
+_SIZE_BEFORE = re.compile(r"(?<![\d.])(\d{1,3} ?GB) $")
+_GPUS = re.compile(r"\b(\d{1,2}|[a-z]{3,7})[ -](?:gpus?|accelerators)\b", re.IGNORECASE)
+_ITS_SIZE = re.compile(
+    r"(?:\b(?:the|all|full) \| of|\b(?:have|get|buys? you|gives? you) \| (?:with|on|in))"
+    r" (?:the|an?|your|my|its) $",
+    re.IGNORECASE,
+)
+# The number of GPUs that a list begins with.
+_COUNT_BEFORE = re.compile(rf"(?:\b(?:{'|'.join(COUNTED)})|\d)[\s-]?(?:x\s?)?$", re.IGNORECASE)
+_PRODUCT = re.compile(r"(?<![\w.,])(\d{1,3}) ?[x\u00d7*] ?\d{1,3} ?GB\b")
+_SOLD = re.compile(r"(?<![A-Za-z\d])\d{1,3} ?GB", re.IGNORECASE)
+_NAMED_TYPE = re.compile(r"(?:HBM|GDDR)\d\w?", re.IGNORECASE)
+# Between a GPU and the year of its launch: "the T4 (2018)", "(Turing, 2018)", "the T4, from 2018,".
+_YEAR_BEHIND = re.compile(
+    r"(?:[^.;:(),]{0,24}\((?:[\w ]{2,20}, )?|, )(?:(?:from|of|in|since) )?|(?P<own> (?:from|of) )"
+)
+# Before tensor cores that are not themselves what is said of a GPU.
+_IN_UNITS = re.compile(r"\b(?:in|on|by|via) (?:its |the |their )$", re.IGNORECASE)
+_OF_FORMAT = re.compile(r"\b(?:(?:fp|int|nvfp|mxfp|bf|tf)\d{1,2}|double[- ]precision)[ -]$", re.IGNORECASE)
 _ABILITY = re.compile(
-    r"(?<![A-Za-z0-9])(?:" + "|".join(ABILITIES.values()) + r")(?![A-Za-z0-9-])", re.IGNORECASE
+    r"(?<![A-Za-z0-9])(?:" + "|".join(ABILITIES.values()) + r")(?![A-Za-z0-9]|-(?!capable|ready|enabled))",
+    re.IGNORECASE,
+)
+# Words before a GPU that is named by the way; before an ability that a GPU has; behind a GPU that does what
+# was said before, or does not.
+_UNLIKE = (
+    r"\b(?:unlike|like|in contrast to|as opposed to|compared (?:to|with)|except|than)"
+    r" (?:with )?(?:the |an? )?"
+)
+_BY_THE_WAY = re.compile(rf"{_UNLIKE}$", re.IGNORECASE)
+_ASIDE = re.compile(rf",\s{_UNLIKE}[^,;()]{{0,40}},", re.IGNORECASE)
+_GIVEN = re.compile(
+    r"(?:^|[,;:] ?)(?:with|thanks to)(?: its| native| hardware| built-in| full)+ $", re.IGNORECASE
+)
+_AGAIN = re.compile(
+    r",? (?:yes\b|(?P<no>(?:no|nicht|non)\b)"
+    r"|(?:it |they )?(?:does|do|can|has|have|is|are)(?P<not>n['\u2019]t| not)?"
+    r"(?: (?:it|one|so|(?P<none>none)))?)(?:,? (?:too|either|as well))?\s*(?=[.,;!)]|$)",
+    re.IGNORECASE,
+)
+# What one GPU does besides, behind words of which it is the only subject.
+_ALSO = re.compile(
+    r"(?:(?!\b(?:that|which|who|while|whereas|but|because|if|when|than)\b)[^;:]){0,90}?(?:,|,? and)"
+    r" (?P<does>(?:supports|has|offers|features|includes|lacks|adds|handles|runs)\b[^,;:]{0,60})",
+    re.IGNORECASE,
 )
 _ABLE = ("able_not", "able_verb", "able_weak", "able_turn", "able_filler")
-_PRONOUN = re.compile(r"(?:and |but )?(?:it|this (?:card|gpu|chip)|the (?:card|gpu|chip))\b", re.IGNORECASE)
+_COMPARE = r"(?:compared (?:to|with)|versus|against|relative to|next to)\s"
+_PRONOUN = re.compile(
+    rf"(?:and |but )?(?:{_COMPARE}[^,;.]{{3,50}}, )?(?P<it>it|(?:this|the) (?:card|gpu|chip))\b",
+    re.IGNORECASE,
+)
 _FILLED = (
     r"\s{1,3}(?:the |an? |its |those of |that of )*"
-    r"(?:predecessor |successor |older |nvidia'?s? |amd'?s? ){0,3}"
+    r"(?:predecessor |successor |older |nvidia'?s? |amd'?s? |\d{1,3} ?GB ){0,3}"
 )
 _TIMES = (
-    r"(?P<times>half|a third|a quarter|twice|double|triple"
+    r"(?P<times>half|a third|a quarter|a fifth|a sixth|an eighth|a tenth|two thirds|three quarters|twice"
+    r"|doubles?|triples?|quadruples|halves"
     r"|(?:two|three|four|five|six|eight|ten)(?= times\b)"
-    r"|(?<![\d.,])\d{1,3}(?:\.\d{1,2})?(?= ?(?:x|\u00d7|times|-?fold)\b))"
-    r"(?: ?(?:x|\u00d7|times|-?fold))?(?![\w/])"
+    r"|(?<![\d.,])\d{1,3}(?:\.\d{1,2})?(?= ?(?:x|\u00d7|times|-?fold)\b|(?P<percent> ?(?:%|percent)) of\b))"
+    r"(?: ?(?:x|\u00d7|times|-?fold|%|percent))?(?![\w/])"
 )
 _AMOUNT = r"(?<![\w.,])(?P<amount>\d[\d.,]{0,6} ?(?:%|percent|W|watts?|GB/s|TB/s|GB))"
 _MORE = r"(?P<more>more|higher|larger|bigger|greater|wider|less|lower|smaller|fewer|narrower)\b"
@@ -109,10 +177,18 @@ _STATED = (
     r"(?P<field>(?:(?!\bthan\b)[^.;,()\d]){0,50}?)"
 )
 _COMPARES = re.compile(
-    rf"{_STATED}\b(?:of|than|as|to|over|compared (?:to|with)|versus|vs\.?|relative to){_FILLED}$", re.I
+    rf"{_STATED}(?:\b(?:of|than|as|to|over|compared (?:to|with)|versus|vs\.?|relative to)"
+    rf"|(?<=times)|(?<=twice)){_FILLED}$",
+    re.IGNORECASE,
 )
-_COMPARED_TO = re.compile(rf"{_STATED}(?=[.;,]|$)", re.I)
-_BESIDE = re.compile(r"(?:compared (?:to|with)|versus|against|relative to|next to)\s(?:the |an? )?", re.I)
+_COMPARED_TO = re.compile(rf"{_STATED}(?=[.;,]|\sand\b|$)", re.I)
+# "3 times the memory of the L40S, and 2.3 times its bandwidth"
+_ITS_TOO = re.compile(
+    rf"(?:,|,? and|,? but)\s(?:with |at )?(?:about |roughly |nearly |only )?{_STATED}(?=[.;,]|\sand\b|$)",
+    re.I,
+)
+_BESIDE = re.compile(rf"{_COMPARE}(?:the |an? )?", re.IGNORECASE)
+_AND_ALSO = re.compile(r"\W*(?:\([^)]*\))?\W*(?:and|but|as well as)?\s?(?:only |about |nearly )?")
 _BOUND = re.compile(r"(?P<more>more|less|fewer) than (?:a )?$|(?P<over>over) $|(?P<under>under) $", re.I)
 # What denies a comparison, or sets a condition.
 _OPEN = re.compile(r"\b(?:no|not|if|would|could|should|needs?|neither|barely|per)\b|n't", re.IGNORECASE)
@@ -166,14 +242,21 @@ def claims(text: Text) -> Iterator[Claim | Left | Subject]:
     """Every claim of a paragraph; last, what it spoke of in the end."""
     about = text.scope.about
     topic: str | None = None
+    pair: Sequence[Token] = ()
+    able: str | None = None
     ends = [(match.start(), match.end()) for match in _SENTENCE.finditer(text.text)]
     for (_, start), (end, _) in pairwise([(0, 0), *ends, (len(text.text), 0)]):
         words = text.text[start:end]
         if len(words) > LONGEST:
             continue
-        sentence = _Sentence(words, about, topic, text.scope)
+        sentence = _Sentence(words, about, topic, text.scope, pair)
+        pair = sentence.gpus[-2:] if len(sentence.gpus) > 1 else pair
         denied = CUES["denied"].match(text.text, end) is not None
-        heads = {g.start: g for g in sentence.gpus if g in sentence.listed.values() or " GB" in g.text}
+        heads = {
+            g.start: g
+            for g in sentence.gpus
+            if g in sentence.listed.values() or re.search(r" GB|\dgb", g.text)
+        }
         yield from (c for at, gpu in heads.items() for c in sized([gpu], text.line(start + at), text.block))
         for place, token in enumerate(sentence.tokens):
             # "Tensor performance is another area. It offers 222.2 TFLOPS": the format was named before.
@@ -184,54 +267,168 @@ def claims(text: Text) -> Iterator[Claim | Left | Subject]:
             line = text.line(start + token.start)
             claim = sentence.claim(place, line, text.block)
             if claim is not None:
-                context = (text.part(start + token.start, start, end), text.scope.title)
-                yield replace(
-                    claim,
-                    sure=claim.sure and not denied,
-                    context=context if claim.field in IN_CONTEXT else (),
-                )
+                if claim.field in IN_CONTEXT:
+                    context = (
+                        text.part(start + token.start, start, end),
+                        text.scope.opening,
+                        text.scope.title,
+                    )
+                    claim = replace(claim, context=context)
+                yield replace(claim, sure=False) if denied and claim.sure else claim
             elif token.dimension in WORTH_NOTING and (sentence.gpus or about):
                 yield Left(line, token.text)
         line = text.line(start)
-        yield from abilities(words, sentence.gpus, about, line, text.block)
-        yield from _comparisons(words, sentence.gpus, line, text.block)
+        named: Sequence[Token] = sentence.gpus
+        if about is not None and (pronoun := _PRONOUN.match(words)):
+            at, end_at = pronoun.span("it")
+            it = Token(kind="gpu", start=at, end=end_at, text=about.text, gpu_ids=about.gpu_ids)
+            named = sorted([it, *named], key=lambda g: g.start) if not about.several else named
+        elif about is not None and about.sure and not (about.several or named) and len(words) < 2 * NEAR:
+            # "No tensor cores." below the name of a GPU.
+            named = [Token(kind="gpu", start=0, end=0, text=about.text, gpu_ids=about.gpu_ids)]
+        for claim in abilities(words, named, line, text.block, able):
+            yield replace(claim, sure=False) if denied else claim
+        able = next((field for field, _ in reversed([*_named_abilities(words)])), None)
+        yield from _comparisons(words, named, line, text.block)
         about = sentence.subject_after()
     if about is not None:
         yield about
 
 
 def sized(gpus: Sequence[Token], line: int, block: int) -> Iterator[Claim]:
-    """The memory that a name states: "A100 80GB"."""
+    """The memory that a name states: "A100 80GB", "3090 - 24gb gddr6x"."""
     for gpu in gpus:
-        size, owner = _SOLD.search(gpu.text), subject([gpu])
-        if size is not None and owner is not None:
-            token = next(t for t in scan(size[0]) if t.kind == "value")
-            reading = Reading(field="memory_bytes", values=token.numbers, token=token)
-            yield replace(claim_of(reading, replace(owner, count=1), line, block, True), sure=False)
+        owner = subject([gpu])
+        for field, found in (
+            ("memory_bytes", _SOLD.search(gpu.text)),
+            ("memory_type", _NAMED_TYPE.search(gpu.text)),
+        ):
+            if found is not None and owner is not None:
+                token = scan(found[0].upper())[0]
+                values = token.numbers or (token.name,)
+                reading = Reading(field=field, values=values, token=replace(token, text=found[0]))
+                yield replace(claim_of(reading, replace(owner, count=1), line, block, True), sure=False)
+
+
+def _with_pair(text: str, pair: Sequence[Token]) -> tuple[Token, ...]:
+    """The typed words of a sentence: "the former" and "the latter" are the GPUs of the pair before them,
+    "The A10 is faster than the L4, but it" goes on about the one that is not a standard of comparison, and
+    "the P100 with 12 GB", or "a 12 GB P100", is the variant of that size."""
+    tokens: list[Token] = []
+    for token in scan(text):
+        size = None
+        if len(token.gpu_ids) > 1:
+            size = _OF_SIZE.match(text, token.end) or _SIZE_BEFORE.search(
+                text, max(0, token.start - 8), token.start
+            )
+        owner = subject([token]) if size else None
+        narrowed = variant(owner, size[1]).gpu_ids if size and owner else token.gpu_ids
+        tokens.append(token if narrowed == token.gpu_ids else replace(token, gpu_ids=narrowed))
+    gpus = [t for t in tokens if t.kind == "gpu"]
+    for one, other in pairwise(gpus):
+        # "An 8x A100 40GB server (DGX A100)": the name again.
+        again = set(one.gpu_ids) & set(other.gpu_ids) and re.fullmatch(
+            r"[\w ]{0,12}\((?:\w+ )?", text[one.end : other.start]
+        )
+        if again and text[other.end : other.end + 1] == ")":
+            tokens.remove(other if one.count >= other.count else one)
+    gpus = [t for t in tokens if t.kind == "gpu"]
+    for match in islice(_PAIR.finditer(text), PRONOUNS):
+        named = [t for t in gpus if t.end <= match.start()]
+        main = [t for t in named if not CUES["compared"].search(text, max(0, t.start - 64), t.start)]
+        two = named[:2] if len(named) > 1 else list(pair)
+        if match[1] is not None and len(two) == 2:
+            meant = two[match[1].lower().endswith("latter")]
+            tokens.append(replace(meant, start=match.start(1), end=match.end(1), count=1))
+        elif match[1] is None and len(main) == 1 < len(named) and (named[-1].end > match.start() - 2 * NEAR):
+            tokens.append(replace(main[0], start=match.start(2), end=match.end(2), count=1))
+    return tuple(sorted(tokens, key=lambda token: token.start))
+
+
+def _in_order(text: str, tokens: Sequence[Token]) -> tuple[tuple[Token, ...], dict[int, Token]]:
+    """The words with each value of an ordered list apart, and by the start of such a value its GPU:
+    "The T4 and the L4 have 16 and 24 GB respectively", "T4/L4: 16/24 GB"."""
+    gpus = [t for t in tokens if t.kind == "gpu"]
+    values = [t for t in tokens if t.kind == "value" and t.numbers]
+    gaps = [text[a.end : b.start].strip() for a, b in pairwise(gpus)]
+    slashed = bool(gaps) and set(gaps) == {"/"}
+    slashed |= len(gaps) == 1 and gaps[0] in _VERSUS
+    listed = gaps and all(
+        gap in _VERSUS or CUES["list"].fullmatch(text, a.end, b.start)
+        for gap, (a, b) in zip(gaps, pairwise(gpus), strict=True)
+    )
+    if not listed or len(tokens) > MOST // 5 or not (slashed or _RESPECTIVELY.search(text)):
+        return tuple(tokens), {}
+    parts: list[Token] = []
+    for value in values:
+        written = list(re.finditer(r"\d[\d.,]*", value.text)) if len(value.numbers) > 1 else []
+        ends = [value.start + match.end() for match in written[:-1]]
+        if len(written) != len(value.numbers):
+            parts.append(value)
+            continue
+        for match, number, end in zip(written, value.numbers, [*ends, value.end], strict=True):
+            start = value.start + match.start()
+            one = replace(value, start=start, end=end, text=text[start:end], numbers=(number,))
+            parts.append(replace(one, is_range=False))
+    owned: dict[int, Token] = {}
+    for at in range(len(parts) - len(gpus) + 1):
+        run = parts[at : at + len(gpus)]
+        joined = all(
+            re.fullmatch(r"\s?(?:,|/|and|or|,\s?and|vs\.?|versus)\s?", text[a.end : b.start])
+            for a, b in pairwise(run)
+        )
+        dimension = run[-1].dimension
+        if joined and dimension != "bare" and {t.dimension for t in run} <= {"bare", dimension}:
+            unit = unit_of(run[-1])
+            for n, (value, gpu) in enumerate(zip(run, gpus, strict=True), at):
+                owned[value.start] = gpu
+                if value.dimension == "bare":
+                    numbers = tuple(replace(number, value=number.value * unit) for number in value.numbers)
+                    parts[n] = replace(value, dimension=dimension, numbers=numbers)
+    others = [t for t in tokens if t not in values]
+    return tuple(sorted([*others, *parts], key=lambda t: t.start)) if owned else tuple(tokens), owned
+
+
+@lru_cache(maxsize=1024)
+def _speaks(cue: str, title: str) -> bool:
+    """Whether a title, of which many sentences stand below, has a cue."""
+    return CUES[cue].search(title) is not None
 
 
 class _Sentence:
     """The typed words of a sentence, and the GPU and the format that the text spoke of before it."""
 
-    def __init__(self, text: str, about: Subject | None, topic: str | None, scope: Scope) -> None:
-        self.text, self.about, self.topic, self.tokens = text, about, topic, scan(text)
+    def __init__(
+        self, text: str, about: Subject | None, topic: str | None, scope: Scope, pair: Sequence[Token] = ()
+    ) -> None:
+        self.text, self.about, self.topic = text, about, topic
+        self.heard: dict[str, re.Match[str] | None] = {}
+        self.own_fields: dict[int, str | None] = {}
+        self.tokens, self.ordered = _in_order(text, _with_pair(text, pair))
         self.gpus = [t for t in self.tokens if t.kind == "gpu"]
-        counted = _GPUS.search(text) if len(self.gpus) == 1 and CUES["machine"].search(text) else None
-        if counted is not None and self.gpus[0].count == 1:
-            # "A DGX H100 has 8 GPUs with 640 GB in total."
+        counted = _GPUS.search(text) if CUES["machine"].search(text) else None
+        counted = (counted or _PRODUCT.search(text)) if len({g.gpu_ids for g in self.gpus}) == 1 else None
+        if counted is not None and all(g.count == 1 for g in self.gpus):
+            # "A DGX H100 has 8 GPUs with 640 GB in total", "8 x 141 GB = 1,128 GB".
             written = counted[1].lower()
             one = replace(
                 self.gpus[0], count=int(written) if written.isdecimal() else COUNTED.get(written, 1)
             )
             self.tokens = tuple(one if t is self.gpus[0] else t for t in self.tokens)
-            self.gpus = [one]
+            self.gpus[0] = one
         title = f"{scope.title} {scope.opening}"
+        # A list of rents says so above: "Rates per GPU-hour:".
+        self.hourly = _speaks("hourly", title)
         # Where the title speaks of what was measured, its values are not those of the product.
         # By field the place of the last value that was read as one.
         self.last: dict[str, int] = {}
         # By place of a value its owner, and whether that is sure.
         self.owned: dict[int, tuple[Subject, bool]] = {}
-        self.measured = any(CUES[cue].search(title) for cue in ("ratio", "reached", "taken"))
+        title = title if scope.opening.endswith(":") else scope.title
+        self.measured = any(_speaks(cue, title) for cue in ("ratio", "reached", "taken"))
+        # A number that is some card's ("3090 came out in 2020") may be what the sentence is about.
+        numbers = (t.text for t in self.tokens if t.dimension == "bare" and len(t.text) == 4)
+        self.numbered = any(catalog.mentions(number, loose=True) for number in numbers)
         # By place of a GPU the parentheses around it that hold more than its name.
         self.enclosed = {
             g.start: m.span() for m in re.finditer(r"\([^()]*\)", text) for g in self.gpus
@@ -247,22 +444,122 @@ class _Sentence:
         for place, token in enumerate(self.tokens):
             if token.kind == "gpu":
                 head, end = token, token.end
-            elif head is not None and CUES["listing"].fullmatch(text, end, token.start):
+            elif head is not None and (
+                (end > head.end or text[end : token.start] != " and ")
+                and CUES["listing" if end > head.end else "list_begins"].fullmatch(text, end, token.start)
+            ):  # fmt: skip
                 self.listed[place], end = head, token.end
             else:
                 head = None
         values = [n for n, t in enumerate(self.tokens) if t.kind == "value"]
+        self.values = [self.tokens[n] for n in values]
+        # How many measure the same: of all, and of the list of each GPU those that no word names.
+        self.alike = Counter(t.measures for t in self.values)
+        self.in_list = Counter[tuple[int, str]]()
+        for place, head in self.listed.items():
+            token = self.tokens[place]
+            if token.kind == "value":
+                self.in_list[head.start, ""] += 1
+                large = token.numbers[0].value >= SMALLEST.get(token.measures, 0.0)
+                if large and self.own(place) is None:
+                    self.in_list[head.start, token.measures] += 1
         heads = {self.listed[n].start for n in values if n in self.listed}
         # Each GPU has its own list: every value is the GPU's before it.
         self.in_turn = len(heads) == len(self.gpus) and all(n in self.listed for n in values)
+        # "RTX 3060 for 220 dollars, 12 GB, 170 W, ..." is a list of one.
+        one_list = len(self.gpus) == 1 and self.gpus[0].start < 4
+        rest = len(text) - sum(t.end - t.start for t in self.tokens)
+        # Many values and few words are a table without its line ends; values that touch are its cells.
+        self.telegram = (
+            (
+                rest < TELEGRAM * len(values)
+                and len(values) > 4
+                and not self.in_turn
+                and text[-1:] != "."
+                and not (one_list and text.count(", ") > len(values) - 3)
+            )
+            or (text.count("|") > 3 and not self.in_turn)
+            or any(
+                a.end == b.start and {a.kind, b.kind} <= {"value", "name"} for a, b in pairwise(self.tokens)
+            )
+        )
+        # "L40S: 48 GB, 350 W" is about nothing before it.
+        self.labelled = bool(self.gpus) and re.match(r"\W{0,3}$", text[: self.gpus[0].start]) is not None
+        self.labelled = self.labelled and re.match(r"\s?:\s", text[self.gpus[0].end :]) is not None
+        self.architectures = [t for t in self.tokens if t.field == "architecture" and t.kind == "name"]
+        # The formats that it names: "FP16 tensor compute" is of FP16.
+        formats = dict.fromkeys(t.field for t in self.tokens if t.field[:5] == "peak:" != t.field)
+        self.formats_named = [f for f in formats if f != "peak:tensor"] or list(formats)
+
+    @cached_property
+    def uncompared(self) -> list[Token]:
+        """The GPUs that nothing is compared with."""
+        return [g for g in self.gpus if not CUES["compared"].search(self.lead(g))]
+
+    def own(self, place: int) -> str | None:
+        """The field that the words beside a value name; looked for once."""
+        if place not in self.own_fields:
+            self.own_fields[place] = own_field(self.text, self.tokens, place)
+        return self.own_fields[place]
+
+    @cached_property
+    def words(self) -> str:
+        """The text without the names of GPUs, each letter in its place: "H100 PCIe" speaks of no slot."""
+        words = self.text
+        for gpu in self.gpus:
+            words = words[: gpu.start] + " " * (gpu.end - gpu.start) + words[gpu.end :]
+        return words
+
+    def says(self, cue: str) -> re.Match[str] | None:
+        """Where a cue stands first in the whole text; looked for once."""
+        if cue not in self.heard:
+            self.heard[cue] = CUES[cue].search(self.text)
+        return self.heard[cue]
+
+    def before(self, cue: str, end: int) -> re.Match[str] | None:
+        """A cue that ends at a place."""
+        return CUES[cue].search(self.text, max(0, end - 2 * LEAD), end)
+
+    def between(self, start: int, end: int) -> str:
+        """The text between two places; of a long one its beginning and its end, so that it takes no time."""
+        cut = end - start > 2 * STRETCH
+        return (
+            self.text[start : start + STRETCH] + self.text[end - STRETCH : end]
+            if cut
+            else self.text[start:end]
+        )
+
+    def nameless(self, start: int, end: int) -> str:
+        """A part of the text without the names of GPUs."""
+        return self.words[max(0, start) : end]
+
+    @cached_property
+    def sparse_at(self) -> int:
+        """Where it last speaks of sparsity, but for parentheses with a value, of which they say it."""
+        return re.sub(r"\([^()]*\d[^()]*\)", lambda m: " " * len(m[0]), self.text).rfind("spars")
+
+    @cached_property
+    def link_open(self) -> bool:
+        """Whether it speaks of a link without its rate: in "NVLink 900 GB/s" the word has its value."""
+        return self.says("link") is not None and not any(
+            t.kind == "value" and self.own(n) == "link_bytes_per_s" for n, t in enumerate(self.tokens)
+        )
+
+    @cached_property
+    def linked(self) -> bool:
+        """Whether it speaks of links between GPUs."""
+        return any(CUES[cue].search(self.words) for cue in ("link", "network"))
 
     def claim(self, place: int, line: int, block: int) -> Claim | None:
         """The claim that layout and catalog make likeliest; None where there is none."""
         token = self.tokens[place]
         readings = list(self.readings(place)) if self.gpus or self.about else []
+        owners = sorted(self.owners(place), key=lambda one: one[0]) if readings else []
         options = [
-            self.option(of_form(owner, self.text, token), reading, owned, said)
-            for owned, owner in (self.owners(place) if readings else ()) for said, reading in readings
+            self.option(mine, reading, owned, said)
+            # What costs so much more than the nearest owner is neither the best nor near it.
+            for owned, owner in owners if owned <= owners[0][0] + OUT_OF_REACH
+            for mine in (of_form(owner, self.text, token),) for said, reading in readings
         ]  # fmt: skip
         if not options:
             return None
@@ -275,17 +572,29 @@ class _Sentence:
             if one.reading.field != best.reading.field or set(one.owner.gpu_ids) != set(best.owner.gpu_ids)
         ]  # fmt: skip
         field = best.reading.field
-        total = best.owner.count > 1 and field in SUMMED and self.is_total(place, best)
+        each = best.owner.count > 1 and _EACH.match(self.text, token.end) is not None
+        total = best.owner.count > 1 and not each and field in SUMMED and self.is_total(place, best)
+        # What several cards draw together is more often measured than added up.
+        total |= field == "power_w" and (place in self.listed or self.says("added") is not None) and (
+            self.is_summed(place)
+        )  # fmt: skip
+        each |= not (total or self.is_summed(place)) and self.is_of_one(self.listed.get(place))
+        if each:
+            best = replace(best, owner=replace(best.owner, count=1))
         if total and (count := self.times(best)) != best.owner.count:
             best = replace(best, owner=replace(best.owner, count=count))
         if best.known or best.said < SAID:
             self.last[field] = place
         sure = (best.said < SAID or best.known) and (not rivals or rivals[0] - best.cost >= NEARLY)
         if sure and not best.known and field != "throughput":
+            if token.start not in self.ordered:
+                best = replace(best, owner=self.joined(best.owner))
             sure = self.is_owned(place, best)
-        if sure and not total and (not best.known or field.startswith("peak:")) and field != "throughput":
+        settled = best.known and not field.startswith("peak:")
+        if sure and not (total or each or settled or field == "throughput"):
             sure = not self.is_doubtful(place, field)
-        if token.field == "memory_type" and place and place - 1 in self.owned:
+        beside = self.text[self.tokens[place - 1].end : token.start] if place else ""
+        if token.field == "memory_type" and place - 1 in self.owned and len(beside) < TELEGRAM:
             # "141 GB of HBM3e": the type is of the memory beside it.
             owner, certain = self.owned[place - 1]
             best, sure = replace(best, owner=owner), sure and certain
@@ -294,14 +603,13 @@ class _Sentence:
         if field == "launch_price_usd" and not self.is_launch_price(place):
             # Today's or the one at launch: as the other prices of the sentence.
             claim = replace(claim, group=f"prices {line}")
-        return replace(claim, total=total)
+        return replace(claim, total=True) if total else claim
 
     def option(self, owner: Subject, reading: Reading, owned: float, said: float) -> _Option:
         """A pair of an owner and a field; the unit tells the field of a value like the known one."""
-        alike = sum(t.measures == reading.token.measures for t in self.tokens if t.kind == "value")
         # Bits a second are a network's.
-        alone = alike <= max(1, len(self.gpus)) and not reading.token.in_bits
-        if reading.field == "memory_bytes_per_s" and CUES["link"].search(self.text):
+        alone = self.alike[reading.token.measures] <= max(1, len(self.gpus)) and not reading.token.in_bits
+        if reading.field == "memory_bytes_per_s" and self.link_open:
             alone = False
         if SAID <= said < UNREAD and owned < NEAR_BY and reading.field in BY_UNIT and alone:
             known = [k.value for i in owner.gpu_ids for k in evidence.of(i, reading.field)]
@@ -314,7 +622,9 @@ class _Sentence:
         """What a value or name may claim, GPU aside, with the cost of its field."""
         token = self.tokens[place]
         if token.kind == "name":
-            if token.field != "launch" or CUES["launched"].search(self.text[: token.start]):
+            if token.field != "launch" or self.before("launched", token.start) or (
+                CUES["launched_behind"].match(self.text, token.end) or self.follows(place, "launch")
+            ):  # fmt: skip
                 yield 0.0, Reading(field=token.field, values=token.numbers or (token.name,), token=token)
             return
         for cost, field in self.fields(place):
@@ -332,31 +642,56 @@ class _Sentence:
         token, dimension = self.tokens[place], self.tokens[place].measures
         before, after = self.text[: token.start], self.text[token.end : token.end + 60]
         if dimension == "usd":
-            if token.hourly or re.match(r"\s?(?:/|per |an )\s?(?:gpu[- ])?h", after):
+            if token.hourly or self.hourly or re.match(r"\s?(?:/|per |an )\s?(?:gpu[- ])?h|\s?hourly", after):
                 yield 0.0, "rent per hour"
             elif self.is_launch_price(place) or place in self.listed:
                 yield 0.0, "launch_price_usd"
+            else:
+                yield LISTED, "price"
             return
         if dimension == "item/s":
             yield 0.0, "throughput"
             return
         if token.dimension == "bare":
-            own = own_field(self.text, self.tokens, place)
+            own = self.own(place)
             said = re.search(r"\b(?:in|since)\s(?:early |late |mid-?)?$|ed \(?$", before[-14:])
-            named = place and self.tokens[place - 1].kind == "gpu" and re.fullmatch(
-                r"\s?\($", self.text[self.tokens[place - 1].end : token.start]
-            )  # fmt: skip
+            held = next((t for t in reversed(self.tokens[:place]) if t.kind == "gpu"), None)
+            named = held and _YEAR_BEHIND.fullmatch(self.text, held.end, token.start)
+            after_it = re.match(r" (?:launched|released|introduced|announced)\b", after)
             if own in COUNTS and not self.is_of_part(place):
                 yield 0.0, own
             elif re.fullmatch(r"20[0-3]\d", token.text) and (
-                (named and after.startswith(")")) or (said and CUES["launched"].search(before[-60:]))
+                (named and (named["own"] or after[:1] in (")", ",")))
+                or after_it
+                or (said and (CUES["launched"].search(before[-60:]) or self.follows(place, "launch")))
             ):
                 yield 0.0, "launch"
-            elif own is None and "." in token.text and self.follows(place, "compute_capability"):
+            elif own is None and re.fullmatch(r"\d{1,2}\.\d", token.text) and (
+                self.follows(place, "compute_capability")
+                or any(t.field == "compute_capability" for t in self.tokens[:place])
+            ):  # fmt: skip
                 yield LISTED, "compute_capability"
+            elif (
+                own is None
+                and (
+                    token.numbers[0].value >= FIELDS["cuda_cores"].low
+                    or re.fullmatch(r"\d{1,2}\.\d{3}", token.text)
+                )
+                and (re.search(r"\d $", before[-2:]) is None or self.tokens[place - 1].end == token.start - 1)
+                and not re.fullmatch(r"20[0-3]\d", token.text)
+                and not re.match(r"\s?(?!(?:and|with|at|but|of|for|on|in)\b)\w", after)
+            ):
+                # "A MI50 has 3,840 stream processors, a MI60 4,096."
+                yield from (
+                    (LISTED, f) for f in ("cuda_cores", "stream_processors") if self.follows(place, f)
+                )
+            return
+        if dimension == "bytes/s" and re.match(
+            r"\W{0,3}(?:\w{1,12} )?(?:bisection|reduction|network)\b", after
+        ):
             return
         foreign = CUES["not_ours"].match(after)
-        own = own_field(self.text, self.tokens, place)
+        own = self.own(place)
         summed = self.is_summed(place)
         if own == "none" or (own is None and foreign and not summed) or self.is_others(place):
             return
@@ -368,18 +703,23 @@ class _Sentence:
             yield from self.formats(place)
             return
         follows = self.tokens[place + 1] if place + 1 < len(self.tokens) else token
-        if dimension == "bytes" and follows.field.endswith("bytes_per_s") and follows.start - token.end < 12:
+        if dimension == "bytes" and follows.field.endswith("bytes_per_s") and (
+            follows.start - token.end < 12 and not re.match(r",| and\b", after)
+        ):  # fmt: skip
             # "A 900 GB bandwidth" is a rate that lost its second.
             return
-        around = before[-40:] + after[:30]
+        # Of its own clause: "at 575 W, needs a strong power supply".
+        around = re.split("[,;]", before[-40:])[-1] + re.split("[,;]", after[:30])[0]
         if dimension == "w" and (
             CUES["system"].search(around) or re.match(r"\s?(?:psu|power suppl)", after, re.I)
         ):
             return
-        linked = CUES["network"].search(before[-30:]) or CUES["network"].search(after[:24])
-        if dimension == "bytes/s" and linked:
-            return
-        for field in UNSAID:
+        if dimension == "count" and self.follows(place, "transistors"):
+            yield LISTED, "transistors"
+        linked = CUES["network"].search(self.nameless(token.start - 30, token.start)) or (
+            CUES["network"].search(self.nameless(token.end, token.end + 24))
+        )
+        for field in UNSAID if dimension != "bytes/s" or not linked else ():
             if FIELDS[field].dimension == dimension:
                 again = AGAIN if self.follows(place, field) else FAR
                 yield min(self.unsaid(place, field), self.named(place, field), again), field
@@ -392,11 +732,10 @@ class _Sentence:
     def formats(self, place: int) -> Iterator[tuple[float, str]]:
         """Formats of a rate: by the words near it, or as the text said before."""
         token = self.tokens[place]
-        named = dict.fromkeys(
-            t.field for t in self.tokens if t.field.startswith("peak:") and t.field != "peak:"
-        )
-        # "FP16 tensor compute" is of FP16.
-        fields = [f for f in named if f != "peak:tensor"] or list(named)
+        fields = self.formats_named
+        before = self.text[max(0, token.start - NEAR) : token.start]
+        if not (fields or self.topic) and re.search(r"tensor[ -]cores?\b[^.;,]*$", before, re.IGNORECASE):
+            fields = ["peak:tensor"]
         for field in fields or ([self.topic] if self.topic else []):
             # "3,352 AI TOPS" may count any format.
             if field != "peak:tensor" or "fl" in token.text.lower():
@@ -422,6 +761,12 @@ class _Sentence:
                 if other.field == field and label:
                     # "FP32 Standard (non-Tensor Core): approximately 67 TFLOPS"
                     return 0.2
+                follows = self.tokens[at + 1] if at + 1 < len(self.tokens) else other
+                if step > 0 and other.field == field and follows.measures == token.measures and (
+                    follows.start - other.end < 2
+                ):  # fmt: skip
+                    # "5.3 TB/s, NVLink 900 GB/s": the word has its own value.
+                    break
                 if other.field == field or beside or near:
                     apart = len(re.findall(r";|, |\. |\band\b", between))
                     far = 0.0 if step > 0 else 0.2
@@ -434,33 +779,48 @@ class _Sentence:
     def unsaid(self, place: int, field: str) -> float:
         """The cost of a field that no word names."""
         token = self.tokens[place]
-        if field == "link_bytes_per_s" and CUES["link"].search(self.text):
+        if field == "link_bytes_per_s" and self.link_open:
             return UNSAID["memory_bytes_per_s"]
         if field not in ("memory_bytes", "memory_bytes_per_s", "power_w"):
             return UNSAID[field]
-        least = SLOT if field == "memory_bytes_per_s" else FIELDS[field].low
-        alike = [
-            n for n, head in self.listed.items()
-            if head is self.listed.get(place) and self.tokens[n].measures == token.measures
-            and self.tokens[n].numbers[0].value >= least and own_field(self.text, self.tokens, n) is None
-        ]  # fmt: skip
+        below = field == "memory_bytes" and not self.gpus and self.tokens[0] is token
+        first = not self.text[: token.start].strip()
+        below = below and (len(self.values) > 2 or first)
+        if token.start in self.ordered or below:
+            # "- 40 GB" and "24 GB, 300 GB/s, 72 W" below the name of a GPU.
+            return LISTED
         # The only such value of a list, or the one that a GPU "has".
         head = self.listed.get(place)
-        many = sum(other is head and self.tokens[n].kind == "value" for n, other in self.listed.items()) > 1
-        if head is not None and alike == [place] and (many or field != "memory_bytes_per_s"):
+        if head is not None and self.in_list[head.start, token.measures] == 1 and (
+            token.numbers[0].value >= SMALLEST[token.measures]
+            and self.own(place) is None
+            and (self.in_list[head.start, ""] > 1 or field != "memory_bytes_per_s")
+        ):  # fmt: skip
             return LISTED
         if field == "memory_bytes_per_s":
-            return LEADS * UNSAID[field] if CUES["link"].search(self.text) else UNSAID[field]
+            return LEADS * UNSAID[field] if self.link_open else UNSAID[field]
         if self.is_summed(place):
             return LISTED
         follows = self.tokens[place + 1] if place + 1 < len(self.tokens) else None
+        sized = field == "memory_bytes" and follows is not None
+        behind = self.text[token.end : follows.start] if follows else ""
+        if sized and _ITS_SIZE.search(f"{self.text[max(0, token.start - 12) : token.start]}|{behind}"):
+            # "The 32 GB of the RTX 4090", "You get 32 GB with an RTX 4090".
+            return LISTED
         if field == "memory_bytes" and follows is not None and follows.kind == "gpu":
             # "A 24GB RTX 4090"; "With its 32 GB, the RTX 4090 ...".
             gap = self.text[token.end : follows.start]
-            with_it = re.search(r"\bwith (?:its |only |just |a ){0,2}$", self.text[: token.start], re.I)
+            with_it = re.search(
+                r"\bwith (?:its |only |just |a ){0,2}$",
+                self.text[max(0, token.start - 24) : token.start],
+                re.I,
+            )
             if not gap.strip() or (with_it and re.fullmatch(r", ?(?:the |an? )?(?:\w{1,20} )?", gap)):
                 return LISTED
-        leads = field == "power_w" and CUES["leads"].search(self.text[: token.start])
+        leads = self.before("leads", token.start) or re.match(
+            r"(?:with|at) [^,.;]{0,30} and (?:an? )?$", self.text[: min(token.start, LEAD)], re.I
+        )
+        leads = (leads or self.before("drawn", token.start)) if field == "power_w" else None
         return LISTED if leads or self.has(place) else UNSAID[field]
 
     def has(self, place: int) -> bool:
@@ -468,12 +828,7 @@ class _Sentence:
         start = self.tokens[place].start
         said = CUES["it_has"].search(self.text[max(0, start - 48) : start])
         if said and said["subject"].strip(" (,").lower() in (
-            "it",
-            "which",
-            "that",
-            "this card",
-            "the card",
-            "the gpu",
+            *("it", "which", "that", "this card", "the card", "the gpu"),
         ):
             return True
         before = [t for t in self.tokens[:place] if t.kind in ("gpu", "value")]
@@ -496,7 +851,7 @@ class _Sentence:
         """Whether words beside a price call it the one at launch."""
         token = self.tokens[place]
         near = self.text[max(0, token.start - 40) : token.start] + self.text[token.end : token.end + 30]
-        return re.search(r"\b(?:MSRP|launch(?:ed)?)\b", near) is not None
+        return re.search(r"\b(?:MSRP|launch(?:ed)?|list price|priced at|debuted at)\b", near) is not None
 
     def is_of_part(self, place: int) -> bool:
         """Whether a value is that of each part, or of the machine."""
@@ -512,7 +867,12 @@ class _Sentence:
         token = self.tokens[place]
         if token.dimension != "bytes" or self.is_summed(place):
             return False
-        return CUES["others_before"].search(self.text[max(0, token.start - 30) : token.start]) is not None
+        before = self.text[max(0, token.start - 30) : token.start]
+        # "half as much as the 80 GB version"
+        version = re.search(r"\b(?:as|than|like|of|from) (?:the|its|an?) $", before) and re.match(
+            r" (?:version|variant|model|one)\b", self.text[token.end :]
+        )
+        return version is not None or CUES["others_before"].search(before) is not None
 
     def is_summed(self, place: int) -> bool:
         """Whether the words around a value say that it is the sum over the GPUs before it."""
@@ -521,28 +881,54 @@ class _Sentence:
             return False
         start = max((g.end for g in self.gpus if g.end <= token.start), default=0)
         before = self.text[max(start, token.start - 40) : token.start]
-        after = self.text[token.end : token.end + 40]
+        # What stands right behind another value is said of that one.
+        last = max((t.end for t in self.tokens[:place] if t.kind == "value" and t.start >= start), default=0)
+        if last and (parted := re.search(r"[,;()]| and ", self.text[last : token.start])):
+            before = before[-(token.start - last - parted.end()) :]
+        end = min((t.start for t in self.tokens[place + 1 :] if t.kind == "value"), default=len(self.text))
+        after = self.text[token.end : min(end, token.end + 40)]
+        if _EACH.match(after):
+            return False
         # Behind a product an equals sign gives something computed.
-        equals = re.search(r"=\s?$", before) and not re.search(r"[*/\u00d7]", before)
-        said = CUES["total"].search(f"{before} {after}") or CUES["of_video_memory"].match(after)
+        equals = re.search(r"(?:=|->|\u2192)\s?$", before) and not re.search(r"[*/\u00d7] ?\d+ ?$", before)
+        # "Total VRAM of four L40S: 192 GB"
+        ahead = (
+            CUES["total"].search(self.text, max(0, start - 60), start) if not before.strip(" :=is") else None
+        )
+        said = ahead or CUES["total"].search(f"{before} {after}") or CUES["of_video_memory"].match(after)
         return bool(equals or said or CUES["holds"].search(before))
+
+    def is_of_one(self, head: Token | None) -> bool:
+        """Whether the list of several GPUs states what one has: "4x A100 (40 GB HBM2, 1.5 TB/s)"."""
+        if head is None or head.count == 1:
+            return False
+        sizes = [
+            (t.measures, t.numbers[0])
+            for n, t in enumerate(self.tokens)
+            if self.listed.get(n) is head and t.numbers
+        ]
+        fields = {"bytes": "memory_bytes", "bytes/s": "memory_bytes_per_s", "w": "power_w"}
+        return re.search(r"\(\d+ ?GB", head.text) is not None or any(
+            evidence.supports(gpu_id, fields[dimension], number)
+            for dimension, number in sizes if dimension in fields for gpu_id in head.gpu_ids
+        )  # fmt: skip
 
     def is_total(self, place: int, best: _Option) -> bool:
         """Whether a value is the sum over its GPUs: said so, or a multiple of one's right behind."""
         if self.is_summed(place):
             return True
         head, first = self.listed.get(place), best.reading.values[0]
-        if (
-            head is None
-            or " and " in self.text[head.end : self.tokens[place].start]
-            or best.reading.field != "memory_bytes"
-            or not isinstance(first, Number)
-        ):
+        if head is None or best.reading.field != "memory_bytes" or not isinstance(first, Number):
             return False
-        if CUES["machine_beside"].search(self.text) or re.search(r"\b(?:ram|ssd|nvme)\b", self.text, re.I):
+        if " and " in self.text[head.end : self.tokens[place].start]:
+            return False
+        if self.says("machine_beside") or re.search(r"\b(?:ram|ssd|nvme)\b", self.text, re.I):
             return False
         known = [k.value for i in best.owner.gpu_ids for k in evidence.of(i, "memory_bytes")]
         whole = [first.value / k for k in known if isinstance(k, float)]
+        if self.text[head.end : self.tokens[place].start].strip() == "(" and min(whole, default=0.0) > 1.5:
+            # "4x L40S (192 GB)": more than one has.
+            return True
         return any(r > 1.5 and abs(r - round(r)) < 0.01 for r in whole)
 
     def times(self, best: _Option) -> int:
@@ -550,38 +936,42 @@ class _Sentence:
         counts = (best.owner.count, best.owner.count * self.machines)
         stated = [v.value for v in best.reading.values if isinstance(v, Number)]
         known = [k.value for i in best.owner.gpu_ids for k in evidence.of(i, best.reading.field)]
-        return next(
-            (
-                n
-                for n in counts
-                for k in known
-                for v in stated
-                if isinstance(k, float) and abs(v / n / k - 1) < 0.03
-            ),
-            counts[-1],
-        )
+        pairs = [v / k for k in known for v in stated if isinstance(k, float)]
+        return next((n for n in counts for ratio in pairs if abs(ratio / n - 1) < 0.03), counts[-1])
 
     def owners(self, place: int) -> Iterator[tuple[float, Subject]]:
         """The GPUs that a value may be of, each with its cost."""
         token, about = self.tokens[place], self.about
+        if token.start in self.ordered and (one := subject([self.ordered[token.start]])) is not None:
+            yield 0.0, one
+            return
         head = self.listed.get(place) if self.in_turn else None
         # Where each GPU has its own list, the values of a list are of no other one.
-        named = [(self.distance(g, token), g) for g in self.gpus if head is None or g is head]
+        near = self.near(token)
+        named = [(self.distance(g, token), g) for g in (near if head is None else [head])]
         named += [(0.0, head)] if head is not None else []
-        held = next((g for g in reversed(self.gpus) if g.end <= token.start), None)
-        gap = self.text[held.end : token.start] if held is not None else ""
+        held = next((g for g in reversed(near) if g.end <= token.start), None)
+        gap = self.between(held.end, token.start) if held is not None else ""
         if gap.strip() and CUES["has"].fullmatch(gap):
             # "The T4 has 16 GB, the L4 24 GB": what has a value leaves it to none behind.
-            named = [(cost + COMPARED * (g.start >= token.end and cost >= AGAIN), g) for cost, g in named]
+            # "The 3090 has 24 GB, and the 3080 also has 24 GB": nor to those before.
+            relative = re.match(r",? (?:which|that)\b", gap)
+            clear = relative is not None
+            if held is not None and not clear:
+                clear = "," not in gap and not CUES["compared"].search(self.lead(held))
+            named = [
+                (cost + COMPARED * (cost >= AGAIN if g.start >= token.end else clear and g is not held), g)
+                for cost, g in named
+            ]
+        if held is not None and self.text[held.start : held.end] != held.text and not set(",;") & set(gap):
+            # "The latter runs at 696 GB/s": nothing binds closer than a pronoun.
+            named = [(cost + COMPARED * (g is not held), g) for cost, g in named]
         if any(cost < AGAIN and g.start >= token.end for cost, g in named):
             # "250 W for the A100": what binds a value behind it leaves nothing to the GPUs before.
             named = [(cost + COMPARED * (g.end <= token.start), g) for cost, g in named]
         # The architecture that a sentence names before a value, with no GPU between: "Hopper has 528 ...".
-        start = max((g.end for g in self.gpus if g.end <= token.start), default=0)
-        architectures = [
-            t.name[:5].lower() for t in self.tokens
-            if t.field == "architecture" and t.kind == "name" and start <= t.start < token.start
-        ]  # fmt: skip
+        start = held.end if held is not None else 0
+        architectures = [t.name[:5].lower() for t in self.architectures if start <= t.start < token.start]
 
         def other(owner: Subject) -> float:
             known = {(catalog.get(i).architecture or "").lower() for i in owner.gpu_ids}
@@ -592,62 +982,64 @@ class _Sentence:
         for cost, gpu in named:
             if (one := subject([gpu])) is not None:
                 yield cost + other(one), one
-        if about is not None and head is None:
+        # "Hopper's 132 SMs" are of no Ampere that was spoken of before.
+        if about is not None and head is None and not self.labelled and not other(about):
             # What a sentence names before the value comes first; then what the text spoke of, unless a
             # pronoun brings it back.
             first = [c for c, g in named if g.end <= token.start and not self.is_related(g)]
-            again = CUES["again"].search(self.text, 0, token.start)
+            again = (said := self.says("again")) and said.end() <= token.start
             behind = BETWEEN + (0 if again or min(first, default=FAR) > LEADS else CONFIRMED)
-            yield (min(first) + behind if first else 1.0) + (0 if about.sure else 0.5) + other(about), about
+            yield (min(first) + behind if first else 1.0) + (0 if about.sure else 0.5), about
 
-    def before(self, gpu: Token) -> str:
+    def near(self, token: Token) -> Sequence[Token]:
+        """The GPUs around a value, of which one may own it."""
+        at = bisect_right(self.gpus, token.start, key=lambda g: g.start)
+        return self.gpus[max(0, at - NEIGHBOURS) : at + NEIGHBOURS]
+
+    def lead(self, gpu: Token) -> str:
         """The words before a GPU that say what it is to the others."""
         return self.text[max(0, gpu.start - 64) : gpu.start]
 
     def is_related(self, gpu: Token) -> bool:
         """Whether another GPU is compared with this one; "8 x H100" counts it."""
-        return gpu.count == 1 and CUES["related"].search(self.before(gpu)) is not None
+        return gpu.count == 1 and CUES["related"].search(self.lead(gpu)) is not None
 
     def distance(self, gpu: Token, token: Token) -> float:
         """How far a GPU is from a value in the sentence's layout."""
         around = self.enclosed.get(gpu.start)
         if around and not around[0] < token.start < around[1]:
             return 2 * COMPARED
-        beside = [g for g in self.gpus if g.start not in self.enclosed or around]
+        beside = [g for g in self.near(token) if g.start not in self.enclosed or around]
         if gpu.start >= token.end:
-            between = self.text[token.end : gpu.start]
+            between = self.between(token.end, gpu.start)
             turns = len(CUES["turn"].findall(between))
             others = sum(token.end <= g.start < gpu.start for g in beside)
             cost = len(between) * PER_CHARACTER + BETWEEN * others
             if re.search(r"\d ?(?:x|\u00d7|%|times)|\b(?:twice|double|half|more|faster|higher)\b", between):
                 # "1.67 times the bandwidth of the H200" is of the other GPU.
                 return cost + COMPARED
-            if (
-                len(between) < 60
-                and not turns
-                and not set(",)") & set(between)
-                and CUES["binds"].search(between[-40:])
-            ):
-                return 0.2 + cost
+            bound = len(between) < 60 and not turns and not set(",)") & set(between)
+            if bound and CUES["binds"].search(between[-40:]):
+                return 0.2 + cost / 2
             if between.strip() == "(":
                 return 0.1
             # "At 72 W, the L4 ..."; of several values in front the sentence's first GPU has all.
-            lead = self.text[: token.start]
-            if (
-                not others
-                and re.fullmatch(r"[^,;:.]{0,48}, (?:the |an? |nvidia'?s? ){0,3}", between)
-                and CUES["leads"].search(lead)
-            ):
+            first = not others and re.fullmatch(
+                r"(?:[^,;:.]{0,48},)? (?:the |an? |nvidia'?s? ){0,3}", between
+            )
+            if first and self.before("leads", token.start):
                 return 0.1
             # "72 W L4" and "the 80 GB A100" stand right before their name.
             after = 3.0 if "," in between else 2.2
-            return 0.4 if len(between) <= 2 else after + cost + BETWEEN * turns
+            touches = len(between) <= 2 and not set(",;.:") & set(between)
+            return 0.4 if touches else after + cost + BETWEEN * turns
         # "..., faster than the A100, ..." is an aside that ends with its comma.
-        between = CUES["aside"].sub("", self.text[gpu.end : token.start])
+        between = CUES["aside"].sub("", self.between(gpu.end, token.start))
         between = re.sub(r"\([^()]*\)", "", between)
         others = sum(gpu.end <= g.start and g.end <= token.start and g.text in between for g in beside)
         # The only GPU that a sentence names is its subject, however long it is.
-        most = 1.0 if len(beside) == 1 and not self.text[: gpu.start].strip(" Ttheanwil,") else 4.0
+        alone = sum(g.start not in self.enclosed or around is not None for g in self.gpus) == 1
+        most = 1.0 if alone and not self.text[: gpu.start].strip(" Ttheanwil,") else 4.0
         cost = min(len(between) * PER_CHARACTER, most) + BETWEEN * others
         cost += TURN * len(CUES["turn"].findall(between))
         owns = gpu.text.endswith(("'s", "\u2019s")) or between.startswith(("'", "\u2019"))
@@ -659,130 +1051,230 @@ class _Sentence:
         # What a GPU is compared with, or derived from, seldom owns what follows.
         if self.is_related(gpu):
             return cost + COMPARED
-        if CUES["compared"].search(self.before(gpu)) and not CUES["has"].fullmatch(between):
+        if CUES["compared"].search(self.lead(gpu)) and not CUES["has"].fullmatch(between):
             return cost + (COMPARED if re.search(r"[,;)]", between) else COMPARED / 2)
         return cost
+
+    def joined(self, owner: Subject) -> Subject:
+        """The owner with those that stand in a list with it: "A100 and H100 have 80 GB" is said of both, and
+        wrong only where it is of neither."""
+        at = next((n for n, g in enumerate(self.gpus) if g.gpu_ids == owner.gpu_ids), 0)
+        first = at
+        while first and CUES["list"].fullmatch(self.text, self.gpus[first - 1].end, self.gpus[first].start):
+            first -= 1
+        ids = dict.fromkeys(i for g in self.gpus[first : at + 1] for i in g.gpu_ids)
+        return replace(owner, gpu_ids=tuple(ids)) if first < at else owner
 
     def is_owned(self, place: int, best: _Option) -> bool:
         """Whether a value that the catalog does not confirm surely is of its owner."""
         token, owner, field = self.tokens[place], best.owner, best.reading.field
         own = [g for g in self.gpus if g.end <= token.start and set(g.gpu_ids) & set(owner.gpu_ids)]
-        others = [
-            g for g in self.gpus
-            if not set(g.gpu_ids) & set(owner.gpu_ids) and not CUES["compared"].search(self.before(g))
-        ]  # fmt: skip
+        others = any(not set(g.gpu_ids) & set(owner.gpu_ids) for g in self.uncompared)
         # What the text spoke of before is not sure to own a value of a sentence about another GPU.
-        if (not own and owner is self.about and others) or best.owned > FAR or owner.several:
+        pronoun = _PRONOUN.match(self.text) if owner is self.about and owner.sure else None
+        carried = pronoun is not None and all(g.start >= token.end for g in self.gpus)
+        if (not own and owner is self.about and others and not carried) or best.owned > FAR or owner.several:
             return False
         # Behind a turn ("4.8 TB/s vs 3.35 TB/s") another GPU is meant that the sentence does not name.
-        if own and CUES["turn"].search(CUES["aside"].sub("", self.text[own[-1].end : token.start])):
+        since = CUES["aside"].sub("", self.between(own[-1].end, token.start)) if own else ""
+        # "The A10 came in 2021; it has 24 GB"
+        if CUES["turn"].search(re.sub(r";(?= (?:it|its)\b)", ",", since)):
             return False
-        # "A100 and H100 have 80 GB" is said of both.
-        at = self.gpus.index(own[-1]) if own else 0
-        gap = self.text[self.gpus[at - 1].end : self.gpus[at].start] if at else "-"
-        if not gap.strip() or CUES["list"].fullmatch(gap):
-            return False
-        plain_ddr = any(str(value).startswith(("DDR", "LPDDR")) for value in best.reading.values)
+        plain_ddr = any(str(value).startswith(("DDR", "LPDDR")) for value in best.reading.values) and not any(
+            str(k.value).startswith("LPDDR") for i in owner.gpu_ids for k in evidence.of(i, "memory_type")
+        )
         if field == "memory_type" and (plain_ddr or (len(self.gpus) > 1 and not self.in_turn)):
             return False
-        alone = len(self.gpus) == 1 and best.owned <= 1 and own
-        return field not in IN_PASSING or bool(alone) or (self.in_turn and place in self.listed)
+        alone = len({g.gpu_ids for g in self.gpus}) == 1 or (self.labelled and not others)
+        # "The A100 is made in 7 nm, the T4 in 12 nm"
+        beside = bool(own) and token.start - own[-1].end <= TELEGRAM and best.owned < AGAIN
+        alone = (alone and best.owned <= 1 and bool(own)) or beside
+        return field not in IN_PASSING or alone or (self.in_turn and place in self.listed)
 
     def is_doubtful(self, place: int, field: str) -> bool:
         """Whether the words around a value make it something else than what its product has."""
         token = self.tokens[place]
         # The names of GPUs are not words: "RTX PRO 6000 Server Edition".
-        words = self.text[0 if self.in_turn else max(0, token.start - 70) : token.start]
-        for gpu in self.gpus:
-            words = words.replace(gpu.text, " ")
-        others = re.sub("|".join(re.escape(g.text) for g in self.gpus) or "$^", " ", self.text)
+        words = self.text[max(0, token.start - (4 * LEAD if self.in_turn else LEAD)) : token.start]
+        if self.in_turn and place in self.listed:
+            # What stands with the other GPUs of the list is said of those.
+            lead = _COUNT_BEFORE.sub("", self.text[: self.gpus[0].start])
+            head = self.listed[place]
+            if "(" in self.text[head.start : token.start] and ")" not in self.text[head.end : token.start]:
+                # "Nodes with four A40 (48 GB, 300 W)": what stands in parentheses is of the GPU before them.
+                lead = CUES["machine"].sub("", lead)
+            if head is not self.gpus[0]:
+                # "Measured ..." is said of all of them, "Each ..." of the first.
+                lead = re.sub(r"\b(?:each|both|two|four|eight)\b", "", lead, flags=re.IGNORECASE)
+            words = (
+                lead[-4 * LEAD :]
+                + self.text[max(self.listed[place].end, token.start - 4 * LEAD) : token.start]
+            )
+        for gpu in self.near(token):
+            # Nor is their count.
+            counted = rf"(?:\b(?:{'|'.join(COUNTED)}|\d+)[\s-]?(?:x\s?)?)?" if gpu.count > 1 else ""
+            words = re.sub(counted + re.escape(gpu.text), " ", words, flags=re.IGNORECASE)
+        bound = next((g for g in self.near(token) if g.start >= token.end), None)
+        if bound and CUES["binds"].search(self.between(token.end, bound.start)):
+            # "3.35 TB/s for the H100": nothing before the value before says what it is.
+            last = max((t.end for t in self.tokens[:place] if t.kind == "value"), default=0)
+            words = self.text[max(last, token.start - LEAD) : token.start]
+        held = next((g for g in reversed(self.near(token)) if g.end <= token.start), None)
+        if held and token.start - held.end < NEAR and held.text.endswith(("'s", "\u2019s")):
+            # What a GPU has is its own, whatever is said of it: "not far from the A10's 150 W".
+            words = self.text[held.end : token.start]
         near = self.text[max(0, token.start - 40) : token.end + 40]
         around = {"op/s": "reached", "bytes/s": "reached", "bytes": "taken"}.get(token.measures)
-        values = [t for t in self.tokens if t.kind == "value"]
-        rest = len(self.text) - sum(t.end - t.start for t in self.tokens)
-        telegram = rest < TELEGRAM * len(values) and len(values) > 4 and not self.in_turn
-        typed = {"value", "name"}
         unnamed = not re.search(r"memory|vram|hbm|gddr", near, re.IGNORECASE) and place not in self.listed
         # "A node of it holds 320 GB": of the GPUs in it, which the sentence before counts.
         machine = field in ("memory_bytes", "power_w") and not self.gpus
-        reasons = (
-            machine and (CUES["machine"].search(self.text) or CUES["together"].search(self.text)),
-            self.measured or self.text.endswith("?"),
-            CUES["doubt"].search(words) or CUES["doubt_after"].match(self.text, token.end),
-            around and CUES[around].search(words),
-            CUES["computed"].search(self.text[max(0, token.start - 4) : token.start]),
+        return bool(
+            (machine and (self.says("machine") or self.says("together")))
+            or self.measured or self.numbered or self.text.endswith("?") or self.telegram
+            or CUES["doubt"].search(words) or CUES["doubt_after"].match(self.text, token.end)
+            or self.text[token.end :].lstrip()[:1] in ("=", "*")
+            or (around and CUES[around].search(words))
+            or (token.dimension == "op/s" and "measured" in self.text[: token.start])
+            # "Needs compute capability 8.0 or newer": of a program, or of other GPUs.
+            or (field == "compute_capability" and (
+                CUES["required"].search(self.text[max(0, token.start - 3 * NEAR) : token.start])
+                or CUES["or_newer"].match(self.text, token.end)
+            ))
+            or (
+                token.start not in self.ordered
+                and CUES["computed"].search(self.text[max(0, token.start - 4) : token.start])
+                # "VRAM=16GB"
+                and not (place and self.tokens[place - 1].field == field)
+            )
             # From so much to so much is what was reached, or grew from one GPU to the next.
-            token.is_range and (token.dimension in ("op/s", "bytes/s") or words.rstrip().endswith("from")),
-            # Many values and few words are a table without its line ends; values that touch are its cells.
-            telegram or (self.text.count("|") > 3 and not self.in_turn),
-            any(a.end == b.start and {a.kind, b.kind} <= typed for a, b in pairwise(self.tokens)),
+            or (token.is_range and (around == "reached" or words.rstrip().endswith("from")))
             # Beside words for links a bandwidth that is not called the memory's may be theirs.
-            field == "memory_bytes_per_s" and unnamed
-            and (CUES["link"].search(others) or CUES["network"].search(others)),
+            or (field == "memory_bytes_per_s" and unnamed and self.linked)
             # In a list, the rate that its GPU's link has.
-            field == "memory_bytes_per_s" and place in self.listed and any(
+            or (field == "memory_bytes_per_s" and place in self.listed and any(
                 evidence.supports(i, "link_bytes_per_s", token.numbers[0]) for i in self.listed[place].gpu_ids
-            ),
-            token.dimension == "op/s" and mark_near(self.text, self.tokens, place) is None
-            and re.search(
-                r"sparsity|sparse",
-                # What stands in parentheses with a value is said of that one.
-                re.sub(r"\([^()]*\d[^()]*\)", "", self.text[token.end :]),
-            ),
+            ))
+            or (token.dimension == "op/s" and self.sparse_at > token.end
+                and mark_near(self.text, self.tokens, place) is None)
             # "350 W against 300 W" compares two GPUs in the order of a list that only a reader sees.
-            any(
-                CUES["against"].fullmatch(self.text, a.end, b.start)
-                for a, b in pairwise(self.tokens) if a.dimension == b.dimension and token in (a, b)
-            ),
+            or any(
+                token.start not in self.ordered and CUES["against"].fullmatch(self.text, a.end, b.start)
+                for a, b in pairwise(self.tokens[max(0, place - 1) : place + 2]) if a.dimension == b.dimension
+            )
         )  # fmt: skip
-        return any(reasons)
 
     def subject_after(self) -> Subject | None:
         """What the next sentence speaks of: the GPU of this one, the first of several if it leads it."""
         if not self.gpus:
-            return self.about
+            return replace(self.about, sure=False) if self.about and self.numbered else self.about
         if self.about is not None and all(self.is_related(g) for g in self.gpus):
             return self.about
         everyone, first = subject(self.gpus), self.gpus[0]
         if everyone is not None and not everyone.several:
-            return everyone
-        if first.start < 40 and not CUES["compared"].search(self.before(first)):
-            listed = CUES["list"].fullmatch(self.text, first.end, self.gpus[1].start)
+            # A GPU far behind in a sentence may be named by the way: the text may go on about another one.
+            other = self.about is not None and not set(self.about.gpu_ids) & set(everyone.gpu_ids)
+            return replace(everyone, sure=False) if other and first.start > LEAD else everyone
+        if first.start < 40 and not CUES["compared"].search(self.lead(first)):
+            # "A and B", "A has it; B does not": "it" may be either.
+            listed = CUES["list"].fullmatch(self.text, first.end, self.gpus[1].start) or re.search(
+                r";|\b(?:while|whereas)\b", self.text[first.end : self.gpus[-1].start]
+            )
             one = None if listed else subject([first])
             return replace(one, sure=False) if one else everyone
         return everyone
 
 
-def abilities(
-    sentence: str, gpus: Sequence[Token], about: Subject | None, line: int, block: int
-) -> Iterator[Claim]:
-    """What a GPU can do: "The T4 supports FP8", "the RTX 4090 has no NVLink", "FP8 is not on it"."""
+def _named_abilities(sentence: str) -> Iterator[tuple[str, re.Match[str]]]:
+    """The abilities in a sentence with their places; of "FP8 in its tensor cores" FP8 alone."""
     for match in _ABILITY.finditer(sentence):
         field = ability_of(match[0])
-        before = [g for g in gpus if g.end <= match.start()]
-        after = next((g for g in gpus if g.start >= match.end()), None)
-        owner, start = (subject(before[-1:]), before[-1].end) if before else (None, 0)
-        if owner is None and about is not None and (pronoun := _PRONOUN.match(sentence)):
-            owner, start = about, pronoun.end()
-        natively = CUES["natively"].match(sentence, match.end()) is not None
-        said = _answer(sentence[start : match.start()], natively) if owner else None
-        if said is None and after is not None:
-            # "FP8 is not supported on the A100", "You cannot use FP8 on an A100".
-            lead = max(sentence.rfind(mark, 0, match.start()) + 1 for mark in ",;:")
-            owner, start = subject([after]), max(lead, start)
-            said = _answer(
-                f"{sentence[start : match.start()]} {sentence[match.end() : after.start]}", natively
+        if field and (field != "matrix_units" or not _IN_UNITS.search(sentence, 0, match.start())):
+            yield field, match
+
+
+def abilities(
+    sentence: str, gpus: Sequence[Token], line: int, block: int, before: str | None = None
+) -> Iterator[Claim]:
+    """What a GPU can do: "The T4 supports FP8", "the RTX 4090 has no NVLink", "FP8 is not on it".
+
+    `before`: the ability that the sentence before names, of which this one may go on: "The A10 does not."
+    """
+    # What a sentence is about is not in its asides: "The T4, unlike the A100, has no bf16".
+    named = [g for g in gpus if not _BY_THE_WAY.search(sentence[max(0, g.start - 30) : g.start])]
+    found: list[tuple[str, list[Token], int, int, str]] = []
+    abilities = list(_named_abilities(sentence))
+    # Who has no FP8 tensor cores may have others.
+    of_format = [m for f, m in abilities if f == "matrix_units" and _OF_FORMAT.search(sentence, 0, m.start())]
+    for field, match in abilities:
+        lead = sentence[: match.start()]
+        first = next((n for n in range(len(named), 0, -1) if named[n - 1].end <= match.start()), 0)
+        after = named[first] if first < len(named) else None
+        natively = field[:7] != "matrix_" or CUES["natively"].match(sentence, match.end()) is not None
+        clause = re.split(r"[.;,]", sentence[match.end() :], maxsplit=1)[0]
+        said, owners, start = None, named[:0], 0
+        if first:
+            # All GPUs of a list have what the last one has.
+            from_ = first - 1
+            while from_ and CUES["list"].fullmatch(sentence, named[from_ - 1].end, named[from_].start):
+                from_ -= 1
+            owners, start = named[from_:first], named[first - 1].end
+            words = _ASIDE.sub(" ", lead[start:]).lstrip(" :*\u2013\u2014-")
+            # "Limitations: no TF32"
+            words = re.sub(r"^\w{4,16}: (?=\w)", "", words) if not start else words
+            said = _answer(words, natively)
+            if said is None and (further := _ALSO.fullmatch(words)) is not None:
+                # "The L40S draws 350 W and supports NVLink."
+                said = _answer(further["does"], natively)
+            if not words.strip(" ,"):
+                # "RTX 4090: NVLink", "On the RTX 5090, FP4 is supported".
+                bare = "" if lead[start:].strip() in ("", ",") or re.match(r"\s?\w", clause) else "yes"
+                said = _answer(clause, natively) or bare or ("yes" if clause[:6] == " with " else None)
+            denied = re.search(
+                r"\b(?:neither|nor|none of)\b[^.;,]*$", sentence[: owners[0].start], re.IGNORECASE
             )
-        if owner is None or field is None or said is None:
-            continue
-        follows = CUES["not_an_ability"].match(sentence, match.end())
-        stated = sentence[start : match.end()].strip(" ,'\u2019")
-        token = Token(kind="name", start=match.start(), end=match.end(), text=stated)
-        reading = Reading(field=field, values=(said,), token=token)
+            said = {"yes": "no", "no": None, None: None}[said] if denied else said
+        if said is None and after is not None:
+            # "FP8 is not supported on the A100", "You cannot use FP8 on an A100", "With its FP8, the A100".
+            start = max(start, *(lead.rfind(mark) + 1 for mark in ",;:"))
+            between = sentence[match.end() : after.start]
+            given = _GIVEN.search(lead) and re.fullmatch(
+                r"(?: support| tensor cores)?,? (?:the |an? )?", between
+            )
+            if not re.search(rf",\s(?:{CUES['able_turn'].pattern})\b", between):
+                said = _answer(f"{lead[start:]} {between}", natively) or _answer(between, natively)
+            if re.search(r"\b(?:which|that) (?:the |an? )?$", between):
+                # "It adds FP4, which the H100 lacks"
+                said = _answer(re.split(r"[.;,]", sentence[after.end :], maxsplit=1)[0], natively)
+            said, owners = "yes" if given else said, [after]
+            for one, other in pairwise(named[first:]):
+                # "MIG is available on the A100, A30 and L40S."
+                if not CUES["list"].fullmatch(sentence, one.end, other.start):
+                    break
+                owners.append(other)
+        if said is not None and not (said == "no" and match in of_format):
+            found.append((field, owners, start, match.end(), said))
+    for gpu in named:
+        # "The A10 does not.", "FP8: L4 yes, A10 no".
+        again = _AGAIN.match(sentence, gpu.end)
+        ability = next(
+            (f for f, m in reversed(abilities) if m.end() <= gpu.start and m not in of_format), before
+        )
+        if again and ability and not any(gpu in owners and f == ability for f, owners, *_ in found):
+            said = "no" if again["no"] or again["not"] or again["none"] else "yes"
+            found.append((ability, [gpu], gpu.start, again.end(), said))
+    for field, owners, start, end, said in found:
+        follows = CUES["not_an_ability"].match(sentence, end)
         # What runs in software, or of stored weights alone, is no ability of the chip.
-        doubt = follows or CUES["in_software"].search(sentence) or sentence.endswith("?")
-        sure = (owner.count == 1 or field == "link") and not doubt
-        yield claim_of(reading, replace(owner, count=1), line, block, sure)
+        clause = re.split(r"[,;]", sentence[end:], maxsplit=1)[0]
+        doubt = follows or CUES["in_software"].search(sentence[:end] + clause) or sentence.endswith("?")
+        for gpu in owners:
+            owner = subject([gpu])
+            stated = sentence[min(start, end) : end].strip(" ,:'\u2019")
+            token = Token(kind="name", start=start, end=end, text=stated)
+            reading = Reading(field=field, values=(said,), token=token)
+            if owner is not None:
+                sure = (owner.count == 1 or field == "link") and not doubt
+                yield claim_of(reading, replace(owner, count=1), line, block, sure)
 
 
 def _answer(words: str, natively: bool) -> str | None:
@@ -811,19 +1303,30 @@ def _comparisons(sentence: str, gpus: Sequence[Token], line: int, block: int) ->
     """What one GPU has beside another: "2.4 times the memory of", "78 % more bandwidth", "100 W less than",
     "the same bus as", "more power than"; also behind "Compared with the one, the other ..."."""
     before: tuple[Token, Token] | None = None
+    found: list[tuple[re.Match[str], Token, Token, str]] = []
     for place, (first, second) in enumerate(pairwise(gpus)):
         behind = gpus[place + 2].start if place + 2 < len(gpus) else len(sentence)
-        lead = sentence[: first.start]
-        turned = _BESIDE.fullmatch(lead) and re.fullmatch(
-            r",\s(?:the |an? )?", sentence[first.end : second.start]
+        turned = _BESIDE.fullmatch(sentence[: first.start]) and re.fullmatch(
+            r",?\s(?:the |an? )?", sentence[first.end : second.start]
         )
         start, end = (second.end, behind) if turned else (first.end, second.start)
         match = (_COMPARED_TO if turned else _COMPARES).search(sentence, start, end)
         # Two comparisons in a row are of one GPU: "more power than the A10 and less than the A40".
         speaks = before[0] if before is not None and before[1] is first else first
-        one, other = (subject([gpu]) for gpu in ((second, first) if turned else (speaks, second)))
         words = sentence[start : match.start()] if match else ""
-        if match is None or one is None or other is None or re.search(r"[.;]", words) or len(words) > NEAR:
+        if place and speaks is first and re.match(r"\W*(?:but|and)\b", words):
+            # "The H200 keeps the compute of the H100 but offers 1.76 times ...".
+            speaks = gpus[0]
+        if match is None or re.search(r"[.;]", words) or len(words) > 2 * NEAR:
+            continue
+        before = (second, first) if turned else (speaks, second)
+        found.append((match, *before, words))
+        if further := _ITS_TOO.match(sentence, match.end() if turned else second.end, behind):
+            found.append((further, *before, "has"))
+    for match, speaks, second, words in found:
+        lead = sentence[: speaks.start]
+        one, other = subject([speaks]), subject([second])
+        if one is None or other is None:
             continue
         said, times = match["more"] or match["more_"], match["times"]
         less = said is not None and said.lower() in ("less", "lower", "smaller", "fewer", "narrower")
@@ -834,25 +1337,29 @@ def _comparisons(sentence: str, gpus: Sequence[Token], line: int, block: int) ->
         of_subject = label_of(lead[-NEAR:]).first if re.search(r"\bof (?:the |an? )?$", lead) else None
         named = label_of(match["field"]).first or (label_of(match[0]).first if amount is None else None)
         field = named if named is not None else of_unit or label_of(words).first or of_subject
-        if not field or field not in COMPARED_FIELDS or (of_unit and of_unit != field):
+        # "33 % de m\u00e9moire de plus" says how much more, not how much.
+        extra = match["percent"] and re.search(r"\b(?:additional|more|extra)\b", match[0])
+        if not field or field not in COMPARED_FIELDS or (of_unit and of_unit != field) or extra:
             continue
-        verb = CUES["has_ratio"].search(words) or (
-            field == "power_w" and re.search(r"\b(?:needs?|requires?)\b", words)
+        verb = (
+            CUES["has_ratio"].search(words)
+            or (times or "").lower() in ("doubles", "triples", "quadruples", "halves")
+            or (field == "power_w" and re.search(r"\b(?:needs?|requires?)\b", words))
+            # "The A10's memory, 1.5 times that of"; "and 1.4 times the bandwidth of", of the same GPU.
+            or (speaks.text.endswith(("'s", "\u2019s")) and label_of(words).first == field)
+            or _AND_ALSO.fullmatch(words)
         )
         if _OPEN.search(words.replace("need", "") if field == "power_w" else words + match[0]) or not verb:
             continue
-        before = (second, first) if turned else (speaks, second)
         value, digits, more = 1.0, 1, False
         relation: Relation = "same" if match["same"] else "under" if less else "over"
         sign = -1 if less else 1
         if times:
             relation, written = "times", times.lower()
-            value = TIMES.get(written) or float(written)
+            value = TIMES.get(written) or float(written) / (100 if match["percent"] else 1)
             # "twice" and "3 times" are round numbers; "2.4 times" is printed to its last digit.
-            digits, more = (
-                len(written.replace(".", "")) if "." in written else 1,
-                said is not None and value > 1,
-            )
+            digits = 3 if match["percent"] else len(written.replace(".", "")) if "." in written else 1
+            more = said is not None and value > 1
             if said and value < 1:
                 value, digits = 1 + sign * value, 2
             if less and more:
@@ -860,9 +1367,8 @@ def _comparisons(sentence: str, gpus: Sequence[Token], line: int, block: int) ->
         elif amount is not None:
             relation = "times" if amount.dimension == "%" else "plus"
             stated = sign * amount.numbers[0].value
-            value, digits = (
-                (1 + stated / 100, 3) if relation == "times" else (stated, amount.numbers[0].digits)
-            )
+            exact = amount.numbers[0].digits
+            value, digits = (1 + stated / 100, 3) if relation == "times" else (stated, exact)
         bound = _BOUND.search(words)
         if times and bound is not None:
             relation = "over" if bound["over"] or str(bound["more"]).lower() == "more" else "under"
@@ -871,11 +1377,9 @@ def _comparisons(sentence: str, gpus: Sequence[Token], line: int, block: int) ->
             kind="value", start=match.start(), end=match.end("field"), approximate=about is not None,
             text=sentence[match.start() : match.end("field")].strip(),
         )  # fmt: skip
-        sure = sentence[-1:] != "?" and not CUES["doubt"].search(
-            sentence[max(0, first.start - 70) : first.start]
+        doubt = sentence[-1:] == "?" or CUES["doubt"].search(
+            sentence[max(0, speaks.start - LEAD) : speaks.start]
         )
         reading = Reading(field=field, values=(Number(value=value, digits=digits),), token=token)
-        claim = claim_of(reading, one, line, block, sure)
-        yield replace(
-            claim, than=other.gpu_ids, more=more, relation=relation, sure=claim.sure and claim.count == 1
-        )
+        claim = claim_of(reading, one, line, block, not doubt and one.count == 1)
+        yield replace(claim, than=other.gpu_ids, more=more, relation=relation)

@@ -8,9 +8,11 @@ from __future__ import annotations
 
 import codecs
 import csv
+import json
 import re
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from contextlib import suppress
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 from lxml import etree
@@ -18,6 +20,7 @@ from markdown_it import MarkdownIt
 
 from gpuwise import store
 from gpuwise.errors import InputError
+from gpuwise.judge.audit.english import in_english, language_of
 
 # Bytes; the longest articles have some 100 kB.
 LARGEST = 20 * 2**20
@@ -27,6 +30,8 @@ LONGEST = 20_000
 MOST_CELLS = 2_000
 # Columns or rows that one HTML cell may span: more is not a table for readers.
 WIDEST = 64
+# The level of a heading that is only a short line: below all marked ones.
+PLAIN = 7
 # Lines of front matter; a rule further down is a rule.
 FRONT = 60
 # Of the files of a directory those that are read.
@@ -35,6 +40,11 @@ SUFFIXES = frozenset(
 )
 KINDS = "Markdown, HTML, text, CSV or a gpuwise result"
 
+# What JSON has around its names and values; a list of objects is one of paragraphs.
+_JSON_MARKS = re.compile(
+    r'^[ \t]*[{}\[\]]+,?[ \t]*$|(?<=:)[ \t]*[{\[][ \t]*$|^[ \t]+|"(?=[:,\s]|$)|(?<=[\s:\[{])"|,[ \t]*$',
+    re.MULTILINE,
+)
 _HEADINGS = ("h1", "h2", "h3", "h4", "h5", "h6", "title", "caption", "figcaption")
 _UNSEEN = frozenset({"script", "style", "noscript", "template", "svg"})
 _BREAKS = frozenset(
@@ -47,6 +57,29 @@ _ENTRY = re.compile(
     r"[\"'](?P<key>[\w .+()/-]{1,60})[\"']\s?:\s?"
     r"(?:[\"'](?P<value>[^\"'{}\[\]]{1,80})[\"']|(?P<number>[\d.]{1,20})|[{\[]),?"
 )
+# A row of data in a program: `GPU("A100", memory_gb=80, tdp_w=400)`, `{name: "T4", memory: "16GB"},`.
+_ARGUMENT = re.compile(
+    r"[\"']?\b(?P<key>[A-Za-z][\w ]{0,40})[\"']?\s?[:=]\s?(?:[\"'](?P<text>[^\"'{}()]{1,60})[\"']"
+    r"|(?P<plain>[\w.+-](?:[\w .+-]{0,40}[\w.+-])?))(?=\s?[,)}\]])"
+)
+_CALL = re.compile(
+    r"(?:[\"']?(?P<key>[\w. -]{1,60}?)[\"']?\s?[:=]\s?)?[\w.]{0,40}\s?[({]{1,2}"
+    r"(?:[\s,]*[\"'](?P<name>[^\"']{2,60})[\"'])?[\s,]*[)}\]]{1,3}[,;]?"
+)
+_NAME = re.compile(r"(?:[\w ]*[_ ])?(?:name|model|gpu|device|card|product)", re.IGNORECASE)
+# The two lines of a GPU in what nvidia-smi prints.
+_SMI = re.compile(
+    r"\| *\d{1,3} {2,3}(?P<name>[\w .-]{4,40}?) +(?:On|Off|N/A) +\| +[0-9A-F]{4,8}:.*"
+    r"|\|.{0,60} \d{1,4}W / +(?P<power>\d{1,4}W) \| +\d{1,7}MiB / +(?P<memory>\d{3,7}MiB) \|.*"
+)
+# Arguments of jobs and machines, whose memory and power are not those of their GPU.
+_OF_A_JOB = re.compile(
+    r"(?:^|[_ ])(?:batch|v?cpus?|gpus|gpu[_ ]count|nodes?|epochs?|steps|jobs?|limit|used|free|workers"
+    r"|instance|provider|region|zone|queue|task|dataset|seq|replicas)(?:$|[_ ])|^count$",
+    re.IGNORECASE,
+)
+_INSERT = re.compile(r"\bINSERT\s+INTO\b[^();]{1,80}\((?P<names>[^()]{3,999})\)\s*VALUES\b", re.IGNORECASE)
+_TUPLE = re.compile(r"[\s,]*\((?P<values>(?:'[^']*'|[^()'])*)\)")
 _LINK = r"!?\[([^\[\]\n]{0,400})\]\([^()\s]{0,600}(?:\([^()\s]{0,200}\)[^()\s]{0,200})?[^()\n]{0,99}\)"
 # (what a text must hold, mark, what stands in its place), in this order.
 _MARKS = tuple(
@@ -65,6 +98,9 @@ _MARKS = tuple(
         # One star alone is a footnote's: "624 TFLOPS*".
         ("*", r"(?<![\w*])\*(?=\S)([^*\n]{1,300})\*", r"\1"),
         ("", r"\*{2,3}|`+|~~|(?<!\w)_{1,3}(?=\w)|(?<=\w)_{1,3}(?!\w)|\\(?=[!-/:-@\[-`{-~])", ""),
+        # Dots lead from a label to its value.
+        ("..", r"\s{0,3}\.{4,200}\s{0,3}", ": "),
+        (". .", r"(?: \.){3,100} ?", ": "),
         ("", r"[\u00a0\u202f]", " "),
         *((chr(sup), rf"(?<!m){chr(sup)}", f"[{digit}]") for digit, sup in ((1, 0xB9), (2, 0xB2), (3, 0xB3))),
     )
@@ -138,20 +174,65 @@ def decoded(data: bytes, name: str) -> tuple[str, tuple[str, ...]]:
         return data.decode("cp1252", "replace"), ("not UTF-8: read as Windows-1252",)
 
 
+def is_result(text: str) -> bool:
+    """Whether a JSON document can be one of gpuwise's: a damaged one is for the reader of results to tell."""
+    try:
+        made = json.loads(text)
+    except RecursionError:
+        return True
+    except ValueError:
+        return text.lstrip()[:1] == "{"
+    return isinstance(made, dict) and "schema" in made
+
+
 def blocks_of(text: str, name: str) -> tuple[Block, ...]:
-    """The blocks of a text, by the suffix of its name and by its first words."""
+    """The blocks of a text, by the suffix of its name and by its first words; other languages in English."""
+    blocks = _blocks_of(text, name)
+    language = language_of(text for block in blocks for text in texts_of(block))
+    return tuple(
+        Table(tuple(tuple(replace(c, text=in_english(c.text, language)) for c in r) for r in block.rows))
+        if isinstance(block, Table)
+        else replace(block, text=in_english(block.text, language))
+        for block in blocks
+    )
+
+
+def texts_of(block: Block) -> Iterator[str]:
+    """Every cell of a table, or the one text of another block."""
+    if isinstance(block, Table):
+        yield from (cell.text for row in block.rows for cell in row)
+    else:
+        yield block.text
+
+
+def _blocks_of(text: str, name: str) -> tuple[Block, ...]:
     suffix = Path(name).suffix.lower()
     start = text[:1000].lstrip().casefold()
     # The line numbers of a finding are those that an editor shows.
     text = re.sub(r"\r\n?|[\x0b\x0c\x1c-\x1e\x85\u2028\u2029]", "\n", text)
-    if suffix in (".html", ".htm", ".xhtml") or start.startswith(("<!doctype html", "<html")):
+    if is_html(text, name):
         return tuple(_Html(0).blocks(text))
+    if suffix == ".json" or (start[:1] in ("{", "[") and start[1:].lstrip()[:1] in ("{", '"')):
+        if "\n" not in text.strip():
+            # Lines are what findings name; a damaged document is read as it is.
+            with suppress(ValueError, RecursionError):
+                text = json.dumps(json.loads(text), indent=1)
+        text = _JSON_MARKS.sub("", text).replace("_", " ")
+    tables, text = _of_sql(text)
     lines = ["" if len(line) > LONGEST else line for line in text.split("\n")]
-    return (_of_csv(lines, name),) if suffix in (".csv", ".tsv") else tuple(_of_markdown(lines))
+    return (_of_csv(lines, name),) if suffix in (".csv", ".tsv") else (*tables, *_of_markdown(lines))
 
 
-def left_out(text: str) -> tuple[str, ...]:
-    """A note on what of a text is not read."""
+def is_html(text: str, name: str) -> bool:
+    """True for a page, by its name's suffix or its first words."""
+    start = text[:1000].lstrip().casefold()
+    return name.lower().endswith((".html", ".htm", ".xhtml")) or start.startswith(("<!doctype html", "<html"))
+
+
+def left_out(text: str, name: str) -> tuple[str, ...]:
+    """A note on what of a text is not read; a page's elements are read however long its lines are."""
+    if is_html(text, name):
+        return ()
     long = [number for number, line in enumerate(text.splitlines(), 1) if len(line) > LONGEST]
     named = ", ".join(map(str, long[:3])) + (" ..." if len(long) > 3 else "")
     return (f"not read: {len(long)} lines of more than {LONGEST:,} characters ({named})",) if long else ()
@@ -173,12 +254,38 @@ def _of_csv(lines: list[str], name: str) -> Table:
     try:
         for row in reader:
             if any(cell.strip() for cell in row):
-                # gpu_name and power_w are words with a space for everything that follows.
-                texts = (cell.replace("_", " ").strip() for cell in row[:MOST_CELLS])
-                rows.append(tuple(Cell(reader.line_num, text) for text in texts))
+                rows.append(tuple(Cell(reader.line_num, spelt(cell)) for cell in row[:MOST_CELLS]))
     except csv.Error as error:
         raise InputError(f"{name} is not CSV: {error}", hint="give a file: " + KINDS) from error
     return Table(tuple(rows))
+
+
+def _of_sql(text: str) -> tuple[list[Table], str]:
+    """The rows that statements of SQL insert, those with the same columns in one table; and the rest."""
+    found: dict[str, list[tuple[Cell, ...]]] = {}
+    rest, at = [], 0
+    for insert in _INSERT.finditer(text):
+        line = text.count("\n", 0, insert.start()) + 1
+        names = found.setdefault(insert["names"], [])
+        if not names:
+            columns = insert["names"].split(",")
+            names.append(tuple(Cell(line, spelt(one.strip("`\"'[] \n"))) for one in columns))
+        rest.append(text[at : insert.start()])
+        at, end = insert.start(), insert.end()
+        while row := _TUPLE.match(text, end):
+            line += text.count("\n", at, row.start("values"))
+            at, end = row.start("values"), row.end()
+            written = row["values"][:LONGEST].replace("\n", " ")
+            values = next(csv.reader([written], quotechar="'", skipinitialspace=True), [])
+            names.append(tuple(Cell(line, value.strip()) for value in values[:MOST_CELLS]))
+        at = end
+        rest.append("\n" * text.count("\n", insert.start(), end))
+    return [Table(tuple(rows)) for rows in found.values()], "".join(rest) + text[at:]
+
+
+def spelt(name: str) -> str:
+    """What a name of a program says: gpu_name, bandwidth_gb_s."""
+    return re.sub(r"(?<=[gt]b)_(?=s(?:_|$))", "/", name, flags=re.IGNORECASE).replace("_", " ").strip()
 
 
 # Blocks only: what is inside a line is read by the scanner, and inline rules cost most of the time.
@@ -201,19 +308,16 @@ _UNITS = {
 }  # fmt: skip
 
 
-def _quantity(match: re.Match[str]) -> str:
-    """`\\SI{2}{\\tera\\byte\\per\\second}` as `2 TB/s`."""
-    unit = re.sub(r"\\([a-z]+)", lambda m: _UNITS.get(m[1], m[1]), match[2])
-    return f"{match[1]} {unit}"
-
-
 def _without_latex(lines: Sequence[str]) -> Iterator[str]:
     """Lines of LaTeX with its tables as cells between pipes, its lists, sections and quantities in plain
     text, and its other commands taken out."""
     depth = 0
     for line in lines:
         depth += sum(1 if way == "begin" else -1 for way in _LIST.findall(line))
-        line = _SIUNITX.sub(_quantity, line)
+        # `\SI{2}{\tera\byte\per\second}` is 2 TB/s.
+        line = _SIUNITX.sub(
+            lambda m: f"{m[1]} " + re.sub(r"\\([a-z]+)", lambda u: _UNITS.get(u[1], u[1]), m[2]), line
+        )
         if title := _SECTION.search(line):
             # The title of a slide is below all sections.
             yield f"{'#' * (5 if title['sub'] is None else 2 + len(title['sub']) // 3)} {title['title']}"
@@ -233,9 +337,52 @@ def _without_latex(lines: Sequence[str]) -> Iterator[str]:
         yield f"| {cells} |" if row else item + line.strip()
 
 
+_WIKI_CELL = re.compile(r"(?:(?P<span>[a-z-]{2,20} ?=[^|\[\]<>]{0,200})\|(?!\|))?(?P<text>.*)")
+_WIKI_LINK = re.compile(r"\[\[(?:[^\[\]|]*\|)?([^\[\]|]*)\]\]")
+
+
+def _as_html(lines: Sequence[str]) -> Iterator[str]:
+    """Lines with the tables of wikis and of AsciiDoc in HTML, each line in its place."""
+    # What ends the open table; of AsciiDoc its columns, where the line above says so; its cells so far.
+    end, columns, cells = "", 0, 0
+    for number, line in enumerate(lines):
+        mark = line.strip()
+        if not end and (mark == "|===" or mark[:2] == "{|"):
+            end, cells = "|===" if mark == "|===" else "|}", 0
+            above = re.search(r"cols=[\"']?([^\"'\]]+)", lines[number - 1]) if number else None
+            parts = [re.match(r"\s*(\d+)\*", part) for part in above[1].split(",")] if above else []
+            columns = sum(int(times[1]) if times else 1 for times in parts)
+            yield "<table>"
+        elif end and mark == end:
+            end = ""
+            yield "</table>"
+        elif end == "|}" and mark[:2] in ("|-", "|+"):
+            cells += mark[1] == "-"
+            yield "<tr>" if mark[1] == "-" else f"<caption>{mark[2:]}</caption>"
+        elif end == "|}" and mark[:1] in ("|", "!"):
+            tag = "th" if mark[0] == "!" else "td"
+            texts = re.split(r"\|\||!!", _WIKI_LINK.sub(r"\1", mark[1:]))
+            found = (_WIKI_CELL.match(text.strip()) for text in texts)
+            row = "".join(f"<{tag} {cell['span'] or ''}>{cell['text']}</{tag}>" for cell in found if cell)
+            yield row if cells else f"<tr>{row}"
+            cells += 1
+        elif end == "|===" and "|" in mark:
+            texts = [part.strip() for part in mark.split("|")[1:]]
+            columns = columns or len(texts)
+            yield "".join(
+                "<tr>" * ((cells + n) % columns == 0) + f"<td>{t}</td>" for n, t in enumerate(texts)
+            )
+            cells += len(texts)
+        else:
+            # An empty line would end the table.
+            yield f"{mark}<!-- -->" if end else line
+
+
 def _of_markdown(lines: list[str]) -> Iterator[Block]:
     if any(line.lstrip().startswith(_LATEX) for line in lines):
         lines = list(_without_latex(lines))
+    if any(line.lstrip().startswith(("{|", "|===")) for line in lines):
+        lines = list(_as_html(lines))
     # A dash alone is an empty cell of a table without mark-up, not the rule below a heading.
     lines = ["\u2014" if line.strip() == "-" else line for line in lines]
     rules = [number for number, line in enumerate(lines[:FRONT]) if line.strip() == "---"]
@@ -247,6 +394,7 @@ def _of_markdown(lines: list[str]) -> Iterator[Block]:
         lines[: rules[1] + 1] = [""] * (rules[1] + 1)
     depth = paragraph = heading = start = 0
     rows: list[tuple[Cell, ...]] = []
+    below: list[Cell] = []
     for token in _MARKDOWN.parse("\n".join(lines)):
         depth += token.nesting if token.type.startswith("list_item") else 0
         start = token.map[0] + 1 if token.map else start
@@ -256,9 +404,14 @@ def _of_markdown(lines: list[str]) -> Iterator[Block]:
             # Cells beyond the header are dropped by the parser, though they move the others.
             raw = lines[start - 1].strip().strip("|").replace("\\|", "")
             rows[-1] += (Cell(start, ""),) * (min(raw.count("|") + 1, MOST_CELLS) - len(rows[-1]))
+            if "|" not in lines[start - 1]:
+                # What follows without an empty line is text; the parser takes it for a row.
+                below.append(rows.pop()[0])
         elif token.type == "table_close":
             yield Table(tuple(rows))
-            rows = []
+            paragraph += 1
+            yield from (line for cell in below for line in _lines(cell.text, cell.line, depth, paragraph))
+            rows, below = [], []
         elif token.type in ("heading_open", "heading_close"):
             heading = int(token.tag[1]) if token.nesting > 0 else 0
         elif token.type == "html_block":
@@ -277,7 +430,8 @@ def _of_markdown(lines: list[str]) -> Iterator[Block]:
             yield from _lines(token.content, start + (token.type == "fence"), depth, paragraph)
 
 
-def _lines(text: str, start: int, depth: int, paragraph: int) -> Iterator[Line]:
+def _lines(text: str, start: int, depth: int, paragraph: int) -> Iterator[Block]:
+    in_rows = False
     for number, line in enumerate(text.split("\n"), start):
         mark = _ITEM.match(line)
         words = plain(line[mark.end() :] if mark else line) if len(line) <= LONGEST else ""
@@ -285,9 +439,35 @@ def _lines(text: str, start: int, depth: int, paragraph: int) -> Iterator[Line]:
             # An entry of JSON: its key is a label, and that of an object a heading.
             said = entry["value"] or entry["number"]
             words = entry["key"].replace("_", " ") + (f": {said}" if said else "")
-        if words:
+        # The key of a line of YAML.
+        words = re.sub(r"^[A-Za-z]+_\w+(?=\s?[:=])", lambda key: spelt(key[0]), words)
+        row = _row_of_program(words)
+        name, pairs = row or ("", ())
+        if name or (in_rows and not pairs):
+            # What follows the last row is not about its GPU.
+            yield Heading(number, PLAIN, name)
+        yield from (Line(number, pair, 0, paragraph) for pair in pairs)
+        in_rows = bool(name or pairs)
+        if words and not in_rows:
             indent = 1 + len(line) - len(line.lstrip()) if mark else 0
             yield Line(number, words, depth + indent, paragraph)
+
+
+def _row_of_program(line: str) -> tuple[str, list[str]] | None:
+    """(name, "key: value" pairs) of a line that is a call or an object with arguments, or of the two that
+    nvidia-smi prints for a GPU; None for any other."""
+    if (smi := _SMI.fullmatch(line)) is not None:
+        return smi["name"] or "", [f"power limit: {smi['power']}", f"memory: {smi['memory']}"] * (
+            not smi["name"]
+        )
+    arguments = list(_ARGUMENT.finditer(line)) if line.count("=") > 1 or line.count(":") > 1 else []
+    call = _CALL.fullmatch(_ARGUMENT.sub("", line)) if len(arguments) > 1 else None
+    if call is None or any(_OF_A_JOB.search(one["key"]) for one in arguments):
+        return None
+    pairs = [(spelt(one["key"]), one["text"] or one["plain"]) for one in arguments]
+    names = [value for key, value in pairs if _NAME.fullmatch(key)]
+    name = call["name"] or next(iter(names), "") or call["key"] or ""
+    return name.replace("_", " "), [f"{key}: {value}" for key, value in pairs if value != name] * bool(name)
 
 
 class _Html:
@@ -338,7 +518,9 @@ class _Html:
         elif tag in _HEADINGS:
             text = self.taken()
             if text:
-                yield Heading(number, int(tag[1]) if tag[1].isdigit() else 1 if tag == "title" else 7, text)
+                yield Heading(
+                    number, int(tag[1]) if tag[1].isdigit() else 1 if tag == "title" else PLAIN, text
+                )
         elif tag == "table" and self.tables:
             rows = tuple(tuple(row[:MOST_CELLS]) for row in self.tables.pop()[0] if row)
             if rows:

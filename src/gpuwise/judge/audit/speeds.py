@@ -20,7 +20,7 @@ from gpuwise import checks
 from gpuwise.facts import catalog, prices
 from gpuwise.facts.published import record
 from gpuwise.judge.audit.judge import GRID
-from gpuwise.judge.audit.words import CUES
+from gpuwise.judge.audit.words import CUES, speaks_of_tokens
 from gpuwise.model.gpu import Offer, Source
 from gpuwise.model.judgement import NOT_IN_CATALOG, Claim, Finding, Kind, Number, Verdict
 from gpuwise.model.result import Issue, Measurement, Record, Result
@@ -47,6 +47,8 @@ DIFFERENT = 0.01
 # How far rounding of sizes and rates may carry a possible number of tokens a second: names round the
 # parameters, and the embeddings, up to 7 % of them, are looked up and not read.
 SPARE = 1.1
+# The same where the text itself works a bound out, of a size that it rounds.
+BOUND, BOUND_SPARE = re.compile(r"\bat most\b|theoretical|upper (?:bound|limit)|ceiling", re.IGNORECASE), 1.4
 # Bytes/s at which a desktop's processor reads what of a model its GPU has no room for; bytes of a weight in 4
 # bits, the fewest that are usual where a text names none.
 PROCESSOR, FOUR_BITS = 100e9, 0.5
@@ -73,23 +75,32 @@ _OTHER_ITEM = re.compile(
 _SIZE = re.compile(r"(?<![\d.])(?P<size>\d{1,3}(?:\.\d{1,2})?)\s?[bB](?![a-zA-Z]*yte)(?=tok|[^a-z]|$)")
 _BYTES = (
     (re.compile(r"\b(?:fp16|bf16|half|float16)\b|f16|16-bit", re.IGNORECASE), 2.0),
-    (re.compile(r"\b(?:fp8|int8|q8\w*)\b|8[ -]bit", re.IGNORECASE), 1.0),
-    (re.compile(r"\bq6\w*|6[ -]bit", re.IGNORECASE), 0.75),
-    (re.compile(r"\bq5\w*|5[ -]bit", re.IGNORECASE), 0.625),
-    (re.compile(r"\b(?:int4|nf4|(?:mx|nv)?fp4|i?q4\w*|awq|gptq)\b|4[ -]bit", re.IGNORECASE), FOUR_BITS),
-    (re.compile(r"\bi?q[123](?:_\w+)?\b|[23][ -]bit", re.IGNORECASE), 0.25),
+    (re.compile(r"\b(?:fp8|int8)\b|(?<![a-z0-9])q8|(?<!\d)8[ -]?bit", re.IGNORECASE), 1.0),
+    (re.compile(r"(?<![a-z0-9])q6|6[ -]?bit", re.IGNORECASE), 0.75),
+    (re.compile(r"(?<![a-z0-9])q5|5[ -]?bit", re.IGNORECASE), 0.625),
+    (
+        re.compile(
+            r"\b(?:int4|nf4|(?:mx|nv)?fp4|w4a\d+|awq|gptq)\b|(?<![a-z0-9])i?q4|(?<!\d)4[ -]?bit",
+            re.IGNORECASE,
+        ),
+        FOUR_BITS,
+    ),
+    (re.compile(r"(?<![a-z0-9])i?q[123](?!\d)|(?<!\d)[23][ -]?bit", re.IGNORECASE), 0.25),
 )
-# The size of a file of weights, in GB: "File size (GB) 4.92", "40 GB of weights".
+# The size of a file of weights, in GB: "File size (GB) 4.92", "40 GB of weights"; a card's memory is none.
 _FILE = re.compile(
-    r"\b(?:file|size|weights?|gguf)\b[^|\d]{0,24}(?P<a>\d{1,3}(?:\.\d{1,2})?) ?(?:gi?b)?(?![\w.-])"
-    r"|(?P<b>\d{1,3}(?:\.\d{1,2})?) ?gi?b (?:of weights|file|gguf|model|checkpoint)",
+    r"\b(?:file|size|weights?|gguf)\b(?:[\s:=(),~]|file|size|of|is|are|takes?|about)*"
+    r"(?:(?P<a>\d{1,3}(?:\.\d{1,2})?) ?gi?b\b|gi?b\b[^|\w]*(?P<b>\d{1,3}(?:\.\d{1,2})?)(?![\w.-]))"
+    r"|(?P<c>\d{1,3}(?:\.\d{1,2})?) ?gi?b (?:(?:fp|bf|int)\d{1,2} |i?q\d\w* )?"
+    r"(?:of weights|file|gguf|model|checkpoint)",
     re.IGNORECASE,
 )
 _ONE_GPU = re.compile(r"\b(?:single|one|1x?|per)[ -](?:gpu|card)", re.IGNORECASE)
 # Models that do not read or multiply all of their weights for each token.
 _PART = re.compile(
     r"\bmoe\b|mixtral|a\d{1,2}b|deepseek(?![\w -]{0,12}distill)|speculative"
-    r"|x\d{1,2}b|maverick|scout|gpt-oss|cache",
+    r"|x\d{1,2}b|maverick|scout|gpt-oss|cache|qwen-?3[\w .-]{0,12}(?:30|80|235|480)b|glm-4\.[5-9]"
+    r"|kimi|minimax",
     re.IGNORECASE,
 )
 
@@ -134,21 +145,24 @@ def _with_points_for_thousands(claims: Sequence[Claim]) -> Iterator[Claim]:
     tables: dict[int, list[str]] = defaultdict(list)
     for claim in claims:
         tables[claim.block // GRID].append(claim.stated)
+    thousands = {
+        table
+        for table, texts in tables.items()
+        if any(re.fullmatch(r"\d{1,3}", text) for text in texts)
+        and all(re.fullmatch(r"[1-9]\d{0,2}\.\d{3}", text) for text in texts if "." in text)
+    }
     for claim in claims:
-        texts = tables[claim.block // GRID]
-        pointed = [text for text in texts if "." in text]
-        whole = any(re.fullmatch(r"\d{1,3}", text) for text in texts)
-        if "." in claim.stated and whole and all(re.fullmatch(r"[1-9]\d{0,2}\.\d{3}", t) for t in pointed):
+        if "." in claim.stated and claim.block // GRID in thousands:
             values = (replace(v, value=1000 * v.value) for v in claim.values if isinstance(v, Number))
             claim = replace(claim, values=tuple(values))
         yield claim
 
 
 def _counts_tokens(claim: Claim) -> bool:
-    """Whether the closest words that name an item name tokens."""
-    return any(
-        CUES["tokens"].search(text) for text in (claim.stated, *claim.context[:1], *claim.context[-2:])
-    )
+    """Whether the closest words that name an item name tokens, or those above a language model's requests."""
+    near = (claim.stated, *claim.context[:1], *claim.context[-2:])
+    above = claim.context[-1] if claim.context else ""
+    return any(CUES["tokens"].search(text) for text in near) or speaks_of_tokens(above)
 
 
 def _row(claim: Claim) -> Record | None:
@@ -169,8 +183,10 @@ def _row(claim: Claim) -> Record | None:
         named = next((int(m[1]) for text in claim.context if (m := _LENGTH.search(text))), SHORT)
         workload = network.id if named == LONG else f"{network.id}-s{named}"
     batch = next((int(m[1]) for text in claim.context if (m := _BATCH.search(text))), None)
+    # The variant with the highest 16-bit peak: what it cannot do none of them can.
+    fastest = max(claim.gpu_ids, key=lambda i: _peak(i, ("fp16", "bf16"), sparse=True), default=None)
     return record(
-        gpu=claim.gpu, gpu_id=None if claim.several else _fastest(claim.gpu_ids), workload=workload,
+        gpu=claim.gpu, gpu_id=None if claim.several else fastest, workload=workload,
         mode="train" if training and not infers else "infer", batch=batch, item=network.item,
         precision={"amp": "fp16", "mixed": "fp16", "": unstated}.get(said, said), stated=said,
         speed=value.value, gpus=claim.count,
@@ -178,11 +194,6 @@ def _row(claim: Claim) -> Record | None:
         # Only rows of one table are held beside each other: others may come from other machines and scripts.
         source=Source(id=f"{claim.block // GRID}", title="text", kind="article", read_on=""),
     )  # fmt: skip
-
-
-def _fastest(gpu_ids: Sequence[str]) -> str | None:
-    """The variant with the highest 16-bit peak: what it cannot do none of them can."""
-    return max(gpu_ids, key=lambda i: _peak(i, ("fp16", "bf16"), sparse=True), default=None)
 
 
 def _peak(gpu_id: str, formats: Sequence[str], *, sparse: bool) -> float:
@@ -203,16 +214,16 @@ def _of_tokens(claim: Claim) -> Finding:
     value = claim.values[0]
     if not claim.gpu_ids:
         return _finding(claim, NOT_IN_CATALOG)
-    files = [
-        float(m["a"] or m["b"]) * 1e9 for m in _FILE.finditer(text) if re.search(r"gi?b", text, re.IGNORECASE)
-    ]
+    files = [float(m["a"] or m["b"] or m["c"]) * 1e9 for m in _FILE.finditer(text)]
     if not (first or files) or not isinstance(value, Number) or claim.several or not claim.sure or (
         _PART.search(text)
     ):  # fmt: skip
         return _finding(claim, "nothing says which model, or how many requests run together")
     weights = min(map(float, first), default=0.0) * 1e9
     alone = CUES["one_request"].search(text) and not CUES["many_requests"].search(text)
-    stored = min((each for pattern, each in _BYTES if pattern.search(text)), default=FOUR_BITS)
+    # The closest words that name a format, such as those of the column.
+    formats = ([each for pattern, each in _BYTES if pattern.search(piece)] for piece in claim.context)
+    stored = min(next(filter(None, formats), [FOUR_BITS]))
     rates, rooms = (
         [catalog.get(i).number(name) or 0.0 for i in claim.gpu_ids]
         for name in ("memory_bytes_per_s", "memory_bytes")
@@ -226,7 +237,8 @@ def _of_tokens(claim: Claim) -> Finding:
         if size > room:
             why += f", of which {room / 1e9:.3g} GB fit"
         fits = size <= room or not CUES["offloads"].search(text)
-        return _finding(claim, why, wrong=fits and value.value * least > SPARE)
+        spare = BOUND_SPARE if BOUND.search(text) else SPARE
+        return _finding(claim, why, wrong=fits and value.value * least > spare)
     if not weights:
         return _finding(claim, "nothing says which model, or how many requests run together")
     count = claim.count if claim.count > 1 or _ONE_GPU.search(text) else IN_MACHINE
@@ -288,34 +300,18 @@ def judge_result(result: Result) -> tuple[Finding, ...]:
 def _of(m: Measurement, number: int, device: str) -> Iterator[Finding]:
     if m.throughput is None:
         return
-    faults = [*_recounted(m), *((_kind(m, c), c.detail) for c in m.cautions)]
+    # Other cautions make a number doubtful, not wrong; a CPU's limits are no ceilings.
+    ceilings = m.config.device != "cpu"
+    noted = [(KINDS.get(c.code), c.detail) for c in m.cautions if ceilings or c.code != "above-peak"]
+    faults = [*_recounted(m), *noted]
     stated = f"{significant(m.throughput.value, 4)} {m.item}s/s"
-    serious = [(kind, why) for kind, why in faults if kind is not None]
+    serious = [fault for fault in faults if fault[0] is not None]
     mild = [why for kind, why in faults if kind is None]
-    for kind, why in serious:
+    for kind, why in serious or [(None, "; ".join(mild))]:
         yield Finding(
-            lines=(number,),
-            gpu=device,
-            field=m.config.key("batch"),
-            stated=stated,
-            verdict="contradicts",
-            kind=kind,
-            explanation=why,
-        )
-    if not serious:
-        yield Finding(
-            lines=(number,),
-            gpu=device,
-            field=m.config.key("batch"),
-            stated=stated,
-            verdict="cannot tell" if mild else "agrees",
-            explanation="; ".join(mild),
-        )
-
-
-def _kind(m: Measurement, caution: Issue) -> Kind | None:
-    """None for a caution that makes a number doubtful, not wrong; a CPU's limits are no ceilings."""
-    return None if caution.code == "above-peak" and m.config.device == "cpu" else KINDS.get(caution.code)
+            lines=(number,), gpu=device, field=m.config.key("batch"), stated=stated, kind=kind,
+            explanation=why, verdict="contradicts" if serious else "cannot tell" if mild else "agrees",
+        )  # fmt: skip
 
 
 def _recounted(m: Measurement) -> Iterator[tuple[Kind | None, str]]:

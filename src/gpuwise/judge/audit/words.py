@@ -8,14 +8,13 @@ RAM": it is recognised so that it takes no value. `data/cues.toml` holds what th
 
 from __future__ import annotations
 
-import csv
 import re
 import tomllib
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
-from functools import lru_cache
+from functools import cache, lru_cache
 from pathlib import Path
-from typing import Literal
+from typing import Any, Literal
 
 from gpuwise.facts import catalog
 from gpuwise.model.judgement import Number
@@ -38,17 +37,12 @@ class Field:
     """What a number without a unit may be counted in, the most likely first."""
 
 
-def _rows(name: str) -> list[dict[str, str]]:
-    with (_DATA / name).open(encoding="utf-8", newline="") as file:
-        return list(csv.DictReader(file))
-
-
 FIELDS: Mapping[str, Field] = {
     row["field"]: Field(
         row["field"], row["words"], row["dimension"], float(row["low"]), float(row["high"]),
         tuple(map(float, row["scales"].split())),
     )
-    for row in _rows("words.csv")
+    for row in catalog.rows(_DATA / "words.csv")
 }  # fmt: skip
 # Fields that are right or wrong to the last digit.
 COUNTS = frozenset(
@@ -71,7 +65,9 @@ ABILITIES = {
 }
 # (dimension, regular expression, factor to the catalog's unit). Memory sizes are counted in GiB, as products
 # are named.
-UNITS = tuple((row["dimension"], row["unit"], float(row["factor"])) for row in _rows("units.csv"))
+UNITS = tuple(
+    (row["dimension"], row["unit"], float(row["factor"])) for row in catalog.rows(_DATA / "units.csv")
+)
 CUES: Mapping[str, re.Pattern[str]] = {
     name: re.compile(
         cue.get("before", "") + "(?:" + "|".join(cue["words"]) + ")" + cue.get("after", ""), re.I
@@ -80,6 +76,14 @@ CUES: Mapping[str, re.Pattern[str]] = {
 }
 
 
+def speaks_of_tokens(text: str) -> bool:
+    """Whether words above figures say that these are of a language model's answers: "Llama 8B, one user"."""
+    requests = CUES["one_request"].search(text) or CUES["many_requests"].search(text)
+    return requests is not None and CUES["language_model"].search(text) is not None
+
+
+# Bits a second above which a rate may be that of a whole memory.
+ONE_PIN = 64e9
 IN_BITS = re.compile(r"\d ?[GT]b(?:/s|ps|it)")
 
 
@@ -123,21 +127,31 @@ class Token:
 _NUMBER = (
     r"\d{1,3}(?:,\d{3})+(?:\.\d+)?(?!\d)|\d{1,3}(?:['\u2019\u2009]\d{3})+(?!\d)"
     r"|[1-9]\d{0,2} \d{3}(?= (?:cuda|c\u0153urs|stream|mhz|[gt][bo]/s|\u0433\u0431/|t?flops|tops))"
-    r"|\d{1,12}(?:[.,]\d{1,6})?"
+    r"|\d(?:\.\d{1,9})?e\+?\d{1,2}(?![\w.])|\d{1,12}(?:[.,]\d{1,6})?"
 )
 _UNIT = "|".join(f"(?P<u{number}>{unit})" for number, (_, unit, _) in enumerate(UNITS))
+_UNIT_GROUPS = [f"u{number}" for number in range(len(UNITS))]
 _MIDDLE = r"(?:(?:fp\d\d?|bf16|tf32|int8|dense|sparse|ai|tensor|peak|of)[ -]){0,3}?"
-_HOURLY = r"(?:\s?(?:usd|gpu))?\s?(?:/|per |an |a )\s?(?:gpu[ -/]?|card[ -/]?)?(?:hour|hr|h)(?![a-z])"
+_HOURLY = (
+    r"(?:\s?(?:usd|gpu))?\s?(?:/|per |an |a |the )\s?(?:gpu[ -/]?|card[ -/]?)?(?:hour|hr|h)(?![a-z])"
+    r"|\s?[/\u6bcf]?(?:\u5c0f\u65f6|\u5c0f\u6642|\u6642\u9593)"
+)
 _VALUE = (
     r"(?<![A-Za-z]-)(?:(?P<money>(?:US\s?)?\$|USD|[\u20ac\u00a3])\s?)?(?P<times>[248][x\u00d7]\s?(?=\d))?"
-    rf"(?P<number>{_NUMBER})(?!\d|(?:st|nd|rd|th|p|-pin)(?![a-z]))(?P<k>[kK](?![a-zA-Z]))?(?:\+(?=\s?[TG]))?"
+    rf"(?P<number>{_NUMBER})(?!\d|[\u00aa\u00ba]|(?:st|nd|rd|th|p|-pin)(?![a-z]))(?P<k>[kK](?![a-zA-Z]))?(?:\+(?=\s?[TG]))?"
     rf"(?:[ \u2009-]{{0,2}}(?P<middle>{_MIDDLE})(?:{_UNIT})(?-i:(?![a-z\u00b2])))?\+?(?P<hourly>{_HOURLY})?"
     r"(?P<per>\s?(?:/|per )\s?(?:w|watts?|\$|dollar|t?flops?|mm|cores?|sm|slot|u)(?![a-z]))?"
 )
-_MONTHS = ("jan", "feb", "mar", "apr", "may", "jun", "jul", "aug", "sep", "oct", "nov", "dec")
+# How the names of months begin, in several languages.
+_MONTHS = (
+    "jan|ene|gen|\u044f\u043d\u0432", "feb|f[\u00e9e]v|\u0444\u0435\u0432", "mar|m\u00e4r|\u043c\u0430\u0440",
+    "apr|avr|abr|\u0430\u043f\u0440", "ma[iyg]|\u043c\u0430[\u0439\u044f]", "jun|juin|giu|\u0438\u044e\u043d",
+    "jul|juil|lug|\u0438\u044e\u043b", "aug|ao[\u00fbu]|ago|\u0430\u0432\u0433", "sep|set|\u0441\u0435\u043d",
+    "oct|okt|ott|out|\u043e\u043a\u0442", "nov|\u043d\u043e\u044f", "dec|d\u00e9c|dez|dic|\u0434\u0435\u043a",
+)  # fmt: skip
 # Names by the field that they are a value of. "sparse", "dense" and "none" are marks, no fields.
 _NAMES = {
-    "memory_type": r"(?-i:LPDDR\dX?|GDDR\dX?|DDR\d|HBM\d?[eE]?(?=\d{2,3} ?GB)|HBM\d[eE]?)",
+    "memory_type": r"(?-i:LPDDR\d[Xx]?|GDDR\dX?|DDR\d|HBM\d?[eE]?(?=\d{2,3} ?GB)|HBM\d[eE]?)",
     "chip": r"(?-i:(?:G[AHKMPVB]|AD|TU)\d{3}[A-Z]?|Navi ?\d\d)(?![0-9])",
     "architecture": r"(?:ada[ -]?lovelace|(?:grace )?(?:black|rub)(?:well|in)(?: ultra)?|hopper|ampere|turing"
     r"|volta|pascal|maxwell|kepler|(?-i:Ada)(?! ?\d)|cdna[ -]?\d?|rdna[ -]?\d?(?:\.\d)?)(?-i:(?![a-z0-9]))",
@@ -147,34 +161,107 @@ _NAMES = {
     "sparse": r"(?:with (?:structured )?sparsity|w/ sparsity|sparsity|sparse|\u2217)(?![a-z])",
     "none": r"(?-i:N/A|TBD|TBA|NA|None|\u2014|Not supported)",
     "slots": r"(?<!en )(?P<slot>single|dual|double|triple|[1-4](?:\.\d{1,2})?)[ -](?:slot|width)",
-    "launch": rf"(?P<month>{'|'.join(_MONTHS)})[a-z]{{0,6}}\.?,?\s(?:\d{{1,2}},?\s)?(?P<year>20[0-3]\d)"
+    "launch": rf"(?P<month>{'|'.join(_MONTHS)})\w{{0,6}}\.?,?\s(?:\d{{1,2}},?\s|de )?(?P<year>20[0-3]\d)"
     r"|(?P<iso>20[0-3]\d[-/.](?:1[0-2]|0[1-9]))(?:[-/.]\d\d)?(?!\d)"
-    r"|q(?P<quarter>[1-4])[ /-]?(?P<qyear>20[0-3]\d)",
+    r"|q(?P<quarter>[1-4])[ /-]?(?P<qyear>20[0-3]\d)|(?P<only>20[0-3]\d)\s?[\u5e74\ub144]",
 }
+CHIP = re.compile(_NAMES["chip"])
 _SLOTS = {"single": 1.0, "dual": 2.0, "double": 2.0, "triple": 3.0}
-# "2024-25" are years, neither a range of numbers nor a date.
-_YEARS = r"(?P<years>20[0-3]\d(?=[-\u2013]\d\d(?!\d))-\d\d)"
+# "2024-25" are years, neither a range of numbers nor a date; "17:04" is a time.
+_YEARS = r"(?:20[0-3]\d(?=[-\u2013]\d\d(?!\d))-\d\d|\d{1,2}:\d\d(?!\d))"
+# What is tried at a place, in this order: its name, what stands around its alternatives, and these. Of two
+# fields whose words begin at one place the earlier one is meant: "FP32 cores" are cores.
 _PLACES = {f"f{number}": name for number, name in enumerate(FIELDS)}
-_TOKEN = re.compile(
-    r"(?:(?<![A-Za-z0-9.,])|(?<=\dx)|(?<=[a-z])(?=\d{1,3},\d{3})|(?<=/s)(?=\d)|(?P<glued>))(?:"
-    + "|".join(f"(?P<{field}>{pattern})" for field, pattern in _NAMES.items())
-    + rf"|{_YEARS}|{_VALUE}|(?<![A-Za-z])(?:"
-    # Of two fields whose words begin at one place the earlier one is meant: "FP32 cores" are cores.
-    + "|".join(f"(?P<{place}>{FIELDS[name].words})" for place, name in _PLACES.items())
-    + r")(?-i:(?![a-z])))",
+_TYPED = [
+    (name, "", "", pattern) for name, pattern in (*_NAMES.items(), ("years", _YEARS), ("value", _VALUE))
+] + [(place, "(?<![A-Za-z])", "(?-i:(?![a-z]))", FIELDS[name].words) for place, name in _PLACES.items()]
+# Where a token may begin: at a word, behind a point and in a few places inside a word. Words that no token
+# begins with are passed over, because they are every second one.
+_BEGIN = re.compile(
+    r"(?:(?<![A-Za-z0-9.,])|(?<=\dx)|(?<=[a-z])(?=\d{1,3},\d{3})|(?<=/s)(?=\d)|(?P<dotted>(?<=[.,])))"
+    r"(?!(?:the|and|of|has|have|its?|is|are|while|which|that|as|at|an?|to|in|on|by|was|from|this|or|more|for|but"
+    r"|than|you|not|can|be|offers|delivers|needs|draws) )[^\s|:;()/*]",
     re.IGNORECASE,
 )
+
+
+def _firsts(op: Any, argument: Any) -> set[str]:
+    """The characters that what an item of a parsed pattern matches may begin with; "" for any."""
+    kind = str(op)
+    if kind == "LITERAL":
+        return {chr(argument).lower()}
+    if kind == "RANGE":
+        return {chr(code).lower() for code in range(argument[0], argument[1] + 1)}
+    if kind == "CATEGORY":
+        return set("0123456789") if str(argument) == "CATEGORY_DIGIT" else {""}
+    if kind == "IN":
+        return {first for item in argument for first in _firsts(*item)}
+    if kind == "BRANCH":
+        return {first for branch in argument[1] for first in _firsts("SEQUENCE", branch)}
+    if kind != "SEQUENCE":
+        # A group or a repetition ends with its items.
+        return _firsts("SEQUENCE", argument[-1]) if isinstance(argument, tuple) else {""}
+    found: set[str] = set()
+    for one, inner in argument:
+        if not str(one).startswith(("ASSERT", "AT")):
+            found |= _firsts(one, inner)
+            if not str(one).endswith("REPEAT") or inner[0]:
+                return found
+    return found | {""}
+
+
+def _alternatives(pattern: str) -> Iterator[str]:
+    """The parts of a pattern between the bars that stand in no parentheses."""
+    depth = start = 0
+    for found in re.finditer(r"\\.|\[(?:\\.|[^\]\\])*\]|[()|]", pattern):
+        depth += {"(": 1, ")": -1}.get(found[0], 0)
+        if found[0] == "|" and not depth:
+            yield pattern[start : found.start()]
+            start = found.end()
+    yield pattern[start:]
+
+
+@cache
+def _begins() -> list[tuple[str, str, str, list[tuple[set[str], str]]]]:
+    """Each of `_TYPED` with the characters that its alternatives may begin with."""
+    parse = re._parser.parse  # type: ignore[attr-defined]
+    return [
+        (
+            name,
+            before,
+            after,
+            [(_firsts("SEQUENCE", parse(one, re.IGNORECASE)), one) for one in _alternatives(pattern)],
+        )
+        for name, before, after, pattern in _TYPED
+    ]
+
+
+@cache
+def _typed(first: str) -> re.Pattern[str]:
+    """What may begin with a character, as one expression: few alternatives are tried at a place."""
+    fitting = []
+    for name, before, after, alternatives in _begins():
+        if words := "|".join(one for firsts, one in alternatives if firsts & {first, ""}):
+            fitting.append(f"(?P<{name}>{before}(?:{words}){after})")
+    return re.compile("|".join(fitting) or "(?!)", re.IGNORECASE)
+
+
 COUNTED = {
     "two": 2, "three": 3, "four": 4, "five": 5, "six": 6, "seven": 7, "eight": 8, "nine": 9, "ten": 10,
-    "twelve": 12, "sixteen": 16, "twenty": 20, "a pair of": 2, "a dozen": 12,
+    "twelve": 12, "sixteen": 16, "twenty": 20, "a pair of": 2, "a dozen": 12, "dual": 2, "quad": 4,
 }  # fmt: skip
 _COUNT = re.compile(
     rf"(?<![\d.])(\d{{1,3}})\s?(?:[x\u00d7]\s?|\u00d7 )$|(?<![\w.])(2|4|8|16|{'|'.join(COUNTED)})(?:\s|-)$"
     r"|\b(?:with|of|has|have|holds?|own|are)\s(\d{1,3})\s$",
     re.I,
 )
+# "8 x 80 GB H100": the size stands between the count and the name.
+_SIZE = re.compile(r"\d{1,3} ?GB $")
+_CODE = re.compile(r"\W{0,3}[A-Z]\d{1,4}\W{0,3}")
 _AND = re.compile(r"(?:\s?[,;/&]|\s(?:and|or))?\s(?:up to |about )?")
-_BETWEEN = re.compile(r"\s?(?:(?P<range>-|\u2013|\u2014|to|~)|/|or|&)\s?\$?")
+# "20 ~35" are two figures, the second of them about.
+_SIZES = re.compile(r"(?! ~\S)\s?(?:(?P<range>-|\u2013|\u2014|to|~)|/|or|and|&)\s?")
+_BETWEEN = re.compile(r"(?! ~\S)\s?(?:(?P<range>-|\u2013|\u2014|to|~)|/|or|&)\s?\$?")
 
 
 @lru_cache(maxsize=65536)
@@ -182,11 +269,16 @@ def scan(text: str) -> tuple[Token, ...]:
     """The typed words of one line or cell, in order and without overlap."""
     found: list[Token] = []
     at = 0
-    for gpu in catalog.mentions(text, unknown=True):
-        before = _COUNT.search(text, max(0, gpu.start - 12), gpu.start)
+    # A cell or a line that is such a code is a name: "T600".
+    for gpu in catalog.mentions(text, unknown=True, loose=_CODE.fullmatch(text) is not None):
+        size = _SIZE.search(text, max(0, gpu.start - 7), gpu.start)
+        behind = size.start() if size else gpu.start
+        before = _COUNT.search(text, max(0, behind - 12), behind)
         written = (before[1] or before[2] or before[3]).lower() if before else "1"
         count = COUNTED.get(written) or int(written)
-        found += _words(text, at, gpu.start)
+        # The count before a name is no value.
+        counted = before is not None and before.start() >= at and re.search(r"[x\u00d7]", before[0])
+        found += _words(text, at, before.start() if before and counted and not size else gpu.start)
         found.append(
             Token(kind="gpu", start=gpu.start, end=gpu.end, text=gpu.text, gpu_ids=gpu.gpu_ids, count=count)
         )
@@ -198,7 +290,7 @@ def scan(text: str) -> tuple[Token, ...]:
         if one.dimension == "bare" and mark.field in ("dense", "sparse") and two.dimension == "op/s" and (
             _AND.fullmatch(text, mark.end, two.start) and one.end + 1 == mark.start
         ):  # fmt: skip
-            unit = _unit(two)
+            unit = unit_of(two)
             numbers = tuple(replace(n, value=n.value * unit) for n in one.numbers)
             found[place - 1] = replace(one, dimension="op/s", numbers=numbers)
     return tuple(_joined(text, found))
@@ -206,58 +298,68 @@ def scan(text: str) -> tuple[Token, ...]:
 
 def _words(text: str, start: int, end: int) -> Iterator[Token]:
     """Everything but GPUs between two places. A word may touch the one before only where that was typed."""
-    at, last = start, start
-    while match := _TOKEN.search(text, at, end):
-        begin = match.start()
-        touches = begin > start and text[begin - 1].isalnum()
-        if match["glued"] is not None and begin != last and (touches or match["number"]):
-            # Inside a word that means nothing here: go on behind it, or where letters turn to digits.
-            at = begin + 1
-            while at < end and text[at - 1].isalnum() and text[at].isalnum() and (
-                text[at].isdigit() == text[at - 1].isdigit()
-            ):  # fmt: skip
-                at += 1
+    at = last = start
+    while at < end:
+        begin = None if at == last else _BEGIN.search(text, at, end)
+        if at != last and begin is None:
+            return
+        place = begin.start() if begin else at
+        first = text[place].lower()[:1]
+        # All digits but the first of a year begin alike.
+        match = _typed("3" if first in "56789" else first).match(text, place, end)
+        if match is None or (begin and match.lastgroup == "value" and begin["dotted"] is not None):
+            # Nothing here, or the decimals of a number that means nothing.
+            at, last = place + 1, -1
             continue
-        at = last = max(match.end(), begin + 1)
-        if match["number"]:
+        at = last = max(match.end(), place + 1)
+        if match.lastgroup == "value":
             yield _value(match, text)
-        elif not match["years"]:
+        elif match.lastgroup != "years":
             yield _name(match)
 
 
 def _name(match: re.Match[str]) -> Token:
     """A name that is a value of its field ("HBM3", "Q1 2024"), or the word for a field."""
     start, end, text = match.start(), match.end(), match[0]
-    field = next((field for field in _NAMES if match[field]), None)
-    if field is None:
-        field = next(name for place, name in _PLACES.items() if match[place] is not None)
-        return Token(kind="field", start=start, end=end, text=text, field=field)
+    field = match.lastgroup or ""
+    if field in _PLACES:
+        return Token(kind="field", start=start, end=end, text=text, field=_PLACES[field])
     name, numbers = text, tuple[Number, ...]()
     if field == "pcie_generation":
-        numbers = (Number(value=float(match["gen"] or match["gen2"]), digits=2),)
+        numbers = (Number(value=float(re.findall(r"[1-6]", text)[0]), digits=2),)
     elif field == "slots":
         slot = match["slot"].lower()
         numbers = (Number(value=_SLOTS.get(slot) or float(slot), digits=2),)
     elif field == "memory_type":
         name = text.upper()
-    elif match["iso"]:
-        name = re.sub(r"[/.]", "-", match["iso"])
-    elif match["quarter"]:
-        # The middle month of the quarter.
-        name = f"{match['qyear']}-{int(match['quarter']) * 3 - 1:02d}"
-    elif match["month"]:
-        name = f"{match['year']}-{_MONTHS.index(match['month'].lower()) + 1:02d}"
+    elif field == "launch":
+        part = match.groupdict()
+        if part.get("iso"):
+            name = re.sub(r"[/.]", "-", part["iso"])
+        elif part.get("only"):
+            name = part["only"]
+        elif part.get("quarter"):
+            # The middle month of the quarter.
+            name = f"{part['qyear']}-{int(part['quarter']) * 3 - 1:02d}"
+        else:
+            month = next(
+                n for n, begins in enumerate(_MONTHS, 1) if re.fullmatch(begins, part["month"], re.I)
+            )
+            name = f"{part['year']}-{month:02d}"
     return Token(kind="name", start=start, end=end, text=text, field=field, name=name, numbers=numbers)
 
 
 def _value(match: re.Match[str], text: str) -> Token:
-    units = ((name, scale) for n, (name, _, scale) in enumerate(UNITS) if match[f"u{n}"] is not None)
-    dimension, factor = next(units, ("bare", 1.0))
+    units = (unit for unit, found in zip(UNITS, match.group(*_UNIT_GROUPS), strict=True) if found is not None)
+    dimension, _, factor = next(units, ("bare", "", 1.0))
     before = text[max(0, match.start() - 14) : match.start()]
+    number = number_of(match["number"], factor * (1e3 if match["k"] else 1))
+    # So few bits a second are those of one pin of a memory, or of a port.
+    pin = IN_BITS.search(match[0]) is not None and number.value <= ONE_PIN
     return Token(
         kind="value", start=match.start(), end=match.end(), text=match[0],
-        dimension="other" if match["per"] else "usd" if match["money"] else dimension,
-        numbers=(number_of(match["number"], factor * (1e3 if match["k"] else 1)),),
+        dimension="other" if match["per"] or pin else "usd" if match["money"] else dimension,
+        numbers=(number,),
         count=int(match["times"][0]) if match["times"] else 1,
         approximate=CUES["about"].search(before) is not None,
         at_most=CUES["up_to"].search(before) is not None,
@@ -268,13 +370,13 @@ def _value(match: re.Match[str], text: str) -> Token:
 def number_of(written: str, factor: float = 1.0) -> Number:
     """A number as printed: 1,792 by thousands, 27,8 by decimals, trailing zeros of whole ones not exact."""
     plain = re.sub(r"['\u2019\u2009 ]|,(?=\d{3}(?!\d))", "", written).replace(",", ".")
-    digits = plain.replace(".", "").lstrip("0")
+    digits = plain.partition("e")[0].replace(".", "").lstrip("0")
     return Number(
         value=float(plain) * factor, digits=max(1, len(digits if "." in plain else digits.rstrip("0")))
     )
 
 
-def _unit(token: Token) -> float:
+def unit_of(token: Token) -> float:
     """What one of a value's unit is, in the catalog's."""
     written = re.search(_NUMBER, token.text)
     return token.numbers[0].value / (number_of(written[0] if written else "1").value or 1.0)
@@ -283,10 +385,15 @@ def _unit(token: Token) -> float:
 def _joined(text: str, tokens: list[Token]) -> Iterator[Token]:
     """Two values with one unit between them are one: "40/80 GB", "$1.50-$3.00", "2x8000"."""
     last: Token | None = None
+    # "6 and 12 GB" of one GPU are its sizes.
+    alone = sum(token.kind == "gpu" for token in tokens) < 2
     for token in tokens:
         between = None
         if last is not None and last.kind == token.kind == "value" and len(last.numbers) < 4:
-            between = _BETWEEN.fullmatch(text, last.end, token.start)
+            joins = (
+                _BETWEEN if last.dimension != "bare" or token.dimension != "bytes" or not alone else _SIZES
+            )
+            between = joins.fullmatch(text, last.end, token.start)
         if last is None or between is None:
             if last is not None:
                 yield last
@@ -302,7 +409,7 @@ def _joined(text: str, tokens: list[Token]) -> Iterator[Token]:
             continue
         numbers = last.numbers
         if last.dimension == "bare" and token.dimension != "bare" and token.numbers[0].value:
-            numbers = tuple(replace(n, value=n.value * _unit(token)) for n in numbers)
+            numbers = tuple(replace(n, value=n.value * unit_of(token)) for n in numbers)
         last = replace(
             last, end=token.end, text=text[last.start : token.end], dimension=token.dimension,
             numbers=(*numbers, *token.numbers), is_range=ranged, hourly=last.hourly or token.hourly,

@@ -1,121 +1,105 @@
 """A question in plain words as a need: `serve a 70B for 50 users`, `two 3090s or one 4090 for llama-3.1-70b`.
 
-Nothing is guessed silently: what was assumed is said with the answer, and so are the words that no rule read.
+Nothing is guessed silently: what was assumed is said with the answer, and so are words that no rule read.
 Where such a word sets a limit (a number, "no ...", "by ...", a word of `data/limit_words.txt`) there is no
-answer. A rule is a pattern and what it sets; the first words of a model, a network or a use are the work.
+answer. A rule is a pattern and what it sets: those of words alone stand in `data/words.toml`, those with
+numbers in `_Reader`, which reads a text from the most particular rule to the most general one.
 """
 
 from __future__ import annotations
 
+import difflib
 import re
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field, fields, replace
+from datetime import date
+from functools import cache
+from types import SimpleNamespace
 from typing import Any
 
 from gpuwise.errors import InputError
-from gpuwise.facts import catalog, llms
-from gpuwise.judge.choose.fit import SUPPLY, SUPPLY_EFFICIENCY
-from gpuwise.judge.choose.need import ALIASES, DATA, DIFFUSION, Purpose, is_model, need_for, presets, unknown
+from gpuwise.facts import catalog, llms, prices
+from gpuwise.judge.choose.candidates import FEW, least_host_usd
+from gpuwise.judge.choose.fit import HOST_PEAK_W, SUPPLY
+from gpuwise.judge.choose.need import (
+    ALIASES,
+    COMPUTERS,
+    DATA,
+    DIFFUSION,
+    MOST_THERE,
+    MOST_TOGETHER,
+    PROVIDERS,
+    WORDS,
+    Purpose,
+    has_form,
+    is_model,
+    need_for,
+    presets,
+    unknown,
+)
 from gpuwise.model import units
-from gpuwise.model.gpu import GpuSpec
-from gpuwise.model.judgement import Need
+from gpuwise.model.gpu import GpuSpec, OfferKind
+from gpuwise.model.judgement import Assumptions, Bill, Need, Quote
 from gpuwise.model.precision import PRECISIONS, WEIGHTS
 from gpuwise.model.units import Latency, Work
+from gpuwise.predictor.card import MODULES
 from gpuwise.workloads import registry
 
-_NUMBERS = {"a": 1, "an": 1, "single": 1, "dual": 2, "double": 2, "triple": 3, **units.NUMBERS}
-_COUNT = rf"(?:\d+|{'|'.join(_NUMBERS)})"
-# What people mean by a size alone, as of 2026.
-_SIZES = {
-    "1b": "llama-3.2-1b", "3b": "llama-3.2-3b", "7b": "qwen2.5-7b", "8b": "llama-3.1-8b",
-    "14b": "qwen2.5-14b", "32b": "qwen2.5-32b", "70b": "llama-3.1-70b", "72b": "qwen2.5-72b",
-    "405b": "llama-3.1-405b",
-}  # fmt: skip
-# Words of a use -> workload or preset, where no model or network is named.
-_USES = (
-    ("stencil", "stencil"), (r"vision transformer", "vit"),
-    (r"double precision|fp64|\bcfd\b|molecular|scientific|simulations?", "scientific-fp64"),
-    (r"diffusion|image generation|(?:generate|make) images", "stable-diffusion"),
-    (r"image classif\w*|\bcnns?\b|imagenet|convolution\w*|\byolo\w*|object detection", "resnet50"),
-    (r"\bllms?\b|chat ?bot|language models?", "llama-3.1-8b"), (r"laptop", "mobile"),
-    (r"(?:deep|machine) learning", "resnet50"),
-)  # fmt: skip
-_MODES: tuple[tuple[str, Purpose], ...] = (
-    ("qlora", "qlora"), ("lora", "lora"), (r"fine-? ?tun\w*", "finetune"), (r"\b(?:pre-?)?train\w*", "train"),
-    (r"\bserv(?:e|es|ing)\b|\brun\w*|inference|host(?:ing)?\b|chat|answer\w*|generat\w*|local\w*", "infer"),
-)  # fmt: skip
-_MONEY = r"(?:[$€£]\s?\d[\d.,]*\s?k?|\d[\d.,]*\s?k?\s?(?:[$€£]|usd|euros?|eur\b|dollars?|bucks))"
-# After these a bare number of three digits or more is money.
-_AT_MOST = r"(?:under|below|less than|at most|max(?:imum)?|up to|budget(?: of| is)?|only have)"
-_SPAN = (
-    rf"(\d[\d.]*|{'|'.join(_NUMBERS)})\s*(hours?|h|days?|d|weeks?|months?|years?)\b"
-    r"(?!\s*(?:/|(?:an?|per|each|every|of)\b))"  # "8 hours a day" is no deadline
-)
-# What makes a span of time a deadline, before it or after it.
-_BEFORE = (
-    r"(?:in|within|by(?: the end of)?|under|below|(?:less|no more|not more) than|at most|up to|max)"
-    r"(?: the)?(?: next)?"
-)
-_AFTER = r"(?:at (?:the )?most|max(?:imum)?|or less|deadline|left)"
-_PERIOD = r"\s*(?:an?|per|/|each|every)\s*"
-_AMOUNT = (
-    r"\d[\d.,]*\s*(?:k|m|b|g|t|thousand|million|billion|trillion)?\s+(?:images?|tokens?|sequences?|sentences?)"
-    rf"(?:{_PERIOD}(?:second|minute|hour|day|week|month))?"
-)
-_FORMATS = {
-    "4": {"infer": "int4", "": "nf4"}, "8": {"": "int8"}, "16": {"": "bf16"}, "half": {"": "fp16"},
-    "single": {"": "fp32"}, "double": {"": "fp64"},
-}  # fmt: skip
-_MANY = {"": 1, "hundred": 100, "thousand": 1000, "million": 10**6, "dozen": 12}
-_IN_WORDS = re.compile(
-    rf"\b(?=(?:{'|'.join(n for n in units.NUMBERS if n != 'one')}|\w+ (?:{'|'.join(filter(None, _MANY))}))\b)"
-    rf"({'|'.join(units.NUMBERS)}|an?)\b(?: ({'|'.join(filter(None, _MANY))})\b)?"
-)
-# Words of a limit: what is denied, what must be, a day that is named, and what cards and hosts may be.
-_LIMITS = (
-    r"\d[\w.,]*(?:[ -]?[a-z%\u00b0\"']+)?",
-    r"\b(?:half|hundreds?|thousands?|millions?|dozens?)\b",
-    r"\b(?:no|without|except|avoid\w*|excluding|unless|never|non-?)"
-    r"(?! (?:idea|matter|problem|clue|doubt|rush|more|one|need)\b)(?: [\w.+-]+){1,2}",
-    r"\b(?:by|before|until|must|requires?|supports?|only)(?: (?:be|have|the|an?|in|fit|run|next))* {}",
-    r"\b[\w.-]+[ -](?:cooled|certified|complian[ct]\w*|compatible|capable|powered|proof|friendly|mounted)\b",
-    rf"(?:{{}} )?\b(?:{'|'.join((DATA / 'limit_words.txt').read_text(encoding='utf-8').split())})\b"
-    r"(?: {})?",
-)
-# Several machines that would share the work; a word between may be what they hold ("8x").
-_MACHINES = (
-    rf"\b(?!(?:1|an?|one|single)\b)(?:\d{{1,2}}|{'|'.join(_NUMBERS)}) "
-    r"(?:(?!users?|people|persons?|students?|in|on|of|for|or|gpus?|cards?)[\w-]+ ){0,2}"
-    r"(?:machines|servers|nodes|boxes|hosts|computers|workstations|rigs)\b"
-)
-# Words of what only some cards have -> whether a card has it.
-_TRAITS: tuple[tuple[str, Callable[[GpuSpec], bool]], ...] = (
-    ("amd|radeon|instinct", lambda spec: spec.vendor == "AMD"),
-    ("intel", lambda spec: spec.vendor == "Intel"),
-    ("nvidia|geforce", lambda spec: spec.vendor == "NVIDIA"),
-    ("apple|macs?|macbook", lambda spec: spec.vendor == "Apple"),
-    ("ecc(?: memory| vram)?", lambda spec: "ecc" in spec.facts and spec.facts["ecc"].value is True),
-    ("nvlink", lambda spec: spec.text("link") == "NVLink"),
-)
-# Before a word: it is not to be. "no cloud", "not want to rent", "instead of buying".
-_NOT = (
-    r"\b(?:no|not|non|never|without|avoid(?:ing)?|except|excluding|don't|(?:instead|rather) (?:of|than)|"
-    r"(?:other|anything) (?:than|but))\b[ -](?:(?:the|an?|any|to|want to|from|in|use|using|my|new) )*"
-)
-_SPOT = r"\bspot\b|interruptible|preemptible"
-_USED = r"(?<!be )\bused\b(?! (?:to|for|by|in|with)\b)|second.hand|refurbished"
-_LAPTOP = "laptops?|notebooks?"
-_MACHINE = "gpus?|cards?|pcs?|workstations?|computers?|rigs?"
-_IMAGE_NETWORKS = ("resnet50", "vit-b16", "inception-v3")
+_NUMBERS = {"a": 1, "an": 1, "single": 1, "dual": 2, "double": 2, "triple": 3, "quad": 4, **units.NUMBERS}
+_MANY = {"": 1, "hundred": 100, "thousand": 1000, "million": 10**6, "billion": 10**9, "dozen": 12}
+_SECONDS = {"s": 1, "m": 60, "h": 3600, "d": 86400, "n": 86400, "w": 604800, "month": 2629800, "y": 31557600}
+# Tokens of an answer where only the number of requests is stated; people's chats have about as many.
+USUAL_ANSWER = 300
+# Likeness of words, one letter apart.
+ONE_LETTER = 0.85
+# USD below which a price is of an hour.
+LEAST_PURCHASE = 30
+# USD that buy hardly any card, and days or weeks of rent: either is meant.
+SMALL_SUM = 350
+# What a slot gives without a cable.
+SLOT_W = 75.0
+# Of a day, what people call a night.
+NIGHT = 0.5
+# Epochs that published recipes of ImageNet train for.
+USUAL_EPOCHS = 90
+# Sizes of models are rounded in their names.
+ROUNDED = 0.15
+# Providers whose names are words that questions use for something else.
+_COMMON = frozenset(("modal", "salad", "vast", "lambda", "fal", "hugging face"))
+# What work is taken for where none is named.
+_TAKEN = {"train": "training ResNet-50", "infer": "answering with llama-3.1-8b"}
+_IMAGE_NETWORKS = ("resnet50", "resnet152", "vit-b16", "inception-v3", "googlenet")
 # Words that set nothing: grammar, people, and what every such question is about.
 _PLAIN = frozenset((DATA / "plain_words.txt").read_text(encoding="utf-8").split())
+_ASSUMED = frozenset(each.name for each in fields(Assumptions))
+
+
+def _patterns() -> Any:
+    """The patterns of `data/words.toml` by name, with earlier ones in place of their names."""
+    found = {
+        "numbers": "|".join(_NUMBERS), "tens": "|".join(each for each in units.NUMBERS if each[-2:] == "ty"),
+        "ones": "|".join(list(units.NUMBERS)[:9]), "scales": "|".join(filter(None, _MANY)),
+        "from_two": "|".join(list(units.NUMBERS)[1:]), "datasets": units.DATASET_NAMES,
+        "precisions": "|".join(PRECISIONS), "weights": "|".join(WEIGHTS), "common": "|".join(_COMMON),
+        "limit_words": "|".join((DATA / "limit_words.txt").read_text("utf-8").split()),
+    }  # fmt: skip
+    for name, pattern in WORDS["patterns"].items():
+        found[name] = _filled(pattern, found)
+    return SimpleNamespace(**found)
+
+
+def _filled(pattern: str, known: Mapping[str, str]) -> str:
+    return re.sub(r"\{([a-z]\w*)\}", lambda m: known[m[1]], pattern)
+
+
+_P = _patterns()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Asked:
     """What a question says: the work, how it runs, and the limits of a `Need` by field."""
 
-    workload: str
+    workload: str | tuple[tuple[str, float], ...]
     mode: Purpose | None = None
     precision: str | None = None
     work: Work | None = None
@@ -126,172 +110,10 @@ class Asked:
     notes: tuple[str, ...] = ()  # What was assumed, and what was not read
 
 
-def is_question(text: str) -> bool:
-    """Whether it is a sentence rather than the name of a workload, or a list of them with shares."""
-    names = {*registry.names(), *ALIASES, *DIFFUSION, *presets()}
-    return (
-        " " in text.strip() and "%" not in text and "=" not in text and text.strip().casefold() not in names
-    )
-
-
-class _Reader:
-    """A text, and which of its words some rule has read."""
-
-    def __init__(self, text: str) -> None:
-        self.plain = text
-        self._read = bytearray(len(text))
-
-    def mark(self, start: int, end: int) -> None:
-        while end < len(self.plain) and self.plain[end].isalnum():
-            end += 1
-        self._read[start:end] = b"\1" * (end - start)
-
-    def take(self, pattern: str, *, again: bool = True) -> re.Match[str] | None:
-        """The first match of a pattern, unless `again` among words that no rule has read; the words that it
-        touches are read."""
-        match = re.search(pattern, self.plain if again else self.left())
-        if match is not None:
-            self.mark(*match.span())
-        return match
-
-    def deny(self, pattern: str) -> bool:
-        """Whether the text says that it is not to be; the words are then gone for every other rule."""
-        match = self.take(rf"{_NOT}(?:{pattern})\b")
-        if match is not None:
-            start, end = match.span()
-            self.plain = self.plain[:start] + " " * (end - start) + self.plain[end:]
-        return match is not None
-
-    def left(self) -> str:
-        """The text without what was read."""
-        return "".join(" " if read else c for c, read in zip(self.plain, self._read, strict=True))
-
-    def unread(self) -> list[str]:
-        words = re.findall(r"[a-z0-9][\w.+-]*", self.left())
-        return [word for word in words if word.strip(".") not in _PLAIN]
-
-    def dropped(self) -> str:
-        """Words that set a limit which no rule has read; empty where there are none."""
-        left, unread = self.left(), "|".join(map(re.escape, self.unread()))
-        for pattern in _LIMITS:
-            for match in re.finditer(pattern.replace("{}", rf"(?:{unread or '(?!)'})\b"), left):
-                if not re.fullmatch(r"(?:19|20)\d\d|an? .*", match[0]):
-                    return match[0].strip()
-        return ""
-
-
-def read(text: str, rates: Mapping[str, float]) -> Asked:
-    """What a question says. Raises InputError where it names no work, or a price that a shell ate."""
-    plain = " ".join(text.casefold().replace("\u2019", "'").split()).rstrip("?.! ")
-    reader = _Reader(_IN_WORDS.sub(lambda m: str(_NUMBERS[m[1]] * _MANY[m[2] or ""]), plain))
-    notes = list[str]()
-    sets, have = _cards(reader)
-    amount = reader.take(_AMOUNT)
-    work = units.parse_work(re.sub(r" (?:an?|each|every) ", " per ", amount[0])) if amount else None
-    if several := reader.take(_MACHINES):
-        problem = f"'{several[0]}': nothing is known of a network between several machines"
-        raise InputError(problem, hint="ask for one of them with its GPUs")
-    assumed = dict[str, Any]()
-    if reader.take(r"i have (?:a|my) (?:pc|computer|desktop)|existing pc|for my pc"):
-        assumed["host_usd"] = 0.0
-    if energy := reader.take(rf"({_MONEY}|[\d.]+ ?(?:ct|cents?))\s*(?:per|/|a|each)\s*kwh"):
-        text = re.sub(r"(\d[\d.]*) ?(?:ct|cents?)", lambda m: f"${float(m[1]) / 100:g}", energy[1])
-        assumed["electricity_usd_per_kwh"] = units.parse_usd(text.replace("euros", "eur"), rates)[0]
-    if reader.take(r"around the clock|24/7|day and night"):
-        assumed["hours_per_week"] = 168.0
-    elif used := reader.take(r"\b(\d+) ?h(?:ours?)? ?(?:an?|per|each|every|/) ?(day|week)\b"):
-        assumed["hours_per_week"] = float(used[1]) * (7 if used[2] == "day" else 1)
-    if kept := reader.take(
-        rf"\b(?:over|keep (?:it |them )?(?:for )?|used? (?:it |them )?for) ({_COUNT}) years?\b"
-    ):
-        assumed["years"] = float(_number(kept[1]))
-    denied = {
-        name: reader.deny(words)
-        for name, words in (
-            ("rent", r"cloud|rent\w*"), ("buy", r"buy\w*|own\w*|purchas\w*"), ("spot", _SPOT),
-            ("used", _USED), ("laptop", _LAPTOP),
-            ("nvlink", "nvlink"), ("loud", r"(?:too )?(?:loud|nois\w+)"),
-        )
-    }  # fmt: skip
-    traits = [(has, False) for words, has in _TRAITS if reader.deny(words)]
-    fields = _limits(
-        reader,
-        rates,
-        notes,
-        denied,
-        have=bool(have),
-        work=work is not None or "epoch" in reader.plain,
-        named=bool(sets),
-    )
-    number = reader.take(rf"\b({_COUNT}) (?:\d+ ?gb |rented |own )?(?:gpus?|cards?)\b")
-    gpus = (_number(number[1]),) * 2 if number else None
-    if have:
-        fields |= {"have": have}
-        # Whether it is worth it is a question about what is there; what to buy instead is not.
-        fields["upgrade"] = bool(reader.take(r"upgrad\w*|replace\w*")) and not reader.take(r"\bworth\b")
-    traits += [(has, True) for words, has in _TRAITS if reader.take(rf"\b(?:{words})\b")]
-
-    def meant(gpu: str) -> bool:
-        return all(has(catalog.get(gpu)) == wanted for has, wanted in traits)
-
-    if bad := next((gpu for gpu, _ in sets if not meant(gpu)), None):
-        raise InputError(f"the question names {bad}, and others that it is not one of", hint="name each GPU")
-    if sets:
-        fields["sets"], counts = sets, [count for _, count in sets]
-        gpus = (min(counts), max(counts))
-    elif traits:
-        fields["only"] = tuple(spec.id for spec in catalog.all_gpus() if meant(spec.id))
-    laptop = reader.take(_LAPTOP)
-    mode, precision = next((mode for pattern, mode in _MODES if reader.take(pattern)), None), None
-    named = _workload(reader, notes) or ("mobile" if laptop else None)
-    if named is None and not reader.unread() and (have or sets or reader.take(_MACHINE)):
-        named, mode = "resnet50", "train"
-        notes.append("no work was named: taken as training ResNet-50")
-        if fields.get("cheapest") and not have:
-            # A question about prices: of cards alone, whatever is known of their speeds.
-            fields |= {"acquire": fields.get("acquire", "own"), "unproven": True}
-            assumed["host_usd"] = 0.0
-            notes[-1] = "no work was named: by price; speeds are those of training ResNet-50"
-    if named is None:
-        raise unknown(text)
-    if mode is None and (named in DIFFUSION or "diffusion" in named or ALIASES.get(named) == "unet-sd15"):
-        mode = "infer"  # People make images far more often than models of them
-    if epochs := reader.take(r"([\d.]+) epochs?\b"):
-        # Of the amount that is stated, of a data set that is named anywhere, or of the usual one.
-        data, known = reader.take(rf"(?:{units.DATASET_NAMES})\b"), ALIASES.get(named, named)
-        if data is None and work is None and known in _IMAGE_NETWORKS:
-            notes.append("epochs of ImageNet")
-        elif data is None and work is None:
-            raise InputError(f"{epochs[0]} of what?", hint="say of how many items, or of ImageNet")
-        work = work or units.parse_work(data[0] if data else "ImageNet")
-        work = work._replace(items=work.items * float(epochs[1]))
-    infers = mode in ("infer", None) and is_model(named, mode)
-    if bits := reader.take(
-        rf"\b(?:{'|'.join(PRECISIONS)}|{'|'.join(WEIGHTS)}|(4|8|16)[- ]?bits?)\b"
-    ) or reader.take(r"\b(half|single|double)[- ]precision\b"):
-        formats = _FORMATS.get(bits[1] or "", {}) if bits.re.groups else {}
-        precision = formats.get("infer" if infers else "", formats.get("", bits[0]))
-    if laptop and mode in ("infer", None) and not is_model(named, mode) and named not in presets():
-        named = "mobile"
-    if named in presets():
-        mode = None
-    if "budget_usd" in fields and "host_usd" not in assumed and fields.get("acquire") == "own":
-        computer = r"\b(?:pc|machine|computer|workstation|build|system|rig|server|laptop)\b"
-        whole = re.search(computer, reader.plain)
-        if not whole and re.search(r"\b(?:gpus?|cards?)\b", reader.plain):
-            assumed["host_usd"] = 0.0
-            notes.append("the budget is for the card, in a machine that is there")
-    if limit := reader.dropped():
-        # The answer would be one to another question.
-        hint = "leave it out, or say it with an option, such as --memory, --power, --deadline or --budget"
-        raise InputError(f"{limit!r} in the question was not understood", hint=hint)
-    if unread := reader.unread():
-        notes.append("not read: " + ", ".join(dict.fromkeys(unread)))
-    return Asked(
-        workload=named, mode=mode, work=work, gpus=gpus, fields=fields, assumed=assumed,
-        precision=precision, notes=tuple(notes),
-        form="laptop" if laptop else "pcie" if denied["nvlink"] else None,
-    )  # fmt: skip
+def read(text: str, rates: Mapping[str, float], today: date | None = None) -> Asked:
+    """What a question says, on the day that it is unless another is given. Raises InputError where it names
+    no work, or a price that a shell ate."""
+    return _Reader(text, rates, today or date.today()).asked()
 
 
 def need_of(asked: Asked, given: Mapping[str, Any] | None = None) -> Need:
@@ -308,173 +130,995 @@ def need_of(asked: Asked, given: Mapping[str, Any] | None = None) -> Need:
     if stated["gpus"] != asked.gpus and len({count for _, count in fields.get("sets", ())}) == 1:
         # The number was said apart from the names.
         fields["sets"] = tuple((gpu, stated["gpus"][1]) for gpu, _ in fields["sets"])
+    if fields.get("at_home") and stated["gpus"] is None:
+        fields["gpus"] = (1, max(1, len(fields.get("have", ()))))
+    elif stated["gpus"] is None:  # A machine that holds so many
+        fields["gpus"] = (need.gpus[0], max(need.gpus[1], len(fields.get("have", ()))))
     assumptions = replace(need.assumptions, **asked.assumed)
     return replace(need, **fields, assumptions=assumptions, notes=(*need.notes, *asked.notes))
 
 
-def _limits(
-    reader: _Reader, rates: Mapping[str, float], notes: list[str], denied: Mapping[str, bool], *,
-    have: bool, work: bool, named: bool,
-) -> dict[str, Any]:  # fmt: skip
-    """Limits that words set, as fields of a `Need`; `denied` says what is not to be."""
-    fields: dict[str, Any] = {}
-    take = reader.take
-    least = r"(?:at least |min(?:imum)? |>=? ?)"
-    # "A100 80 GB" is a name, read with the GPUs: its size is no limit.
-    if memory := take(rf"{least}(\d+) ?gi?b\b|\b(\d+) ?gi?b (?:or more|and up)", again=False):
-        fields["memory_gb"] = (float(memory[1] or memory[2]), None)
-    elif memory := take(r"\b(\d+) ?gi?b(?=$|[,;.])", again=False) or take(
-        r"\b(\d+) ?gi?b (?:card|gpu|vram|of (?:vram|memory)|each)|"
-        r"\bwith (\d+) ?gi?b\b(?! (?:of )?(?:ram|disk|storage))",
-        again=False,
-    ):
-        fields["memory_gb"] = (float(next(filter(None, memory.groups()))),) * 2
-    offline = take(r"\b(?:not|no|without|avoid)(?: \S+)? (?:the |a )?cloud|on.prem\w*|offline|air.gapped")
-    no_cloud = denied["rent"] or bool(offline)
-    spot, used = take(_SPOT), take(_USED)
-    rents = spot or take(r"\brent\w*|(?<!the )\bcloud|per hour|an hour|/h\b|a month|per month|/month")
-    owns = used or take(r"\bown\b|\bbuy\w*|purchase|at home|office|desktop|workstation|outlet|laptop|upgrad")
-    owns = owns or take(r"\bmy (?:pc|card)|have a pc|worth it|replace")
-    if no_cloud or rents or owns or have or denied["buy"]:
-        fields["acquire"] = "rent" if (rents or denied["buy"]) and not no_cloud else "own"
-        if rents and not no_cloud and (have or take(r"\bbuy\w*|purchas\w*")):
-            fields["acquire"] = "both"  # Which of the two is the question
-    if batch := take(r"\bbatch(?:es)?(?: size)?(?: of)? (\d+)"):
-        fields["batch"] = int(batch[1])
-    if late := take(r"\b(ttft|first token)\D{0,20}?(\d[\d.]*) ?(ms|s)\w*\b"):
-        fields["latency"] = Latency("TTFT", units.parse_seconds(late[2] + late[3]))
-    elif late := take(
-        r"(\d[\d.]*) ?(?:ms|milliseconds?)\b(?: ?(?:per|an?|each|every|/) ?tokens?| latency| tpot)*"
-    ):
-        fields["latency"] = Latency("TPOT", float(late[1]) / 1e3)
-    if spot:
-        fields["spot"] = True
-    if used or denied["used"]:
-        fields["sold"] = ("used" if used else "new", "street")
-    if take(r"\bquiet\w*|silent|low[- ]noise") or denied["loud"]:
-        fields |= {"quiet": True, "acquire": fields.get("acquire", "own")}
-    if take(r"\bcheap(?:est)? (?:\w+ ){0,2}(?:gpu|card|laptop)|least expensive") or (
-        named and take("cheapest")
-    ):
-        fields["cheapest"] = True
-    size = r"(\d[\d.,]*) ?(k?)\b"
-    if context := take(rf"\b{size}(?: tokens?)?(?: of)? context") or take(rf"contexts?(?: of)? {size}"):
-        fields["context"] = int(_amount(context[1]) * (1024 if context[2] else 1))
-    if people := take(rf"\b({_COUNT}) (?:\w+ )?(?:users?|people|students?|requests?|persons?)\b"):
-        fields["users"] = _number(people[1])
-        if take(r"\beach (?:\w+ )?(?:needs?|has|gets?|wants?|with|on)\b|of their own|per person"):
-            fields["concurrent"] = 1
-    if slots := take(rf"\b(\d[\d.]*|{'|'.join(_NUMBERS)})[ -]slots?\b(?: (?:wide|high|thick))?"):
-        fields["slots"] = float(_NUMBERS.get(slots[1], slots[1]))
-        fields.setdefault("acquire", "own")
-    if watts := take(r"\b(\d[\d.,]*) ?(k?)w(?:atts?)?\b(?: (?:psu|power supply|supply|outlet|socket))?"):
-        # What a card may draw is a limit on cards; what a supply or an outlet gives, on the whole machine.
-        whole = re.search(r"psu|supply|outlet|socket|wall|machine|computer|workstation|\bpc\b", reader.plain)
-        value = _amount(watts[1]) * (1000 if watts[2] else 1)
-        if re.search("psu|supply", reader.plain):
-            # A supply is not run at its rating, the way it is advised; an outlet is.
-            value /= SUPPLY * SUPPLY_EFFICIENCY
-        fields["outlet_w" if whole else "power_w"] = value
-        fields.setdefault("acquire", "own")
-    if take(r"until tomorrow|by tomorrow|overnight"):
-        fields["deadline_s"] = 86400.0
-    elif take(r"\bweekend\b"):
-        fields["deadline_s"] = 2 * 86400.0
-    elif span := take(rf"\b{_BEFORE} {_SPAN}") or take(rf"\b{_SPAN},? {_AFTER}\b"):
-        number = str(_NUMBERS.get(span[1], span[1]))
-        fields["deadline_s"] = units.parse_seconds(f"{number} {span[2]}")
-    alone = r"(?=\s*(?:$|[,.;:]|(?:for|to|in|on|with|and|an?|per|or|at|total|each)\b))"
-    money = re.search(_MONEY, reader.left()) or take(rf"{_AT_MOST} (\d[\d.,]*\s?k?)\b{alone}")
-    if money is None:
-        return fields
-    reader.mark(*money.span())
-    # What follows the amount says what it is for.
-    text = re.sub(r"\s?(?:dollars?|bucks|usd)", "", money[1] if money.re.groups else money[0])
-    text = re.sub(r"\s?euros?$", "eur", text)
-    if re.fullmatch(r"0\d*", text):
-        raise InputError(
-            f"a budget of {text}", hint="a shell takes $800 for a variable: write '... $800' in single quotes"
+def _plainly(text: str) -> str:
+    """A text in lower case with numbers as digits and everyday short forms written out."""
+    plain = " ".join(text.casefold().replace("\u2019", "'").split()).rstrip("?.! ")
+    for pattern, instead in WORDS["rewrite"]:
+        plain = re.sub(pattern, instead, plain)
+    plain = re.sub(_P.two_words, lambda m: str(_NUMBERS[m[1]] + _NUMBERS[m[2]]), plain)
+    plain = re.sub(r"\b(\d[\d.]*) ?(?:ct|cents?)\b", lambda m: f"${float(m[1]) / 100:g}", plain)
+    # "4090x2", "h100:8": each number of GPUs before its name.
+    plain = re.sub(
+        r"(?<![\w-])[a-z\d-]+(?:x|:)\d{1,2}(?![\w-])",
+        lambda word: f"{n[1]}x {n[0]}" if (n := catalog.counted(word[0]))[1] else n[0],
+        plain,
+    )
+    plain = re.sub(r"\b(\d)x(?=[a-z]+\d)", r"\1x ", plain)  # "8xh100"
+
+    def digits(found: re.Match[str]) -> str:
+        many = _MANY[found[2] or ""]
+        return str(many // 2 if found[1].startswith("half") else _NUMBERS[found[1]] * many)
+
+    plain = re.sub(_P.terabytes, lambda m: f"{1000 * float(m[1]):g}gb", plain)
+    return re.sub(_P.in_words, digits, plain)
+
+
+class _Reader:
+    """A text, which of its words some rule has read, and what they set."""
+
+    def __init__(self, text: str, rates: Mapping[str, float], today: date) -> None:
+        self.text, self.rates, self.today = text, rates, today
+        self.notes = list[str]()
+        self.fields, self.assumed, self.usual = dict[str, Any](), dict[str, Any](), dict[str, Any]()
+        self.plain = self._spelt(_plainly(text))
+        self._read = bytearray(len(self.plain))
+        self.stands_in = False
+        self.single, self.small, self.watts_each = False, False, 0.0
+        self.mixed: tuple[tuple[str, float], ...] = ()
+        self.mode: Purpose | None = None
+
+    def _spelt(self, plain: str) -> str:
+        """The text with words of the subject that are one letter off as they are written."""
+        for word in dict.fromkeys(re.findall(r"(?<![\w-])[a-z][a-z-]{3,}(?![\w-])", plain)):
+            if word not in _PLAIN and word not in WORDS["spelling"] and not is_model(word, None):
+                near = difflib.get_close_matches(word, WORDS["spelling"], n=1, cutoff=ONE_LETTER)
+                if (
+                    (meant := near[0] if near else "")
+                    and word[0] == meant[0]
+                    and not meant.startswith(word.rstrip("s"))
+                ):
+                    plain = re.sub(rf"(?<![\w-]){word}(?![\w-])", meant, plain)
+                    self.notes.append(f"{word} is read as {meant}")
+        return plain
+
+    def mark(self, start: int, end: int) -> None:
+        while self.plain[:end][-1:].isalnum() and self.plain[end : end + 1].isalnum():
+            end += 1
+        self._read[start:end] = b"\1" * (end - start)
+
+    def unmark(self, start: int, end: int) -> None:
+        self._read[start:end] = bytes(end - start)
+
+    def said(self, pattern: str) -> re.Match[str] | None:
+        """The first match of a pattern anywhere, read or not."""
+        return re.search(pattern, self.plain)
+
+    def take(self, pattern: str, *, again: bool = True) -> re.Match[str] | None:
+        """The first match of a pattern, unless `again` among words that no rule has read; the words that it
+        touches are read."""
+        match = re.search(pattern, self.plain if again else self.left())
+        if match is not None:
+            self.mark(*match.span())
+        return match
+
+    def deny(self, pattern: str) -> bool:
+        """Whether the text says that it is not to be; the words are then gone for every other rule."""
+        match = self.take(rf"{_P.denial}(?:{pattern})\b")
+        if match is not None:
+            start, end = match.span()
+            self.plain = self.plain[:start] + " " * (end - start) + self.plain[end:]
+        return match is not None
+
+    def left(self) -> str:
+        """The text without what was read."""
+        return "".join(" " if read else c for c, read in zip(self.plain, self._read, strict=True))
+
+    def unread(self) -> list[str]:
+        words = re.findall(r"[a-z0-9][\w.+-]*", self.left())
+        return [word for word in words if word.strip(".") not in _PLAIN]
+
+    def dropped(self) -> str:
+        """Words that set a limit which no rule has read; empty where there are none."""
+        left, unread = self.left(), "|".join(map(re.escape, self.unread()))
+        for pattern in WORDS["limits"]:
+            whole = _filled(pattern, vars(_P)).replace("{}", rf"(?:{unread or '(?!)'})\b")
+            for match in re.finditer(whole, left):
+                if not re.fullmatch(r"(?:19|20)\d\d|an? .*", match[0]):
+                    return match[0].strip()
+        return ""
+
+    def ignore(self, *words: str) -> None:
+        if found := dict.fromkeys((*self.fields.get("ignored", ()), *filter(None, words))):
+            self.fields["ignored"] = tuple(found)
+
+    def asked(self) -> Asked:
+        """Reads it all, the most particular rules first, and takes what nothing reads as a limit for one."""
+        self._read_cards()
+        self._read_quotes()
+        self._read_bill()
+        self._read_amounts()
+        for pattern, problem, hint in WORDS["refused"]:
+            if found := self.take(pattern):
+                raise InputError(f"'{found[0]}': {problem}", hint=hint)
+        if several := self.take(_P.machines):
+            problem = f"'{several[0]}': nothing is known of a network between several machines"
+            raise InputError(problem, hint="ask for one of them with its GPUs")
+        for words, values in WORDS["sets"]:
+            if self.take(_filled(words, vars(_P)), again=False):
+                for name, value in values.items():
+                    (self.assumed if name in _ASSUMED else self.usual).setdefault(name, value)
+        self._read_use()
+        self._read_denials()
+        self._read_kinds_of_gpu()
+        self._read_limits()
+        self._read_money()
+        if self.per_person:
+            self.fields["concurrent"] = self.fields.pop("users", 1)
+        self._read_number_of_gpus()
+        self._settle_gpus()
+        named = self._read_work()
+        self._read_epochs(named)
+        self._read_requests(named)
+        precision = self._read_precision(named)
+        self._settle_budget(named)
+        return self._whole(named, precision)
+
+    def _read_cards(self) -> None:
+        """GPUs to compare with how many of each, those that are there, and those that are not to be."""
+        sets, have, barred = list[tuple[str, int]](), list[str](), set[str]()
+        added = list[tuple[str, int, int]]()  # "A second 3090": GPU, how many more, beside how many
+        self.families = dict[str, tuple[str, ...]]()  # A usual variant -> all that its name may mean
+        owned = -1  # Where the last owned card ends
+        self.places = list[tuple[str, int, int, int]]()  # Of all of them: GPU, number, start and end
+        for named in catalog.mentions(self.plain, loose=True):
+            text = self.plain[named.start : named.end].strip()
+            # "4090", "p40" and "t4" are cards; "m4" in a sentence may be anything.
+            if not named.gpu_ids or not (
+                named.exact
+                or re.search(r"\d{4}|[a-z]\d\d|\b[tl]4\b", text)
+                or re.search(r"\bmac(?:book)?\b.{0,12}$", self.plain[: named.start])
+            ):
+                continue
+            before, after = self.plain[: named.start], self.plain[named.end :]
+            # "under 8000 dollars" is no Quadro RTX 8000.
+            if text.isdigit() and (
+                re.search(rf"(?:[$€£]\s?|\b{_P.at_most} )$", before) or re.match(_P.other_unit, after)
+            ):
+                continue
+            number = re.search(_P.count_before, before)
+            behind = None if number else re.match(_P.count_behind, after)
+            said = number or behind
+            count = _number(next(filter(None, said.groups()))) if said else 1
+            one = len(named.gpu_ids) == 1
+            if not one:
+                self.families[catalog.resolve(text.removesuffix("s")).spec.id] = named.gpu_ids
+            usual = named.gpu_ids[0] if one else catalog.resolve(text.removesuffix("s")).spec.id
+            if re.search(rf"(?:{_P.used}) (?:\S+ )?$", before) and catalog.get(usual).text("form") in MODULES:
+                # Nobody sells a module singly.
+                cards = (gpu for gpu in named.gpu_ids if catalog.get(gpu).text("form") not in MODULES)
+                usual = next(cards, usual)
+            if re.search(rf"\b(?:{_P.laptop}) (?:with )?(?:an? )?$", before) or re.match(
+                rf" (?:{_P.laptop})\b", after
+            ):
+                usual = _of_laptop(usual)
+            owner = re.search(_P.owner, before)
+            also = owned >= 0 and re.fullmatch(rf" ?(?:and|plus|\+|&) (?:{_P.count}\s*x? ?)?", before[owned:])
+            if owner or also:
+                have += [usual] * count
+            elif more := re.search(rf"\b{_P.another} (?:(?:used|new) )?$", before):
+                added.append((usual, count, 1 + ("third" in more[0])))
+            elif re.search(rf"{_P.denial}(?:{_P.count} ?x? ?)?$", before):
+                barred |= set(named.gpu_ids)
+            else:
+                sets.append((usual, count))
+            start = number.start() if number else named.start
+            end = named.end + (behind.end() if behind else 0)
+            self.places.append((usual, count, start, end))
+            owned = end if owner or also else -1
+            self.mark(owner.start() if owner else start, end)
+        for gpu, count, beside in added:
+            have += [] if gpu in have else [gpu] * beside
+            sets.append((gpu, have.count(gpu) + count))
+        if (
+            have
+            and not added
+            and (more := self.take(rf"\b(?:{_P.another}|({_P.count}) more)\b(?: (?:one|cards?|gpus?|of)\b)*"))
+        ):
+            # To what is there: each such card is one beside them.
+            gpu, there = have[0], have.count(have[0])
+            count = next((n for each, n in sets if each == gpu), _number(more[1] or ""))
+            sets = [(gpu, there + count), *(one for one in sets if one[0] != gpu)]
+        if self.said(rf"\b(?:{_P.laptop})\b") and not self._either_computer():
+            sets = [(_of_laptop(gpu), 1) for gpu, _ in sets]
+            have = [_of_laptop(gpu) for gpu in have]
+        self.quotes: tuple[Quote, ...] = ()
+        self.sets, self.have, self.barred = tuple(dict.fromkeys(sets)), tuple(have), frozenset(barred)
+
+    def _read_quotes(self) -> None:
+        """Prices that stand beside cards: what is paid now, or what is asked for two of them, or for one of
+        which that is the question. Others are budgets."""
+        sums, sellers = (re.finditer(each, self.plain) for each in (_P.price, rf"\b(?:{_sellers()})\b"))
+        pieces: list[tuple[int, int, Any]] = [(start, end, (gpu, n)) for gpu, n, start, end in self.places]
+        pieces += [(match.start(), match.end(), match) for match in (*sums, *sellers)]
+        runs: list[list[tuple[int, int, Any]]] = []
+        for piece in sorted(pieces, key=lambda piece: piece[:2]):
+            if runs and re.fullmatch(_P.about_price, self.plain[runs[-1][-1][1] : piece[0]]):
+                runs[-1].append(piece)
+            else:
+                runs.append([piece])
+        paid, found = bool(self.said(_P.paying)), list[tuple[Quote, int, int]]()
+        for run in runs:
+            cards = [what for *_, what in run if isinstance(what, tuple)]
+            matches = [what for *_, what in run if not isinstance(what, tuple)]
+            money = [match for match in matches if "sum" in match.re.groupindex]
+            if len(cards) != 1 or len(money) != 1:
+                continue
+            if not paid and re.search(_P.budget, self.plain[: money[0].start()]):
+                continue
+            (gpu, count), (price,), start, end = cards[0], money, run[0][0], run[-1][1]
+            seller = next((match[0] for match in matches if match is not price), "")
+            text, usd = self.plain[start : end + 5], self._usd(price["sum"], hourly=price["per"] == "h")
+            hourly = bool(price["per"]) or (paid and usd < LEAST_PURCHASE)
+            usd /= {"m": 730.5, "y": 8766.0}.get((price["per"] or "")[:1], 1.0)
+            usd *= count if re.search(_P.each_card, text) else 1
+            kinds: dict[OfferKind, bool] = {
+                "on-demand": hourly, "used": bool(re.search(_P.used, text)), "new": "new" in text,
+            }  # fmt: skip
+            kind: OfferKind = next((kind for kind, said in kinds.items() if said), "street")
+            quote = Quote(
+                gpu_id=gpu, count=count, kind=kind, usd=usd, provider=PROVIDERS.get(seller, seller),
+                paid=paid and hourly,
+            )  # fmt: skip
+            found.append((quote, start, end))
+        if not (paid or len(found) > 1 or self.said(_P.fair)):
+            return
+        for quote, start, end in found:
+            self.mark(start, end)
+            each = "/h" if quote.kind == "on-demand" else ""
+            self.notes.append(f"{quote.count} x {quote.gpu_id} at {units.usd(quote.usd)}{each}, as stated")
+        self.quotes = tuple(quote for quote, *_ in found)
+        priced = {quote.gpu_id for quote in self.quotes}
+        self.have = tuple(gpu for gpu in self.have if gpu not in priced)
+        # What is paid now competes with everything, or with what else is named.
+        paid_now = {quote.gpu_id for quote in self.quotes if quote.paid}
+        if {gpu for gpu, _ in self.sets} <= paid_now:
+            self.sets = ()
+
+    def _read_bill(self) -> None:
+        """What an API asks for the same work, or what is paid now for something else than these cards."""
+        self.bill: Bill | None = None
+        api = self.said(_P.api) if self.said(_P.api_compared) else None
+        name = re.sub(r"\bapis?\b.*", "API", api[0]) if api and api[0] != "api" else "an API"
+        if price := self.take(_P.item_price):
+            items = WORDS["scales"].get(price[2], 1.0)
+            self.bill = Bill(of=name, usd=self._usd(price[1], hourly=True), items=items)
+        elif (paying := self.said(_P.paying) and not self.quotes) or api:
+            monthly = re.search(_P.monthly_sum, self.left())
+            if monthly and (paying or not re.search(_P.budget, self.plain[: monthly.start()])):
+                self.mark(*monthly.span())
+                of = name if api else monthly[2] or "what you have"
+                self.bill = Bill(of=of, usd=self._usd(monthly[1]))
+                self.plain = (
+                    self.plain[: monthly.start()] + " " * len(monthly[0]) + self.plain[monthly.end() :]
+                )
+            elif api:
+                self.bill = Bill(of=name)
+        while self.bill and (named := self.take(_P.api)):  # No model to run
+            self.plain = self.plain.replace(named[0], " " * len(named[0]))
+        if self.bill:
+            self.fields["bill"] = self.bill
+
+    def _either_computer(self) -> bool:
+        """Whether a laptop is compared with another computer."""
+        return bool(self.said(_P.either_computer))
+
+    def _read_amounts(self) -> None:
+        """How much is to be done, once or again and again."""
+        self.requests, self.uncounted = self.take(_P.requests), self.take(_P.uncounted)
+        self.amount, self.work = self.take(_P.amount), None
+        self.per_person = False
+        if not (amount := self.amount):
+            return
+        maker = amount[2].strip()
+        if maker in _names() or (maker and is_model(maker, None)):  # "1000 sdxl images"
+            self.unmark(*amount.span(2))
+        if amount[5]:
+            self.mark(amount.end(4), amount.end(5))
+        words = f"{amount[1]} {re.sub(r'^toks?$', 'tokens', amount[3])}"
+        work = units.parse_work(words)
+        if amount[5]:
+            seconds = _seconds(amount[5])
+            # So many in a short time are a speed: of each answer, or as a service all day long.
+            if seconds < 86400 and work.item == "token" and self.said(_P.alone):
+                self.fields["latency"], self.per_person = Latency("TPOT", seconds / work.items), True
+                self.notes.append(f"{words} per {amount[5]} is the speed of each answer")
+                return
+            if seconds < 86400:
+                work = work._replace(items=work.items / seconds * 86400, period_s=86400.0)
+            else:
+                work = work._replace(period_s=float(seconds))
+        self.work = work
+
+    def _read_use(self) -> None:
+        """What the use of one's own machine costs, and for how long it is used."""
+        if energy := self.take(rf"({_P.money})\s*(?:per|/|a|each)\s*kwh"):
+            self.assumed["electricity_usd_per_kwh"] = self._usd(energy[1], hourly=True)
+        if "night" in ((self.amount and self.amount[5]), (self.requests and self.requests[2])):
+            self.assumed["utilisation"] = NIGHT
+            self.notes.append("the work of a night is done within 12 hours")
+        # Years of a reservation are not those of what is owned.
+        kept = rf"\b(?:over|for|(?:keep|used?) (?:it |them )?(?:for )?)(?: the next)? ({_P.count}) years?\b"
+        if not self.said(r"reserv|commit") and (years := self.take(kept)):
+            self.assumed["years"] = float(_number(years[1]))
+
+    def _read_denials(self) -> None:
+        """What is not to be: ways of getting GPUs, and providers."""
+        self.denied = {name: self.deny(words) for name, words in (*WORDS["denied"].items(), *WORDS["kinds"])}
+        while name := self.take(rf"{_P.denial}({_sellers()})\b", again=False):
+            self.fields["avoid"] = (*self.fields.get("avoid", ()), PROVIDERS.get(name[1], name[1]))
+
+    def _read_kinds_of_gpu(self) -> None:
+        """What only some GPUs are: (kind, field of the catalog, pattern of it, whether it must match)."""
+        table = [(kind, _filled(words, vars(_P)), *fact) for kind, words, *fact in WORDS["traits"]]
+        self.traits = [(kind, name, value, False) for kind, words, name, value in table if self.deny(words)]
+        if self.barred:
+            self.traits.append(("name", "id", f"^(?:{'|'.join(self.barred)})$", False))
+        if length := self.take(_P.length):
+            most = float(length[1]) * {"m": 1e-3, "c": 1e-2, "i": 0.0254}[length[2][0]]
+            short = (spec.id for spec in catalog.all_gpus() if (spec.number("length_m") or 1.0) <= most)
+            self.traits.append(("length", "id", f"^(?:{'|'.join(short)})$", True))
+        for kind, words, name, value in table:
+            if found := self.take(rf"\b(?:{words})\b", again=False):
+                if kind == "link" and self.sets:
+                    self.ignore(found[0])  # What is named has it or not
+                else:
+                    self.traits.append((kind, name, value, True))
+        board = self.take(_P.board, again=False)
+        self.form = "pcie" if self.denied["nvlink"] else next(filter(None, board.groups())) if board else None
+
+    def _read_limits(self) -> None:
+        """What the words say of memory, kinds of rent, places, delays, people and one's own machine."""
+        fields, take = self.fields, self.take
+        while beside := take(_P.beside, again=False):
+            self.ignore(beside[0])
+        # "A100 80 GB" is a name, read with the GPUs: its size is no limit.
+        if memory := take(_P.total_memory, again=False):
+            fields["total_gb"] = float(next(filter(None, memory.groups())))
+        elif memory := take(_P.least_memory, again=False):
+            fields["memory_gb"] = (float(memory[1] or memory[2]), None)
+        elif memory := take(_P.exact_memory, again=False):
+            size = next(filter(None, memory.groups()))
+            fields["memory_gb"] = (float(size), float(size))
+            # "on a 16 GB card" is one card, unless another number of them is said.
+            self.single = bool(self.said(rf"\b(?:on|an?|is|in|into|one|single|with) {size} ?gi?b"))
+        self._read_rent()
+        for name, pattern, factors in WORDS["numbers"]:
+            if found := take(_filled(pattern, vars(_P))):
+                value = (_NUMBERS.get(found[1]) or _amount(found[1])) * factors.get(found[2], 1)
+                whole = int(value) if value == int(value) else value
+                (self.assumed if name in _ASSUMED else fields).setdefault(name, whole)
+        if late := take(r"\b(ttft|first token)\D{0,20}?(\d[\d.]*) ?(ms|s)\w*\b"):
+            fields["latency"] = Latency("TTFT", units.parse_seconds(late[2] + late[3]))
+            self.notes.append(f"the first token comes within {late[2]} {late[3]}")
+            self.ignore(other[0] if (other := take(r"\btpot\D{0,20}?\d[\d.]* ?m?s\b")) else "")
+        elif late := take(_P.token_time):
+            if not take(r"\btpot\b") and "token" not in late[0]:
+                first = f"'TTFT<={late[1]}ms'"
+                self.notes.append(f"{late[0].strip()} is of each token; of the first one it would be {first}")
+            fields["latency"] = Latency("TPOT", float(late[1]) / 1e3)
+        if people := take(rf"\b({_P.count})[ -](?:\w+ )?{_P.people}", again=False) or take(_P.team):
+            fields["users"] = _number(people[1])
+            if take(_P.each_own) or fields["users"] == 1:
+                fields["concurrent"] = 1
+        self._read_own_machine()
+
+    def _read_rent(self) -> None:
+        """Kinds of rent, providers and places; and whether to rent or to own, where that is said."""
+        fields, take, denied = self.fields, self.take, self.denied
+        offline = take(_P.offline)
+        no_cloud = denied["rent"] or bool(offline)
+        spot, used = take(WORDS["denied"]["spot"]), take(WORDS["denied"]["used"])
+        allowed = {kind: True for kind, words in WORDS["kinds"] if take(rf"\b(?:{words})\b", again=False)}
+        if allowed.get("reserved") and (term := take(rf"\b({_P.count})[ -](month|year)s?\b", again=False)):
+            fields["most_commitment_h"] = units.parse_seconds(f"{_number(term[1])}{term[2]}") / 3600
+        # Words of everyday English are providers only where a place stands before them.
+        seller, providers = rf"({_sellers()})\b|\b(?:on|at|via|from) ({'|'.join(_COMMON)})\b", list[str]()
+        # Beside one of them, the others are providers, too.
+        near = rf"\b(?:or|vs|versus|and),? ({_P.common})\b|\b({_P.common}),? (?:or|vs|versus|and)\b"
+        for pattern in (rf"\b(?:(?:on|at|from|via|by) )?(?:{seller})(?: only)?", near):
+            while (providers or pattern != near) and (one := take(pattern, again=False)):
+                providers.append(PROVIDERS.get(one[1] or one[2], one[1] or one[2]))
+        fields |= allowed | ({"providers": tuple(dict.fromkeys(providers))} if providers else {})
+        if place := next((area for area, words, _ in prices.areas() if take(words, again=False)), None):
+            fields["region"] = place
+            self.notes.append(f"rented in {place}, where a source states it; prices to buy are of the US")
+        either = take(_P.rent_or_not, again=False)
+        rents = spot or allowed or providers or take(_P.renting, again=False) or either
+        owns = used or take(_P.owning) or take(_P.replacing)
+        # What no shop sells singly is rented, unless somebody says that it is to be bought.
+        modules = [catalog.get(gpu).text("form") in MODULES for gpu, _ in self.sets]
+        if modules and all(modules) and not (used or self.said(_P.owning)):
+            rents = rents or owns or [*self.have] or self.said(r"\bcheap\w*")
+            owns = None
+        named = self.sets or self.traits or "memory_gb" in fields
+        if named and not (rents or owns or self.have or self.done()) and (hire := self.said(_P.hire)):
+            rents = None if hire[2].startswith("y") else hire  # GPUs for a week are rented
+        if no_cloud or rents or owns or self.have or denied["buy"]:
+            fields["acquire"] = "rent" if (rents or denied["buy"]) and not no_cloud else "own"
+            if rents and not no_cloud and (self.have or either or take(r"\bbuy\w*|bought|purchas\w*")):
+                fields["acquire"] = "both"  # Which of the two is the question
+        self.rents, self.owns = bool(rents), bool(owns)
+        if rents and not self.work and (hire := take(_P.hire)):
+            fields["hire_h"] = _span_seconds(hire) / 3600
+        elif rents and self.sets and not (self.work or re.search(_P.money, self.left())) and take(_P.monthly):
+            fields["hire_h"] = 730.5
+        if spot:
+            fields["spot"] = True
+        new = take(_P.new_only)
+        if used and (new or denied["used"]):
+            raise InputError("used and new at once", hint="leave one of them out")
+        both = bool(used and self.sets and self.said(r"\bnew\b"))  # "A used 3090 or a new 5070"
+        if used or new or denied["used"]:
+            if not both:
+                fields["sold"] = ("used" if used else "new", "street")
+            if both or not used:
+                self.notes.append("a price that says 'used or new' is of both kinds of offers together")
+        if denied["loud"]:
+            fields |= {"quiet": True, "acquire": fields.get("acquire", "own")}
+        self.thrifty = bool(take(_P.cheaply))
+        if take(_P.efficient):
+            fields["goal"] = "energy"
+        elif take(_P.by_price) or (self.sets and take("cheapest")):
+            fields["goal"] = "price"
+        asks = [what for what, pattern in WORDS["asks"].items() if take(pattern)]
+        alone = len({*(gpu for gpu, _ in self.sets), *self.have}) == 1 and not (self.sets and self.have)
+        able = asks[:1] == ["able"] and "memory_gb" in fields
+        number = self.said(r"\bhow (?:long|much|many)\b")  # Asked of a number, not whether
+        if asks and (asks[0] == "memory" or able or (alone and (asks[0] == "energy" or not number))):
+            fields["asks"] = asks[0]
+        if fields.get("asks") == "memory":
+            fields.setdefault("goal", "price")  # The least that has it
+
+    def _read_own_machine(self) -> None:
+        """Slots, plugs, supplies and watts of a machine that one has."""
+        fields, take = self.fields, self.take
+        fuse = take(_P.fuse)
+        if fuse and (volts := fuse[1] or fuse[3]):
+            # What runs for hours may take four fifths of it, by the codes of most countries.
+            fields["outlet_w"] = 0.8 * float(fuse[2]) * float(volts)
+        elif fuse and not re.search(r"\d ?k?w(?:atts?)?\b", self.left()):
+            hint = "say its volts, as '15 A breaker at 120 V'"
+            raise InputError(f"how many watts has a {fuse[0]}?", hint=hint)
+        if watts := take(_P.watts):
+            # What a card may draw limits cards; what a supply or an outlet gives, the whole machine.
+            whole, each = self.said(_P.whole_machine), watts[0].endswith("each")
+            value = _amount(watts[1]) * (1000 if watts[2] else 1)
+            wall = self.said(r"outlet|socket|circuit|breaker|wall")
+            limit = "outlet_w" if whole and not each else "power_w"
+            if self.said("psu|supply") or ("host_usd" in self.assumed and whole and not wall):
+                limit, value = "power_w", max(SLOT_W, value / SUPPLY - HOST_PEAK_W)  # As cards' makers advise
+            fields[limit] = min(value, fields.get(limit, value))
+            self.watts_each = value if each else 0.0
+        fields["fans"] = bool(self.said(_P.in_server))
+        if {"slots", "outlet_w", "power_w"} & fields.keys():
+            fields.setdefault("acquire", "own")
+
+    def _read_money(self) -> None:
+        """Deadlines and budgets; so much money over so much time is a price of an hour."""
+        fields, take = self.fields, self.take
+        if last := take(rf"\b{_P.until} ((?:{units.DAYS})(?!\w)){_P.hour}"):
+            day = units.parse_day(last[1], self.today)
+            fields["deadline_s"] = (day - self.today).days * 86400.0
+            self.notes.append(f"{last[0].strip()} is {day}, {(day - self.today).days} days from now")
+        elif span := take(rf"\b{_P.before} {_P.span}") or take(
+            rf"(?<![$€£\w] )(?<!euros )(?<!dollars )\b{_P.span},? {_P.after}\b"  # "400 dollars a month max"
+        ):
+            fields["deadline_s"] = _span_seconds(span)
+        elif "hire_h" not in fields and self.done() and (span := take(rf"(?<!for )\b{_P.span}", again=False)):
+            fields["deadline_s"] = _span_seconds(span)
+            self.notes.append(f"{span[0].strip()} is taken as the deadline")
+        self.fields = fields = self.usual | fields
+        hires = self.rents or self.said(r"\bfor (?:an?|the|one) (?:\S+ )?(?:weekend|night)\b")
+        if "deadline_s" in fields and hires and not (self.done() or re.search(_P.money, self.left())):
+            # Who says no amount rents for so long.
+            fields |= {"hire_h": fields.pop("deadline_s") / 3600, "acquire": fields.get("acquire", "rent")}
+        credits = rf"(?:(?:of|in|worth|cloud|free|gpu|{_sellers()}|{_P.common}) )*credits\b"
+        alone = r"(?=\s*(?:$|[,.;:?]|(?:for|to|in|on|with|and|an?|per|or|at|total|each)\b))"
+        money = (
+            re.search(_P.money, self.left())
+            or take(rf"\b(\d[\d.,]*\s?k?) {credits}")  # "40k google cloud credits"
+            or take(rf"{_P.at_most} ?(\d[\d.,]*\s?k?)\b{alone}", again=False)
+            or take(rf"\b(\d[\d.]*\s?k)\b{alone}", again=False)
+        )  # fmt: skip
+        if money is None:
+            if take(_P.fastest) and not self.work:
+                fields.setdefault("goal", "speed")
+            return
+        self.mark(*money.span())
+        text = (money[1] if money.re.groups else money[0]).strip()
+        if re.fullmatch(r"0\d*", text):
+            hint = "a shell takes $800 for a variable: write '... $800' in single quotes"
+            raise InputError(f"a budget of {text}", hint=hint)
+        if re.fullmatch(r"[\d.,]+\s?k?", text):
+            self.notes.append(f"{money[0].strip()} is read as ${text}")
+        # What follows the amount says what it is for.
+        after = self.plain[money.end() : money.end() + 14]
+        per = re.match(rf"{_P.period}(month|h|year)", after) or take(r"()\bhourly\b")
+        budget = self._usd(text, hourly=bool(per))
+        fields["budget_usd"] = budget
+        if "hire_h" in fields and per and per[1] == "month":
+            fields |= {"budget_usd": budget / fields["hire_h"], "budget_per_hour": True}
+            self.notes.append(
+                f"{text} for {fields['hire_h']:g} h: at most ${fields['budget_usd']:.2f} an hour"
+            )
+        elif per:
+            self.mark(money.start(), money.end() + (per.end() if per[1] else 0))
+            if per[1] == "year":
+                fields["budget_usd"] = budget / 12
+            fields["budget_per_hour" if per[1] in ("", "h") else "budget_per_month"] = True
+        elif "deadline_s" in fields and not self.owns and not self.have and not self.done():
+            hours = fields.pop("deadline_s") / 3600
+            self.notes.append(f"{text} over {hours:g} h: at most ${budget / hours:.2f} an hour")
+            fields |= {"budget_usd": budget / hours, "budget_per_hour": True, "acquire": "rent"}
+        elif not self.rents and not (self.done() and not (self.owns or self.have)):
+            gpus = self.owns or self.have or self.sets or self.traits or self.said(rf"\b(?:{_P.machine})\b")
+            self.small = budget < SMALL_SUM and not gpus
+            fields["acquire"] = "both" if self.small else "own"
+            most = take(rf"\bbest\b(?! value)|{_P.fastest}")
+            if not self.done() and (most or not (self.thrifty or self.small or fields.get("users", 1) > 1)):
+                fields.setdefault("goal", "speed")  # The most that the money buys
+
+    def _usd(self, text: str, *, hourly: bool = False) -> float:
+        """USD of a sum as people write it; of dollars, where no currency stands there."""
+        plain = re.sub(r"\s?euros?$", "eur", re.sub(r"\s?(?:dollars?|bucks|usd)", "", text)).strip()
+        if not hourly and not re.match(r"\D*0", plain):
+            # Nobody pays tenths of a cent: "1.500 euro", "20,000 euros" and "1 200" are thousands.
+            plain = re.sub(r"(?<=\d)[., ](?=\d{3}(?!\d))", "", plain)
+        plain = plain.replace(" ", "")
+        return units.parse_usd(f"${plain}" if re.fullmatch(r"[\d.,]+k?", plain) else plain, self.rates)[0]
+
+    def done(self) -> bool:
+        """Whether an amount of work is stated."""
+        return bool(self.work or self.requests) or "epoch" in self.plain
+
+    def _read_number_of_gpus(self) -> None:
+        number = self.take(_P.number_of_gpus) or self.take(r"()\b(\d{1,2}) ?x\b(?! ?\d)", again=False)
+        self.number = number[0] if number else ""
+        self.gpus = (1 if number[1] else _number(number[2]), _number(number[2])) if number else None
+        if len(self.sets) == 1 and not number and self.take(_P.how_many):
+            self.fields["only"], self.sets, self.gpus = (self.sets[0][0],), (), (1, 8)
+        if self.gpus and self.gpus[1] == self.fields.get("users"):
+            self.gpus = (1, 1)  # "5 GPUs for 5 students"
+        if self.gpus is None and not self.sets and (self.single or self.said(r"\bmy own (?:gpu|card)\b")):
+            self.gpus = (1, 1)
+        if self.gpus is None and "total_gb" in self.fields:
+            self.gpus = (1, MOST_TOGETHER)
+        if self.watts_each and self.gpus:
+            self.fields["power_w"] = self.watts_each * self.gpus[1]
+
+    def _settle_gpus(self) -> None:
+        """What the names, kinds and numbers of GPUs say together."""
+        fields, sets, gpus, have = self.fields, self.sets, self.gpus, self.have
+        if self.quotes:
+            fields["quotes"] = self.quotes
+            quoted = tuple((quote.gpu_id, quote.count) for quote in self.quotes)
+            sets = tuple(dict.fromkeys((*sets, *quoted))) if sets else ()
+            ways = {"rent" if quote.kind == "on-demand" else "own" for quote in self.quotes}
+            fields["acquire"] = "both" if len(ways) > 1 or (self.owns and "rent" in ways) else ways.pop()
+            if not sets and "budget_usd" not in fields:
+                # Nothing that costs more an hour is cheaper.
+                most = max(quote.usd for quote in self.quotes)
+                fields |= {"budget_usd": most, "budget_per_hour": True}
+                self.gpus = gpus = gpus or (1, max(8, *(quote.count for quote in self.quotes)))
+        self.shared = fields.get("users", 1) > 1 and bool(self.take(_P.sharing))
+        if have:
+            fields["have"] = have
+            # Whether it is worth it is a question about what is there; what to buy instead is not.
+            replaced = self.take(r"upgrad\w*|replac\w*") and not {gpu for gpu, _ in sets}.intersection(have)
+            fields["upgrade"] = bool(replaced) and not self.take(r"\bworth\b|\bshould (?:i|we)\b")
+            # "QLoRA on my 3060", "can I run ... or rent": whether it can, before what else could.
+            able, mine, other = map(self.said, (WORDS["asks"]["able"], _P.mine, _P.other))
+            fields["keep"] = bool((able or (mine and not other)) and not sets and not fields["upgrade"])
+            if fields["keep"] and not any(catalog.get(gpu).vendor == "NVIDIA" for gpu in have):
+                fields["unproven"] = True  # Whether it can is answered, however little is known of how fast
+        like = tuple(spec.id for spec in catalog.all_gpus() if self._meant(spec)) if self.traits else ()
+        apart = next((gpu for gpu, _ in sets if self.traits and gpu not in like), None)
+        if apart and not self.said(r"\b(?:or|vs|versus|than)\b"):
+            problem = f"the question names {apart}, and others that it is not one of"
+            raise InputError(problem, hint="name each GPU")
+        if apart and {count for _, count in sets} != {1}:
+            sets, apart = (*sets, *((gpu, 1) for gpu in like)), None
+        if apart or (self.traits and not sets):
+            # "A Mac or a 5090": each of the kind is one of the alternatives.
+            fields["only"] = tuple(dict.fromkeys((*(gpu for gpu, _ in sets), *like)))
+            if len(fields["only"]) > FEW:
+                fields["named"] = tuple(gpu for gpu, _ in sets)
+            self.gpus = gpus or ((1, 1) if sets else None)
+            if not fields["only"]:
+                raise InputError("no GPU is all that the question names", hint="leave one of it out")
+        elif len(sets) == 1 and (self.rents or fields.get("goal") == "price") and sets[0][0] in self.families:
+            # "An A100" to rent is any of them.
+            fields["only"], self.gpus = self.families[sets[0][0]], (sets[0][1], sets[0][1])
+        elif sets:
+            counts = [count for _, count in sets]
+            if gpus and not gpus[0] <= min(counts) <= max(counts) <= gpus[1]:
+                if set(counts) != {1}:
+                    problem = f"{self.number}, or as many as stand beside the names?"
+                    raise InputError(problem, hint="say one")
+                # The number was said apart from the names.
+                counts = [gpus[1]] * len(sets)
+            fields["sets"] = tuple((gpu, count) for (gpu, _), count in zip(sets, counts, strict=True))
+            self.gpus = (min(counts), max(counts))
+        self.named_gpus = {gpu for gpu, _ in sets} or {*fields.get("only", ())}
+        if self.named_gpus and not any(catalog.get(gpu).vendor == "NVIDIA" for gpu in self.named_gpus):
+            fields["unproven"] = True  # None of them was measured: the answer says so
+        if "hire_h" in fields and "hours_per_week" in self.assumed:
+            fields["hire_h"] *= self.assumed["hours_per_week"] / 168
+        # One kind of computer is ranked at a time.
+        # What a laptop that is there may be replaced by is open.
+        there = any(has_form(catalog.get(gpu), "laptop") for gpu in have)
+        self.laptop = bool(self.take(_P.laptop)) and not (there or self._either_computer())
+        self.ignore("laptop" if self._either_computer() else "")
+
+    def _meant(self, spec: GpuSpec) -> bool:
+        """Whether a GPU is of every kind that is wanted, and of none that is not."""
+        found = dict[tuple[str, bool], bool]()
+        for kind, name, value, wanted in self.traits:
+            stated = spec.facts[name].value if name in spec.facts else getattr(spec, name, "")
+            found[kind, wanted] = found.get((kind, wanted), False) | bool(re.search(value, str(stated)))
+        return all(has == wanted for (_, wanted), has in found.items())
+
+    def _read_work(self) -> str:
+        """The model, network or use, or several with their shares of time. Raises InputError without any."""
+        # Who fine-tunes by QLoRA says both, and means the first.
+        modes: list[Purpose] = [mode for pattern, mode in WORDS["modes"] if self.take(pattern)]
+        self.mode = modes[0] if modes else None
+        self._read_shares()
+        named = self.mixed[0][0] if self.mixed else self._name() or self._open_instead()
+        if not named and (named := self._stand_in()):
+            pass
+        elif self.uncounted and self.mode in ("finetune", "lora", "qlora", "full"):
+            self.ignore(self.uncounted[0])  # How long one is was not said
+        elif self.uncounted:
+            self.unmark(*self.uncounted.span())
+        self.by_use = not named
+        named = named or self._use(again=True) or ("mobile" if self.laptop else None)
+        if named is None and self.bill and self.bill.of.endswith("API"):
+            named = str(_P.open)
+            self.notes.append(f"no model was named: {named}, an open one, is taken")
+        if named and (size := re.search(r"\b(\d[\d.]*)([mb])\b(?: param(?:eter)?s?)?", self.left())):
+            # "gpt-2 124M": the size of a model behind its name.
+            like = (name for name in registry.names() if name.startswith(ALIASES.get(named, named)))
+            weights = next((n for name in like if (n := registry.get(name).spec.parameters)), 0)
+            weights = llms.find(named).parameters if is_model(named, self.mode) else weights
+            if abs(weights / (float(size[1]) * {"m": 1e6, "b": 1e9}[size[2]]) - 1) < ROUNDED:
+                self.mark(*size.span())
+        if named is None:
+            said = self.fields.keys()
+            gpus = any((self.have, self.sets, self.quotes, self.traits, {"memory_gb", "total_gb"} & said))
+            gpus = gpus or {"providers", "budget_usd"} <= said  # "40k credits on gcp"
+            # What so many hours cost, whatever they are for.
+            priced = bool(self.sets) and "hire_h" in self.fields
+            if (self.unread() and not priced) or not (gpus or self.take(_P.machine)):
+                raise unknown(self.text)
+            named = self._no_work()
+        start = f"{ALIASES.get(named, named)}-pretrain"
+        whole = [name for name in registry.names() if name.startswith(start)]
+        if whole and self.said(r"pre-?train|from scratch"):
+            named = min(whole)  # of the shortest sequences, on which nine steps of ten are made
+            self.notes.append(f"pre-training is taken as {named}: {registry.get(named).spec.title}")
+        if self.shared and not (is_model(named, self.mode) and self.mode in (None, "infer")):
+            # One machine for all of them, and of what the money buys the most.
+            people = self.fields.pop("users")
+            self.notes.append(f"one machine that {people} people share")
+            self.gpus = self.gpus or (1, 8)
+            if "budget_usd" in self.fields and self.work is None:
+                self.fields.setdefault("goal", "speed")
+        if self.mode is None and self.work and self.work.period_s:
+            self.mode = "infer"  # What comes again every day is answered, not learnt
+        images = named in DIFFUSION or "diffusion" in named or ALIASES.get(named) == "unet-sd15"
+        if self.mode is None and images:
+            self.mode = "infer"  # People make images far more often than models of them
+        return named
+
+    def _read_shares(self) -> None:
+        """Several works with their shares of the time, each before its share or behind it. Raises InputError
+        for a share of nothing, and for works in different modes."""
+        shares = list(re.finditer(r"(\d[\d.]*) ?%", self.plain))
+        if len(shares) < 2:
+            shares = list(re.finditer(r"\bhalf()\b (?:of )?(?:the time|it)?", self.plain))
+        if len(shares) < 2:
+            return
+        for share in shares:
+            self.mark(*share.span())
+        ends = [0, *(share.start() for share in shares), len(self.plain)]
+        first = self._within(ends[0], ends[1], lambda: self._name() or self._use())
+        spans = [(ends[n], ends[n + 1]) for n in range(len(shares) + 1)][0 if first else 1 :][: len(shares)]
+        names: list[str | None] = [first] if first else []
+        for start, end in spans[len(names) :]:
+            names.append(self._within(start, end, lambda: self._name() or self._use()))
+        if not all(names):
+            raise InputError("shares of what?", hint="name each: 'llm-8b-decode 70 %, sd 30 %'")
+        said = [
+            next(
+                (mode for pattern, mode in WORDS["modes"] if re.search(pattern, self.plain[start:end])), None
+            )
+            for start, end in spans
+        ]
+        if len({*filter(None, said)}) > 1:
+            problem = f"{' and '.join(filter(None, said))} in one mix: only works of one mode have one speed"
+            raise InputError(problem, hint="ask for each apart")
+        self.mode = self.mode or "infer"
+        if None in said and any(said):
+            self.notes.append(f"all of it is taken in mode {self.mode}")
+        self.mixed = tuple(
+            (str(name), float(share[1] or 50)) for name, share in zip(names, shares, strict=True)
         )
-    if re.fullmatch(r"[\d.,]+\s?k?", text):
-        text = f"${text}"
-        notes.append(f"{money[0]} is read as {text}")
-    after = reader.plain[money.end() : money.end() + 14]
-    per = re.match(rf"{_PERIOD}(month|h)", after)
-    fields["budget_usd"] = units.parse_usd(text.replace(" ", ""), rates)[0]
-    if per:
-        reader.mark(money.start(), money.end() + per.end())
-        fields["budget_per_month" if per[1] == "month" else "budget_per_hour"] = True
-    elif "deadline_s" in fields and not owns and not have and not work:
-        # So much money over so much time is a price of an hour.
-        hours = fields.pop("deadline_s") / 3600
-        notes.append(f"{text} over {hours:g} h: at most ${fields['budget_usd'] / hours:.2f} an hour")
-        fields |= {"budget_usd": fields["budget_usd"] / hours, "budget_per_hour": True, "acquire": "rent"}
-    elif not rents and not (work and "deadline_s" in fields):
-        fields["acquire"] = "own"
-        fields["fastest"] = bool(take(r"\b(?:best|fastest|strongest|most powerful)\b")) and not work
-    return fields
 
+    def _within(self, start: int, end: int, read: Callable[[], str | None]) -> str | None:
+        """What `read` finds there, as though all other words were read."""
+        before = self._read[:]
+        self._read[:start] = b"\1" * start
+        self._read[end:] = b"\1" * (len(before) - end)
+        found = read()
+        self._read[:start], self._read[end:] = before[:start], before[end:]
+        return found
 
-def _cards(reader: _Reader) -> tuple[tuple[tuple[str, int], ...], tuple[str, ...]]:
-    """GPUs to compare with how many of each, and those that are there already."""
-    sets, have = list[tuple[str, int]](), list[str]()
-    for named in catalog.mentions(reader.plain, loose=True):
-        text = reader.plain[named.start : named.end].strip()
-        # "4090" is a card, "t4" and "m4" in a sentence may be anything.
-        if not named.gpu_ids or not (named.exact or re.search(r"\d{4}", text)):
-            continue
-        before = reader.plain[: named.start]
-        number = re.search(rf"\b({_COUNT})\s*x?\s*(?:nvidia |geforce )?$", before)
-        count = _number(number[1]) if number else 1
-        usual = (
-            catalog.resolve(text.removesuffix("s")).spec.id if len(named.gpu_ids) > 1 else named.gpu_ids[0]
+    def _no_work(self) -> str:
+        """What work is taken for in a question about GPUs alone."""
+        fields = self.fields
+        if other := self.said(_P.other_work):
+            problem = f"{other[0]}: no work of this tool, which knows training, inference and FP64 alone"
+            raise InputError(problem, hint="name a model, a network or what it is to compute")
+        if self.quotes and not self.sets:
+            # The same machine, wherever it is rented.
+            fields["sets"] = tuple((quote.gpu_id, quote.count) for quote in self.quotes)
+            counts = [quote.count for quote in self.quotes]
+            self.gpus = (min(counts), max(counts))
+        # Of other makers' cards no training was measured; what they read from memory says how they answer.
+        named, self.mode = ("llama-3.1-8b", "infer") if fields.get("unproven") else ("resnet50", "train")
+        self.notes.append(f"no work was named: taken as {_TAKEN[self.mode]}")
+        if "budget_usd" in fields and fields.get("acquire") == "own":
+            fields.setdefault("goal", "speed")
+        if fields.get("goal") == "price" and not self.have:
+            # A question about prices: of cards alone, whatever is known of their speeds.
+            fields |= {"acquire": fields.get("acquire", "own"), "unproven": True}
+            self.assumed["host_usd"] = 0.0
+            self.notes[-1] = f"no work was named: by price; speeds are those of {_TAKEN[self.mode]}"
+        return named
+
+    def _name(self) -> str | None:
+        """The first model or network whose name stands there; of a data set only where nothing else does."""
+        left, names = self.left(), _names()
+        # With its version, else without one that is not known.
+        for size, version in ((3, "b?"), (2, "b?"), (3, "b"), (2, "b"), (1, "b")):
+            words = list(re.finditer(rf"[a-z][\w.+-]*|\d+(?:\.\d+|x\d+)?{version}\b", left))
+            for at in range(len(words) - size + 1):
+                start, end = words[at].start(), words[at + size - 1].end()
+                parts = [word[0] for word in words[at : at + size]]
+                # "qwen3 8b 2507" has the month of its release behind it; another number is a limit.
+                if re.fullmatch(r"\d{4,}", parts[-1]) and not re.fullmatch(r"2\d(0[1-9]|1[012])", parts[-1]):
+                    continue
+                name = "-".join(parts).rstrip(".")
+                spelt = (name, name.replace("-", ""), " ".join(parts), name.removesuffix("s"))
+                known = next((each for each in spelt if each in names), None)
+                if known is None and (size > 1 or not name.isalpha()) and name not in WORDS["sizes"]:
+                    together = "-".join(("".join(parts[:2]), *parts[2:]))  # qwen 2.5 32b
+                    known = next((each for each in (name, together) if is_model(each, None)), None)
+                if known is not None and not (
+                    re.fullmatch(units.DATASET_NAMES, known) and self._named_apart(start, end)
+                ):
+                    self.mark(start, end)
+                    return known
+        return None
+
+    def _named_apart(self, start: int, end: int) -> bool:
+        """Whether a network is named beside what stands there."""
+        text = self.plain[:start] + " " + self.plain[end:]
+        return any(re.search(rf"(?<![\w-]){re.escape(name)}(?![\w-])", text) for name in registry.names())
+
+    def _open_instead(self) -> str | None:
+        """An open model, where one is wanted that is like one whose weights nobody has. Raises InputError
+        where just that one is wanted."""
+        name, like = _P.closed, _P.like
+        if self.bill and (found := self.take(rf"\b(?:{name})\b")):
+            self.notes.append(f"{found[0]} is compared with {_P.open}, an open model")
+            return str(_P.open)
+        if wanted := self.take(rf"(?:{like}) (?:the |an? )?({name})\b|\b({name})[ -](?:{like})\b"):
+            said, instead = wanted[1] or wanted[2], _P.open
+            self.notes.append(f"the weights of {said} are closed: {instead}, an open model, is taken instead")
+            return str(instead)
+        if closed := self.take(rf"\b(?:{name})\b"):
+            raise InputError(
+                f"{closed[0]} cannot be run on GPUs of one's own: its maker does not publish the weights",
+                hint=f"an open model instead, such as {_P.open}",
+            )
+        return None
+
+    def _stand_in(self) -> str | None:
+        """What stands in for work that no workload is. Raises InputError where nothing here is like it."""
+        for row in catalog.rows(DATA / "stand_ins.csv"):
+            found = list[str]()
+            while one := self.take(rf"(?<![\w-])(?:{row['words']})", again=False):
+                found.append(one[0])
+            if not found:
+                continue
+            said, usual = ", ".join(found), row["usual"] if self.mode is None else "train"
+            self.mode = "infer" if "infer" in (usual, self.mode) else "train"
+            named = row[self.mode]
+            self.fields |= {"title": f"{row['what']} (by {named})", "least_gb": float(row[f"gb_{self.mode}"])}
+            self.notes.append(
+                f"{said}: no workload here is just that, {named} stands in ({row['because']}), so GPUs "
+                "compare by it, and its items a second are not those of yours"
+                + f"; it takes {self.fields['least_gb']:g} GB of memory or more"
+                * (self.fields["least_gb"] > 0)
+            )
+            if "deadline_s" in self.fields:
+                hint = "leave the deadline out"
+                raise InputError(f"how long {said} takes is not known, only how GPUs compare", hint=hint)
+            self.ignore(*(each[0] for each in (self.amount, self.requests, self.uncounted) if each))
+            self.work = self.requests = None
+            self.ignore(one[0] if (one := self.take(r"[\d.]+ epochs?\b", again=False)) else "")
+            self.stands_in = True  # Nor are epochs of another network's data set
+            return named
+        for row in catalog.rows(DATA / "no_stand_ins.csv"):
+            if one := self.take(row["words"]):
+                problem = f"{one[0]} ({row['what']}): no workload here is like it, so its speed is not known"
+                hint = "ask by memory and price: 'cheapest new card with 24 GB'"
+                raise InputError(f"{problem}: {row['because']}", hint=hint)
+        return None
+
+    def _use(self, *, again: bool = False) -> str | None:
+        """What a size, a family or a use is taken as; `again` also of words that were read before."""
+        families = {name.split("-")[0] for name in llms.names()}
+        words = (w for word in self.unread() for w in (word, word.rstrip("0123456789.")))
+        family = next((word for word in words if word in families), "")
+        of_it = [name for name in llms.names() if family and name.startswith(family)]
+        if family and (version := self.said(rf"\b{family} ?(\d[\d.]*)(?![\w.])")):
+            self.mark(*version.span())
+            of_it = [
+                name for name in of_it if re.match(rf"{family}-?{re.escape(version[1])}(?![\d])", name)
+            ] or of_it
+        model, said = (
+            next((n for n in of_it if n.endswith(("-8b", "-7b"))), of_it[0] if of_it else ""),
+            family,
         )
-        owner = re.search(r"\b(?:have|own|from|replace|my|i (?:run|use)) (?:\S+ ){0,3}$", before)
-        if owner:
-            have += [usual] * count
-        else:
-            sets.append((usual, count))
-        reader.mark((owner or number).start() if owner or number else named.start, named.end)  # type: ignore[union-attr]
-    return tuple(dict.fromkeys(sets)), tuple(have)
+        if alone := self.take(r"\b(\d+)b\b", again=False):
+            said, sized = alone[0], re.compile(rf"(?<!\d){alone[0]}\b")
+            of_it = [name for name in of_it if sized.search(name)]
+            of_size = (name for name in llms.names() if sized.search(name))
+            model = of_it[0] if of_it else WORDS["sizes"].get(said) or next(of_size, "")
+            if not model:
+                near = min(llms.names(), key=lambda n: abs(llms.find(n).parameters - 1e9 * int(alone[1])))
+                raise InputError(f"no model of {said} is known here", hint=f"the nearest: {near}")
+        if model:
+            self.take(rf"\b{family}" + (r"[\d.]*" if alone else r"\b") if of_it else "(?!)")
+            self.notes.append(f"{said} is taken as {model}")
+            return model
+        for pattern, name in WORDS["uses"]:
+            if found := self.take(pattern, again=again):
+                if name == "resnet50" and "image" not in found[0]:
+                    self.notes.append(f"{found[0]} is taken as ResNet-50")
+                return str(name)
+        return None
+
+    def _read_epochs(self, named: str) -> None:
+        """Of the amount that is stated, of a data set that is named anywhere, or of the usual one."""
+        epochs = self.take(r"([\d.]+) epochs?\b")
+        data, number = self.said(rf"\b(?:{units.DATASET_NAMES})\b"), float(epochs[1]) if epochs else 0.0
+        if not epochs and data and self.work is None and self.take(_P.how_long):
+            number = USUAL_EPOCHS
+            self.notes.append(f"{USUAL_EPOCHS} epochs of {data[0]}")
+        if not number or self.stands_in:
+            return
+        if epochs and data is None and self.work is None:
+            if ALIASES.get(named, named) not in _IMAGE_NETWORKS:
+                raise InputError(f"{epochs[0]} of what?", hint="say of how many items, or of ImageNet")
+            self.notes.append("epochs of ImageNet")
+        work = self.work or units.parse_work(data[0] if data else "ImageNet")
+        self.work = work._replace(items=work.items * number)
+
+    def _read_requests(self, named: str) -> None:
+        """Requests in a time, as tokens of answers or as items."""
+        if not self.requests:
+            return
+        self.mode, per = self.mode or "infer", _seconds(self.requests[2])
+        work = units.parse_work(f"{self.requests[1]} requests")._replace(period_s=86400.0)
+        work = work._replace(items=work.items * 86400 / per, item="token")
+        if not is_model(named, self.mode):
+            base = need_for(named, mode="infer").workloads[0][0]
+            work = work._replace(item=registry.get(base).spec.item.partition("-")[0])
+        if work.item == "token":
+            self.notes.append(f"a request is taken as {USUAL_ANSWER} tokens of answer")
+            work = work._replace(items=work.items * USUAL_ANSWER)
+        self.work = work
+
+    def _read_precision(self, named: str) -> str | None:
+        bits = self.take(_P.bits) or self.take(_P.bits_in_words)
+        if not bits:
+            return None
+        infers = self.mode in ("infer", None) and is_model(named, self.mode)
+        formats = WORDS["formats"].get(next(filter(None, bits.groups()), ""), {})
+        return str(formats.get("infer" if infers else "", formats.get("", bits[0])))
+
+    def _settle_budget(self, named: str) -> None:
+        """Refuses a second piece of work, and says whether a budget is of a card alone."""
+        fields = self.fields
+        self.take(rf"\b(?:{units.DATASET_NAMES})\b", again=False)
+        # "ComfyUI and Ollama": of two uses, too, unless the second is what every question is about.
+        notes = list(self.notes)
+        more = self._name() or ((self.by_use or re.search(r"\b\d+b\b", self.left())) and self._use()) or named
+        self.notes = notes
+        usual = ("resnet50", "mobile", *(["llama-3.1-8b"] if self.by_use and is_model(named, None) else []))
+        if more not in usual and ALIASES.get(more, more) != ALIASES.get(named, named):
+            hint = "ask for each, or for both by shares of the time: 'llm-8b-decode 70 %, sd 30 %'"
+            raise InputError(f"two pieces of work are named: {named} and {more}", hint=hint)
+        owns = self.small or fields.get("acquire") == "own"
+        if "budget_usd" not in fields or "host_usd" in self.assumed or not owns:
+            return
+        whole = self.said(_P.with_machine)
+        computers = all(catalog.get(gpu).text("form") in COMPUTERS for gpu in self.named_gpus)
+        few = self.gpus is None or self.gpus[1] <= MOST_THERE
+        card = few and (self.sets or self.traits or self.said(r"\b(?:gpus?|cards?)\b"))
+        # What buys no machine is meant for the card.
+        little = fields["budget_usd"] < 1.2 * least_host_usd() and not fields.get("budget_per_hour")
+        if not (whole or (self.named_gpus and computers)) and (card or little):
+            self.assumed["host_usd"] = 0.0
+            rent = "to rent, or " if self.small else ""
+            self.notes.append(f"the budget is {rent}for the card, in a machine that is there")
+
+    def _whole(self, named: str, precision: str | None) -> Asked:
+        if self.laptop and self.mode in ("infer", None) and named == "resnet50" and self.notes:
+            named, self.notes = "mobile", [note for note in self.notes if "ResNet-50" not in note]
+        if named in presets():
+            self.mode = None
+        if self.mode == "full" and not is_model(named, self.mode):
+            self.mode = "train"
+        if limit := self.dropped():
+            # The answer would be one to another question.
+            hint = "leave it out, or say it with an option, such as --memory, --power, --deadline or --budget"
+            raise InputError(f"{limit!r} in the question was not understood", hint=hint)
+        if unread := "|".join(map(re.escape, self.unread())):
+            self.ignore(*re.findall(rf"\b(?:{unread})(?: (?:{unread}))*", self.left()))
+        return Asked(
+            workload=self.mixed or named, mode=self.mode, work=self.work, gpus=self.gpus,
+            fields=self.fields, assumed=self.assumed, precision=precision, notes=tuple(self.notes),
+            form="laptop" if self.laptop else self.form,
+        )  # fmt: skip
 
 
-def _workload(reader: _Reader, notes: list[str]) -> str | None:
-    """The first model, network or use that is named."""
-    left, names = reader.left(), {*DIFFUSION, *ALIASES, *registry.names(), *presets()}
-    # With its version, else without one that is not known.
-    for size, version in ((3, "b?"), (2, "b?"), (3, "b"), (2, "b"), (1, "b")):
-        words = list(re.finditer(rf"[a-z][\w.+-]*|\d+(?:\.\d+)?{version}\b", left))
-        for at in range(len(words) - size + 1):
-            start, end = words[at].start(), words[at + size - 1].end()
-            parts = [word[0] for word in words[at : at + size]]
-            name = "-".join(parts).rstrip(".")
-            spelt = (name, name.replace("-", ""), " ".join(parts))
-            known = next((each for each in spelt if each in names), None)
-            if known is None and (size > 1 or not name.isalpha()) and name not in _SIZES:
-                together = "-".join(("".join(parts[:2]), *parts[2:]))  # qwen 2.5 32b
-                known = next((each for each in (name, together) if is_model(each, None)), None)
-            if known is not None:
-                reader.mark(start, end)
-                return known
-    if alone := reader.take(r"\b(\d+)b\b"):
-        like = (name for name in llms.names() if re.search(rf"(?<!\d){alone[0]}\b", name))
-        model = _SIZES.get(alone[0]) or next(like, None)
-        notes += [f"{alone[0]} is taken as {model}"] if model else []
-        return model
-    if family := next(
-        (word for word in reader.unread() if word in {n.split("-")[0] for n in llms.names()}), ""
-    ):
-        of_it = [n for n in llms.names() if n.startswith(family)]
-        model = next((n for n in of_it if n.endswith(("-8b", "-7b"))), of_it[0])
-        reader.take(rf"\b{family}\b")
-        notes.append(f"{family} is taken as {model}")
-        return model
-    for pattern, name in _USES:
-        if found := reader.take(pattern):
-            if name == "resnet50" and "image" not in found[0]:
-                notes.append(f"{found[0]} is taken as ResNet-50")
-            return name
-    return None
+@cache
+def _sellers() -> str:
+    """Names of providers, the longest first, but for words that questions use for something else."""
+    names = {*prices.renting(), *PROVIDERS} - _COMMON
+    return "|".join(map(re.escape, sorted(names, key=len, reverse=True)))
+
+
+@cache
+def _names() -> frozenset[str]:
+    return frozenset((*DIFFUSION, *ALIASES, *registry.names(), *presets()))
+
+
+def _of_laptop(gpu: str) -> str:
+    """A card's variant in laptops, where there is one."""
+    own = (spec.id for spec in catalog.all_gpus() if spec.id == f"{gpu}-laptop")
+    return gpu if has_form(catalog.get(gpu), "laptop") else next(own, gpu)
+
+
+def _seconds(period: str) -> int:
+    return _SECONDS.get(period) or _SECONDS[period[0]]
+
+
+def _span_seconds(span: re.Match[str]) -> float:
+    return units.parse_seconds(f"{_NUMBERS.get(span[1], span[1])} {span[2].replace('hrs', 'h')}")
 
 
 def _number(word: str) -> int:

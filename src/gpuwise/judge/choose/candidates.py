@@ -3,7 +3,7 @@
     rent      an offer of c GPUs is a machine; n = c, or k c where the machines work side by side (inference)
     purchase  n cards at the price of one; what sits on a server's board is sold in systems only
     have      cards that are there already, at no price
-    unpriced  laptops and small computers of which no price is known: ordered by speed
+    unpriced  laptops, small computers and what was named, of which no price is known: behind, by speed
 
 A price is known within `exp(+-half)`, where half grows with the root of its age: prices do a random walk. A
 family offer ("A100 80 GB") counts as the slowest GPU that it may be. What the work costs:
@@ -24,7 +24,7 @@ from __future__ import annotations
 import re
 from collections import Counter, defaultdict
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import date
 from functools import cache
 from math import ceil, log, sqrt
@@ -33,12 +33,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from gpuwise.facts import catalog, prices
-from gpuwise.judge.choose.need import DATA, has_form
+from gpuwise.judge.choose.need import COMPUTERS, DATA, has_form
 from gpuwise.judge.choose.speeds import alone, half_of
-from gpuwise.model.gpu import RENTS, Offer
+from gpuwise.model.gpu import RENTS, Offer, Source
 from gpuwise.model.judgement import Assumptions, Need, Way
 from gpuwise.model.result import Record
-from gpuwise.predict.card import MODULES
+from gpuwise.predictor.card import MODULES
 
 Array = NDArray[np.float64]
 Mask = NDArray[np.bool_]
@@ -50,17 +50,21 @@ DRIFT = 0.4
 LEAST_HALF = 0.05
 # Modules of a server are sold on boards of four or eight; a price of one is a list price of a part.
 LEAST_BOARD = 4
+# Titles of the source of a price that the question states.
+PAID, STATED = "what you pay", "as you state it"
+# Numbers in which cards share a model.
+TOGETHER = (1, 2, 4, 8)
+# So many at most were named for their own sake, not as all of a kind.
+FEW = 12
 # Paid seconds of a serverless worker for one of work: it loads the model, and waits some seconds after each
 # answer for the next request (five at RunPod, unless set otherwise). An assumption, not a fact of a source.
 STARTS = 2.0
 # Of the largest boards that workstations have; what needs more hangs on risers.
 BOARD_SLOTS = 8
-# Forms that are whole computers: they need no host beside them, and have no second GPU.
-COMPUTERS = ("laptop", "soc")
-# Days after which the price of a card says nothing of it.
-OLD_DAYS = 365
-# Laptops and small computers are sold new for about so long after their GPU came out.
-SHOP_YEARS = 3
+# Cards and computers are sold new for about so long after their GPU came out. An assumption.
+SHOP_YEARS, CARD_YEARS = 3.0, 2.5
+# What is made for countries that other cards may not be sold to.
+EXPORT = re.compile(r"^[ah]800|^h20(?!0)|-d$")
 WEEKS_PER_YEAR = 365.25 / 7
 HOURS_PER_YEAR = 365.25 * 24
 
@@ -77,7 +81,6 @@ class Row:
     stale: bool
     speed: Record
     offer: Offer | None
-    late: bool = False  # Its price is older than the need allows
 
 
 @dataclass(frozen=True, slots=True)
@@ -99,7 +102,8 @@ class Candidates:
     time: Array  # Seconds of the work; NaN without an amount
     per_item: Array
     half: Array  # Half width of the cost in log space
-    ranked: Array  # Cost of an item, by the upper end of a stale price: an old cheap price is not a bargain
+    upper: Array  # What a price counts as to rank by, over itself: an old cheap price is not a bargain
+    ranked: Array  # Cost of an item by that price
     joules: Array  # An item
     drawn: Array  # Watts of the machine with its GPUs
 
@@ -107,9 +111,29 @@ class Candidates:
         return len(self.rows)
 
 
+def stated(need: Need, today: date) -> tuple[Offer, ...]:
+    """The prices that the question states, as offers of today."""
+    return tuple(
+        Offer(
+            gpu=quote.gpu_id, gpu_ids=(quote.gpu_id,), count=quote.count, kind=quote.kind,
+            amount=quote.usd, provider=quote.provider, seen_on=today.isoformat(),
+            source=Source(
+                id="own-prices", title=PAID if quote.paid else STATED, kind="third-party",
+                read_on=today.isoformat(),
+            ),
+        )
+        for quote in need.quotes
+    )  # fmt: skip
+
+
+def names_of(need: Need) -> tuple[str, ...]:
+    """GPUs that were asked for by name, else those of a kind."""
+    return need.named or need.only or tuple(dict.fromkeys(gpu for gpu, _ in need.sets))
+
+
 def usable(need: Need, offers: Sequence[Offer], today: date) -> tuple[Offer, ...]:
     """The dated quotes that the need allows, by kind, provider and age, each provider's newest list."""
-    wanted, age = {name.casefold() for name in need.providers}, need.assumptions.max_age_days
+    wanted = {name.casefold() for name in need.providers}
     allowed = {
         "on-demand": need.acquire != "own",
         # Who names a provider knows what it is.
@@ -120,37 +144,49 @@ def usable(need: Need, offers: Sequence[Offer], today: date) -> tuple[Offer, ...
     }
     sold = need.acquire != "rent"
     only = {*need.only, *(gpu for gpu, _ in need.sets)}
+    if only:
+        # What shops ask for any card of a family they ask for each; a machine to rent holds one of them.
+        offers = [
+            offer
+            if offer.per_hour or only >= {*offer.gpu_ids}
+            else replace(offer, gpu_ids=tuple(gpu for gpu in offer.gpu_ids if gpu in only))
+            for offer in offers
+            if only.intersection(offer.gpu_ids)
+        ]
+        offers = [offer for offer in offers if only.issuperset(offer.gpu_ids)]
     found = [
         offer
         for offer in offers
         if offer.gpu_ids
-        and (not only or only.intersection(offer.gpu_ids))
         and (offer.kind != "spot" or offer.provider not in prices.MARKETS or need.community or wanted)
         and offer.seen_on
         and allowed.get(offer.kind, sold and (not need.sold or offer.kind in need.sold))
+        and not (offer.kind == "street" and "new" in need.sold and not is_sold_new(offer.gpu_ids[0], today))
         # A purchase is of the card: the provider asked for is one that rents.
         and (not wanted or not offer.per_hour or offer.provider.casefold() in wanted)
+        and offer.provider.casefold() not in need.avoid
+        and (not need.region or not offer.per_hour or prices.is_in(offer, need.region))
+        and (need.most_commitment_h is None or committed_h(offer) <= need.most_commitment_h)
     ]
-    if age is not None:
-        # Of a laptop the last known price is said, though too old to be ranked by; a card that was named
-        # stands with its last one behind those with fresh ones.
-        found = [
-            o
-            for o in found
-            if (days := _age(need, o, today)) <= age
-            or (sold and o.whole)
-            or (only and not o.per_hour and days <= OLD_DAYS)
-        ]
-    return prices.current([offer for offer in found if offer.per_hour or is_sold(offer)])
-
-
-def is_sold(offer: Offer) -> bool:
-    """Whether somebody sells just this: a card, a computer, or a board of modules."""
-    form = catalog.get(offer.gpu_ids[0]).text("form")
-    # What a source states of a laptop's GPU is the price of a part that nobody can buy.
-    # Who names a laptop in a price of his own means the whole of it.
-    whole = offer.whole or offer.source.id == "own-prices"
-    return whole or offer.count >= LEAST_BOARD if form in MODULES else form != "laptop" or whole
+    # Of a laptop, and of a GPU that was named, the last known price is said, though too old to rank by.
+    named = {*names_of(need)}
+    found = [
+        o for o in found
+        if not _is_late(need, o, today) or (not o.per_hour and (o.whole or named.issuperset(o.gpu_ids)))
+    ]  # fmt: skip
+    # Somebody sells just this: a card, a computer, or a board of modules. What a source states of a laptop's
+    # GPU is the price of a part that nobody can buy; who names one in a price of his own means all of it.
+    sold_so = []
+    for offer in found:
+        form, whole = (
+            catalog.get(offer.gpu_ids[0]).text("form"),
+            offer.whole or offer.source.id == "own-prices",
+        )
+        if offer.per_hour or (
+            whole or offer.count >= LEAST_BOARD if form in MODULES else form != "laptop" or whole
+        ):
+            sold_so.append(offer)
+    return prices.current(sold_so)
 
 
 def offered(need: Need, offers: Sequence[Offer], today: date) -> dict[str, tuple[int, ...]]:
@@ -166,8 +202,9 @@ def offered(need: Need, offers: Sequence[Offer], today: date) -> dict[str, tuple
         for gpu in offer.gpu_ids if counts else ():
             found[gpu] |= counts
     # Who names a card is told first whether it can do the work at all, then whether anybody sells it.
-    for gpu in need.only:
-        found[gpu].add(1)
+    for gpu in need.named or need.only:
+        if len(need.named or need.only) <= FEW or catalog.get(gpu).text("form") in COMPUTERS:
+            found[gpu] |= {n for n in TOGETHER if need.gpus[0] <= n <= need.gpus[1]} | {1, need.gpus[0]}
     if need.sets:
         wanted = (*need.sets, *Counter(need.have).items())
         sets = {gpu: {1, *(n for each, n in wanted if each == gpu)} for gpu, _ in wanted}
@@ -192,14 +229,27 @@ def machines(need: Need, offer: Offer) -> Iterator[tuple[int, int]]:
 def candidates(need: Need, speeds: Sequence[Record], offers: Sequence[Offer], *, today: date) -> Candidates:
     """All combinations that have a speed and a price, in the order of the speeds; limits come later."""
     known = {(speed.gpu_id, speed.gpus): speed for speed in speeds if speed.throughput is not None}
-    rows = [*_offers(need, known, usable(need, offers, today), today), *_own(need, known)]
+    able = usable(need, offers, today)
+    rows = list(_offers(need, known, able, today))
+    # What is there works as a whole, as far as the number asked for goes: half of it costs no less.
+    for gpu, number in Counter(need.have).items():
+        counts = (n for n in range(min(number, max(need.gpus[1], number)), 0, -1) if (gpu, n) in known)
+        if count := next(counts, 0):
+            rows.append(Row(gpu, count, "have", 0.0, 0.0, False, known[gpu, count], None))
     priced = {row.gpu for row in rows}
-    last = {o.gpu_ids[0]: o for o in offers if o.whole and len(o.gpu_ids) == 1 and o.count == 1}
-    rows += [
-        Row(gpu, 1, "unpriced", np.nan, 0.0, False, known[gpu, 1], last.get(gpu))
-        for gpu in _computers(need, today)
-        if gpu not in priced and (gpu, 1) in known
-    ]
+    bought = sorted((o for o in able if not o.per_hour and o.count == 1), key=lambda o: o.seen_on)
+    last = {o.gpu_ids[0]: o for o in bought if len(o.gpu_ids) == 1}
+    # A GPU that was named is answered for; its price is not known, or too old to rank it by.
+    numbers = [n for n in TOGETHER if need.gpus[0] <= n <= need.gpus[1]] or [need.gpus[0]]
+    least = ((gpu, next((n for n in numbers if (gpu, n) in known), 0)) for gpu in need.named or need.only)
+    named = (*need.sets, *least)
+    if need.acquire != "rent":
+        computers = [(gpu, 1) for gpu in _computers(need, today)]
+        rows += [
+            Row(gpu, n, "unpriced", np.nan, 0.0, False, known[gpu, n], last.get(gpu))
+            for gpu, n in dict.fromkeys((*computers, *named))
+            if gpu not in priced and (gpu, n) in known and catalog.get(gpu).text("form") not in MODULES
+        ]
     asked = (row for row in rows if row.way == "have" or not need.sets or (row.gpu, row.count) in need.sets)
     return columns(need, list(asked))
 
@@ -214,18 +264,15 @@ def price_half(offer: Offer, today: date) -> float:
 def _offers(
     need: Need, known: Mapping[tuple[str, int], Record], offers: Sequence[Offer], today: date
 ) -> Iterator[Row]:
-    old = {id(o): prices.is_stale(o, prices.counted_on(o, today)) for o in offers}
-    fresh = {g for o in offers if not o.per_hour and not old[id(o)] for g in o.gpu_ids}
+    bought = [o for o in offers if not o.per_hour and len(o.gpu_ids) == 1]
+    last = {o.gpu_ids[0]: o.seen_on for o in sorted(bought, key=lambda o: o.seen_on)}
     single = (o for o in offers if need.sets and o.per_hour and len(o.gpu_ids) == 1)
     direct = {(o.gpu_ids[0], int(o.count)) for o in single}
     for offer in offers:
-        stale = old[id(offer)]
-        # Of a computer that was named the price of a year ago says something still.
-        named = (need.only or need.sets) and _age(need, offer, today) <= OLD_DAYS
-        if offer.whole and _is_late(need, offer, today) and not named:
-            continue
-        if stale and not offer.per_hour and fresh.intersection(offer.gpu_ids):
-            continue  # a launch price says nothing where somebody asks a price today
+        stale = not prices.is_fresh(offer, today)
+        newer = stale and not offer.per_hour and offer.seen_on < last.get(offer.gpu_ids[0], "")
+        if newer or _is_late(need, offer, today):
+            continue  # a launch price says nothing where somebody asks a price since
         half = price_half(offer, today)
         for count, number in machines(need, offer):
             if number > 1 and offer.per_hour and direct.intersection((g, count) for g in offer.gpu_ids):
@@ -235,42 +282,36 @@ def _offers(
             if len(able) == len(found):
                 speed = min(able, key=lambda s: s.throughput.value if s.throughput else 0.0)
                 price = offer.amount * number if offer.per_hour else offer.per_gpu
-                late = _is_late(need, offer, today)
                 if offer.kind == "serverless" and need.task == "infer":
                     speed = alone(need, speed)
-                yield Row(speed.gpu_id, count, offer.kind, price, half, stale, speed, offer, late)
+                yield Row(speed.gpu_id, count, offer.kind, price, half, stale, speed, offer)
 
 
 def _is_late(need: Need, offer: Offer, today: date) -> bool:
-    age = need.assumptions.max_age_days
-    return age is not None and _age(need, offer, today) > age
-
-
-def _age(need: Need, offer: Offer, today: date) -> int:
-    """Days: on the day of its list, unless an age was asked for."""
-    counted = today if need.assumptions.aged_today else prices.counted_on(offer, today)
-    return prices.age_days(offer, counted) or 0
-
-
-def _own(need: Need, known: Mapping[tuple[str, int], Record]) -> Iterator[Row]:
-    """What is there works as a whole, as far as the number asked for goes: half of it costs no less."""
-    for gpu, number in Counter(need.have).items():
-        counts = (n for n in range(min(number, max(need.gpus[1], number)), 0, -1) if (gpu, n) in known)
-        if count := next(counts, 0):
-            yield Row(gpu, count, "have", 0.0, 0.0, False, known[gpu, count], None)
+    """Whether a price is too old: on the day of its list, unless an age was asked for."""
+    a = need.assumptions
+    counted = today if a.aged_today else prices.counted_on(offer, today)
+    return a.max_age_days is not None and (prices.age_days(offer, counted) or 0) > a.max_age_days
 
 
 def _computers(need: Need, today: date) -> tuple[str, ...]:
     """Laptops and small computers that shops still sell, where one is asked for."""
     if need.form not in ("mobile", "laptop") or need.acquire == "rent":
         return ()
-    oldest = f"{today.year - SHOP_YEARS}"
     return tuple(
         spec.id
         for spec in catalog.all_gpus()
-        if has_form(spec, need.form)
-        and (spec.id in need.only if need.only else (spec.text("launch") or "") >= oldest)
+        if has_form(spec, need.form) and (spec.id in need.only if need.only else is_sold_new(spec.id, today))
     )
+
+
+def is_sold_new(gpu: str, today: date) -> bool:
+    """Whether shops still sell a GPU, by when it came out."""
+    spec = catalog.get(gpu)
+    months = round(12 * (SHOP_YEARS if spec.text("form") in COMPUTERS else CARD_YEARS))
+    year, month = divmod(12 * today.year + today.month - 1 - months, 12)
+    since = f"{year}" if spec.text("form") in COMPUTERS else f"{year}-{month + 1:02}"
+    return (spec.text("launch") or "") >= since and not EXPORT.search(gpu)
 
 
 @cache
@@ -300,6 +341,16 @@ def host_of(gpu: str, count: int) -> tuple[str, float, float]:
     return "several servers", usd * ceil(count / 8), watts * ceil(count / 8)
 
 
+def least_host_usd() -> float:
+    """What the cheapest machine around a GPU costs."""
+    return min(usd for rows in _hosts().values() for _, usd, _ in rows)
+
+
+def cards_paid(need: Need, gpu: str, count: int) -> int:
+    """Cards to buy for so many of a GPU: those that are there already are among them, unless replaced."""
+    return count - (0 if need.upgrade else min(need.have.count(gpu), count - 1))
+
+
 def columns(need: Need, rows: Sequence[Row]) -> Candidates:
     """The figures of `rows` as arrays, with time, money and energy of each."""
     a = need.assumptions
@@ -319,21 +370,24 @@ def columns(need: Need, rows: Sequence[Row]) -> Candidates:
     watts = array([None if row.speed.watts is None else row.speed.watts.value for row in rows])
     watts_half = array([half_of(row.speed.watts) for row in rows])
     own = np.array([row.way not in RENTS for row in rows], dtype=bool)
-    stale = np.array([row.stale for row in rows], dtype=bool)
+    upper = np.exp(price_half * [row.stale for row in rows])
     have = np.array([row.way == "have" for row in rows], dtype=bool)
-    # Cards that take the place of those that are there use their machine.
+    # Cards that take the place of those that are there use their machine, unless that is a laptop.
+    there = sum(catalog.get(gpu).text("form") not in COMPUTERS for gpu in need.have)
     machines = [host_of(row.gpu, row.count) for row in rows]
     free = np.array([row.way == "have" or bool(row.offer and row.offer.whole) for row in rows], dtype=bool)
     usd = array([machine[1] for machine in machines])
     host_w = array([machine[2] for machine in machines])
     if a.host_usd is not None:
-        usd = np.where(usd > 0, a.host_usd * np.maximum(0.0, count - len(need.have)), 0.0)
-    elif need.have:
-        usd = np.where(count > len(need.have), usd / 2, 0.0)
+        usd = np.where(usd > 0, a.host_usd * np.maximum(0.0, count - there), 0.0)
+    elif there:
+        usd = np.where(count > there, usd / 2, 0.0)
     if a.host_w is not None:
         host_w = np.where(host_w > 0, a.host_w * count, 0.0)
     host = np.where(own & ~free, usd, 0.0)
-    outlay = np.where(own & ~have, price * count + host, 0.0)
+    outlay = np.where(
+        own & ~have, price * array([cards_paid(need, row.gpu, row.count) for row in rows]) + host, 0.0
+    )
     time = np.full(len(rows), np.nan) if need.items is None else need.items / speed
     used = np.full(len(rows), hours_of_use(need))
     if need.acquire == "both" and need.items is not None and need.period_s is None:
@@ -361,24 +415,26 @@ def columns(need: Need, rows: Sequence[Row]) -> Candidates:
         running = running + leaving * need.egress_gb * per_hour_items / need.items
     per_hour = fixed + running
     per_item = per_hour / per_hour_items
-    # Where the cheapest card is asked for, how much it does with its hours does not matter.
+    # Where the cheapest card is asked for, how much it does with its hours does not matter; one without a
+    # fresh price counts at the last that was seen, and may come first, with that said.
     last = array([row.offer.amount if row.offer and row.way == "unpriced" else np.inf for row in rows])
     once = price if need.acquire == "rent" else np.where(outlay > 0, outlay, last)
-    paid = once if need.cheapest else per_item
+    paid = once if need.goal == "price" else per_item
     share = np.divide(fixed, per_hour, out=np.ones_like(fixed), where=per_hour > 0)
     # Of the energy, only what the cards draw is uncertain.
     cards = np.divide(np.nan_to_num(watts), drawn, out=np.zeros_like(drawn), where=drawn > 0)
+    joules = (watts + host_w) * a.cooling / speed
     # A service is paid for whether it is busy or not: its speed then costs nothing.
     service = need.period_s is not None or (need.concurrent > 0 and need.items is None)
     timed_half = speed_half * (0.0 if service else 1.0)
     return Candidates(
         rows=tuple(rows), count=count, price=price, price_half=price_half, speed=speed, speed_half=speed_half,
         own=own, host=host, outlay=outlay, fixed=fixed, running=running, per_hour=per_hour,
-        time=time, per_item=per_item,
+        time=time, per_item=per_item, upper=upper,
         half=np.hypot(np.hypot(timed_half, price_half * share), watts_half * (1.0 - share) * cards),
-        ranked=1 / speed if need.fastest
-        else paid * (share * np.where(stale, np.exp(price_half), 1.0) + 1 - share),
-        joules=(watts + host_w) * a.cooling / speed, drawn=drawn,
+        ranked=np.where(np.isnan(price), np.nan, {"speed": 1 / speed, "energy": joules}[need.goal])
+        if need.goal in ("speed", "energy") else paid * (share * upper + 1 - share),
+        joules=joules, drawn=drawn,
     )  # fmt: skip
 
 

@@ -18,32 +18,53 @@ from collections.abc import Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import replace
 from datetime import date
-from math import exp, hypot, log
+from math import exp, hypot, inf, log
 from statistics import NormalDist
 
 import numpy as np
 
 from gpuwise.errors import GpuwiseError, NoDataError
-from gpuwise.facts import catalog
+from gpuwise.facts import catalog, prices
 from gpuwise.judge.choose.candidates import (
     HOURS_PER_YEAR,
+    PAID,
+    STATED,
     Candidates,
     Mask,
     candidates,
+    cards_paid,
     committed_h,
     host_of,
     hours_a_month,
     hours_of_use,
     lost_share,
+    names_of,
 )
-from gpuwise.judge.choose.fit import PERIODS, QUIET_W, SUPPLY, contradiction, kept, limits, link_of, rejected
-from gpuwise.model.gpu import GpuSpec, Offer
-from gpuwise.model.judgement import Chance, Need, Option, Recommendation
-from gpuwise.model.precision import Precision
+from gpuwise.judge.choose.fit import (
+    HOST_PEAK_W,
+    NO_FASTER,
+    PERIODS,
+    QUIET_W,
+    SUPPLY,
+    Limit,
+    contradiction,
+    is_known,
+    kept,
+    limits,
+    link_of,
+    rejected,
+    too_large,
+    too_small,
+    why_not,
+)
+from gpuwise.judge.choose.need import USUAL_NOTE
+from gpuwise.model.gpu import RENTS, GpuSpec, Offer
+from gpuwise.model.judgement import Assumptions, Bill, Chance, Need, Option, Quote, Recommendation
+from gpuwise.model.precision import GGUF, Precision
 from gpuwise.model.result import Interval, Issue, Record
 from gpuwise.model.units import percent, seconds, si, significant, usd
-from gpuwise.predict.card import MODULES
-from gpuwise.predict.rates import LEVEL
+from gpuwise.predictor.card import MODULES
+from gpuwise.predictor.rates import LEVEL
 
 # Options that are kept.
 MOST = 100
@@ -54,6 +75,8 @@ Z = NormalDist().inv_cdf((1 + LEVEL) / 2)
 # Kinds of rent that a need leaves out unless it says otherwise, and the cost from which one is worth a word.
 EXCLUDED = ("spot", "community", "reserved", "serverless")
 WORTH_A_WORD = 0.8
+# Items a second below which people count them by the hour.
+SLOW = 0.1
 # Smaller changes of a price or speed are rounding.
 WORTH_SAYING = 0.01
 _BASES = {
@@ -71,8 +94,9 @@ PAIRED = 20
 SUPPLIES_W = (450, 550, 650, 750, 850, 1000, 1200, 1600, 2000)
 # Cost of the second over the first below which the two are one answer to most people.
 EQUAL = 1.05
-# Speed for which such a little more is worth paying.
-MUCH = 1.5
+MONTH_S = 2629800.0
+# A lead in speed that is worth no extra money.
+AS_FAST = 1.1
 
 
 def recommend(
@@ -86,19 +110,45 @@ def recommend(
     """
     them = candidates(need, speeds, offers, today=today)
     if not len(them):
-        raise _nothing(speeds)
+        low, high = need.memory_gb or (0.0, None)
+        sizes = {s.gpu_id: (catalog.get(s.gpu_id).memory_bytes or 0.0) / 2**30 for s in speeds}
+        asked = [speed for speed in speeds if speed.gpus >= need.gpus[0]] or speeds
+        asked = [s for s in asked if 0.9 * low <= sizes[s.gpu_id] <= (high or inf) * 1.05]
+        if not asked or not all(speed.refusal for speed in asked):
+            raise NoDataError(
+                "no GPU that can do the work has a fresh price here",
+                hint="add prices of your own, or loosen provider, ways, number of GPUs or age of prices",
+                code="no-price",
+            )  # fmt: skip
+        # Where the largest is too small, none fits.
+        largest = max(asked, key=lambda s: sizes[s.gpu_id] * s.gpus).refusal
+        if "does not fit" in largest:
+            raise too_large(need, largest)
+        raise NoDataError(f"no GPU has a speed: {largest}", hint="measure it", code="bench")
     found = limits(need, them, speeds)
     places = ordered(them, kept(found, len(them)), every_provider=every_provider)
-    if not places:
-        raise contradiction(them, found)
-    if not (need.cheapest or need.fastest) and them.ranked[places[0]] > 0 and not them.rows[places[0]].late:
-        # For the same money, as nearly as anybody can tell, everybody takes the one that is much faster.
-        level = (p for p in places if them.ranked[p] < EQUAL * them.ranked[places[0]])
-        best = max(level, key=lambda p: float(them.speed[p]), default=places[0])
-        if them.speed[best] > MUCH * them.speed[places[0]] and not them.rows[best].late:
-            places = [best, *(place for place in places if place != best)]
-    options = _options(need, them, places, speeds)
     left = rejected(need, them, found, speeds, offers)
+    if not places:
+        named = why_not(names_of(need), {g: why.detail for g, why in left.items()})
+        raise contradiction(them, found, named or too_small(need, speeds))
+    if need.goal == "speed" or (need.goal == "cost" and them.outlay[places[0]] > 0):
+        # Of what is as fast, or costs as little, as nearly as anybody cares: what takes least money at once.
+        equal = AS_FAST if need.goal == "speed" else EQUAL
+        level = [p for p in places if them.ranked[p] <= equal * them.ranked[places[0]] and them.outlay[p] > 0]
+        best = min(level, key=lambda p: (float(them.outlay[p]), float(them.per_item[p])), default=places[0])
+        places = [best, *(place for place in places if place != best)]
+    if them.rows[places[0]].way == "unpriced":
+        # By what was last asked: the most work for the money; of a budget, the one of the fastest that cost
+        # least.
+        last = {p: o.amount for p in places if (o := them.rows[p].offer) and np.isnan(them.price[p])}
+        if need.budget_usd or need.goal == "price":
+            last = {p: usd for p, usd in last.items() if them.speed[p] * EQUAL > them.speed[places[0]]}
+        worth = {p: usd / (1.0 if need.budget_usd else float(them.speed[p])) for p, usd in last.items()}
+        best = min(worth, key=lambda p: worth[p], default=places[0])
+        places = [best, *(place for place in places if place != best)]
+    if need.keep:  # It does the work wherever it can
+        places.sort(key=lambda place: them.rows[place].way != "have")
+    options = _options(need, them, places, speeds)
     changes = tuple(_changes(need, them, places))
     made = Recommendation(
         made_on=today.isoformat(), need=need, item=item, options=options, rejected=left,
@@ -110,10 +160,14 @@ def recommend(
         changes=changes,
         advice=(
             *_owned(need, options, left, speeds),
+            *_more_of_owned(need, them, found, options, speeds),
             *_advice(them, places, need, item),
         ),
     )  # fmt: skip
-    return replace(made, answer=_answer(made), reasons=_reasons(made), runner_up=_runner_up(made))
+    answer = _answer(made)
+    if not is_known(them.rows[places[0]].speed):
+        answer += " No GPU like it was measured: its speed is known within an order of magnitude."
+    return replace(made, answer=answer, reasons=_reasons(made), runner_up=_runner_up(made))
 
 
 def _owned(
@@ -124,8 +178,24 @@ def _owned(
         kept = any((option.gpu_id, option.way) == (gpu, "have") for option in options)
         refused = (s.refusal for s in speeds if (s.gpu_id, s.gpus) == (gpu, number) and s.refusal)
         why = left[gpu].detail if gpu in left else "" if kept else next(refused, "")
-        if why:
+        if why and why != NO_FASTER:
             yield f"{_short(gpu)} that you have is left out: {why}"
+
+
+def _more_of_owned(
+    need: Need, them: Candidates, found: Sequence[Limit], options: Sequence[Option], speeds: Sequence[Record]
+) -> Iterator[str]:
+    """Why the number of owned GPUs that the question names is not an option."""
+    for gpu, number in need.sets:
+        if gpu not in need.have or any((o.gpu_id, o.count) == (gpu, number) for o in options):
+            continue
+        bought = (p for p, row in enumerate(them.rows) if (row.gpu, row.count) == (gpu, number))
+        place = next(bought, None)
+        refused = (s.refusal for s in speeds if (s.gpu_id, s.gpus) == (gpu, number) and s.refusal)
+        why = next(refused, "no price is known") if place is None else "; ".join(
+            limit.reason(place) for limit in found if not limit.ok[place]
+        )  # fmt: skip
+        yield f"left out: {counted(gpu, number)}: {why}"
 
 
 def with_precisions(
@@ -133,24 +203,32 @@ def with_precisions(
     today: date,
 ) -> Recommendation:  # fmt: skip
     """The recommendation, with what it would be in other precisions among what would change it."""
-    others: dict[str, Option] = {}
-    count = found.options[0].count
-    need = replace(found.need, gpus=(count, count))
+    first, said = found.options[0], list[str]()
+    need = replace(found.need, gpus=(first.count, first.count))
     for precision, speeds in alternatives.items():
         with suppress(GpuwiseError):  # nothing keeps the limits in it
-            others[precision] = recommend(need, speeds, offers, today=today, item=found.item).options[0]
-    return replace(found, changes=(*found.changes, *_precision_changes(found.options[0], others)))
+            other = recommend(need, speeds, offers, today=today, item=found.item).options[0]
+            if (cost := _times(other.cost_per_item_usd, first.cost_per_item_usd)) is not None and cost < 1:
+                same = (other.gpu_id, other.count) == (first.gpu_id, first.count)
+                who = "the same GPU stays first" if same else f"{_machine(other)} would be first"
+                said.append(f"in {precision} {who}, at {significant(cost)} times the cost")
+    return replace(found, changes=(*found.changes, *said))
+
+
+def _times(cost: Interval | None, least: Interval | None) -> float | None:
+    """How many times the one is of the other; None where one is not known, or is nothing."""
+    return cost.value / least.value if cost and least and least.value else None
 
 
 def ordered(them: Candidates, ok: Mask, *, every_provider: bool = True) -> list[int]:
     """Places of the best candidate of each GPU, number and way, cheapest work first; of each provider apart
-    where that is asked for. What has no price stands behind, the fastest first."""
-    late = np.array([row.late for row in them.rows], dtype=bool)
-    keys = np.lexsort((1 / them.speed, them.ranked.astype(np.float32), late))
+    where that is asked for. What has no rank for want of a price stands behind, the fastest first."""
+    keys = np.lexsort((1 / them.speed, them.ranked.astype(np.float32)))
     found: dict[tuple[str, int, str, str], int] = {}
     for place in keys[ok[keys]]:
         row = them.rows[place]
         provider = row.offer.provider.casefold() if row.offer and every_provider else ""
+        provider += PAID if row.offer and row.offer.source.title == PAID else ""
         found.setdefault((row.gpu, row.count, row.way, provider), int(place))
     return list(found.values())
 
@@ -184,7 +262,7 @@ def _options(
 ) -> tuple[Option, ...]:
     best, rents = frontier(them, places), [p for p in places if not them.own[p]]
     one = {s.gpu_id: s.throughput.value for s in speeds if s.gpus == 1 and s.throughput is not None}
-    owned = Counter(need.have)
+    owned, lost = Counter(need.have), lost_share(need.assumptions)
     there = [s.throughput.value for s in speeds if s.throughput and s.gpus == owned.get(s.gpu_id)]
     found: list[Option] = []
     for rank, place in enumerate(places[:MOST], start=1):
@@ -195,12 +273,16 @@ def _options(
         needed = max(need.least_gb * 1e9, speed.memory_bytes.value if speed.memory_bytes else 0.0)
         known, half = row.way != "unpriced", float(them.half[place])
         watts = spec.power_w
+        # An hour of use saves so much of the cheapest rent of the same work; nothing where energy costs more.
+        buys = rents and them.outlay[place] > 0
+        saved = worth_per_hour(need, them, place, rents[0]) - float(them.running[place]) if buys else 0.0
         option = Option(
             rank=rank, gpu_id=row.gpu, count=row.count, way=row.way,
             provider=row.offer.provider if row.offer else "",
             instance=row.offer.instance if row.offer else "", region=row.offer.region if row.offer else "",
             price_usd=around(
-                float(them.price[place]) * (row.count if them.own[place] else 1.0), row.half
+                float(them.price[place] * (cards_paid(need, row.gpu, row.count) if them.own[place] else 1)),
+                row.half,
             ) if known else None,
             seen_on=row.offer.seen_on if row.offer else "",
             price_source=row.offer.source.title if row.offer else "", stale=row.stale,
@@ -208,6 +290,7 @@ def _options(
             last_usd=row.offer.amount if row.offer and row.way == "unpriced" else None,
             throughput=speed.throughput, basis=speed.basis,
             precision="" if speed.question.precision == need.precision else str(speed.question.precision),
+            latency_s=speed.seconds if need.latency_s else None,
             time_s=around(float(them.time[place]), float(them.speed_half[place])) if need.items else None,
             cost_usd=around(float(them.per_item[place]) * need.items * need.users, half)
             if need.items and known else None,
@@ -220,7 +303,7 @@ def _options(
             power_w=watts * row.count if watts else None,
             speedup=float(them.speed[place]) / max(there) if there else None,
             frontier=place in best,
-            break_even_h=_break_even(need, them, place, rents, lost_share(need.assumptions)),
+            break_even_h=float(them.outlay[place]) * lost / saved if saved > 0 else None,
         )  # fmt: skip
         why = _why(need, option, found[0] if found else option, speed, one.get(row.gpu), spec)
         found.append(replace(option, why=tuple(why)))
@@ -231,21 +314,6 @@ def around(value: float, half: float) -> Interval:
     """A log-normal interval at the level of all intervals here."""
     return Interval(
         value=value, low=value * exp(-half), high=value * exp(half), level=LEVEL, method="log-normal"
-    )
-
-
-def _nothing(speeds: Sequence[Record]) -> NoDataError:
-    refusals = [speed.refusal for speed in speeds if speed.refusal]
-    if len(refusals) == len(speeds) and refusals:
-        # Where the largest is too small, none fits.
-        largest = max(speeds, key=lambda s: (catalog.get(s.gpu_id).memory_bytes or 0.0) * s.gpus).refusal
-        if "does not fit" in largest:
-            return NoDataError(largest, hint="more or larger GPUs, or a shorter format of weights")
-        return NoDataError(f"no GPU has a speed: {largest}", hint="measure it", code="bench")
-    return NoDataError(
-        "no GPU that can do the work has a fresh price here",
-        hint="add prices of your own, or loosen provider, buy or rent, number of GPUs or age of prices",
-        code="no-price",
     )
 
 
@@ -286,66 +354,111 @@ def _named(option: Option) -> str:
 def _answer(found: Recommendation) -> str:
     """The first option in one sentence, or two where buying and renting were both allowed."""
     need, first = found.need, found.options[0]
-    name = _machine(first)
+    name, each = _machine(first), f" for each of {need.users} people" if need.users > 1 else ""
     if first.way == "have":
-        text = f"Keep {name}: nothing that keeps the limits does the work for less"
+        cost = (option.cost_per_item_usd.value for option in found.options if option.cost_per_item_usd)
+        least = first.cost_per_item_usd and first.cost_per_item_usd.value <= min(cost)
+        more = "nothing that keeps the limits does the work for less" if least else "it does the work"
+        text = f"Keep {name}: {more}"
+    elif first.price_source == PAID:
+        text = f"Keep {name}{_at(first)}: nothing here does the work for less"
     elif first.price_usd is None:
         last = first.last_usd
-        seen = f"last seen at about {usd(last)} in {first.seen_on[:7]}" if last else "price unknown"
-        best = "cheapest" if need.cheapest and last else "fastest"
-        text = f"Take {name}, {seen}, the {best} of {len(found.options)}"
+        each = " each" * (first.count > 1)
+        seen = f"last seen at about {usd(last)}{each} in {first.seen_on[:7]}" if last else "price unknown"
+        of = (
+            "cheapest"
+            if need.goal == "price"
+            else "fastest"
+            if need.budget_usd
+            else "most work for the money"
+        )
+        best = f"the {of if last else 'fastest'} of {len(found.options)}"
+        alone = "all that keeps the limits"
+        text = f"Take {name}, {seen}, {best if len(found.options) > 1 else alone}"
     elif first.outlay_usd:
         host, _, _ = host_of(first.gpu_id, first.count)
         article = "an" if host[0] in "aeiou" else "a"
         around = f" and {article} {host} for {usd(first.host_usd)}" if first.host_usd else ""
-        each = f" for each of {need.users} people" if need.users > 1 else ""
-        sold = f"{_SOLD[first.way]}, price of {first.seen_on}"
-        text = f"Buy {name}{each} at {_about(need, first.price_usd)} ({sold}){around}"
+        days = (prices.day(found.made_on) - prices.day(first.seen_on)).days if first.stale else 0
+        sold = f"{_SOLD[first.way]}, {_dated(first)}{f', {days // 30} months old' if days else ''}"
+        new = cards_paid(need, first.gpu_id, first.count)
+        more = f"Add {counted(first.gpu_id, new)} to yours, {name} in all,"
+        what = f"Buy {name}" if new == first.count else more
+        text = f"{what}{each} at {_about(need, first.price_usd)} ({sold}){around}"
     else:
         kind = "" if first.way == "on-demand" else f", {first.way}"
         kind += f" for {first.committed_h * 12 / HOURS_PER_YEAR:.0f} months" if first.committed_h else ""
-        each = f" for each of {need.users} people" if need.users > 1 else ""
         hourly = first.price_usd.value
-        price = f"{usd(hourly)}/h ({_other(need, hourly, '{}/h, ')}price of {first.seen_on}{kind})"
-        text = f"Rent {name}{each} from {first.provider} at {price}"
-    return f"{text}: {_does(found)}.{_buy_or_rent(found)}"
+        price = f"{usd(hourly)}/h ({_other(need, hourly, '{}/h, ')}{_dated(first)}{kind})"
+        text = f"Rent {name}{each}{first.provider and f' from {first.provider}'} at {price}"
+    paid = next((o for o in found.options[1:] if o.price_source == PAID), None)
+    if paid and (dearer := _times(paid.cost_per_item_usd, first.cost_per_item_usd)):
+        text += f" instead of {_machine(paid)}{_at(paid)}, {significant(dearer)} times the cost of the work"
+    # From how many hours of use on buying pays, where both were allowed.
+    owned, ending = next((o for o in found.options if o.break_even_h), None), ""
+    years = need.assumptions.years
+    rent = next((o for o in found.options if first.way == "have" and o.way in RENTS), None)
+    if rent is not None:
+        faster = significant(rent.throughput.value / first.throughput.value)
+        ending = (
+            f" To rent instead: {_machine(rent)} from {rent.provider}{_at(rent)}, {faster} times as fast."
+        )
+    if first.way != "have" and owned is not None and owned.break_even_h and need.period_s is None:
+        hours = f"{owned.break_even_h:,.0f} hours of use"
+        if first.outlay_usd:
+            ending = f" Renting is cheaper below {hours}." if owned is first else ""
+        elif owned.break_even_h > HOURS_PER_YEAR * years:
+            ending = f" Buying {_machine(owned)} does not pay within {years:g} years, even around the clock."
+        else:
+            ending = f" Buying {_machine(owned)} instead pays only above {hours}."
+    return f"{text}: {_does(found)}.{ending}"
 
 
-def _buy_or_rent(found: Recommendation) -> str:
-    """From how many hours of use on buying pays, where both were allowed."""
-    first, owned = found.options[0], next((o for o in found.options if o.break_even_h), None)
-    if first.way == "have" or owned is None or not owned.break_even_h or found.need.period_s is not None:
-        return ""
-    if owned.break_even_h > HOURS_PER_YEAR * found.need.assumptions.years:
-        return ""  # never, though somebody used it around the clock
-    hours = f"{owned.break_even_h:,.0f} hours of use"
-    if first.outlay_usd:
-        return f" Renting is cheaper below {hours}." if owned is first else ""
-    return f" Buying {_machine(owned)} instead pays only above {hours}."
+def _dated(option: Option) -> str:
+    return option.price_source if option.price_source in (PAID, STATED) else f"price of {option.seen_on}"
 
 
 def _does(found: Recommendation) -> str:
     """Cost, time and speed of the work, as far as it was stated; else the speed and what an hour costs."""
     need, first = found.need, found.options[0]
-    rate = f"{speed_of(first.throughput.value)} {found.item}s/s"
+    rate = rate_of(first.throughput.value, found.item)
     if need.task:
-        rate = f"{rate} with weights in {first.precision or need.precision}"
-    hourly = first.per_hour_usd or 0.0
+        rate = f"{rate} with weights in {first.precision or need.precision}{_engine(need, first)}"
     if first.time_s is None:
-        if need.budget_per_month:
-            month, week = hourly * hours_a_month(need), need.assumptions.hours_per_week
-            return f"{usd(month)} a month{_other(need, month, ' ({} a month)')} of {week:g} h a week, {rate}"
-        if need.concurrent and hourly:
-            # Hours in which nobody asks are paid for, too.
-            each = f"{need.assumptions.hours_per_week:g} h a week"
-            monthly = f"{usd(hourly * hours_a_month(need))} a month of {each}"
-            return f"{rate}, {usd(hourly)} an hour of use, {monthly}"
-        return f"{rate}, {usd(hourly)} an hour of use" if hourly and first.outlay_usd else rate
+        return _by_the_hour(found, rate) if first.per_hour_usd else rate
     cost = f"{_about(need, first.cost_usd)} " if first.cost_usd else ""
     if need.period_s is None:
         return f"{cost}in {seconds(first.time_s.value)} at {rate}"
     every, busy = PERIODS.get(need.period_s), percent(first.time_s.value / need.period_s, 0)
-    return f"{cost}each {every or seconds(need.period_s)}, busy {busy} of it at {rate}"
+    amount = f"{speed_of(need.items or 0.0)} {found.item}s"
+    return f"{cost}for {amount} each {every or seconds(need.period_s)}, busy {busy} of it at {rate}"
+
+
+def _by_the_hour(found: Recommendation, rate: str) -> str:
+    """What is paid for the hours that are stated, or that a budget pays for; else what an hour costs, and a
+    month where one asks for a service, states the hours or pays by the month."""
+    need, first = found.need, found.options[0]
+    hourly, week = first.per_hour_usd or 0.0, need.assumptions.hours_per_week
+
+    def done(hours: float) -> str:
+        each = " for each" * (need.users > 1)
+        return f"{speed_of(first.throughput.value * hours * 3600)} {found.item}s{each} at {rate}"
+
+    a_month = " a month" * need.budget_per_month
+    if need.budget_usd and not need.budget_per_hour and first.way in RENTS:
+        hours = need.budget_usd / hourly
+        hours = min(hours, HOURS_PER_YEAR / 12) if a_month else hours
+        paid = f"{usd(hours * hourly)}{a_month}{_other(need, hours * hourly, f' ({{}}{a_month})')}"
+        return f"{paid} pays for {hours:,.0f} h: {done(hours)}"
+    if need.hire_h and not first.outlay_usd:
+        return f"{usd(hourly * need.hire_h)} for {seconds(need.hire_h * 3600)}, {done(need.hire_h)}"
+    said = [rate, f"{usd(hourly)} an hour of use"] if first.outlay_usd or need.concurrent else [rate]
+    if need.concurrent or a_month or week != Assumptions().hours_per_week:
+        # Idle hours are paid for, too.
+        month = hourly * hours_a_month(need)
+        said.append(f"{usd(month)} a month{_other(need, month, ' ({} a month)')} of {week:g} h a week")
+    return ", ".join(said)
 
 
 def _reasons(found: Recommendation) -> tuple[str, ...]:
@@ -355,22 +468,34 @@ def _reasons(found: Recommendation) -> tuple[str, ...]:
     cost, said = first.cost_per_item_usd, list[str]()
     if cost and cost.value and others and others[0].cost_per_item_usd:
         dearer = others[0].cost_per_item_usd.value / cost.value
-        if need.cheapest and others[0].outlay_usd:
+        if need.goal == "price" and others[0].outlay_usd:
             dearer = others[0].outlay_usd / max(first.outlay_usd, 1.0)
-        if need.fastest:
+        if need.goal == "energy":
+            dearer = (others[0].energy_j_per_item or 0.0) / (first.energy_j_per_item or 1.0)
+        if need.goal == "speed":
             slower = percent(others[0].throughput.value / first.throughput.value, 0)
-            said.append(f"the fastest within the limits: the next GPU does {slower} of it")
+            most = "the most that the limits allow, or nearly: the next GPU does"
+            said.append(f"{most} {slower} of it for {significant(dearer)} times the cost")
+            thrifty = min(others, key=lambda o: o.cost_per_item_usd.value if o.cost_per_item_usd else inf)
+            less = _times(thrifty.cost_per_item_usd, cost)
+            if less and less < WORTH_A_WORD:
+                slower = significant(thrifty.throughput.value / first.throughput.value)
+                said.append(f"{offered_as(thrifty)} costs {significant(less)} of it, {slower} times as fast")
         elif dearer < 1:
-            faster = significant(first.throughput.value / others[0].throughput.value)
-            said.append(f"{significant(1 / dearer)} times the least cost, {faster} times as fast as the next")
+            if others[0].outlay_usd > first.outlay_usd:
+                more = f"{usd(others[0].outlay_usd)} at once instead of {usd(first.outlay_usd)}"
+                said.append(f"{significant(1 / dearer)} times the least cost, which takes {more}")
         else:
             close = "; within the uncertainty that is a tie" * (dearer < EQUAL)
-            least = "lowest price" if need.cheapest else "least cost"
+            least = {"price": "lowest price", "energy": "least energy"}.get(need.goal, "least cost")
             said.append(f"{least}: the next GPU takes {significant(dearer)} times as much{close}")
     if first.outlay_usd:
         said.append(setup(need, first))
     if first.speedup is not None and first.way != "have":
         said.insert(0, f"{significant(first.speedup)} times what you have")
+    if need.latency_s and first.latency_s and USUAL_NOTE not in need.notes:
+        of = "the first token" if need.latency_kind == "TTFT" else "each token"
+        said.insert(0, f"{of} after {seconds(first.latency_s)}, of {seconds(need.latency_s)} allowed")
     if need.deadline_s and first.time_s:
         said.append(f"done in {seconds(first.time_s.value)} of the {seconds(need.deadline_s)} allowed")
     if need.mode == "train":
@@ -382,17 +507,26 @@ def _reasons(found: Recommendation) -> tuple[str, ...]:
     value, low, high = (speed_of(getattr(first.throughput, end)) for end in ("value", "low", "high"))
     said.append(f"speed: {value} ({low} to {high}) {found.item}s/s within 80 %, {known}")
     if first.memory_spare is not None:
-        size, free = catalog.get(first.gpu_id).memory_bytes or 0.0, percent(max(0.0, first.memory_spare), 0)
-        said.append(f"memory: {size / 2**30:.4g} GiB on each GPU, {free} of it stays free")
+        size, free = catalog.get(first.gpu_id).memory_bytes or 0.0, max(0.0, first.memory_spare)
+        needed = f"{size * (1 - free) / 2**30:.3g} of {size / 2**30:.4g} GiB on each GPU"
+        said.append(f"memory: takes {needed}, {percent(free, 0)} stays free")
     return tuple(said[:3])
+
+
+def electricity(need: Need, option: Option) -> tuple[float, float]:
+    """kWh and USD of a month of the machine with its cooling, at the board power of its cards."""
+    a = need.assumptions
+    watts = host_of(option.gpu_id, option.count)[2] if a.host_w is None else a.host_w * option.count
+    kwh = ((option.power_w or 0.0) + watts) / 1000 * a.cooling * hours_a_month(need)
+    return kwh, kwh * a.electricity_usd_per_kwh
 
 
 def setup(need: Need, bought: Option) -> str:
     """What buying takes beside the card, and what is left of it."""
     spec, a = catalog.get(bought.gpu_id), need.assumptions
-    host, _, watts = host_of(bought.gpu_id, bought.count)
-    watts = (bought.power_w or 0.0) + (watts if a.host_w is None else a.host_w * bought.count)
-    supply = next((w for w in SUPPLIES_W if w >= SUPPLY * watts), None)
+    host, _, _ = host_of(bought.gpu_id, bought.count)
+    supply = next((w for w in SUPPLIES_W if w >= SUPPLY * ((bought.power_w or 0.0) + HOST_PEAK_W)), None)
+    _, energy = electricity(need, bought)
     slots, cooling = spec.number("slots"), spec.text("cooling")
     left = usd(bought.outlay_usd * (1 - a.depreciation) ** a.years)
     parts = [
@@ -402,6 +536,7 @@ def setup(need: Need, bought: Option) -> str:
         + (f"a power supply of {supply} W" if supply else "several power supplies"),
         f"{slots * bought.count:g} slots" if slots else "", f"{cooling} cooling" if cooling else "",
         f"quiet: at most {QUIET_W:g} W of heat" if need.quiet else "",
+        f"{usd(energy)} of electricity a month" if bought.power_w and need.period_s is None else "",
         f"worth {left} after {a.years:g} years",
     ]  # fmt: skip
     return "; ".join(part for part in parts if part)
@@ -410,17 +545,16 @@ def setup(need: Need, bought: Option) -> str:
 def _runner_up(found: Recommendation) -> str:
     """The next GPU, and what speaks for it."""
     first = found.options[0]
-    other = next((o for o in found.options[1:] if o.gpu_id != first.gpu_id), None)
-    if other is None:
+    sets = bool(found.need.sets)  # Another number of the same GPU is then another answer
+    others = (o for o in found.options if o.gpu_id != first.gpu_id or (sets and o.count != first.count))
+    # What was named for its own sake is what the first is compared with.
+    if (other := min(others, key=lambda o: o.gpu_id not in found.need.named, default=None)) is None:
         return ""
-    cost, least, said = other.cost_per_item_usd, first.cost_per_item_usd, list[str]()
-    if cost and least and least.value:
-        said.append(f"{significant(cost.value / least.value)} times the cost")
+    cost = _times(other.cost_per_item_usd, first.cost_per_item_usd)
+    said = [f"{significant(cost)} times the cost"] if cost is not None else []
     said.append(f"{significant(other.throughput.value / first.throughput.value)} times as fast")
     said += [f"{significant(other.speedup)} times what you have"] if other.speedup else []
-    price = "" if other.price_usd is None else f" at {usd(other.price_usd.value)}"
-    unit = "/h" if other.price_usd and not other.outlay_usd else ""
-    return f"{_machine(other)}, {obtained(other)}{price}{unit}: {', '.join(said)}"
+    return f"{offered_as(other)}: {', '.join(said)}"
 
 
 def _machine(option: Option) -> str:
@@ -448,7 +582,17 @@ def obtained(option: Option) -> str:
     fixed = {"have": "yours", "unpriced": last, "street": "bought used or new"}
     if option.way in ("new", "used"):
         return f"bought {option.way}"
-    return fixed.get(option.way) or f"{option.provider}, {option.way}"
+    return fixed.get(option.way) or f"{option.provider or option.price_source}, {option.way}"
+
+
+def offered_as(option: Option) -> str:
+    """`one RTX 4090, runpod, spot at $0.30/h`."""
+    return f"{_machine(option)}, {obtained(option)}{_at(option)}"
+
+
+def _at(option: Option) -> str:
+    """` at $0.30/h`; nothing where no price is known."""
+    return f" at {usd(option.price_usd.value)}{'' if option.outlay_usd else '/h'}" if option.price_usd else ""
 
 
 def _other(need: Need, value: float, words: str) -> str:
@@ -463,6 +607,20 @@ def _about(need: Need, interval: Interval) -> str:
     return f"about {usd(interval.value)} ({usd(interval.low)} to {usd(interval.high)}{other})"
 
 
+def _engine(need: Need, first: Option) -> str:
+    """What runs it in that format, and how several GPUs share the model."""
+    gguf = (first.precision or need.precision) in GGUF or catalog.get(first.gpu_id).vendor == "Apple"
+    if need.task != "infer":
+        return f" (FSDP over {first.count})" if first.count > 1 else ""
+    engine, shared = ("llama.cpp", "layers dealt out to") if gguf else ("vLLM", "tensor parallel over")
+    return f" ({engine}, {shared} {first.count})" if first.count > 1 else f" ({engine})"
+
+
+def rate_of(value: float, item: str) -> str:
+    """`968 tokens/s`; what takes many seconds an hour."""
+    return f"{speed_of(value * 3600)} {item}s an hour" if value < SLOW else f"{speed_of(value)} {item}s/s"
+
+
 def speed_of(value: float) -> str:
     """`968`, `1,554`, `411 G`: items a second without their unit."""
     return significant(value) if value < 1e6 else si(value, "").strip()
@@ -473,22 +631,20 @@ def _why(
 ) -> Iterator[str]:
     """Reasons of one option, against the first; `one` is the throughput of a single GPU."""
     faster = significant(found.throughput.value / first.throughput.value)
-    cost, least = found.cost_per_item_usd, first.cost_per_item_usd
-    if found.rank == 1 and cost:
+    cost = _times(found.cost_per_item_usd, first.cost_per_item_usd)
+    if found.rank == 1 and found.cost_per_item_usd:
         yield "least cost for the work, or nearly so and much faster; old prices counted at their upper end"
-    elif not cost or not least or not least.value:  # without a price, or a card that is there already
+    elif cost is None:  # without a price, or a card that is there already
         yield f"{faster} times as fast as the first"
     else:
-        yield f"{significant(cost.value / least.value)} times the cost of the first, {faster} times as fast"
+        yield f"{significant(cost)} times the cost of the first, {faster} times as fast"
     if found.speedup is not None and found.way != "have":
         yield f"{significant(found.speedup)} times what you have"
     if found.count > 1 and one:
         share = found.throughput.value / (found.count * one)
         how = link_of(spec, found.count) if need.mode == "train" else "each works by itself"
-        more = (
-            "each holds a part of the model, so larger batches fit" if need.task else "within the uncertainty"
-        )
-        more = f"; {more}" if share > 1 else ""
+        above = "each holds a part of the model, so larger batches fit"
+        more = f"; {above if need.task else 'within the uncertainty'}" if share > 1 else ""
         yield f"{found.count} reach {percent(share, 0)} of {found.count} times one ({how}{more})"
     if found.outlay_usd:
         yield setup(need, found)
@@ -514,32 +670,42 @@ def _changes(need: Need, them: Candidates, places: Sequence[int]) -> Iterator[st
     """What would make another option the first: prices and hours of use."""
     first = places[0]
     if them.rows[first].way == "unpriced":
-        yield "a fresh price: prices of up to a year ago would rank them by cost"
+        by = (
+            "these are the last that were seen"
+            if need.goal == "price"
+            else "older ones would rank them by cost"
+        )
+        yield f"a fresh price: {by}"
         return
     other = next((p for p in places if them.rows[p].gpu != them.rows[first].gpu), None)
-    if other is not None:
-        yield from _price_change(need, them, other, float(them.ranked[first]), "becomes first at")
+    if other is not None and them.ranked[other] >= them.ranked[first]:
+        # What takes less money at once is first within a few percent.
+        bought = bool(them.outlay[first] > 0 and them.outlay[other] > 0)
+        ahead = EQUAL ** (bought * (1 if them.outlay[other] < them.outlay[first] else -1))
+        yield from _price_change(need, them, other, float(them.ranked[first]) * ahead, "becomes first at")
         stays = f"stays before {_name(them, other)} up to"
-        yield from _price_change(need, them, first, float(them.ranked[other]), stays)
+        yield from _price_change(need, them, first, float(them.ranked[other]) / ahead, stays)
     yield from _hours(need, them, places)
 
 
 def _price_change(need: Need, them: Candidates, place: int, target: float, says: str) -> Iterator[str]:
-    """The price at which a candidate's ranked cost is `target`."""
+    """The price, asked today, at which a candidate's ranked cost is `target`."""
     price, fixed = float(them.price[place]), float(them.fixed[place])
-    if not price > 0 or not fixed > 0 or need.cheapest or need.fastest:
+    if not price > 0 or not fixed > 0 or need.goal != "cost":
         return
     per_hour = target * float(them.per_hour[place]) / float(them.per_item[place])
-    old = exp(float(them.price_half[place])) if them.rows[place].stale else 1.0
-    share = (per_hour - float(them.running[place])) / old / fixed
+    share = (per_hour - float(them.running[place])) / fixed
     wanted, unit = price * share, "/h"
     if them.own[place]:
-        host = float(them.host[place] / them.count[place])
+        host = float(them.host[place]) / cards_paid(need, them.rows[place].gpu, them.rows[place].count)
         wanted, unit = (price + host) * share - host, " a card"
     change = wanted / price - 1
-    if wanted > 0:
+    if them.rows[place].stale and change > 0 and not says.startswith("stays"):
+        most = f"{usd(wanted)}{unit} or less today ({usd(price)} when seen)"
+        yield f"{_name(them, place)} is first where it costs {most}"
+    elif wanted > 0:
         yield f"{_name(them, place)} {says} {usd(wanted)}{unit} (now {usd(price)}, {change:+.1%})"
-    else:
+    elif not says.startswith("stays"):
         yield f"{_name(them, place)} is not first at any price: the rest of its cost alone is more"
 
 
@@ -556,15 +722,6 @@ def worth_per_hour(need: Need, them: Candidates, place: int, rent: int) -> float
     if need.period_s is not None:
         return float(them.per_hour[rent])
     return float(them.per_item[rent] * 3600 * them.speed[place]) * need.assumptions.utilisation
-
-
-def _break_even(need: Need, them: Candidates, place: int, rents: Sequence[int], lost: float) -> float | None:
-    """Hours of use from which an owned option costs less than the cheapest rent for the same work; `lost` is
-    the share of its outlay that is gone in the end. None where there is no rent, or energy costs more."""
-    if not rents or not them.outlay[place] > 0:
-        return None
-    saved = worth_per_hour(need, them, place, rents[0]) - float(them.running[place])
-    return float(them.outlay[place]) * lost / saved if saved > 0 else None
 
 
 def _hours(need: Need, them: Candidates, places: Sequence[int]) -> Iterator[str]:
@@ -619,7 +776,8 @@ def _advice(them: Candidates, places: Sequence[int], need: Need, item: str) -> I
 
 def _two_or_one(them: Candidates, places: Sequence[int]) -> Iterator[str]:
     """Two of a slower GPU against one of a faster: of all such pairs the one that stands highest."""
-    ones, twos = ([p for p in places if them.rows[p].count == n][:PAIRED] for n in (1, 2))
+    priced = [p for p in places if them.rows[p].way != "unpriced"]
+    ones, twos = ([p for p in priced if them.rows[p].count == n][:PAIRED] for n in (1, 2))
     pairs = [
         (i + j, two, one)
         for i, two in enumerate(twos)
@@ -638,30 +796,97 @@ def _two_or_one(them: Candidates, places: Sequence[int]) -> Iterator[str]:
     )
 
 
-def with_excluded(found: Recommendation, wide: Recommendation) -> Recommendation:
-    """The recommendation, with what kinds of rent that the need leaves out would save; `wide` is the one that
-    allows them all."""
+def beside(quote: Quote, offers: Sequence[Offer]) -> str:
+    """Prices that others ask for the same GPU; empty where none is known."""
+    per_hour = quote.kind in RENTS
+    asked = sorted(o.per_gpu for o in offers if o.gpu_ids == (quote.gpu_id,) and o.per_hour == per_hour)
+    if not asked:
+        return ""
+    low, middle, high = (usd(quote.count * asked[place]) for place in (0, len(asked) // 2, -1))
+    unit, name = "/h" if per_hour else "", counted(quote.gpu_id, quote.count)
+    return f"{name} elsewhere: {low} to {high}{unit}, the middle of {len(asked)} prices {middle}{unit}"
+
+
+def against(bill: Bill, found: Recommendation) -> str:
+    """What the work costs elsewhere beside what the first option takes; without a sum, or an amount of work,
+    the price below which the other costs less. Empty where no price of the first is known."""
+    need, first = found.need, found.options[0]
+    if first.per_hour_usd is None:
+        return ""
+    hours, each = hours_a_month(need), " a month"
+    items, mine = first.throughput.value * hours * 3600, first.per_hour_usd * hours
+    use = f" of {need.assumptions.hours_per_week:g} h a week" + ", all of them busy" * (not need.concurrent)
+    if need.items and first.cost_usd:
+        times = MONTH_S / need.period_s if need.period_s else 1.0
+        items, mine, use = need.items * times, first.cost_usd.value * times, ""
+        each = each if need.period_s else ""
+    other = None if bill.usd is None else bill.usd
+    if other is not None and bill.items:
+        other = other * items / bill.items if need.items else None
+    name, of = _machine(first), bill.of[:1].upper() + bill.of[1:]
+    if other is None:
+        asked = f", and asks {usd(bill.usd * 1e6 / bill.items)}" if bill.usd else ""
+        least = f"{usd(mine * 1e6 / items)} for a million {found.item}s"
+        return f"{of} costs less below {least}, what {name} takes{each and use}{asked}"
+    dearer = significant(mine / other)
+    amount = f" for {speed_of(items)} {found.item}s" if need.items else ""
+    return (
+        f"{bill.of} takes {usd(other)}{each}{amount}; {name} {usd(mine)}{each}{use}, {dearer} times as much"
+    )
+
+
+def is_worth_a_word(other: Recommendation, found: Recommendation) -> bool:
+    """Whether the first of another recommendation does the work for much less."""
+    cost = _times(other.options[0].cost_per_item_usd, found.options[0].cost_per_item_usd)
+    return cost is not None and cost < WORTH_A_WORD
+
+
+def verdict(found: Recommendation, other: Recommendation | None) -> str:
+    """Whether the GPU that was named can do the work, or is more than it takes: then `other` names what else
+    does it. Empty where that was not asked."""
+    need, first = found.need, found.options[0]
+    named, name = {*names_of(need), *need.have}, counted(first.gpu_id, first.count)
+    if need.asks == "able":
+        if first.gpu_id in named or not named:
+            slow = " though slowly:" if need.task == "infer" and need.latency_s is None else ""
+            return f"Yes,{slow} {name} can."
+        why = next((f"{gpu}: {found.rejected[gpu].detail}" for gpu in named if gpu in found.rejected), "")
+        return f"No. {_short(why.partition(':')[0])}:{why.partition(':')[2]}." if why else ""
+    if need.asks == "energy" and first.power_w:
+        kwh, paid = electricity(need, first)
+        each, week = f"{usd(paid)}{_other(need, paid, ' ({})')}", need.assumptions.hours_per_week
+        drawn = f"take {kwh:,.0f} kWh a month of {week:g} h a week: {each} of electricity"
+        return f"{name[:1].upper()}{name[1:]} and its machine {drawn}."
+    if need.asks != "too much":
+        return ""
+    least = other.options[0] if other else first
+    cost = _times(least.cost_per_item_usd, first.cost_per_item_usd)
+    speed = significant(least.throughput.value / first.throughput.value)
+    does = f"{offered_as(least)}, {speed} times as fast"
+    if least.key == first.key:
+        return f"Not overkill: nothing that costs less does this work than {name}."
+    if cost and cost < WORTH_A_WORD:
+        return f"{name[:1].upper()}{name[1:]} is overkill: for {significant(cost)} of the cost, {does}."
+    return f"Not overkill by the cost of the work; the least that does it: {does}."
+
+
+def with_excluded(
+    found: Recommendation, wide: Recommendation, other: Recommendation | None = None
+) -> Recommendation:
+    """The recommendation, with what other limits would save: `wide` is the one that allows every kind of
+    rent, `other` the one that is free of the GPUs and the region that were named."""
     first, need = found.options[0].cost_per_item_usd, found.need
     best: dict[str, Option] = {}
     for option in wide.options:
         if option.way in EXCLUDED and not getattr(need, option.way):
-            best.setdefault(option.way, option)
+            best.setdefault(f"{option.way} rent", option)
+    if other is not None and other.options[0].key != found.options[0].key:
+        best["another region" if need.region else "another GPU"] = other.options[0]
     said = []
     for way, option in best.items():
-        cost = option.cost_per_item_usd
-        if first and first.value and cost and option.price_usd and cost.value < WORTH_A_WORD * first.value:
-            where = f"{_machine(option)} from {option.provider} at {usd(option.price_usd.value)}/h"
-            said.append(f"{way} rent ({where}, {significant(cost.value / first.value)} times the cost)")
+        cost = _times(option.cost_per_item_usd, first)
+        if option.price_usd and (first is None or (cost is not None and cost < WORTH_A_WORD)):
+            more = f", {significant(cost)} times the cost" if cost is not None else ""
+            said.append(f"{way} ({offered_as(option)}{more})")
     allowed = [f"to allow {' or '.join(said)}"] if said else []
     return replace(found, changes=(*allowed, *found.changes))
-
-
-def _precision_changes(first: Option, others: Mapping[str, Option]) -> Iterator[str]:
-    """What another precision would do to the first option; `others` are the first of each."""
-    for precision, other in others.items():
-        if other.cost_per_item_usd is None or first.cost_per_item_usd is None:
-            continue
-        cheaper = other.cost_per_item_usd.value / max(first.cost_per_item_usd.value, 1e-300)
-        same = (other.gpu_id, other.count) == (first.gpu_id, first.count)
-        who = "the same GPU stays first" if same else f"{_machine(other)} would be first"
-        yield f"in {precision} {who}, at {significant(cheaper)} times the cost"

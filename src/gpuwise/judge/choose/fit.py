@@ -8,9 +8,11 @@ does, the candidate that breaks the fewest says what all of them would have to b
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, replace
 from datetime import date
 from functools import reduce
+from itertools import islice
 from math import ceil, floor
 from typing import Any, Literal, NamedTuple
 
@@ -20,22 +22,24 @@ from gpuwise.errors import GpuwiseError, InputError, NoDataError
 from gpuwise.facts import catalog
 from gpuwise.judge.choose import speeds as known_speeds
 from gpuwise.judge.choose.candidates import (
-    COMPUTERS,
     Array,
     Candidates,
     Mask,
+    Row,
     candidates,
     host_of,
     hours_a_month,
+    names_of,
 )
-from gpuwise.judge.choose.need import Preset, has_form, need_for, presets
+from gpuwise.judge.choose.need import COMPUTERS, MOST_TOGETHER, Preset, has_form, need_for, presets
 from gpuwise.judge.choose.speeds import Forecast
 from gpuwise.model.gpu import GpuSpec, Offer
 from gpuwise.model.judgement import Need, Recommendation
+from gpuwise.model.precision import Precision
 from gpuwise.model.result import Basis, Interval, Issue, Record, Result
-from gpuwise.model.units import gibibytes, seconds, significant, usd
-from gpuwise.predict.card import MODULES, is_linked
-from gpuwise.predict.forecast import FITS
+from gpuwise.model.units import gibibytes, seconds, si, significant, usd
+from gpuwise.predictor.card import MODULES, UNMEASURED, is_linked
+from gpuwise.predictor.forecast import FITS
 
 # Numbers on products are rounded.
 HALF_GB = 0.5
@@ -51,15 +55,33 @@ UNPROVEN = "cannot rank: known by its data sheet only, so within an order of mag
 WIDEST = 10.0
 # Least speed, in that of what is there, of a card that somebody would call an upgrade.
 UPGRADE = 1.3
+NO_FASTER = "not enough faster than what you have"
+# FLOP/s in FP64 below which a GPU does no more than a server's processor: 64 cores with two units of eight at
+# 2 GHz have 4 TFLOP/s, half of which such code reaches.
+LEAST_FP64 = 2e12
+NO_FP64 = "computes FP64 no faster than a server's processor"
+FANLESS = "made for a server's fans"
 # A model is not shared out over smaller cards without a link of their own, unless they are named.
 LEAST_SHARD_GB = 12
 SHARDED = f"cards of less than {LEAST_SHARD_GB} GB without a link are too small to share a model"
 # Periods that people have words for, in seconds.
 PERIODS = {3600.0: "hour", 86400.0: "day", 604800.0: "week", 2629800.0: "month", 31557600.0: "year"}
-# Cards draw more than their board power for milliseconds, and a supply works best below its rating.
-SUPPLY = 1.3
+# Long spans as people say them, the longest first.
+LONG = (("d", 86400.0), ("h", 3600.0))
+# Bytes of a weight that learns: itself and its gradient in 16 bits, a copy and two moments in 32.
+FULL_BYTES = 16.0
+# Share of their peak that H100s reach in large training (Llama 3's report: 38 to 43 %).
+USEFUL = 0.4
+# Years that a search for older prices goes back, one step after the other.
+AGES = (1, 2, 3, 5)
+# GPUs of which each is said, with its reason.
+SAID = 4
+# A supply for cards and the rest of their machine under load, above both: cards draw more than their board
+# power for milliseconds. Makers ask for 550 W with a card of 145 W, 750 W with 350 W, 1000 W with 575 W.
+SUPPLY, HOST_PEAK_W = 1.2, 250.0
 # Work that takes longer than five years is not done by what is bought or rented today.
-LONGEST_S = 5 * 31557600.0
+YEAR_S = 31557600.0
+LONGEST_S = 5 * YEAR_S
 # Of a good power supply under load.
 SUPPLY_EFFICIENCY = 0.9
 # More heat than this takes fans that people hear across a desk.
@@ -96,33 +118,49 @@ def limits(need: Need, them: Candidates, speeds: Sequence[Record]) -> tuple[Limi
     """Every limit that the need sets, and those that hold always: memory, evidence, worthwhile scaling."""
     specs = {row.gpu: catalog.get(row.gpu) for row in them.rows}
     found = [_fits(them), _scales(them, specs, speeds), *_card(need, them, specs)]
-    have = np.array([row.way == "have" for row in them.rows], dtype=bool)
 
-    def simple(
-        code: str, ok: Sequence[bool] | Mask, why: str, relaxed: Relaxed, needed: Array | None = None
-    ) -> None:
+    def every(holds: Callable[[Row, GpuSpec], object]) -> Mask:
+        return np.array([bool(holds(row, specs[row.gpu])) for row in them.rows], dtype=bool)
+
+    def simple(code: str, ok: Mask, why: str, relaxed: Relaxed, needed: Array | None = None) -> None:
         nearest = np.zeros(len(them)) if needed is None else needed
-        found.append(Limit(code, np.asarray(ok, dtype=bool), nearest, True, lambda p: why, lambda v: relaxed))
+        found.append(Limit(code, ok, nearest, True, lambda p: why, lambda v: relaxed))
 
+    have, named = every(lambda row, spec: row.way == "have"), need.only or need.sets
     if not need.unproven:
         # On kernels without a prediction every card rests on its sheet: none is known worse than others.
         anyway = ("ok", {"unproven": True})
-        simple("unproven", [is_known(row.speed) for row in them.rows], UNPROVEN, anyway)
+        # Where a maker's cards were measured, those of another by their sheets alone are no rivals.
+        shown = {specs[row.gpu].vendor for row in them.rows if row.speed.basis in ("measured", "published")}
+        known = every(lambda row, spec: is_known(row.speed))
+        if need.mode == "compute" and shown:
+            known &= every(lambda row, spec: spec.vendor in shown)
+        simple("unproven", known, UNPROVEN, anyway)
         # Kernels compiled once run on; frameworks are built anew, and no longer for these.
-        capable = {gpu: float(spec.text("compute_capability") or OLDEST) for gpu, spec in specs.items()}
-        old = np.array([capable[row.gpu] < OLDEST for row in them.rows], dtype=bool)
-        simple("unproven", have | ~old | (need.mode == "compute"), UNSUPPORTED, anyway)
-    if need.task and not (need.only or need.sets):
+        new = every(lambda row, spec: float(spec.text("compute_capability") or OLDEST) >= OLDEST)
+        simple("unproven", have | new | (need.mode == "compute"), UNSUPPORTED, anyway)
+    if need.precision == Precision.FP64 and not (named or have.all()):
+        # A card that was made for something else is no faster than the processor beside it.
+        made = every(lambda row, spec: made_for_fp64(row.gpu))
+        simple("fp64", have | made, NO_FP64, ("a GPU made for it", {}))
+    passive = need.assumptions.host_usd == 0 or need.quiet or need.at_home
+    fans = every(lambda row, spec: spec.text("segment") != "server") if passive else have
+    if (
+        (need.assumptions.host_usd == 0 or need.at_home)
+        and need.precision != Precision.FP64
+        and not (need.fans or named)
+    ):
+        simple("", ~them.own | have | fans, FANLESS, ("a server to put it in", {}))
+    if need.task and not named:
         # Each card holds its own context, work space and copies beside its part of the weights.
         small = _numbers(them, specs, "memory_bytes") / 2**30 < LEAST_SHARD_GB - HALF_GB
-        linked = np.array([is_linked(specs[row.gpu], row.count) for row in them.rows], dtype=bool)
-        joined = linked & np.array([bool(specs[row.gpu].number("link_bytes_per_s")) for row in them.rows])
+        joined = every(lambda row, spec: is_linked(spec, row.count) and spec.number("link_bytes_per_s"))
         simple("", have | (them.count == 1) | joined | ~small, SHARDED, ("fewer, larger GPUs", {}))
     if have.any():
         # Nobody replaces a card by one that does no more.
         least = float(them.speed[have].max()) * (UPGRADE if need.upgrade else 1.0)
         ok = have & (not need.upgrade) | ~have & ((them.outlay <= 0) | (them.speed > least))
-        found.append(Limit("", ok, them.speed, False, lambda p: "not enough faster than what you have",
+        found.append(Limit("", ok, them.speed, False, lambda p: NO_FASTER,
                            lambda v: ("a faster GPU", {})))  # fmt: skip
     # Watts and slots of one's own machine; a rented one has what it needs.
     board = _numbers(them, specs, "power_w") * them.count
@@ -140,10 +178,15 @@ def limits(need: Need, them: Candidates, speeds: Sequence[Record]) -> tuple[Limi
 
             found.append(_bound(code, owned, most, say, "takes {}", more))
     if need.quiet:
-        fans = [specs[row.gpu].text("segment") != "server" for row in them.rows]
         simple("quiet", ~them.own | (fans & (board <= QUIET_W)), LOUD, ("any", {"quiet": False}),
                np.where(fans, board, np.inf))  # fmt: skip
     return (*found, *_time(need, them), *_money(need, them))
+
+
+def made_for_fp64(gpu: str) -> bool:
+    """Whether a GPU computes FP64 faster than the processor beside it."""
+    peak = catalog.get(gpu).peak("fp64")
+    return peak is not None and peak.flop_per_s >= LEAST_FP64
 
 
 def is_known(speed: Record) -> bool:
@@ -213,6 +256,10 @@ def _card(need: Need, them: Candidates, specs: Mapping[str, GpuSpec]) -> Iterato
         yield _bound("memory", size, low - HALF_GB, say, "{}", lambda v: memory(floor(v), high), upper=False)
         if high is not None:
             yield _bound("memory", size, high + HALF_GB, say, "{}", lambda v: memory(low, ceil(v)))
+    if need.total_gb:
+        all_of_it, all_have = size * them.count, "have {:g} GB of memory in all".format
+        yield _bound("memory of all", all_of_it, need.total_gb - HALF_GB, all_have, "{}",
+                     lambda v: (f"{floor(v)}GB", {"total_gb": float(floor(v))}), upper=False)  # fmt: skip
     if need.form is not None:
         good = {gpu: has_form(spec, need.form) for gpu, spec in specs.items()}
         ok, unknown = np.array([good[row.gpu] for row in them.rows], dtype=bool), np.full(len(them), np.nan)
@@ -221,31 +268,29 @@ def _card(need: Need, them: Candidates, specs: Mapping[str, GpuSpec]) -> Iterato
 
 
 def _time(need: Need, them: Candidates) -> Iterator[Limit]:
-    if need.period_s is not None and need.items is not None:
-        within, items = need.period_s * min(BUSIEST, need.assumptions.utilisation), need.items
-        what = f"takes {{}} for the work of {seconds(need.period_s)}, of which it may be busy {BUSIEST:.0%}"
-        item = known_speeds.item_of(need)
+    if need.items is not None:
+        items, item, period = need.items, known_speeds.item_of(need), need.period_s
+        busy = min(BUSIEST, need.assumptions.utilisation)
+        within, unit, what = LONGEST_S, "", "takes {}, longer than any GPU is kept"
+        if period is not None:
+            within, unit = period * busy, f"/{PERIODS.get(period, f'{period:g}s')}"
+            what = f"takes {{}} for the work of {seconds(period)}, of which it may be busy {busy:.0%}"
 
         def less(value: float) -> Relaxed:
             amount = float(f"{0.95 * items * within / value:.2g}")
-            period = PERIODS.get(need.period_s or 0.0, f"{need.period_s:g}s")
-            return f"{amount:,.0f} {item}s/{period}", {"items": amount}
+            return f"{amount:,.0f} {item}s{unit}", {"items": amount}
 
-        yield _bound("work", them.time, within, seconds, what, less)
-    if need.period_s is None and need.items is not None:
-        items, item = need.items, known_speeds.item_of(need)
-
-        def smaller(value: float) -> Relaxed:
-            amount = float(f"{0.95 * items * LONGEST_S / value:.2g}")
-            return f"{amount:,.0f} {item}s", {"items": amount}
-
-        what = "takes {}, longer than any GPU is kept"
-        yield _bound("work", them.time / need.assumptions.utilisation, LONGEST_S, seconds, what, smaller)
+        spent = them.time if period is not None else them.time / need.assumptions.utilisation
+        yield _bound("work", spent, within, seconds, what, less)
     if need.deadline_s is not None:
         paid = them.time / need.assumptions.utilisation
-        what = "misses the deadline: takes {}"
-        yield _bound("deadline", paid, need.deadline_s, seconds, what,
-                     lambda v: (f"{ceil(v / 60)}min", {"deadline_s": ceil(v / 60) * 60.0}))  # fmt: skip
+
+        def later(value: float) -> Relaxed:
+            unit, size = next(((u, s) for u, s in LONG if value > 2 * s), ("min", 60.0))
+            return f"{ceil(value / size)}{unit}", {"deadline_s": ceil(value / size) * size}
+
+        limit = _bound("deadline", paid, need.deadline_s, seconds, "", later)
+        yield replace(limit, reason=lambda place: _missed(need, them, place, float(paid[place])))
     if need.latency_s is not None:
         step = np.array([row.speed.seconds or np.nan for row in them.rows], dtype=float)
         what, kind = "answers too late: {} a step", need.latency_kind
@@ -255,6 +300,42 @@ def _time(need: Need, them: Candidates) -> Iterator[Limit]:
         )  # fmt: skip
 
 
+def _missed(need: Need, them: Candidates, place: int, takes: float) -> str:
+    """That a deadline is missed, and how many GPUs would keep it, were they as fast together as alone."""
+    row = them.rows[place]
+    enough = ceil(row.count * takes / (need.deadline_s or takes))
+    missed = f"misses the deadline: takes {seconds(takes)}"
+    if need.mode != "train" or enough <= MOST_TOGETHER:
+        return missed
+    return f"{missed}; in time it takes {enough:,} GPUs or more, of whose network nothing is known here"
+
+
+def too_large(need: Need, refusal: str) -> GpuwiseError:
+    """The error for work that fits on no machine, however large; `refusal` is of the largest."""
+    if need.task != "full":
+        hint = "more or larger GPUs, or a shorter format of weights"
+        return NoDataError(refusal, hint=hint, code="too-large")
+    from gpuwise.facts import llms
+
+    model = llms.find(need.workloads[0][0])
+    size = f"{model.parameters / 1e9:,.0f} G weights takes {FULL_BYTES * model.parameters / 1e12:.2g} TB"
+    problem = (
+        f"to train all {size} for weights, gradients and optimiser, more than one machine of {need.gpus[1]} "
+        f"GPUs has ({refusal})"
+    )
+    peak = catalog.get("h100-sxm5-80gb").peak("bf16")
+    if need.items is not None and peak is not None:
+        years = 6 * model.active * need.items / (USEFUL * peak.flop_per_s) / YEAR_S
+        problem += (
+            f"; {si(need.items, 'tokens')} take {years:,.0f} H100s a year, at {USEFUL:.0%} of their peak"
+        )
+    return NoDataError(
+        problem,
+        hint="adapters instead (--mode qlora), a smaller model, or a cluster of machines",
+        code="too-large",
+    )
+
+
 def _money(need: Need, them: Candidates) -> Iterator[Limit]:
     if need.budget_usd is None:
         return
@@ -262,9 +343,13 @@ def _money(need: Need, them: Candidates) -> Iterator[Limit]:
     hours = hours_a_month(need) if need.budget_per_month else 1.0
     whole = np.where(them.own, them.outlay, them.per_item * (need.items or np.nan))
     # What a laptop was last sold at, though that is too old to rank by.
-    last = [row.offer.amount if row.offer and row.way == "unpriced" else np.nan for row in them.rows]
-    whole = np.where(np.isnan(whole), last, whole)
+    last = np.array(
+        [row.offer.amount if row.offer and row.way == "unpriced" else np.nan for row in them.rows]
+    )
+    whole = np.where(np.isnan(whole), last * them.count + them.host, whole)
     spent = need.users * (them.per_hour * hours if unit else whole)
+    if not unit and need.items is None:
+        spent = np.where(them.own, spent, 0.0)  # Rent of which the budget decides for how long
 
     def reason(place: int) -> str:
         host = float(them.host[place]) * need.users
@@ -292,7 +377,11 @@ def _bound(
         needed = float(value[place])
         return what.format(form(needed)) if needed == needed else f"no source states its {code}"
 
-    return Limit(code, value <= limit if upper else value >= limit, value, upper, reason, relaxed)
+    def loose(value: float) -> Relaxed:
+        # What no source states keeps no number, only no limit.
+        return relaxed(value) if value == value else ("any", dict.fromkeys(relaxed(1.0)[1]))
+
+    return Limit(code, value <= limit if upper else value >= limit, value, upper, reason, loose)
 
 
 def _numbers(them: Candidates, specs: Mapping[str, GpuSpec], field: str) -> Array:
@@ -312,22 +401,49 @@ def rejected(
     broken, places = _broken(them, found), dict[str, list[int]]()
     for place, row in enumerate(them.rows):
         places.setdefault(row.gpu, []).append(place)
-    refusals: dict[str, list[str]] = {}
+    refusals: dict[str, dict[int, str]] = {}
     for speed in speeds:
-        refusals.setdefault(speed.gpu_id, []).append(speed.refusal)
+        refusals.setdefault(speed.gpu_id, {})[speed.gpus] = speed.refusal
     left = dict[str, Issue]()
     for gpu, said in refusals.items():
         if gpu in fine:
             continue
         if gpu not in places:
-            # Of what is there, all of it counts.
-            refusal = said[-1 if gpu in need.have else 0]
-            left[gpu] = Issue.info("", refusal if all(said) else no_price(need, gpu, offers))
+            # As many as were asked for, and of what is there all of it.
+            asked = dict(need.sets).get(gpu, need.have.count(gpu) or min(said))
+            refusal = said.get(asked, "") or (max(said.values()) if all(said.values()) else "")
+            none = all(said.values()) or ((gpu in dict(need.sets) or gpu in need.have) and refusal)
+            left[gpu] = Issue.info("", refusal if none else no_price(need, gpu, offers))
             continue
         nearest = min(places[gpu], key=lambda place: (broken[place], them.ranked[place]))
         faults = [limit for limit in found if not limit.ok[nearest]]
         left[gpu] = Issue.info(faults[0].code, "; ".join(limit.reason(nearest) for limit in faults))
     return left
+
+
+def too_small(need: Need, speeds: Sequence[Record]) -> list[str]:
+    """That the work does not fit in the memory that was asked for, of the largest GPU that has it."""
+    if need.memory_gb is None:
+        return []
+    most = need.memory_gb[1] or float("inf")
+    of_it = [
+        speed for speed in speeds
+        if "does not fit" in speed.refusal
+        and (catalog.get(speed.gpu_id).memory_bytes or 0.0) / 2**30 <= most + HALF_GB
+    ]  # fmt: skip
+    largest = max(of_it, key=lambda s: (s.gpus, catalog.get(s.gpu_id).memory_bytes or 0.0), default=None)
+    return [largest.refusal] if largest else []
+
+
+def why_not(named: Sequence[str], left: Mapping[str, str]) -> list[str]:
+    """Why GPUs that were asked for are left out, those with one reason together."""
+    said: dict[str, list[str]] = {}
+    for gpu in named:
+        if gpu in left:
+            said.setdefault(left[gpu], []).append(gpu)
+    more = f"and {len(said) - SAID} other reasons" if len(said) > SAID else ""
+    each = (f"{', '.join(gpus[:SAID])}{' ...' * (len(gpus) > SAID)}: {why}" for why, gpus in said.items())
+    return [*islice(each, SAID), *([more] if more else [])]
 
 
 def no_price(need: Need, gpu: str, offers: Sequence[Offer] = ()) -> str:
@@ -346,14 +462,15 @@ def no_price(need: Need, gpu: str, offers: Sequence[Offer] = ()) -> str:
     age = need.assumptions.max_age_days
     parts = (
         "no price", what, f"of {', '.join(need.providers)}" if need.providers else "",
+        f"in {need.region}" if need.region else "",
         f"seen within {age} days" if age is not None else "", "is known for this number of GPUs",
     )  # fmt: skip
     return " ".join(part for part in parts if part)
 
 
-def contradiction(them: Candidates, found: Sequence[Limit]) -> GpuwiseError:
+def contradiction(them: Candidates, found: Sequence[Limit], left: Sequence[str] = ()) -> GpuwiseError:
     """The error for limits that nothing meets: which one to relax, and by how much; NoDataError where what is
-    asked for is not for sale here at all."""
+    asked for is not for sale here at all. `left` says of GPUs that were named why each is left out."""
     for limit in found:
         if limit.code and not limit.ok.any() and np.isnan(limit.needed).all():
             return NoDataError(
@@ -375,11 +492,18 @@ def contradiction(them: Candidates, found: Sequence[Limit]) -> GpuwiseError:
             ways.append(way(limit, nearest))
             why = why or f": {ways[0].gpus} {limit.reason(nearest)}"
     if ways:
+        why = ": " + "; ".join(left) if left else why
         return unmet(f"nothing meets all limits together{why}", [(each,) for each in ways])
-    # The candidate that breaks the fewest limits says what all of them would have to be.
-    place = int(np.argmin(_broken(them, found)))
+    # The candidate that breaks the fewest limits, and those by the least, says what all would have to be.
+    apart = np.zeros(len(them))
+    for limit in found:
+        with np.errstate(divide="ignore", invalid="ignore"):
+            least = np.nanmin(limit.needed) if limit.upper else np.nanmax(limit.needed)
+            apart += np.where(limit.ok, 0.0, np.nan_to_num(np.abs(np.log(limit.needed / least)), posinf=0.0))
+    place = int(np.lexsort((apart, _broken(them, found)))[0])
     all_of_them = tuple(way(limit, place) for limit in found if not limit.ok[place])
-    return unmet("nothing meets all limits, nor all but one", [all_of_them])
+    why = ": " + "; ".join(left) if left else ", nor all but one"
+    return unmet(f"nothing meets all limits{why}", [all_of_them])
 
 
 def unmet(problem: str, ways: Sequence[tuple[Way, ...]]) -> InputError:
@@ -389,20 +513,48 @@ def unmet(problem: str, ways: Sequence[tuple[Way, ...]]) -> InputError:
 
 
 def loosened(
-    error: InputError, need: Need, answer: Callable[[Need], Recommendation], *, rounds: int = 4
-) -> InputError:
-    """The error of limits that nothing meets with only those relaxations that lead to an answer.
+    error: GpuwiseError, need: Need, answer: Callable[[Need], Recommendation],
+    offers: Sequence[Offer] = (), rounds: int = 4,
+) -> GpuwiseError:  # fmt: skip
+    """The error of limits that nothing meets, or of prices that nobody asks, with only those relaxations that
+    lead to an answer; `offers` of any kind and age.
 
     A looser limit lets other batches, formats and prices in, which may break another one: what that asks for
     is added, a few times. What no limit sets ("a smaller batch") is advice and stays where nothing else does.
     """
+
+    def answers(**changes: Any) -> Recommendation | None:
+        with suppress(GpuwiseError):
+            return answer(replace(need, **changes))
+        return None
+
+    named = names_of(need)
+    code, data = getattr(error, "code", ""), getattr(error, "data", {})
+    if code == "no-price":
+        problem = str(error)
+        if named:  # who names them wants to know why not
+            problem = "; ".join(why_not(named, {gpu: no_price(need, gpu, offers) for gpu in named}))
+        if need.acquire != "own" and answers(spot=True, community=True, reserved=True, serverless=True):
+            return NoDataError(problem, hint="other kinds of rent are known", code="other-rent")
+        # Prices that are too old may be all there are: how old says which answer could be had.
+        least = need.assumptions.max_age_days or 0
+        for age in (years * 365 for years in AGES if years * 365 > least):
+            if answers(assumptions=replace(need.assumptions, max_age_days=age, aged_today=True)):
+                return NoDataError(problem, hint="older prices are known", code="old-price", days=age)
+        return NoDataError(problem, hint=getattr(error, "hint", ""), code=code)
+    if code != "limits":
+        return error
     good: list[tuple[Way, ...]] = []
-    data: dict[str, Any] = error.data
     starts: list[tuple[Way, ...]] = list(data["ways"])
     budget = next((way for start in starts for way in start if way.limit == "budget"), None)
     if budget is not None and need.assumptions.host_usd is None and need.acquire == "own":
         there = replace(need.assumptions, host_usd=0.0)
         starts.append((Way("host", "0", "with a machine that is there", {"assumptions": there}),))
+    if budget is not None and need.budget_usd and need.budget_per_month:
+        hours = need.assumptions.hours_per_week * need.budget_usd / budget.changes["budget_usd"]
+        fewer = replace(need.assumptions, hours_per_week=float(floor(hours)))
+        if hours >= 1:
+            starts.append((Way("hours-per-week", f"{floor(hours)}", budget.gpus, {"assumptions": fewer}),))
     for start in starts:
         tried = {way.limit: way for way in start}
         for _ in range(rounds if "" not in tried else 0):
@@ -429,7 +581,7 @@ def _broken(them: Candidates, found: Sequence[Limit]) -> Array:
     return np.asarray(sum(((~limit.ok).astype(float) for limit in found), np.zeros(len(them))))
 
 
-Suitability = Literal["well suited", "runs", "no"]
+Suitability = Literal["well suited", "runs", "no", "not known"]
 # What a preset may ask for -> the field of the catalog, its unit, and how it is written.
 _ASKED = {
     "memory_gb": ("memory_bytes", 2**30, "GB of memory"),
@@ -471,7 +623,8 @@ def use(name: str, need: Need, own: Record, offers: Sequence[Offer], today: date
     """One preset; `own` is the speed of the GPU in it."""
     preset, item, spec = presets()[name], known_speeds.item_of(need), catalog.get(own.gpu_id)
     if reason := _reason(need, own, spec):
-        return Use(preset=name, title=preset.title, verdict="no", reason=reason, item=item)
+        verdict: Suitability = "not known" if UNMEASURED in reason else "no"
+        return Use(preset=name, title=preset.title, verdict=verdict, reason=reason, item=item)
     lacks = "; ".join(lacking(preset, spec))
     them = candidates(need, [own], offers, today=today)
     return Use(

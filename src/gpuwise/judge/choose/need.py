@@ -3,6 +3,9 @@
 A name may be short: `llm-8b` means `llm-8b-decode` to answer and `llm-8b-lora` to fine-tune. Where a network
 has no fine-tuning workload of its own, training it stands in: all weights learn, at the same cost. Language
 models by name (`facts.llms`) are served, or trained whole or by adapters, in a format of weights.
+
+`FIELDS` has every option as people write it, once for the command line and the page, and `need_of` the need
+that options state together.
 """
 
 from __future__ import annotations
@@ -10,22 +13,24 @@ from __future__ import annotations
 import difflib
 import re
 import tomllib
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from datetime import date
 from functools import cache
 from pathlib import Path
-from typing import Literal, get_args
+from typing import TYPE_CHECKING, Any, Literal, NamedTuple, TypeVar, get_args
 
 from gpuwise.errors import InputError
-from gpuwise.facts import catalog, llms
+from gpuwise.facts import catalog
 from gpuwise.model import units
 from gpuwise.model.gpu import GpuSpec
-from gpuwise.model.judgement import Acquire, Need
+from gpuwise.model.judgement import TASKS, Acquire, Need
 from gpuwise.model.precision import WEIGHTS, Precision
-from gpuwise.model.question import Mode, WorkloadSpec
 from gpuwise.model.units import Latency, Work
-from gpuwise.predict.fit import TASKS
 from gpuwise.workloads import registry
+
+if TYPE_CHECKING:
+    from gpuwise.model.result import Result
 
 DATA = Path(__file__).with_name("data")
 Purpose = Literal["train", "infer", "finetune", "compute", "full", "lora", "qlora"]
@@ -35,35 +40,34 @@ ENDINGS: Mapping[str, tuple[str, ...]] = {
     "finetune": ("-lora", "-finetune", ""),
 }
 _PHASES = {"TPOT": "decode", "TTFT": "prefill"}
-# Names that people use for what the workloads model.
-ALIASES = {
-    "sd": "unet-sd15", "sd15": "unet-sd15", "stable-diffusion": "unet-sd15", "stable diffusion": "unet-sd15",
-    "sd1.5": "unet-sd15", "imagenet": "resnet50", "resnet-50": "resnet50", "resnet": "resnet50",
-    "bert": "bert-large", "vit": "vit-b16", "vision transformer": "vit-b16",
-    "inception": "inception-v3", "dit": "dit-xl2", "gpt2": "llm-124m", "gpt-2": "llm-124m",
-}  # fmt: skip
+WORDS: Mapping[str, Any] = tomllib.loads((DATA / "words.toml").read_text(encoding="utf-8"))
+ALIASES: Mapping[str, str] = WORDS["aliases"]
+PROVIDERS: Mapping[str, str] = WORDS["providers"]
 # Network passes of one image of diffusion: 50 steps, each with and without the prompt (guidance).
 STEPS, PASSES = 50, 100
 # Larger diffusion models as runs of a smaller one: (workload, runs an image, GB of weights and text encoders
-# in 8 bits, words). A run of DiT-XL/2 at 512 px takes 1.05 TFLOP, of the U-Net of SD 1.5 0.68; a step of
-# FLUX.1 (12 G weights, 4,608 tokens) 121 TFLOP, of SDXL's U-Net at 1024 px 6 TFLOP (their papers and cards).
-DIFFUSION = {
-    "flux": ("dit-xl2-512", 28 * 121 / 1.05, 16.0, "FLUX.1-dev, 1024 px, 28 steps, weights in 8 bits"),
-    "flux-schnell": (
-        "dit-xl2-512",
-        4 * 121 / 1.05,
-        16.0,
-        "FLUX.1-schnell, 1024 px, 4 steps, weights in 8 bits",
-    ),
-    "sdxl": ("unet-sd15", 60 * 6.0 / 0.68, 10.0, "SDXL, 1024 px, 30 steps with guidance"),
-}
+# in 8 bits, words).
+DIFFUSION: dict[str, tuple[str, float, float, str]] = {
+    row["model"]: (
+        row["like"], float(row["steps"]) * float(row["tflop"]) / float(row["tflop_of_like"]),
+        float(row["gb"]), row["words"],
+    )
+    for row in catalog.rows(DATA / "diffusion.csv")
+}  # fmt: skip
 DIFFUSION |= {"flux.1": DIFFUSION["flux"], "flux-dev": DIFFUSION["flux"], "unet-sdxl": DIFFUSION["sdxl"]}
 SERVED = "served:"
 # What people train adapters with; of a served model a prompt and an answer of usual length together.
 CONTEXTS = {"infer": 4096, "full": 2048, "lora": 2048, "qlora": 2048}
 FORMATS = {"infer": Precision.BF16, "full": Precision.BF16, "lora": Precision.BF16, "qlora": Precision.NF4}
+# Forms that are whole computers: they need no host beside them, and have no second GPU.
+COMPUTERS = ("laptop", "soc")
+# Of one machine.
+MOST_TOGETHER = 8
+# Cards for which a machine that is there has slots and a supply.
+MOST_THERE = 2
 # A token later than this is slower than people read, where nothing else was asked for.
 USUAL_TPOT_S = 0.050
+USUAL_NOTE = "each token within 50 ms"
 # Models by the names of our own decoders, which adapters are trained on by their public names, and by family.
 _SIZES = {"llm-8b": "llama-3.1-8b", "llm-1b": "llama-3.2-1b", "llm-8b-lora": "llama-3.1-8b"}
 
@@ -125,6 +129,8 @@ def need_for(
     if form is not None and form not in forms():
         raise InputError(f"unknown form {form!r}", hint=f"known: {', '.join(forms())}")
     if len(named) == 1 and named[0][0].casefold() in DIFFUSION:
+        if latency is not None:
+            raise InputError(f"{named[0][0]} makes no tokens that {latency.kind} is of", hint="leave it out")
         return _of_diffusion(named[0][0].casefold(), mode, precision, work, gpus, form)
     if preset is None and len(named) == 1 and is_model(named[0][0], mode):
         return _of_model(named[0][0], mode, precision, work, latency, gpus, form)
@@ -132,7 +138,13 @@ def need_for(
     if preset is not None:
         named, mode, precision = list(preset.workloads), mode or preset.mode, precision or preset.precision
         gpus, latency, form = gpus or preset.gpus, latency or preset.latency, form or preset.form
-    shares = {_workload(ALIASES.get(name.casefold(), name), mode): weight for name, weight in named if name}
+    # In a mix the time counts, so what a language model or a larger network of diffusion is like will do.
+    like = dict(ALIASES)
+    if len(named) > 1:
+        like |= {model: ours for ours, model in reversed(_SIZES.items())}
+        like |= {name: stands_in for name, (stands_in, *_) in DIFFUSION.items()}
+        like |= {name.casefold(): _decoder_like(name) for name, _ in named if is_model(name, mode)}
+    shares = {_workload(like.get(name.casefold(), name), mode): weight for name, weight in named if name}
     if not shares:
         known = ", ".join(presets())
         raise InputError("which workload?", hint=f"name a workload, or one of {known}", code="workload")
@@ -154,20 +166,52 @@ def need_for(
         if wrong is not None:
             problem = f"{latency.kind} is of a {phase} workload, not of {wrong}"
             raise InputError(problem, hint=f"choose a {phase} workload")
-    chosen = _precision(precision, specs)
+    # The mode and the precision that all workloads have: bf16, or where one lacks it the first of its own.
+    wanted = {"finetune": "train", None: ""}.get(mode, mode)
+    modes = [each for each in specs[0].modes if all(each in spec.modes for spec in specs)]
+    if (wanted and wanted not in modes) or not modes or modes[0] == "limit":
+        problem = f"{', '.join(spec.id for spec in specs)} cannot be chosen for in mode {mode or 'any'}"
+        raise InputError(problem, hint="see its modes", code="modes")
+    shared = [p for p in specs[0].precisions if all(p in spec.precisions for spec in specs)]
+    if precision is not None and precision not in shared:
+        raise InputError(
+            f"{specs[0].id} does not run in {precision}", hint=f"precision {' or '.join(shared)}"
+        )
+    chosen = Precision(precision or (Precision.BF16 if Precision.BF16 in shared else shared[0]))
+    # Requests that come again are shared out over as many GPUs as they take.
+    most = MOST_TOGETHER if wanted == "infer" and work is not None and work.period_s else 1
     halves = precision is None and chosen == Precision.BF16 and all("fp16" in s.precisions for s in specs)
     return _with(
         Need(
             workloads=tuple((name, weight / whole) for name, weight in shares.items()),
-            mode=_mode(mode, specs), precision=chosen, fallback=Precision.FP16 if halves else None,
-            gpus=gpus or (1, 1), form=form, notes=notes,
+            mode=next(each for each in modes if wanted in ("", each)), precision=chosen,
+            fallback=Precision.FP16 if halves else None, gpus=gpus or (1, most), form=form, notes=notes,
         ),
         work, latency,
     )  # fmt: skip
 
 
+def _decoder_like(name: str) -> str:
+    """Our own decoder of about the size of a language model; the name itself where there is none."""
+    from gpuwise.facts import llms
+
+    size = llms.find(name.removeprefix(SERVED)).parameters
+    near = (ours for ours, theirs in _SIZES.items() if 0.5 < llms.find(theirs).parameters / size < 2)
+    return next(near, name)
+
+
+def is_question(text: str) -> bool:
+    """Whether it is a sentence, or a word of one ("llama"), rather than the name of a workload, or a list of
+    them with shares."""
+    text, names = text.strip(), {*registry.names(), *ALIASES, *DIFFUSION, *presets()}
+    listed = all(re.fullmatch(r"\s*\S+(?: \S+)?(?:=.*|\s+[\d.]+\s*%)", part) for part in text.split(","))
+    return (" " in text or text.isalpha()) and not listed and text.casefold() not in names
+
+
 def unknown(name: str) -> InputError:
     """The error for a text in which no name means anything here, with the nearest names that do."""
+    from gpuwise.facts import llms
+
     known = dict.fromkeys((*registry.names(), *ALIASES, *DIFFUSION, *presets(), *llms.names()))
     near: list[str] = []
     for word in re.findall(r"[\w.+-]{4,}", name.casefold().removeprefix(SERVED)):
@@ -187,6 +231,10 @@ def is_model(name: str, mode: str | None) -> bool:
     ours = {name + ending for endings in ENDINGS.values() for ending in endings}
     if ours & set(registry.names()) or name.casefold() in ALIASES:
         return False
+    from gpuwise.facts import llms  # where no name of ours is meant
+
+    if not llms.is_file(name):
+        return llms.known(name)  # A question has hundreds of words: none needs the nearest names
     try:
         llms.find(name)
     except InputError:
@@ -200,6 +248,7 @@ def _of_diffusion(
 ) -> Need:  # fmt: skip
     """The need of images of a diffusion model that no workload runs: so many runs of one that does."""
     like, runs, least_gb, words = DIFFUSION[name]
+    gpus = gpus or ((1, MOST_TOGETHER) if work is not None and work.period_s else None)
     if work is not None and work.item != "image":
         raise InputError(f"{name} makes images, the work {work.item}s", hint="state the work in images")
     base = need_for(like, mode="infer" if mode in (None, "infer") else "train", precision=precision,
@@ -213,6 +262,8 @@ def _of_model(
     gpus: tuple[int, int] | None, form: str | None,
 ) -> Need:  # fmt: skip
     """The need of a language model to be served or trained."""
+    from gpuwise.facts import llms
+
     model = llms.find(_SIZES.get(name, name).removeprefix(SERVED))
     words = {None: "infer", "train": "full", "finetune": "lora"}
     task = next((each for each in TASKS if each == words.get(mode, mode)), None)
@@ -223,7 +274,7 @@ def _of_model(
     if work is not None and work.item != "token":
         raise InputError(f"{model.name} counts tokens, the work {work.item}s", hint="state it in tokens")
     limit = latency or (Latency("TPOT", USUAL_TPOT_S) if task == "infer" else None)
-    notes = ["each token within 50 ms"] if task == "infer" and latency is None else []
+    notes = [USUAL_NOTE] if task == "infer" and latency is None else []
     notes += (
         [f"{'all weights learn' if task == 'full' else f'adapters, by {task}'}"] if task != "infer" else []
     )
@@ -240,7 +291,7 @@ def _of_model(
     need = Need(
         workloads=((model.name, 1.0),), mode="infer" if task == "infer" else "train", task=task,
         precision=Precision(precision) if precision else formats[0] if formats else FORMATS[task],
-        formats=formats, gpus=gpus or (1, 8), form=form, notes=tuple(notes),
+        formats=formats, gpus=gpus or (1, MOST_TOGETHER), form=form, notes=tuple(notes),
     )  # fmt: skip
     return _with(need, work, limit)
 
@@ -254,6 +305,15 @@ def _with(need: Need, work: Work | None, latency: Latency | None) -> Need:
 
 def settled(need: Need) -> Need:
     """The need with what only all its parts together tell. Raises InputError where they contradict."""
+    if need.users > 1 and need.acquire == "rent" and need.items is None and need.budget_usd is None:
+        alone = "by the price of an hour: a person alone keeps no fast machine busy"
+        if need.task != "infer" or need.concurrent:
+            need = replace(need, goal="price", notes=tuple(dict.fromkeys((*need.notes, alone))))
+    if need.mode == "compute" and need.gpus[1] > 1:
+        note = (
+            "several GPUs count as jobs side by side: of what one job on all of them loses nothing is known"
+        )
+        need = replace(need, notes=tuple(dict.fromkeys((*need.notes, note))))
     if need.task:
         context = need.context or CONTEXTS[need.task]
         need = replace(need, context=context)
@@ -274,7 +334,6 @@ def settled(need: Need) -> Need:
 def check(need: Need) -> None:
     """Raise InputError for parts of a need that contradict each other or say what cannot be."""
     a = need.assumptions
-    whole_budget = need.budget_usd is not None and not need.budget_per_hour and not need.budget_per_month
     for wrong, problem, hint in (
         (not need.workloads, "no work is named", "a workload or a preset"),
         (
@@ -292,11 +351,6 @@ def check(need: Need) -> None:
         (
             need.deadline_s is not None and need.period_s is not None,
             "work that comes again has no deadline", "leave out the deadline, or the period of the work",
-        ),
-        (
-            whole_budget and need.items is None and need.acquire != "own",
-            "a budget for rent needs an amount of work, or an hourly price",
-            "state the work, buy only, or a budget like '$2/h' or '$300/month'",
         ),
     ):  # fmt: skip
         if wrong:
@@ -325,21 +379,180 @@ def _workload(name: str, purpose: str | None) -> str:
         raise unknown(name) if error.code == "workload" else error from None
 
 
-def _mode(purpose: str | None, specs: Sequence[WorkloadSpec]) -> Mode:
-    """The mode that all workloads have. Raises InputError where there is none."""
-    wanted = {"finetune": "train", None: ""}.get(purpose, purpose)
-    shared = [mode for mode in specs[0].modes if all(mode in spec.modes for spec in specs)]
-    if (wanted and wanted not in shared) or not shared or shared[0] == "limit":
-        problem = f"{', '.join(spec.id for spec in specs)} cannot be chosen for in mode {purpose or 'any'}"
-        raise InputError(problem, hint="see its modes", code="modes")
-    return next(mode for mode in shared if wanted in ("", mode))
+T = TypeVar("T")
+OK = ("ok", "no")
+MODES = ("train", "infer", "finetune", "compute", "full", "lora", "qlora")
 
 
-def _precision(wanted: str | None, specs: Sequence[WorkloadSpec]) -> Precision:
-    """The precision asked for; else bf16, or where a workload lacks it the first of its own."""
-    shared = [p for p in specs[0].precisions if all(p in spec.precisions for spec in specs)]
-    if wanted is None:
-        return Precision.BF16 if Precision.BF16 in shared else shared[0]
-    if wanted not in shared:
-        raise InputError(f"{specs[0].id} does not run in {wanted}", hint=f"precision {' or '.join(shared)}")
-    return Precision(wanted)
+class Field(NamedTuple):
+    """One option: `--hours-per-week`, and the same name in the page's address."""
+
+    name: str
+    group: str
+    like: str  # How a value is written
+    help: str
+    choices: tuple[str, ...] = ()
+    flag: bool = False
+    many: bool = False  # May be repeated
+
+
+FIELDS = tuple(
+    Field(
+        **{name: row[name] for name in ("name", "group", "like", "help")},
+        choices=tuple(filter(None, row["choices"].split(";"))), flag=bool(row["flag"]),
+        many=bool(row["many"]),
+    )
+    for row in catalog.rows(DATA / "options.csv")
+)  # fmt: skip
+
+
+def need_of(
+    workload: str | None, given: Mapping[str, Any], rates: Mapping[str, float], *,
+    load: Callable[[str], Result | None] = lambda name: None, today: date | None = None,
+) -> tuple[Need, list[Result]]:  # fmt: skip
+    """The need that a workload, or a question in words, and options state, and the results among `have`.
+
+    `given` has an option's text by its name; `rates` USD of a currency; `load` reads a result where a name is
+    one; deadlines count from `today`. Raises InputError for what cannot be read.
+    """
+
+    from gpuwise.judge.choose.speeds import gpu_of  # numpy, which --help does without
+
+    def read(name: str, parse: Callable[[str], T]) -> T | None:
+        text = given.get(name)
+        return parse(str(text)) if text else None
+
+    def positive(name: str, unit: str = "") -> float | None:
+        return read(name, lambda text: units.parse_positive(text, f"--{name}", unit))
+
+    def count(name: str) -> int | None:
+        return read(name, lambda text: units.parse_count(text, f"--{name}"))
+
+    work = given.get("work")
+    if "%" in (work or "") and not workload:  # the shares of a mix are work, too
+        workload, work = work, None
+    stated: dict[str, Any] = {
+        "mode": given.get("mode") or None, "precision": given.get("precision") or None,
+        "work": units.parse_work(work) if work else None, "form": given.get("form") or None,
+        "latency": read("latency", units.parse_latency), "gpus": read("gpus", units.parse_count_range),
+    }  # fmt: skip
+    purpose = stated["mode"]
+    if workload and is_question(workload):
+        from gpuwise.judge.choose import ask
+
+        asked = ask.read(workload, rates, today)
+        need, purpose = ask.need_of(asked, stated), purpose or asked.mode
+    else:
+        shares = []
+        for part in units.parse_list(workload or ""):
+            name, equals, weight = re.sub(r"\s+([\d.]+)\s*%$", r"=\1", part).rpartition("=")
+            one = units.parse_positive(weight, f"the weight of {name}") if equals else 1.0
+            shares.append((name.strip() if equals else part, one))
+        need = need_for(shares, **stated)
+    # A result file says both what is there and how fast it is.
+    have: list[str] = []
+    results: list[Result] = []
+    for text in _list(given.get("have")):
+        if (result := load(text)) is not None:
+            results.append(result)
+            have.append(gpu_of(result))
+        else:
+            name, number = catalog.counted(text)
+            have += [catalog.resolve(name).spec.id] * (number or 1)
+    named = [catalog.counted(name) for name in _list(given.get("gpu"))]
+    ids = [(gpu, number or 1) for name, number in named for gpu in _meant(name)]
+    sets = tuple(ids) if any(number for _, number in named) else ()
+    sizes = [number for _, number in sets]
+    budget = read("budget", lambda text: units.parse_budget(
+        re.sub(r"^\s*([\d.,]+\s*k?)\s*($|/.*|a .*|per .*)", r"$\1\2", text), rates))  # fmt: skip
+    host, users, egress = given.get("host"), count("users"), read("egress", units.parse_memory_range)
+    assumed = _stated(
+        electricity_usd_per_kwh=read("electricity", lambda text: units.parse_usd(
+            text, rates, most=units.MOST_USD_PER_KWH, example="'$0.30/kWh'")[0]),
+        host_usd=units.parse_usd("$0" if host == "0" else host, rates, free=True, example="$1500")[0]
+        if host else None,
+        hours_per_week=positive("hours-per-week"), years=positive("years"), cooling=positive("cooling"),
+        host_w=positive("host-power", "W"), max_age_days=read("newer-than", units.parse_days),
+        aged_today=True if given.get("newer-than") else None,
+        depreciation=read("depreciation", lambda text: units.parse_share(text, most=1)),
+        utilisation=read("utilisation", lambda text: units.parse_share(text, most=1)),
+    )  # fmt: skip
+    kinds = ("spot", "community", "serverless", "unproven")
+    term = given.get("reserved")
+    providers = tuple(PROVIDERS.get(name.casefold(), name) for name in _list(given.get("provider")))
+    # People share a served model: one person, too, who was named.
+    shared = users if need.task == "infer" else None
+    limits = _stated(
+        compiled=False if given.get("compile") == "off" else None, batch=count("batch"),
+        deadline_s=read("deadline", lambda text: units.parse_deadline(text, today or date.today())),
+        budget_usd=budget[0] if budget else None,
+        budget_per_hour=budget[1] == "hour" if budget else None,
+        budget_per_month=budget[1] == "month" if budget else None,
+        # Providers rent: who names one does not ask what to buy.
+        acquire=given.get("acquire") or ("rent" if providers else None), providers=providers or None,
+        users=None if shared else users, concurrent=shared,
+        context=read("context", lambda text: units.parse_counts(text, "a context")[0]),
+        sold={"new": ("new", "street"), "used": ("used", "street")}.get(given.get("condition") or ""),
+        sets=sets or None, only=tuple(gpu for gpu, _ in ids) if ids and not sets else None,
+        egress_gb=egress[0] if egress else None,
+        gpus=(min(sizes), max(sizes)) if sizes and not given.get("gpus") else None,
+        memory_gb=read("memory", units.parse_memory_range), power_w=positive("power", "W"),
+        outlet_w=positive("outlet", "W"), slots=positive("slots"), have=tuple(have) or None,
+        reserved=(bool(term) and term != "no") or None, region=given.get("region") or None,
+        most_commitment_h=units.parse_seconds(term) / 3600 if term and term not in OK else None,
+        quiet=bool(given.get("quiet")) or None, upgrade=bool(given.get("upgrade")) or None,
+        **{name: True for name in kinds if given.get(name) == "ok"},
+    )  # fmt: skip
+    need = replace(need, assumptions=replace(need.assumptions, **assumed), **limits)
+    if need.latency_s and (late := given.get("latency")) and not re.match(r"\s*t[pt]", late, re.IGNORECASE):
+        note = f"{late} is the time of each token (TPOT); of the first one it would be 'TTFT<={late.strip()}'"
+        need = replace(need, notes=(*need.notes, note))
+    room = max(MOST_THERE, len(need.have))
+    there = need.assumptions.host_usd == 0 and need.acquire == "own" and not need.sets
+    if there and not stated["gpus"] and need.gpus == (1, MOST_TOGETHER) and room < MOST_TOGETHER:
+        note = f"at most {room} cards in a machine that is there"
+        need = replace(need, gpus=(1, room), notes=(*need.notes, note))
+    if purpose == "finetune" and need.task == "lora" and not given.get("precision"):
+        need = _by_what_fits(need)
+    return need, results
+
+
+def _by_what_fits(need: Need) -> Need:
+    """Fine-tuning says no method: where 16 bits do not fit in what is there, or was asked for, 4 may."""
+    from gpuwise.facts import llms
+    from gpuwise.predictor.fit import USABLE, Plan, memory
+
+    sizes = [catalog.get(gpu).memory_bytes or 0.0 for gpu in need.have]
+    if not sizes and need.memory_gb and need.memory_gb[1]:
+        sizes = [need.memory_gb[1] * 2**30] * need.gpus[1]
+    if not sizes:
+        return need
+    model = llms.find(need.workloads[0][0])
+    plan = Plan(
+        model=model, task="lora", context=CONTEXTS["lora"], gpus=len(sizes), checkpoint=True, chunked=True
+    )
+    needed = sum(size for _, size in memory(plan))
+    if needed <= USABLE * min(sizes):
+        return need
+    where = "what you have" if need.have else "what was asked for"
+    note = f"by qlora: adapters in {need.precision} take {needed / 2**30:,.0f} GiB a GPU, more than {where}"
+    return replace(need, task="qlora", precision=FORMATS["qlora"], notes=(*need.notes, note))
+
+
+def _list(value: str | Sequence[str] | None) -> tuple[str, ...]:
+    texts = [value] if isinstance(value, str) else value or ()
+    return tuple(part for text in texts for part in units.parse_list(text))
+
+
+def _meant(name: str) -> tuple[str, ...]:
+    """Every variant of a GPU's name, or every GPU of a vendor."""
+    of_vendor = (spec.id for spec in catalog.all_gpus() if (spec.vendor or "").casefold() == name.casefold())
+    if found := tuple(of_vendor):
+        return found
+    meant = catalog.resolve(name)
+    return (meant.spec.id, *meant.others)
+
+
+def _stated(**values: Any) -> dict[str, Any]:
+    """What was stated; the rest stays as it is."""
+    return {name: value for name, value in values.items() if value is not None}

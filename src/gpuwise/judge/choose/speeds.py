@@ -21,25 +21,27 @@ stated in closed form by the workload, and the nearer of two limits of the data 
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
+from functools import lru_cache
 from math import exp, log
-from typing import Protocol
+from typing import TYPE_CHECKING, Protocol
 
 from gpuwise.errors import GpuwiseError, InputError
-from gpuwise.facts import catalog, llms, published
+from gpuwise.facts import catalog, published
 from gpuwise.judge.choose.need import CONTEXTS
 from gpuwise.model.judgement import Need
 from gpuwise.model.precision import Precision
 from gpuwise.model.question import Part, RunConfig
-from gpuwise.model.result import Basis, Interval, Issue, Record, Result, refused
+from gpuwise.model.result import Basis, Interval, Issue, Record, Result, records_of, refused
 from gpuwise.model.units import gibibytes
-from gpuwise.predict.evidence import answers
-from gpuwise.predict.fit import Fit, Plan, fit
-from gpuwise.predict.rates import LEVEL, around, step_half
-from gpuwise.stats.scaling import Condition, ratio_between
-from gpuwise.store import records
+from gpuwise.predictor.evidence import answers
+from gpuwise.predictor.rates import LEVEL, around, step_half
 from gpuwise.workloads import registry
+
+if TYPE_CHECKING:
+    from gpuwise.predictor.fit import Fit
+    from gpuwise.stats.scaling import Condition
 
 # GPU and number of GPUs.
 Key = tuple[str, int]
@@ -59,7 +61,7 @@ ANY: tuple[Part, ...] = ("batch", "gpus", "kernels")
 
 
 class Forecast(Protocol):
-    """`gpuwise.predict.forecast.forecast`, or a fake."""
+    """`gpuwise.predictor.forecast.forecast`, or a fake."""
 
     def __call__(
         self, config: RunConfig, gpus: Sequence[str], *, count: int, batch: int | None
@@ -76,16 +78,24 @@ def gather(
     Raises InputError for a workload that is unknown or that nothing can tell the cost of.
     """
     if need.task:
-        return tuple(_in_best_format(need, gpu, n) for gpu, counts in wanted.items() for n in counts)
-    measured = records(result for result in results if result.environment.gpu_id)
+        # Without what says nothing of a speed: other kinds of rent, or a looser budget, ask nothing anew.
+        asked = Need(
+            workloads=need.workloads, mode=need.mode, task=need.task, precision=need.precision,
+            formats=need.formats, latency_s=need.latency_s, latency_kind=need.latency_kind,
+            concurrent=need.concurrent, batch=need.batch, context=need.context,
+        )  # fmt: skip
+        return tuple(_in_best_format(asked, gpu, n) for gpu, counts in wanted.items() for n in counts)
+    measured = records_of(result for result in results if result.environment.gpu_id)
     each = [_of_workload(need, name, wanted, forecast, measured, published) for name, _ in need.workloads]
-    if need.fallback is not None:
-        # Volta and Turing multiply in FP16 what Ampere does in BF16, as a benchmark on them would.
-        other = replace(need, precision=need.fallback, fallback=None)
-        lacking = f"no stated {need.precision}"
+    lacking = need.precision
+    for precision in (need.fallback, Precision.FP32) if need.fallback is not None else ():
+        # Volta and Turing multiply in FP16 what Ampere does in BF16, as a benchmark on them would; Pascal's
+        # consumer cards have no rate for that either.
+        other = replace(need, precision=precision, fallback=None)
         for found, (name, _) in zip(each, need.workloads, strict=True):
-            bare = {gpu: n for gpu, n in wanted.items() if lacking in found[gpu, n[0]].refusal}
+            bare = {gpu: n for gpu, n in wanted.items() if f"no stated {lacking}" in found[gpu, n[0]].refusal}
             found |= _of_workload(other, name, bare, forecast, measured, published) if bare else {}
+        lacking = precision
     if len(each) == 1:
         one = need.passes  # Runs of the workload that an item of the need takes
         return tuple(
@@ -124,27 +134,45 @@ def _of_workload(
             continue
         # The narrower interval; a refusal has none.
         known = [record for record in (model, others.get(key)) if record is not None]
-        unknown = _blank(config, *key, "no speed is known")
         found[key] = min(
-            known, default=unknown,
+            known, default=_blank(config, *key, "no speed is known"),
             key=lambda r: log(t.high / t.low) if (t := r.throughput) and t.low > 0 else float("inf"),
         )  # fmt: skip
     return found
 
 
+@lru_cache(maxsize=8192)
 def _in_best_format(need: Need, gpu: str, count: int) -> Record:
     """The fastest of the formats that compete. Every card may use each: where a short one were only for those
     that a longer one does not fit, a small memory would be an advantage."""
     formats = need.formats or (need.precision,)
     native = [p for p in formats if p != Precision.FP8 or catalog.get(gpu).peak("fp8") is not None]
     native = native or list(formats)  # asked for alone, its weights are unpacked on older cards
+    if need.task == "infer" and need.formats:
+        from gpuwise.facts import llms
+
+        if not llms.find(need.workloads[0][0]).splits(count):
+            native = [Precision.Q8_0, Precision.Q4_K_M]
     # The refusal of the shortest, which comes first, says what the work needs at least.
     each = (_of_model(replace(need, precision=precision), gpu, count) for precision in reversed(native))
     return quickest(list(each), need.latency_s)
 
 
 def _of_model(need: Need, gpu: str, count: int) -> Record:
-    spec, tried = catalog.get(gpu), list(_tried(need, gpu, count))
+    from gpuwise.facts import llms  # of language models alone
+    from gpuwise.predictor.fit import Plan, fit
+
+    spec, task, fixed = catalog.get(gpu), need.task or "infer", need.concurrent or need.batch
+    plan = Plan(
+        model=llms.find(need.workloads[0][0]), task=task, weights=need.precision, batch=fixed or 1,
+        gpus=count, context=need.context or CONTEXTS[task], checkpoint=need.mode == "train",
+    )  # fmt: skip
+    tried = [fit(plan, gpu)]
+    # At rising batches, until one does not fit.
+    for batch in SEQUENCES[1:] if not fixed and tried[0].fits else ():
+        if not (found := fit(replace(plan, batch=batch), gpu)).fits:
+            break
+        tried.append(found)
     config = RunConfig(
         workload=need.workloads[0][0], mode=need.mode, precision=need.precision, gpus=count, compile=False
     )
@@ -163,15 +191,13 @@ def _of_model(need: Need, gpu: str, count: int) -> Record:
         return replace(blank, issues=refused(best.refusal or "no speed is known"))
     needed_bytes, watts = best.needed_bytes, (spec.power_w or 0.0) * count
     detail = f"order of magnitude only: no model measured on a card of {spec.vendor} is known"
-    unproven = (Issue(code="order-of-magnitude", severity="warning", detail=detail),)
+    unproven = (Issue.warning("order-of-magnitude", detail),)
     return replace(
         blank, throughput=best.tokens_per_s, seconds=_latency(need, best), fits_probability=1.0,
         issues=() if spec.vendor == "NVIDIA" else unproven, notes=(f"batch {best.plan.batch}",),
-        memory_bytes=Interval(
-            value=needed_bytes, low=needed_bytes, high=needed_bytes, level=None, method="sum of parts"
-        ),
+        memory_bytes=Interval.stated(needed_bytes, "sum of parts"),
         # The board's limit: what a model draws is not predicted, and decoding draws less.
-        watts=Interval(value=watts, low=watts, high=watts, level=None, method="stated") if watts else None,
+        watts=Interval.stated(watts) if watts else None,
     )  # fmt: skip
 
 
@@ -183,23 +209,6 @@ def alone(need: Need, found: Record) -> Record:
         found.gpu_id,
         found.gpus,
     )
-
-
-def _tried(need: Need, gpu: str, count: int) -> Iterator[Fit]:
-    """The model at rising batches, until one does not fit."""
-    model = llms.find(need.workloads[0][0])
-    for batch in (need.concurrent or need.batch,) if need.concurrent or need.batch else SEQUENCES:
-        found = fit(
-            Plan(
-                model=model, task=need.task or "infer", weights=need.precision, batch=batch, gpus=count,
-                context=need.context or CONTEXTS[need.task or "infer"], checkpoint=need.mode == "train",
-            ),
-            gpu,
-        )  # fmt: skip
-        if batch == 1 or found.fits or batch not in SEQUENCES or need.batch or need.concurrent:
-            yield found
-        if not found.fits:
-            return
 
 
 def _latency(need: Need, found: Fit) -> float | None:
@@ -217,6 +226,8 @@ def corrected(predicted: Mapping[Key, Record], measured: Mapping[Key, Record]) -
     pairs = [pair for pair in both if pair[1].origin == "predicted" and pair[1].throughput]
     if not pairs:
         return dict(predicted)
+    from gpuwise.stats.scaling import ratio_between
+
     # Kernels, recipe and session differ on purpose: the prediction is of torch on any machine.
     mine, model = pairs[0]
     ignored: tuple[Condition, ...] = ("origin", "session", "switches", "recipe")
@@ -280,12 +291,15 @@ def _predicted(
     need: Need, config: RunConfig, wanted: Mapping[str, Sequence[int]], forecast: Forecast
 ) -> dict[Key, Record]:
     if config.mode == "compute":
-        return {(gpu, 1): _from_sheet(config, gpu) for gpu in wanted}
+        return {(gpu, n): _from_sheet(config, gpu, n) for gpu, counts in wanted.items() for n in counts}
+    from gpuwise.predictor.trace_store import with_own
+
     smallest, *larger = BATCHES if need.latency_s is not None and need.batch is None else (need.batch,)
     found: dict[Key, Record] = {}
     for count in sorted({count for counts in wanted.values() for count in counts}):
         gpus = [gpu for gpu, counts in wanted.items() if count in counts]
-        tried = {each.gpu_id: [each] for each in forecast(config, gpus, count=count, batch=smallest)}
+        first = with_own(replace(config, gpus=count, batch=smallest))  # As `gpuwise bench` runs it.
+        tried = {each.gpu_id: [each] for each in forecast(first, gpus, count=count, batch=smallest)}
         # What is refused at the smallest batch, for want of memory or of facts, is refused at every other.
         left = [gpu for gpu, (first,) in tried.items() if first.throughput is not None]
         for batch in larger:
@@ -306,8 +320,9 @@ def _best(record: Record) -> Record:
     return replace(own, question=record.question, seconds=seconds, measured=None)
 
 
-def _from_sheet(config: RunConfig, gpu_id: str) -> Record:
-    """One GPU. Raises InputError for a workload that does not state its cost."""
+def _from_sheet(config: RunConfig, gpu_id: str, count: int) -> Record:
+    """GPUs side by side, each with work of its own. Raises InputError for a workload that does not state its
+    cost."""
     spec, gpu = registry.get(config.workload).spec, catalog.get(gpu_id)
     if spec.cost is None:
         raise InputError(f"{config.workload} does not state what it costs", hint="measure it")
@@ -315,14 +330,14 @@ def _from_sheet(config: RunConfig, gpu_id: str) -> Record:
     peak, bandwidth = gpu.peak(config.precision), gpu.memory_bytes_per_s
     if peak is None or bandwidth is None:
         lacking = f"a dense {config.precision} rate" if peak is None else "memory bandwidth"
-        return _blank(config, gpu_id, 1, f"no {config.precision.upper()}: no source states {lacking}")
+        return _blank(config, gpu_id, count, f"no {config.precision.upper()}: no source states {lacking}")
     arithmetic = peak.flop_per_s / cost.flop_per_item
     memory = bandwidth / cost.bytes_per_item if cost.bytes_per_item else float("inf")
-    value, watts = REACHED * min(arithmetic, memory), gpu.power_w
+    value, watts = count * REACHED * min(arithmetic, memory), gpu.power_w
     return replace(
-        _blank(config, gpu_id, 1),
+        _blank(config, gpu_id, count),
         throughput=Interval(value=value, low=value / 2, high=value * 2, level=LEVEL, method="data sheet"),
-        watts=Interval(value=watts, low=watts, high=watts, level=None, method="stated") if watts else None,
+        watts=Interval.stated(watts * count) if watts else None,
         bound="compute" if arithmetic < memory else "memory",
     )
 
@@ -378,6 +393,25 @@ def half_of(interval: Interval | None) -> float:
 # Precisions that a need without one of its own might as well use; formats that a served model might have.
 OTHERS = (Precision.FP8, Precision.BF16, Precision.FP16, Precision.TF32, Precision.FP32)
 FORMATS_SERVED = (Precision.BF16, Precision.FP8, Precision.INT4, Precision.Q4_K_M)
+
+
+def memory_needed(need: Need) -> str:
+    """How much memory a language model takes in all, in each format that competes; empty for other work."""
+    if not need.task:
+        return ""
+    from gpuwise.facts import llms
+    from gpuwise.predictor.fit import Plan, memory
+
+    model, requests = llms.find(need.workloads[0][0]), need.concurrent or 1
+    said = []
+    for precision in need.formats or (need.precision,):
+        plan = Plan(
+            model=model, task=need.task, weights=precision, batch=requests,
+            context=need.context or CONTEXTS[need.task], checkpoint=need.mode == "train",
+        )  # fmt: skip
+        said.append(f"{gibibytes(sum(size for _, size in memory(plan)))} in {precision}")
+    each = f"{requests} contexts" if requests > 1 else "one context"
+    return f"{model.name} takes {', '.join(said)} with {each} of {plan.context:,} tokens."
 
 
 def alternatives(need: Need, count: int) -> tuple[Need, ...]:

@@ -9,7 +9,7 @@ from __future__ import annotations
 import asyncio
 import time
 from array import array
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Literal
 from urllib.parse import urljoin, urlsplit
@@ -18,18 +18,20 @@ import aiohttp
 import msgspec
 
 from gpuwise.errors import InputError, MachineError
-from gpuwise.model.units import visible
+from gpuwise.model.units import Latency, visible
 
 Api = Literal["chat", "completions"]
 PATHS: dict[Api, str] = {"chat": "chat/completions", "completions": "completions"}
 # Of a server's own words, in an error or a failure.
-SAID = 200
+MAX_QUOTED = 200
 # A line of a stream that is longer is not one of tokens.
 LONGEST_LINE = 1 << 20
 CONNECT_S = 10.0
 # Servers close connections that were idle for 5 s (uvicorn's default); one that is reused as it is closed
 # would look like a failure.
 IDLE_S = 3.0
+# Failures that another path or set of fields would not mend.
+UNREACHED = ("connect", "timeout", "redirect", "http-401", "http-429")
 # What makes answers as long as asked and counts their tokens; a strict server refuses unknown fields, so each
 # set is tried until one is taken.
 EXTRAS: tuple[dict[str, Any], ...] = (
@@ -84,6 +86,12 @@ class Timing:
         """Tokens of the answer: the server's count, else chunks with text."""
         return self.answer_tokens or len(self.tokens_s)
 
+    def keeps(self, slo: Sequence[Latency]) -> bool:
+        """True where it met every limit; an answer of one token has no time between tokens."""
+        begun, first, last = self.begun_s, self.tokens_s[0], self.tokens_s[-1]
+        latencies = {"TTFT": first - begun, "TPOT": (last - first) / max(1, self.tokens - 1)}
+        return all(latencies[limit.kind] <= limit.seconds for limit in slo)
+
 
 @dataclass(slots=True, kw_only=True)
 class Client:
@@ -119,7 +127,7 @@ class Client:
     def clean(self, text: str) -> str:
         """Words of the server in one line, without the key and what a terminal would obey."""
         safe = text.replace(self.key, "***") if self.key else text
-        return visible(" ".join(safe.split())[:SAID])
+        return visible(" ".join(safe.split())[:MAX_QUOTED])
 
     async def connect(self) -> None:
         """Find model, path and accepted fields. Raises MachineError where no server answers, InputError where
@@ -134,34 +142,26 @@ class Client:
             listed = ", ".join(models[:5])
             problem = f"the server has no model {self.model!r}, but {self.clean(listed)}"
             raise InputError(problem, hint="name one of them", code="model")
-        first, found = None, None
+        first, last = None, None
         for api in ("chat", "completions"):
             for extras in EXTRAS:
                 self.api, self.extras = api, extras
-                found = await self.ask("Count to ten.", 4)
-                if not found.failure:
+                last = await self.ask("Count to ten.", 4)
+                if not last.failure:
                     return
-                first = first or found
-                if found.failure not in ("http-400", "http-422"):
+                first = first or last
+                if last.failure not in ("http-400", "http-422"):
                     break  # another set of fields would not help
-            if first is not None and first.failure in (
-                "connect",
-                "timeout",
-                "redirect",
-                "http-401",
-                "http-429",
-            ):
+            if first is not None and first.failure in UNREACHED:
                 break
         assert first is not None
-        assert found is not None
-        said = dict.fromkeys(f"{each.failure}: {each.said}" for each in (first, found))
-        raise MachineError(
-            f"the server does not answer a request for tokens: {'; and asked for less, '.join(said)}",
-            hint="try it by hand with curl", code="endpoint",
-        )  # fmt: skip
+        assert last is not None
+        said = dict.fromkeys(f"{each.failure}: {each.said}" for each in (first, last))
+        problem = f"the server does not answer a request for tokens: {'; and asked for less, '.join(said)}"
+        raise MachineError(problem, hint="try it by hand with curl", code="endpoint")
 
     async def _models(self) -> list[str]:
-        """Ids that the server lists; follows redirects as far as it may, and remembers where they lead."""
+        """Ids that the server lists; follows redirects where allowed, and remembers where they lead."""
         assert self.session is not None
         for _ in range(3):
             address = f"{self.url}/models"
@@ -185,20 +185,17 @@ class Client:
                 listed = msgspec.json.decode(body)["data"] if response.status == 200 else []
                 return [str(each["id"]) for each in listed]
             except (msgspec.DecodeError, KeyError, TypeError) as error:
-                problem = (
-                    f"{self.url} speaks another protocol: its list of models is not JSON in OpenAI's form"
-                )
+                form = "its list of models is not JSON in OpenAI's form"
+                problem = f"{self.url} speaks another protocol: {form}"
                 raise InputError(problem, hint="give the address of the API, up to /v1") from error
         raise InputError(f"{self.url} redirects in a circle", hint="give the address it leads to")
 
     def _move(self, location: str) -> None:
         old, new = urlsplit(self.url), urlsplit(location)
         if new.hostname != old.hostname and not self.follow_redirects:
-            raise InputError(
-                f"the server redirects to another host, {self.clean(new.hostname or location)}",
-                hint="give that address, or follow redirects", code="redirect",
-            )  # fmt: skip
-        # Another host is not told the key of this one.
+            problem = f"the server redirects to another host, {self.clean(new.hostname or location)}"
+            raise InputError(problem, hint="give that address, or follow redirects", code="redirect")
+        # The key of this host is not sent to another one.
         if new.hostname != old.hostname and self.session is not None:
             self.session.headers.pop("Authorization", None)
         self.url = location.removesuffix("/").removesuffix("/models")
@@ -213,7 +210,7 @@ class Client:
             body["messages"] = [{"role": "user", "content": prompt}]
         else:
             body["prompt"] = prompt
-        found = Timing(begun_s=time.monotonic() if due_s is None else due_s, asked=tokens)
+        timing = Timing(begun_s=time.monotonic() if due_s is None else due_s, asked=tokens)
         try:
             async with (
                 asyncio.timeout(self.timeout_s),
@@ -224,24 +221,24 @@ class Client:
                 if response.status != 200:
                     kind = "redirect" if 300 <= response.status < 400 else f"http-{response.status}"
                     text = (await response.content.read(4096)).decode("utf-8", "replace")
-                    found.failure, found.said = kind, self.clean(text)
+                    timing.failure, timing.said = kind, self.clean(text)
                 elif "event-stream" not in response.headers.get("Content-Type", ""):
                     kind = response.headers.get("Content-Type", "none")
-                    found.failure, found.said = "protocol", self.clean(f"no stream of events, but {kind}")
+                    timing.failure, timing.said = "protocol", self.clean(f"no stream of events, but {kind}")
                 else:
-                    await self._read(response, found)
+                    await self._read(response, timing)
         except TimeoutError:
-            found.failure, found.said = "timeout", f"no end after {self.timeout_s:g} s"
+            timing.failure, timing.said = "timeout", f"no end after {self.timeout_s:g} s"
         except aiohttp.ClientPayloadError as error:
-            found.failure, found.said = "cut", self.clean(str(error))
+            timing.failure, timing.said = "cut", self.clean(str(error))
         except (aiohttp.ClientError, OSError, ValueError) as error:
             # Before the first token the server was not reached; after it the answer was cut.
-            found.failure = "cut" if found.tokens_s else "connect"
-            found.said = self.clean(str(error)) or type(error).__name__
-        found.ended_s = time.monotonic()
-        return found
+            timing.failure = "cut" if timing.tokens_s else "connect"
+            timing.said = self.clean(str(error)) or type(error).__name__
+        timing.ended_s = time.monotonic()
+        return timing
 
-    async def _read(self, response: aiohttp.ClientResponse, found: Timing) -> None:
+    async def _read(self, response: aiohttp.ClientResponse, timing: Timing) -> None:
         """Events until the stream ends. One wake-up for each packet, not for each line: at a thousand streams
         the client would be what is measured."""
         rest = b""
@@ -249,38 +246,37 @@ class Client:
             now_s = time.monotonic()
             *lines, rest = (rest + packet).split(b"\n")
             for line in lines:
-                if line.startswith(b"data:") and not self._event(line[5:].strip(), found, now_s):
+                if line.startswith(b"data:") and not self._event(line[5:].strip(), timing, now_s):
                     return
             if len(rest) > LONGEST_LINE:
-                found.failure, found.said = "protocol", "a line of more than 1 MiB"
+                timing.failure, timing.said = "protocol", "a line of more than 1 MiB"
                 return
-        if not found.finished:
-            found.failure, found.said = "cut", "the stream ended before the answer"
-        elif not found.tokens_s:
-            found.failure, found.said = "empty", "an answer without text"
+        if not timing.finished:
+            timing.failure, timing.said = "cut", "the stream ended before the answer"
+        elif not timing.tokens_s:
+            timing.failure, timing.said = "empty", "an answer without text"
 
-    def _event(self, data: bytes, found: Timing, now_s: float) -> bool:
+    def _event(self, data: bytes, timing: Timing, now_s: float) -> bool:
         """Note one event; False where nothing after it counts."""
         if data == b"[DONE]":
-            found.finished = True
+            timing.finished = True
             return True
         try:
             chunk = _DECODE.decode(data)
         except (msgspec.DecodeError, msgspec.ValidationError):
-            found.failure, found.said = "protocol", self.clean(data[:SAID].decode("utf-8", "replace"))
+            timing.failure, timing.said = "protocol", self.clean(data[:MAX_QUOTED].decode("utf-8", "replace"))
             return False
         if chunk.error is not None:
-            found.failure = "server-error"
-            found.said = self.clean(str(chunk.error))
+            timing.failure, timing.said = "server-error", self.clean(str(chunk.error))
             return False
         for choice in chunk.choices:
             delta = choice.delta
             if choice.text or (delta and (delta.content or delta.reasoning_content or delta.reasoning)):
-                found.tokens_s.append(now_s)
-            found.finished = found.finished or choice.finish_reason is not None
+                timing.tokens_s.append(now_s)
+            timing.finished = timing.finished or choice.finish_reason is not None
         if chunk.usage is not None:
-            found.prompt_tokens = chunk.usage.prompt_tokens
-            found.answer_tokens = chunk.usage.completion_tokens
+            timing.prompt_tokens = chunk.usage.prompt_tokens
+            timing.answer_tokens = chunk.usage.completion_tokens
         return True
 
 

@@ -17,6 +17,7 @@ import subprocess
 import sys
 import tempfile
 import time
+import tomllib
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -33,21 +34,13 @@ from gpuwise.model.units import visible
 
 Engine = Literal["vllm", "sglang", "llama.cpp", "transformers"]
 ENGINES: tuple[Engine, ...] = ("vllm", "sglang", "llama.cpp", "transformers")
-# What starts each, as it is installed.
-COMMANDS: Mapping[Engine, str] = {
-    "vllm": "vllm", "sglang": "sglang", "llama.cpp": "llama-server", "transformers": "transformers",
-}  # fmt: skip
+FACTS = tomllib.loads(Path(__file__).with_suffix(".toml").read_text(encoding="utf-8"))
+COMMANDS: Mapping[Engine, str] = FACTS["programs"]
 # A large model compiles and fills its weights for minutes.
 START_S, END_S = 1800.0, 15.0
 # Of an engine's last words, in an error.
 LAST_LINES = 5
-ARCHITECTURES = {
-    "llama": "LlamaForCausalLM", "qwen2": "Qwen2ForCausalLM", "qwen3": "Qwen3ForCausalLM",
-    "qwen3_moe": "Qwen3MoeForCausalLM", "mistral": "MistralForCausalLM", "mixtral": "MixtralForCausalLM",
-    "gemma3_text": "Gemma3ForCausalLM", "phi3": "Phi3ForCausalLM", "phi": "PhiForCausalLM",
-    "gpt_oss": "GptOssForCausalLM", "deepseek_v3": "DeepseekV3ForCausalLM", "glm4": "Glm4ForCausalLM",
-    "glm4_moe": "Glm4MoeForCausalLM", "minimax_m2": "MiniMaxM2ForCausalLM",
-}  # fmt: skip
+ARCHITECTURES: Mapping[str, str] = FACTS["architectures"]
 # Run by the engine's own Python: weights as its library draws them.
 _DRAW = """
 import sys, torch, transformers
@@ -60,7 +53,7 @@ model.save_pretrained(sys.argv[1])
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Launch:
-    """What is started."""
+    """One start of an engine."""
 
     engine: Engine
     model: str  # A name of `facts.llms`, a config.json or a GGUF file
@@ -72,89 +65,104 @@ class Launch:
 
 
 @contextmanager
-def started(asked: Launch) -> Iterator[tuple[str, str]]:
+def started(launch: Launch) -> Iterator[tuple[str, str]]:
     """The address of the engine, which answers, and the name under which it serves the model. Ended on the
     way out, by whatever way.
 
     Raises MachineError where the engine is not installed, ends by itself or does not answer in time,
     InputError for a model or format that it cannot run.
     """
-    program = shutil.which(COMMANDS[asked.engine])
-    if program is None and not (asked.engine == "sglang" and find_spec("sglang")):
-        problem = f"{asked.engine} is not installed: there is no program {COMMANDS[asked.engine]}"
+    program = shutil.which(COMMANDS[launch.engine])
+    if program is None and not (launch.engine == "sglang" and find_spec("sglang")):
+        problem = f"{launch.engine} is not installed: the program {COMMANDS[launch.engine]} was not found"
         raise MachineError(problem, hint="install it here, or give --endpoint URL of a running one")
     with tempfile.TemporaryDirectory(prefix="gpuwise-") as folder, socket.socket() as held:
         place = Path(folder)
-        source = _prepared(asked, place, program or sys.executable)
+        source = _prepared(launch, place, program or sys.executable)
         held.bind(("127.0.0.1", 0))
         port = held.getsockname()[1]
         held.close()
         log = place / "engine.log"
         with log.open("wb") as words:
             process = subprocess.Popen(
-                command(asked, program or sys.executable, source, port), stdout=words, stderr=words,
+                command(launch, program or sys.executable, source, port), stdout=words, stderr=words,
                 stdin=subprocess.DEVNULL, start_new_session=True, cwd=folder,
                 # Nothing is fetched: whatever is needed is in the folder.
                 env={**os.environ, "HF_HUB_OFFLINE": "1", "HF_HUB_CACHE": folder},
             )  # fmt: skip
         try:
             url = f"http://127.0.0.1:{port}"
-            asyncio.run(_answers(url, process, asked, log))
-            yield url, source if asked.engine == "transformers" else asked.model
+            asyncio.run(_answers(url, process, launch, log))
+            yield url, source if launch.engine == "transformers" else launch.model
         finally:
             _end(process)
 
 
-def command(asked: Launch, program: str, source: str, port: int) -> list[str]:
+def command(launch: Launch, program: str, source: str, port: int) -> list[str]:
     """The command line of the engine on a folder or file, listening on this machine alone."""
     here = ["--host", "127.0.0.1", "--port", str(port)]
-    if asked.engine == "transformers":
-        dtype = {Precision.FP32: "float32", Precision.FP16: "float16"}.get(asked.precision, "bfloat16")
+    if launch.engine == "transformers":
         # On a CPU the paged cache takes a minute to be made and gains nothing.
         many = any(Path(device).exists() for device in ("/dev/nvidia0", "/dev/kfd"))
-        return [program, "serve", source, *here, "--dtype", dtype, *(["--continuous-batching"] * many)]
-    if asked.engine == "llama.cpp":
-        cache = str(asked.context * asked.concurrency)
-        slots = ["--parallel", str(asked.concurrency), "--ctx-size", cache, "--n-gpu-layers", "999"]
-        return [program, "--model", source, *here, "--alias", asked.model, *slots]
+        return [
+            program,
+            "serve",
+            source,
+            *here,
+            "--dtype",
+            _dtype(launch),
+            *(["--continuous-batching"] * many),
+        ]
+    if launch.engine == "llama.cpp":
+        cache = str(launch.context * launch.concurrency)
+        slots = ["--parallel", str(launch.concurrency), "--ctx-size", cache, "--n-gpu-layers", "999"]
+        return [program, "--model", source, *here, "--alias", launch.model, *slots]
     # Random weights would be of no other kind in 8 bits: the engine narrows them as it loads.
-    fp8 = ["--quantization", "fp8"] if asked.precision == Precision.FP8 else []
-    dtype = "bfloat16" if fp8 else {"fp16": "float16", "fp32": "float32"}.get(asked.precision, "bfloat16")
-    common = [*here, "--load-format", "dummy", "--dtype", dtype, *fp8, "--served-model-name", asked.model]
-    if asked.engine == "vllm":
-        more = ["--max-model-len", str(asked.context), "--max-num-seqs", str(asked.concurrency)]
-        return [program, "serve", source, *common, *more, "--tensor-parallel-size", str(asked.gpus)]
-    more = ["--context-length", str(asked.context), "--tp", str(asked.gpus)]
+    fp8 = ["--quantization", "fp8"] if launch.precision == Precision.FP8 else []
+    common = [
+        *here,
+        "--load-format",
+        "dummy",
+        "--dtype",
+        _dtype(launch),
+        *fp8,
+        "--served-model-name",
+        launch.model,
+    ]
+    if launch.engine == "vllm":
+        more = ["--max-model-len", str(launch.context), "--max-num-seqs", str(launch.concurrency)]
+        return [program, "serve", source, *common, *more, "--tensor-parallel-size", str(launch.gpus)]
+    more = ["--context-length", str(launch.context), "--tp", str(launch.gpus)]
     python = str(Path(program).with_name("python"))
     return [python, "-m", "sglang.launch_server", "--model-path", source, *common, *more]
 
 
-def _prepared(asked: Launch, place: Path, program: str) -> str:
-    """What the engine reads: a folder with shape and tokenizer, or the user's GGUF file."""
-    gguf = asked.model.removeprefix("hf:").endswith(".gguf")
-    if gguf != (asked.engine == "llama.cpp"):
+def _dtype(launch: Launch) -> str:
+    """As frameworks call the 16 or 32 bits in which weights are loaded; narrower ones come from bf16."""
+    return {Precision.FP32: "float32", Precision.FP16: "float16"}.get(launch.precision, "bfloat16")
+
+
+def _prepared(launch: Launch, place: Path, program: str) -> str:
+    """The path that the engine reads: a folder with shape and tokenizer, or the user's GGUF file."""
+    gguf = launch.model.removeprefix("hf:").endswith(".gguf")
+    if gguf != (launch.engine == "llama.cpp"):
         which = (
-            "runs GGUF files and cannot fill weights by itself"
-            if not gguf
-            else "is given a shape, not a file"
+            "is given a shape, not a file" if gguf else "runs GGUF files and cannot fill weights by itself"
         )
-        raise InputError(f"{asked.engine} {which}", hint="--engine llama.cpp with served:./model.gguf")
+        raise InputError(f"{launch.engine} {which}", hint="--engine llama.cpp with served:./model.gguf")
     if gguf:
-        return str(Path(asked.model.removeprefix("hf:")).resolve())
+        return str(Path(launch.model.removeprefix("hf:")).resolve())
     kinds: tuple[Precision, ...] = (Precision.BF16, Precision.FP16, Precision.FP32)
-    kinds += (Precision.FP8,) if asked.engine in ("vllm", "sglang") else ()
-    if asked.precision not in kinds:
+    kinds += (Precision.FP8,) if launch.engine in ("vllm", "sglang") else ()
+    if launch.precision not in kinds:
         hint = f"choose from {', '.join(kinds)}, or start it by hand and give --endpoint URL"
-        raise InputError(f"{asked.engine} is not started here on weights in {asked.precision}", hint=hint)
-    write_folder(asked.model, place)
-    if asked.engine == "transformers":
-        dtype = {"fp32": "float32", "fp16": "float16"}.get(asked.precision, "bfloat16")
-        python = Path(program).with_name("python")
-        drawn = subprocess.run(
-            [str(python), "-c", _DRAW, str(place), dtype], capture_output=True, text=True, check=False
-        )
+        raise InputError(f"{launch.engine} is not started here on weights in {launch.precision}", hint=hint)
+    write_folder(launch.model, place)
+    if launch.engine == "transformers":
+        draw = [str(Path(program).with_name("python")), "-c", _DRAW, str(place), _dtype(launch)]
+        drawn = subprocess.run(draw, capture_output=True, text=True, check=False)
         if drawn.returncode:
-            raise MachineError(f"transformers cannot build {asked.model}: {_last(drawn.stderr)}")
+            raise MachineError(f"transformers cannot build {launch.model}: {_last(drawn.stderr)}")
     return str(place)
 
 
@@ -172,27 +180,22 @@ def write_folder(model: str, place: Path) -> None:
     # No token ends an answer: all are as long as asked.
     config |= {"eos_token_id": None, "bos_token_id": None, "pad_token_id": None}
     (place / "config.json").write_text(json.dumps(config), encoding="utf-8")
-    # None of them is special, or answers would have tokens without text.
-    words = {f"w{i}": i for i in range(shape.vocabulary)}
-    tokenizer: dict[str, Any] = {
-        "version": "1.0", "truncation": None, "padding": None, "added_tokens": [], "normalizer": None,
-        "pre_tokenizer": {"type": "WhitespaceSplit"}, "post_processor": None, "decoder": None,
-        "model": {"type": "WordLevel", "vocab": words, "unk_token": "w0"},
-    }  # fmt: skip
+    tokenizer: dict[str, Any] = json.loads(FACTS["tokenizer"]["json"])
+    tokenizer["model"]["vocab"] = {f"w{i}": i for i in range(shape.vocabulary)}
     (place / "tokenizer.json").write_text(json.dumps(tokenizer), encoding="utf-8")
     template = "{% for message in messages %}{{ message['content'] }} {% endfor %}"
     about = {"tokenizer_class": "PreTrainedTokenizerFast", "chat_template": template}
     (place / "tokenizer_config.json").write_text(json.dumps(about), encoding="utf-8")
 
 
-async def _answers(url: str, process: subprocess.Popen[bytes], asked: Launch, log: Path) -> None:
+async def _answers(url: str, process: subprocess.Popen[bytes], launch: Launch, log: Path) -> None:
     """Wait until the engine lists its models."""
-    until_s = time.monotonic() + asked.start_s
+    until_s = time.monotonic() + launch.start_s
     async with aiohttp.ClientSession(timeout=aiohttp.ClientTimeout(total=5)) as session:
         while True:
             if process.poll() is not None:
                 said = _last(log.read_text(encoding="utf-8", errors="replace"))
-                raise MachineError(f"{asked.engine} ended with {process.returncode} as it started: {said}")
+                raise MachineError(f"{launch.engine} ended with {process.returncode} as it started: {said}")
             try:
                 async with session.get(f"{url}/health") as response:
                     if response.status == 200:
@@ -200,7 +203,7 @@ async def _answers(url: str, process: subprocess.Popen[bytes], asked: Launch, lo
             except (aiohttp.ClientError, TimeoutError, OSError):
                 pass
             if time.monotonic() > until_s:
-                raise MachineError(f"{asked.engine} did not answer within {asked.start_s:g} s")
+                raise MachineError(f"{launch.engine} did not answer within {launch.start_s:g} s")
             await asyncio.sleep(0.2)
 
 

@@ -57,10 +57,12 @@ def lengths(text: str) -> Lengths:
         raise InputError(
             f"cannot read {text[:40]!r} as a number of tokens", hint="1024, 512..2048 or 1024~300"
         )
-    found = Lengths(text.strip(), int(match[1]), match[2] or "", int(match[3] or 0))
-    if found.kind == ".." and found.high < found.low:
-        raise InputError(f"{found.text} has its ends the wrong way round", hint=f"{found.high}..{found.low}")
-    return found
+    spread = Lengths(text.strip(), int(match[1]), match[2] or "", int(match[3] or 0))
+    if spread.kind == ".." and spread.high < spread.low:
+        raise InputError(
+            f"{spread.text} has its ends the wrong way round", hint=f"{spread.high}..{spread.low}"
+        )
+    return spread
 
 
 @dataclass(frozen=True, slots=True)
@@ -77,7 +79,7 @@ def read_asks(path: Path, answer: Lengths, seed: int) -> tuple[Ask, ...]:
 
     Raises InputError with the line that cannot be used.
     """
-    luck, found = random.Random(seed), []
+    luck, asks = random.Random(seed), []
     try:
         lines = path.read_text(encoding="utf-8").splitlines()
     except (OSError, UnicodeDecodeError) as error:
@@ -94,17 +96,17 @@ def read_asks(path: Path, answer: Lengths, seed: int) -> tuple[Ask, ...]:
         except (ValueError, TypeError, AttributeError) as error:
             hint = 'such as {"prompt_tokens": 512, "answer_tokens": 128}'
             raise InputError(f"{path.name}, line {number}: {error}", hint=hint) from error
-        found.append(ask)
-    if not found:
+        asks.append(ask)
+    if not asks:
         raise InputError(
             f"{path} has no requests", hint='a line each: {"prompt": "...", "answer_tokens": 128}'
         )
-    return tuple(found)
+    return tuple(asks)
 
 
 @dataclass(frozen=True, slots=True)
 class Traffic:
-    """What is asked, in an order that the seed fixes."""
+    """The requests, in an order that the seed fixes."""
 
     prompt: Lengths
     answer: Lengths
@@ -134,10 +136,10 @@ async def calibrated(client: Client, traffic: Traffic) -> Traffic:
     server does not count."""
     luck, counts = random.Random(traffic.seed), []
     for words in (50, 450):
-        found = await client.ask(" ".join(luck.choices(WORDS, k=words)), 1)
-        if found.failure or not found.prompt_tokens:
+        timing = await client.ask(" ".join(luck.choices(WORDS, k=words)), 1)
+        if timing.failure or not timing.prompt_tokens:
             return traffic
-        counts.append(found.prompt_tokens)
+        counts.append(timing.prompt_tokens)
     per_word = (counts[1] - counts[0]) / 400
     return replace(traffic, per_word=per_word, fixed=counts[0] - 50 * per_word) if per_word > 0 else traffic
 
@@ -175,15 +177,15 @@ async def at_once(
             begun_s = time.monotonic()
             counts = opened.is_set() and begun_s < seen.began_s + time_s
             counting += counts
-            found = await client.ask(prompt, tokens, begun_s)
+            timing = await client.ask(prompt, tokens, begun_s)
             counting -= counts
-            seen.every.append(found)
+            seen.every.append(timing)
             if counts:
-                seen.counted.append(found)
-            elif not opened.is_set() and (len(seen.every) >= concurrency or found.ended_s > warm_until_s):
+                seen.counted.append(timing)
+            elif not opened.is_set() and (len(seen.every) >= concurrency or timing.ended_s > warm_until_s):
                 seen.began_s = time.monotonic()
                 opened.set()
-            if found.failure:
+            if timing.failure:
                 await asyncio.sleep(pause_s)
                 pause_s = min(PAUSE_S, 2 * pause_s)
 
@@ -216,16 +218,15 @@ async def at_rate(
     requests, luck = traffic.requests(part), random.Random(f"{traffic.seed}/{part}/times")
     counted: set[asyncio.Task[None]] = set()
     others: set[asyncio.Task[None]] = set()
-    began_s = time.monotonic()
-    seen.began_s = began_s + time_s / 5
+    due_s = time.monotonic()
+    seen.began_s = due_s + time_s / 5
     seen.ended_s = seen.began_s + time_s
-    due_s = began_s
 
     async def one(prompt: str, tokens: int, due_s: float, counts: bool) -> None:
-        found = await client.ask(prompt, tokens, due_s)
-        seen.every.append(found)
+        timing = await client.ask(prompt, tokens, due_s)
+        seen.every.append(timing)
         if counts:
-            seen.counted.append(found)
+            seen.counted.append(timing)
 
     tell("measuring")
     try:
@@ -287,7 +288,7 @@ def quantiles(values: Sequence[float], groups: int) -> Quantiles | None:
 
 
 def rate(moments: Sequence[float], weights: Sequence[float], seen: Observed) -> Interval:
-    """What came a second within the window, with Student's interval of the rates of its slices."""
+    """Rate per second within the window, with Student's interval of the rates of its slices."""
     span_s = seen.ended_s - seen.began_s
     edges = np.linspace(seen.began_s, seen.ended_s, SLICES + 1)
     sums, _ = np.histogram(np.asarray(moments), bins=edges, weights=np.asarray(weights))
@@ -327,7 +328,7 @@ def serving(seen: Observed, prompt_tokens: float, slo: Sequence[Latency]) -> Ser
     per = [(each.tokens_s[-1] - each.tokens_s[0]) / (each.tokens - 1) for each in several]
     gaps = [gap for each in several for gap in np.diff(np.frombuffer(each.tokens_s)).tolist()]
     whole = [each.tokens_s[-1] - each.begun_s for each in good]
-    kept = [each for each in good if _keeps(each, slo)]
+    kept = [each for each in good if each.keeps(slo)]
     counted = [each.prompt_tokens for each in good if each.prompt_tokens]
     ends = [each.tokens_s[-1] for each in seen.every if not each.failure and each.tokens_s]
     # Requests a second are those that ended within the window; goodput is of those that began in it.
@@ -344,12 +345,3 @@ def serving(seen: Observed, prompt_tokens: float, slo: Sequence[Latency]) -> Ser
         slo=",".join(f"{limit.kind}<={limit.seconds * 1000:g}ms" for limit in slo),
         goodput_per_s=rate([each.begun_s for each in kept], [1.0] * len(kept), seen) if slo else None,
     )  # fmt: skip
-
-
-def _keeps(each: Timing, slo: Sequence[Latency]) -> bool:
-    """True where a request met every limit; an answer of one token has no time between tokens."""
-    found = {
-        "TTFT": each.tokens_s[0] - each.begun_s,
-        "TPOT": (each.tokens_s[-1] - each.tokens_s[0]) / max(1, each.tokens - 1),
-    }
-    return all(found[limit.kind] <= limit.seconds for limit in slo)

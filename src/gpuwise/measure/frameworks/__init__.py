@@ -22,7 +22,7 @@ class Support:
 
     packages: tuple[str, ...]
     oldest: tuple[int, int]
-    several: bool  # Whether it measures on several GPUs
+    several: bool  # True if it measures on several GPUs
     variables: dict[str, str] = field(default_factory=dict)
 
 
@@ -72,17 +72,17 @@ def check_installed(framework: Framework) -> None:
     """Raise MachineError where the framework is missing or too old."""
     if framework == "torch":
         return
-    found, oldest = installed(framework), FRAMEWORKS[framework].oldest
+    version, oldest = installed(framework), FRAMEWORKS[framework].oldest
     hint = f'install the extra "gpuwise[{framework}]"'
-    if found is None:
+    if version is None:
         raise MachineError(f"{framework} is not installed", hint=hint)
-    if tuple(int(number) for number in re.findall(r"\d+", found)[:2]) < oldest:
+    if tuple(int(number) for number in re.findall(r"\d+", version)[:2]) < oldest:
         least = ".".join(map(str, oldest))
-        raise MachineError(f"{framework} {found} is too old, it must be {least} or newer", hint=hint)
+        raise MachineError(f"{framework} {version} is too old, it must be {least} or newer", hint=hint)
 
 
 def several(framework: Framework) -> bool:
-    """Whether it measures on several GPUs."""
+    """True if it measures on several GPUs."""
     return framework == "torch" or FRAMEWORKS[framework].several
 
 

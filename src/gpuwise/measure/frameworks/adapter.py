@@ -1,4 +1,4 @@
-"""What a framework brings so that gpuwise measures in it.
+"""The interface of a framework in which gpuwise measures.
 
 The child, engine, telemetry, checks and store are shared. A framework is loaded by the process that measures
 in it and by no other, so two of them never meet.
@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import sys
 from abc import ABC, abstractmethod
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass
 from importlib import import_module
@@ -19,12 +19,13 @@ from gpuwise.errors import InputError
 from gpuwise.measure import events
 from gpuwise.measure.engine import ArrivalClock, Clock, Step
 from gpuwise.measure.frameworks import FRAMEWORKS
-from gpuwise.measure.request import Rendezvous
+from gpuwise.measure.request import Rendezvous, Task
 from gpuwise.model.question import Cost, Framework, RunConfig, WorkloadSpec
+from gpuwise.model.result import Profile
 
 
 class Job(Protocol):
-    """What the engine runs."""
+    """A workload that is ready to run."""
 
     @property
     def step(self) -> Callable[[], Any]:
@@ -96,7 +97,7 @@ class Adapter(ABC, Generic[J]):
 
     @abstractmethod
     def wait(self, output: Any) -> Any:
-        """What a step returned, when it is there; the loss where it was training."""
+        """The output of a step, once it is computed; the loss in training."""
 
     @abstractmethod
     def forget_peak(self, config: RunConfig) -> None:
@@ -108,7 +109,7 @@ class Adapter(ABC, Generic[J]):
 
     @abstractmethod
     def out_of_memory(self, error: BaseException) -> bool:
-        """Whether that error says so."""
+        """True if that error is one of memory."""
 
     @abstractmethod
     def release(self, config: RunConfig) -> None:
@@ -134,7 +135,7 @@ class Adapter(ABC, Generic[J]):
         return nullcontext()
 
     def compiler(self, config: RunConfig) -> Compiler | None:
-        """What tells compilation from the rest of the first step; None where nothing does."""
+        """The clock of compilation within the first step; None where there is none."""
         return None
 
     def count(self, config: RunConfig, batch: int) -> Cost | None:
@@ -142,7 +143,7 @@ class Adapter(ABC, Generic[J]):
         return None
 
     def check(self, job: J, aside: Aside) -> events.Checked | None:
-        """What the numbers of a job say; None where there is nothing to compare."""
+        """The check of a job's numbers; None where there is nothing to compare."""
         return None if job.mismatch is None else events.Checked(mismatch=job.mismatch())
 
     def extremes(self, output: Any) -> tuple[float, float, int]:
@@ -156,14 +157,15 @@ class Adapter(ABC, Generic[J]):
         """The step with a new batch from the host each time, and what step and pipeline do alone."""
         raise InputError(f"{config.framework} measures no input pipeline", hint="leave out the input")
 
-    def look_into(
-        self, config: RunConfig, job: J, clock: Clock
-    ) -> events.Profiled | events.Unprofiled | None:
+    def look_into(self, config: RunConfig, job: J, clock: Clock) -> Profile | events.Unprofiled | None:
         """A profile of a few steps, or why it failed; None where the framework has no profiler."""
         return None
 
-    def launch(self, config: RunConfig, report: events.Report, began: float, rendezvous: Rendezvous) -> bool:
-        """Measure by one process per GPU, where the framework works so; False where this process does."""
+    def launch(
+        self, tasks: Sequence[Task], report: events.Report, began: float, rendezvous: Rendezvous
+    ) -> bool:
+        """Measure by one process per GPU, one after the other, where the framework works so; False where this
+        process does."""
         return False
 
 

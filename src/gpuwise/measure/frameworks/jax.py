@@ -34,10 +34,11 @@ from gpuwise.measure.frameworks.networks import (
     TokenNetwork,
     averaging,
     padding_of,
+    random_input,
 )
 from gpuwise.model.question import RunConfig
 from gpuwise.workloads.bert import DECAY, LEARNING_RATE
-from gpuwise.workloads.convnet import CLASSES, SGD_DECAY, SGD_MOMENTUM, SGD_RATE, Conv, Pool
+from gpuwise.workloads.convnet import SGD_DECAY, SGD_MOMENTUM, SGD_RATE, TRAINED, Conv, Pool
 
 # Share of the new batch in the running statistics, torch's default.
 BATCH_NORM_MOMENTUM = 0.1
@@ -191,49 +192,31 @@ def _prepared(
 ) -> tuple[Callable[..., tuple[Any, Jax]], Values, tuple[Array, ...], Array]:
     """(the forward pass, its weights, inputs, right answers)."""
     source, training = np.random.default_rng(0), config.mode == "train"
-    inputs, answers = random_input(network, batch, source)
-    forward = partial(_forward, network, training, DTYPES[config.precision])
+    drawn, right = random_input(network, batch, source)
+    inputs, answers = tuple(map(jnp.asarray, drawn)), jnp.asarray(right)
+
+    def forward(
+        values: Mapping[str, Array] | None, given: tuple[Array, ...], key: Array | None
+    ) -> tuple[tuple[Array, ...], Jax]:
+        operations = Jax(values, training=training, dtype=DTYPES[config.precision], key=key)
+        return network.forward(operations, *given), operations
+
     declared = declare(forward, inputs)
     values = start(declared, source, trained=not training, residual=getattr(network, "residual", 1.0))
     return forward, values, inputs, answers
 
 
-def random_input(
-    network: Network, batch: int, source: np.random.Generator
-) -> tuple[tuple[Array, ...], Array]:
-    """(inputs, right answers), random, on the device."""
-    if isinstance(network, ImageNetwork):
-        images = source.standard_normal((batch, network.image, network.image, 3), dtype=np.float32)
-        return (jnp.asarray(images),), jnp.asarray(source.integers(CLASSES, size=batch))
-    words = source.integers(network.words, size=(batch, network.tokens))
-    segments = source.integers(2, size=(batch, network.tokens))
-    answers = source.integers(network.tokens, size=(batch, 2))
-    return (jnp.asarray(words), jnp.asarray(segments)), jnp.asarray(answers)
-
-
-def _forward(
-    network: Network,
-    training: bool,
-    dtype: Any,
-    values: Mapping[str, Array] | None,
-    inputs: tuple[Array, ...],
-    key: Array | None,
-) -> tuple[tuple[Array, ...], Jax]:
-    operations = Jax(values, training=training, dtype=dtype, key=key)
-    return network.forward(operations, *inputs), operations
-
-
 def declare(forward: Callable[..., tuple[Any, Jax]], inputs: tuple[Array, ...]) -> dict[str, Weight]:
     """The weights that a network asks for, without computing anything."""
-    found: dict[str, Weight] = {}
+    weights: dict[str, Weight] = {}
 
     def trace(*arguments: Array) -> tuple[Array, ...]:
         outputs, operations = forward(None, arguments, jax.random.key(0))
-        found.update(operations.declared)
+        weights.update(operations.declared)
         return tuple(outputs)
 
     jax.eval_shape(trace, *inputs)
-    return found
+    return weights
 
 
 def start(
@@ -244,8 +227,7 @@ def start(
     for name, weight in declared.items():
         value = weight.std * source.standard_normal(weight.shape, dtype=np.float32) + weight.constant
         if trained and f"{name.rpartition('.')[0]}.running_mean" in declared:
-            ranges = {"running_var": (0.5, 2.0), "weight": (0.5, 1.5)}
-            value = source.uniform(*ranges.get(name.rpartition(".")[2], (-0.5, 0.5)), weight.shape)
+            value = source.uniform(*TRAINED[name.rpartition(".")[2]], weight.shape)
             if ".bn3." in name and not name.endswith(STATISTICS):
                 value = value * residual
         values[name] = jnp.asarray(value, jnp.float32)

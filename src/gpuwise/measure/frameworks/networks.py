@@ -9,7 +9,9 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Protocol, TypeVar
+from typing import Any, Protocol, TypeVar
+
+import numpy as np
 
 from gpuwise.workloads import convnet
 from gpuwise.workloads.bert import LARGE, TOKENS, TOY, TOY_TOKENS, BertShape
@@ -23,7 +25,6 @@ from gpuwise.workloads.convnet import (
     Conv,
     Layer,
     Pool,
-    shrunk,
 )
 
 T = TypeVar("T")
@@ -35,7 +36,7 @@ LAYER_NORM_EPS, EMBEDDING_STD = 1e-12, 0.02
 
 
 class Operations(Protocol[T]):
-    """What a network is made of; `name` is the prefix of the operation's weights."""
+    """The operations of a network; `name` is the prefix of the operation's weights."""
 
     training: bool
 
@@ -149,6 +150,20 @@ class TokenNetwork:
 
 
 Network = ImageNetwork | TokenNetwork
+Array = np.ndarray[Any, Any]
+
+
+def random_input(
+    network: Network, batch: int, source: np.random.Generator
+) -> tuple[tuple[Array, ...], Array]:
+    """(inputs, right answers): images (B, S, S, 3) with classes (B,), or words and segments, (B, T) each,
+    with two places (B, 2)."""
+    if isinstance(network, ImageNetwork):
+        images = source.standard_normal((batch, network.image, network.image, 3), dtype=np.float32)
+        return (images,), source.integers(CLASSES, size=batch)
+    words = source.integers(network.words, size=(batch, network.tokens))
+    segments = source.integers(2, size=(batch, network.tokens))
+    return (words, segments), source.integers(network.tokens, size=(batch, 2))
 
 
 def _resnet(depths: Sequence[int], toy: bool, residual: float = 1.0) -> ImageNetwork:
@@ -161,11 +176,7 @@ def _resnet(depths: Sequence[int], toy: bool, residual: float = 1.0) -> ImageNet
 
 
 def _googlenet(toy: bool) -> ImageNetwork:
-    layers = (
-        {name: shrunk(layer, 8) for name, layer in convnet.GOOGLENET_LAYERS.items()}
-        if toy
-        else convnet.GOOGLENET_LAYERS
-    )
+    layers = convnet.sized(convnet.GOOGLENET_LAYERS, toy)
     hidden = 32 if toy else convnet.AUXILIARY_HIDDEN
 
     def head(ops: Operations[T], x: T, name: str) -> T:
@@ -177,14 +188,13 @@ def _googlenet(toy: bool) -> ImageNetwork:
     heads = dict.fromkeys(convnet.GOOGLENET_AUXILIARIES, head)
     return ImageNetwork(
         forward=lambda ops, images: branching(ops, images, layers, heads, 0.2),
-        image=64 if toy else convnet.GOOGLENET_IMAGE,
+        image=64 if toy else convnet.IMAGE,
         auxiliary_weight=convnet.GOOGLENET_AUXILIARY_WEIGHT,
     )
 
 
 def _inception(toy: bool) -> ImageNetwork:
-    table = convnet.INCEPTION_LAYERS
-    layers = {name: shrunk(layer, 8) for name, layer in table.items()} if toy else table
+    layers = convnet.sized(convnet.INCEPTION_LAYERS, toy)
     chain = convnet.TOY_AUXILIARY_LAYERS if toy else convnet.INCEPTION_AUXILIARY_LAYERS
 
     def head(ops: Operations[T], x: T, name: str) -> T:

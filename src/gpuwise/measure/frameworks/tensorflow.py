@@ -33,10 +33,11 @@ from gpuwise.measure.frameworks.networks import (
     TokenNetwork,
     averaging,
     padding_of,
+    random_input,
 )
 from gpuwise.model.question import RunConfig
 from gpuwise.workloads.bert import DECAY, LEARNING_RATE
-from gpuwise.workloads.convnet import CLASSES, SGD_DECAY, SGD_MOMENTUM, SGD_RATE, Conv, Pool
+from gpuwise.workloads.convnet import SGD_DECAY, SGD_MOMENTUM, SGD_RATE, TRAINED, Conv, Pool
 
 
 class Rows(layers.Layer):
@@ -156,17 +157,6 @@ def model_of(network: Network, *, training: bool) -> Any:
     return keras.Model(inputs, list(network.forward(operations, *inputs)))
 
 
-def random_input(network: Network, batch: int) -> tuple[list[Any], Any]:
-    source = np.random.default_rng(0)
-    if isinstance(network, ImageNetwork):
-        images = source.standard_normal((batch, network.image, network.image, 3), dtype=np.float32)
-        return [tf.constant(images)], tf.constant(source.integers(CLASSES, size=batch), tf.int32)
-    words = source.integers(network.words, size=(batch, network.tokens))
-    segments = source.integers(2, size=(batch, network.tokens))
-    answers = source.integers(network.tokens, size=(batch, 2))
-    return [tf.constant(words, tf.int32), tf.constant(segments, tf.int32)], tf.constant(answers, tf.int32)
-
-
 class Sgd(keras.optimizers.SGD):
     """Weight decay passes through the momentum, as in torch; Keras's own does not."""
 
@@ -183,7 +173,7 @@ def optimizer_for(network: Network, model: Any, config: RunConfig) -> Any:
         optimizer.exclude_from_weight_decay(var_names=["bias", "gamma", "beta"])
     if config.precision == "fp16":
         optimizer = keras.optimizers.LossScaleOptimizer(optimizer, initial_scale=SCALE)
-    optimizer.build(model.trainable_variables)  # here, for no replica may make variables in its graph
+    optimizer.build(model.trainable_variables)  # here: no replica may make variables in its graph
     return optimizer
 
 
@@ -196,9 +186,9 @@ def local_step(
         with tf.GradientTape() as tape:
             loss = loss_of(network, _outputs(model(inputs, training=True)), answers)
             scaled = loss * scale
-        found = tape.gradient(scaled, model.trainable_variables)
+        gradients = tape.gradient(scaled, model.trainable_variables)
         # An embedding's comes as the rows that were read, and Keras squares one that was read twice twice.
-        return [tf.convert_to_tensor(each) for each in found], loss
+        return [tf.convert_to_tensor(each) for each in gradients], loss
 
     def answer() -> Any:
         return _outputs(model(inputs, training=False))[0]
@@ -240,10 +230,10 @@ def _as_if_trained(model: Any, residual: float) -> None:
         if isinstance(layer, keras.layers.BatchNormalization):
             factor = residual if layer.name.endswith(".bn3") else 1.0
             size = layer.gamma.shape
-            layer.gamma.assign(factor * source.uniform(0.5, 1.5, size))
-            layer.beta.assign(factor * source.uniform(-0.5, 0.5, size))
-            layer.moving_mean.assign(source.uniform(-0.5, 0.5, size))
-            layer.moving_variance.assign(source.uniform(0.5, 2.0, size))
+            layer.gamma.assign(factor * source.uniform(*TRAINED["weight"], size))
+            layer.beta.assign(factor * source.uniform(*TRAINED["bias"], size))
+            layer.moving_mean.assign(source.uniform(*TRAINED["running_mean"], size))
+            layer.moving_variance.assign(source.uniform(*TRAINED["running_var"], size))
 
 
 def _mismatch(compiled: Callable[..., Any], plain: Callable[..., Any], training: bool) -> float:
@@ -291,7 +281,9 @@ class TensorFlowAdapter(Adapter[ReferenceJob]):
             optimizer = optimizer_for(network, model, config) if training else None
         if not training:
             _as_if_trained(model, getattr(network, "residual", 1.0))
-        inputs, answers = random_input(network, batch)
+        drawn, right = random_input(network, batch, np.random.default_rng(0))
+        inputs = [tf.constant(x, tf.float32 if x.dtype.kind == "f" else tf.int32) for x in drawn]
+        answers = tf.constant(right, tf.int32)
         plain, local = (
             local_step(network, model, inputs, answers, training, xla) for xla in (False, config.compile)
         )
@@ -302,7 +294,7 @@ class TensorFlowAdapter(Adapter[ReferenceJob]):
             return tf.cast(tf.reshape(replica(), [-1])[0], tf.float32)
 
         run = tf.function(lambda: strategy.run(one_number), autograph=False)
-        # On several GPUs one alone cannot be asked; a measurement on one has told.
+        # On several GPUs one alone cannot be checked; a measurement on one GPU has checked it.
         compared = config.compile and config.gpus == 1
         # TensorFlow copies from a GPU only behind everything that is queued by then, so each output must be
         # asked for before the step after it is queued: two threads do, for the outputs of two steps.

@@ -5,27 +5,27 @@ Reads only: no clock, limit or mode is ever set. Found in milliseconds, and with
 
 from __future__ import annotations
 
-import ast
 import importlib.util
+import ipaddress
 import os
 import platform
 import re
 import shutil
 import time
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, fields, replace
 from hashlib import sha256
 from pathlib import Path
 
 import psutil
 
 from gpuwise import __version__
+from gpuwise.facts import catalog
 from gpuwise.measure.telemetry.sensor import (
     DeviceInfo,
     Process,
     Sample,
     Sampler,
-    ScriptedSensor,
     Sensor,
     Wear,
     cautions,
@@ -33,11 +33,12 @@ from gpuwise.measure.telemetry.sensor import (
     summarise,
     wait_until_cool,
 )
+from gpuwise.model.gpu import GpuSpec
 from gpuwise.model.question import Environment
 from gpuwise.model.result import Link
 
 __all__ = [
-    "DeviceInfo", "Machine", "Process", "Sample", "Sampler", "ScriptedSensor", "Sensor",
+    "DeviceInfo", "Machine", "Process", "Sample", "Sampler", "Sensor",
     "TorchBuild", "Wear", "cautions", "combined", "cpu_count", "cpu_name", "disk_free_bytes", "environment",
     "host_sensor", "links", "load_average", "machine", "memory_bytes", "os_name", "sensors",
     "speed_variables", "summarise", "torch_build", "wait_until_cool",
@@ -62,6 +63,8 @@ _SPEED_VARIABLES = (
 # Names of addresses, hosts and credentials (NCCL_HOSTID, TORCHINDUCTOR_REDIS_HOST): no settings.
 _PRIVATE = re.compile(r"COMM_ID$|HOST(ID)?$|PASSWORD|SECRET|TOKEN|USERNAME")
 _PATH = re.compile(r"[/\\~]")
+# `cuda: Optional[str] = '13.0'` of torch's version file.
+_STATED = re.compile(r"^(\w+)(?::[^=\n]*)? = (['\"])(.*?)\2$", re.MULTILINE)
 _DEVICE_ID = re.compile(r"\b(GPU|MIG)-[0-9A-Za-z-]+")
 
 
@@ -81,21 +84,13 @@ def torch_build() -> TorchBuild | None:
     Importing torch takes over a second; this takes a millisecond. None where there is none.
     """
     try:
-        found = importlib.util.find_spec("torch")
-    except (ImportError, ValueError):
+        spec = importlib.util.find_spec("torch")
+        if spec is None or spec.origin is None:
+            return None
+        text = Path(spec.origin).with_name("version.py").read_text(encoding="utf-8")
+    except (ImportError, OSError, ValueError):  # ValueError: half loaded, or not UTF-8
         return None
-    if found is None or found.origin is None:
-        return None
-    try:
-        tree = ast.parse(Path(found.origin).with_name("version.py").read_text(encoding="utf-8"))
-    except (OSError, SyntaxError, ValueError):  # ValueError: not UTF-8, or a null byte
-        return None
-    stated: dict[str, str] = {}
-    for node in tree.body:  # `a = ...` or `a: T = ...`
-        if isinstance(node, ast.AnnAssign | ast.Assign) and isinstance(node.value, ast.Constant):
-            name = node.target if isinstance(node, ast.AnnAssign) else node.targets[0]
-            if isinstance(name, ast.Name) and isinstance(node.value.value, str):
-                stated[name.id] = node.value.value
+    stated = {name: value for name, _, value in _STATED.findall(text)}
     version = stated.get("__version__")
     if version is None:
         return None
@@ -156,12 +151,12 @@ def sensors() -> tuple[Sensor, ...]:
     """A sensor for each GPU that answers, NVIDIA's first, then AMD's; empty where there is none."""
     from gpuwise.measure.telemetry import nvml
 
-    found = nvml.sensors()
+    sensors = nvml.sensors()
     if importlib.util.find_spec("amdsmi") is not None:
         from gpuwise.measure.telemetry import amd
 
-        found += amd.sensors()
-    return found
+        sensors += amd.sensors()
+    return sensors
 
 
 def links(infos: Sequence[DeviceInfo]) -> tuple[Link, ...]:
@@ -203,16 +198,22 @@ def machine() -> Machine:
     )
 
 
+def gpu_of(info: DeviceInfo | None) -> GpuSpec | None:
+    """The catalog entry of a device; None for a processor and for a GPU that the catalog does not know."""
+    return catalog.resolve_device(info.name, info.memory_bytes) if info is not None else None
+
+
 def environment(
-    info: DeviceInfo | None, *, device: str, gpu_id: str | None = None, other_processes: int | None = None
+    info: DeviceInfo | None, *, device: str = "", other_processes: int | None = None
 ) -> Environment:
     """The environment of a result. Neither host name nor unique ids are kept, but a digest of the device's.
 
-    `device` names what is measured where there is no sensor (`info` is None).
+    `device` names what is measured where there is no sensor (`info` is None); empty for the processor.
     """
-    found = Environment(
-        device=device,
-        gpu_id=gpu_id,
+    spec = gpu_of(info)
+    environment = Environment(
+        device=device or cpu_name(),
+        gpu_id=spec.id if spec else None,
         gpuwise=__version__,
         python=platform.python_version(),
         os=os_name(),
@@ -222,19 +223,26 @@ def environment(
         variables=speed_variables(os.environ),
     )
     if info is None:
-        return found
+        return environment
     # 48 bits, from which the id is not found again: it is random itself.
     card = sha256(info.uuid.encode()).hexdigest()[:12] if info.uuid else None
-    shared = ("driver", "power_limit_w", "power_limit_default_w", "sm_clock_max_hz", "memory_clock_max_hz",
-    "ecc",
-        "mig", "pcie_generation", "pcie_generation_max", "pcie_width", "pcie_width_max")  # fmt: skip
+    # What the two call alike.
+    both = {field.name for field in fields(DeviceInfo)} & {field.name for field in fields(Environment)}
     return replace(
-        found,
+        environment,
         device=info.name,
         card=card,
         device_memory_bytes=info.memory_bytes,
-        **{name: getattr(info, name) for name in shared},
+        **{name: getattr(info, name) for name in both},
     )
+
+
+def is_loopback(host: str) -> bool:
+    """True if an address is reached from this machine alone; a name other than localhost is not known to."""
+    try:
+        return ipaddress.ip_address(host).is_loopback
+    except ValueError:
+        return host == "localhost"
 
 
 # `intel-rapl:N/energy_uj` counts microjoules of one processor package (AMD too) and wraps at
@@ -266,13 +274,13 @@ class _Zone:
 
 def host_sensor(zones: Path | None = None) -> Sensor | None:
     """A sensor of all packages together, or None where none can be read."""
-    found = []
+    packages = []
     for path in sorted((zones or ZONES).glob("intel-rapl:[0-9]*")):
         energy, most = _read(path / "energy_uj"), _read(path / "max_energy_range_uj")
         # A second colon is a part of a package, counted in it.
         if path.name.count(":") == 1 and energy is not None and most is not None:
-            found.append(_Zone(path, wraps_at=most, last=energy))
-    return RaplSensor(found) if found else None
+            packages.append(_Zone(path, wraps_at=most, last=energy))
+    return RaplSensor(packages) if packages else None
 
 
 def _read(path: Path) -> int | None:
@@ -298,8 +306,8 @@ class RaplSensor:
         """One reading of the energy counters."""
         at_s, energy = time.monotonic(), sum(zone.joules() for zone in self._zones)
         before, self._last = self._last, (at_s, energy)
-        known = before is not None and at_s > before[0]
-        power = (energy - before[1]) / (at_s - before[0]) if known and before is not None else None
+        has_before = before is not None and at_s > before[0]
+        power = (energy - before[1]) / (at_s - before[0]) if has_before and before is not None else None
         return Sample(at_s=at_s, power_w=power, energy_j=energy)
 
     def processes(self) -> tuple[Process, ...]:
@@ -307,7 +315,7 @@ class RaplSensor:
         return ()
 
     def wear(self) -> Wear:
-        """The counters tell energy alone."""
+        """The counters report energy alone."""
         return Wear()
 
     def close(self) -> None:

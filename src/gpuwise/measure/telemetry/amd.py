@@ -1,7 +1,7 @@
 """AMD devices through AMD SMI (the `amdsmi` package of ROCm), the library behind `amd-smi`.
 
 As with NVML every query may be missing, so each is asked on its own; AMD SMI also answers "N/A" or
-the largest number of a field's type where it has nothing to tell. Only queries are used.
+the largest number of a field's type where it has nothing to report. Only queries are used.
 
 Written from the documentation and tested with recorded answers, not yet on a real AMD device.
 Reference: https://rocm.docs.amd.com/projects/amdsmi/en/latest/reference/amdsmi-py-api.html
@@ -66,7 +66,7 @@ class AmdSensor:
         """AMD SMI keeps no count of its users, so nothing is shut down here."""
 
     def info(self) -> DeviceInfo:
-        """What does not change; asked once (`amd-smi static`)."""
+        """The constants of the device; read once (`amd-smi static`)."""
         if self._info is None:
             self._info = self._read_info()
         return self._info
@@ -93,9 +93,9 @@ class AmdSensor:
         )
 
     def processes(self) -> tuple[Process, ...]:
-        """Who computes on it now (`amd-smi process`)."""
-        found = self._ask("amdsmi_get_gpu_process_list") or ()
-        listed = [entry for entry in found if isinstance(entry, Mapping) and "pid" in entry]
+        """Processes that compute on it now (`amd-smi process`)."""
+        processes = self._ask("amdsmi_get_gpu_process_list") or ()
+        listed = [entry for entry in processes if isinstance(entry, Mapping) and "pid" in entry]
         return tuple(Process(pid=int(p["pid"]), memory_bytes=_whole(_number(p.get("mem")))) for p in listed)
 
     def wear(self) -> Wear:
@@ -135,9 +135,9 @@ class AmdSensor:
         for kind in ("HOTSPOT", "JUNCTION", "EDGE"):
             sensor = self._member("AmdSmiTemperatureType", kind)
             metric = self._member("AmdSmiTemperatureMetric", which)
-            found = None if sensor is None else _number(self._ask("amdsmi_get_temp_metric", sensor, metric))
-            if found:
-                return found
+            celsius = None if sensor is None else _number(self._ask("amdsmi_get_temp_metric", sensor, metric))
+            if celsius:
+                return celsius
         return None
 
     def _reasons(self) -> tuple[str, ...]:
@@ -156,8 +156,8 @@ class AmdSensor:
         return getattr(getattr(self._smi, enumeration, None), name, None)
 
     def _fields(self, query: str, *arguments: Any) -> Mapping[str, Any]:
-        found = self._ask(query, *arguments)
-        return found if isinstance(found, Mapping) else {}
+        answer = self._ask(query, *arguments)
+        return answer if isinstance(answer, Mapping) else {}
 
     def _ask(self, query: str, *arguments: Any) -> Any:
         """The answer of one query, or None where AMD SMI has none."""

@@ -1,10 +1,10 @@
-"""What `gpuwise doctor` checks, as pure functions of what the machine says. One fix a finding."""
+"""The checks of `gpuwise doctor`, as pure functions of what the machine reports. One fix a finding."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from contextlib import suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Literal
 
@@ -35,12 +35,12 @@ FABRIC = (
 
 def fabric(root: Path = Path("/sys/class/infiniband")) -> dict[str, int]:
     """Errors that the InfiniBand ports of this machine have counted: `mlx5_0 port 1 link_downed` -> count."""
-    found = {}
+    counters = {}
     for file in sorted(root.glob("*/ports/*/counters/*")) if root.is_dir() else ():
         with suppress(OSError, ValueError):
             if file.name in FABRIC:
-                found[f"{file.parts[-5]} port {file.parts[-3]} {file.name}"] = int(file.read_text())
-    return found
+                counters[f"{file.parts[-5]} port {file.parts[-3]} {file.name}"] = int(file.read_text())
+    return counters
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -64,61 +64,51 @@ def checks(
 
     `samples` and `processes` go with `devices`, one each; None = the device did not answer.
     """
-    found = [*_machine(devices, torch)]
-    disk = f"{si(disk_free_bytes, 'B')} free where results are kept"
-    if disk_free_bytes >= DISK_BYTES:
-        found.append(_ok("disk", disk))
-    else:
-        few = f"{disk}, less than {si(DISK_BYTES, 'B')}"
-        found.append(_warn("disk", few, "set GPUWISE_HOME to a folder on a disk with more space"))
+    checks = [*_machine(devices, torch)]
+    disk, fix = f"{si(disk_free_bytes, 'B')} free where results are kept", None
+    if disk_free_bytes < DISK_BYTES:
+        disk += f", less than {si(DISK_BYTES, 'B')}"
+        fix = "set GPUWISE_HOME to a folder on a disk with more space"
+    checks.append(_check("disk", disk, fix))
     for info, sample, others in zip(devices, samples, processes, strict=True):
-        found += _settings(info)
-        found += _state(info, sample, others)
-    return tuple(found)
+        each = (*_settings(info), *_state(info, sample, others))
+        checks += [replace(check, name=f"GPU {info.index} {check.name}") for check in each]
+    return tuple(checks)
 
 
-def _ok(name: str, detail: str) -> Check:
-    return Check(name=name, status="ok", detail=detail)
-
-
-def _warn(name: str, detail: str, fix: str) -> Check:
-    return Check(name=name, status="warn", detail=detail, fix=fix)
+def _check(name: str, detail: str, fix: str | None = None, *, fails: bool = False) -> Check:
+    """A finding: a warning where there is something to mend."""
+    return Check(name=name, status="fail" if fails else "warn" if fix else "ok", detail=detail, fix=fix)
 
 
 def _machine(devices: Sequence[DeviceInfo], torch: TorchBuild | None) -> Iterator[Check]:
     """GPUs, their driver, and torch."""
     if devices:
-        yield _ok("GPU", ", ".join(f"{info.index}: {info.name}" for info in devices))
-        driver, cuda = devices[0].driver, devices[0].cuda_driver
-        if driver is not None:
-            yield _ok("driver", f"{driver}, up to CUDA {cuda}" if cuda else driver)
-        else:
-            yield _warn(
-                "driver",
-                "does not report its version, so results cannot name it",
-                "install the NVIDIA driver again until nvidia-smi shows its version",
-            )
+        yield _check("GPU", ", ".join(f"{info.index}: {info.name}" for info in devices))
+        driver, cuda, fix = devices[0].driver, devices[0].cuda_driver, None
+        if driver is None:
+            driver = "does not report its version, so results cannot name it"
+            fix = "install the NVIDIA driver again until nvidia-smi shows its version"
+        elif cuda:
+            driver += f", up to CUDA {cuda}"
+        yield _check("driver", driver, fix)
     elif torch is not None and torch.hip is not None:
-        yield _warn(
+        yield _check(
             "GPU",
             "no GPU answers; torch is built for ROCm, so an AMD GPU is measured without telemetry",
             "for watts and clocks install ROCm's amdsmi package into this environment",
         )
     else:
-        yield Check(
-            name="GPU", status="fail",
-            detail="no GPU found: no NVIDIA driver answers. Measuring the CPU works",
-            fix="if there is a GPU, install the NVIDIA driver until nvidia-smi lists it",
-        )  # fmt: skip
+        problem = "no GPU found: no NVIDIA driver answers. Measuring the CPU works"
+        fix = "if there is a GPU, install the NVIDIA driver until nvidia-smi lists it"
+        yield _check("GPU", problem, fix, fails=True)
     if torch is None:
-        fix = 'install the extra "gpuwise[torch]"'
-        yield Check(name="torch", status="fail", detail="not installed", fix=fix)
-    elif not devices:
-        yield _ok("torch", torch.version)
-    elif (why := _unusable(devices, torch)) is not None:
-        yield Check(name="torch", status="fail", detail=f"{torch.version} {why}", fix=_install(devices))
+        yield _check("torch", "not installed", 'install the extra "gpuwise[torch]"', fails=True)
+    elif devices and (why := _unusable(devices, torch)) is not None:
+        yield _check("torch", f"{torch.version} {why}", _install(devices), fails=True)
     else:
-        yield _ok("torch", f"{torch.version}, {f'CUDA {torch.cuda}' if torch.cuda else f'ROCm {torch.hip}'}")
+        built = f", {f'CUDA {torch.cuda}' if torch.cuda else f'ROCm {torch.hip}'}" if devices else ""
+        yield _check("torch", torch.version + built)
 
 
 def _unusable(devices: Sequence[DeviceInfo], torch: TorchBuild) -> str | None:
@@ -169,79 +159,54 @@ def _major(version: str | None) -> int | None:
 
 def _settings(info: DeviceInfo) -> Iterator[Check]:
     """How a device is set up: what an administrator can change."""
-    name = f"GPU {info.index} "
     states = {None: "not reported (most GeForce cards have none)", True: "on", False: "off"}
-    yield _ok(name + "ECC", states[info.ecc])
+    yield _check("ECC", states[info.ecc])
+    mig, fix = "off" if info.mig is False else "not supported", None
     if info.mig:
-        yield _warn(
-            name + "MIG",
-            "on: a slice is measured, not the card",
-            f"an administrator can turn it off: nvidia-smi -i {info.index} -mig 0",
-        )
-    else:
-        yield _ok(name + "MIG", "off" if info.mig is False else "not supported")
-    limit, default = info.power_limit_w, info.power_limit_default_w
-    if limit is None:
-        yield _ok(name + "power limit", "not reported")
-    elif default is None:
-        yield _ok(name + "power limit", f"{limit:.0f} W")
-    elif limit >= default - 0.5:
-        rank = "the default" if limit <= default + 0.5 else f"above the default {default:.0f} W"
-        yield _ok(name + "power limit", f"{limit:.0f} W, {rank}")
-    else:
-        yield _warn(
-            name + "power limit",
-            f"{limit:.0f} W, below the default {default:.0f} W: speeds are those of the limit",
-            f"an administrator can lift it: nvidia-smi -i {info.index} -pl {default:.0f}",
-        )
+        mig = "on: a slice is measured, not the card"
+        fix = f"an administrator can turn it off: nvidia-smi -i {info.index} -mig 0"
+    yield _check("MIG", mig, fix)
+    limit, default, fix = info.power_limit_w, info.power_limit_default_w, None
+    power = "not reported" if limit is None else f"{limit:.0f} W"
+    if limit is not None and default is not None:
+        if limit < default - 0.5:
+            power += f", below the default {default:.0f} W: speeds are those of the limit"
+            fix = f"an administrator can lift it: nvidia-smi -i {info.index} -pl {default:.0f}"
+        else:
+            power += ", the default" if limit <= default + 0.5 else f", above the default {default:.0f} W"
+    yield _check("power limit", power, fix)
 
 
 def _state(info: DeviceInfo, sample: Sample | None, others: tuple[Process, ...]) -> Iterator[Check]:
     """How a device is right now: clocks, heat, link, processes."""
-    name, clocks = f"GPU {info.index} ", "not reported"
+    clocks, fix = "not reported", None
     if sample is not None and sample.sm_clock_hz:
         clocks = f"{sample.sm_clock_hz / 1e6:.0f} MHz now"
     if sample is not None and info.sm_clock_max_hz:
         clocks += f", {info.sm_clock_max_hz / 1e6:.0f} MHz at most"
-    if sample is None or not sample.throttle:
-        yield _ok(name + "clocks", clocks)
-    else:
+    if sample is not None and sample.throttle:
+        clocks += f"; lowered by {', '.join(sample.throttle)}"
         fix = f"see why: nvidia-smi -i {info.index} -q -d PERFORMANCE,CLOCK,TEMPERATURE,POWER"
         if "user-clocks" in sample.throttle:
             fix = f"an administrator can reset them: nvidia-smi -i {info.index} -rac"
-        yield _warn(name + "clocks", f"{clocks}; lowered by {', '.join(sample.throttle)}", fix)
-    heat = None if sample is None else sample.temperature_c
-    if heat is None or heat < COOL_C:
-        yield _ok(name + "temperature", "not reported" if heat is None else f"{heat:.0f} °C")
-    else:
-        yield _warn(
-            name + "temperature",
-            f"{heat:.0f} °C; a measurement waits until it is below {COOL_C:.0f} °C",
-            "stop what heats it, or improve the cooling if nothing runs",
-        )
-    generation, width = info.pcie_generation, info.pcie_width
-    if generation is None or width is None:
-        yield _ok(name + "PCIe", "not reported")
-    else:
-        link = f"generation {generation} x{width}"
-        if info.pcie_generation_max is not None and generation < info.pcie_generation_max:
+    yield _check("clocks", clocks, fix)
+    heat, fix = None if sample is None else sample.temperature_c, None
+    shown = "not reported" if heat is None else f"{heat:.0f} °C"
+    if heat is not None and heat >= COOL_C:
+        shown += f"; a measurement waits until it is below {COOL_C:.0f} °C"
+        fix = "stop what heats it, or improve the cooling if nothing runs"
+    yield _check("temperature", shown, fix)
+    link, fix, width = "not reported", None, info.pcie_width
+    if info.pcie_generation is not None and width is not None:
+        link = f"generation {info.pcie_generation} x{width}"
+        if info.pcie_generation_max is not None and info.pcie_generation < info.pcie_generation_max:
             link += f" now, generation {info.pcie_generation_max} possible (idle cards lower it)"
-        if info.pcie_width_max is None or width >= info.pcie_width_max:
-            yield _ok(name + "PCIe", link)
-        else:
-            yield _warn(
-                name + "PCIe",
-                f"{link}; x{info.pcie_width_max} is possible: transfers to the GPU are slower",
-                "move the card to a slot with all lanes, without a riser",
-            )
-    if not others:
-        yield _ok(name + "processes", "none")
-        return
+        if info.pcie_width_max is not None and width < info.pcie_width_max:
+            link += f"; x{info.pcie_width_max} is possible: transfers to the GPU are slower"
+            fix = "move the card to a slot with all lanes, without a riser"
+    yield _check("PCIe", link, fix)
     listed = ", ".join(
         str(p.pid) if p.memory_bytes is None else f"{p.pid} ({gibibytes(p.memory_bytes)})" for p in others
     )
-    yield _warn(
-        name + "processes",
-        f"others are on it: {listed}",
-        f"wait until they end: nvidia-smi -i {info.index} lists them",
-    )
+    wait = f"wait until they end: nvidia-smi -i {info.index} lists them"
+    yield _check("processes", f"others are on it: {listed}", wait) if others else _check("processes", "none")

@@ -61,14 +61,14 @@ def sensors() -> tuple[Sensor, ...]:
         count = pynvml.nvmlDeviceGetCount()
     except pynvml.NVMLError:
         count = 0
-    found: list[Sensor] = []
+    sensors: list[Sensor] = []
     for index in range(count):
         with suppress(MachineError):  # one card that fell off the bus must not hide the others
-            found.append(NvmlSensor(index))
+            sensors.append(NvmlSensor(index))
     # Each sensor holds its own reference: NVML counts them.
     with suppress(pynvml.NVMLError):
         pynvml.nvmlShutdown()
-    return tuple(found)
+    return tuple(sensors)
 
 
 class NvmlSensor:
@@ -121,7 +121,7 @@ class NvmlSensor:
         return self._ask(old, *arguments) if answer is None else answer
 
     def info(self) -> DeviceInfo:
-        """What does not change; asked once, for some answers take milliseconds."""
+        """The constants of the device; read once, as some answers take milliseconds."""
         if self._info is None:
             self._info = self._read_info()
         return self._info
@@ -179,7 +179,7 @@ class NvmlSensor:
         )
 
     def wear(self) -> Wear:
-        """Lifetime counts from the board's own memory; cards without ECC tell none."""
+        """Lifetime counts from the board's own memory; cards without ECC report none."""
         n = self._nvml
         life, slowdown = n.NVML_AGGREGATE_ECC, n.NVML_TEMPERATURE_THRESHOLD_SLOWDOWN
         corrected, uncorrected = n.NVML_MEMORY_ERROR_TYPE_CORRECTED, n.NVML_MEMORY_ERROR_TYPE_UNCORRECTED
@@ -203,15 +203,15 @@ class NvmlSensor:
         if field is not None and not any(count is not None for count in each):
             fields = self._ask("nvmlDeviceGetFieldValues", [(field, link) for link in range(NVLINKS)]) or ()
             each = [int(one.value.ullVal) if one.nvmlReturn == 0 else None for one in fields]
-        known = [count for count in each if count is not None]
-        return sum(known) if known else None
+        counts = [count for count in each if count is not None]
+        return sum(counts) if counts else None
 
     def processes(self) -> tuple[Process, ...]:
         """Compute processes; a desktop's graphics processes do not count."""
-        found = self._either(
+        processes = self._either(
             "nvmlDeviceGetComputeRunningProcesses", "nvmlDeviceGetComputeRunningProcesses_v2"
         )
-        return tuple(Process(pid=p.pid, memory_bytes=p.usedGpuMemory) for p in found or ())
+        return tuple(Process(pid=p.pid, memory_bytes=p.usedGpuMemory) for p in processes or ())
 
 
 def _maybe(convert: Callable[[Any], A], value: Any) -> A | None:
@@ -251,7 +251,7 @@ def links(indices: Sequence[int]) -> tuple[Link, ...]:
         return ()
     try:
         handles = [pynvml.nvmlDeviceGetHandleByIndex(index) for index in indices]
-        found = []
+        links = []
         for (a, one), (b, other) in combinations(enumerate(handles), 2):
             reads = _answer(pynvml, "nvmlDeviceGetP2PStatus", one, other, READ)
             if _answer(pynvml, "nvmlDeviceGetP2PStatus", one, other, NVLINK) == pynvml.NVML_P2P_STATUS_OK:
@@ -261,8 +261,8 @@ def links(indices: Sequence[int]) -> tuple[Link, ...]:
                 level = _answer(pynvml, "nvmlDeviceGetTopologyCommonAncestor", one, other)
                 path = PATHS.get(level, "unknown")
             peer = None if reads is None else reads == pynvml.NVML_P2P_STATUS_OK
-            found.append(Link(a=a, b=b, path=path, peer=peer))
-        return tuple(found)
+            links.append(Link(a=a, b=b, path=path, peer=peer))
+        return tuple(links)
     except pynvml.NVMLError:
         return ()
     finally:

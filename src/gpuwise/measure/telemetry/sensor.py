@@ -1,4 +1,4 @@
-"""What a device reports of itself, how it is asked, and a thread that asks while a child measures,
+"""The readings of a device, how they are taken, and a thread that takes them while a child measures,
 and the telemetry of the timed windows that comes of it.
 
 None = the device does not report it. The comment beside a field is the column of `nvidia-smi --query-gpu=...`
@@ -21,7 +21,6 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
 from statistics import fmean, median
-from types import TracebackType
 from typing import Protocol
 
 from gpuwise.model.question import Environment
@@ -31,7 +30,7 @@ from gpuwise.model.units import percent, significant
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class DeviceInfo:
-    """What does not change while a measurement runs."""
+    """The properties of a device that do not change while a measurement runs."""
 
     index: int  # index
     name: str  # name
@@ -57,7 +56,7 @@ class DeviceInfo:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Sample:
-    """What changes, at one moment."""
+    """The readings of one moment."""
 
     at_s: float  # Monotonic clock, seconds
     power_w: float | None = None  # power.draw; the mean of the last second on Ampere (not GA100) and later
@@ -97,10 +96,10 @@ class Process:
 
 
 class Sensor(Protocol):
-    """One device, read only. What it cannot tell is None; a failing device may raise."""
+    """One device, read only. A value that it does not report is None; a failing device may raise."""
 
     def info(self) -> DeviceInfo:
-        """What does not change (`nvidia-smi -q`)."""
+        """The constants of the device (`nvidia-smi -q`)."""
         ...
 
     def sample(self) -> Sample:
@@ -108,55 +107,16 @@ class Sensor(Protocol):
         ...
 
     def processes(self) -> tuple[Process, ...]:
-        """Who computes on it now (`nvidia-smi pmon`)."""
+        """Processes that compute on it now (`nvidia-smi pmon`)."""
         ...
 
     def wear(self) -> Wear:
-        """What the device has suffered so far (`nvidia-smi -q -d ECC,ROW_REMAPPER`)."""
+        """Memory and link errors so far (`nvidia-smi -q -d ECC,ROW_REMAPPER`)."""
         ...
 
     def close(self) -> None:
         """Let go of the library; a second call does nothing."""
         ...
-
-
-class ScriptedSensor:
-    """A sensor that plays a script, for tests and for trying gpuwise without a GPU.
-
-    Replays `samples` in order and repeats the last. Raises ValueError without any."""
-
-    def __init__(
-        self,
-        info: DeviceInfo,
-        samples: Sequence[Sample],
-        processes: tuple[Process, ...] = (),
-        wear: Wear = Wear(),
-    ) -> None:
-        if not samples:
-            raise ValueError("a script needs at least one sample")
-        self._info, self._samples, self._processes, self._wear = info, tuple(samples), processes, wear
-        self._next = 0
-
-    def info(self) -> DeviceInfo:
-        """The device of the script."""
-        return self._info
-
-    def sample(self) -> Sample:
-        """The next sample, at the time that the script gives it."""
-        sample = self._samples[min(self._next, len(self._samples) - 1)]
-        self._next += 1
-        return sample
-
-    def processes(self) -> tuple[Process, ...]:
-        """The processes of the script."""
-        return self._processes
-
-    def wear(self) -> Wear:
-        """The wear of the script."""
-        return self._wear
-
-    def close(self) -> None:
-        """Nothing is held."""
 
 
 # Below which a measurement starts: a hot card begins with lower clocks.
@@ -169,21 +129,15 @@ STOP_S = 2.0
 class Sampler:
     """Collects samples between `__enter__` and `__exit__`, one every `period_s` seconds.
 
-    A sensor that fails ends the sampling, not the measurement: `error` then says how.
-    Without a sensor nothing is collected. `clock` times the sampling itself; samples carry the
-    sensor's own time. One more sample is taken at the end, so that the last window is covered.
+    A sensor that fails ends the sampling, not the measurement: `error` then says how. Without a sensor
+    nothing is collected. One more sample is taken at the end, so that the last window is covered.
     """
 
-    def __init__(
-        self, sensor: Sensor | None, period_s: float = 0.1, clock: Callable[[], float] = time.monotonic
-    ) -> None:
-        self._sensor, self._period_s, self._clock = sensor, period_s, clock
+    def __init__(self, sensor: Sensor | None, period_s: float = 0.1) -> None:
+        self._sensor, self._period_s = sensor, period_s
         self._samples: list[Sample] = []
         self._stop = threading.Event()
         self._thread: threading.Thread | None = None
-        self._began_s: float | None = None
-        self._ended_s: float | None = None
-        self._busy_s = 0.0
         self.error: str | None = None
 
     @property
@@ -191,32 +145,19 @@ class Sampler:
         """Everything collected so far, in order."""
         return tuple(self._samples)
 
-    @property
-    def cost_share(self) -> float:
-        """Processor time of the sampling thread over wall time so far; 0 before it has begun."""
-        if self._began_s is None:
-            return 0.0
-        wall_s = (self._clock() if self._ended_s is None else self._ended_s) - self._began_s
-        return self._busy_s / wall_s if wall_s > 0 else 0.0
-
     def __enter__(self) -> Sampler:
-        self._began_s = self._clock()
         if self._sensor is not None:
-            self._thread = threading.Thread(
-                target=self._run, args=(self._sensor,), name="gpuwise-sampler", daemon=True
-            )
+            run, name = self._run, "gpuwise-sampler"
+            self._thread = threading.Thread(target=run, args=(self._sensor,), name=name, daemon=True)
             self._thread.start()
         return self
 
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
+    def __exit__(self, *_: object) -> None:
         self._stop.set()
         if self._thread is not None:
             self._thread.join(STOP_S)
             if self._thread.is_alive():
                 self.error = f"the sensor did not answer for {STOP_S:.0f} s"
-        self._ended_s = self._clock()
 
     def _run(self, sensor: Sensor) -> None:
         while self._take(sensor) and not self._stop.wait(self._period_s):
@@ -233,25 +174,23 @@ class Sampler:
             self._samples.append(taken)
         except Exception as error:  # noqa: BLE001  a driver may fail in any way; the run goes on
             self.error = f"{type(error).__name__}: {error}"
-        self._busy_s = time.thread_time()
         return self.error is None
 
 
 def _silent(sample: Sample) -> bool:
-    """Whether it holds nothing but its time, as from a device that has left the bus."""
+    """True if it holds nothing but its time, as from a device that has left the bus."""
     return sample == Sample(at_s=sample.at_s)
 
 
 def wait_until_cool(
     sensor: Sensor,
     *,
-    below_c: float = COOL_C,
     timeout_s: float = 120.0,
     poll_s: float = 0.2,
     sleep: Callable[[float], None] = time.sleep,
     clock: Callable[[], float] = time.monotonic,
 ) -> Issue | None:
-    """Wait until the device is below `below_c`; a hot-start caution where it is not in time.
+    """Wait until the device is below `COOL_C`; a hot-start caution where it is not in time.
 
     A hot card starts with lower clocks. A device that reports no temperature, or fails, is taken as cool.
     """
@@ -261,12 +200,12 @@ def wait_until_cool(
             temperature, waited_s = sensor.sample().temperature_c, clock() - began_s
         except Exception:  # noqa: BLE001  a driver may fail in any way; the run goes on
             return None
-        if temperature is None or temperature < below_c:
+        if temperature is None or temperature < COOL_C:
             return None
         if waited_s >= timeout_s:
             return Issue.warning(
                 "hot-start",
-                f"started at {temperature:.0f} °C, not below {below_c:.0f} °C, after {waited_s:.0f} s",
+                f"started at {temperature:.0f} °C, not below {COOL_C:.0f} °C, after {waited_s:.0f} s",
                 "improve the cooling, or let the device rest and run again",
             )
         sleep(min(poll_s, timeout_s - waited_s))
@@ -333,20 +272,12 @@ def summarise(samples: Sequence[Sample], windows: Sequence[Window]) -> Telemetry
 
 
 def timeline(samples: Sequence[Sample], windows: Sequence[Window]) -> tuple[Reading, ...]:
-    """What the sensors said from the first window to the last, at most MOST_READINGS times."""
+    """Readings of the sensors from the first window to the last, at most MOST_READINGS."""
     first_s, last_s = min(w.started_s for w in windows), max(w.ended_s for w in windows)
     read = [s for s in samples if first_s <= s.at_s <= last_s]
     kept = read[:: -(-len(read) // MOST_READINGS)] if read else []
-    return tuple(
-        Reading(
-            at_s=s.at_s,
-            power_w=s.power_w,
-            sm_clock_hz=s.sm_clock_hz,
-            temperature_c=s.temperature_c,
-            held=bool(s.throttle),
-        )
-        for s in kept
-    )
+    names = ("at_s", "power_w", "sm_clock_hz", "temperature_c")
+    return tuple(Reading(**{n: getattr(s, n) for n in names}, held=bool(s.throttle)) for s in kept)
 
 
 def throttle_shares(samples: Sequence[Sample]) -> tuple[tuple[str, float], ...]:
@@ -409,19 +340,15 @@ def cautions(
     windows: Sequence[Window],
     environment: Environment | None = None,
 ) -> tuple[Issue, ...]:
-    """What in the telemetry makes a number doubtful; the start gate checks the heat.
+    """Cautions from the telemetry; the start gate checks the heat.
 
     The environment says what the card can do; without it the highest clock seen stands beside the median. A
     card at its own power limit runs as it is sold, so that is information; a lowered limit is a warning.
     """
     if telemetry.samples < ENOUGH_SAMPLES:
         return ()
-    clock_hz, most_hz = (
-        telemetry.sm_clock_hz,
-        environment.sm_clock_max_hz if environment is not None else None,
-    )
-    limit_w = environment.power_limit_w if environment is not None else None
-    default_w = environment.power_limit_default_w if environment is not None else None
+    clock_hz, able = telemetry.sm_clock_hz, environment or Environment(device="")
+    most_hz, limit_w, default_w = able.sm_clock_max_hz, able.power_limit_w, able.power_limit_default_w
     lowered = limit_w is not None and default_w is not None and limit_w < default_w - 0.5
     clocks = ""
     if clock_hz is not None:
@@ -431,7 +358,7 @@ def cautions(
             clocks += f" of {most_hz / 1e6:.0f} MHz"
         elif seen_hz is not None:
             clocks += f", highest seen {seen_hz / 1e6:.0f} MHz"
-    found = []
+    issues = []
     for reason, share in telemetry.throttled:
         if reason == "power-cap":
             cheap = clock_hz is not None and most_hz is not None and clock_hz > CAPPED_CLOCK * most_hz
@@ -439,32 +366,19 @@ def cautions(
                 continue
         elif share <= THROTTLED:
             continue
-        own_limit = reason == "power-cap" and not lowered
-        found.append(
-            Issue(
-                code="power-cap" if own_limit else "throttled",
-                severity="info" if own_limit else "warning",
-                detail=f"{reason} in {percent(share, 0)} of the samples{clocks}",
-                fix="the number is that of this power limit"
-                if own_limit
-                else NEXT_STEPS.get(reason, "ask the driver for the reason"),
-            )
-        )
+        detail = f"{reason} in {percent(share, 0)} of the samples{clocks}"
+        if reason == "power-cap" and not lowered:
+            issues.append(Issue.info("power-cap", detail, "the number is that of this power limit"))
+        else:
+            fix = NEXT_STEPS.get(reason, "ask the driver for the reason")
+            issues.append(Issue.warning("throttled", detail, fix))
     counted, integrated = energies(samples, windows)
-    if (
-        counted is not None
-        and integrated is not None
-        and _disagree(counted, integrated, windows, telemetry.samples)
-    ):
-        found.append(
-            Issue.warning(
-                "energy-mismatch",
-                f"the energy counter says {significant(counted)} J, "
-                f"sampled power {significant(integrated)} J",
-                "take the watts with care; energy is left out",
-            )
-        )
-    return tuple(found)
+    if counted is None or integrated is None:
+        return tuple(issues)
+    if _disagree(counted, integrated, windows, telemetry.samples):
+        said = f"the energy counter says {significant(counted)} J, sampled power {significant(integrated)} J"
+        issues.append(Issue.warning("energy-mismatch", said, "take the watts with care; energy is left out"))
+    return tuple(issues)
 
 
 def combined(each: Sequence[Telemetry | None]) -> Telemetry | None:
@@ -472,28 +386,28 @@ def combined(each: Sequence[Telemetry | None]) -> Telemetry | None:
 
     None where one GPU reported nothing: a sum that leaves one out would be wrong.
     """
-    found = [telemetry for telemetry in each if telemetry is not None]
-    if not found or len(found) < len(each):
+    reports = [telemetry for telemetry in each if telemetry is not None]
+    if not reports or len(reports) < len(each):
         return None
 
     def total(values: Sequence[float | None]) -> float | None:
-        known = [value for value in values if value is not None]
-        return sum(known) if len(known) == len(values) else None
+        numbers = [value for value in values if value is not None]
+        return sum(numbers) if len(numbers) == len(values) else None
 
     def known(field: str) -> list[float]:
-        return [value for telemetry in found if (value := getattr(telemetry, field)) is not None]
+        return [value for telemetry in reports if (value := getattr(telemetry, field)) is not None]
 
-    reasons = dict.fromkeys(reason for telemetry in found for reason, _ in telemetry.throttled)
+    reasons = dict.fromkeys(reason for telemetry in reports for reason, _ in telemetry.throttled)
     return Telemetry(
-        samples=min(telemetry.samples for telemetry in found),
-        power_w=total([telemetry.power_w for telemetry in found]),
-        energy_j=total([telemetry.energy_j for telemetry in found]),
+        samples=min(telemetry.samples for telemetry in reports),
+        power_w=total([telemetry.power_w for telemetry in reports]),
+        energy_j=total([telemetry.energy_j for telemetry in reports]),
         sm_clock_hz=min(known("sm_clock_hz"), default=None),
         sm_clock_min_hz=min(known("sm_clock_min_hz"), default=None),
         temperature_start_c=max(known("temperature_start_c"), default=None),
         temperature_max_c=max(known("temperature_max_c"), default=None),
         throttled=tuple(
-            (reason, max(dict(telemetry.throttled).get(reason, 0.0) for telemetry in found))
+            (reason, max(dict(telemetry.throttled).get(reason, 0.0) for telemetry in reports))
             for reason in reasons
         ),
     )

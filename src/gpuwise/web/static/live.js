@@ -40,6 +40,7 @@ function show(form, page, address) {
   const answer = page.getElementById("answer")?.childNodes ?? [message ?? "The server did not understand."];
   now.replaceChildren(...answer);
   now.querySelectorAll("table").forEach(sortable);
+  drawAll(now);
   // Links are relative to the address, which changes below.
   for (const part of ["header.site", "h1", "#formats", ".uses"]) {
     const now = document.querySelector(part), next = page.querySelector(part);

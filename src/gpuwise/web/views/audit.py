@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections import defaultdict
 from dataclasses import dataclass, replace
+from itertools import groupby
 
 from gpuwise.errors import InputError
 from gpuwise.jobs.facts import Facts
@@ -17,6 +18,8 @@ from gpuwise.web.view import Asked, View
 
 # Bytes of an article; the longest have some 100 kB.
 LARGEST = 512 * 1024
+# Lines in a row without a finding that a phone still shows.
+QUIET = 4
 EXAMPLE = """The RTX 4090 has 16,348 CUDA cores and draws up to 450 W.
 
 | | GeForce RTX 4090 | A100 PCIe 80GB |
@@ -68,18 +71,16 @@ def _view(text: str, found: Audit | None) -> View:
         Line(number=number, text=line, findings=tuple(beside[number]))
         for number, line in enumerate(text.splitlines(), 1)
     ]
+    # What a phone folds: long runs of lines that say nothing of a GPU.
+    each = [list(run) for _, run in groupby(lines, key=lambda line: not line.findings)]
+    runs = [(len(run) > QUIET and not run[0].findings, run) for run in each]
     return View(
         title="Audit an article",
         template="audit.html",
         table=report.findings(audits, every=True) if found else Table(columns=("where",), rows=()),
         document=lambda: report.document(audits),
         content={
-            "text": text or EXAMPLE, "found": found, "lines": lines, "spans": report.spans,
-            "summary": report.summary(found) if found else "", "field": field_name,
+            "text": text or EXAMPLE, "found": found, "runs": runs, "spans": report.spans,
+            "summary": report.summary(found) if found else "", "field": label,
         },
     )  # fmt: skip
-
-
-def field_name(field: str) -> str:
-    """A field as people say it; a peak by its format."""
-    return field.replace("peak:", "peak ") if field.startswith("peak:") else label(field)

@@ -13,8 +13,7 @@ from gpuwise.facts.prices import rates
 from gpuwise.jobs.choosing import choose as chosen
 from gpuwise.jobs.facts import Facts
 from gpuwise.jobs.predicting import traced
-from gpuwise.judge.choose.need import is_model, presets, unknown
-from gpuwise.judge.choose.options import FIELDS, need_of
+from gpuwise.judge.choose.need import FIELDS, is_model, need_of, presets, unknown
 from gpuwise.model import units
 from gpuwise.model.judgement import Acquire, Need, Recommendation
 from gpuwise.model.precision import PRECISIONS, Precision
@@ -23,7 +22,7 @@ from gpuwise.model.units import percent
 from gpuwise.show import choice as report
 from gpuwise.show.table import Table
 from gpuwise.store.choice import encode_choice
-from gpuwise.web.view import Asked, Sheet, View, bars
+from gpuwise.web.view import Asked, Sheet, View, bars, by_name, nearest
 from gpuwise.workloads import registry
 
 SHOWN = 25
@@ -31,7 +30,7 @@ REASONED = 3
 # What earlier addresses called them.
 FORMER = {"electricity": "kwh", "hours-per-week": "hours"}
 # Files and names that would be traced: nobody's code is run for a question.
-FOREIGN = re.compile(r":|\.(?:py|json|gguf|toml|safetensors)\b", re.IGNORECASE)
+FOREIGN = re.compile(r"\w:\w|\.(?:py|json|gguf|toml|safetensors)\b", re.IGNORECASE)
 # Options that the form shows in a way of its own.
 OWN_WAY = ("mode", "precision", "work", "latency", "gpus", "form", "budget", "deadline", "memory", "power")
 GPUS = ("1", "1..2", "1..4", "1..8")
@@ -70,7 +69,7 @@ def choose(facts: Facts, asked: Asked) -> View:
     found, problem = None, None
     try:
         # What other precisions would do takes as long again: a slider waits for its answer.
-        found = chosen(_need(asked, base), facts, forecast=facts.forecasts, other_precisions=False).found
+        found = chosen(_need(asked, base), facts, forecast=facts.forecasts, other_precisions=False).value
     except GpuwiseError as error:
         problem = error
     return View(
@@ -106,7 +105,7 @@ def _base(asked: Asked) -> dict[str, Any]:
     if asked.path:
         preset = presets().get(asked.path[0])
         if preset is None:
-            raise NoDataError(f"no use is called {asked.path[0]!r}", hint=f"one of {', '.join(presets())}")
+            raise NoDataError(f"no use is called {asked.path[0]!r}", hint=nearest(asked.path[0], presets()))
         one = preset.workloads[0][0]
     spec = names[asked.one_of("workload", tuple(names), one, others=(model,))]
     own = preset if preset is not None and spec.id == one else None
@@ -141,8 +140,10 @@ def _need(asked: Asked, base: Mapping[str, Any]) -> Need:
         raise InputError("files and other libraries' names are not read here", hint="gpuwise choose")
     given: dict[str, Any] = {name: value for name, value in base.items() if isinstance(value, str)}
     if words:
-        # It says what is done, unless the form says so, too.
-        given |= {name: asked.text(name) for name in ("mode", "precision", "work", "latency", "gpus", "form")}
+        # It says what is done, unless the form says so, too; what the form shows untouched says nothing.
+        shown = _base(Asked([("workload", base["workload"])]))
+        names = ("mode", "precision", "work", "latency", "gpus", "form")
+        given |= {name: "" if asked.text(name) == shown[name] else asked.text(name) for name in names}
         given["acquire"] = asked.text("acquire").replace("both", "")
     for field in FIELDS:
         if field.name not in OWN_WAY:
@@ -164,7 +165,7 @@ def _need(asked: Asked, base: Mapping[str, Any]) -> Need:
 def _ranking(found: Recommendation) -> dict[str, Any]:
     """The answer's tables: the ranking, GPUs that a limit bars, and those without a speed or a price."""
     table = report.table(found, top=SHOWN, why=False)
-    shown = report.one_of_each(found.options)[:SHOWN]
+    shown = report.one_of_each(found)[:SHOWN]
     barred = [(gpu, why.code, why.detail) for gpu, why in found.rejected.items() if why.code]
     never = [(gpu, why.detail) for gpu, why in found.rejected.items() if not why.code]
     # How sure the first place is, and what would change it.
@@ -174,12 +175,16 @@ def _ranking(found: Recommendation) -> dict[str, Any]:
         certainty.append(f"It cannot be told apart from place {close} at 80 %.")
     return {
         "sheet": Sheet(
-            table=replace(table, title="", before=()), legend="cost and its 80 % interval",
-            bars=bars([option.cost_usd or option.cost_per_item_usd for option in shown]),
+            table=replace(table, title="", before=(), notes=by_name(table.notes)),
+            legend="cost and its 80 % interval",
+            bars=bars(
+                [option.cost_usd or option.cost_per_item_usd for option in shown],
+                [o.basis if o.basis in ("measured", "published") else "predicted" for o in shown],
+            ),
         ),
-        "question": report.question(found), "chart": report.chart(found),
+        "question": report.question(found), "figure": report.figure(found),
         "out": Table(columns=("GPU", "limit", "why"), rows=tuple(barred)),
         "never": Table(columns=("GPU", "why"), rows=tuple(never)),
-        "certainty": (*certainty, *found.changes, *found.advice),
+        "certainty": (*certainty, *found.changes[3:], *found.advice),
         "reasons": found.options[:REASONED], "assumed": report.assumed(found.need.assumptions),
     }  # fmt: skip

@@ -57,11 +57,11 @@ def several(facts: Facts, asked: Asked) -> View:
 
 def article(facts: Facts, asked: Asked) -> View:
     """Several GPUs in words. Raises InputError for a single one, NoDataError where no kind of work is
-    forecast on all."""
+    forecast on two."""
     specs = picked(facts, asked)
     contest = reporting.contest(facts, specs)
     if not contest.common(KINDS):
-        raise NoDataError("no kind of work is forecast on all GPUs", hint="compare their specifications")
+        raise NoDataError("no kind of work is forecast on two of them", hint="compare their specifications")
     made = show.article(contest)
     names = " ".join(contest.ids)
     return View(

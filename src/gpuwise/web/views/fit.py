@@ -8,9 +8,11 @@ from typing import cast
 from gpuwise.errors import GpuwiseError
 from gpuwise.facts import catalog, llms
 from gpuwise.jobs.facts import Facts
-from gpuwise.jobs.predicting import USUAL_GPUS, FitRequest, fit_model
+from gpuwise.jobs.predicting import USUAL_GPUS, FitRequest
+from gpuwise.jobs.predicting import fit as fit_model
+from gpuwise.model.judgement import TASKS, Task
 from gpuwise.model.precision import CACHES, WEIGHTS, Precision
-from gpuwise.predict.fit import TASKS, Fit, Task
+from gpuwise.predictor.fit import Fit
 from gpuwise.show import predictions as report
 from gpuwise.show.table import Table
 from gpuwise.web.view import Asked, Sheet, View, bars
@@ -36,7 +38,7 @@ def fit(facts: Facts, asked: Asked) -> View:
             model=model, gpus=ids, tasks=tasks, weights=formats, cache=cache, contexts=contexts,
             batches=(batch or 1,), count=int(gpus),
         )  # fmt: skip
-        rows = fit_model(request).found
+        rows = fit_model(request).value
     except GpuwiseError as error:
         problem = error
     table = report.fit_table(rows) if rows else Table(columns=("GPU",), rows=())
@@ -48,7 +50,7 @@ def fit(facts: Facts, asked: Asked) -> View:
         document=lambda: report.fit_document(rows),
         content={
             "sheet": Sheet(
-                table=shown, bars=bars([row.tokens_per_s for row in rows]),
+                table=shown, bars=bars([row.tokens_per_s for row in rows], "predicted"),
                 legend="tokens/s and their 80 % interval",
             ),
             "asked": asked, "names": llms.names(), "model": model, "tasks": tuple(TASKS), "task": task,

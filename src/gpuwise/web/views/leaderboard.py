@@ -10,8 +10,8 @@ from gpuwise.model import units
 from gpuwise.show import leaderboard as report
 from gpuwise.show.gpus import short
 from gpuwise.show.leaderboard import CLASSES, METRICS, SORTS, Entry
-from gpuwise.show.records import COUNTS
-from gpuwise.web.view import Asked, View, bars
+from gpuwise.show.records import COUNTS, unsure
+from gpuwise.web.view import Asked, View, bars, nearest
 from gpuwise.web.views.predict import choice
 
 # Rows that are shown at once; the others by a click.
@@ -27,7 +27,7 @@ def leaderboard(facts: Facts, asked: Asked) -> View:
     name, _, mode = (asked.path[0] if asked.path else "").partition(",")
     known = traced()
     if name and name not in known:
-        raise NoDataError(f"no leaderboard is of {name!r}", hint=f"there is one of {', '.join(known)}")
+        raise NoDataError(f"no leaderboard is of {name!r}", hint=nearest(name, known))
     if name and mode and mode not in known[name].modes:
         raise NoDataError(
             f"{name} has no leaderboard of {mode!r}", hint=f"there is one of {', '.join(known[name].modes)}"
@@ -42,13 +42,13 @@ def leaderboard(facts: Facts, asked: Asked) -> View:
         ids = tuple(spec.id for spec in specs)
         least = (asked.number("memory") or 0.0) * 2**30
         forecasts = facts.forecasts.known(asks.config, ids, int(asks.gpus))
-        every = report.entries(specs, facts.records(ids), forecasts, facts.offers)
+        every = report.entries(specs, facts.records(ids), forecasts, facts.offers, facts.today)
         found = tuple(e for e in every if kind in ("", e.kind) and (e.spec.memory_bytes or 0) >= least)
     except GpuwiseError as error:
         problem = error
     ordered = report.ranked(found, metric, sort)
-    street = metric == "street"
     item = found[0].record.item if found else ""
+    drawn = bars([METRICS[metric].of(e) for e in ordered], [e.record.origin for e in ordered])
     return View(
         title=f"{asks.spec.title}: {asks.mode} in {asks.precision}",
         template="leaderboard.html",
@@ -56,14 +56,14 @@ def leaderboard(facts: Facts, asked: Asked) -> View:
         table=report.table(ordered),
         document=lambda: report.document(ordered),
         content={
-            "rows": tuple(zip(ordered, bars([METRICS[metric].of(e) for e in ordered]), strict=True)),
+            "rows": tuple(zip(ordered, drawn, strict=True)),
             "top": len(ordered) if asked.text("all") else TOP, "leaders": report.leaders(found), "asks": asks,
             "titles": {name: one.title for name, one in METRICS.items()}, "units": units, "name": short,
             "asked": asked, "metric": metric, "metrics": METRICS, "kind": kind, "classes": CLASSES,
             "sort": sort, "unit": METRICS[metric].unit(item) if item else "", "figure": report.figure,
+            "unsure": unsure,
             "workloads": traced(), "counts": COUNTS,
-            "chart": report.prices_chart(found, street=street), "street": street,
-            "prices": report.prices_table(found, street=street),
+            "figure_of_prices": report.against_price(found, street=metric == "street"),
         },
     )  # fmt: skip
 

@@ -14,6 +14,7 @@ from gpuwise.model.precision import PRECISIONS, Precision
 from gpuwise.model.question import MODES, Mode, RunConfig, WorkloadSpec
 from gpuwise.model.result import Record, Result
 from gpuwise.show import predictions as report
+from gpuwise.show.gpus import short
 from gpuwise.show.page import Page, References, Section
 from gpuwise.show.records import COUNTS, FORECAST, published_document
 from gpuwise.show.scaling import shown as curves_shown
@@ -21,7 +22,7 @@ from gpuwise.show.scaling import table as measured_table
 from gpuwise.show.table import Table
 from gpuwise.stats.scaling import curves
 from gpuwise.stats.scaling import series as measured_series
-from gpuwise.web.view import Asked, Sheet, View, bars
+from gpuwise.web.view import Asked, Sheet, View, bars, by_name, nearest
 
 # Columns that a narrow screen reaches by scrolling; what bounds a forecast and backs it comes before.
 LAST = ("step", "first token", "peak memory", "fits", "power (80 %)", "per joule", "why not")
@@ -56,7 +57,7 @@ def choice(asked: Asked) -> Choice:
     known = traced()
     name = asked.path[0] if asked.path else asked.one_of("workload", tuple(known))
     if name not in known:
-        raise NoDataError(f"no built-in network is called {name!r}", hint="choose one on the page Predict")
+        raise NoDataError(f"no built-in network is called {name!r}", hint=nearest(name, known))
     spec = known[name]
     usual = next((p for p in ("bf16", "fp16") if p in spec.precisions), spec.precisions[0])
     return Choice(
@@ -81,15 +82,18 @@ def predict(facts: Facts, asked: Asked) -> View:
     given = [p for p in found if not p.refusal]
     shown = report.table(given).last(LAST).without(HIDDEN) if given else Table(columns=(), rows=())
     sheet = Sheet(
-        table=replace(shown, title=""),
-        bars=bars([p.throughput for p in given]),
+        table=replace(shown, title="", notes=by_name(shown.notes)),
+        bars=bars([p.throughput for p in given], "predicted"),
         legend="throughput and its 80 % interval",
         sorts={
             "GPU": "name", "throughput (80 %)": "speed", "peak memory": "memory", "power (80 %)": "power",
             "per joule": "efficiency",
         },
     )  # fmt: skip
-    refused = tuple((p.gpu_id, p.refusal) for p in found if p.refusal)
+    # Half of the catalog may lack a forecast for one reason, which is said once.
+    refused: dict[str, list[str]] = {}
+    for p in (p for p in found if p.refusal):
+        refused.setdefault(p.refusal.replace(p.gpu_id, "it"), []).append(short(catalog.get(p.gpu_id)))
     return View(
         title=f"Predict: {asks.spec.id} {asks.mode} {asks.precision}",
         template="predict.html",
@@ -97,7 +101,11 @@ def predict(facts: Facts, asked: Asked) -> View:
         table=report.table(found, every=True).last(LAST) if found else Table(columns=("GPU",), rows=()),
         document=lambda: report.document(found),
         content={
-            "sheet": sheet, "refused": Table(columns=("GPU", "why not"), rows=refused), "asks": asks,
+            "sheet": sheet, "asks": asks,
+            "lacking": sum(map(len, refused.values())),
+            "refused": Table(
+                columns=("why not", "GPUs"), rows=tuple((why, ", ".join(of)) for why, of in refused.items())
+            ),
             "asked": asked, "workloads": traced(), "counts": MACHINES, "sorts": report.SORTS,
             "sort": asked.one_of("sort", report.SORTS), "most_batch": MOST_BATCH,
         },
@@ -115,7 +123,7 @@ def scaling(facts: Facts, asked: Asked) -> View:
         found = tuple(replace(p, source=FORECAST) for of_one in zip(*each, strict=True) for p in of_one)
     except GpuwiseError as error:
         problem = error
-    refused = dict.fromkeys(f"{p.gpu_id} on {p.gpus}: {p.refusal}" for p in found if p.refusal)
+    unable = dict.fromkeys(f"{p.gpu_id} on {p.gpus}: {p.refusal}" for p in found if p.refusal)
     stated = published.plausible(published.select(workload=asks.spec.id))
     measured = [sheet for r in facts.results if (sheet := _measured(r, asks.spec.id))]
 
@@ -123,7 +131,7 @@ def scaling(facts: Facts, asked: Asked) -> View:
         figures, tables = curves_shown(curves(records), cited, f"{title} on several GPUs")
         return Section(id=name, title=title, figures=figures, tables=tables)
 
-    forecast = replace(section("forecast", "Forecast", found), points=tuple(refused))
+    forecast = replace(section("forecast", "Forecast", found), points=tuple(unable))
     page = Page(
         title="", subtitle="", summary=(), made_on="", sections=(
             forecast, Section(id="measured", title="Measured", tables=tuple(measured)),

@@ -9,7 +9,6 @@ from gpuwise.facts import prices
 from gpuwise.jobs.facts import Facts
 from gpuwise.show import prices as show
 from gpuwise.show.page import Page, References, Section
-from gpuwise.show.table import Table
 from gpuwise.web.view import Asked, View
 
 
@@ -17,7 +16,9 @@ def listing(facts: Facts, asked: Asked) -> View:
     """One row a GPU that a seller names exactly, or a family of which nobody says the variant."""
     offers = facts.offers
     lines = tuple(
-        line for line in prices.summary(offers) if asked.text("q").casefold() in line.gpu.casefold()
+        line
+        for line in prices.summary(offers, facts.today)
+        if asked.text("q").casefold() in line.gpu.casefold()
     )
     table = show.overview(lines, offers, prices.changes(offers), facts.today)
     return View(
@@ -38,18 +39,17 @@ def one(facts: Facts, asked: Asked) -> View:
     cited = References()
     offers = prices.ordered(prices.newest(mine), "price", facts.today)
     every = show.listing(offers, prices.changes(mine), title="", today=facts.today) if offers else None
-    sums = show.offered(mine, [spec.id], facts.today, cited)
+    sums = show.offered(mine, [spec], facts.today, cited)
     if every:  # the sources stand at the end of the page
         every = replace(every, notes=tuple(n for n in every.notes if not n.startswith("source ")))
-    table = Table(columns=("price", spec.name), rows=tuple(sums), notes=(show.EXACTLY,))
     page = Page(
         title=f"Prices of the {spec.name}", subtitle="", summary=(), made_on=facts.today.isoformat(),
         sections=(
-            Section(id="now", title="What it costs now", tables=(table,) if sums else ()),
+            Section(id="now", title="What it costs now", tables=sums),
             Section(id="history", title="Rent by month", figures=show.history(months, spec.name)),
             Section(
                 id="offers", title="Every offer",
-                tables=(every.without({"variant"}),) if every else (),
+                tables=(every.without({"variant", "age"}),) if every else (),
             ),
         ),
         sources=cited.sources,

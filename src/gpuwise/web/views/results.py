@@ -32,7 +32,7 @@ MOST_MEASUREMENTS = 500
 
 def listing(facts: Facts, asked: Asked) -> View:
     """The workloads of which speeds are known, and the results that are kept."""
-    here = Counter(row.question.workload for row in _measured(facts))
+    here = Counter(row.question.workload for row in facts.speeds)
     table = replace(speeds.workloads(here, published.workloads()), notes=())
     kept = sorted(facts.results, key=lambda result: result.created_at, reverse=True)
     return View(
@@ -69,15 +69,9 @@ def _sessions(found: Sequence[Result], title: str) -> Table:
     return Table(title=title, columns=columns, rows=tuple(rows), numeric=frozenset({"measurements"}))
 
 
-def _measured(facts: Facts) -> list[Record]:
-    """Speeds of whole workloads: neither limits of the hardware nor toys."""
-    every = store.records(facts.results)
-    return [row for row in every if row.question.size == "full" and row.question.mode != "limit"]
-
-
 def workload(facts: Facts, asked: Asked) -> View:
     """Speeds of one workload, ours and others' apart. Raises InputError for one of which none is known."""
-    rows = _measured(facts)
+    rows = facts.speeds
     name = published.check_workload(asked.path[0], [row.question.workload for row in rows])
     mode, precision = asked.one_of("mode", ("", *SHOWN)), asked.one_of("precision", ("", *PRECISIONS))
     words, ids = asked.text("gpu"), None
@@ -112,20 +106,22 @@ def _of_mode(measured: Sequence[Record], stated: Sequence[Record], mode: str) ->
     theirs = sorted((r for r in stated if r.question.mode == mode), key=lambda r: -r.value / r.gpus)
     alone = [replace(r.throughput, value=r.value / r.gpus, low=r.value / r.gpus, high=r.value / r.gpus)
              for r in theirs if r.throughput]  # fmt: skip
+    mine, drawn = speeds.measured_table(ours), [r.throughput for r in ours]
     return (
         # A result's name begins with its date.
-        _sheet(
-            speeds.measured_table(ours), mode, [r.throughput for r in ours], "with its 95 % interval", "date"
-        ),
-        _sheet(speeds.published_table(theirs), mode, alone, "per GPU"),
+        _sheet(mine, mode, drawn, "with its 95 % interval", "measured", "date"),
+        _sheet(speeds.published_table(theirs), mode, alone, "per GPU", "published"),
     )
 
 
-def _sheet(table: Table, mode: str, drawn: Sequence[Interval | None], legend: str, *known: str) -> Sheet:
+def _sheet(
+    table: Table, mode: str, drawn: Sequence[Interval | None], legend: str, origin: str, *known: str
+) -> Sheet:
     """Without the columns that say the same in every row, and what is `known`; speeds come before what they
     are of, as a phone shows what comes first."""
     shown = table.without({"workload", "mode", *known}).last(ASKED)
-    return Sheet(table=replace(shown, title=f"{table.title}: {mode}"), bars=bars(drawn), legend=legend)
+    titled = replace(shown, title=f"{table.title}: {mode}")
+    return Sheet(table=titled, bars=bars(drawn, origin), legend=legend)
 
 
 def kept(facts: Facts, asked: Asked) -> View:
@@ -188,5 +184,5 @@ def shown(facts: Facts, result: Result) -> View:
 
 def workloads(facts: Facts) -> tuple[str, ...]:
     """Names of the workloads of which a speed is known."""
-    here = (row.question.workload for row in _measured(facts))
+    here = (row.question.workload for row in facts.speeds)
     return tuple(dict.fromkeys((*published.workloads(), *here)))

@@ -9,8 +9,7 @@ from gpuwise.errors import NoDataError
 from gpuwise.jobs.facts import Facts
 from gpuwise.model.result import Interval
 from gpuwise.model.units import times
-from gpuwise.show import results
-from gpuwise.show.table import Table
+from gpuwise.show.table import Table, speed, unit
 from gpuwise.web.team import ROLES, Row, Team, alert_words
 from gpuwise.web.view import Asked, Sheet, View, bars
 from gpuwise.web.views.results import shown
@@ -112,7 +111,7 @@ def members(team: Team, facts: Facts, asked: Asked | None = None, *, token: str 
     done = Table.of(
         [{"at": _when(row["at"]), **{key: row[key] for key in ("who", "what", "detail")}} for row in log],
         title="Log",
-    )  # fmt: skip
+    )
     document = {"members": [{"name": u.name, "role": u.role, "since": u.made_at} for u in users], "log": log}
     return _view("Members", [table, *([done] if log else [])], document, {}, token=token, roles=ROLES)
 
@@ -126,7 +125,7 @@ def kept(team: Team, facts: Facts, asked: Asked) -> View:
 
 def _view(
     title: str, tables: Sequence[Table], document: Any, links: Mapping[str, str], **content: Any
-) -> View:  # fmt: skip
+) -> View:
     """A page of tables; JSON is `document`, CSV the first table."""
     return View(
         title=title, template="team.html", table=tables[0] if tables else Table(columns=("none",), rows=()),
@@ -140,7 +139,7 @@ def _over_time(rows: Sequence[Row], title: str, table: Table) -> View:
     links = {row["result"]: f"/results/files/{row['result']}" for row in rows}
     alike = len({row["series"] for row in rows}) == 1
     found = [_interval(row) for row in rows] if alike else []
-    sheet = Sheet(table=table, bars=bars(found) if alike else (), legend=results.unit(rows[0]["item"]))
+    sheet = Sheet(table=table, bars=bars(found) if alike else (), legend=unit(rows[0]["item"]))
     return View(
         title=title, template="team.html", table=table, document=lambda: rows, links=links,
         content={**PLAIN, "sheets": [sheet]},
@@ -167,7 +166,7 @@ def _speeds(rows: Sequence[Row], title: str, *shown: str) -> Table:
         ratio = row["ratio"]
         made.append({
             **{name: known[name] for name in shown if name in known},
-            "speed": results.speed(_interval(row), row["item"]),
+            "speed": speed(_interval(row), row["item"]),
             "to the one before":
                 "" if ratio is None else times(ratio, row["ratio_low"], row["ratio_high"], 3),
             "verdict": row["verdict"] or "", "change": row["change"], "software": row["software"],

@@ -12,5 +12,5 @@ plain torch in the tests. Only modules of this folder import triton, and only wh
 # torch.compile evaluates erf in some fifty instructions a value, longer than the memory takes; this is one
 # exponential and five sums. The coefficients minimise (0.15 + a) times the error of the share up to a = 5
 # (a linear program; beyond, the last one lets the tail vanish). GELU is off by 6e-7 at most, its slope by
-# 4e-6: 16 bits do not tell it.
+# 4e-6: 16 bits cannot show it.
 TAIL = (-1.00001073, -1.15095164, -0.459670566, -0.0520966933, 0.0071836122, -0.000486383454)

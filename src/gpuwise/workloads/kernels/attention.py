@@ -5,7 +5,7 @@
 As flash attention (Dao 2023, arXiv:2307.08691): blocks of keys pass by a block of queries, weights are never
 in memory, the backward pass computes them again from each row's log-sum-exp. What differs is what holds the
 libraries up in BERT's short sequences: on an H200 cuDNN's kernels, which torch takes, reach 140 TFLOP/s
-where products reach 750, for they draw Philox bits for every weight. Here rows and columns have random keys,
+where products reach 750, as they draw Philox bits for every weight. Here rows and columns have random keys,
 and a weight is dropped by the upper bits of the product of its two, odd and modulo 2^32 (a multiplicative
 hash: Dietzfelbinger et al. 1997): one multiplication a weight. And query, key and value are read where
 their product left them, and their gradients are written to one tensor alike.
@@ -31,7 +31,7 @@ KEYS = {"M": 32, "N": 64, "num_warps": 4, "num_stages": 3}
 
 @triton.jit
 def _load(at, index, end: tl.constexpr, block: tl.constexpr):
-    """What lies there, zeros from index `end` on; without asking where blocks end with it."""
+    """A block of values, zeros from index `end` on; without a mask where blocks end with it."""
     return tl.load(at) if end % block == 0 else tl.load(at, mask=index < end, other=0)
 
 
@@ -50,7 +50,7 @@ def _odd(at, index, end: tl.constexpr, block: tl.constexpr):
 
 @triton.jit
 def _kept(rows, columns, threshold):
-    """Whether weights are kept, by odd keys of rows and columns; of 2^16 levels `threshold` drop."""
+    """True if weights are kept, by odd keys of rows and columns; of 2^16 levels `threshold` drop."""
     return rows * columns >= threshold.to(tl.uint32) << 16
 
 
@@ -184,7 +184,7 @@ def _attention(qkv: Tensor, keys: Tensor, heads: int, share: float) -> tuple[Ten
     (scale, _), (threshold, boost) = _scales(depth), dropped(share)
     _attend[(triton.cdiv(tokens, FORWARD["M"]), batch * heads)](
         qkv, keys, y, lse, scale, threshold, boost, T=tokens, H=heads, D=depth, DROP=threshold > 0, **FORWARD
-    )  # fmt: skip
+    )
     return y, lse
 
 
@@ -208,10 +208,10 @@ def _attention_pull(
     shape = {"T": tokens, "H": heads, "D": depth, "DROP": threshold > 0}
     _pull_queries[(triton.cdiv(tokens, QUERIES["M"]), batch * heads)](
         qkv, keys, y, dy, lse, delta, dqkv, scale, threshold, boost, back, **shape, **QUERIES
-    )  # fmt: skip
+    )
     _pull_keys[(triton.cdiv(tokens, KEYS["N"]), batch * heads)](
         qkv, keys, dy, lse, delta, dqkv, scale, threshold, boost, back, **shape, **KEYS
-    )  # fmt: skip
+    )
     return dqkv
 
 
@@ -226,8 +226,8 @@ class _Attention(torch.autograd.Function):
         y, lse = _attention(qkv, keys, heads, share)
         ctx.save_for_backward(qkv, keys, y, lse)
         ctx.heads, ctx.share = heads, share
-        found: Tensor = y
-        return found
+        output: Tensor = y
+        return output
 
     @staticmethod
     def backward(ctx: Any, *above: Any) -> tuple[Tensor | None, ...]:

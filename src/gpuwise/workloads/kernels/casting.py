@@ -32,21 +32,21 @@ def _tile(m, n, R: tl.constexpr, C: tl.constexpr):
     """A program's columns, where its first value lies, and which of every second row's values are there."""
     top, left = tl.program_id(0) * R, tl.program_id(1) * C
     column = left + tl.arange(0, C)
-    there = (top + 2 * tl.arange(0, R // 2) < m)[:, None] & (column < n)[None, :]
-    return column, top.to(tl.int64) * n + left, there
+    mask = (top + 2 * tl.arange(0, R // 2) < m)[:, None] & (column < n)[None, :]
+    return column, top.to(tl.int64) * n + left, mask
 
 
 @triton.jit
 def _places(n, R: tl.constexpr, C: tl.constexpr):
-    """Of the values of every second row, from a tile's first: within a tile 32 bits tell."""
+    """Of the values of every second row, from a tile's first: within a tile 32 bits suffice."""
     return 2 * tl.arange(0, R // 2)[:, None] * n + tl.arange(0, C)[None, :]
 
 
 @triton.jit
-def _read(x, n, there, R: tl.constexpr, C: tl.constexpr):
+def _read(x, n, mask, R: tl.constexpr, C: tl.constexpr):
     """Every second row of the tile that begins at x, as fp32, and the rows between them."""
     at = _places(n, R, C)
-    even, odd = tl.load(x + at, mask=there, other=0.0), tl.load(x + n + at, mask=there, other=0.0)
+    even, odd = tl.load(x + at, mask=mask, other=0.0), tl.load(x + n + at, mask=mask, other=0.0)
     return even.to(tl.float32), odd.to(tl.float32)
 
 
@@ -57,7 +57,7 @@ def _largest(value):
 
 @triton.jit
 def _narrow(value, TOP: tl.constexpr):
-    """What is beyond the largest number becomes it: the instruction does that by itself."""
+    """Round to fp8; values beyond the largest number become it, as the instruction does by itself."""
     if INTERPRETED:
         value = tl.clamp(value, -TOP, TOP)
     return value.to(tl.float8e4nv)
@@ -80,7 +80,7 @@ def _pairs(even, odd, TOP: tl.constexpr):
 
 @triton.jit
 def _put(
-    even, odd, there, largest, narrow, turned, magnitude, m, n,
+    even, odd, mask, largest, narrow, turned, magnitude, m, n,
     TOP: tl.constexpr, R: tl.constexpr, C: tl.constexpr,
 ):  # fmt: skip
     """Cast a tile and store it both ways; its largest magnitude joins the others'. It is zero outside."""
@@ -90,8 +90,8 @@ def _put(
     even, odd = even * scale, odd * scale
     column, first, _ = _tile(m, n, R, C)
     at = _places(n, R, C)
-    tl.store(narrow + first + at, _narrow(even, TOP), mask=there)
-    tl.store(narrow + first + n + at, _narrow(odd, TOP), mask=there)
+    tl.store(narrow + first + at, _narrow(even, TOP), mask=mask)
+    tl.store(narrow + first + n + at, _narrow(odd, TOP), mask=mask)
     # Pairs of rows are stored as 16 bits, so the transpose has half as many columns.
     half, top = m // 2, tl.program_id(0) * (R // 2)
     first = (tl.program_id(1) * C).to(tl.int64) * half + top
@@ -105,23 +105,23 @@ def _cast(
     x, largest, narrow, turned, magnitude, sums, m, n,
     TOP: tl.constexpr, SUMS: tl.constexpr, R: tl.constexpr, C: tl.constexpr,
 ):  # fmt: skip
-    column, first, there = _tile(m, n, R, C)
-    even, odd = _read(x + first, n, there, R, C)
+    column, first, mask = _tile(m, n, R, C)
+    even, odd = _read(x + first, n, mask, R, C)
     if SUMS:
         tl.atomic_add(sums + column, tl.sum(even + odd, 0), mask=column < n)
-    _put(even, odd, there, largest, narrow, turned, magnitude, m, n, TOP, R, C)
+    _put(even, odd, mask, largest, narrow, turned, magnitude, m, n, TOP, R, C)
 
 
 @triton.jit
 def _gelu(
     x, bias, largest, narrow, turned, magnitude, m, n, TOP: tl.constexpr, R: tl.constexpr, C: tl.constexpr
-):  # fmt: skip
-    column, first, there = _tile(m, n, R, C)
-    even, odd = _read(x + first, n, there, R, C)
+):
+    column, first, mask = _tile(m, n, R, C)
+    even, odd = _read(x + first, n, mask, R, C)
     b = tl.load(bias + column, mask=column < n, other=0.0)[None, :]
     # The bias is there below the last row, too.
-    even, odd = tl.where(there, gelu(even + b), 0.0), tl.where(there, gelu(odd + b), 0.0)
-    _put(even, odd, there, largest, narrow, turned, magnitude, m, n, TOP, R, C)
+    even, odd = tl.where(mask, gelu(even + b), 0.0), tl.where(mask, gelu(odd + b), 0.0)
+    _put(even, odd, mask, largest, narrow, turned, magnitude, m, n, TOP, R, C)
 
 
 @triton.jit
@@ -129,13 +129,13 @@ def _gelu_pull(
     dy, x, bias, largest, narrow, turned, magnitude, sums, m, n,
     TOP: tl.constexpr, R: tl.constexpr, C: tl.constexpr,
 ):  # fmt: skip
-    column, first, there = _tile(m, n, R, C)
-    even, odd = _read(x + first, n, there, R, C)
+    column, first, mask = _tile(m, n, R, C)
+    even, odd = _read(x + first, n, mask, R, C)
     b = tl.load(bias + column, mask=column < n, other=0.0)[None, :]
-    d_even, d_odd = _read(dy + first, n, there, R, C)
+    d_even, d_odd = _read(dy + first, n, mask, R, C)
     even, odd = d_even * gelu_slope(even + b), d_odd * gelu_slope(odd + b)
     tl.atomic_add(sums + column, tl.sum(even + odd, 0), mask=column < n)
-    _put(even, odd, there, largest, narrow, turned, magnitude, m, n, TOP, R, C)
+    _put(even, odd, mask, largest, narrow, turned, magnitude, m, n, TOP, R, C)
 
 
 def _outputs(x: Tensor, *, sums: bool) -> Cast:

@@ -47,28 +47,26 @@ def gelu_slope(u):
 def _gelu_forward(x, bias, y, rows, n, R: tl.constexpr, C: tl.constexpr):
     # Two-dimensional tiles: a feed-forward layer is wider than one program.
     row, column = tl.program_id(0) * R + tl.arange(0, R), tl.program_id(1) * C + tl.arange(0, C)
-    there = (row < rows)[:, None] & (column < n)[None, :]
+    mask = (row < rows)[:, None] & (column < n)[None, :]
     at = row.to(tl.int64)[:, None] * n + column[None, :]
-    u = tl.load(x + at, mask=there, other=0.0).to(tl.float32)
+    u = tl.load(x + at, mask=mask, other=0.0).to(tl.float32)
     u += tl.load(bias + column, mask=column < n, other=0.0)[None, :]
-    tl.store(y + at, gelu(u).to(y.dtype.element_ty), mask=there)
+    tl.store(y + at, gelu(u).to(y.dtype.element_ty), mask=mask)
 
 
 @triton.jit
-def _gelu_backward(
-    dy, x, bias, dx, sums, rows, n, R: tl.constexpr, C: tl.constexpr, TURNS: tl.constexpr
-):  # fmt: skip
+def _gelu_backward(dy, x, bias, dx, sums, rows, n, R: tl.constexpr, C: tl.constexpr, TURNS: tl.constexpr):
     column = tl.program_id(1) * C + tl.arange(0, C)
     wide = column < n
     b = tl.load(bias + column, mask=wide, other=0.0)[None, :]
     d_bias = tl.zeros((C,), tl.float32)
     for turn in range(TURNS):
         row = (turn * tl.num_programs(0) + tl.program_id(0)) * R + tl.arange(0, R)
-        there = (row < rows)[:, None] & wide[None, :]
+        mask = (row < rows)[:, None] & wide[None, :]
         at = row.to(tl.int64)[:, None] * n + column[None, :]
-        u = tl.load(x + at, mask=there, other=0.0).to(tl.float32) + b
-        d = tl.load(dy + at, mask=there, other=0.0).to(tl.float32) * gelu_slope(u)
-        tl.store(dx + at, d.to(dx.dtype.element_ty), mask=there)
+        u = tl.load(x + at, mask=mask, other=0.0).to(tl.float32) + b
+        d = tl.load(dy + at, mask=mask, other=0.0).to(tl.float32) * gelu_slope(u)
+        tl.store(dx + at, d.to(dx.dtype.element_ty), mask=mask)
         d_bias += tl.sum(d, 0)
     tl.store(sums + tl.program_id(0).to(tl.int64) * n + column, d_bias, mask=wide)
 
@@ -100,7 +98,7 @@ def _gelu_pull(dy: Tensor, x: Tensor, bias: Tensor) -> tuple[Tensor, Tensor]:
     sums = torch.empty(programs, n, device=x.device)
     _gelu_backward[(programs, across)](
         dy, x, bias, dx, sums, rows, n, R=ROWS, C=WIDE, TURNS=turns, num_warps=WARPS
-    )  # fmt: skip
+    )
     return dx, sums.sum(0)
 
 
@@ -113,13 +111,13 @@ class _BiasGelu(torch.autograd.Function):
     @staticmethod
     def forward(ctx: Any, x: Tensor, bias: Tensor) -> Tensor:
         ctx.save_for_backward(x, bias)
-        found: Tensor = _gelu(x, bias)
-        return found
+        output: Tensor = _gelu(x, bias)
+        return output
 
     @staticmethod
     def backward(ctx: Any, *above: Any) -> tuple[Tensor, Tensor]:
-        found: tuple[Tensor, Tensor] = _gelu_pull(above[0], *ctx.saved_tensors)
-        return found
+        gradients: tuple[Tensor, Tensor] = _gelu_pull(above[0], *ctx.saved_tensors)
+        return gradients
 
 
 def bias_gelu(x: Tensor, bias: Tensor) -> Tensor:

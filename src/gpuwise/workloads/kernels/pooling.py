@@ -31,35 +31,35 @@ def _max_pool_forward(
     cell = tl.program_id(0) * CELLS + tl.arange(0, CELLS)
     channel = tl.program_id(1) * C + tl.arange(0, C)
     column, row, image = cell % ow, (cell // ow) % oh, cell // (ow * oh)
-    there = (cell < cells)[:, None] & (channel < c)[None, :]
+    mask = (cell < cells)[:, None] & (channel < c)[None, :]
     best = tl.full((CELLS, C), float("-inf"), tl.float32)
-    found = tl.zeros((CELLS, C), tl.int32)
+    places = tl.zeros((CELLS, C), tl.int32)
     for k in tl.static_range(K * K):
         i, j = row * S - P + k // K, column * S - P + k % K
         inside = (i >= 0) & (i < h) & (j >= 0) & (j < w)
         at = ((image * h + i) * w + j).to(tl.int64)[:, None] * c + channel[None, :]
-        value = tl.load(x + at, mask=there & inside[:, None], other=float("-inf")).to(tl.float32)
+        value = tl.load(x + at, mask=mask & inside[:, None], other=float("-inf")).to(tl.float32)
         larger = (value > best) | (value != value)  # a NaN wins, as in torch
         best = tl.where(larger, value, best)
-        found = tl.where(larger, k, found)
+        places = tl.where(larger, k, places)
     at = cell.to(tl.int64)[:, None] * c + channel[None, :]
-    tl.store(y + at, best.to(y.dtype.element_ty), mask=there)
-    tl.store(place + at, found.to(tl.int8), mask=there)
+    tl.store(y + at, best.to(y.dtype.element_ty), mask=mask)
+    tl.store(place + at, places.to(tl.int8), mask=mask)
 
 
 @triton.jit
-def _share(total, g, found, R: tl.constexpr, Q: tl.constexpr, K: tl.constexpr):
+def _share(total, g, places, R: tl.constexpr, Q: tl.constexpr, K: tl.constexpr):
     """`total` and, where the window's largest pixel is the one in row R and column Q of it, `g`."""
     if (R >= 0) and (R < K) and (Q >= 0) and (Q < K):
-        total += tl.where(found == R * K + Q, g, 0.0)
+        total += tl.where(places == R * K + Q, g, 0.0)
     return total
 
 
 @triton.jit
-def _put(dx, total, image, i, j, h, w, c, channel, there):
+def _put(dx, total, image, i, j, h, w, c, channel, mask):
     inside = (i < h) & (j < w)
     at = ((image * h + i) * w + j).to(tl.int64)[:, None] * c + channel[None, :]
-    tl.store(dx + at, total.to(dx.dtype.element_ty), mask=there & inside[:, None])
+    tl.store(dx + at, total.to(dx.dtype.element_ty), mask=mask & inside[:, None])
 
 
 @triton.jit
@@ -81,12 +81,12 @@ def _max_pool_backward(
         at = ((image * oh + i) * ow + j).to(tl.int64)[:, None] * c + channel[None, :]
         mask = there & inside[:, None]
         g = tl.load(dy + at, mask=mask, other=0.0).to(tl.float32)
-        found = tl.load(place + at, mask=mask, other=-1).to(tl.int32)
-        a = _share(a, g, found, P - S * (FIRST + k // SPAN), P - S * (FIRST + k % SPAN), K)
+        places = tl.load(place + at, mask=mask, other=-1).to(tl.int32)
+        a = _share(a, g, places, P - S * (FIRST + k // SPAN), P - S * (FIRST + k % SPAN), K)
         if S == 2:
-            b = _share(b, g, found, P - S * (FIRST + k // SPAN), P - S * (FIRST + k % SPAN) + 1, K)
-            d = _share(d, g, found, P - S * (FIRST + k // SPAN) + 1, P - S * (FIRST + k % SPAN), K)
-            e = _share(e, g, found, P - S * (FIRST + k // SPAN) + 1, P - S * (FIRST + k % SPAN) + 1, K)
+            b = _share(b, g, places, P - S * (FIRST + k // SPAN), P - S * (FIRST + k % SPAN) + 1, K)
+            d = _share(d, g, places, P - S * (FIRST + k // SPAN) + 1, P - S * (FIRST + k % SPAN), K)
+            e = _share(e, g, places, P - S * (FIRST + k // SPAN) + 1, P - S * (FIRST + k % SPAN) + 1, K)
     _put(dx, a, image, row * S, column * S, h, w, c, channel, there)
     if S == 2:
         _put(dx, b, image, row * S, column * S + 1, h, w, c, channel, there)
@@ -120,7 +120,7 @@ def max_pool(
     grid = (triton.cdiv(cells, many), triton.cdiv(channels, across))
     _max_pool_forward[grid](
         x, y, place, cells, channels, h, w, high, wide, K=kernel, S=stride, P=padding, CELLS=many, C=across
-    )  # fmt: skip
+    )
     return y, place
 
 

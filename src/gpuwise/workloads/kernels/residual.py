@@ -1,4 +1,4 @@
-"""What follows a product in a post-norm transformer, in Triton; `gelu` has what lies between two products.
+"""The operations after a product in a post-norm transformer, in Triton; `gelu` has those between two.
 
     h = residual + dropout(x + bias), y = layer norm of h
 
@@ -50,23 +50,23 @@ def _norm_forward(
     row, group = tl.program_id(0) * R + tl.arange(0, R), tl.arange(0, G)
     column = group[:, None] * 8 + tl.arange(0, 8)[None, :]
     wide = column < n
-    there = (row < rows)[:, None, None] & wide[None]
+    mask = (row < rows)[:, None, None] & wide[None]
     at = row.to(tl.int64)[:, None, None] * n + column[None]
     kept = _kept(tl.load(seed), row[:, None] * (n // 8) + group[None, :], threshold, R, G)
-    value = tl.load(x + at, mask=there, other=0.0).to(tl.float32)
+    value = tl.load(x + at, mask=mask, other=0.0).to(tl.float32)
     value += tl.load(bias + column, mask=wide, other=0.0)[None]
-    total = tl.load(residual + at, mask=there, other=0.0).to(tl.float32) + tl.where(kept, value * boost, 0.0)
+    total = tl.load(residual + at, mask=mask, other=0.0).to(tl.float32) + tl.where(kept, value * boost, 0.0)
     # The statistics are those of what is stored: the backward pass reads only that.
     narrow = total.to(h.dtype.element_ty)
-    tl.store(h + at, narrow, mask=there)
+    tl.store(h + at, narrow, mask=mask)
     total = narrow.to(tl.float32)
     middle = tl.sum(tl.sum(total, 2), 1) / n
-    off = tl.where(there, total - middle[:, None, None], 0.0)
+    off = tl.where(mask, total - middle[:, None, None], 0.0)
     # Of differences from the mean: the mean of squares less the square of the mean would cancel in fp32.
     inverse = tl.rsqrt(tl.sum(tl.sum(off * off, 2), 1) / n + eps)
     w, s = tl.load(weight + column, mask=wide, other=0.0), tl.load(shift + column, mask=wide, other=0.0)
     out = off * inverse[:, None, None] * w[None] + s[None]
-    tl.store(y + at, out.to(y.dtype.element_ty), mask=there)
+    tl.store(y + at, out.to(y.dtype.element_ty), mask=mask)
     tl.store(mean + row, middle, mask=row < rows)
     tl.store(scale + row, inverse, mask=row < rows)
 
@@ -86,23 +86,23 @@ def _norm_backward(
     # A fixed number of programs walks over all rows, so that sums over rows are few rows themselves.
     for turn in range(TURNS):
         row = (turn * tl.num_programs(0) + tl.program_id(0)) * R + tl.arange(0, R)
-        there = (row < rows)[:, None, None] & wide[None]
+        mask = (row < rows)[:, None, None] & wide[None]
         at = row.to(tl.int64)[:, None, None] * n + column[None]
-        g = tl.load(first + at, mask=there, other=0.0).to(tl.float32)
-        g += tl.load(second + at, mask=there, other=0.0).to(tl.float32)
+        g = tl.load(first + at, mask=mask, other=0.0).to(tl.float32)
+        g += tl.load(second + at, mask=mask, other=0.0).to(tl.float32)
         middle = tl.load(mean + row, mask=row < rows, other=0.0)[:, None, None]
         inverse = tl.load(scale + row, mask=row < rows, other=0.0)[:, None, None]
-        hat = (tl.load(h + at, mask=there, other=0.0).to(tl.float32) - middle) * inverse
-        hat = tl.where(there, hat, 0.0)
+        hat = (tl.load(h + at, mask=mask, other=0.0).to(tl.float32) - middle) * inverse
+        hat = tl.where(mask, hat, 0.0)
         # Gradient of a layer norm: what is along the mean and along the normalised row drops out.
         gw = g * w
         along = tl.sum(tl.sum(gw * hat, 2), 1)[:, None, None] / n
         level = tl.sum(tl.sum(gw, 2), 1)[:, None, None] / n
         d = (gw - level - hat * along) * inverse
-        tl.store(dh + at, d.to(dh.dtype.element_ty), mask=there)
+        tl.store(dh + at, d.to(dh.dtype.element_ty), mask=mask)
         kept = _kept(key, row[:, None] * (n // 8) + group[None, :], threshold, R, G)
-        d = tl.where(kept & there, d * boost, 0.0)
-        tl.store(dx + at, d.to(dx.dtype.element_ty), mask=there)
+        d = tl.where(kept & mask, d * boost, 0.0)
+        tl.store(dx + at, d.to(dx.dtype.element_ty), mask=mask)
         d_weight += tl.sum(g * hat, 0)
         d_shift += tl.sum(g, 0)
         d_bias += tl.sum(d, 0)

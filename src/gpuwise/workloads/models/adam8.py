@@ -34,7 +34,7 @@ def encode(x: Tensor, levels: int, least: float) -> tuple[Tensor, Tensor]:
 
 
 def decode(code: Tensor, scale: Tensor, levels: int, least: float) -> Tensor:
-    """What `encode` stored, in fp32."""
+    """The stored values, in fp32."""
     step = -log(least) / (levels - 1)
     size = code.float().abs()
     return torch.where(code == 0, 0.0, ((size - levels) * step).exp() * code.float().sign()) * scale

@@ -14,14 +14,39 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable
+from dataclasses import replace
+from functools import partial
 from typing import Any
 
 import torch
 from torch import Tensor, nn
 from torch.nn import functional
 
-from gpuwise.workloads.bert import BertShape
+from gpuwise.model.precision import Precision
+from gpuwise.model.question import RunConfig
+from gpuwise.workloads.bert import (
+    BASE,
+    DECAY,
+    LARGE,
+    LEARNING_RATE,
+    TOKENS,
+    TOY,
+    TOY_MASKED,
+    TOY_TOKENS,
+    UNCASED,
+    BertShape,
+)
+from gpuwise.workloads.input import question_feed
+from gpuwise.workloads.job import (
+    Job,
+    half_of,
+    inference_job,
+    relative_difference,
+    set_precision,
+    training_job,
+)
 from gpuwise.workloads.models import float8
+from gpuwise.workloads.models.quantized import quantise
 
 LAYER_NORM_EPS = 1e-12
 DROPOUT = 0.1
@@ -79,11 +104,11 @@ class UnfusedAttention(nn.Module):
 class Layer(nn.Module):
     """Attention and feed-forward, each with dropout, residual and post-layer-norm.
 
-    `stream` is the type in which norms hand on their results; None leaves it to autocast (fp32). With
+    `residual_dtype` is that of the norms' results; None leaves it to autocast (fp32). With
     `kernels`, gpuwise's own compute what lies between the products (`residual`).
     """
 
-    stream: torch.dtype | None = None
+    residual_dtype: torch.dtype | None = None
     kernels = False
 
     def __init__(self, shape: BertShape, attention: nn.Module) -> None:
@@ -100,23 +125,23 @@ class Layer(nn.Module):
         """x for the products and, `again`, for the sums; they are equal, and so are the two results."""
         if self.kernels:
             return self._by_kernels(x, again, mask)
-        x = self.handed_on(self.norm1(again + self.dropout(self.project(self.attention(x, mask)))))
+        x = self.as_residual(self.norm1(again + self.dropout(self.project(self.attention(x, mask)))))
         x = self.norm2(x + self.dropout(self.contract(functional.gelu(self.expand(x)))))
-        x = self.handed_on(x)
+        x = self.as_residual(x)
         return x, x
 
     def _by_kernels(self, x: Tensor, again: Tensor, mask: Tensor | None) -> tuple[Tensor, Tensor]:
         from gpuwise.workloads.kernels.residual import drop_add_norm
 
         seeds = torch.randint(2**31, (2,), device=x.device)
-        again = self.handed_on(again)
+        again = self.as_residual(again)
         y = without_bias(self.project, self.attention(x, mask))
         x, again = drop_add_norm(y, self.project.bias, again, self.norm1, seeds[0], DROPOUT)
         y = feed_forward(x, self.expand, self.contract)
         return drop_add_norm(y, self.contract.bias, again, self.norm2, seeds[1], DROPOUT)
 
-    def handed_on(self, x: Tensor) -> Tensor:
-        return x if self.stream is None else x.to(self.stream)
+    def as_residual(self, x: Tensor) -> Tensor:
+        return x if self.residual_dtype is None else x.to(self.residual_dtype)
 
 
 def without_bias(linear: nn.Linear, x: Tensor) -> Tensor:
@@ -128,8 +153,8 @@ def without_bias(linear: nn.Linear, x: Tensor) -> Tensor:
 
 def feed_forward(x: Tensor, expand: nn.Linear, contract: nn.Linear) -> Tensor:
     """contract(gelu(expand(x))) by gpuwise's kernels, without contract's bias."""
-    own = float8.Float8Linear
-    if isinstance(expand, own) and isinstance(contract, own) and not expand.exact:
+    narrow = float8.Float8Linear
+    if isinstance(expand, narrow) and isinstance(contract, narrow) and not expand.exact:
         return float8.feed_forward(x, expand, contract)
     from gpuwise.workloads.kernels.gelu import bias_gelu
 
@@ -164,11 +189,11 @@ class Bert(nn.Module):
             x, again = layer(x, again, additive)
         return x if self.fused else x.transpose(0, 1).contiguous()
 
-    def hand_on(self, dtype: torch.dtype | None, *, kernels: bool = False) -> None:
-        """The type in which every layer's norms hand on their results, and whether gpuwise's kernels do."""
+    def set_residuals(self, dtype: torch.dtype | None, *, kernels: bool = False) -> None:
+        """The type of the results of every layer's norms, and whether gpuwise's kernels compute them."""
         for layer in self.layers:
             assert isinstance(layer, Layer)
-            layer.stream, layer.kernels = dtype, kernels
+            layer.residual_dtype, layer.kernels = dtype, kernels
 
     def attend_by_kernel(self) -> None:
         """gpuwise's own attention from now on; the model is fused and gets no mask."""
@@ -257,3 +282,113 @@ class ScriptAdam(torch.optim.Optimizer):
                 if group["weight_decay"] > 0:
                     update += group["weight_decay"] * parameter
                 parameter.add_(-(group["lr"] * update))
+
+
+def answering_job(shape: BertShape, config: RunConfig, batch: int) -> Job:
+    """AdamW on one fixed random batch, dropout 0.1 throughout, no padding.
+
+    Stock has fused attention and a fused optimiser. Script has the public script's unfused
+    attention with an additive mask, its pooler and its tensor-by-tensor optimiser.
+    """
+    set_precision(config)
+    stock, tokens = config.recipe != "script", TOKENS
+    if config.size == "toy":
+        shape, tokens = TOY, TOY_TOKENS
+    with torch.device(config.device):
+        model = BertForQuestionAnswering(shape, fused=stock)
+        inputs: tuple[Tensor, ...]
+        # No padding: every kernel sees full sequences, and attention needs no mask.
+        inputs = (torch.randint(shape.words, (batch, tokens)), torch.randint(2, (batch, tokens)))
+        if not stock:
+            inputs = (*inputs, torch.ones(batch, tokens))
+        answers = (torch.randint(tokens, (batch,)), torch.randint(tokens, (batch,)))
+    arrange(model, config)
+    if config.mode == "infer":
+        narrow = config.precision == Precision.FP8
+        if narrow:
+            model = model.to(torch.bfloat16)
+        job = inference_job(model, inputs, config, batch)
+        if narrow:
+            # What FP8 changes shows against the same weights in bf16, which are quantised only afterwards.
+            exact = inference_job(model, inputs, replace(config, compile=False), batch).step()
+            quantise(model.layers, Precision.FP8)
+            narrow_step = job.step
+            job = replace(job, mismatch=lambda: relative_difference(narrow_step(), exact))
+        return replace(job, feed=question_feed(inputs[0], inputs[1], (), shape.words))
+    adam = optimizer(model, script=not stock, unread="pooler.")
+    scales = None
+    if config.precision == Precision.FP8:
+        # After the optimiser: what the scales are learnt by is not trained.
+        scales = float8.Scales(model.layers, together=config.gpus > 1)
+    job = training_job(
+        model, inputs, lambda logits: answer_loss(logits, answers), adam, config, batch, scales=scales
+    )
+    return replace(job, feed=question_feed(inputs[0], inputs[1], answers, shape.words))
+
+
+def answer_loss(logits: tuple[Tensor, Tensor], answers: tuple[Tensor, Tensor]) -> Tensor:
+    """Mean cross entropy of the start and end position over the tokens."""
+    start, end = (functional.cross_entropy(x, y) for x, y in zip(logits, answers, strict=True))
+    return (start + end) / 2
+
+
+def arrange(model: Bert, config: RunConfig) -> None:
+    """Set up the layers by the recipe's switches: gpuwise's kernels, and 16 bits between them."""
+    if config.recipe == "script":
+        return
+    on_gpu, residual = config.device == "cuda", config.switches.residual_dtype
+    if config.switches.attention == "triton" and on_gpu:
+        model.attend_by_kernel()
+    if config.mode == "train" and residual != "fp32":
+        model.set_residuals(half_of(config), kernels=on_gpu and residual == "triton")
+
+
+def optimizer(model: nn.Module, *, script: bool = False, unread: str | None = None) -> torch.optim.Optimizer:
+    """AdamW, or the public script's; weight decay on matrices only.
+
+    Parameters under the prefix `unread`, which no loss reads, are left out. The learning rate is so small
+    that some hundred steps do not fit the one batch: at 3e-5 the loss falls to 0.002, gradients vanish, and
+    a GPU at its power limit runs 8 % faster on them.
+    """
+    read = [p for name, p in model.named_parameters() if not (unread and name.startswith(unread))]
+    groups = [
+        {"params": [p for p in read if p.ndim > 1], "weight_decay": DECAY},
+        {"params": [p for p in read if p.ndim <= 1], "weight_decay": 0.0},
+    ]
+    if script:
+        return ScriptAdam(groups, lr=LEARNING_RATE)
+    return torch.optim.AdamW(groups, lr=LEARNING_RATE, fused=True)
+
+
+def pretraining_job(tokens: int, masked: int, config: RunConfig, batch: int) -> Job:
+    """AdamW on one fixed random batch, dropout 0.1 throughout, fused attention, no padding."""
+    set_precision(config)
+    shape = UNCASED
+    if config.size == "toy":
+        shape, tokens, masked = TOY, TOY_TOKENS, TOY_MASKED
+    with torch.device(config.device):
+        model = BertForPreTraining(shape)
+        words, segments = torch.randint(shape.words, (batch, tokens)), torch.randint(2, (batch, tokens))
+        places = masked_places(batch, tokens, masked)
+        truth = torch.randint(shape.words, (batch * masked,))
+        follows = torch.randint(2, (batch,))
+    arrange(model, config)
+
+    def loss(output: tuple[Tensor, Tensor]) -> Tensor:
+        return functional.cross_entropy(output[0], truth) + functional.cross_entropy(output[1], follows)
+
+    return training_job(model, (words, segments, places), loss, optimizer(model), config, batch)
+
+
+def masked_places(batch: int, tokens: int, masked: int) -> Tensor:
+    """(batch * masked,) indices into all tokens of the batch: so many distinct ones a sequence, ascending."""
+    drawn = torch.rand(batch, tokens).argsort(1)[:, :masked].sort(1).values  # (B, P)
+    return (drawn + tokens * torch.arange(batch)[:, None]).flatten()
+
+
+JOBS = {
+    "bert-base": partial(answering_job, BASE),
+    "bert-large": partial(answering_job, LARGE),
+    "bert-large-pretrain-s128": partial(pretraining_job, 128, 20),
+    "bert-large-pretrain-s512": partial(pretraining_job, 512, 80),
+}

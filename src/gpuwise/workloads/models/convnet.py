@@ -8,15 +8,20 @@ for output. The others' state dicts load after renaming (tests/workloads/torchvi
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
-from typing import Literal
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import replace
+from functools import partial
+from typing import Any, Literal
 
 import torch
 from torch import Tensor, nn
 from torch.nn import functional
 
+from gpuwise.model.question import RunConfig
 from gpuwise.workloads import convnet
-from gpuwise.workloads.convnet import CLASSES, Chain, Conv, Layer, Pool, through_all
+from gpuwise.workloads.convnet import CLASSES, Chain, Conv, Layer, Pool
+from gpuwise.workloads.input import image_feed
+from gpuwise.workloads.job import Job, inference_job, relative_difference, set_precision, training_job
 
 NORM_EPS = 1e-3
 
@@ -24,14 +29,16 @@ NORM_EPS = 1e-3
 class ConvNormRelu(nn.Module):
     def __init__(self, channels_in: int, layer: Conv) -> None:
         super().__init__()
-        self.conv = nn.Conv2d(
+        self.conv: nn.Module = nn.Conv2d(
             channels_in, layer.channels, layer.kernel, layer.stride, layer.padding, bias=False
         )
-        self.bn = nn.BatchNorm2d(layer.channels, eps=NORM_EPS)
+        self.bn: nn.Module = nn.BatchNorm2d(layer.channels, eps=NORM_EPS)
+        # In place: the normalised values are read by nothing else.
+        self.relu: nn.Module = nn.ReLU(inplace=True)
 
     def forward(self, x: Tensor) -> Tensor:  # (B, C_in, H, W) -> (B, C, H / stride, W / stride)
-        # In place: the normalised values are read by nothing else.
-        return functional.relu(self.bn(self.conv(x)), inplace=True)
+        y: Tensor = self.relu(self.bn(self.conv(x)))
+        return y
 
 
 class Joined(nn.ModuleList):
@@ -61,13 +68,13 @@ def build_chain(chain: Chain, channels: int) -> nn.Sequential:
     return nn.Sequential(*modules)
 
 
-ANY_SIDE = 1000
-"""Channels do not depend on the side of the image; it must only be large enough for all poolings."""
-
-
 def channels_of(layers: Iterable[Layer], channels: int) -> int:
     """Channels that come out of those layers when so many go in."""
-    _, (channels, _) = through_all(layers, (channels, ANY_SIDE))
+    for layer in layers:
+        if isinstance(layer, Conv):
+            channels = layer.channels
+        elif not isinstance(layer, Pool):
+            channels = sum(channels_of(chain, channels) for chain in layer.chains)
     return channels
 
 
@@ -129,12 +136,8 @@ def as_if_trained(model: nn.Module) -> None:
     """
     for module in model.modules():
         if isinstance(module, nn.BatchNorm2d):
-            assert module.running_mean is not None
-            assert module.running_var is not None
-            nn.init.uniform_(module.running_mean, -0.5, 0.5)
-            nn.init.uniform_(module.running_var, 0.5, 2.0)
-            nn.init.uniform_(module.weight, 0.5, 1.5)
-            nn.init.uniform_(module.bias, -0.5, 0.5)
+            for name, ends in convnet.TRAINED.items():
+                nn.init.uniform_(getattr(module, name), *ends)
 
 
 EXPANSION = 4
@@ -146,12 +149,13 @@ class Bottleneck(nn.Module):
     def __init__(self, channels_in: int, width: int, stride: int) -> None:
         super().__init__()
         channels_out = width * EXPANSION
-        self.conv1 = nn.Conv2d(channels_in, width, 1, bias=False)
-        self.bn1 = nn.BatchNorm2d(width)
-        self.conv2 = nn.Conv2d(width, width, 3, stride, 1, bias=False)
-        self.bn2 = nn.BatchNorm2d(width)
-        self.conv3 = nn.Conv2d(width, channels_out, 1, bias=False)
-        self.bn3 = nn.BatchNorm2d(channels_out)
+        self.conv1: nn.Module = nn.Conv2d(channels_in, width, 1, bias=False)
+        self.bn1: nn.Module = nn.BatchNorm2d(width)
+        self.conv2: nn.Module = nn.Conv2d(width, width, 3, stride, 1, bias=False)
+        self.bn2: nn.Module = nn.BatchNorm2d(width)
+        self.conv3: nn.Module = nn.Conv2d(width, channels_out, 1, bias=False)
+        self.bn3: nn.Module = nn.BatchNorm2d(channels_out)
+        self.relu: nn.Module = nn.ReLU(inplace=True)
         self.downsample: nn.Module | None = None
         if stride != 1 or channels_in != channels_out:
             self.downsample = nn.Sequential(
@@ -160,9 +164,12 @@ class Bottleneck(nn.Module):
 
     def forward(self, x: Tensor) -> Tensor:  # (B, C_in, H, W) -> (B, 4 * width, H / stride, W / stride)
         shortcut = x if self.downsample is None else self.downsample(x)
-        x = functional.relu(self.bn1(self.conv1(x)), inplace=True)
-        x = functional.relu(self.bn2(self.conv2(x)), inplace=True)
-        return functional.relu(self.bn3(self.conv3(x)) + shortcut, inplace=True)
+        x = self.relu(self.bn1(self.conv1(x)))
+        x = self.relu(self.bn2(self.conv2(x)))
+        if isinstance(self.conv3, Folded):
+            return self.conv3.add(x, shortcut)
+        y: Tensor = self.relu(self.bn3(self.conv3(x)) + shortcut)
+        return y
 
 
 class ResNet(nn.Module):
@@ -170,8 +177,9 @@ class ResNet(nn.Module):
 
     def __init__(self, depths: Sequence[int] = (3, 4, 6, 3), width: int = 64, classes: int = 1000) -> None:
         super().__init__()
-        self.conv1 = nn.Conv2d(3, width, 7, 2, 3, bias=False)
-        self.bn1 = nn.BatchNorm2d(width)
+        self.conv1: nn.Module = nn.Conv2d(3, width, 7, 2, 3, bias=False)
+        self.bn1: nn.Module = nn.BatchNorm2d(width)
+        self.relu: nn.Module = nn.ReLU(inplace=True)
         self.maxpool = nn.MaxPool2d(3, 2, 1)
         channels = width
         for stage, depth in enumerate(depths):
@@ -187,12 +195,82 @@ class ResNet(nn.Module):
         initialise(self)
 
     def forward(self, x: Tensor) -> Tensor:  # (B, 3, 224, 224) -> (B, classes)
-        x = functional.relu(self.bn1(self.conv1(x)), inplace=True)
-        x = self.maxpool(x)
+        x = self.maxpool(self.relu(self.bn1(self.conv1(x))))
         for stage in range(self.stages):
             x = getattr(self, f"layer{stage + 1}")(x)
         logits: Tensor = self.fc(torch.flatten(functional.adaptive_avg_pool2d(x, 1), 1))
         return logits
+
+
+@torch.library.custom_op("gpuwise::convolved", mutates_args=())
+def convolved(
+    x: Tensor, weight: Tensor, bias: Tensor, added: Tensor | None, stride: list[int], padding: list[int]
+) -> Tensor:
+    """relu(conv(x) + bias + added): one kernel of cuDNN's where there is one."""
+    if x.is_cuda and torch.version.hip is None:
+        where = (stride, padding, (1, 1), 1)
+        if added is None:
+            return torch.cudnn_convolution_relu(x, weight, bias, *where)
+        return torch.cudnn_convolution_add_relu(x, weight, added, 1.0, bias, *where)
+    y = functional.conv2d(x, weight, bias, stride, padding)
+    return functional.relu(y if added is None else y + added)
+
+
+@convolved.register_fake
+def _(
+    x: Tensor, weight: Tensor, bias: Tensor, added: Tensor | None, stride: list[int], padding: list[int]
+) -> Tensor:
+    return functional.conv2d(x, weight, bias, stride, padding)
+
+
+class Folded(nn.Module):
+    """A convolution with the batch norm after it in its weights, and the ReLU behind them."""
+
+    def __init__(self, conv: nn.Conv2d, weight: Tensor, bias: Tensor) -> None:
+        super().__init__()
+        self.weight, self.bias = nn.Parameter(weight), nn.Parameter(bias)
+        self.stride, self.padding = list(conv.stride), [int(side) for side in conv.padding]
+
+    def forward(self, x: Tensor) -> Tensor:
+        return self.add(x, None)
+
+    def add(self, x: Tensor, added: Tensor | None) -> Tensor:
+        """relu(conv(x) + bias + added)."""
+        y: Tensor = convolved(x, self.weight, self.bias, added, self.stride, self.padding)
+        return y
+
+
+@torch.no_grad()
+def folded(conv: nn.Module, norm: nn.Module) -> tuple[nn.Conv2d, Tensor, Tensor]:
+    """The convolution, and the weights and bias with which it gives what the two give in evaluation."""
+    assert isinstance(conv, nn.Conv2d)
+    assert isinstance(norm, nn.BatchNorm2d)
+    assert norm.running_mean is not None
+    assert norm.running_var is not None
+    scale = norm.weight.float() * (norm.running_var.float() + norm.eps).rsqrt()
+    weight = (conv.weight.float() * scale[:, None, None, None]).to(conv.weight)
+    # In the layout of before: a product with a vector keeps it.
+    return conv, weight, (norm.bias.float() - norm.running_mean.float() * scale).to(conv.weight)
+
+
+def fold_norms(model: nn.Module) -> None:
+    """Fold every batch norm into its convolution, which applies the ReLU as well. In place, for inference."""
+    for module in list(model.modules()):
+        if isinstance(module, ConvNormRelu):
+            module.conv, module.bn = Folded(*folded(module.conv, module.bn)), nn.Identity()
+            module.relu = nn.Identity()
+        if isinstance(module, Bottleneck | ResNet):
+            module.conv1, module.bn1 = Folded(*folded(module.conv1, module.bn1)), nn.Identity()
+            module.relu = nn.Identity()
+        if isinstance(module, Bottleneck):
+            module.conv2, module.bn2 = Folded(*folded(module.conv2, module.bn2)), nn.Identity()
+            conv, weight, bias = folded(module.conv3, module.bn3)
+            if module.downsample is not None:
+                # The bias of the shortcut goes with the sum, so that its convolution writes once.
+                assert isinstance(module.downsample, nn.Sequential)
+                short, other, more = folded(*module.downsample)
+                short.weight, bias, module.downsample = nn.Parameter(other), bias + more, short
+            module.conv3, module.bn3 = Folded(conv, weight, bias), nn.Identity()
 
 
 def scale_residuals(model: nn.Module, factor: float) -> None:
@@ -204,8 +282,8 @@ def scale_residuals(model: nn.Module, factor: float) -> None:
     for module in model.modules():
         if isinstance(module, Bottleneck):
             with torch.no_grad():
-                module.bn3.weight.mul_(factor)
-                module.bn3.bias.mul_(factor)
+                for parameter in module.bn3.parameters():
+                    parameter.mul_(factor)
 
 
 class GoogLeNetAuxiliary(nn.Module):
@@ -269,3 +347,96 @@ def weighted_loss(output: Sequence[Tensor], labels: Tensor, weight: float) -> Te
     """Cross entropy of the classifier plus `weight` times that of each auxiliary one."""
     main, *others = (functional.cross_entropy(logits, labels) for logits in output)
     return main + weight * torch.stack(others).sum()
+
+
+Loss = Callable[[Any, Any], Any]
+
+
+def image_job(
+    network: Callable[[], nn.Module], image: int, loss_of: Loss, config: RunConfig, batch: int,
+    residual: float = 1.0,
+) -> Job:  # fmt: skip
+    """SGD with momentum and weight decay on one fixed random batch, or inference, as if trained; `residual`
+    scales what each block adds to its shortcut there.
+
+    Stock has tensors and poolings as the recipe's switches say, and a fused optimiser. Script is NCHW with
+    the default optimiser.
+    """
+    set_precision(config)
+    model = network()
+    if config.mode == "infer":
+        as_if_trained(model)
+        scale_residuals(model, residual)
+    model = model.to(config.device)
+    images = torch.randn(batch, 3, image, image, device=config.device)
+    labels = torch.randint(CLASSES, (batch,), device=config.device)
+    tuned = config.recipe != "script"
+    # Before the layout is changed: the kernel takes the place of modules, whatever their format.
+    if tuned and config.device == "cuda" and config.switches.pooling == "triton":
+        from gpuwise.workloads.kernels.pooling import arrange_pooling
+
+        arrange_pooling(model)
+    # IEEE fp32 runs outside the tensor cores, where cuDNN has no fast channels-last training kernels: an
+    # H200 had not warmed up on 1,024 images after five minutes (torch 2.11, cuDNN 9).
+    if tuned and config.switches.layout == "channels-last" and config.precision != "fp32":
+        model = model.to(memory_format=torch.channels_last)  # type: ignore[call-overload]
+        images = images.to(memory_format=torch.channels_last)
+    if config.mode == "infer" and tuned and config.switches.fold_norms == "on":
+        # The answer must be that of the norms as they were.
+        expected = inference_job(model, (images,), replace(config, compile=False), batch).step().clone()
+        fold_norms(model)
+        job = inference_job(model, (images,), config, batch)
+        job = replace(job, mismatch=lambda: relative_difference(job.step(), expected))
+        return replace(job, feed=image_feed(job.inputs[0], None, CLASSES))
+    if config.mode == "infer":
+        job = inference_job(model, (images,), config, batch)
+        return replace(job, feed=image_feed(job.inputs[0], None, CLASSES))
+    optimizer = torch.optim.SGD(
+        model.parameters(),
+        lr=convnet.SGD_RATE,
+        momentum=convnet.SGD_MOMENTUM,
+        weight_decay=convnet.SGD_DECAY,
+        fused=tuned or None,
+    )
+    if tuned:
+        # Where the fp16 scaler skips the first step, as it does until its scale fits, torch's fused SGD
+        # leaves the momentum that it makes there unwritten, and the loss becomes NaN (torch 2.11).
+        for parameter in model.parameters():
+            optimizer.state[parameter]["momentum_buffer"] = torch.zeros_like(parameter)
+    job = training_job(model, (images,), lambda output: loss_of(output, labels), optimizer, config, batch)
+    return replace(job, feed=image_feed(images, labels, CLASSES))
+
+
+def _resnet(depths: Sequence[int], residual: float, config: RunConfig, batch: int) -> Job:
+    """The toy has one narrow block a stage."""
+    toy = config.size == "toy"
+    network = partial(ResNet, (1, 1, 1, 1), 8) if toy else partial(ResNet, depths)
+    return image_job(network, 64 if toy else convnet.IMAGE, functional.cross_entropy, config, batch, residual)
+
+
+def _googlenet(config: RunConfig, batch: int) -> Job:
+    """Dropout is 0.2, and 0.7 in auxiliaries."""
+    toy = config.size == "toy"
+    layers = convnet.sized(convnet.GOOGLENET_LAYERS, toy)
+    hidden = 32 if toy else convnet.AUXILIARY_HIDDEN
+    network = partial(GoogLeNet, layers, auxiliary=config.mode == "train", hidden=hidden)
+    loss = partial(weighted_loss, weight=convnet.GOOGLENET_AUXILIARY_WEIGHT)
+    return image_job(network, 64 if toy else convnet.IMAGE, loss, config, batch)
+
+
+def _inception_v3(config: RunConfig, batch: int) -> Job:
+    """Dropout is 0.5. Training needs two images: the auxiliary classifier normalises over one pixel each."""
+    toy = config.size == "toy"
+    layers = convnet.sized(convnet.INCEPTION_LAYERS, toy)
+    auxiliary = convnet.TOY_AUXILIARY_LAYERS if toy else convnet.INCEPTION_AUXILIARY_LAYERS
+    network = partial(InceptionV3, layers, auxiliary if config.mode == "train" else ())
+    loss = partial(weighted_loss, weight=convnet.INCEPTION_AUXILIARY_WEIGHT)
+    return image_job(network, 107 if toy else convnet.INCEPTION_IMAGE, loss, config, batch)
+
+
+JOBS = {
+    "resnet50": partial(_resnet, convnet.RESNET_50, 1.0),
+    "resnet152": partial(_resnet, convnet.RESNET_152, convnet.RESIDUAL_152),
+    "googlenet": _googlenet,
+    "inception-v3": _inception_v3,
+}

@@ -42,15 +42,14 @@ from gpuwise.workloads.job import Job, as_graph, dtype_of, inference_job, relati
 from gpuwise.workloads.llm import RANK, Decoding, Method, must_recompute, part_of
 from gpuwise.workloads.models.adam8 import Adam8bit
 from gpuwise.workloads.models.quantized import (
-    FEW,
-    GROUP,
     HAS_TRITON,
+    MAX_KERNEL_ROWS,
     Fp8Linear,
     NarrowExperts,
     NarrowLinear,
     quantise,
 )
-from gpuwise.workloads.parallel import Joined, given_memory
+from gpuwise.workloads.parallel import Joined, given_memory, over_ranks
 
 INITIAL_STD = 0.02
 # Weights of which every tensor-parallel rank has a part.
@@ -424,8 +423,9 @@ class Block(Part):
         self, x: Tensor, table: Tensor, cache: Layer | None = None, position: Tensor | None = None
     ) -> Tensor:
         after: Sequence[Callable[[Tensor], Tensor]] = tuple(self.after) or (lambda y: y,) * 2
-        x = x + after[0](self.joined(self.attention(self.norm1(x), table, cache, position)))
-        return x + after[1](self.joined(self.feed_forward(self.norm2(x))))
+        enter = self.joined.enter
+        x = x + after[0](self.joined(self.attention(enter(self.norm1(x)), table, cache, position)))
+        return x + after[1](self.joined(self.feed_forward(enter(self.norm2(x)))))
 
     @torch.no_grad()
     def initialise(self) -> None:
@@ -464,7 +464,9 @@ class Decoder(nn.Module):
         if self.head is not None:
             return self.head.weight
         whole = self.embedding.weight
-        return whole if self.ranks == 1 else whole.chunk(self.ranks)[torch.distributed.get_rank()]
+        if self.ranks == 1:
+            return whole
+        return self.joined.enter(whole).chunk(self.ranks)[torch.distributed.get_rank()]
 
     @torch.no_grad()
     def initialise(self, part: nn.Module | None = None) -> None:
@@ -594,34 +596,30 @@ def build_decoder(
     return model
 
 
-class Prefill(nn.Module):
-    """Prompts in, logits of their last positions out; the cache is filled."""
+class Cached(nn.Module):
+    """A decoder with the cache that its steps read and write."""
 
     def __init__(self, decoder: Decoder, cache: Cache) -> None:
         super().__init__()
         self.decoder, self.cache = decoder, cache
+
+
+class Prefill(Cached):
+    """Prompts in, logits of their last positions out; the cache is filled."""
 
     def forward(self, tokens: Tensor) -> Tensor:  # (B, T) -> (B, V)
         return self.decoder.prefill(tokens, self.cache)
 
 
-class Decode(nn.Module):
+class Decode(Cached):
     """One token a sequence in, logits of the next out; one row of the cache is overwritten."""
-
-    def __init__(self, decoder: Decoder, cache: Cache) -> None:
-        super().__init__()
-        self.decoder, self.cache = decoder, cache
 
     def forward(self, tokens: Tensor, position: Tensor) -> Tensor:  # (B, 1), (1,) -> (B, V)
         return self.decoder.decode(tokens, self.cache, position)
 
 
-class FusedDecode(nn.Module):
+class FusedDecode(Cached):
     """`Decode` by gpuwise's own kernels: six a layer, for 16-bit activations and at most 64 sequences."""
-
-    def __init__(self, decoder: Decoder, cache: Cache) -> None:
-        super().__init__()
-        self.decoder, self.cache = decoder, cache
 
     def forward(self, tokens: Tensor, position: Tensor) -> Tensor:  # (B, 1), (1,) -> (B, V)
         from gpuwise.workloads.kernels.decode import attend, product
@@ -713,7 +711,7 @@ CHUNK_BYTES = 2**30
 class _ChunkedCrossEntropy(torch.autograd.Function):
     @staticmethod
     def forward(
-        ctx: Any, hidden: Tensor, weight: Tensor, targets: Tensor, chunk: int, trains: bool
+        ctx: Any, hidden: Tensor, weight: Tensor, targets: Tensor, chunk: int, trains: bool, ranks: int
     ) -> Tensor:  # (N, C), (V, C), (N,) -> ()
         matrix = weight.to(hidden.dtype)
         total = torch.zeros((), device=hidden.device)
@@ -722,25 +720,34 @@ class _ChunkedCrossEntropy(torch.autograd.Function):
         gradients = []
         for x, target in zip(torch.split(hidden, chunk), torch.split(targets, chunk), strict=True):
             logits = functional.linear(x, matrix).float()  # (n, V)
-            log_sum = logits.logsumexp(dim=-1, keepdim=True)
-            total = total + (log_sum - logits.gather(1, target[:, None])).sum()
+            log_sum, place = logits.logsumexp(dim=-1, keepdim=True), target[:, None]
+            one = torch.ones_like(log_sum)
+            if ranks > 1:  # each of which has the logits of its own words
+                top = over_ranks(log_sum, "max")
+                log_sum = top + over_ranks((log_sum - top).exp()).log()
+                place = place - torch.distributed.get_rank() * len(matrix)
+                one = ((place >= 0) & (place < len(matrix))).float()
+                place = place.clamp(0, len(matrix) - 1)
+            right = logits.gather(1, place) * one
+            total = total + (log_sum - (right if ranks == 1 else over_ranks(right))).sum()
             # In place: the logits of a chunk are the largest tensor of the step.
             slope = logits.sub_(log_sum).exp_()
-            slope = slope.scatter_add_(1, target[:, None], torch.full_like(log_sum, -1.0)).to(x.dtype)
+            slope = slope.scatter_add_(1, place, -one).to(x.dtype)
             gradients.append(slope @ matrix)
             if weight_gradient is not None:
                 weight_gradient += slope.t() @ x
         ctx.weight_dtype = weight.dtype
-        ctx.save_for_backward(torch.cat(gradients), weight_gradient)
+        gradient = torch.cat(gradients)
+        ctx.save_for_backward(gradient if ranks == 1 else over_ranks(gradient), weight_gradient)
         return total / targets.numel()
 
     @staticmethod
-    def backward(ctx: Any, *above: Any) -> tuple[Tensor, Tensor | None, None, None, None]:
+    def backward(ctx: Any, *above: Any) -> tuple[Tensor | None, ...]:
         """Sums became a mean only here: in fp16 the gradients of a mean would vanish."""
         hidden_gradient, weight_gradient = ctx.saved_tensors
         scale = above[0] / hidden_gradient.shape[0]
         scaled = None if weight_gradient is None else (weight_gradient * scale).to(ctx.weight_dtype)
-        return (hidden_gradient * scale).to(hidden_gradient.dtype), scaled, None, None, None
+        return (hidden_gradient * scale).to(hidden_gradient.dtype), scaled, None, None, None, None
 
 
 def chunk_for(vocabulary: int) -> int:
@@ -750,12 +757,13 @@ def chunk_for(vocabulary: int) -> int:
 
 
 def chunked_cross_entropy(
-    hidden: Tensor, weight: Tensor, targets: Tensor, chunk: int | None = None
+    hidden: Tensor, weight: Tensor, targets: Tensor, chunk: int | None = None, ranks: int = 1
 ) -> Tensor:
-    """Mean cross entropy of linear(hidden, weight) against targets: (B, T, C), (V, C), (B, T) -> ()."""
+    """Mean cross entropy of linear(hidden, weight) against targets: (B, T, C), (V, C), (B, T) -> (). Of
+    several ranks each has its part of the weights."""
     chunk = chunk or chunk_for(weight.shape[0])
     rows, trains = hidden.flatten(0, 1), weight.requires_grad
-    loss: Tensor = _ChunkedCrossEntropy.apply(rows, weight, targets.flatten(), chunk, trains)  # type: ignore[no-untyped-call]
+    loss: Tensor = _ChunkedCrossEntropy.apply(rows, weight, targets.flatten(), chunk, trains, ranks)  # type: ignore[no-untyped-call]
     return loss
 
 
@@ -771,7 +779,14 @@ def training_job(config: RunConfig, asked: Decoding, batch: int) -> Job:
     # Pre-training keeps fp32 weights and casts them for each product; the others have the precision's own.
     dtype = torch.float32 if method == "pretrain" else dtype_of(config.precision)
     adapts = method in ("lora", "qlora")
-    if method == "qlora":
+    ranks = config.gpus if config.scaling == "tensor" else 1
+    if ranks > 1:
+        part = part_of(shape, ranks)
+        if adapts or shape.latent or shape.experts or shape.output_bias or shape.kv_heads % ranks:
+            problem = f"{config.workload} is not trained with shared products"
+            raise InputError(problem, hint="leave out --scaling tensor: FSDP2 divides what does not fit")
+        model = build_decoder(part, tokens, dtype, config.device, ranks=ranks)
+    elif method == "qlora":
         model = add_lora(build_decoder(shape, tokens, dtype, config.device, narrow=Precision.NF4))
     else:
         model = outline(shape, tokens, dtype, config.device)
@@ -783,6 +798,10 @@ def training_job(config: RunConfig, asked: Decoding, batch: int) -> Job:
         free = torch.cuda.mem_get_info()[0]
         model.recompute = must_recompute(shape, batch, tokens, free, dtype.itemsize)
     inputs, targets = random_tokens(shape, batch, tokens, config.device)
+    if ranks > 1:
+        same_on_all(model, inputs, targets)
+        if model.joined.ranks == 1:  # timed without exchange
+            targets %= len(model.head_weight)
     rate = LEARNING_RATES["pretrain" if method == "full" and dtype == torch.float32 else method]
     trained, decay = [each for each in model.parameters() if each.requires_grad], 0.0 if adapts else 0.1
     optimizer: torch.optim.Optimizer
@@ -792,10 +811,17 @@ def training_job(config: RunConfig, asked: Decoding, batch: int) -> Job:
         optimizer = torch.optim.AdamW(trained, lr=rate, weight_decay=decay, fused=True)
 
     def loss(hidden: Tensor) -> Tensor:
-        return chunked_cross_entropy(hidden, model.head_weight, targets)
+        return chunked_cross_entropy(hidden, model.head_weight, targets, ranks=model.joined.ranks)
 
     job = jobs.training_job(model, (inputs,), loss, optimizer, config, batch * tokens)
     return job if adapts else replace(job, feed=text_feed(inputs, targets, shape.vocabulary))
+
+
+def same_on_all(model: Decoder, *held: Tensor) -> None:
+    """What all tensor-parallel ranks have is rank 0's."""
+    whole = [p.detach() for name, p in model.named_parameters() if not DIVIDED.search(name)]
+    for each in (*whole, *held):
+        torch.distributed.broadcast(each, src=0)
 
 
 def random_tokens(shape: LanguageModel, batch: int, tokens: int, device: str) -> tuple[Tensor, Tensor]:
@@ -820,20 +846,14 @@ def phase_job(config: RunConfig, asked: Decoding, batch: int) -> Job:
     prompt = torch.randint(shape.vocabulary, (batch, 1 if decodes else tokens), device=config.device)
     position = torch.full((1,), tokens - 1, device=config.device)
     inputs = (prompt, position) if decodes else (prompt,)
-    if ranks > 1:  # what all have is rank 0's
-        for name, held in (*model.named_parameters(), ("prompt", prompt)):
-            if not DIVIDED.search(name):
-                torch.distributed.broadcast(held.detach(), src=0)
+    if ranks > 1:
+        same_on_all(model, prompt)
     asks = config.switches.decode == "triton"
-    whole = shape.hidden % GROUP == 0 == shape.inner % GROUP
     if asks and ranks > 1:
-        raise InputError(
-            "gpuwise's decoding kernels are of one GPU", hint="leave out the switch decode=triton"
-        )
+        raise InputError("gpuwise's decoding kernels are of one GPU", hint="leave out the switch decode")
     own = (
         decodes
-        and shape.plain
-        and whole
+        and shape.decodes_fused
         and ranks == 1
         and (asks or config.precision in (Precision.INT8, Precision.INT4))
     )
@@ -850,11 +870,14 @@ def phase_job(config: RunConfig, asked: Decoding, batch: int) -> Job:
             quantise(model.layers, config.precision)
     # A prediction records torch's operators on another device.
     if own and model.table.device.type == "cuda" and HAS_TRITON:
-        if batch <= FEW and model.table.element_size() == 2:
+        # Of four-bit floats gpuwise's kernel multiplies one row.
+        floats = config.precision in (Precision.MXFP4, Precision.NVFP4)
+        if batch <= (1 if floats else MAX_KERNEL_ROWS) and model.table.element_size() == 2:
             return fused_job(FusedDecode(model, cache), inputs, tokens, expected, config)
         if asks:
-            why = f"gpuwise's decoding kernels take 16 bits and at most {FEW} sequences"
-            raise InputError(why, hint="leave out the switch decode=triton")
+            most = f"at most {MAX_KERNEL_ROWS} sequences, of 4-bit floats one"
+            why = f"gpuwise's decoding kernels take 16 bits and {most}"
+            raise InputError(why, hint="leave out the switch decode")
     # A step of decoding is too short for the host to launch it kernel by kernel.
     graph = replace(config, switches=replace(config.switches, graph="on")) if decodes else config
     job = inference_job(network, inputs, graph, batch if decodes else batch * tokens)

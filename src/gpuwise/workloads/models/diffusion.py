@@ -1,4 +1,19 @@
-"""Denoising networks: the latent U-Net with attention to text, and the diffusion transformer DiT.
+"""Denoising networks: Stable Diffusion 1.5's U-Net and DiT-XL/2, one denoising or one training step.
+
+An item is one image-step: one image through the network once. An image of S steps takes S items, and 2 S
+under classifier-free guidance, which runs every step with and without the prompt (a batch of two per image):
+50 guided steps of the U-Net are images/s = throughput / 100, the paper's 250 of DiT throughput / 500.
+Autoencoder and text encoder are not in it. 512 px are 64 x 64 latents of the U-Net; of DiT, 256 px are 32 x
+32 latents (256 positions).
+
+Training predicts the noise (mean squared error) with AdamW. DiT's variance, the other half of its outputs, is
+computed and has no loss here. Text states are random input, as they come precomputed in practice.
+
+Cost: convolutions 2 C_in C_out k^2 H W, linear layers 2 C_in C_out a position, attention 4 T S C for T
+queries over S keys, backward twice forward; DiT at 256 px 2.37e11 (the paper states 118.6 G multiply-adds).
+Traffic: a product reads its input and writes its output once; a group norm needs a second read, for its
+statistics are known only after the first; a layer norm keeps its row at hand; attention reads query, key and
+value and writes the result. What lies between two of these is one pass.
 
 U-Net (Rombach et al. 2021, arXiv:2112.10752): residual blocks take the time step as a shift between their
 convolutions. Transformers attend to their own positions, then to the text. Query, key and value of one
@@ -13,13 +28,61 @@ say nothing, and zeros draw less power. These weights are as if trained instead:
 from __future__ import annotations
 
 import math
+from dataclasses import dataclass
+from functools import partial
 
 import torch
 from torch import Tensor, nn
 from torch.nn import functional
 
-from gpuwise.workloads.diffusion import TIME_WIDTH, DitShape, UnetShape
+from gpuwise.model.question import RunConfig
+from gpuwise.workloads.job import Job, inference_job, set_precision, training_job
 
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class UnetShape:
+    """One latent U-Net; the levels halve the side. Stable Diffusion 1.5's (Rombach et al. 2021,
+    arXiv:2112.10752; unet/config.json of the model: 859,520,964 parameters) unless said otherwise."""
+
+    channels: tuple[int, ...] = (320, 640, 1280, 1280)
+    attends: tuple[bool, ...] = (True, True, True, False)
+    blocks: int = 2  # Residual blocks a level on the way down; one more on the way up
+    heads: int = 8
+    latent: int = 4
+    text_tokens: int = 77
+    text_width: int = 768
+    groups: int = 32
+
+    @property
+    def time_width(self) -> int:
+        """Width of the embedded time step."""
+        return 4 * self.channels[0]
+
+
+TIME_WIDTH = 256
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class DitShape:
+    """One diffusion transformer; DiT-XL/2 (Peebles and Xie 2022, arXiv:2212.09748, table 1) unless said
+    otherwise.
+
+    Published are 675,129,632 parameters with the fixed position table of 256 x 1152, which is none."""
+
+    layers: int = 28
+    hidden: int = 1152
+    heads: int = 16
+    patch: int = 2
+    latent: int = 4
+    classes: int = 1000  # One more row of the class table stands for no class
+
+
+TOY_UNET = UnetShape(
+    channels=(16, 32), attends=(True, False), blocks=1, heads=2, text_tokens=5, text_width=12, groups=4
+)
+TOY_DIT, TOY_SIDE = DitShape(layers=2, hidden=32, heads=2, classes=10), 8
+STEPS = 1000
+LEARNING_RATE = 1e-6  # Small, so that the one batch is not fitted while it is timed
 PERIOD = 10_000.0
 
 
@@ -267,3 +330,53 @@ def _initialise(module: nn.Module) -> None:
         nn.init.normal_(module.bias, std=INITIAL_STD)
     elif isinstance(module, nn.Embedding):
         nn.init.normal_(module.weight, std=INITIAL_STD)
+
+
+Shape = UnetShape | DitShape
+
+
+def inputs_of(shape: Shape, side: int, batch: int) -> tuple[tuple[Tensor, Tensor, Tensor], Tensor]:
+    """(noised latents (B, 4, H, W), steps (B,), text (B, 77, 768) or classes (B,)), and the noise in the
+    latents."""
+    clean, noise = torch.randn(2, batch, shape.latent, side, side).unbind(0)
+    steps = torch.randint(STEPS, (batch,))
+    kept = (1 - steps / STEPS)[:, None, None, None]  # share of the signal's variance that is left
+    latents = kept.sqrt() * clean + (1 - kept).sqrt() * noise
+    if isinstance(shape, DitShape):
+        return (latents, steps, torch.randint(shape.classes, (batch,))), noise
+    text = torch.randn(batch, shape.text_tokens, shape.text_width)
+    return (latents.to(memory_format=torch.channels_last), steps, text), noise
+
+
+def denoising_job(shape: Shape, side: int, config: RunConfig, batch: int) -> Job:
+    """Random latents, steps and text or classes on the device; the U-Net is channels-last throughout."""
+    set_precision(config)
+    model: nn.Module
+    with torch.device(config.device):
+        if isinstance(shape, DitShape):
+            model = Dit(shape, side)
+        else:
+            model = Unet(shape).to(memory_format=torch.channels_last)  # type: ignore[call-overload]
+        inputs, noise = inputs_of(shape, side, batch)
+    if config.mode == "infer":
+        return inference_job(model, inputs, config, batch)
+    variance, decay = (True, 0.0) if isinstance(shape, DitShape) else (False, 0.01)
+
+    def loss(output: Tensor) -> Tensor:  # (B, 4, H, W), of DiT (B, 8, H, W) -> ()
+        return functional.mse_loss((output[:, : shape.latent] if variance else output).float(), noise)
+
+    optimizer = torch.optim.AdamW(model.parameters(), lr=LEARNING_RATE, weight_decay=decay, fused=True)
+    return training_job(model, inputs, loss, optimizer, config, batch)
+
+
+def _denoising(full: Shape, toy: Shape, pixels: int, config: RunConfig, batch: int) -> Job:
+    shape, side = (toy, TOY_SIDE) if config.size == "toy" else (full, pixels // 8)
+    return denoising_job(shape, side, config, batch)
+
+
+JOBS = {
+    "unet-sd15": partial(_denoising, UnetShape(), TOY_UNET, 512),
+    "unet-sd15-1024": partial(_denoising, UnetShape(), TOY_UNET, 1024),
+    "dit-xl2": partial(_denoising, DitShape(), TOY_DIT, 256),
+    "dit-xl2-512": partial(_denoising, DitShape(), TOY_DIT, 512),
+}

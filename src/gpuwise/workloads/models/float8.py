@@ -49,7 +49,7 @@ Cast = tuple[Tensor, Tensor, Tensor, Tensor]
 
 
 def _has_kernels(x: Tensor) -> bool:
-    """Whether gpuwise's own casts run where x is: they have an instruction of NVIDIA's."""
+    """True if gpuwise's own casts run where x is: they have an instruction of NVIDIA's."""
     return x.is_cuda and torch.version.hip is None
 
 
@@ -58,8 +58,8 @@ def cast(x: Tensor, largest: Tensor, *, sums: bool = False) -> Cast:
     if _has_kernels(x):
         from gpuwise.workloads.kernels.casting import cast_both
 
-        found: Cast = cast_both(x, largest, LARGEST, sums)
-        return found
+        copies: Cast = cast_both(x, largest, LARGEST, sums)
+        return copies
     return cast_in_torch(x, largest, sums=sums)
 
 
@@ -68,8 +68,8 @@ def cast_gelu(x: Tensor, bias: Tensor, largest: Tensor) -> tuple[Tensor, Tensor,
     if _has_kernels(x):
         from gpuwise.workloads.kernels.casting import gelu_cast
 
-        found: tuple[Tensor, Tensor, Tensor] = gelu_cast(x, bias, largest, LARGEST)
-        return found
+        copies: tuple[Tensor, Tensor, Tensor] = gelu_cast(x, bias, largest, LARGEST)
+        return copies
     return cast_in_torch(functional.gelu(x.float() + bias), largest)[:3]
 
 
@@ -78,14 +78,14 @@ def cast_gelu_gradient(dy: Tensor, x: Tensor, bias: Tensor, largest: Tensor) -> 
     if _has_kernels(x):
         from gpuwise.workloads.kernels.casting import gelu_cast_backward
 
-        found: Cast = gelu_cast_backward(dy, x, bias, largest, LARGEST)
-        return found
+        copies: Cast = gelu_cast_backward(dy, x, bias, largest, LARGEST)
+        return copies
     gradient = torch.ops.aten.gelu_backward(dy.float(), x.float() + bias)
     return cast_in_torch(gradient, largest, sums=True)
 
 
 def cast_in_torch(x: Tensor, largest: Tensor, *, sums: bool = False) -> Cast:
-    """What the kernel computes, step by step."""
+    """The same as the kernel, step by step."""
     wide = x.float()
     narrow = (wide * (LARGEST / largest)).clamp(-LARGEST, LARGEST).to(FP8)
     total = wide.sum(0) if sums else wide.new_zeros(0)
@@ -104,8 +104,8 @@ def product(
 ) -> Tensor:
     """a (M, K) times the transpose of b (N, K): (M, N), in bf16 or, wide, in fp32. `fast` leaves all of a
     sum in the tensor cores' own accumulators, which keep fewer digits than fp32."""
-    found: Tensor = _product(a, b, scale_a, scale_b, bias, wide, fast)
-    return found
+    output: Tensor = _product(a, b, scale_a, scale_b, bias, wide, fast)
+    return output
 
 
 @torch.library.custom_op("gpuwise::float8_product", mutates_args=())
@@ -125,7 +125,7 @@ def _(
 
 
 def scale_of(largest: Tensor) -> Tensor:
-    """What a cast is multiplied by to be what it was."""
+    """The factor that undoes a cast."""
     return largest / LARGEST
 
 
@@ -256,7 +256,7 @@ class Scales:
 
     @torch.no_grad()
     def update(self) -> None:
-        """What the last backward pass saw scales the next step."""
+        """Set the scales of the next step from the last backward pass."""
         now = torch.stack([seen.grad for seen in self.seen if seen.grad is not None])  # (layers, 3)
         if self._together:
             dist.all_reduce(now, dist.ReduceOp.MAX)
@@ -278,5 +278,5 @@ class Scales:
 
     @property
     def known(self) -> bool:
-        """Whether enough was seen for a step that counts."""
+        """True if enough was seen for a step that counts."""
         return self._passes >= PASSES

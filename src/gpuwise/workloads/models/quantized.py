@@ -28,7 +28,7 @@ import torch
 from torch import Tensor, nn
 from torch.nn import functional
 
-from gpuwise.model.precision import Precision
+from gpuwise.model.precision import GROUP, Precision
 
 Network = TypeVar("Network", bound=nn.Module)
 
@@ -36,9 +36,9 @@ FP8 = torch.float8_e4m3fn
 FP8_MAX = 448.0
 TINY = 1e-12
 # Most rows that are multiplied by narrow weights as they are.
-FEW = 64
+MAX_KERNEL_ROWS = 64
 # Weights that share a scale.
-GROUP, NF4_GROUP, MXFP4_GROUP, NVFP4_GROUP = 128, 64, 32, 16
+NF4_GROUP, MXFP4_GROUP, NVFP4_GROUP = 64, 32, 16
 # Quantiles of the normal distribution, of which one is zero (appendix E of the paper).
 NF4 = (
     -1.0, -0.6961928009986877, -0.5250730514526367, -0.39491748809814453, -0.28444138169288635,
@@ -66,8 +66,8 @@ def to_fp8(x: Tensor) -> tuple[Tensor, Tensor]:
 
 def _split(x: Tensor, dim: int, *sizes: int) -> Tensor:
     """One side as several; torch's method has no types."""
-    found: Tensor = x.unflatten(dim, sizes)  # type: ignore[no-untyped-call]
-    return found
+    parts: Tensor = x.unflatten(dim, sizes)  # type: ignore[no-untyped-call]
+    return parts
 
 
 def to_int4(weight: Tensor) -> tuple[Tensor, Tensor, Tensor]:
@@ -168,7 +168,7 @@ class NarrowLinear(nn.Module):
     weight: Tensor
     scale: Tensor
     zero: Tensor | None
-    plain = False  # Whether torch multiplies, for a comparison with gpuwise's kernel
+    plain = False  # True if torch multiplies, for a comparison with gpuwise's kernel
 
     def __init__(self, linear: nn.Linear, kind: Precision) -> None:
         super().__init__()
@@ -190,7 +190,7 @@ class NarrowLinear(nn.Module):
         rows = x.flatten(0, -2)
         if self.missing:
             rows = functional.pad(rows, (0, self.missing))
-        few = on_gpu(rows) and rows.element_size() == 2 and len(rows) <= FEW
+        few = on_gpu(rows) and rows.element_size() == 2 and len(rows) <= MAX_KERNEL_ROWS
         if few and self.kind in (Precision.INT8, Precision.INT4) and not self.plain:
             y = self._kernel(rows)
         elif len(rows) == 1 and self.kind in (Precision.MXFP4, Precision.NVFP4) and not self.plain:
@@ -206,8 +206,8 @@ class NarrowLinear(nn.Module):
     def _kernel(self, rows: Tensor) -> Tensor:
         from gpuwise.workloads.kernels.decode import narrow_product
 
-        found: Tensor = narrow_product(rows, self.weight, self.scale, self.zero, self.kind)
-        return found
+        output: Tensor = narrow_product(rows, self.weight, self.scale, self.zero, self.kind)
+        return output
 
 
 class NarrowExperts(nn.Module):
@@ -243,21 +243,21 @@ class NarrowExperts(nn.Module):
         parts = [x if x is None or whose is None or x.dim() == 1 else x[whose] for x in held]
         stored = [x if x is None or x.dim() == 1 else x.flatten(0, 1) for x in parts]
         widen = STORED[Precision.INT8 if self.kind == Precision.FP8 else self.kind][1]
-        found: Tensor = widen(*stored, dtype)
-        return _split(found[:, : self.width], 0, -1, self.rows)
+        weight: Tensor = widen(*stored, dtype)
+        return _split(weight[:, : self.width], 0, -1, self.rows)
 
     def forward(self, rows: Tensor, ends: Tensor, whose: Tensor) -> Tensor:  # (n, K), (E), (n) -> (n, N)
-        if len(rows) <= FEW:
+        if len(rows) <= MAX_KERNEL_ROWS:
             return (self.wide(whose, rows.dtype) * rows[:, None]).sum(-1)
-        found: Tensor = torch._grouped_mm(rows, self.wide(None, rows.dtype).mT, offs=ends)
-        return found
+        output: Tensor = torch._grouped_mm(rows, self.wide(None, rows.dtype).mT, offs=ends)
+        return output
 
 
 def _stored(weight: Tensor, kind: Precision) -> tuple[Tensor | None, ...]:
     """(N, K) as `STORED` says, or in fp8 with a scale a row: weights, scales and zero points or None."""
     if kind != Precision.FP8:
-        found = STORED[kind][0](weight)
-        return (*found, None) if len(found) == 2 else found
+        stored = STORED[kind][0](weight)
+        return (*stored, None) if len(stored) == 2 else stored
     scale = weight.float().abs().amax(dim=1).clamp_min(TINY) / FP8_MAX
     return (weight.float() / scale[:, None]).to(FP8), scale, None
 
@@ -278,7 +278,7 @@ class _Frozen(torch.autograd.Function):
 
 
 def on_gpu(rows: Tensor) -> bool:
-    """Whether Triton's kernels can be run on them."""
+    """True if Triton's kernels can be run on them."""
     return rows.is_cuda and HAS_TRITON
 
 

@@ -10,10 +10,11 @@ from __future__ import annotations
 import gc
 import math
 import shutil
+import sys
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager, nullcontext
-from dataclasses import asdict, replace
+from dataclasses import replace
 from functools import cached_property
 from itertools import pairwise
 from pathlib import Path
@@ -29,9 +30,10 @@ from gpuwise.measure import events
 from gpuwise.measure.engine import Clock, HostClock, Step, run_steps
 from gpuwise.measure.events import Fed
 from gpuwise.measure.frameworks.adapter import Adapter, Aside
-from gpuwise.measure.request import Rendezvous, lacking
+from gpuwise.measure.request import Rendezvous, Task, lacking
 from gpuwise.measure.telemetry import cpu_count
 from gpuwise.model.question import Cost, RunConfig, WorkloadSpec
+from gpuwise.model.result import Profile
 from gpuwise.workloads import Workload, foreign
 from gpuwise.workloads.input import Feed, Sample
 from gpuwise.workloads.job import Job
@@ -93,7 +95,7 @@ class Inductor:
             callback_handler.register_end_callback(self._end)
 
     def ignore(self) -> None:
-        """What it does until the next `listen`."""
+        """Leave out of the count all until the next `listen`."""
         self._listens = False
 
     # Newer releases hand over what is compiled, which is not needed here.
@@ -113,8 +115,8 @@ class Inductor:
         """(time, graphs, those found on disk), of this process."""
         from torch._dynamo.utils import counters
 
-        found = counters["inductor"]
-        return time.monotonic(), sum(found[name] for name in GRAPHS), found[CACHED]
+        inductor = counters["inductor"]
+        return time.monotonic(), sum(inductor[name] for name in GRAPHS), inductor[CACHED]
 
 
 class TorchAdapter(Adapter[Job]):
@@ -159,9 +161,9 @@ class TorchAdapter(Adapter[Job]):
         )
 
     def unsupported(self, config: RunConfig) -> str | None:
-        spec, there = self.workload.spec, self.gpus() if config.device == "cuda" else 0
-        if spec.gpus > there and config.size != "toy":
-            return f"{spec.id} needs {spec.gpus} GPU(s), there are {there}"
+        spec, gpus = self.workload.spec, self.gpus() if config.device == "cuda" else 0
+        if spec.gpus > gpus and config.size != "toy":
+            return f"{spec.id} needs {spec.gpus} GPU(s), there are {gpus}"
         if config.device == "cpu":
             return f"a CPU has no {config.precision}" if config.precision in lacking(None, "cpu") else None
         if config.device != "cuda" or torch.version.hip is not None:
@@ -230,12 +232,12 @@ class TorchAdapter(Adapter[Job]):
         from torch.utils.flop_counter import FlopCounterMode
 
         # The counter does not know the attention kernel of a CPU; its parts it does.
-        known = sdpa_kernel(SDPBackend.MATH) if config.device == "cpu" else nullcontext()
+        context = sdpa_kernel(SDPBackend.MATH) if config.device == "cpu" else nullcontext()
         try:
             job = self.build(replace(config, compile=False), min(batch, 2))
-            with known, self.without_search(), FlopCounterMode(display=False) as counter:
+            with context, self.without_search(), FlopCounterMode(display=False) as counter:
                 job.step()
-        except Exception as error:  # noqa: BLE001  no count is no reason not to measure
+        except Exception as error:  # noqa: BLE001  it is measured without a count
             print(f"operations not counted: {type(error).__name__}: {error}")
             return None
         finally:
@@ -255,7 +257,11 @@ class TorchAdapter(Adapter[Job]):
                 norm() if norm is not None else math.nan for norm in (job.gradient_norm, job.reference_norm)
             )
             norm, reference = (value if math.isfinite(value) else None for value in norms)
-        return events.Checked(mismatch=mismatch, gradient_norm=norm, reference_norm=reference)
+        kernels = sys.modules.get("gpuwise.workloads.kernels.decode")  # where the job uses these kernels
+        fallback = next((why for why in kernels.doubts.values() if why), "") if kernels is not None else ""
+        return events.Checked(
+            mismatch=mismatch, gradient_norm=norm, reference_norm=reference, fallback=fallback
+        )
 
     def extremes(self, output: Any) -> tuple[float, float, int]:
         """Without a copy; (0, 1) for what torch does not compare (float8, sparse, empty)."""
@@ -268,28 +274,25 @@ class TorchAdapter(Adapter[Job]):
     def with_input(self, config: RunConfig, job: Job, clock: Clock) -> tuple[Step, events.Fed]:
         return fed(config, job, clock)
 
-    def look_into(
-        self, config: RunConfig, job: Job, clock: Clock
-    ) -> events.Profiled | events.Unprofiled | None:
+    def look_into(self, config: RunConfig, job: Job, clock: Clock) -> Profile | events.Unprofiled | None:
         if config.device not in ("cpu", "cuda"):  # what the profiler knows
             return None
         from gpuwise.measure.frameworks.torch.profile import profile, steps_for
 
         try:
             (step_s,) = run_steps(job.step, clock, 1)
-            found = profile(job.step, steps_for(step_s), config.device)
+            return profile(job.step, steps_for(step_s), config.device)
         except Exception as error:  # noqa: BLE001  whatever fails here, the measurement is complete
             return events.Unprofiled(reason=f"{type(error).__name__}: {error}".splitlines()[0][:200])
-        kernels = tuple((each.kind, each.count, each.seconds) for each in found.kernels)
-        slowest = tuple((each.kind, each.count, each.seconds, each.name) for each in found.slowest)
-        return events.Profiled(**asdict(found) | {"kernels": kernels, "slowest": slowest})
 
-    def launch(self, config: RunConfig, report: events.Report, began: float, rendezvous: Rendezvous) -> bool:
-        if config.gpus == 1:
+    def launch(
+        self, tasks: Sequence[Task], report: events.Report, began: float, rendezvous: Rendezvous
+    ) -> bool:
+        if tasks[0][0].gpus == 1:
             return False
         from gpuwise.measure.frameworks.torch.ranks import launch
 
-        launch(config, self.reference, report, began, rendezvous)
+        launch(tasks, report, began, rendezvous)
         return True
 
 
@@ -301,8 +304,8 @@ def _give_back(device: str) -> None:
 
 def captured(segments: list[dict[str, Any]]) -> int:
     """Bytes in which CUDA graphs work: in pools of their own, where no replay allocates anything."""
-    own = (s for s in segments if s.get("segment_pool_id", (0, 0)) != (0, 0))
-    return sum(s["total_size"] - s["allocated_size"] for s in own)
+    pools = (s for s in segments if s.get("segment_pool_id", (0, 0)) != (0, 0))
+    return sum(s["total_size"] - s["allocated_size"] for s in pools)
 
 
 ADAPTER = TorchAdapter

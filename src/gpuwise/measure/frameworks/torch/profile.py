@@ -50,7 +50,7 @@ RULES: tuple[tuple[KernelKind, tuple[str, ...]], ...] = (
 def kind(name: str) -> KernelKind:
     """The kind of work of the kernel called `name`; `other` where no rule knows it."""
     text = name.casefold()
-    return next((found for found, signs in RULES if any(sign in text for sign in signs)), "other")
+    return next((kind for kind, signs in RULES if any(sign in text for sign in signs)), "other")
 
 
 @dataclass(frozen=True, slots=True)
@@ -95,32 +95,34 @@ def profile(step: Callable[[], object], steps: int, device: str) -> Profile:
         for event in watched.events() or ()
         if event.device_type.name.lower() == device and not getattr(event, "is_user_annotation", False)
     ]
-    if not spans:
-        raise RuntimeError("the profiler saw no kernel")
     return summarise(spans, steps, wall_s)
 
 
 def summarise(spans: Sequence[Span], steps: int, wall_s: float) -> Profile:
-    """The profile of one step from the spans of `steps` steps that took `wall_s` together. Pure."""
-    kinds = [kind(span.name) for span in spans]
-    every = merged((span.start_s, span.end_s) for span in spans)
-    work = merged((s.start_s, s.end_s) for s, each in zip(spans, kinds, strict=True) if each not in LINK)
+    """The profile of one step from the spans of `steps` steps that took `wall_s` together. Pure.
+
+    Raises RuntimeError where none took time.
+    """
+    if not any(span.own_s for span in spans):
+        raise RuntimeError("the profiler saw no kernel")
     alike: dict[KernelKind, list[Span]] = defaultdict(list)
     named: dict[tuple[KernelKind, str], list[Span]] = defaultdict(list)
-    for span, each in zip(spans, kinds, strict=True):
+    for span in spans:
+        each = kind(span.name)
         alike[each].append(span)
         named[each, span.name[:NAME]].append(span)
+    every = merged((span.start_s, span.end_s) for span in spans)
+    work = merged((s.start_s, s.end_s) for each, slices in alike.items() if each not in LINK for s in slices)
     busy_s, working_s = total(every), total(work)
+    slowest = _longest_first(_together(slices, each, steps, name) for (each, name), slices in named.items())
     return Profile(
         steps=steps,
         wall_s=wall_s / steps,
         busy_s=busy_s / steps,
         link_s=(busy_s - working_s) / steps,
         longest_gap_s=max((after[0] - before[1] for before, after in pairwise(every)), default=0.0),
-        kernels=_longest_first(_together(found, each, steps) for each, found in alike.items()),
-        slowest=_longest_first(_together(found, each, steps, name) for (each, name), found in named.items())[
-            :NAMED
-        ],
+        kernels=_longest_first(_together(slices, each, steps) for each, slices in alike.items()),
+        slowest=slowest[:NAMED],
     )
 
 
@@ -135,13 +137,13 @@ def _longest_first(times: Iterable[KernelTime]) -> tuple[KernelTime, ...]:
 
 def merged(ranges: Iterable[tuple[float, float]]) -> Ranges:
     """The same times as ranges that do not overlap, in order."""
-    found: Ranges = []
+    apart: Ranges = []
     for start, end in sorted(ranges):
-        if found and start <= found[-1][1]:
-            found[-1] = (found[-1][0], max(found[-1][1], end))
+        if apart and start <= apart[-1][1]:
+            apart[-1] = (apart[-1][0], max(apart[-1][1], end))
         else:
-            found.append((start, end))
-    return found
+            apart.append((start, end))
+    return apart
 
 
 def total(ranges: Ranges) -> float:

@@ -48,9 +48,10 @@ from torch.distributed.launcher.api import LaunchConfig, elastic_launch
 from gpuwise.measure import child, events
 from gpuwise.measure.engine import Clock, run_steps, share
 from gpuwise.measure.frameworks.torch import TorchAdapter, clock_for
-from gpuwise.measure.request import Rendezvous
+from gpuwise.measure.request import Rendezvous, Task
 from gpuwise.measure.telemetry import cpu_count
 from gpuwise.model.question import RunConfig, WorkloadSpec
+from gpuwise.model.result import Group, Rank
 from gpuwise.model.units import seconds
 from gpuwise.workloads.parallel import bucket_bytes, without_exchange
 
@@ -76,15 +77,15 @@ class Ranks:
 
     def gather(self, mine: A) -> list[A]:
         """Every rank's value, in their order, on every rank."""
-        found: list[Any] = [None] * self.size
-        dist.all_gather_object(found, mine, group=self.hosts)
-        return found
+        answers: list[Any] = [None] * self.size
+        dist.all_gather_object(answers, mine, group=self.hosts)
+        return answers
 
     def first(self, answer: Callable[[], A]) -> A:
         """Rank 0's answer, on every rank; the others do not ask."""
-        found = [answer() if self.rank == 0 else None]
-        dist.broadcast_object_list(found, src=0, group=self.hosts)
-        return found[0]  # type: ignore[return-value]
+        boxed = [answer() if self.rank == 0 else None]
+        dist.broadcast_object_list(boxed, src=0, group=self.hosts)
+        return boxed[0]  # type: ignore[return-value]
 
 
 def own_gpu(variables: MutableMapping[str, str], local: int) -> int:
@@ -133,7 +134,7 @@ PHASES = ("starting", "measuring alone", "building the step", "making steps")
 
 @dataclass(frozen=True, slots=True)
 class Row:
-    """What one rank has written; times are this machine's monotonic seconds."""
+    """The state that one rank has written; times are this machine's monotonic seconds."""
 
     rank: float = 0.0
     local: float = 0.0  # Number on this machine, and that of its GPU
@@ -197,7 +198,7 @@ class Heartbeat:
         self._shared[start : start + WIDTH] = astuple(row)
 
 
-def straggler(found: Sequence[Row], now: float) -> events.Straggler | None:
+def straggler(rows: Sequence[Row], now: float) -> events.Straggler | None:
     """The rank for which the others wait, if they have waited for LATE_S.
 
     silent  the whole process stands still (stopped, swapped out, caught in a driver's call): no time is
@@ -208,13 +209,13 @@ def straggler(found: Sequence[Row], now: float) -> events.Straggler | None:
     Where every GPU waits for one whose kernel never ends, all hosts have come equally far, and nobody is
     named.
     """
-    oldest = min(found, key=lambda row: row.beat, default=None)
+    oldest = min(rows, key=lambda row: row.beat, default=None)
     if oldest is None:
         return None
     if now - oldest.beat > LATE_S:
         return _straggler(oldest, now - oldest.beat, silent=True)
-    last = min(found, key=lambda row: (row.phase, row.steps))
-    ahead = [row for row in found if (row.phase, row.steps) > (last.phase, last.steps)]
+    last = min(rows, key=lambda row: (row.phase, row.steps))
+    ahead = [row for row in rows if (row.phase, row.steps) > (last.phase, last.steps)]
     if not ahead:
         return None
     waited_s = now - max(last.moved, min(row.moved for row in ahead))
@@ -233,13 +234,13 @@ def _straggler(row: Row, waited_s: float, *, silent: bool) -> events.Straggler:
 
 
 class CommonClock:
-    """A clock of all ranks: `read` waits for everyone and tells everyone the same."""
+    """A clock of all ranks: `read` waits for all and returns the same to all."""
 
-    def __init__(self, own: Clock, ranks: Ranks, heartbeat: Heartbeat) -> None:
-        self._own, self._ranks, self._heartbeat = own, ranks, heartbeat
+    def __init__(self, clock: Clock, ranks: Ranks, heartbeat: Heartbeat) -> None:
+        self._own, self._ranks, self._heartbeat = clock, ranks, heartbeat
         # Monotonic clocks of two machines have nothing in common; those of one machine are one.
-        head = ranks.first(lambda: (ranks.node, own.now()))
-        self._offset_s = 0.0 if head[0] == ranks.node else own.now() - head[1]
+        head = ranks.first(lambda: (ranks.node, clock.now()))
+        self._offset_s = 0.0 if head[0] == ranks.node else clock.now() - head[1]
 
     def now(self) -> float:
         """Rank 0's time, as this machine's clock counts."""
@@ -257,15 +258,15 @@ class CommonClock:
         return tuple(b - a for a, b in pairwise(ends.tolist()))
 
 
-def work(config: RunConfig, reference: str, began: float, pipes: Sequence[Connection], board: Any) -> None:
-    """Body of one rank. What goes wrong is sent before the process ends with an error."""
+def work(tasks: Sequence[Task], began: float, pipes: Sequence[Connection], board: Any) -> None:
+    """Body of one rank, started once for all tasks. What goes wrong is sent before it ends with an error."""
     signal.signal(signal.SIGINT, signal.SIG_DFL)  # also ends a rank that waits in an exchange
     # The first module that has `torch` is part of the keys of torch's cache of compiled code: pickle names
     # a memory format by it. The process that measures one GPU alone does not have this one.
     sys.modules.pop("__mp_main__", None)
     rank, local = int(os.environ["RANK"]), int(os.environ["LOCAL_RANK"])
     heartbeat = Heartbeat(board, local, rank)
-    adapter = TorchAdapter(reference, seed=rank)
+    adapter = TorchAdapter(tasks[0][1], seed=rank)
 
     def report(event: events.Event) -> None:
         if isinstance(event, events.First):
@@ -275,16 +276,22 @@ def work(config: RunConfig, reference: str, began: float, pipes: Sequence[Connec
             pipes[local].send((rank, event))
 
     try:
-        ranks = join(config)
-        run(adapter, config, ranks, report, began, heartbeat)
-        dist.barrier(group=ranks.hosts)
+        ranks = join(tasks[0][0])
+        for number, (config, reference) in enumerate(tasks):
+            if number:
+                adapter.release(config)
+                report(events.Idle())
+                heartbeat.enter("starting")
+                adapter, began = TorchAdapter(reference, seed=rank), time.monotonic()
+            run(adapter, config, ranks, report, began, heartbeat)
+            dist.barrier(group=ranks.hosts)
         heartbeat.end()
         dist.destroy_process_group()
         gc.freeze()  # the process ends sooner, as in `child.main`
     except (Exception, SystemExit) as error:
         traceback.print_exc()
         with suppress(OSError):
-            pipes[local].send((rank, child.failure(error, reference, adapter)))
+            pipes[local].send((rank, child.failure(error, adapter.reference, adapter)))
         if not adapter.out_of_memory(error):
             time.sleep(OTHERS_FIRST_S)
         raise SystemExit(1) from error
@@ -300,6 +307,7 @@ def run(
 ) -> None:
     """Measure one configuration with the other ranks. Raises torch's own errors."""
     start = child.ColdStart(adapter.compiler(config), began)
+    here = child.Run(adapter, config, report, start)
     report(adapter.ready(config))
     spec, single = adapter.spec(config), replace(config, gpus=1, nodes=1)
     batch, why = 0, adapter.unsupported(single)
@@ -315,38 +323,36 @@ def run(
     with start.aside():
         by_itself = config if tensor else single
         alone_s = alone(adapter, by_itself, batch, ranks, heartbeat) if attributed(config, spec) else ()
-        cost = child.cost_of(adapter, single, spec, batch) if ranks.local == 0 else None
+        cost = child.cost_of(adapter, single, batch) if ranks.local == 0 else None
     job = adapter.build(config, batch)
     start.built()
     if config.mode == "train" and job.parallel is None:
         report(events.Failed(kind="unsupported", message=f"{spec.id} exchanges no gradients"))
         return
-    each = ranks.gather((ranks.node, adapter.ready(config).device, os.getpid()))
-    nodes, devices, pids = zip(*each, strict=True)
-    report(
-        events.Ranked(
-            backend=dist.get_backend(),
-            parallel=job.parallel,
-            bucket_bytes=bucket_bytes(job.parallel, config),
-            node=ranks.node,
-            nodes=nodes,
-            devices=devices,
-            pids=pids,
-            alone_s=alone_s,
-        )
+    places = ranks.gather((ranks.node, adapter.ready(config).device, os.getpid()))
+    group = Group(
+        backend=dist.get_backend(),
+        parallel=job.parallel,
+        bucket_bytes=bucket_bytes(job.parallel, config),
+        node=ranks.node,
+        ranks=tuple(
+            Rank(rank=number, node=node, device=device, alone_s=alone_s[number] if alone_s else None)
+            for number, (node, device, _) in enumerate(places)
+        ),
     )
+    report(events.Ranked(group=group, pids=tuple(pid for *_, pid in places)))
     items = job.items if spec.collective or tensor else sum(ranks.gather(job.items))
     report(child.built(batch, items, cost))
     clock = CommonClock(clock_for(config.device), ranks, heartbeat)
-    first = child.first_step(adapter, config, clock, job.step, report, start)
-    ended = together(ranks.gather(child.timed(adapter, config, job, items, clock, job.step, first, report)))
+    first = here.first_step(clock, job.step)
+    ended = together(ranks.gather(here.timed(job, items, clock, job.step, first)))
     report(ended)
-    if child.worth_a_look(config, ended) and (found := adapter.look_into(config, job, clock)) is not None:
-        report(found)
+    if child.worth_a_look(config, ended) and (profile := adapter.look_into(config, job, clock)) is not None:
+        report(profile)
 
 
 def attributed(config: RunConfig, spec: WorkloadSpec) -> bool:
-    """Whether what several GPUs lose is attributed to its causes, for which each rank works alone first.
+    """True if what several GPUs lose is attributed to its causes, for which each rank works alone first.
 
     A trial of `gpuwise tune` wants a speed only: alone, each would build and compile its step once more.
     """
@@ -355,7 +361,7 @@ def attributed(config: RunConfig, spec: WorkloadSpec) -> bool:
 
 def fitting(adapter: TorchAdapter, config: RunConfig, report: events.Report) -> int | None:
     """One GPU's batch. That of a quick run is halved here while it does not fit: ranks cannot begin again."""
-    batch = child.choose_batch(adapter, config, adapter.spec(config), report)
+    batch = child.choose_batch(adapter, config, report)
     if not (config.quick and child.searched(config)):
         return batch
     while batch and child.trial(adapter, replace(config, compile=False), batch) is None:
@@ -421,12 +427,11 @@ DRAIN_S = 10.0
 MEET_S = 600.0
 
 
-def launch(
-    config: RunConfig, reference: str, report: events.Report, began: float, rendezvous: Rendezvous
-) -> None:
+def launch(tasks: Sequence[Task], report: events.Report, began: float, rendezvous: Rendezvous) -> None:
     """Run the ranks of this machine to their end and pass on what the first of them reports."""
+    config = tasks[0][0]
     listener = Listener(report, config.gpus // config.nodes)
-    arguments = (config, reference, began, listener.pipes, listener.board)
+    arguments = (tasks, began, listener.pipes, listener.board)
     try:
         with listener, tempfile.TemporaryDirectory() as logs:
             settings = launch_config(config, rendezvous, logs)
@@ -449,7 +454,7 @@ def launch(
 
 
 def launch_config(config: RunConfig, rendezvous: Rendezvous, logs: str) -> LaunchConfig:
-    """What torchrun calls --nnodes, --nproc-per-node, --rdzv-endpoint, --rdzv-id and --max-restarts."""
+    """torchrun's --nnodes, --nproc-per-node, --rdzv-endpoint, --rdzv-id and --max-restarts."""
     one = config.nodes == 1
     host = {} if rendezvous.node is None else {"is_host": rendezvous.node == 0}
     return LaunchConfig(
@@ -556,8 +561,8 @@ def towards(endpoint: str) -> str | None:
     host, _, port = endpoint.rpartition(":")
     with suppress(OSError), socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as probe:
         probe.connect((host, int(port)))
-        own = str(probe.getsockname()[0])
-        return None if own.startswith("127.") else own
+        address = str(probe.getsockname()[0])
+        return None if address.startswith("127.") else address
     return None
 
 

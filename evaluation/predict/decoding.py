@@ -1,0 +1,110 @@
+"""Fit gpuwise's own decoding kernels: `python -m evaluation.predict.decoding results [--ship]`.
+
+Steps of one sequence of Llama 3.1 8B at 2,048 tokens, by the kernels as they are: those of the H100 from its
+result, those of the H200 from `experiments/decode-streams.json` (its results are of kernels before them). Of
+the products a share of the bandwidth and a start are common, instructions are each format's. Attention and
+what is beside the layers have the times of a profile of the H100 (`experiments/decode-ways.json`). Each card
+is scored by what the other says.
+"""
+
+from __future__ import annotations
+
+import csv
+import json
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+from unittest import mock
+
+import click
+import numpy as np
+from scipy.optimize import least_squares
+
+from gpuwise.model.precision import Precision
+from gpuwise.predictor import decoding, kernels
+from gpuwise.predictor.card import card
+from gpuwise.predictor.kernels import Measured
+from gpuwise.predictor.rates import usual
+from gpuwise.predictor.step import kernel_seconds
+from gpuwise.workloads.llm import SHAPES, Decoding
+
+WAY = "1x16 32768 False"
+"""The kernel as it is (`kernels.stream.WARPS`, `TILE`)."""
+SPREAD, LONELY = 0.06, 0.2
+"""Of a format that both cards have, and of others."""
+PROFILED = {"decode.attend": (1.03, 1.5), "decode.join": (1.0, 1.06), "decode.choose": (1.0, 30.0)}
+"""Factors on memory and launch. Of the last also position, embedding and the next token's row."""
+PRIORS = {"memory": (0.95, 0.1), "latency": (1.5, 0.5), "vector": (4.0, 1.0)}
+Row = tuple[str, Precision, float]
+
+
+def read(folder: Path) -> Iterator[Row]:
+    """GPU, format and seconds of each step."""
+    found = json.loads((folder / "h100/llama-8b-decode-streamed.json").read_text(encoding="utf-8"))
+    for m in found["measurements"]:
+        if m["status"] == "ok" and m["config"]["switches"]["decode"] == "triton":
+            yield "h100-sxm", Precision(m["config"]["precision"]), 1.0 / m["throughput"]["value"]
+    for row in json.loads((folder / "experiments/decode-streams.json").read_text(encoding="utf-8")):
+        yield "h200-sxm", Precision(row["streamed"]), float(row[WAY].split()[0]) / 1e3
+
+
+def table(x: np.ndarray, formats: Sequence[Precision]) -> dict[str, Measured]:
+    """Classes of these parameters: memory, latency, then the instructions of each format."""
+    memory, latency, *vectors = np.exp(x)
+
+    def one(vector: float, spread: float) -> Measured:
+        return Measured(arithmetic=1.0, vector=vector, memory=memory, latency=latency, spread=spread, rows=1)
+
+    found = {f"decode.stream:{p}": one(v, SPREAD) for p, v in zip(formats, vectors, strict=True)}
+    found["any"] = found["decode"] = one(float(np.median(vectors)), LONELY)
+    for name, (share, launches) in PROFILED.items():
+        found[name] = Measured(arithmetic=1.0, vector=0.1, memory=share, latency=launches, spread=0.1, rows=1)
+    return found
+
+
+def seconds(row: Row, classes: dict[str, Measured]) -> float:
+    """Of a step, predicted."""
+    gpu, precision, _ = row
+    asked = Decoding(model=SHAPES["llm-8b"], step="decode")
+    trace = decoding.step(asked, workload="llm-8b-decode", version=1, precision=precision)
+    with mock.patch.object(kernels, "table", return_value=classes):
+        arrays = kernels.arrays(trace.kernels, compiled=True)
+    return float(arrays.counts @ kernel_seconds(arrays, card(gpu), usual(card(gpu))))
+
+
+def fit(rows: Sequence[Row], formats: Sequence[Precision]) -> dict[str, Measured]:
+    """The classes that these steps say."""
+    prior = [PRIORS["memory"], PRIORS["latency"], *[PRIORS["vector"]] * len(formats)]
+    usual_, width = np.log([p[0] for p in prior]), np.array([p[1] for p in prior])
+
+    def errors(x: np.ndarray) -> np.ndarray:
+        classes = table(x, formats)
+        off = [np.log(seconds(row, classes) / row[2]) / 0.02 for row in rows]
+        return np.array([*off, *((x - usual_) / width)])
+
+    return table(least_squares(errors, usual_).x, formats)
+
+
+@click.command()
+@click.argument("folder", type=click.Path(exists=True, file_okay=False, path_type=Path))
+@click.option("--ship", is_flag=True, help="Write what predictions use.")
+def command(folder: Path, ship: bool) -> None:
+    """Score each card by the other's steps, then fit to both."""
+    rows = list(read(folder))
+    formats = sorted({precision for _, precision, _ in rows})
+    whole = fit(rows, formats)
+    left_out = {gpu: fit([row for row in rows if row[0] != gpu], formats) for gpu in {row[0] for row in rows}}
+    for row in rows:
+        other, own = seconds(row, left_out[row[0]]), seconds(row, whole)
+        click.echo(f"{row[0]:9} {row[1]:6} {1 / row[2]:6.1f} tokens/s, left out {row[2] / other - 1:+6.1%}, "
+                   f"fitted {row[2] / own - 1:+6.1%}")  # fmt: skip
+    if ship:
+        with kernels.OWN.open("w", encoding="utf-8", newline="") as file:
+            out = csv.writer(file, lineterminator="\n")
+            out.writerow(("class", "arithmetic", "vector", "memory", "latency", "spread", "rows"))
+            for name, c in sorted((name, c) for name, c in whole.items() if name != "any"):
+                each = (c.arithmetic, c.vector, c.memory, c.latency, c.spread)
+                out.writerow((name, *(f"{value:.3g}" for value in each), c.rows))
+
+
+if __name__ == "__main__":
+    command()

@@ -1,0 +1,73 @@
+"""Put the function words and terms of other languages into English, so that one set of cues serves for all.
+
+The rest of a line stays as it is written: names, figures and units are those of the text.
+"""
+
+from __future__ import annotations
+
+import re
+import tomllib
+from collections import Counter
+from collections.abc import Iterable, Mapping
+from pathlib import Path
+
+_LANGUAGES: Mapping[str, Mapping[str, list[str]]] = tomllib.loads(
+    Path(__file__).with_name("data").joinpath("languages.toml").read_text(encoding="utf-8")
+)
+_GLOSSARIES = {
+    language: {
+        # "l'A100" is two words.
+        word: english + " " * (word[-1] in "'\u2019") for english, words in glossary.items() for word in words
+    }
+    for language, glossary in _LANGUAGES.items() if language != "en"
+}  # fmt: skip
+# The languages that a word is of.
+_OF: dict[str, list[str]] = {}
+for _language, _words in {"en": _LANGUAGES["en"]["words"], **_GLOSSARIES}.items():
+    for _word in _words:
+        _OF.setdefault(_word.lower(), []).append(_language)
+# Longer phrases first. A word ends where no letter follows, or with its apostrophe.
+_PHRASES = {
+    language: re.compile(
+        r"(?:(?<![\w-])|(?=,))(?:"
+        + "|".join(
+            f"[{word[0]}{word[0].upper()}]{re.escape(word[1:])}"
+            + ("" if word[-1] in "'\u2019." else r"(?![\w-])")
+            for word in sorted(glossary, key=len, reverse=True)
+        )
+        + ")"
+    )
+    for language, glossary in _GLOSSARIES.items()
+}
+_WORDS = re.compile(r"[^\W\d_]+['\u2019]?")
+_BEGINS = re.compile(r"(?:^|[.!?:] |[(\u00ab\u201e\"|*-] ?)$")
+# Spaces in a line from which on it may be in another language than its document.
+ENOUGH = 4
+
+
+def language_of(texts: Iterable[str], otherwise: str = "en") -> str:
+    """The language that most words are of, two at least; `otherwise` where none leads."""
+    counted = Counter(
+        of for text in texts for word in _WORDS.findall(text.lower()) for of in _OF.get(word, ())
+    )
+    (best, most), (_, second) = [*counted.most_common(2), ("", 0), ("", 0)][:2]
+    return best if most > max(second, 1) else otherwise
+
+
+def in_english(text: str, otherwise: str) -> str:
+    """A line or cell with its function words in English; `otherwise` is the language of its document."""
+    language = language_of([text], otherwise) if text.count(" ") >= ENOUGH else otherwise
+    if language == "en":
+        return text
+    glossary = _GLOSSARIES[language]
+
+    def english(found: re.Match[str]) -> str:
+        word, start = found[0], found.start()
+        if word in glossary:
+            return glossary[word]
+        # A capital counts only where a sentence begins, and is kept: "Pro" is part of a name.
+        begins = _BEGINS.search(text, max(0, start - 2), start) if start else True
+        instead = glossary[word[0].lower() + word[1:]]
+        return instead[:1].upper() + instead[1:] if begins else word
+
+    return _PHRASES[language].sub(english, text)

@@ -1,0 +1,569 @@
+"""What a step computes: its kernels by class, with shapes, operations and bytes; and as arrays, which are
+made once of a trace and then priced on every card.
+
+Kernels of one kind and format form a group, which is timed as a whole; convolutions are implicit products
+(Chetlur et al. 2014, "cuDNN"): pixels x output channels x (input channels x window).
+
+Fused attention, where groups of warps feed the matrix units, is tiles of queries that meet key after key. A
+unit takes 128 queries of one head, also where there are fewer, and multiplies and exponentiates in turn:
+
+    one tile   (keys + 150) x 128 x (4 x width / rate + exponentials / 16 a clock)
+    a kernel   its tiles, dealt to the units in whole waves
+
+so that decoding, which has few tiles and splits none, waits for the longest of them. The backward pass is
+five products for two, and takes as much longer for what is between them. 16 exponentials a clock and unit are
+stated (NVIDIA, "CUDA C++ programming guide", throughput of native arithmetic instructions); the 150 keys in
+whose time a tile starts and ends, and what dropout adds, were set on profiles of the project's own H200, and
+public tables of an engine's kernels on H100 and H200 show the same fall at short lengths.
+
+Each kernel has a class, of which was measured on one card how it departs from physics that every card shares:
+
+    t = launch x latency + ((arithmetic x A)^p + (vector x V)^p + (memory x M)^p)^(1/p)
+
+    arithmetic   seconds of the matrix units by the model of tiles (`step.product_seconds`, attention)
+    vector       seconds in which each lane of the vector units handles one element, or one multiply-add of a
+                 convolution that matrix units do not compute
+    memory       seconds of its bytes at the bandwidth that copies reach, from L2 where they fit there
+
+A, V, M and the number of latencies are data (`data/classes.csv`), fitted on single operators that were timed
+(`workloads.operators`, `python -m evaluation.predict.classes`). A class is a path from the general to the
+special: what was never measured has the values of the most special part of its path that was. How far kernels
+scatter around their class, and how much wider those scatter that only share a part of the path, is what makes
+an interval know what is new (`novelty`).
+"""
+
+from __future__ import annotations
+
+import math
+from collections import defaultdict
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from functools import cache, lru_cache
+from pathlib import Path
+from typing import Literal
+
+import numpy as np
+from numpy.typing import NDArray
+
+from gpuwise.facts import catalog
+from gpuwise.predictor.card import Card
+
+Array = NDArray[np.float64]
+DATA = Path(__file__).with_name("data") / "classes.csv"
+# Of gpuwise's own decoding kernels, fitted apart: no network has them.
+OWN = DATA.with_name("decoding.csv")
+HALF = frozenset({"bf16", "fp16"})
+FULL = frozenset({"fp32", "tf32"})
+# Channels up to which an image is a picture: libraries have kernels of their own for the first layer.
+PICTURE = 4
+# Of a window, whose places in depth count as channels.
+PICTURE_PARTS = 3
+# Elements of a row of 16 bits that a load of 16 bytes takes: rows of other lengths have slower kernels.
+ALIGNED = 8
+# How names of products end whose rows in memory are multiples of so many elements only.
+ALIGNED_BY = ":by"
+# Rows or columns of products up to which a tile is mostly empty.
+TINY = 16
+# Rows or columns up to which a product is a read of the other operand.
+THIN = 64
+# Windows from which direct convolutions are limited by arithmetic, as a name.
+WINDOWS = ((3, "small"), (5, "medium"), (7, "large"))
+# Rows from which torch sums them in parts (aten/src/ATen/native/cuda/layer_norm_kernel.cu).
+MANY_ROWS = 2**16
+# Dimensions from which finding the place of an element takes longer than moving it.
+DEEP = 5
+# Channels of a group up to which libraries have kernels of their own, as a name: of powers of two alone.
+GROUPS = ((4, "least"), (8, "tiny"), (32, "narrow"))
+PUTS = ("backward", "scatter", "_put", "_add", "_copy")
+ORDERED = frozenset({
+    "sort", "topk", "histc", "bincount", "nonzero", "masked_select", "_unique2", "cummax", "cummin", "cumsum",
+    "cumprod", "multinomial",
+})  # fmt: skip
+LIBRARY = frozenset({"matmul", "convolution", "attention"})
+# How names of gpuwise's own decoding kernels begin (`decoding`).
+DECODES = "decode."
+
+
+KernelClass = Literal[
+    "matmul",
+    "convolution",
+    "attention",
+    "normalisation",
+    "pointwise",
+    "reduction",
+    "gather",
+    "optimiser",
+    "collective",
+    "copy",
+]
+Phase = Literal["forward", "backward", "optimiser"]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Kernel:
+    """One kernel of a step, or `count` equal ones."""
+
+    kind: KernelClass
+    name: str  # The operator, as torch names it ("aten.mm"); for a fused chain its first and last
+    dtype: str  # Format of the operands that are multiplied or moved: fp32, tf32, fp16, bf16, fp8, int8
+    shape: tuple[int, ...]
+    """matmul: (batch, m, n, k). convolution: (images, channels in, height, width, channels out,
+    kernel height, kernel width, stride, groups, output height, output width). attention: (batch,
+    heads, queries, keys, head width, kv heads). Others: the shape of the output."""
+    flop: float  # Operations of one, a multiply-add counted as two
+    bytes_read: float
+    bytes_written: float
+    phase: Phase
+    count: int = 1
+    fused: int = 1  # Operators that this kernel replaces
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Memory:
+    """Bytes of device memory of a step, from the lifetimes of its tensors."""
+
+    parameters: float
+    gradients: float
+    gradient_count: float = 0.0  # By number: one of each parameter that learns
+    optimiser: float
+    peak: float  # Highest sum of live tensors, after the caching allocator's rounding; without context
+    largest: float  # Largest single tensor: the workspace and fragmentation grow with it
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Trace:
+    """One step of one workload."""
+
+    workload: str
+    version: int
+    mode: str
+    precision: str
+    batch: int
+    compiled: bool
+    item: str
+    items: float  # Items of throughput that one step handles
+    parameters: int
+    kernels: tuple[Kernel, ...]
+    memory: Memory | None = None
+    unknown: tuple[str, ...] = ()  # Operators of which no cost is known; their time is missing
+    known: float = 1.0  # Share of the work in operators of known cost, of the pass that has the least of it
+    notes: tuple[str, ...] = ()  # What was assumed where the course of the step depends on data
+    # What the host does in an eager step: operators that it dispatches in each phase, views included,
+    # `modules` that it enters, and `functions` of Python before the backward pass; nothing where a trace was
+    # kept before this was counted.
+    calls: tuple[tuple[str, int], ...] = ()
+
+    def __hash__(self) -> int:
+        """Of its name alone: hashing every kernel would take longer than what is remembered of it."""
+        return hash((self.workload, self.mode, self.precision, self.batch, self.compiled, len(self.kernels)))
+
+    @property
+    def flop(self) -> float:
+        """Operations of the step."""
+        return sum(kernel.flop * kernel.count for kernel in self.kernels)
+
+    @property
+    def launches(self) -> int:
+        """Kernels that the step launches."""
+        return sum(kernel.count for kernel in self.kernels)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Measured:
+    """What is known of one class."""
+
+    arithmetic: float
+    vector: float
+    memory: float
+    latency: float
+    spread: float  # Standard deviation of log(measured / fitted) of kernels that are not among those fitted
+    rows: int
+
+
+def path(kernel: Kernel, *, compiled: bool) -> tuple[str, ...]:
+    """The class of a kernel, from the general to the special."""
+    if kernel.name.startswith(DECODES):
+        return ("decode", *({kernel.name.partition(":")[0]: None, kernel.name: None}))
+    parts: list[str]
+    if kernel.kind == "convolution" and len(kernel.shape) == 11:
+        parts = _convolution(kernel, compiled=compiled)
+    elif kernel.kind == "matmul":
+        parts = _product(kernel, compiled=compiled)
+    elif kernel.kind == "attention":
+        masked = [part for part in ("masked",) if f":{part}" in kernel.name]
+        fused = "efficient" if "_efficient" in kernel.name else "flash"
+        parts = [fused, "backward" if "_backward" in kernel.name else "forward", *masked, _width(kernel)]
+    elif compiled and kernel.phase != "optimiser":
+        # Generated code: its name says which operators it replaces, not how it runs.
+        return ("compiled", f"compiled {kernel.kind}")
+    else:
+        parts = kernel.name.removeprefix("aten.").replace("_:", ":").rstrip("_").split(":")
+        # What is read from scattered places is cached, what is added to them is serialised; an order is made
+        # in many passes, a sum in one.
+        if kernel.kind == "gather":
+            parts.insert(0, "put" if any(word in parts[0] for word in PUTS) else "taken")
+        elif kernel.kind == "reduction" and parts[0] in ORDERED:
+            parts.insert(0, "ordered")
+        # Gradients of a norm's weights: one block goes down all rows of its columns, or several share them.
+        if "layer_norm_backward" in parts[0] and "weight" in parts[1:]:
+            parts.append("shared" if math.prod(kernel.shape[:-1]) > MANY_ROWS else "alone")
+        if parts[-1] == "strided" and sum(size > 1 for size in kernel.shape) >= DEEP:
+            parts.append("deep")
+        parts.append(_width(kernel))
+    return (kernel.kind, *(" ".join((kernel.kind, *parts[: i + 1])) for i in range(len(parts))))
+
+
+def _width(kernel: Kernel) -> str:
+    if "batch_norm" in kernel.name and kernel.dtype == "fp16":
+        return "full"  # cuDNN's, as in fp32; of bf16 torch has its own
+    return "half" if kernel.dtype in HALF else kernel.dtype if kernel.kind in LIBRARY else "full"
+
+
+def _convolution(kernel: Kernel, *, compiled: bool) -> list[str]:
+    _, channels, image_high, image_wide, outputs, high, wide, stride, groups, *_ = kernel.shape
+    suffixes, inner = kernel.name.split(":")[1:], list[str]()
+    direction = next((part for part in ("input", "weight") if part in suffixes), "forward")
+    window = max(high, wide)
+    special = [part for part in suffixes if part in ("1d", "3d", "transposed")]
+    if groups > 1:
+        size = next((word for most, word in WINDOWS if window <= most), "huge")
+        each = channels // groups
+        width = next((word for most, word in GROUPS if each <= most), "wide")
+        if each & (each - 1):
+            width = "odd" if each % ALIGNED else "uneven"
+        what = [f"depthwise {size}" if groups == channels else f"grouped {width}"]
+    elif channels <= (PICTURE_PARTS * PICTURE if "3d" in special else PICTURE):
+        # Patches have a window as wide as the stride; libraries have a kernel for small windows.
+        size = next((word for most, word in WINDOWS if window <= most), "huge")
+        inner = ["patch" if window == stride else size]
+        what = ["picture"]
+    elif image_high == image_wide == 1:
+        what = ["pixel"]  # as in squeeze and excitation: a product with as many rows as images
+    elif channels % ALIGNED or outputs % ALIGNED:
+        what = ["odd"]
+    else:
+        what = ["point" if window == 1 else "window"]
+    # cuDNN has Winograd's method, of fewer multiplications, for fp32 images of channels first.
+    layout = "nchw" if channels_first(kernel.name, compiled=compiled) else "nhwc"
+    fewer = what == ["window"] and (layout, kernel.dtype) == ("nchw", "fp32") and not special
+    method = ["winograd"] if fewer and (high, wide, stride) == (3, 3, 1) else []
+    return [" ".join((*what, *special)), *inner, direction, f"{layout} {_width(kernel)}", *method]
+
+
+def channels_first(name: str, *, compiled: bool) -> bool:
+    """Whether the operands of a convolution of this name lie so when it runs: a compiler brings images to
+    channels last once for a whole network; lines and volumes have no such order."""
+    suffixes = name.split(":")
+    return "1d" in suffixes or "3d" in suffixes or ("nchw" in suffixes and not compiled)
+
+
+def _product(kernel: Kernel, *, compiled: bool) -> list[str]:
+    if "_rnn" in kernel.name:
+        return ["recurrent", "step" if kernel.name.endswith(":step") else "rows", _width(kernel)]
+    if len(kernel.shape) != 4:
+        return [_width(kernel)]
+    batch, m, n, k = kernel.shape
+    # Which sizes are rows in memory, where the name does not say: k in the forward pass, k or m backward.
+    rows = max(power_of_two(m), power_of_two(k)) if kernel.phase == "backward" else power_of_two(k)
+    _, _, stated = kernel.name.partition(ALIGNED_BY)
+    # A compiler fills rows up to whole loads (`torch._inductor.config.shape_padding`).
+    aligned = ALIGNED if compiled else min(power_of_two(n), rows, int(stated or ALIGNED))
+    form = "grouped" if EXPERTS in kernel.name and batch > 1 else "single"
+    if form == "single" and batch > 1:
+        form = "batched" if min(m, n) > TINY else "batched tiny"
+    elif form == "single" and min(m, n) <= THIN:
+        form = "thin"
+    return [_width(kernel), form, "aligned" if aligned >= ALIGNED else f"by {aligned}"]
+
+
+def power_of_two(size: int) -> int:
+    """The largest one that divides it, up to `ALIGNED`: whole loads of 16 bytes need no more, and single
+    elements are not loaded in rows."""
+    return min(ALIGNED, size & -size) if size > 1 else ALIGNED
+
+
+@cache
+def table() -> Mapping[str, Measured]:
+    """Class -> what was measured of it."""
+    return {
+        row.pop("class"): Measured(rows=int(row.pop("rows")), **{k: float(v) for k, v in row.items()})
+        for row in (*catalog.rows(DATA), *catalog.rows(OWN))
+    }
+
+
+def known(steps: Sequence[str]) -> Measured:
+    """The most special class of a path that was measured."""
+    found = table()
+    return next((found[name] for name in reversed(steps) if name in found), found["any"])
+
+
+@dataclass(frozen=True, slots=True)
+class Classes:
+    """The classes of kernels as arrays."""
+
+    arithmetic: Array
+    vector: Array
+    memory: Array
+    latency: Array
+    spread: Array
+    which: NDArray[np.intp]  # A number for each class: kernels of one class err together
+
+
+def factors(kernels: Sequence[Kernel], measured: Mapping[str, float], *, compiled: bool) -> Array:
+    """What an owned card's own measurements say of each kernel: the factor on its predicted time of the most
+    special class of its path that is among `measured`, else 1."""
+    paths = (path(kernel, compiled=compiled) for kernel in kernels)
+    return np.array([next((measured[n] for n in reversed(p) if n in measured), 1.0) for p in paths])
+
+
+def of_kernels(kernels: Sequence[Kernel], *, compiled: bool) -> Classes:
+    """What was measured of the class of each kernel."""
+    found = [known(path(kernel, compiled=compiled)) for kernel in kernels]
+    numbers: dict[int, int] = {}
+    which = [numbers.setdefault(id(each), len(numbers)) for each in found]
+
+    def column(name: str) -> Array:
+        return np.array([getattr(each, name) for each in found], dtype=float)
+
+    return Classes(
+        arithmetic=column("arithmetic"), vector=column("vector"), memory=column("memory"),
+        latency=column("latency"), spread=column("spread"), which=np.array(which, dtype=np.intp),
+    )  # fmt: skip
+
+
+# How matrix units are fed on cards with such kernels: cuDNN's, which torch takes there in 16 bits.
+ENGINES = frozenset({"wgmma", "tcgen05"})
+# Operators that are one such kernel there.
+FUSED = ("_flash_attention", "_cudnn_attention")
+# Of a tile; keys and the width of a head are filled up.
+_QUERIES, _KEYS, _WIDTH = 128.0, 128.0, 64.0
+# Keys in whose time a tile starts and ends.
+_EDGES = 150.0
+# A clock and unit.
+_EXPONENTIALS = 16.0
+_BACKWARD_PASS = 2.5
+# Exponentials in whose time a value is drawn for dropout, set on the project's own H200.
+_RANDOM = 2.0
+# How names of attention end that is masked, or drops.
+CAUSAL, DROPOUT = ":causal", ":dropout"
+
+
+@dataclass(frozen=True, slots=True)
+class Tiles:
+    """Attention kernels as arrays."""
+
+    fused: NDArray[np.bool_]  # Which of the kernels are one of cuDNN's
+    number: Array
+    multiplied: Array  # Operations of one tile
+    waited: Array  # Exponentials of one tile, and what takes as long
+
+
+def tiles(kernels: Sequence[Kernel], shapes: Array) -> Tiles:
+    """The tiles of attention kernels; `shapes` has a row (batch, heads, queries, keys, head width, kv heads)
+    for each."""
+    batch, heads, queries, keys, width, _ = shapes.T
+    names = [kernel.name for kernel in kernels]
+    backward, causal, dropped = (
+        np.array([word in name for name in names]) for word in ("_backward", CAUSAL, DROPOUT)
+    )
+    blocks = np.ceil(keys / _KEYS) * _KEYS
+    met = np.where(causal, (blocks + _KEYS) / 2.0, blocks) + _EDGES
+    pairs = _QUERIES * met * np.where(backward, _BACKWARD_PASS, 1.0)
+    return Tiles(
+        fused=np.array([any(word in name for word in FUSED) for name in names]),
+        number=batch * heads * np.ceil(queries / _QUERIES),
+        multiplied=4.0 * np.ceil(width / _WIDTH) * _WIDTH * pairs,
+        waited=pairs + dropped * _RANDOM * _QUERIES * met,
+    )
+
+
+def tile_seconds(work: Tiles, card: Card, flop_per_s: float) -> Array:
+    """Seconds of each kernel on a card whose products reach `flop_per_s`."""
+    one = work.multiplied * card.units / flop_per_s + work.waited / (_EXPONENTIALS * card.clock_hz)
+    return np.asarray(np.ceil(work.number / card.units) * one)
+
+
+Places = NDArray[np.intp]
+# Operations that a card does in the time of a byte from memory; of usual cards 50 to 300.
+INTENSITY = 100.0
+KEPT_TRACES = 1024
+# Kinds with arithmetic that counts, and the length of their shapes.
+_SHAPES: Mapping[str, int] = {"matmul": 4, "convolution": 11, "attention": 6}
+# How operators are called that multiply rows by the experts which a router chose.
+EXPERTS = "_grouped_mm"
+# Operators whose result the host needs before it goes on.
+_WAITS = frozenset({"aten.nonzero", "aten.item", "aten._local_scalar_dense"})
+# Of the rate of attention by single warps that its backward pass reaches: five products for two, and sums
+# that blocks share (Dao 2023, "FlashAttention-2": up to 63 % of the peak against 73 %; less if short).
+_BACKWARD = 0.75
+# Queries, keys and width of a head that it computes whole; decoding has fewer queries.
+_BLOCK = (128.0, 64.0, 32.0)
+# Norms along rows, and rows taken by whole loads, have a block each; elements that its threads load at once.
+_ROW_NORMS, _ROWS_TAKEN, _ROW = ("layer_norm", "rms_norm"), ("aten.embedding", "aten.index_select"), 512.0
+# Places of the result that keep one unit busy in interpolation: a thread each, which waits some 600 clocks
+# for the memory at every image and channel. Set on one operator and one network's dev profile of the H200.
+_PLACES = 1500.0
+# Of an element; whole numbers and truths have others.
+_BYTES: Mapping[str, float] = {"fp32": 4.0, "tf32": 4.0, "bf16": 2.0, "fp16": 2.0, "fp8": 1.0, "int8": 1.0}
+# How names of convolutions end whose tensors are in that order.
+CHANNELS_FIRST = ":nchw"
+
+
+@dataclass(frozen=True, slots=True)
+class Products:
+    """Matrix products as arrays; `size` is the bytes of an operand's element, `out` of the result's."""
+
+    b: Array
+    m: Array
+    n: Array
+    k: Array
+    size: Array
+    out: Array
+
+    @property
+    def moved(self) -> Array:
+        """Bytes of operands and result, each once."""
+        return self.b * self.size * (self.m * self.k + self.k * self.n) + self.written
+
+    @property
+    def written(self) -> Array:
+        """Bytes of the result."""
+        return self.b * self.out * self.m * self.n
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Group:
+    """Kernels that are timed alike."""
+
+    kind: str  # A kind with arithmetic, or "" for those that only move bytes
+    dtype: str
+    at: Places  # Where they stand in the step
+    flop: Array
+    moved: Array
+    products: Products | None = None  # What a matmul or a convolution multiplies
+    tiles: Tiles | None = None  # Of attention in 16 bits, where groups of warps compute it
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Kernels:
+    """All kernels of a step, an element each."""
+
+    counts: Array
+    flop: Array
+    moved: Array  # Bytes read and written
+    heavy: NDArray[np.bool_]  # Kinds with arithmetic that counts
+    waits: NDArray[np.bool_]
+    cold: NDArray[np.bool_]  # What they read was used a whole step ago, so none of it is in L2
+    routed: NDArray[np.bool_]  # Products whose rows a router deals to experts
+    direct: NDArray[np.bool_]  # Convolutions that the vector units compute: those of one channel a group
+    handled: Array  # What the vector lanes handle one by one: elements, or multiply-adds where `direct`
+    blocks: Array  # Units that can share a kernel; infinite for most (`_blocks`)
+    classes: Classes
+    groups: tuple[Group, ...]
+    formats: Mapping[str, Places]  # Where the heavy kernels of each format stand
+
+
+@lru_cache(maxsize=KEPT_TRACES)
+def of_trace(trace: Trace) -> Kernels:
+    """The kernels of a trace."""
+    return arrays(trace.kernels, compiled=trace.compiled)
+
+
+def arrays(kernels: Sequence[Kernel], *, compiled: bool = False) -> Kernels:
+    """The kernels as arrays, in their order."""
+    moved = np.array([kernel.bytes_read + kernel.bytes_written for kernel in kernels], dtype=float)
+    heavy = np.array([kernel.kind in _SHAPES for kernel in kernels], dtype=bool)
+    formats = defaultdict[str, list[int]](list)
+    for i, kernel in enumerate(kernels):
+        if kernel.kind in _SHAPES:
+            formats[kernel.dtype].append(i)
+    flop = np.array([kernel.flop for kernel in kernels], dtype=float)
+    known = [k.kind == "convolution" and len(k.shape) == _SHAPES["convolution"] for k in kernels]
+    direct = np.array(
+        [one and 1 < k.shape[8] == k.shape[1] for one, k in zip(known, kernels, strict=True)], dtype=bool
+    )
+    return Kernels(
+        counts=np.array([kernel.count for kernel in kernels], dtype=float),
+        flop=flop,
+        moved=moved,
+        heavy=heavy,
+        # A group of rows for which torch has no kernel of all groups: the host asks where each begins.
+        waits=np.array(
+            [k.name in _WAITS or (EXPERTS in k.name and k.shape[0] == 1) for k in kernels], dtype=bool
+        ),
+        cold=np.array([kernel.name.startswith(DECODES) for kernel in kernels], dtype=bool),
+        routed=np.array([EXPERTS in k.name for k in kernels], dtype=bool),
+        direct=direct,
+        handled=np.where(direct, flop / 2.0, [_handled(kernel) for kernel in kernels]),
+        blocks=np.array([np.inf if compiled else _blocks(kernel) for kernel in kernels]),
+        classes=of_kernels(kernels, compiled=compiled),
+        groups=_groups(kernels),
+        formats={dtype: np.array(at) for dtype, at in formats.items()},
+    )
+
+
+def _groups(kernels: Sequence[Kernel]) -> tuple[Group, ...]:
+    found = defaultdict[tuple[str, str], list[int]](list)
+    for i, kernel in enumerate(kernels):
+        known = len(kernel.shape) == _SHAPES.get(kernel.kind)
+        found[(kernel.kind, kernel.dtype) if known else ("", "")].append(i)
+    return tuple(
+        _group(kind, dtype, np.array(at), [kernels[i] for i in at]) for (kind, dtype), at in found.items()
+    )
+
+
+def _group(kind: str, dtype: str, at: Places, kernels: Sequence[Kernel]) -> Group:
+    flop = np.array([kernel.flop for kernel in kernels])
+    moved = np.array([kernel.bytes_read + kernel.bytes_written for kernel in kernels])
+    shapes = np.array([kernel.shape for kernel in kernels], dtype=float) if kind else None
+    products, parts = None, None
+    if kind == "attention" and shapes is not None:
+        parts = tiles(kernels, shapes) if dtype in HALF else None
+        # Operations of whole blocks over those that count, at the rate of the forward pass.
+        blocks = np.ceil(shapes[:, 2:5] / _BLOCK) * _BLOCK / shapes[:, 2:5]
+        blocks[shapes[:, 2] < _BLOCK[1], 0] = 1.0
+        backward = np.array(["_backward" in kernel.name for kernel in kernels])
+        flop = flop * blocks.prod(axis=1) / np.where(backward, _BACKWARD, 1.0)
+    if kind == "matmul" and shapes is not None:
+        b, m, n, k = shapes.T
+        read, wrote = (
+            np.array([getattr(each, f"bytes_{way}") for each in kernels]) for way in ("read", "written")
+        )
+        products = Products(b=b, m=m, n=n, k=k, size=read / (b * (m * k + k * n)), out=wrote / (b * m * n))
+    if kind == "convolution" and shapes is not None:
+        images, channels, _, _, outputs, high, wide, _, groups, rows, columns = shapes.T
+        m, n, k = images * rows * columns, outputs / groups, channels / groups * high * wide
+        size = np.full_like(m, 4.0 if dtype in ("fp32", "tf32") else 2.0)
+        products = Products(b=groups, m=m, n=n, k=k, size=size / np.maximum(high * wide, 1.0), out=size)
+    return Group(kind=kind, dtype=dtype, at=at, flop=flop, moved=moved, products=products, tiles=parts)
+
+
+def _handled(kernel: Kernel) -> float:
+    """Elements that threads handle: those of the result, or of what is read where that is larger. Norms along
+    rows, and tables of whole loads (IndexKernel.cu, `vectorized_gather_kernel`), have a block of threads for
+    each row, however short; in kernels with arithmetic that hides it."""
+    if kernel.kind in _SHAPES:
+        return 0.0
+    # Two operands and a result have three elements for each that is handled.
+    moved = (kernel.bytes_read + kernel.bytes_written) / _BYTES.get(kernel.dtype, 8.0)
+    # The tensors of an optimiser are those of all its launches.
+    launches = kernel.count if kernel.kind == "optimiser" else 1
+    elements = max(math.prod(kernel.shape) / launches, moved / 3.0)
+    rows = any(name in kernel.name for name in _ROW_NORMS) or (
+        kernel.name in _ROWS_TAKEN and kernel.shape[-1] * _BYTES.get(kernel.dtype, 8.0) % 16 == 0
+    )
+    if rows and kernel.shape:
+        return elements * max(1.0, _ROW / kernel.shape[-1])
+    return elements
+
+
+def _blocks(kernel: Kernel) -> float:
+    """Batch norm of channels-first images has a block of threads for each channel; of channels-last ones 128
+    for 32 channels, four of which share a unit (Normalization.cuh); interpolation has a thread for each place
+    of the result, which goes through all images and channels (UpSampleBilinear2d.cu)."""
+    first = kernel.name.endswith(CHANNELS_FIRST)
+    if "batch_norm" in kernel.name and len(kernel.shape) > 2 and (first or kernel.dtype == "bf16"):
+        return float(kernel.shape[1]) if first else 32.0 * math.ceil(kernel.shape[1] / 32)
+    if "upsample_bi" in kernel.name and first and "_backward" not in kernel.name:
+        return kernel.shape[-1] * kernel.shape[-2] / _PLACES
+    return np.inf

@@ -1,0 +1,651 @@
+"""One step of a traced workload on one card: throughput with its interval, memory, watts, and what bounds it.
+
+A kernel takes the slowest of arithmetic, L2 and DRAM, above a launch floor:
+
+    t = launch + (arithmetic^p + L2^p + DRAM^p)^(1/p) + drain        p large: the largest alone
+
+Products run in tiles of the output: `tiles / units` waves, of which the last is partly empty; a part of
+K each where tiles are few (split-K). Operands are read once from DRAM and once per row or column of tiles
+from L2 (Hong & Kung 1981; NVIDIA, "Matrix multiplication background", 2023). Work that fits in L2 and
+was just used comes from there. A tile starts with an empty pipeline and ends by writing its results: how
+much of that other tiles hide is a matter of how the matrix units are fed (`EXPOSED`). All kernels of a
+step are computed together as arrays (`kernels`).
+
+The code of a kernel decides how near it comes to that, and how many instructions each element needs: both
+were measured by class of kernel (`classes`). Instructions are a matter of units and clock, not of bandwidth:
+a kernel with too many of them is nearer to the memory's speed on a card with fewer bytes a clock.
+
+The host launches the kernels, and the GPU waits where it is late (`host_waits`):
+
+    step = max(sum of busy, sum of host, sum over phases of max(busy, host) - queue)
+
+Forward pass, backward pass and optimiser follow each other, each bound by the GPU or by the host, which
+runs ahead by what the driver holds, 1,024 launches: an optimiser of thousands of small kernels starves
+the GPU at the end of a step that its products would otherwise hide. Compiled passes are launched by generated
+code; their optimiser is not compiled.
+
+The evidence level decides the width: `spec-only` from the card's data sheet, `calibrated` with limits that
+were measured on it or a factor from its own workloads, `transferred` from another card's measurement.
+
+A step fits where (peak + workspaces) x error <= stated memory x share that the driver leaves - context. The
+error is the distribution of log(measured / predicted) of peaks that were measured (`data/errors.json`), so
+that "fits" is a probability: the share of the known errors with which it would fit.
+"""
+
+from __future__ import annotations
+
+from bisect import bisect_right
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, replace
+from functools import cache, lru_cache
+from math import hypot, log
+from typing import Literal
+
+import numpy as np
+
+from gpuwise.model.result import Interval
+from gpuwise.predictor import rates
+from gpuwise.predictor.card import Card
+from gpuwise.predictor.kernels import (
+    ENGINES,
+    KEPT_TRACES,
+    Array,
+    Group,
+    Kernel,
+    Kernels,
+    Places,
+    Products,
+    Trace,
+    factors,
+    of_trace,
+    tile_seconds,
+)
+from gpuwise.predictor.rates import (
+    LEVEL,
+    MATRIX,
+    Operators,
+    Parameters,
+    Rates,
+    around,
+    byte_joules,
+    held,
+    mean_watts,
+    memory_errors,
+    novelty,
+    of_card,
+    on_card,
+    operation_joules,
+    step_difficulty,
+    step_half,
+    watts_half,
+    widened,
+)
+
+_TILES = ((256, 128), (128, 256), (128, 128), (128, 64), (64, 128), (64, 64), (64, 32), (32, 64))
+_SPLITS = (1, 2, 4, 8, 16)
+# Every tiling that is tried, as columns: tile rows, tile columns, parts of K.
+ROWS, COLUMNS, SPLIT = (
+    np.array(axis, dtype=float)[:, None]
+    for axis in zip(*((r, c, s) for r, c in _TILES for s in _SPLITS), strict=True)
+)
+# Share of a tile's start and end that nothing hides, by how matrix units are fed; else none is assumed.
+#
+# Registers hold one tile at a time. Hopper's two groups of warps can take turns, one multiplying while the
+# other writes. Blackwell's tensor memory holds the next tile's sums while this one's are written (NVIDIA,
+# CUTLASS documentation, "Efficient GEMM", ping-pong kernels; PTX ISA, tensor memory).
+EXPOSED: Mapping[str, float] = {"mma": 1.0, "wgmma": 0.5}
+# Cycles in which a tile multiplies nothing: first operands from L2 or DRAM, last results to memory, about
+# 700 each, and the barriers between.
+_FILL = 2000.0
+# Share of the time to write all results that falls between multiplications: a wave of tiles ends at once.
+_DRAIN = 0.5
+# Bytes a clock and unit from L2 where no two units share what they read: 5,120 B a clock and A100 are 47
+# for each of 108 units (NVIDIA A100 whitepaper, 2020), of which a kernel reaches about two thirds. Later
+# parts of the data centre hand one read to a cluster of units.
+_FROM_L2 = 32.0
+# Operations a clock and unit: 62 % of an H100's 3,790.
+_WARP_RATE = {"bf16": 2350.0, "fp16": 2350.0}
+# How sharply the slowest of arithmetic, instructions and memory decides: between their maximum and their sum.
+SOFTENED = 4.0
+# Vector lanes of a unit that shared memory feeds.
+_LANES = 64.0
+# Operations a clock and unit in 16 bits of cards that are not held back in the matrix units.
+_FULL_RATE = 1024.0
+# Size of an operand against 16 bits.
+_WIDTH: Mapping[str, float] = {"tf32": 2.0, "fp8": 0.5, "int8": 0.5, "fp4": 0.25}
+_FULL_TILE = 128
+# K that one step of the inner loop takes.
+_DEPTH = 32
+
+
+def product_seconds(work: Products, card: Card, rates: Rates, dtype: str) -> Array:
+    """Seconds of each product on `card`: the best of the tilings, as the libraries choose."""
+    # On vector lanes libraries were no faster in 16 bits than in fp32 (8.4 and 8.6 TFLOP/s on a P100).
+    dtype = "fp32" if dtype in card.on_lanes else dtype
+    rate = card.peak(dtype) * _share(card, rates, dtype)
+    unit_rate = rate * rates.get(f"format.{dtype}", 1.0) / card.units
+    rows, columns = np.ceil(work.m / ROWS), np.ceil(work.n / COLUMNS)
+    waves = work.b * rows * columns * SPLIT / card.units
+    quantised = waves + rates["wave"] * (np.ceil(waves) - waves)
+    depth = np.ceil(work.k / SPLIT / _DEPTH) * _DEPTH
+    small = 1.0 + rates["tile"] * (_FULL_TILE / ROWS + _FULL_TILE / COLUMNS - 2.0)
+    # NVIDIA's vector units multiply from registers on every card.
+    registers = card.vendor == "NVIDIA" and dtype not in MATRIX
+    exposed = EXPOSED["mma"] if registers else EXPOSED.get(card.engine, 0.0)
+    arithmetic = quantised * 2.0 * ROWS * COLUMNS * depth * np.maximum(small, 0.5) / unit_rate
+    arithmetic = arithmetic + quantised * exposed * _FILL / card.clock_hz
+    traffic = work.b * work.size * work.k * (work.m * columns + work.n * rows)
+    traffic = traffic + (SPLIT - 1) * 8.0 * work.b * work.m * work.n
+    most = card.units * card.clock_hz * _FROM_L2 if card.engine == "mma" else np.inf
+    l2 = traffic / min(_l2_rate(card, rates), most)
+    power, dram = rates["overlap"], _dram(work.moved, card, rates)
+    bound = (arithmetic**power + l2**power + dram**power) ** (1 / power)
+    drain = exposed * _DRAIN * work.written / (card.bytes_per_s * rates["memory"])
+    fixed = np.log2(SPLIT) * latency(card, rates["reduce"]) + depth / _DEPTH * rates["step"] / card.clock_hz
+    return np.asarray((bound + fixed).min(axis=0) + drain + latency(card, rates["launch"]))
+
+
+def product_alone(work: Products, card: Card, rates: Rates, dtype: str) -> Array:
+    """The same where nothing else runs, so that its own power decides the clock."""
+    seconds = product_seconds(work, card, rates, dtype)
+    operations = 2.0 * work.b * work.m * work.n * work.k
+    joules = operations * operation_joules(rates, card, dtype, "step.matrix")
+    moved = work.moved * byte_joules(rates, card)
+    return np.asarray(seconds / held(rates, card, compute_j=joules, other_j=moved, busy_s=seconds))
+
+
+def _share(card: Card, rates: Rates, dtype: str) -> float:
+    """Share of the peak that the inner loop reaches.
+
+    A multiprocessor feeds its vector lanes from shared memory at 128 B a clock whether it has 64 or 128
+    lanes, so that the wide ones wait more (NVIDIA, "CUDA C++ programming guide", compute capabilities).
+    Matrix units that are fed from registers wait less where they are slower: large products on ten GeForce
+    cards, of half the rate, reach 1.0 to 1.1 of the stated peak.
+    """
+    share = rates["matmul"]
+    if card.vendor != "NVIDIA":
+        return share
+    each = card.peak(dtype) / (card.clock_hz * card.units)
+    if dtype == "fp32" and "lanes" in rates:
+        return float(share * min(1.0, (2.0 * _LANES / each) ** rates["lanes"]))
+    if card.engine == "mma" and dtype in MATRIX:
+        return float(1.0 - (1.0 - share) * min(1.0, each * _WIDTH.get(dtype, 1.0) / _FULL_RATE))
+    return share
+
+
+def _dram(moved: Array, card: Card, rates: Rates) -> Array:
+    """Seconds to bring `moved` bytes in; where tables were measured warm, L2 holds what fits."""
+    dram = moved / (card.bytes_per_s * rates["memory"])
+    if "warm" not in rates:
+        return np.asarray(dram)
+    held = 1.0 / (1.0 + (moved / (rates["warm"] * card.l2_bytes)) ** 4)
+    return np.asarray(dram * (1 - held) + held * np.minimum(dram, moved / _l2_rate(card, rates)))
+
+
+def latency(card: Card, seconds: float) -> float:
+    """Latencies are a number of cycles; `seconds` is what they take at 2 GHz."""
+    return float(seconds * (2e9 / card.clock_hz))
+
+
+def _l2_rate(card: Card, rates: Rates) -> float:
+    """Bytes/s between L2 and the units: each unit takes a fixed number of bytes per clock."""
+    return card.units * card.clock_hz * rates["l2.bytes"]
+
+
+def _streamed(card: Card, rates: Rates) -> float:
+    """Bytes/s that copies reach."""
+    return card.bytes_per_s * rates.get("stream", rates["memory"])
+
+
+def memory_seconds(moved: Array, card: Card, rates: Rates) -> Array:
+    """Seconds to bring in and write `moved` bytes: from L2 as far as they fit there and were just used."""
+    dram = moved / _streamed(card, rates)
+    held = 1.0 / (1.0 + (moved / (0.5 * card.l2_bytes)) ** 2)
+    return np.asarray(dram * (1 - held) + held * np.minimum(dram, moved / _l2_rate(card, rates)))
+
+
+def moved_seconds(moved: Array, card: Card, rates: Rates) -> Array:
+    """Seconds of kernels that copy."""
+    return np.asarray(memory_seconds(moved, card, rates) + latency(card, rates["launch"]))
+
+
+def basis(kernels: Kernels, card: Card, rates: Rates) -> tuple[Array, Array, Array]:
+    """Seconds of one launch of each kernel on the matrix units, the vector lanes and the memory, if each of
+    them worked as it does at its best (`classes`)."""
+    arithmetic = np.zeros_like(kernels.moved)
+    for group in kernels.groups:
+        if group.kind == "attention":
+            arithmetic[group.at] = _attention(group, card, rates)
+        elif group.products is not None:
+            work = group.products
+            # A backward kernel of a convolution has its own operations, of the same shape.
+            scale = group.flop / np.maximum(2.0 * work.b * work.m * work.n * work.k, 1.0)
+            arithmetic[group.at] = scale * product_seconds(work, card, rates, group.dtype)
+    lanes = np.minimum(card.units, kernels.blocks) * card.clock_hz * _LANES
+    arithmetic = np.where(kernels.direct, 0.0, arithmetic)
+    memory = np.where(
+        kernels.cold, kernels.moved / _streamed(card, rates), memory_seconds(kernels.moved, card, rates)
+    )
+    return arithmetic, kernels.handled / lanes, memory
+
+
+def kernel_seconds(kernels: Kernels, card: Card, rates: Rates) -> Array:
+    """Seconds of one launch of each kernel."""
+    parts, of, power = basis(kernels, card, rates), kernels.classes, SOFTENED
+    factors = (_arithmetic(kernels, card, rates), of.vector, hidden(of.memory, beside(kernels, card)[1]))
+    bound = sum((part * factor) ** power for part, factor in zip(parts, factors, strict=True)) ** (1 / power)
+    bound = bound * rates.get("kernels", 1.0)
+    return np.asarray(bound + of.latency * latency(card, rates["launch"]) + kernels.waits * rates["sync"])
+
+
+def _arithmetic(kernels: Kernels, card: Card, on: Rates) -> Array:
+    """Factors on the time of the matrix units. Before Ampere cuDNN convolves in fp32 with fewer
+    multiplications (Winograd's method)."""
+    found = slowed(kernels.classes.arithmetic, beside(kernels, card)[0])
+    for group in kernels.groups:
+        if group.kind == "convolution" and group.dtype == "fp32" and group.products is not None:
+            wide = group.products.size < 4.0  # of a window, an element is read for all of its places
+            found[group.at] *= np.where(wide, on.get("window", 1.0), on.get("point", 1.0))
+    return found
+
+
+def beside(kernels: Kernels, card: Card) -> tuple[Array, Array]:
+    """By how much a multiprocessor's matrix units and its share of the bandwidth are slower than those of the
+    card whose classes were measured; at most 1."""
+    there = rates.reference_card()
+    slower = np.ones_like(kernels.moved)
+    for dtype, at in kernels.formats.items():
+        slower[at] = min(1.0, _each_clock(card, dtype) / _each_clock(there, dtype))
+    here, usual = (one.bytes_per_s / one.units / one.clock_hz for one in (card, there))
+    return slower, np.full_like(slower, min(1.0, here / usual))
+
+
+def slowed(factor: Array, slower: Array) -> Array:
+    """The factor of a class on slower matrix units. What a kernel takes beyond their time (finding operands,
+    bringing them to the units) is cycles of a multiprocessor: a smaller part there."""
+    return np.where(factor > 1.0, 1.0 + (factor - 1.0) * slower, factor)
+
+
+def hidden(factor: Array, slower: Array) -> Array:
+    """The same of the memory: what a kernel takes beyond its bytes is instructions beside them, which hide
+    behind bytes that are slower."""
+    beyond = (np.maximum(factor, 1.0) ** SOFTENED - 1.0) * slower**SOFTENED
+    return np.where(factor > 1.0, (1.0 + beyond) ** (1.0 / SOFTENED), factor)
+
+
+def _each_clock(card: Card, dtype: str) -> float:
+    """Operations of a multiprocessor each clock."""
+    return card.peak(dtype) / card.units / card.clock_hz
+
+
+def _attention(group: Group, card: Card, rates: Rates) -> Array:
+    """Seconds of attention: by instructions of one warp, in which it was first written, or of groups of warps
+    where the card has such kernels.
+
+    The former kept their rate for each unit while the peak moved on to the latter: about 62 % of it on Hopper
+    (Luo et al. 2024, "Benchmarking and dissecting the Nvidia Hopper GPU").
+    """
+    warps = _WARP_RATE.get(group.dtype, np.inf) * card.units * card.clock_hz
+    peak = min(card.peak(group.dtype), warps if card.vendor == "NVIDIA" else np.inf)
+    seconds = group.flop / (peak * rates.get("attention", 0.5))
+    if group.tiles is not None and card.engine in ENGINES:
+        reached = card.peak(group.dtype) * _share(card, rates, group.dtype)
+        seconds = np.where(group.tiles.fused, tile_seconds(group.tiles, card, reached), seconds)
+    return np.asarray(seconds)
+
+
+def trace_seconds(trace: Trace, card: Card, rates: Rates) -> Array:
+    """Seconds of one launch of each kernel of a step, at the clock that the step holds."""
+    kernels = of_trace(trace)
+    seconds = kernel_seconds(kernels, card, rates)
+    held_clock = clock(trace, kernels, card, rates, seconds)
+    return np.where(kernels.heavy, seconds / held_clock, seconds)
+
+
+def clock(trace: Trace, kernels: Kernels, card: Card, rates: Rates, seconds: Array) -> float:
+    """Clock of the whole step under the power limit, over the boost clock."""
+    spent = kernels.counts * seconds
+    busy = float(spent @ kernels.heavy)
+    if "step.matrix" not in rates or not busy:
+        return 1.0
+    rest = float(spent.sum()) - busy
+    idle = host_waits(trace, spent, rates)
+    operations = kernels.flop * kernels.counts
+    joules = sum(
+        float(operations[at].sum()) * operation_joules(rates, card, dtype, "step.matrix")
+        for dtype, at in kernels.formats.items()
+    )
+    moved = float(kernels.moved @ kernels.counts)
+    other = moved * byte_joules(rates, card)
+    return float(held(rates, card, compute_j=joules, other_j=other, busy_s=busy, rest_s=rest + idle))
+
+
+def step_seconds(trace: Trace, card: Card, parameters: Parameters) -> float:
+    """Seconds of one step: of its kernels, and of waiting for the host that launches them."""
+    rates = on_card(parameters, card)
+    each = of_trace(trace).counts * trace_seconds(trace, card, rates)
+    return float(each.sum()) + host_waits(trace, each, rates)
+
+
+# Launches that wait in the driver (CUDA; further ones block the host).
+QUEUE = 1024
+_PHASES = ("forward", "backward", "optimiser")
+
+
+# Kinds whose launch costs the host more than one of the others: libraries choose a kernel, or several, of
+# grouped convolutions many.
+_KINDS = ("convolution", "grouped", "matmul", "attention", "normalisation", "other")
+# Functions of Python that a module enters, in traces of before they were counted: the zoo's usual number.
+FUNCTIONS = 9.3
+
+
+def host_waits(trace: Trace, each: Array, rates: Rates) -> float:
+    """Seconds of a step that the GPU waits for launches, whose kernels take `each` seconds in all."""
+    phase, launches = _launches(trace)
+    busy = np.bincount(phase, weights=each, minlength=len(_PHASES))
+    host = host_seconds(trace, launches, rates)
+    queued = np.maximum(busy, host).sum() - QUEUE * rates["host.queue"]
+    return float(max(busy.sum(), host.sum(), queued) - busy.sum())
+
+
+def host_seconds(trace: Trace, launches: Array, rates: Rates) -> Array:
+    """Seconds in which the host goes through each phase of a step with so many `launches` (phases x kinds).
+
+    An eager step enters modules and functions, dispatches operators (views included) and launches kernels;
+    autograd notes each operator of a training step, takes longer for one than the forward pass, and each
+    gradient is set, cleared and handed over. Generated code is entered once a pass, which asks whether its
+    assumptions hold, and launches its kernels one by one from Python; only the optimiser is not compiled.
+    """
+    if not trace.compiled and not trace.calls:  # recorded before calls were counted
+        return np.asarray(launches.sum(axis=1) * rates["dispatch"])
+    found = np.zeros(len(_PHASES))
+    if not trace.compiled:
+        calls = dict(trace.calls)
+        found[0] = calls["forward"] * rates["host.call"] + calls["modules"] * rates["host.module"]
+        found[0] += calls.get("functions", FUNCTIONS * calls["modules"]) * rates["host.function"]
+        found[0] += calls["forward"] * rates["host.noted"] if trace.mode == "train" else 0.0
+        found[1] = calls["backward"] * rates["host.call.backward"]
+        for i, phase in enumerate(("forward", "backward")):
+            found[i] += launches[i] @ [rates[f"host.{phase}.{kind}"] for kind in _KINDS]
+    elif trace.mode == "train" or trace.item != "token":  # decoding is replayed from a graph
+        found[:2] = launches[:2].sum(axis=1) * rates["host.generated"]
+        found[: 1 + (trace.mode == "train")] += rates["host.entered"]
+    if trace.mode == "train":
+        learnt = trace.memory.gradient_count if trace.memory else 0.0
+        found[2] = learnt * rates["host.gradient"] + rates["host.step"]
+    return np.asarray(found * rates["host"])
+
+
+@lru_cache(maxsize=KEPT_TRACES)
+def _launches(trace: Trace) -> tuple[Places, Array]:
+    """Phase of every kernel, and launches in every phase by kind."""
+    phase = np.array([_PHASES.index(kernel.phase) for kernel in trace.kernels], dtype=np.intp)
+    launches = np.zeros((len(_PHASES), len(_KINDS)))
+    for i, kernel in zip(phase, trace.kernels, strict=True):
+        kind: str = kernel.kind if kernel.kind in _KINDS else "other"
+        if kind == "convolution" and len(kernel.shape) == 11 and 1 < kernel.shape[8] < kernel.shape[1]:
+            kind = "grouped"
+        launches[i, _KINDS.index(kind)] += kernel.count
+    return phase, launches
+
+
+Evidence = Literal["spec-only", "calibrated", "transferred"]
+Bound = Literal["compute", "memory", "launch"]
+# Formats of fitted products; fp16 runs in the kernels of bf16.
+_FITTED = frozenset({"bf16", "fp16", "fp8", "fp32"})
+# Spread from which a class says little more than that its kernels move and compute something.
+NEW = 0.65
+# Part of the scatter of classes that is left of a network whose own steps they were fitted to.
+FAMILIAR = 0.4
+# How far the time of experts may be from that of evenly chosen ones, as a logarithm: of 163 pairs of public
+# kernels, even and by a power law, four in five are within a factor of 1.48.
+UNEVEN = 0.30
+# Of a slower clock, by how much it may be other: energies of an operation are known within half.
+SLOWED = 0.5
+# Steps, each of one trace on one card, that are remembered: some two hundred bytes each.
+KEPT_STEPS = 2**15
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Step:
+    """What is predicted of one step."""
+
+    throughput: Interval  # Items a second
+    seconds: float
+    watts: Interval
+    bound: Bound
+    shares: tuple[tuple[Bound, float], ...]  # Share of the step's time that each bound takes, largest first
+    evidence: Evidence
+    new: float  # Share of the time in kernels of which nothing alike was measured
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Spent:
+    """Where the time of a step goes by the model alone."""
+
+    busy: float  # Seconds of its kernels
+    waits: float  # Seconds that the GPU waits for the host to launch them
+    shares: tuple[tuple[Bound, float], ...]
+    spread: float
+    """Standard deviation of the logarithm of the step's time, from how far kernels scatter around the classes
+    that it consists of and hosts around the one that was fitted."""
+    slowed: float  # By how much the power limit lowers the clock, in log space
+    new: float  # Share of the time in classes of which nothing alike was measured
+
+    @property
+    def seconds(self) -> float:
+        return self.busy + self.waits
+
+
+def usual(trace: Trace, card: Card) -> Spent:
+    """The time of a step by the general parameters, and by what was calibrated on the card. Raises
+    NoDataError where the card lacks a format."""
+    return _usual(trace, card, of_card(card.id))
+
+
+@lru_cache(maxsize=KEPT_STEPS)
+def _usual(trace: Trace, card: Card, own: Operators | None) -> Spent:
+    on = rates.usual(card)
+    return spent(trace, card, on if own is None else {**on, "host": own.host}, own)
+
+
+def spent(trace: Trace, card: Card, on: Rates, own: Operators | None = None) -> Spent:
+    """The time of a step by these rates of the card, and its own measured operators. Raises NoDataError where
+    the card lacks a format."""
+    kernels = of_trace(trace)
+    each = kernel_seconds(kernels, card, on)
+    held_clock = clock(trace, kernels, card, on, each)
+    each = np.where(kernels.heavy, each / held_clock, each) * kernels.counts
+    if own is not None:
+        each = each * factors(trace.kernels, own.factors, compiled=trace.compiled)
+    waits, of = host_waits(trace, each, on), kernels.classes
+    total = float(each.sum()) + waits
+    # Kernels of one class err together, classes apart.
+    classes = np.bincount(of.which, weights=each * of.spread)
+    uneven = UNEVEN * float(each @ kernels.routed)
+    spread = hypot(float(np.linalg.norm(classes)), rates.HOST["spread"] * waits, uneven) / max(total, 1e-12)
+    familiar = FAMILIAR if trace.workload in rates.measured_networks() else 1.0
+    return Spent(
+        busy=float(each.sum()), waits=waits, shares=_shares(kernels, card, on, each, waits),
+        spread=spread * familiar * evened(kernels, each), slowed=max(0.0, -log(held_clock)),
+        new=float(each @ (of.spread >= NEW)) / max(total, 1e-12),
+    )  # fmt: skip
+
+
+def evened(kernels: Kernels, each: Array) -> float:
+    """The part of the scatter that a step keeps whose products take more than half of its time: they differ
+    in size, and their errors with it."""
+    of = [group.at for group in kernels.groups if group.kind in ("matmul", "attention")]
+    products = sum(float(each[at].sum()) for at in of) / max(float(each.sum()), 1e-12)
+    return 1.0 - max(0.0, products - 0.5)
+
+
+def step(
+    trace: Trace, card: Card, *, parameters: Parameters | None = None, evidence: Evidence = "spec-only",
+    factor: float = 1.0, width: float = 1.0, apart: float = 0.0,
+) -> Step:  # fmt: skip
+    """The step of `trace` on `card`; `factor` multiplies its time (`evidence.own_factor`), `width` the half
+    width of its interval (`evidence.own_width`), to which `apart` is added.
+
+    Raises NoDataError where the card lacks a format of the trace, or where less than nine tenths of
+    a pass are in operators of known cost.
+    """
+    if evidence == "spec-only" and of_card(card.id) is not None:
+        evidence = "calibrated"
+    own = None if parameters is None else rates.on_card(parameters, card)
+    found = usual(trace, card) if own is None else spent(trace, card, own)
+    seconds = found.seconds * factor
+    usually = half_with(trace, card, found.spread, evidence)
+    half = widened(
+        hypot(width * usually, SLOWED * found.slowed) + apart,
+        known=trace.known if trace.kernels else 0.0,
+        format_seen=trace.precision in _FITTED,
+        unknown=trace.unknown,
+    )
+    return Step(
+        throughput=around(
+            trace.items / seconds, half + card.unproven(trace.precision), method=f"conformal, {evidence}"
+        ),
+        seconds=seconds,
+        watts=_watts(trace, card, seconds, found.busy * factor), bound=found.shares[0][0],
+        shares=found.shares, evidence=evidence, new=found.new,
+    )  # fmt: skip
+
+
+@lru_cache(maxsize=KEPT_TRACES)
+def half_of(trace: Trace, family: str, evidence: Evidence) -> float:
+    """Half width of a step's interval on a family of cards at an evidence level, before how far its classes
+    of kernels scatter and what was never seen widen it."""
+    return step_half(evidence, family) * float(step_difficulty(evidence).of(np.array([traits(trace)]))[0])
+
+
+def half_with(trace: Trace, card: Card, spread: float, evidence: Evidence) -> float:
+    """The same with the `spread` of its classes; cards and networks are new apart from each other. A network
+    that was measured on another card is not new. Few cards are known of some levels, but a measurement more
+    is no reason to know less than the data sheet does."""
+    spec = hypot(half_of(trace, card.family, "spec-only"), novelty() * spread)
+    own = half_of(trace, card.family, evidence)
+    return min(spec, own if evidence == "transferred" else hypot(own, novelty() * spread))
+
+
+def traits(trace: Trace) -> tuple[float, ...]:
+    """What makes a step hard to predict: the share of its operations in convolutions, whose kernels libraries
+    choose among many more than those of plain products."""
+    kernels = of_trace(trace)
+    operations = kernels.flop * kernels.counts
+    convolved = sum(
+        float(operations[group.at].sum()) for group in kernels.groups if group.kind == "convolution"
+    )
+    return (convolved / max(1.0, float(operations.sum())),)
+
+
+def _shares(
+    kernels: Kernels, card: Card, on: Rates, each: Array, idle: float
+) -> tuple[tuple[Bound, float], ...]:
+    """Time of kernels by what their data sheet's slower side is, and the time the device waits.
+
+    A kernel that takes ten times what the sheet says is bound by its launch where that is most of its time,
+    else by what the model says that it waits for.
+    """
+    arithmetic, memory = np.zeros(len(each)), kernels.moved / card.bytes_per_s
+    for dtype, at in kernels.formats.items():
+        arithmetic[at] = kernels.flop[at] / card.peak(dtype)
+    known = np.maximum(arithmetic, memory) * kernels.counts > 0.1 * each
+    fixed = kernels.classes.latency * latency(card, on["launch"]) + kernels.waits * on["sync"]
+    launched = ~known & (fixed * kernels.counts > 0.5 * each)
+    computes = arithmetic > memory
+    if not (known | launched).all():
+        products, vectors, bytes_moved = basis(kernels, card, on)
+        busy = np.maximum(products * _arithmetic(kernels, card, on), vectors * kernels.classes.vector)
+        computes = np.where(
+            known, computes, busy > bytes_moved * hidden(kernels.classes.memory, beside(kernels, card)[1])
+        )
+    found: dict[Bound, float] = {
+        "compute": float(each[computes & ~launched].sum()),
+        "memory": float(each[~computes & ~launched].sum()),
+        "launch": idle + float(each[launched].sum()),
+    }
+    total = sum(found.values()) or 1.0
+    ordered = sorted(found.items(), key=lambda item: -item[1])
+    return tuple((name, seconds / total) for name, seconds in ordered)
+
+
+def _watts(trace: Trace, card: Card, seconds: float, busy: float) -> Interval:
+    """Mean draw with its interval, whose high end no limit lets pass."""
+    kernels = of_trace(trace)
+    operations = kernels.flop * kernels.counts
+    mean = mean_watts(
+        _energy_rates(card), card, dtype=trace.precision if trace.precision in card.peaks else "fp32",
+        flop=float(operations[kernels.heavy].sum()), moved=float(kernels.moved @ kernels.counts),
+        seconds=seconds, busy=min(1.0, busy / seconds),
+    )  # fmt: skip
+    found = around(mean, watts_half())
+    return replace(found, high=min(found.high, card.power_w))
+
+
+@cache
+def _energy_rates(card: Card) -> Rates:
+    return rates.on_card(rates.shipped("watts"), card)
+
+
+KIB, MIB = 2**10, 2**20
+# Bytes that torch gives each cuBLAS handle (aten/src/ATen/cuda/CublasHandlePool.cpp): seen as 33,554,432
+# beside the operands of a lone product on one H200. Backward has a thread, so a handle, of its own.
+CUBLAS_WORKSPACE = {"hopper": 32 * MIB, "earlier": 8 * MIB + 128 * KIB}
+
+
+def workspace_bytes(kernels: Iterable[Kernel], *, generation: str = "hopper") -> float:
+    """What cuBLAS holds while the step runs: one workspace a thread that multiplies matrices.
+
+    `generation` is "hopper" (and later) or "earlier".
+    """
+    threads = {kernel.phase == "backward" for kernel in kernels if kernel.kind == "matmul"}
+    return float(len(threads) * CUBLAS_WORKSPACE[generation])
+
+
+# Of a process with torch's kernels loaded: what the driver takes beside the allocator.
+CONTEXT = 600 * MIB
+# Share of the stated memory that a process sees: ECC on GDDR and firmware take some.
+VISIBLE = 0.98
+
+
+def free_bytes(card: Card) -> float:
+    """What the framework can allocate on an otherwise idle card."""
+    return VISIBLE * card.memory_bytes - CONTEXT
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class MemoryNeed:
+    """Peak of the framework's allocations with its 80 % interval, and the probability that it fits."""
+
+    peak: Interval
+    fits: float
+
+
+def fits_in_memory(trace: Trace, card: Card, *, more: float = 0.0) -> MemoryNeed | None:
+    """What the step needs on `card`, with `more` bytes for several GPUs' sake; None where the trace has no
+    lifetimes."""
+    if trace.memory is None:
+        return None
+    generation = "hopper" if card.engine in ENGINES else "earlier"
+    predicted = trace.memory.peak + _workspaces(trace, generation) + more
+    factors, low, high = _errors()
+    fitting = bisect_right(factors, free_bytes(card) / predicted)
+    return MemoryNeed(
+        peak=Interval(value=predicted, low=predicted * min(1.0, low), high=predicted * max(1.0, high),
+                      level=LEVEL, method="errors of measured peaks"),
+        fits=fitting / len(factors),
+    )  # fmt: skip
+
+
+@lru_cache(maxsize=KEPT_TRACES)
+def _workspaces(trace: Trace, generation: str) -> float:
+    return workspace_bytes(trace.kernels, generation=generation)
+
+
+@cache
+def _errors() -> tuple[list[float], float, float]:
+    """measured / predicted of known peaks in rising order, and the ends of their interval."""
+    factors = np.exp(memory_errors())
+    low, high = np.quantile(factors, [(1 - LEVEL) / 2, (1 + LEVEL) / 2])
+    return factors.tolist(), float(low), float(high)

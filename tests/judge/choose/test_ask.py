@@ -1,0 +1,311 @@
+"""What questions in words say: limits are read, refused, or named as not read; never dropped."""
+
+from __future__ import annotations
+
+from datetime import date
+
+import pytest
+
+from gpuwise.errors import InputError
+from gpuwise.judge.choose.need import need_of
+from gpuwise.model.judgement import Assumptions, Bill, Need
+
+
+def asked(text: str) -> Need:
+    return need_of(text, {}, {"EUR": 1.1})[0]
+
+
+@pytest.mark.parametrize(
+    ("text", "field", "value"),
+    [
+        ("azure only: train bert-large", "providers", ("azure",)),
+        ("train bert-large on lambda labs or aws", "providers", ("lambda", "aws")),
+        ("rent an h100 in Europe for bert-large", "region", "Europe"),
+        ("rent an h100 in the US for bert-large", "region", "the US"),
+        ("what would you rent for us to train bert-large", "region", ""),
+        ("serve llama 3.1 8b, reserved for a year", "most_commitment_h", pytest.approx(8766)),
+        ("serverless llama 3.1 8b", "serverless", True),
+        ("train bert-large, new cards", "sold", ("new", "street")),
+        ("bert-large on at most 4 gpus", "gpus", (1, 4)),
+        ("3090 or 4090 for bert-large on 2 gpus", "sets", (("rtx-3090", 2), ("rtx-4090", 2))),
+        ("bert-large hourly below 1.50", "budget_per_hour", True),
+        ("1 million images with sdxl a month", "period_s", pytest.approx(2.63e6, rel=0.01)),
+        ("llama 3.1 8b at 100 tokens/s", "items", 8.64e6),
+        ("bert-large on a 15 A breaker at 120 V", "outlet_w", 1440.0),
+        ("llama 3.1 8b for 20 users, 24/7 for 2 years", "users", 20),
+        ("qlora of llama 3.1 8b on my 3060 12gb", "keep", True),
+        ("train gpt-2 124M on 10B tokens", "items", 1e10),
+        ("train bert-large, not on aws", "avoid", ("aws",)),
+        ("20,000 euros for bert-large", "budget_usd", pytest.approx(22_000)),
+        ("1.500 € for bert-large", "budget_usd", pytest.approx(1650)),
+        ("1 200 € for bert-large", "budget_usd", pytest.approx(1320)),
+        ("bert-large for $2.125/h", "budget_usd", 2.125),
+        ("$500 llama 3.1 8b", "budget_usd", 500),
+        ("train bert-large, 30k", "budget_usd", 30_000),
+        ("llama 3.1 8b for one user at 40 tokens per second", "latency_s", 0.025),
+        ("llama 3.1 8b for 5 developers, 25 tok/s each", "concurrent", 5),
+        ("I own two 3090, can I run llama 3.3 70b or should I rent?", "keep", True),
+        ("I have two 3090, add 4 more for llama 70b", "sets", (("rtx-3090", 6),)),
+        ("I have a 3090, another one or a 5090 for qwen3 32b?", "sets", (("rtx-3090", 2), ("rtx-5090", 1))),
+        ("how many H100 to serve llama 3.1 405b", "gpus", (1, 8)),
+        ("bert-large on a 230 V 10 A socket", "outlet_w", 1840.0),
+        ("low profile card for bert-large on windows", "ignored", ("low profile", "windows")),
+        ("60 % llm-8b-decode and 40 % sd", "workloads", (("llm-8b-decode", 0.6), ("unet-sd15", 0.4))),
+        ("4 H100 for a week for bert-large", "hire_h", 168),
+        ("4 H100 for two weeks for bert-large, 42 hours a week", "hire_h", pytest.approx(84)),
+        ("is an arc b580 good for bert-large", "unproven", True),
+        ("4090x2 or h100:1 for llama 70b", "sets", (("rtx-4090", 2), ("h100-sxm5-80gb", 1))),
+        ("half a million product photos a day with vit", "items", 5e5),
+        ("300 thousand images a day with resnet50", "items", 3e5),
+        ("half a million photos a night with vit", "assumptions", Assumptions(utilisation=0.5)),
+        ("resnet50 on 2 million pictures per day", "mode", "infer"),
+        ("train llama 3.1 70b on 2 trillion tokens in a month", "deadline_s", pytest.approx(2629800)),
+        ("qwen3 32b for a dozen users", "users", 12),
+        ("a gpu for our 9-person group to serve llama 8b", "users", 9),
+        ("llama 8b für 30 Mitarbeiter", "users", 30),
+        ("12k budget to train vit", "budget_usd", 12_000),
+        ("12k budget to train vit, my 11 GB card is too small", "memory_gb", None),
+        ("qlora of qwen3 8b on 20k examples", "ignored", ("20k examples",)),
+        ("an always-on gpu for qwen3 8b", "assumptions", Assumptions(hours_per_week=168.0)),
+        ("20 students with jupyter notebooks, resnet50", "form", None),
+        ("20 students with notebooks, resnet50", "form", "laptop"),
+        ("qwen3 8b dans mon PC", "assumptions", Assumptions(host_usd=0.0)),
+        ("qwen3 32b for twenty-five people", "users", 25),
+        ("llama 3.1 8b, 2k requests an hour", "items", 2000 * 24 * 300),
+        ("resnet50, 50 requests per second", "items", 50 * 86400),
+        ("sdxl, 1000 images an hour", "gpus", (1, 8)),
+        ("whisper on 300 hours of audio a day", "workloads", (("llm-1b-decode", 1.0),)),
+        ("fine-tune whisper", "workloads", (("bert-large", 1.0),)),
+        ("detect objects with yolov9 on 5k videos", "ignored", ("5k videos", "detect objects")),
+        ("a card to segment ct scans", "title", "volumes and medical images (by resnet50)"),
+        ("something like chatgpt for 20 people", "workloads", (("gpt-oss-120b", 1.0),)),
+        ("qwen3 32b instead of chatgpt", "workloads", (("qwen3-32b", 1.0),)),
+        ("upgrade our lab server for bert-large", "assumptions", Assumptions(host_usd=0.0)),
+        ("bert-large; we have a workstation with 900 W", "power_w", pytest.approx(900 / 1.2 - 250)),
+        ("amd below 500 dollars", "goal", "speed"),
+        ("8 students who share a server, 9000 dollars, deep learning", "users", 1),
+        ("can my 6800xt run qwen3 8b", "unproven", True),
+        ("1000 sdxl images per day", "title", "sdxl"),
+        ("fintune lama 3.1 8b with qlora", "task", "qlora"),
+        ("gpt-oss 20b on a 16 gb card", "gpus", (1, 1)),
+        ("two 16 gb cards for gpt-oss 20b", "gpus", (2, 2)),
+        ("6 students sharing one server to train resnets, 12k", "budget_usd", 12_000),
+        (
+            "laptop with rtx 4060 or rtx 4070 for bert-large",
+            "sets",
+            (("rtx-4060-laptop", 1), ("rtx-4070-laptop", 1)),
+        ),
+        ("is b200 worth it over h200 for llama 3.1 70b", "acquire", "rent"),
+        ("h200 at home for llama 3.1 70b", "acquire", "own"),
+        ("dont want nvidia, llama 3.1 70b", "unproven", True),
+        ("5000 euros a year for cloud, bert-large", "budget_usd", pytest.approx(5500 / 12)),
+        ("batch of 500M tokens with qwen3 8b, deadline 2 days", "deadline_s", 172_800),
+        ("100 hours of a100 time for bert-large", "hire_h", 100),
+        ("how many h100s and what cost, full fine-tuning of llama 3.1 8b on 1M tokens", "deadline_s", None),
+        ("i have 2x 3090 and 1x 4090, bert-large", "have", ("rtx-3090", "rtx-3090", "rtx-4090")),
+        ("lambda or runpod for an h100, bert-large", "providers", ("runpod", "lambda")),
+        ("half the time llama 8b, half of it sd", "workloads", (("llm-8b-decode", 0.5), ("unet-sd15", 0.5))),
+        ("qwen 8b", "workloads", (("qwen3-8b", 1.0),)),
+        ("bert-large on 2 passive cards, max 300W each", "power_w", 600),
+        ("student budget 300 for resnet50", "assumptions", Assumptions(host_usd=0.0)),
+        ("cheapest aws instance for llama 3.1 8b", "goal", "price"),
+        ("a card with at least 24 gb gpu memory for bert-large", "goal", "cost"),
+        ("most energy efficient gpu for bert-large", "goal", "energy"),
+        ("a gpu for vit, 3000 dollars", "goal", "speed"),
+        ("best value gpu for vit, 3000 dollars", "goal", "cost"),
+        ("is an h100 overkill for qwen3 8b", "asks", "too much"),
+        ("is a 4090 enough for qwen3 8b", "asks", "able"),
+        ("is a 5090 worth it for sdxl", "asks", "too much"),
+        ("is a 5090 worth it over my 3090 for sdxl", "asks", ""),
+        (
+            "llama 8b 60 % and stable diffusion 40 %",
+            "workloads",
+            (("llm-8b-decode", 0.6), ("unet-sd15", 0.4)),
+        ),
+        ("60 % sdxl, 40 % qwen3 8b", "workloads", (("unet-sd15", 0.6), ("llm-8b-decode", 0.4))),
+        ("should i add a third 3090, bert-large", "have", ("rtx-3090", "rtx-3090")),
+        ("should i add a second 3090, bert-large", "sets", (("rtx-3090", 2),)),
+        ("a card for bert-large, nothing used", "sold", ("new", "street")),
+        ("640 GB of vram in total for llama 3.1 405b", "total_gb", 640.0),
+        ("a machine with 1 TB of gpu memory for llama 3.1 405b", "total_gb", 1000.0),
+        ("rent an H100 PCIe or NVL for bert-large", "sets", (("h100-pcie-80gb", 1), ("h100-nvl-94gb", 1))),
+        ("rent an RTX 4090 for 2 weeks, 8 h a day, until ours is repaired", "hire_h", pytest.approx(112)),
+        ("we need 4 gpus for a hackathon weekend, sdxl", "hire_h", 48),
+        ("qwen3 8b for 8 lawyers", "users", 8),
+        ("is 24 GB enough for qwen3 8b", "asks", "able"),
+        ("currently running 2x 4090 for sdxl, worth adding 2 more", "sets", (("rtx-4090", 4),)),
+        ("need a gpu with at least 80 GB for one day", "hire_h", 24),
+        (
+            "budget 250€ per month, 200 hours, rent a gpu for bert-large",
+            "budget_usd",
+            pytest.approx(275 / 200),
+        ),
+        ("lease or buy 4 L40S for 3 years, bert-large", "acquire", "both"),
+        ("local coding assistant, qwen2.5-coder 32b", "workloads", (("qwen2.5-32b", 1.0),)),
+        ("the least I can pay for llama 3.2 3b", "goal", "price"),
+        ("efficientnet training, 50000 images, 30 epochs", "items", None),
+        ("efficientnet training, 50000 images, 30 epochs", "ignored", ("50000 images", "30 epochs")),
+        ("llama3 at home", "workloads", (("llama-3.1-8b", 1.0),)),
+        ("how much vram does qwen3 8b need", "asks", "memory"),
+        ("what does a 4090 cost in electricity for bert-large", "asks", "energy"),
+        ("how long would it take to train bert-large on a 4090", "asks", ""),
+        ("qwen3 8b at home", "gpus", (1, 1)),
+        (
+            "an api asks 0.40 dollars per million tokens, qwen3 8b or the api?",
+            "bill",
+            Bill(of="an API", usd=0.4, items=1e6),
+        ),
+        (
+            "we pay $300 a month for the openai api; is a gpu for qwen3 8b cheaper?",
+            "bill",
+            Bill(of="openai API", usd=300.0),
+        ),
+        ("i pay 50 dollars a month for colab, bert-large on a 3090", "bill", Bill(of="colab", usd=50.0)),
+        ("serve qwen3 8b behind an api", "bill", None),
+        ("6800 xt or nvidia for bert-large", "named", ("rx-6800-xt",)),
+        (
+            "the 80GB A100 over the 40GB for bert-large",
+            "sets",
+            (("a100-sxm4-80gb", 1), ("a100-sxm4-40gb", 1)),
+        ),
+    ],
+)
+def test_what_is_said_becomes_a_limit(text: str, field: str, value: object) -> None:
+    assert getattr(asked(text), field) == value
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "a card twice as fast as a 3090 for bert-large",
+        "stable diffusion and llama 3.1 8b on one card",
+        "a used card for bert-large, new only",
+        "gpt-2 1.5B training on a 4090",
+        "sdxl within 30 ms per token",
+        "2 cards for llama 70b on a 15 A breaker",
+        "two 3090s or one 4090 for llama 70b on 4 gpus",
+        "gpt-4 at home",
+        "claude opus 4.5 for 20 users",
+        "gaussian splatting on a 4090",
+        "a gpu for gaming",
+        "training resnet50 60 % and answering with llama 8b 40 %",
+        "gpu for llama 8b 1000",
+        "one gpu for comfyui and ollama",
+        "tpu v5e for bert-large",
+        "train a 175b model",
+        "transcribe 10000 hours of audio within 3 days",
+    ],
+)
+def test_what_cannot_be_meant_is_refused(text: str) -> None:
+    with pytest.raises(InputError):
+        asked(text)
+
+
+def test_what_is_not_to_be_is_left_out() -> None:
+    allowed = asked("anything but an h100 for bert-large").only
+    assert "h200-sxm" in allowed
+    assert not any(gpu.startswith("h100") for gpu in allowed)
+    short = asked("card no longer than 25 cm for bert-large").only
+    assert "t4" in short
+    assert "rtx-3090" not in short
+
+
+def test_either_of_two_makers_and_a_mac_beside_a_card() -> None:
+    both = asked("amd or intel card for bert-large").only
+    assert {"rx-7900-xtx", "arc-b580"} <= set(both)
+    assert not any(gpu.startswith(("rtx", "apple")) for gpu in both)
+    beside = asked("mac studio or 5090 to run llama 70b")
+    assert beside.only[0] == "rtx-5090"
+    assert "apple-m2-ultra" in beside.only
+    assert "apple-m2" not in beside.only
+    assert beside.gpus == (1, 1)
+
+
+@pytest.mark.parametrize(
+    ("text", "quotes", "sets"),
+    [
+        ("I pay $2.50/h for an A100 80GB on AWS, is there something cheaper for resnet50?",
+         [("a100-sxm4-80gb", 1, "on-demand", 2.5, "aws", True)], ()),
+        ("we spend 1461 dollars a month on 2 L40S for bert-large",
+         [("l40s", 2, "on-demand", 2.0, "", True)], ()),
+        ("we pay 3 dollars for an H100, would an H200 be better for llm-1b",
+         [("h100-sxm5-80gb", 1, "on-demand", 3.0, "", True)], (("h200-sxm", 1), ("h100-sxm5-80gb", 1))),
+        ("is 0.10 per hour a fair price for a RTX 3090 for bert-large?",
+         [("rtx-3090", 1, "on-demand", 0.1, "", False)], (("rtx-3090", 1),)),
+        ("3090 used for $750 or two 4080 at 800 dollars for bert-large",
+         [("rtx-3090", 1, "used", 750, "", False), ("rtx-4080", 2, "street", 1600, "", False)],
+         (("rtx-3090", 1), ("rtx-4080", 2))),
+        # A limit is no price, and one price beside a card is what somebody has to spend.
+        ("I want to pay at most $2/h for an H100 PCIe for bert-large", [], (("h100-pcie-80gb", 1),)),
+        ("a 4090 for $1500 for bert-large", [], (("rtx-4090", 1),)),
+    ],
+)  # fmt: skip
+def test_prices_beside_cards_are_offers(text: str, quotes: list[object], sets: tuple[object, ...]) -> None:
+    need = asked(text)
+    found = [(q.gpu_id, q.count, q.kind, q.usd, q.provider, q.paid) for q in need.quotes]
+    assert found == quotes
+    assert set(need.sets) == set(sets)
+    assert not quotes or "providers" not in text
+
+
+def test_days_are_deadlines() -> None:
+    for text in ("train resnet50 on 1M images by friday", "resnet50 on 1M images, done by 2026-11-27"):
+        need = need_of(text, {}, {}, today=date(2026, 11, 26))[0]
+        assert need.deadline_s == 86400
+    given = {"work": "1M images", "deadline": "5 December"}
+    assert need_of("resnet50", given, {}, today=date(2026, 11, 26))[0].deadline_s == 9 * 86400
+    with pytest.raises(InputError, match="past"):
+        need_of("train resnet50 on 1M images by 2026-11-01", {}, {}, today=date(2026, 11, 26))
+
+
+def test_what_is_taken_for_something_else_says_so() -> None:
+    late = need_of("llama-3.1-8b", {"latency": "50ms"}, {})[0]
+    assert (late.latency_kind, "TTFT<=50ms" in late.notes[-1]) == ("TPOT", True)
+    assert not any("TTFT" in note for note in need_of("llama-3.1-8b", {"latency": "TPOT<=50ms"}, {})[0].notes)
+    assert asked("bert large pretraining").workloads[0][0] == "bert-large-pretrain-s128"
+    assert asked("train bert large").workloads[0][0] == "bert-large"
+    assert asked("segmentation u-net on cell images").workloads[0][0] == "resnet50"
+
+
+def test_a_machine_that_is_there_takes_two_cards() -> None:
+    given = {"host": "0", "acquire": "own"}
+    assert need_of("llama-3.1-8b", given, {})[0].gpus == (1, 2)
+    assert need_of("llama-3.1-8b", {**given, "gpus": "1..4"}, {})[0].gpus == (1, 4)
+    assert need_of("llama-3.1-8b", {"acquire": "own"}, {})[0].gpus == (1, 8)
+
+
+@pytest.mark.parametrize(
+    ("text", "field", "value"),
+    [
+        ("I have 150 dollars, lora of llama 8b on 50M tokens", "acquire", "both"),
+        ("llama 3.1 8b, 300/month", "budget_per_month", True),
+        ("$300 of credits on lambda to train llm-1b", "acquire", "rent"),
+        ("run 2 million images through vit-b by friday 9am", "deadline_s", 4 * 86400),
+        ("2 million images through vit-b16 by friday 5pm", "deadline_s", 4 * 86400),
+        ("2 million images through vit-b16 by 17:00 on friday", "deadline_s", 4 * 86400),
+        ("2 million images through vit-b16 by friday noon, $20", "budget_usd", 20),
+        ("llama 3.1 8b, 300 pm", "budget_per_month", True),
+        ("i got 50 bucks for a qlora of llama 8b", "acquire", "both"),
+        ("80 euros for a qlora of llama 8b", "acquire", "both"),
+        ("$349 for a qlora of llama 8b", "acquire", "both"),
+        ("$350 for a qlora of llama 8b", "acquire", "own"),
+        ("$300 card for a qlora of llama 8b", "acquire", "own"),
+        ("40k credits on gcp", "budget_usd", 40_000),
+        ("40k in google cloud credits for llama 70b", "providers", ("gcp",)),
+        ("2500 credits for bert-large", "acquire", "rent"),
+        ("laptop", "form", "laptop"),
+        ("laptop", "workloads", (("llm-1b-decode", 1.0),)),
+        ("llama", "workloads", (("llama-3.1-8b", 1.0),)),
+        ("one shared server for 6 researchers to finetune llama 8b", "users", 1),
+        ("minimum gpu to run llama 8b", "goal", "price"),
+        ("card for llama 8b in our server", "fans", True),
+        ("bert-large on 1 to 4 rented gpus", "gpus", (1, 4)),
+        ("my laptop has a rtx 4060, lora of llama 3.2 3b", "have", ("rtx-4060-laptop",)),
+        ("a used v100 32gb or a new 4090 for resnet50", "sets", (("v100-pcie-32gb", 1), ("rtx-4090", 1))),
+        ("a used 3090 or a new 4090 for resnet50", "sold", ()),
+        ("bert-large, buy, 8 hours a day 5 days a week", "assumptions", Assumptions(hours_per_week=40)),
+        ("low profile card for our 30 employees that chat with documents", "users", 30),
+    ],
+)
+def test_more_of_what_buyers_say(text: str, field: str, value: object) -> None:
+    assert getattr(need_of(text, {}, {"EUR": 1.1}, today=date(2026, 11, 23))[0], field) == value

@@ -1,0 +1,96 @@
+"""Classes of kernels: from the general to the special, and how far each was measured."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import pytest
+
+from gpuwise.predictor import kernels as classes
+from gpuwise.predictor.card import card
+from gpuwise.predictor.kernels import Kernel, arrays
+from gpuwise.predictor.rates import usual
+from gpuwise.predictor.step import kernel_seconds
+
+
+def convolution(channels: int, groups: int, window: int = 3, name: str = "aten.convolution") -> Kernel:
+    """Of 64 images of 28 x 28."""
+    shape = (64, channels, 28, 28, channels, window, window, 1, groups, 28, 28)
+    size = 2.0 * 64 * channels * 28 * 28
+    flop = 2.0 * 64 * 28 * 28 * channels * channels / groups * window**2
+    return Kernel(
+        kind="convolution", name=name, dtype="bf16", shape=shape, flop=flop, bytes_read=size,
+        bytes_written=size, phase="forward",
+    )  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    ("kernel", "expected"),
+    [
+        (convolution(256, 256), "convolution depthwise small"),
+        (convolution(256, 256, 7), "convolution depthwise large"),
+        (convolution(256, 32), "convolution grouped tiny"),
+        (convolution(256, 4), "convolution grouped wide"),
+        (convolution(128, 32), "convolution grouped least"),
+        (convolution(528, 22), "convolution grouped uneven"),
+        (convolution(232, 2), "convolution grouped odd"),
+        (convolution(3, 1), "convolution picture"),
+        (convolution(18, 1), "convolution odd"),
+        (convolution(256, 1, 1), "convolution point"),
+        (convolution(256, 1, 3, "aten.convolution:3d"), "convolution window 3d"),
+        (convolution(9, 1, 7, "aten.convolution:3d"), "convolution picture 3d"),
+        (convolution(690, 1, 3, "aten.convolution:3d"), "convolution odd 3d"),
+    ],
+)
+def test_convolutions_fall_into_classes_by_their_shape(kernel: Kernel, expected: str) -> None:
+    path = classes.path(kernel, compiled=False)
+    assert path[0] == "convolution"
+    assert path[1] == expected
+
+
+def test_what_was_never_measured_is_as_its_kind_and_less_certain() -> None:
+    table = classes.table()
+    steps = ("pointwise", "pointwise no_such_operator", "pointwise no_such_operator half")
+    assert classes.known(steps) == table["pointwise"]
+    assert table["any"].spread > table["pointwise relu"].spread
+    assert classes.known(("no_such_kind",)) == table["any"]
+
+
+def test_every_class_is_physical() -> None:
+    for found in classes.table().values():
+        assert found.arithmetic > 0
+        assert found.memory > 0.5
+        assert found.spread > 0
+
+
+def test_depthwise_convolutions_are_slower_than_their_operations() -> None:
+    own = card("h200-sxm")
+    depthwise, dense = kernel_seconds(arrays([convolution(256, 256), convolution(256, 1)]), own, usual(own))
+    # 256 times fewer operations, and yet not 20 times quicker: vector units, and the same bytes.
+    assert dense / depthwise < 20
+
+
+def test_short_rows_of_a_norm_cost_as_much_as_longer_ones() -> None:
+    base = Kernel(
+        kind="normalisation", name="aten.native_layer_norm", dtype="bf16", shape=(200_704, 64), flop=1.0,
+        bytes_read=200_704 * 64 * 2.0, bytes_written=200_704 * 64 * 2.0, phase="forward",
+    )  # fmt: skip
+    longer = replace(
+        base, shape=(200_704, 128), bytes_read=2 * base.bytes_read, bytes_written=base.bytes_written
+    )
+    own = card("h200-sxm")
+    short, long = kernel_seconds(arrays([base, longer]), own, usual(own))
+    assert long < 1.3 * short
+
+
+def test_short_rows_of_a_table_take_as_long_as_longer_ones() -> None:
+    def taken(width: int, dtype: str = "bf16") -> float:
+        size = 1e6 * width * 2.0
+        kernel = Kernel(
+            kind="gather", name="aten.embedding", dtype=dtype, shape=(1_000_000, width), flop=0.0,
+            bytes_read=size, bytes_written=size, phase="forward",
+        )  # fmt: skip
+        return float(arrays([kernel]).handled[0])
+
+    assert taken(16) == taken(512) == taken(1024) / 2
+    assert taken(4) < taken(16)  # not read by whole loads

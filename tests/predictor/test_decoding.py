@@ -1,0 +1,115 @@
+"""One sequence decoded by gpuwise's own kernels is predicted as such where the recipe is tuned."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from gpuwise.errors import InputError
+from gpuwise.jobs.predicting import predict
+from gpuwise.model.precision import Precision
+from gpuwise.model.question import RunConfig, Switches
+from gpuwise.predictor import trace_store
+from gpuwise.show.predictions import measure_command
+from gpuwise.store import load
+
+ONE = RunConfig(
+    workload="llama-3.1-8b-decode", mode="infer", precision=Precision.BF16, compile=True, batch=1,
+    switches=Switches(decode="triton"),
+)  # fmt: skip
+
+
+# results/h100/llama-8b-decode-streamed.json, and one H200 by experiments/decode-streams.json.
+@pytest.mark.parametrize(
+    ("gpu", "precision", "measured"),
+    [
+        ("h100-sxm", "bf16", 177.3),
+        ("h100-sxm", "fp8", 282.7),
+        ("h100-sxm", "int4", 380.7),
+        ("h200-sxm", "bf16", 235.8),
+        ("h200-sxm", "fp8", 305.0),
+        ("h200-sxm", "int4", 409.3),
+        ("h200-sxm", "mxfp4", 412.5),
+        ("h200-sxm", "nvfp4", 386.4),
+    ],
+)
+def test_measured_steps_are_predicted(gpu: str, precision: str, measured: float) -> None:
+    (found,) = predict(ONE.workload, gpus=(gpu,), precision=precision, batch=1).value
+    assert found.question.recipe == "tuned"
+    assert found.throughput is not None
+    assert found.throughput.value == pytest.approx(measured, rel=0.05)
+    assert found.throughput.low < measured < found.throughput.high
+
+
+@pytest.mark.parametrize("other", [{"batch": 2}, {"recipe": "stock"}])
+def test_four_bit_floats_have_these_kernels_alone(other: dict[str, object]) -> None:
+    with pytest.raises(InputError):
+        predict(ONE.workload, gpus=("h200-sxm",), precision="mxfp4", **{"batch": 1, **other})
+
+
+def test_peak_memory_is_weights_and_cache() -> None:
+    found = trace_store.decoded(ONE)
+    assert found is not None
+    assert found.memory is not None
+    assert found.memory.peak == pytest.approx(16_365_392_896, rel=0.001)
+    narrow = trace_store.decoded(replace(ONE, precision=Precision.INT4))
+    assert narrow is not None
+    assert narrow.memory is not None
+    assert narrow.memory.peak == pytest.approx(6_067_852_288, rel=0.01)
+
+
+def test_int4_has_no_other_kernels() -> None:
+    assert trace_store.decoded(replace(ONE, precision=Precision.INT4, switches=Switches())) is not None
+
+
+@pytest.mark.parametrize(
+    "changed",
+    [
+        {"switches": Switches()},
+        {"batch": 2},
+        {"compile": False},
+        {"gpus": 2},
+        {"precision": Precision.FP32},
+        {"size": "toy"},
+        {"workload": "llama-3.1-8b-prefill"},
+        {"workload": "qwen3-8b-decode"},  # It norms heads, which these kernels do not.
+        {"workload": "mixtral-8x7b-decode"},  # Its experts are torch's.
+        {"workload": "resnet50"},
+    ],
+)
+def test_other_steps_are_torch_s(changed: dict[str, object]) -> None:
+    assert trace_store.decoded(replace(ONE, **changed)) is None  # type: ignore[arg-type]
+
+
+def test_experts_are_predicted_as_torch_s() -> None:
+    config = replace(ONE, switches=Switches(), workload="mixtral-8x7b-decode")
+    assert trace_store.with_own(config) == config
+    assert trace_store.with_own(replace(ONE, switches=Switches())) == ONE
+
+
+def test_stock_is_another_speed_beside_its_own_measurement() -> None:
+    # No trace of Llama 3.1 8B is shipped, of its shape by our own name one is.
+    stock, tuned = (
+        predict("llm-8b-decode", gpus=("h200-sxm",), precision="bf16", batch=1, recipe=recipe).value[0]
+        for recipe in ("stock", "tuned")
+    )
+    assert (stock.question.recipe, tuned.question.recipe) == ("stock", "tuned")
+    assert stock.throughput is not None
+    assert tuned.throughput is not None
+    assert 1.2 < tuned.throughput.value / stock.throughput.value < 1.5
+    assert measure_command(stock.question).endswith("--recipe stock --batch 1")
+    assert "--recipe" not in measure_command(tuned.question)
+    (measured,) = predict(ONE.workload, gpus=("h200-sxm",), precision="bf16", batch=1).value
+    assert measured.measured is not None
+    assert measured.measured.throughput is not None
+    assert measured.measured.throughput.value == pytest.approx(234.3, abs=0.1)
+
+
+def test_a_measured_step_of_another_card_is_transferred() -> None:
+    source = load(Path(__file__).parents[2] / "results" / "h200" / "llama-8b-decode-triton.json")
+    (found,) = predict(ONE.workload, gpus=("h100-sxm",), precision="bf16", batch=1, source=source).value
+    assert found.basis == "transferred"
+    assert found.throughput is not None
+    assert found.throughput.value == pytest.approx(177.3, rel=0.05)

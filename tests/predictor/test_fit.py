@@ -1,0 +1,234 @@
+"""Memory and speed of language models: known cases, and what must hold for every model and card."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from gpuwise.errors import InputError
+from gpuwise.facts import llms
+from gpuwise.model.judgement import TASKS
+from gpuwise.model.precision import WEIGHTS, Precision
+from gpuwise.predictor.card import card
+from gpuwise.predictor.fit import Plan, cache_bytes, decode_seconds, fit, memory, train_seconds
+from gpuwise.workloads.llm import part_of
+
+EIGHT = llms.find("llama-3.1-8b")
+
+
+@pytest.mark.parametrize(
+    ("model", "gpu", "plan", "fits"),
+    [
+        ("llama-3.1-8b", "rtx-4090", {"weights": "bf16"}, True),
+        ("llama-3.1-8b", "rtx-3060-12gb", {"weights": "bf16"}, False),
+        ("llama-3.1-8b", "rtx-3060-12gb", {"weights": "q4_k_m"}, True),
+        # Thousands fine-tune 8 B on 24 GB, in this way alone.
+        ("llama-3.1-8b", "rtx-4090", {"task": "qlora", "weights": "nf4", "checkpoint": True}, True),
+        ("llama-3.1-8b", "rtx-4090", {"task": "full", "checkpoint": True}, False),
+        # torchtune's recipe of one device; QLoRA's paper has 33 B on 24 GB and 65 B on 48 GB.
+        (
+            "llama-3.1-8b",
+            "rtx-4090",
+            {"task": "full", "checkpoint": True, "optimiser": "paged", "batch": 2, "context": 2048},
+            True,
+        ),
+        (
+            "llama-33b",
+            "rtx-4090",
+            {"task": "qlora", "weights": "nf4", "checkpoint": True, "context": 512},
+            True,
+        ),
+        ("llama-2-70b", "a40", {"task": "qlora", "weights": "nf4", "checkpoint": True, "context": 512}, True),
+        (
+            "llama-2-70b",
+            "rtx-4090",
+            {"task": "qlora", "weights": "nf4", "checkpoint": True, "context": 512},
+            False,
+        ),
+        ("llama-3.1-8b", "rtx-2060", {"weights": "q4_k_m", "context": 2048}, True),
+        ("llama-3.1-8b", "gtx-1050-ti", {"weights": "q4_k_m", "context": 2048}, False),
+        ("gpt-oss-20b", "rtx-4060-ti-16gb", {"weights": "mxfp4"}, True),
+        ("gpt-oss-20b", "rtx-5090", {"weights": "mxfp4", "context": 32768}, True),
+        ("llama-3.1-70b", "h100-sxm", {"weights": "bf16"}, False),
+        ("llama-3.1-70b", "h100-sxm", {"weights": "bf16", "gpus": 4}, True),
+        ("deepseek-v3", "h200-sxm", {"weights": "fp8", "gpus": 8}, True),
+        ("deepseek-v3", "h100-sxm", {"weights": "fp8", "gpus": 8}, False),
+    ],
+)
+def test_what_people_know_to_fit(model: str, gpu: str, plan: dict[str, object], fits: bool) -> None:
+    asked = Plan(
+        model=llms.find(model), **{"context": 4096, **plan, "weights": Precision(plan.get("weights", "bf16"))}
+    )  # type: ignore[arg-type]
+    answer = fit(asked, gpu)
+    assert answer.fits is fits
+    assert (answer.tokens_per_s is not None) is fits
+
+
+def test_a_loss_in_chunks_is_said() -> None:
+    """LoRA of 8 B at 4k on 24 GB: logits of 128,256 words alone keep plain transformers from it."""
+    plans = [Plan(model=EIGHT, task="lora", checkpoint=True, context=context) for context in (2048, 4096)]
+    found = [fit(plan, "rtx-4090") for plan in plans]
+    assert [(each.fits, each.plan.chunked) for each in found] == [(True, False), (True, True)]
+    plain = [fit(replace(plan, checkpoint=False), "rtx-4090").plan.chunked for plan in plans]
+    assert plain == [False, False]
+
+
+def test_a_cache_in_8_bits_is_half_as_large() -> None:
+    plans = [Plan(model=EIGHT, context=65536, cache=cache) for cache in (Precision.BF16, Precision.FP8)]
+    wide, narrow = (dict(memory(plan))["cache"] for plan in plans)
+    assert wide == 2 * narrow == 65536 * 131072
+
+
+@pytest.mark.parametrize(
+    ("gpu", "low", "high"), [("apple-m4-pro", 18, 60), ("rx-7900-xt", 45, 160), ("gtx-1050-ti", None, None)]
+)
+def test_a_card_unlike_all_measured_ones_has_a_wide_interval(
+    gpu: str, low: float | None, high: float | None
+) -> None:
+    """Llama 3.2 3B and 8B at 4 bits, as people report them, lie within; what has no room has no speed."""
+    name = "llama-3.2-3b" if low is None else "llama-3.1-8b"
+    found = fit(Plan(model=llms.find(name), weights=Precision.Q4_K_M, context=2048), gpu).tokens_per_s
+    assert found is not None
+    assert found.high / found.low > (4 if low else 1.5)
+    if low and high:
+        assert found.low < high
+        assert found.high > low
+        assert low < found.value * 1.5 < 1.5 * high
+
+
+def test_a_card_whose_bandwidth_nobody_states_says_so() -> None:
+    answer = fit(Plan(model=EIGHT, weights=Precision.Q4_K_M), "mi308x")
+    assert (answer.fits, answer.tokens_per_s) == (True, None)
+    assert "memory bandwidth" in answer.refusal
+
+
+def test_weights_in_4_bits_are_not_trained_themselves() -> None:
+    with pytest.raises(InputError, match="cannot be trained"):
+        fit(Plan(model=EIGHT, task="full", weights=Precision.INT4), "h200-sxm")
+
+
+@settings(max_examples=60, deadline=None)
+@given(
+    name=st.sampled_from(llms.names()), task=st.sampled_from(TASKS), weights=st.sampled_from(WEIGHTS),
+    context=st.integers(1, 32768), batch=st.integers(1, 64), checkpoint=st.booleans(),
+)  # fmt: skip
+def test_more_work_never_needs_less(
+    name: str, task: str, weights: Precision, context: int, batch: int, checkpoint: bool
+) -> None:
+    if task == "full":
+        weights = Precision.BF16
+    plan = Plan(
+        model=llms.find(name), task=task, weights=weights, context=context, batch=batch,  # type: ignore[arg-type]
+        checkpoint=checkpoint and task != "infer",
+    )  # fmt: skip
+    needed = sum(size for _, size in memory(plan))
+    for more in (replace(plan, context=2 * context), replace(plan, batch=batch + 1)):
+        assert sum(size for _, size in memory(more)) >= needed
+    if task == "infer":
+        assert sum(size for _, size in memory(replace(plan, gpus=2))) <= needed
+        slow, fast = (fit(plan, gpu).tokens_per_s for gpu in ("h100-sxm", "h200-sxm"))
+        if slow and fast:
+            assert slow.value <= fast.value * 1.0001
+            # Every token reads the active weights: no speed is beyond the memory.
+            read = llms.weight_bytes(plan.model, weights) * plan.model.read(batch) / plan.model.parameters
+            assert fast.value / batch * read <= 4.8e12
+
+
+@pytest.mark.parametrize(
+    ("model", "even", "odd"),
+    [
+        ("llama-3.1-8b", (2, 4, 8, 16), (3, 5)),
+        ("phi-4", (2, 5), (4, 8)),  # Ten heads of keys.
+        ("qwen2.5-7b", (2, 4), (7,)),  # Four of them
+        ("deepseek-v3", (2, 8, 16), (3,)),
+    ],
+)
+def test_heads_are_split_as_ranks_split_them(model: str, even: tuple[int, ...], odd: tuple[int, ...]) -> None:
+    shape = llms.find(model)
+    for gpus in even:
+        assert shape.splits(gpus)
+        if not shape.vocabulary % gpus:
+            assert part_of(shape, gpus).heads == shape.heads // gpus
+    for gpus in odd:
+        assert not shape.splits(gpus)
+        with pytest.raises(InputError):
+            part_of(shape, gpus)
+
+
+@pytest.mark.parametrize(("gpus", "parts"), [(1, 1), (4, 4), (8, 8), (16, 8)])
+def test_a_head_of_keys_that_several_need_is_kept_by_each(gpus: int, parts: int) -> None:
+    whole, split = (dict(memory(Plan(model=EIGHT, gpus=n)))["cache"] for n in (1, gpus))
+    assert whole / split == parts
+
+
+@pytest.mark.parametrize(
+    ("gpu", "model", "plan", "tokens_per_s"),
+    [
+        # torchtune's README, 2026-04: packed to 2,048, compiled, checkpointing.
+        ("rtx-4090", "llama-3.1-8b", {"task": "lora", "checkpoint": True, "batch": 2}, 3083),
+        (
+            "rtx-4090",
+            "llama-3.1-8b",
+            {"task": "full", "checkpoint": True, "batch": 2, "optimiser": "paged"},
+            1650,
+        ),
+        # LLM.Q's README, 2026: 55 to 81 % of the peak, GeForce more than the data centre.
+        ("rtx-4090", "qwen2.5-1.5b", {"task": "full", "context": 1024, "batch": 4}, 14_065),
+        ("h100-sxm", "qwen2.5-7b", {"task": "full", "context": 1024, "batch": 4}, 13_866),
+    ],
+)
+def test_training_is_as_fast_as_its_products_and_what_lies_between(
+    gpu: str, model: str, plan: dict[str, object], tokens_per_s: float
+) -> None:
+    asked = Plan(model=llms.find(model), **{"context": 2048, **plan})  # type: ignore[arg-type]
+    assert asked.batch * asked.context / train_seconds(asked, card(gpu)) == pytest.approx(
+        tokens_per_s, rel=0.1
+    )
+
+
+@pytest.mark.parametrize(("model", "batch", "measured"), [("1b", 8, 4.188e9), ("8b", 2, 17.15e9)])
+def test_a_prompt_that_is_read_at_once_takes_what_the_h200_measured(
+    model: str, batch: int, measured: float
+) -> None:
+    """Own steps of prefill; an engine reads it in chunks, transformers (NF4) does not."""
+    shape = llms.find({"1b": "llama-3.2-1b", "8b": "llama-3.1-8b"}[model])
+    whole = Plan(model=shape, context=2048, batch=batch, chunk=2048 * batch)
+    assert allocated(whole) == pytest.approx(measured, rel=0.01)
+    chunked = replace(whole, chunk=2048)
+    assert allocated(chunked) < allocated(whole)
+    dealt = [dict(memory(replace(p, weights=Precision.NF4)))["activations"] for p in (whole, chunked)]
+    assert dealt[0] == dealt[1] == dict(memory(whole))["activations"]
+
+
+@pytest.mark.parametrize(("optimiser", "each"), [("adamw", 8), ("adamw8bit", 6), ("adamw32", 16)])
+def test_bytes_a_trained_parameter(optimiser: str, each: int) -> None:
+    parts = dict(memory(Plan(model=EIGHT, task="full", optimiser=optimiser)))  # type: ignore[arg-type]
+    assert parts["weights"] + parts["gradients and optimiser"] == each * EIGHT.parameters
+
+
+def allocated(plan: Plan) -> float:
+    """What a framework's allocator counts."""
+    return sum(size for part, size in memory(plan) if part != "driver and libraries")
+
+
+def test_a_cache_that_is_held_is_the_one_that_is_read() -> None:
+    """llama.cpp deals out layers, of which each GPU reads its own in turn; others split heads of keys."""
+    for weights, parts in ((Precision.Q4_K_M, 16), (Precision.FP8, 8)):
+        plan = Plan(model=EIGHT, weights=weights, context=8192, gpus=16)
+        assert (
+            parts * cache_bytes(plan)
+            == cache_bytes(replace(plan, gpus=1))
+            == dict(memory(plan))["cache"] * parts
+        )
+    near, far = (
+        replace(Plan(model=EIGHT, weights=Precision.Q4_K_M), context=c, gpus=2) for c in (1024, 32768)
+    )
+    alone = [replace(plan, gpus=1) for plan in (near, far)]
+    found = card("rtx-3090")
+    slower = [
+        decode_seconds(p, found) - decode_seconds(q, found) for p, q in zip((near, far), alone, strict=True)
+    ]
+    assert slower[0] == pytest.approx(slower[1])

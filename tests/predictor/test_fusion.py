@@ -1,0 +1,331 @@
+"""Merging may save bytes and launches, and nothing else."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from functools import cache
+from typing import Any
+
+import pytest
+import torch
+from hypothesis import given
+from hypothesis import strategies as st
+from torch import nn
+
+from gpuwise.model.question import RunConfig
+from gpuwise.predictor.graph import ALLOCATE, FREE, RUN, Event, Node, Role, Tape, fuse
+from gpuwise.predictor.kernels import Phase
+from gpuwise.predictor.trace import record_workload, trace_module
+
+ROLES: tuple[Role, ...] = ("map", "row", "column", "opaque")
+
+
+def tape(*nodes: Node, outputs: tuple[int, ...] = ()) -> Tape:
+    """A step in which value n lives in storage n, until its last reader ran unless it is an output."""
+    written = {value: size for node in nodes for value, size in node.writes}
+    start = {v: s for node in nodes for v, s in node.reads if v not in written}
+    last = {v: i for i, node in enumerate(nodes) for v, _ in (*node.writes, *node.reads)}
+    events: list[Event] = []
+    for index, node in enumerate(nodes):
+        events += [(ALLOCATE, value, size) for value, size in node.writes]
+        events.append((RUN, index, 0.0))
+        touched = {value for value, _ in (*node.reads, *node.writes)}
+        events += [
+            (FREE, v, 0.0) for v in sorted(touched) if last[v] == index and v in written and v not in outputs
+        ]
+    values = {*written, *start}
+    return Tape(nodes=nodes, events=tuple(events), start=start, storage={v: v for v in values})
+
+
+def node(
+    name: str, reads: tuple[int, ...], writes: tuple[int, ...], role: Role = "map", phase: Phase = "forward",
+    size: float = 400.0, domain: int = 100,
+) -> Node:  # fmt: skip
+    return Node(
+        kind="pointwise" if role == "map" else "matmul", name=f"aten.{name}", dtype="fp32", shape=(domain,),
+        flop=float(domain), phase=phase, role=role, domain=domain,
+        reads=tuple((v, size) for v in reads), writes=tuple((v, size) for v in writes),
+    )  # fmt: skip
+
+
+def moved(done: Tape) -> float:
+    return sum(size for n in done.nodes for _, size in (*n.reads, *n.writes))
+
+
+def test_a_chain_becomes_one_kernel_that_never_stores_what_is_between() -> None:
+    done = fuse(
+        tape(node("mul", (0,), (1,)), node("add", (1,), (2,)), node("relu", (2,), (3,)), outputs=(3,))
+    )
+    (kernel,) = done.nodes
+    assert kernel.name == "aten.mul+relu"
+    assert (kernel.reads, kernel.writes) == (((0, 400.0),), ((3, 400.0),))
+    assert kernel.fused == 3
+    assert [event for event in done.events if event[0] == ALLOCATE] == [(ALLOCATE, 3, 400.0)]
+
+
+def test_a_matrix_product_takes_no_epilogue() -> None:
+    done = fuse(tape(node("mm", (0,), (1,), "opaque"), node("relu", (1,), (2,)), outputs=(2,)))
+    assert [n.name for n in done.nodes] == ["aten.mm", "aten.relu"]
+    assert moved(done) == 4 * 400
+
+
+def test_what_a_product_reads_is_stored() -> None:
+    done = fuse(
+        tape(
+            node("mul", (0,), (1,)), node("add", (1,), (2,)), node("mm", (1,), (3,), "opaque"), outputs=(2, 3)
+        )
+    )
+    assert dict(done.nodes[0].writes) == {1: 400.0, 2: 400.0}
+
+
+def test_a_path_through_a_product_keeps_a_chain_apart() -> None:
+    done = fuse(
+        tape(
+            node("mul", (0,), (1,)), node("mm", (1,), (2,), "opaque"), node("add", (1, 2), (3,)), outputs=(3,)
+        )
+    )
+    assert [n.name for n in done.nodes] == ["aten.mul", "aten.mm", "aten.add"]
+
+
+def test_a_column_reduction_ends_a_chain() -> None:
+    done = fuse(
+        tape(
+            node("mul", (0,), (1,)),
+            node("sum", (1,), (2,), "column"),
+            node("sub", (1, 2), (3,)),
+            outputs=(3,),
+        )
+    )
+    assert [n.name for n in done.nodes] == ["aten.mul+sum", "aten.sub"]
+
+
+def test_two_that_read_the_same_tensor_read_it_once() -> None:
+    done = fuse(tape(node("sin", (0,), (1,)), node("cos", (0,), (2,)), outputs=(1, 2)))
+    assert len(done.nodes) == 1
+    assert moved(done) == 3 * 400
+
+
+def test_backward_computes_again_what_follows_from_what_is_kept() -> None:
+    steps = (
+        node("gelu", (0,), (1,)), node("tanh", (0,), (2,)), node("mm", (1,), (3,), "opaque"),
+        node("mm_backward", (1, 3), (4,), "opaque", "backward"),
+        node("gelu_backward", (0, 2, 4), (5,), "map", "backward"),
+    )  # fmt: skip
+    done = fuse(tape(*steps, outputs=(5,)))
+    backward = done.nodes[-1]
+    assert {value for value, _ in backward.reads} == {0, 4}
+    assert all(value != 2 for n in done.nodes for value, _ in n.writes)
+
+
+def test_two_that_read_parts_of_a_tensor_may_read_different_ones() -> None:
+    """Chunks of a loss: merged, all chunks' logits would be there at once."""
+    part = (0, 200.0)
+    first = replace(node("gather", (), (1,)), reads=(part,))
+    second = replace(node("gather", (), (2,)), reads=(part,))
+    given = tape(node("mm", (3,), (0,), "opaque"), first, second, outputs=(1, 2))
+    assert [n.name for n in fuse(given).nodes] == ["aten.mm", "aten.gather", "aten.gather"]
+    whole = tape(*(replace(n, reads=((n.reads[0][0], 400.0),)) for n in given.nodes), outputs=(1, 2))
+    assert [n.name for n in fuse(whole).nodes] == ["aten.mm", "aten.gather+gather"]
+
+
+def widened(reader: Node) -> Tape:
+    """A product in 16 bits (1), cast to 32 (2) for a norm (3) whose result is cast (4) and multiplied (6)."""
+    narrow, wide = 200.0, 400.0
+    return tape(
+        node("mm", (0,), (1,), "opaque", size=narrow),
+        replace(node("_to_copy", (1,), (2,)), reads=((1, narrow),), writes=((2, wide),)),
+        node("native_layer_norm", (2,), (3,), "row", size=wide),
+        replace(node("_to_copy", (3,), (4,)), reads=((3, wide),), writes=((4, narrow),)),
+        node("mul", (4,), (5,), size=narrow),
+        node("mm", (5,), (6,), "opaque", size=narrow),
+        reader,
+        outputs=(6, 7),
+    )
+
+
+def test_backward_keeps_the_narrow_tensor_from_which_it_widens() -> None:
+    backward = node("native_layer_norm_backward:input", (2,), (7,), "row", "backward")
+    done = fuse(widened(backward))
+    assert done.nodes[-1].reads == ((1, 200.0),)
+    assert 2 not in {value for n in done.nodes for value, _ in n.writes}
+
+
+def test_backward_normalises_again_from_what_it_keeps_for_the_norm() -> None:
+    """Two values that follow from one: neither is kept."""
+    both = node("native_layer_norm_backward:input", (2, 4), (7,), "row", "backward")
+    done = fuse(widened(both))
+    assert done.nodes[-1].reads == ((1, 200.0),)
+
+
+def test_backward_keeps_what_would_take_more_to_compute_again() -> None:
+    """Of two tensors added, both would have to be kept for their sum."""
+    done = fuse(
+        tape(
+            node("mm", (0,), (1,), "opaque"),
+            node("mm", (0,), (2,), "opaque"),
+            node("add", (1, 2), (3,)),
+            node("mm", (3,), (4,), "opaque"),
+            node("mul", (3,), (5,), phase="backward"),
+            outputs=(4, 5),
+        )
+    )
+    assert done.nodes[-1].reads == ((3, 400.0),)
+
+
+def test_backward_reads_a_branch_from_what_the_branches_were_joined_to() -> None:
+    """The next convolution keeps the whole; its parts end with the forward pass."""
+    steps = (
+        node("mm", (0,), (1,), "opaque"), node("relu", (1,), (2,)),
+        node("mm", (0,), (3,), "opaque"), node("relu", (3,), (4,), domain=50),
+        node("cat", (2, 4), (5,), size=800.0, domain=150),
+        node("convolution", (5,), (6,), "opaque"),
+        node("convolution_backward", (5, 6), (7,), "opaque", "backward"),
+        node("relu_backward", (2, 7), (8,), phase="backward"),
+    )  # fmt: skip
+    done = fuse(tape(*steps, outputs=(8,)))
+    assert dict(done.nodes[-1].reads).keys() == {5, 7}
+    last = {value: i for i, n in enumerate(done.nodes) for value, _ in n.reads}
+    assert done.nodes[last[2]].name == "aten.cat"
+
+
+def test_convolutions_with_a_bias_stay_in_their_order() -> None:
+    layers = [layer for _ in range(6) for layer in (nn.Conv1d(8, 8, 1), nn.ReLU())]
+    compiled, eager = (
+        trace_module(
+            nn.Sequential(*layers), (torch.empty(64, 8, 4096),), name="own", mode="infer", compiled=compiled
+        )
+        for compiled in (True, False)
+    )
+    assert sum(k.count for k in compiled.kernels if k.kind == "pointwise") == 6
+    assert compiled.memory
+    assert eager.memory
+    assert compiled.memory.peak <= eager.memory.peak
+
+
+@pytest.mark.parametrize(("last", "alive"), [("relu", 1), ("silu", 2)])
+def test_an_activation_that_uses_its_argument_twice_is_not_in_place(last: str, alive: int) -> None:
+    done = fuse(
+        tape(
+            node("mm", (0,), (1,), "opaque"), node("mul", (1,), (2,)), node(last, (2,), (3,)),
+            node("mm", (3,), (4,), "opaque"), outputs=(4,),
+        )
+    )  # fmt: skip
+    (first, freed) = [i for i, event in enumerate(done.events) if event[:2] in ((ALLOCATE, 3), (FREE, 1))]
+    assert done.events[first][0] == (FREE if alive == 1 else ALLOCATE)
+    assert freed
+
+
+def test_the_optimiser_is_not_compiled() -> None:
+    steps = (node("mul", (0,), (1,), phase="optimiser"), node("add", (1,), (2,), phase="optimiser"))
+    assert len(fuse(tape(*steps, outputs=(2,))).nodes) == 2
+
+
+@st.composite
+def tapes(draw: st.DrawFn) -> Tape:
+    """Steps of some twenty nodes: any may read what was written before, forward nodes come first."""
+    count = draw(st.integers(1, 20))
+    split = draw(st.integers(0, count))
+    nodes = []
+    for index in range(count):
+        phase: Phase = "forward" if index < split else "backward"
+        reads = draw(st.sets(st.integers(-3, index - 1), min_size=1, max_size=3))
+        role = draw(st.sampled_from(ROLES))
+        domain = draw(st.sampled_from((100, 200)))
+        nodes.append(
+            node(f"n{index}", tuple(r + 10 for r in reads), (index + 10,), role, phase, domain=domain)
+        )
+    outputs = draw(st.sets(st.integers(10, count + 9), max_size=4))
+    return tape(*nodes, outputs=tuple(outputs))
+
+
+def check(eager: Tape, done: Tape) -> None:
+    assert moved(done) <= moved(eager) + 1e-6
+    assert sum(n.flop for n in done.nodes) == pytest.approx(sum(n.flop for n in eager.nodes))
+    assert sum(n.fused for n in done.nodes) == len(eager.nodes)
+    assert len(done.nodes) <= len(eager.nodes)
+    before = {v for n in eager.nodes for v, _ in n.reads} - {v for n in eager.nodes for v, _ in n.writes}
+    for n in done.nodes:  # nothing is read before it is written
+        assert {v for v, _ in n.reads} <= before
+        before |= {v for v, _ in n.writes}
+    lasting = {eager.storage[v] for n in done.nodes for v, _ in n.writes} & eager.lasting
+    assert lasting == {eager.storage[v] for n in eager.nodes for v, _ in n.writes} & eager.lasting
+
+
+@given(tapes())
+def test_never_more_bytes_the_same_operations_and_a_valid_order(eager: Tape) -> None:
+    check(eager, fuse(eager))
+
+
+@given(tapes())
+def test_allocations_of_the_merged_step_balance(eager: Tape) -> None:
+    done = fuse(eager)
+    alive = set(eager.start)
+    for kind, storage, _ in done.events:
+        if kind == ALLOCATE:
+            assert storage not in alive
+            alive.add(storage)
+        elif kind == FREE:
+            alive.remove(storage)
+    assert alive <= eager.lasting
+
+
+@cache
+def recorded(name: str, mode: str, precision: str = "bf16") -> Tape:
+    return record_workload(
+        RunConfig(workload=name, mode=mode, precision=precision, size="toy"),  # type: ignore[arg-type]
+        4,
+    )
+
+
+@pytest.mark.parametrize(
+    ("name", "mode"),
+    [("resnet50", "train"), ("bert-large", "train"), ("llm-1b", "train"), ("unet-sd15", "infer")],
+)
+def test_networks_keep_their_operations_and_lose_bytes(name: str, mode: str) -> None:
+    eager = recorded(name, mode)
+    done = fuse(eager)
+    assert moved(done) < moved(eager)
+    assert sum(n.flop for n in done.nodes) == pytest.approx(sum(n.flop for n in eager.nodes))
+    assert len(done.nodes) < len(eager.nodes)
+    products = [sum(n.kind in ("matmul", "convolution", "attention") for n in t.nodes) for t in (eager, done)]
+    assert products[0] == products[1]
+
+
+class Scores(nn.Module):
+    """Attention as people write it down, of four heads."""
+
+    def __init__(self, *, mask: str, scale: bool) -> None:
+        super().__init__()
+        self.inner, self.mask, self.scale = nn.Linear(256, 768), mask, scale
+
+    def forward(self, x: torch.Tensor) -> torch.Tensor:
+        parts = [y.view(*x.shape[:2], 4, 64).transpose(1, 2) for y in self.inner(x).chunk(3, -1)]
+        scores = parts[0] @ parts[1].transpose(-2, -1)
+        scores = scores / 8.0 if self.scale else scores
+        if self.mask:
+            dtype = torch.float32 if self.mask == "wide" else scores.dtype
+            scores = scores + scores.new_zeros(1, 1, *scores.shape[-2:], dtype=dtype)
+        return (scores.softmax(-1).to(x.dtype) @ parts[2]).transpose(1, 2).reshape(x.shape)
+
+
+@pytest.mark.parametrize(
+    ("mode", "compiled", "mask", "scale", "fused"),
+    [
+        ("infer", True, "", True, "flash"), ("infer", True, "narrow", True, "efficient"),
+        ("infer", True, "wide", True, ""), ("infer", False, "", True, ""), ("infer", True, "", False, ""),
+        ("train", True, "", True, ""),
+    ],
+)  # fmt: skip
+def test_attention_that_is_written_down_is_one_kernel_where_a_compiler_sees_it(
+    mode: Any, compiled: bool, mask: str, scale: bool, fused: str
+) -> None:
+    """Torch's compiler looks for such products in inference; CANINE took 6.6 ms where 8.4 were predicted."""
+    made = trace_module(
+        Scores(mask=mask, scale=scale), (torch.empty(8, 1024, 256),), name="a", mode=mode, compiled=compiled
+    )
+    found = [kernel for kernel in made.kernels if kernel.kind == "attention"]
+    assert [kernel.shape for kernel in found] == [(8, 4, 1024, 1024, 64, 4)] * bool(fused)
+    assert all(fused in kernel.name and kernel.flop == 4.0 * 8 * 4 * 1024**2 * 64 for kernel in found)
+    assert made.memory is not None
+    scores = 2 * 8 * 4 * 1024**2
+    assert (made.memory.peak < scores) == bool(fused)

@@ -1,0 +1,79 @@
+"""The host that launches: it bounds small steps, and runs ahead by no more than its queue."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from gpuwise.predictor.card import card
+from gpuwise.predictor.kernels import Kernel, Phase, Trace
+from gpuwise.predictor.rates import usual
+from gpuwise.predictor.step import FUNCTIONS, QUEUE
+from gpuwise.predictor.step import host_waits as waits
+
+RATES = dict(usual(card("h200-sxm"))) | {"dispatch": 1e-5, "host.queue": 1e-5, "host.generated": 1e-5}
+
+
+def step(counts: dict[Phase, int], *, compiled: bool = False) -> Trace:
+    kernels = tuple(
+        Kernel(
+            kind="pointwise", name="aten.add", dtype="fp32", shape=(1,), flop=1, bytes_read=8,
+            bytes_written=4, phase=phase, count=count,
+        )
+        for phase, count in counts.items()
+    )  # fmt: skip
+    return Trace(
+        workload="made-up", version=1, mode="train", precision="fp32", batch=1, compiled=compiled,
+        item="item", items=1, parameters=0, kernels=kernels,
+    )  # fmt: skip
+
+
+def test_products_hide_launches_and_small_kernels_do_not() -> None:
+    trace = step({"forward": 100, "backward": 100})
+    assert waits(trace, np.array([0.1, 0.1]), RATES) == 0.0
+    assert waits(trace, np.array([1e-4, 1e-4]), RATES) == pytest.approx(200e-5 - 2e-4)
+
+
+def test_an_optimiser_of_many_kernels_starves_the_gpu_once_the_queue_is_empty() -> None:
+    trace = step({"forward": 100, "optimiser": 9000})
+    busy = np.array([1.0, 0.01])
+    assert waits(trace, busy, RATES) == pytest.approx(0.09 - 0.01 - QUEUE * 1e-5)
+    assert waits(step({"forward": 100, "optimiser": 900}), busy, RATES) == 0.0
+
+
+def test_generated_code_is_launched_by_the_host_too() -> None:
+    trace = step({"forward": 9000}, compiled=True)
+    found = waits(trace, np.array([0.01]), RATES)
+    entered = 2 * RATES["host.entered"]  # forward and backward
+    assert found == pytest.approx(0.09 - 0.01 + entered + RATES["host.step"])
+
+
+@pytest.mark.parametrize(("groups", "name"), [(1, "convolution"), (4, "grouped"), (64, "convolution")])
+def test_grouped_convolutions_have_a_launch_of_their_own(groups: int, name: str) -> None:
+    calls = (("forward", 0), ("backward", 0), ("optimiser", 0), ("modules", 0))
+    plain = replace(step({"forward": 100}), mode="infer", calls=calls)
+    shape = (1, 64, 8, 8, 64, 3, 3, 1, groups, 8, 8)
+    kernel = replace(plain.kernels[0], kind="convolution", shape=shape)
+    found = waits(replace(plain, kernels=(kernel,)), np.array([0.0]), RATES)
+    assert found == pytest.approx(100 * RATES[f"host.forward.{name}"])
+
+
+def test_modules_and_views_cost_the_host_time_beside_kernels() -> None:
+    calls = (("forward", 300), ("backward", 0), ("optimiser", 0), ("modules", 100))
+    trace = replace(step({"forward": 100}), mode="infer")
+    few, many = (waits(replace(trace, calls=c), np.array([1e-6]), RATES) for c in (calls[:0], calls))
+    assert few == pytest.approx(100 * 1e-5 - 1e-6)
+    entered = RATES["host.module"] + FUNCTIONS * RATES["host.function"]
+    host = 300 * RATES["host.call"] + 100 * (entered + RATES["host.forward.other"])
+    assert many == pytest.approx(host - 1e-6)
+
+
+@given(st.integers(1, 20000), st.integers(1, 20000), st.floats(1e-4, 1.0), st.floats(1e-4, 1.0))
+def test_a_step_takes_at_least_the_host_and_at_most_both(a: int, b: int, first: float, last: float) -> None:
+    waited = waits(step({"forward": a, "optimiser": b}), np.array([first, last]), RATES)
+    host = (a + b) * 1e-5
+    assert max(0.0, host - first - last) - 1e-9 <= waited <= host + 1e-9

@@ -1,0 +1,157 @@
+"""The time model: physics that must hold whatever the parameters are."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from evaluation.predict.sets import gemm
+from evaluation.predict.transformers import TRANSFORMERS, transformer
+from gpuwise.predictor.card import Card, card
+from gpuwise.predictor.kernels import Kernel, Products, Trace, arrays
+from gpuwise.predictor.rates import (
+    ACTIVE_SHARE,
+    LEAST_CLOCK,
+    general,
+    held,
+    on_card,
+)
+from gpuwise.predictor.step import kernel_seconds, product_alone, product_seconds, step_seconds
+
+EAGER = general()
+GEMM = {name: prior.value for name, prior in gemm.PRIORS.items()}
+SIZES = st.integers(1, 20_000)
+GPUS = ("t4", "a100-pcie-40gb", "rtx-4090", "h100-sxm5-80gb", "mi300x", "b200-sxm")
+
+
+def faster(found: Card, more: float, bandwidth: float) -> Card:
+    return replace(
+        found,
+        peaks={name: peak * more for name, peak in found.peaks.items()},
+        bytes_per_s=found.bytes_per_s * bandwidth,
+    )
+
+
+def products(m: int, n: int, k: int, size: float = 2.0) -> Products:
+    one = np.ones(1)
+    return Products(b=one, m=one * m, n=one * n, k=one * k, size=one * size, out=one * 2.0)
+
+
+@given(SIZES, SIZES, SIZES, st.floats(1, 4), st.floats(1, 4), st.sampled_from(GPUS))
+def test_more_bandwidth_or_flops_is_never_slower(
+    m: int, n: int, k: int, more: float, bandwidth: float, gpu: str
+) -> None:
+    found, work = card(gpu), products(m, n, k)
+    slow = product_seconds(work, found, on_card(GEMM, found), "fp16")
+    better = faster(found, more, bandwidth)
+    assert product_seconds(work, better, on_card(GEMM, better), "fp16") <= slow * (1 + 1e-9)
+
+
+@given(SIZES, SIZES, SIZES, st.sampled_from(GPUS))
+def test_no_product_beats_the_peak(m: int, n: int, k: int, gpu: str) -> None:
+    found = card(gpu)
+    seconds = product_seconds(products(m, n, k), found, on_card(GEMM, found), "fp16")
+    assert 2.0 * m * n * k / seconds[0] <= found.peak("fp16")
+
+
+@given(st.sampled_from(sorted(TRANSFORMERS)), st.integers(1, 8), st.booleans(), st.sampled_from(GPUS))
+def test_a_larger_batch_is_never_quicker(name: str, batch: int, train: bool, gpu: str) -> None:
+    found = card(gpu)
+    steps = [
+        step_seconds(transformer(name, batch=b, length=256, train=train), found, EAGER)
+        for b in (batch, 2 * batch)
+    ]
+    assert steps[0] <= steps[1] * (1 + 1e-9)
+
+
+def test_the_host_bounds_small_eager_steps() -> None:
+    kernel = Kernel(
+        kind="pointwise", name="aten.add", dtype="fp32", shape=(1,), flop=1, bytes_read=8, bytes_written=4,
+        phase="forward", count=1000,
+    )  # fmt: skip
+    trace = Trace(
+        workload="tiny", version=1, mode="infer", precision="fp32", batch=1, compiled=False, item="item",
+        items=1, parameters=0, kernels=(kernel,),
+    )  # fmt: skip
+    found = card("h100-sxm5-80gb")
+    rates = on_card(EAGER, found)
+    assert step_seconds(trace, found, EAGER) == pytest.approx(1000 * rates["dispatch"])
+    compiled = step_seconds(replace(trace, compiled=True), found, EAGER)
+    assert compiled == pytest.approx(1000 * rates["host.generated"] + rates["host.entered"])
+
+
+def test_a_low_limit_lowers_the_clock_and_never_raises_it() -> None:
+    found = card("rtx-4090")
+    rates = on_card(GEMM, found)
+    work = products(8192, 8192, 8192)
+    alone = [product_alone(work, replace(found, power_w=w), rates, "fp16")[0] for w in (60.0, 150.0, 4500.0)]
+    assert alone[0] > alone[1] > alone[2] == pytest.approx(product_seconds(work, found, rates, "fp16")[0])
+
+
+def test_waiting_for_the_device_costs_time() -> None:
+    base = Kernel(
+        kind="gather", name="aten.index", dtype="fp32", shape=(64,), flop=1, bytes_read=256,
+        bytes_written=256, phase="forward",
+    )  # fmt: skip
+    found = card("a100-pcie-40gb")
+    both = arrays([base, replace(base, name="aten.nonzero")])
+    index, wait = kernel_seconds(both, found, on_card(EAGER, found))
+    assert wait > index
+
+
+def test_a_short_sum_loses_more_where_nothing_hides_a_tile_s_end() -> None:
+    def share(gpu: str, k: int) -> float:
+        found = card(gpu)
+        seconds = product_seconds(products(8192, 8192, k), found, on_card(GEMM, found), "bf16")
+        return float(2.0 * 8192 * 8192 * k / seconds[0] / found.peak("bf16"))
+
+    lost = {gpu: share(gpu, 512) / share(gpu, 8192) for gpu in ("a100-sxm4-80gb", "b200-sxm")}
+    assert lost["a100-sxm4-80gb"] < lost["b200-sxm"] < 1.0
+
+
+def dense(name: str = "aten.convolution:nchw", *, compiled: bool = False, dtype: str = "bf16") -> Trace:
+    """Twenty equal convolutions of 256 images."""
+    shape = (256, 256, 28, 28, 256, 3, 3, 1, 1, 28, 28)
+    size = 2 if dtype == "bf16" else 4
+    tensor = 256 * 256 * 28 * 28 * size
+    kernel = Kernel(
+        kind="convolution", name=name, dtype=dtype, shape=shape, flop=2.0 * 256 * 784 * 256 * 2304,
+        bytes_read=tensor, bytes_written=tensor, phase="forward", count=20,
+    )  # fmt: skip
+    return Trace(
+        workload="toy", version=1, mode="infer", precision=dtype, batch=256, compiled=compiled, item="image",
+        items=256, parameters=0, kernels=(kernel,),
+    )  # fmt: skip
+
+
+def test_channels_first_costs_eager_16_bit_steps_more_and_compiled_ones_nothing() -> None:
+    found = card("h200-sxm")
+    first, last, compiled = (
+        step_seconds(trace, found, general())
+        for trace in (dense(), dense("aten.convolution"), dense(compiled=True))
+    )
+    assert first > last
+    assert compiled == pytest.approx(last, rel=0.02)
+
+
+def test_a_step_above_the_power_limit_is_slower_and_bounded() -> None:
+    found = card("h200-sxm")
+    seconds = [
+        step_seconds(dense(compiled=True), replace(found, power_w=watts), general())
+        for watts in (100.0, 400.0, 700.0, 5000.0)
+    ]
+    assert seconds[0] > seconds[1] > seconds[2] >= seconds[3]
+    assert seconds[0] <= seconds[3] / LEAST_CLOCK * (1 + 1e-9)
+
+
+def test_the_clock_that_is_held_draws_the_budget() -> None:
+    found = card("h200-sxm")
+    rates = on_card(general(), found)
+    clock = held(rates, found, compute_j=600.0, other_j=50.0, busy_s=1.0, rest_s=0.2)
+    drawn = (600.0 * clock ** (rates["clock.exponent"] - 1.0) + 50.0) / (1.0 / clock + 0.2)
+    assert drawn == pytest.approx((1.0 - ACTIVE_SHARE) * found.power_w, rel=1e-3)
+    assert held(rates, found, compute_j=1.0, other_j=0.0, busy_s=1.0, rest_s=0.0) == pytest.approx(1.0)

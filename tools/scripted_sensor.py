@@ -1,0 +1,51 @@
+"""A sensor that plays a script, for tests and tools, and to try gpuwise without a GPU."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from gpuwise.measure.telemetry import DeviceInfo, Process, Sample, Wear
+
+
+class ScriptedSensor:
+    """A sensor that plays a script, for tests and for trying gpuwise without a GPU.
+
+    Replays `samples` in order and repeats the last. Raises ValueError without any."""
+
+    def __init__(
+        self,
+        info: DeviceInfo,
+        samples: Sequence[Sample],
+        processes: tuple[Process, ...] = (),
+        wear: Wear | None = None,
+    ) -> None:
+        if not samples:
+            raise ValueError("a script needs at least one sample")
+        self._info, self._samples, self._processes, self._wear = (
+            info,
+            tuple(samples),
+            processes,
+            wear or Wear(),
+        )
+        self._next = 0
+
+    def info(self) -> DeviceInfo:
+        """The device of the script."""
+        return self._info
+
+    def sample(self) -> Sample:
+        """The next sample, at the time that the script gives it."""
+        sample = self._samples[min(self._next, len(self._samples) - 1)]
+        self._next += 1
+        return sample
+
+    def processes(self) -> tuple[Process, ...]:
+        """The processes of the script."""
+        return self._processes
+
+    def wear(self) -> Wear:
+        """The wear of the script."""
+        return self._wear
+
+    def close(self) -> None:
+        """Nothing is held."""
