@@ -13,8 +13,9 @@ import pytest
 
 from gpuwise import store
 from gpuwise.errors import InputError
-from gpuwise.judge.accept import TestedCard, bundle, fleet, judge
-from gpuwise.judge.accept.judging import faded, faults, weak
+from gpuwise.judge.accept import bundle, fleet
+from gpuwise.judge.accept.card import TestedCard
+from gpuwise.judge.accept.judging import faded, faults, judge, weak
 from gpuwise.measure import engine
 from gpuwise.measure.cluster import Remote, read_hosts
 from gpuwise.measure.engine import timing_plan

@@ -5,8 +5,8 @@ from __future__ import annotations
 import json
 from dataclasses import replace
 
-from gpuwise.judge.accept import Acceptance, Judged, TestedCard
 from gpuwise.judge.accept.bundle import Host
+from gpuwise.judge.accept.card import Acceptance, Judged, TestedCard
 from gpuwise.judge.accept.fleet import summarise
 from gpuwise.model.result import Issue
 from gpuwise.show import acceptance as report

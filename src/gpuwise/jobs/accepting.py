@@ -16,8 +16,8 @@ from gpuwise import store, workloads
 from gpuwise.errors import INTERRUPTED, InputError, MachineError, NoDataError
 from gpuwise.jobs import Answer
 from gpuwise.jobs.measuring import REFERENCE, Listen, Update, session
-from gpuwise.judge.accept import TestedCard, check_last, judge, lookup
-from gpuwise.judge.accept.card import Outcome, kept_of
+from gpuwise.judge.accept.card import Outcome, TestedCard, check_last, kept_of, lookup
+from gpuwise.judge.accept.judging import judge
 from gpuwise.measure import telemetry
 from gpuwise.measure.prepare import Target, done, find_target, plan_for, visible
 from gpuwise.measure.request import Request, suite

@@ -7,9 +7,8 @@ from dataclasses import asdict
 from datetime import UTC, datetime
 from typing import Any
 
-from gpuwise.judge.accept import Acceptance, Judged, TestedCard
 from gpuwise.judge.accept.bundle import LOOSE
-from gpuwise.judge.accept.card import named, question, speed_of, speeds
+from gpuwise.judge.accept.card import Acceptance, Judged, TestedCard, named, question, speed_of, speeds
 from gpuwise.judge.accept.fleet import Deviation, Fleet
 from gpuwise.judge.accept.judging import flapped, hottest, weak
 from gpuwise.model.result import Issue, Link

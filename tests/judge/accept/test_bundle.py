@@ -12,7 +12,8 @@ from pathlib import Path
 import pytest
 
 from gpuwise.errors import InputError
-from gpuwise.judge.accept import TestedCard, bundle
+from gpuwise.judge.accept import bundle
+from gpuwise.judge.accept.card import TestedCard
 from gpuwise.measure.telemetry.health import Check
 from gpuwise.model.result import Issue
 

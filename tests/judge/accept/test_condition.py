@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from gpuwise.judge.accept import TestedCard
+from gpuwise.judge.accept.card import TestedCard
 from gpuwise.judge.accept.judging import ENOUGH_SAMPLES, FABRIC, condition, flapped, hottest, throttle_shares
 from gpuwise.measure.telemetry import Wear
 from gpuwise.model.result import Issue, Telemetry

@@ -14,8 +14,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from gpuwise import store
-from gpuwise.judge.accept import TestedCard, fleet, lookup
+from gpuwise.judge.accept import fleet
 from gpuwise.judge.accept.bundle import Host, gather
+from gpuwise.judge.accept.card import TestedCard, lookup
 from gpuwise.judge.accept.fleet import Fleet
 from gpuwise.model.question import Environment
 from gpuwise.model.result import Result, Window

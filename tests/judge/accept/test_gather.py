@@ -10,9 +10,9 @@ import pytest
 
 from gpuwise import store
 from gpuwise.errors import InputError, NoDataError
-from gpuwise.judge.accept import TestedCard, bundle
+from gpuwise.judge.accept import bundle
 from gpuwise.judge.accept.bundle import gather
-from gpuwise.judge.accept.card import speeds
+from gpuwise.judge.accept.card import TestedCard, speeds
 from gpuwise.model.result import Window
 
 from .conftest import speed

@@ -12,8 +12,7 @@ import pytest
 from gpuwise import store
 from gpuwise.errors import InputError, NoDataError
 from gpuwise.facts import catalog
-from gpuwise.judge.accept import TestedCard, known, lookup
-from gpuwise.judge.accept.card import DATA, allowed, check_last, question, speed_of
+from gpuwise.judge.accept.card import DATA, TestedCard, allowed, check_last, known, lookup, question, speed_of
 from gpuwise.model.precision import PRECISIONS
 
 from ...examples import FROM_REST

@@ -10,9 +10,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from gpuwise.judge.accept import Reference, TestedCard, judge
-from gpuwise.judge.accept.card import named, question, speeds
-from gpuwise.judge.accept.judging import held_back, slow, spread
+from gpuwise.judge.accept.card import Reference, TestedCard, named, question, speeds
+from gpuwise.judge.accept.judging import held_back, judge, slow, spread
 from gpuwise.model.question import Environment
 from gpuwise.model.result import Measurement, Result, Window
 

@@ -3,29 +3,3 @@
 `card` says what a card is and which of its speeds are compared, `reference` what with; `condition` and
 `speed` find issues and judge a host, `bundle` reads and writes files, `fleet` judges many hosts.
 """
-
-from __future__ import annotations
-
-from gpuwise.judge.accept.card import (
-    Acceptance,
-    Judged,
-    Lookup,
-    Reference,
-    TestedCard,
-    check_last,
-    known,
-    lookup,
-)
-from gpuwise.judge.accept.judging import judge
-
-__all__ = [
-    "Acceptance",
-    "Judged",
-    "Lookup",
-    "Reference",
-    "TestedCard",
-    "check_last",
-    "judge",
-    "known",
-    "lookup",
-]

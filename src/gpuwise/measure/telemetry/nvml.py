@@ -81,10 +81,6 @@ class NvmlSensor:
         import pynvml
 
         self._nvml: Any = pynvml
-        # Two are not NVMLErrors: a driver older than this library raises the second (processes, before
-        # 510); some drivers give names that are not text (555 under WSL, gpuopenanalytics/pynvml#53).
-        mismatch = getattr(pynvml, "NVMLLibraryMismatchError", pynvml.NVMLError)
-        self._refusals = (pynvml.NVMLError, mismatch, UnicodeDecodeError)
         self._index = index
         self._info: DeviceInfo | None = None
         self._open = False
@@ -100,20 +96,11 @@ class NvmlSensor:
         """Give back the reference to NVML; queries then answer None."""
         if self._open:
             self._open = False
-            self._call("nvmlShutdown")
+            _call(self._nvml, "nvmlShutdown")
 
     def _ask(self, query: str, *arguments: Any) -> Any:
         """The answer of one query about this device, or None where NVML has none."""
-        return self._call(query, self._handle, *arguments)
-
-    def _call(self, query: str, *arguments: Any) -> Any:
-        function = getattr(self._nvml, query, None)
-        if function is None:
-            return None
-        try:
-            return function(*arguments)
-        except self._refusals:
-            return None
+        return _call(self._nvml, query, self._handle, *arguments)
 
     def _either(self, new: str, old: str, *arguments: Any) -> Any:
         """`new`, or `old` where library or driver do not know `new`."""
@@ -129,7 +116,7 @@ class NvmlSensor:
     def _read_info(self) -> DeviceInfo:
         n = self._nvml
         limit = self._either("nvmlDeviceGetEnforcedPowerLimit", "nvmlDeviceGetPowerManagementLimit")
-        cuda = self._call("nvmlSystemGetCudaDriverVersion_v2")  # 13000 is 13.0
+        cuda = _call(n, "nvmlSystemGetCudaDriverVersion_v2")  # 13000 is 13.0
         capability = self._ask("nvmlDeviceGetCudaComputeCapability")
         return DeviceInfo(
             index=self._index,
@@ -137,7 +124,7 @@ class NvmlSensor:
             uuid=_text(self._ask("nvmlDeviceGetUUID")),
             serial=_text(self._ask("nvmlDeviceGetSerial")),
             memory_bytes=_maybe(lambda memory: int(memory.total), self._ask("nvmlDeviceGetMemoryInfo")),
-            driver=_text(self._call("nvmlSystemGetDriverVersion")),
+            driver=_text(_call(n, "nvmlSystemGetDriverVersion")),
             cuda_driver=None if cuda is None else f"{cuda // 1000}.{cuda % 1000 // 10}",
             compute_capability=None if capability is None else f"{capability[0]}.{capability[1]}",
             power_limit_w=_scaled(1e-3, limit),
@@ -214,6 +201,18 @@ class NvmlSensor:
         return tuple(Process(pid=p.pid, memory_bytes=p.usedGpuMemory) for p in processes or ())
 
 
+def _call(nvml: Any, query: str, *arguments: Any) -> Any:
+    """The answer of one query, or None where library or driver has none."""
+    function = getattr(nvml, query, None)
+    # Two are not NVMLErrors: a driver older than this library raises the second (processes, before 510); some
+    # drivers give names that are not text (555 under WSL, gpuopenanalytics/pynvml#53).
+    mismatch = getattr(nvml, "NVMLLibraryMismatchError", nvml.NVMLError)
+    try:
+        return None if function is None else function(*arguments)
+    except (nvml.NVMLError, mismatch, UnicodeDecodeError):
+        return None
+
+
 def _maybe(convert: Callable[[Any], A], value: Any) -> A | None:
     return None if value is None else convert(value)
 
@@ -253,12 +252,12 @@ def links(indices: Sequence[int]) -> tuple[Link, ...]:
         handles = [pynvml.nvmlDeviceGetHandleByIndex(index) for index in indices]
         links = []
         for (a, one), (b, other) in combinations(enumerate(handles), 2):
-            reads = _answer(pynvml, "nvmlDeviceGetP2PStatus", one, other, READ)
-            if _answer(pynvml, "nvmlDeviceGetP2PStatus", one, other, NVLINK) == pynvml.NVML_P2P_STATUS_OK:
-                states = [_answer(pynvml, "nvmlDeviceGetNvLinkState", one, n) for n in range(NVLINKS)]
+            reads = _call(pynvml, "nvmlDeviceGetP2PStatus", one, other, READ)
+            if _call(pynvml, "nvmlDeviceGetP2PStatus", one, other, NVLINK) == pynvml.NVML_P2P_STATUS_OK:
+                states = [_call(pynvml, "nvmlDeviceGetNvLinkState", one, n) for n in range(NVLINKS)]
                 path = f"NV{states.count(1)}"
             else:
-                level = _answer(pynvml, "nvmlDeviceGetTopologyCommonAncestor", one, other)
+                level = _call(pynvml, "nvmlDeviceGetTopologyCommonAncestor", one, other)
                 path = PATHS.get(level, "unknown")
             peer = None if reads is None else reads == pynvml.NVML_P2P_STATUS_OK
             links.append(Link(a=a, b=b, path=path, peer=peer))
@@ -268,10 +267,3 @@ def links(indices: Sequence[int]) -> tuple[Link, ...]:
     finally:
         with suppress(pynvml.NVMLError):
             pynvml.nvmlShutdown()
-
-
-def _answer(nvml: Any, query: str, *arguments: Any) -> Any:
-    try:
-        return getattr(nvml, query)(*arguments)
-    except (nvml.NVMLError, AttributeError):
-        return None

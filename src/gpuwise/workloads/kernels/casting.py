@@ -188,16 +188,6 @@ def gelu_cast_backward(
     return narrow, turned, magnitude, total
 
 
-@cast_both.register_fake
-def _(x: Tensor, largest: Tensor, top: float, sums: bool) -> Cast:
-    return _outputs(x, sums=sums)
-
-
-@gelu_cast.register_fake
-def _(x: Tensor, bias: Tensor, largest: Tensor, top: float) -> tuple[Tensor, Tensor, Tensor]:
-    return _outputs(x, sums=False)[:3]
-
-
-@gelu_cast_backward.register_fake
-def _(dy: Tensor, x: Tensor, bias: Tensor, largest: Tensor, top: float) -> Cast:
-    return _outputs(x, sums=True)
+cast_both.register_fake(lambda x, largest, top, sums: _outputs(x, sums=sums))
+gelu_cast.register_fake(lambda x, *_: _outputs(x, sums=False)[:3])
+gelu_cast_backward.register_fake(lambda dy, x, *_: _outputs(x, sums=True))

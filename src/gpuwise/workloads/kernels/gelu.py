@@ -82,11 +82,6 @@ def _gelu(x: Tensor, bias: Tensor) -> Tensor:
     return y
 
 
-@_gelu.register_fake
-def _(x: Tensor, bias: Tensor) -> Tensor:
-    return x.new_empty(x.shape)
-
-
 @torch.library.custom_op("gpuwise::bias_gelu_backward", mutates_args=())
 def _gelu_pull(dy: Tensor, x: Tensor, bias: Tensor) -> tuple[Tensor, Tensor]:
     """The gradients of x (M, N) and of the bias (N)."""
@@ -102,9 +97,10 @@ def _gelu_pull(dy: Tensor, x: Tensor, bias: Tensor) -> tuple[Tensor, Tensor]:
     return dx, sums.sum(0)
 
 
-@_gelu_pull.register_fake
-def _(dy: Tensor, x: Tensor, bias: Tensor) -> tuple[Tensor, Tensor]:
-    return x.new_empty(x.shape), x.new_empty(x.shape[1:], dtype=torch.float32)
+_gelu.register_fake(lambda x, bias: x.new_empty(x.shape))
+_gelu_pull.register_fake(
+    lambda dy, x, bias: (x.new_empty(x.shape), x.new_empty(x.shape[1:], dtype=torch.float32))
+)
 
 
 class _BiasGelu(torch.autograd.Function):

@@ -108,6 +108,11 @@ def _empty(like: Tensor, shape: tuple[int, ...], dtype: torch.dtype) -> Tensor:
     return torch.empty(shape, dtype=dtype, device=like.device, memory_format=torch.channels_last)
 
 
+def _pooled(x: Tensor, high: int, wide: int) -> tuple[Tensor, Tensor]:
+    shape = (*x.shape[:2], high, wide)
+    return _empty(x, shape, x.dtype), _empty(x, shape, torch.int8)
+
+
 @torch.library.custom_op("gpuwise::max_pool", mutates_args=())
 def max_pool(
     x: Tensor, kernel: int, stride: int, padding: int, high: int, wide: int
@@ -115,7 +120,7 @@ def max_pool(
     """(B, C, H, W) -> largest values and their places in their windows, (B, C, high, wide) each."""
     x = _last(x)
     batch, channels, h, w = x.shape
-    y, place = (_empty(x, (batch, channels, high, wide), t) for t in (x.dtype, torch.int8))
+    y, place = _pooled(x, high, wide)
     cells, (many, across) = batch * high * wide, _tile(channels)
     grid = (triton.cdiv(cells, many), triton.cdiv(channels, across))
     _max_pool_forward[grid](
@@ -144,17 +149,6 @@ def max_pool_backward(
     return dx
 
 
-@max_pool.register_fake
-def _(x: Tensor, kernel: int, stride: int, padding: int, high: int, wide: int) -> tuple[Tensor, Tensor]:
-    shape = (x.shape[0], x.shape[1], high, wide)
-    return _empty(x, shape, x.dtype), _empty(x, shape, torch.int8)
-
-
-@max_pool_backward.register_fake
-def _(dy: Tensor, place: Tensor, h: int, w: int, kernel: int, stride: int, padding: int) -> Tensor:
-    return _empty(dy, (dy.shape[0], dy.shape[1], h, w), dy.dtype)
-
-
 def _keep(ctx: Any, inputs: tuple[Any, ...], output: tuple[Tensor, Tensor]) -> None:
     x, kernel, stride, padding, _, _ = inputs
     ctx.save_for_backward(output[1])
@@ -166,6 +160,8 @@ def _pull(ctx: Any, dy: Tensor, _: Tensor) -> tuple[Tensor | None, ...]:
     return max_pool_backward(dy, place, *ctx.geometry), None, None, None, None, None
 
 
+max_pool.register_fake(lambda x, kernel, stride, padding, high, wide: _pooled(x, high, wide))
+max_pool_backward.register_fake(lambda dy, place, h, w, *_: _empty(dy, (*dy.shape[:2], h, w), dy.dtype))
 max_pool.register_autograd(_pull, setup_context=_keep)
 
 

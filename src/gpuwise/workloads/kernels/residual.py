@@ -149,10 +149,7 @@ def _norm(
 
 
 @_norm.register_fake
-def _(
-    x: Tensor, bias: Tensor, residual: Tensor, weight: Tensor, shift: Tensor, seed: Tensor,
-    share: float, eps: float,
-) -> tuple[Tensor, Tensor, Tensor, Tensor]:  # fmt: skip
+def _(x: Tensor, bias: Tensor, residual: Tensor, *_: object) -> tuple[Tensor, Tensor, Tensor, Tensor]:
     y, h = (residual.new_empty(residual.shape) for _ in range(2))
     mean, scale = (x.new_empty(x.shape[:1], dtype=torch.float32) for _ in range(2))
     return y, h, mean, scale
@@ -177,10 +174,7 @@ def _norm_pull(
 
 
 @_norm_pull.register_fake
-def _(
-    first: Tensor, second: Tensor, h: Tensor, mean: Tensor, scale: Tensor, weight: Tensor, seed: Tensor,
-    share: float,
-) -> tuple[Tensor, Tensor, Tensor]:  # fmt: skip
+def _(first: Tensor, second: Tensor, h: Tensor, *_: object) -> tuple[Tensor, Tensor, Tensor]:
     dh, dx = (h.new_empty(h.shape) for _ in range(2))
     return dh, dx, h.new_empty((3, h.shape[1]), dtype=torch.float32)
 

@@ -216,11 +216,9 @@ def convolved(
     return functional.relu(y if added is None else y + added)
 
 
-@convolved.register_fake
-def _(
-    x: Tensor, weight: Tensor, bias: Tensor, added: Tensor | None, stride: list[int], padding: list[int]
-) -> Tensor:
-    return functional.conv2d(x, weight, bias, stride, padding)
+convolved.register_fake(
+    lambda x, weight, bias, added, stride, padding: functional.conv2d(x, weight, bias, stride, padding)
+)
 
 
 class Folded(nn.Module):

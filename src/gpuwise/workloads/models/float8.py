@@ -118,9 +118,7 @@ def _product(
 
 
 @_product.register_fake
-def _(
-    a: Tensor, b: Tensor, scale_a: Tensor, scale_b: Tensor, bias: Tensor | None, wide: bool, fast: bool
-) -> Tensor:
+def _(a: Tensor, b: Tensor, scale_a: Tensor, scale_b: Tensor, bias: Tensor, wide: bool, _: bool) -> Tensor:
     return a.new_empty((len(a), len(b)), dtype=torch.float32 if wide else torch.bfloat16)
 
 
