@@ -10,7 +10,8 @@ from typing import Any, ClassVar
 from gpuwise import store
 from gpuwise.measure import events
 from gpuwise.measure.session import Session
-from gpuwise.measure.telemetry import Sensor, environment, gpu_of, torch_build
+from gpuwise.measure.telemetry import environment, gpu_of, torch_build
+from gpuwise.measure.telemetry.sensor import Sensor
 from gpuwise.model.question import RunConfig
 from gpuwise.model.result import Result, Window
 

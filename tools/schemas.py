@@ -23,6 +23,7 @@ from scripted_sensor import ScriptedSensor
 
 from gpuwise.cli.main import run
 from gpuwise.measure import telemetry
+from gpuwise.measure.telemetry.sensor import DeviceInfo, Process, Sample
 
 ROOT = Path(__file__).parents[1]
 FOLDER = ROOT / "docs" / "schemas"
@@ -144,13 +145,13 @@ def _base(word: str) -> str:
 
 def sensors() -> tuple[ScriptedSensor, ...]:
     """Two GPUs of which one is busy, for machines that have none."""
-    free = telemetry.Sample(at_s=0.0, power_w=70.0, sm_clock_hz=3e8, memory_used_bytes=0, utilisation=0.0)
+    free = Sample(at_s=0.0, power_w=70.0, sm_clock_hz=3e8, memory_used_bytes=0, utilisation=0.0)
     busy = replace(free, power_w=350.0, temperature_c=71.0, throttle=("power-cap",))
     infos = [
-        telemetry.DeviceInfo(index=n, name="NVIDIA H200", power_limit_w=700.0, sm_clock_max_hz=2e9,
+        DeviceInfo(index=n, name="NVIDIA H200", power_limit_w=700.0, sm_clock_max_hz=2e9,
                              memory_bytes=2**34) for n in range(2)
     ]  # fmt: skip
-    job = (telemetry.Process(pid=7, memory_bytes=2**30),)
+    job = (Process(pid=7, memory_bytes=2**30),)
     return tuple(
         ScriptedSensor(info, script, jobs)
         for info, script, jobs in zip(infos, ((busy, free), (free,)), (job, ()), strict=True)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from gpuwise.measure.telemetry import DeviceInfo, Process, Sample, Wear
+from gpuwise.measure.telemetry.sensor import DeviceInfo, Process, Sample, Wear
 
 
 class ScriptedSensor:

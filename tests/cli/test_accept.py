@@ -17,7 +17,8 @@ from gpuwise.measure import telemetry
 from gpuwise.measure.prepare import Target, plan_for
 from gpuwise.measure.request import SUITES, Request
 from gpuwise.measure.session import Session
-from gpuwise.measure.telemetry import DeviceInfo, Process, Sample, TorchBuild, Wear
+from gpuwise.measure.telemetry import TorchBuild
+from gpuwise.measure.telemetry.sensor import DeviceInfo, Process, Sample, Wear
 from gpuwise.model.question import RunConfig
 from gpuwise.model.result import Interval, Measurement, Telemetry, Window
 from gpuwise.show import html

@@ -20,9 +20,8 @@ from gpuwise.measure import engine
 from gpuwise.measure.cluster import Remote, read_hosts
 from gpuwise.measure.engine import timing_plan
 from gpuwise.measure.session import soak_ends
-from gpuwise.measure.telemetry import DeviceInfo, Wear
 from gpuwise.measure.telemetry.health import fabric
-from gpuwise.measure.telemetry.sensor import MOST_READINGS
+from gpuwise.measure.telemetry.sensor import MOST_READINGS, DeviceInfo, Wear
 from gpuwise.model.question import Environment, RunConfig
 from gpuwise.model.result import Interval, Link, Measurement, Reading, Result, Telemetry, Window
 

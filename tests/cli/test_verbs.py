@@ -12,7 +12,8 @@ import pytest
 
 from gpuwise import store, workloads
 from gpuwise.measure import telemetry
-from gpuwise.measure.telemetry import DeviceInfo, Process, Sample, TorchBuild
+from gpuwise.measure.telemetry import TorchBuild
+from gpuwise.measure.telemetry.sensor import DeviceInfo, Process, Sample
 from gpuwise.model.result import SCHEMA
 from tools.scripted_sensor import ScriptedSensor
 

@@ -18,7 +18,7 @@ from pathlib import Path
 import pytest
 
 from gpuwise.measure import telemetry
-from gpuwise.measure.telemetry import DeviceInfo, Process, Sample
+from gpuwise.measure.telemetry.sensor import DeviceInfo, Process, Sample
 from tools.scripted_sensor import ScriptedSensor
 
 from .test_schemas import check

@@ -6,7 +6,8 @@ import pytest
 
 from gpuwise.errors import InputError, MachineError
 from gpuwise.measure.prepare import check_host, check_idle, choose, visible
-from gpuwise.measure.telemetry import DeviceInfo, Process, Sample, TorchBuild
+from gpuwise.measure.telemetry import TorchBuild
+from gpuwise.measure.telemetry.sensor import DeviceInfo, Process, Sample
 from tools.scripted_sensor import ScriptedSensor
 
 CUDA = TorchBuild(version="2.11.0+cu130", cuda="13.0")

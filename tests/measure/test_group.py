@@ -5,7 +5,7 @@ from __future__ import annotations
 from itertools import zip_longest
 
 from gpuwise.measure.assemble import unequal, uneven_power, with_sensors
-from gpuwise.measure.telemetry import DeviceInfo
+from gpuwise.measure.telemetry.sensor import DeviceInfo
 from gpuwise.model.result import Group, Rank, Telemetry
 
 

@@ -13,7 +13,7 @@ import pytest
 from gpuwise import store
 from gpuwise.errors import InputError, MachineError
 from gpuwise.measure import prepare as lock
-from gpuwise.measure.telemetry import DeviceInfo
+from gpuwise.measure.telemetry.sensor import DeviceInfo
 
 HOLD = """\
 import sys, time

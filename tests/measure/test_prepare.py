@@ -13,7 +13,8 @@ from gpuwise.measure import prepare as start
 from gpuwise.measure import telemetry
 from gpuwise.measure.prepare import find_target
 from gpuwise.measure.request import Request
-from gpuwise.measure.telemetry import DeviceInfo, Sample, TorchBuild
+from gpuwise.measure.telemetry import TorchBuild
+from gpuwise.measure.telemetry.sensor import DeviceInfo, Sample
 from gpuwise.model.question import Environment
 from gpuwise.model.result import Result
 from tools.scripted_sensor import ScriptedSensor

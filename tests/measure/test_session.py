@@ -21,7 +21,7 @@ from gpuwise.measure.session import (
     child_environment,
     foreign_processes,
 )
-from gpuwise.measure.telemetry import DeviceInfo, Process, Sample, Sampler
+from gpuwise.measure.telemetry.sensor import DeviceInfo, Process, Sample, Sampler
 from gpuwise.model.question import RunConfig
 from gpuwise.model.result import Issue, Measurement, Result
 from tools.scripted_sensor import ScriptedSensor

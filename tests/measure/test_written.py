@@ -25,7 +25,7 @@ from gpuwise.measure import events
 from gpuwise.measure.assemble import Limits, MeasurementBuilder, assemble
 from gpuwise.measure.prepare import ResultWriter
 from gpuwise.measure.session import with_framework
-from gpuwise.measure.telemetry import Sample
+from gpuwise.measure.telemetry.sensor import Sample
 from gpuwise.model.question import Environment, RunConfig
 from gpuwise.model.result import BatchTrial, Group, KernelTime, Profile, Rank, Result, Window, records_of
 from gpuwise.stats.comparison import compare

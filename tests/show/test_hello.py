@@ -7,7 +7,8 @@ import itertools
 import pytest
 
 from gpuwise.facts import catalog
-from gpuwise.measure.telemetry import DeviceInfo, Machine, TorchBuild
+from gpuwise.measure.telemetry import Machine, TorchBuild
+from gpuwise.measure.telemetry.sensor import DeviceInfo
 from gpuwise.model.gpu import GpuSpec
 from gpuwise.show import hello
 

@@ -16,7 +16,7 @@ from gpuwise.cli import print as printer
 from gpuwise.cli.options import options, output_options
 from gpuwise.errors import InputError, MachineError
 from gpuwise.measure import telemetry
-from gpuwise.measure.telemetry import DeviceInfo, Process, Sample
+from gpuwise.measure.telemetry.sensor import DeviceInfo, Process, Sample
 from gpuwise.model.units import Amount, gibibytes, parse_seconds, percent, watts
 from gpuwise.show.table import Table, picked
 

@@ -22,8 +22,8 @@ from gpuwise.measure import telemetry
 from gpuwise.measure.prepare import Target, done, find_target, plan_for, visible
 from gpuwise.measure.request import Request, suite
 from gpuwise.measure.session import Progress, Turns
-from gpuwise.measure.telemetry import Wear
 from gpuwise.measure.telemetry.health import Check, checks, fabric
+from gpuwise.measure.telemetry.sensor import Wear
 from gpuwise.model.precision import Precision
 from gpuwise.model.question import Asked, Input, RunConfig
 from gpuwise.model.result import Result

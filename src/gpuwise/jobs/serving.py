@@ -19,6 +19,7 @@ from gpuwise.jobs import Answer
 from gpuwise.jobs.measuring import Bench
 from gpuwise.measure import telemetry
 from gpuwise.measure.prepare import ResultWriter, visible
+from gpuwise.measure.telemetry.sensor import Sampler, combined, summarise
 from gpuwise.model.precision import Precision
 from gpuwise.model.question import Load, RunConfig
 from gpuwise.model.result import UNSURE, Issue, Measurement, Serving, Window, records_of
@@ -126,16 +127,16 @@ def measure_endpoint(
 
                 started_at = datetime.now(UTC).isoformat(timespec="seconds")
                 with ExitStack() as stack:
-                    samplers = [stack.enter_context(telemetry.Sampler(sensor)) for sensor in sensors]
+                    samplers = [stack.enter_context(Sampler(sensor)) for sensor in sensors]
                     if level.rate is not None:
                         seen = await load.at_rate(server, overhead, level.rate, request.time_s, tell, part)
                     else:
                         count = level.concurrency or 1
                         seen = await load.at_once(server, overhead, count, request.time_s, tell, part)
                 window = (Window(step_s=(request.time_s,), started_s=seen.began_s, ended_s=seen.ended_s),)
-                watched = [telemetry.summarise(sampler.samples, window) for sampler in samplers]
+                watched = [summarise(sampler.samples, window) for sampler in samplers]
                 measured = _measurement(request, server, level, seen, started_at)
-                measured = replace(measured, telemetry=telemetry.combined(watched))
+                measured = replace(measured, telemetry=combined(watched))
                 result = replace(result, measurements=(*result.measurements, measured))
                 writer(result)
                 listen(measured)

@@ -26,9 +26,16 @@ from typing import Literal
 
 from gpuwise.measure import events
 from gpuwise.measure.checks import check, unprofiled
-from gpuwise.measure.telemetry import DeviceInfo, Sample, combined, summarise
-from gpuwise.measure.telemetry import cautions as telemetry_cautions
-from gpuwise.measure.telemetry.sensor import CAPPED_CLOCK, POWER_CAPPED, THROTTLED
+from gpuwise.measure.telemetry.sensor import (
+    CAPPED_CLOCK,
+    POWER_CAPPED,
+    THROTTLED,
+    DeviceInfo,
+    Sample,
+    combined,
+    summarise,
+)
+from gpuwise.measure.telemetry.sensor import cautions as telemetry_cautions
 from gpuwise.model.gpu import GpuSpec
 from gpuwise.model.question import Environment, RunConfig, WorkloadSpec
 from gpuwise.model.result import (

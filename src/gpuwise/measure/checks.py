@@ -12,8 +12,8 @@ from collections.abc import Iterator, Sequence
 from statistics import fmean
 
 from gpuwise.checks import clock_faults, peak_faults
-from gpuwise.measure.telemetry import Sample
-from gpuwise.measure.telemetry import cautions as telemetry_cautions
+from gpuwise.measure.telemetry.sensor import Sample
+from gpuwise.measure.telemetry.sensor import cautions as telemetry_cautions
 from gpuwise.model.question import Environment
 from gpuwise.model.result import WIDE, Issue, Measurement
 from gpuwise.model.units import percent, seconds, significant

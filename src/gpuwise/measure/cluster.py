@@ -32,7 +32,7 @@ from typing import Any, Literal
 
 from gpuwise import store
 from gpuwise.errors import InputError, MachineError, RunError
-from gpuwise.measure.telemetry import combined
+from gpuwise.measure.telemetry.sensor import combined
 from gpuwise.model.result import Issue, Result
 from gpuwise.model.units import visible
 

@@ -24,7 +24,8 @@ from gpuwise.facts import recipes
 from gpuwise.measure import frameworks, telemetry
 from gpuwise.measure.request import Rendezvous, Request, check_able, fitted, lacking, schedule
 from gpuwise.measure.session import UNWATCHED, Session
-from gpuwise.measure.telemetry import DeviceInfo, Sensor, TorchBuild
+from gpuwise.measure.telemetry import TorchBuild
+from gpuwise.measure.telemetry.sensor import DeviceInfo, Sensor
 from gpuwise.model.gpu import GpuSpec
 from gpuwise.model.question import Device, Environment, Framework, Recipe, RunConfig, Switches
 from gpuwise.model.result import Continuation, Issue, Measurement, Result, Tuned

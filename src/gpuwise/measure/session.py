@@ -30,15 +30,8 @@ from gpuwise import checks, workloads
 from gpuwise.measure import events, frameworks
 from gpuwise.measure.assemble import Limits, MeasurementBuilder, assemble, uneven_power
 from gpuwise.measure.request import Order, Rendezvous, expected_phases
-from gpuwise.measure.telemetry import (
-    Sample,
-    Sampler,
-    Sensor,
-    Wear,
-    links,
-    wait_until_cool,
-)
-from gpuwise.measure.telemetry.sensor import COOL_C
+from gpuwise.measure.telemetry import links
+from gpuwise.measure.telemetry.sensor import COOL_C, Sample, Sampler, Sensor, Wear, wait_until_cool
 from gpuwise.model.gpu import GpuSpec
 from gpuwise.model.question import Environment, Framework, RunConfig
 from gpuwise.model.result import BatchTrial, Issue, Measurement, Result, Window

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from gpuwise.judge.accept.card import TestedCard
-from gpuwise.measure.telemetry import DeviceInfo, Wear
+from gpuwise.measure.telemetry.sensor import DeviceInfo, Wear
 from gpuwise.model.question import Environment, RunConfig
 from gpuwise.model.result import Interval, Measurement, Result, Telemetry
 

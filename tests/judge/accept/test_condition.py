@@ -10,7 +10,7 @@ import pytest
 
 from gpuwise.judge.accept.card import TestedCard
 from gpuwise.judge.accept.judging import ENOUGH_SAMPLES, FABRIC, condition, flapped, hottest, throttle_shares
-from gpuwise.measure.telemetry import Wear
+from gpuwise.measure.telemetry.sensor import Wear
 from gpuwise.model.result import Issue, Telemetry
 
 from .conftest import HEALTHY, NEW, speed

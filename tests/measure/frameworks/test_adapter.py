@@ -17,7 +17,7 @@ from gpuwise.measure.child import ColdStart
 from gpuwise.measure.engine import TimingPlan
 from gpuwise.measure.frameworks.adapter import Adapter, ReferenceJob
 from gpuwise.measure.session import Child, child_environment, with_framework
-from gpuwise.measure.telemetry import DeviceInfo, Sample
+from gpuwise.measure.telemetry.sensor import DeviceInfo, Sample
 from gpuwise.model.precision import Precision
 from gpuwise.model.question import Environment, RunConfig
 from gpuwise.model.result import BatchTrial, Measurement

@@ -9,7 +9,7 @@ import pytest
 
 from gpuwise import workloads
 from gpuwise.measure import events, session
-from gpuwise.measure.telemetry import DeviceInfo, Sample
+from gpuwise.measure.telemetry.sensor import DeviceInfo, Sample
 from gpuwise.model.question import RunConfig
 from gpuwise.model.result import Group, Issue, Measurement, Rank, Result, Window
 from tools.scripted_sensor import ScriptedSensor

@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from gpuwise.measure.telemetry import DeviceInfo, Sample
+from gpuwise.measure.telemetry.sensor import DeviceInfo, Sample
 
 
 class NVMLError(Exception):

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from gpuwise.measure.telemetry import DeviceInfo, Sample, wait_until_cool
+from gpuwise.measure.telemetry.sensor import DeviceInfo, Sample, wait_until_cool
 from tools.scripted_sensor import ScriptedSensor
 
 

@@ -8,7 +8,8 @@ from typing import Any
 
 import pytest
 
-from gpuwise.measure.telemetry import DeviceInfo, environment, machine
+from gpuwise.measure.telemetry import environment, machine
+from gpuwise.measure.telemetry.sensor import DeviceInfo
 
 from ...stopwatch import stopwatch
 

@@ -6,8 +6,9 @@ from dataclasses import replace
 
 import pytest
 
-from gpuwise.measure.telemetry import DeviceInfo, Process, Sample, TorchBuild
+from gpuwise.measure.telemetry import TorchBuild
 from gpuwise.measure.telemetry.health import Check, checks
+from gpuwise.measure.telemetry.sensor import DeviceInfo, Process, Sample
 
 CUDA_13 = TorchBuild(version="2.11.0+cu130", cuda="13.0")
 ROOM = 80 * 10**9

@@ -10,8 +10,9 @@ from typing import Any
 import pytest
 
 from gpuwise.errors import MachineError
-from gpuwise.measure.telemetry import Wear, sensors
+from gpuwise.measure.telemetry import sensors
 from gpuwise.measure.telemetry.nvml import NvmlSensor, reasons
+from gpuwise.measure.telemetry.sensor import Wear
 
 
 def test_info_is_in_si_units(nvml: Any) -> None:

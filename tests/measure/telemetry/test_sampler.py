@@ -7,8 +7,8 @@ import time
 
 import pytest
 
-from gpuwise.measure.telemetry import DeviceInfo, Process, Sample, Sampler
 from gpuwise.measure.telemetry import sensor as module
+from gpuwise.measure.telemetry.sensor import DeviceInfo, Process, Sample, Sampler
 from tools.scripted_sensor import ScriptedSensor
 
 INFO = DeviceInfo(index=0, name="Scripted")

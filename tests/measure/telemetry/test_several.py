@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from gpuwise.measure.telemetry import combined
+from gpuwise.measure.telemetry.sensor import combined
 from gpuwise.model.result import Telemetry
 
 COOL = Telemetry(samples=9, power_w=600.0, energy_j=60.0, sm_clock_hz=1.9e9, temperature_max_c=50.0)

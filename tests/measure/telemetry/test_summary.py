@@ -10,8 +10,14 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from gpuwise.measure.telemetry import Sample, cautions, summarise
-from gpuwise.measure.telemetry.sensor import MOST_READINGS, energies, throttle_shares
+from gpuwise.measure.telemetry.sensor import (
+    MOST_READINGS,
+    Sample,
+    cautions,
+    energies,
+    summarise,
+    throttle_shares,
+)
 from gpuwise.model.question import Environment
 from gpuwise.model.result import Telemetry, Window
 

@@ -30,8 +30,8 @@ import msgspec
 from gpuwise import store
 from gpuwise.errors import InputError, NoDataError
 from gpuwise.judge.accept.card import TestedCard, fastest
-from gpuwise.measure.telemetry import DeviceInfo, Wear
 from gpuwise.measure.telemetry.health import Check
+from gpuwise.measure.telemetry.sensor import DeviceInfo, Wear
 from gpuwise.model.result import Link, Measurement, Result
 
 HEALTH = "health.json"

@@ -31,7 +31,7 @@ from typing import Literal
 from gpuwise import store
 from gpuwise.errors import InputError, NoDataError
 from gpuwise.facts import catalog
-from gpuwise.measure.telemetry import DeviceInfo, Wear
+from gpuwise.measure.telemetry.sensor import DeviceInfo, Wear
 from gpuwise.model.precision import Precision
 from gpuwise.model.question import Environment, RunConfig
 from gpuwise.model.result import Interval, Issue, Link, Measurement, Result, Window, usable

@@ -25,25 +25,12 @@ from gpuwise.measure.telemetry.sensor import (
     DeviceInfo,
     Process,
     Sample,
-    Sampler,
     Sensor,
     Wear,
-    cautions,
-    combined,
-    summarise,
-    wait_until_cool,
 )
 from gpuwise.model.gpu import GpuSpec
 from gpuwise.model.question import Environment
 from gpuwise.model.result import Link
-
-__all__ = [
-    "DeviceInfo", "Machine", "Process", "Sample", "Sampler", "Sensor",
-    "TorchBuild", "Wear", "cautions", "combined", "cpu_count", "cpu_name", "disk_free_bytes", "environment",
-    "host_sensor", "links", "load_average", "machine", "memory_bytes", "os_name", "sensors",
-    "speed_variables", "summarise", "torch_build", "wait_until_cool",
-]  # fmt: skip
-
 
 _SPEED_VARIABLES = (
     "CUBLAS",
