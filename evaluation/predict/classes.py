@@ -67,7 +67,7 @@ from gpuwise.predictor.step import (
     host_waits,
     kernel_seconds,
     latency,
-    trace_seconds,
+    paced,
 )
 from gpuwise.predictor.trace import trace_operator
 from gpuwise.workloads import operators
@@ -389,7 +389,7 @@ def priced(known: Sequence[tuple[zoo.Row, Trace]], table: Path) -> list[Step]:
     with using(table):
         for row, trace in known:
             own, usual = card(row["gpu"]), rates.usual(card(row["gpu"]))
-            each = of_trace(trace).counts * trace_seconds(trace, own, usual)
+            each = of_trace(trace).counts * paced(trace, own, usual)[0]
             found.append(Step(row, trace, each, usual))
     return found
 

@@ -18,8 +18,8 @@ from gpuwise.model.result import Measurement
 from gpuwise.predictor import trace_store
 from gpuwise.predictor.card import card
 from gpuwise.predictor.kernels import Trace
-from gpuwise.predictor.rates import Parameters, general
-from gpuwise.predictor.step import step_seconds
+from gpuwise.predictor.rates import Parameters, general, on_card
+from gpuwise.predictor.step import spent
 from gpuwise.store import load as load_result
 
 LEAST_BATCH = 32
@@ -146,7 +146,8 @@ def seconds(row: Row, parameters: Parameters) -> float | None:
     """Predicted seconds of a step, None where the card lacks its format."""
     trace = trace_of(row)
     try:
-        return step_seconds(trace, card(row.gpu), parameters) if trace else None
+        own = card(row.gpu)
+        return spent(trace, own, on_card(parameters, own)).seconds if trace else None
     except GpuwiseError:
         return None
 

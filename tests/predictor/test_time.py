@@ -16,11 +16,12 @@ from gpuwise.predictor.kernels import Kernel, Products, Trace, arrays
 from gpuwise.predictor.rates import (
     ACTIVE_SHARE,
     LEAST_CLOCK,
+    Parameters,
     general,
     held,
     on_card,
 )
-from gpuwise.predictor.step import kernel_seconds, product_alone, product_seconds, step_seconds
+from gpuwise.predictor.step import kernel_seconds, product_alone, product_seconds, spent
 
 EAGER = general()
 GEMM = {name: prior.value for name, prior in gemm.PRIORS.items()}
@@ -58,12 +59,15 @@ def test_no_product_beats_the_peak(m: int, n: int, k: int, gpu: str) -> None:
     assert 2.0 * m * n * k / seconds[0] <= found.peak("fp16")
 
 
+def seconds(trace: Trace, on: Card, parameters: Parameters) -> float:
+    return spent(trace, on, on_card(parameters, on)).seconds
+
+
 @given(st.sampled_from(sorted(TRANSFORMERS)), st.integers(1, 8), st.booleans(), st.sampled_from(GPUS))
 def test_a_larger_batch_is_never_quicker(name: str, batch: int, train: bool, gpu: str) -> None:
     found = card(gpu)
     steps = [
-        step_seconds(transformer(name, batch=b, length=256, train=train), found, EAGER)
-        for b in (batch, 2 * batch)
+        seconds(transformer(name, batch=b, length=256, train=train), found, EAGER) for b in (batch, 2 * batch)
     ]
     assert steps[0] <= steps[1] * (1 + 1e-9)
 
@@ -79,8 +83,8 @@ def test_the_host_bounds_small_eager_steps() -> None:
     )  # fmt: skip
     found = card("h100-sxm5-80gb")
     rates = on_card(EAGER, found)
-    assert step_seconds(trace, found, EAGER) == pytest.approx(1000 * rates["dispatch"])
-    compiled = step_seconds(replace(trace, compiled=True), found, EAGER)
+    assert seconds(trace, found, EAGER) == pytest.approx(1000 * rates["dispatch"])
+    compiled = seconds(replace(trace, compiled=True), found, EAGER)
     assert compiled == pytest.approx(1000 * rates["host.generated"] + rates["host.entered"])
 
 
@@ -131,7 +135,7 @@ def dense(name: str = "aten.convolution:nchw", *, compiled: bool = False, dtype:
 def test_channels_first_costs_eager_16_bit_steps_more_and_compiled_ones_nothing() -> None:
     found = card("h200-sxm")
     first, last, compiled = (
-        step_seconds(trace, found, general())
+        seconds(trace, found, general())
         for trace in (dense(), dense("aten.convolution"), dense(compiled=True))
     )
     assert first > last
@@ -140,12 +144,12 @@ def test_channels_first_costs_eager_16_bit_steps_more_and_compiled_ones_nothing(
 
 def test_a_step_above_the_power_limit_is_slower_and_bounded() -> None:
     found = card("h200-sxm")
-    seconds = [
-        step_seconds(dense(compiled=True), replace(found, power_w=watts), general())
+    took = [
+        seconds(dense(compiled=True), replace(found, power_w=watts), general())
         for watts in (100.0, 400.0, 700.0, 5000.0)
     ]
-    assert seconds[0] > seconds[1] > seconds[2] >= seconds[3]
-    assert seconds[0] <= seconds[3] / LEAST_CLOCK * (1 + 1e-9)
+    assert took[0] > took[1] > took[2] >= took[3]
+    assert took[0] <= took[3] / LEAST_CLOCK * (1 + 1e-9)
 
 
 def test_the_clock_that_is_held_draws_the_budget() -> None:

@@ -23,11 +23,9 @@ from gpuwise.model.gpu import GpuSpec
 DATA = Path(__file__).with_name("data")
 FORMATS = ("fp32", "tf32", "fp16", "bf16", "fp8", "fp4", "int8")
 _FAMILIES = {
-    "Blackwell (data center)": "Blackwell",
-    "Blackwell Ultra": "Blackwell",
-    "Blackwell (RTX)": "Blackwell RTX",
-    "Ada Lovelace": "Ada",
-}
+    "Blackwell (data center)": "Blackwell", "Blackwell Ultra": "Blackwell",
+    "Blackwell (RTX)": "Blackwell RTX", "Ada Lovelace": "Ada",
+}  # fmt: skip
 # Families that the model was compared with; of others (RDNA, Arc, Apple) the data sheet promises what no
 # kernel library was seen to reach.
 _MEASURED = frozenset(
@@ -215,22 +213,13 @@ def _build(card_id: str) -> Card:
     stacked = ((spec and spec.text("memory_type")) or extra.get("memory_type", "")).startswith("HBM")
     corrected = spec is not None and not stacked and (spec.text("segment"), family) in _CORRECTED
     return Card(
-        id=card_id,
-        vendor=extra.get("vendor") or (spec.vendor if spec else None) or "unknown",
-        family=family,
-        peaks={dtype: boost * peak for dtype, peak in peaks.items()},
-        on_lanes=on_lanes,
-        laptop=laptop,
+        id=card_id, vendor=extra.get("vendor") or (spec.vendor if spec else None) or "unknown", family=family,
+        peaks={dtype: boost * peak for dtype, peak in peaks.items()}, on_lanes=on_lanes, laptop=laptop,
         bytes_per_s=(_ECC if corrected else 1.0) * number("memory_bytes_per_s"),
-        l2_bytes=number("l2_bytes", 6e6),
-        memory_bytes=number("memory_bytes"),
-        units=int(number("sm_count")),
-        clock_hz=boost * number("boost_hz"),
-        power_w=number("power_w"),
-        process_nm=number("process_nm", 7.0),
-        dies=int(extra.get("dies", 1)),
-        stacked=stacked,
-    )
+        l2_bytes=number("l2_bytes", 6e6), memory_bytes=number("memory_bytes"), units=int(number("sm_count")),
+        clock_hz=boost * number("boost_hz"), power_w=number("power_w"), process_nm=number("process_nm", 7.0),
+        dies=int(extra.get("dies", 1)), stacked=stacked,
+    )  # fmt: skip
 
 
 def _peaks(spec: GpuSpec | None, extra: Mapping[str, str]) -> tuple[Mapping[str, float], frozenset[str]]:

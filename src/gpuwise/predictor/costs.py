@@ -48,34 +48,19 @@ def format_of(call: Call) -> str:
 
 
 def node_of(
-    call: Call,
-    kind: KernelClass,
-    *,
-    suffix: str = "",
-    reads: tuple[Touch, ...] | None = None,
-    writes: tuple[Touch, ...] | None = None,
-    shape: tuple[int, ...] | None = None,
-    flop: float = 0.0,
-    role: Role = "opaque",
-    dtype: str | None = None,
-    domain: int | None = None,
-    launches: int = 1,
-) -> Node:
+    call: Call, kind: KernelClass, *, suffix: str = "", reads: tuple[Touch, ...] | None = None,
+    writes: tuple[Touch, ...] | None = None, shape: tuple[int, ...] | None = None, flop: float = 0.0,
+    role: Role = "opaque", dtype: str | None = None, domain: int | None = None, launches: int = 1,
+) -> Node:  # fmt: skip
     """A node that reads all arguments and writes all results unless told otherwise."""
     result = biggest(call.outs or call.ins)
     return Node(
-        kind=kind,
-        name=call.name + suffix,
-        dtype=dtype or format_of(call),
-        shape=result.shape if shape is None else shape,
-        flop=flop,
-        phase=call.phase,
+        kind=kind, name=call.name + suffix, dtype=dtype or format_of(call),
+        shape=result.shape if shape is None else shape, flop=flop, phase=call.phase,
         reads=touch(*call.ins) if reads is None else reads,
-        writes=touch(*call.outs) if writes is None else writes,
-        role=role,
-        domain=result.numel if domain is None else domain,
-        launches=launches,
-    )
+        writes=touch(*call.outs) if writes is None else writes, role=role,
+        domain=result.numel if domain is None else domain, launches=launches,
+    )  # fmt: skip
 
 
 def matmul(call: Call) -> tuple[Node, ...]:
@@ -268,13 +253,11 @@ def recurrent(call: Call) -> tuple[Node, ...]:
 
 # Fused attention, with the position of `is_causal` among its arguments.
 IS_CAUSAL = {
-    "aten._scaled_dot_product_flash_attention": 4,
-    "aten._scaled_dot_product_efficient_attention": 6,
-    "aten._scaled_dot_product_cudnn_attention": 6,
-    "aten._scaled_dot_product_flash_attention_backward": 11,
+    "aten._scaled_dot_product_flash_attention": 4, "aten._scaled_dot_product_efficient_attention": 6,
+    "aten._scaled_dot_product_cudnn_attention": 6, "aten._scaled_dot_product_flash_attention_backward": 11,
     "aten._scaled_dot_product_efficient_attention_backward": 11,
     "aten._scaled_dot_product_cudnn_attention_backward": 14,
-}
+}  # fmt: skip
 
 
 # Elements of a row that one thread block reduces on chip, so that maps around it merge with it.
@@ -347,12 +330,9 @@ def two_pass_backward(call: Call) -> tuple[Node, ...]:
     outs = [v for v in call.outs if v.numel < x.numel]
     work = partial(node_of, call, "normalisation", domain=x.numel)
     sums = work(
-        suffix=":statistics" + _order(x),
-        reads=touch(grad, x),
-        writes=touch(*outs),
-        flop=4.0 * x.numel,
+        suffix=":statistics" + _order(x), reads=touch(grad, x), writes=touch(*outs), flop=4.0 * x.numel,
         role="column",
-    )
+    )  # fmt: skip
     apply = work(
         suffix=":input" + _order(x), reads=(*touch(grad, x, *outs), *small), writes=touch(call.outs[0]),
         flop=4.0 * x.numel, role="map",

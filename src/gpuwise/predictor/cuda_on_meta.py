@@ -130,16 +130,9 @@ def _floats(args: Any) -> Iterator[torch.dtype]:
 
 
 def attention(
-    query: Tensor,
-    key: Tensor,
-    value: Tensor,
-    attn_mask: Tensor | None = None,
-    dropout_p: float = 0.0,
-    is_causal: bool = False,
-    *,
-    scale: float | None = None,
-    enable_gqa: bool = False,
-) -> Any:
+    query: Tensor, key: Tensor, value: Tensor, attn_mask: Tensor | None = None, dropout_p: float = 0.0,
+    is_causal: bool = False, *, scale: float | None = None, enable_gqa: bool = False,
+) -> Any:  # fmt: skip
     """Scaled dot product attention by the kernel that CUDA would choose: flash, efficient, or plain. Fused
     ones read rows that lie together, also of the mask, and the efficient one 16 bytes at a time
     (aten/src/ATen/native/transformers/cuda/sdp_utils.cpp)."""
@@ -295,13 +288,9 @@ def _rms_norm(
 
 
 def _rms_norm_backward(
-    grad_out: Tensor,
-    input: Tensor,
-    normalized_shape: list[int],
-    rstd: Tensor,
-    weight: Tensor | None,
+    grad_out: Tensor, input: Tensor, normalized_shape: list[int], rstd: Tensor, weight: Tensor | None,
     output_mask: list[bool],
-) -> tuple[Tensor | None, Tensor | None]:
+) -> tuple[Tensor | None, Tensor | None]:  # fmt: skip
     """Shapes of its gradients."""
     gradient = None if weight is None or not output_mask[1] else torch.empty_like(weight)
     return torch.empty_like(input) if output_mask[0] else None, gradient
@@ -382,24 +371,18 @@ def _patches(autocast: Autocast) -> Iterator[Any]:
     yield mock.patch.object(quantized.NarrowLinear, "_kernel", _few_rows)
     yield mock.patch.object(torch, "clear_autocast_cache", autocast.clear)
     for place, name in (
-        (torch.autocast, "__init__"),
-        (torch.amp, "is_autocast_available"),
-        (torch, "is_autocast_enabled"),
+        (torch.autocast, "__init__"), (torch.amp, "is_autocast_available"), (torch, "is_autocast_enabled"),
         (torch, "get_autocast_dtype"),
-    ):
+    ):  # fmt: skip
         yield mock.patch.object(place, name, _of_cuda(getattr(place, name)))
     # Fast paths of inference, which ask for a device of this name beside CUDA, and for no mode.
     yield mock.patch("torch.utils.backend_registration._privateuse1_backend_name", "meta")
     yield mock.patch("torch.overrides.has_torch_function", _always(False))
     yield mock.patch("torch.cuda.amp.common.amp_definitely_not_available", _always(False))
     for name, value in (
-        ("_lazy_init", None),
-        ("is_bf16_supported", True),
-        ("mem_get_info", (_PLENTY, _PLENTY)),
-        ("synchronize", None),
-        ("current_device", 0),
-        ("get_device_capability", (9, 0)),
-    ):
+        ("_lazy_init", None), ("is_bf16_supported", True), ("mem_get_info", (_PLENTY, _PLENTY)),
+        ("synchronize", None), ("current_device", 0), ("get_device_capability", (9, 0)),
+    ):  # fmt: skip
         yield mock.patch.object(torch.cuda, name, _always(value))
 
 

@@ -148,13 +148,9 @@ def shipped() -> tuple[MeasuredStep, ...]:
     for row in catalog.rows(MEASURED):
         value, low, high = (float(row[name]) for name in ("items_per_s", "low", "high"))
         step = MeasuredStep(
-            gpu_id=row["gpu_id"],
-            cell=row["cell"],
-            batch=int(row["batch"]),
-            version=int(row["version"]),
-            throughput=Interval(value=value, low=low, high=high, method="measured"),
-            where=row["file"],
-        )
+            gpu_id=row["gpu_id"], cell=row["cell"], batch=int(row["batch"]), version=int(row["version"]),
+            throughput=Interval(value=value, low=low, high=high, method="measured"), where=row["file"],
+        )  # fmt: skip
         found.append(step)
     return tuple(found)
 
@@ -227,10 +223,8 @@ def calibration_of(result: Result, gpus: Sequence[str]) -> Calibration:
     if own.id not in gpus:
         raise InputError(
             f"{result.id} was measured on {own.id}, not on {' or '.join(gpus[:3])}",
-            hint=f"predict {own.id}, or go from one card to another",
-            code="other-card",
-            gpu=own.id,
-        )
+            hint=f"predict {own.id}, or go from one card to another", code="other-card", gpu=own.id,
+        )  # fmt: skip
     products, copy = _limits(result, "matmul"), _limits(result, "copy")
     if not list(_steps(result)) and products:
         limited = with_limits(general(), own, products=products, copy=copy.get("fp32"))

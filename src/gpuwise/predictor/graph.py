@@ -128,17 +128,11 @@ class Node:
     def kernel(self) -> Kernel:
         """The kernel without its links; `launches` share flop and bytes evenly."""
         return Kernel(
-            kind=self.kind,
-            name=self.name,
-            dtype=self.dtype,
-            shape=self.shape,
-            flop=self.flop / self.launches,
-            bytes_read=sum(size for _, size in self.reads) / self.launches,
-            bytes_written=sum(size for _, size in self.writes) / self.launches,
-            phase=self.phase,
-            count=self.launches,
-            fused=self.fused,
-        )
+            kind=self.kind, name=self.name, dtype=self.dtype, shape=self.shape,
+            flop=self.flop / self.launches, bytes_read=sum(size for _, size in self.reads) / self.launches,
+            bytes_written=sum(size for _, size in self.writes) / self.launches, phase=self.phase,
+            count=self.launches, fused=self.fused,
+        )  # fmt: skip
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -384,14 +378,9 @@ def _stored(
 
 
 def _instead(
-    value: int,
-    nodes: tuple[Node, ...],
-    links: _Links,
-    group: list[int],
-    stored: set[int],
-    kept: set[int],
+    value: int, nodes: tuple[Node, ...], links: _Links, group: list[int], stored: set[int], kept: set[int],
     read_by: dict[int, set[int]],
-) -> dict[int, float] | None:
+) -> dict[int, float] | None:  # fmt: skip
     """What backward reads in place of a forward value it computes again; None where it must be kept.
 
     Values come in the order of their writing, so what this one follows from is decided already. What
@@ -467,15 +456,11 @@ def _merge(members: list[Node], stored: set[int], again: dict[int, tuple[Touch, 
     kinds = {node.kind for node in members}
     biggest = max(members, key=lambda node: node.domain)
     return replace(
-        biggest,
-        kind=next((k for k in _RANK if k in kinds), first.kind),
+        biggest, kind=next((k for k in _RANK if k in kinds), first.kind),
         name=first.name if len(members) == 1 else f"{first.name}+{last.name.removeprefix('aten.')}",
-        flop=sum(node.flop for node in members),
-        reads=tuple(reads.items()),
-        writes=tuple(writes.items()),
-        fused=sum(node.fused for node in members),
-        launches=1,
-    )
+        flop=sum(node.flop for node in members), reads=tuple(reads.items()), writes=tuple(writes.items()),
+        fused=sum(node.fused for node in members), launches=1,
+    )  # fmt: skip
 
 
 def _order(

@@ -10,11 +10,9 @@ unit takes 128 queries of one head, also where there are fewer, and multiplies a
     one tile   (keys + 150) x 128 x (4 x width / rate + exponentials / 16 a clock)
     a kernel   its tiles, dealt to the units in whole waves
 
-so that decoding, which has few tiles and splits none, waits for the longest of them. The backward pass is
-five products for two, and takes as much longer for what is between them. 16 exponentials a clock and unit are
-stated (NVIDIA, "CUDA C++ programming guide", throughput of native arithmetic instructions); the 150 keys in
-whose time a tile starts and ends, and what dropout adds, were set on profiles of the project's own H200, and
-public tables of an engine's kernels on H100 and H200 show the same fall at short lengths.
+so that decoding, which has few tiles and splits none, waits for the longest. 16 exponentials a clock and unit
+are stated (NVIDIA, "CUDA C++ programming guide"); the 150 keys in whose time a tile starts and ends, and what
+dropout adds, were set on profiles of the project's own H200; public tables show the same fall.
 
 Each kernel has a class, of which was measured on one card how it departs from physics that every card shares:
 
@@ -25,11 +23,9 @@ Each kernel has a class, of which was measured on one card how it departs from p
                  convolution that matrix units do not compute
     memory       seconds of its bytes at the bandwidth that copies reach, from L2 where they fit there
 
-A, V, M and the number of latencies are data (`data/classes.csv`), fitted on single operators that were timed
-(`workloads.operators`, `python -m evaluation.predict.classes`). A class is a path from the general to the
-special: what was never measured has the values of the most special part of its path that was. How far kernels
-scatter around their class, and how much wider those scatter that only share a part of the path, is what makes
-an interval know what is new (`novelty`).
+A, V, M and the number of latencies are data (`data/classes.csv`, `evaluation.predict.classes`). A class is a
+path from the general to the special: what was never measured has those of the most special part that was.
+How far kernels scatter around it is what makes an interval know what is new (`novelty`).
 """
 
 from __future__ import annotations

@@ -7,9 +7,6 @@
     rate      peak x clock x efficiency; efficiencies stay in (0, 1]
     watts     busy x active share x limit + (operations x J each + bytes x J each) / time, at most the limit
 
-Watts are a step's mean: a card at work draws a share of its limit for clocks, registers and caches whatever
-its kernels do; while it waits for the host it draws less.
-
 Parameters are named numbers in log space, shipped in data/parameters.json. `name` holds for all cards;
 `name/engine`, `name/family` and `name@card` are the factors by which those that were fitted depart from
 it. A family that was not fitted has none: that is what makes its interval wide.
@@ -21,8 +18,7 @@ Intervals hold by split conformal prediction on the errors of cards that were le
     s          = exp(b0 + b1 . z + b2 . z^2)      how hard such work is (`Difficulty`)
 
 (Vovk et al. 2005; Lei et al. 2018; by cross-validation as in Barber et al. 2021.) The quantiles are computed
-where the errors of left-out cards are (`evaluation/predict/cross.py`) and shipped in `data`. Evidence levels
-have their own: spec-only, transferred, calibrated. What was never seen widens the interval or refuses.
+in `evaluation/predict/cross.py` and shipped in `data`, for each evidence level its own.
 
 What single operators that were timed on an owned card say (`gpuwise calibrate`) lies in a file a card in
 the user's folder; predictions of that card use it until it is deleted (`Operators`).
@@ -63,6 +59,9 @@ SHARES = frozenset({"matmul", "memory", "wave"})
 MATRIX = frozenset({"tf32", "fp16", "bf16", "fp8", "fp4", "int8"})
 # Energy of one operation against fp16's: about in proportion to the bits multiplied.
 _NARROW = {"tf32": 2.0, "fp8": 0.5, "fp4": 0.3, "int8": 0.5}
+# Operations a clock and unit in 16 bits of matrix units that are not held back, of Volta to Blackwell RTX and
+# of the A100, to whose products the energy of an operation was fitted.
+FULL_RATE, _READ_AT = 1024.0, 2048.0
 # Of the power limit, for what a card at work draws beside its arithmetic and memory: clocks, registers and
 # caches. Set on the project's own H200, whose copy takes 65 % of its limit; of other cards no step's watts
 # were at hand.
@@ -181,6 +180,23 @@ def energies(rates: Rates, card: Card, dtype: str) -> tuple[float, float]:
 def byte_joules(rates: Rates, card: Card) -> float:
     """Joules of a byte from or to memory in a step."""
     return rates["step.stacked" if card.stacked else "step.byte"] * 1e-12
+
+
+def step_joules(rates: Rates, card: Card, dtype: str) -> float:
+    """Joules of an operation in `dtype` at the boost clock in a step.
+
+    Matrix units that are fed from registers read operands the more often the fewer operations an instruction
+    has, as the side of a cube: 15 public rates of cards that the power limit slows went from 18 to 11 % in
+    the mean, each card left out.
+    """
+    each = operation_joules(rates, card, dtype, "step.matrix")
+    if card.engine != "mma" or dtype not in MATRIX:
+        return each
+    # GeForce cards are held back to half of their rate, by instructions of the same size.
+    native = max(
+        FULL_RATE, max(card.peaks.get(name, 0.0) for name in ("fp16", "bf16")) / card.units / card.clock_hz
+    )
+    return float(each * (_READ_AT / native) ** (1.0 / 3.0))
 
 
 def operation_joules(rates: Rates, card: Card, dtype: str, matrix: str = "energy.matrix") -> float:

@@ -50,12 +50,9 @@ from gpuwise.predictor.graph import ALLOCATE, FREE, RUN, Call, Event, Node, Tape
 from gpuwise.predictor.kernels import Phase
 
 DTYPES = {
-    torch.float64: "fp64",
-    torch.float32: "fp32",
-    torch.float16: "fp16",
-    torch.bfloat16: "bf16",
+    torch.float64: "fp64", torch.float32: "fp32", torch.float16: "fp16", torch.bfloat16: "bf16",
     torch.int8: "int8",
-}
+}  # fmt: skip
 # Positions of input and weight.
 CONVOLUTIONS = {"aten.convolution": (0, 1), "aten.convolution_backward": (1, 2)}
 
@@ -312,15 +309,9 @@ class Recorder(TorchDispatchMode):  # type: ignore[no-untyped-call]
             *(self._value(t, written=True) for t in targets),
         )
         call = Call(
-            name=operator.name,
-            args=call_args,
-            kwargs=call_kwargs,
-            outs=outs,
-            inplace=before,
-            pointwise=operator.pointwise,
-            phase=phase,
-            tf32=tf32_allowed(operator.name),
-        )
+            name=operator.name, args=call_args, kwargs=call_kwargs, outs=outs, inplace=before,
+            pointwise=operator.pointwise, phase=phase, tf32=tf32_allowed(operator.name),
+        )  # fmt: skip
         self._append(call)
         return result
 
@@ -525,20 +516,13 @@ def record(build: Callable[[], tuple[Callable[[], object], float]]) -> Tape:
                 gc.callbacks[:] = listening
             recorder.recording = False
             return Tape(
-                nodes=tuple(recorder.nodes),
-                events=tuple(recorder.events),
-                start=start,
-                storage=recorder.storage,
-                parameters=sum(count for count, _ in recorder.parameters.values()),
+                nodes=tuple(recorder.nodes), events=tuple(recorder.events), start=start,
+                storage=recorder.storage, parameters=sum(count for count, _ in recorder.parameters.values()),
                 parameter_bytes=sum(size for _, size in recorder.parameters.values()),
-                gradient_bytes=float(sum(recorder.gradients)),
-                gradient_count=len(recorder.gradients),
-                optimiser_bytes=recorder.optimiser_bytes,
-                unknown=tuple(recorder.unknown),
-                notes=tuple(recorder.contents.assumed),
-                items=items,
-                calls=recorder.calls,
-            )
+                gradient_bytes=float(sum(recorder.gradients)), gradient_count=len(recorder.gradients),
+                optimiser_bytes=recorder.optimiser_bytes, unknown=tuple(recorder.unknown),
+                notes=tuple(recorder.contents.assumed), items=items, calls=recorder.calls,
+            )  # fmt: skip
         finally:
             for hook in hooks:
                 hook.remove()

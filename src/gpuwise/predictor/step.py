@@ -1,28 +1,17 @@
 """One step of a traced workload on one card: throughput with its interval, memory, watts, and what bounds it.
 
-A kernel takes the slowest of arithmetic, L2 and DRAM, above a launch floor:
-
-    t = launch + (arithmetic^p + L2^p + DRAM^p)^(1/p) + drain        p large: the largest alone
-
 Products run in tiles of the output: `tiles / units` waves, of which the last is partly empty; a part of
 K each where tiles are few (split-K). Operands are read once from DRAM and once per row or column of tiles
-from L2 (Hong & Kung 1981; NVIDIA, "Matrix multiplication background", 2023). Work that fits in L2 and
-was just used comes from there. A tile starts with an empty pipeline and ends by writing its results: how
-much of that other tiles hide is a matter of how the matrix units are fed (`EXPOSED`). All kernels of a
-step are computed together as arrays (`kernels`).
-
-The code of a kernel decides how near it comes to that, and how many instructions each element needs: both
-were measured by class of kernel (`classes`). Instructions are a matter of units and clock, not of bandwidth:
-a kernel with too many of them is nearer to the memory's speed on a card with fewer bytes a clock.
+from L2 (Hong & Kung 1981; NVIDIA, "Matrix multiplication background", 2023). A tile starts with an empty
+pipeline and ends by writing its results: how much of that other tiles hide is a matter of how the matrix
+units are fed (`EXPOSED`). What kernels take beside that was measured by class (`kernels`).
 
 The host launches the kernels, and the GPU waits where it is late (`host_waits`):
 
     step = max(sum of busy, sum of host, sum over phases of max(busy, host) - queue)
 
 Forward pass, backward pass and optimiser follow each other, each bound by the GPU or by the host, which
-runs ahead by what the driver holds, 1,024 launches: an optimiser of thousands of small kernels starves
-the GPU at the end of a step that its products would otherwise hide. Compiled passes are launched by generated
-code; their optimiser is not compiled.
+runs ahead by what the driver holds, 1,024 launches: thousands of an optimiser's small kernels starve the GPU.
 
 The evidence level decides the width: `spec-only` from the card's data sheet, `calibrated` with limits that
 were measured on it or a factor from its own workloads, `transferred` from another card's measurement.
@@ -61,6 +50,7 @@ from gpuwise.predictor.kernels import (
     tile_seconds,
 )
 from gpuwise.predictor.rates import (
+    FULL_RATE,
     LEVEL,
     MATRIX,
     Operators,
@@ -73,10 +63,9 @@ from gpuwise.predictor.rates import (
     memory_errors,
     novelty,
     of_card,
-    on_card,
-    operation_joules,
     step_difficulty,
     step_half,
+    step_joules,
     watts_half,
     widened,
 )
@@ -109,8 +98,6 @@ _WARP_RATE = {"bf16": 2350.0, "fp16": 2350.0}
 SOFTENED = 4.0
 # Vector lanes of a unit that shared memory feeds.
 _LANES = 64.0
-# Operations a clock and unit in 16 bits of cards that are not held back in the matrix units.
-_FULL_RATE = 1024.0
 # Size of an operand against 16 bits.
 _WIDTH: Mapping[str, float] = {"tf32": 2.0, "fp8": 0.5, "int8": 0.5, "fp4": 0.25}
 _FULL_TILE = 128
@@ -149,7 +136,7 @@ def product_alone(work: Products, card: Card, rates: Rates, dtype: str) -> Array
     """The same where nothing else runs, so that its own power decides the clock."""
     seconds = product_seconds(work, card, rates, dtype)
     operations = 2.0 * work.b * work.m * work.n * work.k
-    joules = operations * operation_joules(rates, card, dtype, "step.matrix")
+    joules = operations * step_joules(rates, card, dtype)
     moved = work.moved * byte_joules(rates, card)
     return np.asarray(seconds / held(rates, card, compute_j=joules, other_j=moved, busy_s=seconds))
 
@@ -169,7 +156,7 @@ def _share(card: Card, rates: Rates, dtype: str) -> float:
     if dtype == "fp32" and "lanes" in rates:
         return float(share * min(1.0, (2.0 * _LANES / each) ** rates["lanes"]))
     if card.engine == "mma" and dtype in MATRIX:
-        return float(1.0 - (1.0 - share) * min(1.0, each * _WIDTH.get(dtype, 1.0) / _FULL_RATE))
+        return float(1.0 - (1.0 - share) * min(1.0, each * _WIDTH.get(dtype, 1.0) / FULL_RATE))
     return share
 
 
@@ -294,12 +281,12 @@ def _attention(group: Group, card: Card, rates: Rates) -> Array:
     return np.asarray(seconds)
 
 
-def trace_seconds(trace: Trace, card: Card, rates: Rates) -> Array:
-    """Seconds of one launch of each kernel of a step, at the clock that the step holds."""
+def paced(trace: Trace, card: Card, rates: Rates) -> tuple[Array, float]:
+    """Seconds of one launch of each kernel of a step at the clock that it holds, and that over the boost."""
     kernels = of_trace(trace)
     seconds = kernel_seconds(kernels, card, rates)
     held_clock = clock(trace, kernels, card, rates, seconds)
-    return np.where(kernels.heavy, seconds / held_clock, seconds)
+    return np.where(kernels.heavy, seconds / held_clock, seconds), held_clock
 
 
 def clock(trace: Trace, kernels: Kernels, card: Card, rates: Rates, seconds: Array) -> float:
@@ -312,19 +299,11 @@ def clock(trace: Trace, kernels: Kernels, card: Card, rates: Rates, seconds: Arr
     idle = host_waits(trace, spent, rates)
     operations = kernels.flop * kernels.counts
     joules = sum(
-        float(operations[at].sum()) * operation_joules(rates, card, dtype, "step.matrix")
-        for dtype, at in kernels.formats.items()
+        float(operations[at].sum()) * step_joules(rates, card, dtype) for dtype, at in kernels.formats.items()
     )
     moved = float(kernels.moved @ kernels.counts)
     other = moved * byte_joules(rates, card)
     return float(held(rates, card, compute_j=joules, other_j=other, busy_s=busy, rest_s=rest + idle))
-
-
-def step_seconds(trace: Trace, card: Card, parameters: Parameters) -> float:
-    """Seconds of one step: of its kernels, and of waiting for the host that launches them."""
-    rates = on_card(parameters, card)
-    each = of_trace(trace).counts * trace_seconds(trace, card, rates)
-    return float(each.sum()) + host_waits(trace, each, rates)
 
 
 # Launches that wait in the driver (CUDA; further ones block the host).
@@ -453,9 +432,8 @@ def spent(trace: Trace, card: Card, on: Rates, own: Operators | None = None) -> 
     """The time of a step by these rates of the card, and its own measured operators. Raises NoDataError where
     the card lacks a format."""
     kernels = of_trace(trace)
-    each = kernel_seconds(kernels, card, on)
-    held_clock = clock(trace, kernels, card, on, each)
-    each = np.where(kernels.heavy, each / held_clock, each) * kernels.counts
+    each, held_clock = paced(trace, card, on)
+    each = each * kernels.counts
     if own is not None:
         each = each * factors(trace.kernels, own.factors, compiled=trace.compiled)
     waits, of = host_waits(trace, each, on), kernels.classes
@@ -497,11 +475,9 @@ def step(
     seconds = found.seconds * factor
     usually = half_with(trace, card, found.spread, evidence)
     half = widened(
-        hypot(width * usually, SLOWED * found.slowed) + apart,
-        known=trace.known if trace.kernels else 0.0,
-        format_seen=trace.precision in _FITTED,
-        unknown=trace.unknown,
-    )
+        hypot(width * usually, SLOWED * found.slowed) + apart, known=trace.known if trace.kernels else 0.0,
+        format_seen=trace.precision in _FITTED, unknown=trace.unknown,
+    )  # fmt: skip
     return Step(
         throughput=around(
             trace.items / seconds, half + card.unproven(trace.precision), method=f"conformal, {evidence}"

@@ -90,22 +90,12 @@ def trace_of(tape: Tape, about: About, *, batch: int, compiled: bool, group: boo
     done = fuse(tape) if compiled else tape
     kernels = (node.kernel() for node in done.nodes)
     return Trace(
-        workload=about.workload,
-        version=about.version,
-        mode=about.mode,
-        precision=about.precision,
-        batch=batch,
-        compiled=compiled,
-        item=about.item,
-        items=tape.items,
-        parameters=tape.parameters,
-        kernels=grouped(kernels) if group else tuple(kernels),
-        memory=memory_of(done, compiled=compiled),
-        unknown=tuple(dict.fromkeys(call.name for call in tape.unknown)),
-        known=known_share(tape),
-        notes=tape.notes,
-        calls=tuple(tape.calls.items()),
-    )
+        workload=about.workload, version=about.version, mode=about.mode, precision=about.precision,
+        batch=batch, compiled=compiled, item=about.item, items=tape.items, parameters=tape.parameters,
+        kernels=grouped(kernels) if group else tuple(kernels), memory=memory_of(done, compiled=compiled),
+        unknown=tuple(dict.fromkeys(call.name for call in tape.unknown)), known=known_share(tape),
+        notes=tape.notes, calls=tuple(tape.calls.items()),
+    )  # fmt: skip
 
 
 def known_share(tape: Tape) -> float:
@@ -142,17 +132,10 @@ def _likely_work(call: Call) -> float:
 
 
 def trace_module(
-    model: nn.Module | Callable[[], nn.Module],
-    inputs: tuple[Any, ...] | Mapping[str, Any],
-    *,
-    name: str,
-    mode: Literal["train", "infer"] = "train",
-    precision: Precision = Precision.BF16,
-    compiled: bool = False,
-    optimiser: Optimiser = "adamw",
-    loss: Callable[[Any], Tensor] | None = None,
-    item: str = "item",
-) -> Trace:
+    model: nn.Module | Callable[[], nn.Module], inputs: tuple[Any, ...] | Mapping[str, Any], *, name: str,
+    mode: Literal["train", "infer"] = "train", precision: Precision = Precision.BF16, compiled: bool = False,
+    optimiser: Optimiser = "adamw", loss: Callable[[Any], Tensor] | None = None, item: str = "item",
+) -> Trace:  # fmt: skip
     """The step of a user's module on example inputs, which are not changed; weights are not read.
 
     A function that makes the module is called without memory being taken for its weights. The batch is the
@@ -406,10 +389,6 @@ def memory_of(tape: Tape, *, compiled: bool = False) -> Memory:
     """Parameters, gradients, optimiser state and peak of a recorded (or fused) step."""
     played = replay(tape.start, tape.events, workspaces(tape, compiled=compiled))
     return Memory(
-        parameters=tape.parameter_bytes,
-        gradients=tape.gradient_bytes,
-        gradient_count=tape.gradient_count,
-        optimiser=tape.optimiser_bytes,
-        peak=played.peak,
-        largest=played.largest,
-    )
+        parameters=tape.parameter_bytes, gradients=tape.gradient_bytes, gradient_count=tape.gradient_count,
+        optimiser=tape.optimiser_bytes, peak=played.peak, largest=played.largest,
+    )  # fmt: skip

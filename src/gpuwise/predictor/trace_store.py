@@ -92,15 +92,10 @@ def encode(variants: Mapping[str, Sequence[Trace]]) -> Document:
     made = {name: _variant(traces, tables) for name, traces in variants.items()}
     first = next(iter(variants.values()))[0]
     return {
-        "schema": SCHEMA,
-        "workload": first.workload,
-        "version": first.version,
-        "item": first.item,
-        "words": list(tables.words),
-        "numbers": [json.loads(text) for text in tables.numbers],
-        "kernels": [json.loads(text) for text in tables.rows],
-        "variants": made,
-    }
+        "schema": SCHEMA, "workload": first.workload, "version": first.version, "item": first.item,
+        "words": list(tables.words), "numbers": [json.loads(text) for text in tables.numbers],
+        "kernels": [json.loads(text) for text in tables.rows], "variants": made,
+    }  # fmt: skip
 
 
 def _variant(traces: Sequence[Trace], tables: _Tables) -> dict[str, Any]:
@@ -165,13 +160,9 @@ def _row(batches: tuple[int, ...], same: tuple[Kernel, ...], tables: _Tables, tr
 
 def _not_linear(trace: Trace, why: str) -> InputError:
     return InputError(
-        f"{trace.workload} cannot be kept for all batches: {why}",
-        hint=f"predict it at batch {trace.batch}",
-        code="predict-with",
-        workload=trace.workload,
-        option="batch",
-        value=str(trace.batch),
-    )
+        f"{trace.workload} cannot be kept for all batches: {why}", hint=f"predict it at batch {trace.batch}",
+        code="predict-with", workload=trace.workload, option="batch", value=str(trace.batch),
+    )  # fmt: skip
 
 
 def covers(document: Document, variant: str, batch: int) -> bool:
@@ -195,22 +186,12 @@ def at(document: Document, variant: str, batch: int, precision: str | None = Non
         for row, count in zip(places[::2], places[1::2], strict=True)
     )
     return Trace(
-        workload=document["workload"],
-        version=document["version"],
-        mode=found["mode"],
-        precision=precision,
-        batch=batch,
-        compiled=found["compiled"],
-        item=document["item"],
-        items=_number(found["items"], batch),
-        parameters=found["parameters"],
-        kernels=tuple(kernels),
-        memory=_memory(found, batch),
-        unknown=tuple(found["unknown"]),
-        known=found.get("known", 1.0),
-        notes=tuple(found.get("notes", ())),
+        workload=document["workload"], version=document["version"], mode=found["mode"], precision=precision,
+        batch=batch, compiled=found["compiled"], item=document["item"], items=_number(found["items"], batch),
+        parameters=found["parameters"], kernels=tuple(kernels), memory=_memory(found, batch),
+        unknown=tuple(found["unknown"]), known=found.get("known", 1.0), notes=tuple(found.get("notes", ())),
         calls=tuple(found.get("calls", {}).items()),
-    )
+    )  # fmt: skip
 
 
 def _kernel(
@@ -219,17 +200,11 @@ def _kernel(
     kind, name, dtype, phase = (words[i] for i in row[:4])
     flop, bytes_read, bytes_written, *shape = (numbers[i] for i in row[5:])
     return Kernel(
-        kind=cast(KernelClass, kind),
-        name=name,
+        kind=cast(KernelClass, kind), name=name,
         dtype=names.get((dtype, kind in ("matmul", "convolution")), dtype),
-        shape=tuple(round(x) for x in shape),
-        flop=flop,
-        bytes_read=bytes_read,
-        bytes_written=bytes_written,
-        phase=cast(Phase, phase),
-        count=count,
-        fused=row[4],
-    )
+        shape=tuple(round(x) for x in shape), flop=flop, bytes_read=bytes_read, bytes_written=bytes_written,
+        phase=cast(Phase, phase), count=count, fused=row[4],
+    )  # fmt: skip
 
 
 def _memory(document: dict[str, Any], batch: int) -> Memory | None:
@@ -309,12 +284,9 @@ def check_offered(config: RunConfig) -> None:
         if asked not in allowed:
             raise InputError(
                 f"{config.workload} has no {what} {asked}, only {', '.join(allowed)}",
-                hint=f"such as {what} {allowed[0]}",
-                code="predict-with",
-                workload=config.workload,
-                option=what,
-                value=str(allowed[0]),
-            )
+                hint=f"such as {what} {allowed[0]}", code="predict-with", workload=config.workload,
+                option=what, value=str(allowed[0]),
+            )  # fmt: skip
 
 
 def obtain(config: RunConfig, batch: int | None = None) -> Trace:
