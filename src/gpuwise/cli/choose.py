@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 import sys
 from collections.abc import Mapping
 from dataclasses import replace
@@ -128,13 +127,10 @@ def command(
             return store.load(store.find(name)) if name == "last" or store.is_file(name) else None
 
         need, setting = need_of(workload or options["model"], stated, rates, load=load, today=printer.today())
-        amounts = " ".join(str(options[name] or "") for name in ("budget", "electricity", "host"))
-        in_euros = re.search(r"€|\beur(?:os?)?\b", f"{workload} {amounts}", re.IGNORECASE)
-        used = [code for code in shipped if code == "EUR" and in_euros and code not in own_rates]
-        said = (f"{code} at {rates[code]:g} USD ({shipped[code][1]}; --rate {code}=...)" for code in used)
-        need = replace(
-            need, notes=(*need.notes, *said), currency=(used[0], rates[used[0]]) if used else need.currency
-        )
+        code, rate = need.currency
+        if code in shipped and code not in own_rates:
+            said = f"{code} at {rate:g} USD ({shipped[code][1]}; --rate {code}=...)"
+            need = replace(need, notes=(*need.notes, said))
         given += setting
     facts = Facts(given=given, offers=offers, today=printer.today(), tell=printer.talk)
     answer = choosing.choose(need, facts, every_provider=every_provider)

@@ -83,6 +83,7 @@ class Need:
     passes: float = 1.0  # Runs of the workload that one item takes: an image of a larger diffusion model
     context: int | None = None
     """Tokens that a language model holds of one request: prompt and answer; None: `CONTEXTS` of the task."""
+    reads: float = 0.0  # Tokens of prompts that are read for each token of an answer; 0: not stated
     least_gb: float = 0.0  # Memory that the work needs beyond what the workload says
     compiled: bool = True
     batch: int | None = None  # Items a step on each GPU; None = the fastest that fits

@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import math
 import re
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Container, Mapping
 from datetime import date, timedelta
 from typing import Literal, NamedTuple, Self
 
@@ -43,6 +43,7 @@ _NUMBER = re.compile(r"\s*([0-9]*\.?[0-9]+)\s*([a-z%]*)\s*", re.IGNORECASE | re.
 # Characters of an amount; what is longer is none.
 LONGEST_MONEY = 200
 _SYMBOLS = {"$": "USD", "us$": "USD", "€": "EUR", "£": "GBP", "¥": "JPY", "₹": "INR"}
+_WORDS = {"euro": "EUR", "pound": "GBP", "quid": "GBP", "sterling": "GBP", "franc": "CHF", "franken": "CHF"}
 _MONEY = re.compile(
     r"(?P<before>us\$|[$€£¥₹]|[a-z]{3})?\s*(?P<number>[+-]?\s?[\d.,]+)\s*(?P<scale>[km](?![a-z]{1,2}\b))?\s*"
     r"(?P<after>us\$|[$€£¥₹]|[a-z]{3})?\s*(?P<per>/.*|per .*)?",
@@ -413,6 +414,16 @@ def read_money(text: str, *, typed: bool = False) -> Money:
     energy = typed and re.fullmatch(r"(/|per)\s*kwh", match["per"] or "", re.IGNORECASE)
     per = "kwh" if energy else read_unit(match["per"]) if match["per"] else None
     return Money(amount, named.pop() if named else None, per)
+
+
+def currency_of(text: str, known: Container[str]) -> str:
+    """The code of the first of these currencies that stands beside a number; empty without one."""
+    beside = re.finditer(
+        r"[€£¥₹]|(?<=\d)\s?(?:k\b\s?)?(?P<b>[a-z]{3,8})|\b(?P<a>[a-z]{3})\s?(?=\d)", text.casefold()
+    )
+    words = (found["a"] or found["b"] or found[0] for found in beside)
+    codes = (_SYMBOLS.get(word) or _WORDS.get(word.rstrip("s")) or word.upper() for word in words)
+    return next((code for code in codes if code in known), "")
 
 
 def read_number(text: str) -> float:

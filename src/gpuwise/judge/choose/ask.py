@@ -14,13 +14,24 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, fields, replace
 from datetime import date
 from functools import cache
-from types import SimpleNamespace
 from typing import Any
 
 from gpuwise.errors import InputError
 from gpuwise.facts import catalog, llms, prices
+from gpuwise.judge.choose.amounts import (
+    COMMON,
+    DAY_S,
+    MANY,
+    NUMBERS,
+    USUAL_ANSWER,
+    P,
+    amount,
+    filled,
+    quantities,
+    seconds,
+)
 from gpuwise.judge.choose.candidates import FEW, least_host_usd
-from gpuwise.judge.choose.fit import HOST_PEAK_W, SUPPLY
+from gpuwise.judge.choose.fit import HOST_PEAK_W, SUPPLY, made_for_fp64
 from gpuwise.judge.choose.need import (
     ALIASES,
     COMPUTERS,
@@ -37,21 +48,18 @@ from gpuwise.judge.choose.need import (
     presets,
     unknown,
 )
+from gpuwise.judge.choose.speeds import item_of
 from gpuwise.model import units
 from gpuwise.model.gpu import GpuSpec, OfferKind
 from gpuwise.model.judgement import Assumptions, Bill, Need, Quote
-from gpuwise.model.precision import PRECISIONS, WEIGHTS
 from gpuwise.model.units import Latency, Work
 from gpuwise.predictor.card import MODULES
 from gpuwise.workloads import registry
 
-_NUMBERS = {"a": 1, "an": 1, "single": 1, "dual": 2, "double": 2, "triple": 3, "quad": 4, **units.NUMBERS}
-_MANY = {"": 1, "hundred": 100, "thousand": 1000, "million": 10**6, "billion": 10**9, "dozen": 12}
-_SECONDS = {"s": 1, "m": 60, "h": 3600, "d": 86400, "n": 86400, "w": 604800, "month": 2629800, "y": 31557600}
-# Tokens of an answer where only the number of requests is stated; people's chats have about as many.
-USUAL_ANSWER = 300
 # Likeness of words, one letter apart.
 ONE_LETTER = 0.85
+# Tokens that engines are set to hold of a request without being told so.
+LONGEST = 32_768
 # USD below which a price is of an hour.
 LEAST_PURCHASE = 30
 # USD that buy hardly any card, and days or weeks of rent: either is meant.
@@ -64,35 +72,12 @@ NIGHT = 0.5
 USUAL_EPOCHS = 90
 # Sizes of models are rounded in their names.
 ROUNDED = 0.15
-# Providers whose names are words that questions use for something else.
-_COMMON = frozenset(("modal", "salad", "vast", "lambda", "fal", "hugging face"))
 # What work is taken for where none is named.
 _TAKEN = {"train": "training ResNet-50", "infer": "answering with llama-3.1-8b"}
 _IMAGE_NETWORKS = ("resnet50", "resnet152", "vit-b16", "inception-v3", "googlenet")
 # Words that set nothing: grammar, people, and what every such question is about.
 _PLAIN = frozenset((DATA / "plain_words.txt").read_text(encoding="utf-8").split())
 _ASSUMED = frozenset(each.name for each in fields(Assumptions))
-
-
-def _patterns() -> Any:
-    """The patterns of `data/words.toml` by name, with earlier ones in place of their names."""
-    found = {
-        "numbers": "|".join(_NUMBERS), "tens": "|".join(each for each in units.NUMBERS if each[-2:] == "ty"),
-        "ones": "|".join(list(units.NUMBERS)[:9]), "scales": "|".join(filter(None, _MANY)),
-        "from_two": "|".join(list(units.NUMBERS)[1:]), "datasets": units.DATASET_NAMES,
-        "precisions": "|".join(PRECISIONS), "weights": "|".join(WEIGHTS), "common": "|".join(_COMMON),
-        "limit_words": "|".join((DATA / "limit_words.txt").read_text("utf-8").split()),
-    }  # fmt: skip
-    for name, pattern in WORDS["patterns"].items():
-        found[name] = _filled(pattern, found)
-    return SimpleNamespace(**found)
-
-
-def _filled(pattern: str, known: Mapping[str, str]) -> str:
-    return re.sub(r"\{([a-z]\w*)\}", lambda m: known[m[1]], pattern)
-
-
-_P = _patterns()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -143,8 +128,8 @@ def _plainly(text: str) -> str:
     plain = " ".join(text.casefold().replace("\u2019", "'").split()).rstrip("?.! ")
     for pattern, instead in WORDS["rewrite"]:
         plain = re.sub(pattern, instead, plain)
-    plain = re.sub(_P.two_words, lambda m: str(_NUMBERS[m[1]] + _NUMBERS[m[2]]), plain)
-    plain = re.sub(r"\b(\d[\d.]*) ?(?:ct|cents?)\b", lambda m: f"${float(m[1]) / 100:g}", plain)
+    plain = re.sub(P.two_words, lambda m: str(NUMBERS[m[1]] + NUMBERS[m[2]]), plain)
+    plain = re.sub(P.cents, lambda m: f"${float(m[1]) / 100:g}", plain)
     # "4090x2", "h100:8": each number of GPUs before its name.
     plain = re.sub(
         r"(?<![\w-])[a-z\d-]+(?:x|:)\d{1,2}(?![\w-])",
@@ -154,11 +139,11 @@ def _plainly(text: str) -> str:
     plain = re.sub(r"\b(\d)x(?=[a-z]+\d)", r"\1x ", plain)  # "8xh100"
 
     def digits(found: re.Match[str]) -> str:
-        many = _MANY[found[2] or ""]
-        return str(many // 2 if found[1].startswith("half") else _NUMBERS[found[1]] * many)
+        many = MANY[found[2] or ""]
+        return str(many // 2 if found[1].startswith("half") else NUMBERS[found[1]] * many)
 
-    plain = re.sub(_P.terabytes, lambda m: f"{1000 * float(m[1]):g}gb", plain)
-    return re.sub(_P.in_words, digits, plain)
+    plain = re.sub(P.terabytes, lambda m: f"{1000 * float(m[1]):g}gb", plain)
+    return re.sub(P.in_words, digits, plain)
 
 
 class _Reader:
@@ -209,13 +194,17 @@ class _Reader:
             self.mark(*match.span())
         return match
 
+    def blank(self, pattern: str) -> str:
+        """The first match of a pattern, which is then gone for every other rule; empty without one."""
+        if (match := self.take(pattern)) is None:
+            return ""
+        start, end = match.span()
+        self.plain = self.plain[:start] + " " * (end - start) + self.plain[end:]
+        return match[0].strip()
+
     def deny(self, pattern: str) -> bool:
-        """Whether the text says that it is not to be; the words are then gone for every other rule."""
-        match = self.take(rf"{_P.denial}(?:{pattern})\b")
-        if match is not None:
-            start, end = match.span()
-            self.plain = self.plain[:start] + " " * (end - start) + self.plain[end:]
-        return match is not None
+        """Whether the text says that it is not to be."""
+        return bool(self.blank(rf"{P.denial}(?:{pattern})\b"))
 
     def left(self) -> str:
         """The text without what was read."""
@@ -229,7 +218,7 @@ class _Reader:
         """Words that set a limit which no rule has read; empty where there are none."""
         left, unread = self.left(), "|".join(map(re.escape, self.unread()))
         for pattern in WORDS["limits"]:
-            whole = _filled(pattern, vars(_P)).replace("{}", rf"(?:{unread or '(?!)'})\b")
+            whole = filled(pattern, vars(P)).replace("{}", rf"(?:{unread or '(?!)'})\b")
             for match in re.finditer(whole, left):
                 if not re.fullmatch(r"(?:19|20)\d\d|an? .*", match[0]):
                     return match[0].strip()
@@ -241,6 +230,10 @@ class _Reader:
 
     def asked(self) -> Asked:
         """Reads it all, the most particular rules first, and takes what nothing reads as a limit for one."""
+        while later := self.blank(P.unreleased):
+            self.ignore(later)
+        if self.fields:
+            self.notes.append("what GPUs will come and what they will cost is not known: this is of today")
         self._read_cards()
         self._read_quotes()
         self._read_bill()
@@ -248,11 +241,11 @@ class _Reader:
         for pattern, problem, hint in WORDS["refused"]:
             if found := self.take(pattern):
                 raise InputError(f"'{found[0]}': {problem}", hint=hint)
-        if several := self.take(_P.machines):
+        if several := self.take(P.machines):
             problem = f"'{several[0]}': nothing is known of a network between several machines"
             raise InputError(problem, hint="ask for one of them with its GPUs")
         for words, values in WORDS["sets"]:
-            if self.take(_filled(words, vars(_P)), again=False):
+            if self.take(filled(words, vars(P)), again=False):
                 for name, value in values.items():
                     (self.assumed if name in _ASSUMED else self.usual).setdefault(name, value)
         self._read_use()
@@ -265,8 +258,7 @@ class _Reader:
         self._read_number_of_gpus()
         self._settle_gpus()
         named = self._read_work()
-        self._read_epochs(named)
-        self._read_requests(named)
+        self._settle_work(named)
         precision = self._read_precision(named)
         self._settle_budget(named)
         return self._whole(named, precision)
@@ -290,32 +282,32 @@ class _Reader:
             before, after = self.plain[: named.start], self.plain[named.end :]
             # "under 8000 dollars" is no Quadro RTX 8000.
             if text.isdigit() and (
-                re.search(rf"(?:[$€£]\s?|\b{_P.at_most} )$", before) or re.match(_P.other_unit, after)
+                re.search(rf"(?:[$€£]\s?|\b{P.at_most} )$", before) or re.match(P.other_unit, after)
             ):
                 continue
-            number = re.search(_P.count_before, before)
-            behind = None if number else re.match(_P.count_behind, after)
+            number = re.search(P.count_before, before)
+            behind = None if number else re.match(P.count_behind, after)
             said = number or behind
             count = _number(next(filter(None, said.groups()))) if said else 1
             one = len(named.gpu_ids) == 1
             if not one:
                 self.families[catalog.resolve(text.removesuffix("s")).spec.id] = named.gpu_ids
             usual = named.gpu_ids[0] if one else catalog.resolve(text.removesuffix("s")).spec.id
-            if re.search(rf"(?:{_P.used}) (?:\S+ )?$", before) and catalog.get(usual).text("form") in MODULES:
+            if re.search(rf"(?:{P.used}) (?:\S+ )?$", before) and catalog.get(usual).text("form") in MODULES:
                 # Nobody sells a module singly.
                 cards = (gpu for gpu in named.gpu_ids if catalog.get(gpu).text("form") not in MODULES)
                 usual = next(cards, usual)
-            if re.search(rf"\b(?:{_P.laptop}) (?:with )?(?:an? )?$", before) or re.match(
-                rf" (?:{_P.laptop})\b", after
+            if re.search(rf"\b(?:{P.laptop}) (?:with )?(?:an? )?$", before) or re.match(
+                rf" (?:{P.laptop})\b", after
             ):
                 usual = _of_laptop(usual)
-            owner = re.search(_P.owner, before)
-            also = owned >= 0 and re.fullmatch(rf" ?(?:and|plus|\+|&) (?:{_P.count}\s*x? ?)?", before[owned:])
+            owner = re.search(P.owner, before)
+            also = owned >= 0 and re.fullmatch(rf" ?(?:and|plus|\+|&) (?:{P.count}\s*x? ?)?", before[owned:])
             if owner or also:
                 have += [usual] * count
-            elif more := re.search(rf"\b{_P.another} (?:(?:used|new) )?$", before):
+            elif more := re.search(rf"\b{P.another} (?:(?:used|new) )?$", before):
                 added.append((usual, count, 1 + ("third" in more[0])))
-            elif re.search(rf"{_P.denial}(?:{_P.count} ?x? ?)?$", before):
+            elif re.search(rf"{P.denial}(?:{P.count} ?x? ?)?$", before):
                 barred |= set(named.gpu_ids)
             else:
                 sets.append((usual, count))
@@ -330,13 +322,13 @@ class _Reader:
         if (
             have
             and not added
-            and (more := self.take(rf"\b(?:{_P.another}|({_P.count}) more)\b(?: (?:one|cards?|gpus?|of)\b)*"))
+            and (more := self.take(rf"\b(?:{P.another}|({P.count}) more)\b(?: (?:one|cards?|gpus?|of)\b)*"))
         ):
             # To what is there: each such card is one beside them.
             gpu, there = have[0], have.count(have[0])
             count = next((n for each, n in sets if each == gpu), _number(more[1] or ""))
             sets = [(gpu, there + count), *(one for one in sets if one[0] != gpu)]
-        if self.said(rf"\b(?:{_P.laptop})\b") and not self._either_computer():
+        if self.said(rf"\b(?:{P.laptop})\b") and not self._either_computer():
             sets = [(_of_laptop(gpu), 1) for gpu, _ in sets]
             have = [_of_laptop(gpu) for gpu in have]
         self.quotes: tuple[Quote, ...] = ()
@@ -345,32 +337,32 @@ class _Reader:
     def _read_quotes(self) -> None:
         """Prices that stand beside cards: what is paid now, or what is asked for two of them, or for one of
         which that is the question. Others are budgets."""
-        sums, sellers = (re.finditer(each, self.plain) for each in (_P.price, rf"\b(?:{_sellers()})\b"))
+        sums, sellers = (re.finditer(each, self.plain) for each in (P.price, rf"\b(?:{_sellers()})\b"))
         pieces: list[tuple[int, int, Any]] = [(start, end, (gpu, n)) for gpu, n, start, end in self.places]
         pieces += [(match.start(), match.end(), match) for match in (*sums, *sellers)]
         runs: list[list[tuple[int, int, Any]]] = []
         for piece in sorted(pieces, key=lambda piece: piece[:2]):
-            if runs and re.fullmatch(_P.about_price, self.plain[runs[-1][-1][1] : piece[0]]):
+            if runs and re.fullmatch(P.about_price, self.plain[runs[-1][-1][1] : piece[0]]):
                 runs[-1].append(piece)
             else:
                 runs.append([piece])
-        paid, found = bool(self.said(_P.paying)), list[tuple[Quote, int, int]]()
+        paid, found = bool(self.said(P.paying)), list[tuple[Quote, int, int]]()
         for run in runs:
             cards = [what for *_, what in run if isinstance(what, tuple)]
             matches = [what for *_, what in run if not isinstance(what, tuple)]
             money = [match for match in matches if "sum" in match.re.groupindex]
             if len(cards) != 1 or len(money) != 1:
                 continue
-            if not paid and re.search(_P.budget, self.plain[: money[0].start()]):
+            if not paid and re.search(P.budget, self.plain[: money[0].start()]):
                 continue
             (gpu, count), (price,), start, end = cards[0], money, run[0][0], run[-1][1]
             seller = next((match[0] for match in matches if match is not price), "")
             text, usd = self.plain[start : end + 5], self._usd(price["sum"], hourly=price["per"] == "h")
             hourly = bool(price["per"]) or (paid and usd < LEAST_PURCHASE)
             usd /= {"m": 730.5, "y": 8766.0}.get((price["per"] or "")[:1], 1.0)
-            usd *= count if re.search(_P.each_card, text) else 1
+            usd *= count if re.search(P.each_card, text) else 1
             kinds: dict[OfferKind, bool] = {
-                "on-demand": hourly, "used": bool(re.search(_P.used, text)), "new": "new" in text,
+                "on-demand": hourly, "used": bool(re.search(P.used, text)), "new": "new" in text,
             }  # fmt: skip
             kind: OfferKind = next((kind for kind, said in kinds.items() if said), "street")
             quote = Quote(
@@ -378,7 +370,7 @@ class _Reader:
                 paid=paid and hourly,
             )  # fmt: skip
             found.append((quote, start, end))
-        if not (paid or len(found) > 1 or self.said(_P.fair)):
+        if not (paid or len(found) > 1 or self.said(P.fair)):
             return
         for quote, start, end in found:
             self.mark(start, end)
@@ -395,83 +387,71 @@ class _Reader:
     def _read_bill(self) -> None:
         """What an API asks for the same work, or what is paid now for something else than these cards."""
         self.bill: Bill | None = None
-        api = self.said(_P.api) if self.said(_P.api_compared) else None
+        api = self.said(P.api) if self.said(P.api_compared) else None
         name = re.sub(r"\bapis?\b.*", "API", api[0]) if api and api[0] != "api" else "an API"
-        if price := self.take(_P.item_price):
+        if price := self.take(P.item_price):
             items = WORDS["scales"].get(price[2], 1.0)
             self.bill = Bill(of=name, usd=self._usd(price[1], hourly=True), items=items)
-        elif (paying := self.said(_P.paying) and not self.quotes) or api:
-            monthly = re.search(_P.monthly_sum, self.left())
-            if monthly and (paying or not re.search(_P.budget, self.plain[: monthly.start()])):
-                self.mark(*monthly.span())
+        elif (paying := self.said(P.paying) and not self.quotes) or api:
+            monthly = re.search(P.monthly_sum, self.left())
+            if monthly and (paying or not re.search(P.budget, self.plain[: monthly.start()])):
                 of = name if api else monthly[2] or "what you have"
                 self.bill = Bill(of=of, usd=self._usd(monthly[1]))
-                self.plain = (
-                    self.plain[: monthly.start()] + " " * len(monthly[0]) + self.plain[monthly.end() :]
-                )
+                self.blank(re.escape(monthly[0]))
             elif api:
                 self.bill = Bill(of=name)
-        while self.bill and (named := self.take(_P.api)):  # No model to run
-            self.plain = self.plain.replace(named[0], " " * len(named[0]))
+        while self.bill and self.blank(P.api):  # No model to run
+            pass
         if self.bill:
             self.fields["bill"] = self.bill
 
     def _either_computer(self) -> bool:
         """Whether a laptop is compared with another computer."""
-        return bool(self.said(_P.either_computer))
+        return bool(self.said(P.either_computer))
 
     def _read_amounts(self) -> None:
         """How much is to be done, once or again and again."""
-        self.requests, self.uncounted = self.take(_P.requests), self.take(_P.uncounted)
-        self.amount, self.work = self.take(_P.amount), None
+        self.found = quantities(self.plain)
+        self.work: Work | None = None
         self.per_person = False
-        if not (amount := self.amount):
-            return
-        maker = amount[2].strip()
-        if maker in _names() or (maker and is_model(maker, None)):  # "1000 sdxl images"
-            self.unmark(*amount.span(2))
-        if amount[5]:
-            self.mark(amount.end(4), amount.end(5))
-        words = f"{amount[1]} {re.sub(r'^toks?$', 'tokens', amount[3])}"
-        work = units.parse_work(words)
-        if amount[5]:
-            seconds = _seconds(amount[5])
-            # So many in a short time are a speed: of each answer, or as a service all day long.
-            if seconds < 86400 and work.item == "token" and self.said(_P.alone):
-                self.fields["latency"], self.per_person = Latency("TPOT", seconds / work.items), True
-                self.notes.append(f"{words} per {amount[5]} is the speed of each answer")
-                return
-            if seconds < 86400:
-                work = work._replace(items=work.items / seconds * 86400, period_s=86400.0)
-            else:
-                work = work._replace(period_s=float(seconds))
-        self.work = work
+        for each in self.found:
+            for start, end in each.spans:
+                maker = self.plain[start:end].strip()
+                if not (maker in _names() or (maker and is_model(maker, None))):  # "1000 sdxl images"
+                    self.mark(start, end)
+        speed = next((each for each in self.found if each.kind == "token" and each.period), None)
+        # So many in a short time are a speed: of each answer, or as a service all day long.
+        if speed and seconds(speed.period) < DAY_S and self.said(P.alone):
+            self.per_person = True
+            self.fields["latency"] = Latency("TPOT", seconds(speed.period) / speed.number)
+            self.notes.append(f"{speed.words} per {speed.period} is the speed of each answer")
+            self.found = tuple(each for each in self.found if each is not speed)
 
     def _read_use(self) -> None:
         """What the use of one's own machine costs, and for how long it is used."""
-        if energy := self.take(rf"({_P.money})\s*(?:per|/|a|each)\s*kwh"):
+        if energy := self.take(rf"({P.money})\s*(?:per|/|a|each)\s*kwh"):
             self.assumed["electricity_usd_per_kwh"] = self._usd(energy[1], hourly=True)
-        if "night" in ((self.amount and self.amount[5]), (self.requests and self.requests[2])):
+        if any(each.period == "night" for each in self.found):
             self.assumed["utilisation"] = NIGHT
             self.notes.append("the work of a night is done within 12 hours")
         # Years of a reservation are not those of what is owned.
-        kept = rf"\b(?:over|for|(?:keep|used?) (?:it |them )?(?:for )?)(?: the next)? ({_P.count}) years?\b"
+        kept = rf"\b(?:over|for|(?:keep|used?) (?:it |them )?(?:for )?)(?: the next)? ({P.count}) years?\b"
         if not self.said(r"reserv|commit") and (years := self.take(kept)):
             self.assumed["years"] = float(_number(years[1]))
 
     def _read_denials(self) -> None:
         """What is not to be: ways of getting GPUs, and providers."""
         self.denied = {name: self.deny(words) for name, words in (*WORDS["denied"].items(), *WORDS["kinds"])}
-        while name := self.take(rf"{_P.denial}({_sellers()})\b", again=False):
+        while name := self.take(rf"{P.denial}({_sellers()})\b", again=False):
             self.fields["avoid"] = (*self.fields.get("avoid", ()), PROVIDERS.get(name[1], name[1]))
 
     def _read_kinds_of_gpu(self) -> None:
         """What only some GPUs are: (kind, field of the catalog, pattern of it, whether it must match)."""
-        table = [(kind, _filled(words, vars(_P)), *fact) for kind, words, *fact in WORDS["traits"]]
+        table = [(kind, filled(words, vars(P)), *fact) for kind, words, *fact in WORDS["traits"]]
         self.traits = [(kind, name, value, False) for kind, words, name, value in table if self.deny(words)]
         if self.barred:
             self.traits.append(("name", "id", f"^(?:{'|'.join(self.barred)})$", False))
-        if length := self.take(_P.length):
+        if length := self.take(P.length):
             most = float(length[1]) * {"m": 1e-3, "c": 1e-2, "i": 0.0254}[length[2][0]]
             short = (spec.id for spec in catalog.all_gpus() if (spec.number("length_m") or 1.0) <= most)
             self.traits.append(("length", "id", f"^(?:{'|'.join(short)})$", True))
@@ -481,58 +461,58 @@ class _Reader:
                     self.ignore(found[0])  # What is named has it or not
                 else:
                     self.traits.append((kind, name, value, True))
-        board = self.take(_P.board, again=False)
+        board = self.take(P.board, again=False)
         self.form = "pcie" if self.denied["nvlink"] else next(filter(None, board.groups())) if board else None
 
     def _read_limits(self) -> None:
         """What the words say of memory, kinds of rent, places, delays, people and one's own machine."""
         fields, take = self.fields, self.take
-        while beside := take(_P.beside, again=False):
+        while beside := take(P.beside, again=False):
             self.ignore(beside[0])
         # "A100 80 GB" is a name, read with the GPUs: its size is no limit.
-        if memory := take(_P.total_memory, again=False):
+        if memory := take(P.total_memory, again=False):
             fields["total_gb"] = float(next(filter(None, memory.groups())))
-        elif memory := take(_P.least_memory, again=False):
+        elif memory := take(P.least_memory, again=False):
             fields["memory_gb"] = (float(memory[1] or memory[2]), None)
-        elif memory := take(_P.exact_memory, again=False):
+        elif memory := take(P.exact_memory, again=False):
             size = next(filter(None, memory.groups()))
             fields["memory_gb"] = (float(size), float(size))
             # "on a 16 GB card" is one card, unless another number of them is said.
             self.single = bool(self.said(rf"\b(?:on|an?|is|in|into|one|single|with) {size} ?gi?b"))
         self._read_rent()
         for name, pattern, factors in WORDS["numbers"]:
-            if found := take(_filled(pattern, vars(_P))):
-                value = (_NUMBERS.get(found[1]) or _amount(found[1])) * factors.get(found[2], 1)
+            if found := take(filled(pattern, vars(P))):
+                value = (NUMBERS.get(found[1]) or _amount(found[1])) * factors.get(found[2], 1)
                 whole = int(value) if value == int(value) else value
                 (self.assumed if name in _ASSUMED else fields).setdefault(name, whole)
         if late := take(r"\b(ttft|first token)\D{0,20}?(\d[\d.]*) ?(ms|s)\w*\b"):
             fields["latency"] = Latency("TTFT", units.parse_seconds(late[2] + late[3]))
             self.notes.append(f"the first token comes within {late[2]} {late[3]}")
             self.ignore(other[0] if (other := take(r"\btpot\D{0,20}?\d[\d.]* ?m?s\b")) else "")
-        elif late := take(_P.token_time):
+        elif late := take(P.token_time):
             if not take(r"\btpot\b") and "token" not in late[0]:
                 first = f"'TTFT<={late[1]}ms'"
                 self.notes.append(f"{late[0].strip()} is of each token; of the first one it would be {first}")
             fields["latency"] = Latency("TPOT", float(late[1]) / 1e3)
-        if people := take(rf"\b({_P.count})[ -](?:\w+ )?{_P.people}", again=False) or take(_P.team):
+        if people := take(rf"\b({P.count})[ -](?:\w+ )?{P.people}", again=False) or take(P.team):
             fields["users"] = _number(people[1])
-            if take(_P.each_own) or fields["users"] == 1:
+            if take(P.each_own) or fields["users"] == 1:
                 fields["concurrent"] = 1
         self._read_own_machine()
 
     def _read_rent(self) -> None:
         """Kinds of rent, providers and places; and whether to rent or to own, where that is said."""
         fields, take, denied = self.fields, self.take, self.denied
-        offline = take(_P.offline)
+        offline = take(P.offline)
         no_cloud = denied["rent"] or bool(offline)
         spot, used = take(WORDS["denied"]["spot"]), take(WORDS["denied"]["used"])
         allowed = {kind: True for kind, words in WORDS["kinds"] if take(rf"\b(?:{words})\b", again=False)}
-        if allowed.get("reserved") and (term := take(rf"\b({_P.count})[ -](month|year)s?\b", again=False)):
+        if allowed.get("reserved") and (term := take(rf"\b({P.count})[ -](month|year)s?\b", again=False)):
             fields["most_commitment_h"] = units.parse_seconds(f"{_number(term[1])}{term[2]}") / 3600
         # Words of everyday English are providers only where a place stands before them.
-        seller, providers = rf"({_sellers()})\b|\b(?:on|at|via|from) ({'|'.join(_COMMON)})\b", list[str]()
+        seller, providers = rf"({_sellers()})\b|\b(?:on|at|via|from) ({'|'.join(COMMON)})\b", list[str]()
         # Beside one of them, the others are providers, too.
-        near = rf"\b(?:or|vs|versus|and),? ({_P.common})\b|\b({_P.common}),? (?:or|vs|versus|and)\b"
+        near = rf"\b(?:or|vs|versus|and),? ({P.common})\b|\b({P.common}),? (?:or|vs|versus|and)\b"
         for pattern in (rf"\b(?:(?:on|at|from|via|by) )?(?:{seller})(?: only)?", near):
             while (providers or pattern != near) and (one := take(pattern, again=False)):
                 providers.append(PROVIDERS.get(one[1] or one[2], one[1] or one[2]))
@@ -540,29 +520,29 @@ class _Reader:
         if place := next((area for area, words, _ in prices.areas() if take(words, again=False)), None):
             fields["region"] = place
             self.notes.append(f"rented in {place}, where a source states it; prices to buy are of the US")
-        either = take(_P.rent_or_not, again=False)
-        rents = spot or allowed or providers or take(_P.renting, again=False) or either
-        owns = used or take(_P.owning) or take(_P.replacing)
+        either = take(P.rent_or_not, again=False)
+        rents = spot or allowed or providers or take(P.renting, again=False) or either
+        owns = used or take(P.owning) or take(P.replacing)
         # What no shop sells singly is rented, unless somebody says that it is to be bought.
         modules = [catalog.get(gpu).text("form") in MODULES for gpu, _ in self.sets]
-        if modules and all(modules) and not (used or self.said(_P.owning)):
+        if modules and all(modules) and not (used or self.said(P.owning)):
             rents = rents or owns or [*self.have] or self.said(r"\bcheap\w*")
             owns = None
         named = self.sets or self.traits or "memory_gb" in fields
-        if named and not (rents or owns or self.have or self.done()) and (hire := self.said(_P.hire)):
+        if named and not (rents or owns or self.have or self.done()) and (hire := self.said(P.hire)):
             rents = None if hire[2].startswith("y") else hire  # GPUs for a week are rented
         if no_cloud or rents or owns or self.have or denied["buy"]:
             fields["acquire"] = "rent" if (rents or denied["buy"]) and not no_cloud else "own"
             if rents and not no_cloud and (self.have or either or take(r"\bbuy\w*|bought|purchas\w*")):
                 fields["acquire"] = "both"  # Which of the two is the question
         self.rents, self.owns = bool(rents), bool(owns)
-        if rents and not self.work and (hire := take(_P.hire)):
+        if rents and not self.done() and (hire := take(P.hire)):
             fields["hire_h"] = _span_seconds(hire) / 3600
-        elif rents and self.sets and not (self.work or re.search(_P.money, self.left())) and take(_P.monthly):
+        elif rents and self.sets and not (self.done() or re.search(P.money, self.left())) and take(P.monthly):
             fields["hire_h"] = 730.5
         if spot:
             fields["spot"] = True
-        new = take(_P.new_only)
+        new = take(P.new_only)
         if used and (new or denied["used"]):
             raise InputError("used and new at once", hint="leave one of them out")
         both = bool(used and self.sets and self.said(r"\bnew\b"))  # "A used 3090 or a new 5070"
@@ -573,10 +553,10 @@ class _Reader:
                 self.notes.append("a price that says 'used or new' is of both kinds of offers together")
         if denied["loud"]:
             fields |= {"quiet": True, "acquire": fields.get("acquire", "own")}
-        self.thrifty = bool(take(_P.cheaply))
-        if take(_P.efficient):
+        self.thrifty = bool(take(P.cheaply))
+        if take(P.efficient):
             fields["goal"] = "energy"
-        elif take(_P.by_price) or (self.sets and take("cheapest")):
+        elif take(P.by_price) or (self.sets and take("cheapest")):
             fields["goal"] = "price"
         asks = [what for what, pattern in WORDS["asks"].items() if take(pattern)]
         alone = len({*(gpu for gpu, _ in self.sets), *self.have}) == 1 and not (self.sets and self.have)
@@ -590,16 +570,16 @@ class _Reader:
     def _read_own_machine(self) -> None:
         """Slots, plugs, supplies and watts of a machine that one has."""
         fields, take = self.fields, self.take
-        fuse = take(_P.fuse)
+        fuse = take(P.fuse)
         if fuse and (volts := fuse[1] or fuse[3]):
             # What runs for hours may take four fifths of it, by the codes of most countries.
             fields["outlet_w"] = 0.8 * float(fuse[2]) * float(volts)
         elif fuse and not re.search(r"\d ?k?w(?:atts?)?\b", self.left()):
             hint = "say its volts, as '15 A breaker at 120 V'"
             raise InputError(f"how many watts has a {fuse[0]}?", hint=hint)
-        if watts := take(_P.watts):
+        if watts := take(P.watts):
             # What a card may draw limits cards; what a supply or an outlet gives, the whole machine.
-            whole, each = self.said(_P.whole_machine), watts[0].endswith("each")
+            whole, each = self.said(P.whole_machine), watts[0].endswith("each")
             value = _amount(watts[1]) * (1000 if watts[2] else 1)
             wall = self.said(r"outlet|socket|circuit|breaker|wall")
             limit = "outlet_w" if whole and not each else "power_w"
@@ -607,39 +587,39 @@ class _Reader:
                 limit, value = "power_w", max(SLOT_W, value / SUPPLY - HOST_PEAK_W)  # As cards' makers advise
             fields[limit] = min(value, fields.get(limit, value))
             self.watts_each = value if each else 0.0
-        fields["fans"] = bool(self.said(_P.in_server))
+        fields["fans"] = bool(self.said(P.in_server))
         if {"slots", "outlet_w", "power_w"} & fields.keys():
             fields.setdefault("acquire", "own")
 
     def _read_money(self) -> None:
         """Deadlines and budgets; so much money over so much time is a price of an hour."""
         fields, take = self.fields, self.take
-        if last := take(rf"\b{_P.until} ((?:{units.DAYS})(?!\w)){_P.hour}"):
+        if last := take(rf"\b{P.until} ((?:{units.DAYS})(?!\w)){P.hour}"):
             day = units.parse_day(last[1], self.today)
             fields["deadline_s"] = (day - self.today).days * 86400.0
             self.notes.append(f"{last[0].strip()} is {day}, {(day - self.today).days} days from now")
-        elif span := take(rf"\b{_P.before} {_P.span}") or take(
-            rf"(?<![$€£\w] )(?<!euros )(?<!dollars )\b{_P.span},? {_P.after}\b"  # "400 dollars a month max"
+        elif span := take(rf"\b{P.before} {P.span}") or take(
+            rf"(?<![$€£\w] )(?<!euros )(?<!dollars )\b{P.span},? {P.after}\b"  # "400 dollars a month max"
         ):
             fields["deadline_s"] = _span_seconds(span)
-        elif "hire_h" not in fields and self.done() and (span := take(rf"(?<!for )\b{_P.span}", again=False)):
+        elif "hire_h" not in fields and self.done() and (span := take(rf"(?<!for )\b{P.span}", again=False)):
             fields["deadline_s"] = _span_seconds(span)
             self.notes.append(f"{span[0].strip()} is taken as the deadline")
         self.fields = fields = self.usual | fields
         hires = self.rents or self.said(r"\bfor (?:an?|the|one) (?:\S+ )?(?:weekend|night)\b")
-        if "deadline_s" in fields and hires and not (self.done() or re.search(_P.money, self.left())):
+        if "deadline_s" in fields and hires and not (self.done() or re.search(P.money, self.left())):
             # Who says no amount rents for so long.
             fields |= {"hire_h": fields.pop("deadline_s") / 3600, "acquire": fields.get("acquire", "rent")}
-        credits = rf"(?:(?:of|in|worth|cloud|free|gpu|{_sellers()}|{_P.common}) )*credits\b"
+        credits = rf"(?:(?:of|in|worth|cloud|free|gpu|{_sellers()}|{P.common}) )*credits\b"
         alone = r"(?=\s*(?:$|[,.;:?]|(?:for|to|in|on|with|and|an?|per|or|at|total|each)\b))"
         money = (
-            re.search(_P.money, self.left())
+            re.search(P.money, self.left())
             or take(rf"\b(\d[\d.,]*\s?k?) {credits}")  # "40k google cloud credits"
-            or take(rf"{_P.at_most} ?(\d[\d.,]*\s?k?)\b{alone}", again=False)
+            or take(rf"{P.at_most} ?(\d[\d.,]*\s?k?)\b{alone}", again=False)
             or take(rf"\b(\d[\d.]*\s?k)\b{alone}", again=False)
         )  # fmt: skip
         if money is None:
-            if take(_P.fastest) and not self.work:
+            if take(P.fastest) and not self.done():
                 fields.setdefault("goal", "speed")
             return
         self.mark(*money.span())
@@ -651,7 +631,7 @@ class _Reader:
             self.notes.append(f"{money[0].strip()} is read as ${text}")
         # What follows the amount says what it is for.
         after = self.plain[money.end() : money.end() + 14]
-        per = re.match(rf"{_P.period}(month|h|year)", after) or take(r"()\bhourly\b")
+        per = re.match(rf"{P.period}(month|h|year)", after) or take(r"()\bhourly\b")
         budget = self._usd(text, hourly=bool(per))
         fields["budget_usd"] = budget
         if "hire_h" in fields and per and per[1] == "month":
@@ -669,10 +649,10 @@ class _Reader:
             self.notes.append(f"{text} over {hours:g} h: at most ${budget / hours:.2f} an hour")
             fields |= {"budget_usd": budget / hours, "budget_per_hour": True, "acquire": "rent"}
         elif not self.rents and not (self.done() and not (self.owns or self.have)):
-            gpus = self.owns or self.have or self.sets or self.traits or self.said(rf"\b(?:{_P.machine})\b")
+            gpus = self.owns or self.have or self.sets or self.traits or self.said(rf"\b(?:{P.machine})\b")
             self.small = budget < SMALL_SUM and not gpus
             fields["acquire"] = "both" if self.small else "own"
-            most = take(rf"\bbest\b(?! value)|{_P.fastest}")
+            most = take(rf"\bbest\b(?! value)|{P.fastest}")
             if not self.done() and (most or not (self.thrifty or self.small or fields.get("users", 1) > 1)):
                 fields.setdefault("goal", "speed")  # The most that the money buys
 
@@ -687,13 +667,13 @@ class _Reader:
 
     def done(self) -> bool:
         """Whether an amount of work is stated."""
-        return bool(self.work or self.requests) or "epoch" in self.plain
+        return any(each.kind != "other" for each in self.found) or "epoch" in self.plain
 
     def _read_number_of_gpus(self) -> None:
-        number = self.take(_P.number_of_gpus) or self.take(r"()\b(\d{1,2}) ?x\b(?! ?\d)", again=False)
+        number = self.take(P.number_of_gpus) or self.take(r"()\b(\d{1,2}) ?x\b(?! ?\d)", again=False)
         self.number = number[0] if number else ""
         self.gpus = (1 if number[1] else _number(number[2]), _number(number[2])) if number else None
-        if len(self.sets) == 1 and not number and self.take(_P.how_many):
+        if len(self.sets) == 1 and not number and self.take(P.how_many):
             self.fields["only"], self.sets, self.gpus = (self.sets[0][0],), (), (1, 8)
         if self.gpus and self.gpus[1] == self.fields.get("users"):
             self.gpus = (1, 1)  # "5 GPUs for 5 students"
@@ -718,14 +698,14 @@ class _Reader:
                 most = max(quote.usd for quote in self.quotes)
                 fields |= {"budget_usd": most, "budget_per_hour": True}
                 self.gpus = gpus = gpus or (1, max(8, *(quote.count for quote in self.quotes)))
-        self.shared = fields.get("users", 1) > 1 and bool(self.take(_P.sharing))
+        self.shared = fields.get("users", 1) > 1 and bool(self.take(P.sharing))
         if have:
             fields["have"] = have
             # Whether it is worth it is a question about what is there; what to buy instead is not.
             replaced = self.take(r"upgrad\w*|replac\w*") and not {gpu for gpu, _ in sets}.intersection(have)
             fields["upgrade"] = bool(replaced) and not self.take(r"\bworth\b|\bshould (?:i|we)\b")
             # "QLoRA on my 3060", "can I run ... or rent": whether it can, before what else could.
-            able, mine, other = map(self.said, (WORDS["asks"]["able"], _P.mine, _P.other))
+            able, mine, other = map(self.said, (WORDS["asks"]["able"], P.mine, P.other))
             fields["keep"] = bool((able or (mine and not other)) and not sets and not fields["upgrade"])
             if fields["keep"] and not any(catalog.get(gpu).vendor == "NVIDIA" for gpu in have):
                 fields["unproven"] = True  # Whether it can is answered, however little is known of how fast
@@ -765,7 +745,7 @@ class _Reader:
         # One kind of computer is ranked at a time.
         # What a laptop that is there may be replaced by is open.
         there = any(has_form(catalog.get(gpu), "laptop") for gpu in have)
-        self.laptop = bool(self.take(_P.laptop)) and not (there or self._either_computer())
+        self.laptop = bool(self.take(P.laptop)) and not (there or self._either_computer())
         self.ignore("laptop" if self._either_computer() else "")
 
     def _meant(self, spec: GpuSpec) -> bool:
@@ -785,14 +765,10 @@ class _Reader:
         named = self.mixed[0][0] if self.mixed else self._name() or self._open_instead()
         if not named and (named := self._stand_in()):
             pass
-        elif self.uncounted and self.mode in ("finetune", "lora", "qlora", "full"):
-            self.ignore(self.uncounted[0])  # How long one is was not said
-        elif self.uncounted:
-            self.unmark(*self.uncounted.span())
         self.by_use = not named
         named = named or self._use(again=True) or ("mobile" if self.laptop else None)
         if named is None and self.bill and self.bill.of.endswith("API"):
-            named = str(_P.open)
+            named = str(P.open)
             self.notes.append(f"no model was named: {named}, an open one, is taken")
         if named and (size := re.search(r"\b(\d[\d.]*)([mb])\b(?: param(?:eter)?s?)?", self.left())):
             # "gpt-2 124M": the size of a model behind its name.
@@ -807,7 +783,7 @@ class _Reader:
             gpus = gpus or {"providers", "budget_usd"} <= said  # "40k credits on gcp"
             # What so many hours cost, whatever they are for.
             priced = bool(self.sets) and "hire_h" in self.fields
-            if (self.unread() and not priced) or not (gpus or self.take(_P.machine)):
+            if (self.unread() and not priced) or not (gpus or self.take(P.machine)):
                 raise unknown(self.text)
             named = self._no_work()
         start = f"{ALIASES.get(named, named)}-pretrain"
@@ -820,9 +796,9 @@ class _Reader:
             people = self.fields.pop("users")
             self.notes.append(f"one machine that {people} people share")
             self.gpus = self.gpus or (1, 8)
-            if "budget_usd" in self.fields and self.work is None:
+            if "budget_usd" in self.fields and not self.done():
                 self.fields.setdefault("goal", "speed")
-        if self.mode is None and self.work and self.work.period_s:
+        if self.mode is None and any(each.period for each in self.found):
             self.mode = "infer"  # What comes again every day is answered, not learnt
         images = named in DIFFUSION or "diffusion" in named or ALIASES.get(named) == "unet-sd15"
         if self.mode is None and images:
@@ -875,7 +851,7 @@ class _Reader:
     def _no_work(self) -> str:
         """What work is taken for in a question about GPUs alone."""
         fields = self.fields
-        if other := self.said(_P.other_work):
+        if other := self.said(P.other_work):
             problem = f"{other[0]}: no work of this tool, which knows training, inference and FP64 alone"
             raise InputError(problem, hint="name a model, a network or what it is to compute")
         if self.quotes and not self.sets:
@@ -928,18 +904,18 @@ class _Reader:
     def _open_instead(self) -> str | None:
         """An open model, where one is wanted that is like one whose weights nobody has. Raises InputError
         where just that one is wanted."""
-        name, like = _P.closed, _P.like
+        name, like = P.closed, P.like
         if self.bill and (found := self.take(rf"\b(?:{name})\b")):
-            self.notes.append(f"{found[0]} is compared with {_P.open}, an open model")
-            return str(_P.open)
+            self.notes.append(f"{found[0]} is compared with {P.open}, an open model")
+            return str(P.open)
         if wanted := self.take(rf"(?:{like}) (?:the |an? )?({name})\b|\b({name})[ -](?:{like})\b"):
-            said, instead = wanted[1] or wanted[2], _P.open
+            said, instead = wanted[1] or wanted[2], P.open
             self.notes.append(f"the weights of {said} are closed: {instead}, an open model, is taken instead")
             return str(instead)
         if closed := self.take(rf"\b(?:{name})\b"):
             raise InputError(
                 f"{closed[0]} cannot be run on GPUs of one's own: its maker does not publish the weights",
-                hint=f"an open model instead, such as {_P.open}",
+                hint=f"an open model instead, such as {P.open}",
             )
         return None
 
@@ -956,17 +932,20 @@ class _Reader:
             named = row[self.mode]
             self.fields |= {"title": f"{row['what']} (by {named})", "least_gb": float(row[f"gb_{self.mode}"])}
             self.notes.append(
-                f"{said}: no workload here is just that, {named} stands in ({row['because']}), so GPUs "
-                "compare by it, and its items a second are not those of yours"
+                f"{said}: no workload here is just that, {named} stands in ({row['because']})"
+                + ", so GPUs compare by it, and its items a second are not those of yours"
+                * (not row["counted"])
                 + f"; it takes {self.fields['least_gb']:g} GB of memory or more"
                 * (self.fields["least_gb"] > 0)
             )
+            if row["counted"]:
+                return named
             if "deadline_s" in self.fields:
                 hint = "leave the deadline out"
                 raise InputError(f"how long {said} takes is not known, only how GPUs compare", hint=hint)
-            self.ignore(*(each[0] for each in (self.amount, self.requests, self.uncounted) if each))
-            self.work = self.requests = None
-            self.ignore(one[0] if (one := self.take(r"[\d.]+ epochs?\b", again=False)) else "")
+            if amounts := [each.words for each in self.found if each.words]:
+                self.ignore(*amounts)
+                self.notes.append(f"what {' and '.join(amounts)} cost is not known")
             self.stands_in = True  # Nor are epochs of another network's data set
             return named
         for row in catalog.rows(DATA / "no_stand_ins.csv"):
@@ -1010,39 +989,46 @@ class _Reader:
                 return str(name)
         return None
 
-    def _read_epochs(self, named: str) -> None:
-        """Of the amount that is stated, of a data set that is named anywhere, or of the usual one."""
-        epochs = self.take(r"([\d.]+) epochs?\b")
-        data, number = self.said(rf"\b(?:{units.DATASET_NAMES})\b"), float(epochs[1]) if epochs else 0.0
-        if not epochs and data and self.work is None and self.take(_P.how_long):
-            number = USUAL_EPOCHS
-            self.notes.append(f"{USUAL_EPOCHS} epochs of {data[0]}")
-        if not number or self.stands_in:
+    def _settle_work(self, named: str) -> None:
+        """What the amounts say together of the work that was named."""
+        data = self.said(rf"\b(?:{units.DATASET_NAMES})\b")
+        epochs = next((each for each in self.found if each.kind == "epoch"), None)
+        counted = [each for each in self.found if each.kind not in ("epoch", "step")]
+        if self.stands_in or self.mixed or not (self.found or (data and self.take(P.how_long))):
             return
-        if epochs and data is None and self.work is None:
-            if ALIASES.get(named, named) not in _IMAGE_NETWORKS:
-                raise InputError(f"{epochs[0]} of what?", hint="say of how many items, or of ImageNet")
-            self.notes.append("epochs of ImageNet")
-        work = self.work or units.parse_work(data[0] if data else "ImageNet")
-        self.work = work._replace(items=work.items * number)
-
-    def _read_requests(self, named: str) -> None:
-        """Requests in a time, as tokens of answers or as items."""
-        if not self.requests:
+        if others := [each for each in counted if each.kind == "other"]:
+            for start, end in others[0].spans:
+                self.unmark(start, end)
             return
-        self.mode, per = self.mode or "infer", _seconds(self.requests[2])
-        work = units.parse_work(f"{self.requests[1]} requests")._replace(period_s=86400.0)
-        work = work._replace(items=work.items * 86400 / per, item="token")
-        if not is_model(named, self.mode):
-            base = need_for(named, mode="infer").workloads[0][0]
-            work = work._replace(item=registry.get(base).spec.item.partition("-")[0])
-        if work.item == "token":
-            self.notes.append(f"a request is taken as {USUAL_ANSWER} tokens of answer")
-            work = work._replace(items=work.items * USUAL_ANSWER)
-        self.work = work
+        served = is_model(named, self.mode)
+        need = need_for(named, mode=self.mode)
+        usual = next((n for pattern, n in WORDS["answers"] if self.said(pattern)), USUAL_ANSWER)
+        if not counted and not any(each.kind == "step" for each in self.found):
+            whole = units.parse_work(data[0] if data else "ImageNet")
+            if not data and epochs and ALIASES.get(named, named) not in _IMAGE_NETWORKS:
+                raise InputError(f"{epochs.words} of what?", hint="say of how many items, or of ImageNet")
+            number = epochs.number if epochs else USUAL_EPOCHS
+            if not (data and epochs):
+                self.notes.append(f"{number:g} epochs of {data[0] if data else 'ImageNet'}")
+            self.work = whole._replace(items=whole.items * number)
+            return
+        found = amount(
+            self.found, item=item_of(need).partition("-")[0], learns=need.mode == "train",
+            people=self.fields.get("users", 1), batch=self.fields.get("batch"),
+            length=_length(need) or self.fields.get("context", 0), usual=usual,
+        )  # fmt: skip
+        self.work, self.notes = found.work, [*self.notes, *found.notes]
+        if served and need.mode == "infer" and self.work:
+            self.fields.pop("users", None)  # They share it: how many they are is in the amount
+            self.fields |= {"reads": found.reads}
+            if found.context and found.context <= LONGEST:  # Longer ones are read in pieces
+                self.fields.setdefault("context", found.context)
+        if self.work is None:
+            self.ignore(*(each.words for each in counted))  # How long one is was not said
+            self.notes.append("the cost of all of it is not known: how much that is was not said")
 
     def _read_precision(self, named: str) -> str | None:
-        bits = self.take(_P.bits) or self.take(_P.bits_in_words)
+        bits = self.take(P.bits) or self.take(P.bits_in_words)
         if not bits:
             return None
         infers = self.mode in ("infer", None) and is_model(named, self.mode)
@@ -1064,7 +1050,7 @@ class _Reader:
         owns = self.small or fields.get("acquire") == "own"
         if "budget_usd" not in fields or "host_usd" in self.assumed or not owns:
             return
-        whole = self.said(_P.with_machine)
+        whole = self.said(P.with_machine)
         computers = all(catalog.get(gpu).text("form") in COMPUTERS for gpu in self.named_gpus)
         few = self.gpus is None or self.gpus[1] <= MOST_THERE
         card = few and (self.sets or self.traits or self.said(r"\b(?:gpus?|cards?)\b"))
@@ -1080,6 +1066,13 @@ class _Reader:
             named, self.notes = "mobile", [note for note in self.notes if "ResNet-50" not in note]
         if named in presets():
             self.mode = None
+        only = self.fields.get("only", ())
+        if (
+            "fp64" in (precision, presets()[named].precision if named in presets() else "")
+            and len(only) > FEW
+        ):
+            # All of a kind, not for their own sake: of these, what was made for it.
+            self.fields["only"] = tuple(filter(made_for_fp64, only)) or only
         if self.mode == "full" and not is_model(named, self.mode):
             self.mode = "train"
         if limit := self.dropped():
@@ -1095,10 +1088,18 @@ class _Reader:
         )  # fmt: skip
 
 
+def _length(need: Need) -> int:
+    """Tokens of a sequence of a need's workload; 0 where it has none."""
+    workload = need.workloads[0][0]
+    title = "" if need.task else registry.get(workload).spec.title
+    found = re.search(r"([\d,]+) tokens", title)
+    return int(found[1].replace(",", "")) if found else 0
+
+
 @cache
 def _sellers() -> str:
     """Names of providers, the longest first, but for words that questions use for something else."""
-    names = {*prices.renting(), *PROVIDERS} - _COMMON
+    names = {*prices.renting(), *PROVIDERS} - COMMON
     return "|".join(map(re.escape, sorted(names, key=len, reverse=True)))
 
 
@@ -1113,16 +1114,12 @@ def _of_laptop(gpu: str) -> str:
     return gpu if has_form(catalog.get(gpu), "laptop") else next(own, gpu)
 
 
-def _seconds(period: str) -> int:
-    return _SECONDS.get(period) or _SECONDS[period[0]]
-
-
 def _span_seconds(span: re.Match[str]) -> float:
-    return units.parse_seconds(f"{_NUMBERS.get(span[1], span[1])} {span[2].replace('hrs', 'h')}")
+    return units.parse_seconds(f"{NUMBERS.get(span[1], span[1])} {span[2].replace('hrs', 'h')}")
 
 
 def _number(word: str) -> int:
-    return _NUMBERS.get(word) or max(1, int(word) if word.isdigit() else 1)
+    return NUMBERS.get(word) or max(1, int(word) if word.isdigit() else 1)
 
 
 def _amount(text: str) -> float:

@@ -154,8 +154,10 @@ def need_for(
         raise InputError(problem, hint="choose for one workload, or without an amount of work")
     notes: tuple[str, ...] = ()
     if work is not None and work.item == "image" and specs[0].item == "image-step":
-        notes = (f"an image is {STEPS} steps, each twice through the network for guidance",)
-        work = work._replace(items=work.items * PASSES, item="image-step")
+        mode = mode or "infer"  # People make images far more often than models of them
+        passes = PASSES if mode == "infer" else 1  # A step of training sees each of its images once
+        notes = (f"an image is {STEPS} steps, each twice through the network for guidance",) * (passes > 1)
+        work = work._replace(items=work.items * passes, item="image-step")
     if work is not None and work.item != specs[0].item.removesuffix("s"):
         problem = f"the workload counts {specs[0].item}s, the work {work.item}s"
         raise InputError(problem, hint=f"state the work in {specs[0].item}s")
@@ -507,6 +509,9 @@ def need_of(
     if need.latency_s and (late := given.get("latency")) and not re.match(r"\s*t[pt]", late, re.IGNORECASE):
         note = f"{late} is the time of each token (TPOT); of the first one it would be 'TTFT<={late.strip()}'"
         need = replace(need, notes=(*need.notes, note))
+    said = filter(None, (workload, given.get("budget"), given.get("electricity"), host))
+    if code := units.currency_of(" ".join(said), {*rates} - {"USD"}):
+        need = replace(need, currency=(code, rates[code]))
     room = max(MOST_THERE, len(need.have))
     there = need.assumptions.host_usd == 0 and need.acquire == "own" and not need.sets
     if there and not stated["gpus"] and need.gpus == (1, MOST_TOGETHER) and room < MOST_TOGETHER:

@@ -82,7 +82,7 @@ def gather(
         asked = Need(
             workloads=need.workloads, mode=need.mode, task=need.task, precision=need.precision,
             formats=need.formats, latency_s=need.latency_s, latency_kind=need.latency_kind,
-            concurrent=need.concurrent, batch=need.batch, context=need.context,
+            concurrent=need.concurrent, batch=need.batch, context=need.context, reads=need.reads,
         )  # fmt: skip
         return tuple(_in_best_format(asked, gpu, n) for gpu, counts in wanted.items() for n in counts)
     measured = records_of(result for result in results if result.environment.gpu_id)
@@ -192,8 +192,11 @@ def _of_model(need: Need, gpu: str, count: int) -> Record:
     needed_bytes, watts = best.needed_bytes, (spec.power_w or 0.0) * count
     detail = f"order of magnitude only: no model measured on a card of {spec.vendor} is known"
     unproven = (Issue.warning("order-of-magnitude", detail),)
+    # The prompts of so many answers are read between their steps.
+    read_s = need.reads * (best.first_token_s or 0.0) / plan.context
     return replace(
-        blank, throughput=best.tokens_per_s, seconds=_latency(need, best), fits_probability=1.0,
+        blank, throughput=best.tokens_per_s.times(1 / (1 + read_s * best.tokens_per_s.value)),
+        seconds=_latency(need, best), fits_probability=1.0,
         issues=() if spec.vendor == "NVIDIA" else unproven, notes=(f"batch {best.plan.batch}",),
         memory_bytes=Interval.stated(needed_bytes, "sum of parts"),
         # The board's limit: what a model draws is not predicted, and decoding draws less.

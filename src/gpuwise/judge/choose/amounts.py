@@ -1,0 +1,226 @@
+"""How much work a question states: so many things, of so many tokens each, so often, over so many epochs.
+
+    20k examples of 500 tokens, 3 epochs              20,000 x 500 x 3 tokens to learn from
+    200 requests a minute, 1500 tokens in, 300 out    answers of 300 tokens, each behind a prompt of 1500
+
+A number beside a word of `data/things.csv` is one `Quantity`; `amount` puts all of them together. What has
+nothing to do with each other is refused: a product of it would be a cost of something else.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from functools import cache
+from math import inf, prod
+from types import SimpleNamespace
+from typing import Any, NamedTuple
+
+from gpuwise.errors import InputError
+from gpuwise.facts import catalog, llms, prices
+from gpuwise.judge.choose.need import DATA, WORDS
+from gpuwise.model import units
+from gpuwise.model.precision import PRECISIONS, WEIGHTS
+from gpuwise.model.units import Work
+
+NUMBERS = {"a": 1, "an": 1, "single": 1, "dual": 2, "double": 2, "triple": 3, "quad": 4, **units.NUMBERS}
+MANY = {"": 1, "hundred": 100, "thousand": 1000, "million": 10**6, "billion": 10**9, "dozen": 12}
+# Tokens of an answer where none are stated; people's chats have about as many.
+USUAL_ANSWER = 300
+DAY_S = 86400.0
+_SECONDS = {"s": 1, "m": 60, "h": 3600, "d": 86400, "n": 86400, "w": 604800, "month": 2629800, "y": 31557600}
+# What tokens are read, and what is written.
+_ROLES = {
+    "in": r"in(?:put)?|prompts?",
+    "out": r"out(?:put)?|answers?|repl(?:y|ies)|responses?|completions?|generated|generation",
+}
+# Providers whose names are words that questions use for something else.
+COMMON = frozenset(("modal", "salad", "vast", "lambda", "fal", "hugging face"))
+
+
+def filled(pattern: str, known: Mapping[str, str]) -> str:
+    """A pattern of `data/words.toml` with others in place of their names."""
+    return re.sub(r"\{([a-z]\w*)\}", lambda m: known[m[1]], pattern)
+
+
+def _patterns() -> Any:
+    """The patterns of `data/words.toml` by name, with earlier ones in place of their names."""
+    found = {
+        "numbers": "|".join(NUMBERS), "tens": "|".join(each for each in units.NUMBERS if each[-2:] == "ty"),
+        "ones": "|".join(list(units.NUMBERS)[:9]), "scales": "|".join(filter(None, MANY)),
+        "from_two": "|".join(list(units.NUMBERS)[1:]), "datasets": units.DATASET_NAMES,
+        "precisions": "|".join(PRECISIONS), "weights": "|".join(WEIGHTS), "common": "|".join(COMMON),
+        "limit_words": "|".join((DATA / "limit_words.txt").read_text("utf-8").split()),
+        "currencies": "|".join(prices.rates()).casefold(),
+        "things": "|".join(f"(?P<t{n}>{row['words']})" for n, row in enumerate(_THINGS)),
+        "roles": "|".join(_ROLES.values()),
+    }  # fmt: skip
+    for name, pattern in WORDS["patterns"].items():
+        found[name] = filled(pattern, found)
+    return SimpleNamespace(**found)
+
+
+_THINGS = tuple(catalog.rows(DATA / "things.csv"))
+P = _patterns()
+
+
+@dataclass(frozen=True, slots=True)
+class Quantity:
+    """A number of things as it stands in a text."""
+
+    number: float
+    kind: str  # `token`, `image`, `sequence`, `text`, `epoch`, `step` or `other`
+    tokens: float  # Of one of them; 0 where that is not known
+    role: str  # Of its tokens: `in`, `out`; empty where that is open
+    period: str  # That they come in again and again; empty for once
+    joined: str  # `each`: of each person or thing before it; `of`: of the thing before it; empty: of none
+    spans: tuple[tuple[int, int], ...]  # Where it stands; words between may say what it is for
+    words: str
+
+
+class Amount(NamedTuple):
+    """All of them together."""
+
+    work: Work | None = None  # None where nothing tells how much that is
+    reads: float = 0.0  # Tokens of prompts for each token of an answer
+    context: int | None = None  # Tokens of a prompt and its answer
+    notes: tuple[str, ...] = ()
+
+
+def seconds(period: str) -> float:
+    """Of a second, minute, hour, day, night, week, month or year, by its name or how that begins."""
+    return float(_SECONDS.get(period) or _SECONDS[period[0]])
+
+
+def quantities(text: str) -> tuple[Quantity, ...]:
+    """Every quantity of a text in lower case, from left to right."""
+    found = list[Quantity]()
+    for number in re.finditer(P.number, text):
+        taken = found[-1].spans[-1][1] if found else 0
+        if number.start() >= taken and (one := _quantity(text, number)):
+            found.append(one)
+    # "600 tokens in and 150 out": nothing but tokens goes in and out.
+    tokens = any(each.kind == "token" for each in found)
+    return tuple(each for each in found if tokens or each.kind != "part")
+
+
+def _quantity(text: str, number: re.Match[str]) -> Quantity | None:
+    before, tail = text[: number.start()], text[number.end() :]
+    if not (thing := re.match(P.thing, tail)):
+        part = re.match(f"-?{P.role_behind}", tail)
+        if not part or number[1].endswith("b"):
+            return None
+        span = (number.start(), number.end() + part.end())
+        return Quantity(_number(number[1]), "part", 1.0, _role(part[1]), "", "", (span,), "")
+    row = _THINGS[next(n for n in range(len(_THINGS)) if thing[f"t{n}"])]
+    end = number.end() + thing.end()
+    # "llama 8b tokens" has the size of a model; "1 token every 50 ms" is a speed.
+    model = re.fullmatch(r"[\d.]+b", number[1]) and (
+        thing["adjective"] or row["kind"] != "token" or re.search(rf"(?:\d|\b(?:{_families()})) $", before)
+    )
+    if model or re.match(r" (?:per|every) \d", text[end:]):
+        return None
+    behind = re.match(P.role_behind, text[end:]) if row["kind"] == "token" else None
+    at = end - len(thing[0]) + thing.end("adjective")
+    end += behind.end() if behind else 0
+    role = _role(thing["adjective"]) or (_role(behind[1]) if behind else "") or row["role"]
+    spans = [number.span(1), (number.end() + thing.start("adjective"), at), (at, end)]
+    joined = next((word for word in ("each", "of") if re.search(getattr(P, f"{word}_before"), before)), "")
+    if each := re.match(P.each_behind, text[end:]):
+        joined = "each"
+        spans.append((end, end := end + each.end()))
+    if period := re.match(P.in_period, text[end:]):
+        spans.append((end + period.start("period"), end + period.end()))
+    return Quantity(
+        _number(number[1]), row["kind"], float(row["tokens"]), role, period["period"] if period else "",
+        joined, tuple(spans), f"{number[1]}{thing[0]}",
+    )  # fmt: skip
+
+
+@cache
+def _families() -> str:
+    return "|".join({name.split("-")[0] for name in llms.names()})
+
+
+def _role(words: str) -> str:
+    return next((role for role, said in _ROLES.items() if re.search(rf"\b(?:{said})\b", words)), "")
+
+
+def _number(text: str) -> float:
+    """Things are whole: what groups their digits are thousands."""
+    if text[-1].isdigit():
+        text = re.sub(r"[., ](?=\d{3}(?!\d))", "", text)
+    return units.parse_work(f"{text} things").items
+
+
+def amount(
+    found: Sequence[Quantity], *, item: str, learns: bool, people: int = 1, length: int = 0,
+    batch: int | None = None, usual: int = USUAL_ANSWER,
+) -> Amount:  # fmt: skip
+    """What quantities say together of work that is counted in `item`.
+
+    `length` are the tokens of a sequence, or of an example where none are stated; `usual` those of an answer,
+    0 for as many as its prompt has. Raises InputError for two amounts that have nothing to do with each
+    other, and for steps of an unknown batch.
+    """
+    sizes = [each for each in found if each.kind in ("token", "part")]
+    counts = [each for each in found if each.kind in ("text", "image", "sequence")]
+    epochs, notes = prod(each.number for each in found if each.kind == "epoch"), list[str]()
+    if not counts and (pages := next((each for each in sizes if each.role and each.tokens > 2), None)):
+        counts, sizes = [pages], [each for each in sizes if each is not pages]
+    steps = next((each for each in found if each.kind == "step"), None)
+    if steps and learns and not counts and not sizes:
+        if batch is None:
+            raise InputError(f"{steps.words} of how many items?", hint="say the batch: 'batch size 256'")
+        counts, epochs, notes = [steps], epochs * batch, [f"{steps.words} of {batch} {item}s"]
+    for each in counts[1:]:
+        if not each.joined:
+            hint = "ask for each, or say how many of the one belong to each of the other"
+            raise InputError(f"{counts[0].words} and {each.words} are two amounts", hint=hint)
+    period = next((each.period for each in (*counts, *sizes) if each.period), "")
+    every = max(seconds(period), DAY_S) if period else None
+    number = prod(each.number for each in counts) * epochs * (every / seconds(period) if every else 1.0)
+    if counts and counts[0].joined == "each" and people > 1:
+        number *= people
+        notes.append(f"{counts[0].words} of each of {people} people")
+    read, written, either = (
+        sum(each.number * each.tokens for each in sizes if each.role == role) for role in ("in", "out", "")
+    )
+    whole = read + written + either
+
+    def done(items: float, what: str = item, **more: Any) -> Amount:
+        return Amount(Work(items, every, what), notes=tuple(notes), **more)
+
+    if item != "token":
+        if not counts:
+            return done(number * whole, "token") if sizes else Amount()
+        whole = whole or counts[-1].tokens
+        if item == "sequence" and length and whole:
+            notes.append(f"{whole:,.0f} tokens count as {whole / length:.3g} sequences of {length}")
+            number *= whole / length
+        other = next((each.kind for each in counts if each.kind not in ("text", "step", item)), item)
+        return done(number, other)
+    if learns:
+        if counts and not whole and not length:
+            return Amount(notes=tuple(notes))  # How long one of them is was not said
+        if counts:
+            full = "" if whole else " at most"
+            times = f", {epochs:g} times" if epochs != 1 else ""
+            notes.append(f"{number / epochs:,.0f} x {whole or length:,.0f} tokens{full}{times}")
+        return done(number * (whole or length))
+    if not counts:
+        reads = read / (written + either or inf) if usual else 1.0
+        return done(number * (written + either or read), reads=reads)
+    # Of things that are read, their tokens are those of the prompt.
+    if either and not written and (counts[-1].role == "in" or read):
+        read, written, either = (read, either, 0.0) if read else (either, 0.0, 0.0)
+    prompt, answer = read + counts[0].tokens, written + either
+    if not answer:
+        answer = float(usual or prompt or USUAL_ANSWER)
+        notes.append(f"a request is taken as {answer:,.0f} tokens of answer")
+    if prompt:
+        notes.append(
+            f"each answer of {answer:,.0f} tokens follows a prompt of {prompt:,.0f}, which counts, too"
+        )
+    return done(number * answer, reads=prompt / answer, context=int(prompt + answer) if prompt else None)
