@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import signal
+import time
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from pathlib import Path
@@ -179,7 +180,12 @@ def test_an_unsupported_precision_is_told_by_the_child() -> None:
 def test_aime_runs_three_times_each_from_a_cool_device(monkeypatch: pytest.MonkeyPatch) -> None:
     hot = Issue(code="hot-start", severity="warning", detail="started at 61 C", fix="")
     gates = [None, hot, None]
-    monkeypatch.setattr("gpuwise.measure.session.wait_until_cool", lambda sensor: gates.pop(0))
+
+    def wait(sensor: ScriptedSensor) -> Issue | None:
+        time.sleep(0.3)
+        return gates.pop(0)
+
+    monkeypatch.setattr("gpuwise.measure.session.wait_until_cool", wait)
     sensor = ScriptedSensor(H200, [Sample(at_s=0, temperature_c=40.0)])
     kept: list[Result] = []
     # steps of microseconds: fifty are fifty, however busy the machine is
@@ -193,6 +199,8 @@ def test_aime_runs_three_times_each_from_a_cool_device(monkeypatch: pytest.Monke
     assert (m.profile is not None, m.verdict is not None) == (True, True)
     assert gates == []
     assert hot in m.cautions
+    spent = dict(m.phases_s)
+    assert spent["cooling"] >= 0.9 > spent["warm-up"]  # what was waited for is no warm-up
 
 
 @pytest.mark.usefixtures("pretended")

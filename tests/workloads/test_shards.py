@@ -55,6 +55,14 @@ def rank(number: int, folder: Path) -> None:
     store = dist.FileStore(str(folder / "store"), RANKS)
     dist.init_process_group("gloo", store=store, rank=number, world_size=RANKS)
     found = {}
+    # On a GPU FSDP2 takes a root's first argument to it, and fails where there is none.
+    given: list[int] = []
+
+    def count(module: nn.Module, given_to: tuple[object, ...]) -> None:
+        if isinstance(module, parallel.Whole):
+            given.append(len(given_to))
+
+    nn.modules.module.register_module_forward_pre_hook(count)
     with pytest.MonkeyPatch.context() as patch:
         models: list[tuple[Decoder, int]] = []
         original = Decoder.initialise
@@ -77,6 +85,7 @@ def rank(number: int, folder: Path) -> None:
             weights = {n: p.full_tensor().detach().clone() for n, p in model.named_parameters()}  # type: ignore[operator]
             losses = [float(job.step()) for _ in range(3)]
             found[name] = {"held": held, "weights": weights, "losses": losses, "how": job.parallel}
+            found[name]["given"] = [given.pop() for _ in range(len(given))]
     torch.save(found, folder / f"{number}.pt")
     dist.destroy_process_group()
 
@@ -94,6 +103,7 @@ def test_every_rank_holds_its_part_of_a_model_that_trains(name: str, found: list
     assert first["held"] == pytest.approx(whole / 2, rel=0.01)
     for each in (first, second):
         assert each["how"] == "fsdp2"
+        assert each["given"] == [1, 1, 1]
         assert each["losses"][2] < each["losses"][0]
 
 

@@ -71,6 +71,7 @@ def main() -> None:
         report(events.Cooldown())
         if not orders.readline():
             os._exit(1)  # the parent has died
+        report(events.Cooled())
 
     with suppress(Exception, SystemExit):  # what goes wrong here does so again below, and is reported there
         load(sys.argv[2], "")  # type: ignore[arg-type]

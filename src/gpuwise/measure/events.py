@@ -106,6 +106,11 @@ class Cooldown:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class Cooled:
+    """The parent has resumed it."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Fed:
     """Of a step that reads its input from the host: times of whole batches, by window."""
 
@@ -144,6 +149,7 @@ Event = (
     | First
     | Fed
     | Cooldown
+    | Cooled
     | Warmup
     | Window
     | Done

@@ -468,6 +468,8 @@ def describe(event: events.Event, builder: MeasurementBuilder, config: RunConfig
             return f"all wait for {event}"
         case events.Cooldown():
             return COOLING
+        case events.Cooled():
+            return "warming up"
         case Window(step_s=step_s):
             items = builder.built.items if builder.built else 0
             return f"timing: {significant(items * len(step_s) / sum(step_s))} items/s"

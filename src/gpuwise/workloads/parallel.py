@@ -30,6 +30,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Sequence, Set
 from contextlib import contextmanager
 from dataclasses import dataclass
+from functools import partial
 from inspect import signature
 from itertools import groupby
 from typing import TYPE_CHECKING, Any, Literal, Protocol, cast
@@ -265,7 +266,8 @@ class Whole(nn.Module):
         self.model = model
         self.run = run
 
-    def forward(self) -> Tensor:
+    def forward(self, _: None = None) -> Tensor:
+        """FSDP2 moves the first argument of its root to the GPU, so there has to be one."""
         return self.run()
 
 
@@ -293,7 +295,7 @@ def spread(
     start_alike(whole, optimizer)
     if not fits(model, config):
         shard(whole, model, optimizer, config.device, own)
-        return Spread(loss=whole, how="fsdp2")
+        return Spread(loss=partial(whole, None), how="fsdp2")
     if config.recipe != "script" and config.switches.overlap_grads == "off":
         shared = [parameter for parameter in whole.parameters() if parameter not in own]
         most = bucket_bytes("ddp-after", config)
