@@ -199,11 +199,12 @@ def test_a_contradiction_says_what_to_relax(gpuwise) -> None:
     assert gpuwise("choose", "resnet50", "--work", "1M images", "--deadline", limit)[0] == 0
 
 
-def test_a_card_known_by_its_sheet_alone_says_how_to_rank_it_all_the_same(gpuwise) -> None:
-    code, _, err = gpuwise("choose", "llama-3.1-70b", "--gpu", "mi300x", "--rent")
-    assert code == 2
-    assert "--unproven ok" in err
-    assert gpuwise("choose", "llama-3.1-70b", "--gpu", "mi300x", "--rent", "--unproven", "ok")[0] == 0
+def test_cards_known_by_their_sheets_alone_are_ranked_only_where_none_else_is_named(gpuwise) -> None:
+    code, text, _ = gpuwise("choose", "llama-3.1-70b", "--gpu", "mi300x", "--rent")
+    assert code == 0
+    assert "order of magnitude" in text
+    both = gpuwise("choose", "llama-3.1-70b", "--gpu", "mi300x,h200-sxm", "--rent", "--json")[1]
+    assert {option["gpu_id"] for option in json.loads(both)["options"]} == {"h200-sxm"}
 
 
 def test_words_of_modes_are_read(gpuwise) -> None:

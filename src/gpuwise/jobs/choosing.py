@@ -177,7 +177,7 @@ def _looser(need: Need, error: GpuwiseError) -> Iterator[Need]:
         yield noted("more cards than most homes have, for two do not do it", gpus=(1, MOST_TOGETHER))
     if need.task and {count for _, count in need.sets} == {1}:
         # Of cards that are named alone, several may share a model.
-        yield noted("as many of each as it takes", sets=(), only=names, gpus=(1, MOST_TOGETHER))
+        yield noted(decide.AS_MANY, sets=(), only=names, gpus=(1, MOST_TOGETHER))
     if error.code == "no-price" and names and need.budget_usd is not None and need.acquire != "rent":
         yield noted("no price of these is known, so the budget is not checked", budget_usd=None)
     if need.precision == Precision.FP64 and not need.only and not need.sets and need.acquire != "rent":
@@ -202,12 +202,21 @@ def _explained(market: _Market, need: Need, error: GpuwiseError) -> GpuwiseError
     """The error of a need, with what would lead to an answer, and what else would do the work where GPUs or a
     memory were named."""
     error = loosened(error, need, market.best, market.offers)
+    if error.code == "too-large" and need.task not in ("", "infer") and (named := _one_set(need)):
+        error = type(error)(f"{error}; {speeds.recipes(need, *named)}", hint=error.hint, code=error.code)
     free = replace(need, sets=(), only=(), memory_gb=None, gpus=(1, MOST_TOGETHER))
     for wanted in (free, replace(free, acquire="both")) if names_of(need) or need.memory_gb else ():
         if other := market.best_or_none(wanted):
             problem = f"{error}; {decide.offered_as(other.options[0])} would do"
             return type(error)(problem, hint=error.hint, code=error.code, **error.data)
     return error
+
+
+def _one_set(need: Need) -> tuple[str, int] | None:
+    """The GPU that was named or is there, and how many of it."""
+    if need.sets or need.only:
+        return need.sets[0] if need.sets else (need.only[0], need.gpus[0])
+    return (need.have[0], need.have.count(need.have[0])) if need.have else None
 
 
 def _with_left_out(market: _Market, choice: Recommendation) -> Recommendation:
@@ -266,6 +275,9 @@ def _with_verdict(market: _Market, choice: Recommendation) -> Recommendation:
     work beside a GPU that may be too much."""
     need, other = choice.need, None
     said = speeds.memory_needed(need) if need.asks == "memory" else ""
+    recipes = ""
+    if need.asks == "able" and need.task not in ("", "infer") and (named := _one_set(need)):
+        recipes = f"{speeds.recipes(need, *named)}."
     if need.asks == "too much":
         free = replace(need, sets=(), only=(), gpus=(1, max(need.gpus)))
         other = market.best_or_none(free)
@@ -277,7 +289,7 @@ def _with_verdict(market: _Market, choice: Recommendation) -> Recommendation:
         counts = [count for _, count in sets]
         both = replace(need, sets=tuple(sets), gpus=(min(counts), max(counts)))
         choice = market.best_or_none(both) or choice
-    return replace(choice, answer=f"{said} {choice.answer}".strip())
+    return replace(choice, answer=" ".join(filter(None, (said, recipes, choice.answer))))
 
 
 def _with_alternatives(market: _Market, choice: Recommendation) -> Recommendation:

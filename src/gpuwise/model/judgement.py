@@ -133,6 +133,7 @@ class Need:
     """What else is asked: whether a GPU can do the work or is more than it takes, memory, electricity."""
     hire_h: float | None = None  # Hours of rent, where these are stated and not the work
     upgrade: bool = False  # They are to be replaced: keeping them is not an answer
+    faster: float = 0.0  # By how much: times their speed; 0: enough to be called an upgrade
     keep: bool = False  # They do the work wherever they can
     assumptions: Assumptions = Assumptions()
 

@@ -12,7 +12,7 @@ from gpuwise.model.judgement import Assumptions, Bill, Need
 
 
 def asked(text: str) -> Need:
-    return need_of(text, {}, {"EUR": 1.1})[0]
+    return need_of(text, {}, {"EUR": 1.1, "GBP": 1.3})[0]
 
 
 @pytest.mark.parametrize(
@@ -50,6 +50,21 @@ def asked(text: str) -> Need:
         ("how many H100 to serve llama 3.1 405b", "gpus", (1, 8)),
         ("bert-large on a 230 V 10 A socket", "outlet_w", 1840.0),
         ("low profile card for bert-large on windows", "ignored", ("low profile", "windows")),
+        ("will flux run on my 3060 12gb", "title", "flux"),
+        ("can i run deepseek r1 on 8 h100", "sets", (("h100-sxm5-80gb", 8),)),
+        ("from my 3080 to a 5080 for bert-large", "have", ("rtx-3080-10gb",)),
+        ("twice as fast as my 2080 ti for bert-large", "faster", 2),
+        ("1.5x the speed of my 2080 ti for bert-large", "faster", 1.5),
+        ("a mini pc for gpt-oss-20b", "form", "small"),
+        ("fine-tune qwen2.5 7b once", "acquire", "rent"),
+        ("24 GB needed for bert-large", "memory_gb", (24, None)),
+        ("a server for 12 phd students, bert-large, 40k", "users", 1),
+        ("eine leise Karte für bert-large", "quiet", True),
+        ("1000 pounds for bert-large", "currency", ("GBP", 1.3)),
+        ("should i wait for the rtx 60 series, bert-large on a 5090", "sets", (("rtx-5090", 1),)),
+        ("2000 sdxl images at 2048x2048", "items", None),
+        ("2000 sdxl images at 1024x1024", "items", 2000),
+        ("4 used T4 for $900, worth it for llama 3.1 8b", "sets", (("t4", 4),)),
         ("60 % llm-8b-decode and 40 % sd", "workloads", (("llm-8b-decode", 0.6), ("unet-sd15", 0.4))),
         ("4 H100 for a week for bert-large", "hire_h", 168),
         ("4 H100 for two weeks for bert-large, 42 hours a week", "hire_h", pytest.approx(84)),

@@ -66,6 +66,7 @@ LEAST_PURCHASE = 30
 SMALL_SUM = 350
 # What a slot gives without a cable.
 SLOT_W = 75.0
+_TIMES = {"twice": 2, "thrice": 3}
 # Of a day, what people call a night.
 NIGHT = 0.5
 # Epochs that published recipes of ImageNet train for.
@@ -238,8 +239,12 @@ class _Reader:
         self._read_quotes()
         self._read_bill()
         self._read_amounts()
+        if self.have and (times := self.take(P.faster)):
+            said = re.sub(r"x$| times", "", times[1])
+            self.fields |= {"faster": NUMBERS.get(said) or float(_TIMES.get(said, said)), "upgrade": True}
+            self.usual["goal"] = "price"
         for pattern, problem, hint in WORDS["refused"]:
-            if found := self.take(pattern):
+            if found := self.take(pattern, again=False):
                 raise InputError(f"'{found[0]}': {problem}", hint=hint)
         if several := self.take(P.machines):
             problem = f"'{several[0]}': nothing is known of a network between several machines"
@@ -301,7 +306,7 @@ class _Reader:
                 rf" (?:{P.laptop})\b", after
             ):
                 usual = _of_laptop(usual)
-            owner = re.search(P.owner, before)
+            owner = re.compile(P.owner).search(before, self.places[-1][3] if self.places else 0)
             also = owned >= 0 and re.fullmatch(rf" ?(?:and|plus|\+|&) (?:{P.count}\s*x? ?)?", before[owned:])
             if owner or also:
                 have += [usual] * count
@@ -315,7 +320,9 @@ class _Reader:
             end = named.end + (behind.end() if behind else 0)
             self.places.append((usual, count, start, end))
             owned = end if owner or also else -1
-            self.mark(owner.start() if owner else start, end)
+            self.mark(start, end)
+            if owner:  # What stands between may be the work: "my sdxl on a 3060"
+                self.mark(*owner.span(1 if owner[1] else 2))
         for gpu, count, beside in added:
             have += [] if gpu in have else [gpu] * beside
             sets.append((gpu, have.count(gpu) + count))
@@ -413,7 +420,8 @@ class _Reader:
         """How much is to be done, once or again and again."""
         self.found = quantities(self.plain)
         self.work: Work | None = None
-        self.per_person = False
+        size = self.take(P.resolution)
+        self.per_person, self.pixels = False, next(filter(None, size.groups())) if size else ""
         for each in self.found:
             for start, end in each.spans:
                 maker = self.plain[start:end].strip()
@@ -463,6 +471,8 @@ class _Reader:
                     self.traits.append((kind, name, value, True))
         board = self.take(P.board, again=False)
         self.form = "pcie" if self.denied["nvlink"] else next(filter(None, board.groups())) if board else None
+        if not (self.traits or self.sets) and self.take(P.computer):
+            self.form, self.fields["acquire"] = "small", "own"
 
     def _read_limits(self) -> None:
         """What the words say of memory, kinds of rent, places, delays, people and one's own machine."""
@@ -473,7 +483,7 @@ class _Reader:
         if memory := take(P.total_memory, again=False):
             fields["total_gb"] = float(next(filter(None, memory.groups())))
         elif memory := take(P.least_memory, again=False):
-            fields["memory_gb"] = (float(memory[1] or memory[2]), None)
+            fields["memory_gb"] = (float(next(filter(None, memory.groups()))), None)
         elif memory := take(P.exact_memory, again=False):
             size = next(filter(None, memory.groups()))
             fields["memory_gb"] = (float(size), float(size))
@@ -528,6 +538,9 @@ class _Reader:
         if modules and all(modules) and not (used or self.said(P.owning)):
             rents = rents or owns or [*self.have] or self.said(r"\bcheap\w*")
             owns = None
+        if (once := take(P.once)) and not (owns or self.have or denied["rent"] or either):
+            rents = once
+            self.notes.append("done once, so rented: for a single run nothing pays that is bought")
         named = self.sets or self.traits or "memory_gb" in fields
         if named and not (rents or owns or self.have or self.done()) and (hire := self.said(P.hire)):
             rents = None if hire[2].startswith("y") else hire  # GPUs for a week are rented
@@ -558,7 +571,9 @@ class _Reader:
             fields["goal"] = "energy"
         elif take(P.by_price) or (self.sets and take("cheapest")):
             fields["goal"] = "price"
-        asks = [what for what, pattern in WORDS["asks"].items() if take(pattern)]
+        # Whether something is able stands around its name: "will flux run on my 3060".
+        read = {"able": self.said}
+        asks = [what for what, pattern in WORDS["asks"].items() if read.get(what, take)(pattern)]
         alone = len({*(gpu for gpu, _ in self.sets), *self.have}) == 1 and not (self.sets and self.have)
         able = asks[:1] == ["able"] and "memory_gb" in fields
         number = self.said(r"\bhow (?:long|much|many)\b")  # Asked of a number, not whether
@@ -703,7 +718,9 @@ class _Reader:
             fields["have"] = have
             # Whether it is worth it is a question about what is there; what to buy instead is not.
             replaced = self.take(r"upgrad\w*|replac\w*") and not {gpu for gpu, _ in sets}.intersection(have)
-            fields["upgrade"] = bool(replaced) and not self.take(r"\bworth\b|\bshould (?:i|we)\b")
+            fields["upgrade"] = "faster" in fields or (
+                bool(replaced) and not self.take(r"\bworth\b|\bshould (?:i|we)\b")
+            )
             # "QLoRA on my 3060", "can I run ... or rent": whether it can, before what else could.
             able, mine, other = map(self.said, (WORDS["asks"]["able"], P.mine, P.other))
             fields["keep"] = bool((able or (mine and not other)) and not sets and not fields["upgrade"])
@@ -860,8 +877,11 @@ class _Reader:
             counts = [quote.count for quote in self.quotes]
             self.gpus = (min(counts), max(counts))
         # Of other makers' cards no training was measured; what they read from memory says how they answer.
-        named, self.mode = ("llama-3.1-8b", "infer") if fields.get("unproven") else ("resnet50", "train")
+        answers = fields.get("unproven") or self.mode == "infer"
+        named, self.mode = ("llama-3.1-8b", "infer") if answers else ("resnet50", "train")
         self.notes.append(f"no work was named: taken as {_TAKEN[self.mode]}")
+        if not answers:
+            fields["title"] = f"no work named (by {named})"
         if "budget_usd" in fields and fields.get("acquire") == "own":
             fields.setdefault("goal", "speed")
         if fields.get("goal") == "price" and not self.have:
@@ -946,6 +966,7 @@ class _Reader:
             if amounts := [each.words for each in self.found if each.words]:
                 self.ignore(*amounts)
                 self.notes.append(f"what {' and '.join(amounts)} cost is not known")
+                self._rent_once()
             self.stands_in = True  # Nor are epochs of another network's data set
             return named
         for row in catalog.rows(DATA / "no_stand_ins.csv"):
@@ -970,14 +991,17 @@ class _Reader:
             next((n for n in of_it if n.endswith(("-8b", "-7b"))), of_it[0] if of_it else ""),
             family,
         )
-        if alone := self.take(r"\b(\d+)b\b", again=False):
-            said, sized = alone[0], re.compile(rf"(?<!\d){alone[0]}\b")
+        if alone := self.take(r"\b(\d+(?:\.\d+)?)b\b", again=False):
+            said, sized = alone[0], re.compile(rf"(?<![\d.]){re.escape(alone[0])}\b")
             of_it = [name for name in of_it if sized.search(name)]
             of_size = (name for name in llms.names() if sized.search(name))
             model = of_it[0] if of_it else WORDS["sizes"].get(said) or next(of_size, "")
             if not model:
-                near = min(llms.names(), key=lambda n: abs(llms.find(n).parameters - 1e9 * int(alone[1])))
-                raise InputError(f"no model of {said} is known here", hint=f"the nearest: {near}")
+                size = 1e9 * float(alone[1])
+                near = min(llms.names(), key=lambda n: abs(llms.find(n).parameters - size))
+                if abs(llms.find(near).parameters / size - 1) > ROUNDED:
+                    raise InputError(f"no model of {said} is known here", hint=f"the nearest: {near}")
+                model = near
         if model:
             self.take(rf"\b{family}" + (r"[\d.]*" if alone else r"\b") if of_it else "(?!)")
             self.notes.append(f"{said} is taken as {model}")
@@ -1012,6 +1036,11 @@ class _Reader:
                 self.notes.append(f"{number:g} epochs of {data[0] if data else 'ImageNet'}")
             self.work = whole._replace(items=whole.items * number)
             return
+        if self.pixels and self.pixels not in _about(need):
+            self.ignore(f"{self.pixels} pixels", *(each.words for each in counted))
+            self.notes.append(f"images of {self.pixels} pixels take another time, so no total is given")
+            self._rent_once()
+            return
         found = amount(
             self.found, item=item_of(need).partition("-")[0], learns=need.mode == "train",
             people=self.fields.get("users", 1), batch=self.fields.get("batch"),
@@ -1026,6 +1055,12 @@ class _Reader:
         if self.work is None:
             self.ignore(*(each.words for each in counted))  # How long one is was not said
             self.notes.append("the cost of all of it is not known: how much that is was not said")
+            self._rent_once()
+
+    def _rent_once(self) -> None:
+        """Of work that is done once nobody knows whether a machine pays whose hours are not known."""
+        if not any(each.period for each in self.found):
+            self.fields.setdefault("acquire", "rent")
 
     def _read_precision(self, named: str) -> str | None:
         bits = self.take(P.bits) or self.take(P.bits_in_words)
@@ -1088,11 +1123,15 @@ class _Reader:
         )  # fmt: skip
 
 
+def _about(need: Need) -> str:
+    """What is said of a need's only workload, with its pixels or tokens."""
+    title = "" if need.task else registry.get(need.workloads[0][0]).spec.title
+    return " ".join(need.notes) if need.title else title
+
+
 def _length(need: Need) -> int:
     """Tokens of a sequence of a need's workload; 0 where it has none."""
-    workload = need.workloads[0][0]
-    title = "" if need.task else registry.get(workload).spec.title
-    found = re.search(r"([\d,]+) tokens", title)
+    found = re.search(r"([\d,]+) tokens", _about(need))
     return int(found[1].replace(",", "")) if found else 0
 
 

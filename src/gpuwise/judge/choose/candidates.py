@@ -296,7 +296,7 @@ def _is_late(need: Need, offer: Offer, today: date) -> bool:
 
 def _computers(need: Need, today: date) -> tuple[str, ...]:
     """Laptops and small computers that shops still sell, where one is asked for."""
-    if need.form not in ("mobile", "laptop") or need.acquire == "rent":
+    if need.form not in ("mobile", "laptop", "small") or need.acquire == "rent":
         return ()
     return tuple(
         spec.id

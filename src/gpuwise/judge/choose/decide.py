@@ -442,6 +442,8 @@ def _by_the_hour(found: Recommendation, rate: str) -> str:
     hourly, week = first.per_hour_usd or 0.0, need.assumptions.hours_per_week
 
     def done(hours: float) -> str:
+        if need.title and need.passes == 1:  # Of a stand-in, whose items are not those of the work
+            return f"it does {rate}"
         each = " for each" * (need.users > 1)
         return f"{speed_of(first.throughput.value * hours * 3600)} {found.item}s{each} at {rate}"
 
@@ -841,6 +843,10 @@ def is_worth_a_word(other: Recommendation, found: Recommendation) -> bool:
     return cost is not None and cost < WORTH_A_WORD
 
 
+# Of a need whose cards were named alone, where one does not do it.
+AS_MANY = "as many of each as it takes"
+
+
 def verdict(found: Recommendation, other: Recommendation | None) -> str:
     """Whether the GPU that was named can do the work, or is more than it takes: then `other` names what else
     does it. Empty where that was not asked."""
@@ -848,6 +854,8 @@ def verdict(found: Recommendation, other: Recommendation | None) -> str:
     named, name = {*names_of(need), *need.have}, counted(first.gpu_id, first.count)
     if need.asks == "able":
         if first.gpu_id in named or not named:
+            if AS_MANY in need.notes:
+                return f"One alone cannot; {name} can."
             slow = " though slowly:" if need.task == "infer" and need.latency_s is None else ""
             return f"Yes,{slow} {name} can."
         why = next((f"{gpu}: {found.rejected[gpu].detail}" for gpu in named if gpu in found.rejected), "")

@@ -158,7 +158,7 @@ def limits(need: Need, them: Candidates, speeds: Sequence[Record]) -> tuple[Limi
         simple("", have | (them.count == 1) | joined | ~small, SHARDED, ("fewer, larger GPUs", {}))
     if have.any():
         # Nobody replaces a card by one that does no more.
-        least = float(them.speed[have].max()) * (UPGRADE if need.upgrade else 1.0)
+        least = float(them.speed[have].max()) * (need.faster or (UPGRADE if need.upgrade else 1.0))
         ok = have & (not need.upgrade) | ~have & ((them.outlay <= 0) | (them.speed > least))
         found.append(Limit("", ok, them.speed, False, lambda p: NO_FASTER,
                            lambda v: ("a faster GPU", {})))  # fmt: skip

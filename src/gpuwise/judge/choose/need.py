@@ -111,7 +111,8 @@ def forms() -> Mapping[str, tuple[str, frozenset[str]]]:
 def has_form(spec: GpuSpec, form: str) -> bool:
     """Whether the GPU is of a form; only what sits in no server is a laptop or small computer."""
     name, values = forms()[form]
-    return spec.text(name) in values and (form != "mobile" or spec.text("segment") != "server")
+    no = {"mobile": ("server",), "small": ("server", "embedded")}.get(form, ())
+    return spec.text(name) in values and spec.text("segment") not in no
 
 
 def need_for(
@@ -503,7 +504,9 @@ def need_of(
         reserved=(bool(term) and term != "no") or None, region=given.get("region") or None,
         most_commitment_h=units.parse_seconds(term) / 3600 if term and term not in OK else None,
         quiet=bool(given.get("quiet")) or None, upgrade=bool(given.get("upgrade")) or None,
-        **{name: True for name in kinds if given.get(name) == "ok"},
+        **{name: True for name in kinds if given.get(name) == "ok"}
+        # What was measured of no card that is named is said as well as it is known.
+        | ({"unproven": True} if ids and all(catalog.get(gpu).vendor != "NVIDIA" for gpu, _ in ids) else {}),
     )  # fmt: skip
     need = replace(need, assumptions=replace(need.assumptions, **assumed), **limits)
     if need.latency_s and (late := given.get("latency")) and not re.match(r"\s*t[pt]", late, re.IGNORECASE):

@@ -29,8 +29,8 @@ from typing import TYPE_CHECKING, Protocol
 
 from gpuwise.errors import GpuwiseError, InputError
 from gpuwise.facts import catalog, published
-from gpuwise.judge.choose.need import CONTEXTS
-from gpuwise.model.judgement import Need
+from gpuwise.judge.choose.need import CONTEXTS, FORMATS
+from gpuwise.model.judgement import TASKS, Need
 from gpuwise.model.precision import Precision
 from gpuwise.model.question import Part, RunConfig
 from gpuwise.model.result import Basis, Interval, Issue, Record, Result, records_of, refused
@@ -415,6 +415,23 @@ def memory_needed(need: Need) -> str:
         said.append(f"{gibibytes(sum(size for _, size in memory(plan)))} in {precision}")
     each = f"{requests} contexts" if requests > 1 else "one context"
     return f"{model.name} takes {', '.join(said)} with {each} of {plan.context:,} tokens."
+
+
+def recipes(need: Need, gpu: str, count: int) -> str:
+    """What each way to train a language model takes of every such GPU, and which of them fit."""
+    from gpuwise.facts import llms
+    from gpuwise.predictor.fit import Plan, fit
+
+    said = []
+    for task in TASKS[1:]:
+        plan = Plan(
+            model=llms.find(need.workloads[0][0]), task=task, weights=FORMATS[task], gpus=count,
+            context=need.context or CONTEXTS[task], checkpoint=True, chunked=True,
+        )  # fmt: skip
+        found = fit(plan, gpu)
+        said.append(f"{task} {gibibytes(found.needed_bytes)}" + " (too much)" * (not found.fits))
+    room = gibibytes(catalog.get(gpu).memory_bytes or 0.0)
+    return f"On each of {count} x {gpu} with {room}: {', '.join(said)}"
 
 
 def alternatives(need: Need, count: int) -> tuple[Need, ...]:
