@@ -195,7 +195,7 @@ def _of_value(
         return
     # A label that speaks of a total, and a rate of one direction: of several, or half of it.
     total = CUES["total"].search(label.text.replace("memory.total", ""))
-    part = (field in SUMMED and total) or CUES["direction"].match(cell, token.end)
+    part = (field in (*SUMMED, "power_w") and total) or CUES["direction"].match(cell, token.end)
     # Its owner sets the limit of a card.
     limit = field == "power_w" and "limit" in label.text.lower()
     reading = Reading(field=field, values=numbers, token=token, either=bool(part) or limit)

@@ -13,7 +13,7 @@ from gpuwise.judge.audit import evidence
 from gpuwise.judge.audit.cells import Label, Reading, label_of, readings
 from gpuwise.judge.audit.judge import GRID
 from gpuwise.judge.audit.read import Cell
-from gpuwise.judge.audit.words import COUNTS, CUES, FIELDS, Token, scan, speaks_of_tokens
+from gpuwise.judge.audit.words import COUNTED, COUNTS, CUES, FIELDS, Token, scan, speaks_of_tokens
 from gpuwise.model.judgement import Claim, Number
 
 # In how many of the first columns the name of a row's GPU is looked for.
@@ -50,6 +50,11 @@ _TIMES_FIRST = re.compile(r"\s*\d{1,3}\s?[x\u00d7]")
 _TIMES = re.compile(
     r"[x\u00d7*]\s?(?P<a>\d{1,3})\s*$"
     r"|(?<![A-Za-z\d.,])(?P<b>\d{1,3})[ -]?x?\s?(?:(?:GPUs?|cards?)\b|(?<=x)$)",
+    re.IGNORECASE,
+)
+# A column head or a cell that is a count of GPUs and nothing else: "8", "three", "4 GPUs", "x2".
+_COUNT = re.compile(
+    rf"\W*(?:(?P<digits>\d{{1,4}})|(?P<word>one|single|{'|'.join(COUNTED)}))[ -]?x?\W*(?:gpus?|cards?)?\W*",
     re.IGNORECASE,
 )
 _PRODUCT = re.compile(
@@ -132,6 +137,14 @@ def name_of(text: str) -> Subject | None:
     return None if any(t.dimension not in ("bare", "other") for t in before) else subject_of(text, gpus)
 
 
+def count_in(text: str) -> int:
+    """The count of GPUs that a cell says and nothing else; 0 for any other cell."""
+    found = _COUNT.fullmatch(text) if len(text) < NAME else None
+    if found is None:
+        return 0
+    return int(found["digits"]) if found["digits"] else COUNTED.get(found["word"].lower(), 1)
+
+
 def _carded(cell: Cell) -> Cell | None:
     """A cell that begins with the number of a card, with the card's series; None for any other one."""
     number = re.match(r"\d{4}\b(?!\.)", cell.text)
@@ -177,6 +190,11 @@ class Grid:
     """Whether words around the table say that its plain numbers are tokens a second."""
 
     def __post_init__(self) -> None:
+        # A row of names is the header, wherever it stands: "GPU type | L40S | A100" below "Small | Large".
+        named = [[name_of(c.text) is not None for c in row] for row in self.rows[: NAME_COLUMNS + 1]]
+        top = next((n for n, row in enumerate(named) if len(row) > 2 and not row[0] and all(row[1:])), 0)
+        if top and not any(named[0]):
+            self.rows = (self.rows[top], *self.rows[:top], *self.rows[top + 1 :])
         # Below "GPU" and along the top "4090" is a card.
         product = bool(self.rows and self.rows[0]) and _PRODUCT.fullmatch(self.rows[0][0].text) is not None
         top = [_carded(cell) for cell in self.rows[0][1:]] if self.rows else []
@@ -234,8 +252,8 @@ class Grid:
     def label(self, text: str) -> Label:
         """The label's meaning; of a language model, in a table of tokens a second, its speed."""
         found = label_of(text)
-        if not found.fields and _TIMES.fullmatch(text.strip()) and self.speed:
-            # "8 GPUs" below "ResNet-50, images per second".
+        if not found.fields and (count_in(text) or _TIMES.fullmatch(text.strip())) and self.speed:
+            # "8 GPUs" or "eight" below "ResNet-50, images per second".
             return replace(found, fields=("throughput",))
         if self.tokens and found.unit is None and all(f[:5] == "peak:" for f in found.fields) and (
             name_of(text) is None
@@ -362,8 +380,8 @@ class Grid:
                 label, sure = self.inferred(label.text, cells) or (label, True)
             for number, row, mine, name in owned:
                 if column < len(row) and column != name and not self.is_list(row[column], label):
-                    times = _TIMES.fullmatch(label.text.strip()) if label.first == "throughput" else None
-                    mine = replace(mine, count=int(times["b"])) if times and times["b"] else mine
+                    times = count_in(self.header[column].text)
+                    mine = replace(mine, count=times) if times else mine
                     yield from self.placed(row[column], label, mine, number, column, sure)
 
     def is_of_gpus(self, cells: Sequence[tuple[Cell, Subject]], label: Label) -> bool:
@@ -381,6 +399,9 @@ class Grid:
     ) -> Iterator[_Placed]:
         """GPUs along the top, fields down the side."""
         section = ""
+        # "GPUs per node | four | eight" counts those of each column.
+        counting = next((row for row in rows if row and CUES["counting"].fullmatch(row[0].text.strip())), ())
+        counts = {i: count for i, cell in enumerate(counting) if (count := count_in(cell.text))}
         for number, row in enumerate(rows if columns else (), start):
             texts = [cell.text for cell in row]
             first = texts[0] if texts and 0 not in columns else next((t for t in texts if t.strip()), "")
@@ -398,8 +419,11 @@ class Grid:
                 # "RTX 4090 (tok/s)" over rows of models.
                 top = self.labels[column] if column < len(self.labels) else label
                 top = top if top.first == "throughput" else label
+                mine = owner if CUES["of_one"].search(first) else self.counted(owner, row)
+                if mine.count == 1 and column in counts and not CUES["of_one"].search(first):
+                    mine = replace(mine, count=counts[column])
                 if column < len(row) and row[column].text != first:
-                    yield from self.placed(row[column], top, self.counted(owner, row), number, column, sure)
+                    yield from self.placed(row[column], top, mine, number, column, sure)
 
     def inferred(self, text: str, cells: Sequence[tuple[Cell, Subject]]) -> tuple[Label, bool] | None:
         """The label of a row or column whose own words are unknown, by what the catalog confirms of at least
@@ -479,8 +503,7 @@ class Grid:
         """Of a network's row the cells that are one number without a label of its own are speeds."""
         top = self.labels[column] if column < len(self.labels) else label_of("")
         # "1 GPU | 2 GPUs | 4 GPUs" along the top.
-        times = _TIMES.fullmatch(top.text.strip())
-        owner = replace(owner, count=int(times["b"])) if times and times["b"] else owner
+        owner = replace(owner, count=count_in(top.text) or owner.count)
         speed = top.first in (None, "throughput") or (top.unit is None and str(top.first)[:5] == "peak:")
         if row and column != self.counting and speed:
             for placed in self.placed(cell, label, owner, row, column):
@@ -528,8 +551,8 @@ class Grid:
     def counted(self, owner: Subject, row: Sequence[Cell]) -> Subject:
         """The owner as often as a column for the count of GPUs says."""
         at = self.counting
-        text = row[at].text.strip() if at is not None and at < len(row) else ""
-        return replace(owner, count=max(1, int(text))) if re.fullmatch(r"\d{1,5}", text, re.ASCII) else owner
+        count = count_in(row[at].text) if at is not None and at < len(row) else 0
+        return replace(owner, count=count) if count else owner
 
 
 def variant(owner: Subject, words: str) -> Subject:
