@@ -37,16 +37,18 @@ _ENDS = re.compile(r"[A-Za-z0-9)][.!?] (?=[A-Z])")
 # A footnote on rates with sparsity, and its mark: "1 Shown with sparsity", "* With sparsity".
 _FOOTNOTE = re.compile(
     r"\W{0,3}?(\*{1,3}|[\u2217\u2020\u2021]|\[?\d[\]).]?(?=[ A-Z]))?\s?"
-    r"(?![^.]{0,70}\b(?:without|no) )[^\d:|.]{0,70}\bsparsity\b",
+    r"(?![^.]{0,70}\b(?:without|no) )(?:[^\d:|.]|2:4){0,70}\bsparsity\b",
     re.IGNORECASE,
 )
+# Between two footnotes on one line.
+_NOTES = re.compile(r"(?<=[.;])\s+(?=\W{0,2}\d?\W{0,2}[A-Z])")
 _NUMBERED = re.compile(r"(?:\d{1,2}\.){1,3}\d{0,2} (?=[A-Z])")
 
 
 def claims(blocks: Sequence[Block]) -> Iterator[Claim | Left]:
     """Every claim of a document, and every value that found no GPU or field."""
     texts = [text for block in blocks for text in texts_of(block)]
-    notes = [_FOOTNOTE.match(text) for text in texts if "pars" in text]
+    notes = [_FOOTNOTE.match(note) for text in texts if "pars" in text for note in _NOTES.split(text)]
     signs = {re.sub(r"^\W?(\d)\W?$", r"[\1]", note[1]) for note in notes if note and note[1]}
     # Markdown takes a star that begins a line for a list's.
     starred = any(notes) or any("*" in text and CUES["sparse_mark"].search(text) for text in texts)
@@ -156,7 +158,8 @@ class _Walk:
         pair = layout.side_by_side(text)
         kept = found is None or not named or any(set(found.gpu_ids) & set(p.gpu_ids) for p in self.scope.pair)
         self.scope = replace(self.scope, title=text, pair=pair or (self.scope.pair if kept else ()))
-        self.topic, self.below = label_of("" if named else text), line + 2
+        # "How many CUDA cores has a 4070?" asks for what the line below it is.
+        self.topic, self.below = label_of(_without_gpus(text)), line + 2
         self.section += 1
 
     def table(self, table: grid.Grid) -> Iterator[Claim | Left]:
@@ -321,6 +324,13 @@ class _Walk:
                         (line.text, self.scope.opening, self.scope.title) if claim.field in IN_CONTEXT else ()
                     )
                     yield replace(claim, context=said)
+
+
+def _without_gpus(text: str) -> str:
+    """A heading without the names of its GPUs, whose words are no labels."""
+    for gpu in (t for t in reversed(scan(text)) if t.kind == "gpu"):
+        text = text[: gpu.start] + text[gpu.end :]
+    return text
 
 
 def _shared(value: str, gpus: Sequence[Token]) -> list[tuple[Subject | None, str]]:

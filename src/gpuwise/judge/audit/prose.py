@@ -242,6 +242,7 @@ def claims(text: Text) -> Iterator[Claim | Left | Subject]:
     """Every claim of a paragraph; last, what it spoke of in the end."""
     about = text.scope.about
     topic: str | None = None
+    asked = ""
     pair: Sequence[Token] = ()
     able: str | None = None
     ends = [(match.start(), match.end()) for match in _SENTENCE.finditer(text.text)]
@@ -250,6 +251,10 @@ def claims(text: Text) -> Iterator[Claim | Left | Subject]:
         if len(words) > LONGEST:
             continue
         sentence = _Sentence(words, about, topic, text.scope, pair)
+        sentence.asked = asked
+        fields = [t.field for t in sentence.tokens if t.kind == "field" and t.field]
+        # "Which bus does it have? 192-bit."
+        asked = fields[0] if words.rstrip(" *\"").endswith("?") and fields else ""
         pair = sentence.gpus[-2:] if len(sentence.gpus) > 1 else pair
         denied = CUES["denied"].match(text.text, end) is not None
         heads = {
@@ -402,6 +407,9 @@ class _Sentence:
         self, text: str, about: Subject | None, topic: str | None, scope: Scope, pair: Sequence[Token] = ()
     ) -> None:
         self.text, self.about, self.topic = text, about, topic
+        # The field that the sentence before asks for.
+        self.asked = ""
+        self.marks = scope.marks
         self.heard: dict[str, re.Match[str] | None] = {}
         self.own_fields: dict[int, str | None] = {}
         self.tokens, self.ordered = _in_order(text, _with_pair(text, pair))
@@ -632,10 +640,19 @@ class _Sentence:
             if field == "launch" and numbers:
                 yield cost, Reading(field=field, values=(f"{numbers[0].value:.0f}",), token=token)
             elif numbers:
-                sparse = mark_near(self.text, self.tokens, place) if field.startswith("peak:") else None
+                if field[:5] != "peak:":
+                    yield cost, Reading(field=field, values=numbers, token=token)
+                    continue
+                sparse = mark_near(self.text, self.tokens, place)
+                # "1,979 TFLOPS of FP16*" above a footnote on sparsity.
+                behind = re.split("[,;.(]", self.text[token.end : token.end + NEAR])[0]
+                marked = sparse is None and any(mark in behind for mark in self.marks or ())
                 near = self.text[max(0, token.start - NEAR) : token.end + NEAR]
-                vector = field[:5] == "peak:" and CUES["vector"].search(near) is not None
-                yield cost, Reading(field=field, values=numbers, token=token, sparse=sparse, vector=vector)
+                vector = CUES["vector"].search(near) is not None
+                yield cost, Reading(
+                    field=field, values=numbers, token=token, sparse=True if marked else sparse, vector=vector,
+                    either=sparse is None and self.marks is None,
+                )  # fmt: skip
 
     def fields(self, place: int) -> Iterator[tuple[float, str]]:
         """The fields that a value may be of, each with its cost."""
@@ -660,6 +677,8 @@ class _Sentence:
             after_it = re.match(r" (?:launched|released|introduced|announced)\b", after)
             if own in COUNTS and not self.is_of_part(place):
                 yield 0.0, own
+            elif own is None and self.asked in COUNTS:
+                yield LISTED, self.asked
             elif re.fullmatch(r"20[0-3]\d", token.text) and (
                 (named and (named["own"] or after[:1] in (")", ",")))
                 or after_it
@@ -721,7 +740,7 @@ class _Sentence:
         )
         for field in UNSAID if dimension != "bytes/s" or not linked else ():
             if FIELDS[field].dimension == dimension:
-                again = AGAIN if self.follows(place, field) else FAR
+                again = LISTED if field == self.asked else AGAIN if self.follows(place, field) else FAR
                 yield min(self.unsaid(place, field), self.named(place, field), again), field
 
     def follows(self, place: int, field: str) -> bool:
