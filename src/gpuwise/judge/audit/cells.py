@@ -172,7 +172,9 @@ def _of_value(
     label: Label, cell: str, tokens: Sequence[Token], place: int, marks: tuple[str, ...] | None
 ) -> Iterator[Reading]:
     token = tokens[place]
-    slot = place and tokens[place - 1].field == "pcie_generation" and tokens[place - 1].end + 2 > token.start
+    slot = place and tokens[place - 1].field == "pcie_generation" and (
+        re.fullmatch(r"[\s:,;(=@]{0,3}", cell[tokens[place - 1].end : token.start])
+    )  # fmt: skip
     if CUES["of_a_part"].match(cell, token.end) or (slot and token.measures == "bytes/s"):
         # "PCIe Gen4 64 GB/s" is the slot's.
         return

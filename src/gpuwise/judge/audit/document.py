@@ -261,10 +261,11 @@ class _Walk:
         if gpus[0].start > 9 or len(gpus) != len(values):
             return []
         ends = [*(gpu.start for gpu in gpus[1:]), len(text)]
-        return [
-            (f"{text[g.start : g.end]} {topic.text}", text[g.end : end])
-            for g, end in zip(gpus, ends, strict=True)
-        ]
+        parts = [text[gpu.end : end] for gpu, end in zip(gpus, ends, strict=True)]
+        # "110 tokens/s" below "Llama 8B, FP16" is no rate of FP16.
+        fits = all(next(readings(topic, part), None) is not None for part in parts)
+        named = [f"{text[gpu.start : gpu.end]} {topic.text}" for gpu in gpus]
+        return list(zip(named, parts, strict=True)) if fits else []
 
     def prose(self, paragraph: Sequence[Line]) -> Iterator[Claim | Left]:
         if not paragraph:

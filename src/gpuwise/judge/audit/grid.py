@@ -10,7 +10,7 @@ from itertools import pairwise, permutations
 
 from gpuwise.facts import catalog
 from gpuwise.judge.audit import evidence
-from gpuwise.judge.audit.cells import Label, Reading, label_of, readings
+from gpuwise.judge.audit.cells import Label, Reading, ability_of, label_of, readings
 from gpuwise.judge.audit.judge import GRID
 from gpuwise.judge.audit.read import Cell
 from gpuwise.judge.audit.words import COUNTED, COUNTS, CUES, FIELDS, Token, scan, speaks_of_tokens
@@ -330,7 +330,9 @@ class Grid:
         plain = not label.fields and label.ability is None and len(cell.text) <= LONGEST
         tokens = scan(cell.text) if plain and "," in cell.text else ()
         united = {t.dimension for t in tokens if t.kind == "value" and t.dimension not in ("bare", "other")}
-        return len(united) > 1 and all(t.kind != "gpu" for t in tokens)
+        parts = re.split(r"(?:,|\band\b)\s*(?:no |without )?", cell.text) if plain and "," in cell.text else ()
+        several = len(united) > 1 or any(map(ability_of, parts))
+        return several and all(t.kind != "gpu" for t in tokens)
 
     def worth(self) -> float:
         """How much of the table its columns of GPUs explain."""
@@ -436,18 +438,19 @@ class Grid:
             if formats and label.fields[0][:5] == "peak:" and label.fields[0] not in formats:
                 continue
             read = [next(self.placed(cell, label, owner, 0, 0), None) for cell, owner in cells]
-            # Small numbers without a unit may be of any field.
+            mine = [p for p in read if p and p.reading.field == label.first]
+            known = sum(p.known for p in mine)
+            # Small numbers without a unit may be of any field, unless nearly all are what the GPUs have.
+            many = known >= max(FIRM * len(cells), LEAST) and len({p.cell.text for p in mine}) >= LEAST
             plain = [
-                p for p in read
-                if p and p.reading.field == label.first
-                and (
-                    _UNITED.search(p.cell.text)
-                    or (label.unit and label.unit[0] == FIELDS[label.fields[0]].dimension)
-                    or all(isinstance(v, Number) and v.value >= LARGE for v in p.reading.values)
-                )
+                p for p in mine
+                if many
+                or _UNITED.search(p.cell.text)
+                or (label.unit and label.unit[0] == FIELDS[label.fields[0]].dimension)
+                or all(isinstance(v, Number) and v.value >= LARGE for v in p.reading.values)
             ]  # fmt: skip
             if len(plain) == len(cells):
-                found.append((sum(p.known for p in plain), label))
+                found.append((known, label))
         scanned = [scan(cell.text) for cell, _ in cells]
         names = {t.field for one in scanned for t in one if t.kind == "name" and len(one) == 1}
         if (

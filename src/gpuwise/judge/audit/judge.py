@@ -305,6 +305,10 @@ def _is_option(claim: Claim) -> bool:
             return True
     if claim.field == "memory_bytes" and all(catalog.get(i).text("form") == "soc" for i in claim.gpu_ids):
         return max(_numbers(claim.values)) <= max(_numbers(k.value for k in _known(claim)), default=0.0)
+    if claim.field == "link_bytes_per_s":
+        # What the slot carries, both ways or one: a label "Interconnect" says not which is meant.
+        slots = [2 ** known for i in claim.gpu_ids if (known := catalog.get(i).number("pcie_generation"))]
+        return any(v in (2e9 * slot, 4e9 * slot) for v in _numbers(claim.values) for slot in slots)
     # NVL cards are sold in pairs, whose figures texts add up.
     if all("-nvl" in i for i in claim.gpu_ids) and claim.field in ("memory_bytes", "memory_bytes_per_s"):
         pairs = _numbers(k.value for k in _known(claim))

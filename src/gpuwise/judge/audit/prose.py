@@ -85,11 +85,12 @@ TIMES = {
     "three quarters": 0.75, "doubles": 2.0, "triples": 3.0, "quadruples": 4.0, "halves": 0.5,
 }  # fmt: skip
 
-# Fields that texts compare without a number.
-COMPARED_FIELDS = frozenset(
-    {"memory_bytes", "memory_bytes_per_s", "power_w", "cuda_cores", "tensor_cores", "sm_count", "l2_bytes",
-     "memory_bus_bits"}
-)  # fmt: skip
+# Fields that texts compare without a number, and how they are called.
+COMPARED_FIELDS = {
+    "memory_bytes": "memory", "memory_bytes_per_s": "memory bandwidth", "power_w": "power",
+    "cuda_cores": "CUDA cores", "tensor_cores": "tensor cores", "sm_count": "SMs", "l2_bytes": "L2 cache",
+    "memory_bus_bits": "memory bus",
+}  # fmt: skip
 
 _SENTENCE = re.compile(
     r"(?<=[.!?])[\"')\]]{0,2}(?:\[\d{1,4}\]){0,4}\s(?=[A-Z\[(\"'\u201c$]|\d{1,3} ?x )|\n\n"
@@ -145,6 +146,16 @@ _AGAIN = re.compile(
     r"(?: (?:it|one|so|(?P<none>none)))?)(?:,? (?:too|either|as well))?\s*(?=[.,;!)]|$)",
     re.IGNORECASE,
 )
+_BEHIND_NAME = re.compile(r"\)?\s?[:(\u2013\u2014-]")
+# Things that a list behind a GPU names before the last one, which may be denied.
+_LIST_OF = re.compile(
+    r"(?P<has>(?:has|with|offers|supports|features|comes with) )?"
+    r"(?:(?P<not>(?:no|without) )?(?:(?:" + "|".join(ABILITIES.values()) + r")(?: support)?"
+    r"|[\d.,]{1,6} ?(?:[GT]B(?:/s)?|W|TFLOPS)(?: (?:of )?\w{1,10}){0,2}|(?:HBM|G?DDR)\w{1,3}"
+    r"|(?-i:[A-Z]{2,5}[ -]?\d{1,2}))"
+    r"\s?[,;/+]\s?(?:and |but )?)+",
+    re.IGNORECASE,
+)
 # What one GPU does besides, behind words of which it is the only subject.
 _ALSO = re.compile(
     r"(?:(?!\b(?:that|which|who|while|whereas|but|because|if|when|than)\b)[^;:]){0,90}?(?:,|,? and)"
@@ -190,6 +201,10 @@ _ITS_TOO = re.compile(
 _BESIDE = re.compile(rf"{_COMPARE}(?:the |an? )?", re.IGNORECASE)
 _AND_ALSO = re.compile(r"\W*(?:\([^)]*\))?\W*(?:and|but|as well as)?\s?(?:only |about |nearly )?")
 _BOUND = re.compile(r"(?P<more>more|less|fewer) than (?:a )?$|(?P<over>over) $|(?P<under>under) $", re.I)
+# What is compared with the figure of the sentence before: "The L40S has three times that."
+_ELLIPSIS = re.compile(
+    rf"{_TIMES}(?P<of> as (?:much|many)| (?:that|this|the same)(?: (?:much|amount|figure))?| of that)(?=[.;,!]|$)", re.I
+)
 # What denies a comparison, or sets a condition.
 _OPEN = re.compile(r"\b(?:no|not|if|would|could|should|needs?|neither|barely|per)\b|n't", re.IGNORECASE)
 
@@ -243,6 +258,8 @@ def claims(text: Text) -> Iterator[Claim | Left | Subject]:
     about = text.scope.about
     topic: str | None = None
     asked = ""
+    # The last claim of the sentence before that another GPU may be compared with.
+    told: Claim | None = None
     pair: Sequence[Token] = ()
     able: str | None = None
     ends = [(match.start(), match.end()) for match in _SENTENCE.finditer(text.text)]
@@ -251,7 +268,7 @@ def claims(text: Text) -> Iterator[Claim | Left | Subject]:
         if len(words) > LONGEST:
             continue
         sentence = _Sentence(words, about, topic, text.scope, pair)
-        sentence.asked = asked
+        sentence.asked, last = asked, None
         fields = [t.field for t in sentence.tokens if t.kind == "field" and t.field]
         # "Which bus does it have? 192-bit."
         asked = fields[0] if words.rstrip(" *\"").endswith("?") and fields else ""
@@ -272,6 +289,7 @@ def claims(text: Text) -> Iterator[Claim | Left | Subject]:
             line = text.line(start + token.start)
             claim = sentence.claim(place, line, text.block)
             if claim is not None:
+                last = claim if claim.field in COMPARED_FIELDS and claim.sure else last
                 if claim.field in IN_CONTEXT:
                     context = (
                         text.part(start + token.start, start, end),
@@ -295,6 +313,15 @@ def claims(text: Text) -> Iterator[Claim | Left | Subject]:
             yield replace(claim, sure=False) if denied else claim
         able = next((field for field, _ in reversed([*_named_abilities(words)])), None)
         yield from _comparisons(words, named, line, text.block)
+        ellipsis = _ELLIPSIS.search(words) if told is not None and len(named) == 1 else None
+        if told is not None and ellipsis and not set(told.gpu_ids) & set(named[0].gpu_ids):
+            said = f"{words[: ellipsis.start('of')]} the {COMPARED_FIELDS[told.field]} of "
+            other = Token(
+                kind="gpu", start=len(said), end=len(said) + 1, text=told.gpu, gpu_ids=told.gpu_ids
+            )
+            for claim in _comparisons(f"{said}X", [named[0], other], line, text.block):
+                yield replace(claim, stated=ellipsis[0])
+        told = last
         about = sentence.subject_after()
     if about is not None:
         yield about
@@ -671,7 +698,9 @@ class _Sentence:
             return
         if token.dimension == "bare":
             own = self.own(place)
-            said = re.search(r"\b(?:in|since)\s(?:early |late |mid-?)?$|ed \(?$", before[-14:])
+            said = re.search(
+                r"\b(?:in|since)\s(?:early |late |mid-?)?$|ed \(?$|\blaunch:? $", before[-14:], re.IGNORECASE
+            )
             held = next((t for t in reversed(self.tokens[:place]) if t.kind == "gpu"), None)
             named = held and _YEAR_BEHIND.fullmatch(self.text, held.end, token.start)
             after_it = re.match(r" (?:launched|released|introduced|announced)\b", after)
@@ -1237,10 +1266,18 @@ def abilities(
             while from_ and CUES["list"].fullmatch(sentence, named[from_ - 1].end, named[from_].start):
                 from_ -= 1
             owners, start = named[from_:first], named[first - 1].end
-            words = _ASIDE.sub(" ", lead[start:]).lstrip(" :*\u2013\u2014-")
+            words = _ASIDE.sub(" ", lead[start:]).lstrip(" :*(\u2013\u2014-")
             # "Limitations: no TF32"
             words = re.sub(r"^\w{4,16}: (?=\w)", "", words) if not start else words
+            listed = _LIST_OF.match(words)
+            if listed and (_BEHIND_NAME.match(lead, start) or listed["has"]):
+                # "A100: 80 GB, NVLink, no FP8, MIG": each thing of a list is said by itself.
+                if listed["not"] and not words[listed.end() :].strip() and not re.search(r"\bn?or\b", clause):
+                    continue
+                words = words[listed.end() :]
             said = _answer(words, natively)
+            if listed and not words.strip() and not re.match(r"\s?(?!and\b|or\b|support\b)\w", clause):
+                said, words = "yes", "listed"
             if said is None and (further := _ALSO.fullmatch(words)) is not None:
                 # "The L40S draws 350 W and supports NVLink."
                 said = _answer(further["does"], natively)
