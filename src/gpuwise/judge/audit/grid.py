@@ -145,7 +145,7 @@ def count_in(text: str) -> int:
     return int(found["digits"]) if found["digits"] else COUNTED.get(found["word"].lower(), 1)
 
 
-def _carded(cell: Cell) -> Cell | None:
+def carded(cell: Cell) -> Cell | None:
     """A cell that begins with the number of a card, with the card's series; None for any other one."""
     number = re.match(r"\d{4}\b(?!\.)", cell.text)
     known = number is not None and number[0][2:] != "00" and catalog.mentions(number[0], loose=True)
@@ -197,11 +197,11 @@ class Grid:
             self.rows = (self.rows[top], *self.rows[:top], *self.rows[top + 1 :])
         # Below "GPU" and along the top "4090" is a card.
         product = bool(self.rows and self.rows[0]) and _PRODUCT.fullmatch(self.rows[0][0].text) is not None
-        top = [_carded(cell) for cell in self.rows[0][1:]] if self.rows else []
+        top = [carded(cell) for cell in self.rows[0][1:]] if self.rows else []
         if len(top) > 1 and all(top):
             self.rows = ((self.rows[0][0], *(cell for cell in top if cell)), *self.rows[1:])
         if product:
-            self.rows = tuple((_carded(row[0]) or row[0], *row[1:]) if row else row for row in self.rows)
+            self.rows = tuple((carded(row[0]) or row[0], *row[1:]) if row else row for row in self.rows)
         width = Counter(map(len, self.rows[1:])).most_common(1)[0][0] if len(self.rows) > 1 else 0
         # A header that is one cell short lacks the corner above the labels.
         below = [row[0].text for row in self.rows[1:] if row]
@@ -254,6 +254,9 @@ class Grid:
         found = label_of(text)
         if not found.fields and (count_in(text) or _TIMES.fullmatch(text.strip())) and self.speed:
             # "8 GPUs" or "eight" below "ResNet-50, images per second".
+            return replace(found, fields=("throughput",))
+        if (self.tokens or self.speed) and not found.fields and CUES["speed_label"].fullmatch(text.strip()):
+            # "Speed" below "Llama 8B, tokens per second".
             return replace(found, fields=("throughput",))
         if self.tokens and found.unit is None and all(f[:5] == "peak:" for f in found.fields) and (
             name_of(text) is None

@@ -15,7 +15,7 @@ from itertools import pairwise
 
 from gpuwise.judge.audit import evidence
 from gpuwise.judge.audit.cells import Label, label_of, readings
-from gpuwise.judge.audit.grid import Grid, Scope, Subject, claim_of, subject
+from gpuwise.judge.audit.grid import Grid, Scope, Subject, carded, claim_of, subject
 from gpuwise.judge.audit.judge import mechanism
 from gpuwise.judge.audit.read import Cell, Line, spelt
 from gpuwise.judge.audit.words import COUNTS, CUES, FIELDS, Token, scan
@@ -42,6 +42,10 @@ _GLUE = re.compile(
 _NAMED = re.compile(r"(?:\w{1,20} ){0,3}[A-Z]{1,3} ?\d{2,4}[A-Za-z]{0,2}(?: \w{1,20})?")
 _PARTED = re.compile(r" ?\| ?| ?\t ?| {2,40}|\s\u2502\s")
 _RULE = re.compile(r"[\s|:+=\u2500-\u257f-]+")
+# What parts the cells of a line: commas, or slashes with spaces around them.
+_SEPARATORS = (",", " / ", ";")
+_SEPARATOR = re.compile(r",| / |;")
+_IN_PARENTHESES = re.compile(r"\(([^()]{8,})\):?$")
 _PAIRED = re.compile(r"[|\t] ?[\w ()-]{2,30}:\s?\S")
 _TITLE = re.compile(r"(?:gpu|model|chip|card|name|graphics card|accelerator)s?(?: model| name)?", re.I)
 _VERSUS = re.compile(
@@ -72,7 +76,7 @@ def parts(lines: Sequence[Line], scope: Scope) -> Iterator[Line | Grid]:
     readers: tuple[Callable[[Sequence[Line], int, Scope], Found], ...]
     readers = (
         _delimited,
-        _commas,
+        _separated,
         _under_fields,
         _in_one_line,
         _under_gpus,
@@ -149,19 +153,34 @@ def _delimited(lines: Sequence[Line], start: int, scope: Scope) -> Found:
     return (rows, at, True) if len(rows) > 1 else None
 
 
-def _commas(lines: Sequence[Line], start: int, scope: Scope) -> Found:
-    """A line of field words, then lines with as many commas: what a program prints as CSV."""
-    count = lines[start].text.count(",")
-    head = scan(lines[start].text[:ROW]) if count and lines[start].text[-1:] not in ".!?:" else ()
-    if not any(t.field for t in head) or any(t.kind != "field" for t in head):
+def _separated(lines: Sequence[Line], start: int, scope: Scope) -> Found:
+    """A line of field words between commas or slashes, then lines of a GPU and as many values: what a program
+    prints as CSV, or "Cheat sheet (cores / VRAM / watts)" above "4090: 16384 / 24 / 450"."""
+    text = lines[start].text
+    if len(text) > ROW or text[-1:] in (".", "!", "?") or not _SEPARATOR.search(text):
+        return None
+    inside = _IN_PARENTHESES.search(text)
+    head = inside[1] if inside else text.rstrip(":")
+    mark = max(_SEPARATORS, key=head.count)
+    labels = [spelt(label) for label in head.split(mark)]
+    tokens = [scan(label) for label in labels]
+    named = sum(any(t.field for t in one) for one in tokens)
+    # A word that names no field may be "name" or "cores": of such words most must name one.
+    if named < (1 if mark == "," else 2) or any(t.kind != "field" for one in tokens for t in one):
         return None
     rows: Rows = []
-    for line in lines[start:]:
-        cells = tuple(Cell(line.line, spelt(cell)) for cell in line.text[:ROW].split(","))
-        if len(cells) != count + 1 or (rows and not any(kind(cell.text) == "G" for cell in cells)):
+    header = [Cell(lines[start].line, label) for label in labels]
+    for line in lines[start + 1 :]:
+        name, colon, rest = line.text[:ROW].partition(": ")
+        text = f"{name}\t{rest}" if colon and kind(name) != "F" else line.text[:ROW]
+        parted = re.split(r"\t|\s?\|\s?", text.replace(max(_SEPARATORS, key=text.count), "\t"))
+        cells = tuple(Cell(line.line, spelt(cell)) for cell in parted)
+        if len(cells) == len(labels) + 1 and not rows:
+            header = [Cell(lines[start].line, "GPU"), *header]
+        if len(cells) != len(header) or not any(kind(cell.text) == "G" or carded(cell) for cell in cells):
             break
         rows.append(cells)
-    return (rows, start + len(rows), True) if len(rows) > 1 else None
+    return ([tuple(header), *rows], start + 1 + len(rows), True) if rows else None
 
 
 def _under_fields(lines: Sequence[Line], start: int, scope: Scope) -> Found:
