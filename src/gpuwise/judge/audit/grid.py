@@ -202,7 +202,9 @@ class Grid:
             self.rows = ((self.rows[0][0], *(cell for cell in top if cell)), *self.rows[1:])
         if product:
             self.rows = tuple((carded(row[0]) or row[0], *row[1:]) if row else row for row in self.rows)
-        width = Counter(map(len, self.rows[1:])).most_common(1)[0][0] if len(self.rows) > 1 else 0
+        # A value that stands for all columns leaves a row of two cells.
+        widths = Counter(len(row) for row in self.rows[1:] if len(row) > 2) or Counter(map(len, self.rows[1:]))
+        width = widths.most_common(1)[0][0] if widths else 0
         # A header that is one cell short lacks the corner above the labels.
         below = [row[0].text for row in self.rows[1:] if row]
         names = name_of(self.rows[0][0].text) is not None if self.rows and self.rows[0] else False

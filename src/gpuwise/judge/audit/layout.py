@@ -41,6 +41,7 @@ _GLUE = re.compile(
 )
 _NAMED = re.compile(r"(?:\w{1,20} ){0,3}[A-Z]{1,3} ?\d{2,4}[A-Za-z]{0,2}(?: \w{1,20})?")
 _PARTED = re.compile(r" ?\| ?| ?\t ?| {2,40}|\s\u2502\s")
+_TABS = re.compile(r" ?\t ?")
 _RULE = re.compile(r"[\s|:+=\u2500-\u257f-]+")
 # What parts the cells of a line: commas, or slashes with spaces around them.
 _SEPARATORS = (",", " / ", ";")
@@ -123,8 +124,10 @@ def _delimited(lines: Sequence[Line], start: int, scope: Scope) -> Found:
             at += 1
             continue
         # Empty cells at the end of a row keep the others in their places.
-        bare = text.strip().removeprefix("|").removesuffix("|").strip(" ")
-        cells = bare.split("|") if bare.count("|") > 1 else _PARTED.split(bare)
+        bare = text.strip(" ").removeprefix("|").removesuffix("|").strip(" ")
+        # Below a header with tabs a pipe stands inside of a cell.
+        pipes = bare.count("|") > 1 and not (rows and "\t" in bare and "\t" in lines[start].text)
+        cells = bare.split("|") if pipes else (_TABS if "\t" in bare else _PARTED).split(bare)
         if len(cells) < 2 or (len(cells) == 2 and "\t" not in text and "|" not in text):
             break
         # "L40S | Data sheet" among rows with tabs is their title.

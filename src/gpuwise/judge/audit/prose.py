@@ -457,6 +457,8 @@ class _Sentence:
         # Where the title speaks of what was measured, its values are not those of the product.
         # By field the place of the last value that was read as one.
         self.last: dict[str, int] = {}
+        # By start of a GPU the fields of the counts behind it, in their order.
+        self.series: dict[int, list[str]] = {}
         # By place of a value its owner, and whether that is sure.
         self.owned: dict[int, tuple[Subject, bool]] = {}
         title = title if scope.opening.endswith(":") else scope.title
@@ -620,6 +622,9 @@ class _Sentence:
             best = replace(best, owner=replace(best.owner, count=count))
         if best.known or best.said < SAID:
             self.last[field] = place
+        before = [g for g in self.near(token) if g.end <= token.start]
+        if field in COUNTS and before:
+            self.series.setdefault(before[-1].start, []).append(field)
         sure = (best.said < SAID or best.known) and (not rivals or rivals[0] - best.cost >= NEARLY)
         if sure and not best.known and field != "throughput":
             if token.start not in self.ordered:
@@ -708,6 +713,8 @@ class _Sentence:
                 yield 0.0, own
             elif own is None and self.asked in COUNTS:
                 yield LISTED, self.asked
+            elif own is None and held is not None and (counted := self.next_count(held)):
+                yield LISTED, counted
             elif re.fullmatch(r"20[0-3]\d", token.text) and (
                 (named and (named["own"] or after[:1] in (")", ",")))
                 or after_it
@@ -771,6 +778,14 @@ class _Sentence:
             if FIELDS[field].dimension == dimension:
                 again = LISTED if field == self.asked else AGAIN if self.follows(place, field) else FAR
                 yield min(self.unsaid(place, field), self.named(place, field), again), field
+
+    def next_count(self, gpu: Token) -> str:
+        """The field of the next count of a GPU, by those before it: "A has 80 SMs and 640 tensor cores, B 46
+        and 368"; empty where the order does not say."""
+        others = [fields for start, fields in self.series.items() if start < gpu.start]
+        mine = self.series.get(gpu.start, [])
+        goes_on = bool(others) and others[-1][: len(mine)] == mine and len(others[-1]) > max(1, len(mine))
+        return others[-1][len(mine)] if goes_on else ""
 
     def follows(self, place: int, field: str) -> bool:
         """Whether a value goes on about a field with another GPU: "80 GB of VRAM, 48 GB on the A40"."""

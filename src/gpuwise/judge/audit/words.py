@@ -259,6 +259,9 @@ _COUNT = re.compile(
 _SIZE = re.compile(r"\d{1,3} ?GB $")
 _CODE = re.compile(r"\W{0,3}[A-Z]\d{1,4}\W{0,3}")
 _AND = re.compile(r"(?:\s?[,;/&]|\s(?:and|or))?\s(?:up to |about )?")
+_RATHER = re.compile(
+    r"\s(?:rather than|instead of|against|versus|vs\.?|compared (?:to|with)|up from)\s(?:just |only )?", re.I
+)
 # "20 ~35" are two figures, the second of them about.
 _SIZES = re.compile(r"(?! ~\S)\s?(?:(?P<range>-|\u2013|\u2014|to|~)|/|or|and|&)\s?")
 _BETWEEN = re.compile(r"(?! ~\S)\s?(?:(?P<range>-|\u2013|\u2014|to|~)|/|or|&)\s?\$?")
@@ -284,15 +287,16 @@ def scan(text: str) -> tuple[Token, ...]:
         )
         at = gpu.end
     found += _words(text, at, len(text))
-    for place in range(len(found) - 2, 0, -1):
-        one, mark, two = found[place - 1 : place + 2]
-        # "9,000 dense and up to 18,000 sparse TFLOPS": both numbers have the unit.
-        if one.dimension == "bare" and mark.field in ("dense", "sparse") and two.dimension == "op/s" and (
-            _AND.fullmatch(text, mark.end, two.start) and one.end + 1 == mark.start
-        ):  # fmt: skip
+    for place in range(len(found) - 1, 0, -1):
+        one, two = found[place - 1 : place + 1]
+        mark = two if two.field in ("dense", "sparse") and one.end + 1 == two.start else None
+        two = found[place + 1] if mark and place + 1 < len(found) else two
+        # "9,000 dense and up to 18,000 sparse TFLOPS", "960 rather than 768 GB/s": both numbers have the unit.
+        joins = (_AND if mark else _RATHER).fullmatch(text, mark.end if mark else one.end, two.start)
+        if one.dimension == "bare" and joins and two.dimension not in ("", "bare", "other"):
             unit = unit_of(two)
             numbers = tuple(replace(n, value=n.value * unit) for n in one.numbers)
-            found[place - 1] = replace(one, dimension="op/s", numbers=numbers)
+            found[place - 1] = replace(one, dimension=two.dimension, numbers=numbers)
     return tuple(_joined(text, found))
 
 
