@@ -29,7 +29,7 @@ _BRANDS = frozenset(
 _BETWEEN = r"[ \t\u00a0]{0,2}[-_/(]?[ \t\u00a0(]{0,2}"
 _WORD = (
     r"PCI-?e(?:[ \t]?Gen[ \t]?\d(?!\.|[ \t]?x\d))?(?!\s*(?:gen|x\d|[1-7](?:\.\d)?\b))"
-    r"|SXM\d?|NVL(?:72)?|OAM|\d{1,3}[ \u00a0]?Gi?B?(?!\s?/\s?s\b|ps)"
+    r"|SXM\d?|NVL(?:72)?|OAM|\d{1,3}[ \u00a0]?(?:G[io]?B?|\u0413\u0411)(?!\s?/\s?[s\u0441]\b|ps)"
     r"|HBM\d?e?|GDDR\d?X?|LPDDR\dX?|Laptop|Mobile|Max-?Q|Server|Workstation|Edition|Generation"
     r"|GPU|SUPER|Ti|Ada(?![ \t-]?Lovelace)|SFF|WS|SE|(?-i:D)"
 )
@@ -246,8 +246,8 @@ def _meaning(model: str, singular: str, tail: str) -> tuple[tuple[str, ...], int
     words_of: dict[str, set[str]] = {}
     kept, used = variants, 0
     for match in _WORDS.finditer(tail):
-        # `80 GiB` -> `80gb`, `Max-Q` -> `maxq`, `PCIe Gen5` -> `pcie`.
-        word = re.sub(r"(\d)gi?b?$", r"\1gb", _plain(match[0]))
+        # `80 GiB` and `80 Go` -> `80gb`, `Max-Q` -> `maxq`, `PCIe Gen5` -> `pcie`.
+        word = re.sub(r"^(\d+)(?:g[io]?b?)?$", r"\1gb", _plain(match[0]))
         word = "pcie" if word.startswith("pcie") else word
         kind = next((kind for part, kind in _KINDS if part in word), None)
         kind = kind or (word if word in ("edition", "gpu", "generation") else "form")

@@ -238,7 +238,10 @@ class Grid:
         self.tokens |= any(map(speaks_of_tokens, around[:2]))
         self.speed = any("throughput" in label_of(text).fields for text in around[:2])
         self.labels = [self.label(cell.text) for cell in self.header]
-        self.columns = {i: s for i, cell in enumerate(self.header) if (s := name_of(cell.text)) is not None}
+        # A name that spans all columns is a title, not the head of each.
+        title = len({cell.text for cell in self.header}) == 1 < len(self.header)
+        names = {i: name_of(cell.text) for i, cell in enumerate(self.header) if not title}
+        self.columns = {i: name for i, name in names.items() if name is not None}
         first = self.rows[1][0].text if len(self.rows) > 1 and self.rows[1] else ""
         if 0 in self.columns and len(self.columns) > 1 and name_of(first) is None:
             # "A100 vs H100 | A100 | H100": the corner is a title.
@@ -488,7 +491,8 @@ class Grid:
         for number, row in enumerate(self.rows if not self.columns else ()):
             named = name_of(row[0].text) if row else None
             product = len(row) > 1 and _PRODUCT.fullmatch(row[0].text) and name_of(row[1].text)
-            if product or (named is not None and not any(scan(c.text) for c in row[1:])):
+            # A title may span all columns.
+            if product or (named is not None and not any(scan(c.text) for c in row[1:] if c != row[0])):
                 owner = product or named
             elif named is None and owner is not None and not owner.several and len(row) > 1:
                 label = label_of(row[0].text)

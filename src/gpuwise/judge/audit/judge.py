@@ -733,7 +733,7 @@ def mechanism(claim: Claim) -> Explained | None:
         count = getattr(catalog.chips().get(chip), counted, None) if field in COUNTS else None
         if count is not None and states(claim, float(count)):
             return "full die for product", f"the whole {chip} die has that many; the product uses fewer"
-    for other in dict.fromkeys(other for gpu_id in claim.gpu_ids for other in family(gpu_id)):
+    for other in dict.fromkeys(other for i in claim.gpu_ids for other in (*family(i), *next_to(i))):
         laptop = field in SHARED and catalog.get(other).text("form") == "laptop"
         siblings = evidence.of(other, field) if peak and not claim.sparse else ()
         if any(k.form == "sparse" and states(claim, k.value) for k in siblings):
@@ -799,6 +799,20 @@ def fits_form(claim: Claim, form: evidence.Form) -> bool:
     if form in ("vector", "matrix"):
         return claim.vector == (form == "vector") and not (claim.sparse and form == "matrix")
     return form == "value" or (form == "sparse") == bool(claim.sparse)
+
+
+@cache
+def next_to(gpu_id: str) -> tuple[str, ...]:
+    """The products one tier or one generation away: RTX 4060 and 4080, 3070 and 5070 beside the RTX 4070."""
+
+    def split(name: str) -> tuple[str, int, str]:
+        match = re.match(r"([a-z]+-?)(\d+)(.*)", name)
+        return (match[1], int(match[2]), match[3]) if match else (name, 0, "")
+
+    series, number, suffix = split(gpu_id)
+    steps = {"rtx-": (10, 1000), "gtx-": (10, 1000), "rx-": (100, 1000), "m": (1,)}.get(series, ())
+    others = ((spec.id, split(spec.id)) for spec in catalog.all_gpus())
+    return tuple(i for i, (s, n, x) in others if (s, x) == (series, suffix) and abs(n - number) in steps)
 
 
 @cache

@@ -113,6 +113,7 @@ _ITS_SIZE = re.compile(
     r" (?:the|an?|your|my|its) $",
     re.IGNORECASE,
 )
+_IN_BRACKETS = re.compile(r"s? \([^()]{2,200}\)")
 # The number of GPUs that a list begins with.
 _COUNT_BEFORE = re.compile(rf"(?:\b(?:{'|'.join(COUNTED)})|\d)[\s-]?(?:x\s?)?$", re.IGNORECASE)
 _PRODUCT = re.compile(r"(?<![\w.,])(\d{1,3}) ?[x\u00d7*] ?\d{1,3} ?GB\b")
@@ -291,8 +292,10 @@ def claims(text: Text) -> Iterator[Claim | Left | Subject]:
             if claim is not None:
                 last = claim if claim.field in COMPARED_FIELDS and claim.sure else last
                 if claim.field in IN_CONTEXT:
+                    # The model of a speed may be named in the sentence before.
                     context = (
                         text.part(start + token.start, start, end),
+                        text.text[max(0, start - 2 * STRETCH) : start],
                         text.scope.opening,
                         text.scope.title,
                     )
@@ -488,6 +491,13 @@ class _Sentence:
                 self.listed[place], end = head, token.end
             else:
                 head = None
+        # By place of a token in parentheses the GPU right before them: "the T4 (16 GB, 70 W)".
+        brackets = [
+            (g, m.end()) for g in self.gpus if (m := _IN_BRACKETS.match(text, g.end)) and len(self.gpus) > 1
+        ]
+        self.bracketed = {
+            n: g for n, t in enumerate(self.tokens) for g, end in brackets if g.end < t.start < end
+        }
         values = [n for n, t in enumerate(self.tokens) if t.kind == "value"]
         self.values = [self.tokens[n] for n in values]
         # How many measure the same: of all, and of the list of each GPU those that no word names.
@@ -680,9 +690,11 @@ class _Sentence:
                 behind = re.split("[,;.(]", self.text[token.end : token.end + NEAR])[0]
                 marked = sparse is None and any(mark in behind for mark in self.marks or ())
                 near = self.text[max(0, token.start - NEAR) : token.end + NEAR]
-                vector = CUES["vector"].search(near) is not None
+                # "Without tensor cores, ..." is said of the whole sentence.
+                vector = CUES["vector"].search(near) or CUES["vector"].match(self.text)
                 yield cost, Reading(
-                    field=field, values=numbers, token=token, sparse=True if marked else sparse, vector=vector,
+                    field=field, values=numbers, token=token, sparse=True if marked else sparse,
+                    vector=vector is not None,
                     either=sparse is None and self.marks is None,
                 )  # fmt: skip
 
@@ -1008,7 +1020,7 @@ class _Sentence:
         if token.start in self.ordered and (one := subject([self.ordered[token.start]])) is not None:
             yield 0.0, one
             return
-        head = self.listed.get(place) if self.in_turn else None
+        head = self.listed.get(place) if self.in_turn else self.bracketed.get(place)
         # Where each GPU has its own list, the values of a list are of no other one.
         near = self.near(token)
         named = [(self.distance(g, token), g) for g in (near if head is None else [head])]
@@ -1313,6 +1325,9 @@ def abilities(
             )
             if not re.search(rf",\s(?:{CUES['able_turn'].pattern})\b", between):
                 said = _answer(f"{lead[start:]} {between}", natively) or _answer(between, natively)
+            if re.match(r"\s*without\b", lead[start:], re.IGNORECASE):
+                # "Without tensor cores the H100 reaches 67 TFLOPS" denies nothing.
+                continue
             if re.search(r"\b(?:which|that) (?:the |an? )?$", between):
                 # "It adds FP4, which the H100 lacks"
                 said = _answer(re.split(r"[.;,]", sentence[after.end :], maxsplit=1)[0], natively)

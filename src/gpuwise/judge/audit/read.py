@@ -98,6 +98,11 @@ _MARKS = tuple(
         # One star alone is a footnote's: "624 TFLOPS*".
         ("*", r"(?<![\w*])\*(?=\S)([^*\n]{1,300})\*", r"\1"),
         ("", r"\*{2,3}|`+|~~|(?<!\w)_{1,3}(?=\w)|(?<=\w)_{1,3}(?!\w)|\\(?=[!-/:-@\[-`{-~])", ""),
+        # The product is called a laptop's, however that is said.
+        *(
+            (needs, r"(\b[RG]TX \w{4,8}(?: Ti| SUPER)?) (?:for |in )?(?:[Ll]aptops?|[Nn]otebooks?)\b", r"\1 Laptop")
+            for needs in ("aptop", "otebook")
+        ),
         # Dots lead from a label to its value.
         ("..", r"\s{0,3}\.{4,200}\s{0,3}", ": "),
         (". .", r"(?: \.){3,100} ?", ": "),
