@@ -806,11 +806,11 @@ def next_to(gpu_id: str) -> tuple[str, ...]:
     """The products one tier or one generation away: RTX 4060 and 4080, 3070 and 5070 beside the RTX 4070."""
 
     def split(name: str) -> tuple[str, int, str]:
-        match = re.match(r"([a-z]+-?)(\d+)(.*)", name)
-        return (match[1], int(match[2]), match[3]) if match else (name, 0, "")
+        match = re.match(r"([a-z-]*?)(\d+)(\D*)", name)
+        return (match[1], int(match[2]), match[3].strip("-")) if match else (name, 0, "")
 
     series, number, suffix = split(gpu_id)
-    steps = {"rtx-": (10, 1000), "gtx-": (10, 1000), "rx-": (100, 1000), "m": (1,)}.get(series, ())
+    steps = {"rtx-": (10, 1000), "gtx-": (10, 1000), "rx-": (100, 1000), "apple-m": (1,), "m": (1,)}.get(series, ())
     others = ((spec.id, split(spec.id)) for spec in catalog.all_gpus())
     return tuple(i for i, (s, n, x) in others if (s, x) == (series, suffix) and abs(n - number) in steps)
 
@@ -821,7 +821,7 @@ def family(gpu_id: str) -> tuple[str, ...]:
 
     def stem(name: str) -> str:
         # `h100-pcie-80gb` -> h100, `rtx-4090-laptop` -> rtx-4090, `l40s` -> l40.
-        match = re.match(r"(?:rtx-)?(?:pro-)?[a-z]*\d+", name)
+        match = re.match(r"(?:[rg]tx-|rx-|apple-)?(?:pro-)?[a-z]*\d+", name)
         return match[0] if match else name
 
     mine = stem(gpu_id)

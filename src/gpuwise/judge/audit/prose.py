@@ -29,7 +29,17 @@ from gpuwise.judge.audit.cells import (
     own_field,
     scaled,
 )
-from gpuwise.judge.audit.grid import IN_CONTEXT, Scope, Subject, claim_of, is_known, of_form, subject, variant
+from gpuwise.judge.audit.grid import (
+    IN_CONTEXT,
+    Scope,
+    Subject,
+    claim_of,
+    is_known,
+    of_form,
+    subject,
+    subject_of,
+    variant,
+)
 from gpuwise.judge.audit.words import ABILITIES, COUNTED, COUNTS, CUES, FIELDS, Token, scan, unit_of
 from gpuwise.model.judgement import Claim, Number, Relation
 
@@ -98,6 +108,11 @@ _SENTENCE = re.compile(
     r"|(?<=[\u3002\uff01\uff1f])|(?<=\))\.\s(?=[A-Z])|\]\s(?=[A-Z][a-z]{1,40} [a-z])"
 )
 _PAIR = re.compile(r"\b(the former|the latter)\b|[;,] (?:(?:and|but|though|yet) )?(it)\b", re.IGNORECASE)
+_FORM = re.compile(r"\s?\b(?:SXM\d?|PCI-?e|NVL|OAM|\d{1,3} ?GB)\b", re.I)
+_VERSION = re.compile(
+    r"\b(?:the|its|an?)\s(?P<form>SXM\d?|PCI-?e|NVL|OAM|\d{1,3} ?GB) (?:version|variant|model|card|part|edition|module)\b",
+    re.I,
+)
 _OF_SIZE = re.compile(
     r" (?:cards? )?with (?:only |just |its )?(\d{1,3} ?GB)\b(?! (?:of )?(?:system |host )?ram)", re.I
 )
@@ -345,8 +360,8 @@ def sized(gpus: Sequence[Token], line: int, block: int) -> Iterator[Claim]:
                 yield replace(claim_of(reading, replace(owner, count=1), line, block, True), sure=False)
 
 
-def _with_pair(text: str, pair: Sequence[Token]) -> tuple[Token, ...]:
-    """The typed words of a sentence: "the former" and "the latter" are the GPUs of the pair before them,
+def _with_pair(text: str, pair: Sequence[Token], about: Subject | None) -> tuple[Token, ...]:
+    """The typed words of a sentence: "the PCIe version" is that of what the text speaks of, "the former" and "the latter" are the GPUs of the pair before them,
     "The A10 is faster than the L4, but it" goes on about the one that is not a standard of comparison, and
     "the P100 with 12 GB", or "a 12 GB P100", is the variant of that size."""
     tokens: list[Token] = []
@@ -368,6 +383,13 @@ def _with_pair(text: str, pair: Sequence[Token]) -> tuple[Token, ...]:
         if again and text[other.end : other.end + 1] == ")":
             tokens.remove(other if one.count >= other.count else one)
     gpus = [t for t in tokens if t.kind == "gpu"]
+    for match in islice(_VERSION.finditer(text), PRONOUNS):
+        named = next((g.text for g in reversed(gpus) if g.end <= match.start()), about.text if about else "")
+        one = subject_of(f"{_FORM.sub('', named)} {match['form']}") if named else None
+        if one is not None and one.gpu_ids and not one.several:
+            start, end = match.span("form")
+            tokens = [t for t in tokens if t.end <= start or t.start >= match.end()]
+            tokens.append(Token(kind="gpu", start=start, end=match.end(), text=one.text, gpu_ids=one.gpu_ids))
     for match in islice(_PAIR.finditer(text), PRONOUNS):
         named = [t for t in gpus if t.end <= match.start()]
         main = [t for t in named if not CUES["compared"].search(text, max(0, t.start - 64), t.start)]
@@ -442,7 +464,7 @@ class _Sentence:
         self.marks = scope.marks
         self.heard: dict[str, re.Match[str] | None] = {}
         self.own_fields: dict[int, str | None] = {}
-        self.tokens, self.ordered = _in_order(text, _with_pair(text, pair))
+        self.tokens, self.ordered = _in_order(text, _with_pair(text, pair, about))
         self.gpus = [t for t in self.tokens if t.kind == "gpu"]
         counted = _GPUS.search(text) if CUES["machine"].search(text) else None
         counted = (counted or _PRODUCT.search(text)) if len({g.gpu_ids for g in self.gpus}) == 1 else None
@@ -551,10 +573,12 @@ class _Sentence:
 
     @cached_property
     def words(self) -> str:
-        """The text without the names of GPUs, each letter in its place: "H100 PCIe" speaks of no slot."""
+        """The text without the names and counts of GPUs, each letter in its place: "H100 PCIe" speaks of no slot."""
         words = self.text
         for gpu in self.gpus:
-            words = words[: gpu.start] + " " * (gpu.end - gpu.start) + words[gpu.end :]
+            count = _COUNT_BEFORE.search(words, 0, gpu.start) if gpu.count > 1 else None
+            start = count.start() if count else gpu.start
+            words = words[:start] + " " * (gpu.end - start) + words[gpu.end :]
         return words
 
     def says(self, cue: str) -> re.Match[str] | None:
@@ -1040,7 +1064,7 @@ class _Sentence:
             ]
         if held is not None and self.text[held.start : held.end] != held.text and not set(",;") & set(gap):
             # "The latter runs at 696 GB/s": nothing binds closer than a pronoun.
-            named = [(cost + COMPARED * (g is not held), g) for cost, g in named]
+            named = [(cost + COMPARED * (g is not held and cost >= AGAIN), g) for cost, g in named]
         if any(cost < AGAIN and g.start >= token.end for cost, g in named):
             # "250 W for the A100": what binds a value behind it leaves nothing to the GPUs before.
             named = [(cost + COMPARED * (g.end <= token.start), g) for cost, g in named]
@@ -1169,35 +1193,27 @@ class _Sentence:
     def is_doubtful(self, place: int, field: str) -> bool:
         """Whether the words around a value make it something else than what its product has."""
         token = self.tokens[place]
-        # The names of GPUs are not words: "RTX PRO 6000 Server Edition".
-        words = self.text[max(0, token.start - (4 * LEAD if self.in_turn else LEAD)) : token.start]
+        # The names of GPUs are not words: "RTX PRO 6000 Server Edition"; nor is their count.
+        words = self.nameless(token.start - (4 * LEAD if self.in_turn else LEAD), token.start)
         if self.in_turn and place in self.listed:
             # What stands with the other GPUs of the list is said of those.
-            lead = _COUNT_BEFORE.sub("", self.text[: self.gpus[0].start])
-            head = self.listed[place]
+            head, lead = self.listed[place], self.nameless(0, self.gpus[0].start)
             if "(" in self.text[head.start : token.start] and ")" not in self.text[head.end : token.start]:
                 # "Nodes with four A40 (48 GB, 300 W)": what stands in parentheses is of the GPU before them.
                 lead = CUES["machine"].sub("", lead)
             if head is not self.gpus[0]:
                 # "Measured ..." is said of all of them, "Each ..." of the first.
                 lead = re.sub(r"\b(?:each|both|two|four|eight)\b", "", lead, flags=re.IGNORECASE)
-            words = (
-                lead[-4 * LEAD :]
-                + self.text[max(self.listed[place].end, token.start - 4 * LEAD) : token.start]
-            )
-        for gpu in self.near(token):
-            # Nor is their count.
-            counted = rf"(?:\b(?:{'|'.join(COUNTED)}|\d+)[\s-]?(?:x\s?)?)?" if gpu.count > 1 else ""
-            words = re.sub(counted + re.escape(gpu.text), " ", words, flags=re.IGNORECASE)
+            words = lead[-4 * LEAD :] + self.nameless(max(head.end, token.start - 4 * LEAD), token.start)
         bound = next((g for g in self.near(token) if g.start >= token.end), None)
         if bound and CUES["binds"].search(self.between(token.end, bound.start)):
             # "3.35 TB/s for the H100": nothing before the value before says what it is.
             last = max((t.end for t in self.tokens[:place] if t.kind == "value"), default=0)
-            words = self.text[max(last, token.start - LEAD) : token.start]
+            words = self.nameless(max(last, token.start - LEAD), token.start)
         held = next((g for g in reversed(self.near(token)) if g.end <= token.start), None)
         if held and token.start - held.end < NEAR and held.text.endswith(("'s", "\u2019s")):
             # What a GPU has is its own, whatever is said of it: "not far from the A10's 150 W".
-            words = self.text[held.end : token.start]
+            words = self.nameless(held.end, token.start)
         near = self.text[max(0, token.start - 40) : token.end + 40]
         around = {"op/s": "reached", "bytes/s": "reached", "bytes": "taken"}.get(token.measures)
         unnamed = not re.search(r"memory|vram|hbm|gddr", near, re.IGNORECASE) and place not in self.listed
