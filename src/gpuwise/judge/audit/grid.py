@@ -192,9 +192,9 @@ class Grid:
     def __post_init__(self) -> None:
         # A row of names is the header, wherever it stands: "GPU type | L40S | A100" below "Small | Large".
         named = [[name_of(c.text) is not None for c in row] for row in self.rows[: NAME_COLUMNS + 1]]
-        top = next((n for n, row in enumerate(named) if len(row) > 2 and not row[0] and all(row[1:])), 0)
-        if top and not any(named[0]):
-            self.rows = (self.rows[top], *self.rows[:top], *self.rows[top + 1 :])
+        at = next((n for n, row in enumerate(named) if len(row) > 2 and not row[0] and all(row[1:])), 0)
+        if at and not any(named[0]):
+            self.rows = (self.rows[at], *self.rows[:at], *self.rows[at + 1 :])
         # Below "GPU" and along the top "4090" is a card.
         product = bool(self.rows and self.rows[0]) and _PRODUCT.fullmatch(self.rows[0][0].text) is not None
         top = [carded(cell) for cell in self.rows[0][1:]] if self.rows else []
@@ -203,7 +203,9 @@ class Grid:
         if product:
             self.rows = tuple((carded(row[0]) or row[0], *row[1:]) if row else row for row in self.rows)
         # A value that stands for all columns leaves a row of two cells.
-        widths = Counter(len(row) for row in self.rows[1:] if len(row) > 2) or Counter(map(len, self.rows[1:]))
+        widths = Counter(len(row) for row in self.rows[1:] if len(row) > 2) or Counter(
+            map(len, self.rows[1:])
+        )
         width = widths.most_common(1)[0][0] if widths else 0
         # A header that is one cell short lacks the corner above the labels.
         below = [row[0].text for row in self.rows[1:] if row]
@@ -240,8 +242,8 @@ class Grid:
         self.labels = [self.label(cell.text) for cell in self.header]
         # A name that spans all columns is a title, not the head of each.
         title = len({cell.text for cell in self.header}) == 1 < len(self.header)
-        names = {i: name_of(cell.text) for i, cell in enumerate(self.header) if not title}
-        self.columns = {i: name for i, name in names.items() if name is not None}
+        owners = {i: name_of(cell.text) for i, cell in enumerate(self.header) if not title}
+        self.columns = {i: owner for i, owner in owners.items() if owner is not None}
         first = self.rows[1][0].text if len(self.rows) > 1 and self.rows[1] else ""
         if 0 in self.columns and len(self.columns) > 1 and name_of(first) is None:
             # "A100 vs H100 | A100 | H100": the corner is a title.
@@ -338,7 +340,9 @@ class Grid:
         plain = not label.fields and label.ability is None and len(cell.text) <= LONGEST
         tokens = scan(cell.text) if plain and "," in cell.text else ()
         united = {t.dimension for t in tokens if t.kind == "value" and t.dimension not in ("bare", "other")}
-        parts = re.split(r"(?:,|\band\b)\s*(?:no |without )?", cell.text) if plain and "," in cell.text else ()
+        parts = (
+            re.split(r"(?:,|\band\b)\s*(?:no |without )?", cell.text) if plain and "," in cell.text else ()
+        )
         several = len(united) > 1 or any(map(ability_of, parts))
         return several and all(t.kind != "gpu" for t in tokens)
 

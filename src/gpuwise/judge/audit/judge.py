@@ -307,7 +307,7 @@ def _is_option(claim: Claim) -> bool:
         return max(_numbers(claim.values)) <= max(_numbers(k.value for k in _known(claim)), default=0.0)
     if claim.field == "link_bytes_per_s":
         # What the slot carries, both ways or one: a label "Interconnect" says not which is meant.
-        slots = [2 ** known for i in claim.gpu_ids if (known := catalog.get(i).number("pcie_generation"))]
+        slots = [2**known for i in claim.gpu_ids if (known := catalog.get(i).number("pcie_generation"))]
         return any(v in (2e9 * slot, 4e9 * slot) for v in _numbers(claim.values) for slot in slots)
     # NVL cards are sold in pairs, whose figures texts add up.
     if all("-nvl" in i for i in claim.gpu_ids) and claim.field in ("memory_bytes", "memory_bytes_per_s"):
@@ -733,7 +733,9 @@ def mechanism(claim: Claim) -> Explained | None:
         count = getattr(catalog.chips().get(chip), counted, None) if field in COUNTS else None
         if count is not None and states(claim, float(count)):
             return "full die for product", f"the whole {chip} die has that many; the product uses fewer"
-    for other in dict.fromkeys(other for i in claim.gpu_ids for other in (*family(i), *next_to(i))):
+    # Clocks of different chips are alike by chance.
+    near = () if field.endswith("_hz") else (other for i in claim.gpu_ids for other in next_to(i))
+    for other in dict.fromkeys((*(other for i in claim.gpu_ids for other in family(i)), *near)):
         laptop = field in SHARED and catalog.get(other).text("form") == "laptop"
         siblings = evidence.of(other, field) if peak and not claim.sparse else ()
         if any(k.form == "sparse" and states(claim, k.value) for k in siblings):
@@ -801,18 +803,22 @@ def fits_form(claim: Claim, form: evidence.Form) -> bool:
     return form == "value" or (form == "sparse") == bool(claim.sparse)
 
 
+# How far the numbers of two products lie apart that are a tier or a generation from each other.
+STEPS = {"rtx-": (10, 1000), "gtx-": (10, 1000), "rx-": (100, 1000), "apple-m": (1,)}
+
+
 @cache
 def next_to(gpu_id: str) -> tuple[str, ...]:
-    """The products one tier or one generation away: RTX 4060 and 4080, 3070 and 5070 beside the RTX 4070."""
-
-    def split(name: str) -> tuple[str, int, str]:
-        match = re.match(r"([a-z-]*?)(\d+)(\D*)", name)
-        return (match[1], int(match[2]), match[3].strip("-")) if match else (name, 0, "")
-
-    series, number, suffix = split(gpu_id)
-    steps = {"rtx-": (10, 1000), "gtx-": (10, 1000), "rx-": (100, 1000), "apple-m": (1,), "m": (1,)}.get(series, ())
-    others = ((spec.id, split(spec.id)) for spec in catalog.all_gpus())
-    return tuple(i for i, (s, n, x) in others if (s, x) == (series, suffix) and abs(n - number) in steps)
+    """The products one suffix, tier or generation away: RTX 4070 Ti, 4080 and 3070 beside the RTX 4070."""
+    parts = {spec.id: re.match(r"([a-z-]*?)(\d+)(\D*)", spec.id) for spec in catalog.all_gpus()}
+    if (mine := parts[gpu_id]) is None or mine[1] not in STEPS:
+        return ()
+    others = {i: m for i, m in parts.items() if m is not None and m[1] == mine[1] and i != gpu_id}
+    return tuple(
+        i for i, m in others.items()
+        if m[2] == mine[2]
+        or (m[3].strip("-") == mine[3].strip("-") and abs(int(m[2]) - int(mine[2])) in STEPS[mine[1]])
+    )  # fmt: skip
 
 
 @cache
@@ -821,7 +827,7 @@ def family(gpu_id: str) -> tuple[str, ...]:
 
     def stem(name: str) -> str:
         # `h100-pcie-80gb` -> h100, `rtx-4090-laptop` -> rtx-4090, `l40s` -> l40.
-        match = re.match(r"(?:[rg]tx-|rx-|apple-)?(?:pro-)?[a-z]*\d+", name)
+        match = re.match(r"(?:rtx-)?(?:pro-)?[a-z]*\d+", name)
         return match[0] if match else name
 
     mine = stem(gpu_id)

@@ -110,7 +110,8 @@ _SENTENCE = re.compile(
 _PAIR = re.compile(r"\b(the former|the latter)\b|[;,] (?:(?:and|but|though|yet) )?(it)\b", re.IGNORECASE)
 _FORM = re.compile(r"\s?\b(?:SXM\d?|PCI-?e|NVL|OAM|\d{1,3} ?GB)\b", re.I)
 _VERSION = re.compile(
-    r"\b(?:the|its|an?)\s(?P<form>SXM\d?|PCI-?e|NVL|OAM|\d{1,3} ?GB) (?:version|variant|model|card|part|edition|module)\b",
+    r"\b(?:the|its|an?)\s(?P<form>SXM\d?|PCI-?e|NVL|OAM|\d{1,3} ?GB)"
+    r" (?:version|variant|model|card|part|edition|module)\b",
     re.I,
 )
 _OF_SIZE = re.compile(
@@ -219,7 +220,8 @@ _AND_ALSO = re.compile(r"\W*(?:\([^)]*\))?\W*(?:and|but|as well as)?\s?(?:only |
 _BOUND = re.compile(r"(?P<more>more|less|fewer) than (?:a )?$|(?P<over>over) $|(?P<under>under) $", re.I)
 # What is compared with the figure of the sentence before: "The L40S has three times that."
 _ELLIPSIS = re.compile(
-    rf"{_TIMES}(?P<of> as (?:much|many)| (?:that|this|the same)(?: (?:much|amount|figure))?| of that)(?=[.;,!]|$)", re.I
+    rf"{_TIMES}(?P<of> as (?:much|many)| (?:that|this|the same)(?: (?:much|amount))?| of that)(?=[.;,!]|$)",
+    re.I,
 )
 # What denies a comparison, or sets a condition.
 _OPEN = re.compile(r"\b(?:no|not|if|would|could|should|needs?|neither|barely|per)\b|n't", re.IGNORECASE)
@@ -287,7 +289,7 @@ def claims(text: Text) -> Iterator[Claim | Left | Subject]:
         sentence.asked, last = asked, None
         fields = [t.field for t in sentence.tokens if t.kind == "field" and t.field]
         # "Which bus does it have? 192-bit."
-        asked = fields[0] if words.rstrip(" *\"").endswith("?") and fields else ""
+        asked = fields[0] if words.rstrip(' *"').endswith("?") and fields else ""
         pair = sentence.gpus[-2:] if len(sentence.gpus) > 1 else pair
         denied = CUES["denied"].match(text.text, end) is not None
         heads = {
@@ -334,9 +336,7 @@ def claims(text: Text) -> Iterator[Claim | Left | Subject]:
         ellipsis = _ELLIPSIS.search(words) if told is not None and len(named) == 1 else None
         if told is not None and ellipsis and not set(told.gpu_ids) & set(named[0].gpu_ids):
             said = f"{words[: ellipsis.start('of')]} the {COMPARED_FIELDS[told.field]} of "
-            other = Token(
-                kind="gpu", start=len(said), end=len(said) + 1, text=told.gpu, gpu_ids=told.gpu_ids
-            )
+            other = Token(kind="gpu", start=len(said), end=len(said) + 1, text=told.gpu, gpu_ids=told.gpu_ids)
             for claim in _comparisons(f"{said}X", [named[0], other], line, text.block):
                 yield replace(claim, stated=ellipsis[0])
         told = last
@@ -361,7 +361,8 @@ def sized(gpus: Sequence[Token], line: int, block: int) -> Iterator[Claim]:
 
 
 def _with_pair(text: str, pair: Sequence[Token], about: Subject | None) -> tuple[Token, ...]:
-    """The typed words of a sentence: "the PCIe version" is that of what the text speaks of, "the former" and "the latter" are the GPUs of the pair before them,
+    """The typed words of a sentence: "the PCIe version" is that of what the text speaks of, "the former" and
+    "the latter" are the GPUs of the pair before them,
     "The A10 is faster than the L4, but it" goes on about the one that is not a standard of comparison, and
     "the P100 with 12 GB", or "a 12 GB P100", is the variant of that size."""
     tokens: list[Token] = []
@@ -384,12 +385,13 @@ def _with_pair(text: str, pair: Sequence[Token], about: Subject | None) -> tuple
             tokens.remove(other if one.count >= other.count else one)
     gpus = [t for t in tokens if t.kind == "gpu"]
     for match in islice(_VERSION.finditer(text), PRONOUNS):
-        named = next((g.text for g in reversed(gpus) if g.end <= match.start()), about.text if about else "")
-        one = subject_of(f"{_FORM.sub('', named)} {match['form']}") if named else None
-        if one is not None and one.gpu_ids and not one.several:
-            start, end = match.span("form")
-            tokens = [t for t in tokens if t.end <= start or t.start >= match.end()]
-            tokens.append(Token(kind="gpu", start=start, end=match.end(), text=one.text, gpu_ids=one.gpu_ids))
+        name = next((g.text for g in reversed(gpus) if g.end <= match.start()), about.text if about else "")
+        form = subject_of(f"{_FORM.sub('', name)} {match['form']}") if name else None
+        if form is not None and form.gpu_ids and not form.several:
+            tokens = [t for t in tokens if t.end <= match.start("form") or t.start >= match.end()]
+            start, ids = match.start("form"), form.gpu_ids
+            version = Token(kind="gpu", start=start, end=match.end(), text=form.text, gpu_ids=ids)
+            tokens.append(version)
     for match in islice(_PAIR.finditer(text), PRONOUNS):
         named = [t for t in gpus if t.end <= match.start()]
         main = [t for t in named if not CUES["compared"].search(text, max(0, t.start - 64), t.start)]
@@ -573,7 +575,8 @@ class _Sentence:
 
     @cached_property
     def words(self) -> str:
-        """The text without the names and counts of GPUs, each letter in its place: "H100 PCIe" speaks of no slot."""
+        """The text without the names and counts of GPUs, each letter in its place: "8 x H100 PCIe" speaks of
+        no slot."""
         words = self.text
         for gpu in self.gpus:
             count = _COUNT_BEFORE.search(words, 0, gpu.start) if gpu.count > 1 else None

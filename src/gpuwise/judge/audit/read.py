@@ -100,7 +100,11 @@ _MARKS = tuple(
         ("", r"\*{2,3}|`+|~~|(?<!\w)_{1,3}(?=\w)|(?<=\w)_{1,3}(?!\w)|\\(?=[!-/:-@\[-`{-~])", ""),
         # The product is called a laptop's, however that is said.
         *(
-            (needs, r"(\b[RG]TX \w{4,8}(?: Ti| SUPER)?) (?:for |in )?(?:[Ll]aptops?|[Nn]otebooks?)\b", r"\1 Laptop")
+            (
+                needs,
+                r"(\b[RG]TX \w{4,8}(?: Ti| SUPER)?) (?:for |in )?(?:[Ll]aptops?|[Nn]otebooks?)\b",
+                r"\1 Laptop",
+            )
             for needs in ("aptop", "otebook")
         ),
         # Dots lead from a label to its value.

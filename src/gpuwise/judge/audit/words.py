@@ -126,7 +126,8 @@ class Token:
 
 _NUMBER = (
     r"\d{1,3}(?:,\d{3})+(?:\.\d+)?(?!\d)|\d{1,3}(?:['\u2019\u2009]\d{3})+(?!\d)"
-    r"|[1-9]\d{0,2} \d{3}(?= (?:\$|\u20ac|euros?|usd|dollars?|cuda|c\u0153urs|stream|mhz|[gt][bo]/s|\u0433\u0431/|t?flops|tops))"
+    r"|[1-9]\d{0,2} \d{3}(?= (?:\$|\u20ac|euros?|usd|dollars?|cuda|c\u0153urs|stream|mhz|[gt][bo]/s"
+    r"|\u0433\u0431/|t?flops|tops))"
     r"|\d(?:\.\d{1,9})?e\+?\d{1,2}(?![\w.])|\d{1,12}(?:[.,]\d{1,6})?"
 )
 _UNIT = "|".join(f"(?P<u{number}>{unit})" for number, (_, unit, _) in enumerate(UNITS))
@@ -291,7 +292,7 @@ def scan(text: str) -> tuple[Token, ...]:
         one, two = found[place - 1 : place + 1]
         mark = two if two.field in ("dense", "sparse") and one.end + 1 == two.start else None
         two = found[place + 1] if mark and place + 1 < len(found) else two
-        # "9,000 dense and up to 18,000 sparse TFLOPS", "960 rather than 768 GB/s": both numbers have the unit.
+        # "9,000 dense and up to 18,000 sparse TFLOPS", "960 rather than 768 GB/s": both have the unit.
         joins = (_AND if mark else _RATHER).fullmatch(text, mark.end if mark else one.end, two.start)
         if one.dimension == "bare" and joins and two.dimension not in ("", "bare", "other"):
             unit = unit_of(two)
