@@ -223,7 +223,7 @@ APART = (
     "|  | L4 | T4 |\n|---|---|---|\n| Memory | 20 GB | 16 GB |\n| TDP | 90 W | 70 W |",
     "GPU VRAM TDP\nL4 20 GB 90 W\nT4 16 GB 70 W",
 )
-WORDS = (0, 1, 2, 3, 5, 8, 12, 20)
+WORDS = (0, 1, 3, 8, 20)
 
 
 def said(text: str) -> str:
