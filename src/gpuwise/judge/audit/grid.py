@@ -258,7 +258,7 @@ class Grid:
 
     def label(self, text: str) -> Label:
         """The label's meaning; of a language model, in a table of tokens a second, its speed."""
-        found = label_of(text)
+        found = label_of("CUDA cores" if CUES["cores"].fullmatch(text.strip()) else text)
         if not found.fields and (count_in(text) or _TIMES.fullmatch(text.strip())) and self.speed:
             # "8 GPUs" or "eight" below "ResNet-50, images per second".
             return replace(found, fields=("throughput",))

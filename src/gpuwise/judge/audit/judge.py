@@ -401,6 +401,9 @@ def _is_witnessed(claim: Claim, text: Around) -> bool:
     telling = kind != "wrong value" and (kind != "internal contradiction" or alone) and not chance
     # Siblings share a chip: that another one has this value says nothing of how it came here.
     clock = kind == "other variant" and claim.field.endswith("_hz")
+    # The figure of the next product was taken for this one's.
+    telling |= any(is_copied(claim.field, claim.values, other) for i in claim.gpu_ids for other in next_to(i))
+    clock |= kind == "wrong value" and claim.field.endswith("_hz")
     needed = WITNESSES - (telling and claim.field not in SHARED and not clock)
     for gpu_id in (i for i in claim.gpu_ids if not _has_no_link(i, claim.field)):
         known = evidence.of(gpu_id, claim.field)
@@ -733,9 +736,7 @@ def mechanism(claim: Claim) -> Explained | None:
         count = getattr(catalog.chips().get(chip), counted, None) if field in COUNTS else None
         if count is not None and states(claim, float(count)):
             return "full die for product", f"the whole {chip} die has that many; the product uses fewer"
-    # Clocks of different chips are alike by chance.
-    near = () if field.endswith("_hz") else (other for i in claim.gpu_ids for other in next_to(i))
-    for other in dict.fromkeys((*(other for i in claim.gpu_ids for other in family(i)), *near)):
+    for other in dict.fromkeys(other for gpu_id in claim.gpu_ids for other in family(gpu_id)):
         laptop = field in SHARED and catalog.get(other).text("form") == "laptop"
         siblings = evidence.of(other, field) if peak and not claim.sparse else ()
         if any(k.form == "sparse" and states(claim, k.value) for k in siblings):

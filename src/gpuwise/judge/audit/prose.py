@@ -17,6 +17,7 @@ from dataclasses import dataclass, replace
 from functools import cached_property, lru_cache
 from itertools import islice, pairwise
 
+from gpuwise.checks import network_in
 from gpuwise.facts import catalog
 from gpuwise.judge.audit import evidence
 from gpuwise.judge.audit.cells import (
@@ -110,7 +111,7 @@ _SENTENCE = re.compile(
 _PAIR = re.compile(r"\b(the former|the latter)\b|[;,] (?:(?:and|but|though|yet) )?(it)\b", re.IGNORECASE)
 _FORM = re.compile(r"\s?\b(?:SXM\d?|PCI-?e|NVL|OAM|\d{1,3} ?GB)\b", re.I)
 _VERSION = re.compile(
-    r"\b(?:the|its|an?)\s(?P<form>SXM\d?|PCI-?e|NVL|OAM|\d{1,3} ?GB)"
+    r"\b(?:the|its)\s(?P<form>SXM\d?|PCI-?e|NVL|OAM|\d{1,3} ?GB)"
     r" (?:version|variant|model|card|part|edition|module)\b",
     re.I,
 )
@@ -129,7 +130,7 @@ _ITS_SIZE = re.compile(
     r" (?:the|an?|your|my|its) $",
     re.IGNORECASE,
 )
-_IN_BRACKETS = re.compile(r"s? \([^()]{2,200}\)")
+_BRACKETS = re.compile(r"\([^()]{2,200}\)")
 # The number of GPUs that a list begins with.
 _COUNT_BEFORE = re.compile(rf"(?:\b(?:{'|'.join(COUNTED)})|\d)[\s-]?(?:x\s?)?$", re.IGNORECASE)
 _PRODUCT = re.compile(r"(?<![\w.,])(\d{1,3}) ?[x\u00d7*] ?\d{1,3} ?GB\b")
@@ -309,13 +310,11 @@ def claims(text: Text) -> Iterator[Claim | Left | Subject]:
             if claim is not None:
                 last = claim if claim.field in COMPARED_FIELDS and claim.sure else last
                 if claim.field in IN_CONTEXT:
-                    # The model of a speed may be named in the sentence before.
-                    context = (
-                        text.part(start + token.start, start, end),
-                        text.text[max(0, start - 2 * STRETCH) : start],
-                        text.scope.opening,
-                        text.scope.title,
-                    )
+                    part = text.part(start + token.start, start, end)
+                    # A model that this sentence does not name may be that of the one before.
+                    model = CUES["language_model"].search(part) or network_in(part)
+                    before = "" if model else text.text[max(0, start - 2 * STRETCH) : start]
+                    context = (part, before, text.scope.opening, text.scope.title)
                     claim = replace(claim, context=context)
                 yield replace(claim, sure=False) if denied and claim.sure else claim
             elif token.dimension in WORTH_NOTING and (sentence.gpus or about):
@@ -516,12 +515,12 @@ class _Sentence:
             else:
                 head = None
         # By place of a token in parentheses the GPU right before them: "the T4 (16 GB, 70 W)".
-        brackets = [
-            (g, m.end()) for g in self.gpus if (m := _IN_BRACKETS.match(text, g.end)) and len(self.gpus) > 1
-        ]
         self.bracketed = {
-            n: g for n, t in enumerate(self.tokens) for g, end in brackets if g.end < t.start < end
-        }
+            n: gpu for within in (_BRACKETS.finditer(text) if len(self.gpus) > 1 else ())
+            for gpu in self.gpus if gpu.start < within.start() <= gpu.end + 2
+            if not CUES["compared"].search(self.lead(gpu))
+            for n, t in enumerate(self.tokens) if max(gpu.end, within.start()) <= t.start < within.end()
+        }  # fmt: skip
         values = [n for n, t in enumerate(self.tokens) if t.kind == "value"]
         self.values = [self.tokens[n] for n in values]
         # How many measure the same: of all, and of the list of each GPU those that no word names.
