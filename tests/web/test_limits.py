@@ -11,21 +11,23 @@ import socket
 import threading
 import time
 from collections.abc import Callable, Iterator
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import ExitStack, contextmanager, suppress
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
 from urllib.parse import urlsplit
 
 import pytest
 from uvicorn import Server
 
-from gpuwise.errors import InputError
+from gpuwise.errors import InputError, NoDataError
 from gpuwise.jobs.facts import Facts
 from gpuwise.show.table import Table
 from gpuwise.web import guard, site
 from gpuwise.web.guard import Answer, Reader
 from gpuwise.web.server import create, server
-from gpuwise.web.view import View
+from gpuwise.web.view import Asked, View
 
 HALF_OPEN = 1_100
 FORM = "multipart/form-data; boundary=x"
@@ -216,64 +218,61 @@ def test_a_reader_that_stops_does_not_hold_its_page(
 def test_a_page_that_nobody_waits_for_is_not_made(
     home: Path, connect: Connect, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    ended = threading.Event()
+    goes_on, made = threading.Event(), list[str]()
 
-    def slow(facts: Facts, asked: object) -> View:
-        try:
-            while True:  # for as long as somebody waits
-                time.sleep(0.01)
-        finally:
-            ended.set()
+    def slow(facts: Facts, asked: Asked) -> View:
+        made.append(asked.text("n"))
+        goes_on.wait(10)
+        raise NoDataError("nothing")
 
     addresses = [replace(each, view=slow) if each.path == "/predict" else each for each in site.ADDRESSES]
     monkeypatch.setattr("gpuwise.web.server.ADDRESSES", addresses)
     with running() as port:
-        for _ in range(3):
-            client = connect(port)
-            client.sendall(b"GET /predict HTTP/1.1\r\nHost: 127.0.0.1\r\n\r\n")
-            time.sleep(0.2)
-            assert not ended.is_set()
-            client.close()
-            assert ended.wait(3)
-            ended.clear()
-        # The threads that worked on it are free for others, and unharmed.
+        clients = []
+        for number in range(guard.READING + 2):
+            clients.append(connect(port))
+            asked = f"GET /predict?n={number} HTTP/1.1\r\nHost: 127.0.0.1\r\n\r\n"
+            clients[-1].sendall(asked.encode())
+            time.sleep(0.1)
+        clients[guard.READING].close()  # it still waits for its turn
+        time.sleep(0.2)
+        goes_on.set()
+        # The turns are free for others.
         assert {answers(port, path) for path in ("/gpus", "/", "/gpus/l4")} == {200}
+        assert sorted(made) == [str(n) for n in range(guard.READING + 2) if n != guard.READING]
 
 
-def test_work_is_stopped_before_it_begins_or_while_it_runs_and_never_after() -> None:
-    class Thread(threading.Thread):
-        said: object = None
+def test_a_page_is_made_once_for_all_who_wait_for_it(home: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    made = list[object]()
 
-        def run(self) -> None:
-            try:
-                self.said = work()
-            except guard.Stopped:
-                self.said = "stopped"
-            sum(range(1000))  # what the thread does next is left alone
+    def slow(facts: Facts, asked: Asked) -> View:
+        made.append(asked)
+        time.sleep(0.3)
+        raise NoDataError("nothing")
 
-    for when in ("before", "while", "after"):
-        began, goes_on = threading.Event(), threading.Event()
+    addresses = [replace(each, view=slow) if each.path == "/predict" else each for each in site.ADDRESSES]
+    monkeypatch.setattr("gpuwise.web.server.ADDRESSES", addresses)
+    with running() as port, ThreadPoolExecutor(8) as pool:
+        assert set(pool.map(lambda _: answers(port, "/predict"), range(8))) == {404}
+    assert len(made) == 1
 
-        def job(began: threading.Event = began, goes_on: threading.Event = goes_on) -> Answer:
-            began.set()
-            while not goes_on.is_set():
-                time.sleep(0.001)
-            return 200, "", b""
 
-        work = guard.Stoppable(job)
-        thread = Thread()
-        if when == "before":
-            work.stop()
-        thread.start()
-        if when == "while":
-            assert began.wait(5)
-            work.stop()
-        if when == "after":
-            goes_on.set()
-        thread.join(5)
-        work.stop()
-        assert thread.said == ((200, "", b"") if when == "after" else "stopped")
-        assert began.is_set() == (when != "before")
+def test_work_is_done_in_its_order_and_refused_where_it_would_wait_too_long(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    async def crowd(most_s: float) -> tuple[list[int], list[object]]:
+        monkeypatch.setattr(guard, "LONGEST_WAIT_S", most_s)
+        queue, done = guard.Queue(1), list[int]()
+        work = [queue.run(partial(done.append, number)) for number in range(8)]
+        return done, [each for each in await asyncio.gather(*work, return_exceptions=True) if each]
+
+    # A new queue takes 0.1 s for each: the fifth would wait for 0.4 s.
+    assert asyncio.run(crowd(0.71)) == ([*range(8)], [])
+    done, refused = asyncio.run(crowd(0.35))
+    assert done == [0, 1, 2, 3]
+    assert [(each.args[0], each.args[2]) for each in refused if isinstance(each, guard.Refused)] == [
+        (503, 1)
+    ] * 4
 
 
 def test_all_uploads_together_have_a_limit(

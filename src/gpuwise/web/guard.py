@@ -15,7 +15,6 @@ its own process ends.
 from __future__ import annotations
 
 import asyncio
-import ctypes
 import json
 import logging
 import os
@@ -24,7 +23,6 @@ import secrets
 import select
 import signal
 import socket
-import threading
 import time
 import weakref
 from collections.abc import Awaitable, Callable, MutableMapping
@@ -33,7 +31,7 @@ from dataclasses import dataclass
 from hashlib import sha256
 from http.cookies import CookieError, SimpleCookie
 from pathlib import Path
-from typing import Any, NoReturn
+from typing import Any, NoReturn, TypeVar
 from urllib.parse import parse_qsl, urlsplit
 
 from starlette.concurrency import run_in_threadpool
@@ -69,6 +67,10 @@ DEADLINE_S, WAITS = 10.0, 3
 ROOM = 2**30
 # Files that are read at a time; the others wait, so that a crowd of them takes no more than two processors.
 AT_ONCE = 2
+# Pages that are made at a time, and results that are kept: more would share two cores and all end later.
+READING, WRITING = 2, 4
+# Longer than this nobody is made to wait.
+LONGEST_WAIT_S = 10.0
 # How often the template looks for processes that died or are over time.
 LOOK_S = 0.1
 COOKIE = "gpuwise-token"
@@ -92,6 +94,7 @@ TOO_SLOW = 408, "The upload takes too long.\n"
 TOO_MANY = 503, "Too many uploads come at once: send it again.\n"
 
 
+T = TypeVar("T")
 Owner = Callable[[str], object]
 """Whose a token is; None for an unknown one."""
 Answer = tuple[int, str, bytes]
@@ -100,7 +103,7 @@ Work = Callable[[dict[str, str], bytes], Answer]
 
 
 class Refused(Exception):
-    """A body that is not taken; its arguments are the status and the words."""
+    """A request that is not served; its arguments are the status, the words, and seconds to wait, if any."""
 
 
 class Rate:
@@ -123,9 +126,14 @@ class Rate:
         return 0
 
 
+def refusal_of(status: int, words: str, wait_s: int = 0) -> Response:
+    """An answer in plain words, with when to come again where that helps."""
+    return PlainTextResponse(words, status, {"Retry-After": str(wait_s)} if wait_s else {})
+
+
 def too_often(wait_s: int) -> Response:
     """The refusal of who came too often."""
-    return PlainTextResponse(f"Too often: wait {wait_s} s.\n", 429, {"Retry-After": str(wait_s)})
+    return refusal_of(429, f"Too often: wait {wait_s} s.\n", wait_s)
 
 
 class Guard:
@@ -162,8 +170,7 @@ class Guard:
             try:
                 await self.app(scope, body.receive, answered)
             except Refused as refused:
-                status, words = refused.args
-                await PlainTextResponse(words, status)(scope, receive, answered)
+                await refusal_of(*refused.args)(scope, receive, answered)
         except ClientDisconnect:
             pass  # nobody reads the answer
         except MachineError as error:  # the database that knows the tokens
@@ -184,7 +191,7 @@ class Guard:
             return PlainTextResponse("This server does not answer to that name.\n", 421)
         length = headers.get("content-length", "0")
         if length.isascii() and length.isdigit() and int(length[:20]) > LARGEST_BODY:
-            return PlainTextResponse(TOO_LARGE[1], TOO_LARGE[0])
+            return refusal_of(*TOO_LARGE)
         if scope["method"] not in ("GET", "HEAD"):
             # Browsers send these two by themselves, and no script of a page can change them; where another
             # program sends the request, both are missing.
@@ -316,65 +323,51 @@ class Connection(H11Protocol):
             self._late.cancel()
 
 
-class Stopped(BaseException):
-    """Raised in a thread whose work nobody waits for any more."""
+class Queue:
+    """Work in threads, so many at a time and in the order in which it came. Of the event loop alone.
 
+    Raises Refused for what would wait for longer than a browser's patience: an answer now, with when to come
+    again, is worth more than one in a minute.
+    """
 
-class Stoppable:
-    """Work in a thread that can be stopped; between two instructions, so not within a call of C."""
+    def __init__(self, at_once: int) -> None:
+        self._turn, self._at_once = asyncio.Semaphore(at_once), at_once
+        self._waiting, self._usual_s = 0, 0.1
 
-    def __init__(self, work: Callable[[], Answer]) -> None:
-        self._work, self._lock = work, threading.Lock()
-        self._thread: int | None = None
-        self._stopped = False
-
-    def __call__(self) -> Answer:
-        with self._lock:
-            if self._stopped:
-                raise Stopped
-            self._thread = threading.get_ident()
+    async def run(self, work: Callable[[], T], wanted: Callable[[], bool] = lambda: True) -> T:
+        """What `work` returns. Raises ClientDisconnect where it is not `wanted` any more at its turn."""
+        wait_s = self._waiting * self._usual_s / self._at_once
+        if wait_s > LONGEST_WAIT_S:
+            wait = max(1, round(wait_s))
+            raise Refused(503, f"Too many ask at once: come again in {wait} s.\n", wait)
+        self._waiting += 1
         try:
-            return self._work()
+            async with self._turn:
+                if not wanted():
+                    raise ClientDisconnect
+                began = time.monotonic()
+                try:
+                    return await run_in_threadpool(work)
+                finally:  # the mean of some eight, the last ones
+                    self._usual_s += (time.monotonic() - began - self._usual_s) / 8
         finally:
-            # The thread goes on to others' work, which this must not stop.
-            with self._lock:
-                _raise_in(self._thread, None)
-                self._thread = None
-
-    def stop(self) -> None:
-        """End the work soon, or never begin it."""
-        with self._lock:
-            self._stopped = True
-            if self._thread is not None:
-                _raise_in(self._thread, Stopped)
+            self._waiting -= 1
 
 
-def _raise_in(thread: int | None, error: type[BaseException] | None) -> None:
-    """Raise in another thread, or take back what was not raised yet."""
-    what = ctypes.py_object(error) if error is not None else None
-    ctypes.pythonapi.PyThreadState_SetAsyncExc(ctypes.c_ulong(thread or 0), what)
-
-
-async def in_thread(work: Callable[[], Answer], receive: Receive) -> Answer:
-    """Run it in a thread. Raises ClientDisconnect, and stops it, where the client of `receive` leaves."""
+async def unless_left(working: asyncio.Future[T], receive: Receive) -> T:
+    """What is worked on. Raises ClientDisconnect where the client of `receive` leaves before."""
 
     async def leaves() -> None:
         while (await receive())["type"] != "http.disconnect":
             pass
 
-    stoppable = Stoppable(work)
-    working = asyncio.ensure_future(run_in_threadpool(stoppable))
-    leaving = asyncio.ensure_future(leaves())
+    leaving: asyncio.Future[Any] = asyncio.ensure_future(leaves())
     try:
-        await asyncio.wait({working, leaving}, return_when=asyncio.FIRST_COMPLETED)
-        if working.done():
-            return working.result()
-        stoppable.stop()
-        with suppress(Stopped):
-            await working
-        raise ClientDisconnect
+        await asyncio.wait((working, leaving), return_when=asyncio.FIRST_COMPLETED)
+        if not working.done():
+            raise ClientDisconnect
+        return working.result()
     finally:
-        stoppable.stop()
         leaving.cancel()
         await asyncio.gather(leaving, return_exceptions=True)
 

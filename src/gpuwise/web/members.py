@@ -25,7 +25,7 @@ from gpuwise.errors import InputError
 from gpuwise.jobs.facts import Facts
 from gpuwise.web import site
 from gpuwise.web.form import Form
-from gpuwise.web.guard import PUSHES, Rate, Reader, too_often
+from gpuwise.web.guard import PUSHES, WRITING, Queue, Rate, Reader, too_often
 from gpuwise.web.server import JSON, PUSH, place_of
 from gpuwise.web.site import Address
 from gpuwise.web.team import MOST_SHOWN, Pushed, Role, Team, User
@@ -48,7 +48,7 @@ def addresses(team: Team) -> list[Address]:
 
 def routes(team: Team, facts: Facts, reader: Reader) -> list[Route]:
     """What takes what members send, and files as they were signed."""
-    rate = Rate(*PUSHES)
+    rate, queue = Rate(*PUSHES), Queue(WRITING)
 
     async def pushed(request: Request) -> Response:
         """A result from a program: `gpuwise push`."""
@@ -91,7 +91,7 @@ def routes(team: Team, facts: Facts, reader: Reader) -> list[Route]:
                 facts.give(result, MOST_SHOWN)
             return kept
 
-        return 200, b"", await run_in_threadpool(keep)
+        return 200, b"", await queue.run(keep)
 
     async def form_pushed(request: Request) -> Response:
         """A result from the page of the team."""

@@ -5,11 +5,13 @@ Views compute, so they run in threads; uploads stay in memory and are parsed in 
 
 from __future__ import annotations
 
+import asyncio
 import json
 import logging
 import socket
 import time
-from collections.abc import Awaitable, Callable, Hashable, Sequence
+from collections.abc import Callable, Hashable, Sequence
+from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -23,6 +25,7 @@ from starlette.middleware import Middleware
 from starlette.requests import Request
 from starlette.responses import FileResponse, RedirectResponse, Response
 from starlette.routing import Route
+from starlette.types import Receive
 
 from gpuwise import store
 from gpuwise.errors import GpuwiseError, InputError, MachineError, NoDataError
@@ -33,13 +36,15 @@ from gpuwise.web.form import Form
 from gpuwise.web.guard import (
     LOOPBACK,
     MOST_CONNECTIONS,
+    READING,
     Answer,
     Connection,
     Guard,
     OnceAMinute,
+    Queue,
     Reader,
-    in_thread,
     only,
+    unless_left,
 )
 from gpuwise.web.site import ADDRESSES, FILES, FORMATS, LIVE, STATIC, Address, Place, warm
 from gpuwise.web.view import Asked, View
@@ -165,29 +170,48 @@ def create(
     return app
 
 
+@dataclass(eq=False, slots=True)
+class Making:
+    """A page that is being made, or waits for its turn."""
+
+    readers: int = 0  # Who wait for it
+
+
 class Pages:
-    """Pages of what is known, each remembered until something else is known. Of the event loop alone."""
+    """Pages of what is known, each made once for all who ask and remembered until something else is known."""
 
     def __init__(self, facts: Facts) -> None:
-        self.facts = facts
+        self.facts, self.queue = facts, Queue(READING)
         self._made: dict[Hashable, tuple[object, float, Answer]] = {}
-        self._making = 0
+        self._making: dict[Hashable, tuple[asyncio.Task[Answer], Making]] = {}
 
-    async def get(self, key: Hashable, make: Callable[[], Awaitable[Answer]]) -> Answer:
-        """The page of that key, as `make` makes it. Raises as that."""
-        version, now = self.facts.version, time.monotonic()
+    async def get(self, key: Hashable, make: Callable[[], Answer], receive: Receive) -> Answer:
+        """The page of that key. Raises as `make`, Refused where too many wait, ClientDisconnect."""
         of, at, answer = self._made.get(key, (None, 0.0, None))
-        if answer is None or not (of == version or (self._making and now - at < STALE_S)):
-            self._making += 1
-            try:
-                of, at, answer = version, now, await make()
-            finally:
-                self._making -= 1
-        self._made.pop(key, None)
-        self._made[key] = of, at, answer
-        while sum(len(body) for *_, (_, _, body) in self._made.values()) > MOST_BYTES:
-            del self._made[next(iter(self._made))]  # nobody has asked for it for longest
-        return answer
+        fresh = of == self.facts.version or (self._making and time.monotonic() - at < STALE_S)
+        if answer is not None and fresh:
+            self._made[key] = self._made.pop(key)  # the one that was asked for last stands last
+            return answer
+        if key not in self._making:
+            made = Making()
+            self._making[key] = asyncio.ensure_future(self._make(key, make, made)), made
+        task, made = self._making[key]
+        made.readers += 1
+        try:
+            return await unless_left(task, receive)
+        finally:
+            made.readers -= 1
+
+    async def _make(self, key: Hashable, make: Callable[[], Answer], made: Making) -> Answer:
+        try:
+            version, now = self.facts.version, time.monotonic()
+            answer = await self.queue.run(make, lambda: made.readers > 0)
+            self._made[key] = version, now, answer
+            while sum(len(body) for *_, (_, _, body) in self._made.values()) > MOST_BYTES:
+                del self._made[next(iter(self._made))]  # nobody has asked for it for longest
+            return answer
+        finally:
+            del self._making[key]
 
 
 async def _asked(pages: Pages, address: Address, form: str, request: Request) -> Response:
@@ -203,13 +227,12 @@ async def _asked(pages: Pages, address: Address, form: str, request: Request) ->
         if len(specs) > 1:
             return RedirectResponse(place.to(f"/compare/{','.join(spec.id for spec in specs)}"), 303)
     work = partial(_answer, address.view, facts, asked, form, place)
-    if address.role:
-        # Read from a team's database it is there at once, and its connection is not interrupted.
-        status, media, body = await run_in_threadpool(work)
+    if address.role:  # what a team's database holds now
+        status, media, body = await pages.queue.run(work)
     else:
         # The menu depends on who asks.
         key = (form, place.path, place.query, place.user and place.user.role)
-        status, media, body = await pages.get(key, lambda: in_thread(work, request.receive))
+        status, media, body = await pages.get(key, work, request.receive)
     return Response(body, status, media_type=media)
 
 
