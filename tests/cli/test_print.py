@@ -60,12 +60,12 @@ def test_a_file_is_written_whole_or_not_at_all(tmp_path: Path, monkeypatch: pyte
     with monkeypatch.context() as patch:
         patch.setattr("os.fsync", full)
         with pytest.raises(InputError, match="No space left"):
-            printer.write_bytes(older, b"newer")
+            printer.save(older, b"newer")
     assert older.read_bytes() == b"older"
     assert {path.name for path in tmp_path.iterdir()} == {"older.csv", "link.csv"}
-    printer.write_bytes(link, b"newer")
+    printer.save(link, b"newer")
     assert older.read_bytes() == b"newer"
-    printer.write_bytes(Path(os.devnull), b"nowhere")  # no file that could be replaced
+    printer.save(Path(os.devnull), b"nowhere")  # no file that could be replaced
     assert Path(os.devnull).is_char_device()
 
 

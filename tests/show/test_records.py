@@ -4,9 +4,12 @@ from __future__ import annotations
 
 from dataclasses import replace
 
+import pytest
+
 from gpuwise.facts.published import record
 from gpuwise.model.gpu import Source
-from gpuwise.model.result import Issue, records_of
+from gpuwise.model.question import Question
+from gpuwise.model.result import Interval, Issue, Record, records_of
 from gpuwise.show import records as speeds
 
 from .conftest import NOISY, OK, OOM, result
@@ -124,3 +127,20 @@ def test_on_a_screen_each_gpu_has_its_fastest_row() -> None:
     assert len(table.rows) == 3
     assert "6 more" in table.notes[0]
     assert len(speeds.published_table(rows, 2).rows) == 2
+
+
+@pytest.mark.parametrize(("high", "code", "rough"), [
+    (4.0, "", False), (4.01, "", True), (2.0, "order-of-magnitude", True), (2.0, "other-precision", False),
+])  # fmt: skip
+def test_a_forecast_is_rough_where_its_ends_are_a_factor_of_four_apart_or_its_card_is_unlike_others(
+    high: float, code: str, rough: bool
+) -> None:
+    speed = Interval(value=1.5, low=1.0, high=high, method="model")
+    forecast = Record(
+        question=Question(workload="resnet50", mode="train", precision=None), gpu_id="l4", item="image",
+        origin="predicted", basis="spec-only", throughput=speed,
+        issues=(Issue.warning(code, "why", "measure"),) if code else (),
+    )  # fmt: skip
+    assert forecast.is_rough is rough
+    assert not replace(forecast, origin="published").is_rough
+    assert not replace(forecast, measured=forecast).is_rough

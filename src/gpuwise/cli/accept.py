@@ -94,23 +94,20 @@ def command(results: tuple[str, ...], **options: Any) -> None:
         from gpuwise.show.html import html, pdf
 
         page = show.certificate(verdict)
-        printer.write_bytes(output, pdf(page) if output.suffix == ".pdf" else html(page).encode())
-        printer.talk(f"certificate written to {output}")
+        printer.save(output, pdf(page) if output.suffix == ".pdf" else html(page), "certificate written to")
         output = None
     printer.deliver_answer(answer, as_json=as_json, output=output)
     if results and not as_json and output is None and not quiet:
         for beside in (show.models(verdict), show.hosts(verdict), show.deviations(verdict.deviations)):
             if beside.rows:
                 printer.table(beside)
-    if answer.exit_status == NoDataError.exit_code and request.missing:
-        raise NoDataError(
-            f"not judged: no answer of {', '.join(request.missing)}", hint="the same command again"
-        )
     if answer.exit_status == NoDataError.exit_code:
-        raise NoDataError(
-            "not judged: nothing is known of what such a card reaches",
-            hint="gpuwise accept --against FILE, a result of a card that is known to be good",
-        )
+        if request.missing:
+            why, hint = f"no answer of {', '.join(request.missing)}", "the same command again"
+        else:
+            why = "nothing is known of what such a card reaches"
+            hint = "gpuwise accept --against FILE, a result of a card that is known to be good"
+        raise NoDataError(f"not judged: {why}", hint=hint)
     if answer.exit_status and results:
         refused = sum(not each.passed for _, acceptance in verdict.hosts for each in acceptance.cards)
         raise GateFailed(f"not accepted: {refused} of {sum(row.cards for row in verdict.host_rows)} cards")
@@ -188,17 +185,12 @@ def _request(results: tuple[str, ...], options: dict[str, Any]) -> AcceptRequest
 
     return AcceptRequest(
         files=tuple(map(Path, results)),
-        against=options["against"],
-        margin=options["margin"],
         suites=units.parse_list(options["suites"]),
-        device=options["device"],
-        input=options["input"],
         gpus=tuple(dict.fromkeys(int(word) for word in indices)),
         time_s=units.parse_seconds(options["time_s"]) if options["time_s"] is not None else None,
         soak_s=units.parse_seconds(options["soak_s"]) if options["soak_s"] else 0.0,
-        resume=options["resume"],
-        toy=options["toy"],
         command=command,
+        **{name: options[name] for name in ("against", "margin", "device", "input", "resume", "toy")},
     )
 
 

@@ -134,14 +134,18 @@ def table(content: Table, most: int = NO_TERMINAL) -> int:
 def deliver(content: Table, document: Callable[[], Any], *, as_json: bool, output: Path | None) -> None:
     """Print `content` (or `document()` as JSON), or write it to `output` in its suffix's format."""
     check_output(output)
+    if output is None:
+        if as_json:
+            out(json_text(document()))
+        else:
+            table(content)
     # A file goes before --json: who names a file wants it there.
-    if output is not None:
-        write(output, content, document)
-        talk(f"written to {output}")
-    elif as_json:
-        out(json_text(document()))
+    elif output.suffix == ".parquet":
+        save(output, parquet(content))
+    elif output.suffix == ".json":
+        save(output, json_text(document()) + "\n")
     else:
-        table(content)
+        save(output, markdown(content) if output.suffix == ".md" else comma_separated(content))
 
 
 def deliver_answer(answer: Answer[Any], *, as_json: bool, output: Path | None) -> None:
@@ -150,15 +154,6 @@ def deliver_answer(answer: Answer[Any], *, as_json: bool, output: Path | None) -
         draw(answer.to_chart(), output)
     else:
         deliver(answer.table, answer.to_data, as_json=as_json, output=output)
-
-
-def write(output: Path, content: Table, document: Callable[[], Any]) -> None:
-    """Write a table or document to a file. Raises InputError where it cannot be written."""
-    if output.suffix == ".parquet":
-        write_bytes(output, parquet(content))
-        return
-    form = {".json": lambda: json_text(document()) + "\n", ".md": lambda: markdown(content)}
-    write_bytes(output, form.get(output.suffix, lambda: comma_separated(content))().encode())
 
 
 ENDING = tuple(getattr(signal, name) for name in ("SIGINT", "SIGTERM", "SIGHUP") if hasattr(signal, name))
@@ -173,21 +168,21 @@ def end_as_with_ctrl_c() -> None:
             signal.signal(sign, signal.default_int_handler)
 
 
-def write_bytes(output: Path, data: bytes) -> None:
-    """Write a file, whole or not at all. Raises InputError where it cannot be written."""
+def save(output: Path, content: bytes | str, said: str = "written to") -> None:
+    """Write a file, whole or not at all, and say so. Raises InputError where it cannot be written."""
+    data = content.encode() if isinstance(content, str) else content
     if not output.exists() or output.is_file():
         from gpuwise import store
 
-        # Of a link the file that it names.
-        store.write(data, output.resolve())
-        return
-    # A pipe or a device, as /dev/stdout, has no file that a new one could take the place of.
-    try:
-        output.write_bytes(data)
-    except OSError as failure:
-        raise InputError(
-            f"cannot write {output}: {failure.strerror}", hint="choose another file with -o"
-        ) from failure
+        store.write(data, output.resolve())  # of a link the file that it names
+    else:  # a pipe or a device, as /dev/stdout, has no file that a new one could take the place of
+        try:
+            output.write_bytes(data)
+        except OSError as failure:
+            problem = f"cannot write {output}: {failure.strerror}"
+            raise InputError(problem, hint="choose another file with -o") from failure
+    if said:
+        talk(f"{said} {output}")
 
 
 def deliver_page(
@@ -198,21 +193,16 @@ def deliver_page(
 
     if output is None:
         out(json_text(document(page)) if as_json else markdown_page(page).rstrip("\n"))
-        return
-    if output.suffix in DRAWINGS:
+    elif output.suffix in DRAWINGS:
         draw(chart(), output)
-        return
-    if output.suffix == ".md":
-        kept = draw_all(page, output)
-        text = markdown_page(page, f"{output.stem}-" if kept else "")
+    elif output.suffix == ".md":
+        save(output, markdown_page(page, f"{output.stem}-" if draw_all(page, output) else ""))
     elif output.suffix == ".json":
-        text = json_text(document(page)) + "\n"
+        save(output, json_text(document(page)) + "\n")
     else:
         from gpuwise.show import html  # jinja2
 
-        text = html.html(page)
-    write_bytes(output, text.encode())
-    talk(f"written to {output}")
+        save(output, html.html(page))
 
 
 def draw_all(page: Page, output: Path) -> bool:
@@ -222,13 +212,13 @@ def draw_all(page: Page, output: Path) -> bool:
 
     charts = drawings(page)
     try:
-        made = [(name, html.svg(chart).encode(), html.png(chart)) for name, (chart, _) in charts.items()]
+        made = [(name, html.svg(chart), html.png(chart)) for name, (chart, _) in charts.items()]
     except MachineError as missing:
         talk(f"without images: {missing}")
         return False
     for name, svg, png in made:
-        write_bytes(output.with_name(f"{output.stem}-{name}.svg"), svg)
-        write_bytes(output.with_name(f"{output.stem}-{name}.png"), png)
+        save(output.with_name(f"{output.stem}-{name}.svg"), svg, "")
+        save(output.with_name(f"{output.stem}-{name}.png"), png, "")
     if made:
         talk(f"charts beside it as .svg and .png: {', '.join(name for name, *_ in made)}")
     return bool(made)
@@ -240,8 +230,7 @@ def draw(chart: Drawing | None, output: Path) -> None:
         raise NoDataError("there is no figure to draw", hint=f"write the page: -o {output.stem}.html")
     from gpuwise.show import html
 
-    write_bytes(output, html.svg(chart).encode() if output.suffix == ".svg" else html.png(chart))
-    talk(f"written to {output}")
+    save(output, html.svg(chart) if output.suffix == ".svg" else html.png(chart))
 
 
 def json_text(document: Any) -> str:

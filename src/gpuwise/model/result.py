@@ -54,6 +54,8 @@ Status = Literal["ok", "oom", "failed", "interrupted"]
 
 WIDE = 1.0  # Half width, as a share of the value, from which on an interval says nothing but that
 
+ROUGH = 4.0  # Upper over lower end of a forecast from which on it decides nothing: a factor of 2 to each side
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Interval:
@@ -543,6 +545,13 @@ class Record(Shown):
     def codes(self) -> tuple[str, ...]:
         """Codes of its issues that ask for care, each once; what is only worth knowing is none."""
         return tuple(dict.fromkeys(issue.code for issue in self.issues if issue.severity != "info"))
+
+    @property
+    def is_rough(self) -> bool:
+        """True for a forecast that is known by its order of magnitude alone: no verdict may rest on it."""
+        if self.throughput is None or self.measured is not None or self.origin != "predicted":
+            return False
+        return "order-of-magnitude" in self.codes or self.throughput.high > ROUGH * self.throughput.low
 
     @property
     def leads(self) -> bool:

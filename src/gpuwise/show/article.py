@@ -37,7 +37,6 @@ from gpuwise.show.records import (
     Kind,
     answers,
     of_kind,
-    unsure,
     work,
 )
 from gpuwise.show.scaling import shown as curves_shown
@@ -166,7 +165,7 @@ class Contest:
     @cached_property
     def unsure(self) -> tuple[str, ...]:
         """Those with a forecast that no verdict may rest on."""
-        wide = {record.gpu_id for record in self.forecasts if record.gpus == 1 and unsure(record)}
+        wide = {record.gpu_id for record in self.forecasts if record.gpus == 1 and record.is_rough}
         return tuple(one for one in self.ids if one in wide)
 
     def able(self, kinds: Sequence[Kind]) -> tuple[str, ...]:

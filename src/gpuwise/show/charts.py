@@ -231,7 +231,7 @@ def curves(
             points=tuple(Point(x=int(m.label), y=m.value, low=m.low, high=m.high) for m in marks),
         )
         for name, marks in series.items()
-    ]  # fmt: skip
+    ]
     if ideal:
         straight = tuple(Point(x=n, y=n, dot=False) for n in (1, counts[-1]))
         found.append(Series(name="", points=straight, dashed=True, hue="muted"))
@@ -474,7 +474,7 @@ def _points(plot: Plot) -> tuple[list[Chart], list[str]]:
             **({} if one.line else {"apart": True}),
         }
         for number, one in enumerate(plot.series)
-    ], fields  # fmt: skip
+    ], fields
 
 
 def _drawn(value: float) -> float:

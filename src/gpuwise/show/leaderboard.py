@@ -15,7 +15,6 @@ from gpuwise.show.charts import frontier, tradeoff
 from gpuwise.show.gpus import short
 from gpuwise.show.page import Figure
 from gpuwise.show.prices import exact, hourly
-from gpuwise.show.records import unsure
 from gpuwise.show.table import Table, rate, unit
 
 # How a figure is known, the surest first: of one GPU the first that answers stands in the ranking.
@@ -112,7 +111,7 @@ SORTS: Mapping[str, tuple[Callable[[Entry], Any], bool]] = {
     "power": (lambda e: e.spec.power_w, False),
     "hour": (lambda e: e.rent_usd, False),
     "price": (lambda e: e.street_usd, False),
-}  # fmt: skip
+}
 
 
 def entries(
@@ -171,7 +170,7 @@ def ranked(found: Sequence[Entry], metric: str, sort: str = "") -> tuple[Entry, 
     stated = [entry for entry in able if key(entry) is not None]
     ordered = sorted(stated, key=key, reverse=falling != sort.startswith("-"))
     if column not in SORTS or column in METRICS:
-        ordered.sort(key=lambda entry: unsure(entry.record))
+        ordered.sort(key=lambda entry: entry.record.is_rough)
     return (*ordered, *(entry for entry in able if key(entry) is None))
 
 
@@ -201,7 +200,7 @@ def table(found: Sequence[Entry]) -> Table:
                 "board power": watts(e.spec.power_w) if e.spec.power_w else "",
                 "rent of an hour": usd(e.rent_usd) if e.rent_usd else "",
                 "street price": usd(e.street_usd) if e.street_usd else "",
-                "known": f"{e.record.origin}{', order of magnitude' * unsure(e.record)}",
+                "known": f"{e.record.origin}{', order of magnitude' * e.record.is_rough}",
                 "how": e.record.question.label("workload", "mode", "gpus"),
                 "source": e.record.source.title if e.record.source else e.record.session,
             }
@@ -216,7 +215,7 @@ def document(found: Sequence[Entry]) -> list[dict[str, Any]]:
     return [
         {
             "gpu_id": e.spec.id, "name": e.spec.name, "class": e.kind, "count": e.record.gpus,
-            "origin": e.record.origin, "order_of_magnitude": unsure(e.record),
+            "origin": e.record.origin, "order_of_magnitude": e.record.is_rough,
             "question": e.record.question.key(),
             **{name: asdict(value) if (value := m.of(e)) else None for name, m in METRICS.items()},
             "rent_usd_per_h": e.rent_usd, "street_usd": e.street_usd,
@@ -229,7 +228,7 @@ def leaders(found: Sequence[Entry]) -> tuple[str, ...]:
     """The best of each metric in a sentence, of those whose speed is known well enough."""
     lines = []
     for name, metric in METRICS.items():
-        best = ranked([entry for entry in found if not unsure(entry.record)], name)
+        best = ranked([entry for entry in found if not entry.record.is_rough], name)
         if len(best) > 1:
             value = figure(best[0], name)
             how = best[0].record.origin
@@ -245,7 +244,7 @@ def _priced(found: Sequence[Entry], street: bool) -> list[tuple[Entry, float, bo
         (entry, price)
         for entry in found
         if entry.record.throughput
-        and not unsure(entry.record)
+        and not entry.record.is_rough
         and (price := _gpus(entry, entry.street_usd if street else entry.rent_usd))
     ]
     best = frontier([(price, entry.record.value) for entry, price in known])

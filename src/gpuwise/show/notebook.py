@@ -12,7 +12,7 @@ from gpuwise.model.question import WORK
 from gpuwise.model.result import Comparison, Measurement, Record, Records, Result
 from gpuwise.model.units import usd
 from gpuwise.show import choice, comparisons, gpus, records, results
-from gpuwise.show.charts import Drawing, Mark, Rows
+from gpuwise.show.charts import Mark, Rows
 from gpuwise.show.html import fragment
 from gpuwise.show.report import ReportInput, chart
 from gpuwise.show.table import Table, amount, span
@@ -26,24 +26,24 @@ def html(value: object) -> str:
 
 @html.register
 def _(value: Result) -> str:
-    return shown(results.measurements(value), drawn=chart(ReportInput(results=(value,), today=date.today())))
+    return fragment([results.measurements(value)], chart(ReportInput(results=(value,), today=date.today())))
 
 
 @html.register
 def _(value: Measurement) -> str:
     row = Table.of([results.measurement_row(value)])
     notes = tuple(f"{c.code}: {c.detail}. {results.fix(c)}" for c in value.cautions)
-    return shown(replace(row, notes=(*notes, *results.details(value))))
+    return fragment([replace(row, notes=(*notes, *results.details(value)))])
 
 
 @html.register
 def _(value: Comparison) -> str:
-    return shown(Table.of([comparisons.row(value)]))
+    return fragment([Table.of([comparisons.row(value)])])
 
 
 @html.register
 def _(value: Record) -> str:
-    return shown((records.measured_table if value.origin == "measured" else records.table)([value]))
+    return fragment([(records.measured_table if value.origin == "measured" else records.table)([value])])
 
 
 @html.register
@@ -59,7 +59,7 @@ def _(value: Records) -> str:
         for r in rows
         if r.throughput is not None and r.question.mode != "limit"
     ]  # fmt: skip
-    return shown(records.table(value), drawn=Rows(marks=tuple(marks)) if marks else None)
+    return fragment([records.table(value)], Rows(marks=tuple(marks)) if marks else None)
 
 
 @html.register
@@ -74,14 +74,9 @@ def _(value: Recommendation) -> str:
         if (cost := o.cost_usd or o.cost_per_item_usd)
     ]  # fmt: skip
     tables = choice.table(value, top=len(best)), choice.rejections(value)
-    return shown(*tables, drawn=Rows(marks=tuple(marks)) if marks else None)
+    return fragment(tables, Rows(marks=tuple(marks)) if marks else None)
 
 
 @html.register
 def _(value: GpuSpec) -> str:
-    return shown(gpus.specification(value))
-
-
-def shown(*tables: Table, drawn: Drawing | None = None) -> str:
-    """Tables, and above them the chart."""
-    return fragment(tables, drawn)
+    return fragment([gpus.specification(value)])

@@ -42,14 +42,9 @@ def ordered(found: Sequence[Record], sort: str) -> tuple[Record, ...]:
     """The best first; apart below them what is known by its order of magnitude, and last what is refused."""
 
     def place(p: Record) -> tuple[Any, ...]:
-        return bool(p.refusal), sort != "name" and is_unranked(p), _KEYS[sort](p), p.gpu_id
+        return bool(p.refusal), sort != "name" and p.is_rough, _KEYS[sort](p), p.gpu_id
 
     return tuple(sorted(found, key=place))
-
-
-def is_unranked(p: Record) -> bool:
-    """Whether a speed is known by its order of magnitude alone, so that none is above or below it."""
-    return p.measured is None and any(issue.code == "order-of-magnitude" for issue in p.issues)
 
 
 def table(found: Sequence[Record], *, every: bool = False) -> Table:
@@ -71,8 +66,7 @@ def table(found: Sequence[Record], *, every: bool = False) -> Table:
         for issue in p.issues:
             apart.setdefault(issue.detail, []).append(p.gpu_id)
     notes += [f"{', '.join(gpus[:6])}{', ...' * (len(gpus) > 6)}: {detail}" for detail, gpus in apart.items()]
-    unranked = [is_unranked(p) for p in given]
-    if any(unranked) and not all(unranked):
+    if len({p.is_rough for p in given}) > 1:
         notes.append("an order of magnitude is not ranked among the others, whatever its figure")
     if many:
         reasons = "; ".join(f"{count} x {reason}" for reason, count in Counter(refused).most_common())
@@ -82,7 +76,7 @@ def table(found: Sequence[Record], *, every: bool = False) -> Table:
     if given and not _without_bench(given[0]):
         notes.append(f"measure it: {measure_command(given[0].question)}")
     shown = [p for p in found if not (many and p.refusal)]
-    dim = frozenset(place for place, p in enumerate(shown) if is_unranked(p))
+    dim = frozenset(place for place, p in enumerate(shown) if p.is_rough)
     rows = [_row(p, mixed=mixed) for p in shown]
     return Table.of(rows, title=f"{name}{several}, predicted", notes=tuple(notes), dim=dim)
 
@@ -110,7 +104,7 @@ def _row(p: Record, *, mixed: bool) -> dict[str, str]:
         if p.bound
         else "",
         # The basis of the figure, and whether that is known ground.
-        "evidence": f"{p.basis}{', order of magnitude' * is_unranked(p)}" if p.throughput else "",
+        "evidence": f"{p.basis}{', order of magnitude' * p.is_rough}" if p.throughput else "",
         "why not": p.refusal,
     }
 

@@ -20,8 +20,6 @@ from gpuwise.show.results import codes, fix
 from gpuwise.show.table import Table, picked, rate, throughput
 from gpuwise.stats.scaling import Condition
 
-# A speed that is known within this factor to either side at best decides nothing.
-GUESS = 2.0
 # Characters of a line in a terminal or a log.
 COLUMNS = 100
 # Issues written out below a table; the rest is counted.
@@ -247,12 +245,6 @@ def listing(records: Sequence[Record], cited: References, *, most: int) -> Table
         ),
         notes=(*((UNTOLD,) if unsure else ()), *more),
     )
-
-
-def unsure(record: Record) -> bool:
-    """True for a speed that no verdict may rest on: a forecast for a card unlike every measured one."""
-    found = record.throughput
-    return found is not None and found.high > GUESS**2 * found.low
 
 
 def work(record: Record) -> str:

@@ -8,7 +8,7 @@ from gpuwise.model.result import Interval, Measurement, Quantiles, Result
 from gpuwise.model.units import Amount, percent, seconds, significant, whole
 from gpuwise.show.charts import Plot, tradeoff
 from gpuwise.show.page import Figure, Section
-from gpuwise.show.results import headline, notes
+from gpuwise.show.results import bar, headline, notes
 from gpuwise.show.table import Table, rate
 
 # Cells of a terminal that the longest bar of the curve takes.
@@ -80,13 +80,13 @@ def curve(result: Result) -> list[str]:
         assert m.throughput is not None
         assert m.serving is not None
         assert m.config.load is not None
-        bar = "█" * max(1, round(BAR * m.throughput.value / most))
+        drawn = bar(m.throughput.value / most, BAR)
         first, per = m.serving.first_token_s, m.serving.per_token_s
         parts = [f"TTFT p99 {seconds(first.p99.value)}" if first else "",
                  f"TPOT p50 {seconds(per.p50.value)}" if per else ""]  # fmt: skip
         said = "  ".join(part for part in parts if part)
         lines.append(
-            f"  {m.config.load.offered:>16}  {bar:<{BAR}}  {rate(m.throughput.value, 'token')}  {said}"
+            f"  {m.config.load.offered:>16}  {drawn:<{BAR}}  {rate(m.throughput.value, 'token')}  {said}"
         )
     return lines
 

@@ -135,22 +135,26 @@ def parquet(table: Table) -> bytes:
 
     Raises MachineError where pyarrow is missing.
     """
-    try:
-        from pyarrow import BufferOutputStream, array, string
-        from pyarrow import Table as Arrow
-        from pyarrow.parquet import write_table
-    except ModuleNotFoundError as missing:
-        raise MachineError(
-            "Parquet needs pyarrow, which is not installed", hint='pip install "gpuwise[server]"'
-        ) from missing
+    arrow, files = parquet_library()
     columns = {
         # A column of a query without rows has no type to be read from.
-        name: array(values) if any(v is not None for v in values) else array(values, type=string())
+        name: arrow.array(values, type=None if any(v is not None for v in values) else arrow.string())
         for name, values in raw(table).items()
     }
-    out = BufferOutputStream()
-    write_table(Arrow.from_pydict(columns), out)
+    out = arrow.BufferOutputStream()
+    files.write_table(arrow.Table.from_pydict(columns), out)
     return bytes(out.getvalue().to_pybytes())
+
+
+def parquet_library() -> tuple[Any, Any]:
+    """The modules `pyarrow` and `pyarrow.parquet`. Raises MachineError where they are missing."""
+    try:
+        import pyarrow
+        from pyarrow import parquet
+    except ModuleNotFoundError as missing:
+        problem = "Parquet needs pyarrow, which is not installed"
+        raise MachineError(problem, hint='pip install "gpuwise[server]"') from missing
+    return pyarrow, parquet
 
 
 def raw(table: Table) -> dict[str, list[float | str | None]]:

@@ -12,7 +12,8 @@ from typing import Any
 import sqlalchemy as sql
 
 from gpuwise import store
-from gpuwise.errors import InputError, MachineError
+from gpuwise.errors import InputError
+from gpuwise.show.table import parquet_library
 from gpuwise.web.tables import OUTBOX, RESULTS, TABLES, USERS
 from gpuwise.web.team import Team
 
@@ -90,11 +91,7 @@ def parquet(team: Team, folder: Path) -> tuple[str, ...]:
 
     Returns the names. Raises InputError where the folder is not empty, MachineError without pyarrow.
     """
-    try:
-        import pyarrow as arrow
-        from pyarrow.parquet import ParquetWriter
-    except ImportError as error:
-        raise MachineError("Parquet needs pyarrow", hint='pip install "gpuwise[server]"') from error
+    arrow, files = parquet_library()
     if folder.exists() and (not folder.is_dir() or any(folder.iterdir())):
         raise InputError(f"{folder} is not an empty folder", hint="give a new one", code="output")
     folder.mkdir(parents=True, exist_ok=True)
@@ -107,7 +104,7 @@ def parquet(team: Team, folder: Path) -> tuple[str, ...]:
                 schema = arrow.schema(
                     [(column.name, kinds.get(type(column.type), arrow.string())) for column in columns]
                 )
-                writers[table.name] = ParquetWriter(folder / f"{table.name}.parquet", schema), schema
+                writers[table.name] = files.ParquetWriter(folder / f"{table.name}.parquet", schema), schema
         for table, rows in _tables(team):
             if table is RESULTS:
                 rows = [{**row, "data": zlib.decompress(row["data"]).decode()} for row in rows]

@@ -48,10 +48,6 @@ MENU = (
 )  # fmt: skip
 TEAM = ("/team", "Team"), ("/cards", "Cards"), ("/alerts", "Alerts")
 ADMIN = (("/members", "Members"),)
-# Pages that answer questions, which files cannot; and those of which files have their table beside them.
-LIVE_ONLY = frozenset({"/compare", "/scaling", "/predict", "/fit", "/choose", "/audit", "/upload"})
-WITH_TABLE = frozenset({"/", "/gpus", "/prices", "/results"})
-
 # Names that are files as they are; others become their hash.
 _PLAIN = re.compile(r"[a-z0-9][a-z0-9._,:+-]{0,150}", re.IGNORECASE | re.ASCII)
 
@@ -128,9 +124,9 @@ def _rendered(template: str, place: Place, **content: Any) -> str:
     shared: Mapping[str, Any] = {
         "place": place, "link": place.to, "cell": partial(cell, place, links={}), "message": None,
         "library": LIBRARY,
-        "tabled": not place.static or place.path in WITH_TABLE,
+        "tabled": not place.static or place.path in FILED,
         "menu": [
-            *(entry for entry in MENU if not (place.static and entry[0] in LIVE_ONLY)),
+            *(entry for entry in MENU if not place.static or entry[0] in FILED),
             *(TEAM if place.user is not None else ()),
             *(ADMIN if place.user is not None and place.user.may("admin") else ()),
         ],
@@ -206,6 +202,8 @@ ADDRESSES = (
     Address("/choose", choose.choose, live=True),
     Address("/choose/{name}", choose.choose, lambda facts: tuple(presets()), live=True),
 )
+# Those of which files have their table beside them, which are those of the menu.
+FILED = frozenset(address.path for address in ADDRESSES if address.data)
 # Pages that need a server.
 LIVE = (Address("/audit", audit.form), Address("/upload", results.upload))
 

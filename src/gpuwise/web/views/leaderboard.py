@@ -10,7 +10,7 @@ from gpuwise.model import units
 from gpuwise.show import leaderboard as report
 from gpuwise.show.gpus import short
 from gpuwise.show.leaderboard import CLASSES, METRICS, SORTS, Entry
-from gpuwise.show.records import COUNTS, unsure
+from gpuwise.show.records import COUNTS
 from gpuwise.web.view import Asked, View, bars, nearest
 from gpuwise.web.views.predict import choice
 
@@ -61,7 +61,6 @@ def leaderboard(facts: Facts, asked: Asked) -> View:
             "titles": {name: one.title for name, one in METRICS.items()}, "units": units, "name": short,
             "asked": asked, "metric": metric, "metrics": METRICS, "kind": kind, "classes": CLASSES,
             "sort": sort, "unit": METRICS[metric].unit(item) if item else "", "figure": report.figure,
-            "unsure": unsure,
             "workloads": traced(), "counts": COUNTS,
             "figure_of_prices": report.against_price(found, street=metric == "street"),
         },
