@@ -56,6 +56,8 @@ from gpuwise.model.units import Latency, Work
 from gpuwise.predictor.card import MODULES
 from gpuwise.workloads import registry
 
+# Tokens a second that somebody may want of one answer; a service is asked for more.
+ONE_READER = 100.0
 # Likeness of words, one letter apart.
 ONE_LETTER = 0.85
 # Tokens that engines are set to hold of a request without being told so.
@@ -429,7 +431,12 @@ class _Reader:
                     self.mark(start, end)
         speed = next((each for each in self.found if each.kind == "token" and each.period), None)
         # So many in a short time are a speed: of each answer, or as a service all day long.
-        if speed and seconds(speed.period) < DAY_S and self.said(P.alone):
+        slow = speed.number / seconds(speed.period) <= ONE_READER if speed else False
+        if (
+            speed
+            and seconds(speed.period) < DAY_S
+            and (self.said(P.alone) or (slow and self.said(P.at_least)))
+        ):
             self.per_person = True
             self.fields["latency"] = Latency("TPOT", seconds(speed.period) / speed.number)
             self.notes.append(f"{speed.words} per {speed.period} is the speed of each answer")
@@ -991,13 +998,13 @@ class _Reader:
             next((n for n in of_it if n.endswith(("-8b", "-7b"))), of_it[0] if of_it else ""),
             family,
         )
-        if alone := self.take(r"\b(\d+(?:\.\d+)?)b\b", again=False):
+        if alone := self.take(r"\b(\d+(?:\.\d+)?)([bm])\b", again=False):
             said, sized = alone[0], re.compile(rf"(?<![\d.]){re.escape(alone[0])}\b")
             of_it = [name for name in of_it if sized.search(name)]
             of_size = (name for name in llms.names() if sized.search(name))
             model = of_it[0] if of_it else WORDS["sizes"].get(said) or next(of_size, "")
             if not model:
-                size = 1e9 * float(alone[1])
+                size = float(alone[1]) * {"m": 1e6, "b": 1e9}[alone[2]]
                 near = min(llms.names(), key=lambda n: abs(llms.find(n).parameters - size))
                 if abs(llms.find(near).parameters / size - 1) > ROUNDED:
                     raise InputError(f"no model of {said} is known here", hint=f"the nearest: {near}")
