@@ -22,6 +22,7 @@ from pathlib import Path
 from gpuwise.measure import telemetry
 from gpuwise.measure.engine import run_steps, timing_plan, warm_up
 from gpuwise.measure.frameworks.torch import clock_for
+from gpuwise.measure.telemetry.sensor import DeviceInfo, Sample, Sampler
 from gpuwise.model.question import Device, RunConfig
 from gpuwise.stats.interval import throughput
 
@@ -38,13 +39,11 @@ def watch(device: Device, orders: Connection) -> None:
     sys.path.insert(0, str(Path(__file__).parents[1] / "tools"))
     from scripted_sensor import ScriptedSensor
 
-    scripted = ScriptedSensor(
-        telemetry.DeviceInfo(index=0, name="Scripted"), [telemetry.Sample(at_s=0.0, power_w=100.0)]
-    )
+    scripted = ScriptedSensor(DeviceInfo(index=0, name="Scripted"), [Sample(at_s=0.0, power_w=100.0)])
     sensor = scripted if device == "cpu" else telemetry.sensors()[0]
     while orders.recv() is not None:
         began, busy = time.monotonic(), time.process_time()
-        with telemetry.Sampler(sensor) as sampler:
+        with Sampler(sensor) as sampler:
             orders.send("sampling")
             orders.recv()
         share = (time.process_time() - busy) / (time.monotonic() - began)
