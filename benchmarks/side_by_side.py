@@ -183,7 +183,9 @@ def warm(step: Step, clock: Any, config: RunConfig) -> int:
 
 def rank(asked: Asked, kept: Path) -> None:
     """Body of one process of several."""
-    signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C reaches all; the parent ends the ranks
+    # Ctrl-C reaches all, and torchrun's agent waits half a minute for a rank that does not end of it. What
+    # was done is in the file.
+    signal.signal(signal.SIGINT, signal.SIG_DFL)
     ranks = join(asked.config)
     alternate(asked, ranks, kept)
     dist.barrier(group=ranks.hosts)
