@@ -22,7 +22,7 @@ STEP = """
         measured = gpu_bench(lambda: time.sleep({seconds}), items=4, item="image")
         assert measured.throughput.value > 0
 """
-FAST, SLOW = STEP.format(seconds=0.002), STEP.format(seconds=0.02)
+FAST, SLOW = STEP.format(seconds=0.01), STEP.format(seconds=0.1)
 LONGER = ("--gpu-bench-time", "2.5s")
 """For windows enough that noise of a busy machine leaves a difference of ten times in no doubt."""
 CPU = ("--gpu-bench-device", "cpu", "--gpu-bench-time", "1s", "-p", "no:cacheprovider")
