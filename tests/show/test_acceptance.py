@@ -5,11 +5,14 @@ from __future__ import annotations
 import json
 from dataclasses import replace
 
+import pytest
+
 from gpuwise.judge.accept.bundle import Host
-from gpuwise.judge.accept.card import Acceptance, Judged, TestedCard
+from gpuwise.judge.accept.card import Acceptance, Judged, TestedCard, question
 from gpuwise.judge.accept.fleet import summarise
 from gpuwise.model.result import Issue
 from gpuwise.show import acceptance as report
+from gpuwise.show.charts import Rows
 from gpuwise.show.table import markdown
 
 from .conftest import COPY, MATMUL, OOM, result
@@ -76,3 +79,22 @@ def test_a_fleet() -> None:
     assert report.hosts(one).notes == ("and 10 more hosts: --json lists them",)
     assert len(report.fleet_document(one)["hosts"]) == 30
     json.dumps(report.fleet_document(one))
+
+
+def test_a_certificate_draws_the_least_margins() -> None:
+    def card(index: int, share: float) -> Judged:
+        assert COPY.throughput is not None
+        tested = TestedCard(name=f"GPU {index}", result=result(COPY))
+        return Judged(card=tested, compared=1, least={question(COPY): COPY.throughput.value / share})
+
+    page = report.certificate(found(*(card(n, 0.9 if n == 5 else 1.02 + n / 100) for n in range(20))))
+    (figure,) = page.sections[0].figures
+    (chart,) = figure.charts
+    assert isinstance(chart, Rows)
+    assert len(chart.marks) == report.SLOWEST
+    assert [mark.label for mark in chart.marks[:3]] == ["GPU 5", "GPU 0", "GPU 1"]
+    assert [mark.colour for mark in chart.marks[:2]] == ["FAIL", "pass"]
+    assert chart.marks[0].value == pytest.approx(0.9)
+    assert len(figure.table.rows) == 20
+    # Where nothing is known there is nothing to draw.
+    assert not report.certificate(found(judged("GPU 0"))).sections[0].figures

@@ -48,7 +48,7 @@ EVERY: dict[str, Drawing] = {
     "scaling": charts.curves({"measured": MARKS[:2]}, y="times one GPU", over="GPUs", ideal=True),
     "roofline": charts.roofline([("resnet50 train", "bf16", 78.0, 1.8e14)], ROOFS),
     "tradeoff": charts.tradeoff([("a", 1.0, 4.0, True), ("b", 2.0, 3.0, False)], x="rent", y="speed"),
-    "months": charts.over_months([replace(MARKS[0], label="2026-01"), replace(MARKS[1], label="2026-11")],
+    "months": charts.over_time([replace(MARKS[0], label="2026-01"), replace(MARKS[1], label="2026-11")],
                                  title="USD"),
 }  # fmt: skip
 
@@ -208,3 +208,16 @@ def test_each_colour_means_one_thing() -> None:
         assert len(colours) == len(set(colours))
     precisions = [COLOURS[name] for name in ("bf16", "fp16", "tf32", "fp32", "fp8", "int8", "fp64")]
     assert len(set(precisions)) == len(precisions)
+
+
+def test_a_time_axis_has_a_label_for_some_of_its_days_and_holds_its_values() -> None:
+    times = [
+        replace(MARKS[0], value=1 - n / 100, label=f"2026-11-{n + 1:02}T00:00:00+00:00") for n in range(20)
+    ]
+    plot = charts.over_time(times, title="over the first", near=True)
+    assert (len(plot.x.marks), plot.x.dates, plot.x.marks[1] - plot.x.marks[0]) == (7, "%Y-%m-%d", 3.0)
+    assert plot.y.ends[0] == pytest.approx(0.81 / 1.02)
+    months = charts.over_time(
+        [replace(MARKS[0], label="2026-01"), replace(MARKS[0], label="2026-11")], title=""
+    )
+    assert (months.x.dates, months.x.marks[1] - months.x.marks[0], months.y.ends[0]) == ("%Y-%m", 304.0, 0.0)

@@ -217,6 +217,12 @@ def test_a_loss_after_a_driver_is_an_alert_on_so_many_cards(team: Team, opened: 
     assert row["ratio_low"] < row["ratio"] < row["ratio_high"] < 1
     (words, *_) = [each["text"] for each in opened("eve").get("/alerts.json").json() if each["slower"] == 7]
     assert re.match(r"driver 580\.1 -> 585\.2: .* -3\.\d % on 7 of 8 cards", words)
+    # On the page the question leads to its history, which is drawn, a line a card.
+    page = opened("eve").get("/alerts").text
+    assert "7 of 8 cards" in page
+    history = f"/team/lab/{row['series']}"
+    assert f'<a class="given" href=".{history}">{row["label"]}</a>' in page.replace("\u00a0", " ")
+    assert "over the first" in opened("eve").get(history).text
     # The webhook hears of each change, first that it is new.
     with team.engine.connect() as to:
         sent = [json.loads(body) for (body,) in to.execute(sql.text("select body from outbox order by id"))]

@@ -13,12 +13,15 @@ from gpuwise.judge.accept.fleet import Deviation, Fleet
 from gpuwise.judge.accept.judging import flapped, hottest, weak
 from gpuwise.model.result import Issue, Link
 from gpuwise.model.units import Amount, percent, whole
-from gpuwise.show.page import Page, Section
+from gpuwise.show.charts import Mark, Rows
+from gpuwise.show.page import Figure, Page, Section
 from gpuwise.show.results import counted
 from gpuwise.show.table import Table, rate
 
 # Hosts on the screen; --json has all.
 NAMED = 20
+# Questions and cards of each that a certificate draws: those with the least margin.
+DRAWN, SLOWEST = 4, 8
 
 
 def acceptance(found: Acceptance) -> Table:
@@ -122,18 +125,24 @@ def certificate(found: Acceptance | Fleet) -> Page:
         title="Together",
     )
     ports = Table.of(({
-        "host": host or "this host", "counter": counter, "grew by": whole(count),
+        "host": host, "counter": counter, "grew by": whole(count),
         "verdict": "FAIL" if any(i.severity == "invalid" for i in flapped({counter: count})) else "pass",
     } for host, each in hosts for counter, count in each.fabric.items()), title="InfiniBand")  # fmt: skip
     links = Table.of(({
-        "host": host or "this host", "link": f"card {link.a} - card {link.b}",
+        "host": host, "link": f"card {link.a} - card {link.b}",
         "path": link.path, "peer access": {True: "yes", False: "no", None: "not reported"}[link.peer],
         "copy": _copied(each, link),
         "verdict": "FAIL" if any(weak(link, each.links)) else "pass",
     } for host, each in hosts for link in each.links), title="Links")  # fmt: skip
     speeds = Table.of((row for host, judged in every for row in _speeds(host, judged)), title="Speeds")
+    drawn = _margins(every)
+    figure = Figure(
+        charts=(Rows(marks=drawn, ratio=True, title="measured over the least that is accepted"),),
+        table=speeds,
+        caption="Speeds over the least that is accepted, those with the least margin: below 1 a card fails.",
+    )  # fmt: skip
     reasons = Table.of(({
-        "host": host or "this host", "card": name, "reason": reason.code, "severity": reason.severity,
+        "host": host, "card": name or "host", "reason": reason.code, "severity": reason.severity,
         "detail": reason.detail, "next": reason.fix,
     } for host, each in hosts
       for name, issues in (("", each.host), *((j.card.name, j.issues) for j in each.cards))
@@ -149,11 +158,13 @@ def certificate(found: Acceptance | Fleet) -> Page:
             *(f"{file} was not read: {why}" for file, why in skipped),
         ),
         sections=(
-            Section(id="cards", title="Verdict of each card", tables=(cards,)),
+            Section(
+                id="cards", title="Verdict of each card", tables=(cards,), figures=(figure,) if drawn else ()
+            ),
             Section(id="links", title="Verdict of each link", tables=(links, ports)),
             Section(id="together", title="All GPUs together, and the host", tables=(common,)),
             Section(id="reasons", title="Reasons", tables=(reasons,)),
-            Section(id="speeds", title="Measured speeds", tables=(speeds,)),
+            Section(id="speeds", title="Measured speeds", tables=() if drawn else (speeds,)),
         ),
         made_on=datetime.now(UTC).date().isoformat(),
     )
@@ -163,7 +174,7 @@ def _certified(host: str, judged: Judged) -> dict[str, str]:
     """A card of the certificate: what it is, how it stood, what of it failed."""
     card, place, heat = judged.card, judged.card.result.environment, hottest(judged.card.result)
     return {
-        "host": host or "this host",
+        "host": host,
         "card": card.name,
         "model": place.device,
         "serial": card.info.serial or "" if card.info else "",
@@ -177,6 +188,22 @@ def _certified(host: str, judged: Judged) -> dict[str, str]:
         "NVLink errors": _grown(card, "nvlink_replays", "nvlink_recoveries", "nvlink_crc_errors"),
         "fails for": _failures(judged.issues),
     }
+
+
+def _margins(every: Sequence[tuple[str, Judged]]) -> tuple[Mark, ...]:
+    """Of the questions that come closest to their limit, each card's speed over it, the slowest first."""
+    by_question: dict[str, list[Mark]] = {}
+    for host, judged in every:
+        for m in judged.card.result.measurements:
+            speed, least = speed_of(m), judged.least.get(question(m))
+            if speed is not None and least:
+                by_question.setdefault(named(question(m)), []).append(Mark(
+                    label=f"{host} {judged.card.name}".strip(), value=speed.value / least,
+                    low=speed.low / least, high=speed.high / least, group=named(question(m)),
+                    colour="FAIL" if speed.high < least else "pass", shown=f"{speed.value / least:.3f}",
+                ))  # fmt: skip
+    each = [sorted(marks, key=lambda mark: mark.value)[:SLOWEST] for marks in by_question.values()]
+    return tuple(mark for marks in sorted(each, key=lambda marks: marks[0].value)[:DRAWN] for mark in marks)
 
 
 def _grown(card: TestedCard, *counters: str) -> str:
@@ -203,7 +230,7 @@ def _speeds(host: str, judged: Judged) -> Iterator[dict[str, str]]:
         if speed is not None and least is not None and speed.high < least:
             verdict = "FAIL"
         yield {
-            "host": host or "this host",
+            "host": host,
             "card": judged.card.name,
             "speed of": named(question(m)),
             "measured": rate(speed.value, m.item) if speed else m.status,

@@ -15,6 +15,7 @@ import json
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
+from datetime import datetime
 from functools import cached_property
 from importlib.resources import files
 from itertools import cycle
@@ -74,7 +75,7 @@ class Axis:
     ends: tuple[float, float]
     log: bool = False
     marks: tuple[float, ...] = ()  # Where its labels stand; else round numbers that Vega-Lite finds
-    months: bool = False  # It counts months since the year 0
+    dates: str = ""  # It counts days since 1970, and labels are written so, like `%Y-%m`
 
     def at(self, value: float) -> float:
         """The place of a value as a share of the axis; what is beyond an end stands at the end."""
@@ -302,24 +303,28 @@ def tradeoff(
     return Plot(x=axes[0], y=axes[1], series=shown, height=TALL if len(points) > CROWD else HEIGHT)
 
 
-def over_months(marks: Sequence[Mark], *, title: str) -> Plot:
-    """Values by month, a line a series; `label` holds the month as 2026-11."""
+def over_time(marks: Sequence[Mark], *, title: str, near: bool = False) -> Plot:
+    """Values over time, a line a series; `label` holds the month as 2026-11, or a time of ISO 8601. With
+    `near` the axis of values holds them alone, and not 0, so that small changes are seen."""
 
-    def month(text: str) -> int:
-        return int(text[:4]) * 12 + int(text[5:7]) - 1
+    def day(text: str) -> float:
+        return datetime.fromisoformat(text if len(text) > 7 else f"{text}-01T00:00+00:00").timestamp() / 86400
 
     by_name: dict[str, list[Mark]] = {}
     for mark in sorted(marks, key=lambda mark: mark.label):
         by_name.setdefault(mark.colour, []).append(mark)
-    first, last = (month(find(mark.label for mark in marks)) for find in (min, max))
-    marks_at = tuple(range(first, last + 1, max(1, ceil((last - first) / 6))))
+    days, values = sorted({day(mark.label) for mark in marks}), [mark.value for mark in marks]
+    room, by_month = (days[-1] - days[0]) / 50 or 0.5, all(len(mark.label) <= 7 for mark in marks)
     return Plot(
-        x=Axis(title="", ends=(first - 0.5, last + 0.5), marks=marks_at, months=True),
-        y=linear(title, [mark.value for mark in marks]),
+        x=Axis(
+            title="", ends=(days[0] - room, days[-1] + room), marks=tuple(days[:: ceil(len(days) / 7)]),
+            dates="%Y-%m" if by_month else "%m-%d %H:%M" if days[-1] - days[0] < 7 else "%Y-%m-%d",
+        ),
+        y=Axis(title=title, ends=(min(values) / 1.02, max(values) * 1.02)) if near else linear(title, values),
         series=tuple(
             # Shapes tell lines apart, and a shape on each of many months would be a thick line.
             Series(name=name, points=tuple(
-                Point(x=month(m.label), y=m.value, dot=n in (0, len(of) - 1) or n % ceil(len(of) / 8) == 0)
+                Point(x=day(m.label), y=m.value, dot=n in (0, len(of) - 1) or n % ceil(len(of) / 8) == 0)
                 for n, m in enumerate(of)
             ))
             for name, of in by_name.items()
@@ -490,8 +495,8 @@ def _axis(axis: Axis) -> Chart:
         steps = (1, 3) if high / low < 1e4 else (1,)
         powers = range(floor(log10(low)), ceil(log10(high)))
         given["values"] = [step * 10.0**power for power in powers for step in steps]
-    if axis.months:
-        given["labelExpr"] = "floor(datum.value / 12) + '-' + pad(datum.value % 12 + 1, 2, '0', 'left')"
+    if axis.dates:
+        given["labelExpr"] = f"utcFormat(datum.value * 864e5, '{axis.dates}')"
     elif axis.marks:
         given["format"] = ","  # a batch of 1,024 is no 1.024k
     elif high < 5 or (low < 1 and axis.log):

@@ -13,7 +13,8 @@ from gpuwise.facts.prices import Change, Line, Month, Skipped
 from gpuwise.model.gpu import RENTS as KINDS
 from gpuwise.model.gpu import GpuSpec, Offer
 from gpuwise.model.units import Amount, usd, whole
-from gpuwise.show.charts import Mark, Plot, over_months
+from gpuwise.show.charts import Mark, Plot
+from gpuwise.show.charts import over_time as lines_over_time
 from gpuwise.show.gpus import short
 from gpuwise.show.page import Figure, References
 from gpuwise.show.results import counted
@@ -362,7 +363,7 @@ def over_time_chart(months: Sequence[Month], query: str) -> Plot:
         series[f"{name} [{m.source}]"].append(m)
     # The longest tell most; ties by name, so that a chart is drawn the same twice.
     longest = sorted(series, key=lambda name: (-len({m.month for m in series[name]}), name))[:MOST_LINES]
-    return over_months(
+    return lines_over_time(
         [Mark(label=m.month, value=m.median, low=m.low, high=m.high, colour=name)
          for name in longest for m in sorted(series[name], key=lambda m: m.month)],
         title=f"{query}: USD per GPU-hour",

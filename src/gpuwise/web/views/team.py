@@ -2,21 +2,25 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from typing import Any
 
 from gpuwise.errors import NoDataError
 from gpuwise.jobs.facts import Facts
 from gpuwise.model.result import Interval
 from gpuwise.model.units import times
-from gpuwise.show.table import Table, speed, unit
+from gpuwise.show.charts import SERIES, Mark, over_time
+from gpuwise.show.page import Figure
+from gpuwise.show.table import Table, speed
 from gpuwise.web.team import ROLES, Row, Team, alert_words
-from gpuwise.web.view import Asked, Sheet, View, bars
+from gpuwise.web.view import Asked, Sheet, View
 from gpuwise.web.views.results import shown
 
 # What a page shows beside its tables: nothing, unless it says so.
 PLAIN: Mapping[str, Any] = {
-    "empty": "", "token": "", "filters": (), "pushes": False, "tagged": False, "roles": (),
+    "empty": "", "token": "", "filters": (), "pushes": False, "tagged": False, "roles": (), "figure": None,
 }  # fmt: skip
 # What the list of a project's results may be narrowed to.
 FILTERS = ("owner", "host", "card", "device", "tag")
@@ -40,16 +44,17 @@ def project(team: Team, facts: Facts, asked: Asked) -> View:
     kept, speeds = team.results(name, **wanted), [] if wanted else team.latest(name)
     if not kept:
         raise NoDataError(f"no project is called {name!r}" if not wanted else "no result is like that")
-    newest = _speeds(speeds, "What was measured last", "question", "device", "history")
+    named = _named(speeds, "device")
+    newest = _speeds(named, "What was measured last", "question", "device")
     pushed = Table.of(
         [{"result": row["id"], "device": row["device"], "software": row["software"], "host": row["host"],
           "card": row["card"], "tags": " ".join(row["tags"]),
           "owner": row["owner"] + (", signed" if row["signed"] else ""), "pushed": _when(row["pushed_at"]),
-          "kept apart because": row["problem"]} for row in kept],
+          "kept apart because": _first(row["problem"])} for row in kept],
         title="Results" if not wanted else f"Results, {', '.join(' '.join(pair) for pair in wanted.items())}",
     )  # fmt: skip
     links = {row["id"]: f"/results/files/{row['id']}" for row in kept if not row["problem"]}
-    links |= {row["series"]: f"/team/{name}/{row['series']}" for row in speeds}
+    links |= {row["label"]: f"/team/{name}/{row['series']}" for row in named}
     links |= {row["card"]: f"/cards/{row['card']}" for row in kept if row["card"]}
     return _view(
         f"Project {name}", [*([newest] if speeds else []), pushed], {"speeds": speeds, "results": kept},
@@ -63,7 +68,7 @@ def history(team: Team, facts: Facts, asked: Asked) -> View:
     if not rows:
         raise NoDataError("no such history", hint="start from a project's page")
     title = f"{rows[0]['label']} on {rows[0]['device']}"
-    return _over_time(rows, rows[0]["label"], _speeds(rows, title, "measured", "card", "result"))
+    return _over_time(rows, title, "card", "measured", "card")
 
 
 def cards(team: Team, facts: Facts, asked: Asked) -> View:
@@ -86,18 +91,20 @@ def card(team: Team, facts: Facts, asked: Asked) -> View:
     if not rows:
         raise NoDataError("no speed of that card is kept", hint="start from the page Cards")
     title = f"Card {asked.path[0][:12]}, {rows[0]['device']}"
-    return _over_time(rows, title, _speeds(rows, title, "measured", "question", "result"))
+    return _over_time(rows, title, "label", "measured", "question")
 
 
 def alerts(team: Team, facts: Facts, asked: Asked) -> View:
     """What became slower, after what change, and on how many cards."""
     rows = [{**row, "text": alert_words(row)} for row in team.alerts()]
+    named = _named(rows, "device", "project")
     table = Table.of(
-        [{"alert": row["text"], "ratio": times(row["ratio"], row["ratio_low"], row["ratio_high"], 3),
-          "project": row["project"], "since": _when(row["raised_at"]), "history": row["series"]}
-         for row in rows]
+        [{"question": row["label"], "ratio": times(row["ratio"], row["ratio_low"], row["ratio_high"], 3),
+          "on": f"{row['slower']} of {row['cards']} cards", "after": row["change"] or "no change of software",
+          "device": row["device"], "project": row["project"], "since": _when(row["raised_at"])}
+         for row in named]
     )  # fmt: skip
-    links = {row["series"]: f"/team/{row['project']}/{row['series']}" for row in rows}
+    links = {row["label"]: f"/team/{row['project']}/{row['series']}" for row in named}
     return _view("Alerts", [table] if rows else [], rows, links, empty="Nothing became slower.")
 
 
@@ -134,15 +141,26 @@ def _view(
     )  # fmt: skip
 
 
-def _over_time(rows: Sequence[Row], title: str, table: Table) -> View:
-    """Speeds with their results; bars where they answer one question."""
+def _over_time(rows: Sequence[Row], title: str, line: str, *shown: str) -> View:
+    """Speeds with their results, and as lines over time, one for each value of the field `line`: as multiples
+    of its first speed, so that several questions have one axis."""
+    table, first = _speeds(rows, title, *shown, history=False), {row[line]: row["value"] for row in rows}
+    # Of many questions those that were measured most often.
+    often = [name for name, _ in Counter(row[line] for row in rows).most_common(len(SERIES))]
+    marks = [
+        Mark(
+            label=row["measured_at"], value=row["value"] / first[row[line]], low=0.0, high=0.0,
+            colour=row[line][:12] if line == "card" else row[line],
+        )
+        for row in rows if row[line] in often
+    ]  # fmt: skip
+    caption = f"Speed over the first one of each {'card' if line == 'card' else 'question'}, 1 is as fast."
+    drawn = over_time(marks, title="over the first", near=True)
+    figure = Figure(charts=(drawn,), table=replace(table, title=""), caption=caption, opened=True)
     links = {row["result"]: f"/results/files/{row['result']}" for row in rows}
-    alike = len({row["series"] for row in rows}) == 1
-    found = [_interval(row) for row in rows] if alike else []
-    sheet = Sheet(table=table, bars=bars(found) if alike else (), legend=unit(rows[0]["item"]))
     return View(
         title=title, template="team.html", table=table, document=lambda: rows, links=links,
-        content={**PLAIN, "sheets": [sheet]},
+        content={**PLAIN, "sheets": [], "figure": figure},
     )  # fmt: skip
 
 
@@ -155,8 +173,25 @@ def _interval(row: Row) -> Interval:
     return Interval(value=row["value"], low=row["low"], high=row["high"], method="kept")
 
 
-def _speeds(rows: Sequence[Row], title: str, *shown: str) -> Table:
-    """Speeds, each with its ratio to the one before; `shown` are the columns that tell rows apart."""
+def _named(rows: Sequence[Row], *by: str) -> list[Row]:
+    """The rows with labels that lead to one history each: several of one label say what else they are of."""
+    alike = Counter(label for label, _ in {(row["label"], row["series"]) for row in rows})
+    longer = [", ".join((row["label"], *(row[name] for name in by))) for row in rows]
+    return [
+        {**row, "label": label} if alike[row["label"]] > 1 else row
+        for row, label in zip(rows, longer, strict=True)
+    ]
+
+
+def _first(problem: str) -> str:
+    """The first of the reasons that stand one after the other, and how many more there are."""
+    first, *more = problem.split("; ")
+    return f"{first}; {len(more)} more" if more else first
+
+
+def _speeds(rows: Sequence[Row], title: str, *shown: str, history: bool = True) -> Table:
+    """Speeds, each with its ratio to the one before; `shown` are the columns that tell rows apart. Where they
+    lead to their `history`, the results are left to it."""
     made = []
     for row in rows:
         known = {
@@ -165,11 +200,11 @@ def _speeds(rows: Sequence[Row], title: str, *shown: str) -> Table:
         }  # fmt: skip
         ratio = row["ratio"]
         made.append({
-            **{name: known[name] for name in shown if name in known},
+            **{name: known[name] for name in shown},
             "speed": speed(_interval(row), row["item"]),
             "to the one before":
                 "" if ratio is None else times(ratio, row["ratio_low"], row["ratio_high"], 3),
             "verdict": row["verdict"] or "", "change": row["change"], "software": row["software"],
-            **({"history": row["series"]} if "history" in shown else {"result": row["result"]}),
+            **({} if history else {"result": row["result"]}),
         })  # fmt: skip
     return Table.of(made, title=title)
