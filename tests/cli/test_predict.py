@@ -275,3 +275,10 @@ def test_a_precision_may_be_written_in_capitals(gpuwise: Cli) -> None:
     asked = ("predict", "resnet50", "--gpu", "l4", "--json", "--precision")
     assert gpuwise(*asked, "FP16") == gpuwise(*asked, "fp16")
     assert gpuwise(*asked, "FP17")[0] == 2
+
+
+def test_a_name_of_several_variants_is_the_usual_one(gpuwise: Cli) -> None:
+    code, text, talk = gpuwise("predict", "resnet50", "--gpu", "rtx-3060", "--json")
+    assert code == 0
+    assert {row["gpu"] for row in json.loads(text)["predictions"]} == {"NVIDIA GeForce RTX 3060 12 GB"}
+    assert "rtx-3060-8gb" in talk

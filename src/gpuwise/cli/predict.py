@@ -91,11 +91,13 @@ def _ids(text: str) -> tuple[str, ...]:
     for word in words:
         try:
             ids[catalog.find(word).id] = None
-        except InputError:  # not the name of one: a filter
-            several = catalog.select(word)
-            if not several:
+        except InputError:  # not the name of one: its usual variant, or a filter
+            if catalog.is_name(word):
+                ids[printer.gpu(word).id] = None
+            elif several := catalog.select(word):
+                ids |= dict.fromkeys(spec.id for spec in several)
+            else:
                 raise
-            ids |= dict.fromkeys(spec.id for spec in several)
     return tuple(ids)
 
 

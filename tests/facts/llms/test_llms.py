@@ -285,3 +285,11 @@ def test_a_name_has_six_words_of_its_publisher_at_most_and_many_take_no_time(slo
         assert not llms.known(text)
         assert not llms.nearest(text)
     assert took_s() < 2 * slowness
+
+
+@pytest.mark.parametrize(
+    ("family", "name"),
+    [("mistral", "mistral-7b"), ("llama3", "llama-3.1-8b"), ("qwen3", "qwen3-8b"), ("gemma3", "gemma-3-12b")],
+)
+def test_a_family_is_its_usual_size(family: str, name: str) -> None:
+    assert llms.find(family).parameters == llms.find(name).parameters

@@ -497,8 +497,8 @@ def _term(word: str) -> _Term:
     # Joined, so that `rtx4090`, `rtx-4090` and `rtx_4090` are one word.
     wanted = "".join(_PARTS.findall(name))
     ids = frozenset(spec.id for spec in load.all_gpus() if wanted in _runs(spec.id))
-    if not ids and re.fullmatch(r"[1-9]0", wanted):  # "RTX 40" is a series: 4050 to 4090
-        series = re.compile(rf"{wanted}[5-9]0(ti)?")
+    if not ids and re.fullmatch(r"[1-9]0", wanted):  # "RTX 40" is 4050 to 4090, "RX 70" 7600 to 7900
+        series = re.compile(rf"{wanted}[5-9]0(ti)?|{wanted[0]}[4-9]00(xtx?|gre)?")
         ids = frozenset(spec.id for spec in load.all_gpus() if any(map(series.fullmatch, _runs(spec.id))))
     if wanted and ids:
         return _Term(ids=ids, count=count or 1)

@@ -15,7 +15,7 @@ from collections.abc import Mapping
 from functools import cache, lru_cache
 from importlib.resources import files
 from itertools import combinations
-from math import prod
+from math import log, prod
 from pathlib import Path
 from typing import Any, BinaryIO
 
@@ -34,6 +34,8 @@ _SIZE = re.compile(r"\d+(\.\d+)?[bm]")
 _LONGEST, _MOST = 2**20, 2**22
 # Tensors of a layer, at least; and how far what is counted may be off what a file holds.
 _FEWEST, ALIKE = 5, 0.03
+# Billions of parameters of the model that most people run, where only its family is named.
+USUAL_SIZE = 8
 _MOST_ADDED = 6  # Words of a name that are left out
 _SCALARS = {0: "B", 1: "b", 2: "H", 3: "h", 4: "I", 5: "i", 6: "f", 7: "?", 10: "Q", 11: "q", 12: "d"}
 
@@ -125,6 +127,10 @@ def find(name: str) -> LanguageModel:
     if plain in _aliases():
         full = _aliases()[plain]
         return from_config(full, published()[full]["config"])
+    # "mistral", "llama3": of a family the size that most people run.
+    family = re.compile(rf"{re.escape(plain)}(?:[.\d]*-)(?:[v\d.]+-)?(\d+)b")
+    if sized := [(each, int(found[1])) for each in names() if (found := family.fullmatch(each))]:
+        return find(min(sized, key=lambda pair: abs(log(pair[1] / USUAL_SIZE)))[0])
     raise InputError(
         f"no language model is called {name!r}{guess(nearest(name, 0.5))}",
         hint="a name such as llama-3.1-8b, hf:./config.json of any other, or its .gguf file",

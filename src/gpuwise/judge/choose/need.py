@@ -449,7 +449,7 @@ def need_of(
         shares = []
         for part in units.parse_list(workload or ""):
             name, equals, weight = re.sub(r"\s+([\d.]+)\s*%$", r"=\1", part).rpartition("=")
-            one = units.parse_positive(weight, f"the weight of {name}") if equals else 1.0
+            one = units.parse_positive(weight.rstrip("% "), f"the weight of {name}") if equals else 1.0
             shares.append((name.strip() if equals else part, one))
         need = need_for(shares, **stated)
     # A result file says both what is there and how fast it is.
