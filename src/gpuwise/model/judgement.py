@@ -126,6 +126,7 @@ class Need:
     gpus: tuple[int, int] = (1, 1)
     latency_s: float | None = None  # Most time from one token to the next, or to the first
     latency_kind: Literal["TPOT", "TTFT"] = "TPOT"  # Which of the two
+    first_token_s: float | None = None  # Most time to the first token beside a limit on each next one
     have: tuple[str, ...] = ()  # GPUs that are there already, one entry each
     quotes: tuple[Quote, ...] = ()  # Prices that are candidates beside those that are known here
     bill: Bill | None = None  # What the cost is compared with

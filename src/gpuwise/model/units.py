@@ -110,6 +110,7 @@ class Latency(NamedTuple):
 
     kind: Literal["TPOT", "TTFT"]
     seconds: float
+    first_s: float | None = None  # Where both are limited: on the first one, beside TPOT
 
 
 def parse_seconds(text: str) -> float:
@@ -369,7 +370,12 @@ def parse_work(text: str) -> Work:
 
 
 def parse_latency(text: str) -> Latency:
-    """`TPOT<=30ms` or `TTFT<=2s`; a time alone is that of a token."""
+    """`TPOT<=30ms`, `TTFT<=2s` or both with a comma; a time alone is that of a token."""
+    if "," in text:
+        each = dict(parse_latency(part)[:2] for part in text.split(","))
+        if len(each) != 2 or text.count(",") != 1:
+            raise InputError(f"{text[:80]!r} limits one time twice", hint="write 'TTFT<=2s,TPOT<=30ms'")
+        return Latency("TPOT", each["TPOT"], each["TTFT"])
     match = _LATENCY.fullmatch(text.strip())
     if match is None and _TIME_PART.fullmatch(text.strip().lower()):
         return Latency("TPOT", parse_seconds(text))  # What is waited for again and again

@@ -58,6 +58,7 @@ def load_choice(path: Path) -> Recommendation:
             need.period_s,
             need.deadline_s,
             need.latency_s,
+            need.first_token_s,
             owned.hours_per_week,
             owned.years,
             owned.utilisation,

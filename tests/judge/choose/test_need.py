@@ -62,6 +62,11 @@ def test_a_latency_is_of_the_phase_that_the_workload_runs() -> None:
     assert (need.latency_s, need.latency_kind) == (2.0, "TTFT")
     with pytest.raises(InputError, match="of a prefill workload"):
         need_for("llm-8b-decode", latency=Latency("TTFT", 2.0))
+    both = Latency("TPOT", 0.05, 2.0)
+    with pytest.raises(InputError, match="first token, only"):
+        need_for("llm-8b-decode", latency=both)
+    need = need_for("llama-3.1-8b", latency=both)
+    assert (need.latency_s, need.latency_kind, need.first_token_s) == (0.05, "TPOT", 2.0)
 
 
 @pytest.mark.parametrize(

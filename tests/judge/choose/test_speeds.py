@@ -10,12 +10,16 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from gpuwise.errors import NoDataError
-from gpuwise.facts import published
+from gpuwise.facts import llms, published
 from gpuwise.judge.choose import speeds
+from gpuwise.judge.choose.need import need_for
 from gpuwise.judge.choose.speeds import PUBLISHED_HALF, alternatives, half_of, item_of, quickest
+from gpuwise.model import units
 from gpuwise.model.judgement import Need
+from gpuwise.model.precision import Precision
 from gpuwise.model.question import Environment, RunConfig
 from gpuwise.model.result import Interval, Measurement, Record, Result, Telemetry
+from gpuwise.predictor.fit import Plan, fit
 
 from ...records import made_up, predicted
 
@@ -181,6 +185,17 @@ def test_a_latency_takes_the_fastest_batch_that_is_quick_enough() -> None:
     assert quickest(speeds, 0.001) is speeds[0]
     refused = made_up(gpu_id="l40s", refusal="batch 1 does not fit")
     assert quickest([refused], 0.03) is refused
+
+
+def test_a_limit_on_the_first_token_refuses_what_is_later() -> None:
+    def of(text: str) -> Record:
+        asked = need_for("llama-3.1-8b", precision=Precision.BF16, latency=units.parse_latency(text))
+        return by_key(gather(replace(asked, gpus=(1, 1)), ["h100-sxm5-80gb"], refuse))["h100-sxm5-80gb", 1]
+
+    alone = fit(Plan(model=llms.find("llama-3.1-8b"), task="infer", context=4096), "h100-sxm5-80gb")
+    just = alone.first_token_s * 1e3
+    assert of(f"TTFT<={just + 0.1:.1f}ms,TPOT<=50ms").throughput is not None
+    assert "first token" in of(f"TTFT<={just - 0.1:.1f}ms,TPOT<=50ms").refusal
 
 
 def test_a_mix_compares_as_its_times_do_whatever_the_items(need) -> None:

@@ -503,9 +503,15 @@ class _Reader:
                 whole = int(value) if value == int(value) else value
                 (self.assumed if name in _ASSUMED else fields).setdefault(name, whole)
         if late := take(r"\b(ttft|first token)\D{0,20}?(\d[\d.]*) ?(ms|s)\w*\b"):
-            fields["latency"] = Latency("TTFT", units.parse_seconds(late[2] + late[3]))
-            self.notes.append(f"the first token comes within {late[2]} {late[3]}")
-            self.ignore(other[0] if (other := take(r"\btpot\D{0,20}?\d[\d.]* ?m?s\b")) else "")
+            first_s = units.parse_seconds(late[2] + late[3])
+            next_s = take(r"\btpot\D{0,20}?(\d[\d.]*) ?(ms|s)\b")
+            fields["latency"] = (
+                Latency("TPOT", units.parse_seconds(next_s[1] + next_s[2]), first_s)
+                if next_s
+                else Latency("TTFT", first_s)
+            )
+            if not next_s:
+                self.notes.append(f"the first token comes within {late[2]} {late[3]}")
         elif late := take(P.token_time):
             if not take(r"\btpot\b") and "token" not in late[0]:
                 first = f"'TTFT<={late[1]}ms'"

@@ -169,6 +169,9 @@ def need_for(
         if wrong is not None:
             problem = f"{latency.kind} is of a {phase} workload, not of {wrong}"
             raise InputError(problem, hint=f"choose a {phase} workload")
+        if latency.first_s is not None:
+            problem = f"{specs[0].id} makes no first token, only later ones"
+            raise InputError(problem, hint="limit both of a served model, as served:llama-3.1-8b")
     # The mode and the precision that all workloads have: bf16, or where one lacks it the first of its own.
     wanted = {"finetune": "train", None: ""}.get(mode, mode)
     modes = [each for each in specs[0].modes if all(each in spec.modes for spec in specs)]
@@ -278,6 +281,8 @@ def _of_model(
         raise InputError(f"{model.name} counts tokens, the work {work.item}s", hint="state it in tokens")
     limit = latency or (Latency("TPOT", USUAL_TPOT_S) if task == "infer" else None)
     notes = [USUAL_NOTE] if task == "infer" and latency is None else []
+    if latency is not None and latency.first_s is not None:
+        notes.append(f"the first token within {units.seconds(latency.first_s)}")
     notes += (
         [f"{'all weights learn' if task == 'full' else f'adapters, by {task}'}"] if task != "infer" else []
     )
@@ -303,6 +308,7 @@ def _with(need: Need, work: Work | None, latency: Latency | None) -> Need:
     return replace(
         need, items=work.items if work else None, period_s=work.period_s if work else None,
         latency_s=latency.seconds if latency else None, latency_kind=latency.kind if latency else "TPOT",
+        first_token_s=latency.first_s if latency else None,
     )  # fmt: skip
 
 

@@ -34,7 +34,7 @@ from gpuwise.model.judgement import TASKS, Need
 from gpuwise.model.precision import Precision
 from gpuwise.model.question import Part, RunConfig
 from gpuwise.model.result import Basis, Interval, Issue, Record, Result, records_of, refused
-from gpuwise.model.units import gibibytes
+from gpuwise.model.units import gibibytes, seconds
 from gpuwise.predictor.evidence import answers
 from gpuwise.predictor.rates import LEVEL, around, step_half
 from gpuwise.workloads import registry
@@ -82,7 +82,8 @@ def gather(
         asked = Need(
             workloads=need.workloads, mode=need.mode, task=need.task, precision=need.precision,
             formats=need.formats, latency_s=need.latency_s, latency_kind=need.latency_kind,
-            concurrent=need.concurrent, batch=need.batch, context=need.context, reads=need.reads,
+            first_token_s=need.first_token_s, concurrent=need.concurrent, batch=need.batch,
+            context=need.context, reads=need.reads,
         )  # fmt: skip
         return tuple(_in_best_format(asked, gpu, n) for gpu, counts in wanted.items() for n in counts)
     measured = records_of(result for result in results if result.environment.gpu_id)
@@ -181,6 +182,10 @@ def _of_model(need: Need, gpu: str, count: int) -> Record:
     if not first.fits:
         room, needed = gibibytes(first.memory_bytes), gibibytes(first.needed_bytes)
         why = first.refusal or f"does not fit: {needed} on each of {count}, and {gpu} has {room}"
+        return replace(blank, issues=refused(why))
+    # Of a prompt by itself, whatever the batch.
+    if need.first_token_s is not None and (takes := first.first_token_s or 0.0) > need.first_token_s:
+        why = f"the first token takes {seconds(takes)}, {seconds(need.first_token_s)} are allowed"
         return replace(blank, issues=refused(why))
     most = need.latency_s or float("inf")
     fast = [each for each in tried if most == float("inf") or (_latency(need, each) or most + 1) <= most]
