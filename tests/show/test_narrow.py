@@ -34,6 +34,15 @@ def test_what_has_no_room_follows_below_its_row_by_name() -> None:
     )
 
 
+def test_a_view_that_is_drawn_again_keeps_its_columns() -> None:
+    looks = (
+        PREDICTED,
+        replace(PREDICTED, rows=tuple((*row[:2], "same", *row[3:]) for row in PREDICTED.rows)),
+    )
+    assert {laid_out(one, 48, fold=False).head[0] for one in looks} == {""}
+    assert all("evidence spec-only" in laid_out(one, 48, fold=False).rows[0][1] for one in looks)
+
+
 def test_a_spare_column_makes_room_for_the_others() -> None:
     made = laid_out(replace(PREDICTED, spare=frozenset({"batch"})), 50)
     assert made.rows[1] == (" rtx-4090         1,525 images/s   memory 76 %", "   batch 256")

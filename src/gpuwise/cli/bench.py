@@ -322,15 +322,15 @@ class Screen:
         """How far it is, as one line."""
         share = update.spent_s / max(update.spent_s + update.eta_s, 1e-9)
         bar = "#" * round(BAR * share) + "." * (BAR - round(BAR * share))
-        since = f" for {update.since_s:.0f} s" if update.since_s >= 3 else ""
-        parts = [f"{update.doing}{since}", f"about {units.seconds(max(1.0, round(update.eta_s)))} left"]
+        left = max(1, round(update.eta_s))
+        # What a narrow terminal cuts off stands last.
+        parts = [f"about {units.seconds(left) if left >= 60 else f'{left} s'} left"]
         if (read := update.sample) is not None:
             values = (
-                (read.power_w, "W", 1.0),
-                (read.sm_clock_hz, "MHz", 1e-6),
-                (read.temperature_c, "°C", 1.0),
-            )
+                (read.power_w, "W", 1.0), (read.sm_clock_hz, "MHz", 1e-6), (read.temperature_c, "°C", 1.0)
+            )  # fmt: skip
             parts.append(" ".join(f"{scale * value:,.0f} {unit}" for value, unit, scale in values if value))
+        parts.append(f"{update.doing} for {update.since_s:.0f} s" if update.since_s >= 3 else update.doing)
         where = f"[{update.number}/{update.total}] {update.config.label('batch')}"
         return f"{where} {bar} {' · '.join(part for part in parts if part)}"
 

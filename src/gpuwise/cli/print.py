@@ -101,9 +101,10 @@ def check_output(output: Path | None, suffixes: Sequence[str] = SUFFIXES) -> Non
         )
 
 
-def table(content: Table, most: int = NO_TERMINAL) -> int:
-    """A table for a person; where a terminal is too narrow, the columns without room stand below each row.
-    Lines are `most` characters long at most; how many there were is given back."""
+def table(content: Table, most: int = NO_TERMINAL, *, fold: bool = True) -> int:
+    """A table for a person; where a terminal is too narrow, the columns without room stand below each row,
+    and with `fold` what all rows say above them. Lines are `most` characters long at most; how many there
+    were is given back."""
     terminal = sys.stdout.isatty()
     width = min(shutil.get_terminal_size().columns, most) if terminal else most
     styled = terminal and "NO_COLOR" not in os.environ and os.environ.get("TERM") != "dumb"
@@ -116,7 +117,7 @@ def table(content: Table, most: int = NO_TERMINAL) -> int:
             line for text in texts for line in wrap(text, width, initial_indent="  ", subsequent_indent="  ")
         ]
 
-    made = laid_out(content, width if terminal or most < NO_TERMINAL else None)
+    made = laid_out(content, width if terminal or most < NO_TERMINAL else None, fold=fold)
     lines = [*style(1, [content.title] if content.title else ()), *prose(content.before)]
     if content.rows or not content.notes:  # a head without rows says less than the lines below it
         lines += style(1, made.head)

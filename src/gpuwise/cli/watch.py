@@ -60,13 +60,14 @@ def command(
             for counts, (sample, _) in zip(held, seen, strict=True):
                 counts.update(sample.throttle)
             last = [(*one, counts, looks) for one, counts in zip(seen, held, strict=True)]
-            table = Table.of(look(info, *one) for info, one in zip(infos, last, strict=True))
+            rows = [look(info, *one) for info, one in zip(infos, last, strict=True)]
+            table = Table.of(rows, every=True)  # a column stays where it is from look to look
             ended = rest is not None and time.monotonic() - began + pause > rest
             if not (as_json or output is not None):
                 # Over the last one on a terminal, below it elsewhere.
                 if drawn:
                     print(f"\x1b[{drawn}F\x1b[J", end="")
-                lines = printer.table(replace(table, title=time.strftime("%H:%M:%S")))
+                lines = printer.table(replace(table, title=time.strftime("%H:%M:%S")), fold=False)
                 drawn = lines if sys.stdout.isatty() else 0
             if ended or (rest is None and (as_json or output is not None)):
                 break

@@ -207,12 +207,13 @@ def fits(table: Table, width: int) -> bool:
     return _together(_natural(table)) + 2 <= width
 
 
-def laid_out(table: Table, width: int | None = None) -> Lines:
+def laid_out(table: Table, width: int | None = None, *, fold: bool = True) -> Lines:
     """The table in lines of at most `width` characters, or of TIGHT where that is less: nothing is left out
     and no word is broken. None is as wide as it needs.
 
-    Where not all columns have room, what every row says is said once, above. The leading columns that have
-    room stay a table, `spare` ones behind the others; the rest follow below each row, each with its name.
+    Where not all columns have room, what every row says is said once, above, unless not to `fold`. The
+    leading columns that have room stay a table, `spare` ones behind the others; the rest follow below each
+    row, each with its name.
     """
     if width is None or fits(table, width):
         widths, above, rest, room = _natural(table), [""], table, 0
@@ -222,7 +223,7 @@ def laid_out(table: Table, width: int | None = None) -> Lines:
         moved = table.last(table.spare)
         each = list(zip(*moved.rows, strict=True))
         alike = [place for place, cells in enumerate(each) if len(cells) > 1 and len(set(cells)) == 1]
-        alike = alike if len(alike) < len(each) else []
+        alike = alike if fold and len(alike) < len(each) else []
         said, rest = moved.only(alike), moved.only([n for n, _ in enumerate(each) if n not in alike])
         widths = _widths(rest, room - 2)
         above = [*_below(said.columns, said.rows[0] if alike else (), room), ""]
