@@ -16,7 +16,6 @@ from gpuwise.workloads.models import vit
 from gpuwise.workloads.models.convnet import Bottleneck, ResNet, scale_residuals, weighted_loss
 
 from .conftest import BATCH, build, toy
-from .test_job import CAN_COMPILE
 
 NAMES = ["resnet152", "inception-v3", "googlenet", "vit-b16"]
 EVERY = pytest.mark.parametrize("name", NAMES)
@@ -124,13 +123,3 @@ def test_full_size_is_not_the_toy(name: str, image: int, monkeypatch: pytest.Mon
     job = workloads.get(name).build(replace(toy(name, "infer"), size="full"), 1)
     assert shapes == [(1, 3, image, image)]
     assert job.step().shape == (1, 1000)
-
-
-@pytest.mark.slow
-@pytest.mark.skipif(not CAN_COMPILE, reason="torch.compile on a CPU needs g++ and Python's headers")
-@pytest.mark.filterwarnings("ignore")
-def test_compiled_equals_eager() -> None:
-    job = build(toy("vit-b16", "infer", compiled=True))
-    assert job.mismatch is not None
-    assert job.mismatch() < 1e-4
-    assert bool(job.step().isfinite().all())

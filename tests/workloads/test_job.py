@@ -14,6 +14,7 @@ import torch
 from gpuwise import workloads
 from gpuwise.model.precision import Precision
 from gpuwise.model.question import Mode, Recipe, Scope, Switches
+from gpuwise.workloads.bert import TOY
 from gpuwise.workloads.job import (
     autocast,
     inference_job,
@@ -220,7 +221,11 @@ def test_mismatch_compares_the_compiled_with_the_eager_network(monkeypatch: pyte
         ("vit-b16", "train", "stock", "block"),
     ],
 )
-def test_compiled_equals_eager(name: Name, mode: Mode, recipe: Recipe, region: Scope) -> None:
+def test_compiled_equals_eager(
+    name: Name, mode: Mode, recipe: Recipe, region: Scope, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    # One layer in the place of two: what takes long here is a compiler of C++.
+    monkeypatch.setattr("gpuwise.workloads.models.bert.TOY", replace(TOY, layers=1))
     config = toy(name, mode, recipe=recipe, compiled=True)
     job = build(replace(config, switches=Switches(compile_scope=region)))
     assert job.mismatch is not None
