@@ -119,10 +119,11 @@ class Visitor:
 
     @contextmanager
     def slowed(self) -> Iterator[None]:
-        """A line of 30 kB/s and a sixth of the processor: pages arrive and are laid out in pieces."""
+        """A line of 100 kB/s and a sixth of the processor: pages arrive and are laid out in pieces."""
         line = {"offline": False, "latency": 0, "downloadThroughput": -1, "uploadThroughput": -1}
         self.driver.execute_cdp_cmd("Network.enable", {})
-        self.driver.execute_cdp_cmd("Network.emulateNetworkConditions", line | {"downloadThroughput": 30_000})
+        slow = line | {"downloadThroughput": 100_000}
+        self.driver.execute_cdp_cmd("Network.emulateNetworkConditions", slow)
         self.driver.execute_cdp_cmd("Emulation.setCPUThrottlingRate", {"rate": 6})
         try:
             yield
