@@ -141,7 +141,7 @@ def files(cases: Sequence[Case], prices: Sequence[str]) -> tuple[dict[str, dict[
     for (name, batch, precision, count), cards in asked.items():
         request = PredictRequest(
             workload=f"{NETWORKS}:{name}", gpus=tuple(cards), mode="train", precision=precision, batch=batch,
-            count=count,
+            counts=(count,),
         )  # fmt: skip
         for found in predict(request).value:
             for task, case, usd in cards[found.gpu_id]:

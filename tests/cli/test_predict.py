@@ -90,6 +90,16 @@ def test_it_says_where_choose_would_go_from_what_was_measured(gpuwise: Cli) -> N
     assert held not in gpuwise("predict", "resnet50", "--gpu", "rtx-4090")[1]
 
 
+def test_each_number_of_gpus_has_its_row(gpuwise: Cli) -> None:
+    code, out, _ = gpuwise("predict", "resnet50", "--gpu", "l40s", "--gpus", "1,2", "--json")
+    found = json.loads(out)["predictions"]
+    assert (code, [each["count"] for each in found]) == (0, [2, 1])
+    two, one = (each["throughput"]["value"] for each in found)
+    assert 1.5 < two / one < 2
+    code, _, err = gpuwise("predict", "resnet50", "--gpu", "2x l40s", "--gpus", "1,4")
+    assert (code, "more than one number" in err) == (2, True)
+
+
 def test_several_gpus_say_what_joins_them(gpuwise: Cli) -> None:
     code, out, _ = gpuwise("predict", "bert-large", "--gpu", "rtx-4090,mi300x", "--gpus", "4")
     assert code == 0

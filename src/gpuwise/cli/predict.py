@@ -43,7 +43,7 @@ def command(workload: str, gpus: tuple[str, ...], output: Path | None, as_json: 
         raise InputError("served models take no result", hint="leave out --calibrate and --from")
     for name in ("calibration", "source"):
         options[name] = options[name] and store.load(store.find(options[name]))
-    names, options["count"] = _counted(",".join(gpus), options["count"])
+    names, options["counts"] = _counted(",".join(gpus), options["counts"])
     request = PredictRequest(workload=workload, gpus=_ids(names), **options)
     answer = predict(request)
     printer.deliver_answer(answer, as_json=as_json, output=output)
@@ -61,20 +61,20 @@ def command(workload: str, gpus: tuple[str, ...], output: Path | None, as_json: 
         raise NoDataError(several + records[0].refusal, hint=again(other))
 
 
-def _counted(text: str, count: int) -> tuple[str, int]:
+def _counted(text: str, asked: tuple[int, ...]) -> tuple[str, tuple[int, ...]]:
     """GPUs without the number beside them (`2x3090`, `H100:8`), and how many work together.
 
     Raises InputError where they are said to be several numbers.
     """
-    if count > units.MOST_GPUS:
+    if (count := max(asked)) > units.MOST_GPUS:
         named = f", or --gpu {count} for the GPU of that name" * catalog.is_name(str(count))
         hint = f"a number from 1 to {units.MOST_GPUS}{named}"
         raise InputError(f"{count} GPUs are more than one machine has", hint=hint)
     words = [catalog.counted(word) for word in units.parse_list(text)]
     counts = {number for _, number in words if number}
-    if len(counts) > 1 or (counts and count not in (1, *counts)):
+    if len(counts) > 1 or (counts and asked not in ((1,), tuple(counts))):
         raise InputError(f"{text} is more than one number of GPUs", hint="ask for one with --gpus")
-    return ",".join(name for name, _ in words), counts.pop() if counts else count
+    return ",".join(name for name, _ in words), tuple(counts) or asked
 
 
 def _ids(text: str) -> tuple[str, ...]:
@@ -117,7 +117,7 @@ def fit(model: str, output: Path | None, as_json: bool, **options: Any) -> None:
       gpuwise fit gpt-oss-20b --weights mxfp4 --gpu rtx-5090 --context 8k,32k --batch 1,16
       gpuwise fit qwen3-235b-a22b --weights fp8 --gpu h200-sxm --gpus 4
     """
-    names, options["count"] = _counted(",".join(options["gpus"]), options["count"])
+    names, (options["count"],) = _counted(",".join(options["gpus"]), (options["count"],))
     gpus = _ids(names) if options["gpus"] else ()
     given = {name: value for name, value in options.items() if value is not None}
     answer = fit_model(FitRequest(model=model, **{**given, "gpus": gpus}))

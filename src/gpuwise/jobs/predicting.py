@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cache
-from itertools import product
+from itertools import chain, product
 from threading import Lock
 from typing import TYPE_CHECKING, Any
 
@@ -45,7 +45,7 @@ class PredictRequest(Asked):
     batch: int | None = None  # Items a step on each GPU; None = the best that fits
     compile: bool = True
     recipe: Recipe = "tuned"
-    count: int = 1  # GPUs of one machine that work together
+    counts: tuple[int, ...] = (1,)  # GPUs of one machine that work together, each number by itself
     prompt: int = 1024  # Tokens of a prompt, of a served model
     answer: int = 1024  # Tokens of an answer, of a served model
     calibration: Result | None = None  # A result of one of these GPUs, whose steps sharpen the rest
@@ -71,23 +71,20 @@ def predict(
     if request.sort not in show.SORTS:
         raise InputError(f"no order {request.sort!r}", hint=f"choose from {', '.join(show.SORTS)}")
     gpus = request.gpus or tuple(spec.id for spec in catalog.all_gpus())
-    if not isinstance(request.workload, str):
-        records = _module(request, request.workload, gpus)
-    elif request.workload.startswith(SERVED):
-        records = _served(request, request.workload, gpus)
-    else:
-        records = _traced(request, request.workload, gpus)
-    ordered = show.ordered(records, request.sort)
+    served = isinstance(request.workload, str) and request.workload.startswith(SERVED)
+    of = _served if served else _traced if isinstance(request.workload, str) else _module
+    found = (of(request, request.workload, gpus, count) for count in request.counts)
+    ordered = show.ordered(tuple(chain.from_iterable(found)), request.sort)
     return Answer(
         value=ordered,
         records=ordered,
-        exit_status=NoDataError.exit_code if all(record.refusal for record in records) else 0,
+        exit_status=NoDataError.exit_code if all(record.refusal for record in ordered) else 0,
         to_table=lambda: show.table(ordered),
         to_data=lambda: show.document(ordered),
     )
 
 
-def _module(request: PredictRequest, module: Any, gpus: Sequence[str]) -> tuple[Record, ...]:
+def _module(request: PredictRequest, module: Any, gpus: Sequence[str], count: int) -> tuple[Record, ...]:
     from gpuwise.predictor.forecast import forecast_trace
     from gpuwise.predictor.trace import trace_module  # torch, which the module has loaded anyway
 
@@ -117,10 +114,10 @@ def _module(request: PredictRequest, module: Any, gpus: Sequence[str]) -> tuple[
         precision=config.precision,
         compiled=request.compile,
     )
-    return forecast_trace(trace, config, gpus, item="item", count=request.count)
+    return forecast_trace(trace, config, gpus, item="item", count=count)
 
 
-def _traced(request: PredictRequest, workload: str, gpus: Sequence[str]) -> tuple[Record, ...]:
+def _traced(request: PredictRequest, workload: str, gpus: Sequence[str], count: int) -> tuple[Record, ...]:
     from gpuwise.predictor.forecast import forecast  # numpy: only when it is asked
     from gpuwise.predictor.trace_store import with_own
 
@@ -132,7 +129,7 @@ def _traced(request: PredictRequest, workload: str, gpus: Sequence[str]) -> tupl
 
         if not llms.known(workload) or workload.startswith("llm-"):
             raise
-        return _served(request, SERVED + workload.casefold(), gpus)  # a model by its public name
+        return _served(request, SERVED + workload.casefold(), gpus, count)  # a model by its public name
     spec = work.spec
     usual = next((p for p in USUAL if p in spec.precisions), spec.precisions[0])
     config = RunConfig(
@@ -143,14 +140,14 @@ def _traced(request: PredictRequest, workload: str, gpus: Sequence[str]) -> tupl
         compile=request.compile and spec.compiles,
         recipe=request.recipe,
         batch=request.batch,
-        gpus=request.count,
+        gpus=count,
     )
 
     def asked(config: RunConfig, gpus: Sequence[str]) -> tuple[Record, ...]:
         return forecast(
             with_own(config) if request.recipe == "tuned" else config,
             gpus,
-            count=request.count,
+            count=count,
             batch=request.batch,
             calibration=request.calibration,
             source=request.source,
@@ -175,7 +172,7 @@ def _traced(request: PredictRequest, workload: str, gpus: Sequence[str]) -> tupl
     return tuple(records.values())
 
 
-def _served(request: PredictRequest, workload: str, gpus: Sequence[str]) -> tuple[Record, ...]:
+def _served(request: PredictRequest, workload: str, gpus: Sequence[str], count: int) -> tuple[Record, ...]:
     from gpuwise.facts import llms
     from gpuwise.predictor.serve import Lengths, forecast_served, model_of
 
@@ -197,7 +194,7 @@ def _served(request: PredictRequest, workload: str, gpus: Sequence[str]) -> tupl
         batch=request.batch,
     )
     lengths = Lengths(prompt=request.prompt, answer=request.answer)
-    return forecast_served(config, gpus, lengths=lengths, count=request.count)
+    return forecast_served(config, gpus, lengths=lengths, count=count)
 
 
 def runs_in(record: Record) -> Precision | None:

@@ -50,7 +50,8 @@ def ordered(found: Sequence[Record], sort: str) -> tuple[Record, ...]:
 def table(found: Sequence[Record], *, every: bool = False) -> Table:
     """One row a GPU; a refused one says why, and many of them share a note unless `every` one is wanted."""
     first, given = found[0], [p for p in found if not p.refusal]
-    several = f" on {first.gpus} GPUs" if first.gpus > 1 else ""
+    alike = len({p.gpus for p in found}) == 1
+    several = f" on {first.gpus} GPUs" if alike and first.gpus > 1 else ""
     # Old GPUs answer in the precision that they have.
     mixed = len({p.question.precision for p in given}) > 1
     name = replace(first.question, gpus=1).label("batch", *(("precision",) if mixed else ()))
@@ -59,7 +60,7 @@ def table(found: Sequence[Record], *, every: bool = False) -> Table:
     # Two GPUs have the same reason where only their names in it differ.
     refused = [p.refusal.replace(p.gpu_id, "").split(":")[0].strip() for p in found if p.refusal]
     many = len(refused) > _REFUSED and bool(given) and not every
-    notes = [f"{p.gpu_id}: {note}" for p in given[:_LISTED] for note in p.notes]
+    notes = [f"{p.gpu_id if alike else _gpus_of(p)}: {note}" for p in given[:_LISTED] for note in p.notes]
     # What keeps a row from being read like the others is said of each, equal reasons once.
     apart: dict[str, list[str]] = {}
     for p in given:
@@ -81,6 +82,10 @@ def table(found: Sequence[Record], *, every: bool = False) -> Table:
     return Table.of(rows, title=f"{name}{several}, predicted", notes=tuple(notes), dim=dim)
 
 
+def _gpus_of(p: Record) -> str:
+    return p.gpu_id if p.gpus == 1 else f"{p.gpus} x {p.gpu_id}"
+
+
 def _row(p: Record, *, mixed: bool) -> dict[str, str]:
     joules, chance = p.items_per_joule, p.fits_probability
     fits = ""
@@ -89,7 +94,7 @@ def _row(p: Record, *, mixed: bool) -> dict[str, str]:
         sure = "> 99 %" if chance >= 0.99 else "< 1 %" if chance <= 0.01 else percent(chance, 0)
         fits = percent(chance).shown(sure)
     return {
-        "GPU": p.gpu_id if p.gpus == 1 else f"{p.gpus} x {p.gpu_id}",
+        "GPU": _gpus_of(p),
         "precision": p.question.precision or "" if mixed and not p.refusal else "",
         "batch": whole(p.batch) if p.batch else "",
         "throughput (80 %)": throughput(p),
