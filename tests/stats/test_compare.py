@@ -196,6 +196,14 @@ def test_stalls_that_the_other_may_have_been_too_short_to_see_are_no_difference(
     assert compare(stalling, stalling, Spread(0.001, 1000)).verdict == "same"
 
 
+@pytest.mark.parametrize(("steps", "verdict"), [(640, "faster"), (639, "unclear")])
+def test_five_stalls_that_should_have_been_seen_are_enough(steps: int, verdict: str) -> None:
+    step_s = 1 / 32  # sums are exact
+    stalling = timed(*[((step_s,) * 99 + (29 * step_s,))] * 40)  # one in 4 s; 20 s should have seen five
+    quiet = timed(*[(step_s,) * 128] * 4, (step_s,) * (steps - 512))
+    assert compare(stalling, quiet, Spread(0.001, 1000)).verdict == verdict
+
+
 def test_how_runs_differ_is_pooled_over_questions() -> None:
     infer = replace(CONFIG, mode="infer")
     sessions = [
