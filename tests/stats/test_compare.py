@@ -423,6 +423,14 @@ def test_stock_meets_stock_and_tuned_what_is_left() -> None:
     both = measured(config=tuned), measured()
     pairs = pair(result(*both), result(measured(), measured(0.02, config=tuned)))
     assert [(c.a.config.recipe, c.b.config.recipe) for c in pairs] == [("tuned",) * 2, ("stock",) * 2]
+    # Beside what meets its like, in the order of the first file.
+    bert = replace(CONFIG, workload="bert-large")
+    there = replace(bert, switches=Switches(attention="triton"))
+    pairs = pair(result(measured(config=bert), measured()), result(measured(), measured(config=there)))
+    assert [(c.a.config.workload, c.b.config.recipe) for c in pairs] == [
+        ("bert-large", "tuned"),
+        ("resnet50", "stock"),
+    ]
 
 
 @pytest.mark.parametrize(

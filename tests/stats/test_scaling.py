@@ -8,10 +8,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from gpuwise.model.question import RunConfig, Switches
-from gpuwise.model.result import Group, Measurement, Rank, Window
+from gpuwise.model.question import Question, RunConfig, Switches
+from gpuwise.model.result import Group, Interval, Measurement, Rank, Record, Window
 from gpuwise.stats.interval import throughput
-from gpuwise.stats.scaling import cards_of, factor, losses, series
+from gpuwise.stats.scaling import Incomparable, cards_of, difference, factor, losses, ratio_between, series
 
 ONE = RunConfig(workload="resnet50", mode="train", precision="bf16", compile=True)
 
@@ -132,3 +132,42 @@ def test_series_hold_what_asks_the_same() -> None:
     assert [[p.measurement for p in each.points] for each in found] == [[weak], [strong]]
     assert series([weak]) == ()
     assert series([measured(1.0), replace(weak, status="failed")]) == ()
+
+
+ASKED = Question(workload="resnet50", mode="train", precision="bf16", compile=True, batch=64)
+RECORD = Record(
+    question=ASKED, gpu_id="h100-sxm", item="image", origin="measured", basis="measured", session="a",
+    throughput=Interval.stated(100.0),
+)  # fmt: skip
+UNLIKE = {
+    "workload": {"workload": "vit-b16"}, "content": {"content": "ab"}, "mode": {"mode": "infer"},
+    "precision": {"precision": "fp16"}, "compile": {"compile": False}, "framework": {"framework": "jax"},
+    "input": {"input": "host"}, "size": {"size": "toy"}, "batch": {"batch": 256},
+    "recipe": {"recipe": "script"}, "switches": {"switches": Switches(layout="channels-first")},
+    "gpus": {"gpus": 4}, "gpu": {"gpu_id": "h200-sxm"}, "origin": {"origin": "predicted"},
+    "session": {"session": "b"},
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("name", UNLIKE)
+def test_speeds_are_divided_where_nothing_differs_but_what_is_ignored(name: str) -> None:
+    changed = UNLIKE[name]
+    if name in ("gpu", "origin", "session"):
+        other = replace(RECORD, throughput=Interval.stated(150.0), **changed)
+    else:
+        other = replace(RECORD, throughput=Interval.stated(150.0), question=replace(ASKED, **changed))
+    assert difference(RECORD, other).startswith(f"{name} ")
+    with pytest.raises(Incomparable, match=f"differ in {name} "):
+        ratio_between(RECORD, other)
+    assert difference(RECORD, other, (name,)) == ""  # type: ignore[arg-type]
+    assert ratio_between(RECORD, other, ignoring=(name,)).value == pytest.approx(1.5)  # type: ignore[arg-type]
+    every = tuple(each for each in UNLIKE if each != name)
+    assert difference(RECORD, other, every).startswith(f"{name} ")  # type: ignore[arg-type]
+    with pytest.raises(Incomparable, match="no throughput"):
+        ratio_between(RECORD, replace(RECORD, throughput=None))
+
+
+def test_how_one_gpu_would_exchange_gradients_does_not_count_where_their_number_does_not() -> None:
+    other = replace(RECORD, question=replace(ASKED, gpus=2, switches=Switches(overlap_grads="off")))
+    assert difference(RECORD, other, ("gpus",)) == ""
+    assert "switches" in difference(RECORD, other)
