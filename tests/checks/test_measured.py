@@ -4,7 +4,9 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from gpuwise.checks import judge_foreign, judge_measured
+import pytest
+
+from gpuwise.checks import clock_faults, judge_foreign, judge_measured
 from gpuwise.model.question import Environment, RunConfig
 from gpuwise.model.result import Interval, Measurement, Window
 
@@ -107,3 +109,23 @@ def test_scaling_beyond_perfect_is_invalid_in_a_file_from_elsewhere() -> None:
     two = replace(measured(206.0, "frobnet"), config=replace(one.config, gpus=2))
     assert invalid(one, two) == [[], ["scaling"]]
     assert invalid(one, replace(two, throughput=measured(202.0).throughput)) == [[], []]
+
+
+@pytest.mark.parametrize(
+    ("host_s", "steps", "device_s", "doubted"),
+    [
+        (1.0, 10, 0.951, False),  # a twentieth of the host's time
+        (1.0, 10, 0.949, True),
+        (1.0, 10, 1.049, False),
+        (1.0, 10, 1.051, True),
+        (1.0, 100_000, 0.851, False),  # and a microsecond to read the time of each step
+        (1.0, 100_000, 0.849, True),
+        (0.2, 10, 0.1, True),  # of shorter windows nothing is said
+        (0.199, 10, 0.1, False),
+    ],
+)
+def test_device_and_host_agree_on_how_long_a_window_took(
+    host_s: float, steps: int, device_s: float, doubted: bool
+) -> None:
+    window = Window(step_s=(device_s / steps,) * 10, each=steps // 10, started_s=0.0, ended_s=host_s)
+    assert len(list(clock_faults(replace(measured(400.5), windows=(window,))))) == doubted
