@@ -200,15 +200,13 @@ def run(arguments: list[str] | None = None) -> None:
         # The reader (head, less) has what it wanted.
         _abandon_output()
         sys.exit(0)
-    except printer.OutputError as failure:
-        _abandon_output()
-        printer.error(str(failure), "another place for the output, or -o FILE")
-        sys.exit(MachineError.exit_code)
     except OSError as failure:  # click writes help and versions itself
-        if "--debug" in arguments or failure.errno not in (None, EBADF, EIO, ENOSPC):
+        ours = isinstance(failure, printer.OutputError)
+        if not ours and ("--debug" in arguments or failure.errno not in (None, EBADF, EIO, ENOSPC)):
             raise
         _abandon_output()
-        printer.error(f"the output cannot be written: {failure.strerror or failure}", "another place for it")
+        said = f"the standard output cannot be written: {failure.strerror or failure}"
+        printer.error(said, "another place for the output, or -o FILE")
         sys.exit(MachineError.exit_code)
     except GpuwiseError as failure:  # what was raised on purpose has its code and its next step
         if "--debug" in arguments:

@@ -34,14 +34,14 @@ PAGE_SUFFIXES = (".html", ".md", ".json", ".svg", ".png")
 DRAWINGS = (".svg", ".png")
 
 
-class OutputError(Exception):
+class OutputError(OSError):
     """The standard output cannot be written: a full disk, a stream that is closed."""
 
 
 @contextmanager
 def lenient() -> Iterator[None]:
     """A context in which output may be lost: a full log or a lost terminal ends no measurement."""
-    with suppress(OutputError, OSError, ValueError):
+    with suppress(OSError, ValueError):
         yield
 
 
@@ -61,9 +61,7 @@ def _write(text: str) -> None:
     except BrokenPipeError:  # no failure: the reader has what it wanted
         raise
     except OSError as failure:
-        raise OutputError(
-            f"the standard output cannot be written: {failure.strerror or failure}"
-        ) from failure
+        raise OutputError(failure.errno, failure.strerror or str(failure)) from failure
 
 
 def talk(text: str) -> None:

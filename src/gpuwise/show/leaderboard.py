@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
 from datetime import date
+from functools import partial
 from typing import Any
 
 from gpuwise.facts import prices
@@ -102,10 +103,7 @@ def _of(entry: Entry, metric: str) -> float | None:
 
 # Column -> (what it is sorted by, whether the largest come first).
 SORTS: Mapping[str, tuple[Callable[[Entry], Any], bool]] = {
-    "throughput": (lambda e: _of(e, "throughput"), True),
-    "watt": (lambda e: _of(e, "watt"), True),
-    "rent": (lambda e: _of(e, "rent"), True),
-    "street": (lambda e: _of(e, "street"), True),
+    **{name: (partial(_of, metric=name), True) for name in METRICS},
     "name": (lambda e: short(e.spec).casefold(), False),
     "memory": (lambda e: e.spec.memory_bytes, True),
     "power": (lambda e: e.spec.power_w, False),

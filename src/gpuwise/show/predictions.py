@@ -249,21 +249,19 @@ def fit_document(rows: Sequence[Fit]) -> dict[str, Any]:
         "model": model.name,
         "parameters": model.parameters,
         "active_parameters": model.active,
-        "rows": [_plain(row) for row in rows],
-    }
-
-
-def _plain(answer: Fit) -> dict[str, Any]:
-    plan = answer.plan
-    return {
-        "gpu_id": answer.gpu_id,
-        "count": plan.gpus,
-        **picked(plan, "task context batch checkpoint optimiser rank"),
-        "weights": str(plan.weights),
-        "cache": str(plan.cache),
-        "widened_to_16_bits": answer.widened,
-        "chunked_loss": plan.chunked,
-        **picked(answer, "memory_bytes needed_bytes fits tokens_per_s first_token_s refusal"),
-        "parts_bytes": dict(answer.parts),
-        "enough_gpus": answer.enough,
+        "rows": [
+            {
+                "gpu_id": row.gpu_id,
+                "count": row.plan.gpus,
+                **picked(row.plan, "task context batch checkpoint optimiser rank"),
+                "weights": str(row.plan.weights),
+                "cache": str(row.plan.cache),
+                "widened_to_16_bits": row.widened,
+                "chunked_loss": row.plan.chunked,
+                **picked(row, "memory_bytes needed_bytes fits tokens_per_s first_token_s refusal"),
+                "parts_bytes": dict(row.parts),
+                "enough_gpus": row.enough,
+            }
+            for row in rows
+        ],
     }

@@ -2,18 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncGenerator, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import PurePosixPath
 
 from starlette.datastructures import UploadFile
-from starlette.formparsers import FormParser, MultiPartException, MultiPartParser
+from starlette.exceptions import HTTPException
+from starlette.formparsers import MultiPartParser
 from starlette.requests import Request
 
 from gpuwise.errors import InputError
 from gpuwise.web.guard import LARGEST_BODY
 
 MOST_FIELDS = 8
+MultiPartParser.spool_max_size = LARGEST_BODY  # nothing touches the disk
 
 
 @dataclass(frozen=True, slots=True)
@@ -30,25 +32,12 @@ class Form:
         kind = request.headers.get("content-type", "")
         if not kind.startswith(("multipart/form-data", "application/x-www-form-urlencoded")):
             raise InputError("a form with a file or a text was expected", hint="use the form of the page")
-        # Whole first: the parser leaves its files open where a body is refused.
-        body = await request.body()
-
-        async def whole() -> AsyncGenerator[bytes, None]:
-            yield body
-            yield b""
-
-        parser: FormParser | MultiPartParser = FormParser(request.headers, whole())
-        if kind.startswith("multipart"):
-            parser = MultiPartParser(
-                request.headers, whole(), max_files=1, max_fields=MOST_FIELDS, max_part_size=LARGEST_BODY
-            )
-            parser.spool_max_size = LARGEST_BODY  # nothing touches the disk
+        await request.body()  # whole first: the parser leaves its files open where a body is refused
         try:
-            form = await parser.parse()
-        except (MultiPartException, KeyError, ValueError) as error:
-            raise InputError(
-                f"the form cannot be read: {error}", hint="send it again from the page"
-            ) from error
+            form = await request.form(max_files=1, max_fields=MOST_FIELDS, max_part_size=LARGEST_BODY)
+        except (HTTPException, KeyError, ValueError) as error:
+            why = getattr(error, "detail", error)
+            raise InputError(f"the form cannot be read: {why}", hint="send it again from the page") from error
         try:
             fields = {key: value for key, value in form.items() if isinstance(value, str)}
             file = form.get("file")

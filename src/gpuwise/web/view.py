@@ -108,15 +108,8 @@ class Asked:
     def check(self) -> None:
         """Raises InputError for a name that no view has asked for: it would change nothing, unseen."""
         for name in sorted(self.names - self._read):
-            near = get_close_matches(name, self._read, 1) or sorted(self._read)
-            raise InputError(
-                f"this page has no question {name!r}",
-                hint=f"did you mean {near[0]}?"
-                if len(near) == 1
-                else f"one of {', '.join(near)}"
-                if near
-                else "it takes none",
-            )
+            hint = nearest(name, sorted(self._read)) if self._read else "it takes none"
+            raise InputError(f"this page has no question {name!r}", hint=hint)
 
     @property
     def pairs(self) -> tuple[tuple[str, str], ...]:
