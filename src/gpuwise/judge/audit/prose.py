@@ -74,6 +74,8 @@ LEADS = 1.6
 BY_UNIT, NEAR_BY, LIKE = frozenset({"memory_bytes_per_s", "power_w", "memory_bus_bits"}), 2.5, 2.5
 # The same where the value before it in the sentence was of that field, and another GPU stands between.
 AGAIN = 0.6
+# Fields whose words stand for the memory, too.
+OF_SIZE = frozenset({"memory_bytes", "memory_type"})
 # Pronouns of a sentence for which a GPU is looked for.
 PRONOUNS = 8
 # GPUs before and behind a value that may own it, and characters before it that may make it doubtful.
@@ -293,12 +295,9 @@ def claims(text: Text) -> Iterator[Claim | Left | Subject]:
         asked = fields[0] if words.rstrip(' *"').endswith("?") and fields else ""
         pair = sentence.gpus[-2:] if len(sentence.gpus) > 1 else pair
         denied = CUES["denied"].match(text.text, end) is not None
-        heads = {
-            g.start: g
-            for g in sentence.gpus
-            if g in sentence.listed.values() or re.search(r" GB|\dgb", g.text)
-        }
-        yield from (c for at, gpu in heads.items() for c in sized([gpu], text.line(start + at), text.block))
+        heads = {head.start for head in sentence.listed.values()}
+        for gpu in (g for g in sentence.gpus if g.start in heads or re.search(r" GB|\dgb", g.text)):
+            yield from sized(gpu, text.line(start + gpu.start), text.block)
         for place, token in enumerate(sentence.tokens):
             # "Tensor performance is another area. It offers 222.2 TFLOPS": the format was named before.
             if token.field.startswith("peak:") and token.field != "peak:":
@@ -328,9 +327,10 @@ def claims(text: Text) -> Iterator[Claim | Left | Subject]:
         elif about is not None and about.sure and not (about.several or named) and len(words) < 2 * NEAR:
             # "No tensor cores." below the name of a GPU.
             named = [Token(kind="gpu", start=0, end=0, text=about.text, gpu_ids=about.gpu_ids)]
-        for claim in abilities(words, named, line, text.block, able):
+        said_abilities = list(_named_abilities(words))
+        for claim in abilities(words, named, line, text.block, said_abilities, able):
             yield replace(claim, sure=False) if denied else claim
-        able = next((field for field, _ in reversed([*_named_abilities(words)])), None)
+        able = said_abilities[-1][0] if said_abilities else None
         yield from _comparisons(words, named, line, text.block)
         ellipsis = _ELLIPSIS.search(words) if told is not None and len(named) == 1 else None
         if told is not None and ellipsis and not set(told.gpu_ids) & set(named[0].gpu_ids):
@@ -344,19 +344,16 @@ def claims(text: Text) -> Iterator[Claim | Left | Subject]:
         yield about
 
 
-def sized(gpus: Sequence[Token], line: int, block: int) -> Iterator[Claim]:
+def sized(gpu: Token, line: int, block: int) -> Iterator[Claim]:
     """The memory that a name states: "A100 80GB", "3090 - 24gb gddr6x"."""
-    for gpu in gpus:
-        owner = subject([gpu])
-        for field, found in (
-            ("memory_bytes", _SOLD.search(gpu.text)),
-            ("memory_type", _NAMED_TYPE.search(gpu.text)),
-        ):
-            if found is not None and owner is not None:
-                token = scan(found[0].upper())[0]
-                values = token.numbers or (token.name,)
-                reading = Reading(field=field, values=values, token=replace(token, text=found[0]))
-                yield replace(claim_of(reading, replace(owner, count=1), line, block, True), sure=False)
+    for field, stated in (("memory_bytes", _SOLD), ("memory_type", _NAMED_TYPE)):
+        found = stated.search(gpu.text)
+        owner = subject([gpu]) if found is not None else None
+        if found is not None and owner is not None:
+            token = scan(found[0].upper())[0]
+            values = token.numbers or (token.name,)
+            reading = Reading(field=field, values=values, token=replace(token, text=found[0]), either=True)
+            yield claim_of(reading, replace(owner, count=1), line, block, True)
 
 
 def _with_pair(text: str, pair: Sequence[Token], about: Subject | None) -> tuple[Token, ...]:
@@ -477,6 +474,7 @@ class _Sentence:
             )
             self.tokens = tuple(one if t is self.gpus[0] else t for t in self.tokens)
             self.gpus[0] = one
+        self.subjects = {gpu.start: Subject(gpu.text, gpu.gpu_ids, count=gpu.count) for gpu in self.gpus}
         title = f"{scope.title} {scope.opening}"
         # A list of rents says so above: "Rates per GPU-hour:".
         self.hourly = _speaks("hourly", title)
@@ -557,6 +555,7 @@ class _Sentence:
         self.labelled = bool(self.gpus) and re.match(r"\W{0,3}$", text[: self.gpus[0].start]) is not None
         self.labelled = self.labelled and re.match(r"\s?:\s", text[self.gpus[0].end :]) is not None
         self.architectures = [t for t in self.tokens if t.field == "architecture" and t.kind == "name"]
+        self.fields_named = {t.field for t in self.tokens}
         # The formats that it names: "FP16 tensor compute" is of FP16.
         formats = dict.fromkeys(t.field for t in self.tokens if t.field[:5] == "peak:" != t.field)
         self.formats_named = [f for f in formats if f != "peak:tensor"] or list(formats)
@@ -626,7 +625,9 @@ class _Sentence:
     def claim(self, place: int, line: int, block: int) -> Claim | None:
         """The claim that layout and catalog make likeliest; None where there is none."""
         token = self.tokens[place]
-        readings = list(self.readings(place)) if self.gpus or self.about else []
+        readings = sorted(self.readings(place), key=lambda one: one[0]) if self.gpus or self.about else []
+        # A field that costs so much more than another can neither win nor come near it.
+        readings = [one for one in readings if one[0] <= readings[0][0] + CONFIRMED + NEARLY]
         owners = sorted(self.owners(place), key=lambda one: one[0]) if readings else []
         options = [
             self.option(mine, reading, owned, said)
@@ -683,11 +684,10 @@ class _Sentence:
 
     def option(self, owner: Subject, reading: Reading, owned: float, said: float) -> _Option:
         """A pair of an owner and a field; the unit tells the field of a value like the known one."""
-        # Bits a second are a network's.
-        alone = self.alike[reading.token.measures] <= max(1, len(self.gpus)) and not reading.token.in_bits
-        if reading.field == "memory_bytes_per_s" and self.link_open:
-            alone = False
-        if SAID <= said < UNREAD and owned < NEAR_BY and reading.field in BY_UNIT and alone:
+        token, unit = reading.token, SAID <= said < UNREAD and owned < NEAR_BY and reading.field in BY_UNIT
+        # Bits a second are a network's; and beside a word for a link a rate is not plainly the memory's.
+        unit = unit and not token.in_bits and self.alike[token.measures] <= max(1, len(self.gpus))
+        if unit and not (reading.field == "memory_bytes_per_s" and self.link_open):
             known = [k.value for i in owner.gpu_ids for k in evidence.of(i, reading.field)]
             values = [(v.value, k) for v in reading.values for k in known if isinstance(v, Number) and k]
             if any(isinstance(k, float) and 1 / LIKE < value / k < LIKE for value, k in values):
@@ -809,10 +809,12 @@ class _Sentence:
             return
         if dimension == "count" and self.follows(place, "transistors"):
             yield LISTED, "transistors"
-        linked = CUES["network"].search(self.nameless(token.start - 30, token.start)) or (
-            CUES["network"].search(self.nameless(token.end, token.end + 24))
-        )
-        for field in UNSAID if dimension != "bytes/s" or not linked else ():
+        if dimension == "bytes/s" and any(
+            CUES["network"].search(self.nameless(start, end))
+            for start, end in ((token.start - 30, token.start), (token.end, token.end + 24))
+        ):
+            return
+        for field in UNSAID:
             if FIELDS[field].dimension == dimension:
                 again = LISTED if field == self.asked else AGAIN if self.follows(place, field) else FAR
                 yield min(self.unsaid(place, field), self.named(place, field), again), field
@@ -847,6 +849,11 @@ class _Sentence:
     def named(self, place: int, field: str) -> float:
         """The cost of the nearest word for a field; of memory also its type, "40 GB of HBM2"."""
         token, best = self.tokens[place], FAR
+        of_memory = field in ("memory_bytes", "memory_bytes_per_s") and not self.fields_named.isdisjoint(
+            OF_SIZE
+        )
+        if field not in self.fields_named and not of_memory:
+            return best
         for step in (1, -1):
             at = place + step
             while 0 <= at < len(self.tokens):
@@ -1043,14 +1050,13 @@ class _Sentence:
     def owners(self, place: int) -> Iterator[tuple[float, Subject]]:
         """The GPUs that a value may be of, each with its cost."""
         token, about = self.tokens[place], self.about
-        if token.start in self.ordered and (one := subject([self.ordered[token.start]])) is not None:
-            yield 0.0, one
+        if token.start in self.ordered:
+            yield 0.0, self.subjects[self.ordered[token.start].start]
             return
         head = self.listed.get(place) if self.in_turn else self.bracketed.get(place)
         # Where each GPU has its own list, the values of a list are of no other one.
         near = self.near(token)
-        named = [(self.distance(g, token), g) for g in (near if head is None else [head])]
-        named += [(0.0, head)] if head is not None else []
+        named = [(self.distance(g, token), g) for g in near] if head is None else [(0.0, head)]
         held = next((g for g in reversed(near) if g.end <= token.start), None)
         gap = self.between(held.end, token.start) if held is not None else ""
         if gap.strip() and CUES["has"].fullmatch(gap):
@@ -1075,14 +1081,12 @@ class _Sentence:
         architectures = [t.name[:5].lower() for t in self.architectures if start <= t.start < token.start]
 
         def other(owner: Subject) -> float:
-            known = {(catalog.get(i).architecture or "").lower() for i in owner.gpu_ids}
-            return (
-                2.5 if architectures and known and not any(k[:5] == architectures[-1] for k in known) else 0.0
-            )
+            known = [catalog.get(i).architecture or "" for i in owner.gpu_ids] if architectures else []
+            return 2.5 if known and not any(k[:5].lower() == architectures[-1] for k in known) else 0.0
 
         for cost, gpu in named:
-            if (one := subject([gpu])) is not None:
-                yield cost + other(one), one
+            one = self.subjects[gpu.start]
+            yield cost + other(one), one
         # "Hopper's 132 SMs" are of no Ampere that was spoken of before.
         if about is not None and head is None and not self.labelled and not other(about):
             # What a sentence names before the value comes first; then what the text spoke of, unless a
@@ -1286,16 +1290,19 @@ def _named_abilities(sentence: str) -> Iterator[tuple[str, re.Match[str]]]:
 
 
 def abilities(
-    sentence: str, gpus: Sequence[Token], line: int, block: int, before: str | None = None
-) -> Iterator[Claim]:
+    sentence: str, gpus: Sequence[Token], line: int, block: int,
+    abilities: Sequence[tuple[str, re.Match[str]]], before: str | None = None,
+) -> Iterator[Claim]:  # fmt: skip
     """What a GPU can do: "The T4 supports FP8", "the RTX 4090 has no NVLink", "FP8 is not on it".
 
-    `before`: the ability that the sentence before names, of which this one may go on: "The A10 does not."
+    `abilities`: those that it names; `before`: the one that the sentence before names, of which this one may
+    go on: "The A10 does not."
     """
+    if not (gpus and (abilities or before)):
+        return
     # What a sentence is about is not in its asides: "The T4, unlike the A100, has no bf16".
     named = [g for g in gpus if not _BY_THE_WAY.search(sentence[max(0, g.start - 30) : g.start])]
     found: list[tuple[str, list[Token], int, int, str]] = []
-    abilities = list(_named_abilities(sentence))
     # Who has no FP8 tensor cores may have others.
     of_format = [m for f, m in abilities if f == "matrix_units" and _OF_FORMAT.search(sentence, 0, m.start())]
     for field, match in abilities:
