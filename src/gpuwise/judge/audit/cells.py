@@ -30,9 +30,6 @@ _UNDER = {
     "chip": ("architecture",),
     "pcie_generation": ("link_bytes_per_s", "slots"),
 }
-_FILLER = re.compile(
-    r"[\s\-\u2013,(:/x\u00d7]*(?:[\u4e00-\u9fff]{1,6})?(?:(?!(?:and|with|per|plus|while|but|to|in|for|at)\b)[\w\u2122\u00ae-]{1,16}[\s-]+){0,4}"
-)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -246,7 +243,11 @@ def own_field(cell: str, tokens: Sequence[Token], place: int) -> str | None:
     after = next((t for t in tokens[place + 1 :] if t.field != "architecture"), None)
     if after is not None and after.kind == "field" and FIELDS[after.field].dimension in (dimension, "none"):
         between = cell[token.end : after.start]
-        if len(between) <= NEAR and between[:1] != "," and _FILLER.fullmatch(between.lower()):
+        if (
+            len(between) <= NEAR
+            and between[:1] != ","
+            and CUES["between_value_and_word"].fullmatch(between.lower())
+        ):
             return after.field or "none"
     # "4,500 (FP8)" under a heading of another format.
     if after is not None and after.field.startswith("peak:") and dimension in ("count", "op/s"):

@@ -26,29 +26,19 @@ SHORT, TITLE, PAIRS = 24, 90, 600
 ROW, LOOSE = 4, 24
 # A line of a paragraph that is at least so long may go on in the next.
 WRAPPED = 50
-# Behind a label its unit or its words in parentheses, then what parts it from its value.
-_LABELLED = re.compile(
-    r"(?i:[ _](?:in )?(?:[gt]i?b(?:/s|ps|[ _]?s)?|tflops|watts?|w|[mg]hz|nm|bits?))?\s?(?:\([^)]{0,60}\))?\s?"
-    r"(?:[:\uff1a]|=|\u2014| - |\u2013)\s?"
-)
-# Between a label and its value, where nothing else parts them: "CUDA Cores 18,176", "Memory (max) 48 GB".
-_GAP = re.compile(r"\s?(?:\([^)]{0,30}\)|size|capacity|up to)?\s?")
 _ENDS = re.compile(r"[A-Za-z0-9)][.!?] (?=[A-Z])")
-# A footnote on rates with sparsity, and its mark: "1 Shown with sparsity", "* With sparsity".
-_FOOTNOTE = re.compile(
-    r"\W{0,3}?(\*{1,3}|[\u2217\u2020\u2021]|\[?\d[\]).]?(?=[ A-Z]))?\s?"
-    r"(?![^.]{0,70}\b(?:without|no) )(?:[^\d:|.]|2:4){0,70}\bsparsity\b",
-    re.IGNORECASE,
-)
-# Between two footnotes on one line.
-_NOTES = re.compile(r"(?<=[.;])\s+(?=\W{0,2}\d?\W{0,2}[A-Z])")
 _NUMBERED = re.compile(r"(?:\d{1,2}\.){1,3}\d{0,2} (?=[A-Z])")
 
 
 def claims(blocks: Sequence[Block]) -> Iterator[Claim | Left]:
     """Every claim of a document, and every value that found no GPU or field."""
     texts = [text for block in blocks for text in texts_of(block)]
-    notes = [_FOOTNOTE.match(note) for text in texts if "pars" in text for note in _NOTES.split(text)]
+    notes = [
+        CUES["footnote"].match(note)
+        for text in texts
+        if "pars" in text
+        for note in CUES["between_notes"].split(text)
+    ]
     signs = {re.sub(r"^\W?(\d)\W?$", r"[\1]", note[1]) for note in notes if note and note[1]}
     # Markdown takes a star that begins a line for a list's.
     starred = any(notes) or any("*" in text and CUES["sparse_mark"].search(text) for text in texts)
@@ -78,10 +68,6 @@ _WIDE = re.compile(r"(?<=\S)(?: {2,40}| ?\t ?)(?=\S)")
 
 # A line that begins with a name and a colon goes on about nothing before it.
 _NAMED = re.compile(r"[\w .()-]{2,40}:\s|\[?\d{1,2}:\d\d")
-
-
-# The end of a line that goes on in the next.
-_OPEN = re.compile(r"(?:,|\b(?:the|an?|of|than|and|or|vs\.?|with|to|for|on|like|is|by))$", re.IGNORECASE)
 
 
 def _is_row(text: str) -> bool:
@@ -187,7 +173,7 @@ class _Walk:
                 and part.paragraph == paragraph[-1].paragraph
                 and not row and _NAMED.match(part.text) is None
                 and len(paragraph[-1].text) >= WRAPPED and paragraph[-1].text[-1] not in ".!?:"
-                and not (_is_row(part.text) and _OPEN.search(paragraph[-1].text) is None)
+                and not (_is_row(part.text) and CUES["goes_on"].search(paragraph[-1].text) is None)
             )  # fmt: skip
             if not joins:
                 yield from self.prose(paragraph)
@@ -353,7 +339,7 @@ def _in_a_row(text: str) -> Iterator[tuple[str, str]]:
     for label, behind in pairwise(tokens):
         gap = text[label.end : behind.start]
         takes = FIELDS[label.field].dimension in (behind.measures, "text") if label.kind == "field" else False
-        if takes and behind.kind in ("value", "name") and _GAP.fullmatch(gap):
+        if takes and behind.kind in ("value", "name") and CUES["label_gap"].fullmatch(gap):
             starts.append((label.start, behind.start))
     labelled = sum(t.end - t.start for t in tokens)
     lead = [t for t in tokens if t.kind in ("value", "name") and starts and t.end <= starts[0][0]]
@@ -381,7 +367,7 @@ def _pairs(text: str) -> Iterator[tuple[str, str]]:
         behind = starts[-1][1] if starts else 0
         if token.kind != "field" or not token.field or token.start < behind:
             continue
-        after = _LABELLED.match(text, token.end)
+        after = CUES["labelled"].match(text, token.end)
         lead = text[behind : token.start]
         first = (
             not starts and not any(t.kind == "value" for t in tokens[:place])

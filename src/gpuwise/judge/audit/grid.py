@@ -47,18 +47,9 @@ INFERRED = (
 LARGE = 1000
 _UNITED = re.compile(r"\d[ -]?[^\W\d]")
 _TIMES_FIRST = re.compile(r"\s*\d{1,3}\s?[x\u00d7]")
-_TIMES = re.compile(
-    r"[x\u00d7*]\s?(?P<a>\d{1,3})\s*$"
-    r"|(?<![A-Za-z\d.,])(?P<b>\d{1,3})[ -]?x?\s?(?:(?:GPUs?|cards?)\b|(?<=x)$)",
-    re.IGNORECASE,
-)
 # A column head or a cell that is a count of GPUs and nothing else: "8", "three", "4 GPUs", "x2".
 _COUNT = re.compile(
     rf"\W*(?:(?P<digits>\d{{1,4}})|(?P<word>one|single|{'|'.join(COUNTED)}))[ -]?x?\W*(?:gpus?|cards?)?\W*",
-    re.IGNORECASE,
-)
-_PRODUCT = re.compile(
-    r"\W*(?:(?:gpu|model|card|graphics card|accelerator|product|name|series|chipset)s?\W*){1,3}",
     re.IGNORECASE,
 )
 
@@ -100,7 +91,7 @@ def subject_of(text: str, tokens: Sequence[Token] | None = None) -> Subject | No
     # Words beside the names: not those of "Server Edition".
     ends = zip([0, *(t.end for t in gpus)], [*(t.start for t in gpus), len(text)], strict=True)
     machine = any(CUES["machine"].search(text, start, end) for start, end in ends)
-    if times := _TIMES.search(text):
+    if times := CUES["times_gpus"].search(text):
         return replace(found, count=max(1, int(times["a"] or times["b"])))
     machine = machine or any(re.search(r"NVL ?\d\d\b(?! ?GB)", t.text) for t in gpus)
     return replace(found, count=IN_MACHINE) if machine else found
@@ -196,7 +187,10 @@ class Grid:
         if at and not any(named[0]):
             self.rows = (self.rows[at], *self.rows[:at], *self.rows[at + 1 :])
         # Below "GPU" and along the top "4090" is a card.
-        product = bool(self.rows and self.rows[0]) and _PRODUCT.fullmatch(self.rows[0][0].text) is not None
+        product = (
+            bool(self.rows and self.rows[0])
+            and CUES["product_label"].fullmatch(self.rows[0][0].text) is not None
+        )
         top = [carded(cell) for cell in self.rows[0][1:]] if self.rows else []
         if len(top) > 1 and all(top):
             self.rows = ((self.rows[0][0], *(cell for cell in top if cell)), *self.rows[1:])
@@ -259,7 +253,7 @@ class Grid:
     def label(self, text: str) -> Label:
         """The label's meaning; of a language model, in a table of tokens a second, its speed."""
         found = label_of("CUDA cores" if CUES["cores"].fullmatch(text.strip()) else text)
-        if not found.fields and (count_in(text) or _TIMES.fullmatch(text.strip())) and self.speed:
+        if not found.fields and (count_in(text) or CUES["times_gpus"].fullmatch(text.strip())) and self.speed:
             # "8 GPUs" or "eight" below "ResNet-50, images per second".
             return replace(found, fields=("throughput",))
         if (self.tokens or self.speed) and not found.fields and CUES["speed_label"].fullmatch(text.strip()):
@@ -494,7 +488,7 @@ class Grid:
         owner = None if self.columns else self.scope.about
         for number, row in enumerate(self.rows if not self.columns else ()):
             named = name_of(row[0].text) if row else None
-            product = len(row) > 1 and _PRODUCT.fullmatch(row[0].text) and name_of(row[1].text)
+            product = len(row) > 1 and CUES["product_label"].fullmatch(row[0].text) and name_of(row[1].text)
             # A title may span all columns.
             if product or (named is not None and not any(scan(c.text) for c in row[1:] if c != row[0])):
                 owner = product or named

@@ -48,14 +48,9 @@ _SEPARATORS = (",", " / ", ";")
 _SEPARATOR = re.compile(r",| / |;")
 _IN_PARENTHESES = re.compile(r"\(([^()]{8,})\):?$")
 _PAIRED = re.compile(r"[|\t] ?[\w ()-]{2,30}:\s?\S")
-_TITLE = re.compile(r"(?:gpu|model|chip|card|name|graphics card|accelerator)s?(?: model| name)?", re.I)
-_VERSUS = re.compile(
-    r"\W*(?:v\.?s?\.?|versus|or|and|against|compared (?:to|with)|/|\||,)\W*(?:the |nvidia |amd )*", re.I
-)
 _NUMBERS = re.compile(r"[\d.,]{2,60}")
 _NUMBER = re.compile(r"(?!0\d)(?:\d{1,3}(?:,\d{3})+|\d{1,6}(?:\.\d{1,3})?)")
 _CAPITAL = re.compile(r"(?<=[a-z0-9)])(?=[A-Z\u2713\u2717\u2014])|(?<=\u2014)(?=\S)")
-_NONE = re.compile(r"(?:No|None|N/?A|TBD|Not \w+|[\u2013\u2014\u2717-])(?: \([^)\d]*\))?")
 _NEXT_CELL = re.compile(r"(?<=[a-z0-9)])(?=[A-Z][a-zA-Z]{0,20}\d{2}|[A-Z][a-z]{3,20} )")
 _PERCENT = re.compile(r"[+\u2212-]?\d[\d.,]{0,6} ?%")
 
@@ -89,7 +84,7 @@ def parts(lines: Sequence[Line], scope: Scope) -> Iterator[Line | Grid]:
         found = next((one for reader in readers if (one := reader(whole, at, scope)) is not None), None)
         if found is None:
             named = whole[at : at + 3]
-            between = len(named) == 3 and _TITLE.fullmatch(named[1].text.strip()) is not None
+            between = len(named) == 3 and CUES["name_label"].fullmatch(named[1].text.strip()) is not None
             # "Tesla K80, Model Name, Tesla P40" on three lines names both columns.
             title = f"{named[0].text} vs {named[2].text}" if between else whole[at].text
             scope = replace(scope, pair=side_by_side(title) or scope.pair)
@@ -106,7 +101,7 @@ def side_by_side(text: str) -> tuple[Subject, ...]:
     gpus = [t for t in tokens if t.kind == "gpu"]
     if not 1 < len(gpus) < 4 or len({g.gpu_ids for g in gpus}) < len(gpus):
         return ()
-    joined = all(_VERSUS.fullmatch(text, a.end, b.start) for a, b in pairwise(gpus))
+    joined = all(CUES["versus"].fullmatch(text, a.end, b.start) for a, b in pairwise(gpus))
     named = tuple(one for gpu in gpus if (one := subject([gpu])) is not None)
     return named if joined and not any(t.kind == "value" for t in tokens) else ()
 
@@ -360,7 +355,7 @@ def _values_of(line: Line, gpus: Sequence[Token]) -> tuple[Cell, ...] | None:
     digits = _NUMBERS.fullmatch(rest) is not None
     cells = list(_split(rest, label, gpus)) if digits else _CAPITAL.split(rest)
     # Cells that capitals part, "Yes (600 GB/s)No": each one value of the label's kind or a word for none.
-    values = [scan(cell) for cell in cells if not _NONE.fullmatch(cell.strip())]
+    values = [scan(cell) for cell in cells if not CUES["no_value"].fullmatch(cell.strip())]
     if len(cells) == len(gpus) and values and all(
         len(one) == 1 and any(_fit(one[0], f) > (0 if digits else 1) for f in label.fields) for one in values
     ):  # fmt: skip
@@ -434,7 +429,7 @@ def _run(lines: Sequence[Line], at: int, of: str) -> int:
 
 def _rows_of_lines(lines: Sequence[Line], start: int, scope: Scope) -> Found:
     """Labels on a line each, then a GPU and a value for each label on lines of their own."""
-    title = _TITLE.fullmatch(lines[start].text.strip()) is not None
+    title = CUES["name_label"].fullmatch(lines[start].text.strip()) is not None
     fields = _run(lines, start + title, "F")
     at = start + title + fields
     if fields < 2 or not _run(lines, at, "G"):

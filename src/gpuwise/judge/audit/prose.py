@@ -12,7 +12,7 @@ from __future__ import annotations
 import re
 from bisect import bisect_right
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property, lru_cache
 from itertools import islice, pairwise
@@ -41,7 +41,7 @@ from gpuwise.judge.audit.grid import (
     subject_of,
     variant,
 )
-from gpuwise.judge.audit.words import ABILITIES, COUNTED, COUNTS, CUES, FIELDS, Token, scan, unit_of
+from gpuwise.judge.audit.words import ABILITIES, COUNTED, COUNTS, CUES, FIELDS, NAMES, Token, scan, unit_of
 from gpuwise.model.judgement import Claim, Number, Relation
 
 # Characters; a longer sentence is a table or a listing that lost its line ends.
@@ -90,14 +90,7 @@ IN_PASSING = frozenset({"architecture", "chip", "pcie_generation", "process_nm"}
 WORTH_NOTING = frozenset({"bytes", "bytes/s", "op/s", "w", "hz"})
 # What a value without words is at least: a size, watts, more than the fastest slot, PCIe 5.0 x16 both ways.
 SMALLEST = {"bytes": FIELDS["memory_bytes"].low, "w": FIELDS["power_w"].low, "bytes/s": 128e9}
-# Words for a ratio that are no number.
-TIMES = {
-    "half": 0.5, "a third": 1 / 3, "a quarter": 0.25, "twice": 2.0, "double": 2.0, "triple": 3.0, "two": 2.0,
-    "three": 3.0, "four": 4.0, "five": 5.0, "six": 6.0, "eight": 8.0, "ten": 10.0,
-    "a fifth": 0.2, "a sixth": 1 / 6, "an eighth": 0.125, "a tenth": 0.1, "two thirds": 2 / 3,
-    "three quarters": 0.75, "doubles": 2.0, "triples": 3.0, "quadruples": 4.0, "halves": 0.5,
-}  # fmt: skip
-
+TIMES: Mapping[str, float] = NAMES["times"]
 # Fields that texts compare without a number, and how they are called.
 COMPARED_FIELDS = {
     "memory_bytes": "memory", "memory_bytes_per_s": "memory bandwidth", "power_w": "power",
@@ -105,67 +98,16 @@ COMPARED_FIELDS = {
     "memory_bus_bits": "memory bus",
 }  # fmt: skip
 
-_SENTENCE = re.compile(
-    r"(?<=[.!?])[\"')\]]{0,2}(?:\[\d{1,4}\]){0,4}\s(?=[A-Z\[(\"'\u201c$]|\d{1,3} ?x )|\n\n"
-    r"|(?<=[A-Z0-9)][.!?])\s(?=\d{1,3} ?[GT]B\b)"
-    r"|(?<=[\u3002\uff01\uff1f])|(?<=\))\.\s(?=[A-Z])|\]\s(?=[A-Z][a-z]{1,40} [a-z])"
-)
-_PAIR = re.compile(r"\b(the former|the latter)\b|[;,] (?:(?:and|but|though|yet) )?(it)\b", re.IGNORECASE)
-_FORM = re.compile(r"\s?\b(?:SXM\d?|PCI-?e|NVL|OAM|\d{1,3} ?GB)\b", re.I)
-_VERSION = re.compile(
-    r"\b(?:the|its)\s(?P<form>SXM\d?|PCI-?e|NVL|OAM|\d{1,3} ?GB)"
-    r" (?:version|variant|model|card|part|edition|module)\b",
-    re.I,
-)
-_OF_SIZE = re.compile(
-    r" (?:cards? )?with (?:only |just |its )?(\d{1,3} ?GB)\b(?! (?:of )?(?:system |host )?ram)", re.I
-)
-_RESPECTIVELY = re.compile(
-    r"\b(?:respectively|in (?:this|that) order|jeweils|respectivamente|respectivement)\b", re.I
-)
 _VERSUS = ("vs", "vs.", "versus")
-_EACH = re.compile(r" (?:of \w{3,9} )?(?:each|apiece|per (?:card|gpu))\b", re.IGNORECASE)
-_SIZE_BEFORE = re.compile(r"(?<![\d.])(\d{1,3} ?GB) $")
-_GPUS = re.compile(r"\b(\d{1,2}|[a-z]{3,7})[ -](?:gpus?|accelerators)\b", re.IGNORECASE)
-_ITS_SIZE = re.compile(
-    r"(?:\b(?:the|all|full) \| of|\b(?:have|get|buys? you|gives? you) \| (?:with|on|in))"
-    r" (?:the|an?|your|my|its) $",
-    re.IGNORECASE,
-)
 _BRACKETS = re.compile(r"\([^()]{2,200}\)")
 # The number of GPUs that a list begins with.
 _COUNT_BEFORE = re.compile(rf"(?:\b(?:{'|'.join(COUNTED)})|\d)[\s-]?(?:x\s?)?$", re.IGNORECASE)
-_PRODUCT = re.compile(r"(?<![\w.,])(\d{1,3}) ?[x\u00d7*] ?\d{1,3} ?GB\b")
-_SOLD = re.compile(r"(?<![A-Za-z\d])\d{1,3} ?GB", re.IGNORECASE)
-_NAMED_TYPE = re.compile(r"(?:HBM|GDDR)\d\w?", re.IGNORECASE)
-# Between a GPU and the year of its launch: "the T4 (2018)", "(Turing, 2018)", "the T4, from 2018,".
-_YEAR_BEHIND = re.compile(
-    r"(?:[^.;:(),]{0,24}\((?:[\w ]{2,20}, )?|, )(?:(?:from|of|in|since) )?|(?P<own> (?:from|of) )"
-)
-# Before tensor cores that are not themselves what is said of a GPU.
-_IN_UNITS = re.compile(r"\b(?:in|on|by|via) (?:its |the |their )$", re.IGNORECASE)
-_OF_FORMAT = re.compile(r"\b(?:(?:fp|int|nvfp|mxfp|bf|tf)\d{1,2}|double[- ]precision)[ -]$", re.IGNORECASE)
 _ABILITY = re.compile(
     r"(?<![A-Za-z0-9])(?:" + "|".join(ABILITIES.values()) + r")(?![A-Za-z0-9]|-(?!capable|ready|enabled))",
     re.IGNORECASE,
 )
 # Words before a GPU that is named by the way; before an ability that a GPU has; behind a GPU that does what
 # was said before, or does not.
-_UNLIKE = (
-    r"\b(?:unlike|like|in contrast to|as opposed to|compared (?:to|with)|except|than)"
-    r" (?:with )?(?:the |an? )?"
-)
-_BY_THE_WAY = re.compile(rf"{_UNLIKE}$", re.IGNORECASE)
-_ASIDE = re.compile(rf",\s{_UNLIKE}[^,;()]{{0,40}},", re.IGNORECASE)
-_GIVEN = re.compile(
-    r"(?:^|[,;:] ?)(?:with|thanks to)(?: its| native| hardware| built-in| full)+ $", re.IGNORECASE
-)
-_AGAIN = re.compile(
-    r",? (?:yes\b|(?P<no>(?:no|nicht|non)\b)"
-    r"|(?:it |they )?(?:does|do|can|has|have|is|are)(?P<not>n['\u2019]t| not)?"
-    r"(?: (?:it|one|so|(?P<none>none)))?)(?:,? (?:too|either|as well))?\s*(?=[.,;!)]|$)",
-    re.IGNORECASE,
-)
 _BEHIND_NAME = re.compile(r"\)?\s?[:(\u2013\u2014-]")
 # Things that a list behind a GPU names before the last one, which may be denied.
 _LIST_OF = re.compile(
@@ -176,58 +118,7 @@ _LIST_OF = re.compile(
     r"\s?[,;/+]\s?(?:and |but )?)+",
     re.IGNORECASE,
 )
-# What one GPU does besides, behind words of which it is the only subject.
-_ALSO = re.compile(
-    r"(?:(?!\b(?:that|which|who|while|whereas|but|because|if|when|than)\b)[^;:]){0,90}?(?:,|,? and)"
-    r" (?P<does>(?:supports|has|offers|features|includes|lacks|adds|handles|runs)\b[^,;:]{0,60})",
-    re.IGNORECASE,
-)
 _ABLE = ("able_not", "able_verb", "able_weak", "able_turn", "able_filler")
-_COMPARE = r"(?:compared (?:to|with)|versus|against|relative to|next to)\s"
-_PRONOUN = re.compile(
-    rf"(?:and |but )?(?:{_COMPARE}[^,;.]{{3,50}}, )?(?P<it>it|(?:this|the) (?:card|gpu|chip))\b",
-    re.IGNORECASE,
-)
-_FILLED = (
-    r"\s{1,3}(?:the |an? |its |those of |that of )*"
-    r"(?:predecessor |successor |older |nvidia'?s? |amd'?s? |\d{1,3} ?GB ){0,3}"
-)
-_TIMES = (
-    r"(?P<times>half|a third|a quarter|a fifth|a sixth|an eighth|a tenth|two thirds|three quarters|twice"
-    r"|doubles?|triples?|quadruples|halves"
-    r"|(?:two|three|four|five|six|eight|ten)(?= times\b)"
-    r"|(?<![\d.,])\d{1,3}(?:\.\d{1,2})?(?= ?(?:x|\u00d7|times|-?fold)\b|(?P<percent> ?(?:%|percent)) of\b))"
-    r"(?: ?(?:x|\u00d7|times|-?fold|%|percent))?(?![\w/])"
-)
-_AMOUNT = r"(?<![\w.,])(?P<amount>\d[\d.,]{0,6} ?(?:%|percent|W|watts?|GB/s|TB/s|GB))"
-_MORE = r"(?P<more>more|higher|larger|bigger|greater|wider|less|lower|smaller|fewer|narrower)\b"
-_SAME = r"(?P<same>the (?:very )?same|as (?:much|many)|identical|equal)\b"
-_STATED = (
-    rf"(?:{_TIMES}(?:\s(?:as (?:much|many)|{_MORE}))?"
-    rf"|(?:{_AMOUNT}\s)?{_MORE.replace('more>', 'more_>')}|{_SAME})"
-    r"(?P<field>(?:(?!\bthan\b)[^.;,()\d]){0,50}?)"
-)
-_COMPARES = re.compile(
-    rf"{_STATED}(?:\b(?:of|than|as|to|over|compared (?:to|with)|versus|vs\.?|relative to)"
-    rf"|(?<=times)|(?<=twice)){_FILLED}$",
-    re.IGNORECASE,
-)
-_COMPARED_TO = re.compile(rf"{_STATED}(?=[.;,]|\sand\b|$)", re.I)
-# "3 times the memory of the L40S, and 2.3 times its bandwidth"
-_ITS_TOO = re.compile(
-    rf"(?:,|,? and|,? but)\s(?:with |at )?(?:about |roughly |nearly |only )?{_STATED}(?=[.;,]|\sand\b|$)",
-    re.I,
-)
-_BESIDE = re.compile(rf"{_COMPARE}(?:the |an? )?", re.IGNORECASE)
-_AND_ALSO = re.compile(r"\W*(?:\([^)]*\))?\W*(?:and|but|as well as)?\s?(?:only |about |nearly )?")
-_BOUND = re.compile(r"(?P<more>more|less|fewer) than (?:a )?$|(?P<over>over) $|(?P<under>under) $", re.I)
-# What is compared with the figure of the sentence before: "The L40S has three times that."
-_ELLIPSIS = re.compile(
-    rf"{_TIMES}(?P<of> as (?:much|many)| (?:that|this|the same)(?: (?:much|amount))?| of that)(?=[.;,!]|$)",
-    re.I,
-)
-# What denies a comparison, or sets a condition.
-_OPEN = re.compile(r"\b(?:no|not|if|would|could|should|needs?|neither|barely|per)\b|n't", re.IGNORECASE)
 
 
 @dataclass(frozen=True, slots=True)
@@ -283,7 +174,7 @@ def claims(text: Text) -> Iterator[Claim | Left | Subject]:
     told: Claim | None = None
     pair: Sequence[Token] = ()
     able: str | None = None
-    ends = [(match.start(), match.end()) for match in _SENTENCE.finditer(text.text)]
+    ends = [(match.start(), match.end()) for match in CUES["sentence_ends"].finditer(text.text)]
     for (_, start), (end, _) in pairwise([(0, 0), *ends, (len(text.text), 0)]):
         words = text.text[start:end]
         if len(words) > LONGEST:
@@ -320,7 +211,7 @@ def claims(text: Text) -> Iterator[Claim | Left | Subject]:
                 yield Left(line, token.text)
         line = text.line(start)
         named: Sequence[Token] = sentence.gpus
-        if about is not None and (pronoun := _PRONOUN.match(words)):
+        if about is not None and (pronoun := CUES["pronoun"].match(words)):
             at, end_at = pronoun.span("it")
             it = Token(kind="gpu", start=at, end=end_at, text=about.text, gpu_ids=about.gpu_ids)
             named = sorted([it, *named], key=lambda g: g.start) if not about.several else named
@@ -332,7 +223,7 @@ def claims(text: Text) -> Iterator[Claim | Left | Subject]:
             yield replace(claim, sure=False) if denied else claim
         able = said_abilities[-1][0] if said_abilities else None
         yield from _comparisons(words, named, line, text.block)
-        ellipsis = _ELLIPSIS.search(words) if told is not None and len(named) == 1 else None
+        ellipsis = CUES["ellipsis"].search(words) if told is not None and len(named) == 1 else None
         if told is not None and ellipsis and not set(told.gpu_ids) & set(named[0].gpu_ids):
             said = f"{words[: ellipsis.start('of')]} the {COMPARED_FIELDS[told.field]} of "
             other = Token(kind="gpu", start=len(said), end=len(said) + 1, text=told.gpu, gpu_ids=told.gpu_ids)
@@ -346,7 +237,7 @@ def claims(text: Text) -> Iterator[Claim | Left | Subject]:
 
 def sized(gpu: Token, line: int, block: int) -> Iterator[Claim]:
     """The memory that a name states: "A100 80GB", "3090 - 24gb gddr6x"."""
-    for field, stated in (("memory_bytes", _SOLD), ("memory_type", _NAMED_TYPE)):
+    for field, stated in (("memory_bytes", CUES["sold"]), ("memory_type", CUES["named_type"])):
         found = stated.search(gpu.text)
         owner = subject([gpu]) if found is not None else None
         if found is not None and owner is not None:
@@ -365,7 +256,7 @@ def _with_pair(text: str, pair: Sequence[Token], about: Subject | None) -> tuple
     for token in scan(text):
         size = None
         if len(token.gpu_ids) > 1:
-            size = _OF_SIZE.match(text, token.end) or _SIZE_BEFORE.search(
+            size = CUES["of_size"].match(text, token.end) or CUES["size_before"].search(
                 text, max(0, token.start - 8), token.start
             )
         owner = subject([token]) if size else None
@@ -380,15 +271,15 @@ def _with_pair(text: str, pair: Sequence[Token], about: Subject | None) -> tuple
         if again and text[other.end : other.end + 1] == ")":
             tokens.remove(other if one.count >= other.count else one)
     gpus = [t for t in tokens if t.kind == "gpu"]
-    for match in islice(_VERSION.finditer(text), PRONOUNS):
+    for match in islice(CUES["version"].finditer(text), PRONOUNS):
         name = next((g.text for g in reversed(gpus) if g.end <= match.start()), about.text if about else "")
-        form = subject_of(f"{_FORM.sub('', name)} {match['form']}") if name else None
+        form = subject_of(f"{CUES['form_name'].sub('', name)} {match['form']}") if name else None
         if form is not None and form.gpu_ids and not form.several:
             tokens = [t for t in tokens if t.end <= match.start("form") or t.start >= match.end()]
             start, ids = match.start("form"), form.gpu_ids
             version = Token(kind="gpu", start=start, end=match.end(), text=form.text, gpu_ids=ids)
             tokens.append(version)
-    for match in islice(_PAIR.finditer(text), PRONOUNS):
+    for match in islice(CUES["former_latter"].finditer(text), PRONOUNS):
         named = [t for t in gpus if t.end <= match.start()]
         main = [t for t in named if not CUES["compared"].search(text, max(0, t.start - 64), t.start)]
         two = named[:2] if len(named) > 1 else list(pair)
@@ -412,7 +303,7 @@ def _in_order(text: str, tokens: Sequence[Token]) -> tuple[tuple[Token, ...], di
         gap in _VERSUS or CUES["list"].fullmatch(text, a.end, b.start)
         for gap, (a, b) in zip(gaps, pairwise(gpus), strict=True)
     )
-    if not listed or len(tokens) > MOST // 5 or not (slashed or _RESPECTIVELY.search(text)):
+    if not listed or len(tokens) > MOST // 5 or not (slashed or CUES["respectively"].search(text)):
         return tuple(tokens), {}
     parts: list[Token] = []
     for value in values:
@@ -464,8 +355,12 @@ class _Sentence:
         self.own_fields: dict[int, str | None] = {}
         self.tokens, self.ordered = _in_order(text, _with_pair(text, pair, about))
         self.gpus = [t for t in self.tokens if t.kind == "gpu"]
-        counted = _GPUS.search(text) if CUES["machine"].search(text) else None
-        counted = (counted or _PRODUCT.search(text)) if len({g.gpu_ids for g in self.gpus}) == 1 else None
+        counted = CUES["counted_gpus"].search(text) if CUES["machine"].search(text) else None
+        counted = (
+            (counted or CUES["product_of_gpus"].search(text))
+            if len({g.gpu_ids for g in self.gpus}) == 1
+            else None
+        )
         if counted is not None and all(g.count == 1 for g in self.gpus):
             # "A DGX H100 has 8 GPUs with 640 GB in total", "8 x 141 GB = 1,128 GB".
             written = counted[1].lower()
@@ -646,7 +541,7 @@ class _Sentence:
             if one.reading.field != best.reading.field or set(one.owner.gpu_ids) != set(best.owner.gpu_ids)
         ]  # fmt: skip
         field = best.reading.field
-        each = best.owner.count > 1 and _EACH.match(self.text, token.end) is not None
+        each = best.owner.count > 1 and CUES["each_of_several"].match(self.text, token.end) is not None
         total = best.owner.count > 1 and not each and field in SUMMED and self.is_total(place, best)
         # What several cards draw together is more often measured than added up.
         total |= field == "power_w" and (place in self.listed or self.says("added") is not None) and (
@@ -745,7 +640,7 @@ class _Sentence:
                 r"\b(?:in|since)\s(?:early |late |mid-?)?$|ed \(?$|\blaunch:? $", before[-14:], re.IGNORECASE
             )
             held = next((t for t in reversed(self.tokens[:place]) if t.kind == "gpu"), None)
-            named = held and _YEAR_BEHIND.fullmatch(self.text, held.end, token.start)
+            named = held and CUES["year_behind"].fullmatch(self.text, held.end, token.start)
             after_it = re.match(r" (?:launched|released|introduced|announced)\b", after)
             if own in COUNTS and not self.is_of_part(place):
                 yield 0.0, own
@@ -912,7 +807,7 @@ class _Sentence:
         follows = self.tokens[place + 1] if place + 1 < len(self.tokens) else None
         sized = field == "memory_bytes" and follows is not None
         behind = self.text[token.end : follows.start] if follows else ""
-        if sized and _ITS_SIZE.search(f"{self.text[max(0, token.start - 12) : token.start]}|{behind}"):
+        if sized and CUES["its_size"].search(f"{self.text[max(0, token.start - 12) : token.start]}|{behind}"):
             # "The 32 GB of the RTX 4090", "You get 32 GB with an RTX 4090".
             return LISTED
         if field == "memory_bytes" and follows is not None and follows.kind == "gpu":
@@ -995,7 +890,7 @@ class _Sentence:
             before = before[-(token.start - last - parted.end()) :]
         end = min((t.start for t in self.tokens[place + 1 :] if t.kind == "value"), default=len(self.text))
         after = self.text[token.end : min(end, token.end + 40)]
-        if _EACH.match(after):
+        if CUES["each_of_several"].match(after):
             return False
         # Behind a product an equals sign gives something computed.
         equals = re.search(r"(?:=|->|\u2192)\s?$", before) and not re.search(r"[*/\u00d7] ?\d+ ?$", before)
@@ -1176,7 +1071,7 @@ class _Sentence:
         own = [g for g in self.gpus if g.end <= token.start and set(g.gpu_ids) & set(owner.gpu_ids)]
         others = any(not set(g.gpu_ids) & set(owner.gpu_ids) for g in self.uncompared)
         # What the text spoke of before is not sure to own a value of a sentence about another GPU.
-        pronoun = _PRONOUN.match(self.text) if owner is self.about and owner.sure else None
+        pronoun = CUES["pronoun"].match(self.text) if owner is self.about and owner.sure else None
         carried = pronoun is not None and all(g.start >= token.end for g in self.gpus)
         if (not own and owner is self.about and others and not carried) or best.owned > FAR or owner.several:
             return False
@@ -1285,7 +1180,7 @@ def _named_abilities(sentence: str) -> Iterator[tuple[str, re.Match[str]]]:
     """The abilities in a sentence with their places; of "FP8 in its tensor cores" FP8 alone."""
     for match in _ABILITY.finditer(sentence):
         field = ability_of(match[0])
-        if field and (field != "matrix_units" or not _IN_UNITS.search(sentence, 0, match.start())):
+        if field and (field != "matrix_units" or not CUES["in_units"].search(sentence, 0, match.start())):
             yield field, match
 
 
@@ -1301,10 +1196,12 @@ def abilities(
     if not (gpus and (abilities or before)):
         return
     # What a sentence is about is not in its asides: "The T4, unlike the A100, has no bf16".
-    named = [g for g in gpus if not _BY_THE_WAY.search(sentence[max(0, g.start - 30) : g.start])]
+    named = [g for g in gpus if not CUES["by_the_way"].search(sentence[max(0, g.start - 30) : g.start])]
     found: list[tuple[str, list[Token], int, int, str]] = []
     # Who has no FP8 tensor cores may have others.
-    of_format = [m for f, m in abilities if f == "matrix_units" and _OF_FORMAT.search(sentence, 0, m.start())]
+    of_format = [
+        m for f, m in abilities if f == "matrix_units" and CUES["of_format"].search(sentence, 0, m.start())
+    ]
     for field, match in abilities:
         lead = sentence[: match.start()]
         first = next((n for n in range(len(named), 0, -1) if named[n - 1].end <= match.start()), 0)
@@ -1318,7 +1215,7 @@ def abilities(
             while from_ and CUES["list"].fullmatch(sentence, named[from_ - 1].end, named[from_].start):
                 from_ -= 1
             owners, start = named[from_:first], named[first - 1].end
-            words = _ASIDE.sub(" ", lead[start:]).lstrip(" :*(\u2013\u2014-")
+            words = CUES["unlike_aside"].sub(" ", lead[start:]).lstrip(" :*(\u2013\u2014-")
             # "Limitations: no TF32"
             words = re.sub(r"^\w{4,16}: (?=\w)", "", words) if not start else words
             listed = _LIST_OF.match(words)
@@ -1330,7 +1227,7 @@ def abilities(
             said = _answer(words, natively)
             if listed and not words.strip() and not re.match(r"\s?(?!and\b|or\b|support\b)\w", clause):
                 said, words = "yes", "listed"
-            if said is None and (further := _ALSO.fullmatch(words)) is not None:
+            if said is None and (further := CUES["does_also"].fullmatch(words)) is not None:
                 # "The L40S draws 350 W and supports NVLink."
                 said = _answer(further["does"], natively)
             if not words.strip(" ,"):
@@ -1345,7 +1242,7 @@ def abilities(
             # "FP8 is not supported on the A100", "You cannot use FP8 on an A100", "With its FP8, the A100".
             start = max(start, *(lead.rfind(mark) + 1 for mark in ",;:"))
             between = sentence[match.end() : after.start]
-            given = _GIVEN.search(lead) and re.fullmatch(
+            given = CUES["given"].search(lead) and re.fullmatch(
                 r"(?: support| tensor cores)?,? (?:the |an? )?", between
             )
             if not re.search(rf",\s(?:{CUES['able_turn'].pattern})\b", between):
@@ -1366,7 +1263,7 @@ def abilities(
             found.append((field, owners, start, match.end(), said))
     for gpu in named:
         # "The A10 does not.", "FP8: L4 yes, A10 no".
-        again = _AGAIN.match(sentence, gpu.end)
+        again = CUES["does_too"].match(sentence, gpu.end)
         ability = next(
             (f for f, m in reversed(abilities) if m.end() <= gpu.start and m not in of_format), before
         )
@@ -1417,11 +1314,11 @@ def _comparisons(sentence: str, gpus: Sequence[Token], line: int, block: int) ->
     found: list[tuple[re.Match[str], Token, Token, str]] = []
     for place, (first, second) in enumerate(pairwise(gpus)):
         behind = gpus[place + 2].start if place + 2 < len(gpus) else len(sentence)
-        turned = _BESIDE.fullmatch(sentence[: first.start]) and re.fullmatch(
+        turned = CUES["beside"].fullmatch(sentence[: first.start]) and re.fullmatch(
             r",?\s(?:the |an? )?", sentence[first.end : second.start]
         )
         start, end = (second.end, behind) if turned else (first.end, second.start)
-        match = (_COMPARED_TO if turned else _COMPARES).search(sentence, start, end)
+        match = (CUES["compared_to"] if turned else CUES["compares"]).search(sentence, start, end)
         # Two comparisons in a row are of one GPU: "more power than the A10 and less than the A40".
         speaks = before[0] if before is not None and before[1] is first else first
         words = sentence[start : match.start()] if match else ""
@@ -1432,7 +1329,7 @@ def _comparisons(sentence: str, gpus: Sequence[Token], line: int, block: int) ->
             continue
         before = (second, first) if turned else (speaks, second)
         found.append((match, *before, words))
-        if further := _ITS_TOO.match(sentence, match.end() if turned else second.end, behind):
+        if further := CUES["its_too"].match(sentence, match.end() if turned else second.end, behind):
             found.append((further, *before, "has"))
     for match, speaks, second, words in found:
         lead = sentence[: speaks.start]
@@ -1458,9 +1355,12 @@ def _comparisons(sentence: str, gpus: Sequence[Token], line: int, block: int) ->
             or (field == "power_w" and re.search(r"\b(?:needs?|requires?)\b", words))
             # "The A10's memory, 1.5 times that of"; "and 1.4 times the bandwidth of", of the same GPU.
             or (speaks.text.endswith(("'s", "\u2019s")) and label_of(words).first == field)
-            or _AND_ALSO.fullmatch(words)
+            or CUES["and_also"].fullmatch(words)
         )
-        if _OPEN.search(words.replace("need", "") if field == "power_w" else words + match[0]) or not verb:
+        if (
+            CUES["open"].search(words.replace("need", "") if field == "power_w" else words + match[0])
+            or not verb
+        ):
             continue
         value, digits, more = 1.0, 1, False
         relation: Relation = "same" if match["same"] else "under" if less else "over"
@@ -1480,7 +1380,7 @@ def _comparisons(sentence: str, gpus: Sequence[Token], line: int, block: int) ->
             stated = sign * amount.numbers[0].value
             exact = amount.numbers[0].digits
             value, digits = (1 + stated / 100, 3) if relation == "times" else (stated, exact)
-        bound = _BOUND.search(words)
+        bound = CUES["bound"].search(words)
         if times and bound is not None:
             relation = "over" if bound["over"] or str(bound["more"]).lower() == "more" else "under"
         about = CUES["about"].search(sentence[max(0, match.start() - 14) : match.start()])

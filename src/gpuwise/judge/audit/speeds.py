@@ -20,7 +20,7 @@ from gpuwise import checks
 from gpuwise.facts import catalog, prices
 from gpuwise.facts.published import record
 from gpuwise.judge.audit.judge import GRID
-from gpuwise.judge.audit.words import CUES, speaks_of_tokens
+from gpuwise.judge.audit.words import CUES, NAMES, speaks_of_tokens
 from gpuwise.model.gpu import Offer, Source
 from gpuwise.model.judgement import NOT_IN_CATALOG, Claim, Finding, Kind, Number, Verdict
 from gpuwise.model.result import Issue, Measurement, Record, Result
@@ -63,46 +63,7 @@ HALF = 2.0
 NEAR = 1000
 # Figures that one finding lists.
 LISTED = 12
-_PRECISION = re.compile(r"\b(fp32|tf32|fp16|bf16|fp8|fp4|int8|amp|mixed)\b", re.IGNORECASE)
-_LENGTH = re.compile(r"\bs(?:eq\w*)?[ _-]?(?:len\w*)?[ =:_-]*(\d{2,5})\b", re.IGNORECASE)
-_BATCH = re.compile(r"\b(?:batch(?:[ _-]?size)?(?: per gpu)?|bs)[ =:]*(\d{1,6})\b", re.IGNORECASE)
-_TRAIN = re.compile(r"\btrain", re.IGNORECASE)
-_INFER = re.compile(r"\binfer|serving|\bdecod|generat", re.IGNORECASE)
-_COMPILED = re.compile(r"\bcompiled|torch\.compile|\bxla\b|tensorrt|\btrt\b", re.IGNORECASE)
-_OTHER_ITEM = re.compile(
-    r"words|steps?|batch(?:es)?/|iter|\bit/s|minutes?|hours?|epochs?|\bms\b|flops|requests?", re.IGNORECASE
-)
-_SIZE = re.compile(r"(?<![\d.])(?P<size>\d{1,3}(?:\.\d{1,2})?)\s?[bB](?![a-zA-Z]*yte)(?=tok|[^a-z]|$)")
-_BYTES = (
-    (re.compile(r"\b(?:fp16|bf16|half|float16)\b|f16|16-bit", re.IGNORECASE), 2.0),
-    (re.compile(r"\b(?:fp8|int8)\b|(?<![a-z0-9])q8|(?<!\d)8[ -]?bit", re.IGNORECASE), 1.0),
-    (re.compile(r"(?<![a-z0-9])q6|6[ -]?bit", re.IGNORECASE), 0.75),
-    (re.compile(r"(?<![a-z0-9])q5|5[ -]?bit", re.IGNORECASE), 0.625),
-    (
-        re.compile(
-            r"\b(?:int4|nf4|(?:mx|nv)?fp4|w4a\d+|awq|gptq)\b|(?<![a-z0-9])i?q4|(?<!\d)4[ -]?bit",
-            re.IGNORECASE,
-        ),
-        FOUR_BITS,
-    ),
-    (re.compile(r"(?<![a-z0-9])i?q[123](?!\d)|(?<!\d)[23][ -]?bit", re.IGNORECASE), 0.25),
-)
-# The size of a file of weights, in GB: "File size (GB) 4.92", "40 GB of weights"; a card's memory is none.
-_FILE = re.compile(
-    r"\b(?:file|size|weights?|gguf)\b(?:[\s:=(),~]|file|size|of|is|are|takes?|about)*"
-    r"(?:(?P<a>\d{1,3}(?:\.\d{1,2})?) ?gi?b\b|gi?b\b[^|\w]*(?P<b>\d{1,3}(?:\.\d{1,2})?)(?![\w.-]))"
-    r"|(?P<c>\d{1,3}(?:\.\d{1,2})?) ?gi?b (?:(?:fp|bf|int)\d{1,2} |i?q\d\w* )?"
-    r"(?:of weights|file|gguf|model|checkpoint)",
-    re.IGNORECASE,
-)
-_ONE_GPU = re.compile(r"\b(?:single|one|1x?|per)[ -](?:gpu|card)", re.IGNORECASE)
-# Models that do not read or multiply all of their weights for each token.
-_PART = re.compile(
-    r"\bmoe\b|mixtral|a\d{1,2}b|deepseek(?![\w -]{0,12}distill)|speculative"
-    r"|x\d{1,2}b|maverick|scout|gpt-oss|cache|qwen-?3[\w .-]{0,12}(?:30|80|235|480)b|glm-4\.[5-9]"
-    r"|kimi|minimax",
-    re.IGNORECASE,
-)
+_BYTES = [(re.compile(name, re.IGNORECASE), each) for name, each in NAMES["weights"].items()]
 
 
 def judge(claims: Sequence[Claim]) -> Iterator[Finding]:
@@ -171,18 +132,20 @@ def _row(claim: Claim) -> Record | None:
     value = claim.values[0]
     if network is None or _counts_tokens(claim) or not isinstance(value, Number) or not claim.sure:
         return None
-    if any(_OTHER_ITEM.search(text) for text in (claim.stated, claim.context[0])):
+    if any(CUES["other_item"].search(text) for text in (claim.stated, claim.context[0])):
         return None
-    said = next((m[1].lower() for text in claim.context if (m := _PRECISION.search(text))), "")
-    training = any(_TRAIN.search(text) for text in claim.context)
-    infers = any(_INFER.search(text) for text in claim.context)
+    said = next((m[1].lower() for text in claim.context if (m := CUES["precision"].search(text))), "")
+    training = any(CUES["trains"].search(text) for text in claim.context)
+    infers = any(CUES["infers"].search(text) for text in claim.context)
     # Inference runs in INT8 too where a text does not say.
     unstated = "?" if training and not infers else "int8"
     workload = network.id
     if network.item == "sequence" and not network.id.rpartition("-s")[2].isdecimal():
-        named = next((int(m[1]) for text in claim.context if (m := _LENGTH.search(text))), SHORT)
+        named = next(
+            (int(m[1]) for text in claim.context if (m := CUES["sequence_length"].search(text))), SHORT
+        )
         workload = network.id if named == LONG else f"{network.id}-s{named}"
-    batch = next((int(m[1]) for text in claim.context if (m := _BATCH.search(text))), None)
+    batch = next((int(m[1]) for text in claim.context if (m := CUES["batch"].search(text))), None)
     # The variant with the highest 16-bit peak: what it cannot do none of them can.
     fastest = max(claim.gpu_ids, key=lambda i: _peak(i, ("fp16", "bf16"), sparse=True), default=None)
     return record(
@@ -190,7 +153,7 @@ def _row(claim: Claim) -> Record | None:
         mode="train" if training and not infers else "infer", batch=batch, item=network.item,
         precision={"amp": "fp16", "mixed": "fp16", "": unstated}.get(said, said), stated=said,
         speed=value.value, gpus=claim.count,
-        compiled=True if any(_COMPILED.search(text) for text in claim.context) else None,
+        compiled=True if any(CUES["compiled"].search(text) for text in claim.context) else None,
         # Only rows of one table are held beside each other: others may come from other machines and scripts.
         source=Source(id=f"{claim.block // GRID}", title="text", kind="article", read_on=""),
     )  # fmt: skip
@@ -210,13 +173,13 @@ def _of_tokens(claim: Claim) -> Finding:
     """Tokens a second of a language model: one request alone reads every weight for each token, which the
     bandwidth bounds; of any number of requests each token multiplies every weight, which the peak bounds."""
     text = " | ".join(claim.context)
-    first = next((sizes for piece in claim.context if (sizes := _SIZE.findall(piece))), ())
+    first = next((sizes for piece in claim.context if (sizes := CUES["parameters"].findall(piece))), ())
     value = claim.values[0]
     if not claim.gpu_ids:
         return _finding(claim, NOT_IN_CATALOG)
-    files = [float(m["a"] or m["b"] or m["c"]) * 1e9 for m in _FILE.finditer(text)]
+    files = [float(m["a"] or m["b"] or m["c"]) * 1e9 for m in CUES["weights_file"].finditer(text)]
     if not (first or files) or not isinstance(value, Number) or claim.several or not claim.sure or (
-        _PART.search(text)
+        CUES["part_of_weights"].search(text)
     ):  # fmt: skip
         return _finding(claim, "nothing says which model, or how many requests run together")
     weights = min(map(float, first), default=0.0) * 1e9
@@ -241,9 +204,9 @@ def _of_tokens(claim: Claim) -> Finding:
         return _finding(claim, why, wrong=fits and value.value * least > spare)
     if not weights:
         return _finding(claim, "nothing says which model, or how many requests run together")
-    count = claim.count if claim.count > 1 or _ONE_GPU.search(text) else IN_MACHINE
+    count = claim.count if claim.count > 1 or CUES["one_gpu"].search(text) else IN_MACHINE
     # Two operations a weight forwards, and twice as many backwards.
-    training = _TRAIN.search(text) is not None and not _INFER.search(text)
+    training = CUES["trains"].search(text) is not None and not CUES["infers"].search(text)
     needed = value.value * weights * (6 if training else 2)
     best = count * max(_peak(i, (), sparse=True) for i in claim.gpu_ids)
     why = f"needs {si(needed, 'FLOP/s', 3)} of at most {si(best, 'FLOP/s', 3)} in any format, on {count} GPUs"

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import re
 import tomllib
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cache, lru_cache
 from pathlib import Path
@@ -51,29 +51,28 @@ COUNTS = frozenset(
         *("memory_bus_bits", "slots", "pcie_generation", "process_nm", "compute_capability"),
     }
 )
-# What a GPU can or has, by the field that says so. Formats that ordinary cores compute too (fp16, int8) are
-# no ability that a chip may lack.
-ABILITIES = {
-    "matrix_fp8": r"fp-?8(?:[ -](?:e4m3|e5m2))?",
-    "matrix_fp4": r"(?:nv|mx)?fp-?4",
-    "matrix_bf16": r"bf-?16|bfloat-?16",
-    "matrix_tf32": r"tf-?32|tensorfloat-?32",
-    "link": r"nv-?link(?: bridges?)?",
-    "mig": r"mig|multi-instance gpus?",
-    "ecc": r"ecc(?: memory| vram)?",
-    "matrix_units": r"(?:fp-?16 )?tensor[ -]cores?",
-}
+# Names that are values, and words for numbers.
+NAMES: Mapping[str, Mapping[str, Any]] = tomllib.loads((_DATA / "names.toml").read_text(encoding="utf-8"))
+# What a GPU can or has, by the field that says so; words for a count of GPUs.
+ABILITIES: Mapping[str, str] = NAMES["abilities"]
+COUNTED: Mapping[str, int] = NAMES["counted"]
 # (dimension, regular expression, factor to the catalog's unit). Memory sizes are counted in GiB, as products
 # are named.
 UNITS = tuple(
     (row["dimension"], row["unit"], float(row["factor"])) for row in catalog.rows(_DATA / "units.csv")
 )
-CUES: Mapping[str, re.Pattern[str]] = {
-    name: re.compile(
-        cue.get("before", "") + "(?:" + "|".join(cue["words"]) + ")" + cue.get("after", ""), re.I
-    )
+_CUES = {
+    name: cue.get("before", "") + "(?:" + "|".join(cue["words"]) + ")" + cue.get("after", "")
     for name, cue in tomllib.loads((_DATA / "cues.toml").read_text(encoding="utf-8")).items()
 }
+
+
+def _whole(cue: str) -> str:
+    """A cue with those that it names, "<<more>>", in their places."""
+    return re.sub(r"<<(\w+)>>", lambda named: _whole(_CUES[named[1]]), cue)
+
+
+CUES: Mapping[str, re.Pattern[str]] = {name: re.compile(_whole(cue), re.I) for name, cue in _CUES.items()}
 
 
 def speaks_of_tokens(text: str) -> bool:
@@ -143,29 +142,8 @@ _VALUE = (
     rf"(?:[ \u2009-]{{0,2}}(?P<middle>{_MIDDLE})(?:{_UNIT})(?-i:(?![a-z\u00b2])))?\+?(?P<hourly>{_HOURLY})?"
     r"(?P<per>\s?(?:/|per )\s?(?:w|watts?|\$|dollar|t?flops?|mm|cores?|sm|slot|u)(?![a-z]))?"
 )
-# How the names of months begin, in several languages.
-_MONTHS = (
-    "jan|ene|gen|\u044f\u043d\u0432", "feb|f[\u00e9e]v|\u0444\u0435\u0432", "mar|m\u00e4r|\u043c\u0430\u0440",
-    "apr|avr|abr|\u0430\u043f\u0440", "ma[iyg]|\u043c\u0430[\u0439\u044f]", "jun|juin|giu|\u0438\u044e\u043d",
-    "jul|juil|lug|\u0438\u044e\u043b", "aug|ao[\u00fbu]|ago|\u0430\u0432\u0433", "sep|set|\u0441\u0435\u043d",
-    "oct|okt|ott|out|\u043e\u043a\u0442", "nov|\u043d\u043e\u044f", "dec|d\u00e9c|dez|dic|\u0434\u0435\u043a",
-)  # fmt: skip
-# Names by the field that they are a value of. "sparse", "dense" and "none" are marks, no fields.
-_NAMES = {
-    "memory_type": r"(?-i:LPDDR\d[Xx]?|GDDR\dX?|DDR\d|HBM\d?[eE]?(?=\d{2,3} ?GB)|HBM\d[eE]?)",
-    "chip": r"(?-i:(?:G[AHKMPVB]|AD|TU)\d{3}[A-Z]?|Navi ?\d\d)(?![0-9])",
-    "architecture": r"(?:ada[ -]?lovelace|(?:grace )?(?:black|rub)(?:well|in)(?: ultra)?|hopper|ampere|turing"
-    r"|volta|pascal|maxwell|kepler|(?-i:Ada)(?! ?\d)|cdna[ -]?\d?|rdna[ -]?\d?(?:\.\d)?)(?-i:(?![a-z0-9]))",
-    "pcie_generation": r"pci[ -]?e(?:xpress)?[ -]?(?:gen(?:eration)?[ .-]?)?(?P<gen>[1-6])(?:\.0|(?![\d.]))"
-    r"(?: ?x\d{1,2})?|gen ?(?P<gen2>[3-6]) x16",
-    "dense": r"(?:without |w/o ?|no )(?:structured )?sparsity(?![a-z])|dense",
-    "sparse": r"(?:with (?:structured )?sparsity|w/ sparsity|sparsity|sparse|\u2217)(?![a-z])",
-    "none": r"(?-i:N/A|TBD|TBA|NA|None|\u2014|Not supported)",
-    "slots": r"(?<!en )(?P<slot>single|dual|double|triple|[1-4](?:\.\d{1,2})?)[ -](?:slot|width)",
-    "launch": rf"(?P<month>{'|'.join(_MONTHS)})\w{{0,6}}\.?,?\s(?:\d{{1,2}},?\s|de )?(?P<year>20[0-3]\d)"
-    r"|(?P<iso>20[0-3]\d[-/.](?:1[0-2]|0[1-9]))(?:[-/.]\d\d)?(?!\d)"
-    r"|q(?P<quarter>[1-4])[ /-]?(?P<qyear>20[0-3]\d)|(?P<only>20[0-3]\d)\s?[\u5e74\ub144]",
-}
+_MONTHS: Sequence[str] = NAMES["months"]["words"]
+_NAMES = {field: name.replace("<<months>>", "|".join(_MONTHS)) for field, name in NAMES["names"].items()}
 CHIP = re.compile(_NAMES["chip"])
 _SLOTS = {"single": 1.0, "dual": 2.0, "double": 2.0, "triple": 3.0}
 # "2024-25" are years, neither a range of numbers nor a date; "17:04" is a time.
@@ -247,10 +225,6 @@ def _typed(first: str) -> re.Pattern[str]:
     return re.compile("|".join(fitting) or "(?!)", re.IGNORECASE)
 
 
-COUNTED = {
-    "two": 2, "three": 3, "four": 4, "five": 5, "six": 6, "seven": 7, "eight": 8, "nine": 9, "ten": 10,
-    "twelve": 12, "sixteen": 16, "twenty": 20, "a pair of": 2, "a dozen": 12, "dual": 2, "quad": 4,
-}  # fmt: skip
 _COUNT = re.compile(
     rf"(?<![\d.])(\d{{1,3}})\s?(?:[x\u00d7]\s?|\u00d7 )$|(?<![\w.])(2|4|8|16|{'|'.join(COUNTED)})(?:\s|-)$"
     r"|\b(?:with|of|has|have|holds?|own|are)\s(\d{1,3})\s$",
