@@ -5,6 +5,9 @@ from __future__ import annotations
 import pytest
 
 from gpuwise.judge import audit
+from gpuwise.judge.audit import document, read
+from gpuwise.judge.audit.judge import GRID, judge
+from gpuwise.model.judgement import Claim, Number
 
 
 def verdicts(text: str) -> list[str]:
@@ -103,3 +106,29 @@ def test_announcement_and_delivery_may_lie_apart(gpu: str, date: str, verdict: s
 def test_a_street_price_judges_nobody() -> None:
     assert verdicts("| GPU | MSRP |\n|---|---|\n| A100 SXM4 80GB | $18,000 |") == ["cannot tell"]
     assert verdicts("| GPU | MSRP |\n|---|---|\n| RTX 4090 | $1,199 |") == ["contradicts"]
+
+
+@pytest.mark.parametrize(("block", "counted", "verdict"), [
+    (GRID, 8, "contradicts"), (GRID - 1, 8, "cannot tell"), (GRID, 1, "contradicts"),
+])  # fmt: skip
+def test_a_row_of_a_machine_may_state_the_figures_of_one(block: int, counted: int, verdict: str) -> None:
+    figures = (
+        ("memory_bytes", 80 * 2**30),
+        ("memory_bytes_per_s", 3.35e12),
+        ("power_w", 700.0),
+        ("sm_count", 108.0),
+    )
+    claims = [
+        Claim(
+            line=1, gpu="H100", gpu_ids=("h100-sxm5-80gb",), field=field, block=block, stated=f"{value} W",
+            values=(Number(value=value, digits=3),), count=counted,
+        ) for field, value in figures
+    ]  # fmt: skip
+    assert [found.verdict for found in judge(claims)] == ["agrees", "agrees", "agrees", verdict]
+
+
+def test_tables_and_sections_are_numbered_from_one() -> None:
+    table = "| GPU | VRAM |\n|---|---|\n| A10 | 24 GB |\n| A30 | 24 GB |\n"
+    text = f"The L4 has 24 GB.\n\n## T4\n\n- 16 GB\n\n{table}"
+    claims = document.claims(read.blocks_of(text, "a.md"))
+    assert [one.block for one in claims if isinstance(one, Claim)] == [1, 2, GRID + 1, GRID + 2]

@@ -83,6 +83,18 @@ def test_html_keeps_its_lines_and_leaves_scripts_out() -> None:
     assert [(c.line, c.text) for c in table.rows[0]] == [(6, "a"), (6, "b")]
 
 
+def test_raised_digits_are_marks_of_footnotes_but_for_areas() -> None:
+    raised = {"312\u00b9": "312[1]", "624\u00b2": "624[2]", "8\u00b3": "8[3]", "814 mm\u00b2": "814 mm\u00b2"}
+    assert {text: read.plain(text) for text in raised} == raised
+
+
+def test_empty_rows_of_html_are_left_out_and_long_ones_cut() -> None:
+    cells = "<td rowspan=2>1</td>" * (read.MOST_CELLS + 3)
+    [table] = read.blocks_of(f"<table><tr></tr><tr>{cells}</tr><tr></tr></table><table></table>", "a.html")
+    assert isinstance(table, Table)
+    assert [len(row) for row in table.rows] == [read.MOST_CELLS, read.MOST_CELLS]
+
+
 def test_a_table_in_markdown_may_be_html() -> None:
     blocks = read.blocks_of("# T4\n\n<table>\n<tr><td>VRAM<td>16 GB</table>\n", "a.md")
     assert [b.rows[0][0].line for b in blocks if isinstance(b, Table)] == [4]

@@ -222,6 +222,12 @@ def own_field(cell: str, tokens: Sequence[Token], place: int) -> str | None:
     dimension = token.measures
     if dimension == "op/s" and (inside := next((f for f in FORMATS if f[5:] in token.text.lower()), None)):
         return inside
+    # "5 PFLOPS of dense FP8 and 2.5 PFLOPS of dense BF16": the format behind a rate is its own.
+    behind = next((t for t in tokens[place + 1 : place + 3] if t.field not in ("dense", "sparse")), None)
+    if behind is not None and behind.field in FORMATS and (
+        re.fullmatch(r" (?:of|in) (?:(?:dense|sparse) )?", cell[token.end : behind.start])
+    ):  # fmt: skip
+        return behind.field
     # A format that the value touches is its own: "FP1665.1 TFLOPS peak".
     before = tokens[place - 1] if place else None
     touches = before is not None and before.end == token.start and before.field.startswith("peak:")

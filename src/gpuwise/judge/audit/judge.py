@@ -394,6 +394,9 @@ def _is_witnessed(claim: Claim, text: Around) -> bool:
     chance = kind == "neighbour's row copied" and not text.of_neighbour(claim, 2)
     # So near the known value a figure of no telling kind is another edition's, or rounded twice.
     near = EDITIONS if chance or kind in UNTELLING else VARIANTS if kind == "other variant" else 0.0
+    # The figure of the next product was taken for this one's: also where they differ by little.
+    of_next = any(is_copied(claim.field, claim.values, other) for i in claim.gpu_ids for other in next_to(i))
+    near = CLOSE if of_next and claim.field == "memory_bytes_per_s" else near
     if any(_is_within(claim, known, near) for known in _known(claim)):
         return False
     # That the text says otherwise elsewhere speaks against it only where both are of one GPU.
@@ -401,8 +404,7 @@ def _is_witnessed(claim: Claim, text: Around) -> bool:
     telling = kind != "wrong value" and (kind != "internal contradiction" or alone) and not chance
     # Siblings share a chip: that another one has this value says nothing of how it came here.
     clock = kind == "other variant" and claim.field.endswith("_hz")
-    # The figure of the next product was taken for this one's.
-    telling |= any(is_copied(claim.field, claim.values, other) for i in claim.gpu_ids for other in next_to(i))
+    telling |= of_next
     clock |= kind == "wrong value" and claim.field.endswith("_hz")
     needed = WITNESSES - (telling and claim.field not in SHARED and not clock)
     for gpu_id in (i for i in claim.gpu_ids if not _has_no_link(i, claim.field)):

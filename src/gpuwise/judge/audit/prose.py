@@ -684,7 +684,7 @@ class _Sentence:
         if own == "none" or (own is None and foreign and not summed) or self.is_others(place):
             return
         if own is not None and own != "peak:" and not (own.startswith("peak:") and dimension == "count"):
-            if not (foreign and own != "l2_bytes") and not self.is_of_part(place):
+            if not (foreign and own != "l2_bytes" and dimension != "op/s") and not self.is_of_part(place):
                 yield 0.0, own
             return
         if dimension == "op/s":
