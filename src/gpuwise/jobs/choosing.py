@@ -24,6 +24,7 @@ from gpuwise.model.judgement import Need, Recommendation
 from gpuwise.model.precision import Precision
 from gpuwise.model.question import Asked
 from gpuwise.model.result import Comparison, Issue, Record, Result
+from gpuwise.model.units import significant
 
 if TYPE_CHECKING:
     from gpuwise.stats.comparison import Condition
@@ -87,6 +88,10 @@ def _believed(need: Need, facts: Facts) -> tuple[Offer, ...]:
     asking = {(quote.gpu_id, quote.kind in RENTS) for quote in need.quotes if not quote.paid}
     others = (o for o in believed if not any((gpu, o.per_hour) in asking for gpu in o.gpu_ids))
     return (*others, *stated(need, facts.today))
+
+
+# Times the speed of the first that is worth saying though no fresh price of it is known.
+MUCH_FASTER = 1.5
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -238,11 +243,27 @@ def _with_left_out(market: _Market, choice: Recommendation) -> Recommendation:
         advice.append(f"left out: {', '.join(missing)}: no price of theirs for this is known")
     if (large := _one_computer(market, choice)) is not None:
         advice.append(f"left out: {large}")
+    if (older := _older(market, choice)) is not None:
+        advice.append(f"left out: {older}")
     if len(names) <= FEW and named:
         advice.append(f"left out: {'; '.join(named)}")
     lists = (o.listed_on or o.seen_on for o in market.facts.offers if o.source.id != "own-prices")
     day = min(max(lists, default=""), today.isoformat())
     return replace(choice, advice=tuple(advice), rejected=left, prices_on=day)
+
+
+def _older(market: _Market, choice: Recommendation) -> str | None:
+    """What a budget would buy that is much faster, where only its price is too old to rank it."""
+    need, first = choice.need, choice.options[0]
+    a = need.assumptions
+    if need.goal != "speed" or need.acquire != "own" or a.aged_today or not first.outlay_usd:
+        return None
+    other = market.best_or_none(replace(need, assumptions=replace(a, max_age_days=None)))
+    faster = other.options[0].throughput.value / first.throughput.value if other else 0.0
+    if other is None or faster < MUCH_FASTER:
+        return None
+    seen, times = other.options[0].seen_on, significant(faster)
+    return f"{decide.offered_as(other.options[0])}: its price is of {seen}; {times} times as fast"
 
 
 def _one_computer(market: _Market, choice: Recommendation) -> str | None:

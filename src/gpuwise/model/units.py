@@ -64,10 +64,11 @@ _WORK = re.compile(
 )
 # Items of one epoch of data sets that people name, from their papers.
 DATASETS: Mapping[str, tuple[float, str]] = {
-    "imagenet": (1_281_167, "image"), "imagenet1k": (1_281_167, "image"), "coco": (118_287, "image"),
+    "imagenet": (1_281_167, "image"), "imagenet1k": (1_281_167, "image"), "mnist": (60_000, "image"),
+    "imagenet21k": (14_197_122, "image"), "cifar100": (50_000, "image"), "coco": (118_287, "image"),
     "cifar10": (50_000, "image"), "squad": (88_641, "sequence"),
 }  # fmt: skip
-DATASET_NAMES = r"image-?net(?:-?1k)?|coco|cifar-?10|squad"
+DATASET_NAMES = r"image-?net(?:-?(?:21|1)k)?|coco|cifar-?100?|mnist|squad"
 _DATASETS = re.compile(
     rf"(?:(?P<epochs>[\d.]+)\s*epochs?\s+of\s+)?(?P<name>{DATASET_NAMES})", re.IGNORECASE | re.ASCII
 )

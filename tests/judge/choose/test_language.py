@@ -113,7 +113,7 @@ def test_a_worker_paid_by_the_second_answers_one_request_at_a_time() -> None:
         ("I run 8 H100 at 0.2 EUR per kWh, is renting cheaper for llama 70b", "llama-70b", "infer",
          {"have": ("h100-sxm5-80gb",) * 8, "acquire": "both"}),
         ("serve qwen3-32b to 20 users, first token below 1 second", "qwen3-32b", "infer",
-         {"latency": ("TTFT", 1.0), "users": 20}),
+         {"latency": ("TTFT", 1.0, None), "users": 20}),
         ("3 people and each needs a workstation for llama 3.2 3b", "llama-3.2-3b", None,
          {"users": 3, "concurrent": 1, "acquire": "own"}),
         ("I do not want to rent: bert-large", "bert-large", None, {"acquire": "own"}),

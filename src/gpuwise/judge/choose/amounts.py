@@ -194,6 +194,8 @@ def amount(
 
     if item != "token":
         if not counts:
+            if item == "sequence" and length:
+                return done(number * whole / length)
             return done(number * whole, "token") if sizes else Amount()
         whole = whole or counts[-1].tokens
         if item == "sequence" and length and whole:

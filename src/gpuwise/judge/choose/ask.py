@@ -71,6 +71,8 @@ SLOT_W = 75.0
 _TIMES = {"twice": 2, "thrice": 3}
 # Of a day, what people call a night.
 NIGHT = 0.5
+# Of work that is done once, where no amount is named: 20,000 dialogues of 500 tokens.
+EXAMPLES = {"token": 1e7}
 # Epochs that published recipes of ImageNet train for.
 USUAL_EPOCHS = 90
 # Sizes of models are rounded in their names.
@@ -310,6 +312,8 @@ class _Reader:
                 usual = _of_laptop(usual)
             owner = re.compile(P.owner).search(before, self.places[-1][3] if self.places else 0)
             also = owned >= 0 and re.fullmatch(rf" ?(?:and|plus|\+|&) (?:{P.count}\s*x? ?)?", before[owned:])
+            if owner and owner[2] and self.said(r"\b(?:can|could|will|would)\b.{1,60}\breplace\b"):
+                owner = None  # Whether one is as good as the other
             if owner or also:
                 have += [usual] * count
             elif more := re.search(rf"\b{P.another} (?:(?:used|new) )?$", before):
@@ -479,7 +483,8 @@ class _Reader:
         board = self.take(P.board, again=False)
         self.form = "pcie" if self.denied["nvlink"] else next(filter(None, board.groups())) if board else None
         if not (self.traits or self.sets) and self.take(P.computer):
-            self.form, self.fields["acquire"] = "small", "own"
+            self.form = "mobile" if self.said(P.laptop) else "small"
+            self.fields["acquire"] = "own"
 
     def _read_limits(self) -> None:
         """What the words say of memory, kinds of rent, places, delays, people and one's own machine."""
@@ -551,7 +556,9 @@ class _Reader:
         if modules and all(modules) and not (used or self.said(P.owning)):
             rents = rents or owns or [*self.have] or self.said(r"\bcheap\w*")
             owns = None
-        if (once := take(P.once)) and not (owns or self.have or denied["rent"] or either):
+        once = take(P.once)
+        self.once = once is not None and not (owns or self.have or denied["rent"] or either)
+        if self.once:
             rents = once
             self.notes.append("done once, so rented: for a single run nothing pays that is bought")
         named = self.sets or self.traits or "memory_gb" in fields
@@ -644,7 +651,7 @@ class _Reader:
             re.search(P.money, self.left())
             or take(rf"\b(\d[\d.,]*\s?k?) {credits}")  # "40k google cloud credits"
             or take(rf"{P.at_most} ?(\d[\d.,]*\s?k?)\b{alone}", again=False)
-            or take(rf"\b(\d[\d.]*\s?k)\b{alone}", again=False)
+            or take(rf"(?<![\w-])(\d[\d.]*\s?k)\b{alone}", again=False)
         )  # fmt: skip
         if money is None:
             if take(P.fastest) and not self.done():
@@ -775,8 +782,9 @@ class _Reader:
         # One kind of computer is ranked at a time.
         # What a laptop that is there may be replaced by is open.
         there = any(has_form(catalog.get(gpu), "laptop") for gpu in have)
-        self.laptop = bool(self.take(P.laptop)) and not (there or self._either_computer())
-        self.ignore("laptop" if self._either_computer() else "")
+        either = self._either_computer()
+        self.laptop = bool(self.take(P.laptop)) and not (there or either)
+        self.ignore("laptop" if either and self.form != "mobile" else "")
 
     def _meant(self, spec: GpuSpec) -> bool:
         """Whether a GPU is of every kind that is wanted, and of none that is not."""
@@ -932,7 +940,9 @@ class _Reader:
     def _named_apart(self, start: int, end: int) -> bool:
         """Whether a network is named beside what stands there."""
         text = self.plain[:start] + " " + self.plain[end:]
-        return any(re.search(rf"(?<![\w-]){re.escape(name)}(?![\w-])", text) for name in registry.names())
+        like = (row["words"] for row in catalog.rows(DATA / "stand_ins.csv"))
+        names = (rf"(?<![\w-]){re.escape(name)}(?![\w-])" for name in registry.names())
+        return any(re.search(each, text) for each in (*names, *like))
 
     def _open_instead(self) -> str | None:
         """An open model, where one is wanted that is like one whose weights nobody has. Raises InputError
@@ -1031,7 +1041,7 @@ class _Reader:
         data = self.said(rf"\b(?:{units.DATASET_NAMES})\b")
         epochs = next((each for each in self.found if each.kind == "epoch"), None)
         counted = [each for each in self.found if each.kind not in ("epoch", "step")]
-        if self.stands_in or self.mixed or not (self.found or (data and self.take(P.how_long))):
+        if self.stands_in or self.mixed or not (self.found or (data and self.take(P.how_long)) or self.once):
             return
         if others := [each for each in counted if each.kind == "other"]:
             for start, end in others[0].spans:
@@ -1039,6 +1049,13 @@ class _Reader:
             return
         served = is_model(named, self.mode)
         need = need_for(named, mode=self.mode)
+        if not (self.found or data):
+            item = item_of(need).partition("-")[0]
+            self.work = Work(EXAMPLES.get(item, 1e6), None, item)
+            self.notes.append(
+                f"no amount was named: {self.work.items / 1e6:g} million {item}s, as an example"
+            )
+            return
         usual = next((n for pattern, n in WORDS["answers"] if self.said(pattern)), USUAL_ANSWER)
         if not counted and not any(each.kind == "step" for each in self.found):
             whole = units.parse_work(data[0] if data else "ImageNet")

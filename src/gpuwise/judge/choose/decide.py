@@ -43,6 +43,7 @@ from gpuwise.judge.choose.candidates import (
 from gpuwise.judge.choose.fit import (
     HOST_PEAK_W,
     NO_FASTER,
+    OLDEST,
     PERIODS,
     QUIET_W,
     SUPPLY,
@@ -404,6 +405,11 @@ def _answer(found: Recommendation) -> str:
         ending = (
             f" To rent instead: {_machine(rent)} from {rent.provider}{_at(rent)}, {faster} times as fast."
         )
+    thought_of = next((o for o in found.options[1:] if (o.gpu_id, o.count) in need.sets and o.speedup), None)
+    if first.way == "have" and thought_of is not None and thought_of.outlay_usd and thought_of.speedup:
+        faster = significant(thought_of.speedup)
+        other, asked = _machine(thought_of), usd(thought_of.outlay_usd)
+        ending = f" {other[:1].upper()}{other[1:]} would be {faster} times as fast for {asked}."
     if first.way != "have" and owned is not None and owned.break_even_h and need.period_s is None:
         hours = f"{owned.break_even_h:,.0f} hours of use"
         if first.outlay_usd:
@@ -531,12 +537,14 @@ def setup(need: Need, bought: Option) -> str:
     _, energy = electricity(need, bought)
     slots, cooling = spec.number("slots"), spec.text("cooling")
     left = usd(bought.outlay_usd * (1 - a.depreciation) ** a.years)
+    old = float(spec.text("compute_capability") or OLDEST) < OLDEST
     parts = [
         f"{usd(bought.outlay_usd)}{_other(need, bought.outlay_usd, ' ({})')} in all, "
         + (f"{usd(bought.host_usd)} of it for the host ({host})" if bought.host_usd else "no new host"),
         "" if not bought.power_w else f"{bought.power_w:g} W: "
         + (f"a power supply of {supply} W" if supply else "several power supplies"),
         f"{slots * bought.count:g} slots" if slots else "", f"{cooling} cooling" if cooling else "",
+        "no CUDA after 12" if old else "",
         f"quiet: at most {QUIET_W:g} W of heat" if need.quiet else "",
         f"{usd(energy)} of electricity a month" if bought.power_w and need.period_s is None else "",
         f"worth {left} after {a.years:g} years",
