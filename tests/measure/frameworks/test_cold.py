@@ -9,8 +9,6 @@ from typing import Any
 
 import pytest
 import torch
-from torch._dynamo.callback import callback_handler
-from torch._dynamo.utils import counters
 
 from gpuwise import workloads
 from gpuwise.measure import child, events
@@ -50,6 +48,8 @@ def clock(monkeypatch: pytest.MonkeyPatch) -> Clock:
 @pytest.fixture(autouse=True)
 def nobody_else_hears() -> Iterator[None]:
     yield
+    from torch._dynamo.callback import callback_handler  # two seconds, for which not every process must wait
+
     callback_handler.clear()
     torch.compiler.reset()
 
@@ -60,6 +60,7 @@ def cold_start(config: RunConfig, began: float) -> ColdStart:
 
 def compiling(clock: Clock, cached: bool = False) -> Callable[[torch.Tensor], torch.Tensor]:
     """A function that torch traces anew and that takes `TRACED_S` to compile."""
+    from torch._dynamo.utils import counters
 
     def backend(graph: Any, _: Any) -> Any:
         clock.time += TRACED_S
