@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import asyncio
+import threading
 from pathlib import Path
 
 import pytest
+from starlette.types import Message
 
 from gpuwise import store
 from gpuwise.jobs.facts import Facts
@@ -20,9 +22,15 @@ class Maker:
     def __init__(self) -> None:
         self.made = 0
 
-    async def __call__(self) -> Answer:
+    def __call__(self) -> Answer:
         self.made += 1
         return 200, "text/html", b"%d" % self.made
+
+
+async def never() -> Message:
+    """Of a reader who stays."""
+    await asyncio.Event().wait()
+    return {}
 
 
 @pytest.fixture
@@ -31,7 +39,7 @@ def example(facts: Facts) -> Result:
 
 
 def asked(pages: server.Pages, maker: Maker, key: str = "a") -> bytes:
-    return asyncio.run(pages.get(key, maker))[2]
+    return asyncio.run(pages.get(key, maker, never))[2]
 
 
 def test_a_page_is_made_again_when_something_else_is_known(
@@ -60,12 +68,21 @@ def test_while_another_page_is_made_one_of_before_will_do(
     facts.give(example, 5)
     clock[0] = old_s
 
-    async def meanwhile() -> Answer:
-        found: Answer = await pages.get("a", maker)
-        assert found[2] == made
+    goes_on = threading.Event()
+
+    def other() -> Answer:
+        assert goes_on.wait(10)
         return 200, "text/html", b"other"
 
-    asyncio.run(pages.get("other", meanwhile))
+    async def both() -> bytes:
+        making = asyncio.ensure_future(pages.get("other", other, never))
+        await asyncio.sleep(0)
+        found = await pages.get("a", maker, never)
+        goes_on.set()
+        await making
+        return found[2]
+
+    assert asyncio.run(both()) == made
     assert asked(pages, maker) == b"2"
 
 

@@ -135,7 +135,7 @@ def certificate(found: Acceptance | Fleet) -> Page:
         "verdict": "FAIL" if any(weak(link, each.links)) else "pass",
     } for host, each in hosts for link in each.links), title="Links")  # fmt: skip
     speeds = Table.of((row for host, judged in every for row in _speeds(host, judged)), title="Speeds")
-    drawn = _margins(every)
+    drawn = margins(every)
     figure = Figure(
         charts=(Rows(marks=drawn, ratio=True, title="measured over the least that is accepted"),),
         table=speeds,
@@ -190,7 +190,7 @@ def _certified(host: str, judged: Judged) -> dict[str, str]:
     }
 
 
-def _margins(every: Sequence[tuple[str, Judged]]) -> tuple[Mark, ...]:
+def margins(every: Sequence[tuple[str, Judged]]) -> tuple[Mark, ...]:
     """Of the questions that come closest to their limit, each card's speed over it, the slowest first."""
     by_question: dict[str, list[Mark]] = {}
     for host, judged in every:

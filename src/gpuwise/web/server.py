@@ -206,6 +206,7 @@ class Pages:
         try:
             version, now = self.facts.version, time.monotonic()
             answer = await self.queue.run(make, lambda: made.readers > 0)
+            self._made.pop(key, None)
             self._made[key] = version, now, answer
             while sum(len(body) for *_, (_, _, body) in self._made.values()) > MOST_BYTES:
                 del self._made[next(iter(self._made))]  # nobody has asked for it for longest

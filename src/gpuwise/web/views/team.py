@@ -13,6 +13,7 @@ from gpuwise.model.result import Interval
 from gpuwise.model.units import times
 from gpuwise.show.charts import SERIES, Mark, over_time
 from gpuwise.show.page import Figure
+from gpuwise.show.results import some
 from gpuwise.show.table import Table, speed
 from gpuwise.web.team import ROLES, Row, Team, alert_words
 from gpuwise.web.view import Asked, Sheet, View
@@ -50,7 +51,7 @@ def project(team: Team, facts: Facts, asked: Asked) -> View:
         [{"result": row["id"], "device": row["device"], "software": row["software"], "host": row["host"],
           "card": row["card"], "tags": " ".join(row["tags"]),
           "owner": row["owner"] + (", signed" if row["signed"] else ""), "pushed": _when(row["pushed_at"]),
-          "kept apart because": _first(row["problem"])} for row in kept],
+          "kept apart because": some(row["problem"].split("; "))} for row in kept],
         title="Results" if not wanted else f"Results, {', '.join(' '.join(pair) for pair in wanted.items())}",
     )  # fmt: skip
     links = {row["id"]: f"/results/files/{row['id']}" for row in kept if not row["problem"]}
@@ -181,12 +182,6 @@ def _named(rows: Sequence[Row], *by: str) -> list[Row]:
         {**row, "label": label} if alike[row["label"]] > 1 else row
         for row, label in zip(rows, longer, strict=True)
     ]
-
-
-def _first(problem: str) -> str:
-    """The first of the reasons that stand one after the other, and how many more there are."""
-    first, *more = problem.split("; ")
-    return f"{first}; {len(more)} more" if more else first
 
 
 def _speeds(rows: Sequence[Row], title: str, *shown: str, history: bool = True) -> Table:
