@@ -352,8 +352,8 @@ USUAL_HOST: Mapping[str, float] = {
     "forward.matmul": 6.0, "forward.attention": 12.0, "forward.normalisation": 8.0, "forward.other": 4.7,
     "backward.convolution": 15.0, "backward.grouped": 30.0, "backward.matmul": 9.0,
     "backward.attention": 15.0,
-    "backward.normalisation": 9.0, "backward.other": 9.2, "gradient": 40.0, "step": 130.0, "generated": 15.0,
-    "entered": 200.0,
+    "backward.normalisation": 9.0, "backward.other": 9.2, "gradient": 40.0, "step": 130.0,
+    "generated.library": 25.0, "generated.kernel": 15.0, "handed": 20.0, "entered": 200.0,
 }  # fmt: skip
 HOST_SIGMA, HOST_PRIOR, POWER, POWER_PRIOR = 0.2, 1.2, 0.8, 0.3
 """Error of a step beyond which it counts less; how far seconds and power may depart from the usual ones."""

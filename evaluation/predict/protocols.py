@@ -101,7 +101,7 @@ def predict_all(
         values, evidence = cross.with_own_factor(asked, values), ["calibrated"] * len(asked)
     known = cross.errors_of(asked, values, [frozenset({fold}) for fold in folds])
     if hasattr(split.module, "halves"):  # those that `predict` gives
-        halves = split.module.halves(asked, evidence)
+        halves = split.module.halves(asked, evidence, peers)
     elif holdout == "none":
         halves = _shipped_halves(split.group, asked, evidence)
     else:

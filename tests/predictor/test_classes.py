@@ -8,7 +8,7 @@ import pytest
 
 from gpuwise.predictor import kernels as classes
 from gpuwise.predictor.card import card
-from gpuwise.predictor.kernels import Kernel, arrays
+from gpuwise.predictor.kernels import Kernel, KernelClass, arrays
 from gpuwise.predictor.rates import usual
 from gpuwise.predictor.step import kernel_seconds
 
@@ -94,3 +94,15 @@ def test_short_rows_of_a_table_take_as_long_as_longer_ones() -> None:
 
     assert taken(16) == taken(512) == taken(1024) / 2
     assert taken(4) < taken(16)  # not read by whole loads
+
+
+@pytest.mark.parametrize(
+    ("name", "kind", "generated"),
+    [("aten.topk", "reduction", False), ("aten.sum", "reduction", True),
+     ("aten._embedding_bag", "gather", False), ("aten.embedding", "gather", True)],
+)  # fmt: skip
+def test_what_is_not_generated_is_as_in_eager_mode(name: str, kind: KernelClass, generated: bool) -> None:
+    kernel = replace(convolution(64, 1), kind=kind, name=name)
+    eager, compiled = (classes.path(kernel, compiled=how) for how in (False, True))
+    assert (compiled[0] == "compiled") == generated
+    assert (eager == compiled) != generated

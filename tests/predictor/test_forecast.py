@@ -185,7 +185,8 @@ def test_from_another_card() -> None:
     # The batch that was measured where it fits; at a smaller one it says less.
     assert found.batch is not None
     assert found.batch < 1024 == large.batch
-    assert width(large) <= width(one(RESNET, "h100-sxm5-80gb"))
+    # The limit lowers the clock of one a little more than that of the other.
+    assert width(large) <= 1.002 * width(one(RESNET, "h100-sxm5-80gb"))
 
 
 def test_results_of_no_use_are_refused() -> None:

@@ -10,12 +10,12 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from gpuwise.predictor.card import card
-from gpuwise.predictor.kernels import Kernel, Phase, Trace
+from gpuwise.predictor.kernels import Kernel, Memory, Phase, Trace
 from gpuwise.predictor.rates import usual
 from gpuwise.predictor.step import FUNCTIONS, QUEUE
 from gpuwise.predictor.step import host_waits as waits
 
-RATES = dict(usual(card("h200-sxm"))) | {"dispatch": 1e-5, "host.queue": 1e-5, "host.generated": 1e-5}
+RATES = dict(usual(card("h200-sxm"))) | {"dispatch": 1e-5, "host.queue": 1e-5, "host.generated.kernel": 1e-5}
 
 
 def step(counts: dict[Phase, int], *, compiled: bool = False) -> Trace:
@@ -50,6 +50,17 @@ def test_generated_code_is_launched_by_the_host_too() -> None:
     found = waits(trace, np.array([0.01]), RATES)
     entered = 2 * RATES["host.entered"]  # forward and backward
     assert found == pytest.approx(0.09 - 0.01 + entered + RATES["host.step"])
+
+
+def test_generated_code_calls_libraries_and_hands_over_gradients() -> None:
+    trace = step({"forward": 9000}, compiled=True)
+    products = replace(trace, kernels=(replace(trace.kernels[0], kind="matmul"),))
+    memory = Memory(parameters=4.0, gradients=4.0, optimiser=0.0, peak=8.0, largest=4.0, gradient_count=50)
+    plain, called, learnt = (
+        waits(each, np.array([0.01]), RATES) for each in (trace, products, replace(trace, memory=memory))
+    )
+    assert called - plain == pytest.approx(9000 * (RATES["host.generated.library"] - 1e-5))
+    assert learnt - plain == pytest.approx(50 * (RATES["host.handed"] + RATES["host.gradient"]))
 
 
 @pytest.mark.parametrize(("groups", "name"), [(1, "convolution"), (4, "grouped"), (64, "convolution")])

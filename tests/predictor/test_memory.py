@@ -30,7 +30,8 @@ from gpuwise.predictor.trace import (
     trace_module,
     trace_of,
 )
-from gpuwise.predictor.trace_store import obtain
+from gpuwise.predictor.trace_store import find, obtain
+from gpuwise.workloads import registry
 
 RESULTS = Path(__file__).parent.parent.parent / "results" / "h200"
 
@@ -177,6 +178,8 @@ def rows() -> list[Row]:
                 c.get("compile", False), m["memory_peak_bytes"],
             )  # fmt: skip
             alone = c.get("framework", "torch") == "torch" and c.get("gpus", 1) == 1
+            # The script recipe is not shipped; fp16 and tf32 differ from bf16 and fp32 in formats alone.
+            alone &= row.recipe == "stock" or row.precision in ("bf16", "fp32")
             usual = modern(c.get("switches") or {}).items() <= asdict(USUAL).items()
             if alone and usual and m["status"] == "ok" and row.mode in ("train", "infer"):
                 found[row[:-1]] = row
@@ -196,11 +199,23 @@ def measurements(path: Path) -> list[dict[str, Any]]:
 
 @cache
 def error(row: Row) -> float:
-    """Predicted over measured peak, less one: tensors and the workspaces of cuBLAS."""
-    recorded = tape(*row[:5])
-    trace: Trace = trace_of(recorded, NAMED, batch=row.batch, compiled=row.compiled)
+    """Predicted over measured peak, less one: tensors and the workspaces of cuBLAS. Of the trace that ships
+    where one does, as `gpuwise predict` has it, else recorded."""
+    asked = RunConfig(
+        workload=row.name, mode=row.mode, precision=row.precision, recipe=row.recipe, batch=row.batch,
+        compile=row.compiled,
+    )  # type: ignore[arg-type]  # fmt: skip
+    shipped = find(asked, registry.get(row.name).spec.version)
+    return peak(shipped or recorded(row)) / row.measured - 1
+
+
+def recorded(row: Row) -> Trace:
+    return trace_of(tape(*row[:5]), NAMED, batch=row.batch, compiled=row.compiled)
+
+
+def peak(trace: Trace) -> float:
     assert trace.memory is not None
-    return (trace.memory.peak + workspace_bytes(trace.kernels)) / row.measured - 1
+    return trace.memory.peak + workspace_bytes(trace.kernels)
 
 
 def convolves_4_bytes(row: Row) -> bool:
@@ -209,14 +224,14 @@ def convolves_4_bytes(row: Row) -> bool:
 
 
 EXCEPTIONS: tuple[tuple[Callable[[Row], bool], float, float], ...] = (
-    (lambda row: convolves_4_bytes(row), -0.46, 0.001),
+    (lambda row: convolves_4_bytes(row), -0.46, 0.004),
     (lambda row: (row.name, row.recipe, row.compiled) == ("bert-large", "script", True), -0.002, 0.055),
     (lambda row: row.name in BRANCHED and row.mode == "infer" and not row.compiled, -0.32, -0.2),
     (lambda row: row.compiled and row.mode == "train" and row.name.startswith("unet-"), -0.05, 0.12),
     (lambda row: row.compiled and row.precision == "tf32" and row.name in WITH_HEAD, 0.05, 0.1),
     (lambda row: row.compiled and row.mode == "infer" and row.name == "vit-b16", -0.32, -0.25),
     (lambda row: row.compiled and row.mode == "infer" and "1b-prefill" in row.name, -0.08, -0.05),
-    (lambda row: row.compiled and row.mode == "infer" and row.name.startswith("unet-"), -0.15, 0.05),
+    (lambda row: row.compiled and row.mode == "infer" and row.name.startswith("unet-"), -0.15, 0.11),
 )
 """What is further off than 4 %, and between which errors. Workspaces of convolutions are not seen: training
 in tf32 took 13 GB of cuDNN beside 89 GB of tensors, eager inference 10 beside 12, that of networks with
@@ -231,7 +246,7 @@ WITH_HEAD = ("llm-124m", "llm-1b")
 
 
 @pytest.mark.slow
-@pytest.mark.timeout(900)  # dozens of traces; where others have the processors, minutes
+@pytest.mark.timeout(300)  # two dozen traces of the script recipe, which is not shipped
 def test_every_row_measured() -> None:
     errors = {row: error(row) for row in rows()}
     usual = []

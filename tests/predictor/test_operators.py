@@ -144,4 +144,16 @@ def test_a_transfer_to_another_batch_is_wider() -> None:
     assert source.apart(512) > 0.1
     trace = trace_store.obtain(CONFIG)
     widths = [np.log(step(trace, OWN, apart=apart).throughput.high) for apart in (0.0, 0.3)]
-    assert widths[1] - widths[0] >= 0.3
+    assert widths[1] - widths[0] == pytest.approx(0.3)
+
+
+def test_a_transfer_knows_less_where_the_power_limit_lowered_one_clock_alone() -> None:
+    trace = trace_store.obtain(CONFIG)
+    slow = replace(OWN, power_w=0.4 * OWN.power_w)
+    there, here = usual(trace, OWN).slowed, usual(trace, slow).slowed
+    assert here > there + 0.1
+    widths = [
+        np.log(found.throughput.high / found.throughput.value)
+        for found in (step(trace, slow, evidence="transferred", slowed=known) for known in (here, there))
+    ]
+    assert widths[1] > 1.05 * widths[0]

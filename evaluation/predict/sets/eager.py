@@ -87,7 +87,7 @@ def predict(parameters: Parameters, cases: Sequence[Case]) -> Array:
     return found
 
 
-def halves(cases: Sequence[Case], evidence: Sequence[str]) -> Array:
+def halves(cases: Sequence[Case], evidence: Sequence[str], _: object) -> Array:
     """Half widths of the intervals that `gpuwise predict` gives, in log space."""
     found = np.full(len(cases), np.nan)
     for i, case in enumerate(cases):

@@ -12,7 +12,7 @@ from evaluation.predict.case import Array, Case
 from gpuwise.errors import NoDataError
 from gpuwise.predictor.forecast import exchange
 from gpuwise.predictor.kernels import Trace
-from gpuwise.predictor.step import Evidence, step
+from gpuwise.predictor.step import Evidence, step, usual
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,15 +45,18 @@ def seconds(cases: Sequence[Case]) -> Array:
     return found
 
 
-def halves(cases: Sequence[Case], evidence: Sequence[str]) -> Array:
-    """Half widths of the intervals that `gpuwise predict` gives, in log space."""
+def halves(cases: Sequence[Case], evidence: Sequence[str], peers: Sequence[Case] | None) -> Array:
+    """Half widths of the intervals that `gpuwise predict` gives, in log space; `peers` are what a transfer
+    starts from."""
     found = np.full(len(cases), np.nan)
     for i, (case, level) in enumerate(zip(cases, evidence, strict=True)):
         if case.card is None or case.refusal:
             continue
         known: Evidence = "transferred" if level == "transferred" else "spec-only"
+        there = peers[i].card if peers is not None else None
         try:
-            speed = step(case.work.trace, case.card, evidence=known).throughput
+            slowed = usual(case.work.trace, there).slowed if there is not None else 0.0
+            speed = step(case.work.trace, case.card, evidence=known, slowed=slowed).throughput
         except NoDataError:
             continue
         found[i] = log(speed.high / speed.value)

@@ -392,7 +392,8 @@ def lookup(call: Call) -> tuple[Node, ...]:
         taken = rest[0].numel * table.bytes / max(1, table.shape[0])
     reads = ((table.id, table.bytes if table.bytes <= CACHED else taken), *touch(*rest))
     suffix = _layout(out) if "upsample" in call.name else ""
-    return (node_of(call, "gather", suffix=suffix, reads=reads, role="map", domain=out.numel),)
+    role: Role = "opaque" if "_embedding_bag" in call.name else "map"
+    return (node_of(call, "gather", suffix=suffix, reads=reads, role=role, domain=out.numel),)
 
 
 def scatter(call: Call) -> tuple[Node, ...]:

@@ -16,8 +16,10 @@ aten/src/ATen/native/transformers, torch/optim/optimizer.py); results were compa
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack, contextmanager
+from pathlib import Path
 from typing import Any
 from unittest import mock
 
@@ -28,6 +30,7 @@ from torch.overrides import TorchFunctionMode
 from gpuwise.predictor.contents import META, Contents, refuse
 
 _PLENTY = 2**50
+_TORCH = str(Path(torch.__file__).parent)
 # A key of which no device makes use.
 KEY: Any = torch._C._parse_dispatch_key("AutocastPrivateUse1")
 
@@ -162,6 +165,15 @@ def attention(
 def _enabled(switch: str) -> bool:
     """Whether the user left that kind of attention on (torch.nn.attention.sdpa_kernel)."""
     return bool(getattr(torch.backends.cuda, switch)())
+
+
+def matmul(a: Tensor, b: Tensor) -> Any:
+    """A product without gradients. Of many rows and the matrix of a layer all are multiplied at once, in
+    whatever order they lie (aten/src/ATen/native/LinearAlgebra.cpp, `should_fold`: the matrix learns)."""
+    if a.dim() > 2 and b.dim() == 2:
+        return torch.mm(a.reshape(-1, a.shape[-1]), b).view(*a.shape[:-1], b.shape[-1])
+    whole: Any = torch.ops.aten.matmul.default
+    return whole._op_dk(torch._C.DispatchKey.CompositeImplicitAutograd, a, b)
 
 
 def dropout(input: Tensor, p: float, train: bool) -> Tensor:
@@ -349,7 +361,13 @@ def _of_cuda(function: Callable[..., Any]) -> Callable[..., Any]:
     return call
 
 
-def _patches(autocast: Autocast) -> Iterator[Any]:
+def _is_compiling() -> bool:
+    """What a network hears that asks whether it is compiled, as those of transformers do before they leave
+    out a mask; torch's own parts are not: the optimiser is eager."""
+    return not sys._getframe(1).f_code.co_filename.startswith(_TORCH)
+
+
+def _patches(autocast: Autocast, *, compiled: bool) -> Iterator[Any]:
     """Replacements of the questions that torch asks of a CUDA device."""
     from torch.optim import optimizer
     from torch.utils import _foreach_utils
@@ -365,6 +383,8 @@ def _patches(autocast: Autocast) -> Iterator[Any]:
             yield mock.patch.object(_foreach_utils, name, answer)
             if hasattr(optimizer, name):
                 yield mock.patch.object(optimizer, name, answer)
+    if compiled:
+        yield mock.patch.object(torch.compiler, "is_compiling", _is_compiling)
     for name in ("to", "cuda"):
         yield mock.patch.object(Tensor, name, _moved(getattr(Tensor, name), name), create=True)
     yield mock.patch.object(quantized, "on_gpu", _always(True))
@@ -413,8 +433,9 @@ def _rules(autocast: Autocast) -> tuple[Any, ...]:
 
 
 @contextmanager
-def cuda_on_meta(contents: Contents) -> Iterator[None]:
-    """Within, meta tensors are handled as a CUDA device's would be; torch's state is restored after."""
+def cuda_on_meta(contents: Contents, *, compiled: bool) -> Iterator[None]:
+    """Within, meta tensors are handled as a CUDA device's would be, of a network that is `compiled` or not;
+    torch's state is restored after."""
     autocast = Autocast()
     libraries = _rules(autocast)
     included = torch._C._dispatch_tls_local_include_set() | torch._C.DispatchKeySet(KEY)
@@ -423,7 +444,7 @@ def cuda_on_meta(contents: Contents) -> Iterator[None]:
     before = (cudnn.allow_tf32, cudnn.benchmark)
     try:
         with ExitStack() as stack:
-            for patch in _patches(autocast):
+            for patch in _patches(autocast, compiled=compiled):
                 stack.enter_context(patch)
             stack.enter_context(torch._C._ForceDispatchKeyGuard(included, excluded))
             stack.enter_context(_Values(contents))

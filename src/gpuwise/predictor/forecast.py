@@ -251,7 +251,10 @@ def _timed(asked: Inputs, found: Card, need: Need) -> Timed:
     else:
         # The card that was measured is known best; the others by how far its prediction was off.
         level: Evidence = "calibrated" if transfer.source.id == found.id else "transferred"
-        alone = step(trace, found, evidence=level, factor=transfer.factor, apart=transfer.apart(trace.batch))
+        alone = step(
+            trace, found, evidence=level, factor=transfer.factor, apart=transfer.apart(trace.batch),
+            slowed=transfer.slowed,
+        )  # fmt: skip
     shared = exchange(need.trace, found.id, alone.seconds, asked.count, split=need.split)
     return Timed(need, own, alone, shared, asked.count)
 

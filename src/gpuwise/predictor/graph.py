@@ -184,6 +184,7 @@ _TWICE = tuple(
     for name in ("silu", "hardswish", "leaky_relu", "gelu", "mish", "elu")
     for end in ("", "_")
 )
+_CAT = "aten.cat"
 _POOLS = ("aten.max_pool2d_with_indices", "aten.max_pool3d_with_indices")
 
 
@@ -219,6 +220,7 @@ def fuse(tape: Tape) -> Tape:
     # Code is generated for the order in which operands lie.
     plain = tuple(replace(node, name=node.name.removesuffix(STRIDED)) for node in tape.nodes)
     tape = replace(tape, nodes=_attentive(plain))
+    tape = replace(tape, nodes=_joined_whole(tape))
     links = _Links(tape)
     group = _groups(tape, links)
     members: dict[int, list[int]] = defaultdict(list)
@@ -290,6 +292,45 @@ def _attentive(nodes: tuple[Node, ...]) -> tuple[Node, ...]:
     return tuple(made.get(i, node) for i, node in enumerate(nodes) if i not in gone)
 
 
+def _joined_whole(tape: Tape) -> tuple[Node, ...]:
+    """The nodes without those whose results only concatenations read: these compute each part where it
+    belongs (torch/_inductor/lowering.py, `cat`)."""
+    links, lasting = _Links(tape), tape.lasting
+    parts: dict[int, int] = {}  # Value -> its node, which a concatenation computes
+    gone = set[int]()
+    for i, node in reversed(tuple(enumerate(tape.nodes))):
+        values = [value for value, _ in node.writes]
+        after = {j for value in values for j in links.readers[value]}
+        simple = node.role == "map" and node.phase == "forward" and "dropout" not in node.name
+        simple = simple and node.name != _CAT and not any(tape.storage[value] in lasting for value in values)
+        if simple and after and all(j in gone or tape.nodes[j].name == _CAT for j in after):
+            gone.add(i)
+            parts |= dict.fromkeys(values, i)
+    made, counted = list[Node](), set[int]()
+    for i, node in enumerate(tape.nodes):
+        if i in gone:
+            continue
+        reads, inside = dict[int, float](), set[int]()
+        waiting = list(reversed(node.reads)) if node.name == _CAT else []
+        while waiting:
+            value, size = waiting.pop()
+            if value in parts:
+                inside.add(parts[value])
+                waiting += reversed(tape.nodes[parts[value]].reads)
+            else:
+                reads[value] = max(size, reads.get(value, 0.0))
+        new = [tape.nodes[j] for j in inside - counted]
+        counted |= inside
+        if inside:
+            kinds = {node.kind, *(tape.nodes[j].kind for j in inside)}
+            node = replace(
+                node, reads=tuple(reads.items()), kind=next(k for k in _RANK if k in kinds),
+                flop=node.flop + sum(n.flop for n in new), fused=node.fused + sum(n.fused for n in new),
+            )  # fmt: skip
+        made.append(node)
+    return tuple(made)
+
+
 def _mergeable(node: Node) -> bool:
     return node.role != "opaque" and node.phase != "optimiser"
 
@@ -305,7 +346,7 @@ def _keys(nodes: tuple[Node, ...], links: _Links) -> list[Key]:
             wide = keys[p][2] > domain and _mergeable(nodes[p]) and nodes[p].role != "column"
             if node.role == "map" and wide and (nodes[p].role == "row" or nodes[p].domain == domain):
                 domain = keys[p][2]
-        if node.name == "aten.cat" and len({keys[p][2] for p in producers}) == 1:
+        if node.name == _CAT and len({keys[p][2] for p in producers}) == 1:
             domain = keys[producers[0]][2]  # each part is written where it belongs
         level = 0
         for p in producers:
@@ -367,7 +408,8 @@ def _stored(
         if instead is None:
             continue
         again[value] = tuple(instead.items())
-        if part is None:
+        forward = (group[r] for r in links.readers[value] if nodes[r].phase == "forward")
+        if part is None or set(forward) <= {group[links.writer[value]]}:
             stored.discard(value)
             stored |= instead.keys() & links.writer.keys()
         kept.discard(value)
@@ -410,7 +452,7 @@ def _joined(value: int, nodes: tuple[Node, ...], links: _Links, kept: set[int]) 
     in any case; None where there is none, or where forward reads the value for anything else."""
     node, readers = nodes[links.writer[value]], [nodes[r] for r in sorted(links.readers[value])]
     forward = [reader for reader in readers if reader.phase == "forward"]
-    if [reader.name for reader in forward] != ["aten.cat"] or len(forward) == len(readers):
+    if [reader.name for reader in forward] != [_CAT] or len(forward) == len(readers):
         return None
     whole = forward[0].writes[0][0]
     return {whole: dict(node.writes)[value]} if whole in kept else None

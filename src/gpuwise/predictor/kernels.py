@@ -76,6 +76,9 @@ ORDERED = frozenset({
     "cumprod", "multinomial",
 })  # fmt: skip
 LIBRARY = frozenset({"matmul", "convolution", "attention"})
+# What no code is generated for (torch/_inductor/lowering.py, fallbacks): torch's own kernels.
+FALLBACKS = ("aten.topk", "aten.sort", "aten.histc", "aten.nonzero", "aten.masked_select", "aten._unique2",
+             "aten.multinomial", "aten._embedding_bag", "aten._fft_", "aten.bincount")  # fmt: skip
 # How names of gpuwise's own decoding kernels begin (`decoding`).
 DECODES = "decode."
 
@@ -189,7 +192,7 @@ def path(kernel: Kernel, *, compiled: bool) -> tuple[str, ...]:
         masked = [part for part in ("masked",) if f":{part}" in kernel.name]
         fused = "efficient" if "_efficient" in kernel.name else "flash"
         parts = [fused, "backward" if "_backward" in kernel.name else "forward", *masked, _width(kernel)]
-    elif compiled and kernel.phase != "optimiser":
+    elif compiled and kernel.phase != "optimiser" and not kernel.name.startswith(FALLBACKS):
         # Generated code: its name says which operators it replaces, not how it runs.
         return ("compiled", f"compiled {kernel.kind}")
     else:

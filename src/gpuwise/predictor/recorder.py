@@ -44,6 +44,7 @@ from gpuwise.predictor.cuda_on_meta import (
     dropout,
     encoder_layer,
     heads,
+    matmul,
     recurrent,
 )
 from gpuwise.predictor.graph import ALLOCATE, FREE, RUN, Call, Event, Node, Tape, Value
@@ -67,7 +68,7 @@ RECORDING = (
     contextlib.__file__,
 )  # fmt: skip
 
-OWN = {"aten.scaled_dot_product_attention": attention, "aten.dropout": dropout}
+OWN = {"aten.scaled_dot_product_attention": attention, "aten.dropout": dropout, "aten.matmul": matmul}
 OWN |= {
     "aten._native_multi_head_attention": heads, "aten._transformer_encoder_layer_fwd": encoder_layer,
 }  # fmt: skip
@@ -240,6 +241,9 @@ class Recorder(TorchDispatchMode):  # type: ignore[no-untyped-call]
         if operator.name in MASKED:
             with self:
                 args = _selected(args)
+        if operator.name in CONVOLUTIONS:
+            with self:
+                args = _in_order(operator.name, args)
         host, args, kwargs = (
             (args, kwargs),
             swapped(args, on_meta),
@@ -372,14 +376,27 @@ def tf32_allowed(name: str) -> bool:
     return torch.get_float32_matmul_precision() != "highest"
 
 
-def arranged(name: str, args: Any, result: Any) -> Any:
-    """The result of an operator, of a convolution in the order in which cuDNN leaves it: channels last where
-    input or weight is, in all formats but fp64 (aten/src/ATen/native/ConvUtils.h). Torch's rule for tensors
-    without a device does not know the library, and says channels first."""
+def _channels_last(name: str, args: Any) -> bool:
+    """Whether cuDNN convolves with channels last: where input or weight is, in all formats but fp64
+    (aten/src/ATen/native/ConvUtils.h). By strides: where a size is 1, a tensor can be contiguous in both."""
     operands = (args[place] for place in CONVOLUTIONS.get(name, ()))
-    # By strides: where a size is 1, a tensor can be contiguous in both orders.
     last = torch.channels_last
-    if not any(t.dtype != torch.float64 and suggest_memory_format(t) == last for t in operands):
+    return any(t.dtype != torch.float64 and suggest_memory_format(t) == last for t in operands)
+
+
+def _in_order(name: str, args: Any) -> Any:
+    """The arguments of a convolution as torch hands them to cuDNN, copied where they lie otherwise."""
+    last, found = torch.channels_last, list(args)
+    for place in range(CONVOLUTIONS[name][1] + 1) if _channels_last(name, args) else ():
+        if isinstance(args[place], Tensor) and not args[place].is_contiguous(memory_format=last):
+            found[place] = args[place].contiguous(memory_format=last)
+    return tuple(found)
+
+
+def arranged(name: str, args: Any, result: Any) -> Any:
+    """The result of an operator, of a convolution in the order in which cuDNN leaves it. Torch's rule for
+    tensors without a device does not know the library, and says channels first."""
+    if not _channels_last(name, args):
         return result
     if isinstance(result, Tensor):
         return torch.empty_like(result, memory_format=torch.channels_last)
@@ -493,10 +510,16 @@ def _share(result: Any, tensors: Sequence[Tensor]) -> bool:
     return len({*news}) < len(news) or not olds.isdisjoint(news)
 
 
-def record(build: Callable[[], tuple[Callable[[], object], float]]) -> Tape:
-    """The steady step of what `build` returns: (step, items). Raises InputError where it cannot be traced."""
+def record(build: Callable[[], tuple[Callable[[], object], float]], *, compiled: bool = False) -> Tape:
+    """The steady step of what `build` returns: (step, items), of a network that takes itself for `compiled`
+    or not; it is not merged here. Raises InputError where it cannot be traced."""
     recorder = Recorder()
-    with refusals(), torch.random.fork_rng(devices=[]), cuda_on_meta(recorder.contents), recorder:
+    with (
+        refusals(),
+        torch.random.fork_rng(devices=[]),
+        cuda_on_meta(recorder.contents, compiled=compiled),
+        recorder,
+    ):
         hooks = (
             register_optimizer_step_pre_hook(recorder.before_optimiser),
             register_optimizer_step_post_hook(recorder.after_optimiser),

@@ -314,6 +314,7 @@ _PHASES = ("forward", "backward", "optimiser")
 # Kinds whose launch costs the host more than one of the others: libraries choose a kernel, or several, of
 # grouped convolutions many.
 _KINDS = ("convolution", "grouped", "matmul", "attention", "normalisation", "other")
+_LIBRARY = 4  # Of the kinds, the first so many are calls of libraries, also from generated code.
 # Functions of Python that a module enters, in traces of before they were counted: the zoo's usual number.
 FUNCTIONS = 9.3
 
@@ -333,7 +334,8 @@ def host_seconds(trace: Trace, launches: Array, rates: Rates) -> Array:
     An eager step enters modules and functions, dispatches operators (views included) and launches kernels;
     autograd notes each operator of a training step, takes longer for one than the forward pass, and each
     gradient is set, cleared and handed over. Generated code is entered once a pass, which asks whether its
-    assumptions hold, and launches its kernels one by one from Python; only the optimiser is not compiled.
+    assumptions hold, launches its kernels and calls libraries one by one from Python, and hands over each
+    gradient; only the optimiser is not compiled.
     """
     if not trace.compiled and not trace.calls:  # recorded before calls were counted
         return np.asarray(launches.sum(axis=1) * rates["dispatch"])
@@ -347,10 +349,12 @@ def host_seconds(trace: Trace, launches: Array, rates: Rates) -> Array:
         for i, phase in enumerate(("forward", "backward")):
             found[i] += launches[i] @ [rates[f"host.{phase}.{kind}"] for kind in _KINDS]
     elif trace.mode == "train" or trace.item != "token":  # decoding is replayed from a graph
-        found[:2] = launches[:2].sum(axis=1) * rates["host.generated"]
+        found[:2] = launches[:2, :_LIBRARY].sum(axis=1) * rates["host.generated.library"]
+        found[:2] += launches[:2, _LIBRARY:].sum(axis=1) * rates["host.generated.kernel"]
         found[: 1 + (trace.mode == "train")] += rates["host.entered"]
     if trace.mode == "train":
         learnt = trace.memory.gradient_count if trace.memory else 0.0
+        found[1] += learnt * rates["host.handed"] if trace.compiled else 0.0
         found[2] = learnt * rates["host.gradient"] + rates["host.step"]
     return np.asarray(found * rates["host"])
 
@@ -460,10 +464,11 @@ def evened(kernels: Kernels, each: Array) -> float:
 
 def step(
     trace: Trace, card: Card, *, parameters: Parameters | None = None, evidence: Evidence = "spec-only",
-    factor: float = 1.0, width: float = 1.0, apart: float = 0.0,
+    factor: float = 1.0, width: float = 1.0, apart: float = 0.0, slowed: float = 0.0,
 ) -> Step:  # fmt: skip
     """The step of `trace` on `card`; `factor` multiplies its time (`evidence.own_factor`), `width` the half
-    width of its interval (`evidence.own_width`), to which `apart` is added.
+    width of its interval (`evidence.own_width`), to which `apart` is added; `slowed` is the clock that the
+    factor knows, of a card as far below its boost clock.
 
     Raises NoDataError where the card lacks a format of the trace, or where less than nine tenths of
     a pass are in operators of known cost.
@@ -475,8 +480,8 @@ def step(
     seconds = found.seconds * factor
     usually = half_with(trace, card, found.spread, evidence)
     half = widened(
-        hypot(width * usually, SLOWED * found.slowed) + apart, known=trace.known if trace.kernels else 0.0,
-        format_seen=trace.precision in _FITTED, unknown=trace.unknown,
+        hypot(width * usually, SLOWED * abs(found.slowed - slowed)) + apart, unknown=trace.unknown,
+        known=trace.known if trace.kernels else 0.0, format_seen=trace.precision in _FITTED,
     )  # fmt: skip
     return Step(
         throughput=around(

@@ -81,7 +81,7 @@ def record_workload(config: RunConfig, batch: int) -> Tape:
         job = workload.build(on_device, batch)
         return job.step, float(job.items)
 
-    return record(build)
+    return record(build, compiled=config.compile)
 
 
 def trace_of(tape: Tape, about: About, *, batch: int, compiled: bool, group: bool = True) -> Trace:
@@ -168,7 +168,7 @@ def trace_module(
 
     named_by = About(workload=name, version=1, mode=mode, precision=precision, item=item)
     with ExitStack() as stack:
-        tape = record(build)
+        tape = record(build, compiled=compiled)
     return trace_of(tape, named_by, batch=batch, compiled=compiled)
 
 

@@ -88,7 +88,7 @@ def test_training() -> None:
     assert "alexnet" in cases[2].refusal
     found = training.predict({}, cases)
     assert 1 / found[0] == pytest.approx(280, rel=0.5)
-    assert np.isfinite(training.halves(cases, ["spec-only"] * 3)).tolist() == [True, True, False]
+    assert np.isfinite(training.halves(cases, ["spec-only"] * 3, None)).tolist() == [True, True, False]
 
 
 def test_attention_taken_apart_has_the_same_products() -> None:
