@@ -326,18 +326,16 @@ def fitted(request: Request) -> tuple[Request | None, tuple[str, ...]]:
     return replace(request, workloads=possible, precisions=able, gpus=counted), skipped
 
 
-def _read_suites() -> dict[str, tuple[Request, ...]]:
-    """The suites of the table, in its order."""
-    table = tomllib.loads(Path(__file__).with_name("suites.toml").read_text(encoding="utf-8"))
-    suites = {}
-    for name, rows in table.items():
-        for row in rows:
-            row["precisions"] = map(Precision, row.get("precisions", ()))
-        suites[name] = tuple(Request(workloads=row.pop("workloads")).given(**row) for row in rows)
-    return suites
-
-
-SUITES = _read_suites()
+_TABLE = tomllib.loads(Path(__file__).with_name("suites.toml").read_text(encoding="utf-8"))
+SUITES = {
+    name: tuple(
+        Request(workloads=row.pop("workloads")).given(
+            precisions=map(Precision, row.pop("precisions", ())), **row
+        )
+        for row in rows
+    )
+    for name, rows in _TABLE.items()
+}
 
 
 def suite_names() -> tuple[str, ...]:

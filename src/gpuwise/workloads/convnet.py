@@ -70,6 +70,11 @@ Layer = Conv | Pool | Branches
 Chain = tuple[Layer, ...]
 
 
+def side_by_side(*chains: Chain) -> Branches:
+    """Those chains on one input."""
+    return Branches(chains)
+
+
 def same(channels: int, high: int, wide: int | None = None) -> Conv:
     """A convolution that keeps the side of the image."""
     wide = high if wide is None else wide
@@ -113,14 +118,8 @@ GOOGLENET_AUXILIARIES = ("inception4a", "inception4d")
 
 def _module(one: int, reduce3: int, three: int, reduce5: int, five: int, pool: int) -> Branches:
     """An inception module; the arguments are the columns of table 1 of the paper."""
-    return Branches(
-        (
-            (Conv(one),),
-            (Conv(reduce3), same(three, 3)),
-            (Conv(reduce5), same(five, 3)),
-            (Pool("max", 3, 1, 1, ceil=True), Conv(pool)),
-        )
-    )
+    last: Chain = (Pool("max", 3, 1, 1, ceil=True), Conv(pool))
+    return side_by_side((Conv(one),), (Conv(reduce3), same(three, 3)), (Conv(reduce5), same(five, 3)), last)
 
 
 GOOGLENET_LAYERS: dict[str, Layer] = {
@@ -154,41 +153,28 @@ HALVE = Pool("max", 3, 2)
 
 def _a(pool: int) -> Branches:
     """35 px; figure 5 of the paper with one 5x5 convolution kept."""
-    return Branches(
-        (
-            (Conv(64),),
-            (Conv(48), same(64, 5)),
-            (Conv(64), same(96, 3), same(96, 3)),
-            (MEAN, Conv(pool)),
-        )
-    )
+    double: Chain = (Conv(64), same(96, 3), same(96, 3))
+    return side_by_side((Conv(64),), (Conv(48), same(64, 5)), double, (MEAN, Conv(pool)))
 
 
 def _c(width: int) -> Branches:
     """17 px; figure 6: 7x7 convolutions as 1x7 and 7x1."""
-    return Branches(
-        (
-            (Conv(192),),
-            (Conv(width), same(width, 1, 7), same(192, 7, 1)),
-            (Conv(width), same(width, 7, 1), same(width, 1, 7), same(width, 7, 1), same(192, 1, 7)),
-            (MEAN, Conv(192)),
-        )
-    )
+    twice: Chain = (Conv(width), same(width, 7, 1), same(width, 1, 7), same(width, 7, 1), same(192, 1, 7))
+    once: Chain = (Conv(width), same(width, 1, 7), same(192, 7, 1))
+    return side_by_side((Conv(192),), once, twice, (MEAN, Conv(192)))
 
 
 def _e() -> Branches:
     """8 px; figure 7: 3x3 convolutions as 1x3 beside 3x1."""
-    split = Branches(((same(384, 1, 3),), (same(384, 3, 1),)))
-    return Branches(((Conv(320),), (Conv(384), split), (Conv(448), same(384, 3), split), (MEAN, Conv(192))))
+    split = side_by_side((same(384, 1, 3),), (same(384, 3, 1),))
+    return side_by_side((Conv(320),), (Conv(384), split), (Conv(448), same(384, 3), split), (MEAN, Conv(192)))
 
 
-HALVING_35 = Branches(((Conv(384, (3, 3), 2),), (Conv(64), same(96, 3), Conv(96, (3, 3), 2)), (HALVE,)))
-HALVING_17 = Branches(
-    (
-        (Conv(192), Conv(320, (3, 3), 2)),
-        (Conv(192), same(192, 1, 7), same(192, 7, 1), Conv(192, (3, 3), 2)),
-        (HALVE,),
-    )
+HALVING_35 = side_by_side((Conv(384, (3, 3), 2),), (Conv(64), same(96, 3), Conv(96, (3, 3), 2)), (HALVE,))
+HALVING_17 = side_by_side(
+    (Conv(192), Conv(320, (3, 3), 2)),
+    (Conv(192), same(192, 1, 7), same(192, 7, 1), Conv(192, (3, 3), 2)),
+    (HALVE,),
 )
 
 INCEPTION_LAYERS: dict[str, Layer] = {
