@@ -145,7 +145,10 @@ class _Walk:
         kept = found is None or not named or any(set(found.gpu_ids) & set(p.gpu_ids) for p in self.scope.pair)
         self.scope = replace(self.scope, title=text, pair=pair or (self.scope.pair if kept else ()))
         # "How many CUDA cores has a 4070?" asks for what the line below it is.
-        self.topic, self.below = label_of(_without_gpus(text)), line + 2
+        asked = text
+        for gpu in (t for t in reversed(scan(text)) if t.kind == "gpu"):
+            asked = asked[: gpu.start] + asked[gpu.end :]
+        self.topic, self.below = label_of(asked), line + 2
         self.section += 1
 
     def table(self, table: grid.Grid) -> Iterator[Claim | Left]:
@@ -311,13 +314,6 @@ class _Walk:
                         (line.text, self.scope.opening, self.scope.title) if claim.field in IN_CONTEXT else ()
                     )
                     yield replace(claim, context=said)
-
-
-def _without_gpus(text: str) -> str:
-    """A heading without the names of its GPUs, whose words are no labels."""
-    for gpu in (t for t in reversed(scan(text)) if t.kind == "gpu"):
-        text = text[: gpu.start] + text[gpu.end :]
-    return text
 
 
 def _shared(value: str, gpus: Sequence[Token]) -> list[tuple[Subject | None, str]]:

@@ -7,14 +7,14 @@ of one database the catalog keeps one fact, so they count as one source.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from functools import cache
 from typing import Literal
 
 from gpuwise.facts import catalog
 from gpuwise.judge.audit.cells import label_of, readings
-from gpuwise.judge.audit.words import ABILITIES
+from gpuwise.judge.audit.words import ABILITIES, NAMES
 from gpuwise.model.gpu import Fact, GpuSpec, Peak, Source
 from gpuwise.model.judgement import Number
 from gpuwise.model.units import of_field, si
@@ -36,13 +36,6 @@ _EXACT = frozenset(
 # A street price, say: too rough to judge by.
 _APPROXIMATE = re.compile(r"approximate\b")
 _DIFFER = re.compile(r"other sources differ: (.*)")
-# Labels under which notes print other values, where the field's own name is none.
-_LABELS: Mapping[str, str] = {
-    "memory_bytes_per_s": "memory bandwidth", "memory_bytes": "memory", "link_bytes_per_s": "NVLink",
-    "power_w": "TDP", "process_nm": "process", "boost_hz": "boost clock", "base_hz": "base clock",
-    "launch": "launch", "peak:tensor": "FP16", "memory_bus_bits": "memory bus", "sm_count": "SMs",
-    "l2_bytes": "L2 cache", "pcie_generation": "interface",
-}  # fmt: skip
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -252,7 +245,7 @@ def _alternatives(spec: GpuSpec, field: str, fact: Fact | Peak) -> tuple[float |
         pairs = [(other, text) for other, _, text in named if text and is_other(other)]
         texts = [text for _, text in pairs]
         name = ":".join(field.split(":")[:2])
-        label = label_of(_LABELS.get(name, name.removeprefix("peak:").replace("_", " ")))
+        label = label_of(NAMES["labels"].get(name, name.removeprefix("peak:").replace("_", " ")))
         for text in (text for other, text in pairs if disputes(other) or texts.count(text) > 1):
             for reading in readings(label, text):
                 found += (v.value if isinstance(v, Number) else v for v in reading.values)

@@ -13,7 +13,7 @@ from gpuwise.judge.audit import evidence
 from gpuwise.judge.audit.cells import Label, Reading, ability_of, label_of, readings
 from gpuwise.judge.audit.judge import GRID
 from gpuwise.judge.audit.read import Cell
-from gpuwise.judge.audit.words import COUNTED, COUNTS, CUES, FIELDS, Token, scan, speaks_of_tokens
+from gpuwise.judge.audit.words import COUNTED, COUNTS, CUES, FIELDS, NAMES, Token, scan, speaks_of_tokens
 from gpuwise.model.judgement import Claim, Number
 
 # In how many of the first columns the name of a row's GPU is looked for.
@@ -32,18 +32,7 @@ LONGEST, NAME = 300, 80
 IN_CONTEXT = frozenset({"throughput", "rent per hour"})
 # Fields that are tried for a row or column with an unknown label, and the least number that counts as a
 # value of one without a unit.
-INFERRED = (
-    "memory",
-    "memory bandwidth",
-    "bus width",
-    "TDP",
-    "CUDA cores",
-    "boost clock",
-    "tensor cores",
-    "FP16",
-    "FP32",
-    "FP64",
-)
+INFERRED: Sequence[str] = NAMES["inferred"]["labels"]
 LARGE = 1000
 _UNITED = re.compile(r"\d[ -]?[^\W\d]")
 _TIMES_FIRST = re.compile(r"\s*\d{1,3}\s?[x\u00d7]")

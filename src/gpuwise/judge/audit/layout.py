@@ -69,19 +69,9 @@ def parts(lines: Sequence[Line], scope: Scope) -> Iterator[Line | Grid]:
             whole[-2:] = [replace(whole[-1], text=f"{label} {value}")]
         else:
             whole.append(line)
-    readers: tuple[Callable[[Sequence[Line], int, Scope], Found], ...]
-    readers = (
-        _delimited,
-        _separated,
-        _under_fields,
-        _in_one_line,
-        _under_gpus,
-        _rows_of_lines,
-        _columns_of_lines,
-    )
     at = 0
     while at < len(whole):
-        found = next((one for reader in readers if (one := reader(whole, at, scope)) is not None), None)
+        found = next((one for reader in READERS if (one := reader(whole, at, scope)) is not None), None)
         if found is None:
             named = whole[at : at + 3]
             between = len(named) == 3 and CUES["name_label"].fullmatch(named[1].text.strip()) is not None
@@ -557,3 +547,9 @@ def _repeated(body: Sequence[Line], count: int) -> Arranged:
         at += count
         end = ends[at]
     return (rows if end else []), end
+
+
+# In the order in which they are tried.
+READERS: tuple[Callable[[Sequence[Line], int, Scope], Found], ...] = (
+    _delimited, _separated, _under_fields, _in_one_line, _under_gpus, _rows_of_lines, _columns_of_lines,
+)  # fmt: skip

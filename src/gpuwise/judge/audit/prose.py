@@ -61,11 +61,8 @@ TELEGRAM = 9
 # Costs of distance, of a GPU in between, of a turn, of being what something else is compared with, and of a
 # comma or an "and" between a value and the word for its field.
 PER_CHARACTER, BETWEEN, TURN, COMPARED, APART = 1 / 45, 1.5, 1.2, 3.2, 0.9
-# What a field costs without a word for it: a size is not always the memory's, watts are seldom another's.
-UNSAID = {
-    "memory_bytes": 1.6, "memory_bytes_per_s": 1.2, "link_bytes_per_s": 3.0, "power_w": 1.0,
-    "memory_bus_bits": 1.2, "process_nm": 0.4, "boost_hz": 2.6, "base_hz": 3.0, "l2_bytes": 4.0,
-}  # fmt: skip
+# What a field costs without a word for it.
+UNSAID: Mapping[str, float] = NAMES["unsaid"]
 # The same in a list behind a GPU, or where the GPU "has" it.
 LISTED = 0.3
 # Fields that the unit tells where nothing else is said: of an owner that costs no more than this, and a value
@@ -91,12 +88,8 @@ WORTH_NOTING = frozenset({"bytes", "bytes/s", "op/s", "w", "hz"})
 # What a value without words is at least: a size, watts, more than the fastest slot, PCIe 5.0 x16 both ways.
 SMALLEST = {"bytes": FIELDS["memory_bytes"].low, "w": FIELDS["power_w"].low, "bytes/s": 128e9}
 TIMES: Mapping[str, float] = NAMES["times"]
-# Fields that texts compare without a number, and how they are called.
-COMPARED_FIELDS = {
-    "memory_bytes": "memory", "memory_bytes_per_s": "memory bandwidth", "power_w": "power",
-    "cuda_cores": "CUDA cores", "tensor_cores": "tensor cores", "sm_count": "SMs", "l2_bytes": "L2 cache",
-    "memory_bus_bits": "memory bus",
-}  # fmt: skip
+# Fields that texts compare without a number.
+COMPARED_FIELDS = SUMMED | {"power_w", "sm_count", "l2_bytes", "memory_bus_bits"}
 
 _VERSUS = ("vs", "vs.", "versus")
 _BRACKETS = re.compile(r"\([^()]{2,200}\)")
@@ -225,7 +218,7 @@ def claims(text: Text) -> Iterator[Claim | Left | Subject]:
         yield from _comparisons(words, named, line, text.block)
         ellipsis = CUES["ellipsis"].search(words) if told is not None and len(named) == 1 else None
         if told is not None and ellipsis and not set(told.gpu_ids) & set(named[0].gpu_ids):
-            said = f"{words[: ellipsis.start('of')]} the {COMPARED_FIELDS[told.field]} of "
+            said = f"{words[: ellipsis.start('of')]} the {NAMES['labels'][told.field]} of "
             other = Token(kind="gpu", start=len(said), end=len(said) + 1, text=told.gpu, gpu_ids=told.gpu_ids)
             for claim in _comparisons(f"{said}X", [named[0], other], line, text.block):
                 yield replace(claim, stated=ellipsis[0])

@@ -10,6 +10,7 @@ import codecs
 import csv
 import json
 import re
+import tomllib
 from collections.abc import Iterator, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
@@ -80,39 +81,12 @@ _OF_A_JOB = re.compile(
 )
 _INSERT = re.compile(r"\bINSERT\s+INTO\b[^();]{1,80}\((?P<names>[^()]{3,999})\)\s*VALUES\b", re.IGNORECASE)
 _TUPLE = re.compile(r"[\s,]*\((?P<values>(?:'[^']*'|[^()'])*)\)")
-_LINK = r"!?\[([^\[\]\n]{0,400})\]\([^()\s]{0,600}(?:\([^()\s]{0,200}\)[^()\s]{0,200})?[^()\n]{0,99}\)"
 # (what a text must hold, mark, what stands in its place), in this order.
 _MARKS = tuple(
-    (needs, re.compile(pattern), instead)
-    for needs, pattern, instead in (
-        ("](", _LINK, r"\1"),
-        # A footnote's mark keeps its place, however it is written.
-        ("<sup>", r"<sup>\s{0,3}([\d*,\u2020\u2021a-e]{1,4})\s{0,3}</sup>", r"[\1]"),
-        ("[^", r"\[\^(\w{1,8})\]:?", r"[\1]"),
-        ("<sub>", r"<sub>[^<>]{0,80}</sub>", " "),
-        ("<", r"</?[a-zA-Z][^<>\n]{0,400}>", " "),
-        ("&", r"&nbsp;", " "),
-        ("&", r"&amp;", "&"),
-        ("&", r"&times;", "\u00d7"),
-        ("/", r"\b(?:https?://|www\.)[^\s<>()|]{1,600}", " "),
-        # One star alone is a footnote's: "624 TFLOPS*".
-        ("*", r"(?<![\w*])\*(?=\S)([^*\n]{1,300})\*", r"\1"),
-        ("", r"\*{2,3}|`+|~~|(?<!\w)_{1,3}(?=\w)|(?<=\w)_{1,3}(?!\w)|\\(?=[!-/:-@\[-`{-~])", ""),
-        # The product is called a laptop's, however that is said.
-        *(
-            (
-                needs,
-                r"(\b[RG]TX \w{4,8}(?: Ti| SUPER)?) (?:for |in )?(?:[Ll]aptops?|[Nn]otebooks?)\b",
-                r"\1 Laptop",
-            )
-            for needs in ("aptop", "otebook")
-        ),
-        # Dots lead from a label to its value.
-        ("..", r"\s{0,3}\.{4,200}\s{0,3}", ": "),
-        (". .", r"(?: \.){3,100} ?", ": "),
-        ("", r"[\u00a0\u202f]", " "),
-        *((chr(sup), rf"(?<!m){chr(sup)}", f"[{digit}]") for digit, sup in ((1, 0xB9), (2, 0xB2), (3, 0xB3))),
-    )
+    (needs, re.compile(mark), instead)
+    for needs, mark, instead in tomllib.loads(
+        Path(__file__).with_name("data").joinpath("marks.toml").read_text(encoding="utf-8")
+    )["marks"]
 )
 
 
