@@ -96,12 +96,7 @@ def sized(layers: Mapping[str, Layer], toy: bool) -> Mapping[str, Layer]:
 
 
 # Ranges of what a batch norm has after training, see `models.convnet.as_if_trained`.
-TRAINED = {
-    "running_mean": (-0.5, 0.5),
-    "running_var": (0.5, 2.0),
-    "weight": (0.5, 1.5),
-    "bias": (-0.5, 0.5),
-}
+TRAINED = {"running_mean": (-0.5, 0.5), "running_var": (0.5, 2.0), "weight": (0.5, 1.5), "bias": (-0.5, 0.5)}
 
 
 IMAGE = 224

@@ -221,12 +221,7 @@ def training_job(
     )
 
 
-def inference_job(
-    model: nn.Module,
-    inputs: tuple[Tensor, ...],
-    config: RunConfig,
-    items: int,
-) -> Job:
+def inference_job(model: nn.Module, inputs: tuple[Tensor, ...], config: RunConfig, items: int) -> Job:
     """Forward only, in evaluation mode; tuned casts weights and float inputs beforehand. Where steps are
     replayed from a CUDA graph the next one overwrites the output."""
     model.eval()

@@ -272,11 +272,7 @@ class Whole(nn.Module):
 
 
 def spread(
-    model: nn.Module,
-    run: Loss,
-    optimizer: Optimizer,
-    config: RunConfig,
-    own: Set[nn.Parameter] = frozenset(),
+    model: nn.Module, run: Loss, optimizer: Optimizer, config: RunConfig, own: Set[nn.Parameter] = frozenset()
 ) -> Spread:
     """The step over all ranks of what is trained on one. All start from the weights of rank 0.
 

@@ -21,32 +21,12 @@ import psutil
 
 from gpuwise import __version__
 from gpuwise.facts import catalog
-from gpuwise.measure.telemetry.sensor import (
-    DeviceInfo,
-    Process,
-    Sample,
-    Sensor,
-    Wear,
-)
+from gpuwise.measure.telemetry.sensor import DeviceInfo, Process, Sample, Sensor, Wear
 from gpuwise.model.gpu import GpuSpec
 from gpuwise.model.question import Environment
 from gpuwise.model.result import Link
 
-_SPEED_VARIABLES = (
-    "CUBLAS",
-    "CUDA_",
-    "CUDNN",
-    "HIP_",
-    "HSA_",
-    "MKL_",
-    "NCCL_",
-    "NVIDIA_TF32",
-    "OMP_",
-    "PYTORCH",
-    "ROCR_",
-    "TORCH",
-    "TRITON_",
-)
+_SPEED = re.compile("CUBLAS|CUDA_|CUDNN|HIP_|HSA_|MKL_|NCCL_|NVIDIA_TF32|OMP_|PYTORCH|ROCR_|TORCH|TRITON_")
 # Names of addresses, hosts and credentials (NCCL_HOSTID, TORCHINDUCTOR_REDIS_HOST): no settings.
 _PRIVATE = re.compile(r"COMM_ID$|HOST(ID)?$|PASSWORD|SECRET|TOKEN|USERNAME")
 _PATH = re.compile(r"[/\\~]")
@@ -130,7 +110,7 @@ def speed_variables(environ: Mapping[str, str]) -> tuple[tuple[str, str], ...]:
         # A path names its user, a device's unique id its owner: neither belongs in a published file.
         (name, "<path>" if _PATH.search(value) else _DEVICE_ID.sub(r"\1-<id>", value))
         for name, value in sorted(environ.items())
-        if name.startswith(_SPEED_VARIABLES) and not _PRIVATE.search(name)
+        if _SPEED.match(name) and not _PRIVATE.search(name)
     )
 
 

@@ -295,13 +295,6 @@ def attend(
     )  # fmt: skip
     y = qkv.new_empty((batch, heads * size))
     _join[(batch * heads,)](
-        part,
-        most,
-        length,
-        y,
-        SPLITS=splits,
-        S=triton.next_power_of_2(splits),
-        D=size,
-        num_warps=4,
+        part, most, length, y, SPLITS=splits, S=triton.next_power_of_2(splits), D=size, num_warps=4
     )
     return y

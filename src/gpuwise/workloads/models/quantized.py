@@ -300,13 +300,7 @@ class Fp8Linear(nn.Module):
     def forward(self, x: Tensor) -> Tensor:  # (..., K) -> (..., N)
         rows, scale = to_fp8(x.flatten(0, -2))
         y: Tensor = torch._scaled_mm(
-            rows,
-            self.weight.t(),
-            scale,
-            self.scale,
-            bias=self.bias,
-            out_dtype=x.dtype,
-            use_fast_accum=True,
+            rows, self.weight.t(), scale, self.scale, bias=self.bias, out_dtype=x.dtype, use_fast_accum=True
         )
         return y.view(*x.shape[:-1], -1)
 
