@@ -187,6 +187,20 @@ def test_a_latency_takes_the_fastest_batch_that_is_quick_enough() -> None:
     assert quickest([refused], 0.03) is refused
 
 
+def test_training_that_does_not_fit_computes_activations_again(need) -> None:
+    def small(config, gpus, *, count, batch):
+        fits = config.workload.endswith("-checkpointed")
+        return tuple(
+            replace(each, fits_probability=0.9 if fits or each.gpu_id == "h100-sxm5-80gb" else 0.1)
+            for each in forecast(config, gpus, count=count, batch=batch)
+        )
+
+    asked = need(workloads=(("llm-8b-qlora", 1.0),), mode="train")
+    found = gather(asked, ["rtx-3090", "h100-sxm5-80gb"], small)
+    names = {each.gpu_id: (each.question.workload, each.fits_probability) for each in found}
+    assert names == {"rtx-3090": ("llm-8b-qlora-checkpointed", 0.9), "h100-sxm5-80gb": ("llm-8b-qlora", 0.9)}
+
+
 def test_a_limit_on_the_first_token_refuses_what_is_later() -> None:
     def of(text: str) -> Record:
         asked = need_for("llama-3.1-8b", precision=Precision.BF16, latency=units.parse_latency(text))

@@ -69,6 +69,8 @@ from gpuwise.predictor.rates import LEVEL
 
 # Options that are kept.
 MOST = 100
+# Said of an option whose memory would not hold them.
+RECOMPUTES = "activations are computed again in place of keeping them"
 # Options whose chance against the first is stated.
 COMPARED = 10
 # Half width of an 80 % interval in standard deviations.
@@ -513,7 +515,8 @@ def _reasons(found: Recommendation) -> tuple[str, ...]:
         said += [next(scaling, link)] if first.count > 1 else []
     known = _BASES[first.basis].partition(":")[0].partition(" by")[0]
     value, low, high = (speed_of(getattr(first.throughput, end)) for end in ("value", "low", "high"))
-    said.append(f"speed: {value} ({low} to {high}) {found.item}s/s within 80 %, {known}")
+    again = f", {RECOMPUTES}" * (RECOMPUTES in first.why)
+    said.append(f"speed: {value} ({low} to {high}) {found.item}s/s within 80 %, {known}{again}")
     if first.memory_spare is not None:
         size, free = catalog.get(first.gpu_id).memory_bytes or 0.0, max(0.0, first.memory_spare)
         needed = f"{size * (1 - free) / 2**30:.3g} of {size / 2**30:.4g} GiB on each GPU"
@@ -661,6 +664,9 @@ def _why(
     if found.break_even_h is not None:
         planned = hours_of_use(need)
         yield f"cheaper than renting after {found.break_even_h:,.0f} h of use ({planned:,.0f} h planned)"
+    asked = "+".join(name for name, _ in need.workloads)
+    if "-checkpointed" in speed.question.workload and "-checkpointed" not in asked:
+        yield RECOMPUTES
     if found.memory_spare is not None and found.memory_spare < LITTLE:
         yield f"only {percent(max(0.0, found.memory_spare), 0)} of its memory stays free"
     if found.outlay_usd and spec.text("form") in MODULES:

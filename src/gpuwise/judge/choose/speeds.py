@@ -36,6 +36,7 @@ from gpuwise.model.question import Part, RunConfig
 from gpuwise.model.result import Basis, Interval, Issue, Record, Result, records_of, refused
 from gpuwise.model.units import gibibytes, seconds
 from gpuwise.predictor.evidence import answers
+from gpuwise.predictor.forecast import FITS
 from gpuwise.predictor.rates import LEVEL, around, step_half
 from gpuwise.workloads import registry
 
@@ -97,6 +98,15 @@ def gather(
             bare = {gpu: n for gpu, n in wanted.items() if f"no stated {lacking}" in found[gpu, n[0]].refusal}
             found |= _of_workload(other, name, bare, forecast, measured, published) if bare else {}
         lacking = precision
+    for found, (name, _) in zip(each, need.workloads, strict=True):
+        tight = {gpu: n for gpu, n in wanted.items() if any(_too_large(found[gpu, m]) for m in n)}
+        if tight and registry.get(name).spec.item == "token":
+            from gpuwise.workloads.llm import lighter  # of language models alone
+
+            # As people train where memory is short: activations are computed again instead of kept.
+            less = lighter(name)
+            again = _of_workload(need, less, tight, forecast, measured, published) if less else {}
+            found |= {key: record for key, record in again.items() if _too_large(found[key])}
     if len(each) == 1:
         one = need.passes  # Runs of the workload that an item of the need takes
         return tuple(
@@ -107,6 +117,11 @@ def gather(
         )  # fmt: skip
     shares = [share for _, share in need.workloads]
     return tuple(_mix([found[key] for found in each], shares) for key in each[0])
+
+
+def _too_large(record: Record) -> bool:
+    chance = record.fits_probability
+    return "does not fit" in record.refusal or (chance is not None and chance < FITS)
 
 
 def _of_workload(
