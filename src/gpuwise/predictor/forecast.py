@@ -1,9 +1,7 @@
 """One configuration on GPUs that need not be here: speed, memory, watts, what bounds it, or why not.
 
-Everything of a prediction comes together here: the trace (`trace_store`), the time of its kernels and its
-memory (`step`), what was measured before (`evidence`), and the exchange of several GPUs of one machine that
-train one network together. Data parallel training (Li et al. 2020, "PyTorch Distributed") averages the
-gradients after each step:
+Trace (`trace_store`), time and memory (`step`), what was measured before (`evidence`), and the exchange of
+GPUs that train one network together, whose gradients are averaged after each step (Li et al. 2020):
 
     all-reduce = steps x latency + 2 (n - 1) / n x bytes / bandwidth        a ring (Patarasu & Yuan 2009)
     exposed    = last bucket + what the rest takes longer than the backward pass it overlaps with

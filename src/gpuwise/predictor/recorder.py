@@ -29,6 +29,7 @@ from torch.utils._python_dispatch import TorchDispatchMode
 from gpuwise.predictor.contents import (
     DEPENDENT,
     META,
+    SCALARS,
     Contents,
     on_meta,
     refusals,
@@ -69,12 +70,9 @@ RECORDING = (
 )  # fmt: skip
 
 OWN = {"aten.scaled_dot_product_attention": attention, "aten.dropout": dropout, "aten.matmul": matmul}
-OWN |= {
-    "aten._native_multi_head_attention": heads, "aten._transformer_encoder_layer_fwd": encoder_layer,
-}  # fmt: skip
+OWN |= {"aten._native_multi_head_attention": heads, "aten._transformer_encoder_layer_fwd": encoder_layer}
 OWN |= {f"aten.{name}.input": recurrent(name) for name in MODES}
 OWN |= {f"aten.{name}.data": recurrent(name, packed=True) for name in MODES}
-SCALARS = ("aten._local_scalar_dense", "aten.item", "aten.equal", "aten.is_nonzero")
 MASKED = ("aten.index", "aten.index_put", "aten.index_put_")
 
 
@@ -244,17 +242,12 @@ class Recorder(TorchDispatchMode):  # type: ignore[no-untyped-call]
         if operator.name in CONVOLUTIONS:
             with self:
                 args = _in_order(operator.name, args)
-        host, args, kwargs = (
-            (args, kwargs),
-            swapped(args, on_meta),
-            {k: swapped(x, on_meta) for k, x in kwargs.items()},
-        )
+        host = args, kwargs
+        args, kwargs = swapped(args, on_meta), {k: swapped(x, on_meta) for k, x in kwargs.items()}
         tensors = tensors_in((args, tuple(kwargs.values())))
-        if not self.recording:
-            result = self._watch(self._run(operator, func, args, kwargs, tensors, host))
-        else:
-            result = self._record(operator, func, args, kwargs, tensors, host)
-        return result
+        if self.recording:
+            return self._record(operator, func, args, kwargs, tensors, host)
+        return self._watch(self._run(operator, func, args, kwargs, tensors, host))
 
     def _run(
         self, operator: Operator, func: Any, args: Any, kwargs: Any, tensors: list[Tensor], host: Any
@@ -308,10 +301,7 @@ class Recorder(TorchDispatchMode):  # type: ignore[no-untyped-call]
         fresh = [t for t in tensors_in((result,)) if t.is_meta and t.untyped_storage()._cdata not in known]
         if not fresh and not targets:
             return result
-        outs = (
-            *(self._value(t, written=True) for t in fresh),
-            *(self._value(t, written=True) for t in targets),
-        )
+        outs = tuple(self._value(t, written=True) for t in (*fresh, *targets))
         call = Call(
             name=operator.name, args=call_args, kwargs=call_kwargs, outs=outs, inplace=before,
             pointwise=operator.pointwise, phase=phase, tf32=tf32_allowed(operator.name),
@@ -341,12 +331,8 @@ class Recorder(TorchDispatchMode):  # type: ignore[no-untyped-call]
 
     def before_function(self, frame: FrameType, event: str, _: Any) -> None:
         """Count what Python enters on its way forward, as its profiler tells; not what only records."""
-        if (
-            event == "call"
-            and not self._after_backward
-            and not frame.f_code.co_filename.startswith(RECORDING)
-        ):
-            self.calls["functions"] += 1
+        if event == "call" and not self._after_backward:
+            self.calls["functions"] += not frame.f_code.co_filename.startswith(RECORDING)
 
     # -- optimiser -------------------------------------------------------------------------------
 

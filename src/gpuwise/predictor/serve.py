@@ -17,9 +17,8 @@ The engine (vLLM, SGLang, TensorRT-LLM) adds its own latency for a layer and for
 data-parallel attention run in lock-step, so that the fullest of them sets the pace. A prompt is read in
 chunks, between which others decode; the queue grows with the share of prefill.
 
-Parameters were fitted on InferenceX's rows of vLLM (`evaluation/predict/sets/serving.py`) and are scored in
-docs/how-it-predicts.md; intervals are those of cards left out there. Splitting was fitted over NVLink alone,
-so other links are refused.
+Parameters were fitted on InferenceX's rows of vLLM (`evaluation/predict/sets/serving.py`), splitting over
+NVLink alone, so other links are refused.
 """
 
 from __future__ import annotations

@@ -1,11 +1,8 @@
 """From a workload, or any module, to its Trace: the kernels of one training or inference step.
 
 The step runs on tensors without data (`recorder`), so neither a GPU nor memory for the weights is needed:
-a model of a billion parameters takes seconds. Compiled steps go through `fusion`. This module and those
+a model of a billion parameters takes seconds. Compiled steps go through `graph.fuse`. This module and those
 it records with are the only ones of the package that import torch.
-
-What a step launches is torch's eager dispatch on CUDA, operator by operator: one kernel an operator, except
-where `costs` says more. Workspaces of libraries and their own layout changes are not seen.
 
 The step's allocations are replayed through torch's caching allocator (c10/cuda/CUDACachingAllocator.cpp). It
 rounds every request up to 512 bytes and serves it from the smallest free block that holds it. Requests up to
