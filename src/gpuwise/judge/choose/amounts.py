@@ -101,7 +101,7 @@ def quantities(text: str) -> tuple[Quantity, ...]:
         if number.start() >= taken and (one := _quantity(text, number)):
             found.append(one)
     # "600 tokens in and 150 out": nothing but tokens goes in and out.
-    tokens = any(each.kind == "token" for each in found)
+    tokens = any(each.kind == "token" for each in found) or {each.role for each in found} >= {"in", "out"}
     return tuple(each for each in found if tokens or each.kind != "part")
 
 
@@ -124,7 +124,10 @@ def _quantity(text: str, number: re.Match[str]) -> Quantity | None:
     behind = re.match(P.role_behind, text[end:]) if row["kind"] == "token" else None
     at = end - len(thing[0]) + thing.end("adjective")
     end += behind.end() if behind else 0
-    role = _role(thing["adjective"]) or (_role(behind[1]) if behind else "") or row["role"]
+    role = _role(thing["adjective"]) or (_role(behind[1]) if behind else "")
+    if not role and row["kind"] == "token" and (ahead := re.search(P.role_before, before)):
+        role = _role(ahead[1])
+    role = role or row["role"]
     spans = [number.span(1), (number.end() + thing.start("adjective"), at), (at, end)]
     joined = next((word for word in ("each", "of") if re.search(getattr(P, f"{word}_before"), before)), "")
     if each := re.match(P.each_behind, text[end:]):
@@ -215,9 +218,11 @@ def amount(
         reads = read / (written + either or inf) if usual else 1.0
         return done(number * (written + either or read), reads=reads)
     # Of things that are read, their tokens are those of the prompt.
-    if either and not written and (counts[-1].role == "in" or read):
-        read, written, either = (read, either, 0.0) if read else (either, 0.0, 0.0)
-    prompt, answer = read + counts[0].tokens, written + either
+    if either and read and not written:
+        written, either = either, 0.0
+    elif either and (counts[-1].role == "in" or written):
+        read, either = read + either, 0.0
+    prompt, answer = read or counts[0].tokens, written + either
     if not answer:
         answer = float(usual or prompt or USUAL_ANSWER)
         notes.append(f"a request is taken as {answer:,.0f} tokens of answer")

@@ -433,7 +433,8 @@ class _Reader:
                 maker = self.plain[start:end].strip()
                 if not (maker in _names() or (maker and is_model(maker, None))):  # "1000 sdxl images"
                     self.mark(start, end)
-        speed = next((each for each in self.found if each.kind == "token" and each.period), None)
+        speeds = (each for each in self.found if each.kind == "token" and each.tokens == 1 and each.period)
+        speed = next(speeds, None)
         # So many in a short time are a speed: of each answer, or as a service all day long.
         slow = speed.number / seconds(speed.period) <= ONE_READER if speed else False
         if (
@@ -589,8 +590,8 @@ class _Reader:
         self.thrifty = bool(take(P.cheaply))
         if take(P.efficient):
             fields["goal"] = "energy"
-        elif take(P.by_price) or (self.sets and take("cheapest")):
-            fields["goal"] = "price"
+        elif (take(P.by_price) or (self.sets and take("cheapest"))) and not self.done():
+            fields["goal"] = "price"  # Of work that is stated the least cost is meant
         # Whether something is able stands around its name: "will flux run on my 3060".
         read = {"able": self.said}
         asks = [what for what, pattern in WORDS["asks"].items() if read.get(what, take)(pattern)]
@@ -622,6 +623,8 @@ class _Reader:
                 limit, value = "power_w", max(SLOT_W, value / SUPPLY - HOST_PEAK_W)  # As cards' makers advise
             fields[limit] = min(value, fields.get(limit, value))
             self.watts_each = value if each else 0.0
+            while take(rf"\b(?:{P.whole_machine})\w*\b", again=False):
+                pass
         fields["fans"] = bool(self.said(P.in_server))
         if {"slots", "outlet_w", "power_w"} & fields.keys():
             fields.setdefault("acquire", "own")
@@ -821,7 +824,8 @@ class _Reader:
             gpus = gpus or {"providers", "budget_usd"} <= said  # "40k credits on gcp"
             # What so many hours cost, whatever they are for.
             priced = bool(self.sets) and "hire_h" in self.fields
-            if (self.unread() and not priced) or not (gpus or self.take(P.machine)):
+            words = [word for word in self.unread() if not re.fullmatch(P.bits, word)]
+            if (words and not priced) or not (gpus or self.take(P.machine)):
                 raise unknown(self.text)
             named = self._no_work()
         start = f"{ALIASES.get(named, named)}-pretrain"
@@ -839,6 +843,8 @@ class _Reader:
         if self.mode is None and any(each.period for each in self.found):
             self.mode = "infer"  # What comes again every day is answered, not learnt
         images = named in DIFFUSION or "diffusion" in named or ALIASES.get(named) == "unet-sd15"
+        if images and self.mode in ("lora", "qlora", "finetune"):
+            self.notes.append("adapters of an image model take less than training all of it, which stands in")
         if self.mode is None and images:
             self.mode = "infer"  # People make images far more often than models of them
         return named
@@ -898,7 +904,7 @@ class _Reader:
             counts = [quote.count for quote in self.quotes]
             self.gpus = (min(counts), max(counts))
         # Of other makers' cards no training was measured; what they read from memory says how they answer.
-        answers = fields.get("unproven") or self.mode == "infer"
+        answers = fields.get("unproven") or self.mode == "infer" or self.said(r"\b(?:fp[48]|int[48])\b")
         named, self.mode = ("llama-3.1-8b", "infer") if answers else ("resnet50", "train")
         self.notes.append(f"no work was named: taken as {_TAKEN[self.mode]}")
         if not answers:
