@@ -104,7 +104,7 @@ class HostClock:
         return tuple((b - a) / 1e9 for a, b in pairwise(marks))
 
 
-class ArrivalClock:
+class ArrivalClock(HostClock):
     """For frameworks that let nobody put an event into their stream: the moments at which the outputs of
     steps are there, seen by the host.
 
@@ -113,10 +113,10 @@ class ArrivalClock:
     """
 
     def __init__(self, wait: Callable[[Any], object]) -> None:
+        super().__init__()
         self._wait = wait
         self._newest: Any = None
         self._queued: list[Any] = []
-        self._marks: list[int] = []
 
     def watched(self, step: Callable[[], Any]) -> Callable[[], Any]:
         """The step, its output remembered until it is waited for."""
@@ -127,28 +127,24 @@ class ArrivalClock:
 
         return run
 
-    def now(self) -> float:
-        return time.monotonic()
-
     def mark(self) -> None:
         """After a step: the moment at which the steps before the last mark had ended."""
         if self._newest is None:
-            self._marks.append(time.perf_counter_ns())
-            return
-        self._queued.append(self._newest)
-        self._arrive(but=1)
+            super().mark()
+        else:
+            self._queued.append(self._newest)
+            self._arrive(but=1)
 
     def read(self) -> tuple[float, ...]:
         self._arrive(but=0)
         self._newest = None
-        marks, self._marks = self._marks, []
-        return tuple((b - a) / 1e9 for a, b in pairwise(marks))
+        return super().read()
 
     def _arrive(self, but: int) -> None:
         """Wait for all queued outputs but the newest few."""
         while len(self._queued) > but:
             self._wait(self._queued.pop(0))
-            self._marks.append(time.perf_counter_ns())
+            super().mark()
 
 
 Step = Callable[[], object]

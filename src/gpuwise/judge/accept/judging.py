@@ -314,7 +314,7 @@ def accepted(
     return least
 
 
-def mixed(cards: Sequence[TestedCard]) -> tuple[Issue, ...]:
+def mixed(cards: Sequence[TestedCard]) -> Iterator[Issue]:
     """An issue where name, memory or power limit differ, which the buyer of equal cards expects to agree."""
     models: Counter[str] = Counter()
     for card in cards:
@@ -322,16 +322,10 @@ def mixed(cards: Sequence[TestedCard]) -> tuple[Issue, ...]:
         memory = f" {gibibytes(environment.device_memory_bytes)}" if environment.device_memory_bytes else ""
         watts = f" {environment.power_limit_default_w:.0f} W" if environment.power_limit_default_w else ""
         models[f"{environment.device}{memory}{watts}"] += 1
-    if len(models) < 2:
-        return ()
-    listed = ", ".join(f"{count} x {name}" for name, count in models.most_common())
-    return (
-        Issue.invalid(
-            "mixed",
-            f"different models in one host: {listed}",
-            "ask for equal cards: together they run at the pace of the slowest",
-        ),
-    )
+    if len(models) > 1:
+        listed = ", ".join(f"{count} x {name}" for name, count in models.most_common())
+        fix = "ask for equal cards: together they run at the pace of the slowest"
+        yield Issue.invalid("mixed", f"different models in one host: {listed}", fix)
 
 
 def weak(one: Link, links: Sequence[Link]) -> Iterator[Issue]:
