@@ -307,11 +307,8 @@ def _row_faults(row: Record) -> Iterator[Issue]:
         return
     of_peak = f"{percent(share, 0)} of the dense {name} peak"
     word = "INVALID" if share > ABOVE else "SUSPECT"
-    yield Issue.invalid(
-        "above-peak",
-        f"{word}: needs {si(needed, 'FLOP/s')} per GPU, {of_peak}",
-        "check the precision, the batch and the count of GPUs of the source",
-    )
+    fix = "check the precision, the batch and the count of GPUs of the source"
+    yield Issue.invalid("above-peak", f"{word}: needs {si(needed, 'FLOP/s')} per GPU, {of_peak}", fix)
 
 
 def _decoding(row: Record) -> Iterator[Issue]:

@@ -91,29 +91,20 @@ def session(card: TestedCard) -> Iterator[Issue]:
     if contended:
         yield Issue.invalid("busy", contended[0].detail, contended[0].fix)
     elif count := card.result.environment.other_processes:
-        yield Issue.invalid(
-            "busy",
-            f"{count} other process{'es' if count > 1 else ''} on the card",
-            "end them and measure again: nvidia-smi lists them",
-        )
+        fix = "end them and measure again: nvidia-smi lists them"
+        yield Issue.invalid("busy", f"{count} other process{'es' if count > 1 else ''} on the card", fix)
 
 
 def settings(card: TestedCard) -> Iterator[Issue]:
     """Settings of an administrator: MIG, the power limit."""
     environment = card.result.environment
     if environment.mig:
-        yield Issue.invalid(
-            "mig",
-            "MIG is on: a slice was measured, not the card",
-            "an administrator can turn it off: nvidia-smi -mig 0",
-        )
+        fix = "an administrator can turn it off: nvidia-smi -mig 0"
+        yield Issue.invalid("mig", "MIG is on: a slice was measured, not the card", fix)
     limit, default = environment.power_limit_w, environment.power_limit_default_w
     if limit is not None and default is not None and limit < default - TOLERANCE_W:
-        yield Issue.invalid(
-            "power-cap",
-            f"power limit {limit:.0f} W, below the default {default:.0f} W",
-            f"an administrator can lift it: nvidia-smi -pl {default:.0f}",
-        )
+        fix = f"an administrator can lift it: nvidia-smi -pl {default:.0f}"
+        yield Issue.invalid("power-cap", f"power limit {limit:.0f} W, below the default {default:.0f} W", fix)
 
 
 def link(card: TestedCard) -> Iterator[Issue]:
@@ -130,11 +121,8 @@ def link(card: TestedCard) -> Iterator[Issue]:
     # A riser with eight lanes makes the driver call eight the most there is; the catalog knows better.
     most = int(max(environment.pcie_width_max or 0, lanes or 0))
     if widths and max(widths) < most:
-        yield Issue.invalid(
-            "pcie",
-            f"PCIe x{max(widths)}, the card has x{most}",
-            "seat it again, in a slot with all lanes and without a riser",
-        )
+        fix = "seat it again, in a slot with all lanes and without a riser"
+        yield Issue.invalid("pcie", f"PCIe x{max(widths)}, the card has x{most}", fix)
     loaded = max((t.pcie_generation for t in watched if t.pcie_generation), default=None)
     now, slot = loaded or environment.pcie_generation, environment.pcie_generation_max
     if now is not None and slot is not None and now < slot:
@@ -146,11 +134,8 @@ def link(card: TestedCard) -> Iterator[Issue]:
             fix="seat it again, without a riser; see the BIOS for a limited link speed",
         )
     elif slot is not None and able is not None and slot < able:
-        yield Issue.warning(
-            "pcie",
-            f"PCIe generation {slot} in this slot, the card has {able:.0f}",
-            "expect slower transfers, or use a slot of the card's generation",
-        )
+        fix = "expect slower transfers, or use a slot of the card's generation"
+        yield Issue.warning("pcie", f"PCIe generation {slot} in this slot, the card has {able:.0f}", fix)
 
 
 def faults(card: TestedCard) -> Iterator[Issue]:
@@ -177,11 +162,8 @@ def faults(card: TestedCard) -> Iterator[Issue]:
         ("NVLink, being damaged,", before.nvlink_crc_errors, after.nvlink_crc_errors),
     ):
         if (again := (now or 0) - (was or 0)) > 0:
-            yield Issue.warning(
-                "link",
-                f"packets sent again over {bus} while it was measured: {again}",
-                "a few are normal; if they grow, reseat the card and its cables",
-            )
+            fix = "a few are normal; if they grow, reseat the card and its cables"
+            yield Issue.warning("link", f"packets sent again over {bus} while it was measured: {again}", fix)
     new = (after.ecc_corrected or 0) - (before.ecc_corrected or 0)
     if new > 0:
         yield Issue.invalid("ecc", f"{new} corrected memory errors came while it was measured", other)
@@ -334,11 +316,8 @@ def weak(one: Link, links: Sequence[Link]) -> Iterator[Issue]:
     usual = mode(lanes.values())
     if lanes[one] < usual:
         has = f"{lanes[one]} NVLinks" if lanes[one] else f"no NVLink ({one.path})"
-        yield Issue.invalid(
-            "link",
-            f"cards {one.a} and {one.b} have {has}, most pairs here {usual}",
-            "reseat the bridge or the board: nvidia-smi nvlink -s names the link that is down",
-        )
+        fix = "reseat the bridge or the board: nvidia-smi nvlink -s names the link that is down"
+        yield Issue.invalid("link", f"cards {one.a} and {one.b} have {has}, most pairs here {usual}", fix)
 
 
 def flapped(fabric: Mapping[str, int]) -> Iterator[Issue]:
