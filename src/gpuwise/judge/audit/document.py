@@ -70,13 +70,6 @@ _WIDE = re.compile(r"(?<=\S)(?: {2,40}| ?\t ?)(?=\S)")
 _NAMED = re.compile(r"[\w .()-]{2,40}:\s|\[?\d{1,2}:\d\d")
 
 
-def _is_row(text: str) -> bool:
-    """Whether a line is a GPU and several values of it."""
-    tokens = scan(text)
-    united = [t for t in tokens if t.kind == "value" and t.dimension not in ("bare", "other")]
-    return bool(tokens) and tokens[0].kind == "gpu" and tokens[0].start == 0 and len(united) > 2
-
-
 def _as_list(cells: Sequence[str]) -> str:
     """The cells of a row as a list; its only GPU first, without numbers that say not what they count."""
     named = [cell for cell in cells if any(t.kind == "gpu" for t in scan(cell))]
@@ -176,7 +169,10 @@ class _Walk:
                 and part.paragraph == paragraph[-1].paragraph
                 and not row and _NAMED.match(part.text) is None
                 and len(paragraph[-1].text) >= WRAPPED and paragraph[-1].text[-1] not in ".!?:"
-                and not (_is_row(part.text) and CUES["goes_on"].search(paragraph[-1].text) is None)
+                # Nor does a row of a GPU and several values of it.
+                and not (CUES["goes_on"].search(paragraph[-1].text) is None and [
+                    t.start for t in scan(part.text)[:1] if t.kind == "gpu"
+                ] == [0] and sum(t.dimension not in ("", "bare", "other") for t in scan(part.text)) > 2)
             )  # fmt: skip
             if not joins:
                 yield from self.prose(paragraph)

@@ -211,7 +211,11 @@ def claims(text: Text) -> Iterator[Claim | Left | Subject]:
         elif about is not None and about.sure and not (about.several or named) and len(words) < 2 * NEAR:
             # "No tensor cores." below the name of a GPU.
             named = [Token(kind="gpu", start=0, end=0, text=about.text, gpu_ids=about.gpu_ids)]
-        said_abilities = list(_named_abilities(words))
+        # Of "FP8 in its tensor cores" FP8 alone.
+        said_abilities = [
+            (field, match) for match in _ABILITY.finditer(words) if (field := ability_of(match[0]))
+            if field != "matrix_units" or not CUES["in_units"].search(words, 0, match.start())
+        ]  # fmt: skip
         for claim in abilities(words, named, line, text.block, said_abilities, able):
             yield replace(claim, sure=False) if denied else claim
         able = said_abilities[-1][0] if said_abilities else None
@@ -1167,14 +1171,6 @@ class _Sentence:
             one = None if listed else subject([first])
             return replace(one, sure=False) if one else everyone
         return everyone
-
-
-def _named_abilities(sentence: str) -> Iterator[tuple[str, re.Match[str]]]:
-    """The abilities in a sentence with their places; of "FP8 in its tensor cores" FP8 alone."""
-    for match in _ABILITY.finditer(sentence):
-        field = ability_of(match[0])
-        if field and (field != "matrix_units" or not CUES["in_units"].search(sentence, 0, match.start())):
-            yield field, match
 
 
 def abilities(
