@@ -31,9 +31,7 @@ def findings(audits: Sequence[Audit], *, every: bool = False) -> Table:
         {
             "where": f"{Path(audit.file).name}:{spans(finding.lines)}",
             "GPU": finding.gpu,
-            "field": finding.field.replace("peak:", "peak ")
-            if finding.field.startswith("peak:")
-            else label(finding.field),
+            "field": label(finding.field),
             "stated": finding.stated,
             "verdict": finding.verdict if every else "",
             "best value": finding.best,

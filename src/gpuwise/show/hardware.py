@@ -363,17 +363,14 @@ def _held(sensed: Telemetry | None) -> float:
 
 
 def _spans(result: Result, label: str = "") -> Iterator[tuple[Measurement, float, list[Part]]]:
-    """(measurement, seconds by which it is moved, what the clock did): one after another with a gap.
-
-    Where no samples were kept that say when, a part is what the clock did over all.
-    """
+    """(measurement, seconds by which it is moved, what the clock did): one after another with a gap."""
     timed = _timed(result)
     gap, at = GAP * sum(map(_length, timed)), 0.0
     for m in timed:
         begin, end = m.windows[0].started_s, m.windows[-1].ended_s
         readings = m.telemetry.timeline if m.telemetry else ()
         found: list[tuple[float, float, str]] = []
-        if len(readings) < 2:
+        if len(readings) < 2:  # without samples that say when: what the clock did over all
             held = _held(m.telemetry)
             known = m.telemetry is not None and m.telemetry.samples
             state = "held down" if held >= 1 else "held down at times" if held else "full clock"

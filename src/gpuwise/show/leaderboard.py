@@ -141,11 +141,8 @@ def entries(
 
 
 def _best(answers: Sequence[Record]) -> Record:
-    """The surest, and of these the fastest; watts of another one where it has none.
-
-    A published speed below the whole interval of the forecast ran other software or another batch, and says
-    what that reaches and not the GPU: the forecast stands in the ranking.
-    """
+    """The surest, and of these the fastest; watts of another one where it has none."""
+    # A published speed below the whole interval of the forecast says what other software reaches.
     least = max((r.throughput.low for r in answers if r.origin == "predicted" and r.throughput), default=0.0)
     answers = [r for r in answers if r.origin != "published" or r.value >= least]
 

@@ -92,11 +92,7 @@ def chart(given: ReportInput) -> Rows | None:
 
 
 def _best(given: ReportInput) -> list[list[Record]]:
-    """The sessions of the fastest setting of each workload, those with the most settings first, as many as
-    there are headlines.
-
-    Of one GPU where one was measured. An invalid number, or one whose sensors contradict each other, is none.
-    """
+    """The sessions of the fastest setting of each workload, those with the most settings first."""
     found = []
     for rows in by_work([row for row in given.speeds if row.leads]).values():
         # Four GPUs are always faster than one: a headline of both would compare counts, not cards.

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 
 from gpuwise.model.result import Interval, Measurement, Quantiles, Result
-from gpuwise.model.units import Amount, percent, seconds, significant, whole
+from gpuwise.model.units import Amount, percent, seconds, significant, watts, whole
 from gpuwise.show.charts import Plot, tradeoff
 from gpuwise.show.page import Figure, Section
 from gpuwise.show.results import bar, headline, notes
@@ -45,11 +45,8 @@ def row(m: Measurement) -> dict[str, str]:
         for share in ("p50", "p90", "p99"):
             s: Interval | None = getattr(latency, share) if latency else None
             cells[f"{name} {share}"] = Amount(str(seconds(s.value)), s.value, "s", s.low, s.high) if s else ""
-    if m.telemetry is not None and m.telemetry.power_w:
-        cells["power"] = Amount(f"{m.telemetry.power_w:.0f} W", m.telemetry.power_w, "W")
-    else:
-        cells["power"] = ""
-    return cells
+    drawn = m.telemetry.power_w if m.telemetry else None
+    return {**cells, "power": watts(drawn) if drawn else ""}
 
 
 def table(result: Result) -> Table:

@@ -10,8 +10,8 @@ import json
 import logging
 import socket
 import time
+from collections import Counter
 from collections.abc import Callable, Hashable, Sequence
-from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -170,20 +170,14 @@ def create(
     return app
 
 
-@dataclass(eq=False, slots=True)
-class Making:
-    """A page that is being made, or waits for its turn."""
-
-    readers: int = 0  # Who wait for it
-
-
 class Pages:
     """Pages of what is known, each made once for all who ask and remembered until something else is known."""
 
     def __init__(self, facts: Facts) -> None:
         self.facts, self.queue = facts, Queue(READING)
         self._made: dict[Hashable, tuple[object, float, Answer]] = {}
-        self._making: dict[Hashable, tuple[asyncio.Task[Answer], Making]] = {}
+        self._making: dict[Hashable, asyncio.Task[Answer]] = {}
+        self._readers: Counter[Hashable] = Counter()  # who wait for a page
 
     async def get(self, key: Hashable, make: Callable[[], Answer], receive: Receive) -> Answer:
         """The page of that key. Raises as `make`, Refused where too many wait, ClientDisconnect."""
@@ -192,20 +186,18 @@ class Pages:
         if answer is not None and fresh:
             self._made[key] = self._made.pop(key)  # the one that was asked for last stands last
             return answer
+        self._readers[key] += 1
         if key not in self._making:
-            made = Making()
-            self._making[key] = asyncio.ensure_future(self._make(key, make, made)), made
-        task, made = self._making[key]
-        made.readers += 1
+            self._making[key] = asyncio.ensure_future(self._make(key, make))
         try:
-            return await unless_left(task, receive)
+            return await unless_left(self._making[key], receive)
         finally:
-            made.readers -= 1
+            self._readers -= Counter([key])  # which forgets those that nobody waits for
 
-    async def _make(self, key: Hashable, make: Callable[[], Answer], made: Making) -> Answer:
+    async def _make(self, key: Hashable, make: Callable[[], Answer]) -> Answer:
         try:
             version, now = self.facts.version, time.monotonic()
-            answer = await self.queue.run(make, lambda: made.readers > 0)
+            answer = await self.queue.run(make, lambda: key in self._readers)
             self._made.pop(key, None)
             self._made[key] = version, now, answer
             while sum(len(body) for *_, (_, _, body) in self._made.values()) > MOST_BYTES:

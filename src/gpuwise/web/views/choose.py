@@ -93,10 +93,7 @@ def known() -> Mapping[str, WorkloadSpec]:
 
 
 def _base(asked: Asked) -> dict[str, Any]:
-    """What the form shows: from the preset of the path, from the request, or what is usual for the workload.
-
-    Raises NoDataError for a preset that is unknown.
-    """
+    """What the form shows: by the preset of the path, the request, or what is usual for the workload."""
     names, preset, one = known(), None, None
     typed = asked.text("workload")
     model = typed if typed not in names and is_model(typed, None) else ""

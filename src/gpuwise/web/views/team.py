@@ -159,10 +159,7 @@ def _over_time(rows: Sequence[Row], title: str, line: str, *shown: str) -> View:
     drawn = over_time(marks, title="over the first", near=True)
     figure = Figure(charts=(drawn,), table=replace(table, title=""), caption=caption, opened=True)
     links = {row["result"]: f"/results/files/{row['result']}" for row in rows}
-    return View(
-        title=title, template="team.html", table=table, document=lambda: rows, links=links,
-        content={**PLAIN, "sheets": [], "figure": figure},
-    )  # fmt: skip
+    return _view(title, [table], rows, links, figure=figure, sheets=[])
 
 
 def _when(time: str) -> str:
