@@ -187,20 +187,26 @@ def _looser(need: Need, error: GpuwiseError) -> Iterator[Need]:
         yield noted("no price of these is known, so the budget is not checked", budget_usd=None)
     if need.precision == Precision.FP64 and not need.only and not need.sets and need.acquire != "rent":
         note = "no card that is made for FP64 keeps the limits at a fresh price"
-        yield noted(note, only=tuple(filter(made_for_fp64, _cards())), acquire="own")
-        yield noted(f"{note}: what does {NO_FP64}", only=_cards(), acquire="own")
+        yield noted(note, only=tuple(filter(made_for_fp64, _cards(need))), acquire="own")
+        yield noted(f"{note}: what does {NO_FP64}", only=_cards(need), acquire="own")
     if need.sets and not need.unproven:
         yield noted("as little as is known of the speed of what was named", unproven=True)
-    unmet = error.code == "limits" and (need.budget_usd is None or need.at_home)
+    unmet = error.code == "limits" and (need.budget_usd is None or need.at_home or need.power_w is not None)
     dated = need.assumptions.aged_today  # who says how old a price may be means it
     if (unmet or error.code in ("no-price", "too-large")) and not (names or dated) and need.acquire != "rent":
         # What keeps every limit may only lack a price that is fresh.
-        yield noted("no price that is fresh is known of what keeps the limits", only=_cards(), acquire="own")
+        yield noted(
+            "no price that is fresh is known of what keeps the limits", only=_cards(need), acquire="own"
+        )
 
 
-def _cards() -> tuple[str, ...]:
+def _cards(need: Need) -> tuple[str, ...]:
+    """Everything that is sold singly and that the machine can hold: a PC has no fans for a server's cards."""
+    pc = (need.assumptions.host_usd == 0 or need.at_home) and not need.fans
+    pc &= need.precision != Precision.FP64  # Few others compute in it at all
     every = (spec for spec in catalog.all_gpus() if spec.text("form") in ("pcie", "soc"))
-    return tuple(spec.id for spec in every if not EXPORT.search(spec.id))
+    fit = (spec for spec in every if not (pc and spec.text("segment") == "server"))
+    return tuple(spec.id for spec in fit if not EXPORT.search(spec.id))
 
 
 def _explained(market: _Market, need: Need, error: GpuwiseError) -> GpuwiseError:

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from datetime import date, timedelta
 
 import pytest
 
 from gpuwise.errors import InputError
-from gpuwise.judge.choose.need import check, need_for, presets, unknown
+from gpuwise.judge.choose.need import check, need_for, need_of, presets, unknown
 from gpuwise.model.judgement import Assumptions
 from gpuwise.model.units import Latency, Work
 
@@ -109,3 +110,11 @@ def test_parts_that_contradict_each_other(changes, says: str) -> None:
     with pytest.raises(InputError, match=says) as error:
         check(replace(need_for("resnet50"), **changes))
     assert error.value.hint
+
+
+def test_deadlines_count_from_the_day_that_is_given_else_from_today() -> None:
+    day = date(2020, 1, 1)
+    for start, given in ((day, day), (date.today(), None)):
+        end = (start + timedelta(days=10)).isoformat()
+        need, _ = need_of("resnet50", {"work": "1M images", "deadline": end}, {}, today=given)
+        assert need.deadline_s == 10 * 86400
