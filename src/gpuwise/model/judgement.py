@@ -159,6 +159,7 @@ class Option:
     throughput: Interval
     basis: Basis
     precision: str = ""  # Where it is not the one of the need
+    replicas: int = 1  # Of a served model: copies of it beside each other, each on its part of the GPUs
     latency_s: float | None = None  # To the first token, or to each next one; where that is limited
     time_s: Interval | None = None  # Of the work, or of one period's; None where no amount was given
     cost_usd: Interval | None = None  # Of the work; of one period's where it comes again

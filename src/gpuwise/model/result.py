@@ -494,6 +494,7 @@ class Record(Shown):
     seconds: float | None = None  # Of one step; of one output token of a served model (TPOT)
     first_token_s: Interval | None = None  # Of a served model: seconds to the first token of an answer (TTFT)
     memory_bytes: Interval | None = None  # Peak that the framework allocates on one GPU
+    replicas: int = 1  # Of a served model: copies of it beside each other, each on its part of the GPUs
     fits_probability: float | None = None  # None where it ran, so that it fits, and where memory is not known
     watts: Interval | None = None  # Mean draw of all GPUs together while steps run
     bound: Bound | None = None

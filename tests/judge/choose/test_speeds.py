@@ -187,6 +187,29 @@ def test_a_latency_takes_the_fastest_batch_that_is_quick_enough() -> None:
     assert quickest([refused], 0.03) is refused
 
 
+@pytest.mark.parametrize(("model", "gpu"), [("llama-3.1-8b", "l40s"), ("llama-3.1-70b", "h200-sxm")])
+def test_several_gpus_serve_at_least_as_much_as_copies_on_fewer(model: str, gpu: str) -> None:
+    asked = replace(need_for(model), gpus=(1, 8))
+    found = {n: record for (_, n), record in by_key(gather(asked, [gpu], refuse)).items()}
+    for n in found:
+        for part in (k for k in range(1, n) if n % k == 0 and found[k].throughput):
+            assert found[n].value >= n // part * found[part].value * 0.999
+    assert found[8].replicas > 1
+    assert found[7].replicas == (7 if found[1].throughput else 1)
+    one = by_key(gather(replace(asked, concurrent=1), [gpu], refuse))[gpu, 8]
+    assert one.replicas == 1  # one person has no use for copies
+
+
+def test_prompts_that_are_read_between_answers_take_their_time() -> None:
+    def of(reads: float) -> float:
+        asked = replace(need_for("llama-3.1-8b"), gpus=(1, 1), context=1024, reads=reads)
+        return by_key(gather(asked, ["h100-sxm5-80gb"], refuse))["h100-sxm5-80gb", 1].value
+
+    alone = fit(Plan(model=llms.find("llama-3.1-8b"), task="infer", context=1024), "h100-sxm5-80gb")
+    one_by_one = 1 / (1 / of(0.0) + 4.0 * alone.first_token_s / 1024)
+    assert one_by_one < of(4.0) < of(0.0)  # an engine reads several prompts at once
+
+
 def test_training_that_does_not_fit_computes_activations_again(need) -> None:
     def small(config, gpus, *, count, batch):
         fits = config.workload.endswith("-checkpointed")

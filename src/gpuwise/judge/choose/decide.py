@@ -293,7 +293,7 @@ def _options(
             last_usd=row.offer.amount if row.offer and row.way == "unpriced" else None,
             throughput=speed.throughput, basis=speed.basis,
             precision="" if speed.question.precision == need.precision else str(speed.question.precision),
-            latency_s=speed.seconds if need.latency_s else None,
+            replicas=speed.replicas, latency_s=speed.seconds if need.latency_s else None,
             time_s=around(float(them.time[place]), float(them.speed_half[place])) if need.items else None,
             cost_usd=around(float(them.per_item[place]) * need.items * need.users, half)
             if need.items and known else None,
@@ -626,7 +626,9 @@ def _engine(need: Need, first: Option) -> str:
     if need.task != "infer":
         return f" (FSDP over {first.count})" if first.count > 1 else ""
     engine, shared = ("llama.cpp", "layers dealt out to") if gguf else ("vLLM", "tensor parallel over")
-    return f" ({engine}, {shared} {first.count})" if first.count > 1 else f" ({engine})"
+    each = first.count // first.replicas
+    how = f", {first.replicas} copies" * (first.replicas > 1) + f", {shared} {each}" * (each > 1)
+    return f" ({engine}{how})"
 
 
 def rate_of(value: float, item: str) -> str:

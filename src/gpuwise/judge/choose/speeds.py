@@ -24,7 +24,7 @@ from collections import defaultdict
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from functools import lru_cache
-from math import exp, log
+from math import ceil, exp, log
 from typing import TYPE_CHECKING, Protocol
 
 from gpuwise.errors import GpuwiseError, InputError
@@ -171,7 +171,26 @@ def _in_best_format(need: Need, gpu: str, count: int) -> Record:
             native = [Precision.Q8_0, Precision.Q4_K_M]
     # The refusal of the shortest, which comes first, says what the work needs at least.
     each = (_of_model(replace(need, precision=precision), gpu, count) for precision in reversed(native))
-    return quickest(list(each), need.latency_s)
+    together = quickest(list(each), need.latency_s)
+    if need.task != "infer":
+        return together
+    # Copies beside each other, where one takes fewer GPUs and there are requests for each.
+    beside = [together]
+    for copies in range(2, count + 1):
+        if count % copies == 0 and (need.concurrent or copies) >= copies:
+            share = replace(need, concurrent=ceil(need.concurrent / copies))
+            one = _in_best_format(share, gpu, count // copies)
+            beside += [_copied(one, copies)] if one.throughput is not None else []
+    return quickest(beside, need.latency_s)
+
+
+def _copied(one: Record, copies: int) -> Record:
+    """So many copies of a served model, each on GPUs of its own."""
+    assert one.throughput is not None
+    return replace(
+        one, question=replace(one.question, gpus=one.gpus * copies), replicas=one.replicas * copies,
+        throughput=one.throughput.times(copies), watts=one.watts.times(copies) if one.watts else None,
+    )  # fmt: skip
 
 
 def _of_model(need: Need, gpu: str, count: int) -> Record:
@@ -213,7 +232,7 @@ def _of_model(need: Need, gpu: str, count: int) -> Record:
     detail = f"order of magnitude only: no model measured on a card of {spec.vendor} is known"
     unproven = (Issue.warning("order-of-magnitude", detail),)
     # The prompts of so many answers are read between their steps.
-    read_s = need.reads * (best.first_token_s or 0.0) / plan.context
+    read_s = need.reads * _prompt_token_s(best) if need.reads else 0.0
     return replace(
         blank, throughput=best.tokens_per_s.times(1 / (1 + read_s * best.tokens_per_s.value)),
         seconds=_latency(need, best), fits_probability=1.0,
@@ -222,6 +241,17 @@ def _of_model(need: Need, gpu: str, count: int) -> Record:
         # The board's limit: what a model draws is not predicted, and decoding draws less.
         watts=Interval.stated(watts) if watts else None,
     )  # fmt: skip
+
+
+def _prompt_token_s(found: Fit) -> float:
+    """Seconds for each token of prompts, of which an engine reads several at once."""
+    from gpuwise.predictor.card import card
+    from gpuwise.predictor.fit import prompt_seconds
+
+    plan, on = found.plan, card(found.gpu_id, sheet=True)
+    many = max(plan.context, plan.chunk)
+    faster = prompt_seconds(replace(plan, context=many), on) / many * plan.context / prompt_seconds(plan, on)
+    return (found.first_token_s or 0.0) / plan.context * min(1.0, faster)
 
 
 def alone(need: Need, found: Record) -> Record:
