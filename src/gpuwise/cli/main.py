@@ -78,12 +78,6 @@ def _extra_gpus(usage: click.UsageError) -> list[str]:
     return words if all(map(catalog.is_name, words)) else []
 
 
-def _options_of(verb: str) -> set[str]:
-    """Every spelling of the options that a verb has."""
-    command = gpuwise.get_command(click.Context(gpuwise), verb)
-    return {name for option in (command.params if command else ()) for name in option.opts}
-
-
 class LazyGroup(click.Group):
     """Finds a verb in the module of its name, at the moment it is called."""
 
@@ -186,7 +180,11 @@ def run(arguments: list[str] | None = None) -> None:
                 f"  next: gpuwise {' '.join(w for w in arguments if w not in gpus)} --gpu {','.join(gpus)}"
             )
         elif isinstance(usage, click.NoSuchOption) and usage.ctx and usage.ctx.parent:
-            takers = [verb for verb in VERBS if usage.option_name in _options_of(verb)]
+            commands = {verb: gpuwise.get_command(usage.ctx.parent, verb) for verb in VERBS}
+            takers = [
+                verb for verb, command in commands.items()
+                if command and any(usage.option_name in option.opts for option in command.params)
+            ]  # fmt: skip
             other = f"{' or '.join(takers[:3])} takes it; " if takers else ""
             printer.talk(f"  next: {other}gpuwise {usage.ctx.info_name} --help")
         elif isinstance(usage, click.UsageError) and usage.ctx is None:

@@ -7,7 +7,7 @@ from datetime import date
 import pytest
 
 from gpuwise.errors import InputError
-from gpuwise.judge.choose.need import need_of
+from gpuwise.judge.choose.need import need_of, settled
 from gpuwise.model.judgement import Assumptions, Bill, Need
 
 
@@ -302,6 +302,15 @@ def test_what_is_taken_for_something_else_says_so() -> None:
     assert asked("segmentation u-net on cell images").workloads[0][0] == "resnet50"
 
 
+def test_more_cards_than_a_machine_holds_are_said_to_be_too_many() -> None:
+    def notes(count: int) -> list[str]:
+        need = settled(asked(f"we have {count} V100 32GB, bert-large"))
+        return [note for note in need.notes if "count" in note]
+
+    assert notes(8) == []
+    assert len(notes(9)) == 1
+
+
 def test_a_machine_that_is_there_takes_two_cards() -> None:
     given = {"host": "0", "acquire": "own"}
     assert need_of("llama-3.1-8b", given, {})[0].gpus == (1, 2)
@@ -340,6 +349,9 @@ def test_a_machine_that_is_there_takes_two_cards() -> None:
         ("a used 3090 or a new 4090 for resnet50", "sold", ()),
         ("bert-large, buy, 8 hours a day 5 days a week", "assumptions", Assumptions(hours_per_week=40)),
         ("low profile card for our 30 employees that chat with documents", "users", 30),
+        ("a 5090 for video generation with wan 14b", "workloads", (("dit-xl2-512", 1.0),)),
+        ("whisper or llama 3.2 3b on a 4090", "workloads", (("llama-3.2-3b", 1.0),)),
+        ("we own 4 T4s for bert-large", "have", ("t4",) * 4),
     ],
 )
 def test_more_of_what_buyers_say(text: str, field: str, value: object) -> None:

@@ -117,7 +117,7 @@ def _quantity(text: str, number: re.Match[str]) -> Quantity | None:
     end = number.end() + thing.end()
     # "llama 8b tokens" has the size of a model; "1 token every 50 ms" is a speed.
     model = re.fullmatch(r"[\d.]+b", number[1]) and (
-        thing["adjective"] or row["kind"] != "token" or re.search(rf"(?:\d|\b(?:{_families()})) $", before)
+        thing["adjective"] or row["kind"] != "token" or re.search(rf"(?:\d|\b(?:{families()})) $", before)
     )
     if model or re.match(r" (?:per|every) \d", text[end:]):
         return None
@@ -142,7 +142,8 @@ def _quantity(text: str, number: re.Match[str]) -> Quantity | None:
 
 
 @cache
-def _families() -> str:
+def families() -> str:
+    """Names of families of language models, as a pattern."""
     return "|".join({name.split("-")[0] for name in llms.names()})
 
 

@@ -26,6 +26,7 @@ from gpuwise.judge.choose.amounts import (
     USUAL_ANSWER,
     P,
     amount,
+    families,
     filled,
     quantities,
     seconds,
@@ -284,7 +285,7 @@ class _Reader:
             # "4090", "p40" and "t4" are cards; "m4" in a sentence may be anything.
             if not named.gpu_ids or not (
                 named.exact
-                or re.search(r"\d{4}|[a-z]\d\d|\b[tl]4\b", text)
+                or re.search(r"\d{4}|[a-z]\d\d|\b[tl]4s?\b", text)
                 or re.search(r"\bmac(?:book)?\b.{0,12}$", self.plain[: named.start])
             ):
                 continue
@@ -803,6 +804,12 @@ class _Reader:
         modes: list[Purpose] = [mode for pattern, mode in WORDS["modes"] if self.take(pattern)]
         self.mode = modes[0] if modes else None
         self._read_shares()
+        # "wan 14b" has the size of a network of images, unless a language model is named before it.
+        drawn = (*(row["words"] for row in catalog.rows(DATA / "stand_ins.csv")), *map(re.escape, DIFFUSION))
+        if self.said(rf"(?<![\w-])(?:{'|'.join(drawn)})(?![\w-])"):
+            for one in re.finditer(r"(?<![\w.])\d+(?:\.\d+)?b\b", self.left()):
+                if not re.search(rf"\b(?:{families()})[ -]?[\d.]*[ -]?$", self.plain[: one.start()]):
+                    self.mark(*one.span())
         named = self.mixed[0][0] if self.mixed else self._name() or self._open_instead()
         if not named and (named := self._stand_in()):
             pass
@@ -971,8 +978,9 @@ class _Reader:
     def _stand_in(self) -> str | None:
         """What stands in for work that no workload is. Raises InputError where nothing here is like it."""
         for row in catalog.rows(DATA / "stand_ins.csv"):
-            found = list[str]()
-            while one := self.take(rf"(?<![\w-])(?:{row['words']})", again=False):
+            found, words = list[str](), rf"(?<![\w-])(?:{row['words']})"
+            # "Video generation", of which the mode took a word already.
+            while one := self.take(words, again=not found):
                 found.append(one[0])
             if not found:
                 continue

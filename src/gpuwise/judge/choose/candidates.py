@@ -206,8 +206,12 @@ def offered(need: Need, offers: Sequence[Offer], today: date) -> dict[str, tuple
         if len(need.named or need.only) <= FEW or catalog.get(gpu).text("form") in COMPUTERS:
             found[gpu] |= {n for n in TOGETHER if need.gpus[0] <= n <= need.gpus[1]} | {1, need.gpus[0]}
     if need.sets:
-        wanted = (*need.sets, *Counter(need.have).items())
-        sets = {gpu: {1, *(n for each, n in wanted if each == gpu)} for gpu, _ in wanted}
+        owned = Counter(need.have)
+        wanted = (*need.sets, *owned.items())
+        sets = {
+            gpu: {1, *range(1, owned[gpu] + 1), *(n for each, n in wanted if each == gpu)}
+            for gpu, _ in wanted
+        }
         return {gpu: tuple(sorted(counts)) for gpu, counts in sets.items()}
     return {gpu: tuple(sorted(counts)) for gpu, counts in found.items()}
 

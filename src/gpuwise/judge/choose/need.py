@@ -13,6 +13,7 @@ from __future__ import annotations
 import difflib
 import re
 import tomllib
+from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import date
@@ -318,6 +319,10 @@ def settled(need: Need) -> Need:
         alone = "by the price of an hour: a person alone keeps no fast machine busy"
         if need.task != "infer" or need.concurrent:
             need = replace(need, goal="price", notes=tuple(dict.fromkeys((*need.notes, alone))))
+    for gpu, there in Counter(need.have).items():
+        if there > MOST_TOGETHER:
+            note = f"of {there} x {gpu} {MOST_TOGETHER} count: of several machines together no speed is known"
+            need = replace(need, notes=tuple(dict.fromkeys((*need.notes, note))))
     if need.mode == "compute" and need.gpus[1] > 1:
         note = (
             "several GPUs count as jobs side by side: of what one job on all of them loses nothing is known"

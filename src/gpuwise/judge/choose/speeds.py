@@ -22,12 +22,13 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Mapping, Sequence
+from contextlib import suppress
 from dataclasses import replace
 from functools import lru_cache
 from math import ceil, exp, log
 from typing import TYPE_CHECKING, Protocol
 
-from gpuwise.errors import GpuwiseError, InputError
+from gpuwise.errors import GpuwiseError, InputError, MachineError, NoDataError
 from gpuwise.facts import catalog, published
 from gpuwise.judge.choose.need import CONTEXTS, FORMATS
 from gpuwise.model.judgement import TASKS, Need
@@ -104,9 +105,10 @@ def gather(
             from gpuwise.workloads.llm import lighter  # of language models alone
 
             # As people train where memory is short: activations are computed again instead of kept.
-            less = lighter(name)
-            again = _of_workload(need, less, tight, forecast, measured, published) if less else {}
-            found |= {key: record for key, record in again.items() if _too_large(found[key])}
+            with suppress(MachineError, NoDataError):  # where no trace of it is there, and none can be made
+                less = lighter(name)
+                again = _of_workload(need, less, tight, forecast, measured, published) if less else {}
+                found |= {key: record for key, record in again.items() if _too_large(found[key])}
     if len(each) == 1:
         one = need.passes  # Runs of the workload that an item of the need takes
         return tuple(
@@ -174,23 +176,19 @@ def _in_best_format(need: Need, gpu: str, count: int) -> Record:
     together = quickest(list(each), need.latency_s)
     if need.task != "infer":
         return together
-    # Copies beside each other, where one takes fewer GPUs and there are requests for each.
+    # Copies of the model beside each other, where one takes fewer GPUs and there are requests for each.
     beside = [together]
     for copies in range(2, count + 1):
         if count % copies == 0 and (need.concurrent or copies) >= copies:
             share = replace(need, concurrent=ceil(need.concurrent / copies))
             one = _in_best_format(share, gpu, count // copies)
-            beside += [_copied(one, copies)] if one.throughput is not None else []
+            if one.throughput is not None:
+                watts = one.watts.times(copies) if one.watts else None
+                beside.append(replace(
+                    one, question=replace(one.question, gpus=count), replicas=one.replicas * copies,
+                    throughput=one.throughput.times(copies), watts=watts,
+                ))  # fmt: skip
     return quickest(beside, need.latency_s)
-
-
-def _copied(one: Record, copies: int) -> Record:
-    """So many copies of a served model, each on GPUs of its own."""
-    assert one.throughput is not None
-    return replace(
-        one, question=replace(one.question, gpus=one.gpus * copies), replicas=one.replicas * copies,
-        throughput=one.throughput.times(copies), watts=one.watts.times(copies) if one.watts else None,
-    )  # fmt: skip
 
 
 def _of_model(need: Need, gpu: str, count: int) -> Record:
