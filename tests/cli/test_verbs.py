@@ -271,6 +271,8 @@ def test_a_busy_gpu_is_refused(gpuwise: Call, monkeypatch: pytest.MonkeyPatch) -
         (("launch", "slurm", "--gpus", "8"), 2, "'--gpus-per-node'"),
         (("gpus", "--memory", "24GB.."), 2, "choose takes it; gpuwise gpus --help"),
         (("compare", "rtx-4090", "rtx-3090", "--precision", "fp16"), 2, "bench or tune or results takes it"),
+        (("bench", "resnet50", "--gpu", "l40s"), 2, "gpuwise predict WORKLOAD --gpu NAME"),
+        (("bench", "resnet50", "--gpu", "-1"), 2, "is no number of a GPU here"),
         (("gpus", "--nonsense"), 2, "next: gpuwise gpus --help"),
         (("show", "results/nope.json"), 2, "there is no file results/nope.json"),
         (("show", "README.md"), 2, "README.md is not a result file"),
