@@ -121,9 +121,10 @@ def test_operations_are_those_that_the_workload_states(name: str, mode: Any) -> 
     assert passes * counted == cost(mode, Precision.FP32, 1).flop_per_item
 
 
-# In fp16 the loss is scaled, too; in fp32 tests/cli/test_frameworks.py learns.
-def test_compiled_training_learns_its_one_batch(one_layer: None) -> None:
-    made = job.JaxAdapter("").build(replace(toy("bert-large", compile=True), precision=Precision.FP16), 4)
+# In fp16 the loss is scaled, too.
+@pytest.mark.parametrize("precision", [Precision.FP16, Precision.FP32])
+def test_compiled_training_learns_its_one_batch(precision: Precision, one_layer: None) -> None:
+    made = job.JaxAdapter("").build(replace(toy("bert-large", compile=True), precision=precision), 4)
     losses = [float(made.step()) for _ in range(8)]
     assert all(map(math.isfinite, losses))
     assert losses[-1] < losses[0]
