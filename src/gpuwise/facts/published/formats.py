@@ -663,7 +663,7 @@ _CONTAINER = re.compile(r"(\d\d\.\d\d)(?:-[a-z0-9]{1,40})?-?(?:py3)?\s{1,9}NGC c
 _UNIT = re.compile(
     r"(im(?:a)?ge?s?|sequences?|sentences?|tokens?|samples?|items?|frames?)\s*/", re.IGNORECASE
 )
-_README_TITLE = re.compile(r"(.{1,200}?)\s+for\s+(\w[\w ]*)", re.IGNORECASE)
+_README_TITLE = re.compile(r"(.{1,200}?)\s{1,9}for\s{1,9}(\w[\w ]*)", re.IGNORECASE)
 
 
 def nvidia(text: str, origin: Origin) -> Read:
