@@ -178,8 +178,8 @@ def _looser(need: Need, error: GpuwiseError) -> Iterator[Need]:
         note = "nothing within the limits is enough faster than what you have"
         yield noted(note, upgrade=False, keep=True)
     if need.at_home and need.gpus == (1, 1):
-        yield noted("two cards, for one does not do it", gpus=(1, 2))
-        yield noted("more cards than most homes have, for two do not do it", gpus=(1, MOST_TOGETHER))
+        yield noted("two cards, because one is not enough", gpus=(1, 2))
+        yield noted("more cards than most homes have, because two are not enough", gpus=(1, MOST_TOGETHER))
     if need.task and {count for _, count in need.sets} == {1}:
         # Of cards that are named alone, several may share a model.
         yield noted(decide.AS_MANY, sets=(), only=names, gpus=(1, MOST_TOGETHER))

@@ -280,7 +280,7 @@ def _fetched(today: date) -> PriceList:
         raise InputError(
             str(failure), hint=f"remove {path}, or fetch it again", code="fetch-prices"
         ) from failure
-    # gpuhunt says H100 for each form of it; AWS's p5.48xlarge holds the SXM one whoever lists it.
+    # gpuhunt lists the SXM, PCIe and NVL forms all as H100; the instance type says which one it is.
     offers = []
     for offer in listed.offers:
         stated = _variants().get((offer.provider.casefold(), offer.instance))

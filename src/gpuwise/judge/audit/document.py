@@ -247,7 +247,7 @@ class _Walk:
             return []
         ends = [*(gpu.start for gpu in gpus[1:]), len(text)]
         parts = [text[gpu.end : end] for gpu, end in zip(gpus, ends, strict=True)]
-        # "110 tokens/s" below "Llama 8B, FP16" is no rate of FP16.
+        # "110 tokens/s" below "Llama 8B, FP16" is the speed of the model, not the peak FP16 rate of the GPU.
         fits = all(next(readings(topic, part), None) is not None for part in parts)
         named = [f"{text[gpu.start : gpu.end]} {topic.text}" for gpu in gpus]
         return list(zip(named, parts, strict=True)) if fits else []

@@ -185,7 +185,7 @@ class Grid:
             self.rows = ((self.rows[0][0], *(cell for cell in top if cell)), *self.rows[1:])
         if product:
             self.rows = tuple((carded(row[0]) or row[0], *row[1:]) if row else row for row in self.rows)
-        # A value that stands for all columns leaves a row of two cells.
+        # A row of two cells has one value for all columns: it does not show how wide the table is.
         widths = Counter(len(row) for row in self.rows[1:] if len(row) > 2) or Counter(
             map(len, self.rows[1:])
         )

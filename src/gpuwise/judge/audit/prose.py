@@ -163,8 +163,8 @@ def claims(text: Text) -> Iterator[Claim | Left | Subject]:
     about = text.scope.about
     topic: str | None = None
     asked = ""
-    # The last claim of the sentence before that another GPU may be compared with.
-    told: Claim | None = None
+    # The last claim of the previous sentence: "that of the A100" in this one means its field.
+    earlier: Claim | None = None
     pair: Sequence[Token] = ()
     able: str | None = None
     ends = [(match.start(), match.end()) for match in CUES["sentence_ends"].finditer(text.text)]
@@ -220,13 +220,15 @@ def claims(text: Text) -> Iterator[Claim | Left | Subject]:
             yield replace(claim, sure=False) if denied else claim
         able = said_abilities[-1][0] if said_abilities else None
         yield from _comparisons(words, named, line, text.block)
-        ellipsis = CUES["ellipsis"].search(words) if told is not None and len(named) == 1 else None
-        if told is not None and ellipsis and not set(told.gpu_ids) & set(named[0].gpu_ids):
-            said = f"{words[: ellipsis.start('of')]} the {NAMES['labels'][told.field]} of "
-            other = Token(kind="gpu", start=len(said), end=len(said) + 1, text=told.gpu, gpu_ids=told.gpu_ids)
+        ellipsis = CUES["ellipsis"].search(words) if earlier is not None and len(named) == 1 else None
+        if earlier is not None and ellipsis and not set(earlier.gpu_ids) & set(named[0].gpu_ids):
+            said = f"{words[: ellipsis.start('of')]} the {NAMES['labels'][earlier.field]} of "
+            other = Token(
+                kind="gpu", start=len(said), end=len(said) + 1, text=earlier.gpu, gpu_ids=earlier.gpu_ids
+            )
             for claim in _comparisons(f"{said}X", [named[0], other], line, text.block):
                 yield replace(claim, stated=ellipsis[0])
-        told = last
+        earlier = last
         about = sentence.subject_after()
     if about is not None:
         yield about

@@ -315,23 +315,24 @@ def _with(need: Need, work: Work | None, latency: Latency | None) -> Need:
 
 def settled(need: Need) -> Need:
     """The need with what only all its parts together tell. Raises InputError where they contradict."""
-    if need.users > 1 and need.acquire == "rent" and need.items is None and need.budget_usd is None:
-        alone = "by the price of an hour: a person alone keeps no fast machine busy"
-        if need.task != "infer" or need.concurrent:
-            need = replace(need, goal="price", notes=tuple(dict.fromkeys((*need.notes, alone))))
-    for gpu, there in Counter(need.have).items():
-        if there > MOST_TOGETHER:
-            note = f"of {there} x {gpu} {MOST_TOGETHER} count: of several machines together no speed is known"
-            need = replace(need, notes=tuple(dict.fromkeys((*need.notes, note))))
+    said = list[str]()
+    unlimited = need.acquire == "rent" and need.items is None and need.budget_usd is None
+    if need.users > 1 and unlimited and (need.task != "infer" or need.concurrent):
+        need = replace(need, goal="price")
+        said.append("by the price of an hour: a person alone keeps no fast machine busy")
+    said += [
+        f"of {there} x {gpu} {MOST_TOGETHER} count: of several machines together no speed is known"
+        for gpu, there in Counter(need.have).items()
+        if there > MOST_TOGETHER
+    ]
     if need.mode == "compute" and need.gpus[1] > 1:
-        note = (
+        said.append(
             "several GPUs count as jobs side by side: of what one job on all of them loses nothing is known"
         )
-        need = replace(need, notes=tuple(dict.fromkeys((*need.notes, note))))
     if need.task:
         context = need.context or CONTEXTS[need.task]
         need = replace(need, context=context)
-        said = [f"contexts of {context:,} tokens"]
+        said.append(f"contexts of {context:,} tokens")
         if need.task == "infer" and need.items is None:
             # People who use one machine together, or who have it at home.
             together = need.concurrent or (need.users if need.users > 1 else int(need.acquire == "own"))
@@ -339,8 +340,8 @@ def settled(need: Need) -> Need:
                 # Each with a machine of their own, where somebody says so.
                 need = replace(need, concurrent=together, users=need.users if need.concurrent else 1)
                 said.append(f"for {together} people at once" if together > 1 else "for one person at a time")
-        # A need that was kept with its answer has them already.
-        need = replace(need, notes=tuple(dict.fromkeys((*need.notes, *said))))
+    # A need that was kept with its answer has them already.
+    need = replace(need, notes=tuple(dict.fromkeys((*need.notes, *said))))
     check(need)
     return need
 
