@@ -91,9 +91,12 @@ class Visitor:
 
     def __init__(self, driver: webdriver.Chrome, base: str) -> None:
         self.driver, self.base = driver, base
+        self.width = 0
 
     def open(self, path: str) -> None:
         self.driver.get(self.base + path)
+        # A page that loads in a new process is laid out once at the width of the real window.
+        self.until(lambda: self.driver.execute_script("return innerWidth") == self.width)
 
     def one(self, selector: str) -> WebElement:
         return self.driver.find_element(By.CSS_SELECTOR, selector)
@@ -114,6 +117,7 @@ class Visitor:
             {"name": "prefers-reduced-motion", "value": "reduce"},
         ]
         size = {"width": width, "height": 900, "deviceScaleFactor": 1, "mobile": False}
+        self.width = width
         self.driver.execute_cdp_cmd("Emulation.setEmulatedMedia", {"features": features})
         self.driver.execute_cdp_cmd("Emulation.setDeviceMetricsOverride", size)
 
@@ -439,11 +443,14 @@ def team(visitor: Visitor, tmp_path: Path) -> Iterator[Visitor]:
         said = server.stderr.readline() + server.stderr.readline()
         found = re.search(r"(http://127\.0\.0\.1:\d+)(/\?token=\S+)", said)
         assert found is not None, said
-        own = Visitor(visitor.driver, found[1])
-        own.open(found[2])
-        yield own
-        server.kill()
-        server.stderr.close()
+        try:
+            own = Visitor(visitor.driver, found[1])
+            own.window(1280)
+            own.open(found[2])
+            yield own
+        finally:
+            server.kill()
+            server.stderr.close()
 
 
 def test_a_team_pushes_tags_and_rules_by_its_pages(team: Visitor, visitor: Visitor) -> None:
