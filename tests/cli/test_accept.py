@@ -119,7 +119,7 @@ def test_a_good_host_passes(gpuwise: Call, machine: Machine) -> None:
     assert [line for line in err.splitlines() if line.startswith("GPU")] == ["GPU 0:", "GPU 1:"]
     kept = [store.load(path) for path in store.saved()]
     assert {result.command for result in kept} == {
-        f"gpuwise accept --suite limits --gpu {index}" for index in (0, 1)
+        f"gpuwise accept --suite limits --device {index}" for index in (0, 1)
     }
 
 
@@ -152,8 +152,8 @@ def test_mixed_models_fail_the_host(gpuwise: Call, machine: Machine) -> None:
 
 def test_only_some_gpus(gpuwise: Call, machine: Machine) -> None:
     machine.slow[1] = 0.5
-    assert gpuwise(*HOST, "--gpu", "0")[0] == 0
-    code, _, err = gpuwise(*HOST, "--gpu", "5")
+    assert gpuwise(*HOST, "--device", "0")[0] == 0
+    code, _, err = gpuwise(*HOST, "--device", "5")
     assert (code, "no GPU 5 here" in err) == (2, True)
 
 
@@ -167,7 +167,7 @@ def test_against_the_last_result_and_a_file(gpuwise: Call, machine: Machine, tmp
     """Each card against its own last one: GPU 1 was always slower, and no slower than before."""
     machine.slow = {0: 1.0, 1: 0.93}
     gpuwise(*HOST)
-    good = next(path for path in store.saved() if "--gpu 0" in store.load(path).command)
+    good = next(path for path in store.saved() if "--device 0" in store.load(path).command)
     machine.slow = {0: 0.9, 1: 0.93}
     code, out, err = gpuwise(*HOST, "--against", "last")
     assert code == 1
@@ -239,11 +239,11 @@ def test_the_processor_is_measured_for_real(gpuwise: Call, monkeypatch: pytest.M
     [
         (("--suite", "none"), 2, "unknown suite 'none'"),
         (("--suite", ","), 2, "no suite given"),
-        (("--gpu", "zero"), 2, "gpuwise accept --gpu 0,1"),
+        (("--device", "zero"), 2, "like 0,2"),
         (("--margin", "much"), 2, "as a percentage"),
         (("--against", "h900"), 2, "h900"),
         (("--against", "rtx 4090"), 5, "nothing is known of what"),
-        (("--device", "cpu", "--gpu", "0"), 2, "a processor has no GPU index"),
+        (("--device", "cpu:0"), 2, "a processor has no index"),
         (("--with-serials",), 2, "serial numbers go into a bundle"),
         (("-o", "x.docx"), 2, ".csv, .parquet, .md, .zip"),
         (("--margin", "100%"), 2, "would accept any card"),
@@ -309,8 +309,8 @@ def test_what_a_fleet_refuses(gpuwise: Call, tmp_path: Path) -> None:
     assert (code, "no result was found" in err) == (5, True)
     code, _, err = gpuwise("accept", str(tmp_path), "--against", "last")
     assert (code, "a fleet has no last result" in err) == (2, True)
-    code, _, err = gpuwise("accept", str(tmp_path), "--suite", "limits", "--gpu", "0")
-    assert (code, "leave out --suite, --gpu" in err) == (2, True)
+    code, _, err = gpuwise("accept", str(tmp_path), "--suite", "limits", "--device", "0")
+    assert (code, "leave out --suite, --device" in err) == (2, True)
     code, _, err = gpuwise("accept", str(tmp_path), "-o", "x.zip")
     assert (code, "use a suffix of" in err) == (2, True)
 
@@ -334,7 +334,7 @@ def test_what_all_cards_do_together_is_the_host_s(
     assert (together["part"], len(together["speeds"]), host["part"]) == ("all GPUs", 4, "host")
     assert {each["speed_of"] for each in host["speeds"]} >= {"copy fp32", "disk-read fp32"}
     kept = {result.id: result for result in map(store.load, store.saved())}
-    assert kept[together["result"]].command.endswith("--gpu 0,1,2,3,4,5")
+    assert kept[together["result"]].command.endswith("--device 0,1,2,3,4,5")
     assert {m.config.gpus for m in kept[together["result"]].measurements} == {6}
     card = kept[found["cards"][5]["result"]]
     assert {m.config.workload for m in card.measurements} >= {"copy", "peer"}

@@ -126,7 +126,7 @@ def test_bad_input_is_one_clear_error(gpuwise: Call, options: tuple[str, ...], c
 
 def test_a_cpu_build_of_torch_measures_no_gpu(gpuwise: Call, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(telemetry, "torch_build", lambda: telemetry.TorchBuild(version="2.13.0+cpu"))
-    code, out, err = gpuwise(*TOY, "--gpu", "0", "--device", "cuda")
+    code, out, err = gpuwise(*TOY, "--device", "cuda:0")
     assert (code, out) == (3, "")
     assert "no GPU found" in err
 

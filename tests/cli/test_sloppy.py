@@ -368,7 +368,7 @@ CALLS = {
         accept result.json --margin -5%
         accept result.json --margin 500%
         accept result.json --margin nan
-        accept result.json --time 20 --gpu x
+        accept result.json --time 20 --device x
         bench resnet50 --device cpu --time soon
         bench resnet50 --device cpu --time -5s
         bench resnet50 --device cpu --time 0
@@ -382,8 +382,8 @@ CALLS = {
         bench resnet50 --device cpu --gpus 0
         bench resnet50 --device cpu --gpus -1
         bench resnet50 --device cpu --gpus x
-        bench resnet50 --device cuda --gpu 99
-        bench resnet50 --device cuda --gpu -1
+        bench resnet50 --device 99
+        bench resnet50 --device -1
         bench resnet50 --device cuda
         bench resnet50 --nodes 0
         bench resnet50 --nodes 2

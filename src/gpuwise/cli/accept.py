@@ -13,7 +13,7 @@ import click
 from gpuwise import store
 from gpuwise.cli import print as printer
 from gpuwise.cli.bench import Screen
-from gpuwise.cli.options import options, output, output_options, typed
+from gpuwise.cli.options import DeviceChoice, options, output, output_options, typed
 from gpuwise.errors import (
     INTERRUPTED,
     GateFailed,
@@ -38,13 +38,16 @@ HOST_S = 3600.0
 GUIDE = "gpuwise accept RESULT|FOLDER... takes --against FILE|GPU, --margin, -o and --json"
 # Options that mean nothing where files are judged.
 MEASURING = (
-    "suites", "gpus", "device", "input", "time_s", "with_serials", "hosts", "over", "soak_s", "resume",
+    "suites", "device", "input", "time_s", "with_serials", "hosts", "over", "soak_s", "resume",
 )  # fmt: skip
 
 
 @click.command()
 @click.argument("results", nargs=-1, metavar="[RESULT|FOLDER]...", type=click.Path())
-@options("accept", SUITES=suite_names(), hosts=click.File(), over=tuple(cluster.REACH))
+@options(
+    "accept", SUITES=suite_names(), hosts=click.File(), over=tuple(cluster.REACH),
+    device=DeviceChoice(("cpu", "cuda"), several=True),
+)  # fmt: skip
 @output(
     "Write to FILE: a bundle for the vendor (.zip), a certificate (.html, .pdf), or the verdict "
     "(.json, .csv, .md).",
@@ -120,9 +123,10 @@ def _measured_rack(options: dict[str, Any]) -> dict[str, str]:
     soak_s = units.parse_seconds(options["soak_s"]) if options["soak_s"] else 0.0
     hosts = cluster.read_hosts(options["hosts"].read())
     words = ["--suite", options["suites"], "--quiet"]
-    for name, flag in (("soak_s", "--soak"), ("gpus", "--gpu"), ("time_s", "--time")):
+    for name, flag in (("soak_s", "--soak"), ("time_s", "--time")):
         words += [flag, options[name]] if options[name] else []
-    words += ["--device", "cpu"] if options["device"] == "cpu" else []
+    kind, indices = options["device"] or (None, ())
+    words += ["--device", ",".join(map(str, indices)) or kind] if indices or kind == "cpu" else []
     words += ["--input", "host"] if options["input"] == "host" else []
     words += [f"--{name}" for name in ("toy", "resume") if options[name]]
     words += ["--with-serials"] if options["with_serials"] else []
@@ -169,16 +173,11 @@ def _request(results: tuple[str, ...], options: dict[str, Any]) -> AcceptRequest
         raise InputError(
             "serial numbers go into a bundle", hint="gpuwise accept --with-serials -o bundle.zip"
         )
-    indices = units.parse_list(options["gpus"] or "")
-    if options["gpus"] is not None and (not indices or not all(word.isdecimal() for word in indices)):
-        raise InputError(
-            f"GPUs are numbers as nvidia-smi counts, not {options['gpus']!r}",
-            hint="gpuwise accept --gpu 0,1",
-        )
+    kind, indices = options["device"] or (None, ())
 
     # One for each card, since each has its own result.
     def command(indices: str | None) -> str:
-        which = ("--gpu", indices) if indices is not None else ("--device", "cpu")
+        which = ("--device", indices or "cpu")
         time = ("--time", options["time_s"]) if options["time_s"] is not None else ()
         soak = ("--soak", options["soak_s"]) if options["soak_s"] else ()
         return shlex.join(["gpuwise", "accept", "--suite", options["suites"], *which, *time, *soak])
@@ -186,11 +185,12 @@ def _request(results: tuple[str, ...], options: dict[str, Any]) -> AcceptRequest
     return AcceptRequest(
         files=tuple(map(Path, results)),
         suites=units.parse_list(options["suites"]),
-        gpus=tuple(dict.fromkeys(int(word) for word in indices)),
+        device=kind or "cuda",
+        indices=indices,
         time_s=units.parse_seconds(options["time_s"]) if options["time_s"] is not None else None,
         soak_s=units.parse_seconds(options["soak_s"]) if options["soak_s"] else 0.0,
         command=command,
-        **{name: options[name] for name in ("against", "margin", "device", "input", "resume", "toy")},
+        **{name: options[name] for name in ("against", "margin", "input", "resume", "toy")},
     )
 
 

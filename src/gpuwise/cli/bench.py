@@ -15,7 +15,16 @@ import click
 
 from gpuwise import store
 from gpuwise.cli import print as printer
-from gpuwise.cli.options import RecipeChoice, drawn_output, options, output_options, typed
+from gpuwise.cli.options import (
+    DeviceChoice,
+    Devices,
+    RecipeChoice,
+    drawn_output,
+    one_device,
+    options,
+    output_options,
+    typed,
+)
 from gpuwise.errors import INTERRUPTED, GateFailed, InputError, RunError
 from gpuwise.jobs import Answer
 from gpuwise.jobs.measuring import REFERENCE, Begun, Bench, BenchRequest, bench, reproduce
@@ -68,7 +77,7 @@ def _words(allowed: tuple[str, ...], make: Callable[[str], object] = str) -> Cal
 @options(
     "bench server", REFERENCE=",".join(REFERENCE), SUITES=suite_names(), PRECISIONS=PRECISIONS,
     modes=_words(MODES), precisions=_words(PRECISIONS, Precision), recipe=RecipeChoice(), protocol=PROTOCOLS,
-    compile=_words(("off", "on"), lambda word: word == "on"), scaling=SCALINGS, device=DEVICES,
+    compile=_words(("off", "on"), lambda word: word == "on"), scaling=SCALINGS, device=DeviceChoice(DEVICES),
     framework=FRAMEWORKS,
 )  # fmt: skip
 @drawn_output
@@ -113,11 +122,12 @@ def command(context: click.Context, /, **options: Any) -> None:
     if flag := next((flag for flag, name in given.items() if name in OF_SERVERS), None):
         raise InputError(f"{flag} is for a running server", hint="add --endpoint URL")
     printer.check_output(output)
+    kind, index = one_device(options["device"])
     request = BenchRequest(
         plan=_asked(options),
         suite=options["suite"] is not None,
-        device=options["device"],
-        gpu=options["gpu"],
+        device=kind,
+        index=index,
         framework=options["framework"],
         recipe=options["recipe"] or "tuned",
         switches=parse(options["switch"]) if options["switch"] else None,
@@ -358,9 +368,9 @@ class Screen:
 
 @click.command()
 @click.argument("what", metavar="FILE|last")
-@options("reproduce")
+@options("reproduce", device=DeviceChoice())
 @output_options
-def again(what: str, gpu: int | None, quiet: bool, output: Path | None, as_json: bool) -> None:
+def again(what: str, device: Devices | None, quiet: bool, output: Path | None, as_json: bool) -> None:
     """Run every measurement of a result again, at the batch that it had.
 
     It is reproduced where the ratio of new to old may be 1 within its interval and 2 %; else exit code 1.
@@ -368,7 +378,9 @@ def again(what: str, gpu: int | None, quiet: bool, output: Path | None, as_json:
     """
     words = shlex.join(["gpuwise", "reproduce", Path(what).name])
     screen = Screen(quiet=quiet or as_json)
-    answer = reproduce(store.load(store.find(what)), screen.listen, gpu=gpu, name=what, command=words)
+    answer = reproduce(
+        store.load(store.find(what)), screen.listen, index=one_device(device)[1], name=what, command=words
+    )
     if answer.exit_status == INTERRUPTED:
         sys.exit(INTERRUPTED)
     printer.deliver_answer(answer, as_json=as_json, output=output)

@@ -162,10 +162,12 @@ def run(arguments: list[str] | None = None) -> None:
         _abandon_output()
         sys.exit(0)
     except click.ClickException as usage:
-        if isinstance(usage, click.NoSuchOption) and usage.ctx and not usage.possibilities:
-            # click knows typos; `--gpus` for `--gpus-per-node` is the beginning of a name.
+        if isinstance(usage, click.NoSuchOption) and usage.ctx:
+            # click knows other typos; `--gpus` for `--gpus-per-node` is the beginning of a name.
             named = [name for p in usage.ctx.command.params for name in p.opts]
             longer = [name for name in named if name.startswith(f"{usage.option_name}-")]
+            if usage.option_name == "--gpu" and "--device" in named:
+                longer = ["--device"]  # names of GPUs are `--gpu`, those of this machine `--device`
             if longer:
                 usage = click.UsageError(f"{usage.message} Did you mean {longer[0]!r}?", usage.ctx)
         usage.show()

@@ -19,12 +19,15 @@ import click
 from click.core import ParameterSource
 
 from gpuwise.cli.print import DRAWINGS, SUFFIXES, check_output
+from gpuwise.errors import InputError
 from gpuwise.model import units
 
 if TYPE_CHECKING:
     from gpuwise.model.question import Recipe
 
 Decorator = Callable[..., Any]
+Devices = tuple[str | None, tuple[int, ...]]
+"""A kind of device, None where only indices name it, and the indices of its GPUs, as nvidia-smi counts."""
 option = partial(click.option, show_default=True)
 """An option whose help says its default."""
 
@@ -149,6 +152,36 @@ drawn_output = output(
     "Write to FILE; the suffix picks the format: .json, .csv, .parquet, .md, or the chart as .svg, .png.",
     (*SUFFIXES, *DRAWINGS),
 )
+
+
+class DeviceChoice(click.ParamType["Devices"]):
+    """Devices of this machine: `cpu`, `cuda`, `1`, `cuda:1`, or `several` of one kind, `0,2`."""
+
+    name = "device"
+
+    def __init__(self, kinds: Sequence[str] = (), *, several: bool = False) -> None:
+        self.kinds, self.several = kinds, several
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Devices:
+        """Raises InputError."""
+        kind, _, numbers = value.partition(":") if value[:1].isalpha() else ("", "", value)
+        kind, indices = kind.casefold(), units.parse_list(numbers)
+        known = kind in self.kinds or (not kind and indices)
+        if not known or not all(word.isdecimal() for word in indices):
+            words = (*self.kinds, f"GPU indices as nvidia-smi counts, like {'0,2' if self.several else 0}")
+            hint = f"choose from {', '.join(words)}; a GPU that is not here: gpuwise predict --gpu NAME"
+            raise InputError(f"{value[:40]!r} is not a device of this machine", hint=hint)
+        if len(indices) > 1 and not self.several:
+            raise InputError("one GPU is named by its index", hint="--gpus 2 measures on two")
+        if kind == "cpu" and indices:
+            raise InputError("a processor has no index", hint="--device cpu")
+        return kind or None, tuple(dict.fromkeys(map(int, indices)))
+
+
+def one_device(devices: Devices | None) -> tuple[Any, int | None]:
+    """The kind and the index of a device that is one; None where it was not given."""
+    kind, indices = devices or (None, ())
+    return kind, next(iter(indices), None)
 
 
 class RecipeChoice(click.Choice["Recipe"]):

@@ -11,7 +11,7 @@ import click
 from gpuwise import store
 from gpuwise.cli import print as printer
 from gpuwise.cli.bench import Screen, repeatable
-from gpuwise.cli.options import RecipeChoice, options, output_options
+from gpuwise.cli.options import DeviceChoice, RecipeChoice, one_device, options, output_options
 from gpuwise.errors import INTERRUPTED, RunError
 from gpuwise.jobs.measuring import TuneRequest, tune
 from gpuwise.model.precision import PRECISIONS, Precision
@@ -20,7 +20,9 @@ from gpuwise.show import tuning as show
 
 @click.command()
 @click.argument("workload")
-@options("tune", precision=tuple(PRECISIONS), recipe=RecipeChoice(("stock", "tuned")))
+@options("tune", precision=tuple(PRECISIONS), recipe=RecipeChoice(("stock", "tuned")),
+    device=DeviceChoice(("cuda", "cpu")),
+)  # fmt: skip
 @output_options
 def command(*, quiet: bool, output: Path | None, as_json: bool, **options: Any) -> None:
     """Try the switches of a workload's recipe one after the other, each time from the fastest so far.
@@ -33,6 +35,7 @@ def command(*, quiet: bool, output: Path | None, as_json: bool, **options: Any) 
         store.check_writable(output)  # a search takes minutes: not at its end
     options["precision"] = options["precision"] and Precision(options["precision"])
     options["tried"] = tuple(tuple(words.split(",")) for words in options["tried"])
+    options["device"], options["index"] = one_device(options["device"])
     request = TuneRequest(**options, command=repeatable())
     printer.end_as_with_ctrl_c()
     answer = tune(request, _Trials(quiet=quiet or as_json, what="settings").listen)

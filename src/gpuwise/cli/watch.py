@@ -13,7 +13,7 @@ from typing import Any
 import click
 
 from gpuwise.cli import print as printer
-from gpuwise.cli.options import options, output_options
+from gpuwise.cli.options import DeviceChoice, Devices, options, output_options
 from gpuwise.errors import InputError, MachineError
 from gpuwise.measure import telemetry
 from gpuwise.measure.telemetry.sensor import DeviceInfo, Process, Sample
@@ -25,10 +25,10 @@ LEAST_S = 0.1
 
 
 @click.command()
-@options("watch")
+@options("watch", device=DeviceChoice(several=True))
 @output_options
 def command(
-    devices: str | None, every: str, length: float | None, output: Path | None, as_json: bool
+    device: Devices | None, every: str, length: float | None, output: Path | None, as_json: bool
 ) -> None:
     """Show what each GPU does, whatever program runs on it: watts and their limit, clocks, temperature,
     memory, and what holds its clock down, with the share of looks at which it did.
@@ -44,12 +44,11 @@ def command(
         wanted = here = {info.index for info in infos}
         if not here:
             raise MachineError("no GPU answers on this machine", hint="see why", code="doctor")
-        if devices is not None:
-            numbers = {part.strip() for part in devices.split(",") if part.strip()}
-            if unknown := sorted(numbers - {str(index) for index in here}):
+        if device is not None:
+            wanted = set(device[1])
+            if unknown := sorted(wanted - here):
                 indices = ",".join(map(str, sorted(here)))
-                raise InputError(f"there is no GPU {unknown[0]!r} here", hint=f"--device {indices}")
-            wanted = {int(index) for index in numbers}
+                raise InputError(f"there is no GPU {unknown[0]} here", hint=f"--device {indices}")
         sensors = [sensor for sensor, info in zip(sensors, infos, strict=True) if info.index in wanted]
         infos = [info for info in infos if info.index in wanted]
         held: list[Counter[str]] = [Counter() for _ in sensors]

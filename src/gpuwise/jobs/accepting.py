@@ -48,7 +48,7 @@ class AcceptRequest(Asked):
     margin: float = 0.05  # How much slower is still accepted, as a share
     suites: tuple[str, ...] = ("limits", "quick")
     device: str = "cuda"  # `cuda` or `cpu`
-    gpus: tuple[int, ...] = ()  # Indices, as nvidia-smi counts; empty = all
+    indices: tuple[int, ...] = ()  # Of GPUs, as nvidia-smi counts; empty = all
     time_s: float | None = None  # Longest timing of one measurement
     input: Input = "device"  # host: read it there, and judge the host's memory and disk, too
     resume: bool = False  # Go on with what an interrupted test of these cards has measured
@@ -71,7 +71,7 @@ def accept(request: AcceptRequest, listen: Listen = lambda update: None) -> Answ
         raise InputError(f"a margin of {request.margin:.0%} would accept any card", hint="a margin like 5%")
     if request.files and request.against == "last":
         raise InputError("a fleet has no last result", hint="compare with a file or a GPU")
-    if request.device == "cpu" and request.gpus:
+    if request.device == "cpu" and request.indices:
         raise InputError("a processor has no GPU index", hint="leave out the index")
     if not request.suites:
         raise InputError("no suite given", hint="suites like limits and quick")
@@ -128,7 +128,7 @@ def _measured(request: AcceptRequest, listen: Listen) -> tuple[list[TestedCard],
                 hint="check the driver, or test the processor",
                 code="accept",
             )
-        targets = [find_target("cuda", index) for index in request.gpus or seen]
+        targets = [find_target("cuda", index) for index in request.indices or seen]
     if request.against == "last":
         for target in targets:
             check_last(_unmeasured(target, "").environment)

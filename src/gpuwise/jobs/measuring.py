@@ -81,7 +81,7 @@ class BenchRequest(Asked):
     """Requests one after the other; `time_s=0` is the usual time."""
     suite: bool = False  # Leave out what this machine does not have, instead of an error
     device: Device | None = None  # None = cuda where there is a GPU, else cpu
-    gpu: int | None = None  # Index, as nvidia-smi counts
+    index: int | None = None  # Of the GPU, as nvidia-smi counts
     framework: Framework = "torch"
     recipe: Recipe = "tuned"
     switches: Switches | None = None  # Of the recipe, instead of those that are known to be fastest here
@@ -106,7 +106,7 @@ def bench(request: BenchRequest, listen: Listen = lambda update: None) -> Answer
     if exists and request.resume is None and not request.force:
         problem = f"{request.output} is there already"
         raise InputError(problem, hint="go on with it, or replace it", code="there")
-    target = find_target(request.device, request.gpu, request.framework)
+    target = find_target(request.device, request.index, request.framework)
     plan, skipped = plan_for(request.plan, target, suite=request.suite)
     recipes: Mapping[RunConfig, Sequence[Tuned]] = {}
     if request.switches is None:
@@ -203,7 +203,7 @@ def reproduce(
     old: Result,
     listen: Listen = lambda update: None,
     *,
-    gpu: int | None = None,
+    index: int | None = None,
     name: str = "before",
     command: str = "gpuwise.reproduce",
 ) -> Answer[Reproduced]:
@@ -219,7 +219,7 @@ def reproduce(
     plan = again(old)
     for config in plan:
         workloads.get(config.workload)  # a file or library that is missing is reported before anything runs
-    done = session(plan, find_target(plan[0].device, gpu), listen, command=command)
+    done = session(plan, find_target(plan[0].device, index), listen, command=command)
     pairs = pair(old, done.result) if done.complete else ()
     issues = tuple(
         Issue.invalid("differs", c.cell) if not reproduced(c) else Issue.info("unclear", c.cell)
@@ -268,7 +268,7 @@ class TuneRequest(Asked):
     time_s: float = 600.0  # No trial starts after this time or goes on
     resume: str | None = None  # An interrupted search: a file, an id or `last`
     device: Device | None = None
-    gpu: int | None = None
+    index: int | None = None
     toy: bool = False  # Shrunken models, to test gpuwise itself; their recipe is not kept
     command: str = "gpuwise.tune"
 
@@ -293,7 +293,7 @@ def tune(request: TuneRequest, listen: Listen = lambda update: None) -> Answer[T
     from gpuwise.measure.tune import Tuner
     from gpuwise.show import tuning as show
 
-    target = find_target(request.device, request.gpu)
+    target = find_target(request.device, request.index)
     wanted = Request(
         workloads=(request.workload,),
         modes=(request.mode,) if request.mode else ("train", "infer"),

@@ -259,16 +259,6 @@ def parse_counts(text: str, what: str) -> tuple[int, ...]:
     return tuple(parse_size(part, what) for part in parse_list(text) or ("",))
 
 
-def parse_index(text: str) -> int:
-    """The number of a GPU of this machine."""
-    if not re.fullmatch(r"\d{1,3}", text.strip(), re.ASCII):
-        raise InputError(
-            f"{text[:40]!r} is no number of a GPU here, as nvidia-smi counts them from 0",
-            hint="what another GPU does: gpuwise predict WORKLOAD --gpu NAME",
-        )
-    return int(text)
-
-
 def parse_size(text: str, what: str) -> int:
     """One number of those."""
     unit = {"k": 1024, "m": 1024**2}.get(text[-1:].casefold(), 1)
