@@ -3,7 +3,7 @@
     python tools/mutants.py                          # 100 mutants of stats, checks, judge and store
     python tools/mutants.py --count 30 --seed 7 --under stats,store
     python tools/mutants.py --under stats --list     # what would be changed, without a run
-    python tools/mutants.py --map /tmp/map --quick   # keep which test runs which lines
+    python tools/mutants.py --quick                  # no tests but those that run what is changed
 
 A mutant changes one place of one file: a comparison by one (`<` to `<=`), an operator to its opposite, a
 number to its double (0 to 1), `and` to `or`, a truth to its contrary; words for people and arguments of
@@ -13,7 +13,7 @@ may have it too).
 The tests are those of the mirrored folder, tests/stats for src/gpuwise/stats, what other folders have under
 its name, as tests/cli/test_audit.py, and with --quick no others than those of them that ran the statement and
 the pinned tables.
-One run without a fault records which test runs which lines: those that run the changed ones come first, the
+One run without a fault records which test runs what will be changed: those that do come first, the
 quickest before the others, and tests that fail without a fault are left out. A copy of the tree is changed,
 never the tree itself. Mutants that change nothing a test could see survive too, so 100 % is out of reach.
 """
@@ -36,8 +36,8 @@ import time
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
-from types import FrameType
-from typing import Any, cast
+from types import CodeType, FrameType
+from typing import Any, Literal, cast
 
 SOURCE = Path("src/gpuwise")
 PACKAGES = ("stats", "checks", "judge", "store")
@@ -152,13 +152,22 @@ def tests_of(path: Path) -> list[str]:
 
 
 class Recorder:
-    """Which lines of the packages each test runs, and its seconds; without the tests that fail."""
+    """Which files of the packages each test runs, by the first lines of functions, and which lines of
+    functions that will be changed; its seconds. Without the tests that fail."""
 
-    def __init__(self, copy: Path) -> None:
+    def __init__(self, copy: Path, mutants: list[Mutant]) -> None:
         self._seen: set[tuple[str, int]] = set()
         self._root, self._failed, self._seconds = f"{copy}/", False, 0.0
         self._under = tuple(str(copy / SOURCE / each) for each in PACKAGES)
+        self._changed = {(str(copy / mutant.path), line) for mutant in mutants for line in mutant.lines}
+        self._codes: dict[CodeType, Literal["elsewhere", "sound", "changed"]] = {}
         self.tests: Ran = {}
+
+    def _kind(self, code: CodeType) -> Literal["elsewhere", "sound", "changed"]:
+        if not code.co_filename.startswith(self._under):
+            return "elsewhere"
+        lines = {(code.co_filename, line) for *_, line in code.co_lines() if line}
+        return "changed" if lines & self._changed else "sound"
 
     def pytest_runtest_protocol(self, item: Any) -> None:
         seen = self._seen = set()
@@ -168,8 +177,16 @@ class Recorder:
             seen.add((frame.f_code.co_filename, frame.f_lineno))
             return line
 
+        def called(frame: FrameType, event: str, _: object) -> Any:
+            code = frame.f_code
+            kind = self._codes.get(code) or self._codes.setdefault(code, self._kind(code))
+            if kind == "elsewhere":
+                return None
+            seen.add((code.co_filename, code.co_firstlineno))
+            return line if kind == "changed" else None
+
         if PINNED not in item.nodeid:
-            sys.settrace(lambda frame, *_: line if frame.f_code.co_filename.startswith(self._under) else None)
+            sys.settrace(called)
 
     def pytest_runtest_logreport(self, report: Any) -> None:
         self._seconds += report.duration
@@ -192,9 +209,10 @@ class Picked:
         items[:] = [by_name[test] for test in self.tests if test in by_name]
 
 
-def recorded(copy: Path, files: list[str]) -> Ran:
-    """What each test of these files runs, the quickest first."""
-    recorder, answer = Recorder(copy), copy / "map"
+def recorded(copy: Path, mutants: list[Mutant]) -> Ran:
+    """What each test of the changed files runs, the quickest first."""
+    recorder, answer = Recorder(copy, mutants), copy / "map"
+    files = sorted({file for mutant in mutants for file in tests_of(mutant.path)})
     save = lambda: answer.write_bytes(pickle.dumps(recorder.tests))  # noqa: E731
     _forked(copy, [*PYTEST, *files], recorder, 3600, save)
     return dict(sorted(cast(Ran, pickle.loads(answer.read_bytes())).items(), key=lambda one: one[1][0]))
@@ -275,7 +293,6 @@ def main() -> None:
     options.add_argument("--seed", type=int, default=1)
     options.add_argument("--under", default=",".join(PACKAGES), help="packages, or folders in them")
     options.add_argument("--list", action="store_true", help="only print what would be changed")
-    options.add_argument("--map", type=Path, help="where to keep which test runs which lines")
     options.add_argument("--quick", action="store_true", help="only tests that run the changed statement")
     given = options.parse_args()
     files = [path for part in given.under.split(",") for path in sorted((SOURCE / part).rglob("*.py"))]
@@ -292,14 +309,10 @@ def main() -> None:
         copy = Path(folder) / "tree"
         left_out = shutil.ignore_patterns(".git", "__pycache__", ".*_cache", "results", "experiments")
         shutil.copytree(".", copy, ignore=left_out)
-        if given.map and given.map.exists():
-            ran = pickle.loads(given.map.read_bytes())
-        else:
-            ran = recorded(copy, sorted({file for path, *_ in every for file in tests_of(path)}))
+        ran = recorded(copy, mutants)
         if not ran:
             raise SystemExit("no test passes without a fault")
-        if given.map:
-            given.map.write_bytes(pickle.dumps(ran))
+        print(f"{len(ran)} tests recorded", file=sys.stderr, flush=True)
         survived = 0
         for number, mutant in enumerate(mutants, start=1):
             tests = tests_for(mutant, ran, quick=given.quick)
