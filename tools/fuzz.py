@@ -3,19 +3,21 @@
     python tools/fuzz.py --seconds 120          # as continuous integration does
     python tools/fuzz.py --count 20000 --seed 7 # some twenty minutes on one core
     python tools/fuzz.py --large                # files of 1 MB, each kind through each of its verbs
+    python tools/fuzz.py --large --kinds prices,notebook
 
-Good files (results, of an endpoint too, a report, prices, articles, published logs, a language model's
-config.json and GGUF header) are changed at random: bytes, lines, cells, JSON values; so are words of the
-command line. Each goes through one verb, in the process of a worker. What must hold of every call: an exit
-code of 0 to 5, less than LONGEST_S of processor time, less than MOST_BYTES more memory, and no control
-character in what is printed. Each broken rule is printed with its call, and its file is kept. Exit code 1
-where there was one.
+Good files (results, of an endpoint too, a report, prices, articles, a notebook, published logs, measured
+times, requests, a language model's config.json and GGUF header) are changed at random: bytes, lines, cells,
+JSON values; so are words of the command line. Each goes through one verb, in the process of a worker. What
+must hold of every call: an exit code of 0 to 5, less than LONGEST_S of processor time, less than MOST_BYTES
+more memory, and no control character in what is printed. Each broken rule is printed with its call, and its
+file is kept. Exit code 1 where there was one.
 """
 
 from __future__ import annotations
 
 import argparse
 import contextlib
+import gzip
 import io
 import json
 import multiprocessing
@@ -64,6 +66,14 @@ HEADER = {
     "embedding_length": 64, "block_count": 2, "attention.head_count": 4, "feed_forward_length": 128,
     "vocab_size": 256,
 }  # fmt: skip
+NOTEBOOK = {"nbformat": 4, "nbformat_minor": 5, "metadata": {}, "cells": [
+    {"cell_type": "markdown", "metadata": {}, "source": ["# RTX 4090\n", "It has 24 GB and 450 W.\n"]},
+    {"cell_type": "code", "metadata": {}, "source": ["1"], "outputs": [
+        {"output_type": "display_data", "data": {"text/html": "<table><tr><td>RTX 4090<td>24 GB</table>"}},
+    ]},
+]}  # fmt: skip
+REQUESTS = '{"prompt_tokens": 512, "answer_tokens": 128}\n{"prompt": "which card?"}\n'
+TIMES = "m,n,k,h100_sxm\n4096,4096,4096,0.21\n8192,8192,8192,1.6\n"
 # Values that programs trip over.
 HOSTILE: tuple[Any, ...] = (
     None, True, 0, -1, -5.5, 1e308, -1e308, 1e15, 5e-324, 2**63, 10**400, "", "x" * 5000, "\x1b[31mred\x07",
@@ -84,7 +94,8 @@ def calls(folder: Path) -> dict[str, tuple[list[str], list[list[str]]]]:
     h200 = ROOT / "results" / "h200"
     good = folder / "good.json"
     shutil.copy(h200 / "repeat-1.json", good)
-    text = {"prices.csv": PRICES, "aime.log": AIME, "config.json": json.dumps(MODEL)}
+    text = {"prices.csv": PRICES, "aime.log": AIME, "config.json": json.dumps(MODEL),
+            "notes.ipynb": json.dumps(NOTEBOOK), "asked.jsonl": REQUESTS, "times.csv": TIMES}  # fmt: skip
     words = ("served:llama-3.1-8b", "2x h100-sxm,24GB..", "TTFT<=500ms,TPOT<=50ms", "1,4,16", "8k", "100ms")
     text |= {f"{number}.word": word for number, word in enumerate(words)}
     for name, content in text.items():
@@ -93,6 +104,7 @@ def calls(folder: Path) -> dict[str, tuple[list[str], list[list[str]]]]:
     quiet(["choose", "resnet50", "--gpu", "rtx-4090,l4", "-o", str(folder / "choice.json")])
     quiet(["results", "resnet50", "-o", str(folder / "results.csv")])
     (folder / "model.gguf").write_bytes(gguf())
+    (folder / "times.csv.gz").write_bytes(gzip.compress(TIMES.encode()))
     endpoint(folder / "endpoint.json")
     results = [
         str(good),
@@ -108,11 +120,21 @@ def calls(folder: Path) -> dict[str, tuple[list[str], list[list[str]]]]:
             ["merge", "FILE", "GOOD"],
             ["results", "resnet50", "--file", "FILE"], ["show", "FILE", "-o", "OUT.csv"],
             ["predict", "resnet50", "--gpu", "h200-sxm", "--calibrate", "FILE"],
+            ["choose", "resnet50", "--gpu", "h200-sxm,l4", "--measured", "FILE"],
+            ["team", "verify", "--signers", "FILE", "GOOD"],
         ]),
         "report": ([str(folder / "report.html")], [["show", "FILE"], ["audit", "FILE"], ["report", "FILE"]]),
         "choice": ([str(folder / "choice.json")], [["choose", "FILE"]]),
         "prices": ([str(folder / "prices.csv")], [
             ["prices", "rtx-4090", "--prices", "FILE"], ["prices", "--prices", "FILE", "--json"],
+            ["choose", "resnet50", "--gpu", "rtx-4090,l4", "--prices", "FILE"],
+        ]),
+        "notebook": ([str(folder / "notes.ipynb")], [["audit", "FILE"], ["audit", "--all", "FILE"]]),
+        "requests": ([str(folder / "asked.jsonl")], [
+            ["bench", "--endpoint", "http://127.0.0.1:1", "--concurrency", "1", "--dataset", "FILE"],
+        ]),
+        "scores": ([str(folder / "times.csv"), str(folder / "times.csv.gz")], [
+            ["validate", "--set", "gemm", "--data", "FILE"], ["validate", "--set", "timm", "--data", "FILE"],
         ]),
         "article": ([str(ROOT / "examples" / "article.md"), str(ROOT / "README.md")], [
             ["audit", "FILE"], ["audit", "--all", "FILE"], ["audit", "FILE", "--json"],
@@ -174,7 +196,7 @@ def quiet(words: list[str]) -> tuple[int, str]:
 def changed(data: bytes, suffix: str, other: bytes, chance: random.Random) -> bytes:
     """The file with one to four changes."""
     ways: list[Callable[[bytes, bytes, random.Random], bytes]] = [_bytes, _bytes, _token, _lines, _spliced]
-    if suffix == ".json":
+    if suffix in (".json", ".ipynb"):
         ways += [_value] * 8
     if suffix in (".csv", ".md"):
         ways += [_cell] * 4
@@ -249,12 +271,18 @@ def filled(verb: list[str], file: Path, folder: Path) -> list[str]:
 
 def enlarged(data: bytes, suffix: str) -> dict[str, bytes]:
     """The file at 1 MB, by what is repeated in it."""
+    if suffix == ".gz":
+        return {name: gzip.compress(large) for name, large in enlarged(gzip.decompress(data), "").items()}
     lines, middle = data.split(b"\n"), len(data) // 2
     repeated = {
         "all of it": data,
         "its last line": (lines[-2:-1] or lines)[0] + b"\n",
         "a word": b" ".join(data.split()[:1]) + b" ",
         "its opening": data[:20],
+        "table": b"<table><tr><td>",
+        "open": b"<div>",
+        "column": b"1,",
+        "quote": b'",',
         "script": b"<script type=application/json id=",
         "comment": b"<!-- ",
         "bracket": b"[",
@@ -269,7 +297,7 @@ def enlarged(data: bytes, suffix: str) -> dict[str, bytes]:
         for name, part in repeated.items()
     }
     found["all, after itself"] = data * (LARGE // len(data))
-    if suffix == ".json" and isinstance(document := json.loads(data), dict):
+    if suffix in (".json", ".ipynb") and isinstance(document := json.loads(data), dict):
         for key, value in document.items():
             if isinstance(value, list) and value:
                 many = value * max(1, LARGE // len(json.dumps(value)))
@@ -287,15 +315,16 @@ def enlarged(data: bytes, suffix: str) -> dict[str, bytes]:
     return found
 
 
-def large() -> int:
-    """Each kind of file at 1 MB through each verb that reads it; how many took too long or ended badly."""
+def large(wanted: list[str]) -> int:
+    """Each kind of file, or those wanted, at 1 MB through each verb that reads it; whether one took too long
+    or ended badly."""
     folder, bad, tried = Path(tempfile.mkdtemp(prefix="gpuwise-fuzz-")), 0, 0
     (folder / "input").mkdir()
     os.environ.update(GPUWISE_HOME=str(folder / "home"), CUDA_VISIBLE_DEVICES="", NO_COLOR="1")
     os.chdir(folder)
     for kind, (files, verbs) in calls(folder).items():
         seeds = {Path(name).suffix: Path(name) for name in files}
-        for verb in [] if kind == "words" else verbs:
+        for verb in [] if kind == "words" or kind not in (wanted or kind) else verbs:
             quiet(filled(verb, Path(files[0]), folder))
             longest = LONGEST_AUDIT_S if verb[0] == "audit" else LONGEST_S
             for suffix, seed_file in seeds.items():
@@ -313,7 +342,7 @@ def large() -> int:
     return min(bad, 1)
 
 
-def worker(seed: int, until: float, count: int, found: Any) -> None:
+def worker(seed: int, until: float, count: int, wanted: list[str], found: Any) -> None:
     """Try inputs one after the other; (what, call, broken rule) and a sign of life for each go to `found`."""
     chance = random.Random(seed)
     folder = Path(tempfile.mkdtemp(prefix="gpuwise-fuzz-"))
@@ -322,6 +351,7 @@ def worker(seed: int, until: float, count: int, found: Any) -> None:
     os.chdir(folder)
     kinds = calls(folder)
     every = [data for files, _ in kinds.values() for data in (Path(name).read_bytes() for name in files)]
+    kinds = {kind: both for kind, both in kinds.items() if kind in (wanted or kind)}
     for files, verbs in kinds.values():
         for verb in verbs:  # what a verb loads is no part of the file's time
             quiet(filled(verb, Path(files[0]), folder))
@@ -367,15 +397,19 @@ def main() -> int:
     parser.add_argument("--count", type=int, default=10**9)
     parser.add_argument("--seed", type=int, default=int(time.time()))
     parser.add_argument("--large", action="store_true", help="files of 1 MB")
+    parser.add_argument("--kinds", default="", help="of files, by comma; all without")
     given = parser.parse_args()
+    wanted = [kind for kind in given.kinds.split(",") if kind]
     if given.large:
-        return large()
+        return large(wanted)
     until, tried, broken, seed = time.time() + given.seconds, 0, 0, given.seed
     codes: Counter[int] = Counter()
     context = multiprocessing.get_context("spawn")
     while tried < given.count and time.time() < until:
         found = context.Queue()
-        process = context.Process(target=worker, args=(seed, until, given.count - tried, found), daemon=True)
+        process = context.Process(
+            target=worker, args=(seed, until, given.count - tried, wanted, found), daemon=True
+        )
         process.start()
         call, done = "", False
         while not done:

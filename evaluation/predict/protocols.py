@@ -19,6 +19,7 @@ from __future__ import annotations
 import csv
 import gzip
 import io
+import zlib
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
@@ -32,9 +33,12 @@ from numpy.typing import NDArray
 from evaluation.predict import cross, rivals, shipped
 from evaluation.predict.case import Case, Row
 from evaluation.predict.sets import eager, gemm, power, serving, training, vision
+from gpuwise import store
 from gpuwise.errors import InputError, NoDataError
 
 Array = NDArray[np.float64]
+# Bytes of a file, unpacked: the largest of the public ones has some 30 MB.
+LARGEST = 2**26
 Holdout = Literal["none", "gpu", "family", "model"]
 SETS: Mapping[str, ModuleType] = {
     "neusight": eager, "timm": vision, "lambda": training, "serving": serving, "power": power, "gemm": gemm,
@@ -61,12 +65,16 @@ def load(path: Path, name: str) -> list[Case]:
     Raises InputError for a file that cannot be read or lacks a column.
     """
     module = _module(name)
+    data = store.read(path, largest=LARGEST, hint="give a CSV file with --data")
     try:
-        raw = path.read_bytes()
-        text = (gzip.decompress(raw) if path.suffix == ".gz" else raw).decode("utf-8")
-    except (OSError, UnicodeDecodeError) as error:
+        if path.suffix == ".gz":
+            with gzip.open(io.BytesIO(data)) as packed:
+                data = packed.read(LARGEST + 1)
+            if len(data) > LARGEST:
+                raise InputError(f"{path} unpacks to more than {LARGEST / 1e6:,.0f} MB", hint="give a part")
+        rows: list[Row] = list(csv.DictReader(io.StringIO(store.decoded(data, path.name))))
+    except (OSError, EOFError, zlib.error, csv.Error) as error:
         raise InputError(f"cannot read {path}: {error}", hint="give a CSV file with --data") from error
-    rows: list[Row] = list(csv.DictReader(io.StringIO(text)))
     if not rows:
         raise InputError(f"{path} has no rows", hint="give a CSV file with a header and rows")
     # DictReader collects cells beyond the header under the key None.
@@ -80,6 +88,10 @@ def load(path: Path, name: str) -> list[Case]:
         return cast(list[Case], module.read(rows))
     except KeyError as error:
         raise InputError(f"{path} has no column {error} of the set {name!r}", hint="see --set") from error
+    except (ValueError, TypeError, ArithmeticError) as error:
+        raise InputError(
+            f"{path} has a cell that is no number it can be: {error}", hint="see --set"
+        ) from error
 
 
 def _module(name: str) -> ModuleType:

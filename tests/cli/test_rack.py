@@ -219,11 +219,14 @@ def test_a_bundle_keeps_the_links_of_its_host(rack: Path) -> None:
     assert skipped == ()
 
 
-def test_hosts_are_a_line_each() -> None:
-    assert read_hosts("a\n# none\nb  python -m gpuwise\n") == (Remote("a"), Remote("b", "python -m gpuwise"))
-    for text in ("", "# none", "a\na", "-oProxyCommand=x", "a/b"):
+def test_hosts_are_a_line_each(tmp_path: Path) -> None:
+    listed = tmp_path / "hosts"
+    listed.write_text("a\n# none\nb  python -m gpuwise\n")
+    assert read_hosts(listed) == (Remote("a"), Remote("b", "python -m gpuwise"))
+    for text in ("", "# none", "a\na", "-oProxyCommand=x", "a/b", "a\0", "a" + " " * 2**20):
+        listed.write_text(text)
         with pytest.raises(InputError):
-            read_hosts(text)
+            read_hosts(listed)
 
 
 def test_a_pair_with_fewer_nvlinks_than_the_others_fails_the_host() -> None:

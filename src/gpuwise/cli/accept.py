@@ -45,7 +45,7 @@ MEASURING = (
 @click.command()
 @click.argument("results", nargs=-1, metavar="[RESULT|FOLDER]...", type=click.Path())
 @options(
-    "accept", SUITES=suite_names(), hosts=click.File(), over=tuple(cluster.REACH),
+    "accept", SUITES=suite_names(), over=tuple(cluster.REACH),
     device=DeviceChoice(("cpu", "cuda"), several=True),
 )  # fmt: skip
 @output(
@@ -121,7 +121,7 @@ def command(results: tuple[str, ...], **options: Any) -> None:
 def _measured_rack(options: dict[str, Any]) -> dict[str, str]:
     """Measure every host of --hosts; those that did not answer, and why. Raises where none did."""
     soak_s = units.parse_seconds(options["soak_s"]) if options["soak_s"] else 0.0
-    hosts = cluster.read_hosts(options["hosts"].read())
+    hosts = cluster.read_hosts(options["hosts"])
     words = ["--suite", options["suites"], "--quiet"]
     for name, flag in (("soak_s", "--soak"), ("time_s", "--time")):
         words += [flag, options[name]] if options[name] else []

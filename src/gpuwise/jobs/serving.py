@@ -97,7 +97,7 @@ def measure_endpoint(
     )
     traffic = load.Traffic(load.lengths(request.prompt), answer, request.seed, asks)
     # A file is named by what it holds: files of one name differ.
-    named = sha256(request.requests.read_bytes()).hexdigest()[:12] if request.requests else request.prompt
+    named = sha256(store.read(request.requests)).hexdigest()[:12] if request.requests else request.prompt
     levels = [Load(prompt=named, answer=request.answer, concurrency=n) for n in request.concurrency]
     levels += [Load(prompt=named, answer=request.answer, rate=rate) for rate in request.rate]
     # The GPUs that can be watched are those of a server on this machine.

@@ -24,6 +24,7 @@ import shutil
 import subprocess
 import time
 import zipfile
+from collections import Counter
 from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor, as_completed
 from dataclasses import dataclass, replace
@@ -37,6 +38,8 @@ from gpuwise.model.result import Issue, Result
 from gpuwise.model.units import visible
 
 SUBMIT_S = 60.0
+# Bytes of a list of hosts.
+LARGEST_LIST = 2**20
 # torchrun's own for its c10d rendezvous.
 PORT = 29400
 MANIFEST = Path(__file__).with_name("kubernetes.json")
@@ -301,15 +304,17 @@ class Remote:
     command: str = "gpuwise"
 
 
-def read_hosts(text: str) -> tuple[Remote, ...]:
-    """A host a line, and after it what runs gpuwise there where that is not `gpuwise`; `#` begins a comment.
+def read_hosts(path: Path) -> tuple[Remote, ...]:
+    """Of a file with a host a line, and after it what runs gpuwise there where that is not `gpuwise`; `#`
+    begins a comment.
 
     Raises InputError where there is none, one twice, or what ssh would take as an option.
     """
+    text = store.decoded(store.read(path, largest=LARGEST_LIST), path.name)
     lines = [line.partition("#")[0].split(maxsplit=1) for line in text.splitlines()]
     hosts = [Remote(*(word.strip() for word in words)) for words in lines if words]
     names = [each.name for each in hosts]
-    twice = next((name for name in names if names.count(name) > 1), None)
+    twice = next((name for name, count in Counter(names).items() if count > 1), None)
     if not hosts or twice or any(name.startswith("-") or "/" in name for name in names):
         problem = f"host {twice} is listed twice" if twice else "no hosts, or what is not the name of one"
         raise InputError(problem, hint="a line each: HOST, or HOST COMMAND that runs gpuwise there")

@@ -134,6 +134,29 @@ def test_files_that_cannot_be_scored(tmp_path: Path) -> None:
         protocols.load(other, "weather")
 
 
+@pytest.mark.parametrize(
+    ("name", "data"),
+    [
+        ("words.csv", b"m,n,k,h100_sxm\n4096,many,4096,0.21\n"),
+        ("short.csv", b"m,n,k,h100_sxm\n4096,4096,4096,0.21\n16,16,,0.2\n"),
+        ("wide.csv", b"m,n,k,h100_sxm\n" + b"1" * 200_000),
+        ("binary.csv", b"m,n,k,h100_sxm\n\x00\xff"),
+        ("cut.csv.gz", gzip.compress(b"m,n,k,h100_sxm\n4096,4096,4096,0.21\n")[:-9]),
+        ("damaged.csv.gz", b"\x1f\x8b\x08" + b"\xff" * 40),
+        ("large.csv.gz", gzip.compress(b"1," * 600)),
+        ("large.csv", b"1," * 600),
+    ],
+)
+def test_files_that_are_no_table_of_numbers_are_refused(
+    name: str, data: bytes, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    if name.startswith("large"):
+        monkeypatch.setattr(protocols, "LARGEST", 1000)
+    (tmp_path / name).write_bytes(data)
+    with pytest.raises(InputError):
+        protocols.load(tmp_path / name, "gemm")
+
+
 def test_a_product_table_on_shipped_parameters(tmp_path: Path) -> None:
     path = tmp_path / "gemm.csv.gz"
     path.write_bytes(gzip.compress(b"m,n,k,h100_sxm,l40s\n4096,4096,4096,0.21,\n16,4096,4096,0.013,0.045\n"))

@@ -189,6 +189,13 @@ def test_a_config_of_a_user(tmp_path: Path) -> None:
     assert model.parameters == 2 * (64 * 64 * 2 + 2 * 64 * 32 + 3 * 64 * 128 + 2 * 64) + 64 + 256 * 64
 
 
+def test_a_config_without_end_is_not_read(tmp_path: Path) -> None:
+    path = tmp_path / "config.json"
+    path.write_text(json.dumps(TINY) + " " * 2**24)
+    with pytest.raises(InputError, match="more than"):
+        llms.find(str(path))
+
+
 @pytest.mark.parametrize(
     ("change", "word"),
     [

@@ -19,6 +19,7 @@ from math import log, prod
 from pathlib import Path
 from typing import Any, BinaryIO
 
+from gpuwise import store
 from gpuwise.errors import InputError, guess
 from gpuwise.model.llm import LanguageModel, from_config
 from gpuwise.model.precision import Precision
@@ -32,6 +33,8 @@ _ADDED = re.compile(
 _SIZE = re.compile(r"\d+(\.\d+)?[bm]")
 # Longest text in the header of a GGUF file that is believed; vocabularies have a million entries at most.
 _LONGEST, _MOST = 2**20, 2**22
+# Bytes of a config.json.
+_LARGEST = 2**24
 # Tensors of a layer, at least; and how far what is counted may be off what a file holds.
 _FEWEST, ALIKE = 5, 0.03
 # Billions of parameters of the model that most people run, where only its family is named.
@@ -114,7 +117,7 @@ def find(name: str) -> LanguageModel:
                     problem = f"{path.name} holds {held:,} parameters, {counted}"
                     raise InputError(problem, hint="give the config.json of the model: hf:./config.json")
                 return model
-            config = json.loads(path.read_text(encoding="utf-8"))
+            config = json.loads(store.read(path, largest=_LARGEST))
         except OSError as error:
             hint = "give the path of its config.json or .gguf file, or a name such as llama-3.1-8b"
             raise InputError(f"cannot read {path}: {error.strerror}", hint=hint) from None

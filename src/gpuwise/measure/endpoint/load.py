@@ -17,6 +17,7 @@ from statistics import fmean, stdev
 
 import numpy as np
 
+from gpuwise import store
 from gpuwise.errors import InputError
 from gpuwise.measure.endpoint import Client, Timing
 from gpuwise.model.result import Failure, Interval, Quantiles, Serving
@@ -80,11 +81,8 @@ def read_asks(path: Path, answer: Lengths, seed: int) -> tuple[Ask, ...]:
     Raises InputError with the line that cannot be used.
     """
     luck, asks = random.Random(seed), []
-    try:
-        lines = path.read_text(encoding="utf-8").splitlines()
-    except (OSError, UnicodeDecodeError) as error:
-        raise InputError(f"cannot read {path}: {error}", hint="give a JSONL file") from error
-    for number, line in enumerate(lines, 1):
+    text = store.decoded(store.read(path, hint="give a JSONL file"), path.name)
+    for number, line in enumerate(text.splitlines(), 1):
         if not line.strip():
             continue
         try:
@@ -93,7 +91,7 @@ def read_asks(path: Path, answer: Lengths, seed: int) -> tuple[Ask, ...]:
             ask = Ask(int(row.get("answer_tokens", 0)) or answer.draw(luck), tokens, str(text))
             if ask.answer < 1 or not (ask.text or ask.prompt > 0):
                 raise ValueError("neither `prompt` nor `prompt_tokens`")
-        except (ValueError, TypeError, AttributeError) as error:
+        except (ValueError, TypeError, AttributeError, RecursionError) as error:
             hint = 'such as {"prompt_tokens": 512, "answer_tokens": 128}'
             raise InputError(f"{path.name}, line {number}: {error}", hint=hint) from error
         asks.append(ask)
