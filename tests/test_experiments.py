@@ -62,3 +62,13 @@ def test_families_of_the_zoo_are_on_one_side_and_a_third_is_blind(monkeypatch: p
         split.setdefault(network.family, set()).add(network.split)
     assert all(len(sides) == 1 for sides in split.values())
     assert 0.2 < sum(sides == {"blind"} for sides in split.values()) / len(split) < 0.5
+
+
+def test_the_one_slow_card_of_a_rack_is_refused(tmp_path: Path) -> None:
+    output = tmp_path / "rack.json"
+    words = ["--hosts", "2", "--cards", "2", "--session", str(FOLDER.parent / "results/h200/accept.json")]
+    command = [sys.executable, str(FOLDER / "rack.py"), *words, "-o", str(output)]
+    subprocess.run(command, check=True, capture_output=True)
+    rack = json.loads(output.read_text())
+    assert (rack["exit_code"], rack["refused"]) == (1, [rack["slow_card"]])
+    assert rack["measurements"] == 2 * 2 * 19
