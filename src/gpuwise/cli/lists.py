@@ -17,9 +17,9 @@ from gpuwise.cli.options import options, output_options
 def gpus(query: tuple[str, ...], field: str | None, output: Path | None, as_json: bool) -> None:
     """List the GPUs that meet every QUERY, or all of them.
 
-    A QUERY is a memory size (80GB, 24GB.., '>=24GB', ..80GB, 24GB..48GB), words of a name, a vendor, an
-    architecture, a chip, pcie, sxm, laptop, consumer, workstation or server; a comma means "or";
-    H100:8 counts eight of it.
+    A QUERY is a memory size (80GB, 24GB.., '>=24GB', ..80GB, 24GB..48GB), a power (..300W), words of a name,
+    a vendor, an architecture, a chip, pcie, sxm, laptop, consumer, workstation or server; a comma means
+    "or"; H100:8 counts eight of it.
 
     \b
       gpuwise gpus 24GB.. ampere

@@ -66,16 +66,24 @@ def _option(limit: str, value: str) -> str:
     return f"no --{limit}" if value == "any" else f"--{limit} {shlex.quote(value)}"
 
 
-def _extra_gpus(usage: click.UsageError) -> list[str]:
-    """GPUs that stand behind a verb which takes them as an option: `predict resnet50 h100`."""
+def _meant(usage: click.UsageError, arguments: list[str]) -> str:
+    """The command line that words behind a verb's argument are for: `predict resnet50 h100` names a GPU by an
+    option, `fit llama 3.1 8b` a model in three words. Empty for any other error."""
     extra = re.search(r"unexpected extra arguments? \((.*)\)", usage.message)
-    takes = usage.ctx is not None and any("--gpu" in p.opts for p in usage.ctx.command.params)
-    if extra is None or not takes:
-        return []
+    if extra is None or usage.ctx is None:
+        return ""
     from gpuwise.facts import catalog
 
     words = extra[1].split()
-    return words if all(map(catalog.is_name, words)) else []
+    kept = [word for word in arguments if word not in words]
+    if any("--gpu" in p.opts for p in usage.ctx.command.params) and all(map(catalog.is_name, words)):
+        return f"gpuwise {' '.join(kept)} --gpu {','.join(words)}"
+    first = arguments.index(words[0]) - 1
+    if arguments[first : first + len(words) + 1] != [arguments[first], *words] or first < 1:
+        return ""
+    return shlex.join(
+        ["gpuwise", *arguments[:first], " ".join([arguments[first], *words]), *kept[first + 1 :]]
+    )
 
 
 class LazyGroup(click.Group):
@@ -163,13 +171,15 @@ def run(arguments: list[str] | None = None) -> None:
         sys.exit(0)
     except click.ClickException as usage:
         if isinstance(usage, click.NoSuchOption) and usage.ctx:
-            # click knows other typos; `--gpus` for `--gpus-per-node` is the beginning of a name.
-            named = [name for p in usage.ctx.command.params for name in p.opts]
-            longer = [name for name in named if name.startswith(f"{usage.option_name}-")]
-            if usage.option_name == "--gpu" and "--device" in named:
-                longer = ["--device"]  # names of GPUs are `--gpu`, those of this machine `--device`
-            if longer:
-                usage = click.UsageError(f"{usage.message} Did you mean {longer[0]!r}?", usage.ctx)
+            # click knows other typos; `--gpus` for `--gpus-per-node` is the beginning of a name, `--batches`
+            # the plural of one.
+            named, given = [name for p in usage.ctx.command.params for name in p.opts], usage.option_name
+            nearer = [name for name in named if name.startswith(f"{given}-")]
+            nearer += [name for name in named if given in (f"{name}s", f"{name}es") or name == f"{given}s"]
+            if given == "--gpu" and "--device" in named:
+                nearer = ["--device"]  # names of GPUs are `--gpu`, those of this machine `--device`
+            if nearer:
+                usage = click.UsageError(f"No such option {given!r}. Did you mean {nearer[0]!r}?", usage.ctx)
         usage.show()
         if isinstance(usage, click.exceptions.NoArgsIsHelpError):
             printer.error("a command is missing", "one of those above")
@@ -177,10 +187,8 @@ def run(arguments: list[str] | None = None) -> None:
             for row in _VERBS:  # a whole call, where the verb needs something behind it
                 if row["verb"] == usage.ctx.info_name and row["example"]:
                     printer.talk(f"  next: gpuwise {row['verb']} {row['example']}")
-        elif isinstance(usage, click.UsageError) and usage.ctx and (gpus := _extra_gpus(usage)):
-            printer.talk(
-                f"  next: gpuwise {' '.join(w for w in arguments if w not in gpus)} --gpu {','.join(gpus)}"
-            )
+        elif isinstance(usage, click.UsageError) and (meant := _meant(usage, arguments)):
+            printer.talk(f"  next: {meant}")
         elif isinstance(usage, click.NoSuchOption) and usage.ctx and usage.ctx.parent:
             commands = {verb: gpuwise.get_command(usage.ctx.parent, verb) for verb in VERBS}
             takers = [

@@ -101,5 +101,7 @@ def _check(files: tuple[Path, ...], host: str, public: bool, token: str | None, 
             f"{host} can be reached from other machines: that needs --public and --token",
             hint=f"gpuwise serve --host {host} --public --token $(openssl rand -hex 16)",
         )
+    if public and is_loopback(host):
+        raise InputError(f"--public changes nothing: {host} is this machine alone", hint="--host 0.0.0.0")
     if token is not None and len(token) < SHORTEST_TOKEN:
         raise InputError(f"a token has at least {SHORTEST_TOKEN} characters", hint="openssl rand -hex 16")

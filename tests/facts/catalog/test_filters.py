@@ -221,12 +221,21 @@ def test_every_sortable_name_sorts() -> None:
     [
         ([">=48GB"], "48GB.."), (["48", "GB+"], "48GB.."), (["at", "least", "48", "GB"], "48GB.."),
         (["48GB or more"], "48GB.."), ([">48 GB"], "49GB.."), (["<=24GB"], "..24GB"),
-        (["under 24 gb"], "..23GB"), (["up to", "24GB"], "..24GB"),
+        (["under 24 gb"], "..23GB"), (["up to", "24GB"], "..24GB"), (["under 300 watts"], "..299W"),
+        (["<= 75 W"], "..75W"), ([">=700w"], "700W.."),
     ],
 )  # fmt: skip
 def test_a_sign_before_a_size_is_a_bound(words: list[str], means: str) -> None:
     assert ids(*words) == ids(means) != ALL
     assert ids(*words, "nvidia") == ids(means, "nvidia")
+
+
+def test_a_power_is_the_boards() -> None:
+    assert {"l4", "rtx-a2000"} <= ids("..75W") != ids("..69W")
+    assert "l4" not in ids("..71W") | ids("73W..")
+    assert "l4" in ids("72W") & ids("..72W") & ids("72W..") & ids("24GB", "..75W")
+    with pytest.raises(InputError):
+        matching(["24gb..300w"])
 
 
 def test_two_digits_are_a_series() -> None:

@@ -7,6 +7,7 @@ that several variants share is an error. `resolve` takes the usual variant of su
 
 Filters (`matching`): arguments and words are joined by "and", a comma is "or". A word is
     a memory size       `24GB`, or a range `24GB..48GB`, `24GB..`, `..80GB`: the product's number
+    a board's power     `300W`, or a range, as above
     a name with a count `H100:8`: eight of them
     anything else       words of a name, a vendor, an architecture, a chip, a memory type, a form
                         (pcie, sxm, oam, laptop) or a segment (consumer, workstation, server)
@@ -353,16 +354,16 @@ def _variants(words: Sequence[str]) -> list[str]:
 MOST = 1024
 """The largest count of GPUs in a query."""
 
-_RANGE = re.compile(r"(?:(\d+(?:\.\d+)?)(?:gi?b)?)?\.\.(?:(\d+(?:\.\d+)?)(?:gi?b)?)?")
+_RANGE = re.compile(r"(?:(\d+(?:\.\d+)?)(gi?b|w)?)?\.\.(?:(\d+(?:\.\d+)?)(gi?b|w)?)?")
 _PARTS = re.compile(r"[a-z0-9.]+")
-_SPACED_SIZE = re.compile(r"(\d)\s+(gi?b)\b")
-_SIZE = r"\s*((\d+)(?:\.\d+)?gi?b)\b(?!\.\.)"
-# Bounds of memory as people write them, as ranges; sizes of products are whole numbers.
+_SPACED_SIZE = re.compile(r"(\d)\s*(gi?b|w)(?:att)?s?\b")
+_SIZE = r"\s*((\d+)(?:\.\d+)?(gi?b|w))\b(?!\.\.)"
+# Bounds of memory and power as people write them, as ranges; sizes of products are whole numbers.
 _SIGNS: tuple[tuple[str, str | Callable[[re.Match[str]], str]], ...] = (
     (rf"(?:>=|≥|\bat\s+least|\bmin(?:imum)?\b){_SIZE}", r"\1.."),
     (rf"(?:<=|≤|\bat\s+most|\bup\s+to|\bmax(?:imum)?\b){_SIZE}", r"..\1"),
-    (rf"(?:>|\bmore\s+than|\bover|\babove){_SIZE}", lambda m: f"{int(m[2]) + 1}gb.."),
-    (rf"(?:<|\bless\s+than|\bunder|\bbelow){_SIZE}", lambda m: f"..{int(m[2]) - 1}gb"),
+    (rf"(?:>|\bmore\s+than|\bover|\babove){_SIZE}", lambda m: f"{int(m[2]) + 1}{m[3]}.."),
+    (rf"(?:<|\bless\s+than|\bunder|\bbelow){_SIZE}", lambda m: f"..{int(m[2]) - 1}{m[3]}"),
     (rf"{_SIZE}(?:\s*\+|\s+(?:or|and)\s+(?:more|up|larger)\b)", r"\1.."),
 )
 _KINDS = (
@@ -386,16 +387,19 @@ class Match:
 
 @dataclass(frozen=True, slots=True)
 class _Term:
-    """The meaning of one word: a size of memory in GB, or one of the GPUs that have the word."""
+    """The meaning of one word: a size of memory in GB, a power in W, or the GPUs that have the word."""
 
     low: float = 0
     high: float = inf
+    of_power: bool = False
     ids: frozenset[str] | None = None
     count: int = 1
 
     def fits(self, spec: GpuSpec) -> bool:
         if self.ids is not None:
             return spec.id in self.ids
+        if self.of_power:
+            return spec.power_w is not None and self.low <= spec.power_w <= self.high
         # The number that stands on the product: the decimal GB that it is sold by, else GiB.
         size = spec.number("memory_sold_gb") or (spec.memory_bytes or -(2**30)) / 2**30
         return self.low - _HALF_GB < size < self.high + _HALF_GB
@@ -481,15 +485,16 @@ def _term(word: str) -> _Term:
     """Raises InputError for a range or count that cannot be read, NoDataError for an unknown word."""
     if ".." in word:
         ends = _RANGE.fullmatch(word)
-        if ends is None or word == ".." or "g" not in word:
-            hint = "write it like 24GB..48GB, 24GB.. or ..80GB"
-            raise InputError(f"cannot read {word!r} as a range of memory", hint=hint)
-        low, high = float(ends[1] or 0), float(ends[2] or inf)
+        units = {unit for unit in (ends[2], ends[4]) if unit} if ends else set()
+        if ends is None or not units or ("w" in units and len(units) > 1):
+            hint = "write it like 24GB..48GB, 24GB.., ..80GB or ..300W"
+            raise InputError(f"cannot read {word!r} as a range of memory or power", hint=hint)
+        low, high, unit = float(ends[1] or 0), float(ends[3] or inf), "W" if "w" in units else "GB"
         if low > high:
-            raise InputError(f"the range {word!r} is empty", hint=f"{high:g}GB..{low:g}GB")
-        return _Term(low, high)
-    if size := re.fullmatch(r"(\d+(?:\.\d+)?)gi?b", word):
-        return _Term(float(size[1]), float(size[1]))
+            raise InputError(f"the range {word!r} is empty", hint=f"{high:g}{unit}..{low:g}{unit}")
+        return _Term(low, high, of_power=unit == "W")
+    if size := re.fullmatch(r"(\d+(?:\.\d+)?)(gi?b|w)", word):
+        return _Term(float(size[1]), float(size[1]), of_power=size[2] == "w")
     behind = re.fullmatch(r"(.+):(\d+)", word)
     name, count = (behind[1], int(behind[2])) if behind else counted(word)
     if behind and not 1 <= count <= MOST:
@@ -506,7 +511,8 @@ def _term(word: str) -> _Term:
 
     runs = {run for spec in load.all_gpus() for run in _runs(spec.id)}
     near = get_close_matches(wanted, sorted(runs), n=3, cutoff=0.7)
-    hint, code = (f"ask for {near[0]}", "") if near else ("see the list of GPUs", "catalog")
+    known = "filters are sizes (24GB..), power (..300W), names, kinds like laptop; all words"
+    hint, code = (f"ask for {near[0]}", "") if near else (known, "catalog")
     raise NoDataError(f"no GPU in the catalog matches {name!r}{guess(near)}", hint=hint, code=code)
 
 
