@@ -231,7 +231,7 @@ def test_a_sign_before_a_size_is_a_bound(words: list[str], means: str) -> None:
 
 
 def test_a_power_is_the_boards() -> None:
-    assert {"l4", "rtx-a2000"} <= ids("..75W") != ids("..69W")
+    assert {"l4", "t4"} <= ids("..75W") != ids("..69W")
     assert "l4" not in ids("..71W") | ids("73W..")
     assert "l4" in ids("72W") & ids("..72W") & ids("72W..") & ids("24GB", "..75W")
     with pytest.raises(InputError):
