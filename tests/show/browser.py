@@ -74,15 +74,22 @@ class Browser:
 
     def __init__(self, session: str) -> None:
         self._path = session
+        self._width: int | None = None
 
     def open(self, url: str) -> None:
         _call("POST", f"{self._path}/url", {"url": url})
+        for _ in range(300):  # a page may be laid out before it has the width that was asked for
+            if self._width in (None, self.run("return innerWidth")):
+                return
+            time.sleep(0.05)
+        raise RuntimeError(f"the page has no width of {self._width}")
 
     def run(self, script: str) -> Any:
         """What JavaScript returns."""
         return _call("POST", f"{self._path}/execute/sync", {"script": script, "args": []})
 
     def size(self, width: int, height: int) -> None:
+        self._width = width
         _call("POST", f"{self._path}/window/rect", {"width": width, "height": height})
 
     def requested(self) -> list[str]:

@@ -23,11 +23,15 @@ PAGES = {
     "article": ("compare", "rtx-a5000", "rtx-a4000", "--article"),
     "card": ("show", "h200-sxm"),
 }
+# What follows a click, a key or another size of the window was asked for.
 SHIFT = """
-const seen = [];
-const observer = new PerformanceObserver(list => seen.push(...list.getEntries()));
-observer.observe({type: 'layout-shift', buffered: true});
-return seen.reduce((sum, entry) => sum + entry.value, 0);
+return new Promise(done => {
+  let sum = 0;
+  const add = entry => { sum += entry.hadRecentInput ? 0 : entry.value; };
+  new PerformanceObserver(list => list.getEntries().forEach(add))
+    .observe({type: 'layout-shift', buffered: true});
+  setTimeout(() => done(sum), 150);
+});
 """
 CUT = """
 return [...document.querySelectorAll('.scroll')]

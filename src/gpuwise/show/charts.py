@@ -18,7 +18,7 @@ from dataclasses import dataclass, replace
 from datetime import datetime
 from functools import cached_property
 from importlib.resources import files
-from itertools import cycle
+from itertools import cycle, pairwise
 from math import ceil, floor, log, log10
 from typing import Any
 
@@ -197,25 +197,43 @@ class Plot:
         return {point: wide[n] + narrow[n] for n, point in enumerate(points)}
 
     def _sides(self, points: Sequence[Point], width: int) -> list[str]:
+        def at(point: Point) -> tuple[float, float]:
+            return width * self.x.at(point.x), self.height * (1 - self.y.at(point.y))
+
         # Earlier series have the choice, and in each those at the top.
         rank = {id(p): n for n, each in enumerate(self.series) for p in each.points}
-        places = [(width * self.x.at(p.x), self.height * (1 - self.y.at(p.y))) for p in points]
+        places = [at(point) for point in points]
+        lines = [ends for each in self.series if each.line for ends in pairwise(sorted(map(at, each.points)))]
         taken = [(across - DOT, across + DOT, down) for across, down in places]
         found = ["-"] * len(points)
         for number in sorted(range(len(points)), key=lambda n: (rank[id(points[n])], places[n][1])):
             name, (across, down) = points[number].name, places[number]
             room = LETTER * len(name) + DOT
+            free: list[tuple[bool, int, str, tuple[float, float, float]]] = []
             for side, (beside, below) in SIDES.items() if name else ():
                 left, line = across + beside * room + (2 * beside + 1) * DOT, down + below * LINE
                 # Two lines of text touch where their ends cross and they stand less than a line apart.
                 crossed = any(
-                    left < end and begin < left + room and abs(line - at) < LINE for begin, end, at in taken
+                    left < end and begin < left + room and abs(line - y) < LINE for begin, end, y in taken
                 )
                 if not crossed and 0 < left < width - room and 0 < line < self.height:
-                    taken.append((left, left + room, line))
-                    found[number] = side
-                    break
+                    struck = any(_strikes(ends, left, left + room, line) for ends in lines)
+                    free.append((struck, len(free), side, (left, left + room, line)))
+            if free:  # where no line runs through it, if there is such a side
+                *_, found[number], box = min(free)
+                taken.append(box)
         return found
+
+
+def _strikes(ends: tuple[tuple[float, float], ...], left: float, right: float, line: float) -> bool:
+    """Whether a straight line between two places, by their x, runs through a line of text."""
+    (x, y), (end, last) = ends
+    if end < left or right < x:
+        return False
+    slope = (last - y) / (end - x) if end > x else 0.0
+    # Its height where it comes in, and where it goes out; an upright one is all there.
+    sides = sorted((y + slope * (max(left, x) - x), y + slope * (min(right, end) - x) if end > x else last))
+    return sides[0] < line + LINE / 2 and line - LINE / 2 < sides[1]
 
 
 Drawing = Rows | Bands | Plot

@@ -40,6 +40,8 @@ SHORT, PROSE = 25, 51
 _CITED = re.compile(r"\[(\d{1,3})\]")
 _ENDS = re.compile("\u00a0(?=[(±])")
 _CODE = re.compile(r"`([^`]+)`")
+# A number never parts from its unit.
+_UNIT = re.compile(r"(?<=\d) (?=%|(?:[KMGTP]i?B|M|W|h|°C)\b)")
 
 
 def html(page: Page) -> str:
@@ -115,8 +117,7 @@ def cited(text: str, sources: int) -> Markup:
         number = int(match[1])
         return f'<a href="#source-{number}">[{number}]</a>' if number <= sources else match[0]
 
-    # A number never parts from its percent sign.
-    linked = _CITED.sub(link, str(escape(text)).replace(" %", "\u00a0%"))
+    linked = _CITED.sub(link, _UNIT.sub("\u00a0", str(escape(text))))
     return Markup(_CODE.sub(r"<code>\1</code>", linked))
 
 

@@ -42,8 +42,10 @@ _OTHERS: tuple[Condition, ...] = (
 def report(given: ReportInput) -> Page:
     """The report of one or more results; sections that have nothing to say are left out."""
     cited = References()
+    leading = _best(given)
+    lead = _lead(given, [same[0] for same in leading])
     sections = (
-        throughput(given),
+        throughput(given, lead),
         speedups(given),
         serving.section(given.results),
         scaling(given, cited),
@@ -56,7 +58,6 @@ def report(given: ReportInput) -> Page:
         hardware.reproduce(given),
         hardware.machine(given),
     )
-    leading = _best(given)
     versions = sorted({version for r in given.results for version in r.environment.software})
     works = {row.question.workload for row in given.speeds}
     ok, total = sum(raw(row).status == "ok" for row in given.every), len(given.every)
@@ -66,7 +67,7 @@ def report(given: ReportInput) -> Page:
         title=f"{' and '.join(given.devices)}: measured for deep learning",
         subtitle=" · ".join((*versions, done, hardware.days(given.results))),
         headlines=tuple(_headline(same) for same in leading),
-        lead=_lead(given, [same[0] for same in leading]),
+        lead=lead,
         health=health(given),
         summary=summary(given, leading),
         # A long table is there for who looks for a row of it, and in nobody else's way.
@@ -193,12 +194,17 @@ def summary(given: ReportInput, leading: Sequence[Sequence[Record]]) -> tuple[st
     )  # fmt: skip
 
 
-def throughput(given: ReportInput) -> Section:
-    """Bars with 95 % intervals, a chart for each workload and mode, the other workloads, what did not end."""
+def throughput(given: ReportInput, lead: Figure | None = None) -> Section:
+    """Bars with 95 % intervals, a chart for each workload and mode of which `lead` does not show all, the
+    other workloads, what did not end."""
     found = by_work(given.speeds)
     number = {name: len(settings(rows)) for name, rows in found.items()}
+    drawings = [chart for chart in (lead.charts if lead else ()) if isinstance(chart, Rows)]
+    led = Counter(mark.group.rpartition(", ")[0] for chart in drawings for mark in chart.marks)
     # Most configurations first: there a chart shows what a table hides.
-    several = sorted((name for name in found if number[name] > 1), key=lambda name: -number[name])
+    several = sorted(
+        (name for name in found if number[name] > max(1, led[name])), key=lambda name: -number[name]
+    )
     drawn = [name for name in found if name in several[:DRAWN]]
     figures = []
     for name in drawn:
@@ -211,7 +217,7 @@ def throughput(given: ReportInput) -> Section:
         ))  # fmt: skip
     # A lone bar would say nothing: it is as long as its room.
     rest = [row for name, rows in found.items() if name not in drawn for row in rows]
-    title = "Other workloads" if drawn else "Each workload in one configuration"
+    title = "Other workloads" if drawn else "Each workload"
     failed = Table.of(
         (
             {

@@ -95,6 +95,10 @@ class Table:
         """The table with these columns behind the others."""
         return self.only(sorted(range(len(self.columns)), key=lambda place: self.columns[place] in names))
 
+    def second(self, name: str) -> Table:
+        """The table with this column right behind the first one, and the bar there: a phone shows both."""
+        return self.last({*self.columns[1:]} - {name})
+
 
 def markdown(table: Table) -> str:
     """A GitHub-flavoured Markdown table with title and notes; what would be markup in a cell is escaped."""

@@ -158,7 +158,7 @@ def cell(place: Place, text: str, sources: int, *, links: Mapping[str, str]) -> 
     counted = (before + found).replace(" ", "\u00a0")  # a count stays on its GPU's line
     # The id stands in the address; people know the product by its name.
     return Markup('{}<a href="{}">{}</a>').format(
-        counted, place.to(f"/gpus/{name}"), short(catalog.get(name))
+        counted, place.to(f"/gpus/{name}"), html.cited(short(catalog.get(name)), 0)
     )
 
 

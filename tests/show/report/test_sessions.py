@@ -6,8 +6,9 @@ from dataclasses import replace
 
 import pytest
 
-from gpuwise.model.result import Reading, Telemetry, Window
+from gpuwise.model.result import Measurement, Reading, Telemetry, Window
 from gpuwise.show import report as whole
+from gpuwise.show.page import Section
 from gpuwise.show.report import ReportInput, report
 
 from .test_report import PLACE, TODAY, limit, marks, measured, of, parts, section, store_result
@@ -16,17 +17,30 @@ from .test_report import PLACE, TODAY, limit, marks, measured, of, parts, sectio
 def test_a_setting_measured_in_several_sessions_is_one_bar_between_its_ends() -> None:
     sessions = [replace(store_result(measured(speed=s)), id=f"{s:.0f}") for s in (90.0, 110.0, 100.0)]
     fp32 = replace(store_result(measured("fp32", 50.0)), id="fp32")
-    page = report(ReportInput(results=(*sessions, fp32), today=TODAY))
-    (figure,) = section(page, "throughput").figures
+    (figure,) = whole.throughput(ReportInput(results=(*sessions, fp32), today=TODAY)).figures
     first = marks(figure)[0]
     assert (first.value, first.low, first.high) == (100.0, 90.0, 110.0)
     assert first.shown == "100.0 (90.00 to 110.0, 3 times)"
     assert len(figure.table.rows) == 2
 
 
+def drawn(*measurements: Measurement) -> Section:
+    return whole.throughput(ReportInput(results=(store_result(*measurements),), today=TODAY))
+
+
+def test_bars_that_the_first_screen_shows_are_not_drawn_again() -> None:
+    page = of(measured(), measured("fp32", 50.0))
+    assert page.lead is not None
+    assert len(marks(page.lead)) == 2
+    found = section(page, "throughput")
+    assert (found.figures, len(found.tables[0].rows)) == ((), 2)
+    more = measured("fp32", 40.0, config=replace(measured().config, compile=True, precision="fp32"))
+    assert len(section(of(measured(), measured("fp32", 50.0), more), "throughput").figures) == 1
+
+
 def test_a_workload_of_one_configuration_has_no_bar_beside_workloads_of_several() -> None:
     other = replace(measured().config, workload="vit-b16")
-    found = section(of(measured(), measured("fp32", 50.0), measured(config=other)), "throughput")
+    found = drawn(measured(), measured("fp32", 50.0), measured(config=other))
     assert len(found.figures) == 1
     assert [row[0] for row in found.tables[0].rows] == ["vit-b16 train"]
     alone = section(of(measured(), measured(config=other)), "throughput")
@@ -41,7 +55,7 @@ def test_a_long_report_draws_the_most_configured_workloads_and_lists_the_others(
     vit = replace(measured().config, workload="vit-b16")
     rows = [measured(config=vit), measured(config=replace(vit, precision="fp16"))]
     more = [measured(precision) for precision in ("bf16", "tf32", "fp32")]
-    found = section(of(*rows, *more), "throughput")
+    found = drawn(*rows, *more)
     assert [figure.table.title for figure in found.figures] == ["resnet50 train"]
     assert [row[0] for row in found.tables[0].rows] == ["vit-b16 train"] * 2
 

@@ -172,7 +172,7 @@ def _ranking(found: Recommendation) -> dict[str, Any]:
         certainty.append(f"It cannot be told apart from place {close} at 80 %.")
     return {
         "sheet": Sheet(
-            table=replace(table, title="", before=(), notes=by_name(table.notes)),
+            table=replace(table.second(table.columns[-1]), title="", before=(), notes=by_name(table.notes)),
             legend="cost and its 80 % interval",
             bars=bars(
                 [option.cost_usd or option.cost_per_item_usd for option in shown],

@@ -44,7 +44,7 @@ def fit(facts: Facts, asked: Asked) -> View:
     table = report.fit_table(rows) if rows else Table(columns=("GPU",), rows=())
     # What the form says stands in no column, and the answer before what it follows from.
     shown = replace(table.without({"for", "context", "batch"}), title="")
-    shown = shown.last(("needs", "of", "first token", "why no speed"))
+    shown = shown.last(("needs", "of", "first token", "why no speed")).second("tokens/s (80 %)")
     return View(
         title=f"Fit: {model}", template="fit.html", table=table, message=problem,
         document=lambda: report.fit_document(rows),

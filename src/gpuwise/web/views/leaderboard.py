@@ -15,7 +15,7 @@ from gpuwise.web.view import Asked, View, bars, nearest
 from gpuwise.web.views.predict import choice
 
 # Rows that are shown at once; the others by a click.
-TOP = 40
+TOP = 20
 USUAL = "resnet50"
 
 

@@ -81,6 +81,7 @@ def predict(facts: Facts, asked: Asked) -> View:
         problem = error
     given = [p for p in found if not p.refusal]
     shown = report.table(given).last(LAST).without(HIDDEN) if given else Table(columns=(), rows=())
+    shown = shown.second("throughput (80 %)")
     sheet = Sheet(
         table=replace(shown, title="", notes=by_name(shown.notes)),
         bars=bars([p.throughput for p in given], "predicted"),

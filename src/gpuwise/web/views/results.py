@@ -120,6 +120,7 @@ def _sheet(
     """Without the columns that say the same in every row, and what is `known`; speeds come before what they
     are of, as a phone shows what comes first."""
     shown = table.without({"workload", "mode", *known}).last(ASKED)
+    shown = shown.second("per GPU" if origin == "published" else "throughput")
     titled = replace(shown, title=f"{table.title}: {mode}")
     return Sheet(table=titled, bars=bars(drawn, origin), legend=legend)
 
