@@ -215,6 +215,12 @@ def test_text_and_marks_have_the_contrast_of_level_aa(scheme: int) -> None:
         assert contrast(PALETTE[COLOURS[name]][scheme], PALETTE["paper"][scheme]) >= 4.5, name
 
 
+def test_a_precision_keeps_its_colour_beside_those_that_have_none() -> None:
+    named = charts.hues(["fp16", "mxfp4", "bf16", "int4"])
+    assert (named["fp16"], named["bf16"]) == (COLOURS["fp16"], COLOURS["bf16"])
+    assert len(set(named.values())) == 4
+
+
 def test_each_colour_means_one_thing() -> None:
     for scheme in (0, 1):
         colours = [pair[scheme] for pair in PALETTE.values()]

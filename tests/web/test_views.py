@@ -175,7 +175,7 @@ def test_the_scaling_of_a_workload_shows_no_other_one(home: Path) -> None:
 def test_gpus_without_a_forecast_stand_beside_their_reason(client: TestClient) -> None:
     forecast, refused = client.get("/predict").text.split("<h2>No forecast</h2>")
     assert "gpus/v100-sxm2-16gb" not in forecast.split("<tbody>")[1]
-    (reason,) = (row for row in refused.split("<tr>") if "V100 SXM2 16 GB" in row)
+    (reason,) = (row for row in refused.split("<tr>") if "V100 SXM2 16\u00a0GB" in row)
     assert "bf16" in reason
     assert "\nv100-sxm2-16gb," in client.get("/predict.csv").text
     assert "No forecast" not in client.get("/predict?q=h200-sxm").text

@@ -90,10 +90,11 @@ def linear(title: str, values: Iterable[float]) -> Axis:
 
 
 def hues(names: Iterable[str]) -> dict[str, str]:
-    """Name -> colour of the palette: its own where all of them have one, else the series in order."""
+    """Name -> colour of the palette: its own, else the next one of the series that none of them owns."""
     every = list(dict.fromkeys(names))
-    owned = all(name in COLOURS for name in every)
-    return {name: COLOURS[name] if owned else SERIES[n % len(SERIES)] for n, name in enumerate(every)}
+    own = {name: COLOURS[name] for name in every if name in COLOURS}
+    free = cycle([hue for hue in SERIES if hue not in own.values()] or SERIES)
+    return {name: own.get(name) or next(free) for name in every}
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -18,7 +18,7 @@ from gpuwise.model.gpu import Offer
 from gpuwise.model.question import HOW, WORK
 from gpuwise.model.result import Measurement, Record, Result, Telemetry, records_of
 from gpuwise.model.units import Amount, percent, seconds, significant, usd, watts, whole
-from gpuwise.show.charts import LETTER, WIDTH, Bands, Mark, Part, Plot, Point, Rows, Series, linear
+from gpuwise.show.charts import Bands, Mark, Part, Plot, Point, Rows, Series, linear
 from gpuwise.show.page import Figure, References, Section, said
 from gpuwise.show.prices import MILLION, exact, million
 from gpuwise.show.results import by_work, codes, counted, environment, fix, slowest, some
@@ -165,11 +165,8 @@ def kernels(given: ReportInput) -> Section:
     for row, each in parts[:KERNEL_BARS]:
         begin = 0.0
         for kind in (kind for kind in KINDS if each.get(kind, 0.0) > 0):
-            room = LETTER * (len(kind) + 1) < each[kind] * WIDTH
             end = min(1.0, begin + each[kind])
-            drawn.append(Part(
-                label=row.question.label(), begin=begin, end=end, colour=kind, shown=kind if room else ""
-            ))  # fmt: skip
+            drawn.append(Part(label=row.question.label(), begin=begin, end=end, colour=kind, shown=kind))
             begin = end
     some = f", {KERNEL_BARS} of {len(parts)}" if len(parts) > KERNEL_BARS else ""
     figure = Figure(

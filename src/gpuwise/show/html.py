@@ -40,7 +40,8 @@ SHORT, PROSE = 25, 51
 _CITED = re.compile(r"\[(\d{1,3})\]")
 _ENDS = re.compile("\u00a0(?=[(±])")
 _CODE = re.compile(r"`([^`]+)`")
-# A number never parts from its unit.
+_DATE = re.compile(r"\b\d{4}-\d\d-\d\d\b")
+# A number never parts from its unit, nor a date at its hyphens.
 _UNIT = re.compile(r"(?<=\d) (?=%|(?:[KMGTP]i?B|M|W|h|°C)\b)")
 
 
@@ -118,7 +119,7 @@ def cited(text: str, sources: int) -> Markup:
         return f'<a href="#source-{number}">[{number}]</a>' if number <= sources else match[0]
 
     linked = _CITED.sub(link, _UNIT.sub("\u00a0", str(escape(text))))
-    return Markup(_CODE.sub(r"<code>\1</code>", linked))
+    return Markup(_CODE.sub(r"<code>\1</code>", _DATE.sub(r"<time>\g<0></time>", linked)))
 
 
 def rows(table: Table, sources: int, cell: Callable[[str, int], Markup], bars: Sequence[Any] = ()) -> Markup:

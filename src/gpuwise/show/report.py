@@ -344,8 +344,9 @@ def scaling(given: ReportInput, cited: References) -> Section:
     return Section(
         id="scaling",
         title="Scaling",
+        text=tuple(line for table in tables for line in table.before),
         figures=(*by_batch[:CURVES], *figures),
-        tables=tables,
+        tables=tuple(replace(table, before=()) for table in tables),
         folded=tuple(figure.table for figure in by_batch[CURVES:]),
     )
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Iterator, Sequence
+from dataclasses import replace
 
 from gpuwise.facts.catalog import all_gpus
 from gpuwise.model.question import HOW
@@ -140,7 +141,7 @@ def shown(
     curves: Sequence[Curve], cited: References, title: str = "On several GPUs"
 ) -> tuple[tuple[Figure, ...], tuple[Table, ...]]:
     """One chart of the curves that have the points for a line, each as multiples of its one GPU, and one
-    table of them all."""
+    table of them all; where none has, what stands under the chart stands before the table."""
     lines: dict[str, list[Mark]] = {}
     rows = []
     # A line is called by what tells it from the others.
@@ -148,6 +149,7 @@ def shown(
     varies = [len(set(parts)) > 1 for parts in zip(*asked, strict=True)]
     several = bool(varies) and varies[0]
     ends: dict[int, list[str]] = defaultdict(list)
+    said: set[str] = set()
     for curve in sorted(curves, key=lambda curve: (len(curve.records) < CURVED, ORIGINS[curve.one.origin])):
         one, last = curve.one, curve.records[-1]
         if one.throughput is None or last.throughput is None:
@@ -167,11 +169,15 @@ def shown(
             for r, share in zip(curve.records, shares, strict=True)
         ]  # fmt: skip
         # Two points make a line of which the eye learns nothing that a number does not say.
-        if len(curve.records) >= CURVED and len(lines) < len(SERIES) and name not in lines:
-            # Each of several GPUs may have room for more, and then they are more than so many times one.
-            rebatched = one.batch and last.batch and one.batch != last.batch
-            why = f"; batch {last.batch:,} on each, {one.batch:,} on one alone" if rebatched else ""
-            ends[last.gpus].append(f"{shares[-1].value * last.gpus:.1f} ({name}{why})")
+        line = len(curve.records) >= CURVED
+        if name in said or (lines and not line) or len(said) == len(SERIES):
+            continue
+        said.add(name)
+        # Each of several GPUs may have room for more, and then they are more than so many times one.
+        rebatched = one.batch and last.batch and one.batch != last.batch
+        why = f"; batch {last.batch:,} on each, {one.batch:,} on one alone" if rebatched else ""
+        ends[last.gpus].append(f"{shares[-1].value * last.gpus:.1f} ({name}{why})")
+        if line:
             lines[name] = [
                 Mark(
                     label=str(r.gpus), value=share.value * r.gpus,
@@ -181,15 +187,17 @@ def shown(
                 )
                 for r, share in zip(curve.records, shares, strict=True)
             ]  # fmt: skip
+    if not rows:
+        return (), ()
     table = Table.of(rows, title=title)
-    if not lines:
-        return (), (table,) if rows else ()
-    chart = drawn_curves(lines, y="times one GPU", over="GPUs; dashed: n times one", ideal=True)
     alike = ", ".join(
         dict.fromkeys(part for part, differs in zip(asked[0][1:], varies[1:], strict=True) if not differs)
     )
     works = "; ".join(f"{count} GPUs do the work of {', '.join(each)}" for count, each in ends.items())
     caption = f"{alike}: {works}." if several and alike else f"{works}."
+    if not lines:
+        return (), (replace(table, before=(caption,)),)
+    chart = drawn_curves(lines, y="times one GPU", over="GPUs; dashed: n times one", ideal=True)
     return (Figure(charts=(chart,), table=table, caption=caption),), ()
 
 
