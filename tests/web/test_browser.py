@@ -79,11 +79,12 @@ arguments[0].dispatchEvent(new DragEvent('drop', {dataTransfer: data, bubbles: t
 
 
 class Visitor:
-    """A browser on one site."""
+    """The browser on one site."""
+
+    width = 0  # Of the one browser, whatever site it is on
 
     def __init__(self, driver: webdriver.Chrome, base: str) -> None:
         self.driver, self.base = driver, base
-        self.width = 0
 
     def open(self, path: str) -> None:
         self.driver.get(self.base + path)
@@ -109,7 +110,7 @@ class Visitor:
             {"name": "prefers-reduced-motion", "value": "reduce"},
         ]
         size = {"width": width, "height": 900, "deviceScaleFactor": 1, "mobile": False}
-        self.width = width
+        Visitor.width = width
         self.driver.execute_cdp_cmd("Emulation.setEmulatedMedia", {"features": features})
         self.driver.execute_cdp_cmd("Emulation.setDeviceMetricsOverride", size)
 

@@ -194,12 +194,13 @@ class Plot:
         """Point -> where its name stands on a page and on a telephone, two letters of SIDES; `-` where it has
         no room."""
         points = [point for each in self.series for point in each.points if point.dot]
-        wide, narrow = (self._sides(points, width) for width in (WIDTH, NARROW))
+        # Axes and their labels take their part of a picture.
+        wide, narrow = (self._sides(points, width - AXIS, self.height - AXIS) for width in (WIDTH, NARROW))
         return {point: wide[n] + narrow[n] for n, point in enumerate(points)}
 
-    def _sides(self, points: Sequence[Point], width: int) -> list[str]:
+    def _sides(self, points: Sequence[Point], width: int, height: int) -> list[str]:
         def at(point: Point) -> tuple[float, float]:
-            return width * self.x.at(point.x), self.height * (1 - self.y.at(point.y))
+            return width * self.x.at(point.x), height * (1 - self.y.at(point.y))
 
         # Earlier series have the choice, and in each those at the top.
         rank = {id(p): n for n, each in enumerate(self.series) for p in each.points}
@@ -217,7 +218,7 @@ class Plot:
                 crossed = any(
                     left < end and begin < left + room and abs(line - y) < LINE for begin, end, y in taken
                 )
-                if not crossed and 0 < left < width - room and 0 < line < self.height:
+                if not crossed and 0 < left < width - room and 0 < line < height:
                     struck = any(_strikes(ends, left, left + room, line) for ends in lines)
                     free.append((struck, len(free), side, (left, left + room, line)))
             if free:  # where no line runs through it, if there is such a side
