@@ -149,10 +149,18 @@ def deliver(content: Table, document: Callable[[], Any], *, as_json: bool, outpu
 
 def deliver_answer(answer: Answer[Any], *, as_json: bool, output: Path | None) -> None:
     """Print what a job found, or write it to `output`, or its chart where that is a drawing."""
+    note(answer)
     if output is not None and output.suffix in DRAWINGS:
         draw(answer.to_chart(), output)
     else:
         deliver(answer.table, answer.to_data, as_json=as_json, output=output)
+
+
+def note(answer: Answer[Any]) -> None:
+    """Say what a name of several things was taken as."""
+    for issue in answer.issues:
+        if issue.code == "usual-variant":
+            talk(f"note: {issue.detail}")
 
 
 ENDING = tuple(getattr(signal, name) for name in ("SIGINT", "SIGTERM", "SIGHUP") if hasattr(signal, name))

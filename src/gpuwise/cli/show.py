@@ -224,6 +224,7 @@ def results(output: Path | None, as_json: bool, top: int, **options: Any) -> Non
     """
     request = SpeedsRequest(**options)
     answer = speeds(request, Facts(request.files, tell=printer.talk))
+    printer.note(answer)
     figures, imports = answer.value, request.imports
     skipped = []
     for path, file in figures.imported:

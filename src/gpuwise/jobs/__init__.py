@@ -61,3 +61,8 @@ class Answer(Generic[T]):
         from gpuwise.show.html import fragment
 
         return fragment([self.table], self.to_chart())
+
+
+def usual_variant(note: str) -> tuple[Issue, ...]:
+    """What a name of several things was taken as, which the command line says; none where a note is empty."""
+    return (Issue.info("usual-variant", note),) * bool(note)

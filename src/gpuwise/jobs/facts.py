@@ -16,7 +16,7 @@ from gpuwise.errors import InputError, NoDataError
 from gpuwise.facts import catalog
 from gpuwise.facts import prices as known_prices
 from gpuwise.facts.prices import Limit, Order
-from gpuwise.jobs import Answer
+from gpuwise.jobs import Answer, usual_variant
 from gpuwise.model.gpu import GpuSpec, Offer
 from gpuwise.model.question import Asked
 from gpuwise.model.result import Record, Records, Result, records_of
@@ -319,10 +319,13 @@ def speeds(request: SpeedsRequest, facts: Facts | None = None) -> Answer[Speeds]
     new = tuple(row for _, file in imported for row in file.rows)
     alone = bool(imported) and request.workload is None
     theirs = new if alone else (*published.all_results(), *new)
-    workload = request.workload
+    workload, also = request.workload, ""
     if workload is not None:
         others = [row.question.workload for row in ours] + [row.question.workload for row in new]
-        workload = published.check_workload(workload, others)
+        name = published.check_workload(workload, others)
+        if several := published.meant_workloads(workload, others)[1:]:
+            also = f"{workload!r} is taken as {name}; it can also mean {', '.join(several)}"
+        workload = name
     if request.source is not None:
         published.check_source(request.source, theirs)
     ids: frozenset[str] | None = None
@@ -359,6 +362,7 @@ def speeds(request: SpeedsRequest, facts: Facts | None = None) -> Answer[Speeds]
     return Answer(
         value=figures,
         records=figures.measured,
+        issues=usual_variant(also),
         exit_status=0 if ours or theirs else NoDataError.exit_code,
         to_table=lambda: show.workloads(here, there) if listed else show.together(ours, theirs),
         to_data=document,

@@ -11,8 +11,8 @@ from typing import TYPE_CHECKING, Any
 
 from gpuwise import store
 from gpuwise.errors import GpuwiseError, InputError, NoDataError
-from gpuwise.facts import catalog
-from gpuwise.jobs import Answer
+from gpuwise.facts import catalog, llms
+from gpuwise.jobs import Answer, usual_variant
 from gpuwise.model.precision import CACHES, WEIGHTS, Precision
 from gpuwise.model.question import Asked, Mode, Recipe, RunConfig, WorkloadSpec
 from gpuwise.model.result import Issue, Record, Result
@@ -74,10 +74,11 @@ def predict(
     served = isinstance(request.workload, str) and request.workload.startswith(SERVED)
     of = _served if served else _traced if isinstance(request.workload, str) else _module
     found = (of(request, request.workload, gpus, count) for count in request.counts)
-    ordered = show.ordered(tuple(chain.from_iterable(found)), request.sort)
+    ordered, asked = show.ordered(tuple(chain.from_iterable(found)), request.sort), request.workload
     return Answer(
         value=ordered,
         records=ordered,
+        issues=usual_variant(llms.note(asked.removeprefix(SERVED)) if isinstance(asked, str) else ""),
         exit_status=NoDataError.exit_code if all(record.refusal for record in ordered) else 0,
         to_table=lambda: show.table(ordered),
         to_data=lambda: show.document(ordered),
@@ -125,9 +126,7 @@ def _traced(request: PredictRequest, workload: str, gpus: Sequence[str], count: 
         work = registry.get(workload)
     except InputError:
         # Our own decoder has steps that can be measured, which the error names.
-        from gpuwise.facts import llms
-
-        if not llms.known(workload) or workload.startswith("llm-"):
+        if not (llms.known(workload) or llms.note(workload)) or workload.startswith("llm-"):
             raise
         return _served(request, SERVED + workload.casefold(), gpus, count)  # a model by its public name
     spec = work.spec
@@ -173,7 +172,6 @@ def _traced(request: PredictRequest, workload: str, gpus: Sequence[str], count: 
 
 
 def _served(request: PredictRequest, workload: str, gpus: Sequence[str], count: int) -> tuple[Record, ...]:
-    from gpuwise.facts import llms
     from gpuwise.predictor.serve import Lengths, forecast_served, model_of
 
     name = workload.removeprefix(SERVED)
@@ -336,7 +334,6 @@ def fit(request: FitRequest | str, **options: Any) -> Answer[tuple[Fit, ...]]:
 
     The exit status is 5 where nothing fits. Raises InputError for what is unknown or cannot be trained.
     """
-    from gpuwise.facts import llms
     from gpuwise.model.judgement import TASKS
     from gpuwise.predictor.fit import ALSO_CALLED, OPTIMISERS, Plan
     from gpuwise.predictor.fit import fit as fitted
@@ -388,6 +385,7 @@ def fit(request: FitRequest | str, **options: Any) -> Answer[tuple[Fit, ...]]:
     rows = tuple(fits)
     return Answer(
         value=rows,
+        issues=usual_variant(llms.note(request.model)),
         exit_status=0 if any(row.fits for row in rows) else NoDataError.exit_code,
         to_table=lambda: show.fit_table(rows, request.model),
         to_data=lambda: show.fit_document(rows),

@@ -34,6 +34,8 @@ def test_workloads_are_counted():
 def test_check_workload_translates_and_guesses():
     assert check_workload("RN50") == "resnet50"
     assert check_workload("mine", ["mine"]) == "mine"
+    assert check_workload("bert") == "bert-large"
+    assert check_workload("meta-llama/Llama-3.1-8B", ["llm-8b-decode"]) == "llm-8b-decode"
     with pytest.raises(InputError, match=r"did you mean .*resnet50") as caught:
         check_workload("resnet5", ["resnet50", "resnet50"])
     assert str(caught.value).count("resnet50") == 1

@@ -14,7 +14,7 @@ import struct
 from collections.abc import Mapping
 from functools import cache, lru_cache
 from importlib.resources import files
-from itertools import combinations
+from itertools import chain, combinations
 from math import log, prod
 from pathlib import Path
 from typing import Any, BinaryIO
@@ -27,9 +27,10 @@ from gpuwise.model.precision import Precision
 # Words that publishers add to the name of one and the same shape, in the midst of it too: what it was tuned
 # for, when, and how its weights are stored.
 _ADDED = re.compile(
-    r"instruct|chat|base|hf|it|pt|text|thinking|coder|math|beta|exp|preview|v\d+(\.\d+)*|\d{4}|\d+k"
+    r"instruct|chat|base|hf|it|pt|text|think(ing)?|reasoning|coder|math|beta|exp|preview|v\d+(\.\d+)*|\d{4}|\d+k"
     r"|bf16|fp8|fp4|(mx|nv)fp4|nf4|int[48]|w\d+a\d+|[48]bit|q\d\w*|awq|gptq|gguf|exl[23]|mlx|bnb|ao|dynamic|quantized"
 )
+_PARTS = re.compile(r"[a-z]{2,}(?=\d)|[\d.]+(?=[a-z]{2})|.+")  # "phi4", "2.5vl"
 _SIZE = re.compile(r"\d+(\.\d+)?[bm]")
 # Longest text in the header of a GGUF file that is believed; vocabularies have a million entries at most.
 _LONGEST, _MOST = 2**20, 2**22
@@ -57,43 +58,73 @@ def names() -> tuple[str, ...]:
 
 
 @cache
-def _aliases() -> Mapping[str, str]:
-    return {alias: name for name, row in published().items() for alias in (name, *row.get("aliases", ()))}
+def _aliases() -> Mapping[tuple[str, ...], str]:
+    """Words of every name, and which line of the table it means."""
+    lines = published().items()
+    return {_words(alias): name for name, row in lines for alias in (name, *row.get("aliases", ()))}
 
 
-@lru_cache(maxsize=512)
-def _plain(name: str) -> str:
-    """As the table writes it, without what publishers add."""
+def _words(name: str) -> tuple[str, ...]:
+    """Words of a name however it is spelt: `qwen2.5vl:7b` and `Qwen2.5-VL-7B` are qwen, 2.5, vl, 7b."""
     plain = re.sub(r"(?<=\d)_(?=\d)", ".", name)  # "Llama-3_3"
     plain = re.sub(r"[-:.]i?q\d[_.]\w+$", "", plain.split("/")[-1].casefold().strip())  # "-q4_K_M"
     plain = re.sub(r"[\s_:]+", "-", plain)  # "llama3:8b"
-    plain = re.sub(r"^(meta|nvidia|c4ai)-", "", plain)
-    plain = re.sub(r"(?<![a-z])(llama|gemma|phi|glm)(?=\d)", r"\1-", plain)  # "llama3" and "llama-3"
+    plain = re.sub(r"^(meta|nvidia|c4ai)-(?=[a-z])", "", plain)
+    plain = re.sub(r"(?<=\d)\.0(?![.\d])", "", plain)  # "granite-4.0"
     # "17B-16E" are the active parameters and experts of Llama 4.
-    words = re.sub(r"-\d+b-\d+e(?=-|$)", "", plain).split("-")
+    plain = re.sub(r"-\d+b-\d+e(?=-|$)", "", plain)
+    apart = ([word] if _ADDED.fullmatch(word) else _PARTS.findall(word) for word in plain.split("-"))
+    return tuple(chain.from_iterable(apart))
+
+
+@lru_cache(maxsize=512)
+def _exact(name: str) -> str | None:
+    """The line of the table that a name means, with or without what publishers add to it."""
+    words = _words(name)
     added = [i for i in range(1, len(words)) if _ADDED.fullmatch(words[i])]
     if len(added) > _MOST_ADDED:
-        return plain  # Not a name; to try every part of it would take hours.
+        return None  # Not a name; to try every part of it would take hours.
     shorter = [
-        [word for i, word in enumerate(words) if i not in left_out]
+        tuple(word for i, word in enumerate(words) if i not in left_out)
         for count in range(len(added) + 1)
         for left_out in combinations(added, count)
     ]
     tails = []
     if "/" in name:  # Tuned by others, who put their own name before it: "hermes-3-llama-3.1-8b".
         tails = [each[i:] for each in shorter for i in range(1, len(each) - 1) if _SIZE.fullmatch(each[-1])]
-    aliases = (text for each in (*shorter, *tails) if (text := "-".join(each)) in _aliases())
-    plain = next(aliases, "-".join(shorter[-1]))
-    if plain not in _aliases() and (sized := re.fullmatch(r"([a-z]+)-(\d+(\.\d+)?b)", plain)):
-        # "llama-70b": the newest of that family and size, which the table has first.
-        family, size = sized[1], sized[2]
-        plain = next((n for n in names() if re.fullmatch(rf"{family}-[v\d.]+-{size}", n)), plain)
-    return plain
+    return next((_aliases()[each] for each in (*shorter, *tails) if each in _aliases()), None)
+
+
+@lru_cache(maxsize=512)
+def _meant(name: str) -> tuple[str, ...]:
+    """Models that a shorter name can mean ("mixtral", "qwen 32b"), the one that most people run first: of
+    those near the usual size the newest, else the one next to it."""
+    words = _words(name)
+    # A version says another shape ("deepseek-v4"), what it was tuned for does not.
+    for asked in (words, tuple(word for word in words if not _ADDED.fullmatch(word) or word[:1] == "v")):
+        found: dict[str, tuple[bool, float, float]] = {}
+        for alias, full in _aliases().items():
+            left = iter(alias)
+            if asked and alias[0] == asked[0] and all(word in left for word in asked):
+                off = abs(log(find(full).parameters / (USUAL_SIZE * 1e9)))
+                version = next((float(word) for word in alias if re.fullmatch(r"\d+(\.\d+)?", word)), 0.0)
+                found[full] = min(found.get(full, (True, 0.0, off)), (off > log(2), -version, off))
+        if found:
+            return tuple(sorted(found, key=lambda full: found[full]))
+    return ()
 
 
 def known(name: str) -> bool:
-    """True if the table has a model of that name."""
-    return _plain(name) in _aliases()
+    """True if the table has a model of that name, or of that family and size ("llama 70b")."""
+    return _exact(name) is not None or (any(map(_SIZE.fullmatch, _words(name))) and bool(_meant(name)))
+
+
+def note(name: str) -> str:
+    """What a name of several models is taken as, and what else it can mean; empty for other names."""
+    if is_file(name) or _exact(name) is not None or not (meant := _meant(name)):
+        return ""
+    others = f"; it can also mean {', '.join(meant[1:5])}" if meant[1:] else ""
+    return f"{name!r} is taken as {meant[0]}{others}"
 
 
 def is_file(name: str) -> bool:
@@ -126,14 +157,8 @@ def find(name: str) -> LanguageModel:
         if not isinstance(config, dict):
             raise InputError(f"{path.name} is not the configuration of a model")
         return from_config(path.name, config)
-    plain = _plain(name)
-    if plain in _aliases():
-        full = _aliases()[plain]
+    if full := _exact(name) or next(iter(_meant(name)), None):
         return from_config(full, published()[full]["config"])
-    # "mistral", "llama3": of a family the size that most people run.
-    family = re.compile(rf"{re.escape(plain)}(?:[.\d]*-)(?:[v\d.]+-)?(\d+)b")
-    if sized := [(each, int(found[1])) for each in names() if (found := family.fullmatch(each))]:
-        return find(min(sized, key=lambda pair: abs(log(pair[1] / USUAL_SIZE)))[0])
     raise InputError(
         f"no language model is called {name!r}{guess(nearest(name, 0.5))}",
         hint="a name such as llama-3.1-8b, hf:./config.json of any other, or its .gguf file",
@@ -142,9 +167,10 @@ def find(name: str) -> LanguageModel:
 
 def nearest(name: str, cutoff: float = 0.75) -> list[str]:
     """Names of models that hold what was typed, else those written like it."""
-    plain = _plain(name)
-    holding = [each for each in _aliases() if plain and plain in each][:3]
-    return holding or difflib.get_close_matches(plain, _aliases(), n=3, cutoff=cutoff)
+    plain, named = "-".join(_words(name)), {"-".join(alias): full for alias, full in _aliases().items()}
+    holding = [full for alias, full in named.items() if plain and plain in alias]
+    close = holding or [named[each] for each in difflib.get_close_matches(plain, named, n=5, cutoff=cutoff)]
+    return list(dict.fromkeys(close))[:3]
 
 
 def stored(model: LanguageModel) -> Precision | None:

@@ -14,6 +14,7 @@ from __future__ import annotations
 import csv
 import difflib
 import json
+import re
 from collections import Counter
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -136,17 +137,33 @@ def check_workload(name: str, others: Sequence[str] = ()) -> str:
     """
     if name in others:  # as it was measured; publishers' spellings are looked up
         return name
-    wanted, names = _workload_id(name), tuple(dict.fromkeys((*others, *workloads())))
-    if wanted in names:
-        return wanted
-    near = difflib.get_close_matches(wanted, names, n=3, cutoff=0.5)
-    near = near or [other for other in names if wanted and wanted in other][:3]
+    if meant := meant_workloads(name, others):
+        return meant[0]
+    names, wanted = (*others, *workloads()), _workload_id(name)
+    near = difflib.get_close_matches(wanted, dict.fromkeys(names), n=3, cutoff=0.5)
+    near = near or [other for other in dict.fromkeys(names) if wanted and wanted in other][:3]
     from gpuwise.facts import llms  # where the name is none of ours
 
     problem = f"no speeds of a workload {name!r} are known{guess(near)}"
-    if llms.known(name):
+    if llms.known(name) or llms.note(name):
         raise NoDataError(problem, hint="see whether it fits", code="fit", model=llms.find(name).name)
     raise InputError(problem, hint="see of which speeds are known", code="results")
+
+
+def meant_workloads(name: str, others: Sequence[str] = ()) -> tuple[str, ...]:
+    """Workloads that a name can mean, the one with most figures first: that of its own name alone, else steps
+    of the language model, else those of the family ("bert")."""
+    from gpuwise.facts import llms
+
+    wanted, names = _workload_id(name), tuple(dict.fromkeys((*others, *workloads())))
+    if wanted in names:
+        return (wanted,)
+    if llms.known(name) or llms.note(name):
+        shape = llms.find(name).name
+        models = ((each, each.rpartition("-")[0]) for each in names)
+        return tuple(each for each, model in models if llms.known(model) and llms.find(model).name == shape)
+    family = re.compile(rf"{re.escape(wanted)}(-|(?<!\d)\d)") if wanted else re.compile("$^")
+    return tuple(each for each in names if family.match(each))
 
 
 def check_source(name: str, rows: Sequence[Record] | None = None) -> str:
