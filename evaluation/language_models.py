@@ -29,7 +29,16 @@ from gpuwise.facts import llms
 from gpuwise.model.judgement import Task
 from gpuwise.model.precision import Precision
 from gpuwise.predictor.card import card
-from gpuwise.predictor.fit import FIXED_BYTES, SPREAD, Plan, fit, memory, prompt_seconds, train_seconds
+from gpuwise.predictor.fit import (
+    FIXED_BYTES,
+    SPREAD,
+    Plan,
+    fit,
+    memory,
+    plan_of,
+    prompt_seconds,
+    train_seconds,
+)
 from gpuwise.workloads.llm import Decoding, by_name
 
 Row = dict[str, str]
@@ -215,20 +224,14 @@ def _trained(row: Row, speed: float, **plan: Any) -> Iterator[Scored]:
 def own(folder: Path) -> Iterator[tuple[Scored, Scored | None]]:
     """The project's own steps: their peaks of memory and, of compiled ones, their tokens a second."""
     for row in measured.own(sorted(folder.glob("h[12]00/*.json"))):
-        name, mode, precision, how, *_ = row.cell.split(":")
+        name, _, precision, how, *_ = row.cell.split(":")
         found = by_name(name)
         # In fp32, as `pretrain` is, nothing is planned here.
         if found is None or precision in ("fp32", "tf32") or not row.memory or "pretrain" in name:
             continue
-        work, train = found.build, mode == "train"
+        work = found.build
         assert isinstance(work, Decoding)
-        plan = Plan(
-            model=work.model, task=cast("Task", work.step) if train else "infer", context=work.tokens,
-            weights=Precision("nf4" if work.step == "qlora" else precision), batch=row.batch,
-            checkpoint=work.checkpointed, chunked=train,
-            # A prompt is read at once; steps of decoding find their cache full.
-            chunk=row.batch * work.tokens if work.step == "prefill" else 1,
-        )  # fmt: skip
+        plan = plan_of(work, Precision(precision), row.batch)
         needed = sum(size for part, size in memory(plan) if part != "driver and libraries")
         named = {"name": f"{row.cell}, {row.batch}, {row.gpu}", "kind": f"{work.step} {how}", "unseen": False}
         peak, speed = Scored(measured=row.memory, predicted=needed, held=True, **named), None

@@ -49,15 +49,11 @@ def command(workload: str, gpus: tuple[str, ...], output: Path | None, as_json: 
     printer.deliver_answer(answer, as_json=as_json, output=output)
     # The one that is most likely to help: a precision that the GPU has, a smaller batch, another GPU.
     if answer.exit_status:
-        from gpuwise.workloads.llm import lighter  # language models are wanted for a refusal only
-
         records = answer.value
         several = f"none of {len(records)} GPUs can be predicted: " if len(records) > 1 else ""
         other = ("--gpu", "all") if options["batch"] is None else ("--batch", "auto")
         if precision := runs_in(records[0]):
             other = ("--precision", str(precision))
-        elif less := lighter(workload):
-            raise NoDataError(several + records[0].refusal, hint=again().replace(workload, less, 1))
         raise NoDataError(several + records[0].refusal, hint=again(other))
 
 

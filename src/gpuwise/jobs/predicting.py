@@ -18,6 +18,7 @@ from gpuwise.model.question import Asked, Mode, Recipe, RunConfig, WorkloadSpec
 from gpuwise.model.result import Issue, Record, Result
 from gpuwise.predictor.card import card
 from gpuwise.workloads import registry
+from gpuwise.workloads.llm import Decoding, lighter
 
 if TYPE_CHECKING:
     from gpuwise.model.judgement import Task
@@ -119,6 +120,8 @@ def _module(request: PredictRequest, module: Any, gpus: Sequence[str], count: in
 
 
 def _traced(request: PredictRequest, workload: str, gpus: Sequence[str], count: int) -> tuple[Record, ...]:
+    from gpuwise.predictor.fit import fit as fitted
+    from gpuwise.predictor.fit import plan_of
     from gpuwise.predictor.forecast import forecast  # numpy: only when it is asked
     from gpuwise.predictor.trace_store import with_own
 
@@ -153,6 +156,18 @@ def _traced(request: PredictRequest, workload: str, gpus: Sequence[str], count: 
         )
 
     records = {record.gpu_id: record for record in asked(config, gpus)}
+    tight = [gpu for gpu, record in records.items() if record.refusal and record.fits_probability is not None]
+    if (less := lighter(workload)) and tight and not (request.calibration or request.source):
+        light = registry.get(less).build
+        assert isinstance(light, Decoding)
+        planned = {gpu: plan_of(light, config.precision, records[gpu].batch or 1) for gpu in tight}
+        tight = [gpu for gpu, plan in planned.items() if fitted(plan, gpu).fits]
+    for again in _traced(replace(request, workload=less), less, tight, count) if less and tight else ():
+        if not again.refusal:
+            # As people train where memory is short, and as `fit` plans it.
+            why = f"activations are computed again; without that, {records[again.gpu_id].refusal}"
+            note = Issue.info("checkpointed", why, f"gpuwise bench {less}")
+            records[again.gpu_id] = replace(again, issues=(*again.issues, note))
     if request.precision is not None:
         return tuple(records.values())
     # A card without the usual format runs the work in the next one that it has, as `bench` does.

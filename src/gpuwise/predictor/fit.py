@@ -19,7 +19,7 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from functools import lru_cache
 from math import log2
-from typing import Literal
+from typing import Literal, cast
 
 import numpy as np
 
@@ -34,6 +34,7 @@ from gpuwise.predictor.kernels import Products
 from gpuwise.predictor.rates import usual
 from gpuwise.predictor.step import product_alone
 from gpuwise.workloads.llm import (
+    Decoding,
     activation_bytes,
     adapter_parameters,
     inner_width,
@@ -182,6 +183,17 @@ def fit(plan: Plan, gpu: str) -> Fit:
     interval = Interval(value=speed, low=speed / below, high=speed * above, level=0.8, method=method)
     odd = plan.task == "infer" and plan.weights.operand in ("fp8", "fp4") and widened(plan, found)
     return replace(answer, tokens_per_s=interval, first_token_s=first, widened=odd)
+
+
+def plan_of(work: Decoding, precision: Precision, batch: int) -> Plan:
+    """What is measured by the name of such work, as a plan: the loss is computed in chunks, a prompt at once,
+    and a step of decoding finds its cache full."""
+    trains = work.step in ("full", "lora", "qlora")
+    return Plan(
+        model=work.model, task=cast("Task", work.step) if trains else "infer", context=work.tokens,
+        weights=Precision.NF4 if work.step == "qlora" else precision, batch=batch, chunked=trains,
+        checkpoint=work.checkpointed, chunk=batch * work.tokens if work.step == "prefill" else 1,
+    )  # fmt: skip
 
 
 def memory(plan: Plan) -> tuple[tuple[str, float], ...]:
