@@ -52,6 +52,8 @@ EIGHT = llms.find("llama-3.1-8b")
         ("llama-3.1-8b", "gtx-1050-ti", {"weights": "q4_k_m", "context": 2048}, False),
         ("gpt-oss-20b", "rtx-4060-ti-16gb", {"weights": "mxfp4"}, True),
         ("gpt-oss-20b", "rtx-5090", {"weights": "mxfp4", "context": 32768}, True),
+        # A format that its capability, 3.7, does not run.
+        ("llama-3.2-1b", "k80", {"task": "qlora", "weights": "nf4", "checkpoint": True}, False),
         ("llama-3.1-70b", "h100-sxm", {"weights": "bf16"}, False),
         ("llama-3.1-70b", "h100-sxm", {"weights": "bf16", "gpus": 4}, True),
         ("deepseek-v3", "h200-sxm", {"weights": "fp8", "gpus": 8}, True),

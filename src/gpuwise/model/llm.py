@@ -16,17 +16,19 @@ from gpuwise.model.precision import GROUP
 # No model has more of anything, so a larger number in a file is a slip.
 MAX_DIMENSION = 10**7
 # Families whose query and key are normalised head by head, and those with a norm after each branch as well.
-_HEAD_NORMS = frozenset({"qwen3", "qwen3_moe", "qwen3_next", "gemma3_text", "gemma3"})
-_FOUR_NORMS = frozenset({"gemma3_text", "gemma3", "gemma2", "glm4"})
+_HEAD_NORMS = frozenset(
+    {"qwen3", "qwen3_moe", "qwen3_next", "gemma3", "gemma3n", "gemma4", "lfm2", "minimax_m3"}
+)
+_FOUR_NORMS = frozenset({"gemma3", "gemma3n", "gemma4", "gemma2", "glm4"})
 # Families with biases on query, key and value whatever their configuration says.
 _QKV_BIAS = frozenset({"qwen", "qwen2", "qwen2_moe"})
-_GEMMA = frozenset({"gemma3_text", "gemma3", "gemma2", "gemma"})
+_GEMMA = frozenset({"gemma4", "gemma3n", "gemma3", "gemma2", "gemma"})
 # Families with layer norms, biases throughout and two matrices a feed-forward layer.
 _PLAIN_FEED = frozenset({"phi", "gpt2"})
 # Families with parts that are not counted here, which would be read as a Llama's.
 _UNREAD = (
-    "gemma3n", "gemma3n_text", "jamba", "falcon_h1", "falcon_mamba", "bamba", "lfm2",
-    "lfm2_moe", "mamba", "mamba2", "rwkv", "zamba2", "recurrent_gemma", "kimi_linear", "minimax",
+    "jamba", "falcon_h1", "falcon_mamba", "bamba", "mamba", "mamba2", "rwkv", "zamba2", "recurrent_gemma",
+    "minimax", "deepseek_v4", "step3p5",
 )  # fmt: skip
 # Families that read an image and go on as another one, and those that differ from one in their numbers alone.
 _LIKE = {
@@ -34,6 +36,8 @@ _LIKE = {
     **dict.fromkeys(("qwen3_vl", "qwen3_vl_text"), "qwen3"),
     **dict.fromkeys(("qwen3_vl_moe", "qwen3_vl_moe_text"), "qwen3_moe"),
     **dict.fromkeys(("qwen3_5", "qwen3_5_text", "qwen3_5_moe", "qwen3_5_moe_text"), "qwen3_next"),
+    **dict.fromkeys(("gemma4_text", "gemma4_unified", "gemma4_unified_text"), "gemma4"),
+    **{"gemma3_text": "gemma3", "gemma3n_text": "gemma3n", "lfm2_moe": "lfm2", "minimax_m3_vl": "minimax_m3"},
 }
 # Base of the rotary frequencies where a file does not say it; it costs nothing.
 THETA = 500_000.0
@@ -67,6 +71,12 @@ class LanguageModel:
     )
     mixer: int = 0  # Parameters of one of them, and values of its state.
     state: int = 0
+    # Where layers that attend to everything have other heads than those with a window; 0 = the same.
+    full_kv_heads: int = 0
+    full_head_size: int = 0
+    reused: int = 0  # Last layers that attend to keys and values of layers before them.
+    table: int = 0  # Parameters of embeddings of layers, of which a token takes its row alone.
+    extra: int = 0  # Parameters in products that layers have beyond, or short of, what else is counted here.
     query_gate: bool = False  # The result of attention is gated by as many channels beside the query.
     window: int = 0  # Tokens that a layer with a sliding window looks back.
     full: tuple[bool, ...]  # By layer: attends to everything, or no further back than the window.
@@ -175,7 +185,7 @@ class LanguageModel:
         router = self.expert_layers * self.hidden * (self.experts + 2 * self.expert_hidden)
         products = (self.layers - self.mixers) * self.attention_weights + self.mixers * self.mixer
         products += self._matrices * self.hidden * feed_forward
-        return products + router + self.small
+        return products + router + self.small + self.extra
 
     @property
     def routed(self) -> int:
@@ -185,7 +195,7 @@ class LanguageModel:
     @property
     def parameters(self) -> int:
         """All of them; a tied head counts once."""
-        return self.shared + self.routed + (1 if self.tied else 2) * self.embedding
+        return self.shared + self.routed + (1 if self.tied else 2) * self.embedding + self.table
 
     @property
     def active(self) -> int:
@@ -208,8 +218,16 @@ class LanguageModel:
     def cache_values(self, tokens: float) -> float:
         """Values kept of one sequence: layers with a window keep no more than that."""
         short = min(tokens, self.window) if self.window else tokens
-        near = self.layers - self.full_layers - self.mixers
-        return self.cache_width * (self.full_layers * tokens + near * short) + self.mixers * self.state
+        owned = self.layers - self.reused
+        full = sum(self.full[:owned])
+        near = owned - full - self.mixers
+        width = self.cache_width
+        if self.full_kv_heads:
+            width = self.full_kv_heads * (
+                self.full_head_size + (self.full_head_size * self.value_size) // self.head_size
+            )
+        kept = width * full * tokens + self.cache_width * near * short
+        return kept + self.mixers * self.state
 
     def cache_parts(self, gpus: int) -> int:
         """Into how many parts so many tensor-parallel GPUs split it: a key head that several need is on each
@@ -235,7 +253,8 @@ class LanguageModel:
         return 2.0 * self.heads * (self.head_size + self.value_size) * self._seen((tokens + 1) / 2, near)
 
     def _seen(self, all_: float, near: float) -> float:
-        return self.full_layers * all_ + (self.layers - self.full_layers - self.mixers) * near
+        wider = (self.full_head_size or self.head_size) / self.head_size
+        return wider * self.full_layers * all_ + (self.layers - self.full_layers - self.mixers) * near
 
 
 def from_config(name: str, config: Mapping[str, Any]) -> LanguageModel:
@@ -255,6 +274,8 @@ def from_config(name: str, config: Mapping[str, Any]) -> LanguageModel:
         for key in keys:
             value = config.get(key)
             if value is not None:
+                if isinstance(value, list) and value and value.count(value[0]) == len(value):
+                    value = value[0]  # One of each layer, all alike
                 if isinstance(value, bool) or not isinstance(value, int) or not 0 <= value <= MAX_DIMENSION:
                     raise InputError(f"{name}: {key} is a whole number, not {value!r}")
                 return value
@@ -264,6 +285,8 @@ def from_config(name: str, config: Mapping[str, Any]) -> LanguageModel:
             )
         return default
 
+    linear = config.get("linear_attn_config")
+    linear = linear if isinstance(linear, Mapping) else {}
     hidden, layers = whole("hidden_size", "n_embd"), whole("num_hidden_layers", "n_layer")
     hybrid = str(config.get("hybrid_override_pattern", ""))
     if hybrid:  # Each attends (*), keeps a state (M) or is a feed-forward layer (-), of experts (E).
@@ -275,22 +298,29 @@ def from_config(name: str, config: Mapping[str, Any]) -> LanguageModel:
     head = whole("head_dim", default=hidden // heads)
     latent = whole("kv_lora_rank", default=0)
     rope = whole("qk_rope_head_dim", default=0) if latent else 0
-    value = head
+    value = whole("v_head_dim", default=head) if not latent else head
     if latent:
         head, value = whole("qk_nope_head_dim") + rope, whole("v_head_dim")
     elif not kv_heads or heads % kv_heads or not head:
         raise InputError(f"{name}: {heads} heads cannot share {kv_heads} key-value heads of {head}")
-    inner = whole("intermediate_size", "n_inner", default=4 * hidden)
-    experts = whole("n_routed_experts", "num_local_experts", "num_experts", default=0)
-    chosen = whole("num_experts_per_tok", default=1) if experts else 0
+    inner = whole("dense_intermediate_size", "intermediate_size", "n_inner", default=4 * hidden)
+    experts = whole("n_routed_experts", "num_local_experts", "num_experts", "moe_num_experts", default=0)
+    asks = ("num_experts_per_tok", "num_experts_per_token", "top_k_experts", "moe_k")
+    chosen = whole(*asks, default=1) if experts else 0
     if chosen > experts:
         raise InputError(f"{name}: {chosen} of {experts} experts cannot be chosen")
-    expert_inner = whole("moe_intermediate_size", default=inner) if experts else 0
+    expert_inner = whole("moe_intermediate_size", "intermediate_size", default=inner) if experts else 0
     dense = layers
     if experts:
         # Llama 4 has a mixture in every second or in each layer, DeepSeek after some dense ones.
         step = whole("interleave_moe_layer_step", default=1)
-        dense = layers - layers // step if step > 1 else whole("first_k_dense_replace", default=0)
+        dense = (
+            layers - layers // step
+            if step > 1
+            else whole("first_k_dense_replace", "num_dense_layers", "moe_layer_start_index", default=0)
+        )
+        listed = config.get("moe_layer_freq")
+        dense = listed.count(0) if isinstance(listed, list) else dense
     if hybrid:
         if "-" in hybrid and "E" in hybrid:
             raise InputError(f"{name}: feed-forward layers beside experts are not known here")
@@ -298,7 +328,12 @@ def from_config(name: str, config: Mapping[str, Any]) -> LanguageModel:
         dense = hybrid.count("-") or layers - hybrid.count("E")
         inner *= "-" in hybrid
     shared_inner = whole("shared_expert_intermediate_size", "moe_shared_expert_intermediate_size", default=0)
-    shared_inner = shared_inner or whole("n_shared_experts", default=0) * expert_inner
+    shared_inner = (
+        shared_inner
+        or whole("n_shared_experts", "num_shared_experts", "moe_num_shared_experts", default=0) * expert_inner
+    )
+    if kind == "gemma4" and experts:
+        shared_inner = inner  # The dense layer stands beside the mixture.
     if kind == "llama4_text":
         expert_inner, shared_inner, inner = inner, inner, whole("intermediate_size_mlp")
     window = whole("sliding_window", default=0) if config.get("use_sliding_window", True) else 0
@@ -307,6 +342,8 @@ def from_config(name: str, config: Mapping[str, Any]) -> LanguageModel:
         full = tuple(each == "full_attention" for each in config["layer_types"])
         if len(full) != layers:
             raise InputError(f"{name}: {len(full)} layer_types are not those of {layers} layers")
+    elif window and isinstance(config.get("hybrid_layer_pattern"), list):
+        full = tuple(each == 0 for each in config["hybrid_layer_pattern"])
     elif window and (
         pattern := whole("sliding_window_pattern", default=2 if kind in ("gpt_oss", "gemma2") else 0)
     ):
@@ -319,9 +356,31 @@ def from_config(name: str, config: Mapping[str, Any]) -> LanguageModel:
         full = tuple(i % step == step - 1 for i in range(layers))
         if hybrid:
             full = tuple(each == "*" for each in hybrid if each in "M*")
+        elif linear:  # Counted from one
+            full = tuple(i + 1 in linear.get("full_attn_layers", ()) for i in range(layers))
         elif isinstance(listed, list):
             full = tuple(each in ("attention", "full_attention") for each in listed)
         mixers = layers - sum(full)
+    # Gemma 4 and MiMo: other heads where a layer attends to everything.
+    full_head = whole("global_head_dim", default=0)
+    full_kv = kv_heads
+    if config.get("attention_k_eq_v"):
+        full_kv = whole("num_global_key_value_heads", default=kv_heads)
+    if "swa_num_key_value_heads" in config:
+        kv_heads, full_head = whole("swa_num_key_value_heads"), full_head or head
+    reused, narrow = whole("num_kv_shared_layers", default=0), whole("hidden_size_per_layer_input", default=0)
+    own_full, near_kv = sum(full[: layers - reused]), kv_heads * (head + value)
+    extra = -hidden * near_kv * reused
+    if full_head:
+        kept = 1 if config.get("attention_k_eq_v") else 2
+        wide_kv = full_kv * (full_head + value if kept == 2 and full_head == head else kept * full_head)
+        extra += hidden * (2 * heads * (full_head - head) * sum(full) + (wide_kv - near_kv) * own_full)
+    if config.get("use_double_wide_mlp"):
+        extra += 3 * hidden * inner * reused
+    # Embeddings of layers, each with a gate and a product back; low-rank paths and streams of Gemma 3n.
+    extra += 3 * layers * hidden * narrow + 2 * layers * hidden * whole("laurel_rank", default=0)
+    extra += 2 * max(0, whole("altup_num_inputs", default=1) - 1) * hidden**2
+    extra += config.get("mla_use_output_gate") is True and sum(full) * hidden * heads * value
     if not latent and config.get("partial_rotary_factor"):
         rope = int(head * float(config["partial_rotary_factor"]))
     # DeepSeek, GLM and MiniMax even out the use of their experts by one number each.
@@ -339,6 +398,8 @@ def from_config(name: str, config: Mapping[str, Any]) -> LanguageModel:
         inner=inner, gated=kind not in _PLAIN_FEED and not hybrid, learned=kind == "gpt2",
         capped=config.get("attn_logit_softcapping") is not None, dense_layers=dense, experts=experts,
         chosen=chosen, expert_inner=expert_inner, shared_inner=shared_inner if experts else 0,
+        full_kv_heads=full_kv if full_head else 0, full_head_size=full_head, reused=reused, extra=extra,
+        table=whole("vocab_size_per_layer_input", default=0) * layers * narrow,
         mixers=mixers, mixer=mixer, state=state, query_gate=kind == "qwen3_next", window=window, full=full,
         context=whole("max_position_embeddings", "n_positions", default=0),
         qkv_bias=kind in _QKV_BIAS or (config.get("attention_bias") is True and not latent),
@@ -350,7 +411,8 @@ def from_config(name: str, config: Mapping[str, Any]) -> LanguageModel:
         scaled_embedding=kind in _GEMMA, score_size=whole("query_pre_attn_scalar", default=0),
         theta=_theta(config, "rope_theta", THETA),
         local_theta=_theta(config, "rope_local_base_freq", 0.0),
-        expert_hidden=whole("moe_latent_size", default=0) if experts else 0, tower=tower,
+        expert_hidden=whole("moe_latent_size", "routed_expert_hidden_size", default=0) if experts else 0,
+        tower=tower,
     )  # fmt: skip
 
 
@@ -394,6 +456,17 @@ def _mixer(kind: str, config: Mapping[str, Any], hidden: int, whole: Callable[..
         mixed = inner + 2 * whole("mamba_n_groups", "n_groups") * size
         numbers, state = 3 * heads + inner + mixed, inner * size
         products = hidden * (mixed + inner + heads)
+    elif linear := config.get("linear_attn_config"):  # Kimi: gates of their own, each of low rank
+        heads, size, look = linear["num_heads"], linear["head_dim"], linear["short_conv_kernel_size"]
+        inner = heads * size
+        mixed, numbers, state = 3 * inner, inner + heads + size, inner * size
+        low = size * (hidden + inner)
+        products = (
+            hidden * (mixed + heads) + low + (hidden * inner if linear.get("use_full_rank_gate") else low)
+        )
+    elif look := whole("conv_L_cache", default=0):  # LFM2: a short convolution between two products
+        inner = mixed = hidden
+        products, numbers, state = 3 * hidden * hidden, 0, 0
     else:
         return 0, 0
     return products + inner * hidden + mixed * look + numbers, state + mixed * (look - 1)

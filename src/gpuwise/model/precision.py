@@ -25,7 +25,7 @@ def _gguf(name: str, bits: float, outer: float) -> tuple[Any, ...]:
     Mixtures have wider blocks in some matrices, so that Q4_K (4.5 bits) is 4.8 in Q4_K_M; the head is Q6_K in
     nearly all. Mean bits are those of llama.cpp's table for Llama 3.1 8B (its tools/quantize/README.md).
     """
-    return name, 2, bits / 8, 5e-2 if bits > 8 else 2e-1, 6.0, "fp16", None, outer / 8
+    return name, 2, bits / 8, 5e-2 if bits > 8 else 2e-1, 5.0, "fp16", None, outer / 8
 
 
 class Precision(StrEnum):
@@ -123,6 +123,6 @@ WEIGHTS: tuple[Precision, ...] = (
 )
 CACHES: tuple[Precision, ...] = (Precision.BF16, Precision.FP8, Precision.INT8)
 # What a step can be measured in.
-PRECISIONS: tuple[Precision, ...] = (*(p for p in Precision if p.capability != 6.0),)
+PRECISIONS: tuple[Precision, ...] = (*(p for p in Precision if p != Precision.NF4 and p not in GGUF),)
 # What most networks train and answer in.
 NETWORK_PRECISIONS: tuple[Precision, ...] = (Precision.FP32, Precision.TF32, Precision.FP16, Precision.BF16)

@@ -153,6 +153,11 @@ def fit(plan: Plan, gpu: str) -> Fit:
     usable = USABLE_SHARED if spec.vendor == "Apple" else USABLE
     fits = sum(size for _, size in parts) <= usable * spec.memory_bytes
     answer = Fit(plan=plan, gpu_id=spec.id, parts=parts, memory_bytes=spec.memory_bytes, fits=fits)
+    # Weights alone are in fp8 from Ampere on, whose products are in 16 bits.
+    has, needs = float(spec.text("compute_capability") or "inf"), min(plan.weights.capability, 8.0)
+    if has < needs and plan.weights.weight_bytes < 2:
+        why = f"{plan.weights} runs from compute capability {needs} on, this is {has}"
+        return replace(answer, fits=False, refusal=why)
     if not fits:
         return answer if plan.chunked or not plan.checkpoint else fit(replace(plan, chunked=True), gpu)
     first = None
@@ -202,7 +207,7 @@ def memory(plan: Plan) -> tuple[tuple[str, float], ...]:
     weights, fixed = llms.stored_bytes(m, plan.weights), FIXED_BYTES
     if plan.weights in GGUF:
         fixed = FIXED_BYTES_GGUF
-        weights -= 0 if m.tied else m.embedding * plan.weights.head_bytes
+        weights -= ((0 if m.tied else m.embedding) + m.table) * plan.weights.head_bytes
     if plan.task == "infer":
         kept, prompts = cache_bytes(plan), plan.batch * plan.context
         rows = prompts if plan.weights == Precision.NF4 else max(plan.batch, min(prompts, plan.chunk))
@@ -326,6 +331,7 @@ def _pass_seconds(m: LanguageModel, tokens: int, gpus: int, found: Card, dtype: 
     work: list[tuple[float, ...]]
     work = [(m.layers - m.mixers, 1, tokens, sum(parts) / gpus, k) for k, parts in m.attention_products]
     work += [(m.mixers, 1, tokens, m.mixer / m.hidden / gpus, m.hidden)]
+    work += [(1, 1, tokens, max(0, m.extra) / m.hidden / gpus, m.hidden)]
     met = max(1.0, m.experts * m.touched(tokens))
     for layers, count, rows, width in (
         (m.dense_layers, 1, tokens, m.inner), (m.expert_layers, 1, tokens, m.shared_inner),

@@ -221,7 +221,7 @@ def columns(works: Sequence[Deployment]) -> dict[str, Array]:
     for name in ("layers", "hidden", "latent", "experts", "routed"):
         found[name] = np.array([float(getattr(model, name)) for model in shapes])
     # Of all layers, and what one token multiplies: both hold the embedding.
-    found["dense"] = np.array([float(model.parameters - model.routed) for model in shapes])
+    found["dense"] = np.array([float(model.parameters - model.table - model.routed) for model in shapes])
     found["active"] = found["dense"] + found["routed"] * [model.touched(1) for model in shapes]
     found["touched"] = found["routed"] * [work.model.touched(work.batch) for work in works]
     lengths = found["length_in"] + found["length_out"] / 2

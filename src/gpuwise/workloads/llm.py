@@ -348,7 +348,7 @@ def by_name(name: str, stated: Mapping[str, Any] | None = None) -> Workload | No
     tokens = 1024 * int(match["thousands"] or TOKENS // 1024)
     if model.context and tokens > model.context:
         raise InputError(f"{model.name} was made for {model.context:,} tokens, not {tokens:,}")
-    if not model.gated or model.capped or model.mixers or model.expert_hidden:
+    if not model.gated or model.capped or model.mixers or model.expert_hidden or model.extra or model.table:
         hint = f"predict it as an engine serves it: served:{model.name}, or measure hf:./config.json"
         raise InputError(f"{model.name} is not built like a Llama", hint=hint)
     narrow, again = match["narrow"] is not None, match["again"] is not None

@@ -81,7 +81,7 @@ def test_names_as_people_write_them(written: str, name: str) -> None:
     "other",
     [
         "Qwen/Qwen2.5-VL-3B-Instruct", "meta-llama/Llama-3.2-11B-Vision-Instruct", "google/codegemma-2b",
-        "google/gemma-3n-E4B-it", "microsoft/Phi-3.5-MoE-instruct",
+        "microsoft/Phi-3.5-MoE-instruct",
         "our-llama-3.1-8b", "deepseek-v9", "70b",
     ],
 )  # fmt: skip
@@ -116,9 +116,20 @@ def test_a_state_does_not_grow_and_what_is_not_counted_is_refused(tmp_path: Path
     assert grown == 4096 * 12 * 2 * 2 * 256  # one layer of four keeps keys and values of two heads
     assert mixed.cache_values(0) == 36 * (32 * 128 * 128 + 3 * (2 * 16 + 32) * 128)
     path = tmp_path / "config.json"
-    path.write_text(json.dumps({**TINY, "model_type": "gemma3n_text"}))
-    with pytest.raises(InputError, match="gemma3n_text"):
+    path.write_text(json.dumps({**TINY, "model_type": "jamba"}))
+    with pytest.raises(InputError, match="jamba"):
         llms.find(str(path))
+
+
+def test_layers_that_attend_to_everything_have_heads_of_their_own() -> None:
+    """Gemma 4 keeps 4 keys and values of 512 in ten of 60 layers, 16 of 256 in a window in the others; of a
+    small one 18 layers read what others keep, and a token takes a row of a table a layer."""
+    large, small = llms.find("gemma4:31b"), llms.find("google/gemma-4-E4B-it")
+    assert large.cache_values(8192) == 2 * (10 * 4 * 512 * 8192 + 50 * 16 * 256 * 1024)
+    assert small.cache_values(8192) == 2 * 2 * (4 * 512 * 8192 + 20 * 256 * 512)
+    assert small.table == 42 * 256 * 262_144
+    assert small.read(1) == small.active == small.parameters - small.table
+    assert llms.find("kimi-k3").expert == 3 * 3584 * 3072
 
 
 def test_what_reads_images_is_in_memory_and_not_in_a_step(tmp_path: Path) -> None:

@@ -184,7 +184,7 @@ def weight_bytes(model: LanguageModel, precision: Precision) -> float:
     way gpt-oss is published, where there are experts."""
     experts = model.expert_layers * model.experts * model.expert
     shared = 2.0 if precision == Precision.MXFP4 and experts else precision.weight_bytes
-    outer = (1 if model.tied else 2) * model.embedding * precision.head_bytes
+    outer = ((1 if model.tied else 2) * model.embedding + model.table) * precision.head_bytes
     return model.shared * shared + experts * precision.weight_bytes + outer
 
 
