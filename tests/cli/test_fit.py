@@ -130,6 +130,14 @@ def test_a_number_before_a_gpu_is_how_many_work_together(gpuwise: Callable[..., 
     assert gpuwise("fit", "llama-3.1-8b", "--gpu", "2x3090", "--gpus", "4")[0] == 2
 
 
+def test_a_chip_is_sold_with_several_sizes_of_memory(gpuwise: Callable[..., Ran]) -> None:
+    asked = ("fit", "llama-3.1-70b", "--weights", "q4_k_m")
+    assert "36, 48, 64, 128 GB" in gpuwise(*asked, "--gpu", "m4 max")[1]
+    assert gpuwise(*asked, "--gpu", "m4 max", "--memory", "36GB")[0] == 5
+    row = json.loads(gpuwise(*asked, "--gpu", "strix halo", "--memory", "128GB", "--json")[1])["rows"][0]
+    assert (row["fits"], row["memory_bytes"]) == (True, 128 * 2**30)
+
+
 def test_a_model_of_the_same_shape_is_named(gpuwise: Callable[..., Ran]) -> None:
     asked = ("--gpu", "h200-sxm", "--weights", "fp8")
     assert "llama-3.3-70b, in shape llama-3.1-70b" in gpuwise("fit", "llama-3.3-70b", *asked)[1]

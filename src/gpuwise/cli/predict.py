@@ -116,6 +116,8 @@ def fit(model: str, output: Path | None, as_json: bool, **options: Any) -> None:
     names, (options["count"],) = _counted(",".join(options["gpus"]), (options["count"],))
     gpus = _ids(names) if options["gpus"] else ()
     given = {name: value for name, value in options.items() if value is not None}
+    if size := options["memory"]:
+        given["memory"] = size[0]
     answer = fit_model(FitRequest(model=model, **{**given, "gpus": gpus}))
     printer.deliver_answer(answer, as_json=as_json, output=output)
     if answer.exit_status:

@@ -340,6 +340,7 @@ class FitRequest(Asked):
     checkpoint: bool = True
     optimiser: Optimiser = "adamw"
     rank: int = 16
+    memory: float = 0.0  # GiB of each GPU, where a chip is sold with several sizes
 
 
 def fit(request: FitRequest | str, **options: Any) -> Answer[tuple[Fit, ...]]:
@@ -391,6 +392,7 @@ def fit(request: FitRequest | str, **options: Any) -> Answer[tuple[Fit, ...]]:
                 checkpoint=request.checkpoint and task != "infer",
                 optimiser=request.optimiser,
                 rank=request.rank,
+                memory_bytes=request.memory * 2**30,
             )
             answer = fitted(plan, gpu)
             if not answer.fits and answer.parts and catalog.get(gpu).text("form") not in ("laptop", "soc"):

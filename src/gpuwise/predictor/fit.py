@@ -120,6 +120,7 @@ class Plan:
     optimiser: Optimiser = "adamw"
     rank: int = 16  # Of adapters.
     chunk: int = CHUNK  # Tokens of prompts that pass at a time.
+    memory_bytes: float = 0.0  # Of a chip that is sold with several sizes; 0 = the largest.
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -147,12 +148,12 @@ class Fit:
 def fit(plan: Plan, gpu: str) -> Fit:
     """The plan on one GPU of the catalog, or on several of it. Raises InputError for an unknown GPU."""
     spec = catalog.find(gpu)
-    if spec.memory_bytes is None:
-        return Fit(plan=plan, gpu_id=spec.id, refusal="no source states its memory")
+    if (size := plan.memory_bytes or spec.memory_bytes) is None:
+        return Fit(plan=plan, gpu_id=spec.id, refusal="its memory is that of the computer: --memory 128GB")
     parts = memory(plan)
     usable = USABLE_SHARED if spec.vendor == "Apple" else USABLE
-    fits = sum(size for _, size in parts) <= usable * spec.memory_bytes
-    answer = Fit(plan=plan, gpu_id=spec.id, parts=parts, memory_bytes=spec.memory_bytes, fits=fits)
+    fits = sum(size for _, size in parts) <= usable * size
+    answer = Fit(plan=plan, gpu_id=spec.id, parts=parts, memory_bytes=size, fits=fits)
     # Weights alone are in fp8 from Ampere on, whose products are in 16 bits.
     has, needs = float(spec.text("compute_capability") or "inf"), min(plan.weights.capability, 8.0)
     if has < needs and plan.weights.weight_bytes < 2:

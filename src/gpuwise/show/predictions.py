@@ -180,6 +180,12 @@ def fit_table(rows: Sequence[Fit], asked: str = "") -> Table:
                      "as recipes for one GPU do; mixed precision takes 16: --optimiser adamw32")  # fmt: skip
     if any(row.widened for row in rows):
         notes.append("*: the GPU has no units for this format: weights alone are in it, products in 16 bits")
+    for gpu in dict.fromkeys(row.gpu_id for row in rows if not row.plan.memory_bytes):
+        sizes = sorted({float(fact.value) for fact in catalog.get(gpu).values("memory_bytes")})
+        if sizes[1:] and catalog.get(gpu).text("form") == "soc":
+            notes.append(
+                f"{gpu} is sold with {', '.join(f'{size / 2**30:.0f}' for size in sizes)} GB: --memory"
+            )
     largest = max(rows, key=lambda row: row.needed_bytes)
     parts = ", ".join(f"{name} {gibibytes(size)}" for name, size in largest.parts if size)
     if parts:
