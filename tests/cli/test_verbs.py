@@ -269,7 +269,7 @@ def test_a_busy_gpu_is_refused(gpuwise: Call, monkeypatch: pytest.MonkeyPatch) -
         (("show", "4090", "5090"), 2, "gpuwise compare 4090 5090"),
         (("show", "rtx", "4070", "ti", "rtx", "3090"), 2, "gpuwise compare 'rtx 4070 ti' 'rtx 3090'"),
         (("launch", "slurm", "--gpus", "8"), 2, "'--gpus-per-node'"),
-        (("gpus", "--memory", "24GB.."), 2, "choose takes it; gpuwise gpus --help"),
+        (("gpus", "--memory", "24GB.."), 2, "choose or fit takes it; gpuwise gpus --help"),
         (("compare", "rtx-4090", "rtx-3090", "--precision", "fp16"), 2, "bench or tune or results takes it"),
         (("bench", "resnet50", "--device", "l40s"), 2, "gpuwise predict --gpu NAME"),
         (("bench", "resnet50", "--gpu", "1"), 2, "--device"),
