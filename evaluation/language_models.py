@@ -231,7 +231,7 @@ def own(folder: Path) -> Iterator[tuple[Scored, Scored | None]]:
             continue
         work = found.build
         assert isinstance(work, Decoding)
-        plan = plan_of(work, Precision(precision), row.batch)
+        plan = plan_of(work, Precision(precision), row.batch, compiled=how == "compiled")
         needed = sum(size for part, size in memory(plan) if part != "driver and libraries")
         named = {"name": f"{row.cell}, {row.batch}, {row.gpu}", "kind": f"{work.step} {how}", "unseen": False}
         peak, speed = Scored(measured=row.memory, predicted=needed, held=True, **named), None

@@ -13,10 +13,34 @@ from gpuwise.facts import llms
 from gpuwise.model.judgement import TASKS
 from gpuwise.model.precision import WEIGHTS, Precision
 from gpuwise.predictor.card import card
-from gpuwise.predictor.fit import Plan, cache_bytes, decode_seconds, fit, memory, train_seconds
-from gpuwise.workloads.llm import part_of
+from gpuwise.predictor.fit import (
+    FIXED_BYTES,
+    Plan,
+    cache_bytes,
+    decode_seconds,
+    fit,
+    memory,
+    plan_of,
+    train_seconds,
+)
+from gpuwise.workloads.llm import Decoding, by_name, part_of
 
 EIGHT = llms.find("llama-3.1-8b")
+
+
+@pytest.mark.parametrize(
+    ("name", "batch", "peak"), [("llm-8b-lora", 2, 39.08e9), ("llm-1b-lora", 16, 49.29e9)]
+)
+def test_a_compiled_step_of_adapters_keeps_what_was_measured(name: str, batch: int, peak: float) -> None:
+    work = by_name(name)
+    assert work is not None
+    assert isinstance(work.build, Decoding)
+    kept, more = (
+        sum(size for part, size in memory(plan_of(work.build, Precision.BF16, batch, compiled=compiled)))
+        for compiled in (True, False)
+    )
+    assert kept - FIXED_BYTES == pytest.approx(peak, rel=0.03)
+    assert more > 1.1 * kept
 
 
 @pytest.mark.parametrize(

@@ -160,7 +160,10 @@ def _traced(request: PredictRequest, workload: str, gpus: Sequence[str], count: 
     if (less := lighter(workload)) and tight and not (request.calibration or request.source):
         light = registry.get(less).build
         assert isinstance(light, Decoding)
-        planned = {gpu: plan_of(light, config.precision, records[gpu].batch or 1) for gpu in tight}
+        planned = {
+            gpu: plan_of(light, config.precision, records[gpu].batch or 1, compiled=config.compile)
+            for gpu in tight
+        }
         tight = [gpu for gpu, plan in planned.items() if fitted(plan, gpu).fits]
     for again in _traced(replace(request, workload=less), less, tight, count) if less and tight else ():
         if not again.refusal:

@@ -117,6 +117,9 @@ class Plan:
     gpus: int = 1  # Tensor-parallel for inference, FSDP for training.
     checkpoint: bool = False
     chunked: bool = False  # The loss is computed for some tokens at a time.
+    compiled: bool = (
+        False  # Beside adapters, whose weights need no gradient, the gate's product is made again.
+    )
     optimiser: Optimiser = "adamw"
     rank: int = 16  # Of adapters.
     chunk: int = CHUNK  # Tokens of prompts that pass at a time.
@@ -191,13 +194,14 @@ def fit(plan: Plan, gpu: str) -> Fit:
     return replace(answer, tokens_per_s=interval, first_token_s=first, widened=odd)
 
 
-def plan_of(work: Decoding, precision: Precision, batch: int) -> Plan:
+def plan_of(work: Decoding, precision: Precision, batch: int, *, compiled: bool) -> Plan:
     """What is measured by the name of such work, as a plan: the loss is computed in chunks, a prompt at once,
     and a step of decoding finds its cache full."""
     trains = work.step in ("full", "lora", "qlora")
     return Plan(
         model=work.model, task=cast("Task", work.step) if trains else "infer", context=work.tokens,
         weights=Precision.NF4 if work.step == "qlora" else precision, batch=batch, chunked=trains,
+        compiled=compiled,
         checkpoint=work.checkpointed, chunk=batch * work.tokens if work.step == "prefill" else 1,
     )  # fmt: skip
 
@@ -227,6 +231,8 @@ def memory(plan: Plan) -> tuple[tuple[str, float], ...]:
         if plan.task == "full" and plan.optimiser == "paged":
             state = STATE_BYTES["adamw8bit"] * m.embedding
         kept = activation_bytes(m, plan.batch, plan.context)
+        if plan.compiled and plan.task != "full":
+            kept -= 2.0 * tokens * m.layers * inner_width(m)
         kept *= QUANTISED_INPUTS if plan.weights.weight_bytes < 1 else 1.0
         logits = float(LOGIT_BYTES * tokens * m.vocabulary)
         if plan.checkpoint:
