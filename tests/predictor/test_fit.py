@@ -40,7 +40,7 @@ def test_a_compiled_step_of_adapters_keeps_what_was_measured(name: str, batch: i
         for compiled in (True, False)
     )
     assert kept - FIXED_BYTES == pytest.approx(peak, rel=0.03)
-    assert more > 1.1 * kept
+    assert more > 1.08 * kept
 
 
 @pytest.mark.parametrize(
