@@ -39,6 +39,8 @@ from gpuwise.errors import InputError, NoDataError
 Array = NDArray[np.float64]
 # Bytes of a file, unpacked: the largest of the public ones has some 30 MB.
 LARGEST = 2**26
+# Of a table; each that is no column of the set is looked for among all names of GPUs.
+MOST_COLUMNS = 200
 Holdout = Literal["none", "gpu", "family", "model"]
 SETS: Mapping[str, ModuleType] = {
     "neusight": eager, "timm": vision, "lambda": training, "serving": serving, "power": power, "gemm": gemm,
@@ -78,9 +80,10 @@ def load(path: Path, name: str) -> list[Case]:
     if not rows:
         raise InputError(f"{path} has no rows", hint="give a CSV file with a header and rows")
     # DictReader collects cells beyond the header under the key None.
-    if any(None in row for row in rows):
+    if len(rows[0]) > MOST_COLUMNS or any(None in row for row in rows):
         raise InputError(
-            f"{path} is not a table: a line has more cells than its header", hint="give a CSV file"
+            f"{path} is not a table: a line has more cells than its header, or {MOST_COLUMNS}",
+            hint="give a CSV file",
         )
     try:
         if module is gemm:

@@ -139,7 +139,8 @@ def test_files_that_cannot_be_scored(tmp_path: Path) -> None:
     [
         ("words.csv", b"m,n,k,h100_sxm\n4096,many,4096,0.21\n"),
         ("short.csv", b"m,n,k,h100_sxm\n4096,4096,4096,0.21\n16,16,,0.2\n"),
-        ("wide.csv", b"m,n,k,h100_sxm\n" + b"1" * 200_000),
+        ("long.csv", b"m,n,k,h100_sxm\n" + b"1" * 200_000),
+        ("wide.csv", b"m,n,k," + b",".join(b"x%d" % n for n in range(5000)) + b"\n1,1,1\n"),
         ("binary.csv", b"m,n,k,h100_sxm\n\x00\xff"),
         ("cut.csv.gz", gzip.compress(b"m,n,k,h100_sxm\n4096,4096,4096,0.21\n")[:-9]),
         ("damaged.csv.gz", b"\x1f\x8b\x08" + b"\xff" * 40),

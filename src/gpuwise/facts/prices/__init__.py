@@ -14,12 +14,14 @@ memory, and whose memory fits: `A100 80GB` is two variants, `RTX 4090 48GB` none
 from __future__ import annotations
 
 import re
+from bisect import bisect_left
 from collections import defaultdict
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import date, timedelta
 from difflib import get_close_matches
 from functools import cache
+from itertools import takewhile
 from pathlib import Path
 from types import MappingProxyType
 from typing import Literal, get_args
@@ -571,11 +573,13 @@ def seller_ids(name: str) -> tuple[str, ...]:
     def is_form_of(known: str) -> bool:
         return known.startswith(stem) and _FORM.fullmatch(known[len(stem) :]) is not None
 
+    stems = _stems()
     fitting = {
         spec.id
-        for longer, specs in _by_stem().items()
+        # Those that begin with it stand together: a table may hold ten thousand names.
+        for longer in takewhile(lambda known: known.startswith(stem), stems[bisect_left(stems, stem) :])
         if is_form_of(longer)
-        for spec in specs
+        for spec in _by_stem()[longer]
         # Sellers' GB are 10**9 or 2**30 bytes.
         if memory is None
         or any(
@@ -618,6 +622,11 @@ def _by_stem() -> Mapping[str, tuple[GpuSpec, ...]]:
         for stem in {_stem(name) for name in spec.names}:
             stems[stem].append(spec)
     return {stem: tuple(specs) for stem, specs in stems.items()}
+
+
+@cache
+def _stems() -> tuple[str, ...]:
+    return tuple(sorted(_by_stem()))
 
 
 @cache
