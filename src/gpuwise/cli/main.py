@@ -86,6 +86,28 @@ def _meant(usage: click.UsageError, arguments: list[str]) -> str:
     )
 
 
+def _unknown(given: str, context: click.Context) -> tuple[list[str], click.UsageError]:
+    """The verbs that take an option which this one does not, and the error: with the option that is meant
+    where one is the beginning, the singular or the plural of what was given, or nearly the same."""
+    from difflib import get_close_matches
+
+    named = [name for p in context.command.params for name in p.opts]
+    meant = [name for name in named if name.startswith(f"{given}-")]
+    meant += [name for name in named if given in (f"{name}s", f"{name}es") or name == f"{given}s"]
+    if given == "--gpu" and "--device" in named:
+        meant = ["--device"]  # names of GPUs are `--gpu`, those of this machine `--device`
+    takers = []
+    if not meant and context.parent:
+        commands = {verb: gpuwise.get_command(context.parent, verb) for verb in VERBS}
+        takers = [
+            v for v, command in commands.items() if command and any(given in p.opts for p in command.params)
+        ]
+    if not meant and not takers:
+        meant = get_close_matches(given, named, n=1, cutoff=0.75)
+    guess = f" Did you mean {meant[0]!r}?" if meant else ""
+    return takers, click.UsageError(f"No such option {given!r}.{guess}", context)
+
+
 class LazyGroup(click.Group):
     """Finds a verb in the module of its name, at the moment it is called."""
 
@@ -170,16 +192,11 @@ def run(arguments: list[str] | None = None) -> None:
         _abandon_output()
         sys.exit(0)
     except click.ClickException as usage:
+        takers: list[str] = []
+        option = None
         if isinstance(usage, click.NoSuchOption) and usage.ctx:
-            # click knows other typos; `--gpus` for `--gpus-per-node` is the beginning of a name, `--batches`
-            # the plural of one.
-            named, given = [name for p in usage.ctx.command.params for name in p.opts], usage.option_name
-            nearer = [name for name in named if name.startswith(f"{given}-")]
-            nearer += [name for name in named if given in (f"{name}s", f"{name}es") or name == f"{given}s"]
-            if given == "--gpu" and "--device" in named:
-                nearer = ["--device"]  # names of GPUs are `--gpu`, those of this machine `--device`
-            if nearer:
-                usage = click.UsageError(f"No such option {given!r}. Did you mean {nearer[0]!r}?", usage.ctx)
+            option = usage.option_name
+            takers, usage = _unknown(option, usage.ctx)
         usage.show()
         if isinstance(usage, click.exceptions.NoArgsIsHelpError):
             printer.error("a command is missing", "one of those above")
@@ -189,14 +206,9 @@ def run(arguments: list[str] | None = None) -> None:
                     printer.talk(f"  next: gpuwise {row['verb']} {row['example']}")
         elif isinstance(usage, click.UsageError) and (meant := _meant(usage, arguments)):
             printer.talk(f"  next: {meant}")
-        elif isinstance(usage, click.NoSuchOption) and usage.ctx and usage.ctx.parent:
-            commands = {verb: gpuwise.get_command(usage.ctx.parent, verb) for verb in VERBS}
-            takers = [
-                verb for verb, command in commands.items()
-                if command and any(usage.option_name in option.opts for option in command.params)
-            ]  # fmt: skip
+        elif option and isinstance(usage, click.UsageError) and usage.ctx:
             other = f"{' or '.join(takers[:3])} takes it; " if takers else ""
-            printer.talk(f"  next: {other}gpuwise {usage.ctx.info_name} --help")
+            printer.talk(f"  next: {other}{usage.ctx.command_path} --help")
         elif isinstance(usage, click.UsageError) and usage.ctx is None:
             verb = arguments[0] if arguments and arguments[0] in VERBS else ""
             printer.talk(f"  next: gpuwise {verb} --help".replace("  --", " --"))
