@@ -148,10 +148,13 @@ def test_a_forecast_decides_only_where_its_whole_interval_does() -> None:
 
 
 def test_work_that_does_not_fit_a_card_says_so() -> None:
-    predictions = (*of_gpu("rtx-a5000", 9.0), *of_gpu("rtx-a4000", 9.0, ("llm-8b-decode",)))
+    large = ("llm-8b-decode", "llm-8b-prefill")
+    predictions = (*of_gpu("rtx-a5000", 9.0), *of_gpu("rtx-a4000", 9.0, large))
     page = article(contest("rtx-a5000", "rtx-a4000", predictions=predictions))
     assert any("does not fit on the RTX A4000" in point for point in section(page, "memory").points)
-    assert any("does not fit on the RTX A4000" in line for line in section(page, "answer").text)
+    (told,) = (line for line in section(page, "answer").text if "does not fit on the RTX A4000" in line)
+    assert ". 1 more kind" in told
+    assert not re.search(r"[A-Za-z]\.[A-Z0-9]", told)
 
 
 def test_what_fits_neither_is_not_said_to_fit_both() -> None:
