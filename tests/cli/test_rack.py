@@ -15,7 +15,7 @@ from gpuwise import store
 from gpuwise.errors import InputError
 from gpuwise.judge.accept import bundle, fleet
 from gpuwise.judge.accept.card import TestedCard
-from gpuwise.judge.accept.judging import faded, faults, judge, weak
+from gpuwise.judge.accept.judging import faded, faults, judge
 from gpuwise.measure import engine
 from gpuwise.measure.cluster import Remote, read_hosts
 from gpuwise.measure.engine import timing_plan
@@ -227,18 +227,6 @@ def test_hosts_are_a_line_each(tmp_path: Path) -> None:
         listed.write_text(text)
         with pytest.raises(InputError):
             read_hosts(listed)
-
-
-def test_a_pair_with_fewer_nvlinks_than_the_others_fails_the_host() -> None:
-    links = tuple(Link(a=a, b=b, path="NV18", peer=True) for a in range(4) for b in range(a + 1, 4))
-    assert not any(list(weak(link, links)) for link in links)
-    down = (replace(links[0], path="NV17"), *links[1:])
-    assert [link for link in down if list(weak(link, down))] == [down[0]]
-    found = judge([card("GPU 0", 4.2e12, 1)], lambda result: (), 0.05, down)
-    assert [(issue.code, issue.severity) for issue in found.host] == [("link", "invalid")]
-    assert not found.passed
-    pcie = tuple(replace(link, path="NODE") for link in links)
-    assert not any(list(weak(link, pcie)) for link in pcie)
 
 
 def soak(*steps_s: float) -> Measurement:

@@ -9,9 +9,18 @@ from typing import Any
 import pytest
 
 from gpuwise.judge.accept.card import TestedCard
-from gpuwise.judge.accept.judging import ENOUGH_SAMPLES, FABRIC, condition, flapped, hottest, throttle_shares
+from gpuwise.judge.accept.judging import (
+    ENOUGH_SAMPLES,
+    FABRIC,
+    condition,
+    flapped,
+    hottest,
+    judge,
+    throttle_shares,
+    weak,
+)
 from gpuwise.measure.telemetry.sensor import Wear
-from gpuwise.model.result import Issue, Telemetry
+from gpuwise.model.result import Issue, Link, Telemetry
 
 from .conftest import HEALTHY, NEW, speed
 
@@ -203,3 +212,15 @@ def test_a_speed_that_its_own_steps_contradict_fails_the_card(card: Make) -> Non
     told = Issue(code="tampered", severity="invalid", detail="states 2, its steps give 1", fix="again")
     (found,) = condition(card(measurements=(speed("copy", 4e12, cautions=(told,)),)))
     assert (found.code, found.severity) == ("tampered", "invalid")
+
+
+def test_a_pair_with_fewer_nvlinks_than_the_others_fails_the_host(card: Make) -> None:
+    links = tuple(Link(a=a, b=b, path="NV18", peer=True) for a in range(4) for b in range(a + 1, 4))
+    assert not any(list(weak(link, links)) for link in links)
+    down = (replace(links[0], path="NV17"), *links[1:])
+    assert [link for link in down if list(weak(link, down))] == [down[0]]
+    found = judge([card()], lambda result: (), 0.05, down)
+    assert [(issue.code, issue.severity) for issue in found.host] == [("link", "invalid")]
+    assert not found.passed
+    pcie = tuple(replace(link, path="NODE") for link in links)
+    assert not any(list(weak(link, pcie)) for link in pcie)
