@@ -282,6 +282,22 @@ def test_a_page_that_is_made_ends_when_its_last_reader_leaves(
         assert {answers(port, path) for path in ("/gpus", "/", "/gpus/l4")} == {200}
 
 
+def test_work_that_is_given_up_at_any_moment_disturbs_no_other() -> None:
+    def work(number: int) -> int:
+        return sum(range(200 * (number % 20))) and number
+
+    async def crowd() -> list[object]:
+        tasks = [asyncio.create_task(guard.in_thread(partial(work, number))) for number in range(600)]
+        for number, task in enumerate(tasks):
+            await asyncio.sleep(0)
+            if number % 3:
+                task.cancel()
+        return await asyncio.wait_for(asyncio.gather(*tasks, return_exceptions=True), 30)
+
+    found = asyncio.run(crowd())
+    assert found[::3] == [number if number % 20 else 0 for number in range(0, 600, 3)]
+
+
 def test_a_page_is_made_once_for_all_who_wait_for_it(home: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     made = list[object]()
 

@@ -363,29 +363,26 @@ async def in_thread(work: Callable[[], T]) -> T:
     loop, ended = asyncio.get_running_loop(), asyncio.Event()
     found: list[tuple[T, None] | tuple[None, Exception]] = []
 
-    def tell() -> None:
-        with suppress(RuntimeError):  # the server has ended
-            loop.call_soon_threadsafe(ended.set)
-
     def run() -> None:
         with suppress(Left):
             try:
-                try:
-                    found.append((work(), None))
-                except Exception as error:  # noqa: BLE001  raised where the answer is awaited
-                    found.append((None, error))
-                finally:
-                    tell()
-            finally:  # again, where Left came in the midst of it
-                tell()
+                found.append((work(), None))
+            except Exception as error:  # noqa: BLE001  raised where the answer is awaited
+                found.append((None, error))
+            with suppress(RuntimeError):  # the server has ended
+                loop.call_soon_threadsafe(ended.set)
 
     thread = threading.Thread(target=run, daemon=True)
     thread.start()
     try:
         await ended.wait()
     except asyncio.CancelledError:
-        ctypes.pythonapi.PyThreadState_SetAsyncExc(ctypes.c_ulong(thread.ident or 0), ctypes.py_object(Left))
-        await ended.wait()
+        # Of one that has ended another may have got the number, but not since this line: all begin here.
+        if thread.is_alive():
+            number, left = ctypes.c_ulong(thread.ident or 0), ctypes.py_object(Left)
+            ctypes.pythonapi.PyThreadState_SetAsyncExc(number, left)
+        while thread.is_alive():
+            await asyncio.sleep(LOOK_S)
         raise
     ((answer, problem),) = found
     if problem is not None:
