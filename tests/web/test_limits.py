@@ -286,7 +286,7 @@ def test_work_that_is_given_up_at_any_moment_disturbs_no_other() -> None:
     def work(number: int) -> int:
         return sum(range(200 * (number % 20))) and number
 
-    async def crowd() -> list[object]:
+    async def crowd() -> list[int | BaseException]:
         tasks = [asyncio.create_task(guard.in_thread(partial(work, number))) for number in range(600)]
         for number, task in enumerate(tasks):
             await asyncio.sleep(0)
