@@ -127,6 +127,16 @@ def test_sums_over_several_gpus(text: str, verdict: str) -> None:
         ("The RTX 3090 (compute capability 8.9) is older.", "compute_capability", "contradicts"),
         ("NVIDIA released the T4 in 2015.", "launch", "contradicts"),
         ("The RTX 4090 launched at an MSRP of $1,199.", "launch_price_usd", "contradicts"),
+        ("The RTX 4090 cost $1,199 when it came out.", "launch_price_usd", "contradicts"),
+        ("The RTX 4090 was introduced at $1,599.", "launch_price_usd", "agrees"),
+        ("| GPU | Arch |\n|---|---|\n| L4 | sm_86 |", "compute_capability", "contradicts"),
+        ("| SM | GPU |\n|---|---|\n| sm_90 | H100 |", "compute_capability", "agrees"),
+        ("The L4 runs kernels of sm_80.", "compute_capability", "cannot tell"),
+        (
+            "The file of the model is 40 GB. One RTX 4090 gives one user 300 tokens/s.",
+            "throughput",
+            "contradicts",
+        ),
         ("The RTX 4090 has 96 MB of L2 cache.", "l2_bytes", "contradicts"),
         ("The H100 SXM packs 54 billion transistors.", "transistors", "contradicts"),
         ("The A100's GA100 die counts 54.2 billion transistors.", "transistors", "agrees"),
@@ -598,3 +608,8 @@ def test_sentences(line: str) -> None:
 )  # fmt: skip
 def test_tensor_cores_of_one_format_are_not_all(text: str) -> None:
     assert accused(text) == []
+
+
+def test_a_right_rate_of_another_kind_is_no_contradiction_inside_the_text() -> None:
+    text = "## RTX 5090\n\nHalf precision: 104.8 TFLOPS\n\nTensor cores: 450 TFLOPS (FP16)"
+    assert accused(text) == ["peak:fp16 450 TFLOPS: wrong value"]

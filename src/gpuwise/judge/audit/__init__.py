@@ -17,8 +17,7 @@ from gpuwise import store
 from gpuwise.errors import InputError
 from gpuwise.judge.audit import document, read, speeds
 from gpuwise.judge.audit.judge import judge
-from gpuwise.judge.audit.prose import Left
-from gpuwise.judge.audit.words import scan
+from gpuwise.judge.audit.prose import Left, gpus_of
 from gpuwise.model.judgement import Audit, Claim, Unjudged
 
 __all__ = ["audit_file", "audit_text", "files_of"]
@@ -53,8 +52,8 @@ def audit_text(text: str, name: str = "text", *, today: date | None = None) -> A
                 token.text.strip()
                 for block in blocks
                 for text in read.texts_of(block)
-                for token in scan(text)
-                if token.kind == "gpu" and not token.gpu_ids
+                for token in gpus_of(text)
+                if not token.gpu_ids
             )
         ),
         unjudged=tuple(

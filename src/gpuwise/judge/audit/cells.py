@@ -29,6 +29,7 @@ _UNDER = {
     "architecture": ("chip",),
     "chip": ("architecture",),
     "pcie_generation": ("link_bytes_per_s", "slots"),
+    "compute_capability": ("architecture", "chip", "sm_count"),
 }
 
 

@@ -273,9 +273,9 @@ class _Walk:
             elif not paragraph[0].item or (self.about is None and subject_of(above[:40]) == found):
                 # What an item speaks of in passing is not what the next one does; nor is it sure which of
                 # several GPUs the next paragraph goes on about.
-                alone = all(set(t.gpu_ids) & set(found.gpu_ids) for t in scan(above) if t.kind == "gpu")
+                alone = all(set(t.gpu_ids) & set(found.gpu_ids) for t in prose.gpus_of(above))
                 self.recent = found if alone else replace(found, sure=False)
-        for gpu in (t for t in scan(above) if t.kind == "gpu" and len(above) <= PAIRS):
+        for gpu in prose.gpus_of(above) if len(above) <= PAIRS else ():
             if not any(set(ids) & set(gpu.gpu_ids) for ids in self.spoken) and (one := subject([gpu])):
                 self.spoken[gpu.gpu_ids] = one
 

@@ -326,12 +326,10 @@ def _is_option(claim: Claim) -> bool:
     return any(states(claim, k.value) for k in _known(replace(claim, gpu_ids=tuple(twins))))
 
 
-@cache
-def _twins(gpu_id: str) -> frozenset[str]:
+def _twins(gpu_id: str) -> tuple[str, ...]:
     """GPUs of the chip that a superchip holds, too: B200 and GB200, H200 and GH200; none for other chips."""
-    chips = {spec.id: re.sub(r"^g(?=[bh]\d)", "", spec.id.split("-")[0]) for spec in catalog.all_gpus()}
-    same_chip = frozenset(other for other, chip in chips.items() if chip == chips[gpu_id])
-    return same_chip if len({other.split("-")[0] for other in same_chip}) > 1 else frozenset()
+    alike = _alike(r"(?:g(?=[bh]\d))?([^-]*)")[gpu_id]
+    return alike if len({other.split("-")[0] for other in alike}) > 1 else ()
 
 
 def _is_disputed(claim: Claim, stated: Number | str, known: evidence.Evidence) -> bool:
@@ -679,7 +677,11 @@ class Around:
     def elsewhere(self, claim: Claim) -> Explained | None:
         """The same text states the right value at another place."""
         others = (c for gpu_id in claim.gpu_ids for c in self.right.get((gpu_id, claim.field), {}).values())
-        other = next((c for c in others if c.values != claim.values), None)
+        # Of the rates of a format the text may state several: the one in whose place this one stands.
+        best = next((k.value for k in _known(claim)), "") if claim.field.startswith("peak:") else None
+        other = next(
+            (c for c in others if c.values != claim.values and (best is None or states(c, best))), None
+        )
         return ("internal contradiction", f"line {other.line} says {other.stated}") if other else None
 
 
@@ -813,25 +815,37 @@ STEPS = {"rtx-": (10, 1000), "gtx-": (10, 1000), "rx-": (100, 1000), "apple-m": 
 @cache
 def next_to(gpu_id: str) -> tuple[str, ...]:
     """The products one suffix, tier or generation away: RTX 4070 Ti, 4080 and 3070 beside the RTX 4070."""
-    parts = {spec.id: re.match(r"([a-z-]*?)(\d+)(\D*)", spec.id) for spec in catalog.all_gpus()}
-    if (mine := parts[gpu_id]) is None or mine[1] not in STEPS:
+    mine = _numbered().get(gpu_id)
+    if mine is None or mine[0] not in STEPS:
         return ()
-    others = {i: m for i, m in parts.items() if m is not None and m[1] == mine[1] and i != gpu_id}
+    line, number, suffix = mine
     return tuple(
-        i for i, m in others.items()
-        if m[2] == mine[2]
-        or (m[3].strip("-") == mine[3].strip("-") and abs(int(m[2]) - int(mine[2])) in STEPS[mine[1]])
+        i for i, (its_line, its_number, its_suffix) in _numbered().items()
+        if its_line == line and i != gpu_id and (
+            its_number == number or (its_suffix == suffix and abs(its_number - number) in STEPS[line])
+        )
     )  # fmt: skip
 
 
 @cache
+def _numbered() -> dict[str, tuple[str, int, str]]:
+    """The line, the number and the suffix of each id that has one: "rtx-", 4070, "ti"."""
+    parts = {spec.id: re.match(r"([a-z-]*?)(\d+)(\D*)", spec.id) for spec in catalog.all_gpus()}
+    return {i: (m[1], int(m[2]), m[3].strip("-")) for i, m in parts.items() if m is not None}
+
+
 def family(gpu_id: str) -> tuple[str, ...]:
     """The other variants of the same product name: H100 PCIe, SXM and NVL; a laptop and a desktop part."""
+    # `h100-pcie-80gb` -> h100, `rtx-4090-laptop` -> rtx-4090, `l40s` -> l40.
+    alike = _alike(r"((?:rtx-)?(?:pro-)?[a-z]*\d+)")[gpu_id]
+    return tuple(other for other in alike if other != gpu_id)
 
-    def stem(name: str) -> str:
-        # `h100-pcie-80gb` -> h100, `rtx-4090-laptop` -> rtx-4090, `l40s` -> l40.
-        match = re.match(r"(?:rtx-)?(?:pro-)?[a-z]*\d+", name)
-        return match[0] if match else name
 
-    mine = stem(gpu_id)
-    return tuple(spec.id for spec in catalog.all_gpus() if stem(spec.id) == mine and spec.id != gpu_id)
+@cache
+def _alike(pattern: str) -> dict[str, tuple[str, ...]]:
+    """By id all ids whose beginnings have the same first group; of those without one, the id alone."""
+    found: dict[str, list[str]] = defaultdict(list)
+    for spec in catalog.all_gpus():
+        match = re.match(pattern, spec.id)
+        found[match[1] if match else spec.id].append(spec.id)
+    return {gpu_id: tuple(ids) for ids in found.values() for gpu_id in ids}

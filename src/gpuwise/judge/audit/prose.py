@@ -158,6 +158,19 @@ class _Option:
         return self.owned + self.said - CONFIRMED * self.known
 
 
+def _sentences(text: str) -> Iterator[tuple[int, int]]:
+    """Where each sentence begins and ends, but for those that are too long."""
+    ends = [match.span() for match in CUES["sentence_ends"].finditer(text)]
+    for (_, start), (end, _) in pairwise([(0, 0), *ends, (len(text), 0)]):
+        if end - start <= LONGEST:
+            yield start, end
+
+
+def gpus_of(text: str) -> list[Token]:
+    """The GPUs of a paragraph, from its sentences, which are looked at by themselves, too."""
+    return [t for start, end in _sentences(text) for t in scan(text[start:end]) if t.kind == "gpu"]
+
+
 def claims(text: Text) -> Iterator[Claim | Left | Subject]:
     """Every claim of a paragraph; last, what it spoke of in the end."""
     about = text.scope.about
@@ -167,11 +180,8 @@ def claims(text: Text) -> Iterator[Claim | Left | Subject]:
     earlier: Claim | None = None
     pair: Sequence[Token] = ()
     able: str | None = None
-    ends = [(match.start(), match.end()) for match in CUES["sentence_ends"].finditer(text.text)]
-    for (_, start), (end, _) in pairwise([(0, 0), *ends, (len(text.text), 0)]):
+    for start, end in _sentences(text.text):
         words = text.text[start:end]
-        if len(words) > LONGEST:
-            continue
         sentence = _Sentence(words, about, topic, text.scope, pair)
         sentence.asked, last = asked, None
         fields = [t.field for t in sentence.tokens if t.kind == "field" and t.field]
@@ -369,6 +379,12 @@ class _Sentence:
             self.tokens = tuple(one if t is self.gpus[0] else t for t in self.tokens)
             self.gpus[0] = one
         self.subjects = {gpu.start: Subject(gpu.text, gpu.gpu_ids, count=gpu.count) for gpu in self.gpus}
+        # By start the GPUs that another one is compared with or derived from; "8 x H100" counts it.
+        self.compared = {g.start for g in self.gpus if CUES["compared"].search(self.lead(g))}
+        self.related = {
+            g.start for g in self.gpus if g.count == 1 and CUES["related"].search(self.lead(g)) is not None
+        }
+        self.uncompared = [g for g in self.gpus if g.start not in self.compared]
         title = f"{scope.title} {scope.opening}"
         # A list of rents says so above: "Rates per GPU-hour:".
         self.hourly = _speaks("hourly", title)
@@ -410,7 +426,7 @@ class _Sentence:
         self.bracketed = {
             n: gpu for within in (_BRACKETS.finditer(text) if len(self.gpus) > 1 else ())
             for gpu in self.gpus if gpu.start < within.start() <= gpu.end + 2
-            if not CUES["compared"].search(self.lead(gpu))
+            if gpu.start not in self.compared
             for n, t in enumerate(self.tokens) if max(gpu.end, within.start()) <= t.start < within.end()
         }  # fmt: skip
         values = [n for n, t in enumerate(self.tokens) if t.kind == "value"]
@@ -453,11 +469,6 @@ class _Sentence:
         # The formats that it names: "FP16 tensor compute" is of FP16.
         formats = dict.fromkeys(t.field for t in self.tokens if t.field[:5] == "peak:" != t.field)
         self.formats_named = [f for f in formats if f != "peak:tensor"] or list(formats)
-
-    @cached_property
-    def uncompared(self) -> list[Token]:
-        """The GPUs that nothing is compared with."""
-        return [g for g in self.gpus if not CUES["compared"].search(self.lead(g))]
 
     def own(self, place: int) -> str | None:
         """The field that the words beside a value name; looked for once."""
@@ -510,6 +521,11 @@ class _Sentence:
         return self.says("link") is not None and not any(
             t.kind == "value" and self.own(n) == "link_bytes_per_s" for n, t in enumerate(self.tokens)
         )
+
+    @cached_property
+    def doubts(self) -> bool:
+        """Whether any words make values doubtful, so that those before each value need to be looked at."""
+        return CUES["doubt"].search(self.words) is not None
 
     @cached_property
     def linked(self) -> bool:
@@ -853,7 +869,7 @@ class _Sentence:
         """Whether words beside a price call it the one at launch."""
         token = self.tokens[place]
         near = self.text[max(0, token.start - 40) : token.start] + self.text[token.end : token.end + 30]
-        return re.search(r"\b(?:MSRP|launch(?:ed)?|list price|priced at|debuted at)\b", near) is not None
+        return CUES["at_launch"].search(near) is not None
 
     def is_of_part(self, place: int) -> bool:
         """Whether a value is that of each part, or of the machine."""
@@ -959,7 +975,7 @@ class _Sentence:
             relative = re.match(r",? (?:which|that)\b", gap)
             clear = relative is not None
             if held is not None and not clear:
-                clear = "," not in gap and not CUES["compared"].search(self.lead(held))
+                clear = "," not in gap and held.start not in self.compared
             named = [
                 (cost + COMPARED * (cost >= AGAIN if g.start >= token.end else clear and g is not held), g)
                 for cost, g in named
@@ -985,7 +1001,7 @@ class _Sentence:
         if about is not None and head is None and not self.labelled and not other(about):
             # What a sentence names before the value comes first; then what the text spoke of, unless a
             # pronoun brings it back.
-            first = [c for c, g in named if g.end <= token.start and not self.is_related(g)]
+            first = [c for c, g in named if g.end <= token.start and g.start not in self.related]
             again = (said := self.says("again")) and said.end() <= token.start
             behind = BETWEEN + (0 if again or min(first, default=FAR) > LEADS else CONFIRMED)
             yield (min(first) + behind if first else 1.0) + (0 if about.sure else 0.5), about
@@ -998,10 +1014,6 @@ class _Sentence:
     def lead(self, gpu: Token) -> str:
         """The words before a GPU that say what it is to the others."""
         return self.text[max(0, gpu.start - 64) : gpu.start]
-
-    def is_related(self, gpu: Token) -> bool:
-        """Whether another GPU is compared with this one; "8 x H100" counts it."""
-        return gpu.count == 1 and CUES["related"].search(self.lead(gpu)) is not None
 
     def distance(self, gpu: Token, token: Token) -> float:
         """How far a GPU is from a value in the sentence's layout."""
@@ -1048,9 +1060,9 @@ class _Sentence:
         if re.match(r",? (?:whose|which|with its)\b", between):
             return cost
         # What a GPU is compared with, or derived from, seldom owns what follows.
-        if self.is_related(gpu):
+        if gpu.start in self.related:
             return cost + COMPARED
-        if CUES["compared"].search(self.lead(gpu)) and not CUES["has"].fullmatch(between):
+        if gpu.start in self.compared and not CUES["has"].fullmatch(between):
             return cost + (COMPARED if re.search(r"[,;)]", between) else COMPARED / 2)
         return cost
 
@@ -1122,7 +1134,10 @@ class _Sentence:
         return bool(
             (machine and (self.says("machine") or self.says("together")))
             or self.measured or self.numbered or self.text.endswith("?") or self.telegram
-            or CUES["doubt"].search(words) or CUES["doubt_after"].match(self.text, token.end)
+            or (self.doubts and CUES["doubt"].search(words))
+            or CUES["doubt_after"].match(self.text, token.end)
+            # "It runs kernels of sm_80"
+            or (token.kind == "name" and field == "compute_capability")
             or self.text[token.end :].lstrip()[:1] in ("=", "*")
             or (around and CUES[around].search(words))
             or (token.dimension == "op/s" and "measured" in self.text[: token.start])
@@ -1158,14 +1173,14 @@ class _Sentence:
         """What the next sentence speaks of: the GPU of this one, the first of several if it leads it."""
         if not self.gpus:
             return replace(self.about, sure=False) if self.about and self.numbered else self.about
-        if self.about is not None and all(self.is_related(g) for g in self.gpus):
+        if self.about is not None and self.related.issuperset(g.start for g in self.gpus):
             return self.about
         everyone, first = subject(self.gpus), self.gpus[0]
         if everyone is not None and not everyone.several:
             # A GPU far behind in a sentence may be named by the way: the text may go on about another one.
             other = self.about is not None and not set(self.about.gpu_ids) & set(everyone.gpu_ids)
             return replace(everyone, sure=False) if other and first.start > LEAD else everyone
-        if first.start < 40 and not CUES["compared"].search(self.lead(first)):
+        if first.start < 40 and first.start not in self.compared:
             # "A and B", "A has it; B does not": "it" may be either.
             listed = CUES["list"].fullmatch(self.text, first.end, self.gpus[1].start) or re.search(
                 r";|\b(?:while|whereas)\b", self.text[first.end : self.gpus[-1].start]

@@ -10,9 +10,10 @@ from __future__ import annotations
 
 import re
 import tomllib
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cache, lru_cache
+from itertools import groupby
 from pathlib import Path
 from typing import Any, Literal
 
@@ -61,8 +62,30 @@ COUNTED: Mapping[str, int] = NAMES["counted"]
 UNITS = tuple(
     (row["dimension"], row["unit"], float(row["factor"])) for row in catalog.rows(_DATA / "units.csv")
 )
+
+
+def _alternatives(pattern: str) -> Iterator[str]:
+    """The parts of a pattern between the bars that stand in no parentheses."""
+    depth = start = 0
+    for found in re.finditer(r"\\.|\[(?:\\.|[^\]\\])*\]|[()|]", pattern):
+        depth += {"(": 1, ")": -1}.get(found[0], 0)
+        if found[0] == "|" and not depth:
+            yield pattern[start : found.start()]
+            start = found.end()
+    yield pattern[start:]
+
+
+def _any_of(words: Iterable[str]) -> str:
+    """Alternatives of an expression; those that begin with a word's boundary look for it once."""
+    alone = (alternative for word in words for alternative in _alternatives(word))
+    return "|".join(
+        rf"\b(?:{'|'.join(one[2:] for one in run)})" if bound else "|".join(run)
+        for bound, run in groupby(alone, key=lambda one: one.startswith(r"\b"))
+    )
+
+
 _CUES = {
-    name: cue.get("before", "") + "(?:" + "|".join(cue["words"]) + ")" + cue.get("after", "")
+    name: cue.get("before", "") + "(?:" + _any_of(cue["words"]) + ")" + cue.get("after", "")
     for name, cue in tomllib.loads((_DATA / "cues.toml").read_text(encoding="utf-8")).items()
 }
 
@@ -189,17 +212,6 @@ def _firsts(op: Any, argument: Any) -> set[str]:
     return found | {""}
 
 
-def _alternatives(pattern: str) -> Iterator[str]:
-    """The parts of a pattern between the bars that stand in no parentheses."""
-    depth = start = 0
-    for found in re.finditer(r"\\.|\[(?:\\.|[^\]\\])*\]|[()|]", pattern):
-        depth += {"(": 1, ")": -1}.get(found[0], 0)
-        if found[0] == "|" and not depth:
-            yield pattern[start : found.start()]
-            start = found.end()
-    yield pattern[start:]
-
-
 @cache
 def _begins() -> list[tuple[str, str, str, list[tuple[set[str], str]]]]:
     """Each of `_TYPED` with the characters that its alternatives may begin with."""
@@ -306,6 +318,9 @@ def _name(match: re.Match[str]) -> Token:
     name, numbers = text, tuple[Number, ...]()
     if field == "pcie_generation":
         numbers = (Number(value=float(re.findall(r"[1-6]", text)[0]), digits=2),)
+    elif field == "compute_capability":
+        # sm_86 is 8.6
+        numbers = (Number(value=int(match["cc"]) / 10, digits=len(match["cc"])),)
     elif field == "slots":
         slot = match["slot"].lower()
         numbers = (Number(value=_SLOTS.get(slot) or float(slot), digits=2),)
