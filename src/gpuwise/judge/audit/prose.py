@@ -523,11 +523,6 @@ class _Sentence:
         )
 
     @cached_property
-    def doubts(self) -> bool:
-        """Whether any words make values doubtful, so that those before each value need to be looked at."""
-        return CUES["doubt"].search(self.words) is not None
-
-    @cached_property
     def linked(self) -> bool:
         """Whether it speaks of links between GPUs."""
         return any(CUES[cue].search(self.words) for cue in ("link", "network"))
@@ -1134,7 +1129,7 @@ class _Sentence:
         return bool(
             (machine and (self.says("machine") or self.says("together")))
             or self.measured or self.numbered or self.text.endswith("?") or self.telegram
-            or (self.doubts and CUES["doubt"].search(words))
+            or (self.says("doubt") and CUES["doubt"].search(words))
             or CUES["doubt_after"].match(self.text, token.end)
             # "It runs kernels of sm_80"
             or (token.kind == "name" and field == "compute_capability")
