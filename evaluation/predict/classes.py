@@ -18,9 +18,9 @@ Interval: in the same folds, each step is predicted by classes and host that wer
 The spread of hosts and the factor on spreads are those with which 80 % of such steps lie inside, of those
 that the host bounds and of those that the GPU does.
 
-`--part PATTERN` fits the classes of matching names alone, by single operators and our own steps, drawn to
-what is shipped, which the zoo has told: where a class is parted. There an operator counts less than a whole
-step, whose many kernels even out how far each lies from its class.
+`--part PATTERN` fits the classes of matching names alone, drawn to what is shipped, by single operators, our
+own steps and the zoos that are named: new rows, or a class that is parted. There an operator counts less than
+a whole step, whose many kernels even out how far each lies from its class.
 
 Families that are held (`zoo.DRAW`) are in none of it: `evaluation.predict.zoo --split held` scores
 them; after that, `--held` fits to them as well, and the next session draws anew. The zoo's networks come from
@@ -65,7 +65,6 @@ from gpuwise.predictor.step import (
     basis,
     half_of,
     host_waits,
-    kernel_seconds,
     latency,
     paced,
 )
@@ -157,7 +156,7 @@ class Fit:
         self.waits = np.concatenate([s.waits for s in steps]) * exp(rates.GENERAL["sync"])
         self.counts = np.concatenate([s.counts for s in steps])
         heavy = np.concatenate([s.heavy for s in steps])
-        clocks = [clock(case.trace, case.card) if case.trace else 1.0 for case in self.cases]
+        clocks = [clock(c.trace, c.card, c.seconds) if c.trace else 1.0 for c in self.cases]
         self.slowed = np.where(heavy, 1.0 / np.array(clocks)[self.case], 1.0)
         self.measured = np.array([case.seconds for case in self.cases])
         self.weights = np.array([case.weight for case in self.cases])
@@ -221,6 +220,7 @@ class Fit:
 
     def draw_to_shipped(self, part: str) -> None:
         """Expect every class as it is shipped, and leave those alone whose names do not match `part`."""
+        rows, spreads = _shipped_rows(), np.array([SPREADS[name] for name in NAMES])
         for path in set(self.paths):
             above = self.usual[:, self.paths.index(path)]
             for node in path:
@@ -233,6 +233,8 @@ class Fit:
                 self.centre[:, at] = here - above
                 if not re.search(part, node):
                     self.spread[:, at] = FIXED
+                elif node in rows:  # the more cases told it, the better it is known
+                    self.spread[:, at] = spreads / max(1, int(rows[node]["rows"])) ** 0.5
                 above = here
 
     def fit(self, weights: Array, start: Array | None = None) -> Array:
@@ -331,9 +333,10 @@ def write(
         usual = COMPILED if above[0] == "compiled" else tuple(USUAL.values())
         total = deviations[:, [place[each] for each in above]].sum(axis=1)
         values = np.array(usual) * np.exp(total) * (1, 1, 1, 0.02 if node in fit.matrix else 1)
-        row = (f"{value:.3g}" for value in (*values, spreads[node]))
-        often = max(len(counts[node]), int(known[node][-1]) if node in known else 0)
-        known[node] = [node, *row, str(often)]
+        spread, often = f"{spreads[node]:.3g}", len(counts[node])
+        if node in known and often < int(known[node][-1]):  # more cases have told how far they scatter
+            *_, spread, often = known[node]
+        known[node] = [node, *(f"{value:.3g}" for value in values), spread, str(often)]
     with path.open("w", encoding="utf-8", newline="") as file:
         table = csv.writer(file, lineterminator="\n")
         table.writerow(("class", *NAMES, "spread", "rows"))
@@ -466,10 +469,17 @@ def said(what: str, errors: Array) -> None:
     )
 
 
-def clock(trace: Trace, own: Card) -> float:
-    """That a whole step holds under the power limit, over the boost clock."""
+def clock(trace: Trace, own: Card, seconds: float) -> float:
+    """That a whole step which took so many seconds holds under the power limit, over the boost clock: by the
+    shipped classes as far as they share the time between what computes and the rest."""
     kernels, on = of_trace(trace), rates.usual(own)
-    return step_module.clock(trace, kernels, own, on, kernel_seconds(kernels, own, on))
+    each, _ = paced(trace, own, on)
+    each = each * seconds / float(each @ kernels.counts)
+    # What is slowed took less at the boost clock; some rounds settle it.
+    found = 1.0
+    for _ in range(6):
+        found = step_module.clock(trace, kernels, own, on, np.where(kernels.heavy, each * found, each))
+    return found
 
 
 FAMILIES = {
@@ -495,15 +505,14 @@ def own_steps(folder: Path, own: Card) -> Iterator[tuple[str, Timed]]:
         )
 
 
-def refit_part(part: str, operators: Mapping[str, Timed], own: Mapping[str, Timed]) -> None:
-    """Write the classes of a part, by the operators and our own steps that have such kernels."""
+def refit_part(part: str, known: Mapping[str, Timed]) -> None:
+    """Write the classes of a part, by the operators and steps that have such kernels."""
     cases = {
         name: replace(case, weight=OWN if case.trace else ALONE)
-        for name, case in {**operators, **own}.items()
+        for name, case in known.items()
         if any(
             re.search(part, node) for k in case.kernels for node in classes.path(k, compiled=case.compiled)
         )
-        and (case.trace is None or is_bound(case.trace, case.card))
     }
     fit = Fit(cases, shipped=True)
     fit.draw_to_shipped(part)
@@ -518,7 +527,7 @@ def refit_part(part: str, operators: Mapping[str, Timed], own: Mapping[str, Time
         left[fold == i] = errors(fit.fit(np.where(fold == i, 0.0, fit.weights), whole))[fold == i]
     for what, found in (("as shipped", errors(fit.centre)), ("fitted", errors(whole)), ("left out", left)):
         said(f"operators {what}", found[~of_step])
-        said(f"own steps {what}", found[of_step])
+        said(f"whole steps {what}", found[of_step])
     write(fit, whole, fit.spreads(whole, left), classes.DATA, part)
 
 
@@ -554,9 +563,6 @@ def main() -> None:
     cases = {
         name: Timed(trace.kernels, timed[name][0], shape_of(name), own) for name, trace in traces.items()
     }
-    if asked.part:
-        refit_part(asked.part, cases, dict(own_steps(asked.own, own)))
-        return
     known: list[tuple[zoo.Row, Trace]] = []
     for folder in asked.zoo:
         rows = list(zoo.rows(folder, split))
@@ -583,6 +589,9 @@ def main() -> None:
         assert case.trace is not None
         if is_bound(case.trace, own):
             cases[name] = case
+    if asked.part:
+        refit_part(asked.part, cases)
+        return
     fit = Fit(cases)
     print(f"{len(fit.names)} cases, {len(fit.nodes)} classes, {len(fit.case)} kernels", flush=True)
     whole = fit.fit(fit.weights)

@@ -21,7 +21,7 @@ from gpuwise.predictor.rates import (
     held,
     on_card,
 )
-from gpuwise.predictor.step import kernel_seconds, product_alone, product_seconds, spent
+from gpuwise.predictor.step import kernel_seconds, paced, product_alone, product_seconds, spent
 
 EAGER = general()
 GEMM = {name: prior.value for name, prior in gemm.PRIORS.items()}
@@ -94,6 +94,20 @@ def test_a_low_limit_lowers_the_clock_and_never_raises_it() -> None:
     work = products(8192, 8192, 8192)
     alone = [product_alone(work, replace(found, power_w=w), rates, "fp16")[0] for w in (60.0, 150.0, 4500.0)]
     assert alone[0] > alone[1] > alone[2] == pytest.approx(product_seconds(work, found, rates, "fp16")[0])
+
+
+def test_what_only_moves_bytes_leaves_the_limit_to_nobody() -> None:
+    found, trace = replace(card("h200-sxm"), power_w=250.0), dense()
+    copy = Kernel(
+        kind="pointwise", name="aten.add", dtype="bf16", shape=(2**28,), flop=1, bytes_read=2**29,
+        bytes_written=2**29, phase="forward", count=20,
+    )  # fmt: skip
+    alone, both = (
+        paced(each, found, on_card(general(), found))[1]
+        for each in (trace, replace(trace, kernels=(*trace.kernels, copy)))
+    )
+    assert LEAST_CLOCK < alone < 0.95
+    assert both == pytest.approx(alone)
 
 
 def test_waiting_for_the_device_costs_time() -> None:

@@ -178,7 +178,7 @@ def energies(rates: Rates, card: Card, dtype: str) -> tuple[float, float]:
 
 
 def byte_joules(rates: Rates, card: Card) -> float:
-    """Joules of a byte from or to memory in a step."""
+    """Joules of a byte from or to memory of what computes."""
     return rates["step.stacked" if card.stacked else "step.byte"] * 1e-12
 
 
