@@ -153,11 +153,10 @@ def test_a_file_of_the_same_name_is_another_workload() -> None:
 
 
 @pytest.mark.parametrize(
-    ("name", "least", "most"), [("auto-batch", 0.93, 0.97), ("bert-large-tuned", 1.0, 1.02)]
+    ("name", "least", "most"), [("auto-batch", 0.91, 0.95), ("bert-large-tuned", 0.85, 0.9)]
 )
 def test_calibration_speaks_for_its_own_card_alone(name: str, least: float, most: float) -> None:
-    """It narrows where the card's steps are as predicted; where they scatter more than those of other cards,
-    it says so."""
+    """It narrows where the card's steps are as predicted, the more of them there are."""
     config = replace(RESNET, recipe="script", batch=300)
     plain = forecast(config, ["h200-sxm", "l4"])
     sharp = forecast(config, ["h200-sxm", "l4"], calibration=result(name))
@@ -174,7 +173,7 @@ def test_limits_alone_change_the_rates_but_not_the_width() -> None:
     found = one(config, "h200-sxm", calibration=replace(whole, measurements=limits))
     plain = one(config, "h200-sxm")
     assert found.throughput != plain.throughput
-    assert width(found) == pytest.approx(width(plain), rel=0.001)  # other kernels take other shares
+    assert width(found) == pytest.approx(width(plain), rel=0.005)  # other kernels take other shares
     assert "limits" in found.notes[0]
 
 
