@@ -333,10 +333,10 @@ def write(
         usual = COMPILED if above[0] == "compiled" else tuple(USUAL.values())
         total = deviations[:, [place[each] for each in above]].sum(axis=1)
         values = np.array(usual) * np.exp(total) * (1, 1, 1, 0.02 if node in fit.matrix else 1)
-        spread, often = f"{spreads[node]:.3g}", len(counts[node])
-        if node in known and often < int(known[node][-1]):  # more cases have told how far they scatter
+        spread, often = f"{spreads[node]:.3g}", str(len(counts[node]))
+        if node in known and int(often) < int(known[node][-1]):  # more cases have told how far they scatter
             *_, spread, often = known[node]
-        known[node] = [node, *(f"{value:.3g}" for value in values), spread, str(often)]
+        known[node] = [node, *(f"{value:.3g}" for value in values), spread, often]
     with path.open("w", encoding="utf-8", newline="") as file:
         table = csv.writer(file, lineterminator="\n")
         table.writerow(("class", *NAMES, "spread", "rows"))
