@@ -22,6 +22,12 @@ from gpuwise.predictor.trace import about, record_workload, trace_of
 from gpuwise.predictor.trace_store import dumps, encode, variant
 from gpuwise.workloads import get, names
 
+MORE = (
+    "llm-8b-qlora", "llm-8b-qlora-checkpointed", "llm-1b-lora-checkpointed", "llm-8b-lora-checkpointed",
+    "llm-8b-full-checkpointed",
+)  # fmt: skip
+"""What people fine-tune beside the built-in models, and how it fits smaller cards: without these `choose`
+would need torch, and half a minute."""
 FOLDER = Path(__file__).parent.parent / "src" / "gpuwise" / "predictor" / "data" / "traces"
 
 
@@ -85,9 +91,9 @@ def document(name: str) -> str:
 
 
 def main(wanted: list[str]) -> None:
-    """Write the files of the workloads named, of all where none is."""
+    """Write the files of the workloads named, of all and of MORE where none is."""
     FOLDER.mkdir(parents=True, exist_ok=True)
-    for name in wanted or names():
+    for name in wanted or (*names(), *MORE):
         if not configurations(name):
             continue
         began = time.monotonic()
