@@ -174,6 +174,8 @@ def _looser(need: Need, error: GpuwiseError) -> Iterator[Need]:
         said = "by qlora: adapters beside weights of 16 bits are more than the limits allow"
         notes = (*(each for each in need.notes if each != "adapters, by lora"), said)
         yield replace(need, task="qlora", precision=Precision.NF4, notes=notes)
+    if need.asks == "able" and need.memory_gb and not names:
+        yield noted(decide.NOT_ENOUGH, memory_gb=None)
     if need.upgrade:
         note = "nothing within the limits is enough faster than what you have"
         yield noted(note, upgrade=False, keep=True)
@@ -215,8 +217,9 @@ def _explained(market: _Market, need: Need, error: GpuwiseError) -> GpuwiseError
     error = loosened(error, need, market.best, market.offers)
     if error.code == "too-large" and need.task not in ("", "infer") and (named := _one_set(need)):
         error = type(error)(f"{error}; {speeds.recipes(need, *named)}", hint=error.hint, code=error.code)
-    free = replace(need, sets=(), only=(), memory_gb=None, gpus=(1, MOST_TOGETHER))
-    for wanted in (free, replace(free, acquire="both")) if names_of(need) or need.memory_gb else ():
+    same = replace(need, sets=(), only=(), memory_gb=None)
+    free = replace(same, gpus=(1, MOST_TOGETHER))
+    for wanted in (same, free, replace(free, acquire="both")) if names_of(need) or need.memory_gb else ():
         if other := market.best_or_none(wanted):
             problem = f"{error}; {decide.offered_as(other.options[0])} would do"
             return type(error)(problem, hint=error.hint, code=error.code, **error.data)

@@ -99,7 +99,8 @@ def question(found: Recommendation) -> str:
     )
     number = f"{low} to {high} GPUs" if low < high else f"{low} GPU{'s' if low > 1 else ''}"
     people = f" for each of {need.users} people" if need.users > 1 else ""
-    return f"{names} {need.mode} {need.precision}, {number}{people}"
+    mode = "" if need.passes != 1 else f" {need.mode}"  # Adapters learn by runs that are of inference
+    return f"{names}{mode} {need.precision}, {number}{people}"
 
 
 # Of advice, what is said without --why.

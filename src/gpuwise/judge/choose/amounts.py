@@ -108,11 +108,14 @@ def quantities(text: str) -> tuple[Quantity, ...]:
 def _quantity(text: str, number: re.Match[str]) -> Quantity | None:
     before, tail = text[: number.start()], text[number.end() :]
     if not (thing := re.match(P.thing, tail)):
+        # "500 out", "answers of 200"; "within 3" is no role.
         part = re.match(f"-?{P.role_behind}", tail)
-        if not part or number[1].endswith("b"):
+        ahead = None if part or re.match(P.other_unit, tail) else re.search(P.role_before, before)
+        said = part or (None if ahead and ahead[1] in ("in", "out") else ahead)
+        if not said or number[1].endswith("b"):
             return None
-        span = (number.start(), number.end() + part.end())
-        return Quantity(_number(number[1]), "part", 1.0, _role(part[1]), "", "", (span,), "")
+        span = (number.start(), number.end() + (part.end() if part else 0))
+        return Quantity(_number(number[1]), "part", 1.0, _role(said[1]), "", "", (span,), "")
     row = _THINGS[next(n for n in range(len(_THINGS)) if thing[f"t{n}"])]
     end = number.end() + thing.end()
     # "llama 8b tokens" has the size of a model; "1 token every 50 ms" is a speed.
@@ -177,7 +180,7 @@ def amount(
     if steps and learns and not counts and not sizes:
         if batch is None:
             raise InputError(f"{steps.words} of how many items?", hint="say the batch: 'batch size 256'")
-        counts, epochs, notes = [steps], epochs * batch, [f"{steps.words} of {batch} {item}s"]
+        counts, epochs, notes = [steps], epochs * batch, [f"{steps.words}, of {batch} {item}{'s' * (batch > 1)} each"]
     for each in counts[1:]:
         if not each.joined:
             hint = "ask for each, or say how many of the one belong to each of the other"

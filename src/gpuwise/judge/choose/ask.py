@@ -1,8 +1,8 @@
 """A question in plain words as a need: `serve a 70B for 50 users`, `two 3090s or one 4090 for llama-3.1-70b`.
 
-Nothing is guessed silently: what was assumed is said with the answer, and so are words that no rule read.
-Where such a word sets a limit (a number, "no ...", "by ...", a word of `data/limit_words.txt`) there is no
-answer. A rule is a pattern and what it sets: those of words alone stand in `data/words.toml`, those with
+Nothing is guessed silently: what was assumed is said with the answer, and so are words and numbers that no
+rule read. Where such a word demands a quality ("no ...", "by ...", a word of `data/limit_words.txt`) there is
+no answer. A rule is a pattern and what it sets: those of words alone stand in `data/words.toml`, those with
 numbers in `_Reader`, which reads a text from the most particular rule to the most general one.
 """
 
@@ -25,6 +25,7 @@ from gpuwise.judge.choose.amounts import (
     NUMBERS,
     USUAL_ANSWER,
     P,
+    Quantity,
     amount,
     families,
     filled,
@@ -76,6 +77,8 @@ NIGHT = 0.5
 EXAMPLES = {"token": 1e7}
 # Epochs that published recipes of ImageNet train for.
 USUAL_EPOCHS = 90
+# Steps that adapters of image models are trained for: of the example of ostris/ai-toolkit.
+USUAL_STEPS = 2000
 # Sizes of models are rounded in their names.
 ROUNDED = 0.15
 # What work is taken for where none is named.
@@ -112,10 +115,11 @@ def need_of(asked: Asked, given: Mapping[str, Any] | None = None) -> Need:
     stated = {
         "mode": asked.mode, "work": asked.work, "gpus": asked.gpus, "form": asked.form,
         "precision": asked.precision, "latency": asked.fields.get("latency"),
+        "steps": asked.fields.get("steps"),
         **{name: value for name, value in (given or {}).items() if value is not None},
     }  # fmt: skip
     need = need_for(asked.workload, **stated)
-    fields = {name: value for name, value in asked.fields.items() if name != "latency"}
+    fields = {name: value for name, value in asked.fields.items() if name not in ("latency", "steps")}
     if need.task != "infer":
         fields.pop("concurrent", None)
     if stated["gpus"] != asked.gpus and len({count for _, count in fields.get("sets", ())}) == 1:
@@ -162,7 +166,7 @@ class _Reader:
         self.plain = self._spelt(_plainly(text))
         self._read = bytearray(len(self.plain))
         self.stands_in = False
-        self.single, self.small, self.watts_each = False, False, 0.0
+        self.single, self.small, self.watts_each, self.gpus_each = False, False, 0.0, False
         self.mixed: tuple[tuple[str, float], ...] = ()
         self.mode: Purpose | None = None
 
@@ -221,13 +225,12 @@ class _Reader:
         return [word for word in words if word.strip(".") not in _PLAIN]
 
     def dropped(self) -> str:
-        """Words that set a limit which no rule has read; empty where there are none."""
+        """Words of a quality that is demanded, which no rule has read; empty where there are none."""
         left, unread = self.left(), "|".join(map(re.escape, self.unread()))
         for pattern in WORDS["limits"]:
             whole = filled(pattern, vars(P)).replace("{}", rf"(?:{unread or '(?!)'})\b")
-            for match in re.finditer(whole, left):
-                if not re.fullmatch(r"(?:19|20)\d\d|an? .*", match[0]):
-                    return match[0].strip()
+            if match := re.search(whole, left):
+                return match[0].strip()
         return ""
 
     def ignore(self, *words: str) -> None:
@@ -251,9 +254,7 @@ class _Reader:
         for pattern, problem, hint in WORDS["refused"]:
             if found := self.take(pattern, again=False):
                 raise InputError(f"'{found[0]}': {problem}", hint=hint)
-        if several := self.take(P.machines):
-            problem = f"'{several[0]}': nothing is known of a network between several machines"
-            raise InputError(problem, hint="ask for one of them with its GPUs")
+        self._read_machines()
         for words, values in WORDS["sets"]:
             if self.take(filled(words, vars(P)), again=False):
                 for name, value in values.items():
@@ -272,6 +273,22 @@ class _Reader:
         precision = self._read_precision(named)
         self._settle_budget(named)
         return self._whole(named, precision)
+
+    def _read_machines(self) -> None:
+        """Several machines: each works by itself, for somebody of its own where they are to be bought."""
+        several = self.take(rf"{P.machines}(?:{P.machines_of})?")
+        if several is None:
+            return
+        number = _number(several[0].split()[0])
+        if self.said(rf"{P.money}|\b(?:buy|purchas\w*|procure\w*|course|class|students?|employees)\b"):
+            self.fields |= {"users": number, "concurrent": 1, "acquire": "own"}
+            if self.said(P.money):
+                self.usual["goal"] = "speed"
+            self.gpus_each = re.search(r"\b(?:an?|one|1|single) (?:gpu|card)", several[0]) is not None
+            self.notes.append(f"{number} machines, each by itself")
+            return
+        self.ignore(several[0].strip())
+        self.notes.append("of one machine: nothing is known of a network between several")
 
     def _read_cards(self) -> None:
         """GPUs to compare with how many of each, those that are there, and those that are not to be."""
@@ -524,6 +541,11 @@ class _Reader:
                 first = f"'TTFT<={late[1]}ms'"
                 self.notes.append(f"{late[0].strip()} is of each token; of the first one it would be {first}")
             fields["latency"] = Latency("TPOT", float(late[1]) / 1e3)
+        elif late := take(P.answer_time):
+            of = next((e for e in self.found if e.role == "out" and e.kind in ("token", "part")), None)
+            written = of.number * of.tokens if of else USUAL_ANSWER
+            fields["latency"] = Latency("TPOT", float(late[1]) / written)
+            self.notes.append(f"an answer of {written:,.0f} tokens within {late[1]} s, its prompt not counted")
         if people := take(rf"\b({P.count})[ -](?:\w+ )?{P.people}", again=False) or take(P.team):
             fields["users"] = _number(people[1])
             if take(P.each_own) or fields["users"] == 1:
@@ -641,7 +663,9 @@ class _Reader:
             rf"(?<![$€£\w] )(?<!euros )(?<!dollars )\b{P.span},? {P.after}\b"  # "400 dollars a month max"
         ):
             fields["deadline_s"] = _span_seconds(span)
-        elif "hire_h" not in fields and self.done() and (span := take(rf"(?<!for )\b{P.span}", again=False)):
+        elif "hire_h" not in fields and self.done() and (
+            span := take(rf"{'' if self.rents else '(?<!for )'}\b{P.span}", again=False)
+        ):
             fields["deadline_s"] = _span_seconds(span)
             self.notes.append(f"{span[0].strip()} is taken as the deadline")
         self.fields = fields = self.usual | fields
@@ -716,7 +740,7 @@ class _Reader:
             self.fields["only"], self.sets, self.gpus = (self.sets[0][0],), (), (1, 8)
         if self.gpus and self.gpus[1] == self.fields.get("users"):
             self.gpus = (1, 1)  # "5 GPUs for 5 students"
-        if self.gpus is None and not self.sets and (self.single or self.said(r"\bmy own (?:gpu|card)\b")):
+        if self.gpus is None and not self.sets and (self.single or self.gpus_each or self.said(r"\bmy own (?:gpu|card)\b")):
             self.gpus = (1, 1)
         if self.gpus is None and "total_gb" in self.fields:
             self.gpus = (1, MOST_TOGETHER)
@@ -811,8 +835,12 @@ class _Reader:
                 if not re.search(rf"\b(?:{families()})[ -]?[\d.]*[ -]?$", self.plain[: one.start()]):
                     self.mark(*one.span())
         named = self.mixed[0][0] if self.mixed else self._name() or self._open_instead()
-        if not named and (named := self._stand_in()):
-            pass
+        if not named:
+            named = self._stand_in()
+        elif not (self.mixed or self.found) and named in _networks() and (other := self._name()):
+            if other in _networks() and ALIASES.get(other, other) != ALIASES.get(named, named):
+                self.mixed = ((named, 1.0), (other, 1.0))
+                self.notes.append(f"{named} and {other}, half of the time each")
         self.by_use = not named
         named = named or self._use(again=True) or ("mobile" if self.laptop else None)
         if named is None and self.bill and self.bill.of.endswith("API"):
@@ -831,8 +859,11 @@ class _Reader:
             gpus = gpus or {"providers", "budget_usd"} <= said  # "40k credits on gcp"
             # What so many hours cost, whatever they are for.
             priced = bool(self.sets) and "hire_h" in self.fields
-            words = [word for word in self.unread() if not re.fullmatch(P.bits, word)]
-            if (words and not priced) or not (gpus or self.take(P.machine)):
+            words = "|".join(re.escape(word) for word in self.unread() if not re.fullmatch(P.bits, word))
+            # What is to be run, trained or worked with has a name that means nothing here.
+            of_work = self.said(rf"\b(?:{P.of_work}) (?:(?:an?|the|my|our) )?(?:{words or '(?!)'})\b")
+            known = gpus and (self.mode or self.sets or self.have or self.quotes) and not of_work
+            if (words and not (priced or known)) or not (gpus or self.take(P.machine)):
                 raise unknown(self.text)
             named = self._no_work()
         start = f"{ALIASES.get(named, named)}-pretrain"
@@ -850,11 +881,31 @@ class _Reader:
         if self.mode is None and any(each.period for each in self.found):
             self.mode = "infer"  # What comes again every day is answered, not learnt
         images = named in DIFFUSION or "diffusion" in named or ALIASES.get(named) == "unet-sd15"
-        if images and self.mode in ("lora", "qlora", "finetune"):
-            self.notes.append("adapters of an image model take less than training all of it, which stands in")
         if self.mode is None and images:
             self.mode = "infer"  # People make images far more often than models of them
+        if images:
+            self._read_steps(named)
         return named
+
+    def _read_steps(self, named: str) -> None:
+        """Steps of each image that is made; where a model of images learns, of all of it: so many batches."""
+        steps = next((each for each in self.found if each.kind == "step"), None)
+        if self.mode == "infer":
+            self.found = tuple(each for each in self.found if each is not steps)
+            if steps and named in DIFFUSION:
+                self.fields["steps"] = int(steps.number)
+            elif steps:
+                self.ignore(steps.words)
+            return
+        images = next((each for each in self.found if each.kind == "image"), None)
+        if any(each.kind == "epoch" for each in self.found):
+            return
+        # What it learns from is seen again and again.
+        if steps is None and self.mode in ("lora", "qlora", "finetune"):
+            steps = Quantity(USUAL_STEPS, "step", 0.0, "", "", "", (), f"{USUAL_STEPS:,} steps, as is usual")
+        if steps is not None:
+            self.found = (*(each for each in self.found if each not in (steps, images)), steps)
+            self.fields.setdefault("batch", 1)
 
     def _read_shares(self) -> None:
         """Several works with their shares of the time, each before its share or behind it. Raises InputError
@@ -988,14 +1039,26 @@ class _Reader:
             self.mode = "infer" if "infer" in (usual, self.mode) else "train"
             named = row[self.mode]
             self.fields |= {"title": f"{row['what']} (by {named})", "least_gb": float(row[f"gb_{self.mode}"])}
+            # Whether its items are those of the work, or how many of them an hour of audio is.
+            heard = self.mode == "infer" and any(each.kind == "audio" for each in self.found)
+            counted = row["counted"] == "yes" or bool(heard and row["counted"])
+            if heard and counted:
+                hour = float(row["counted"])
+                self.found = tuple(
+                    replace(e, number=e.number * e.tokens / 3600 * hour, kind="token", tokens=1, role="out")
+                    if e.kind == "audio" else e for e in self.found
+                )  # fmt: skip
+                self.notes.append(
+                    f"an hour of audio counts as {hour / 1e6:g} M tokens of {named}, within a factor of two: "
+                    "an A100 takes 98 s for 150 minutes in batches (insanely-fast-whisper, Whisper large v3)"
+                )
             self.notes.append(
                 f"{said}: no workload here is just that, {named} stands in ({row['because']})"
-                + ", so GPUs compare by it, and its items a second are not those of yours"
-                * (not row["counted"])
+                + ", so GPUs compare by it, and its items a second are not those of yours" * (not counted)
                 + f"; it takes {self.fields['least_gb']:g} GB of memory or more"
                 * (self.fields["least_gb"] > 0)
             )
-            if row["counted"]:
+            if counted:
                 return named
             if "deadline_s" in self.fields:
                 hint = "leave the deadline out"
@@ -1057,7 +1120,7 @@ class _Reader:
         counted = [each for each in self.found if each.kind not in ("epoch", "step")]
         if self.stands_in or self.mixed or not (self.found or (data and self.take(P.how_long)) or self.once):
             return
-        if others := [each for each in counted if each.kind == "other"]:
+        if others := [each for each in counted if each.kind in ("other", "audio")]:
             for start, end in others[0].spans:
                 self.unmark(start, end)
             return
@@ -1086,7 +1149,8 @@ class _Reader:
             self._rent_once()
             return
         found = amount(
-            self.found, item=item_of(need).partition("-")[0], learns=need.mode == "train",
+            self.found, item=item_of(need).partition("-")[0],
+            learns=need.mode == "train" or self.mode in ("lora", "qlora", "finetune"),
             people=self.fields.get("users", 1), batch=self.fields.get("batch"),
             length=_length(need) or self.fields.get("context", 0), usual=usual,
         )  # fmt: skip
@@ -1158,6 +1222,8 @@ class _Reader:
             # The answer would be one to another question.
             hint = "leave it out, or say it with an option, such as --memory, --power, --deadline or --budget"
             raise InputError(f"{limit!r} in the question was not understood", hint=hint)
+        while number := self.take(P.number_alone, again=False):
+            self.ignore("" if re.fullmatch(r"(?:19|20)\d\d", number[0]) else number[0].rstrip(" ,."))
         if unread := "|".join(map(re.escape, self.unread())):
             self.ignore(*re.findall(rf"\b(?:{unread})(?: (?:{unread}))*", self.left()))
         return Asked(
@@ -1189,6 +1255,12 @@ def _sellers() -> str:
 @cache
 def _names() -> frozenset[str]:
     return frozenset((*DIFFUSION, *ALIASES, *registry.names(), *presets()))
+
+
+@cache
+def _networks() -> frozenset[str]:
+    """Names of what is neither a language model nor makes images."""
+    return frozenset(name for name in _names() if not (is_model(name, None) or name in DIFFUSION)) - {*presets()}
 
 
 def _of_laptop(gpu: str) -> str:

@@ -861,6 +861,8 @@ def is_worth_a_word(other: Recommendation, found: Recommendation) -> bool:
 
 # Of a need whose cards were named alone, where one does not do it.
 AS_MANY = "as many of each as it takes"
+# Of one whose memory was asked about.
+NOT_ENOUGH = "more memory than was asked about"
 
 
 def verdict(found: Recommendation, other: Recommendation | None) -> str:
@@ -868,6 +870,8 @@ def verdict(found: Recommendation, other: Recommendation | None) -> str:
     does it. Empty where that was not asked."""
     need, first = found.need, found.options[0]
     named, name = {*names_of(need), *need.have}, counted(first.gpu_id, first.count)
+    if NOT_ENOUGH in need.notes:
+        return "No, that much memory is not enough."
     if need.asks == "able":
         if first.gpu_id in named or not named:
             if AS_MANY in need.notes:

@@ -46,12 +46,28 @@ ALIASES: Mapping[str, str] = WORDS["aliases"]
 PROVIDERS: Mapping[str, str] = WORDS["providers"]
 # Network passes of one image of diffusion: 50 steps, each with and without the prompt (guidance).
 STEPS, PASSES = 50, 100
-# Larger diffusion models as runs of a smaller one: (workload, runs an image, GB of weights and text encoders
-# in 8 bits, words).
-DIFFUSION: dict[str, tuple[str, float, float, str]] = {
-    row["model"]: (
-        row["like"], float(row["steps"]) * float(row["tflop"]) / float(row["tflop_of_like"]),
-        float(row["gb"]), row["words"],
+# Passes of a network whose adapters learn: forward, forward again for what was not kept, and backward for
+# activations alone. Its weights are those of inference, with no state of an optimizer beside them.
+OF_ADAPTERS = 3
+
+
+class Diffusion(NamedTuple):
+    """A larger diffusion model as runs of a smaller one."""
+
+    like: str
+    steps: int  # Of an image, unless others are stated
+    guided: int  # Passes of a step
+    runs: float  # Of the smaller one, for a pass
+    gb: float  # Weights and text encoders in 8 bits
+    gb_lora: float  # To train adapters of it
+    words: str
+
+
+DIFFUSION: dict[str, Diffusion] = {
+    row["model"]: Diffusion(
+        like=row["like"], steps=int(row["steps"]), guided=int(row["guided"]),
+        runs=float(row["tflop"]) / float(row["tflop_of_like"]), gb=float(row["gb"]),
+        gb_lora=float(row["gb_lora"]), words=row["words"],
     )
     for row in catalog.rows(DATA / "diffusion.csv")
 }  # fmt: skip
@@ -119,7 +135,7 @@ def has_form(spec: GpuSpec, form: str) -> bool:
 def need_for(
     work_on: str | Sequence[tuple[str, float]], *, mode: Purpose | None = None,
     precision: Precision | str | None = None, work: Work | None = None, latency: Latency | None = None,
-    gpus: tuple[int, int] | None = None, form: str | None = None,
+    gpus: tuple[int, int] | None = None, form: str | None = None, steps: int | None = None,
 ) -> Need:  # fmt: skip
     """The need of a workload, of several with their shares of time, of a language model or a preset's name.
 
@@ -133,7 +149,7 @@ def need_for(
     if len(named) == 1 and named[0][0].casefold() in DIFFUSION:
         if latency is not None:
             raise InputError(f"{named[0][0]} makes no tokens that {latency.kind} is of", hint="leave it out")
-        return _of_diffusion(named[0][0].casefold(), mode, precision, work, gpus, form)
+        return _of_diffusion(named[0][0].casefold(), mode, precision, work, gpus, form, steps)
     if preset is None and len(named) == 1 and is_model(named[0][0], mode):
         return _of_model(named[0][0], mode, precision, work, latency, gpus, form)
     mode = "finetune" if mode == "lora" else mode
@@ -144,7 +160,7 @@ def need_for(
     like = dict(ALIASES)
     if len(named) > 1:
         like |= {model: ours for ours, model in reversed(_SIZES.items())}
-        like |= {name: stands_in for name, (stands_in, *_) in DIFFUSION.items()}
+        like |= {name: model.like for name, model in DIFFUSION.items()}
         like |= {name.casefold(): _decoder_like(name) for name, _ in named if is_model(name, mode)}
     shares = {_workload(like.get(name.casefold(), name), mode): weight for name, weight in named if name}
     if not shares:
@@ -251,17 +267,24 @@ def is_model(name: str, mode: str | None) -> bool:
 
 def _of_diffusion(
     name: str, mode: str | None, precision: str | None, work: Work | None, gpus: tuple[int, int] | None,
-    form: str | None,
+    form: str | None, steps: int | None = None,
 ) -> Need:  # fmt: skip
-    """The need of images of a diffusion model that no workload runs: so many runs of one that does."""
-    like, runs, least_gb, words = DIFFUSION[name]
+    """The need of images of a diffusion model that no workload runs: so many runs of one that does. To learn
+    from an image takes one pass."""
+    model = DIFFUSION[name]
     gpus = gpus or ((1, MOST_TOGETHER) if work is not None and work.period_s else None)
     if work is not None and work.item != "image":
         raise InputError(f"{name} makes images, the work {work.item}s", hint="state the work in images")
-    base = need_for(like, mode="infer" if mode in (None, "infer") else "train", precision=precision,
+    learns, adapters = mode not in (None, "infer"), mode in ("lora", "qlora", "finetune")
+    base = need_for(model.like, mode="train" if learns and not adapters else "infer", precision=precision,
                     gpus=gpus, form=form)  # fmt: skip
-    note = f"{words}: an image counts as {runs:,.0f} runs of {like}, by its operations"
-    return _with(replace(base, title=name, passes=runs, least_gb=least_gb, notes=(note,)), work, None)
+    steps = 1 if learns else steps or model.steps
+    runs = model.runs * (OF_ADAPTERS if adapters else 1 if learns else steps * model.guided)
+    how = "adapters learn" if adapters else "all weights learn" if learns else f"{steps} steps"
+    title = f"adapters of {name}" if adapters else name
+    note = f"{model.words}, {how}: an image counts as {runs:,.0f} runs of {model.like}, by its operations"
+    least_gb = model.gb_lora if learns else model.gb
+    return _with(replace(base, title=title, passes=runs, least_gb=least_gb, notes=(note,)), work, None)
 
 
 def _of_model(
@@ -320,6 +343,7 @@ def settled(need: Need) -> Need:
     if need.users > 1 and unlimited and (need.task != "infer" or need.concurrent):
         need = replace(need, goal="price")
         said.append("by the price of an hour: a person alone keeps no fast machine busy")
+    said += [f"batches of {need.batch}"] if need.batch else []
     said += [
         f"of {there} x {gpu} {MOST_TOGETHER} count: of several machines together no speed is known"
         for gpu, there in Counter(need.have).items()
@@ -527,11 +551,10 @@ def need_of(
     said = filter(None, (workload, given.get("budget"), given.get("electricity"), host))
     if code := units.currency_of(" ".join(said), {*rates} - {"USD"}):
         need = replace(need, currency=(code, rates[code]))
-    room = max(MOST_THERE, len(need.have))
     there = need.assumptions.host_usd == 0 and need.acquire == "own" and not need.sets
-    if there and not stated["gpus"] and need.gpus == (1, MOST_TOGETHER) and room < MOST_TOGETHER:
-        note = f"at most {room} cards in a machine that is there"
-        need = replace(need, gpus=(1, room), notes=(*need.notes, note))
+    if there and not stated["gpus"] and need.gpus == (1, MOST_TOGETHER):
+        # In a machine that is there one card is meant, as at home, and more where one does not do.
+        need = replace(need, gpus=(1, max(1, len(need.have))), at_home=True)
     if purpose == "finetune" and need.task == "lora" and not given.get("precision"):
         need = _by_what_fits(need)
     return need, results
