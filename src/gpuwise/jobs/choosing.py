@@ -59,9 +59,11 @@ def choose(
     if need.deadline_s is not None and need.items is None:
         _refuse_what_fits_nowhere(market, need)
     choice = _with_verdict(market, _first_answer(market, settled(need)))
-    choice = _with_left_out(market, choice)
-    said = tuple(filter(None, _comparisons(market, choice)))
-    choice = replace(choice, reasons=(*said, *choice.reasons)[:3])
+    choice = _with_left_out(market, choice, need)
+    quoted = _beside(market, need)
+    choice = replace(choice, answer=" ".join(filter(None, (quoted, choice.answer))))
+    if need.bill is not None and (said := decide.against(need.bill, choice)):
+        choice = replace(choice, reasons=(said, *choice.reasons)[:3])
     if other_precisions:
         choice = _with_alternatives(market, choice)
     return _answer(choice)
@@ -88,10 +90,6 @@ def _believed(need: Need, facts: Facts) -> tuple[Offer, ...]:
     asking = {(quote.gpu_id, quote.kind in RENTS) for quote in need.quotes if not quote.paid}
     others = (o for o in believed if not any((gpu, o.per_hour) in asking for gpu in o.gpu_ids))
     return (*others, *stated(need, facts.today))
-
-
-# Times the speed of the first that is worth saying though no fresh price of it is known.
-MUCH_FASTER = 1.5
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -233,7 +231,7 @@ def _one_set(need: Need) -> tuple[str, int] | None:
     return (need.have[0], need.have.count(need.have[0])) if need.have else None
 
 
-def _with_left_out(market: _Market, choice: Recommendation) -> Recommendation:
+def _with_left_out(market: _Market, choice: Recommendation, asked: Need) -> Recommendation:
     """The choice, with every GPU that has no price among those left out, and why of those that were named."""
     need, names = choice.need, names_of(choice.need)
     today = market.facts.today
@@ -250,54 +248,72 @@ def _with_left_out(market: _Market, choice: Recommendation) -> Recommendation:
     offering = {option.provider.casefold() for option in choice.options}
     if missing := [name for name in need.providers if name.casefold() not in offering]:
         advice.append(f"left out: {', '.join(missing)}: no price of theirs for this is known")
-    if (large := _one_computer(market, choice)) is not None:
-        advice.append(f"left out: {large}")
-    if (older := _older(market, choice)) is not None:
-        advice.append(f"left out: {older}")
-    if len(names) <= FEW and named:
+    told = tuple(_unranked(market, choice, asked))
+    advice += [f"left out: {each}" for each in told]
+    if len(names) <= FEW and named and not told:
         advice.append(f"left out: {'; '.join(named)}")
     lists = (o.listed_on or o.seen_on for o in market.facts.offers if o.source.id != "own-prices")
     day = min(max(lists, default=""), today.isoformat())
-    return replace(choice, advice=tuple(advice), rejected=left, prices_on=day)
+    answer = " ".join(filter(None, (choice.answer, _older(market, choice))))
+    return replace(choice, answer=answer, advice=tuple(advice), rejected=left, prices_on=day)
 
 
-def _older(market: _Market, choice: Recommendation) -> str | None:
-    """What a budget would buy that is much faster, where only its price is too old to rank it."""
+def _older(market: _Market, choice: Recommendation) -> str:
+    """What would be much faster for a budget, or cost much less, at a price that is too old to rank it."""
     need, first = choice.need, choice.options[0]
     a = need.assumptions
-    if need.goal != "speed" or need.acquire != "own" or a.aged_today or not first.outlay_usd:
-        return None
+    if need.goal not in ("speed", "cost") or need.acquire != "own" or a.aged_today or not first.outlay_usd:
+        return ""
     other = market.best_or_none(replace(need, assumptions=replace(a, max_age_days=None)))
-    faster = other.options[0].throughput.value / first.throughput.value if other else 0.0
-    if other is None or faster < MUCH_FASTER:
-        return None
-    seen, times = other.options[0].seen_on, significant(faster)
-    return f"{decide.offered_as(other.options[0])}: its price is of {seen}; {times} times as fast"
+    return decide.would_do_more(other.options[0], first, need) if other else ""
 
 
-def _one_computer(market: _Market, choice: Recommendation) -> str | None:
-    """The computer whose one memory holds a model for which several cards would be bought, where only its
-    price is too old to rank it."""
-    need = choice.need
-    if need.task != "infer" or need.acquire != "own" or names_of(need) or choice.options[0].count == 1:
-        return None
-    computers = tuple(spec.id for spec in catalog.all_gpus() if has_form(spec, "mobile"))
-    other = market.best_or_none(replace(need, only=computers, gpus=(1, 1), unproven=True))
-    if other is None or other.options[0].price_usd is not None:
-        return None
-    speed = decide.rate_of(other.options[0].throughput.value, other.item)
-    return f"{decide.offered_as(other.options[0])}: no price that is fresh; {speed}"
+# Times the speed of the first, below which a computer that nobody named is not worth a word.
+SLOW_COMPUTER = 0.25
 
 
-def _comparisons(market: _Market, choice: Recommendation) -> Iterator[str]:
-    """What the question compares with: prices that it states, what others ask for the same work, less."""
-    need = choice.need
-    if need.quotes:
-        anybody = replace(need, acquire="both", providers=(), sold=(), community=True, only=(), sets=())
-        others = usable(anybody, market.facts.offers, market.facts.today)
-        yield "; ".join(filter(None, (decide.beside(quote, others) for quote in need.quotes)))
-    if need.bill is not None:
-        yield decide.against(need.bill, choice)
+def _unranked(market: _Market, choice: Recommendation, asked: Need) -> Iterator[str]:
+    """What was asked about and has no rank, because it is known by its data sheet only, or by an old price:
+    the speed of each GPU that was named, of the best of each maker that was, and of the computer whose one
+    memory holds a model for which several cards would be bought."""
+    need, names = choice.need, names_of(choice.need)
+    unproven = [gpu for gpu in names if gpu in choice.rejected and choice.rejected[gpu].code == "unproven"]
+    groups = [(gpu,) for gpu in unproven] if len(names) <= FEW else []
+    ranked = {catalog.get(option.gpu_id).vendor for option in choice.options}
+    kind = asked.only if len(asked.only) > FEW and not asked.named else ()
+    makers = {catalog.get(gpu).vendor for gpu in kind} - ranked
+    groups += [tuple(gpu for gpu in kind if catalog.get(gpu).vendor == maker) for maker in makers]
+    alone = replace(need, sets=(), named=(), unproven=True)
+    if need.task == "infer" and need.acquire == "own" and not names and choice.options[0].count > 1:
+        groups.append(tuple(spec.id for spec in catalog.all_gpus() if has_form(spec, "mobile")))
+        alone = replace(alone, gpus=(1, 1))
+    for group in groups:
+        this = replace(alone, only=group)
+        other = market.best_or_none(this)
+        if other is None and USUAL_NOTE in need.notes:
+            other = market.best_or_none(_unhurried(this, ""))
+        if other is None:
+            continue
+        option, first = other.options[0], choice.options[0]
+        if not names and option.throughput.value < SLOW_COMPUTER * first.throughput.value:
+            continue
+        same = other.need.concurrent == need.concurrent
+        times = f", {significant(option.throughput.value / first.throughput.value)} times as fast" * same
+        speed = decide.rate_of(option.throughput.value, other.item) + times
+        how = "" if same else ", one answer at a time"
+        yield f"{decide.offered_as(option)}: {speed}{how}, by its data sheet: within an order of magnitude"
+
+
+def _beside(market: _Market, need: Need) -> str:
+    """How the prices that the question states compare with what others ask."""
+    ages = replace(need.assumptions, max_age_days=None)
+    anybody = replace(
+        need, acquire="both", providers=(), sold=(), community=True, only=(), sets=(), assumptions=ages
+    )
+    today = market.facts.today
+    others = usable(anybody, market.facts.offers, today) if need.quotes else ()
+    said = "; ".join(filter(None, (decide.beside(quote, others, today) for quote in need.quotes)))
+    return f"{said}." if said else ""
 
 
 def _with_verdict(market: _Market, choice: Recommendation) -> Recommendation:

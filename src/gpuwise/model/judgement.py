@@ -54,6 +54,7 @@ class Quote:
     usd: float  # Of all of them: an hour of rent, or once
     provider: str = ""
     paid: bool = False
+    whole: bool = False  # With the machine around them
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

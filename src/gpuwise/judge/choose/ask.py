@@ -68,6 +68,8 @@ LONGEST = 32_768
 LEAST_PURCHASE = 30
 # USD that buy hardly any card, and days or weeks of rent: either is meant.
 SMALL_SUM = 350
+# USD from which a lab thinks of more than one card.
+LARGE_SUM = 10_000
 # What a slot gives without a cable.
 SLOT_W = 75.0
 _TIMES = {"twice": 2, "thrice": 3}
@@ -398,7 +400,7 @@ class _Reader:
             kind: OfferKind = next((kind for kind, said in kinds.items() if said), "street")
             quote = Quote(
                 gpu_id=gpu, count=count, kind=kind, usd=usd, provider=PROVIDERS.get(seller, seller),
-                paid=paid and hourly,
+                paid=paid and hourly, whole=not hourly and bool(re.search(P.with_machine, text)),
             )  # fmt: skip
             found.append((quote, start, end))
         if not (paid or len(found) > 1 or self.said(P.fair)):
@@ -515,6 +517,9 @@ class _Reader:
             fields["total_gb"] = float(next(filter(None, memory.groups())))
         elif memory := take(P.least_memory, again=False):
             fields["memory_gb"] = (float(next(filter(None, memory.groups()))), None)
+        elif either := take(P.either_memory):
+            sizes = sorted(float(size) for size in either.groups())
+            fields["memory_gb"] = (sizes[0], sizes[1])
         elif memory := take(P.exact_memory, again=False):
             size = next(filter(None, memory.groups()))
             fields["memory_gb"] = (float(size), float(size))
@@ -600,9 +605,9 @@ class _Reader:
         if spot:
             fields["spot"] = True
         new = take(P.new_only)
-        if used and (new or denied["used"]):
+        if used and ((new and not self.said(P.either_condition)) or denied["used"]):
             raise InputError("used and new at once", hint="leave one of them out")
-        both = bool(used and self.sets and self.said(r"\bnew\b"))  # "A used 3090 or a new 5070"
+        both = bool(used and (self.sets and self.said(r"\bnew\b") or self.said(P.either_condition)))  # "A used 3090 or a new 5070"
         if used or new or denied["used"]:
             if not both:
                 fields["sold"] = ("used" if used else "new", "street")
@@ -613,7 +618,9 @@ class _Reader:
         self.thrifty = bool(take(P.cheaply))
         if take(P.efficient):
             fields["goal"] = "energy"
-        elif (take(P.by_price) or (self.sets and take("cheapest"))) and not self.done():
+        elif (take(P.by_price) or (self.sets and take("cheapest"))) and (
+            not self.done() or self.said(P.least_card)
+        ):
             fields["goal"] = "price"  # Of work that is stated the least cost is meant
         # Whether something is able stands around its name: "will flux run on my 3060".
         read = {"able": self.said}
@@ -668,6 +675,9 @@ class _Reader:
         ):
             fields["deadline_s"] = _span_seconds(span)
             self.notes.append(f"{span[0].strip()} is taken as the deadline")
+        if "deadline_s" in fields and (week := self.assumed.get("hours_per_week")) and self.have:
+            fields["deadline_s"] *= week / 168
+            self.notes.append(f"{fields['deadline_s'] / 3600:,.0f} hours of use until then")
         self.fields = fields = self.usual | fields
         hires = self.rents or self.said(r"\bfor (?:an?|the|one) (?:\S+ )?(?:weekend|night)\b")
         if "deadline_s" in fields and hires and not (self.done() or re.search(P.money, self.left())):
@@ -742,6 +752,9 @@ class _Reader:
             self.gpus = (1, 1)  # "5 GPUs for 5 students"
         if self.gpus is None and not self.sets and (self.single or self.gpus_each or self.said(r"\bmy own (?:gpu|card)\b")):
             self.gpus = (1, 1)
+        much = self.fields.get("budget_usd", 0.0) >= LARGE_SUM and "budget_per_hour" not in self.fields
+        if self.gpus is None and not self.sets and much and self.said(P.several_cards):
+            self.gpus = (1, MOST_TOGETHER)
         if self.gpus is None and "total_gb" in self.fields:
             self.gpus = (1, MOST_TOGETHER)
         if self.watts_each and self.gpus:
@@ -755,7 +768,9 @@ class _Reader:
             quoted = tuple((quote.gpu_id, quote.count) for quote in self.quotes)
             sets = tuple(dict.fromkeys((*sets, *quoted))) if sets else ()
             ways = {"rent" if quote.kind == "on-demand" else "own" for quote in self.quotes}
-            fields["acquire"] = "both" if len(ways) > 1 or (self.owns and "rent" in ways) else ways.pop()
+            # Whether a price to buy is good is also a question of what renting costs.
+            rented = "rent" in ways and not self.owns and len(ways) == 1
+            fields["acquire"] = "rent" if rented else "both"
             if not sets and "budget_usd" not in fields:
                 # Nothing that costs more an hour is cheaper.
                 most = max(quote.usd for quote in self.quotes)
@@ -1067,6 +1082,7 @@ class _Reader:
                 self.ignore(*amounts)
                 self.notes.append(f"what {' and '.join(amounts)} cost is not known")
                 self._rent_once()
+            self.ignore(f"{self.pixels} pixels" if self.pixels else "")
             self.stands_in = True  # Nor are epochs of another network's data set
             return named
         for row in catalog.rows(DATA / "no_stand_ins.csv"):

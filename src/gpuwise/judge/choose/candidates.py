@@ -116,7 +116,7 @@ def stated(need: Need, today: date) -> tuple[Offer, ...]:
     return tuple(
         Offer(
             gpu=quote.gpu_id, gpu_ids=(quote.gpu_id,), count=quote.count, kind=quote.kind,
-            amount=quote.usd, provider=quote.provider, seen_on=today.isoformat(),
+            amount=quote.usd, provider=quote.provider, seen_on=today.isoformat(), whole=quote.whole,
             source=Source(
                 id="own-prices", title=PAID if quote.paid else STATED, kind="third-party",
                 read_on=today.isoformat(),
@@ -283,7 +283,8 @@ def _offers(
                 continue
             found = [known.get((gpu, count)) for gpu in offer.gpu_ids]
             able = [speed for speed in found if speed is not None and speed.throughput is not None]
-            if len(able) == len(found):
+            # Who buys picks the card of a family that does the work; a machine may hold any of them.
+            if able and (len(able) == len(found) or not offer.per_hour):
                 speed = min(able, key=lambda s: s.throughput.value if s.throughput else 0.0)
                 price = offer.amount * number if offer.per_hour else offer.per_gpu
                 if offer.kind == "serverless" and need.task == "infer":

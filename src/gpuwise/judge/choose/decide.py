@@ -548,11 +548,19 @@ def setup(need: Need, bought: Option) -> str:
         + (f"a power supply of {supply} W" if supply else "several power supplies"),
         f"{slots * bought.count:g} slots" if slots else "", f"{cooling} cooling" if cooling else "",
         "no CUDA after 12" if old else "",
+        _several_for(need, bought),
         f"quiet: at most {QUIET_W:g} W of heat" if need.quiet else "",
         f"{usd(energy)} of electricity a month" if bought.power_w and need.period_s is None else "",
         f"worth {left} after {a.years:g} years",
     ]  # fmt: skip
     return "; ".join(part for part in parts if part)
+
+
+def _several_for(need: Need, bought: Option) -> str:
+    """How many of the largest machines a budget pays for."""
+    once = need.budget_usd and not (need.budget_per_hour or need.budget_per_month)
+    number = int((need.budget_usd or 0.0) / bought.outlay_usd) if once else 0
+    return f"the budget pays for {number} of these" if number > 1 and bought.count == need.gpus[1] > 1 else ""
 
 
 def _runner_up(found: Recommendation) -> str:
@@ -814,15 +822,43 @@ def _two_or_one(them: Candidates, places: Sequence[int]) -> Iterator[str]:
     )
 
 
-def beside(quote: Quote, offers: Sequence[Offer]) -> str:
-    """Prices that others ask for the same GPU; empty where none is known."""
+# Times the speed of the first, or of the cost of another, that is worth saying though no fresh price is known.
+MUCH = 1.5
+
+
+def would_do_more(other: Option, first: Option, need: Need) -> str:
+    """That another is better by far at its last price, which is old; empty where it is not."""
+    cost = _times(first.cost_per_item_usd, other.cost_per_item_usd) or 0.0
+    faster = other.throughput.value / first.throughput.value
+    times = faster if need.goal == "speed" else cost
+    if times < MUCH:
+        return ""
+    name = offered_as(other)
+    does = f"do {significant(faster)} times as much" if need.goal == "speed" else "cost "
+    does += "" if need.goal == "speed" else f"{significant(1 / cost)} of it for the same work"
+    return f"{name[:1].upper()}{name[1:]}, would {does}, but that price is of {other.seen_on}: ask for today's."
+
+
+# Times the middle of what others ask, up to which a price is called so.
+CALLED = ((0.75, "low"), (1.2, "fair"), (1.6, "rather high"), (inf, "high"))
+
+
+def beside(quote: Quote, offers: Sequence[Offer], today: date) -> str:
+    """How a price compares with those that others ask for the same GPU, by the last of them where none is
+    fresh; empty where none is known."""
     per_hour = quote.kind in RENTS
-    asked = sorted(o.per_gpu for o in offers if o.gpu_ids == (quote.gpu_id,) and o.per_hour == per_hour)
+    same = [o for o in offers if o.gpu_ids == (quote.gpu_id,) and o.per_hour == per_hour]
+    asked = sorted((o for o in same if prices.is_fresh(o, today)), key=lambda o: o.per_gpu)
+    asked = asked or sorted(same, key=lambda o: o.seen_on)[-1:]
     if not asked:
         return ""
-    low, middle, high = (usd(quote.count * asked[place]) for place in (0, len(asked) // 2, -1))
+    low, middle, high = (quote.count * asked[place].per_gpu for place in (0, len(asked) // 2, -1))
     unit, name = "/h" if per_hour else "", counted(quote.gpu_id, quote.count)
-    return f"{name} elsewhere: {low} to {high}{unit}, the middle of {len(asked)} prices {middle}{unit}"
+    called = next(word for most, word in CALLED if quote.usd <= most * middle)
+    others = f"others ask {usd(low)} to {usd(high)}{unit}, the middle of {len(asked)} {usd(middle)}{unit}"
+    if len(asked) == 1:
+        others = f"the last price known, of {asked[0].seen_on}, is {usd(middle)}{unit}"
+    return f"{usd(quote.usd)}{unit} for {name} is {called}: {others}"
 
 
 def against(bill: Bill, found: Recommendation) -> str:

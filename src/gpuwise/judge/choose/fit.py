@@ -410,8 +410,8 @@ def rejected(
             continue
         if gpu not in places:
             # As many as were asked for, and of what is there all of it.
-            asked = dict(need.sets).get(gpu, need.have.count(gpu) or min(said))
-            refusal = said.get(asked, "") or (max(said.values()) if all(said.values()) else "")
+            asked = dict(need.sets).get(gpu, need.have.count(gpu) or max(said))
+            refusal = said.get(asked, "") or (said[max(said)] if all(said.values()) else "")
             none = all(said.values()) or ((gpu in dict(need.sets) or gpu in need.have) and refusal)
             left[gpu] = Issue.info("", refusal if none else no_price(need, gpu, offers))
             continue
