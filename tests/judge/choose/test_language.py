@@ -144,8 +144,6 @@ def test_every_card_may_use_every_format_so_that_memory_is_never_a_burden() -> N
     found = speeds(replace(need, concurrent=1), "rtx-5060", "rtx-4070-ti", "rtx-4090")
     rates = [found[gpu, 1].value for gpu in ("rtx-5060", "rtx-4070-ti", "rtx-4090")]
     assert rates == sorted(rates)
-    with pytest.raises(InputError, match="40 %"):
-        ask.read("llama 8b on a card that is busy 40 % of the time", {})
     for text, field, value in (
         ("llama 70b with at least 40 GB each", "memory_gb", (40.0, None)),
         ("quiet card under 200 watts for llama 8b", "power_w", 200.0),
@@ -219,10 +217,9 @@ def test_slots_in_words_are_a_limit(text: str, slots: float) -> None:
     assert ask.read(text, {}).fields["slots"] == slots
 
 
-def test_several_machines_are_refused_and_one_is_not() -> None:
-    for text in ("two machines with 8 H100 each to train llama 70b", "llama 70b on 4 8xh100 nodes"):
-        with pytest.raises(InputError, match="machines"):
-            ask.read(text, {})
+def test_of_several_machines_one_is_answered_for() -> None:
+    asked = ask.read("two machines with 8 H100 each to train llama 70b", {})
+    assert (asked.fields["ignored"], asked.gpus) == (("2 machines",), (8, 8))
     asked = ask.read("one machine with 8 H100 to train llama 70b", {})
     assert asked.fields["sets"][0][1] == 8
 
@@ -230,8 +227,7 @@ def test_several_machines_are_refused_and_one_is_not() -> None:
 def test_hours_a_day_are_no_deadline() -> None:
     asked = ask.read("resnet50 at most 8 hours a day", {})
     assert ("deadline_s" in asked.fields, asked.assumed["hours_per_week"]) == (False, 56)
-    with pytest.raises(InputError):
-        ask.read("resnet50 for five days", {})
+    assert ask.read("resnet50 for five days", {}).fields["ignored"] == ("for 5 days",)
 
 
 def test_fine_tuning_takes_the_method_that_fits_what_is_there() -> None:

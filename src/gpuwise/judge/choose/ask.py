@@ -684,7 +684,7 @@ class _Reader:
             # Who says no amount rents for so long.
             fields |= {"hire_h": fields.pop("deadline_s") / 3600, "acquire": fields.get("acquire", "rent")}
         credits = rf"(?:(?:of|in|worth|cloud|free|gpu|{_sellers()}|{P.common}) )*credits\b"
-        alone = r"(?=\s*(?:$|[,.;:?]|(?:for|to|in|on|with|and|an?|per|or|at|total|each)\b))"
+        alone = r"(?=\s*(?:$|[,;:?]|\.(?!\d)|(?:for|to|in|on|with|and|an?|per|or|at|total|each)\b))"
         money = (
             re.search(P.money, self.left())
             or take(rf"\b(\d[\d.,]*\s?k?) {credits}")  # "40k google cloud credits"
@@ -753,6 +753,7 @@ class _Reader:
         if self.gpus is None and not self.sets and (self.single or self.gpus_each or self.said(r"\bmy own (?:gpu|card)\b")):
             self.gpus = (1, 1)
         much = self.fields.get("budget_usd", 0.0) >= LARGE_SUM and "budget_per_hour" not in self.fields
+        much = much and self.fields.get("users", 1) == 1
         if self.gpus is None and not self.sets and much and self.said(P.several_cards):
             self.gpus = (1, MOST_TOGETHER)
         if self.gpus is None and "total_gb" in self.fields:
@@ -768,9 +769,10 @@ class _Reader:
             quoted = tuple((quote.gpu_id, quote.count) for quote in self.quotes)
             sets = tuple(dict.fromkeys((*sets, *quoted))) if sets else ()
             ways = {"rent" if quote.kind == "on-demand" else "own" for quote in self.quotes}
-            # Whether a price to buy is good is also a question of what renting costs.
-            rented = "rent" in ways and not self.owns and len(ways) == 1
-            fields["acquire"] = "rent" if rented else "both"
+            # Whether one price to buy is good is also a question of what renting costs.
+            alone = len(self.quotes) == 1 and not (self.denied["rent"] or fields.get("at_home"))
+            both = len(ways) > 1 or (self.owns if "rent" in ways else alone)
+            fields["acquire"] = "both" if both else ways.pop()
             if not sets and "budget_usd" not in fields:
                 # Nothing that costs more an hour is cheaper.
                 most = max(quote.usd for quote in self.quotes)
