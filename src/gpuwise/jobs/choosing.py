@@ -278,7 +278,7 @@ def _unranked(market: _Market, choice: Recommendation, asked: Need) -> Iterator[
     memory holds a model for which several cards would be bought."""
     need, names = choice.need, names_of(choice.need)
     unproven = [gpu for gpu in names if gpu in choice.rejected and choice.rejected[gpu].code == "unproven"]
-    groups = [(gpu,) for gpu in unproven] if len(names) <= FEW else []
+    groups: list[tuple[str, ...]] = [(gpu,) for gpu in unproven] if len(names) <= FEW else []
     ranked = {catalog.get(option.gpu_id).vendor for option in choice.options}
     kind = asked.only if len(asked.only) > FEW and not asked.named else ()
     makers = {catalog.get(gpu).vendor for gpu in kind} - ranked

@@ -550,7 +550,9 @@ class _Reader:
             of = next((e for e in self.found if e.role == "out" and e.kind in ("token", "part")), None)
             written = of.number * of.tokens if of else USUAL_ANSWER
             fields["latency"] = Latency("TPOT", float(late[1]) / written)
-            self.notes.append(f"an answer of {written:,.0f} tokens within {late[1]} s, its prompt not counted")
+            self.notes.append(
+                f"an answer of {written:,.0f} tokens within {late[1]} s, its prompt not counted"
+            )
         if people := take(rf"\b({P.count})[ -](?:\w+ )?{P.people}", again=False) or take(P.team):
             fields["users"] = _number(people[1])
             if take(P.each_own) or fields["users"] == 1:
@@ -607,7 +609,9 @@ class _Reader:
         new = take(P.new_only)
         if used and ((new and not self.said(P.either_condition)) or denied["used"]):
             raise InputError("used and new at once", hint="leave one of them out")
-        both = bool(used and (self.sets and self.said(r"\bnew\b") or self.said(P.either_condition)))  # "A used 3090 or a new 5070"
+        both = bool(
+            used and ((self.sets and self.said(r"\bnew\b")) or self.said(P.either_condition))
+        )  # "A used 3090 or a new 5070"
         if used or new or denied["used"]:
             if not both:
                 fields["sold"] = ("used" if used else "new", "street")
@@ -670,8 +674,10 @@ class _Reader:
             rf"(?<![$€£\w] )(?<!euros )(?<!dollars )\b{P.span},? {P.after}\b"  # "400 dollars a month max"
         ):
             fields["deadline_s"] = _span_seconds(span)
-        elif "hire_h" not in fields and self.done() and (
-            span := take(rf"{'' if self.rents else '(?<!for )'}\b{P.span}", again=False)
+        elif (
+            "hire_h" not in fields
+            and self.done()
+            and (span := take(rf"{'' if self.rents else '(?<!for )'}\b{P.span}", again=False))
         ):
             fields["deadline_s"] = _span_seconds(span)
             self.notes.append(f"{span[0].strip()} is taken as the deadline")
@@ -750,7 +756,11 @@ class _Reader:
             self.fields["only"], self.sets, self.gpus = (self.sets[0][0],), (), (1, 8)
         if self.gpus and self.gpus[1] == self.fields.get("users"):
             self.gpus = (1, 1)  # "5 GPUs for 5 students"
-        if self.gpus is None and not self.sets and (self.single or self.gpus_each or self.said(r"\bmy own (?:gpu|card)\b")):
+        if (
+            self.gpus is None
+            and not self.sets
+            and (self.single or self.gpus_each or self.said(r"\bmy own (?:gpu|card)\b"))
+        ):
             self.gpus = (1, 1)
         much = self.fields.get("budget_usd", 0.0) >= LARGE_SUM and "budget_per_hour" not in self.fields
         much = much and self.fields.get("users", 1) == 1
@@ -854,10 +864,13 @@ class _Reader:
         named = self.mixed[0][0] if self.mixed else self._name() or self._open_instead()
         if not named:
             named = self._stand_in()
-        elif not (self.mixed or self.found) and named in _networks() and (other := self._name()):
-            if other in _networks() and ALIASES.get(other, other) != ALIASES.get(named, named):
-                self.mixed = ((named, 1.0), (other, 1.0))
+        elif not (self.mixed or self.found) and named in _networks():
+            before, other = self._read[:], self._name()
+            if other in _networks() and ALIASES.get(str(other), other) != ALIASES.get(named, named):
+                self.mixed = ((named, 1.0), (str(other), 1.0))
                 self.notes.append(f"{named} and {other}, half of the time each")
+            else:
+                self._read[:] = before
         self.by_use = not named
         named = named or self._use(again=True) or ("mobile" if self.laptop else None)
         if named is None and self.bill and self.bill.of.endswith("API"):
@@ -1278,7 +1291,9 @@ def _names() -> frozenset[str]:
 @cache
 def _networks() -> frozenset[str]:
     """Names of what is neither a language model nor makes images."""
-    return frozenset(name for name in _names() if not (is_model(name, None) or name in DIFFUSION)) - {*presets()}
+    return frozenset(name for name in _names() if not (is_model(name, None) or name in DIFFUSION)) - {
+        *presets()
+    }
 
 
 def _of_laptop(gpu: str) -> str:

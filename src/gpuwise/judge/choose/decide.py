@@ -822,7 +822,7 @@ def _two_or_one(them: Candidates, places: Sequence[int]) -> Iterator[str]:
     )
 
 
-# Times the speed of the first, or of the cost of another, that is worth saying though no fresh price is known.
+# Times as much work, or as cheap, that is worth saying though no fresh price is known.
 MUCH = 1.5
 
 
@@ -836,7 +836,9 @@ def would_do_more(other: Option, first: Option, need: Need) -> str:
     name = offered_as(other)
     does = f"do {significant(faster)} times as much" if need.goal == "speed" else "cost "
     does += "" if need.goal == "speed" else f"{significant(1 / cost)} of it for the same work"
-    return f"{name[:1].upper()}{name[1:]}, would {does}, but that price is of {other.seen_on}: ask for today's."
+    return (
+        f"{name[:1].upper()}{name[1:]}, would {does}, but that price is of {other.seen_on}: ask for today's."
+    )
 
 
 # Times the middle of what others ask, up to which a price is called so.
