@@ -191,7 +191,8 @@ def _looser(need: Need, error: GpuwiseError) -> Iterator[Need]:
         yield noted(f"{note}: what does {NO_FP64}", only=_cards(need), acquire="own")
     if need.sets and not need.unproven:
         yield noted("as little as is known of the speed of what was named", unproven=True)
-    unmet = error.code == "limits" and (need.budget_usd is None or need.at_home or need.power_w is not None)
+    whole = need.at_home and need.assumptions.host_usd is None  # A card alone has a budget that binds
+    unmet = error.code == "limits" and (need.budget_usd is None or whole or need.power_w is not None)
     dated = need.assumptions.aged_today  # who says how old a price may be means it
     if (unmet or error.code in ("no-price", "too-large")) and not (names or dated) and need.acquire != "rent":
         # What keeps every limit may only lack a price that is fresh.

@@ -696,6 +696,7 @@ class _Reader:
             or take(rf"\b(\d[\d.,]*\s?k?) {credits}")  # "40k google cloud credits"
             or take(rf"{P.at_most} ?(\d[\d.,]*\s?k?)\b{alone}", again=False)
             or take(rf"(?<![\w-])(\d[\d.]*\s?k)\b{alone}", again=False)
+            or (take(r"(?<![\w.-])(\d{3,5})$", again=False) if self.said(rf"\b(?:{P.machine})\b") else None)
         )  # fmt: skip
         if money is None:
             if take(P.fastest) and not self.done():
@@ -1078,9 +1079,10 @@ class _Reader:
                     replace(e, number=e.number * e.tokens / 3600 * hour, kind="token", tokens=1, role="out")
                     if e.kind == "audio" else e for e in self.found
                 )  # fmt: skip
+                heard_h = sum(each.number for each in self.found if each.kind == "token") / hour
                 self.notes.append(
-                    f"an hour of audio counts as {hour / 1e6:g} M tokens of {named}, within a factor of two: "
-                    "an A100 takes 98 s for 150 minutes in batches (insanely-fast-whisper, Whisper large v3)"
+                    f"{round(heard_h, 1):,g} h of audio count as {hour / 1e6:g} M tokens of {named} an hour, within a "
+                    "factor of two: an A100 takes 98 s for 150 minutes (insanely-fast-whisper, large v3)"
                 )
             self.notes.append(
                 f"{said}: no workload here is just that, {named} stands in ({row['because']})"

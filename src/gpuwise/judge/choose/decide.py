@@ -401,12 +401,13 @@ def _answer(found: Recommendation) -> str:
     # From how many hours of use on buying pays, where both were allowed.
     owned, ending = next((o for o in found.options if o.break_even_h), None), ""
     years = need.assumptions.years
-    rent = next((o for o in found.options if first.way == "have" and o.way in RENTS), None)
+    service = need.period_s is not None and first.outlay_usd > 0
+    rent = next((o for o in found.options if (first.way == "have" or service) and o.way in RENTS), None)
     if rent is not None:
-        faster = significant(rent.throughput.value / first.throughput.value)
-        ending = (
-            f" To rent instead: {_machine(rent)} from {rent.provider}{_at(rent)}, {faster} times as fast."
-        )
+        faster = f"{significant(rent.throughput.value / first.throughput.value)} times as fast"
+        dearer = _times(rent.cost_per_item_usd, first.cost_per_item_usd)
+        than = f"{significant(dearer)} times the cost" if service and dearer else faster
+        ending = f" To rent instead: {_machine(rent)} from {rent.provider}{_at(rent)}, {than}."
     thought_of = next((o for o in found.options[1:] if (o.gpu_id, o.count) in need.sets and o.speedup), None)
     if first.way == "have" and thought_of is not None and thought_of.outlay_usd and thought_of.speedup:
         faster = significant(thought_of.speedup)
