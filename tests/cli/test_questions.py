@@ -22,7 +22,7 @@ from gpuwise.model.gpu import STALE_DAYS
 ROOT = Path(__file__).parents[2]
 FILES = (
     "questions.toml", "questions_2.toml", "questions_3.toml", "questions_4.toml", "questions_5.toml",
-    "questions_6.toml", "questions_7.toml", "questions_8.toml", "questions_9.toml", "questions_10.toml",
+    "questions_6.toml", "questions_7.toml", "questions_8.toml", "questions_9.toml", "questions_classes.toml",
 )  # fmt: skip
 QUESTIONS = {
     name: wanted

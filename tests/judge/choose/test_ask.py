@@ -180,7 +180,8 @@ def asked(text: str) -> Need:
         ("the least I can pay for llama 3.2 3b", "goal", "price"),
         ("efficientnet training, 50000 images, 30 epochs", "items", None),
         # What is not understood of a number is said, with its unit.
-        ("gpu for llama 8b 1000", "ignored", ("1000",)),
+        ("llama 8b 1000", "ignored", ("1000",)),
+        ("gpu for llama 8b 1000", "budget_usd", 1000),
         ("llama 8b on a card that is busy 40 % of the time", "ignored", ("40 %", "busy")),
         ("llama 70b on 4 8xh100 nodes", "ignored", ("4 8x h100 nodes",)),
         ("llama 8b without a price limit", "ignored", ()),

@@ -1079,10 +1079,10 @@ class _Reader:
                     replace(e, number=e.number * e.tokens / 3600 * hour, kind="token", tokens=1, role="out")
                     if e.kind == "audio" else e for e in self.found
                 )  # fmt: skip
-                heard_h = sum(each.number for each in self.found if each.kind == "token") / hour
+                hours = sum(each.number for each in self.found if each.kind == "token") / hour
                 self.notes.append(
-                    f"{round(heard_h, 1):,g} h of audio count as {hour / 1e6:g} M tokens of {named} an hour, within a "
-                    "factor of two: an A100 takes 98 s for 150 minutes (insanely-fast-whisper, large v3)"
+                    f"{round(hours, 1):,g} h of audio count as {hour / 1e6:g} M tokens of {named} an hour, "
+                    "within a factor of two: an A100 takes 98 s for 150 minutes (insanely-fast-whisper, large v3)"
                 )
             self.notes.append(
                 f"{said}: no workload here is just that, {named} stands in ({row['because']})"
