@@ -1082,7 +1082,7 @@ class _Reader:
                 hours = sum(each.number for each in self.found if each.kind == "token") / hour
                 self.notes.append(
                     f"{round(hours, 1):,g} h of audio count as {hour / 1e6:g} M tokens of {named} an hour, "
-                    "within a factor of two: an A100 takes 98 s for 150 minutes (insanely-fast-whisper, large v3)"
+                    "within a factor of two: an A100 takes 98 s for 150 min (insanely-fast-whisper, large v3)"
                 )
             self.notes.append(
                 f"{said}: no workload here is just that, {named} stands in ({row['because']})"
