@@ -117,7 +117,7 @@ def test_a_worker_paid_by_the_second_answers_one_request_at_a_time() -> None:
         ("3 people and each needs a workstation for llama 3.2 3b", "llama-3.2-3b", None,
          {"users": 3, "concurrent": 1, "acquire": "own"}),
         ("I do not want to rent: bert-large", "bert-large", None, {"acquire": "own"}),
-        ("qwen 2.5 32b on one card", "qwen2.5-32b", None, {}),
+        ("qwen 2.5 32b on one card", "qwen-2.5-32b", None, {}),
         ("rent rather than buy for bert-large", "bert-large", None, {"acquire": "rent"}),
     ],
 )  # fmt: skip
