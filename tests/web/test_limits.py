@@ -242,60 +242,6 @@ def test_a_page_that_nobody_waits_for_is_not_made(
         assert sorted(made) == [str(n) for n in range(guard.READING + 2) if n != guard.READING]
 
 
-def test_a_page_that_is_made_ends_when_its_last_reader_leaves(
-    home: Path, connect: Connect, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    began, ended, spins = threading.Semaphore(0), threading.Event(), threading.Event()
-    spins.set()
-
-    def endless(facts: Facts, asked: Asked) -> View:
-        began.release()
-        try:
-            while spins.is_set():
-                pass
-        finally:
-            ended.set()
-        raise NoDataError("nothing")
-
-    addresses = [replace(each, view=endless) if each.path == "/predict" else each for each in site.ADDRESSES]
-    monkeypatch.setattr("gpuwise.web.server.ADDRESSES", addresses)
-    with running() as port:
-        readers = [connect(port) for _ in range(2)]
-        for reader in readers:
-            reader.sendall(b"GET /predict HTTP/1.1\r\nHost: 127.0.0.1\r\n\r\n")
-        try:
-            assert began.acquire(timeout=10)
-            time.sleep(0.1)
-            readers[0].close()
-            assert not ended.wait(0.3)  # the other one still waits
-            readers[1].close()
-            assert ended.wait(10)
-            # Who asks for it again begins anew.
-            with ThreadPoolExecutor(1) as pool:
-                again = pool.submit(answers, port, "/predict")
-                assert began.acquire(timeout=10)
-                spins.clear()
-                assert again.result() == 404
-        finally:
-            spins.clear()
-        # All turns are free.
-        assert {answers(port, path) for path in ("/gpus", "/", "/gpus/l4")} == {200}
-
-
-def test_work_that_is_given_up_when_it_has_just_ended_disturbs_no_other() -> None:
-    async def both() -> int:
-        ended = asyncio.create_task(guard.in_thread(int))
-        await asyncio.sleep(0)
-        time.sleep(0.05)  # its thread ends, of which the loop has not heard
-        other = guard.in_thread(lambda: sum(1 for _ in range(1_000_000)))
-        others = [asyncio.create_task(other)]
-        ended.cancel()  # after the thread of the other one has begun, with the same number
-        (found,) = await asyncio.gather(*others)
-        return found
-
-    assert asyncio.run(both()) == 1_000_000
-
-
 def test_a_page_is_made_once_for_all_who_wait_for_it(home: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     made = list[object]()
 

@@ -15,7 +15,6 @@ its own process ends.
 from __future__ import annotations
 
 import asyncio
-import ctypes
 import json
 import logging
 import os
@@ -24,7 +23,6 @@ import secrets
 import select
 import signal
 import socket
-import threading
 import time
 import weakref
 from collections.abc import Awaitable, Callable, MutableMapping
@@ -33,9 +31,10 @@ from dataclasses import dataclass
 from hashlib import sha256
 from http.cookies import CookieError, SimpleCookie
 from pathlib import Path
-from typing import Any, NoReturn, TypeVar, cast
+from typing import Any, NoReturn, TypeVar
 from urllib.parse import parse_qsl, urlsplit
 
+from starlette.concurrency import run_in_threadpool
 from starlette.datastructures import Headers, MutableHeaders
 from starlette.requests import ClientDisconnect
 from starlette.responses import PlainTextResponse, RedirectResponse, Response
@@ -335,8 +334,8 @@ class Queue:
         self._turn, self._at_once = asyncio.Semaphore(at_once), at_once
         self._waiting, self._usual_s = 0, 0.1
 
-    async def run(self, work: Callable[[], T]) -> T:
-        """What `work` returns. Cancelled, it gives its place up, and ends work that has begun."""
+    async def run(self, work: Callable[[], T], wanted: Callable[[], bool] = lambda: True) -> T:
+        """What `work` returns. Raises ClientDisconnect where it is not `wanted` any more at its turn."""
         wait_s = self._waiting * self._usual_s / self._at_once
         if wait_s > LONGEST_WAIT_S:
             wait = max(1, round(wait_s))
@@ -344,55 +343,19 @@ class Queue:
         self._waiting += 1
         try:
             async with self._turn:
+                if not wanted():
+                    raise ClientDisconnect
                 began = time.monotonic()
                 try:
-                    return await in_thread(work)
+                    return await run_in_threadpool(work)
                 finally:  # the mean of some eight, the last ones
                     self._usual_s += (time.monotonic() - began - self._usual_s) / 8
         finally:
             self._waiting -= 1
 
 
-class Left(BaseException):
-    """Raised in the work of clients that left; nothing that catches errors catches it."""
-
-
-async def in_thread(work: Callable[[], T]) -> T:
-    """What `work` returns, in a thread of its own. Cancelled, it waits until the work has ended, by Left at
-    its next step: the place is free for others only then."""
-    loop, ended = asyncio.get_running_loop(), asyncio.Event()
-    found: list[tuple[T, None] | tuple[None, Exception]] = []
-
-    def run() -> None:
-        with suppress(Left):
-            try:
-                found.append((work(), None))
-            except Exception as error:  # noqa: BLE001  raised where the answer is awaited
-                found.append((None, error))
-            with suppress(RuntimeError):  # the server has ended
-                loop.call_soon_threadsafe(ended.set)
-
-    thread = threading.Thread(target=run, daemon=True)
-    thread.start()
-    try:
-        await ended.wait()
-    except asyncio.CancelledError:
-        # Of one that has ended another may have got the number, but not since this line: all begin here.
-        if thread.is_alive():
-            number, left = ctypes.c_ulong(thread.ident or 0), ctypes.py_object(Left)
-            ctypes.pythonapi.PyThreadState_SetAsyncExc(number, left)
-        while thread.is_alive():
-            await asyncio.sleep(LOOK_S)
-        raise
-    ((answer, problem),) = found
-    if problem is not None:
-        raise problem
-    return cast("T", answer)
-
-
 async def unless_left(working: asyncio.Future[T], receive: Receive) -> T:
-    """What is worked on. Where the client of `receive` leaves before, it is cancelled; raises
-    ClientDisconnect."""
+    """What is worked on. Raises ClientDisconnect where the client of `receive` leaves before."""
 
     async def leaves() -> None:
         while (await receive())["type"] != "http.disconnect":
@@ -406,7 +369,6 @@ async def unless_left(working: asyncio.Future[T], receive: Receive) -> T:
         return working.result()
     finally:
         leaving.cancel()
-        working.cancel()
         await asyncio.gather(leaving, return_exceptions=True)
 
 

@@ -177,7 +177,7 @@ class Pages:
         self.facts, self.queue = facts, Queue(READING)
         self._made: dict[Hashable, tuple[object, float, Answer]] = {}
         self._making: dict[Hashable, asyncio.Task[Answer]] = {}
-        self._readers: Counter[asyncio.Task[Answer]] = Counter()  # how many wait for it
+        self._readers: Counter[Hashable] = Counter()  # who wait for a page
 
     async def get(self, key: Hashable, make: Callable[[], Answer], receive: Receive) -> Answer:
         """The page of that key. Raises as `make`, Refused where too many wait, ClientDisconnect."""
@@ -186,31 +186,25 @@ class Pages:
         if answer is not None and fresh:
             self._made[key] = self._made.pop(key)  # the one that was asked for last stands last
             return answer
+        self._readers[key] += 1
         if key not in self._making:
             self._making[key] = asyncio.ensure_future(self._make(key, make))
-        making = self._making[key]
-        self._readers[making] += 1
         try:
-            return await unless_left(asyncio.shield(making), receive)
+            return await unless_left(self._making[key], receive)
         finally:
-            self._readers -= Counter([making])  # which forgets what nobody waits for
-            if making not in self._readers and not making.done():
-                del self._making[key]
-                making.cancel()
+            self._readers -= Counter([key])  # which forgets those that nobody waits for
 
     async def _make(self, key: Hashable, make: Callable[[], Answer]) -> Answer:
-        mine = asyncio.current_task()
         try:
             version, now = self.facts.version, time.monotonic()
-            answer = await self.queue.run(make)
+            answer = await self.queue.run(make, lambda: key in self._readers)
             self._made.pop(key, None)
             self._made[key] = version, now, answer
             while sum(len(body) for *_, (_, _, body) in self._made.values()) > MOST_BYTES:
                 del self._made[next(iter(self._made))]  # nobody has asked for it for longest
             return answer
         finally:
-            if self._making.get(key) is mine:
-                del self._making[key]
+            del self._making[key]
 
 
 async def _asked(pages: Pages, address: Address, form: str, request: Request) -> Response:
@@ -227,7 +221,7 @@ async def _asked(pages: Pages, address: Address, form: str, request: Request) ->
             return RedirectResponse(place.to(f"/compare/{','.join(spec.id for spec in specs)}"), 303)
     work = partial(_answer, address.view, facts, asked, form, place)
     if address.role:  # what a team's database holds now
-        status, media, body = await unless_left(asyncio.ensure_future(pages.queue.run(work)), request.receive)
+        status, media, body = await pages.queue.run(work)
     else:
         # The menu depends on who asks.
         key = (form, place.path, place.query, place.user and place.user.role)
