@@ -55,6 +55,14 @@ def test_the_page_parses_without_an_error_and_in_one_language() -> None:
     assert root.find(".//title").text == "A <page> & more"
 
 
+def test_no_control_character_of_a_name_reaches_a_page() -> None:
+    foreign = "H100\x1b[2J\u202e"
+    section = replace(PAGE.sections[0], title=foreign, text=(foreign,))
+    text = html.html(replace(PAGE, title=foreign, subtitle=foreign, sections=(section,)))
+    assert "\\x1b" in text
+    assert not {"\x1b", "\u202e"} & set(text)
+
+
 def test_headings_go_down_one_step_at_a_time() -> None:
     levels = [int(element.tag[1]) for element in parsed().iter() if re.fullmatch("h[1-6]", str(element.tag))]
     assert levels[0] == 1

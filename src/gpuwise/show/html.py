@@ -25,6 +25,7 @@ from typing import TYPE_CHECKING, Any
 
 from gpuwise.errors import MachineError
 from gpuwise.model.result import Interval
+from gpuwise.model.units import visible
 from gpuwise.show.charts import PALETTE, Drawing, own, shared, vega
 from gpuwise.show.page import Page
 from gpuwise.show.table import Table
@@ -118,7 +119,7 @@ def cited(text: str, sources: int) -> Markup:
         number = int(match[1])
         return f'<a href="#source-{number}">[{number}]</a>' if number <= sources else match[0]
 
-    linked = _CITED.sub(link, _UNIT.sub("\u00a0", str(escape(text))))
+    linked = _CITED.sub(link, _UNIT.sub("\u00a0", str(escape(visible(text)))))
     return Markup(_CODE.sub(r"<code>\1</code>", _DATE.sub(r"<time>\g<0></time>", linked)))
 
 
@@ -204,6 +205,8 @@ def templates() -> Environment:
         loader=PackageLoader("gpuwise.show"),
         autoescape=True,
         undefined=StrictUndefined,
+        # Names of devices and files come from anywhere; markup of ours has been made of such.
+        finalize=lambda value: visible(value) if type(value) is str else value,
         trim_blocks=True,
         lstrip_blocks=True,
     )
