@@ -171,8 +171,9 @@ def need_for(
         problem = "a mix has no item of its own to count the work in"
         raise InputError(problem, hint="choose for one workload, or without an amount of work")
     notes: tuple[str, ...] = ()
-    if work is not None and work.item == "image" and specs[0].item == "image-step":
+    if all(spec.item == "image-step" for spec in specs):
         mode = mode or "infer"  # People make images far more often than models of them
+    if work is not None and work.item == "image" and specs[0].item == "image-step":
         passes = PASSES if mode == "infer" else 1  # A step of training sees each of its images once
         notes = (f"an image is {STEPS} steps, each twice through the network for guidance",) * (passes > 1)
         work = work._replace(items=work.items * passes, item="image-step")
