@@ -72,7 +72,12 @@ def test_a_latency_is_of_the_phase_that_the_workload_runs() -> None:
 
 @pytest.mark.parametrize(
     ("name", "mode", "meant"),
-    [("sd", None, "infer"), ("dit-xl2", None, "infer"), ("sd", "train", "train"), ("resnet50", None, "train")],
+    [
+        ("sd", None, "infer"),
+        ("dit-xl2", None, "infer"),
+        ("sd", "train", "train"),
+        ("bert-large", None, "train"),
+    ],
 )
 def test_a_model_of_images_makes_them_unless_it_is_to_learn(name: str, mode, meant: str) -> None:
     assert need_of(name, {"mode": mode}, {})[0].mode == meant
