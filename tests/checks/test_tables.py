@@ -75,9 +75,9 @@ def test_figures_of_few_digits_repeat_by_chance(row: Row) -> None:
 
 def test_a_network_of_twice_the_operations_is_slower(row: Row) -> None:
     heavy = row(workload="resnet152", speed=200.0)
-    assert codes(row(speed=190.1), heavy) == set()
-    assert codes(row(speed=189.9), heavy) == {"order"}
-    assert codes(row(speed=190.0), heavy) == set()
+    assert codes(row(speed=150.1), heavy) == set()
+    assert codes(row(speed=149.9), heavy) == {"order"}
+    assert codes(row(speed=150.0), heavy) == set()
     # One of 1.9 times the operations may be the faster of the two.
     assert codes(row(speed=100.1), row(workload="resnet101", speed=200.0)) == set()
     # In small steps the launches of kernels count, and of networks without a family nothing is said.

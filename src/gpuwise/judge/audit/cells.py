@@ -87,6 +87,19 @@ def label_of(text: str) -> Label:
     if unit is not None and unit[0] == "op/s":
         # "INT4 Tensor Core (TOPS)" is a rate of a format that is not judged, no count.
         fields = [f for f in fields if f not in ("tensor_cores", "cuda_cores")]
+    if unit is None and CUES["machine_node"].search(text):
+        # A node without nanometres may be a machine: "GPUs (one node)", "Node".
+        fields = [f for f in fields if f != "process_nm"]
+    together = fields == ["memory_bytes", "memory_bytes_per_s"] and len(tokens) == 2 and unit is None
+    if together and re.search(r"\bmem\w*\.? (?!and\b)[^\W\d_]", text, re.IGNORECASE):
+        # "Mem. Bandbreite"
+        fields = fields[1:]
+    if unit is not None and unit[0] in ("bytes/s", "bits/s") and "memory_bytes" in fields:
+        # What is counted in GB/s is a rate: "Memory (GB/s)", "Mem. Bandbreite".
+        rate = [f for f in fields if FIELDS[f].dimension == "bytes/s"] or ["memory_bytes_per_s"]
+        rated = {start for start, _, name, _ in units if name in ("bytes/s", "bits/s")}
+        sized = any(name == "bytes" and start not in rated for start, _, name, _ in units)
+        fields = fields if sized else [f for f in fields if f != "memory_bytes"] + rate
     if "throughput" in fields:
         # "Llama 8B FP16 tok/s, batch 1" is a speed; "FP16 throughput (TFLOPS)" is a peak.
         speed = unit is None or unit[0] == "item/s"
@@ -101,7 +114,7 @@ def label_of(text: str) -> Label:
     # The row of a network states its throughput: "ResNet-50 FP16".
     if all(f.startswith("peak:") for f in fields) and unit is None and network_in(text):
         fields = ["throughput"]
-    if CUES["ratio"].search(text):
+    if CUES["ratio"].search(text) or ("power_w" in fields and CUES["whole_machine"].search(text)):
         fields = [""]
     marks = {t.field for t in tokens if t.field in ("sparse", "dense")}
     return Label(
@@ -198,6 +211,10 @@ def _of_value(
     part = (field in (*SUMMED, "power_w") and total) or CUES["direction"].match(cell, token.end)
     # Its owner sets the limit of a card.
     limit = field == "power_w" and "limit" in label.text.lower()
+    # A bare number under "Node" may count machines.
+    limit |= field == "process_nm" and token.dimension == "bare" and re.fullmatch(
+        r"\W*nodes?\W*", label.text, re.IGNORECASE
+    ) is not None  # fmt: skip
     reading = Reading(field=field, values=numbers, token=token, either=bool(part) or limit)
     if not field.startswith("peak:"):
         yield reading
@@ -221,6 +238,18 @@ def own_field(cell: str, tokens: Sequence[Token], place: int) -> str | None:
     """The field that the words beside a value name: "16,896 CUDA cores", "NVLink 600 GB/s", "4,500 (FP8)"."""
     token = tokens[place]
     dimension = token.measures
+    if token.dimension == "bare" and len(token.numbers) == 1:
+        if any(_is_part(cell, part, token) for part in tokens[max(0, place - 3) : place]):
+            # The whole die has so many.
+            return "none"
+        whole = next(
+            (n for n, t in enumerate(tokens[: place + 4]) if n > place and _is_part(cell, token, t)), 0
+        )
+        if whole and 2 * token.numbers[0].value < tokens[whole].numbers[0].value:
+            # "16 of 144 SMs are switched off"
+            return "none"
+        # Of "132 of the 144 SMs" the word is the first count's, too.
+        place, token = (whole, tokens[whole]) if whole else (place, token)
     if dimension == "op/s" and (inside := next((f for f in FORMATS if f[5:] in token.text.lower()), None)):
         return inside
     # "5 PFLOPS of dense FP8 and 2.5 PFLOPS of dense BF16": the format behind a rate is its own.
@@ -276,6 +305,13 @@ def own_field(cell: str, tokens: Sequence[Token], place: int) -> str | None:
     return None
 
 
+def _is_part(cell: str, part: Token, whole: Token) -> bool:
+    """Whether two counts are of what a product uses and what its die has: "132 of the 144 SMs"."""
+    counts = [t.numbers[0].value for t in (part, whole) if t.dimension == "bare" and len(t.numbers) == 1]
+    between = CUES["of_whole"].fullmatch(cell, part.end, whole.start) if len(counts) == 2 else None
+    return between is not None and counts[0] < counts[1]
+
+
 def _of_label(label: Label, cell: str, token: Token) -> str | None:
     """The label's first field that takes such a value."""
     dimension, first = token.measures, label.first
@@ -300,6 +336,10 @@ def _of_label(label: Label, cell: str, token: Token) -> str | None:
             return None
         if first == "price" and label.hourly:
             return "rent per hour"
+        if label.unit is not None:
+            # "Mem. Bandbreite (GB/s)": the unit says which of the fields.
+            measures = {"bits/s": "bytes/s"}.get(label.unit[0], label.unit[0])
+            first = next((f for f in label.fields if FIELDS[f].dimension == measures), first)
         return first if FIELDS[first].dimension not in ("text", "none") and len(label.fields) < 3 else None
     if first in ("memory_bytes", "memory_type", "memory_bus_bits"):
         return OF_MEMORY.get(dimension)

@@ -693,6 +693,14 @@ class _Sentence:
         summed = self.is_summed(place)
         if own == "none" or (own is None and foreign and not summed) or self.is_others(place):
             return
+        if dimension == "bytes" and CUES["of_model"].match(after):
+            return
+        # Of its own clause: "at 575 W, needs a strong power supply".
+        clause = re.split("[,;]", before[-LEAD:])[-1], re.split(r"[,;]|\band\b", after[:30])[0]
+        if dimension == "w" and (
+            CUES["whole_machine"].search(" W ".join(clause)) or CUES["machine_around"].search(clause[0])
+        ):
+            return
         if own is not None and own != "peak:" and not (own.startswith("peak:") and dimension == "count"):
             if not (foreign and own != "l2_bytes" and dimension != "op/s") and not self.is_of_part(place):
                 yield 0.0, own

@@ -1,0 +1,69 @@
+"""Values beside a GPU that are of something else, and those like them that are its own."""
+
+from __future__ import annotations
+
+import pytest
+
+from .test_phrases import accused
+
+
+@pytest.mark.parametrize(
+    ("text", "wrong"),
+    [
+        # Machines are nodes, too.
+        ("| GPU | GPUs per node | VRAM |\n|---|---|---|\n| H100 SXM | 8 | 80 GB |\n| L40S | 4 | 48 GB |", []),
+        ("| Karte | Karten pro Knoten | TDP |\n|---|---|---|\n| T4 | 8 | 70 W |\n| L4 | 6 | 72 W |", []),
+        ("| | H100 SXM | L40S |\n|---|---|---|\n| GPUs on one node | 8 | 10 |\n| VRAM | 80 GB | 48 GB |", []),
+        (
+            "| GPU | Cards/node | Process node |\n|---|---|---|\n| H100 SXM | 8 | 7 |\n| A100 | 8 | 7 |",
+            ["process_nm 7"],
+        ),
+        ("| GPU | Node |\n|---|---|\n| H100 SXM | 7 nm |\n| A100 | 7 nm |", ["process_nm 7 nm"]),
+        # Power of the machine, of its supply, at the wall.
+        ("Der ganze Rechner mit einer RTX 4090 zieht an der Steckdose 620 W.", []),
+        ("La machine complète avec une RTX 4090 consomme 610 W à la prise.", []),
+        ("El equipo completo con una RTX 4090 consume 610 W en el enchufe.", []),
+        ("Il sistema intero con la RTX 4090 assorbe 600 W alla presa.", []),
+        ("O computador inteiro com a RTX 4090 puxa 600 W da tomada.", []),
+        ("A workstation with an RTX 4090 draws 650 W under load.", []),
+        ("| Karte | Leistungsaufnahme (Gesamtsystem) |\n|---|---|\n| RTX 4090 | 630 W |\n| L4 | 180 W |", []),
+        ("| Tarjeta | Consumo en el enchufe |\n|---|---|\n| RTX 4090 | 630 W |\n| L4 | 180 W |", []),
+        ("Die RTX 4090 hat eine TDP von 480 W und braucht ein Netzteil mit 850 W.", ["power_w 480 W"]),
+        ("L'RTX 4090 assorbe 550 W.", ["power_w 550 W"]),
+        # What a model takes is no sum of memories.
+        ("Four L40S cards hold 140 GB of weights.", []),
+        ("Vier L40S halten 140 GB an Gewichten.", []),
+        ("Quatre L40S contiennent 140 Go de poids.", []),
+        ("8x H100 SXM hold 405 GB of FP8 weights.", []),
+        ("Four L40S hold 182 GB.", ["memory_bytes 182 GB"]),
+        # So many of the units of the die.
+        ("An H100 SXM uses 132 of the 144 SMs of the GH100 die.", []),
+        ("Auf der RTX 4090 sind 128 von 144 SMs aktiv.", []),
+        ("Sur la RTX 4090, 128 des 144 SM de la puce sont actifs.", []),
+        ("The RTX 4090 enables 16,384 of the chip's 18,432 CUDA cores.", []),
+        ("The RTX 4090 has 16 of its 144 SMs switched off.", []),
+        ("The H100 SXM has 120 of the 144 SMs of its die.", ["sm_count 120"]),
+        ("The RTX 4090 has 144 SMs.", ["sm_count 144"]),
+        # The unit says which figure of the memory a column holds.
+        ("| GPU | Memory (GB/s) | Memory |\n|---|---|---|\n| T4 | 320 | 16 |\n| L4 | 300 | 24 |", []),
+        ("| Karte | Mem. Bandbreite (GB/s) |\n|---|---|\n| H100 SXM | 3350 |\n| L40S | 864 |", []),
+        ("| GPU | Mem. rate, TB/s | Mem. |\n|---|---|---|\n| T4 | 0.32 | 16 |\n| L4 | 0.3 | 24 |", []),
+        (
+            "| GPU | Mem. (GB/s) | Mem. (GB) |\n|---|---|---|\n| H100 SXM | 3530 | 80 |\n| L40S | 864 | 84 |",
+            ["memory_bytes_per_s 3530", "memory_bytes 84"],
+        ),
+        # One network somewhat slower than one of more operations, and rows that were exchanged.
+        (
+            "Training, images/s, fp16\n\n| Network | H100 SXM |\n|---|---|\n| ResNet-50 | 2400 |\n"
+            "| ResNet-152 | 2600 |",
+            [],
+        ),
+        (
+            "Training, images/s, fp16\n\n| Network | H100 SXM |\n|---|---|\n| ResNet-50 | 1050 |\n"
+            "| ResNet-152 | 2600 |",
+            ["throughput 1050"],
+        ),
+    ],
+)  # fmt: skip
+def test_what_is_of_something_else(text: str, wrong: list[str]) -> None:
+    assert [one.partition(":")[0] for one in accused(text)] == wrong
