@@ -20,11 +20,11 @@ from gpuwise.judge.choose.fit import NO_FP64, loosened, made_for_fp64, no_price,
 from gpuwise.judge.choose.need import MOST_TOGETHER, USUAL_NOTE, has_form, need_for, need_of, settled
 from gpuwise.judge.choose.speeds import Forecast
 from gpuwise.model.gpu import RENTS, GpuSpec, Offer
-from gpuwise.model.judgement import Need, Recommendation
+from gpuwise.model.judgement import Need, Quote, Recommendation
 from gpuwise.model.precision import Precision
 from gpuwise.model.question import Asked
 from gpuwise.model.result import Comparison, Issue, Record, Result
-from gpuwise.model.units import significant
+from gpuwise.model.units import seconds, significant
 
 if TYPE_CHECKING:
     from gpuwise.stats.comparison import Condition
@@ -330,6 +330,8 @@ def _with_verdict(market: _Market, choice: Recommendation) -> Recommendation:
         other = market.best_or_none(free)
         if other is None or not decide.is_worth_a_word(other, choice):
             other = market.best_or_none(replace(free, goal="price"))
+    if need.asks == "number":
+        said = _fewest(market, need, choice.options[0].gpu_id)
     said = said or decide.verdict(choice, other)
     if other is not None and need.sets:
         sets = dict.fromkeys((*need.sets, (other.options[0].gpu_id, other.options[0].count)))
@@ -337,6 +339,19 @@ def _with_verdict(market: _Market, choice: Recommendation) -> Recommendation:
         both = replace(need, sets=tuple(sets), gpus=(min(counts), max(counts)))
         choice = market.best_or_none(both) or choice
     return replace(choice, answer=" ".join(filter(None, (said, recipes, choice.answer))))
+
+
+def _fewest(market: _Market, need: Need, gpu: str) -> str:
+    """The least number of a GPU that keeps the limits, whatever numbers are sold and for how much."""
+    counts = range(need.gpus[0], need.gpus[1] + 1)
+    asked = tuple(Quote(gpu_id=gpu, count=n, kind="on-demand", usd=float(n), provider="") for n in counts)
+    free = replace(need, quotes=asked, only=(gpu,), acquire="rent", budget_usd=None, providers=(), region="")
+    found = replace(market, offers=stated(free, market.facts.today)).best_or_none(free)
+    least = min(found.options, key=lambda option: option.count, default=None) if found else None
+    if least is None:
+        return ""
+    time = f", in {seconds(least.time_s.value)}" if least.time_s else ""
+    return f"The fewest that do it: {decide.counted(gpu, least.count)}{time}."
 
 
 def _with_alternatives(market: _Market, choice: Recommendation) -> Recommendation:

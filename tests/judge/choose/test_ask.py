@@ -48,6 +48,8 @@ def asked(text: str) -> Need:
         ("I have two 3090, add 4 more for llama 70b", "sets", (("rtx-3090", 6),)),
         ("I have a 3090, another one or a 5090 for qwen3 32b?", "sets", (("rtx-3090", 2), ("rtx-5090", 1))),
         ("how many H100 to serve llama 3.1 405b", "gpus", (1, 8)),
+        ("how many gpus to train resnet50 on imagenet within 3 hours", "asks", "number"),
+        ("train resnet50 on imagenet within 3 hours", "items", pytest.approx(90 * 1.2812e6, rel=1e-3)),
         ("bert-large on a 230 V 10 A socket", "outlet_w", 1840.0),
         ("low profile card for bert-large on windows", "ignored", ("low profile", "windows")),
         (

@@ -686,7 +686,8 @@ class _Reader:
             self.notes.append(f"{fields['deadline_s'] / 3600:,.0f} hours of use until then")
         self.fields = fields = self.usual | fields
         hires = self.rents or self.said(r"\bfor (?:an?|the|one) (?:\S+ )?(?:weekend|night)\b")
-        if "deadline_s" in fields and hires and not (self.done() or re.search(P.money, self.left())):
+        known = self.done() or self.said(rf"\b(?:{units.DATASET_NAMES})\b")
+        if "deadline_s" in fields and hires and not (known or re.search(P.money, self.left())):
             # Who says no amount rents for so long.
             fields |= {"hire_h": fields.pop("deadline_s") / 3600, "acquire": fields.get("acquire", "rent")}
         credits = rf"(?:(?:of|in|worth|cloud|free|gpu|{_sellers()}|{P.common}) )*credits\b"
@@ -753,8 +754,9 @@ class _Reader:
         number = self.take(P.number_of_gpus) or self.take(r"()\b(\d{1,2}) ?x\b(?! ?\d)", again=False)
         self.number = number[0] if number else ""
         self.gpus = (1 if number[1] else _number(number[2]), _number(number[2])) if number else None
-        if len(self.sets) == 1 and not number and self.take(P.how_many):
-            self.fields["only"], self.sets, self.gpus = (self.sets[0][0],), (), (1, 8)
+        if len(self.sets) < 2 and not number and self.take(P.how_many):
+            self.fields |= {"asks": "number"} | ({"only": (self.sets[0][0],)} if self.sets else {})
+            self.sets, self.gpus = (), (1, MOST_TOGETHER)
         if self.gpus and self.gpus[1] == self.fields.get("users"):
             self.gpus = (1, 1)  # "5 GPUs for 5 students"
         if (
@@ -1151,7 +1153,13 @@ class _Reader:
         data = self.said(rf"\b(?:{units.DATASET_NAMES})\b")
         epochs = next((each for each in self.found if each.kind == "epoch"), None)
         counted = [each for each in self.found if each.kind not in ("epoch", "step")]
-        if self.stands_in or self.mixed or not (self.found or (data and self.take(P.how_long)) or self.once):
+        if (
+            self.stands_in
+            or self.mixed
+            or not (
+                self.found or (data and ("deadline_s" in self.fields or self.take(P.how_long))) or self.once
+            )
+        ):
             return
         if others := [each for each in counted if each.kind in ("other", "audio")]:
             for start, end in others[0].spans:

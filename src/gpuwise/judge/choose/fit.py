@@ -305,9 +305,10 @@ def _missed(need: Need, them: Candidates, place: int, takes: float) -> str:
     row = them.rows[place]
     enough = ceil(row.count * takes / (need.deadline_s or takes))
     missed = f"misses the deadline: takes {seconds(takes)}"
-    if need.mode != "train" or enough <= MOST_TOGETHER:
+    if enough <= MOST_TOGETHER:
         return missed
-    return f"{missed}; in time it takes {enough:,} GPUs or more, of whose network nothing is known here"
+    how = "or more, of whose network nothing is known here" if need.mode == "train" else "side by side"
+    return f"{missed}; in time it takes {enough:,} GPUs {how}"
 
 
 def too_large(need: Need, refusal: str) -> GpuwiseError:
