@@ -52,6 +52,26 @@ from .test_phrases import accused
             "| GPU | Mem. (GB/s) | Mem. (GB) |\n|---|---|---|\n| H100 SXM | 3530 | 80 |\n| L40S | 864 | 84 |",
             ["memory_bytes_per_s 3530", "memory_bytes 84"],
         ),
+        # What was measured, set, idle or needed; the slot, and the day it came to its owner.
+        ("Unter Last zieht die RTX 4090 im Mittel 390 W.", []),
+        ("Im Leerlauf braucht die RTX 4090 22 W.", []),
+        ("The RTX 4090 rendered with 70 \u00b0C and 400 W.", []),
+        ("The A100 moves 1.4 TB/s in our copy test.", []),
+        ("| GPU | Peak memory (GB) |\n|---|---|\n| RTX 4090 | 21.5 |\n| A100 80GB | 70.2 |", []),
+        ("| GPU | VRAM free |\n|---|---|\n| RTX 4090 | 5.8 GB |\n| A100 80GB | 20 GB |", []),
+        ("| Modèle | Mémoire | GPU |\n|---|---|---|\n| Llama 8B | 16 Go | RTX 4090 |", []),
+        ("| Instance | GPU | Mémoire | vCPU |\n|---|---|---|---|\n| a | L40S | 384 Go | 48 |", []),
+        ("| # | GPU | VRAM |\n|---|---|---|\n| 1 | A10 | 32 GB |\n| 2 | L4 | 24 GB |", ["memory_bytes 32 GB"]),
+        ("Für 405 GB braucht man sechs H100 SXM.", []),
+        ("Avec deux RTX 3090, les 42 Go de Llama 70B Q4 tiennent.", []),
+        ("The L4 sits in a PCIe 3.0 slot of our old server.", []),
+        ("The RTX 4090 has a PCIe 3.0 interface.", ["pcie_generation PCIe 3.0"]),
+        ("Our H100 SXM arrived in May 2024.", []),
+        ("The L4 was launched in May 2021, as we know.", ["launch May 2021"]),
+        ("You get 42 GB with two RTX 3090.", ["memory_bytes 42 GB"]),
+        ("| GPU | Full die | Enabled |\n|---|---|---|\n| RTX 4090 | 144 SMs | 128 SMs |", []),
+        ("Der AD102 hat 144 SMs, von denen die RTX 4090 128 nutzt.", []),
+        ("The H100 SXM has 50 MB of the 60 MB of L2.", []),
         # One network somewhat slower than one of more operations, and rows that were exchanged.
         (
             "Training, images/s, fp16\n\n| Network | H100 SXM |\n|---|---|\n| ResNet-50 | 2400 |\n"

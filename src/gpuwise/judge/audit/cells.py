@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 from functools import lru_cache
 
 from gpuwise.checks import network_in
-from gpuwise.judge.audit.words import ABILITIES, CUES, FIELDS, UNITS, Token, scan
+from gpuwise.judge.audit.words import ABILITIES, CUES, FIELDS, UNITS, Token, scan, unit_of
 from gpuwise.model.judgement import Number
 
 # How far rounding may lead from two: the L40S is published with 362.05 and 733.
@@ -211,6 +211,8 @@ def _of_value(
     part = (field in (*SUMMED, "power_w") and total) or CUES["direction"].match(cell, token.end)
     # Its owner sets the limit of a card.
     limit = field == "power_w" and "limit" in label.text.lower()
+    # So does what its die has.
+    limit |= field in WHOLE and CUES["whole_die"].search(label.text) is not None
     # A bare number under "Node" may count machines.
     limit |= field == "process_nm" and token.dimension == "bare" and re.fullmatch(
         r"\W*nodes?\W*", label.text, re.IGNORECASE
@@ -238,18 +240,21 @@ def own_field(cell: str, tokens: Sequence[Token], place: int) -> str | None:
     """The field that the words beside a value name: "16,896 CUDA cores", "NVLink 600 GB/s", "4,500 (FP8)"."""
     token = tokens[place]
     dimension = token.measures
-    if token.dimension == "bare" and len(token.numbers) == 1:
-        if any(_is_part(cell, part, token) for part in tokens[max(0, place - 3) : place]):
+    if dimension in ("count", "bytes") and len(token.numbers) == 1:
+        following = tokens[place + 1].field if place + 1 < len(tokens) else ""
+        sized = dimension == "bytes" and following != "l2_bytes"
+        if not sized and any(_is_part(cell, part, token) for part in tokens[max(0, place - 3) : place]):
             # The whole die has so many.
             return "none"
-        whole = next(
-            (n for n, t in enumerate(tokens[: place + 4]) if n > place and _is_part(cell, token, t)), 0
-        )
-        if whole and 2 * token.numbers[0].value < tokens[whole].numbers[0].value:
-            # "16 of 144 SMs are switched off"
-            return "none"
-        # Of "132 of the 144 SMs" the word is the first count's, too.
-        place, token = (whole, tokens[whole]) if whole else (place, token)
+        behind = [
+            n for n in range(place + 1, min(place + 4, len(tokens))) if _is_part(cell, token, tokens[n])
+        ]
+        if wholes:
+            whole = tokens[wholes[0]]
+            field = own_field(cell, [t for t in tokens if t is not token], wholes[0] - 1)
+            # "16 of 144 SMs are switched off", "60 of the 80 GB are free".
+            least = 0.5 * whole.numbers[0].value / (unit_of(whole) if token.dimension == "bare" else 1.0)
+            return field if token.numbers[0].value > least and field != "memory_bytes" else "none"
     if dimension == "op/s" and (inside := next((f for f in FORMATS if f[5:] in token.text.lower()), None)):
         return inside
     # "5 PFLOPS of dense FP8 and 2.5 PFLOPS of dense BF16": the format behind a rate is its own.
@@ -307,9 +312,13 @@ def own_field(cell: str, tokens: Sequence[Token], place: int) -> str | None:
 
 def _is_part(cell: str, part: Token, whole: Token) -> bool:
     """Whether two counts are of what a product uses and what its die has: "132 of the 144 SMs"."""
-    counts = [t.numbers[0].value for t in (part, whole) if t.dimension == "bare" and len(t.numbers) == 1]
-    between = CUES["of_whole"].fullmatch(cell, part.end, whole.start) if len(counts) == 2 else None
-    return between is not None and counts[0] < counts[1]
+    if part.dimension not in ("bare", whole.dimension) or whole.dimension not in ("bare", "bytes"):
+        return False
+    if len(part.numbers) != 1 or len(whole.numbers) != 1:
+        return False
+    between = CUES["of_whole"].fullmatch(cell, part.end, whole.start)
+    unit = unit_of(whole) if part.dimension == "bare" else 1.0
+    return between is not None and part.numbers[0].value * unit < whole.numbers[0].value
 
 
 def _of_label(label: Label, cell: str, token: Token) -> str | None:

@@ -376,6 +376,11 @@ class Grid:
             elif not label.fields and label.ability is None:
                 label, sure = self.inferred(label.text, cells) or (label, True)
             for number, row, mine, name in owned:
+                # "Llama 8B | 16 GB | RTX 4090": what the model takes.
+                of_model = "memory_bytes" in label.fields and any(
+                    CUES["language_model"].search(cell.text) for cell in row[:name]
+                )
+                sure = sure and not of_model
                 if column < len(row) and column != name and not self.is_list(row[column], label):
                     times = count_in(self.header[column].text)
                     mine = replace(mine, count=times) if times else mine
@@ -442,7 +447,7 @@ class Grid:
                 if many
                 or _UNITED.search(p.cell.text)
                 or (label.unit and label.unit[0] == FIELDS[label.fields[0]].dimension)
-                or all(isinstance(v, Number) and v.value >= LARGE for v in p.reading.values)
+                or all(number.value >= LARGE for number in p.reading.token.numbers)
             ]  # fmt: skip
             if len(plain) == len(cells):
                 found.append((known, label))

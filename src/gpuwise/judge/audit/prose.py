@@ -23,6 +23,7 @@ from gpuwise.judge.audit import evidence
 from gpuwise.judge.audit.cells import (
     NEAR,
     SUMMED,
+    WHOLE,
     Reading,
     ability_of,
     label_of,
@@ -580,12 +581,19 @@ class _Sentence:
             # "141 GB of HBM3e": the type is of the memory beside it.
             owner, certain = self.owned[place - 1]
             best, sure = replace(best, owner=owner), sure and certain
+        if sure and field in WHOLE and not best.known and self.has_right(place, best):
+            sure = False
         self.owned[place] = best.owner, sure
         claim = claim_of(best.reading, best.owner, line, block, sure)
         if field == "launch_price_usd" and not self.is_launch_price(place):
             # Today's or the one at launch: as the other prices of the sentence.
             claim = replace(claim, group=f"prices {line}")
         return replace(claim, total=True) if total else claim
+
+    def has_right(self, place: int, best: _Option) -> bool:
+        """Whether another count of the sentence is what the GPU has: this one may be that of its die."""
+        others = (t for n, t in enumerate(self.tokens) if n != place and t.dimension == "bare" and t.numbers)
+        return any(is_known(best.owner, replace(best.reading, values=other.numbers)) for other in others)
 
     def option(self, owner: Subject, reading: Reading, owned: float, said: float) -> _Option:
         """A pair of an owner and a field; the unit tells the field of a value like the known one."""
@@ -606,6 +614,13 @@ class _Sentence:
             if token.field != "launch" or self.before("launched", token.start) or (
                 CUES["launched_behind"].match(self.text, token.end) or self.follows(place, "launch")
             ):  # fmt: skip
+                lead = self.text[max(0, token.start - 12) : token.start]
+                inside = re.search(r"\b(?:in|into|on) (?:\w{1,6} )?$", lead)
+                if token.field == "pcie_generation" and inside and (
+                    CUES["its_slot"].match(self.text, token.end)
+                ):  # fmt: skip
+                    # "It sits in a PCIe 3.0 slot"
+                    return
                 yield 0.0, Reading(field=token.field, values=token.numbers or (token.name,), token=token)
             return
         for cost, field in self.fields(place):
@@ -693,7 +708,10 @@ class _Sentence:
         summed = self.is_summed(place)
         if own == "none" or (own is None and foreign and not summed) or self.is_others(place):
             return
-        if dimension == "bytes" and CUES["of_model"].match(after):
+        if dimension == "bytes" and (
+            CUES["of_model"].match(after)
+            or (re.match(r"\s(?:of|for|de|von|di|du)\b", after) and CUES["language_model"].search(after[:24]))
+        ):
             return
         # Of its own clause: "at 575 W, needs a strong power supply".
         clause = re.split("[,;]", before[-LEAD:])[-1], re.split(r"[,;]|\band\b", after[:30])[0]
@@ -917,7 +935,9 @@ class _Sentence:
             CUES["total"].search(self.text, max(0, start - 60), start) if not before.strip(" :=is") else None
         )
         said = ahead or CUES["total"].search(f"{before} {after}") or CUES["of_video_memory"].match(after)
-        return bool(equals or said or CUES["holds"].search(before))
+        holds = CUES["holds"].search(before)
+        # "For 405 GB you need six H100": before any GPU stands what is needed.
+        return bool(equals or said or (holds and (start or holds[0].strip().lower() != "for")))
 
     def is_of_one(self, head: Token | None) -> bool:
         """Whether the list of several GPUs states what one has: "4x A100 (40 GB HBM2, 1.5 TB/s)"."""
@@ -1139,6 +1159,7 @@ class _Sentence:
             or self.measured or self.numbered or self.text.endswith("?") or self.telegram
             or (self.says("doubt") and CUES["doubt"].search(words))
             or CUES["doubt_after"].match(self.text, token.end)
+            or (field == "launch" and self.says("ours"))
             # "It runs kernels of sm_80"
             or (token.kind == "name" and field == "compute_capability")
             or self.text[token.end :].lstrip()[:1] in ("=", "*")
