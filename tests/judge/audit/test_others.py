@@ -61,7 +61,7 @@ from .test_phrases import accused
         ("| GPU | VRAM free |\n|---|---|\n| RTX 4090 | 5.8 GB |\n| A100 80GB | 20 GB |", []),
         ("| Modèle | Mémoire | GPU |\n|---|---|---|\n| Llama 8B | 16 Go | RTX 4090 |", []),
         ("| Instance | GPU | Mémoire | vCPU |\n|---|---|---|---|\n| a | L40S | 384 Go | 48 |", []),
-        ("| # | GPU | VRAM |\n|---|---|---|\n| 1 | A10 | 32 GB |\n| 2 | L4 | 24 GB |", ["memory_bytes 32 GB"]),
+        ("| # | GPU | RAM |\n|---|---|---|\n| 1 | T4 | 32 GB |\n| 2 | L4 | 24 GB |", ["memory_bytes 32 GB"]),
         ("Für 405 GB braucht man sechs H100 SXM.", []),
         ("Avec deux RTX 3090, les 42 Go de Llama 70B Q4 tiennent.", []),
         ("The L4 sits in a PCIe 3.0 slot of our old server.", []),

@@ -241,12 +241,12 @@ def own_field(cell: str, tokens: Sequence[Token], place: int) -> str | None:
     token = tokens[place]
     dimension = token.measures
     if dimension in ("count", "bytes") and len(token.numbers) == 1:
-        following = tokens[place + 1].field if place + 1 < len(tokens) else ""
-        sized = dimension == "bytes" and following != "l2_bytes"
+        word = tokens[place + 1].field if place + 1 < len(tokens) else ""
+        sized = dimension == "bytes" and word != "l2_bytes"
         if not sized and any(_is_part(cell, part, token) for part in tokens[max(0, place - 3) : place]):
             # The whole die has so many.
             return "none"
-        behind = [
+        wholes = [
             n for n in range(place + 1, min(place + 4, len(tokens))) if _is_part(cell, token, tokens[n])
         ]
         if wholes:
