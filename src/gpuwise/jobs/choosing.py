@@ -191,8 +191,7 @@ def _looser(need: Need, error: GpuwiseError) -> Iterator[Need]:
         yield noted(f"{note}: what does {NO_FP64}", only=_cards(need), acquire="own")
     if need.sets and not need.unproven:
         yield noted("as little as is known of the speed of what was named", unproven=True)
-    whole = need.at_home and need.assumptions.host_usd is None  # A card alone has a budget that binds
-    unmet = error.code == "limits" and (need.budget_usd is None or whole or need.power_w is not None)
+    unmet = error.code == "limits"
     dated = need.assumptions.aged_today  # who says how old a price may be means it
     if (unmet or error.code in ("no-price", "too-large")) and not (names or dated) and need.acquire != "rent":
         # What keeps every limit may only lack a price that is fresh.
@@ -205,8 +204,9 @@ def _cards(need: Need) -> tuple[str, ...]:
     """Everything that is sold singly and that the machine can hold: a PC has no fans for a server's cards."""
     pc = (need.assumptions.host_usd == 0 or need.at_home) and not need.fans
     pc &= need.precision != Precision.FP64  # Few others compute in it at all
+    no = ("server", "embedded") if pc else ("embedded",)
     every = (spec for spec in catalog.all_gpus() if spec.text("form") in ("pcie", "soc"))
-    fit = (spec for spec in every if not (pc and spec.text("segment") == "server"))
+    fit = (spec for spec in every if spec.text("segment") not in no)
     return tuple(spec.id for spec in fit if not EXPORT.search(spec.id))
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from gpuwise.errors import InputError
-from gpuwise.judge.choose.amounts import amount, quantities
+from gpuwise.judge.choose.amounts import USUAL_EXAMPLE, amount, quantities
 from gpuwise.judge.choose.need import need_of
 from gpuwise.model.judgement import Need
 
@@ -74,10 +74,11 @@ def test_sizes_of_models_and_speeds_are_no_amounts(text: str) -> None:
     assert asked(text).items is None
 
 
-def test_what_has_no_size_has_no_cost() -> None:
+def test_an_example_has_a_usual_size_where_none_is_said() -> None:
     need = asked("finetune mistral 7b on 20k examples")
-    assert need.items is None
-    assert need.ignored == ("20k examples",)
+    assert need.items == 20_000 * USUAL_EXAMPLE
+    assert any(str(USUAL_EXAMPLE) in note for note in need.notes)
+    assert not need.ignored
 
 
 @pytest.mark.parametrize(("text", "learns"), [("20 books and 300 images", False), ("100k steps", True)])

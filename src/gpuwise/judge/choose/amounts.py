@@ -28,6 +28,8 @@ NUMBERS = {"a": 1, "an": 1, "single": 1, "dual": 2, "double": 2, "triple": 3, "q
 MANY = {"": 1, "hundred": 100, "thousand": 1000, "million": 10**6, "billion": 10**9, "dozen": 12}
 # Tokens of an answer where none are stated; people's chats have about as many.
 USUAL_ANSWER = 300
+# Of what a model is fine-tuned on, as of a dialogue.
+USUAL_EXAMPLE = 500
 DAY_S = 86400.0
 _SECONDS = {"s": 1, "m": 60, "h": 3600, "d": 86400, "n": 86400, "w": 604800, "month": 2629800, "y": 31557600}
 # What tokens are read, and what is written.
@@ -55,6 +57,7 @@ def _patterns() -> Any:
         "currencies": "|".join(prices.rates()).casefold(),
         "things": "|".join(f"(?P<t{n}>{row['words']})" for n, row in enumerate(_THINGS)),
         "roles": "|".join(_ROLES.values()),
+        "nouns": "|".join(row["words"] for row in _THINGS if row["kind"] == "text"),
     }  # fmt: skip
     for name, pattern in WORDS["patterns"].items():
         found[name] = filled(pattern, found)
@@ -216,7 +219,8 @@ def amount(
         return done(number, other)
     if learns:
         if counts and not whole and not length:
-            return Amount(notes=tuple(notes))  # How long one of them is was not said
+            whole = USUAL_EXAMPLE
+            notes.append(f"an example is taken as {whole} tokens")
         if counts:
             full = "" if whole else " at most"
             times = f", {epochs:g} times" if epochs != 1 else ""

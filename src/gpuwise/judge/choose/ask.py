@@ -475,9 +475,10 @@ class _Reader:
             self.assumed["utilisation"] = NIGHT
             self.notes.append("the work of a night is done within 12 hours")
         # Years of a reservation are not those of what is owned.
-        kept = rf"\b(?:over|for|(?:keep|used?) (?:it |them )?(?:for )?)(?: the next)? ({P.count}) years?\b"
+        span = rf"(?:({P.count}) years?|([6-9]|\d\d) months)\b"  # Fewer months are rented
+        kept = rf"\b(?:over|for|(?:keep|used?) (?:it |them )?(?:for )?)(?: the next)? {span}"
         if not self.said(r"reserv|commit") and (years := self.take(kept)):
-            self.assumed["years"] = float(_number(years[1]))
+            self.assumed["years"] = int(years[2]) / 12 if years[2] else float(_number(years[1]))
 
     def _read_denials(self) -> None:
         """What is not to be: ways of getting GPUs, and providers."""
