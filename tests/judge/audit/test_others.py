@@ -87,3 +87,29 @@ from .test_phrases import accused
 )  # fmt: skip
 def test_what_is_of_something_else(text: str, wrong: list[str]) -> None:
     assert [one.partition(":")[0] for one in accused(text)] == wrong
+
+
+@pytest.mark.parametrize(
+    ("text", "wrong"),
+    [
+        ("## Option B: MI300X\n\nTotal memory   8 x 192 GB = 1,356 GB", ["memory_bytes 1,356 GB: wrong sum"]),
+        ("## Option B: MI300X\n\n- Total memory: 8 x 192 GB = 1.5 TB", []),
+        ("### Option 1: L40S\n\nGesamtspeicher   4 x 48 GB = 182 GB", ["memory_bytes 182 GB: wrong sum"]),
+        ("Our rack: 4 x 24 GB = 86 GB of memory.", ["memory_bytes 86 GB: wrong sum"]),
+        ("Power: 8 x 700 W = 5.6 kW, 8 x 350 W = 3.8 kW.", ["power_w 3.8 kW: wrong sum"]),
+        ("Zusammen: 8 x 192 GB = 1.536 GB, 8 x 3,35 TB/s = 26,8 TB/s", []),
+        # More than one operation, both directions, or what is left of it.
+        ("2 x 8 x 80 GB = 1,280 GB, 4 x 24 GB + 8 GB = 104 GB, 4 x 24 GB = 96 GB - 4 GB", []),
+        ("16 x 2 GB/s = 64 GB/s both ways, 4 x 24 GB = 92 GB usable", []),
+        # One of several.
+        (
+            "## 8 x H100 SXM\n\nMemory per GPU: 80 GB\nPower per GPU: 600 W\nMemory in total: 640 GB",
+            ["power_w 600 W: wrong value"],
+        ),
+        ("## 4 x L40S\n\n| | |\n|---|---|\n| TDP je Karte | 530 W |", ["power_w 530 W: digit swap"]),
+        ("## 8x A100 SXM 80GB\n\n- FP16 per GPU: 412 TFLOPS", ["peak:fp16 412 TFLOPS: wrong value"]),
+        ("## 8x A100 SXM 80GB\n\n- FP16: 2,496 TFLOPS\n- power: 3,200 W", []),
+    ],
+)
+def test_sums_and_what_one_of_several_has(text: str, wrong: list[str]) -> None:
+    assert accused(text) == wrong

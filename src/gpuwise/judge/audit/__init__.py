@@ -53,12 +53,14 @@ def audit_text(text: str, name: str = "text", *, today: date | None = None) -> A
     by_field = defaultdict(list)
     for claim in claims:
         by_field[claim.field].append(claim)
-    findings = (
+    judged = (
         *judge([claim for claim in claims if claim.field not in (speeds.RENT, speeds.FIELD)]),
         *speeds.judge_rents(by_field[speeds.RENT], today or date.today()),
         *speeds.judge(by_field[speeds.FIELD]),
     )
-    left = [one for one in found if isinstance(one, Left)]
+    findings = speeds.judge_products(blocks, judged)
+    said = {(line, one.stated) for one in findings if one.kind == "wrong sum" for line in one.lines}
+    left = [one for one in found if isinstance(one, Left) and (one.line, one.text) not in said]
     return Audit(
         file=name,
         findings=tuple(sorted(findings, key=lambda finding: finding.lines)),

@@ -305,6 +305,9 @@ class _Walk:
                         yield Left(line.line, reading.token.text)
                         continue
                     mine = of_form(one, text, reading.token)
+                    if CUES["of_one"].search(label):
+                        # "Power per GPU" below "8 x H100".
+                        mine = replace(mine, count=1)
                     claim = claim_of(reading, mine, line.line, self.section, len(gpus) < 2 or one_each)
                     said = (
                         (line.text, self.scope.opening, self.scope.title) if claim.field in IN_CONTEXT else ()

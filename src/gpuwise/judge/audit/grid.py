@@ -538,6 +538,9 @@ class Grid:
         found = readings(label, cell.text, marks=self.scope.marks) if len(cell.text) <= LONGEST else ()
         for reading in found:
             mine = of_form(owner, cell.text, reading.token)
+            if CUES["of_one"].search(label.text):
+                # "VRAM per GPU", of a row or below a heading of several.
+                mine = replace(mine, count=1)
             known = is_known(mine, reading)
             reading = reading if sure or known else replace(reading, either=True)
             yield _Placed(cell, mine, reading, row, column, label.text, known)

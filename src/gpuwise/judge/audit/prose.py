@@ -553,6 +553,13 @@ class _Sentence:
         ]  # fmt: skip
         field = best.reading.field
         each = best.owner.count > 1 and CUES["each_of_several"].match(self.text, token.end) is not None
+        if best.owner.count > 1 and not each:
+            # "Per GPU: 80 GB, 2 TB/s", "FP16 per GPU 312 TFLOPS".
+            last = max((t.end for t in self.tokens[:place] if t.kind == "value"), default=0)
+            lead = self.text[:NEAR].partition(":")
+            beside = self.text[max(last, token.start - NEAR) : token.start]
+            found = (CUES["of_one"].search(words) for words in (lead[0] if lead[1] else "", beside))
+            each = any(one is not None and one[0].lower() != "each" for one in found)
         total = best.owner.count > 1 and not each and field in SUMMED and self.is_total(place, best)
         # What several cards draw together is more often measured than added up.
         total |= field == "power_w" and (place in self.listed or self.says("added") is not None) and (

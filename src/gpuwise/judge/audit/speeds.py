@@ -20,7 +20,8 @@ from gpuwise import checks
 from gpuwise.facts import catalog, prices
 from gpuwise.facts.published import record
 from gpuwise.judge.audit.judge import GRID
-from gpuwise.judge.audit.words import CUES, NAMES, speaks_of_tokens
+from gpuwise.judge.audit.read import Block, Table
+from gpuwise.judge.audit.words import CUES, NAMES, scan, speaks_of_tokens, unit_of
 from gpuwise.model.gpu import Offer, Source
 from gpuwise.model.judgement import NOT_IN_CATALOG, Claim, Finding, Kind, Number, Verdict
 from gpuwise.model.result import Issue, Measurement, Record, Result
@@ -59,6 +60,15 @@ TENTH = 0.1
 FEWEST = 3
 # How far outside the known range a price must lie where the text gives one figure, not a range.
 HALF = 2.0
+# "8 x 192 GB = 1,536 GB"; the fields of the units that are so added up, and how far a rounded sum may be off.
+_AMOUNT = r"\d[\d.,]{0,9} ?(?:[GT]i?B(?:/s)?|[GT]o(?:/s)?|k?W|[PT]FLOPS)"
+PRODUCT = re.compile(
+    r"(?<![\w.,+*/\u00d7x-])(?<![+*/\u00d7x-] )(?P<count>\d{1,4})(?: (?:GPUs?|cards?))? ?[x\u00d7*\u00b7] ?"
+    rf"(?P<each>{_AMOUNT})(?![\w/]) ?\(?= ?(?P<product>{_AMOUNT})(?![\w/])"
+    r"(?! ?[-+*/\u00d7x] ?\d)(?!.{0,12}\b(?:usable|free|net|effective|nutzbar|frei|utili[sz]able|libre))"
+)
+FIELD_OF = {"bytes": "memory_bytes", "bytes/s": "memory_bytes_per_s", "w": "power_w", "op/s": "peak:"}
+SUM_CLOSE = 0.006
 # Characters around a price that may name its provider.
 NEAR = 1000
 # Figures that one finding lists.
@@ -211,6 +221,55 @@ def _of_tokens(claim: Claim) -> Finding:
     best = count * max(_peak(i, (), sparse=True) for i in claim.gpu_ids)
     why = f"needs {si(needed, 'FLOP/s', 3)} of at most {si(best, 'FLOP/s', 3)} in any format, on {count} GPUs"
     return _finding(claim, why, wrong=needed > SPARE * best > 0)
+
+
+def judge_products(blocks: Sequence[Block], found: Sequence[Finding]) -> tuple[Finding, ...]:
+    """The findings, with those of products that a text works out, "8 x 192 GB = 1,536 GB": arithmetic, also
+    where no GPU is named."""
+    others, wrong = list(found), []
+    for block in blocks:
+        texts = [] if isinstance(block, Table) else [(block.line, block.text)]
+        if isinstance(block, Table):
+            texts = [(cell.line, cell.text) for row in block.rows for cell in row]
+        for line, text in texts:
+            for match in PRODUCT.finditer(text) if "=" in text else ():
+                right = _is_product(match)
+                mine = [f for f in others if line in f.lines and f.stated == match["product"]]
+                beside = [f for f in others if line in f.lines and f.stated == match["each"]]
+                gpu, field = next(((f.gpu, f.field) for f in (*mine, *beside)), ("", ""))
+                if right is False and not any(f.verdict == "contradicts" for f in (*mine, *beside)):
+                    others = [f for f in others if f not in mine]
+                    wrong.append(Finding(
+                        lines=(line,), gpu=gpu, field=field or FIELD_OF[scan(match["each"])[0].dimension],
+                        stated=match["product"], verdict="contradicts", kind="wrong sum", source=SOURCE,
+                        explanation=f"{match['count']} times {match['each']} is another sum",
+                    ))  # fmt: skip
+                elif right and beside and all(f.verdict == "agrees" for f in beside):
+                    others = [
+                        replace(f, verdict="agrees", explanation="")
+                        if f in mine and f.verdict == "cannot tell" else f for f in others
+                    ]  # fmt: skip
+    return (*others, *wrong)
+
+
+def _is_product(match: re.Match[str]) -> bool | None:
+    """Whether a product is right as far as it is printed; None where its units are not alike."""
+    each, product = scan(match["each"]), scan(match["product"])
+    if len(each) != 1 or len(product) != 1 or each[0].dimension not in FIELD_OF or (
+        each[0].dimension != product[0].dimension
+    ):  # fmt: skip
+        return None
+    count, unit = int(match["count"]), unit_of(product[0])
+    written = re.sub(r"[^\d.,]", "", match["product"]).rstrip(".,")
+    decimals = re.search(r"[.,](\d{1,2})$", written)
+    step = unit * 10.0 ** -(len(decimals[1]) if decimals else 0)
+    # A point may part thousands; of a thousand GB some make a TB, some of 1,024; rates may count both ways.
+    factors = (1, 1.024, *((2,) if each[0].dimension in ("bytes/s", "op/s") else ()))
+    values = [t.numbers[0].value * k for t in each for k in (1, 1000 if "." in t.text else 1)]
+    sums = [product[0].numbers[0].value * k for k in (1, 1000 if "." in written else 1)]
+    return any(
+        abs(count * v * k - s) <= max(step, SUM_CLOSE * s) for v in values for s in sums for k in factors
+    )
 
 
 def judge_rents(claims: Sequence[Claim], today: date) -> Iterator[Finding]:
