@@ -709,9 +709,13 @@ def _changes(need: Need, them: Candidates, places: Sequence[int]) -> Iterator[st
         # What takes less money at once is first within a few percent.
         bought = bool(them.outlay[first] > 0 and them.outlay[other] > 0)
         ahead = EQUAL ** (bought * (1 if them.outlay[other] < them.outlay[first] else -1))
-        yield from _price_change(need, them, other, float(them.ranked[first]) * ahead, "becomes first at")
-        stays = f"stays before {_name(them, other)} up to"
-        yield from _price_change(need, them, first, float(them.ranked[other]) / ahead, stays)
+        if need.goal == "cost" and them.ranked[other] < EQUAL * them.ranked[first]:
+            lead = significant(float(them.ranked[other] / them.ranked[first]))
+            yield f"any change of price: {_name(them, other)} costs {lead} times as much, a tie"
+        else:
+            yield from _price_change(need, them, other, float(them.ranked[first]) * ahead, "becomes first at")
+            stays = f"stays before {_name(them, other)} up to"
+            yield from _price_change(need, them, first, float(them.ranked[other]) / ahead, stays)
     yield from _hours(need, them, places)
 
 
