@@ -11,14 +11,13 @@ from typing import TYPE_CHECKING, Any
 
 from gpuwise import store
 from gpuwise.errors import GpuwiseError, InputError, NoDataError
-from gpuwise.facts import catalog, llms
+from gpuwise.facts import catalog
 from gpuwise.jobs import Answer, usual_variant
 from gpuwise.model.precision import CACHES, WEIGHTS, Precision
 from gpuwise.model.question import Asked, Mode, Recipe, RunConfig, WorkloadSpec
 from gpuwise.model.result import Issue, Record, Result
 from gpuwise.predictor.card import card
 from gpuwise.workloads import registry
-from gpuwise.workloads.llm import Decoding, lighter
 
 if TYPE_CHECKING:
     from gpuwise.model.judgement import Task
@@ -76,10 +75,15 @@ def predict(
     of = _served if served else _traced if isinstance(request.workload, str) else _module
     found = (of(request, request.workload, gpus, count) for count in request.counts)
     ordered, asked = show.ordered(tuple(chain.from_iterable(found)), request.sort), request.workload
+    note = ""
+    if isinstance(asked, str) and any(record.question.workload.startswith(SERVED) for record in ordered):
+        from gpuwise.facts import llms
+
+        note = llms.note(asked.removeprefix(SERVED))
     return Answer(
         value=ordered,
         records=ordered,
-        issues=usual_variant(llms.note(asked.removeprefix(SERVED)) if isinstance(asked, str) else ""),
+        issues=usual_variant(note),
         exit_status=NoDataError.exit_code if all(record.refusal for record in ordered) else 0,
         to_table=lambda: show.table(ordered),
         to_data=lambda: show.document(ordered),
@@ -120,8 +124,6 @@ def _module(request: PredictRequest, module: Any, gpus: Sequence[str], count: in
 
 
 def _traced(request: PredictRequest, workload: str, gpus: Sequence[str], count: int) -> tuple[Record, ...]:
-    from gpuwise.predictor.fit import fit as fitted
-    from gpuwise.predictor.fit import plan_of
     from gpuwise.predictor.forecast import forecast  # numpy: only when it is asked
     from gpuwise.predictor.trace_store import with_own
 
@@ -129,6 +131,8 @@ def _traced(request: PredictRequest, workload: str, gpus: Sequence[str], count: 
         work = registry.get(workload)
     except InputError:
         # Our own decoder has steps that can be measured, which the error names.
+        from gpuwise.facts import llms
+
         if not (llms.known(workload) or llms.note(workload)) or workload.startswith("llm-"):
             raise
         return _served(request, SERVED + workload.casefold(), gpus, count)  # a model by its public name
@@ -157,20 +161,8 @@ def _traced(request: PredictRequest, workload: str, gpus: Sequence[str], count: 
 
     records = {record.gpu_id: record for record in asked(config, gpus)}
     tight = [gpu for gpu, record in records.items() if record.refusal and record.fits_probability is not None]
-    if (less := lighter(workload)) and tight and not (request.calibration or request.source):
-        light = registry.get(less).build
-        assert isinstance(light, Decoding)
-        planned = {
-            gpu: plan_of(light, config.precision, records[gpu].batch or 1, compiled=config.compile)
-            for gpu in tight
-        }
-        tight = [gpu for gpu, plan in planned.items() if fitted(plan, gpu).fits]
-    for again in _traced(replace(request, workload=less), less, tight, count) if less and tight else ():
-        if not again.refusal:
-            # As people train where memory is short, and as `fit` plans it.
-            why = f"activations are computed again; without that, {records[again.gpu_id].refusal}"
-            note = Issue.info("checkpointed", why, f"gpuwise bench {less}")
-            records[again.gpu_id] = replace(again, issues=(*again.issues, note))
+    if tight and not (request.calibration or request.source):
+        records |= _lighter(request, config, {gpu: records[gpu] for gpu in tight}, count)
     if request.precision is not None:
         return tuple(records.values())
     # A card without the usual format runs the work in the next one that it has, as `bench` does.
@@ -189,7 +181,35 @@ def _traced(request: PredictRequest, workload: str, gpus: Sequence[str], count: 
     return tuple(records.values())
 
 
+def _lighter(
+    request: PredictRequest, config: RunConfig, tight: Mapping[str, Record], count: int
+) -> dict[str, Record]:
+    """Training of a language model with activations computed again, on the GPUs that are too `tight` without:
+    as people train where memory is short, and where `fit` plans it so. Empty for any other work."""
+    from gpuwise.workloads.llm import Decoding, lighter
+
+    if (less := lighter(config.workload)) is None:
+        return {}
+    from gpuwise.predictor.fit import fit as fitted
+    from gpuwise.predictor.fit import plan_of
+
+    light, found = registry.get(less).build, {}
+    assert isinstance(light, Decoding)
+    plans = {
+        gpu: plan_of(light, config.precision, record.batch or 1, compiled=config.compile)
+        for gpu, record in tight.items()
+    }
+    gpus = [gpu for gpu, plan in plans.items() if fitted(plan, gpu).fits]
+    for again in _traced(replace(request, workload=less), less, gpus, count) if gpus else ():
+        if not again.refusal:
+            why = f"activations are computed again; without that, {tight[again.gpu_id].refusal}"
+            note = Issue.info("checkpointed", why, f"gpuwise bench {less}")
+            found[again.gpu_id] = replace(again, issues=(*again.issues, note))
+    return found
+
+
 def _served(request: PredictRequest, workload: str, gpus: Sequence[str], count: int) -> tuple[Record, ...]:
+    from gpuwise.facts import llms
     from gpuwise.predictor.serve import Lengths, forecast_served, model_of
 
     name = workload.removeprefix(SERVED)
@@ -353,6 +373,7 @@ def fit(request: FitRequest | str, **options: Any) -> Answer[tuple[Fit, ...]]:
 
     The exit status is 5 where nothing fits. Raises InputError for what is unknown or cannot be trained.
     """
+    from gpuwise.facts import llms
     from gpuwise.model.judgement import TASKS
     from gpuwise.predictor.fit import ALSO_CALLED, OPTIMISERS, Plan
     from gpuwise.predictor.fit import fit as fitted
