@@ -101,11 +101,11 @@ def test_each_number_of_gpus_has_its_row(gpuwise: Cli) -> None:
 
 
 def test_several_gpus_say_what_joins_them(gpuwise: Cli) -> None:
-    code, out, _ = gpuwise("predict", "bert-large", "--gpu", "rtx-4090,mi300x", "--gpus", "4")
+    code, out, _ = gpuwise("predict", "bert-large", "--gpu", "rtx-4090,mi355x", "--gpus", "4")
     assert code == 0
     assert "4 x rtx-4090" in out
     assert "PCIe 4.0 through host memory" in out
-    assert "no source states how several mi300x are joined" in out
+    assert "no source states how several mi355x are joined" in out
 
 
 @pytest.mark.parametrize(

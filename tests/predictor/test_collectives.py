@@ -41,8 +41,8 @@ def test_bridges_join_two_and_the_rest_goes_over_pcie() -> None:
 
 
 def test_what_joins_modules_without_a_stated_link_is_not_guessed() -> None:
-    with pytest.raises(NoDataError, match="mi300x"):
-        cards.bus("mi300x", 8)
+    with pytest.raises(NoDataError, match="mi355x"):
+        cards.bus("mi355x", 8)
     with pytest.raises(NoDataError, match="machines"):
         c.exchange(TRACE, "h200-sxm", 1.0, 9)
 

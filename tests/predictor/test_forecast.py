@@ -103,9 +103,9 @@ def test_a_batch_that_cannot_fit_is_refused_with_what_it_needs() -> None:
 
 
 def test_refusals_have_their_reason() -> None:
-    v100, mi300 = forecast(RESNET, ["v100-pcie-16gb", "mi300x"], count=8)
+    v100, mi355 = forecast(RESNET, ["v100-pcie-16gb", "mi355x"], count=8)
     assert v100.refusal == "v100-pcie-16gb has no stated bf16 rate"
-    assert mi300.refusal == "no source states how several mi300x are joined"
+    assert mi355.refusal == "no source states how several mi355x are joined"
     assert "machines" in one(RESNET, "h200-sxm", count=16).refusal
 
 

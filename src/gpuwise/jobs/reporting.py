@@ -30,7 +30,7 @@ PREDICTED = ("train", "infer")
 
 # Uses of a language model that fewer bits put on smaller GPUs.
 _SMALLER: Mapping[str, FitRequest] = {
-    "llm-inference": FitRequest(model="llama-3.1-8b", weights=("int4",)),
+    "llm-inference": FitRequest(model="llama-3.1-8b", weights=("int4", "q4_k_m")),
     "llm-finetuning": FitRequest(model="llama-3.1-8b", tasks=("qlora",)),
 }
 
@@ -181,7 +181,8 @@ def _in_4_bits(use: Use, spec: GpuSpec) -> Use:
     request = _SMALLER.get(use.preset) if use.verdict == "no" else None
     if request is None:
         return use
-    (plan,) = fit(replace(request, gpus=(spec.id,))).value
+    plans = fit(replace(request, gpus=(spec.id,))).value
+    plan = next((plan for plan in plans if plan.fits), plans[0])
     if not plan.fits or plan.tokens_per_s is None:
         return use
     reason = "in 4 bits, one sequence at a time; in 16 bits it does not"

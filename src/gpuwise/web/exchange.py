@@ -48,7 +48,11 @@ def restore(path: Path, team: Team) -> int:
     with team.engine.connect() as to:
         if any(to.execute(sql.select(table).limit(1)).first() for table in (USERS, RESULTS)):
             raise InputError("the database is not empty", hint="give a new one: --db sqlite:///NEW.db")
-    if not path.is_file() or path.open("rb").read(15) != b"SQLite format 3":
+    beginning = b""
+    if path.is_file():
+        with path.open("rb") as file:
+            beginning = file.read(15)
+    if beginning != b"SQLite format 3":
         raise InputError(f"{path} is not a backup", hint="gpuwise team backup FILE makes one")
     with tempfile.TemporaryDirectory(prefix="gpuwise-") as folder:
         # A copy, since an older one is migrated.

@@ -14,7 +14,6 @@ from __future__ import annotations
 import csv
 import difflib
 import json
-import re
 from collections import Counter
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -162,8 +161,13 @@ def meant_workloads(name: str, others: Sequence[str] = ()) -> tuple[str, ...]:
         shape = llms.find(name).name
         models = ((each, each.rpartition("-")[0]) for each in names)
         return tuple(each for each, model in models if llms.known(model) and llms.find(model).name == shape)
-    family = re.compile(rf"{re.escape(wanted)}(-|(?<!\d)\d)") if wanted else re.compile("$^")
-    return tuple(each for each in names if family.match(each))
+    family = [each for each in names if wanted and each.startswith(wanted)]
+    rest = {each: each[len(wanted) :] for each in family}  # `bert` is bert-large, `llama-3` no llama-31
+    return tuple(
+        each
+        for each in family
+        if rest[each][:1] == "-" or (rest[each][:1].isdigit() and not wanted[-1].isdigit())
+    )
 
 
 def check_source(name: str, rows: Sequence[Record] | None = None) -> str:
