@@ -91,7 +91,7 @@ def read_asks(path: Path, answer: Lengths, seed: int) -> tuple[Ask, ...]:
             ask = Ask(int(row.get("answer_tokens", 0)) or answer.draw(luck), tokens, str(text))
             if ask.answer < 1 or not (ask.text or ask.prompt > 0):
                 raise ValueError("neither `prompt` nor `prompt_tokens`")
-        except (ValueError, TypeError, AttributeError, RecursionError) as error:
+        except (ValueError, TypeError, AttributeError, RecursionError, OverflowError) as error:
             hint = 'such as {"prompt_tokens": 512, "answer_tokens": 128}'
             raise InputError(f"{path.name}, line {number}: {error}", hint=hint) from error
         asks.append(ask)
