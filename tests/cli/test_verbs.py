@@ -275,6 +275,7 @@ def test_a_busy_gpu_is_refused(gpuwise: Call, monkeypatch: pytest.MonkeyPatch) -
         (("bench", "resnet50", "--gpu", "1"), 2, "--device"),
         (("bench", "resnet50", "--batches", "8"), 2, "Did you mean '--batch'?"),
         (("fit", "llama", "3.1", "8b", "--gpu", "l4"), 2, "next: gpuwise fit 'llama 3.1 8b' --gpu l4"),
+        (("fit", "llama", "3.1 8b"), 2, "unexpected extra argument (3.1 8b)"),
         (("predict", "resnet50", "h100", "l4"), 2, "next: gpuwise predict resnet50 --gpu h100,l4"),
         (("serve", "--public"), 2, "--host 0.0.0.0"),
         (("gpus", "--nonsense"), 2, "next: gpuwise gpus --help"),

@@ -176,11 +176,12 @@ def _request(results: tuple[str, ...], options: dict[str, Any]) -> AcceptRequest
     kind, indices = options["device"] or (None, ())
 
     # One for each card, since each has its own result.
-    def command(indices: str | None) -> str:
-        which = ("--device", indices or "cpu")
+    def command(cards: str | None) -> str:
         time = ("--time", options["time_s"]) if options["time_s"] is not None else ()
         soak = ("--soak", options["soak_s"]) if options["soak_s"] else ()
-        return shlex.join(["gpuwise", "accept", "--suite", options["suites"], *which, *time, *soak])
+        return shlex.join(
+            ["gpuwise", "accept", "--suite", options["suites"], "--device", cards or "cpu", *time, *soak]
+        )
 
     return AcceptRequest(
         files=tuple(map(Path, results)),

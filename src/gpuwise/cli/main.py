@@ -75,15 +75,15 @@ def _meant(usage: click.UsageError, arguments: list[str]) -> str:
     from gpuwise.facts import catalog
 
     words = extra[1].split()
-    kept = [word for word in arguments if word not in words]
     if any("--gpu" in p.opts for p in usage.ctx.command.params) and all(map(catalog.is_name, words)):
+        kept = [word for word in arguments if word not in words]
         return f"gpuwise {' '.join(kept)} --gpu {','.join(words)}"
-    first = arguments.index(words[0]) - 1
-    if arguments[first : first + len(words) + 1] != [arguments[first], *words] or first < 1:
-        return ""
-    return shlex.join(
-        ["gpuwise", *arguments[:first], " ".join([arguments[first], *words]), *kept[first + 1 :]]
-    )
+    # The extra words in one piece behind the argument; of one that was quoted click shows only its parts.
+    for at in range(2, len(arguments)):
+        if arguments[at : (end := at + len(words))] == words:
+            name = " ".join(arguments[at - 1 : end])
+            return shlex.join(["gpuwise", *arguments[: at - 1], name, *arguments[end:]])
+    return ""
 
 
 def _unknown(given: str, context: click.Context) -> tuple[list[str], click.UsageError]:

@@ -20,9 +20,12 @@ from gpuwise.show import tuning as show
 
 @click.command()
 @click.argument("workload")
-@options("tune", precision=tuple(PRECISIONS), recipe=RecipeChoice(("stock", "tuned")),
+@options(
+    "tune",
+    precision=tuple(PRECISIONS),
+    recipe=RecipeChoice(("stock", "tuned")),
     device=DeviceChoice(("cuda", "cpu")),
-)  # fmt: skip
+)
 @output_options
 def command(*, quiet: bool, output: Path | None, as_json: bool, **options: Any) -> None:
     """Try the switches of a workload's recipe one after the other, each time from the fastest so far.

@@ -249,9 +249,9 @@ def _with_left_out(market: _Market, choice: Recommendation, asked: Need) -> Reco
     offering = {option.provider.casefold() for option in choice.options}
     if missing := [name for name in need.providers if name.casefold() not in offering]:
         advice.append(f"left out: {', '.join(missing)}: no price of theirs for this is known")
-    told = tuple(_unranked(market, choice, asked))
-    advice += [f"left out: {each}" for each in told]
-    if len(names) <= FEW and named and not told:
+    unranked = tuple(_unranked(market, choice, asked))
+    advice += [f"left out: {each}" for each in unranked]
+    if len(names) <= FEW and named and not unranked:
         advice.append(f"left out: {'; '.join(named)}")
     lists = (o.listed_on or o.seen_on for o in market.facts.offers if o.source.id != "own-prices")
     day = min(max(lists, default=""), today.isoformat())
@@ -269,7 +269,7 @@ def _older(market: _Market, choice: Recommendation) -> str:
     return decide.would_do_more(other.options[0], first, need) if other else ""
 
 
-# Times the speed of the first, below which a computer that nobody named is not worth a word.
+# A GPU that the question does not name is mentioned only from this share of the first option's speed on.
 SLOW_COMPUTER = 0.25
 
 

@@ -160,9 +160,9 @@ def _traced(request: PredictRequest, workload: str, gpus: Sequence[str], count: 
         )
 
     records = {record.gpu_id: record for record in asked(config, gpus)}
-    tight = [gpu for gpu, record in records.items() if record.refusal and record.fits_probability is not None]
+    tight = {gpu: r for gpu, r in records.items() if r.refusal and r.fits_probability is not None}
     if tight and not (request.calibration or request.source):
-        records |= _lighter(request, config, {gpu: records[gpu] for gpu in tight}, count)
+        records |= _lighter(request, config, tight, count)
     if request.precision is not None:
         return tuple(records.values())
     # A card without the usual format runs the work in the next one that it has, as `bench` does.

@@ -117,9 +117,8 @@ class Plan:
     gpus: int = 1  # Tensor-parallel for inference, FSDP for training.
     checkpoint: bool = False
     chunked: bool = False  # The loss is computed for some tokens at a time.
-    compiled: bool = (
-        False  # Beside adapters, whose weights need no gradient, the gate's product is made again.
-    )
+    # Beside adapters, whose weights need no gradient, the gate's product is computed again.
+    compiled: bool = False
     optimiser: Optimiser = "adamw"
     rank: int = 16  # Of adapters.
     chunk: int = CHUNK  # Tokens of prompts that pass at a time.

@@ -134,13 +134,11 @@ def check_workload(name: str, others: Sequence[str] = ()) -> str:
 
     Raises InputError with the nearest names where there is no such workload.
     """
-    if name in others:  # as it was measured; publishers' spellings are looked up
-        return name
     if meant := meant_workloads(name, others):
         return meant[0]
-    names, wanted = (*others, *workloads()), _workload_id(name)
-    near = difflib.get_close_matches(wanted, dict.fromkeys(names), n=3, cutoff=0.5)
-    near = near or [other for other in dict.fromkeys(names) if wanted and wanted in other][:3]
+    wanted, names = _workload_id(name), tuple(dict.fromkeys((*others, *workloads())))
+    near = difflib.get_close_matches(wanted, names, n=3, cutoff=0.5)
+    near = near or [other for other in names if wanted and wanted in other][:3]
     from gpuwise.facts import llms  # where the name is none of ours
 
     problem = f"no speeds of a workload {name!r} are known{guess(near)}"
@@ -152,6 +150,8 @@ def check_workload(name: str, others: Sequence[str] = ()) -> str:
 def meant_workloads(name: str, others: Sequence[str] = ()) -> tuple[str, ...]:
     """Workloads that a name can mean, the one with most figures first: that of its own name alone, else steps
     of the language model, else those of the family ("bert")."""
+    if name in others:  # as it was measured; publishers' spellings are looked up
+        return (name,)
     from gpuwise.facts import llms
 
     wanted, names = _workload_id(name), tuple(dict.fromkeys((*others, *workloads())))
@@ -161,13 +161,12 @@ def meant_workloads(name: str, others: Sequence[str] = ()) -> tuple[str, ...]:
         shape = llms.find(name).name
         models = ((each, each.rpartition("-")[0]) for each in names)
         return tuple(each for each, model in models if llms.known(model) and llms.find(model).name == shape)
-    family = [each for each in names if wanted and each.startswith(wanted)]
-    rest = {each: each[len(wanted) :] for each in family}  # `bert` is bert-large, `llama-3` no llama-31
-    return tuple(
-        each
-        for each in family
-        if rest[each][:1] == "-" or (rest[each][:1].isdigit() and not wanted[-1].isdigit())
-    )
+
+    def is_longer(each: str) -> bool:  # `bert` can mean bert-large, `llama-3` not llama-31
+        rest = each.removeprefix(wanted)
+        return rest != each and (rest[0] == "-" or (rest[0].isdigit() and not wanted[-1].isdigit()))
+
+    return tuple(filter(is_longer, names))
 
 
 def check_source(name: str, rows: Sequence[Record] | None = None) -> str:

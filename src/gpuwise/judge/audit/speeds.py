@@ -228,10 +228,8 @@ def judge_products(blocks: Sequence[Block], found: Sequence[Finding]) -> tuple[F
     where no GPU is named."""
     others, wrong = list(found), []
     for block in blocks:
-        texts = [] if isinstance(block, Table) else [(block.line, block.text)]
-        if isinstance(block, Table):
-            texts = [(cell.line, cell.text) for row in block.rows for cell in row]
-        for line, text in texts:
+        cells = [cell for row in block.rows for cell in row] if isinstance(block, Table) else [block]
+        for line, text in ((cell.line, cell.text) for cell in cells):
             for match in PRODUCT.finditer(text) if "=" in text else ():
                 right = _is_product(match)
                 mine = [f for f in others if line in f.lines and f.stated == match["product"]]
@@ -253,7 +251,7 @@ def judge_products(blocks: Sequence[Block], found: Sequence[Finding]) -> tuple[F
 
 
 def _is_product(match: re.Match[str]) -> bool | None:
-    """Whether a product is right as far as it is printed; None where its units are not alike."""
+    """True if the product is right to the digits printed; None if the two amounts have different units."""
     each, product = scan(match["each"]), scan(match["product"])
     if len(each) != 1 or len(product) != 1 or each[0].dimension not in FIELD_OF or (
         each[0].dimension != product[0].dimension

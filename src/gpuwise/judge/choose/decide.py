@@ -839,8 +839,11 @@ def would_do_more(other: Option, first: Option, need: Need) -> str:
     if times < MUCH:
         return ""
     name = offered_as(other)
-    does = f"do {significant(faster)} times as much" if need.goal == "speed" else "cost "
-    does += "" if need.goal == "speed" else f"{significant(1 / cost)} of it for the same work"
+    does = (
+        f"do {significant(faster)} times as much"
+        if need.goal == "speed"
+        else f"cost {significant(1 / cost)} of it for the same work"
+    )
     return (
         f"{name[:1].upper()}{name[1:]}, would {does}, but that price is of {other.seen_on}: ask for today's."
     )

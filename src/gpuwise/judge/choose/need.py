@@ -57,7 +57,7 @@ class Diffusion(NamedTuple):
     like: str
     steps: int  # Of an image, unless others are stated
     guided: int  # Passes of a step
-    runs: float  # Of the smaller one, for a pass
+    runs: float  # Passes of the smaller model that cost as much as one of this
     gb: float  # Weights and text encoders in 8 bits
     gb_lora: float  # To train adapters of it
     words: str
