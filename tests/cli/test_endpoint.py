@@ -215,7 +215,7 @@ def test_requests_of_a_file(gpuwise: Call, server: Callable[..., tuple[str, Fake
     assert gpuwise("bench", "--endpoint", url, *QUICK, "--dataset", str(asked))[0] == 0
     asked_for = {(body["messages"][0]["content"] == "hello", body["max_tokens"]) for body in fake.bodies[4:]}
     assert {(True, 3), (False, 8)} <= asked_for
-    for second in ('{"tokens": 3}', "[" * 100_000, "3", "\0"):
+    for second in ('{"tokens": 3}', '{"prompt_tokens": 1e999}', "[" * 100_000, "3", "\0"):
         asked.write_text(f'{{"prompt_tokens": 40}}\n{second}\n')
         code, _, err = gpuwise("bench", "--endpoint", url, *QUICK, "--dataset", str(asked))
         assert (code, "asked.jsonl" in err) == (2, True)
