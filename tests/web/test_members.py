@@ -6,7 +6,6 @@ import json
 import re
 import subprocess
 import threading
-import zlib
 from collections.abc import Callable, Iterator
 from dataclasses import replace
 from http.server import BaseHTTPRequestHandler, HTTPServer
@@ -401,35 +400,11 @@ def test_backup_restore_and_parquet_on_the_command_line(
     assert {"backup", "export", "push"} <= {row["what"] for row in team.log()}
 
 
-def test_a_database_of_before_migrations_is_brought_to_today(tmp_path: Path) -> None:
-    """The tables as the first team server made them, with two results."""
-    url = f"sqlite:///{tmp_path / 'old.db'}"
-    engine = sql.create_engine(url)
-    text = (Path(__file__).parent / "team-1.sql").read_text()
-    with engine.begin() as to:
-        for statement in text.split(";\n"):
-            to.exec_driver_sql(statement) if statement.strip() else None
-        for number, day in ((1, "01"), (2, "02")):
-            result = session(number, card="c" * 16)
-            time, data = f"2026-11-{day}T00:00:00+00:00", zlib.compress(store.compact(result))
-            to.exec_driver_sql(
-                "INSERT INTO results VALUES (?, 'lab', 'ann', ?, ?, 'NVIDIA H200', 'torch 2', '', ?)",
-                (result.id, time, time, data),
-            )
-            verdict = "slower" if number == 2 else None
-            to.exec_driver_sql(
-                "INSERT INTO speeds VALUES (?, 0, 's', 'label', 'NVIDIA H200', 'torch 2', ?, 'image', 1, 1, "
-                "1, NULL, NULL, NULL, NULL, ?)",
-                (result.id, time, verdict),
-            )
-    engine.dispose()
+def test_a_new_database_has_the_tables_of_today_and_one_of_another_schema_is_refused(tmp_path: Path) -> None:
+    url = f"sqlite:///{tmp_path / 'new.db'}"
     team = Team(url)
     with team.engine.connect() as to:
         assert compare_metadata(MigrationContext.configure(to), TABLES) == []
-    assert [(r["name"], r["results"], r["apart"], r["slower"]) for r in team.projects()] == [("lab", 2, 0, 1)]
-    assert [(row["result"], row["card"]) for row in team.latest("lab")] == [("r2", "c" * 16)]
-    assert {row["owner"] for row in team.results("lab")} == {"ann"}
-    assert [row["results"] for row in team.cards()] == [2]
     assert team.push(FIRST, by="ann", project="lab").new
     team.close()
     Team(url).close()  # and stays so
@@ -437,3 +412,8 @@ def test_a_database_of_before_migrations_is_brought_to_today(tmp_path: Path) -> 
         to.exec_driver_sql("UPDATE alembic_version SET version_num = '9999'")
     with pytest.raises(InputError):
         Team(url)
+    old = f"sqlite:///{tmp_path / 'old.db'}"  # as gpuwise made them before its first release with a database
+    with sql.create_engine(old).begin() as to:
+        to.exec_driver_sql("CREATE TABLE results (id TEXT)")
+    with pytest.raises(InputError):
+        Team(old)

@@ -189,8 +189,7 @@ class Compilation:
     """How long torch.compile worked before the first step ended, and on how much."""
 
     seconds: float  # Tracing and generating code; trying kernels out at their first launch is not in it
-    whole_s: float | None = None
-    """All of it: from the built model to the end of its first step."""
+    whole_s: float | None = None  # All of it: from the built model to the end of its first step
     graphs: int  # Compiled, forward and backward each
     cached: int
     """Of these, those whose code was found in torch's cache on disk: then it was not a cold compilation."""

@@ -80,8 +80,7 @@ class Criterion:
     what: str  # What the figures count
     because: str  # How the best is ahead: a sentence with places for {best}, {next} and {lead}
     ground: str  # The basis of the figures
-    figures: Mapping[str, Amount]
-    """GPU -> its figure, of those that have one; at least two."""
+    figures: Mapping[str, Amount]  # GPU -> its figure, of those that have one; at least two
     less: bool = False  # The least is the best
     half: Callable[[str, str], float] = lambda best, other: log(1 + EVEN)
     """Of a ratio of two GPUs, as a logarithm: below it nothing is decided."""
@@ -112,10 +111,8 @@ class Criterion:
 class Contest:
     """What an article is made of; nothing is read from disk or clock after this."""
 
-    specs: tuple[GpuSpec, ...]
-    """Two to six."""
-    speeds: tuple[Record, ...]
-    """Measured and published, of all."""
+    specs: tuple[GpuSpec, ...]  # Two to six
+    speeds: tuple[Record, ...]  # Measured and published, of all
     forecasts: tuple[Record, ...]
     """Of all, refusals included: why a card cannot do something is worth as much."""
     ratio_half: float

@@ -42,17 +42,12 @@ class Card:
     """What a card's page is made of; nothing is read from disk or clock after this."""
 
     spec: GpuSpec
-    speeds: tuple[Record, ...]
-    """Measured and published, of this GPU."""
-    forecasts: tuple[Record, ...]
-    """Of every kind of work on one, and of those that scale on several."""
+    speeds: tuple[Record, ...]  # Measured and published, of this GPU
+    forecasts: tuple[Record, ...]  # Of every kind of work on one, and of those that scale on several
     offers: tuple[Offer, ...]
-    by_batch: tuple[Record, ...] = ()
-    """Forecasts of some kinds of work on one, at several batches."""
-    months: tuple[Month, ...] = ()
-    """Rents of exactly this GPU by month."""
-    uses: tuple[Use, ...] = ()
-    """How it does in the presets of `choose`, among all GPUs."""
+    by_batch: tuple[Record, ...] = ()  # Forecasts of some kinds of work on one, at several batches
+    months: tuple[Month, ...] = ()  # Rents of exactly this GPU by month
+    uses: tuple[Use, ...] = ()  # How it does in the presets of `choose`, among all GPUs
     today: date
     cited: References
 

@@ -47,14 +47,12 @@ class ReportInput:
     """Everything that a report may show; nothing is read from disk or clock after this."""
 
     results: tuple[Result, ...]
-    published: tuple[Record, ...] = ()
-    """Of the same GPUs, without those that a check of plausibility flags."""
+    published: tuple[Record, ...] = ()  # Of the same GPUs, without those that a check of plausibility flags
     offers: tuple[Offer, ...] = ()
     predicted: Mapping[tuple[str, str], Record] = field(default_factory=dict)
     """(gpu_id, key of the question that ran) -> its prediction."""
     today: date
-    every: tuple[Record, ...] = ()
-    """A record for each measurement; made from the results."""
+    every: tuple[Record, ...] = ()  # A record for each measurement; made from the results
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "every", records_of(self.results))

@@ -37,10 +37,8 @@ class Entry:
 
     spec: GpuSpec
     record: Record
-    rent_usd: float | None = None
-    """Median on-demand rent of one for an hour."""
-    street_usd: float | None = None
-    """Median street price of one."""
+    rent_usd: float | None = None  # Median on-demand rent of one for an hour
+    street_usd: float | None = None  # Median street price of one
 
     @property
     def kind(self) -> str:
@@ -62,15 +60,11 @@ class Entry:
 class Metric:
     """What GPUs are ranked by."""
 
-    title: str
-    """`per dollar of rent`."""
-    head: str
-    """The same above a narrow column."""
-    unit: Callable[[str], str]
-    """Item -> what is counted, `images per dollar`."""
+    title: str  # `per dollar of rent`
+    head: str  # The same above a narrow column
+    unit: Callable[[str], str]  # Item -> what is counted, `images per dollar`
     of: Callable[[Entry], Interval | None]
-    more: bool = True
-    """The most is the best."""
+    more: bool = True  # The most is the best
 
 
 def _gpus(entry: Entry, each: float | None) -> float | None:

@@ -24,10 +24,8 @@ class Figure:
 
     charts: tuple[Drawing, ...]
     table: Table
-    caption: str
-    """What to see in it, in one sentence; also its accessible name."""
-    opened: bool = False
-    """True where the table is shown from the start."""
+    caption: str  # What to see in it, in one sentence; also its accessible name
+    opened: bool = False  # True where the table is shown from the start
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -37,18 +35,15 @@ class Section:
 
     id: str
     title: str
-    lead: str = ""
-    """A paragraph before all, where there are figures or tables that it speaks of."""
+    lead: str = ""  # A paragraph before all, where there are figures or tables that it speaks of
     text: tuple[str, ...] = ()
     points: tuple[str, ...] = ()
     figures: tuple[Figure, ...] = ()
     tables: tuple[Table, ...] = ()
     folded: tuple[Table, ...] = ()
     """Every row behind what the figures and tables sum up; a page shows them when asked."""
-    code: str = ""
-    """Command lines."""
-    paired: bool = False
-    """Its figures are small and stand two in a row where there is room."""
+    code: str = ""  # Command lines
+    paired: bool = False  # Its figures are small and stand two in a row where there is room
 
     def __post_init__(self) -> None:
         for name in ("tables", "folded"):
@@ -68,14 +63,10 @@ class Section:
 class Headline:
     """A number of the first screen."""
 
-    what: str
-    """`resnet50 train`."""
-    value: str
-    """`7,210 images/s`."""
-    interval: str
-    """`7,190 to 7,232`; empty without one."""
-    means: str
-    """How it was reached and what it says, in a few words."""
+    what: str  # `resnet50 train`
+    value: str  # `7,210 images/s`
+    interval: str  # `7,190 to 7,232`; empty without one
+    means: str  # How it was reached and what it says, in a few words
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -87,16 +78,11 @@ class Page:
     summary: tuple[str, ...]
     sections: tuple[Section, ...]
     headlines: tuple[Headline, ...] = ()
-    lead: Figure | None = None
-    """The one chart of the first screen."""
-    health: str = ""
-    """In a line: may the numbers be trusted?"""
-    sources: tuple[Source, ...] = ()
-    """Cited by their place, the first as [1]."""
-    made_on: str
-    """ISO date."""
-    data: tuple[bytes, ...] = ()
-    """JSON documents that the page holds, so that it can be read back."""
+    lead: Figure | None = None  # The one chart of the first screen
+    health: str = ""  # In a line: may the numbers be trusted?
+    sources: tuple[Source, ...] = ()  # Cited by their place, the first as [1]
+    made_on: str  # ISO date
+    data: tuple[bytes, ...] = ()  # JSON documents that the page holds, so that it can be read back
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "sections", tuple(one for one in self.sections if one.says_something))

@@ -43,10 +43,8 @@ class Table:
     rows: tuple[Row, ...]
     title: str = ""
     numeric: frozenset[str] = frozenset()
-    before: Row = ()
-    """Lines between title and table: what must be read first."""
-    notes: Row = ()
-    """Lines below the table."""
+    before: Row = ()  # Lines between title and table: what must be read first
+    notes: Row = ()  # Lines below the table
     dim: frozenset[int] = frozenset()
     """Places of rows that a terminal shows grey: what they say is old, or not ranked."""
     spare: frozenset[str] = frozenset()

@@ -95,8 +95,7 @@ def routes(team: Team, facts: Facts, reader: Reader) -> list[Route]:
 
     async def form_pushed(request: Request) -> Response:
         """A result from the page of the team."""
-        user, form = _member(request, "push"), await Form.of(request)
-        _check_form(request, form)
+        user, form = await _sent(request, "push")
         if wait := rate.wait_s(user.name):
             return too_often(wait)
         project, signature = form.fields.get("project", ""), form.fields.get("signature", "").strip()
@@ -113,16 +112,14 @@ def routes(team: Team, facts: Facts, reader: Reader) -> list[Route]:
 
     async def tagged(request: Request) -> Response:
         """Tags of a result, from its project's page."""
-        user, form = _member(request, "push"), await Form.of(request)
-        _check_form(request, form)
+        user, form = await _sent(request, "push")
         tags = form.fields.get("tags", "").split()
         project = await run_in_threadpool(team.mark, form.fields.get("result", ""), tags=tags, by=user)
         return RedirectResponse(quote(project), 303)
 
     async def managed(request: Request) -> Response:
         """A token made, which the page shows once, or taken back."""
-        user, form = _member(request, "admin"), await Form.of(request)
-        _check_form(request, form)
+        user, form = await _sent(request, "admin")
         name, role = form.fields.get("name", "").strip(), form.fields.get("role", "")
         if form.fields.get("do") == "revoke":
             await run_in_threadpool(partial(team.revoke, name, by=user.name))
@@ -165,8 +162,10 @@ def _member(request: Request, role: Role) -> User:
     return user
 
 
-def _check_form(request: Request, form: Form) -> None:
-    """Raise InputError where a browser sends a form that is not of a page of this server."""
+async def _sent(request: Request, role: Role) -> tuple[User, Form]:
+    """A form with who sends it. Raises InputError as `_member`, and for a form of no page of this server."""
+    user, form = _member(request, role), await Form.of(request)
     secret = request.state.form_secret  # empty where a program brought its token itself
     if secret and form.fields.get("secret") != secret:
         raise InputError("the form is not of this server's page", hint="open the page again", code="role")
+    return user, form

@@ -1,4 +1,4 @@
-"""What a team's database holds, and the way to it from every earlier schema (alembic, folder `migrations`).
+"""What a team's database holds, and the way to it from every released schema (alembic, folder `migrations`).
 
 Times are text: ISO 8601, UTC, to the second, so that they sort; those of pushes to the microsecond, so that
 no two are alike. What a page lists has an index, or a table that each push keeps up to date: `projects`,
@@ -32,6 +32,10 @@ def _text(name: str, length: int | None = None, **more: Any) -> sql.Column[str]:
 
 def _time(name: str) -> sql.Column[str]:
     return sql.Column(name, sql.String(25), nullable=False)
+
+
+def _numbers(*names: str) -> list[sql.Column[float]]:
+    return [sql.Column(name, sql.Float, nullable=False) for name in names]
 
 
 USERS = sql.Table(
@@ -77,14 +81,10 @@ SPEEDS = sql.Table(
     sql.Column("software", sql.String(200), nullable=False),
     _time("measured_at"),
     sql.Column("item", sql.String(40), nullable=False),
-    sql.Column("value", sql.Float, nullable=False),  # Items per second
-    sql.Column("low", sql.Float, nullable=False),
-    sql.Column("high", sql.Float, nullable=False),
+    *_numbers("value", "low", "high"),  # Items per second
     # Of the same question the last time before, on the same card where it was on it; empty for the first.
     sql.Column("before", sql.String(128)),
-    sql.Column("ratio", sql.Float),
-    sql.Column("ratio_low", sql.Float),
-    sql.Column("ratio_high", sql.Float),
+    *(sql.Column(name, sql.Float) for name in ("ratio", "ratio_low", "ratio_high")),
     sql.Column("verdict", sql.String(20)),
     _text("card", 64),
     _text("change", 300),  # `driver 580.1 -> 585.2`: what differs from `before`
@@ -129,9 +129,7 @@ ALERTS = sql.Table(
     _time("raised_at"),
     sql.Column("cards", sql.Integer, nullable=False),
     sql.Column("slower", sql.Integer, nullable=False),
-    sql.Column("ratio", sql.Float, nullable=False),
-    sql.Column("ratio_low", sql.Float, nullable=False),
-    sql.Column("ratio_high", sql.Float, nullable=False),
+    *_numbers("ratio", "ratio_low", "ratio_high"),
     sql.Index("of_a_time", "raised_at"),
 )  # fmt: skip
 OUTBOX = sql.Table(
@@ -155,7 +153,7 @@ LOCK = 0x67707577
 def upgrade(to: sql.Connection) -> None:
     """Bring the database to the tables above, in the transaction of `to`.
 
-    Raises InputError where a newer gpuwise made it.
+    Raises InputError where a newer gpuwise made it, or one of before the first release with a database.
     """
     if to.dialect.name == "postgresql":
         to.execute(sql.select(sql.func.pg_advisory_xact_lock(LOCK)))
@@ -165,9 +163,10 @@ def upgrade(to: sql.Connection) -> None:
     context = MigrationContext.configure(to, opts={"fn": lambda now, _: script._upgrade_revs("head", now)})
     now = context.get_current_revision()
     known = {each.revision for each in script.walk_revisions()}
-    if now is None and sql.inspect(to).has_table("version"):
-        context.stamp(script, "0001")  # made before there were migrations
-    elif now is not None and now not in known:
-        raise InputError(f"a newer gpuwise made the database (schema {now})", hint="", code="upgrade")
+    if now is None and not sql.inspect(to).has_table(RESULTS.name):
+        TABLES.create_all(to)
+        context.stamp(script, "head")
+    elif now not in known:
+        raise InputError(f"another gpuwise made the database (schema {now})", hint="", code="upgrade")
     with Operations.context(context):
         context.run_migrations()

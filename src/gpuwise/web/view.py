@@ -126,8 +126,7 @@ class View:
     table: Table  # What CSV holds
     document: Callable[[], Any]  # Plain data for JSON, or JSON as bytes, made when asked for
     content: Mapping[str, Any] = field(default_factory=dict)  # What the template shows
-    message: GpuwiseError | None = None
-    """Why the question has no answer; the page shows it beside the form."""
+    message: GpuwiseError | None = None  # Why the question has no answer; the page shows it beside the form
     links: Mapping[str, str] = field(default_factory=dict)
     """Text of a cell -> the path that it leads to; names of GPUs lead to theirs without."""
 
@@ -139,8 +138,7 @@ class Sheet:
     table: Table
     bars: tuple[Markup, ...] = ()
     legend: str = ""  # What the bars say
-    sorts: Mapping[str, str] = field(default_factory=dict)
-    """Column -> the value of `sort` that orders by it."""
+    sorts: Mapping[str, str] = field(default_factory=dict)  # Column -> the value of `sort` that orders by it
 
 
 def by_name(lines: Iterable[str]) -> tuple[str, ...]:

@@ -121,10 +121,8 @@ FUNCTIONS: dict[str, Callable[..., Tensor]] = {
 class Case:
     """One operator on one set of shapes."""
 
-    name: str
-    """Function, shapes, format, direction: `pointwise relu 4194304 bf16 forward`."""
-    make: Callable[[], Step]
-    """Makes its tensors on torch's default device and returns its step."""
+    name: str  # Function, shapes, format, direction: `pointwise relu 4194304 bf16 forward`
+    make: Callable[[], Step]  # Makes its tensors on torch's default device and returns its step
 
 
 def ways(name: str, make: Callable[[], Call], names: Sequence[str]) -> Iterator[Case]:
@@ -255,10 +253,8 @@ class Timed:
     """One case as measured."""
 
     name: str
-    seconds: float = 0.0
-    """Of the GPU, for one step."""
-    host_s: float = 0.0
-    """That the host took to queue one."""
+    seconds: float = 0.0  # Of the GPU, for one step
+    host_s: float = 0.0  # That the host took to queue one
     error: str = ""
 
 

@@ -22,7 +22,7 @@ def test_info_is_in_si_units(nvml: Any) -> None:
     assert (info.power_limit_w, info.power_limit_default_w) == (700.0, 700.0)
     assert (info.sm_clock_max_hz, info.memory_clock_max_hz) == (1.98e9, 3.201e9)
     # The current mode counts, not the pending one.
-    assert (info.ecc, info.mig, info.persistence) == (True, False, True)
+    assert (info.ecc, info.mig) == (True, False)
     assert (info.pcie_generation, info.pcie_generation_max) == (1, 5)
     assert (info.pcie_width, info.pcie_width_max) == (16, 16)
     assert info.memory_bytes == 150_754_820_096

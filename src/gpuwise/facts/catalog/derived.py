@@ -43,8 +43,7 @@ class FullDie:
 
     chip: str
     sm_count: int | None
-    cores_per_sm: int
-    """CUDA cores, on AMD stream processors."""
+    cores_per_sm: int  # CUDA cores, on AMD stream processors
     tensor_cores_per_sm: int
     rt_cores_per_sm: int
     source: Source
@@ -84,13 +83,10 @@ class Derived:
     """One computed field, in SI units, beside the stated one."""
 
     field: str
-    stated: float | None
-    """None where no source states it."""
+    stated: float | None  # None where no source states it
     derived: float
-    formula: str
-    """In words: `sm_count x 1024 x boost_hz`."""
-    inputs: tuple[tuple[str, float], ...]
-    """The facts that went in, by field."""
+    formula: str  # In words: `sm_count x 1024 x boost_hz`
+    inputs: tuple[tuple[str, float], ...]  # The facts that went in, by field
 
     @property
     def difference(self) -> float | None:

@@ -81,8 +81,7 @@ class Mention:
     start: int
     end: int
     text: str
-    gpu_ids: tuple[str, ...]
-    """In the order of the catalog; empty for a GPU outside it."""
+    gpu_ids: tuple[str, ...]  # In the order of the catalog; empty for a GPU outside it
     exact: bool = True
     """False where the words alone may also be a number or another thing: `4070`, `M4`, `t4`."""
 
@@ -97,8 +96,7 @@ class _Node:
 
     glued: dict[str, _Node] = field(default_factory=dict)
     spaced: dict[str, _Node] = field(default_factory=dict)
-    model: str | None = None
-    """The model that is complete here, as a key of `_by_model`."""
+    model: str | None = None  # The model that is complete here, as a key of `_by_model`
 
 
 _Atom = tuple[int, int, str]

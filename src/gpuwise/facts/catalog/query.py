@@ -54,8 +54,7 @@ class Resolved:
     spec: GpuSpec
     others: tuple[str, ...] = ()
     """Ids of the further variants that the name may mean; empty where it names exactly one GPU."""
-    note: str = ""
-    """One sentence about the choice and the others; empty where there was none to make."""
+    note: str = ""  # One sentence about the choice and the others; empty where there was none to make
 
 
 def find(name: str) -> GpuSpec:

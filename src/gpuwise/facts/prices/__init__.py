@@ -85,11 +85,9 @@ class Line:
     on_demand: Spread | None
     spot: Spread | None
     new: Spread | None
-    street: Spread | None
-    """Asking prices of used and new cards together."""
+    street: Spread | None  # Asking prices of used and new cards together
     offers: int
-    newest: str
-    """ISO date of the latest rent seen, of a purchase where none is rented; empty where undated."""
+    newest: str  # ISO date of the latest rent seen, of a purchase where none is rented; empty where undated
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -109,13 +107,11 @@ class Change:
 class Month:
     """Price of one GPU-hour at a provider in one month, by one source."""
 
-    month: str
-    """ISO, like 2026-10."""
+    month: str  # ISO, like 2026-10
     gpu_ids: tuple[str, ...]
     provider: str
     kind: str
-    term: str
-    """Of a reservation: 6m, 1y, 3y."""
+    term: str  # Of a reservation: 6m, 1y, 3y
     region: str
     median: float
     low: float
@@ -138,8 +134,7 @@ class PriceList:
 
     offers: tuple[Offer, ...]
     skipped: tuple[Skipped, ...] = ()
-    ignored: tuple[str, ...] = ()
-    """Columns that mean nothing here."""
+    ignored: tuple[str, ...] = ()  # Columns that mean nothing here
 
 
 def offers(user: Sequence[Path] = (), *, today: date | None = None) -> tuple[Offer, ...]:
@@ -532,8 +527,7 @@ class Wanted:
 
     query: str
     gpu_ids: frozenset[str]
-    words: frozenset[str] = frozenset()
-    """Words of a family; empty where one catalog entry was named."""
+    words: frozenset[str] = frozenset()  # Words of a family; empty where one catalog entry was named
 
     def matches(self, offer: Offer) -> bool:
         """True if the offer is, or may be, one of the GPUs asked for."""

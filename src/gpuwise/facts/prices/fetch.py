@@ -49,10 +49,8 @@ class Update:
     seen_on: str
     offers: int
     providers: tuple[str, ...]
-    silent: tuple[str, ...]
-    """Providers that did not answer; their former offers stay."""
-    left_out: Mapping[str, int]
-    """How many rows, by reason."""
+    silent: tuple[str, ...]  # Providers that did not answer; their former offers stay
+    left_out: Mapping[str, int]  # How many rows, by reason
 
 
 def update(today: date, library: Any = None) -> Update:

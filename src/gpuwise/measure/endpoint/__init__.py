@@ -97,16 +97,14 @@ class Timing:
 class Client:
     """A server with its model; `connect` fills in what is not known yet."""
 
-    url: str
-    """Up to and with `/v1`."""
+    url: str  # Up to and with `/v1`
     model: str = ""
     key: str = field(default="", repr=False)
     api: Api = "chat"
     extras: Mapping[str, Any] = field(default_factory=dict)
     timeout_s: float = 120.0
     follow_redirects: bool = False
-    engine: str = ""
-    """What the server says it is."""
+    engine: str = ""  # What the server says it is
     session: aiohttp.ClientSession | None = field(default=None, repr=False)
 
     async def __aenter__(self) -> Client:

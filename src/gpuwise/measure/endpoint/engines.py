@@ -100,35 +100,18 @@ def started(launch: Launch) -> Iterator[tuple[str, str]]:
 
 def command(launch: Launch, program: str, source: str, port: int) -> list[str]:
     """The command line of the engine on a folder or file, listening on this machine alone."""
-    here = ["--host", "127.0.0.1", "--port", str(port)]
+    here, dtype = ["--host", "127.0.0.1", "--port", str(port)], ["--dtype", _dtype(launch)]
     if launch.engine == "transformers":
         # On a CPU the paged cache takes a minute to be made and gains nothing.
         many = any(Path(device).exists() for device in ("/dev/nvidia0", "/dev/kfd"))
-        return [
-            program,
-            "serve",
-            source,
-            *here,
-            "--dtype",
-            _dtype(launch),
-            *(["--continuous-batching"] * many),
-        ]
+        return [program, "serve", source, *here, *dtype, *(["--continuous-batching"] * many)]
     if launch.engine == "llama.cpp":
         cache = str(launch.context * launch.concurrency)
         slots = ["--parallel", str(launch.concurrency), "--ctx-size", cache, "--n-gpu-layers", "999"]
         return [program, "--model", source, *here, "--alias", launch.model, *slots]
     # Random weights would be of no other kind in 8 bits: the engine narrows them as it loads.
     fp8 = ["--quantization", "fp8"] if launch.precision == Precision.FP8 else []
-    common = [
-        *here,
-        "--load-format",
-        "dummy",
-        "--dtype",
-        _dtype(launch),
-        *fp8,
-        "--served-model-name",
-        launch.model,
-    ]
+    common = [*here, "--load-format", "dummy", *dtype, *fp8, "--served-model-name", launch.model]
     if launch.engine == "vllm":
         more = ["--max-model-len", str(launch.context), "--max-num-seqs", str(launch.concurrency)]
         return [program, "serve", source, *common, *more, "--tensor-parallel-size", str(launch.gpus)]

@@ -150,8 +150,7 @@ class Observed:
     ended_s: float = 0.0
     counted: list[Timing] = field(default_factory=list)
     every: list[Timing] = field(default_factory=list)
-    dropped: int = 0
-    """Requests that were due and not sent, since too many were open."""
+    dropped: int = 0  # Requests that were due and not sent, since too many were open
 
 
 async def at_once(

@@ -79,11 +79,6 @@ def cpu_count() -> int:
     return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else psutil.cpu_count() or 1
 
 
-def memory_bytes() -> int:
-    """Main memory of the machine; a container's own limit may be lower."""
-    return int(psutil.virtual_memory().total)
-
-
 def load_average() -> float | None:
     """Mean number of processes that ran or waited over the last minute (`uptime`)."""
     try:
@@ -143,8 +138,6 @@ class Machine:
     torch: TorchBuild | None
     cpu: str
     cpu_count: int  # Cores that this process may use
-    memory_bytes: int | None = None
-    os: str | None = None
 
 
 def machine() -> Machine:
@@ -155,14 +148,7 @@ def machine() -> Machine:
     finally:
         for sensor in watched:
             sensor.close()
-    return Machine(
-        devices=devices,
-        torch=torch_build(),
-        cpu=cpu_name(),
-        cpu_count=cpu_count(),
-        memory_bytes=memory_bytes(),
-        os=os_name(),
-    )
+    return Machine(devices=devices, torch=torch_build(), cpu=cpu_name(), cpu_count=cpu_count())
 
 
 def gpu_of(info: DeviceInfo | None) -> GpuSpec | None:

@@ -133,7 +133,6 @@ class NvmlSensor:
             memory_clock_max_hz=_scaled(1e6, self._ask("nvmlDeviceGetMaxClockInfo", n.NVML_CLOCK_MEM)),
             ecc=_maybe(lambda modes: bool(modes[0]), self._ask("nvmlDeviceGetEccMode")),
             mig=_maybe(lambda modes: bool(modes[0]), self._ask("nvmlDeviceGetMigMode")),
-            persistence=_maybe(bool, self._ask("nvmlDeviceGetPersistenceMode")),
             pcie_generation=self._ask("nvmlDeviceGetCurrPcieLinkGeneration"),
             pcie_generation_max=self._ask("nvmlDeviceGetMaxPcieLinkGeneration"),
             pcie_width=self._ask("nvmlDeviceGetCurrPcieLinkWidth"),

@@ -47,7 +47,7 @@ class DeviceInfo:
     memory_clock_max_hz: float | None = None  # clocks.max.memory
     ecc: bool | None = None  # ecc.mode.current
     mig: bool | None = None  # mig.mode.current
-    persistence: bool | None = None  # persistence_mode
+
     pcie_generation: int | None = None  # pcie.link.gen.gpucurrent (falls when idle)
     pcie_generation_max: int | None = None  # pcie.link.gen.max
     pcie_width: int | None = None  # pcie.link.width.current
