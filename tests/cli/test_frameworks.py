@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import os
 import re
 import shlex
+import sys
 from collections.abc import Callable
 from dataclasses import replace
 from importlib.util import find_spec
@@ -30,8 +32,24 @@ needs_jax, needs_tensorflow = (
 """Looked for, not imported: torch's and TensorFlow's compilers do not live in one process."""
 
 
+@pytest.fixture
+def shared(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """A line for each process that ended: the frameworks that it had imported. Forked ones say nothing."""
+    found, folder = tmp_path / "frameworks.txt", tmp_path / "site"
+    folder.mkdir()
+    (folder / "sitecustomize.py").write_text(
+        "import atexit, sys\n"
+        "def say():\n"
+        "    found = [name for name in ('torch', 'jax', 'tensorflow') if sys.modules.get(name)]\n"
+        f"    open({str(found)!r}, 'a').write(f'{{found}}\\n')\n"
+        "atexit.register(say)\n"
+    )
+    monkeypatch.setenv("PYTHONPATH", os.pathsep.join([str(folder), *sys.path]))
+    return found
+
+
 @needs_jax
-def test_jax_is_measured_beside_the_limits_of_torch(gpuwise: Call) -> None:
+def test_jax_is_measured_beside_the_limits_of_torch(gpuwise: Call, shared: Path) -> None:
     code, out, err = gpuwise(*TOY, "bert-large", "--framework", "jax", "--compile", "on")
     assert code == 0, err
     assert "bert-large train fp32 compiled jax" in out
@@ -46,11 +64,13 @@ def test_jax_is_measured_beside_the_limits_of_torch(gpuwise: Call) -> None:
     assert result.environment.software[0].startswith("torch")
     assert result.measurements[2].config.key("batch") == "bert-large:train:fp32:compiled:stock:jax:toy"
     assert gpuwise("show", "last")[0] == 0
+    assert "['jax']" in shared.read_text().splitlines()
+    assert "['torch', " not in shared.read_text()
 
 
 @needs_tensorflow
 def test_the_suite_of_the_a5000_is_measured_in_tensorflow_on_two_replicas_of_a_cpu(
-    gpuwise: Call, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    gpuwise: Call, shared: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(telemetry, "torch_build", lambda: None)  # limits are not asked of it then
     one = tuple(replace(request, workloads=("resnet50",)) for request in SUITES["tf-cnn"])
@@ -67,6 +87,8 @@ def test_the_suite_of_the_a5000_is_measured_in_tensorflow_on_two_replicas_of_a_c
     assert (double.config.gpus, double.batch, double.items_per_step) == (2, 8, 16)
     assert [m.status for m in (single, double)] == ["ok"] * 2
     assert store.load(Path(mine)).environment.software[0].startswith("tensorflow")
+    assert "['tensorflow']" in shared.read_text().splitlines()
+    assert "['torch', " not in shared.read_text()
 
 
 def test_refusals(gpuwise: Call, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -2,10 +2,7 @@
 
 from __future__ import annotations
 
-import os
-import sys
 from dataclasses import dataclass, field, replace
-from importlib.util import find_spec
 from typing import Any
 
 import pytest
@@ -16,7 +13,7 @@ from gpuwise.measure.assemble import Limits, MeasurementBuilder, assemble
 from gpuwise.measure.child import ColdStart
 from gpuwise.measure.engine import TimingPlan
 from gpuwise.measure.frameworks.adapter import Adapter, ReferenceJob
-from gpuwise.measure.session import Child, child_environment, with_framework
+from gpuwise.measure.session import child_environment, with_framework
 from gpuwise.measure.telemetry.sensor import DeviceInfo, Sample
 from gpuwise.model.precision import Precision
 from gpuwise.model.question import Environment, RunConfig
@@ -234,30 +231,3 @@ def test_amd_devices_are_named_by_their_index() -> None:
     own = child_environment({}, CONFIG, sensor, others)
     assert own["HIP_VISIBLE_DEVICES"] == "2,3,4"
     assert own["XLA_PYTHON_CLIENT_PREALLOCATE"] == "false"
-
-
-@pytest.mark.parametrize("name", ["jax", "tensorflow"])
-def test_two_frameworks_never_share_a_process(name: Any, tmp_path: Any) -> None:
-    if find_spec(name) is None:
-        pytest.skip(f"{name} is not installed")
-    (tmp_path / "sitecustomize.py").write_text(
-        "import atexit, sys\n"
-        "names = 'torch', 'jax', 'tensorflow'\n"
-        "atexit.register(lambda: print([name for name in names if sys.modules.get(name)], flush=True))\n"
-    )
-    config = replace(
-        CONFIG, workload="bert-large", framework=name, device="cpu", size="toy", mode="infer", batch=1
-    )
-    own = child_environment(dict(os.environ), config, None)
-    own["PYTHONPATH"] = os.pathsep.join([str(tmp_path), *sys.path])
-    running = Child(own, config.framework)
-    running.order(config)
-    try:
-        found = [event for event in running.events() if event is not None]
-        assert running.ending() is None
-        running._log.seek(0)
-        assert f"['{name}']" in running._log.read().decode()
-    finally:
-        running.close()
-    assert one(found, events.Ready).framework == name
-    assert isinstance(found[-1], events.Done)
