@@ -79,7 +79,7 @@ def test_a_rack_is_judged_by_the_bundles_of_its_hosts(gpuwise: Call, rack: Path)
     assert (worst["host"], worst["cards"], worst["passed"]) == ("node2", 2, 1)
     assert [each["host"] for each in found["missing"]] == ["dead"]
     assert "Connection timed out" in found["missing"][0]["why"]
-    assert "/opt/gpuwise accept --suite limits --quiet --time 2s" in (rack / "node2.asked").read_text()
+    assert "/opt/gpuwise accept --suite limits --time 2s --quiet" in (rack / "node2.asked").read_text()
     # Who has answered is not asked again; who has not is.
     (rack / "node1.asked").unlink()
     code, _, err = gpuwise(*words, "-o", "certificate.html")

@@ -45,9 +45,11 @@ MEASURING = (
 @click.command()
 @click.argument("results", nargs=-1, metavar="[RESULT|FOLDER]...", type=click.Path())
 @options(
-    "accept", SUITES=suite_names(), over=tuple(cluster.REACH),
+    "accept",
+    SUITES=suite_names(),
+    over=tuple(cluster.REACH),
     device=DeviceChoice(("cpu", "cuda"), several=True),
-)  # fmt: skip
+)
 @output(
     "Write to FILE: a bundle for the vendor (.zip), a certificate (.html, .pdf), or the verdict "
     "(.json, .csv, .md).",
@@ -122,11 +124,10 @@ def _measured_rack(options: dict[str, Any]) -> dict[str, str]:
     """Measure every host of --hosts; those that did not answer, and why. Raises where none did."""
     soak_s = units.parse_seconds(options["soak_s"]) if options["soak_s"] else 0.0
     hosts = cluster.read_hosts(options["hosts"])
-    words = ["--suite", options["suites"], "--quiet"]
-    for name, flag in (("soak_s", "--soak"), ("time_s", "--time")):
-        words += [flag, options[name]] if options[name] else []
-    kind, indices = options["device"] or (None, ())
-    words += ["--device", ",".join(map(str, indices)) or kind] if indices or kind == "cpu" else []
+    words = [*_how_long(options), "--quiet"]
+    kind, indices = options["device"] or ("", ())
+    device = ":".join(filter(None, (kind, ",".join(map(str, indices)))))
+    words += ["--device", device] if device else []
     words += ["--input", "host"] if options["input"] == "host" else []
     words += [f"--{name}" for name in ("toy", "resume") if options[name]]
     words += ["--with-serials"] if options["with_serials"] else []
@@ -175,14 +176,7 @@ def _request(results: tuple[str, ...], options: dict[str, Any]) -> AcceptRequest
         )
     kind, indices = options["device"] or (None, ())
 
-    # One for each card, since each has its own result.
-    def command(cards: str | None) -> str:
-        time = ("--time", options["time_s"]) if options["time_s"] is not None else ()
-        soak = ("--soak", options["soak_s"]) if options["soak_s"] else ()
-        return shlex.join(
-            ["gpuwise", "accept", "--suite", options["suites"], "--device", cards or "cpu", *time, *soak]
-        )
-
+    asked = _how_long(options)
     return AcceptRequest(
         files=tuple(map(Path, results)),
         suites=units.parse_list(options["suites"]),
@@ -190,9 +184,16 @@ def _request(results: tuple[str, ...], options: dict[str, Any]) -> AcceptRequest
         indices=indices,
         time_s=units.parse_seconds(options["time_s"]) if options["time_s"] is not None else None,
         soak_s=units.parse_seconds(options["soak_s"]) if options["soak_s"] else 0.0,
-        command=command,
+        # One for each card, since each has its own result.
+        command=lambda cards: shlex.join(["gpuwise", "accept", *asked, "--device", cards or "cpu"]),
         **{name: options[name] for name in ("against", "margin", "input", "resume", "toy")},
     )
+
+
+def _how_long(options: dict[str, Any]) -> list[str]:
+    """What is measured, and for how long, as words of a command line."""
+    flags = (("--suite", "suites"), ("--time", "time_s"), ("--soak", "soak_s"))
+    return [word for flag, name in flags if options[name] for word in (flag, options[name])]
 
 
 @click.command()

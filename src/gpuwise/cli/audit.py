@@ -51,8 +51,9 @@ def command(files: tuple[Path, ...], every: bool, output: Path | None, as_json: 
         raise GateFailed(f"{wrong} contradicted", hint=more)
     silent = [
         "standard input" if str(path) == "-" else str(path)
-        for path, answer in zip(paths, answers, strict=True) if answer.exit_status
-    ]  # fmt: skip
+        for path, answer in zip(paths, answers, strict=True)
+        if answer.exit_status
+    ]
     if silent:
         if all("not read" in note for one in audits for note in one.notes) and any(
             one.notes for one in audits

@@ -337,8 +337,10 @@ class Screen:
         parts = [f"about {units.seconds(left) if left >= 60 else f'{left} s'} left"]
         if (read := update.sample) is not None:
             values = (
-                (read.power_w, "W", 1.0), (read.sm_clock_hz, "MHz", 1e-6), (read.temperature_c, "°C", 1.0)
-            )  # fmt: skip
+                (read.power_w, "W", 1.0),
+                (read.sm_clock_hz, "MHz", 1e-6),
+                (read.temperature_c, "°C", 1.0),
+            )
             parts.append(" ".join(f"{scale * value:,.0f} {unit}" for value, unit, scale in values if value))
         parts.append(f"{update.doing} for {update.since_s:.0f} s" if update.since_s >= 3 else update.doing)
         where = f"[{update.number}/{update.total}] {update.config.label('batch')}"

@@ -173,8 +173,7 @@ class DeviceChoice(click.ParamType["Devices"]):
             raise InputError(f"{value[:40]!r} is not a device of this machine", hint=hint)
         if len(indices) > 1 and not self.several:
             raise InputError("one GPU is named by its index", hint="--gpus 2 measures on two")
-        if kind == "cpu" and indices:
-            raise InputError("a processor has no index", hint="--device cpu")
+
         return kind or None, tuple(dict.fromkeys(map(int, indices)))
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import sys
 import time
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -87,24 +87,21 @@ def look(
     def of(value: float | None, most: float | None) -> str:
         return f" ({percent(value / most, 0)})" if value is not None and most else ""
 
-    clock, used, power = now.sm_clock_hz, now.memory_used_bytes, now.power_w
+    def megahertz(hertz: float) -> Amount:
+        return Amount(f"{hertz / 1e6:,.0f} MHz", hertz, "Hz")
+
+    def shown(value: float | None, most: float | None, form: Callable[[float], Amount]) -> str:
+        return form(value).shown(f"{form(value)}{of(value, most)}") if value is not None else ""
+
+    reasons = [f"{reason} {percent(count / looks, 0)}" for reason, count in held.most_common()]
     return {
         "GPU": f"{info.index} {info.name}",
         "busy": percent(now.utilisation, 0) if now.utilisation is not None else "",
-        "power of limit": watts(power).shown(f"{watts(power)}{of(power, info.power_limit_w)}")
-        if power is not None
-        else "",
-        "clock of highest": Amount(f"{clock / 1e6:,.0f} MHz{of(clock, info.sm_clock_max_hz)}", clock, "Hz")
-        if clock is not None
-        else "",
+        "power of limit": shown(now.power_w, info.power_limit_w, watts),
+        "clock of highest": shown(now.sm_clock_hz, info.sm_clock_max_hz, megahertz),
         "heat": f"{now.temperature_c:.0f} °C" if now.temperature_c is not None else "",
-        "memory used": gibibytes(used).shown(f"{gibibytes(used)}{of(used, info.memory_bytes)}")
-        if used is not None
-        else "",
-        "held down by, share of looks": ", ".join(
-            f"{reason} {percent(count / looks, 0)}" for reason, count in held.most_common()
-        )
-        or "nothing",
+        "memory used": shown(now.memory_used_bytes, info.memory_bytes, gibibytes),
+        "held down by, share of looks": ", ".join(reasons) or "nothing",
         "processes": str(len(running)),
     }
 

@@ -39,9 +39,7 @@ class AcceptRequest(Asked):
     """Files to judge as a fleet, or where there are none, the GPUs of this machine to measure and judge."""
 
     files: tuple[Path, ...] = ()  # Results, bundles and folders of them
-    missing: Mapping[str, str] = field(
-        default_factory=dict
-    )  # Hosts that should be among them: why they are not
+    missing: Mapping[str, str] = field(default_factory=dict)  # Hosts that gave no file, and why
     soak_s: float = 0.0  # Train so long on each card, and see what heat, power and errors do
     against: str | None = None
     """What each card should reach: a result file, a GPU, `last`; None = what is known of its kind."""
@@ -71,8 +69,7 @@ def accept(request: AcceptRequest, listen: Listen = lambda update: None) -> Answ
         raise InputError(f"a margin of {request.margin:.0%} would accept any card", hint="a margin like 5%")
     if request.files and request.against == "last":
         raise InputError("a fleet has no last result", hint="compare with a file or a GPU")
-    if request.device == "cpu" and request.indices:
-        raise InputError("a processor has no GPU index", hint="leave out the index")
+
     if not request.suites:
         raise InputError("no suite given", hint="suites like limits and quick")
     references = lookup(request.against)
@@ -119,7 +116,7 @@ def _measured(request: AcceptRequest, listen: Listen) -> tuple[list[TestedCard],
         soak = Request(workloads=REFERENCE[:1], modes=("train",))
         requests.append(soak.given(**{**changes, "protocol": "soak", "time_s": request.soak_s}))
     if request.device == "cpu":
-        targets = [find_target("cpu", None)]
+        targets = [find_target("cpu", next(iter(request.indices), None))]
     else:
         seen = [sensor.info().index for sensor in visible(telemetry.sensors(), os.environ)]
         if not seen:
@@ -137,11 +134,13 @@ def _measured(request: AcceptRequest, listen: Listen) -> tuple[list[TestedCard],
     if len(targets) > 1:
         targets = [
             replace(
-                target, named=False, others=tuple(each.info for each in ring if each.info),
+                target,
+                named=False,
+                others=tuple(each.info for each in ring if each.info),
                 other_sensors=tuple(each.sensor for each in ring if each.sensor),
             )
             for target, ring in zip(targets, rings, strict=True)
-        ]  # fmt: skip
+        ]
     parts: list[Part] = []
     for target in targets:
         name = f"GPU {target.info.index}" if target.info else "CPU"

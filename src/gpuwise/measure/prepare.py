@@ -321,8 +321,10 @@ class Target:
 def find_target(device: Device | None, index: int | None, framework: Framework = "torch") -> Target:
     """The device to measure: of all GPUs by `index`, else of those that CUDA_VISIBLE_DEVICES leaves.
 
-    Raises MachineError and InputError as `choose` does.
+    Raises MachineError and InputError as `choose` does, and for a processor with an index.
     """
+    if device == "cpu" and index is not None:
+        raise InputError("a processor has no index", hint="leave out the index")
     sensors = telemetry.sensors() if device != "cpu" else ()
     if index is None:
         sensors = visible(sensors, os.environ)

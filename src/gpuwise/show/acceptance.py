@@ -35,14 +35,16 @@ def acceptance(found: Acceptance) -> Table:
     for judged in found.cards:
         result, heat = judged.card.result, hottest(judged.card.result)
         done = sum(m.status == "ok" for m in result.measurements)
-        rows.append({
-            "card": judged.card.name,
-            "model": result.environment.device,
-            "verdict": judged.outcome,
-            "measured": Amount(f"{done} of {len(result.measurements)}", done),
-            "highest": "" if heat is None else Amount(f"{heat:.0f} °C", heat, "°C"),
-            "reasons": ", ".join(dict.fromkeys(reason.code for reason in judged.issues)),
-        })  # fmt: skip
+        rows.append(
+            {
+                "card": judged.card.name,
+                "model": result.environment.device,
+                "verdict": judged.outcome,
+                "measured": Amount(f"{done} of {len(result.measurements)}", done),
+                "highest": "" if heat is None else Amount(f"{heat:.0f} °C", heat, "°C"),
+                "reasons": ", ".join(dict.fromkeys(reason.code for reason in judged.issues)),
+            }
+        )
     return Table.of(
         rows,
         title=f"{found.outcome}: {count(found)}",
@@ -140,7 +142,7 @@ def certificate(found: Acceptance | Fleet) -> Page:
         charts=(Rows(marks=drawn, ratio=True, title="measured over the least that is accepted"),),
         table=speeds,
         caption="Speeds over the least that is accepted, those with the least margin: below 1 a card fails.",
-    )  # fmt: skip
+    )
     reasons = Table.of(({
         "host": host, "card": name or "host", "reason": reason.code, "severity": reason.severity,
         "detail": reason.detail, "next": reason.fix,
@@ -209,9 +211,11 @@ def margins(every: Sequence[tuple[str, Judged]]) -> tuple[Mark, ...]:
 def _grown(card: TestedCard, *counters: str) -> str:
     """How far counters of the driver grew during the test; empty where it does not report them."""
     pairs = [(getattr(card.before, name), getattr(card.after, name)) for name in counters]
-    return str(sum(now - (was or 0) for was, now in pairs if now is not None)) if any(
-        now is not None for _, now in pairs
-    ) else ""  # fmt: skip
+    return (
+        str(sum(now - (was or 0) for was, now in pairs if now is not None))
+        if any(now is not None for _, now in pairs)
+        else ""
+    )
 
 
 def _copied(found: Acceptance, link: Link) -> str:

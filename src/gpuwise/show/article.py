@@ -168,9 +168,10 @@ class Contest:
     def able(self, kinds: Sequence[Kind]) -> tuple[str, ...]:
         """Those that a verdict over such work can rank: with a forecast that is good enough."""
         return tuple(
-            one for one in self.ids
+            one
+            for one in self.ids
             if one not in self.unsure and any(self.forecast(kind, one) for kind in kinds)
-        )  # fmt: skip
+        )
 
     def common(self, kinds: Sequence[Kind]) -> tuple[Kind, ...]:
         """Those that all who can be ranked can do: only over these is a mean the same question for each."""
@@ -192,9 +193,11 @@ class Contest:
         stated = found.ground == "specification"
         lead = significant(found.lead(other), 3 if stated else 2)  # a forecast is not known to three digits
         return found.because.format(
-            best=best or self.names(found.order[:1]), next=self.names([other]), lead=lead,
+            best=best or self.names(found.order[:1]),
+            next=self.names([other]),
+            lead=lead,
             about="" if stated else "about ",
-        )  # fmt: skip
+        )
 
     def rent(self, gpu_id: str) -> float | None:
         """Median on-demand rent of an hour, in USD: spot rents are interrupted."""
@@ -213,7 +216,8 @@ def article(given: Contest) -> Page:
     sections = (
         _answer(given, found),
         Section(
-            id="cards", title="The cards",
+            id="cards",
+            title="The cards",
             text=tuple(line for spec in given.specs for line in introduction(spec, given.cited)),
         ),
         _speed(given),
@@ -225,10 +229,11 @@ def article(given: Contest) -> Page:
         _readers(given, found),
         _specifications(given),
         Section(
-            id="method", title="How this was made",
+            id="method",
+            title="How this was made",
             text=said("article", "method", forecast=given.cited.mark(FORECAST)),
         ),
-    )  # fmt: skip
+    )
     return Page(
         title=f"{', '.join(names[:-1])} or {names[-1]}: which GPU for deep learning?",
         subtitle=made_from_facts(given.today),
@@ -310,9 +315,10 @@ def _answer(given: Contest, found: Mapping[str, Criterion]) -> Section:
     others = [one for key, one in found.items() if key not in (name, f"{name} for rent")]
     also = [one for key in ("purchase", "energy") if best and (one := found.get(key)) and one.winner == best]
     apart = [
-        (kind, cannot) for kind in KINDS
+        (kind, cannot)
+        for kind in KINDS
         if (cannot := [one for one in given.ids if given.too_large(kind, one)])
-    ]  # fmt: skip
+    ]
     text = said(
         "article", "answer",
         the=given.names, because=given.because, rent=lambda one: usd(given.rent(one) or 0.0),
@@ -384,16 +390,18 @@ def _speed(given: Contest) -> Section:
     ]
     cited = given.cited.mark(FORECAST)
     table = Table.of(
-        rows, title="Forecast of one GPU at its best batch",
+        rows,
+        title="Forecast of one GPU at its best batch",
         notes=(f"forecasts, not measurements, with 80 % intervals {cited}",),
-    )  # fmt: skip
+    )
     drawn = tuple(sorted(marks, key=lambda mark: mark.group))
     figure = Figure(
         charts=(Rows(marks=drawn, ratio=True, title=f"speed over that of the {base_name}"),),
-        opened=True, table=table,
+        opened=True,
+        table=table,
         caption=f"Speed over that of the {base_name} by kind of work, forecast with 80 % intervals "
         f"{cited}: above 1 is faster.",
-    )  # fmt: skip
+    )
     return Section(
         id="forecasts", title="Speed",
         text=said("article", "speed", waits=decided, spans=spans, the=given.names, first=base_name,
@@ -434,10 +442,12 @@ def _measured(given: Contest, *, every_one: bool = False) -> Section:
     )
     text = said("article", "measured", ahead=ahead, the=given.names)
     return Section(
-        id="performance", title="Measured and published", text=text,
+        id="performance",
+        title="Measured and published",
+        text=text,
         tables=(table(shared, "Answered for two cards or more"),),
         folded=(table(alone, "Answered for one card"),),
-    )  # fmt: skip
+    )
 
 
 def _memory(given: Contest) -> Section:
@@ -487,12 +497,13 @@ def _power(given: Contest) -> Section:
             best.setdefault((record.gpu_id, record.question.workload, record.question.mode), record)
     measured = [
         {
-            "work": work(r), "GPU": given.name(r.gpu_id),
+            "work": work(r),
+            "GPU": given.name(r.gpu_id),
             "work per joule": per_joule(r.items_per_joule or 0.0, r.item),
             "source": given.cited.mark(r.source),
         }
         for r in best.values()
-    ]  # fmt: skip
+    ]
     note = f"forecasts {given.cited.mark(FORECAST)} of the device alone: host and cooling come on top"
     tables = (
         Table.of(rows, title="Work per joule, forecast", notes=(note,)),
@@ -581,12 +592,13 @@ def _readers(given: Contest, found: Mapping[str, Criterion]) -> Section:
     """A line for each kind of reader, and the figures that decide it."""
     rows = [
         {
-            "reader": one.reader, "choose": " or ".join(map(given.name, one.tied)),
+            "reader": one.reader,
+            "choose": " or ".join(map(given.name, one.tied)),
             **{short(spec): one.figures.get(spec.id, "") for spec in given.specs},
             "what decides": f"{one.what} ({one.ground})",
         }
         for one in found.values()
-    ]  # fmt: skip
+    ]
     points = said("article", "choice", found=found, the=given.names, because=given.because)
     table = Table.of(rows, title="Decision table")
     return Section(id="choice", title="Who should take which", points=points, tables=(table,))

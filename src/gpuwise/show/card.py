@@ -78,10 +78,12 @@ def card(given: Card) -> Page:
         price(given),
         standing(spec),
         Section(
-            id="specification", title="Specification", text=("Peaks are dense unless they say sparse.",),
+            id="specification",
+            title="Specification",
+            text=("Peaks are dense unless they say sparse.",),
             tables=(Table.of(every, numeric=frozenset(), notes=gaps(spec)),),
         ),
-    )  # fmt: skip
+    )
     return Page(
         title=spec.name, subtitle=made_from_facts(given.today), summary=answer, sections=sections,
         sources=cited.sources, made_on=given.today.isoformat(),
@@ -134,16 +136,18 @@ def uses(given: Card) -> Section:
         if p is None or (p.throughput is None and p.memory_bytes is None):
             continue
         priced = p.throughput is not None and per_hour and kind in DEEP
-        rows.append({
-            "kind of work": kind.title,
-            "batch": whole(p.batch) if p.batch else "",
-            "forecast": throughput(p) or "does not fit",
-            "memory": gibibytes(p.memory_bytes.value) if p.memory_bytes else "",
-            "bound by": p.bound or "",
-            "efficiency": per_joule(p.items_per_joule, p.item) if p.items_per_joule else "",
-            "rent of a million": million(p.throughput.value, per_hour) if priced else "",  # type: ignore[union-attr, arg-type]
-            "its example": kind.named,
-        })  # fmt: skip
+        rows.append(
+            {
+                "kind of work": kind.title,
+                "batch": whole(p.batch) if p.batch else "",
+                "forecast": throughput(p) or "does not fit",
+                "memory": gibibytes(p.memory_bytes.value) if p.memory_bytes else "",
+                "bound by": p.bound or "",
+                "efficiency": per_joule(p.items_per_joule, p.item) if p.items_per_joule else "",
+                "rent of a million": million(p.throughput.value, per_hour) if priced else "",  # type: ignore[union-attr, arg-type]
+                "its example": kind.named,
+            }
+        )
     notes = (
         f"forecasts, not measurements, with 80 % intervals {given.cited.mark(FORECAST)}; rent by the "
         "median on-demand offer",

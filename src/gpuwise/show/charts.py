@@ -313,11 +313,13 @@ def tradeoff(
     ordered = sorted(points, key=lambda point: point[1])
     found = [
         Series(
-            name=name, line=front, dashed=front,
+            name=name,
+            line=front,
+            dashed=front,
             points=tuple(Point(x=p[1], y=p[2], name=p[0]) for p in ordered if p[3] is front),
         )
         for name, front in ((best, True), ("others", False))
-    ]  # fmt: skip
+    ]
     shown = tuple(each for each in found if each.points)
     axes = Axis(title=x, ends=ends, log=True), Axis(title=y, ends=span, log=True)
     return Plot(x=axes[0], y=axes[1], series=shown, height=TALL if len(points) > CROWD else HEIGHT)
@@ -432,10 +434,11 @@ def own(drawing: Drawing, ink: Callable[[str], str]) -> Chart:
         for each in ([ink(hue) for hue in named.values()], outlines)
     )
     return {
-        **found, "data": {"values": values},
+        **found,
+        "data": {"values": values},
         "encoding": {"x": x, "y": y, "color": colours},
         "shape": shapes if len(hues) > 1 and found["kind"] in ("plot", "ratios") else None,
-    }  # fmt: skip
+    }
 
 
 def _rows(drawing: Rows | Bands) -> tuple[str, Chart]:
@@ -483,12 +486,14 @@ def _points(plot: Plot) -> tuple[list[Chart], list[str]]:
     """A row for each series, with a list for each field of its points, and the names of these fields: nothing
     is said once a point that is said once a series."""
     each: Mapping[str, Callable[[Point], Any]] = {
-        "x": lambda p: _drawn(p.x), "y": lambda p: _drawn(p.y),
+        "x": lambda p: _drawn(p.x),
+        "y": lambda p: _drawn(p.y),
         "low": lambda p: _drawn(p.low) if p.low < p.high else None,
         "high": lambda p: _drawn(p.high) if p.low < p.high else None,
-        "name": lambda p: p.name or None, "at": lambda p: plot.sides.get(p, "--").replace("--", "") or None,
+        "name": lambda p: p.name or None,
+        "at": lambda p: plot.sides.get(p, "--").replace("--", "") or None,
         "bare": lambda p: not p.dot or None,
-    }  # fmt: skip
+    }
     every = [point for one in plot.series for point in one.points]
     fields = [name for name, of in each.items() if any(of(point) is not None for point in every)]
     return [
@@ -522,9 +527,11 @@ def _axis(axis: Axis) -> Chart:
     elif high < 5 or (low < 1 and axis.log):
         given["labelExpr"] = "format(datum.value, datum.value < 1 ? '~g' : '~s')"  # half is no 500m
     return {
-        "type": "quantitative", "title": axis.title or None, **({"axis": given} if given else {}),
+        "type": "quantitative",
+        "title": axis.title or None,
+        **({"axis": given} if given else {}),
         "scale": {"domain": [_drawn(end) for end in axis.ends], **({"type": "log"} if axis.log else {})},
-    }  # fmt: skip
+    }
 
 
 def _filled(spec: Any, ink: Callable[[str], str]) -> Any:

@@ -243,10 +243,12 @@ def assumed(a: Assumptions, *, service: bool = False) -> str:
     parts = (
         f"electricity ${a.electricity_usd_per_kwh:.3g}/kWh",
         "running around the clock" if service else f"{a.hours_per_week:g} h of use a week",
-        f"{a.years:g} years", host if a.host_w is None else f"{host}, {a.host_w:g} W for each GPU",
-        f"cooling x{a.cooling:g}", f"a year takes {percent(a.depreciation, 0)} of the value",
+        f"{a.years:g} years",
+        host if a.host_w is None else f"{host}, {a.host_w:g} W for each GPU",
+        f"cooling x{a.cooling:g}",
+        f"a year takes {percent(a.depreciation, 0)} of the value",
         f"{percent(a.utilisation, 0)} of paid hours used",
-    )  # fmt: skip
+    )
     return "assumed for owning: " + ", ".join(parts)
 
 

@@ -81,16 +81,18 @@ def specification(spec: GpuSpec) -> Table:
         untold = apart and "other sources differ" not in first.note
         note = "; ".join(filter(None, [first.note, f"also stated: {', '.join(apart)}" if untold else ""]))
         group = (fields().get(field) or fields()["peak:*"]).group
-        rows.append({
-            # The name of a group stands in front of its first row.
-            "": group if group != last else "",
-            "field": names[field],
-            "value": shown(first),
-            "computed": given,
-            "sources": _witnesses(spec, field, sure),
-            "source": first.source.title,
-            "note": note,
-        })  # fmt: skip
+        rows.append(
+            {
+                # The name of a group stands in front of its first row.
+                "": group if group != last else "",
+                "field": names[field],
+                "value": shown(first),
+                "computed": given,
+                "sources": _witnesses(spec, field, sure),
+                "source": first.source.title,
+                "note": note,
+            }
+        )
         last = group
     die = chips().get(spec.text("chip") or "")
     whole: tuple[str, ...] = ()
@@ -182,9 +184,10 @@ def listing(
         if rents is not None:
             price, rent = spec.number("launch_price_usd"), rents.get(spec.id)
             row |= {
-                "form": spec.text("form") or "", "at launch": usd(price) if price else "",
+                "form": spec.text("form") or "",
+                "at launch": usd(price) if price else "",
                 "rent": usd(rent) if rent else "",
-            }  # fmt: skip
+            }
         if field not in row:
             row[label(field)] = shown(fact) if fact else peak_value(peak) if peak else ""
         rows.append(row)

@@ -221,14 +221,16 @@ def energy(given: ReportInput, cited: References) -> Section:
             each, rent, watt = row.items_per_joule, spreads.get(row.gpu_id), row.watts
             how = row.question.label(*WORK) + (f", {row.gpu_id}" if len(given.devices) > 1 else "")
             kwh = MILLION / each / JOULES_PER_KWH if each else 0.0
-            rows.append({
-                "measurement": name,
-                "configuration": how,
-                "efficiency": per_joule(each, row.item) if each else "",
-                "mean power": watts(watt.value) if watt else "",
-                "energy of a million": Amount(f"{significant(kwh)} kWh", kwh, "kWh") if each else "",
-                "rent of a million": million(row.value, rent.median * row.gpus) if rent else "",
-            })  # fmt: skip
+            rows.append(
+                {
+                    "measurement": name,
+                    "configuration": how,
+                    "efficiency": per_joule(each, row.item) if each else "",
+                    "mean power": watts(watt.value) if watt else "",
+                    "energy of a million": Amount(f"{significant(kwh)} kWh", kwh, "kWh") if each else "",
+                    "rent of a million": million(row.value, rent.median * row.gpus) if rent else "",
+                }
+            )
             if each:
                 drawn.append(Mark(
                     label=how, value=each, low=each, high=each, group=name, colour=precision,
@@ -307,14 +309,16 @@ def _overview(sessions: Sequence[Result]) -> Figure:
         mean = sum(power * length for power, length in powers) / (sum(length for _, length in powers) or 1)
         hottest = max((one.temperature_max_c for one in sensed if one.temperature_max_c), default=None)
         held = sum(_held(one) > 0 for one in sensed)
-        rows.append({
-            "session": result.id,
-            "measurements": whole(len(timed)),
-            "timed": seconds(sum(map(_length, timed))),
-            "power of a GPU": watts(mean) if mean else "",
-            "highest temperature": _celsius(hottest),
-            "clock held down in": Amount(f"{held} of {len(sensed)}", held) if sensed else "",
-        })  # fmt: skip
+        rows.append(
+            {
+                "session": result.id,
+                "measurements": whole(len(timed)),
+                "timed": seconds(sum(map(_length, timed))),
+                "power of a GPU": watts(mean) if mean else "",
+                "highest temperature": _celsius(hottest),
+                "clock held down in": Amount(f"{held} of {len(sensed)}", held) if sensed else "",
+            }
+        )
         if result in longest:
             spans = list(_spans(result, result.id))
             unit = spans[-1][2][-1].end / 100
@@ -395,16 +399,18 @@ def _telemetry(result: Result) -> Table:
         sensed, power = m.telemetry, _power(m)
         clock = sensed.sm_clock_hz if sensed else None
         reasons = [f"{reason} {percent(share, 0)}" for reason, share in sensed.throttled] if sensed else []
-        rows.append({
-            "measurement": m.config.label("batch"),
-            "began (UTC)": m.started_at[11:19],
-            "length": seconds(_length(m)),
-            "power of a GPU": watts(power) if power else "",
-            "median clock": Amount(f"{clock / 1e6:.0f} MHz", clock, "Hz") if clock else "",
-            "highest temperature": _celsius(sensed.temperature_max_c) if sensed else "",
-            "samples": whole(sensed.samples) if sensed else "",
-            "clock held down": ", ".join(reasons),
-        })  # fmt: skip
+        rows.append(
+            {
+                "measurement": m.config.label("batch"),
+                "began (UTC)": m.started_at[11:19],
+                "length": seconds(_length(m)),
+                "power of a GPU": watts(power) if power else "",
+                "median clock": Amount(f"{clock / 1e6:.0f} MHz", clock, "Hz") if clock else "",
+                "highest temperature": _celsius(sensed.temperature_max_c) if sensed else "",
+                "samples": whole(sensed.samples) if sensed else "",
+                "clock held down": ", ".join(reasons),
+            }
+        )
     return Table.of(rows, title=f"{_name(result)} ({result.id})")
 
 
@@ -421,10 +427,11 @@ def sensed(given: ReportInput) -> dict[str, Any]:
     """What the sensors said of all sessions together, for sentences."""
     held = [t for t in given.sensed if t.throttled]
     return {
-        "held": len(held), "sensed": len(given.sensed),
+        "held": len(held),
+        "sensed": len(given.sensed),
         "reasons": ", ".join(dict.fromkeys(reason for t in held for reason, _ in t.throttled)),
         "hottest": max((t.temperature_max_c for t in given.sensed if t.temperature_max_c), default=None),
-    }  # fmt: skip
+    }
 
 
 def _environments(given: ReportInput) -> tuple[Table, ...]:

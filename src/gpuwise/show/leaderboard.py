@@ -226,37 +226,31 @@ def leaders(found: Sequence[Entry]) -> tuple[str, ...]:
     return tuple(lines)
 
 
-def _priced(found: Sequence[Entry], street: bool) -> list[tuple[Entry, float, bool]]:
-    """(entry, its price, whether no other is both faster and cheaper) of those whose price is known, those on
-    the line first, then the fastest: of many points these are looked for."""
-    known = [
-        (entry, price)
-        for entry in found
-        if entry.record.throughput
-        and not entry.record.is_rough
-        and (price := _gpus(entry, entry.street_usd if street else entry.rent_usd))
-    ]
-    best = frontier([(price, entry.record.value) for entry, price in known])
-    points = [(entry, price, number in best) for number, (entry, price) in enumerate(known)]
-    return sorted(points, key=lambda point: (not point[2], -point[0].record.value))[:NAMED]
-
-
 def against_price(found: Sequence[Entry], *, street: bool = False) -> Figure | None:
     """Price against throughput; None where fewer than three prices are known."""
-    points = _priced(found, street)
-    if len(points) < 3:
+    able = [entry for entry in found if entry.record.throughput and not entry.record.is_rough]
+    priced = ((entry, _gpus(entry, entry.street_usd if street else entry.rent_usd)) for entry in able)
+    known = [(entry, price) for entry, price in priced if price]
+    if len(known) < 3:
         return None
+    # Those on the line first, then the fastest: of many points these are looked for.
+    line = frontier([(price, entry.record.value) for entry, price in known])
+    each = [(entry, price, number in line) for number, (entry, price) in enumerate(known)]
+    points = sorted(each, key=lambda point: (not point[2], -point[0].record.value))[:NAMED]
     price_of = "street price" if street else "rent of an hour"
     chart = tradeoff(
         [(short(entry.spec), price, entry.record.value, best) for entry, price, best in points],
-        x=f"{price_of}, USD", y=unit(points[0][0].record.item),
-    )  # fmt: skip
+        x=f"{price_of}, USD",
+        y=unit(points[0][0].record.item),
+    )
     table = Table.of(
         {
-            "GPU": entry.spec.id, price_of: usd(price), "speed": rate(entry.record.value, entry.record.item),
+            "GPU": entry.spec.id,
+            price_of: usd(price),
+            "speed": rate(entry.record.value, entry.record.item),
             "no other is both faster and cheaper": "yes" if best else "",
         }
         for entry, price, best in points
-    )  # fmt: skip
+    )
     caption = "against throughput: the line joins the GPUs that no other one beats on both."
     return Figure(charts=(chart,), table=table, caption=f"{price_of.capitalize()} {caption}")

@@ -173,11 +173,15 @@ def fit_table(rows: Sequence[Fit], asked: str = "") -> Table:
     engines = {_engine(row.plan.weights): None for row in rows if row.plan.task == "infer"}
     notes += [f"speeds are those of {', '.join(engines)}"] * bool(engines)
     if any(row.fits and row.plan.chunked for row in rows):
-        notes.append("in chunks: fits where the loss is computed for some tokens at a time, as by Unsloth, "
-                     "torchtune and Liger; not in plain transformers")  # fmt: skip
+        notes.append(
+            "in chunks: fits where the loss is computed for some tokens at a time, as by Unsloth, "
+            "torchtune and Liger; not in plain transformers"
+        )
     if any(row.plan.task == "full" and row.plan.optimiser == "adamw" for row in rows):
-        notes.append("full fine-tuning keeps weights, gradients and moments in 16 bits, 8 bytes a parameter, "
-                     "as recipes for one GPU do; mixed precision takes 16: --optimiser adamw32")  # fmt: skip
+        notes.append(
+            "full fine-tuning keeps weights, gradients and moments in 16 bits, 8 bytes a parameter, "
+            "as recipes for one GPU do; mixed precision takes 16: --optimiser adamw32"
+        )
     if any(row.widened for row in rows):
         notes.append("*: the GPU has no units for this format: weights alone are in it, products in 16 bits")
     for gpu in dict.fromkeys(row.gpu_id for row in rows if not row.plan.memory_bytes):
@@ -193,8 +197,9 @@ def fit_table(rows: Sequence[Fit], asked: str = "") -> Table:
     return Table.of(
         [_fit_row(row) for row in rows],
         title=f"{shape}: {significant(model.parameters / 1e9)} billion parameters{experts}",
-        numeric=_FIT_NUMBERS, notes=tuple(notes),
-    ).without_empty_columns()  # fmt: skip
+        numeric=_FIT_NUMBERS,
+        notes=tuple(notes),
+    ).without_empty_columns()
 
 
 def _fit_row(answer: Fit) -> dict[str, str]:

@@ -51,10 +51,12 @@ def listing(
     notes += [f"source {key}: {used[key]}" for key in sorted(used)]
     return Table.of(
         ((_compact_row if compact else _row)(offer, today) for offer in shown),
-        title=title, numeric=frozenset({"USD/GPU-h", "price", "GPUs", "age"}),
-        before=_spans(offers, today), notes=tuple(notes),
+        title=title,
+        numeric=frozenset({"USD/GPU-h", "price", "GPUs", "age"}),
+        before=_spans(offers, today),
+        notes=tuple(notes),
         dim=frozenset(i for i, offer in enumerate(shown) if prices.is_stale(offer, today)),
-    )  # fmt: skip
+    )
 
 
 def overview(lines: Sequence[Line], offers: Sequence[Offer], changes: Sequence[Change], today: date) -> Table:
@@ -73,9 +75,11 @@ def overview(lines: Sequence[Line], offers: Sequence[Offer], changes: Sequence[C
 
     marks = _mark_notes([line.gpu_ids for line in lines])
     return Table.of(
-        map(row, lines), every=True, notes=(*marks, *_freshness(offers, today), *_moves(changes)),
+        map(row, lines),
+        every=True,
+        notes=(*marks, *_freshness(offers, today), *_moves(changes)),
         title=f"Prices of one GPU in USD, rent per hour, as of {today.isoformat()}",
-    )  # fmt: skip
+    )
 
 
 def document(
@@ -323,9 +327,11 @@ def offered(
     old = any("stale" in cell for row in known for cell in row[1:])
     stale = (f"stale: older than {prices.STALE_DAYS} days; `gpuwise prices update` reads new ones",) * old
     table = Table(
-        title=f"Offers as of {today.isoformat()}", rows=known, notes=(EXACTLY, *stale),
+        title=f"Offers as of {today.isoformat()}",
+        rows=known,
+        notes=(EXACTLY, *stale),
         columns=("price", *(short(spec) for spec in specs)),
-    )  # fmt: skip
+    )
     return (table,) if known else ()
 
 

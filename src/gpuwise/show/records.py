@@ -48,9 +48,10 @@ def brief(table: Table) -> Table:
     """Either table for a terminal: what every row says stands in the title, and what files hold is left to
     them."""
     alike = {
-        name: cells[0] for name, *cells in zip(table.columns, *table.rows, strict=True)
+        name: cells[0]
+        for name, *cells in zip(table.columns, *table.rows, strict=True)
         if name in ("workload", "count") and len(set(cells)) == 1
-    }  # fmt: skip
+    }
     words = [alike.get("workload", ""), f"on {alike['count']} GPUs" if alike.get("count", "1") != "1" else ""]
     gone = {*alike, "recipe", "date", "software"}
     # One GPU each: the speed of a GPU is the speed.
@@ -302,9 +303,11 @@ DEEP = tuple(kind for kind in KINDS if kind.mode != "compute")
 SCALED = tuple(k for k in KINDS if k.mode == "train" and k.workload in ("resnet50", "bert-large", "llm-1b"))
 COUNTS = (1, 2, 4, 8)
 # Those whose speed a card's page shows over the batch, and at which.
-BATCHED = tuple(k for k in DEEP if (k.workload, k.mode) in (
-    ("resnet50", "train"), ("bert-large", "train"), ("llm-8b-decode", "infer")
-))  # fmt: skip
+BATCHED = tuple(
+    k
+    for k in DEEP
+    if (k.workload, k.mode) in (("resnet50", "train"), ("bert-large", "train"), ("llm-8b-decode", "infer"))
+)
 BATCHES = tuple(4**n for n in range(6))
 
 

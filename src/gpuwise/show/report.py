@@ -137,9 +137,10 @@ def _lead(given: ReportInput, headed: Sequence[Record]) -> Figure | None:
     if not marks:
         return _shares(given)
     return Figure(
-        table=Table.of(rows), charts=(Rows(marks=tuple(marks)),),
+        table=Table.of(rows),
+        charts=(Rows(marks=tuple(marks)),),
         caption="The fastest of each precision, with its interval; a longer bar is faster.",
-    )  # fmt: skip
+    )
 
 
 def _shares(given: ReportInput) -> Figure | None:
@@ -210,11 +211,13 @@ def throughput(given: ReportInput, lead: Figure | None = None) -> Section:
     for name in drawn:
         marks = speed_marks(found[name], devices=given.devices)
         more = f", {BARS} of {len(marks)} configurations" if len(marks) > BARS else ""
-        figures.append(Figure(
-            table=_table(name, found[name], given).without({"workload"}),
-            charts=(Rows(marks=tuple(marks[:BARS])),),
-            caption=f"{marks[0].group}: the fastest first{more}.",
-        ))  # fmt: skip
+        figures.append(
+            Figure(
+                table=_table(name, found[name], given).without({"workload"}),
+                charts=(Rows(marks=tuple(marks[:BARS])),),
+                caption=f"{marks[0].group}: the fastest first{more}.",
+            )
+        )
     # A lone bar would say nothing: it is as long as its room.
     rest = [row for name, rows in found.items() if name not in drawn for row in rows]
     title = "Other workloads" if drawn else "Each workload"
@@ -375,16 +378,18 @@ def against(given: ReportInput, cited: References) -> Section:
         inside += [held] if predicted else []
         name, item = row.question.label(), row.item
         span = f"{rate(theirs.low, item)} to {rate(theirs.high, item)}" if theirs.low < theirs.high else ""
-        rows.append({
-            "measurement": name,
-            "measured": speed(row.throughput, item),
-            "other": other.origin,
-            "its speed": rate(theirs.value, item),
-            "its interval": span,
-            "ratio": times(ratio.value, digits=3),
-            "interval holds it": ("inside" if held else "outside") if predicted else "",
-            "from": where,
-        })  # fmt: skip
+        rows.append(
+            {
+                "measurement": name,
+                "measured": speed(row.throughput, item),
+                "other": other.origin,
+                "its speed": rate(theirs.value, item),
+                "its interval": span,
+                "ratio": times(ratio.value, digits=3),
+                "interval holds it": ("inside" if held else "outside") if predicted else "",
+                "from": where,
+            }
+        )
         marks.append(Mark(
             label=name, value=ratio.value, low=ratio.low, high=ratio.high, colour=other.origin,
             group=f"over {other.origin}", shown=f"{ratio.value:.2f}x",

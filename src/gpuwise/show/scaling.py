@@ -180,13 +180,14 @@ def shown(
         if line:
             lines[name] = [
                 Mark(
-                    label=str(r.gpus), value=share.value * r.gpus,
+                    label=str(r.gpus),
+                    value=share.value * r.gpus,
                     # What one GPU is off by, all are: only a measurement has an interval of its own.
                     low=(share.low if r.origin == "measured" else share.value) * r.gpus,
                     high=(share.high if r.origin == "measured" else share.value) * r.gpus,
                 )
                 for r, share in zip(curve.records, shares, strict=True)
-            ]  # fmt: skip
+            ]
     if not rows:
         return (), ()
     table = Table.of(rows, title=title)
@@ -230,12 +231,13 @@ def over_batches(records: Sequence[Record], *, note: str = "") -> list[Figure]:
         alone = f", {next(iter(lines))}" if len(lines) == 1 else ""
         rows = (
             {
-                **({} if alone else {"configuration": name}), "batch": whole(int(m.label)),
+                **({} if alone else {"configuration": name}),
+                "batch": whole(int(m.label)),
                 "throughput": rate(m.value, item),
             }
             for name, marks in lines.items()
             for m in marks
-        )  # fmt: skip
+        )
         if lines:
             figures.append(Figure(
                 charts=(drawn_curves(lines, y=f"{item}s per second"),),

@@ -79,8 +79,10 @@ def curve(result: Result) -> list[str]:
         assert m.config.load is not None
         drawn = bar(m.throughput.value / most, BAR)
         first, per = m.serving.first_token_s, m.serving.per_token_s
-        parts = [f"TTFT p99 {seconds(first.p99.value)}" if first else "",
-                 f"TPOT p50 {seconds(per.p50.value)}" if per else ""]  # fmt: skip
+        parts = [
+            f"TTFT p99 {seconds(first.p99.value)}" if first else "",
+            f"TPOT p50 {seconds(per.p50.value)}" if per else "",
+        ]
         said = "  ".join(part for part in parts if part)
         lines.append(
             f"  {m.config.load.offered:>16}  {drawn:<{BAR}}  {rate(m.throughput.value, 'token')}  {said}"

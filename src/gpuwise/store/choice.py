@@ -17,6 +17,7 @@ from gpuwise.store import read
 LARGEST = 1e15
 # Of what something is divided by: a share of the time, a count, hours.
 MIN_DIVISOR = 1e-9
+DIVISORS = ("passes", "users", "items", "batch", "period_s", "deadline_s", "latency_s", "first_token_s")
 
 
 def encode_choice(choice: Recommendation) -> bytes:
@@ -47,22 +48,9 @@ def load_choice(path: Path) -> Recommendation:
             made["rejected"] = {r["gpu_id"]: Issue.info(r["constraint"], r["reason"]) for r in left}
         choice = msgspec.convert(made, Recommendation)
         need, owned = choice.need, choice.need.assumptions
-        divisors = (
-            *(share for _, share in need.workloads),
-            *need.gpus,
-            need.passes,
-            need.users,
-            need.currency[1],
-            need.items,
-            need.batch,
-            need.period_s,
-            need.deadline_s,
-            need.latency_s,
-            need.first_token_s,
-            owned.hours_per_week,
-            owned.years,
-            owned.utilisation,
-        )
+        divisors = [*(share for _, share in need.workloads), *need.gpus, need.currency[1]]
+        divisors += [getattr(need, name) for name in DIVISORS]
+        divisors += [owned.hours_per_week, owned.years, owned.utilisation]
         if min(each for each in divisors if each is not None) < MIN_DIVISOR or not all(
             0 <= each <= LARGEST for each in _numbers(msgspec.to_builtins(need))
         ):

@@ -35,6 +35,11 @@ LARGE = 16 * 2**20
 LARGEST = 1e30
 # Longest step, four months.
 LONGEST_S = 1e7
+# Of a measurement, none of which is negative.
+NUMBERS = (
+    "items_per_step", "memory_peak_bytes", "flop_per_item", "bytes_per_item", "mfu", "limit_share",
+    "cold_start_s",
+)  # fmt: skip
 ROUNDED = 1 + 1e-9
 # Share by which a throughput may differ from the one that its own steps give. Files of every version agree to
 # seven digits, so this leaves room for step times that somebody rounded.
@@ -142,21 +147,18 @@ def _by_rows(data: bytes) -> Result:
     rows = msgspec.json.decode(parts.get("measurements", b"[]"), type=list[msgspec.Raw])
     parts["measurements"] = msgspec.Raw(b"[]")
     whole = msgspec.json.decode(msgspec.json.encode(parts), type=Result)
-    try:
-        measurements = tuple(_sharing(msgspec.json.decode(row, type=Measurement)) for row in rows)
-    except msgspec.ValidationError:
-        return msgspec.json.decode(data, type=Result)  # Which says where the fault is
-    return replace(whole, measurements=measurements)
-
-
-def _sharing(m: Measurement) -> Measurement:
-    same: dict[float, float] = {}
-    windows = (
-        replace(window, step_s=tuple(same.setdefault(step, step) for step in window.step_s))
-        for window in m.windows
-    )
-    warmup = tuple(same.setdefault(step, step) for step in m.warmup_s)
-    return replace(m, windows=tuple(windows), warmup_s=warmup)
+    measurements = []
+    for row in rows:
+        try:
+            m = msgspec.json.decode(row, type=Measurement)
+        except msgspec.ValidationError:
+            return msgspec.json.decode(data, type=Result)  # Which says where the fault is
+        same: dict[float, float] = {}
+        steps = [tuple(same.setdefault(step, step) for step in w.step_s) for w in m.windows]
+        windows = tuple(replace(w, step_s=step_s) for w, step_s in zip(m.windows, steps, strict=True))
+        warmup = tuple(same.setdefault(step, step) for step in m.warmup_s)
+        measurements.append(replace(m, windows=windows, warmup_s=warmup))
+    return replace(whole, measurements=tuple(measurements))
 
 
 def _damaged(origin: str, error: Exception) -> InputError:
@@ -174,17 +176,9 @@ def _faults(result: Result) -> Iterator[str]:
             yield f"{where}: a throughput of {speed.value:g} within {speed.low:g} to {speed.high:g}"
         if m.batch is not None and m.batch < 1:
             yield f"{where}: a batch of {m.batch}"
-        numbers = {
-            "throughput": speed.high if speed else None,
-            "items_per_step": m.items_per_step,
-            "memory_peak_bytes": m.memory_peak_bytes,
-            "flop_per_item": m.flop_per_item,
-            "bytes_per_item": m.bytes_per_item,
-            "mfu": m.mfu,
-            "limit_share": m.limit_share,
-            "cold_start_s": m.cold_start_s,
-            "power_w": m.telemetry.power_w if m.telemetry else None,
-        }
+        numbers = {name: getattr(m, name) for name in NUMBERS}
+        numbers["throughput"] = speed.high if speed else None
+        numbers["power_w"] = m.telemetry.power_w if m.telemetry else None
         for name, value in numbers.items():
             if value is not None and not 0 <= value <= LARGEST:
                 yield f"{where}: {name} is {value:g}"

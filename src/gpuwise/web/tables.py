@@ -39,15 +39,17 @@ def _numbers(*names: str) -> list[sql.Column[float]]:
 
 
 USERS = sql.Table(
-    "users", TABLES,
+    "users",
+    TABLES,
     _name("name", primary_key=True),
     sql.Column("role", sql.String(8), nullable=False),
     sql.Column("token", sql.String(64), nullable=False, unique=True),  # SHA-256, hexadecimal
     _time("made_at"),
     _text("public_key"),  # Of ssh, as in its .pub file: what this user signs is theirs
-)  # fmt: skip
+)
 RESULTS = sql.Table(
-    "results", TABLES,
+    "results",
+    TABLES,
     sql.Column("id", sql.String(128), primary_key=True),
     _name("project"),
     _name("pushed_by"),
@@ -64,15 +66,17 @@ RESULTS = sql.Table(
     _text("signature"),  # Of ssh-keygen -Y sign over the file, by the key of its owner
     sql.Index("of_a_project", "project", "pushed_at"),
     sql.Index("ix_results_pushed_at", "pushed_at"),
-)  # fmt: skip
+)
 TAGS = sql.Table(
-    "tags", TABLES,
+    "tags",
+    TABLES,
     sql.Column("result", sql.String(128), sql.ForeignKey("results.id"), primary_key=True),
     _name("tag", primary_key=True),
     sql.Index("of_a_tag", "tag", "result"),
-)  # fmt: skip
+)
 SPEEDS = sql.Table(
-    "speeds", TABLES,
+    "speeds",
+    TABLES,
     sql.Column("result", sql.String(128), sql.ForeignKey("results.id"), primary_key=True),
     sql.Column("place", sql.Integer, primary_key=True),  # Among the measurements of the result
     sql.Column("series", sql.String(16), nullable=False),  # Of one question on one kind of GPU in one project
@@ -92,25 +96,28 @@ SPEEDS = sql.Table(
     sql.Index("of_a_card", "card", "measured_at"),
     sql.Index("of_a_series_and_card", "series", "card", "measured_at"),
     sql.Index("of_a_change", "series", "change", "measured_at"),
-)  # fmt: skip
+)
 NEWEST = sql.Table(
-    "newest", TABLES,
+    "newest",
+    TABLES,
     sql.Column("series", sql.String(16), primary_key=True),
     _name("project", index=True),
     _time("measured_at"),
     sql.Column("result", sql.String(128), nullable=False),
     sql.Column("place", sql.Integer, nullable=False),
-)  # fmt: skip
+)
 PROJECTS = sql.Table(
-    "projects", TABLES,
+    "projects",
+    TABLES,
     _name("name", primary_key=True),
     sql.Column("results", sql.Integer, nullable=False),
     sql.Column("apart", sql.Integer, nullable=False),
     sql.Column("slower", sql.Integer, nullable=False),  # Speeds, since the first push
     _time("last"),
-)  # fmt: skip
+)
 CARDS = sql.Table(
-    "cards", TABLES,
+    "cards",
+    TABLES,
     _name("host", primary_key=True),
     sql.Column("card", sql.String(64), primary_key=True),
     sql.Column("device", sql.String(200), primary_key=True),
@@ -118,9 +125,10 @@ CARDS = sql.Table(
     sql.Column("results", sql.Integer, nullable=False),
     _time("first"),
     _time("last"),
-)  # fmt: skip
+)
 ALERTS = sql.Table(
-    "alerts", TABLES,
+    "alerts",
+    TABLES,
     sql.Column("series", sql.String(16), primary_key=True),
     sql.Column("change", sql.String(300), primary_key=True),
     _name("project"),
@@ -131,20 +139,22 @@ ALERTS = sql.Table(
     sql.Column("slower", sql.Integer, nullable=False),
     *_numbers("ratio", "ratio_low", "ratio_high"),
     sql.Index("of_a_time", "raised_at"),
-)  # fmt: skip
+)
 OUTBOX = sql.Table(
-    "outbox", TABLES,
+    "outbox",
+    TABLES,
     sql.Column("id", sql.Integer, primary_key=True),
     sql.Column("body", sql.Text, nullable=False),  # JSON, for the webhook
-)  # fmt: skip
+)
 LOG = sql.Table(
-    "log", TABLES,
+    "log",
+    TABLES,
     sql.Column("id", sql.Integer, primary_key=True),
     _time("at"),
     _name("who"),
     sql.Column("what", sql.String(40), nullable=False),
     sql.Column("detail", sql.Text, nullable=False),
-)  # fmt: skip
+)
 
 # One server at a time may migrate a database of PostgreSQL; any number that no one else takes.
 LOCK = 0x67707577

@@ -274,9 +274,11 @@ class Team:
             alerts = self._compare(to, result, rows, project) if rows else ()
             card = {name: head[name] for name in ("host", "card", "device", "software")}
             self._count(
-                to, CARDS, {**card, "results": 1, "first": head["measured_at"], "last": head["measured_at"]},
+                to,
+                CARDS,
+                {**card, "results": 1, "first": head["measured_at"], "last": head["measured_at"]},
                 replaced=("software",),
-            )  # fmt: skip
+            )
             # Last, since it is one row for all who push: it is held for as short as can be.
             slower = sum(row["verdict"] == "slower" for row in rows)
             self._count(to, PROJECTS, {

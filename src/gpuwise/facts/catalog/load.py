@@ -65,12 +65,14 @@ def rows(path: Path | str) -> list[dict[str, str]]:
 
 # What a cell means, by the type of its field; the rest is text as it stands.
 _CELLS: Mapping[str, Callable[[str], Any]] = {
-    "float": float, "int": lambda text: int(text or 0), "bool": lambda text: text == "yes",
+    "float": float,
+    "int": lambda text: int(text or 0),
+    "bool": lambda text: text == "yes",
     "float | None": lambda text: float(text) if text else None,
     "int | None": lambda text: int(text) if text else None,
     "str | None": lambda text: text or None,
     "tuple[str, ...]": lambda text: _parts(text),
-}  # fmt: skip
+}
 
 
 def decoded(

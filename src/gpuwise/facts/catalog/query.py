@@ -370,9 +370,11 @@ _KINDS = (
 )  # fmt: skip
 _HALF_GB = 0.5
 _SHORT = {
-    "memory": "memory_bytes", "bandwidth": "memory_bytes_per_s", "power": "power_w",
+    "memory": "memory_bytes",
+    "bandwidth": "memory_bytes_per_s",
+    "power": "power_w",
     "price": "launch_price_usd",
-}  # fmt: skip
+}
 _PRECISIONS = ("fp64", "fp32", "tf32", "fp16", "bf16", "fp8")
 
 

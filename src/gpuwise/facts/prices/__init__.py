@@ -160,21 +160,12 @@ def collect(
         fixed = tuple(replace(o, listed_on=fetched) if o.per_hour else o for o in fixed)
     # A wrong clock, not a wrong price: what is later than today is left out, and named.
     now = today.isoformat()
-    late = [offer for offer in fixed if offer.seen_on > now]
-    unborn = [
-        Skipped(
-            file="shipped prices",
-            line=0,
-            reason=f"{o.provider} {o.gpu} dated {o.seen_on}, after today ({now})",
-        )
-        for o in late
-    ]
+    late = [f"{o.provider} {o.gpu} dated {o.seen_on}, after today ({now})" for o in fixed if o.seen_on > now]
+    skipped = [Skipped(file="shipped prices", line=0, reason=reason) for reason in late]
+    seen = tuple(offer for offer in fixed if offer.seen_on <= now) if late else fixed
     return PriceList(
-        offers=(
-            *(fixed if not late else (offer for offer in fixed if offer.seen_on <= now)),
-            *(offer for each in lists for offer in each.offers),
-        ),
-        skipped=(*unborn, *(skip for each in lists for skip in each.skipped)),
+        offers=(*seen, *(offer for each in lists for offer in each.offers)),
+        skipped=(*skipped, *(skip for each in lists for skip in each.skipped)),
         ignored=tuple(column for each in lists for column in each.ignored),
     )
 

@@ -20,7 +20,7 @@ from dataclasses import dataclass, replace
 from datetime import date
 from functools import cache
 from pathlib import Path
-from typing import TYPE_CHECKING, cast
+from typing import TYPE_CHECKING, Any, cast
 
 from gpuwise import store
 from gpuwise.errors import InputError, NoDataError, guess
@@ -39,6 +39,10 @@ MAX_BYTES = 256 * 2**20
 MAX_GPUS = 100_000
 MAX_FIGURES = 10_000
 """The largest published tables have some two thousand."""
+# Columns of the curated table that are arguments of `record` as they stand.
+_SAME = (
+    "gpu", "gpu_id", "workload", "mode", "precision", "framework", "item", "date", "locator", "note",
+)  # fmt: skip
 
 
 @cache
@@ -64,25 +68,17 @@ def stated() -> list[Record]:
         # A fault of the source that is known from its own files stands as `code: what is wrong`.
         code, _, detail = row["caution"].partition(": ")
         issue = Issue.warning(code, detail, "do not use this figure: measure it")
+        same: dict[str, Any] = {name: row[name] for name in _SAME}
         made.append(
             record(
-                gpu=row["gpu"],
-                gpu_id=row["gpu_id"],
+                **same,
                 gpus=int(row["n_gpus"]),
-                workload=row["workload"],
-                mode=cast(Mode, row["mode"]),
-                precision=row["precision"],
                 stated=row["precision_stated"],
                 compiled={"yes": True, "no": False}.get(row["compiled"]),
-                framework=row["framework"],
                 versions=row["software"],
                 speed=float(row["throughput"]),
-                item=row["item"],
-                date=row["date"],
                 batch=int(row["batch_per_gpu"]) if row["batch_per_gpu"] else None,
                 source=sources()[row["source"]],
-                locator=row["locator"],
-                note=row["note"],
                 issues=(issue,) if code else (),
             )
         )

@@ -63,9 +63,11 @@ def pack(
         )
         results[member] = store.encode(_private(card.result, serials)).decode()
     health = {
-        "gpus": entries[: len(cards)], "common": entries[len(cards) :],
-        "links": [asdict(link) for link in links], "fabric": dict(fabric or {}),
-    }  # fmt: skip
+        "gpus": entries[: len(cards)],
+        "common": entries[len(cards) :],
+        "links": [asdict(link) for link in links],
+        "fabric": dict(fabric or {}),
+    }
     files[HEALTH] = _json({**health, "checks": [asdict(check) for check in checks]})
     out = io.BytesIO()
     with zipfile.ZipFile(out, "w", zipfile.ZIP_DEFLATED) as archive:

@@ -112,10 +112,12 @@ class Client:
         # Proxies and cookies of this machine are left out: they belong to other programs. limit=0: as many
         # connections as requests, since a queue in the client would look like a slow server.
         self.session = aiohttp.ClientSession(
-            headers=headers, cookie_jar=aiohttp.DummyCookieJar(),
+            headers=headers,
+            cookie_jar=aiohttp.DummyCookieJar(),
             connector=aiohttp.TCPConnector(limit=0, keepalive_timeout=IDLE_S),
-            timeout=aiohttp.ClientTimeout(total=None, sock_connect=CONNECT_S), read_bufsize=LONGEST_LINE,
-        )  # fmt: skip
+            timeout=aiohttp.ClientTimeout(total=None, sock_connect=CONNECT_S),
+            read_bufsize=LONGEST_LINE,
+        )
         return self
 
     async def __aexit__(self, *_: object) -> None:

@@ -21,7 +21,7 @@ import psutil
 
 from gpuwise import __version__
 from gpuwise.facts import catalog
-from gpuwise.measure.telemetry.sensor import DeviceInfo, Process, Sample, Sensor, Wear
+from gpuwise.measure.telemetry.sensor import DeviceInfo, Sample, Sensor
 from gpuwise.model.gpu import GpuSpec
 from gpuwise.model.question import Environment
 from gpuwise.model.result import Link
@@ -243,7 +243,7 @@ def _read(path: Path) -> int | None:
         return None
 
 
-class RaplSensor:
+class RaplSensor(Sensor):
     """The processors of this host: energy, and from it the mean power since the sample before, of
     everything that runs on them."""
 
@@ -262,14 +262,3 @@ class RaplSensor:
         has_before = before is not None and at_s > before[0]
         power = (energy - before[1]) / (at_s - before[0]) if has_before and before is not None else None
         return Sample(at_s=at_s, power_w=power, energy_j=energy)
-
-    def processes(self) -> tuple[Process, ...]:
-        """None: every process computes on a processor."""
-        return ()
-
-    def wear(self) -> Wear:
-        """The counters report energy alone."""
-        return Wear()
-
-    def close(self) -> None:
-        """Nothing is held."""

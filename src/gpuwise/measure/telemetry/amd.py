@@ -46,8 +46,9 @@ def sensors() -> tuple[Sensor, ...]:
         return ()
 
 
-class AmdSensor:
-    """The device with this index in AMD SMI's order. Raises MachineError where there is none."""
+class AmdSensor(Sensor):
+    """The device with this index in AMD SMI's order. Raises MachineError where there is none. AMD SMI keeps
+    no count of its users, so nothing is shut down at the end."""
 
     def __init__(self, index: int) -> None:
         import amdsmi
@@ -61,9 +62,6 @@ class AmdSensor:
             self._handle = amdsmi.amdsmi_get_processor_handles()[index]
         except (amdsmi.AmdSmiException, IndexError) as error:
             raise MachineError(f"AMD GPU {index} does not answer: {error}", hint="amd-smi list") from error
-
-    def close(self) -> None:
-        """AMD SMI keeps no count of its users, so nothing is shut down here."""
 
     def info(self) -> DeviceInfo:
         """The constants of the device; read once (`amd-smi static`)."""

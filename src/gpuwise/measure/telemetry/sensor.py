@@ -96,7 +96,8 @@ class Process:
 
 
 class Sensor(Protocol):
-    """One device, read only. A value that it does not report is None; a failing device may raise."""
+    """One device, read only. A value that it does not report is None; a failing device may raise. What a
+    library does not know, a subclass leaves as it is here."""
 
     def info(self) -> DeviceInfo:
         """The constants of the device (`nvidia-smi -q`)."""
@@ -108,15 +109,15 @@ class Sensor(Protocol):
 
     def processes(self) -> tuple[Process, ...]:
         """Processes that compute on it now (`nvidia-smi pmon`)."""
-        ...
+        return ()
 
     def wear(self) -> Wear:
         """Memory and link errors so far (`nvidia-smi -q -d ECC,ROW_REMAPPER`)."""
-        ...
+        return Wear()
 
     def close(self) -> None:
         """Let go of the library; a second call does nothing."""
-        ...
+        return
 
 
 # Below which a measurement starts: a hot card begins with lower clocks.

@@ -151,9 +151,11 @@ def _need(asked: Asked, base: Mapping[str, Any]) -> Need:
         given["host"] = f"${given['host']}"
     per = {"hour": "/h", "month": "/month"}.get(asked.text("per"), "")
     given |= {
-        "budget": f"${budget:.2f}{per}" if budget else None, "deadline": f"{deadline}h" if deadline else None,
-        "memory": f"{memory:g}GB.." if memory else None, "power": f"{power:g}W" if power else None,
-    }  # fmt: skip
+        "budget": f"${budget:.2f}{per}" if budget else None,
+        "deadline": f"{deadline}h" if deadline else None,
+        "memory": f"{memory:g}GB.." if memory else None,
+        "power": f"{power:g}W" if power else None,
+    }
     # A result of this machine is no one else's to name.
     need, _ = need_of(words or base["workload"], given, {code: usd for code, (usd, _) in rates().items()})
     return need
@@ -166,8 +168,10 @@ def _ranking(found: Recommendation) -> dict[str, Any]:
     barred = [(gpu, why.code, why.detail) for gpu, why in found.rejected.items() if why.code]
     never = [(gpu, why.detail) for gpu, why in found.rejected.items() if not why.code]
     # How sure the first place is, and what would change it.
-    certainty = [f"The first costs less than the second with a chance of {percent(c.probability, 0)}."
-                 for c in found.chances[:1]]  # fmt: skip
+    certainty = [
+        f"The first costs less than the second with a chance of {percent(c.probability, 0)}."
+        for c in found.chances[:1]
+    ]
     if close := ", ".join(str(chance.other) for chance in found.chances if not chance.told_apart):
         certainty.append(f"It cannot be told apart from place {close} at 80 %.")
     return {
@@ -179,9 +183,11 @@ def _ranking(found: Recommendation) -> dict[str, Any]:
                 [o.basis if o.basis in ("measured", "published") else "predicted" for o in shown],
             ),
         ),
-        "question": report.question(found), "figure": report.figure(found),
+        "question": report.question(found),
+        "figure": report.figure(found),
         "out": Table(columns=("GPU", "limit", "why"), rows=tuple(barred)),
         "never": Table(columns=("GPU", "why"), rows=tuple(never)),
         "certainty": (*certainty, *found.changes[3:], *found.advice),
-        "reasons": found.options[:REASONED], "assumed": report.assumed(found.need.assumptions),
-    }  # fmt: skip
+        "reasons": found.options[:REASONED],
+        "assumed": report.assumed(found.need.assumptions),
+    }

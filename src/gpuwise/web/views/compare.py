@@ -32,10 +32,12 @@ def form(facts: Facts, asked: Asked) -> View:
     """What to compare; nothing is compared yet."""
     table = Table(columns=("GPU", "name"), rows=tuple((spec.id, spec.name) for spec in facts.gpus))
     return View(
-        title="Compare", template="compare.html", table=table,
+        title="Compare",
+        template="compare.html",
+        table=table,
         document=lambda: [{"id": spec.id, "name": spec.name} for spec in facts.gpus],
         content={"specs": picked(facts, asked), "all": facts.gpus, "page": None, "article": False},
-    )  # fmt: skip
+    )
 
 
 def several(facts: Facts, asked: Asked) -> View:

@@ -61,10 +61,12 @@ def choice(asked: Asked) -> Choice:
     spec = known[name]
     usual = next((p for p in ("bf16", "fp16") if p in spec.precisions), spec.precisions[0])
     return Choice(
-        spec=spec, mode=asked.one_of("mode", spec.modes, others=MODES),
-        compiled=asked.one_of("compile", ("on", "off")), gpus=asked.one_of("gpus", MACHINES),
+        spec=spec,
+        mode=asked.one_of("mode", spec.modes, others=MODES),
+        compiled=asked.one_of("compile", ("on", "off")),
+        gpus=asked.one_of("gpus", MACHINES),
         precision=asked.one_of("precision", spec.precisions, usual, others=PRECISIONS),
-    )  # fmt: skip
+    )
 
 
 def predict(facts: Facts, asked: Asked) -> View:

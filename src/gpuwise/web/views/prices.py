@@ -22,11 +22,13 @@ def listing(facts: Facts, asked: Asked) -> View:
     )
     table = show.overview(lines, offers, prices.changes(offers), facts.today)
     return View(
-        title="Prices", template="prices.html", table=table,
+        title="Prices",
+        template="prices.html",
+        table=table,
         document=lambda: show.overview_document(lines, today=facts.today),
         content={"asked": asked, "prices": table},
         links={line.gpu: f"/prices/{line.gpu_ids[0]}" for line in lines if len(line.gpu_ids) == 1},
-    )  # fmt: skip
+    )
 
 
 def one(facts: Facts, asked: Asked) -> View:
@@ -55,11 +57,12 @@ def one(facts: Facts, asked: Asked) -> View:
         sources=cited.sources,
     )  # fmt: skip
     return View(
-        title=page.title, template="document.html",
+        title=page.title,
+        template="document.html",
         table=every or show.over_time(months, spec.name),
         document=lambda: show.document(offers, prices.changes(mine), query=spec.id, today=facts.today),
         content={"page": replace(page, title=spec.name), "lead": "", "gpu": spec.id},
-    )  # fmt: skip
+    )
 
 
 def offered(facts: Facts) -> tuple[str, ...]:

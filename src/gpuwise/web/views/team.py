@@ -187,9 +187,11 @@ def _speeds(rows: Sequence[Row], title: str, *shown: str, history: bool = True) 
     made = []
     for row in rows:
         known = {
-            "question": row["label"], "device": row["device"], "measured": _when(row["measured_at"]),
+            "question": row["label"],
+            "device": row["device"],
+            "measured": _when(row["measured_at"]),
             "card": row["card"][:12],
-        }  # fmt: skip
+        }
         ratio = row["ratio"]
         made.append({
             **{name: known[name] for name in shown},

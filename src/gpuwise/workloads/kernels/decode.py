@@ -71,9 +71,10 @@ def _few_rows(
         word = start + tl.arange(0, WORDS)
         inside = word < K // PER
         q = tl.load(
-            w + row[None, :] * (K // PER) + word[:, None], mask=inside[:, None] & there[None, :],
+            w + row[None, :] * (K // PER) + word[:, None],
+            mask=inside[:, None] & there[None, :],
             other=0 if KIND == 1 or KIND == 3 else 0.0,
-        )  # fmt: skip
+        )
         if KIND == 3:
             at = row[None, :] * (K // 128) + (word // 16)[:, None]
             mask = inside[:, None] & there[None, :]

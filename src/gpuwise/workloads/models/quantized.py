@@ -157,9 +157,11 @@ STORED: dict[Precision, tuple[Callable[..., tuple[Tensor, ...]], Callable[..., T
     Precision.NVFP4: (to_nvfp4, from_levels),
 }
 GROUPS = {
-    Precision.INT4: GROUP, Precision.NF4: NF4_GROUP, Precision.MXFP4: MXFP4_GROUP,
+    Precision.INT4: GROUP,
+    Precision.NF4: NF4_GROUP,
+    Precision.MXFP4: MXFP4_GROUP,
     Precision.NVFP4: NVFP4_GROUP,
-}  # fmt: skip
+}
 
 
 class NarrowLinear(nn.Module):
