@@ -95,6 +95,8 @@ def test_what_an_api_takes_stands_beside_what_a_machine_takes(text: str, sums: t
         ("is an h100 overkill for llama 3.2 3b for 5 people", {"street", "on-demand"}, "One H100"),
         ("can my rtx 3060 12gb run gemma 2 27b", {"street"}, "No"),
         ("can my rtx 3090 run gemma 2 27b", {"have"}, "Yes"),
+        ("is my rtx 3090 enough for gemma 2 27b or buy a 5090", {"have", "street"}, "Yes"),
+        ("two 4090 with a 1000 W psu enough for llama 3.3 70b", {"street"}, "No: rtx-4090: takes 900W"),
     ],
 )
 def test_what_is_asked_of_a_card_is_answered_first(text: str, ways: set[str], begins: str) -> None:
@@ -134,6 +136,29 @@ def test_more_cards_of_those_that_are_there_are_answered_for() -> None:
 def test_a_place_without_an_offer_is_refused() -> None:
     with pytest.raises(InputError, match="mars"):
         choose(replace(need_for("resnet50"), region="mars"), Facts(today=DAY))
+
+
+def test_what_is_kept_stands_beside_rent_with_its_cost() -> None:
+    found = choose("lora of qwen2.5 7b on my 3090, 10k samples, 2 epochs", Facts(today=DAY)).value
+    assert found.options[0].way == "have"
+    cost, rented = re.findall(r"about \$([\d.]+) \(", found.answer)
+    assert 0 < float(cost) < float(rented)
+
+
+def test_of_equal_energy_the_cheaper_is_first() -> None:
+    found = choose("most energy efficient rented gpu for llama 3.1 8b", Facts(today=DAY)).value
+    first = found.options[0]
+    joules = [o.energy_j_per_item for o in found.options if o.energy_j_per_item]
+    assert first.energy_j_per_item <= 1.1 * min(joules)
+    same = (o for o in found.options if (o.gpu_id, o.count) == (first.gpu_id, first.count))
+    assert all(first.per_hour_usd <= o.per_hour_usd for o in same)
+    assert "kWh" in found.answer
+
+
+def test_months_until_buying_pays() -> None:
+    found = choose("own 8x h100 or rent them for training llama 8b", Facts(today=DAY)).value
+    hours, months = re.findall(r"([\d,]+) hours of use \((\d+) months", found.answer)[0]
+    assert int(months) == pytest.approx(float(hours.replace(",", "")) / hours_a_month(found.need), abs=0.51)
 
 
 def test_the_electricity_of_a_card_is_said() -> None:

@@ -58,12 +58,36 @@ def choose(
     )  # fmt: skip
     if need.deadline_s is not None and need.items is None:
         _refuse_what_fits_nowhere(market, need)
-    choice = _with_verdict(market, _first_answer(market, settled(need)))
+    try:
+        choice = _with_verdict(market, _first_answer(market, settled(need)))
+    except GpuwiseError as error:
+        # Whether something can do it has an answer even where it cannot.
+        other = _another(market, settled(need)) if need.asks in ("able", "too much", "number") else None
+        if other is None or error.code not in ("limits", "too-large"):
+            raise
+        why = str(error).partition("; ")[0].partition(": ")[2] or str(error)
+        watts = [
+            way.changes["power_w"]
+            for ways in error.data.get("ways", ())
+            for way in ways
+            if way.limit == "power"
+        ]
+        if watts and (supply := decide.supply_w(watts[0])):
+            why += f" (that takes a power supply of {supply} W)"
+        choice = replace(other, answer=f"No: {why}. {other.answer}")
     choice = _with_left_out(market, choice, need)
     quoted = _beside(market, need)
     choice = replace(choice, answer=" ".join(filter(None, (quoted, choice.answer))))
     if need.bill is not None and (said := decide.against(need.bill, choice)):
         choice = replace(choice, reasons=(said, *choice.reasons)[:3])
+    need, first = choice.need, choice.options[0]
+    rented = any(option.way in RENTS for option in choice.options)
+    if first.way == "have" and not rented and not need.period_s and "rent" not in choice.answer:
+        # What is kept has a price, too: that of the same work elsewhere.
+        free = replace(need, acquire="rent", have=(), sets=(), only=(), keep=False, power_w=None, slots=None)
+        if (other := market.best_or_none(free)) is not None:
+            said = decide.rented_instead(choice, other.options[0])
+            choice = replace(choice, answer=choice.answer + said)
     if other_precisions:
         choice = _with_alternatives(market, choice)
     return _answer(choice)
@@ -126,20 +150,20 @@ class _Market:
 
 def _first_answer(market: _Market, need: Need) -> Recommendation:
     """What is best for the need, or for the first looser one that has an answer. Raises the error of the need
-    itself where none has."""
-    waiting, tried, first = [need], set[Need](), None
+    itself where none has, without the usual time of a token."""
+    waiting, tried, failed = [need], set[Need](), list[tuple[Need, GpuwiseError]]()
     for need in waiting:
         try:
             choice = market.best(need)
             break
         except GpuwiseError as error:
-            first = first or error
+            failed.append((need, error))
             looser = [each for each in _looser(need, error) if _same(each) not in tried]
             tried.update(map(_same, looser))
             waiting += looser
     else:
-        assert first is not None
-        raise _explained(market, waiting[0], first) from None
+        patient = (each for each in failed if USUAL_NOTE not in each[0].notes)
+        raise _explained(market, *next(patient, failed[0])) from None
     names = names_of(need)
     late = [gpu for gpu in names if gpu in choice.rejected and choice.rejected[gpu].code == "latency"]
     if USUAL_NOTE in need.notes and late and len(names) <= FEW:
@@ -216,13 +240,18 @@ def _explained(market: _Market, need: Need, error: GpuwiseError) -> GpuwiseError
     error = loosened(error, need, market.best, market.offers)
     if error.code == "too-large" and need.task not in ("", "infer") and (named := _one_set(need)):
         error = type(error)(f"{error}; {speeds.recipes(need, *named)}", hint=error.hint, code=error.code)
+    if other := _another(market, need):
+        problem = f"{error}; {decide.offered_as(other.options[0])} would do"
+        return type(error)(problem, hint=error.hint, code=error.code, **error.data)
+    return error
+
+
+def _another(market: _Market, need: Need) -> Recommendation | None:
+    """What does the work where the GPUs or the memory that were named do not."""
     same = replace(need, sets=(), only=(), memory_gb=None)
     free = replace(same, gpus=(1, MOST_TOGETHER))
-    for wanted in (same, free, replace(free, acquire="both")) if names_of(need) or need.memory_gb else ():
-        if other := market.best_or_none(wanted):
-            problem = f"{error}; {decide.offered_as(other.options[0])} would do"
-            return type(error)(problem, hint=error.hint, code=error.code, **error.data)
-    return error
+    wanted = (same, free, replace(free, acquire="both")) if names_of(need) or need.memory_gb else ()
+    return next(filter(None, map(market.best_or_none, wanted)), None)
 
 
 def _one_set(need: Need) -> tuple[str, int] | None:

@@ -76,7 +76,8 @@ def table(
             "pays from": Amount(f"{pays:,.0f} h", pays, "h") if pays is not None else "",
         })  # fmt: skip
     # Without an amount of work the cost of an item is the cost.
-    left = {"energy", "memory free", "pays from", *([each] if need.items is not None or by_hour else [])}
+    left = {"memory free", "pays from", *([each] if need.items is not None or by_hour else [])}
+    left |= set() if need.goal == "energy" else {"energy"}
     # A terminal of 100 columns holds what decides; files hold all.
     columns = [name for name in rows[0] if wide or name not in left]
     return Table(

@@ -53,7 +53,6 @@ def _patterns() -> Any:
         "ones": "|".join(list(units.NUMBERS)[:9]), "scales": "|".join(filter(None, MANY)),
         "from_two": "|".join(list(units.NUMBERS)[1:]), "datasets": units.DATASET_NAMES,
         "precisions": "|".join(PRECISIONS), "weights": "|".join(WEIGHTS), "common": "|".join(COMMON),
-        "limit_words": "|".join((DATA / "limit_words.txt").read_text("utf-8").split()),
         "currencies": "|".join(prices.rates()).casefold(),
         "things": "|".join(f"(?P<t{n}>{row['words']})" for n, row in enumerate(_THINGS)),
         "roles": "|".join(_ROLES.values()),

@@ -1,9 +1,9 @@
 """A question in plain words as a need: `serve a 70B for 50 users`, `two 3090s or one 4090 for llama-3.1-70b`.
 
 Nothing is guessed silently: what was assumed is said with the answer, and so are words and numbers that no
-rule read. Where such a word demands a quality ("no ...", "by ...", a word of `data/limit_words.txt`) there is
-no answer. A rule is a pattern and what it sets: those of words alone stand in `data/words.toml`, those with
-numbers in `_Reader`, which reads a text from the most particular rule to the most general one.
+rule read, with the "no" or "must" before them. A rule is a pattern and what it sets: those of words alone
+stand in `data/words.toml`, those with numbers in `_Reader`, which reads a text from the most particular rule
+to the most general one.
 """
 
 from __future__ import annotations
@@ -70,6 +70,8 @@ LEAST_PURCHASE = 30
 SMALL_SUM = 350
 # USD from which a lab thinks of more than one card.
 LARGE_SUM = 10_000
+# Watts of each VA that a UPS of today gives.
+POWER_FACTOR = 0.9
 # What a slot gives without a cable.
 SLOT_W = 75.0
 _TIMES = {"twice": 2, "thrice": 3}
@@ -165,7 +167,13 @@ class _Reader:
         self.text, self.rates, self.today = text, rates, today
         self.notes = list[str]()
         self.fields, self.assumed, self.usual = dict[str, Any](), dict[str, Any](), dict[str, Any]()
-        self.plain = self._spelt(_plainly(text))
+        plain = self._spelt(_plainly(text))
+        # Who names the parts of a machine has it; one in between parts an owner from his card.
+        if parts := [part[0] for part in re.finditer(P.parts, plain)]:
+            self.ignore(*(re.sub(P.around_parts, "", part) for part in parts))
+            self.assumed["host_usd"] = 0.0
+            plain = " ".join(re.sub(P.parts, " ", plain).split())
+        self.plain = plain
         self._read = bytearray(len(self.plain))
         self.stands_in = False
         self.single, self.small, self.watts_each, self.gpus_each = False, False, 0.0, False
@@ -225,15 +233,6 @@ class _Reader:
     def unread(self) -> list[str]:
         words = re.findall(r"[a-z0-9][\w.+-]*", self.left())
         return [word for word in words if word.strip(".") not in _PLAIN]
-
-    def dropped(self) -> str:
-        """Words of a quality that is demanded, which no rule has read; empty where there are none."""
-        left, unread = self.left(), "|".join(map(re.escape, self.unread()))
-        for pattern in WORDS["limits"]:
-            whole = filled(pattern, vars(P)).replace("{}", rf"(?:{unread or '(?!)'})\b")
-            if match := re.search(whole, left):
-                return match[0].strip()
-        return ""
 
     def ignore(self, *words: str) -> None:
         if found := dict.fromkeys((*self.fields.get("ignored", ()), *filter(None, words))):
@@ -630,8 +629,11 @@ class _Reader:
         # Whether something is able stands around its name: "will flux run on my 3060".
         read = {"able": self.said}
         asks = [what for what, pattern in WORDS["asks"].items() if read.get(what, take)(pattern)]
-        alone = len({*(gpu for gpu, _ in self.sets), *self.have}) == 1 and not (self.sets and self.have)
-        able = asks[:1] == ["able"] and "memory_gb" in fields
+        able = asks[:1] == ["able"]
+        # Whether what is there does it may be asked beside what else could.
+        alone = len({*self.have} or {gpu for gpu, _ in self.sets}) == 1
+        alone &= able or not (self.sets and self.have)
+        able &= "memory_gb" in fields
         number = self.said(r"\bhow (?:long|much|many)\b")  # Asked of a number, not whether
         if asks and (asks[0] == "memory" or able or (alone and (asks[0] == "energy" or not number))):
             fields["asks"] = asks[0]
@@ -651,11 +653,13 @@ class _Reader:
         if watts := take(P.watts):
             # What a card may draw limits cards; what a supply or an outlet gives, the whole machine.
             whole, each = self.said(P.whole_machine), watts[0].endswith("each")
-            value = _amount(watts[1]) * (1000 if watts[2] else 1)
+            value = _amount(watts[1]) * (1000 if watts[2] else 1) * (POWER_FACTOR if "va" in watts[0] else 1)
             wall = self.said(r"outlet|socket|circuit|breaker|wall")
             limit = "outlet_w" if whole and not each else "power_w"
             if self.said("psu|supply") or ("host_usd" in self.assumed and whole and not wall):
-                limit, value = "power_w", max(SLOT_W, value / SUPPLY - HOST_PEAK_W)  # As cards' makers advise
+                limit, supply = "power_w", value
+                value = max(SLOT_W, value / SUPPLY - HOST_PEAK_W)
+                self.notes.append(f"a supply of {supply:g} W has {value:.0f} W for cards, as makers advise")
             fields[limit] = min(value, fields.get(limit, value))
             self.watts_each = value if each else 0.0
             while take(rf"\b(?:{P.whole_machine})\w*\b", again=False):
@@ -669,7 +673,8 @@ class _Reader:
         fields, take = self.fields, self.take
         if last := take(rf"\b{P.until} ((?:{units.DAYS})(?!\w)){P.hour}"):
             day = units.parse_day(last[1], self.today)
-            fields["deadline_s"] = (day - self.today).days * 86400.0
+            hours = take(rf"\((?:in |within |about |~)?{P.span}\)", again=False)  # As it was counted
+            fields["deadline_s"] = _span_seconds(hours) if hours else (day - self.today).days * DAY_S
             self.notes.append(f"{last[0].strip()} is {day}, {(day - self.today).days} days from now")
         elif span := take(rf"\b{P.before} {P.span}") or take(
             rf"(?<![$€£\w] )(?<!euros )(?<!dollars )\b{P.span},? {P.after}\b"  # "400 dollars a month max"
@@ -889,7 +894,8 @@ class _Reader:
                 self.mark(*size.span())
         if named is None:
             said = self.fields.keys()
-            gpus = any((self.have, self.sets, self.quotes, self.traits, {"memory_gb", "total_gb"} & said))
+            limits = {"memory_gb", "total_gb", "only"} & said
+            gpus = any((self.have, self.sets, self.quotes, self.traits, limits))
             gpus = gpus or {"providers", "budget_usd"} <= said  # "40k credits on gcp"
             # What so many hours cost, whatever they are for.
             priced = bool(self.sets) and "hire_h" in self.fields
@@ -1144,8 +1150,8 @@ class _Reader:
             return model
         for pattern, name in WORDS["uses"]:
             if found := self.take(pattern, again=again):
-                if name == "resnet50" and "image" not in found[0]:
-                    self.notes.append(f"{found[0]} is taken as ResNet-50")
+                if name not in presets():
+                    self.notes.append(f"{found[0]} is taken as {name}")
                 return str(name)
         return None
 
@@ -1260,14 +1266,10 @@ class _Reader:
             self.fields["only"] = tuple(filter(made_for_fp64, only)) or only
         if self.mode == "full" and not is_model(named, self.mode):
             self.mode = "train"
-        if limit := self.dropped():
-            # The answer would be one to another question.
-            hint = "leave it out, or say it with an option, such as --memory, --power, --deadline or --budget"
-            raise InputError(f"{limit!r} in the question was not understood", hint=hint)
         while number := self.take(P.number_alone, again=False):
             self.ignore("" if re.fullmatch(r"(?:19|20)\d\d", number[0]) else number[0].rstrip(" ,."))
         if unread := "|".join(map(re.escape, self.unread())):
-            self.ignore(*re.findall(rf"\b(?:{unread})(?: (?:{unread}))*", self.left()))
+            self.ignore(*re.findall(rf"{P.demand}\b(?:{unread})(?: (?:{unread}))*", self.left()))
         return Asked(
             workload=self.mixed or named, mode=self.mode, work=self.work, gpus=self.gpus,
             fields=self.fields, assumed=self.assumed, precision=precision, notes=tuple(self.notes),

@@ -386,7 +386,8 @@ def columns(need: Need, rows: Sequence[Row]) -> Candidates:
     if a.host_usd is not None:
         usd = np.where(usd > 0, a.host_usd * np.maximum(0.0, count - there), 0.0)
     elif there:
-        usd = np.where(count > there, usd / 2, 0.0)
+        # A larger supply and board, for more cards than the machine holds that is there.
+        usd = np.where(count > there, np.maximum(0.0, usd - host_of(need.have[0], there)[1]), 0.0)
     if a.host_w is not None:
         host_w = np.where(host_w > 0, a.host_w * count, 0.0)
     host = np.where(own & ~free, usd, 0.0)

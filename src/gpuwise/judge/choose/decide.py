@@ -98,6 +98,7 @@ SUPPLIES_W = (450, 550, 650, 750, 850, 1000, 1200, 1600, 2000)
 # Cost of the second over the first below which the two are one answer to most people.
 EQUAL = 1.05
 MONTH_S = 2629800.0
+ALL_WEEK = 168.0
 # A lead in speed that is worth no extra money.
 AS_FAST = 1.1
 
@@ -134,11 +135,21 @@ def recommend(
     if not places:
         named = why_not(names_of(need), {g: why.detail for g, why in left.items()})
         raise contradiction(them, found, named or too_small(need, speeds))
-    if need.goal == "speed" or (need.goal == "cost" and them.outlay[places[0]] > 0):
-        # Of what is as fast, or costs as little, as nearly as anybody cares: what takes least money at once.
-        equal = AS_FAST if need.goal == "speed" else EQUAL
-        level = [p for p in places if them.ranked[p] <= equal * them.ranked[places[0]] and them.outlay[p] > 0]
-        best = min(level, key=lambda p: (float(them.outlay[p]), float(them.per_item[p])), default=places[0])
+    if need.goal in ("speed", "energy") or (need.goal == "cost" and them.outlay[places[0]] > 0):
+        # Of what is as good as the best, as nearly as anybody cares: what takes least money, at once where
+        # it is bought.
+        equal = EQUAL if need.goal == "cost" else AS_FAST
+        level = [p for p in places if them.ranked[p] <= equal * them.ranked[places[0]]]
+        if need.goal != "energy":
+            level = [p for p in level if them.outlay[p] > 0]
+        # The fastest of those that take as little.
+        least = EQUAL * float(min(them.outlay[level], default=0.0))
+        level = [p for p in level if them.outlay[p] <= least]
+        best = min(
+            level,
+            key=lambda p: (-float(them.speed[p]) * (least > 0), float(them.per_item[p])),
+            default=places[0],
+        )
         places = [best, *(place for place in places if place != best)]
     if them.rows[places[0]].way == "unpriced":
         # By what was last asked: the most work for the money; of a budget, the one of the fastest that cost
@@ -226,7 +237,7 @@ def _times(cost: Interval | None, least: Interval | None) -> float | None:
 def ordered(them: Candidates, ok: Mask, *, every_provider: bool = True) -> list[int]:
     """Places of the best candidate of each GPU, number and way, cheapest work first; of each provider apart
     where that is asked for. What has no rank for want of a price stands behind, the fastest first."""
-    keys = np.lexsort((1 / them.speed, them.ranked.astype(np.float32)))
+    keys = np.lexsort((1 / them.speed, them.per_item.astype(np.float32), them.ranked.astype(np.float32)))
     found: dict[tuple[str, int, str, str], int] = {}
     for place in keys[ok[keys]]:
         row = them.rows[place]
@@ -381,8 +392,8 @@ def _answer(found: Recommendation) -> str:
         text = f"Take {name}, {seen}, {best if len(found.options) > 1 else alone}"
     elif first.outlay_usd:
         host, _, _ = host_of(first.gpu_id, first.count)
-        article = "an" if host[0] in "aeiou" else "a"
-        around = f" and {article} {host} for {usd(first.host_usd)}" if first.host_usd else ""
+        host = "what the machine then lacks" if need.have else f"{'an' if host[0] in 'aeiou' else 'a'} {host}"
+        around = f" and {host} for {usd(first.host_usd)}" if first.host_usd else ""
         days = (prices.day(found.made_on) - prices.day(first.seen_on)).days if first.stale else 0
         sold = f"{_SOLD[first.way]}, {_dated(first)}{f', {days // 30} months old' if days else ''}"
         new = cards_paid(need, first.gpu_id, first.count)
@@ -404,57 +415,67 @@ def _answer(found: Recommendation) -> str:
     service = need.period_s is not None and first.outlay_usd > 0
     rent = next((o for o in found.options if (first.way == "have" or service) and o.way in RENTS), None)
     if rent is not None:
-        faster = f"{significant(rent.throughput.value / first.throughput.value)} times as fast"
-        dearer = _times(rent.cost_per_item_usd, first.cost_per_item_usd)
-        than = f"{significant(dearer)} times the cost" if service and dearer else faster
-        ending = f" To rent instead: {_machine(rent)} from {rent.provider}{_at(rent)}, {than}."
+        ending = rented_instead(found, rent)
     thought_of = next((o for o in found.options[1:] if (o.gpu_id, o.count) in need.sets and o.speedup), None)
     if first.way == "have" and thought_of is not None and thought_of.outlay_usd and thought_of.speedup:
         faster = significant(thought_of.speedup)
         other, asked = _machine(thought_of), usd(thought_of.outlay_usd)
         ending = f" {other[:1].upper()}{other[1:]} would be {faster} times as fast for {asked}."
-    if first.way != "have" and owned is not None and owned.break_even_h and need.period_s is None:
-        hours = f"{owned.break_even_h:,.0f} hours of use"
+    if (mine := next((o for o in found.options[1:] if o.way == "have"), None)) and not need.upgrade:
+        name, does = _machine(mine), "do" if mine.count > 1 else "does"
+        ending = f" {name[:1].upper()}{name[1:]}, yours, {does} it, too: {_does(need, mine, found.item)}."
+    elif first.way != "have" and owned is not None and owned.break_even_h and need.period_s is None:
+        months, week = owned.break_even_h / hours_a_month(need), need.assumptions.hours_per_week
+        hours = f"{owned.break_even_h:,.0f} hours of use ({months:,.0f} months{_used(week)})"
         if first.outlay_usd:
             ending = f" Renting is cheaper below {hours}." if owned is first else ""
         elif owned.break_even_h > HOURS_PER_YEAR * years:
             ending = f" Buying {_machine(owned)} does not pay within {years:g} years, even around the clock."
         else:
             ending = f" Buying {_machine(owned)} instead pays only above {hours}."
-    return f"{text}: {_does(found)}.{ending}"
+    return f"{text}: {_does(need, first, found.item)}.{ending}"
+
+
+def rented_instead(found: Recommendation, rent: Option) -> str:
+    """What the work takes on a rented GPU where an own one is kept or bought."""
+    does = _does(found.need, rent, found.item)
+    return f" To rent instead: {_machine(rent)} from {rent.provider}{_at(rent)}: {does}."
 
 
 def _dated(option: Option) -> str:
     return option.price_source if option.price_source in (PAID, STATED) else f"price of {option.seen_on}"
 
 
-def _does(found: Recommendation) -> str:
+def _does(need: Need, first: Option, item: str) -> str:
     """Cost, time and speed of the work, as far as it was stated; else the speed and what an hour costs."""
-    need, first = found.need, found.options[0]
-    rate = rate_of(first.throughput.value, found.item)
+    rate = rate_of(first.throughput.value, item)
     if need.task:
         rate = f"{rate} with weights in {first.precision or need.precision}{_engine(need, first)}"
+    if need.goal == "energy" and first.energy_j_per_item:
+        rate += f", {significant(first.energy_j_per_item / 3.6)} kWh for a million {item}s"
     if first.time_s is None:
-        return _by_the_hour(found, rate) if first.per_hour_usd else rate
+        return _by_the_hour(need, first, item, rate) if first.per_hour_usd else rate
     cost = f"{_about(need, first.cost_usd)} " if first.cost_usd else ""
     if need.period_s is None:
         return f"{cost}in {seconds(first.time_s.value)} at {rate}"
     every, busy = PERIODS.get(need.period_s), percent(first.time_s.value / need.period_s, 0)
-    amount = f"{speed_of(need.items or 0.0)} {found.item}s"
+    amount = f"{speed_of(need.items or 0.0)} {item}s"
+    if first.cost_usd and need.period_s < MONTH_S:
+        month = first.cost_usd.value * MONTH_S / need.period_s
+        rate += f", {usd(month)} a month{_other(need, month, ' ({} a month)')}"
     return f"{cost}for {amount} each {every or seconds(need.period_s)}, busy {busy} of it at {rate}"
 
 
-def _by_the_hour(found: Recommendation, rate: str) -> str:
+def _by_the_hour(need: Need, first: Option, item: str, rate: str) -> str:
     """What is paid for the hours that are stated, or that a budget pays for; else what an hour costs, and a
     month where one asks for a service, states the hours or pays by the month."""
-    need, first = found.need, found.options[0]
     hourly, week = first.per_hour_usd or 0.0, need.assumptions.hours_per_week
 
     def done(hours: float) -> str:
         if need.title and need.passes == 1:  # Of a stand-in, whose items are not those of the work
             return f"it does {rate}"
         each = " for each" * (need.users > 1)
-        return f"{speed_of(first.throughput.value * hours * 3600)} {found.item}s{each} at {rate}"
+        return f"{speed_of(first.throughput.value * hours * 3600)} {item}s{each} at {rate}"
 
     a_month = " a month" * need.budget_per_month
     if need.budget_usd and not need.budget_per_hour and first.way in RENTS:
@@ -468,8 +489,12 @@ def _by_the_hour(found: Recommendation, rate: str) -> str:
     if need.concurrent or a_month or week != Assumptions().hours_per_week:
         # Idle hours are paid for, too.
         month = hourly * hours_a_month(need)
-        said.append(f"{usd(month)} a month{_other(need, month, ' ({} a month)')} of {week:g} h a week")
+        said.append(f"{usd(month)} a month{_other(need, month, ' ({} a month)')}{_used(week)}")
     return ", ".join(said)
+
+
+def _used(hours_per_week: float) -> str:
+    return " around the clock" if hours_per_week == ALL_WEEK else f" of {hours_per_week:g} h a week"
 
 
 def _reasons(found: Recommendation) -> tuple[str, ...]:
@@ -477,6 +502,7 @@ def _reasons(found: Recommendation) -> tuple[str, ...]:
     need, first = found.need, found.options[0]
     others = [o for o in found.options[1:] if o.gpu_id != first.gpu_id and o.cost_per_item_usd]
     cost, said = first.cost_per_item_usd, list[str]()
+    least = {"price": "lowest price", "energy": "least energy"}.get(need.goal, "least cost")
     if cost and cost.value and others and others[0].cost_per_item_usd:
         dearer = others[0].cost_per_item_usd.value / cost.value
         if need.goal == "price" and others[0].outlay_usd:
@@ -495,10 +521,9 @@ def _reasons(found: Recommendation) -> tuple[str, ...]:
         elif dearer < 1:
             if others[0].outlay_usd > first.outlay_usd:
                 more = f"{usd(others[0].outlay_usd)} at once instead of {usd(first.outlay_usd)}"
-                said.append(f"{significant(1 / dearer)} times the least cost, which takes {more}")
+                said.append(f"{significant(1 / dearer)} times the {least}, which takes {more}")
         else:
             close = "; within the uncertainty that is a tie" * (dearer < EQUAL)
-            least = {"price": "lowest price", "energy": "least energy"}.get(need.goal, "least cost")
             said.append(f"{least}: the next GPU takes {significant(dearer)} times as much{close}")
     if first.outlay_usd:
         said.append(setup(need, first))
@@ -533,11 +558,16 @@ def electricity(need: Need, option: Option) -> tuple[float, float]:
     return kwh, kwh * a.electricity_usd_per_kwh
 
 
+def supply_w(cards_w: float) -> int | None:
+    """The least supply on sale for cards of so many watts and their machine; None where one is not enough."""
+    return next((w for w in SUPPLIES_W if w >= SUPPLY * (cards_w + HOST_PEAK_W)), None)
+
+
 def setup(need: Need, bought: Option) -> str:
     """What buying takes beside the card, and what is left of it."""
     spec, a = catalog.get(bought.gpu_id), need.assumptions
     host, _, _ = host_of(bought.gpu_id, bought.count)
-    supply = next((w for w in SUPPLIES_W if w >= SUPPLY * ((bought.power_w or 0.0) + HOST_PEAK_W)), None)
+    supply = supply_w(bought.power_w or 0.0)
     _, energy = electricity(need, bought)
     slots, cooling = spec.number("slots"), spec.text("cooling")
     left = usd(bought.outlay_usd * (1 - a.depreciation) ** a.years)
@@ -614,7 +644,9 @@ def offered_as(option: Option) -> str:
 
 def _at(option: Option) -> str:
     """` at $0.30/h`; nothing where no price is known."""
-    return f" at {usd(option.price_usd.value)}{'' if option.outlay_usd else '/h'}" if option.price_usd else ""
+    if option.price_usd is None or option.way == "have":
+        return ""
+    return f" at {usd(option.price_usd.value)}{'' if option.outlay_usd else '/h'}"
 
 
 def _other(need: Need, value: float, words: str) -> str:
@@ -744,7 +776,8 @@ def _name(them: Candidates, place: int) -> str:
     row = them.rows[place]
     where = {"have": "that you have", "new": "bought new", "used": "bought used", "street": "bought"}
     kind = "" if row.way == "on-demand" else f" ({row.way})"
-    how = where.get(row.way) or f"from {row.offer.provider if row.offer else 'no one'}{kind}"
+    offer = row.offer
+    how = where.get(row.way) or f"from {(offer.provider or offer.source.title) if offer else 'no one'}{kind}"
     return f"{counted(row.gpu, row.count)} {how}"
 
 
@@ -879,7 +912,7 @@ def against(bill: Bill, found: Recommendation) -> str:
         return ""
     hours, each = hours_a_month(need), " a month"
     items, mine = first.throughput.value * hours * 3600, first.per_hour_usd * hours
-    use = f" of {need.assumptions.hours_per_week:g} h a week" + ", all of them busy" * (not need.concurrent)
+    use = _used(need.assumptions.hours_per_week) + ", all of them busy" * (not need.concurrent)
     if need.items and first.cost_usd:
         times = MONTH_S / need.period_s if need.period_s else 1.0
         items, mine, use = need.items * times, first.cost_usd.value * times, ""
@@ -915,7 +948,7 @@ def verdict(found: Recommendation, other: Recommendation | None) -> str:
     """Whether the GPU that was named can do the work, or is more than it takes: then `other` names what else
     does it. Empty where that was not asked."""
     need, first = found.need, found.options[0]
-    named, name = {*names_of(need), *need.have}, counted(first.gpu_id, first.count)
+    named, name = {*(need.have or names_of(need))}, counted(first.gpu_id, first.count)
     if NOT_ENOUGH in need.notes:
         return "No, that much memory is not enough."
     if need.asks == "able":
@@ -928,8 +961,8 @@ def verdict(found: Recommendation, other: Recommendation | None) -> str:
         return f"No. {_short(why.partition(':')[0])}:{why.partition(':')[2]}." if why else ""
     if need.asks == "energy" and first.power_w:
         kwh, paid = electricity(need, first)
-        each, week = f"{usd(paid)}{_other(need, paid, ' ({})')}", need.assumptions.hours_per_week
-        drawn = f"take {kwh:,.0f} kWh a month of {week:g} h a week: {each} of electricity"
+        each, use = f"{usd(paid)}{_other(need, paid, ' ({})')}", _used(need.assumptions.hours_per_week)
+        drawn = f"take {kwh:,.0f} kWh a month{use}: {each} of electricity"
         return f"{name[:1].upper()}{name[1:]} and its machine {drawn}."
     if need.asks != "too much":
         return ""

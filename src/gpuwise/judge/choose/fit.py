@@ -176,7 +176,7 @@ def limits(need: Need, them: Candidates, speeds: Sequence[Record]) -> tuple[Limi
             def more(value: float, field: str = field, unit: str = unit) -> Relaxed:
                 return f"{ceil(value)}{unit}", {field: float(ceil(value))}
 
-            found.append(_bound(code, owned, most, say, "takes {}", more))
+            found.append(_bound(code, owned, most, say, f"takes {{}}, {say(most)} are allowed", more))
     if need.quiet:
         simple("quiet", ~them.own | (fans & (board <= QUIET_W)), LOUD, ("any", {"quiet": False}),
                np.where(fans, board, np.inf))  # fmt: skip
@@ -499,7 +499,8 @@ def contradiction(them: Candidates, found: Sequence[Limit], left: Sequence[str] 
     apart = np.zeros(len(them))
     for limit in found:
         with np.errstate(divide="ignore", invalid="ignore"):
-            least = np.nanmin(limit.needed) if limit.upper else np.nanmax(limit.needed)
+            nearest = (np.nanmin, np.inf) if limit.upper else (np.nanmax, -np.inf)
+            least = nearest[0](limit.needed, initial=nearest[1])
             apart += np.where(limit.ok, 0.0, np.nan_to_num(np.abs(np.log(limit.needed / least)), posinf=0.0))
     place = int(np.lexsort((apart, _broken(them, found)))[0])
     all_of_them = tuple(way(limit, place) for limit in found if not limit.ok[place])

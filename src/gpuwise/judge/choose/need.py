@@ -476,12 +476,13 @@ def need_of(
         "work": units.parse_work(work) if work else None, "form": given.get("form") or None,
         "latency": read("latency", units.parse_latency), "gpus": read("gpus", units.parse_count_range),
     }  # fmt: skip
-    purpose = stated["mode"]
+    purpose, hours = stated["mode"], bool(given.get("hours-per-week"))
     if workload and is_question(workload):
         from gpuwise.judge.choose import ask
 
         asked = ask.read(workload, rates, today)
         need, purpose = ask.need_of(asked, stated), purpose or asked.mode
+        hours |= "hours_per_week" in asked.assumed
     else:
         shares = []
         for part in units.parse_list(workload or ""):
@@ -546,6 +547,10 @@ def need_of(
         | ({"unproven": True} if ids and all(catalog.get(gpu).vendor != "NVIDIA" for gpu, _ in ids) else {}),
     )  # fmt: skip
     need = replace(need, assumptions=replace(need.assumptions, **assumed), **limits)
+    people = need.concurrent or need.users
+    if need.task == "infer" and people > 1 and need.items is None and not (hours or need.at_home):
+        # Many people are served at all hours, unless somebody says so.
+        need = replace(need, assumptions=replace(need.assumptions, hours_per_week=168.0))
     if need.latency_s and (late := given.get("latency")) and not re.match(r"\s*t[pt]", late, re.IGNORECASE):
         note = f"{late} is the time of each token (TPOT); of the first one it would be 'TTFT<={late.strip()}'"
         need = replace(need, notes=(*need.notes, note))
