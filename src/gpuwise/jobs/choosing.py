@@ -16,7 +16,7 @@ from gpuwise.jobs import Answer
 from gpuwise.jobs.facts import Facts
 from gpuwise.judge.choose import decide, speeds
 from gpuwise.judge.choose.candidates import EXPORT, FEW, names_of, offered, stated, usable
-from gpuwise.judge.choose.fit import NO_FP64, loosened, made_for_fp64, no_price, why_not
+from gpuwise.judge.choose.fit import NO_FP64, Way, loosened, made_for_fp64, no_price, why_not
 from gpuwise.judge.choose.need import MOST_TOGETHER, USUAL_NOTE, has_form, need_for, need_of, settled
 from gpuwise.judge.choose.speeds import Forecast
 from gpuwise.model.gpu import RENTS, GpuSpec, Offer
@@ -66,12 +66,8 @@ def choose(
         if other is None or error.code not in ("limits", "too-large"):
             raise
         why = str(error).partition("; ")[0].partition(": ")[2] or str(error)
-        watts = [
-            way.changes["power_w"]
-            for ways in error.data.get("ways", ())
-            for way in ways
-            if way.limit == "power"
-        ]
+        ways: Sequence[tuple[Way, ...]] = getattr(error, "data", {}).get("ways", ())
+        watts = [way.changes["power_w"] for each in ways for way in each if way.limit == "power"]
         if watts and (supply := decide.supply_w(watts[0])):
             why += f" (that takes a power supply of {supply} W)"
         choice = replace(other, answer=f"No: {why}. {other.answer}")

@@ -499,8 +499,8 @@ def contradiction(them: Candidates, found: Sequence[Limit], left: Sequence[str] 
     apart = np.zeros(len(them))
     for limit in found:
         with np.errstate(divide="ignore", invalid="ignore"):
-            nearest = (np.nanmin, np.inf) if limit.upper else (np.nanmax, -np.inf)
-            least = nearest[0](limit.needed, initial=nearest[1])
+            known = limit.needed[~np.isnan(limit.needed)]
+            least = known.min(initial=np.inf) if limit.upper else known.max(initial=-np.inf)
             apart += np.where(limit.ok, 0.0, np.nan_to_num(np.abs(np.log(limit.needed / least)), posinf=0.0))
     place = int(np.lexsort((apart, _broken(them, found)))[0])
     all_of_them = tuple(way(limit, place) for limit in found if not limit.ok[place])
