@@ -21,7 +21,7 @@ CONFIG = RunConfig(workload="resnet50", mode="infer", precision="fp32", device="
 def brisk(monkeypatch: pytest.MonkeyPatch) -> None:
     """A measurement of a few steps."""
     steps = TimingPlan(window_s=0.0, windows=1, time_s=0.0, target_ci=1.0, steps=2, warmup_steps=2)
-    monkeypatch.setattr(child, "timing_plan", lambda config: steps)
+    monkeypatch.setattr(child.engine, "timing_plan", lambda config: steps)
 
 
 def ended(values: Any) -> events.Done | events.Failed:

@@ -24,17 +24,9 @@ import numpy as np
 from gpuwise.errors import GpuwiseError, InputError, MachineError
 from gpuwise.jobs import Answer
 from gpuwise.model import units
+from gpuwise.predictor import rates
 from gpuwise.predictor.card import Card, card
 from gpuwise.predictor.kernels import Kernel, arrays, path
-from gpuwise.predictor.rates import (
-    REFERENCE,
-    Operators,
-    file_of,
-    forget,
-    operators_document,
-    reference,
-    usual,
-)
 from gpuwise.predictor.step import kernel_seconds
 from gpuwise.show.table import Table
 from gpuwise.store import write
@@ -114,12 +106,12 @@ def calibrate(
         "failed": failed,
         "rows": {name: round(seconds, 9) for name, seconds in measured.items()},
     }
-    document = operators_document(card_operators, about)
+    document = rates.operators_document(card_operators, about)
     if request.keep:
-        place = file_of(gpu.id)
+        place = rates.file_of(gpu.id)
         place.parent.mkdir(parents=True, exist_ok=True)
         write((json.dumps(document, indent=1) + "\n").encode(), place)
-        forget()
+        rates.forget()
     return Answer(
         value=document,
         to_data=lambda: document,
@@ -148,17 +140,17 @@ _MOST = 0.6
 
 def fitted(
     own: Card, launch_s: float, measured: Mapping[str, float], kernels: Mapping[str, tuple[Kernel, ...]]
-) -> Operators:
+) -> rates.Operators:
     """The factors of a card from seconds of cases `measured` there; `kernels` are those recorded of each."""
     ratios: dict[str, list[float]] = defaultdict(list)
-    measured_there, reference_card = reference(), card(REFERENCE)
-    on_there = usual(reference_card)
+    measured_there, reference_card = rates.reference(), card(rates.REFERENCE)
+    on_there = rates.usual(reference_card)
     cases: list[tuple[tuple[str, ...], float]] = []
     for name, seconds in measured.items():
         if seconds <= 0 or not kernels[name]:  # such as the gradient of a copy, which is a view
             continue
         step = arrays(kernels[name])
-        each = step.counts * kernel_seconds(step, own, usual(own))
+        each = step.counts * kernel_seconds(step, own, rates.usual(own))
         if each.max() < _MOST * each.sum():
             continue
         ratio = log(seconds / float(each.sum()))
@@ -175,7 +167,7 @@ def fitted(
         mean, count = float(np.mean(ratios[steps[-1]])), len(ratios[steps[-1]])
         effects[steps[-1]] = above + (mean - above) * count / (count + _SHRINK)
     left = [ratio - effects[steps[-1]] for steps, ratio in cases]
-    return Operators(
+    return rates.Operators(
         gpu_id=own.id,
         factors={node: exp(effect) for node, effect in effects.items()},
         launch_s=launch_s,

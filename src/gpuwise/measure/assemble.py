@@ -26,15 +26,7 @@ from typing import Literal
 
 from gpuwise.measure import events
 from gpuwise.measure.checks import check, unprofiled
-from gpuwise.measure.telemetry.sensor import (
-    CAPPED_CLOCK,
-    POWER_CAPPED,
-    THROTTLED,
-    DeviceInfo,
-    Sample,
-    combined,
-    summarise,
-)
+from gpuwise.measure.telemetry import sensor
 from gpuwise.measure.telemetry.sensor import cautions as telemetry_cautions
 from gpuwise.model.gpu import GpuSpec
 from gpuwise.model.question import Environment, RunConfig, WorkloadSpec
@@ -165,8 +157,8 @@ def assemble(
     builder: MeasurementBuilder,
     *,
     started_at: str,
-    samples: Sequence[Sample] = (),
-    others: Sequence[Sequence[Sample]] = (),
+    samples: Sequence[sensor.Sample] = (),
+    others: Sequence[Sequence[sensor.Sample]] = (),
     links: tuple[Link, ...] = (),
     gpu: GpuSpec | None = None,
     limits: Limits,
@@ -214,7 +206,7 @@ def assemble(
         loss=builder.done.loss if builder.done else (),
         gradient_norm=builder.checked.gradient_norm,
         reference_norm=builder.checked.reference_norm,
-        telemetry=summarise(samples, builder.windows) if builder.windows else None,
+        telemetry=sensor.summarise(samples, builder.windows) if builder.windows else None,
         batch_trials=tuple(builder.tried),
         profile=builder.profile,
         input=pipeline,
@@ -241,13 +233,16 @@ def assemble(
     if builder.ranked is not None:
         # The telemetry of all GPUs, each GPU's own, and the cautions of those beside the first.
         windows = measured.windows
-        each = (measured.telemetry, *(summarise(seen, windows) if windows else None for seen in others))
+        each = (
+            measured.telemetry,
+            *(sensor.summarise(seen, windows) if windows else None for seen in others),
+        )
         group = with_sensors(builder.ranked.group, each, links)
         issues += tuple(unequal(group))
         for number, (seen, telemetry) in enumerate(zip(others, each[1:], strict=True), start=1):
             more = telemetry_cautions(telemetry, seen, windows) if telemetry is not None else ()
             issues += tuple(replace(each, detail=f"GPU {number}: {each.detail}") for each in more)
-        measured = replace(measured, group=group, telemetry=combined(each))
+        measured = replace(measured, group=group, telemetry=sensor.combined(each))
     # A child that fails after Done crashed in the profiler.
     died = error if status == "ok" and builder.profile is None else None
     unseen = unprofiled(builder.unprofiled.reason if builder.unprofiled else died)
@@ -304,7 +299,7 @@ def unequal(group: Group) -> Iterator[Issue]:
             yield Issue.warning("slow-rank", f"{who} needs {longer}, and all wait for it", fix)
 
 
-def uneven_power(infos: Sequence[DeviceInfo]) -> Iterator[Issue]:
+def uneven_power(infos: Sequence[sensor.DeviceInfo]) -> Iterator[Issue]:
     """The caution for GPUs of one measurement that may draw unequal power."""
     limits = [info.power_limit_w for info in infos if info.power_limit_w]
     if limits and max(limits) > UNEVEN_POWER * min(limits):
@@ -401,13 +396,13 @@ def _evidence(m: Measurement, step_s: float, most_hz: float | None) -> Iterator[
     if m.telemetry is not None and m.telemetry.throttled:
         shares, clock = dict(m.telemetry.throttled), m.telemetry.sm_clock_hz
         heat, power = (max(shares.get(reason, 0.0) for reason in reasons) for reasons in (HEAT, POWER))
-        low = clock is None or most_hz is None or clock <= CAPPED_CLOCK * most_hz
+        low = clock is None or most_hz is None or clock <= sensor.CAPPED_CLOCK * most_hz
         most = f" of {most_hz / 1e6:.0f}" if most_hz else ""
         at = "" if clock is None else f", at {clock / 1e6:.0f}{most} MHz"
         hot = f"clock lowered for heat in {percent(heat, 0)} of the samples{at}"
         capped = f"clock lowered by the power limit in {percent(power, 0)} of the samples{at}"
-        yield "heat", hot if heat else "", heat > THROTTLED
-        yield "power", capped if power else "", power > POWER_CAPPED and low
+        yield "heat", hot if heat else "", heat > sensor.THROTTLED
+        yield "power", capped if power else "", power > sensor.POWER_CAPPED and low
     # Else compute or memory, by the kernels and the shares of limits.
     said = []
     if m.profile is not None:

@@ -25,18 +25,7 @@ from typing import Any
 import msgspec
 
 from gpuwise.errors import GpuwiseError, RunError
-from gpuwise.measure import events
-from gpuwise.measure.engine import (
-    Clock,
-    Step,
-    largest,
-    measure_runs,
-    run_steps,
-    search,
-    share,
-    timing_plan,
-    walk_down,
-)
+from gpuwise.measure import engine, events
 from gpuwise.measure.frameworks.adapter import Adapter, Compiler, Job, load
 from gpuwise.measure.request import Order
 from gpuwise.model.question import Cost, RunConfig
@@ -169,7 +158,7 @@ class Run:
     start: ColdStart
     cool_down: Callable[[], object] = lambda: None
 
-    def begin(self, batch: int) -> tuple[Job, Clock, Step, Any]:
+    def begin(self, batch: int) -> tuple[Job, engine.Clock, engine.Step, Any]:
         """(job, clock, the step that it times, what the first step computed) for a batch."""
         with self.start.aside():
             cost = cost_of(self.adapter, self.config, batch)
@@ -186,7 +175,7 @@ class Run:
         if (mismatch := self.adapter.check(job, self.start.aside)) is not None:
             self.report(mismatch)
 
-    def first_step(self, clock: Clock, step: Step) -> Any:
+    def first_step(self, clock: engine.Clock, step: engine.Step) -> Any:
         """The output of the first step; memory is counted from here on."""
         self.adapter.forget_peak(self.config)
         first = self.adapter.wait(step())
@@ -196,7 +185,7 @@ class Run:
         return first
 
     def timed(
-        self, job: Job, items: int, clock: Clock, step: Step, first: Any
+        self, job: Job, items: int, clock: engine.Clock, step: engine.Step, first: Any
     ) -> events.Done | events.Failed:
         """Time the steps of a job, of `items` each on all ranks together; how it ended.
 
@@ -207,7 +196,7 @@ class Run:
         if config.input == "host":
             step, fed = adapter.with_input(config, job, clock)
             self.report(fed)
-        measure_runs(step, items, clock, timing_plan(config), self.report, self.cool_down)
+        engine.measure_runs(step, items, clock, engine.timing_plan(config), self.report, self.cool_down)
         peak = adapter.peak_bytes(config)
         if config.mode == "limit":
             return events.Done(memory_peak_bytes=peak, loss=())
@@ -254,7 +243,7 @@ def run(
     if whole_batch is None:
         report(events.Failed(kind="oom", message="not even one item fits"))
         return
-    batch, why = share(config, whole_batch)
+    batch, why = engine.share(config, whole_batch)
     if why is not None:
         report(events.Failed(kind="unsupported", message=why))
         return
@@ -281,7 +270,7 @@ def run(
         report(profile)
         del job, clock, step, first  # the search for the largest batch needs their memory
         if searched(config):
-            largest(lambda size: _fits(adapter, config, size), batch, report)
+            engine.largest(lambda size: _fits(adapter, config, size), batch, report)
 
 
 def worth_a_look(config: RunConfig, ended: events.Done | events.Failed) -> bool:
@@ -325,10 +314,10 @@ def choose_batch(adapter: Adapter[Any], config: RunConfig, report: events.Report
     def speed(batch: int) -> float | None:
         return trial(adapter, cheap, batch)
 
-    best = search(speed, spec.default_batch, report, compiled=cheap.compile)
+    best = engine.search(speed, spec.default_batch, report, compiled=cheap.compile)
     if best is None or cheap.compile == config.compile:
         return best
-    return walk_down(lambda batch: trial(adapter, single, batch), best, report)
+    return engine.walk_down(lambda batch: trial(adapter, single, batch), best, report)
 
 
 def trial(adapter: Adapter[Any], config: RunConfig, batch: int) -> float | None:
@@ -347,8 +336,8 @@ def _few_steps(adapter: Adapter[Any], config: RunConfig, batch: int) -> float:
     # A function of its own: its job is gone when `trial` gives the memory back.
     job: Job = adapter.build(config, batch)
     clock, step = adapter.timer(config, job)
-    run_steps(step, clock, TRIAL_WARMUP)
-    times = run_steps(step, clock, TRIAL_STEPS)
+    engine.run_steps(step, clock, TRIAL_WARMUP)
+    times = engine.run_steps(step, clock, TRIAL_STEPS)
     return job.items * len(times) / sum(times)
 
 
@@ -359,7 +348,7 @@ def _fits(adapter: Adapter[Any], config: RunConfig, batch: int) -> bool:
     try:
         clock, step = adapter.timer(eager, adapter.build(eager, batch))
         with adapter.without_search():
-            run_steps(step, clock, 1)
+            engine.run_steps(step, clock, 1)
     except RuntimeError:
         return False
     return True

@@ -31,21 +31,8 @@ from gpuwise import store
 from gpuwise.errors import GpuwiseError, InputError, MachineError, NoDataError
 from gpuwise.jobs.facts import Facts
 from gpuwise.show import html
-from gpuwise.web import site
+from gpuwise.web import guard, site
 from gpuwise.web.form import Form
-from gpuwise.web.guard import (
-    LOOPBACK,
-    MOST_CONNECTIONS,
-    READING,
-    Answer,
-    Connection,
-    Guard,
-    OnceAMinute,
-    Queue,
-    Reader,
-    only,
-    unless_left,
-)
 from gpuwise.web.site import ADDRESSES, FILES, FORMATS, LIVE, STATIC, Address, Place, warm
 from gpuwise.web.view import Asked, View
 from gpuwise.web.views import audit, compare, results
@@ -91,7 +78,7 @@ def run(
         name = f"[{host}]" if ":" in host else host
         facts = Facts(files, given=team.shown() if team is not None else ())
         warm(facts)
-        app = create(facts, token=token, hosts=None if public else LOOPBACK | {name}, team=team)
+        app = create(facts, token=token, hosts=None if public else guard.LOOPBACK | {name}, team=team)
         query = f"?{urlencode({'token': token})}" if token else ""
         courier = None
         if team is not None and webhook:
@@ -110,12 +97,12 @@ def server(app: Starlette) -> uvicorn.Server:
     """What answers with the application, within limits of places, time and log."""
     # An access log would hold tokens; errors are still reported.
     config = uvicorn.Config(
-        app, log_level="warning", access_log=False, server_header=False, http=Connection, backlog=WAITING,
-        limit_concurrency=MOST_CONNECTIONS + WAITING, timeout_keep_alive=IDLE_S,
+        app, log_level="warning", access_log=False, server_header=False, http=guard.Connection,
+        backlog=WAITING, limit_concurrency=guard.MOST_CONNECTIONS + WAITING, timeout_keep_alive=IDLE_S,
         timeout_graceful_shutdown=STOP_S, h11_max_incomplete_event_size=LONGEST_HEADERS,
     )  # fmt: skip
     for name in ("uvicorn.error", "asyncio"):
-        logging.getLogger(name).addFilter(OnceAMinute())
+        logging.getLogger(name).addFilter(guard.OnceAMinute())
     return uvicorn.Server(config)
 
 
@@ -138,11 +125,11 @@ def create(
     facts: Facts,
     *,
     token: str | None = None,
-    hosts: frozenset[str] | None = LOOPBACK,
+    hosts: frozenset[str] | None = guard.LOOPBACK,
     team: Team | None = None,
 ) -> Starlette:
     """The application. Opened by `token`, or by the tokens of a `team`, whose results it keeps."""
-    reader, pages = Reader(partial(_work, facts)), Pages(facts)
+    reader, pages = guard.Reader(partial(_work, facts)), Pages(facts)
     routes = [Route("/static/{name}", _static)]
     # The longer paths first, so that `.json` is not a part of a name.
     for path in READERS:
@@ -160,10 +147,10 @@ def create(
         stem = "/index" if address.path == "/" else address.path
         routes += [Route(f"{stem}.{form}", partial(_asked, pages, address, form)) for form in FORMATS]
         routes.append(Route(address.path, partial(_asked, pages, address, "html")))
-    owner = team.user if team is not None else only(token) if token is not None else None
+    owner = team.user if team is not None else guard.only(token) if token is not None else None
     app = Starlette(
         routes=routes,
-        middleware=[Middleware(Guard, owner=owner, hosts=hosts)],
+        middleware=[Middleware(guard.Guard, owner=owner, hosts=hosts)],
         exception_handlers={HTTPException: _refused, GpuwiseError: _refused},
     )
     app.state.team = team
@@ -174,12 +161,12 @@ class Pages:
     """Pages of what is known, each made once for all who ask and remembered until something else is known."""
 
     def __init__(self, facts: Facts) -> None:
-        self.facts, self.queue = facts, Queue(READING)
-        self._made: dict[Hashable, tuple[object, float, Answer]] = {}
-        self._making: dict[Hashable, asyncio.Task[Answer]] = {}
+        self.facts, self.queue = facts, guard.Queue(guard.READING)
+        self._made: dict[Hashable, tuple[object, float, guard.Answer]] = {}
+        self._making: dict[Hashable, asyncio.Task[guard.Answer]] = {}
         self._readers: Counter[Hashable] = Counter()  # who wait for a page
 
-    async def get(self, key: Hashable, make: Callable[[], Answer], receive: Receive) -> Answer:
+    async def get(self, key: Hashable, make: Callable[[], guard.Answer], receive: Receive) -> guard.Answer:
         """The page of that key. Raises as `make`, Refused where too many wait, ClientDisconnect."""
         of, at, answer = self._made.get(key, (None, 0.0, None))
         fresh = of == self.facts.version or (self._making and time.monotonic() - at < STALE_S)
@@ -190,11 +177,11 @@ class Pages:
         if key not in self._making:
             self._making[key] = asyncio.ensure_future(self._make(key, make))
         try:
-            return await unless_left(self._making[key], receive)
+            return await guard.unless_left(self._making[key], receive)
         finally:
             self._readers -= Counter([key])  # which forgets those that nobody waits for
 
-    async def _make(self, key: Hashable, make: Callable[[], Answer]) -> Answer:
+    async def _make(self, key: Hashable, make: Callable[[], guard.Answer]) -> guard.Answer:
         try:
             version, now = self.facts.version, time.monotonic()
             answer = await self.queue.run(make, lambda: key in self._readers)
@@ -229,7 +216,7 @@ async def _asked(pages: Pages, address: Address, form: str, request: Request) ->
     return Response(body, status, media_type=media)
 
 
-async def _posted(reader: Reader, form: str, request: Request) -> Response:
+async def _posted(reader: guard.Reader, form: str, request: Request) -> Response:
     """An article or a result file: read in memory, judged, shown, forgotten."""
     sent = await Form.of(request)
     question = {"path": request.url.path.removesuffix(f".{form}"), "form": form, "name": sent.name}
@@ -237,7 +224,7 @@ async def _posted(reader: Reader, form: str, request: Request) -> Response:
     return Response(body, status, media_type=media)
 
 
-def _work(facts: Facts, question: dict[str, str], data: bytes) -> Answer:
+def _work(facts: Facts, question: dict[str, str], data: bytes) -> guard.Answer:
     """The answer to an upload; in the process that reads it."""
     place, form = Place(question["path"]), question["form"]
     try:
@@ -248,7 +235,7 @@ def _work(facts: Facts, question: dict[str, str], data: bytes) -> Answer:
         return _problem(error, form, place)
 
 
-def _answer(view: Callable[..., View], facts: Facts, asked: object, *more: Any) -> Answer:
+def _answer(view: Callable[..., View], facts: Facts, asked: object, *more: Any) -> guard.Answer:
     """Make a view as HTML, JSON or CSV: of what was asked, or of a file with its name."""
     *named, form, place = more
     made = view(facts, asked, *named)
@@ -290,7 +277,7 @@ def _refused(request: Request, error: Exception) -> Response:
     return Response(body, status, media_type=media)
 
 
-def _problem(error: GpuwiseError, form: str, place: Place, status: int | None = None) -> Answer:
+def _problem(error: GpuwiseError, form: str, place: Place, status: int | None = None) -> guard.Answer:
     """Nothing known is 404, a database that refuses 503, anything else the asker's mistake."""
     codes = {"taken": 409, "role": 403}
     status = status or codes.get(

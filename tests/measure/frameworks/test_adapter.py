@@ -117,7 +117,7 @@ SEARCHED = replace(CONFIG, quick=False, time_s=0.0)
 def brisk(monkeypatch: pytest.MonkeyPatch) -> None:
     """A measurement of a few steps: how long to time is the engine's."""
     steps = TimingPlan(window_s=0.0, windows=1, time_s=0.0, target_ci=1.0, steps=2, warmup_steps=2)
-    monkeypatch.setattr(child, "timing_plan", lambda config: steps)
+    monkeypatch.setattr(child.engine, "timing_plan", lambda config: steps)
 
 
 def test_the_batch_is_searched_as_the_measurement_runs(monkeypatch: pytest.MonkeyPatch) -> None:

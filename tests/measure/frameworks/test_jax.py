@@ -17,7 +17,7 @@ from jax.extend.core import jaxprs_in_params  # noqa: E402  after the skip
 from gpuwise import workloads  # noqa: E402  after the skip
 from gpuwise.measure.frameworks import jax as job  # noqa: E402
 from gpuwise.measure.frameworks.jax import STATISTICS, Jax  # noqa: E402
-from gpuwise.measure.frameworks.networks import NETWORKS, Network  # noqa: E402
+from gpuwise.measure.frameworks.networks import NETWORKS, Network, random_input  # noqa: E402
 from gpuwise.model.precision import Precision  # noqa: E402
 from gpuwise.model.question import RunConfig  # noqa: E402
 from gpuwise.workloads.bert import TOY  # noqa: E402
@@ -38,7 +38,7 @@ def toy(workload: str, mode: str = "train", **fields: Any) -> RunConfig:
 
 
 def declared(network: Network, *, training: bool = True) -> dict[str, Any]:
-    inputs, _ = job.random_input(network, 2, np.random.default_rng(0))
+    inputs, _ = random_input(network, 2, np.random.default_rng(0))
 
     def forward(values: Mapping[str, Any] | None, arguments: tuple[Any, ...], key: Any) -> Any:
         operations = Jax(values, training=training, dtype=jax.numpy.float32, key=key)
@@ -71,7 +71,7 @@ def test_parameters_are_those_of_torch(name: str) -> None:
 @pytest.mark.parametrize("name", TOYS)
 def test_same_weights_give_the_answers_of_torch(name: str, torch_answer: Any) -> None:
     network = NETWORKS[name](True)
-    inputs, _ = job.random_input(network, 2, np.random.default_rng(0))
+    inputs, _ = random_input(network, 2, np.random.default_rng(0))
     state, theirs = torch_answer(name, inputs)
     values = from_torch(state, declared(network, training=False))
     operations = Jax(values, training=False, dtype=jax.numpy.float32)
@@ -108,7 +108,7 @@ def test_operations_are_those_that_the_workload_states(name: str, mode: Any) -> 
         key: jax.ShapeDtypeStruct(weight.shape, jax.numpy.float32)
         for key, weight in declared(network, training=training).items()
     }
-    inputs, _ = job.random_input(network, 1, np.random.default_rng(0))
+    inputs, _ = random_input(network, 1, np.random.default_rng(0))
 
     def forward(values: Any, inputs: Any) -> Any:
         key = jax.random.key(0)
@@ -179,7 +179,7 @@ def test_steps_of_the_same_weights_end_where_torch_s_do(
     name: str, torch_training: Any, assert_same: Any, monkeypatch: Any, double: None
 ) -> None:
     network = NETWORKS[name](True)
-    inputs, answers = job.random_input(network, 4, np.random.default_rng(0))
+    inputs, answers = random_input(network, 4, np.random.default_rng(0))
     theirs, wanted = torch_training(job, name, inputs, answers), declared(network)
     monkeypatch.setattr(job, "start", lambda *_, **__: from_torch(theirs.start, wanted))
     monkeypatch.setattr(Jax, "dropout", lambda self, x, rate: x)

@@ -16,7 +16,7 @@ import keras  # noqa: E402  after the skip
 
 from gpuwise import workloads  # noqa: E402
 from gpuwise.measure.frameworks import tensorflow as job  # noqa: E402
-from gpuwise.measure.frameworks.networks import NETWORKS  # noqa: E402
+from gpuwise.measure.frameworks.networks import NETWORKS, random_input  # noqa: E402
 from gpuwise.measure.frameworks.tensorflow import Keras  # noqa: E402
 from gpuwise.model.precision import Precision  # noqa: E402
 from gpuwise.model.question import RunConfig  # noqa: E402
@@ -107,7 +107,7 @@ def test_parameters_and_operations_are_those_of_torch(
 @pytest.mark.parametrize("name", TOYS)
 def test_same_weights_give_the_answers_of_torch(name: str, torch_answer: Any) -> None:
     network = NETWORKS[name](True)
-    drawn, _ = job.random_input(network, 2, np.random.default_rng(0))
+    drawn, _ = random_input(network, 2, np.random.default_rng(0))
     inputs = [tf.constant(x, tf.float32 if x.dtype.kind == "f" else tf.int32) for x in drawn]
     state, theirs = torch_answer(name, [x.numpy() for x in inputs])
     model = job.model_of(network, training=False)
@@ -131,7 +131,7 @@ def test_steps_of_the_same_weights_end_where_torch_s_do(
 ) -> None:
     monkeypatch.setattr(Keras, "dropout", lambda self, x, rate: x)
     network = NETWORKS[name](True)
-    drawn, right = job.random_input(network, 4, np.random.default_rng(0))
+    drawn, right = random_input(network, 4, np.random.default_rng(0))
     inputs = [tf.constant(x, tf.float64 if x.dtype.kind == "f" else tf.int32) for x in drawn]
     answers = tf.constant(right, tf.int32)
     theirs = torch_training(job, name, [x.numpy() for x in inputs], answers.numpy())

@@ -24,18 +24,8 @@ from jax import Array, lax
 from jax.extend import backend
 
 from gpuwise.measure import events
+from gpuwise.measure.frameworks import networks
 from gpuwise.measure.frameworks.adapter import Adapter, ReferenceJob
-from gpuwise.measure.frameworks.networks import (
-    EMBEDDING_STD,
-    LAYER_NORM_EPS,
-    NETWORKS,
-    ImageNetwork,
-    Network,
-    TokenNetwork,
-    averaging,
-    padding_of,
-    random_input,
-)
 from gpuwise.model.question import RunConfig
 from gpuwise.workloads.bert import DECAY, LEARNING_RATE
 from gpuwise.workloads.convnet import SGD_DECAY, SGD_MOMENTUM, SGD_RATE, TRAINED, Conv, Pool
@@ -103,14 +93,14 @@ class Jax:
 
     def pool(self, x: Array, layer: Pool) -> Array:
         window, stride = (1, layer.kernel, layer.kernel, 1), (1, layer.stride, layer.stride, 1)
-        padding = [(0, 0), *(padding_of(side, layer) for side in x.shape[1:3]), (0, 0)]
+        padding = [(0, 0), *(networks.padding_of(side, layer) for side in x.shape[1:3]), (0, 0)]
         if layer.kind == "max":
             return lax.reduce_window(x, np.array(-np.inf, x.dtype), lax.max, window, stride, padding)
         total = lax.reduce_window(x.astype(jnp.float32), np.float32(0), lax.add, window, stride, padding)
         return (total / layer.kernel**2).astype(x.dtype)
 
     def mean_to(self, x: Array, side: int) -> Array:
-        rows, columns = (jnp.asarray(averaging(length, side), x.dtype) for length in x.shape[1:3])
+        rows, columns = (jnp.asarray(networks.averaging(length, side), x.dtype) for length in x.shape[1:3])
         return jnp.einsum("bhwc,ih,jw->bijc", x, rows, columns)
 
     def flat(self, x: Array) -> Array:
@@ -137,11 +127,11 @@ class Jax:
         return jnp.where(kept, x / (1 - rate), 0).astype(x.dtype)
 
     def embed(self, ids: Array, name: str, rows: int, width: int) -> Array:
-        table = self.weight(f"{name}.weight", (rows, width), EMBEDDING_STD)
+        table = self.weight(f"{name}.weight", (rows, width), networks.EMBEDDING_STD)
         return table[ids]
 
     def positions(self, x: Array, name: str, rows: int) -> Array:
-        table = self.weight(f"{name}.weight", (rows, x.shape[-1]), EMBEDDING_STD)
+        table = self.weight(f"{name}.weight", (rows, x.shape[-1]), networks.EMBEDDING_STD)
         return x + table[: x.shape[1]]
 
     def layer_norm(self, x: Array, name: str) -> Array:
@@ -151,7 +141,9 @@ class Jax:
         wide = x.astype(jnp.float32)
         mean = wide.mean(-1, keepdims=True)
         variance = jnp.square(wide - mean).mean(-1, keepdims=True)
-        return ((wide - mean) * lax.rsqrt(variance + LAYER_NORM_EPS) * scale + shift).astype(self.dtype)
+        return ((wide - mean) * lax.rsqrt(variance + networks.LAYER_NORM_EPS) * scale + shift).astype(
+            self.dtype
+        )
 
     def gelu(self, x: Array) -> Array:
         return jax.nn.gelu(x, approximate=False)
@@ -188,11 +180,11 @@ SCALE, SCALE_GROWTH, SCALE_BACKOFF, SCALE_INTERVAL = 65536.0, 2.0, 0.5, 2000
 
 
 def _prepared(
-    network: Network, config: RunConfig, batch: int
+    network: networks.Network, config: RunConfig, batch: int
 ) -> tuple[Callable[..., tuple[Any, Jax]], Values, tuple[Array, ...], Array]:
     """(the forward pass, its weights, inputs, right answers)."""
     source, training = np.random.default_rng(0), config.mode == "train"
-    drawn, right = random_input(network, batch, source)
+    drawn, right = networks.random_input(network, batch, source)
     inputs, answers = tuple(map(jnp.asarray, drawn)), jnp.asarray(right)
 
     def forward(
@@ -234,9 +226,9 @@ def start(
     return values
 
 
-def loss_of(network: Network, outputs: tuple[Array, ...], answers: Array) -> Array:
+def loss_of(network: networks.Network, outputs: tuple[Array, ...], answers: Array) -> Array:
     """Mean cross entropy; auxiliary classifiers count with their weight, BERT's two answers half each."""
-    if isinstance(network, TokenNetwork):
+    if isinstance(network, networks.TokenNetwork):
         places = outputs[0].transpose(0, 2, 1)  # (B, 2, T)
         return _cross_entropy(places, answers)
     main, *others = (_cross_entropy(logits, answers) for logits in outputs)
@@ -248,7 +240,7 @@ def _cross_entropy(logits: Array, answers: Array) -> Array:
     return -jnp.take_along_axis(likelihood, answers[..., None], -1).mean()
 
 
-def _inference(network: Network, config: RunConfig, batch: int) -> ReferenceJob:
+def _inference(network: networks.Network, config: RunConfig, batch: int) -> ReferenceJob:
     """Weights of products are stored in the precision beforehand, as torch's tuned recipe does."""
     forward, values, inputs, _ = _prepared(network, config, batch)
     if config.precision.autocast is not None:
@@ -271,7 +263,7 @@ def _inference(network: Network, config: RunConfig, batch: int) -> ReferenceJob:
     )
 
 
-def _training(network: Network, config: RunConfig, batch: int) -> ReferenceJob:
+def _training(network: networks.Network, config: RunConfig, batch: int) -> ReferenceJob:
     loss, whole, state, batch_of = first_state(network, config, batch)
     run = jax.jit(whole, donate_argnums=0) if config.compile else whole
 
@@ -288,7 +280,7 @@ def _training(network: Network, config: RunConfig, batch: int) -> ReferenceJob:
     return ReferenceJob(step=step, items=batch, mismatch=mismatch if config.compile else None)
 
 
-def first_state(network: Network, config: RunConfig, batch: int) -> tuple[Loss, Step, State, Values]:
+def first_state(network: networks.Network, config: RunConfig, batch: int) -> tuple[Loss, Step, State, Values]:
     """(the loss, a whole step, what the first one begins with and changes, what it reads)."""
     forward, values, inputs, answers = _prepared(network, config, batch)
 
@@ -300,7 +292,7 @@ def first_state(network: Network, config: RunConfig, batch: int) -> tuple[Loss, 
     statistics = {name: value for name, value in values.items() if name.endswith(STATISTICS)}
     trained = {name: value for name, value in values.items() if name not in statistics}
     moments, update = (
-        ((trained,), _sgd) if isinstance(network, ImageNetwork) else ((trained, trained), _adamw)
+        ((trained,), _sgd) if isinstance(network, networks.ImageNetwork) else ((trained, trained), _adamw)
     )
     state = {
         "weights": trained,
@@ -419,7 +411,7 @@ class JaxAdapter(Adapter[ReferenceJob]):
 
     def build(self, config: RunConfig, batch: int) -> ReferenceJob:
         jax.config.update("jax_default_matmul_precision", PRODUCTS[config.precision])
-        network = NETWORKS[config.workload](config.size == "toy")
+        network = networks.NETWORKS[config.workload](config.size == "toy")
         return (_training if config.mode == "train" else _inference)(network, config, batch)
 
     def wait(self, output: Any) -> Any:

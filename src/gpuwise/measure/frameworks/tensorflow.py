@@ -23,18 +23,8 @@ import tensorflow as tf
 from keras import layers, ops
 
 from gpuwise.measure import events
+from gpuwise.measure.frameworks import networks
 from gpuwise.measure.frameworks.adapter import Adapter, ReferenceJob
-from gpuwise.measure.frameworks.networks import (
-    EMBEDDING_STD,
-    LAYER_NORM_EPS,
-    NETWORKS,
-    ImageNetwork,
-    Network,
-    TokenNetwork,
-    averaging,
-    padding_of,
-    random_input,
-)
 from gpuwise.model.question import RunConfig
 from gpuwise.workloads.bert import DECAY, LEARNING_RATE
 from gpuwise.workloads.convnet import SGD_DECAY, SGD_MOMENTUM, SGD_RATE, TRAINED, Conv, Pool
@@ -48,7 +38,7 @@ class Rows(layers.Layer):
         self.rows = rows
 
     def build(self, shape: Sequence[int]) -> None:
-        start = keras.initializers.RandomNormal(stddev=EMBEDDING_STD)
+        start = keras.initializers.RandomNormal(stddev=networks.EMBEDDING_STD)
         self.table = self.add_weight(shape=(self.rows, shape[-1]), initializer=start, name="embeddings")
 
     def call(self, x: Any) -> Any:
@@ -80,14 +70,14 @@ class Keras:
         return ops.relu(x)
 
     def pool(self, x: Any, layer: Pool) -> Any:
-        high, wide = (padding_of(side, layer) for side in x.shape[1:3])
+        high, wide = (networks.padding_of(side, layer) for side in x.shape[1:3])
         if any(high + wide):
             x = layers.ZeroPadding2D((high, wide))(x)  # below a ReLU zero is as good as minus infinity
         kind = layers.MaxPooling2D if layer.kind == "max" else layers.AveragePooling2D
         return kind(layer.kernel, layer.stride)(x)
 
     def mean_to(self, x: Any, side: int) -> Any:
-        rows, columns = (np.asarray(averaging(length, side), np.float32) for length in x.shape[1:3])
+        rows, columns = (np.asarray(networks.averaging(length, side), np.float32) for length in x.shape[1:3])
         return ops.einsum("bhwc,ih,jw->bijc", x, ops.cast(rows, x.dtype), ops.cast(columns, x.dtype))
 
     def flat(self, x: Any) -> Any:
@@ -107,14 +97,14 @@ class Keras:
         return layers.Dropout(rate)(x)
 
     def embed(self, ids: Any, name: str, rows: int, width: int) -> Any:
-        start = keras.initializers.RandomNormal(stddev=EMBEDDING_STD)
+        start = keras.initializers.RandomNormal(stddev=networks.EMBEDDING_STD)
         return layers.Embedding(rows, width, embeddings_initializer=start, name=name)(ids)
 
     def positions(self, x: Any, name: str, rows: int) -> Any:
         return Rows(rows, name)(x)
 
     def layer_norm(self, x: Any, name: str) -> Any:
-        return layers.LayerNormalization(epsilon=LAYER_NORM_EPS, name=name)(x)
+        return layers.LayerNormalization(epsilon=networks.LAYER_NORM_EPS, name=name)(x)
 
     def gelu(self, x: Any) -> Any:
         return ops.gelu(x, approximate=False)
@@ -147,10 +137,10 @@ def _strategy(config: RunConfig) -> Any:
     return tf.distribute.MirroredStrategy([f"/{kind}:{i}" for i in range(config.gpus)])
 
 
-def model_of(network: Network, *, training: bool) -> Any:
+def model_of(network: networks.Network, *, training: bool) -> Any:
     """The functional Keras model; outputs are as those of `networks`."""
     operations = Keras(training=training)
-    if isinstance(network, ImageNetwork):
+    if isinstance(network, networks.ImageNetwork):
         inputs = [keras.Input((network.image, network.image, 3))]
     else:
         inputs = [keras.Input((network.tokens,), dtype="int32") for _ in range(2)]
@@ -164,9 +154,9 @@ class Sgd(keras.optimizers.SGD):
         super().update_step(gradient + SGD_DECAY * variable, variable, learning_rate)
 
 
-def optimizer_for(network: Network, model: Any, config: RunConfig) -> Any:
+def optimizer_for(network: networks.Network, model: Any, config: RunConfig) -> Any:
     """SGD with momentum, or AdamW for BERT."""
-    if isinstance(network, ImageNetwork):
+    if isinstance(network, networks.ImageNetwork):
         optimizer = Sgd(SGD_RATE, momentum=SGD_MOMENTUM)
     else:
         optimizer = keras.optimizers.AdamW(LEARNING_RATE, weight_decay=DECAY, epsilon=ADAM_EPS)
@@ -178,7 +168,7 @@ def optimizer_for(network: Network, model: Any, config: RunConfig) -> Any:
 
 
 def local_step(
-    network: Network, model: Any, inputs: list[Any], answers: Any, training: bool, xla: bool
+    network: networks.Network, model: Any, inputs: list[Any], answers: Any, training: bool, xla: bool
 ) -> Callable[..., Any]:
     """One replica's (gradients, loss), or its answer; `scale` multiplies the loss before the gradient."""
 
@@ -210,9 +200,9 @@ def update(model: Any, optimizer: Any, local: Callable[..., Any]) -> Any:
     return loss
 
 
-def loss_of(network: Network, outputs: list[Any], answers: Any) -> Any:
+def loss_of(network: networks.Network, outputs: list[Any], answers: Any) -> Any:
     """Mean cross entropy; auxiliary classifiers count with their weight, BERT's two answers half each."""
-    if isinstance(network, TokenNetwork):
+    if isinstance(network, networks.TokenNetwork):
         return _cross_entropy(tf.transpose(outputs[0], (0, 2, 1)), answers)
     main, *others = (_cross_entropy(logits, answers) for logits in outputs)
     return main + network.auxiliary_weight * tf.add_n(others) if others else main
@@ -273,7 +263,7 @@ class TensorFlowAdapter(Adapter[ReferenceJob]):
         keras.mixed_precision.set_global_policy(POLICIES[config.precision])
         tf.config.experimental.enable_tensor_float_32_execution(config.precision == "tf32")
         keras.utils.set_random_seed(0)
-        network = NETWORKS[config.workload](config.size == "toy")
+        network = networks.NETWORKS[config.workload](config.size == "toy")
         strategy = _strategy(config)
         training = config.mode == "train"
         with strategy.scope():
@@ -281,7 +271,7 @@ class TensorFlowAdapter(Adapter[ReferenceJob]):
             optimizer = optimizer_for(network, model, config) if training else None
         if not training:
             _as_if_trained(model, getattr(network, "residual", 1.0))
-        drawn, right = random_input(network, batch, np.random.default_rng(0))
+        drawn, right = networks.random_input(network, batch, np.random.default_rng(0))
         inputs = [tf.constant(x, tf.float32 if x.dtype.kind == "f" else tf.int32) for x in drawn]
         answers = tf.constant(right, tf.int32)
         plain, local = (
