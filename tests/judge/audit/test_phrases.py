@@ -584,7 +584,28 @@ W Each 4090 has 1,008 GB/s, the A6000 has 867 GB/s.
 N MI300X has 192 GB; 192 GB at 5.3 TB/s is for the former MI300X, 256 GB at 6 TB/s for the MI325X.
 N The K80 is dropped. The minimum is now compute capability 7.0.
 R The MI100 from 2020 has 32 GB.
-W The MI100 from 2015 has 32 GB."""
+W The MI100 from 2015 has 32 GB.
+R The L40S has 48 GB. It takes two for what fits in one A100. Its 864 GB/s are half of the A100's.
+R The L40S came later. It has more cores than the A100. But it supports FP8.
+W The A4000 is a single-slot card that fits anywhere: 16 GB, 448 GB/s, 200 W.
+W La RTX 4090 reste la référence : 42 Go, 450 W.
+W Die RTX 4090 wurde im Oktober 2020 vorgestellt.
+R Die RTX 4090 wurde im Oktober 2022 vorgestellt.
+W Die L4 wurde 2022 eingeführt.
+W The MI300X was launched in 2022.
+R The MI300X was launched in 2024.
+W Bei der RTX A6000 werden 53,0 TFLOPS bei einfacher Genauigkeit erreicht.
+W L'A100 existe en deux versions. La version SXM de 80 Go offre 2 309 Go/s pour 400 W.
+W The RTX A5000 has 8,192 CUDA cores, and yes, it supports FP8.
+R Le V100 existe en deux versions, mais il ne connaît pas le BF16.
+W Le L4 ne dispose pas de FP8.
+W Die RTX A6000 hat 48 GB GDDR6X, die RTX 3090 nur die Hälfte.
+W The RTX 5090 has a TDP of 788 W, a PSU of 1,000 W is a must.
+W The RTX 4060 Ti 16GB limits the bandwidth to 395 GB/s.
+W It is a 2019 design: the L40S. The L40S was announced in 2020.
+W The 3090 reaches 142 dense BF16 TFLOPS.
+W The A40 has 12 MB of L2 cache.
+W The H100 SXM has 90 billion transistors."""
 
 
 @pytest.mark.parametrize(
@@ -613,3 +634,26 @@ def test_tensor_cores_of_one_format_are_not_all(text: str) -> None:
 def test_a_right_rate_of_another_kind_is_no_contradiction_inside_the_text() -> None:
     text = "## RTX 5090\n\nHalf precision: 104.8 TFLOPS\n\nTensor cores: 450 TFLOPS (FP16)"
     assert accused(text) == ["peak:fp16 450 TFLOPS: wrong value"]
+
+
+@pytest.mark.parametrize("title", ["Two used cards compared", "A practical guide to cards"])
+def test_a_title_that_speaks_of_no_figure_doubts_none(title: str) -> None:
+    text = f"# {title}\n\nThe RTX 3090 has 36 GB of memory and draws 530 W."
+    assert len(accused(text)) == 2
+    assert accused(text.replace(title, "Measured memory and power")) == []
+
+
+def test_the_chip_in_a_list_is_no_whole_die() -> None:
+    text = "## GeForce RTX 5070\n\nGPU: GB205\n\nCUDA Cores: 8417\n\nMemory Interface: 129-bit"
+    assert len(accused(text)) == 2
+    assert accused("The GB205 die is large. It has 8417 CUDA cores.\n\nThe RTX 5070 uses it.") == []
+
+
+def test_a_point_for_thousands_is_read_once() -> None:
+    text = "Die RTX 5090 erreicht 1.972 GB/s. Sie ist 2,5-mal so schnell und hat 32 GB."
+    assert accused(text) == ["memory_bytes_per_s 1.972 GB/s: digit swap"]
+
+
+def test_rents_below_money_per_gpu_and_hour() -> None:
+    text = "GPU\tOn-demand $/GPU-hr\nH100 SXM\t2.99\nA10\t0.75"
+    assert [f.field for f in audit.audit_text(text, today=TODAY).findings] == ["rent per hour"] * 2

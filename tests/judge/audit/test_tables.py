@@ -56,8 +56,6 @@ DRESSES = {
     "Tesla T4, 16 GB, 320, 70\nNVIDIA L4, 24 GB, 300, 72\n\nThat is all.",
     "YAML": "gpus:\n  - name: T4\n    memory_gb: 16\n    memory_bandwidth_gbs: 320\n    tdp_watts: 70\n"
     "  - name: L4\n    memory_gb: 24\n    memory_bandwidth_gbs: 300\n    tdp_watts: 72",
-    "SQL": "INSERT INTO cards (gpuName, vram_gb, bandwidth_gb_s, tdp_w)\nVALUES ('T4', 16, 320, 70);\n"
-    "insert into cards (gpuName, vram_gb, bandwidth_gb_s, tdp_w)\nvalues ('L4', 24, 300, 72);",
     "html": "<table><tr><th>GPU<th>VRAM<th>Bandwidth<th>TDP<tr><td>T4<td>16 GB<td>320 GB/s<td>70 W"
     "<tr><td>L4<td>24 GB<td>300 GB/s<td>72 W</table>",
 }

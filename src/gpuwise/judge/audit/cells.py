@@ -87,9 +87,6 @@ def label_of(text: str) -> Label:
     if unit is not None and unit[0] == "op/s":
         # "INT4 Tensor Core (TOPS)" is a rate of a format that is not judged, no count.
         fields = [f for f in fields if f not in ("tensor_cores", "cuda_cores")]
-    if unit is None and CUES["machine_node"].search(text):
-        # A node without nanometres may be a machine: "GPUs (one node)", "Node".
-        fields = [f for f in fields if f != "process_nm"]
     together = fields == ["memory_bytes", "memory_bytes_per_s"] and len(tokens) == 2 and unit is None
     if together and re.search(r"\bmem\w*\.? (?!and\b)[^\W\d_]", text, re.IGNORECASE):
         # "Mem. Bandbreite"
@@ -106,9 +103,9 @@ def label_of(text: str) -> Label:
         rates = [f for f in fields if f != "throughput"]
         # "FP16 throughput" over a cell of "71 TFLOPS": the unit of the value decides.
         fields = ["throughput", *(f for f in rates if f[:5] == "peak:")] if speed else rates
-    if unit is not None and unit[0] == "item/s" and not fields:
-        # "Q4 t/s"
-        fields = ["throughput"]
+    if unit is not None and not fields:
+        # "Q4 t/s", "On-demand $/GPU-hr"
+        fields = {"item/s": ["throughput"], "usd": ["price"]}.get(unit[0], fields)
     if re.fullmatch(r"\W*type\W*", text, re.IGNORECASE):
         fields = ["memory_type"]
     # The row of a network states its throughput: "ResNet-50 FP16".
@@ -197,6 +194,9 @@ def _of_value(
     field = own if own and not unnamed else _of_label(label, cell, token)
     if field in (None, "none") or (field == "launch" and label.first != "launch"):
         return
+    if field == "process_nm" and token.dimension == "bare" and CUES["machine_node"].search(label.text):
+        # "GPUs per node", "Node": machines, where no nanometres stand beside them.
+        return
     numbers = scaled(token, field, label)
     if not numbers:
         return
@@ -213,10 +213,6 @@ def _of_value(
     limit = field == "power_w" and "limit" in label.text.lower()
     # So does what its die has.
     limit |= field in WHOLE and CUES["whole_die"].search(label.text) is not None
-    # A bare number under "Node" may count machines.
-    limit |= field == "process_nm" and token.dimension == "bare" and re.fullmatch(
-        r"\W*nodes?\W*", label.text, re.IGNORECASE
-    ) is not None  # fmt: skip
     reading = Reading(field=field, values=numbers, token=token, either=bool(part) or limit)
     if not field.startswith("peak:"):
         yield reading

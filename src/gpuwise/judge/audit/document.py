@@ -53,6 +53,9 @@ def claims(blocks: Sequence[Block]) -> Iterator[Claim | Left]:
     for block in blocks:
         if isinstance(block, Table) or len(block.text) > 400 or not CHIP.search(block.text):
             continue
+        if (label := _NAMED.match(block.text)) and CHIP.match(block.text, label.end()):
+            # "GPU: GA102" says which chip the product has.
+            continue
         named = {t.field if t.kind == "name" else t.kind for t in scan(block.text)}
         if "chip" in named and "gpu" not in named:
             dies.append(block.line)

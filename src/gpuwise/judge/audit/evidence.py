@@ -7,7 +7,8 @@ of one database the catalog keeps one fact, so they count as one source.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections import defaultdict
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
 from functools import cache
 from typing import Literal
@@ -31,7 +32,13 @@ _SPARSE_SINCE = ("Ampere", "Ada", "Hopper", "Blackwell", "CDNA 3", "CDNA 4")
 _VECTOR_HALF = {"Pascal": 2, "Volta": 2, "Turing": 2, "Hopper": 2, "CDNA": 2, "RDNA": 2}
 # Fields that follow from the product itself, which one good source settles.
 _EXACT = frozenset(
-    {"launch", "architecture", "chip", "memory_type", "compute_capability", "pcie_generation", *ABILITIES}
+    {"launch", "architecture", "chip", "memory_type", "compute_capability", "pcie_generation",
+     # A chip has one count of transistors, which its vendor states once.
+     "transistors", *ABILITIES}
+)  # fmt: skip
+# What other products of the same chip with the same figure vouch for.
+_OF_CHIP = frozenset(
+    {"sm_count", "rt_cores", "l2_bytes", "memory_bus_bits", "memory_bytes_per_s", "link_bytes_per_s"}
 )
 # A street price, say: too rough to judge by.
 _APPROXIMATE = re.compile(r"approximate\b")
@@ -85,10 +92,10 @@ def of(gpu_id: str, field: str) -> tuple[Evidence, ...]:
                 value="yes" if yes else "no", text="yes" if yes else "no", source=fact.source, sources=2
             ),
         )
+    same_chip = _by_chip()[spec.text("chip")] if field in _OF_CHIP and "chip" in spec.facts else ()
+    alike = [s for s in same_chip if field in s.facts and s.facts[field].value == fact.value]
     number = field == "compute_capability" or not isinstance(fact.value, str)
     value = float(fact.value) if number else str(fact.value)
-    # A chip has one count of transistors, which its vendor states once.
-    settled = field in _EXACT or (field == "transistors" and fact.source.kind == "vendor")
     # Texts state what the board has: the K80 has two GPUs, the A16 four.
     board = (
         [n * value for n in (2, 4)]
@@ -98,7 +105,9 @@ def of(gpu_id: str, field: str) -> tuple[Evidence, ...]:
     stated = Evidence(
         value=value, text=printed(field, value), source=fact.source,
         alternatives=(*_alternatives(spec, field, fact), *board), computed=_is_computed(spec, field, fact),
-        sources=2 if settled else len(spec.sources(field)),
+        sources=2 if field in _EXACT else len({
+            source.copy_of or source.id for other in (spec, *alike) for source in other.sources(field)
+        }),
         low=spec.number("power_min_w") if field == "power_w" else None,
     )  # fmt: skip
     if field != "memory_bytes":
@@ -112,6 +121,15 @@ def of(gpu_id: str, field: str) -> tuple[Evidence, ...]:
     return usable, replace(
         stated, value=size * 2**30, text=f"{size:g} GB as sold", source=sold.source, sources=2
     )
+
+
+@cache
+def _by_chip() -> Mapping[str | None, list[GpuSpec]]:
+    """The products of each chip."""
+    found: dict[str | None, list[GpuSpec]] = defaultdict(list)
+    for spec in catalog.all_gpus():
+        found[spec.text("chip")].append(spec)
+    return found
 
 
 def _matrix_units(spec: GpuSpec) -> Iterator[Evidence]:

@@ -18,7 +18,7 @@ from math import floor, log10
 from gpuwise.facts import catalog
 from gpuwise.judge.audit import evidence
 from gpuwise.judge.audit.cells import SUMMED
-from gpuwise.judge.audit.words import ABILITIES, COUNTS, IN_BITS
+from gpuwise.judge.audit.words import ABILITIES, COUNTS, FIELDS, IN_BITS
 from gpuwise.model.judgement import NOT_IN_CATALOG, Claim, Finding, Kind, Number, Verdict
 
 # The block of a table's row is the table's number times this, and the row; smaller ones are sections.
@@ -76,8 +76,10 @@ VARIANTS = 0.045
 # A bare number that is so many times the peak, or less, is none.
 BARE = 8.0
 UNTELLING = frozenset({"wrong value", "internal contradiction"})
-# Announcement, release and first delivery of one GPU lie this far apart.
+# Announcement, release and first delivery of one GPU lie this far apart; and how many months before and after
+# the known date the year of a launch may be that of: of consumers' cards, and of those delivered later.
 MONTHS = 8
+AT_ONCE, DELIVERED = (1, 1), (2, 8)
 # Fields that say little about which variant a row speaks of.
 SHARED = frozenset(
     {"launch", "architecture", "chip", "memory_type", "process_nm", "slots", "pcie_generation", "transistors"}
@@ -115,7 +117,9 @@ def judge(claims: Sequence[Claim]) -> tuple[Finding, ...]:
         # In a text with decimal commas a point parts thousands: "3.958 TFLOPS".
         thousands = [tuple(replace(v, value=1000 * v.value) if isinstance(v, Number) else v for v in c.values)
                      for c in claims]  # fmt: skip
-        claims = [replace(c, values=more) if _THOUSANDS.search(c.stated) and not _agrees(c) else c
+        # What was too small for its field was read so before.
+        claims = [replace(c, values=more) if _THOUSANDS.search(c.stated) and not _agrees(c) and (
+                      max(_numbers(more)) <= FIELDS[c.field].high) else c
                   for c, more in zip(claims, thousands, strict=True)]  # fmt: skip
     ratios = [_of_ratio(claim) for claim in claims if claim.than]
     claims = _narrowed([claim for claim in claims if not claim.than])
@@ -503,9 +507,12 @@ def _is_near(claim: Claim, stated: Number, known: float) -> bool:
 def _is_same_text(field: str, stated: str, known: str, at_once: bool) -> bool:
     if field != "launch":
         return word(field, stated) == word(field, known)
+    if len(stated) == 4 == len(known):
+        return abs(int(stated) - int(known)) <= 1
     if len(stated) == 4:
-        exact = at_once and re.fullmatch(r"\d{4}-(?:0[2-9]|1[01]).*", known) is not None
-        return abs(int(stated) - int(known[:4])) <= (0 if exact else 1)
+        month = int(known[:4]) * 12 + int(known[5:7]) - 1
+        before, after = AT_ONCE if at_once else DELIVERED
+        return (month - before) // 12 <= int(stated) <= (month + after) // 12
     if not re.match(r"20\d\d-\d\d", stated):
         return False
     # The middle of the year where the catalog has no month.
@@ -521,7 +528,7 @@ def _finding(claim: Claim, verdict: Verdict, text: Around) -> Finding:
         kind, explanation = "unit", "right digits, in bits: a byte has eight"
     elif verdict == "contradicts" and _is_less_than_best(claim):
         kind, explanation = "other variant", "another variant of those meant has more"
-    elif verdict == "contradicts" and claim.total:
+    elif verdict == "contradicts" and claim.total and not _is_no_multiple(claim):
         kind, explanation = "wrong sum", f"{claim.count} times {best} is another sum"
     elif verdict == "contradicts":
         kind, explanation = text.explain(claim)

@@ -270,23 +270,6 @@ def _fit(value: Token, field: str) -> float:
     return 1.5 if value.measures == dimension or (field == "price" and value.dimension == "usd") else 0.0
 
 
-def _in_one_line(lines: Sequence[Line], start: int, scope: Scope) -> Found:
-    """A whole table in one line: GPUs, then each label with as many values as there are GPUs."""
-    line = lines[start]
-    tokens = scan(line.text) if len(line.text) * 2 > ROW and line.text[-1:] != "." else ()
-    lead = next((n for n, t in enumerate(tokens) if t.kind != "gpu"), 0)
-    if not 1 < lead < MOST_GPUS or any(t.kind == "gpu" for t in tokens[lead:]):
-        return None
-    labels = [t.start for a, t in pairwise(tokens) if t.kind == "field" != a.kind]
-    cut = [*labels, len(line.text)]
-    rows = [
-        row for a, b in pairwise(cut)
-        if (row := _values_of(replace(line, text=line.text[a:b].strip()), tokens[:lead]))
-    ]  # fmt: skip
-    header = tuple(Cell(line.line, name) for name in ("", *(t.text for t in tokens[:lead])))
-    return ([header, *rows], start + 1, False) if sum(len(row) > 1 for row in rows) > 2 else None
-
-
 def _under_gpus(lines: Sequence[Line], start: int, scope: Scope) -> Found:
     """A line of several GPUs, then lines that begin with a field: as many values as GPUs, in order."""
     gpus = _head(lines[start].text)
@@ -551,5 +534,5 @@ def _repeated(body: Sequence[Line], count: int) -> Arranged:
 
 # In the order in which they are tried.
 READERS: tuple[Callable[[Sequence[Line], int, Scope], Found], ...] = (
-    _delimited, _separated, _under_fields, _in_one_line, _under_gpus, _rows_of_lines, _columns_of_lines,
+    _delimited, _separated, _under_fields, _under_gpus, _rows_of_lines, _columns_of_lines,
 )  # fmt: skip

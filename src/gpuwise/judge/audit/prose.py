@@ -97,7 +97,8 @@ _BRACKETS = re.compile(r"\([^()]{2,200}\)")
 # The number of GPUs that a list begins with.
 _COUNT_BEFORE = re.compile(rf"(?:\b(?:{'|'.join(COUNTED)})|\d)[\s-]?(?:x\s?)?$", re.IGNORECASE)
 _ABILITY = re.compile(
-    r"(?<![A-Za-z0-9])(?:" + "|".join(ABILITIES.values()) + r")(?![A-Za-z0-9]|-(?!capable|ready|enabled))",
+    r"(?<![A-Za-z0-9])(?:" + "|".join(ABILITIES.values()) + r")(?![A-Za-z0-9]"
+    r"|-(?!capable|ready|enabled|anschluss|unterst|verbindung|br))",
     re.IGNORECASE,
 )
 # Words before a GPU that is named by the way; before an ability that a GPU has; behind a GPU that does what
@@ -227,6 +228,7 @@ def claims(text: Text) -> Iterator[Claim | Left | Subject]:
             (field, match) for match in _ABILITY.finditer(words) if (field := ability_of(match[0]))
             if field != "matrix_units" or not CUES["in_units"].search(words, 0, match.start())
         ]  # fmt: skip
+        named = sentence.with_it(named) if said_abilities else named
         for claim in abilities(words, named, line, text.block, said_abilities, able):
             yield replace(claim, sure=False) if denied else claim
         able = said_abilities[-1][0] if said_abilities else None
@@ -283,7 +285,8 @@ def _with_pair(text: str, pair: Sequence[Token], about: Subject | None) -> tuple
     gpus = [t for t in tokens if t.kind == "gpu"]
     for match in islice(CUES["version"].finditer(text), PRONOUNS):
         name = next((g.text for g in reversed(gpus) if g.end <= match.start()), about.text if about else "")
-        form = subject_of(f"{CUES['form_name'].sub('', name)} {match['form']}") if name else None
+        forms = "".join(CUES["form_name"].findall(" " + match["form"])).replace("Go", "GB")
+        form = subject_of(f"{CUES['form_name'].sub('', name)}{forms}") if name else None
         if form is not None and form.gpu_ids and not form.several:
             tokens = [t for t in tokens if t.end <= match.start("form") or t.start >= match.end()]
             start, ids = match.start("form"), form.gpu_ids
@@ -396,8 +399,11 @@ class _Sentence:
         self.series: dict[int, list[str]] = {}
         # By place of a value its owner, and whether that is sure.
         self.owned: dict[int, tuple[Subject, bool]] = {}
-        title = title if scope.opening.endswith(":") else scope.title
-        self.measured = any(_speaks(cue, title) for cue in ("ratio", "reached", "taken"))
+        leads = scope.opening.endswith(":")
+        title = title if leads else scope.title
+        # "Measured bandwidth (GB/s)" says so, "Two used cards" and "A practical guide" do not.
+        said = any(_speaks(cue, title) for cue in ("ratio", "reached", "taken"))
+        self.measured = said and (leads or any(t.kind == "field" and t.field for t in scan(title)))
         # A number that is some card's ("3090 came out in 2020") may be what the sentence is about.
         numbers = (t.text for t in self.tokens if t.dimension == "bare" and len(t.text) == 4)
         self.numbered = any(catalog.mentions(number, loose=True) for number in numbers)
@@ -587,7 +593,7 @@ class _Sentence:
         if token.field == "memory_type" and place - 1 in self.owned and len(beside) < TELEGRAM:
             # "141 GB of HBM3e": the type is of the memory beside it.
             owner, certain = self.owned[place - 1]
-            best, sure = replace(best, owner=owner), sure and certain
+            best, sure = replace(best, owner=owner), certain
         if sure and field in WHOLE and not best.known and self.has_right(place, best):
             sure = False
         self.owned[place] = best.owner, sure
@@ -668,12 +674,10 @@ class _Sentence:
             return
         if token.dimension == "bare":
             own = self.own(place)
-            said = re.search(
-                r"\b(?:in|since)\s(?:early |late |mid-?)?$|ed \(?$|\blaunch:? $", before[-14:], re.IGNORECASE
-            )
+            said = self.before("year_leads", token.start)
             held = next((t for t in reversed(self.tokens[:place]) if t.kind == "gpu"), None)
             named = held and CUES["year_behind"].fullmatch(self.text, held.end, token.start)
-            after_it = re.match(r" (?:launched|released|introduced|announced)\b", after)
+            after_it = CUES["year_of"].match(self.text, token.end)
             if own in COUNTS and not self.is_of_part(place):
                 yield 0.0, own
             elif own is None and self.asked in COUNTS:
@@ -1156,6 +1160,9 @@ class _Sentence:
         if held and token.start - held.end < NEAR and held.text.endswith(("'s", "\u2019s")):
             # What a GPU has is its own, whatever is said of it: "not far from the A10's 150 W".
             words = self.nameless(held.end, token.start)
+        if field == "launch":
+            # "It was in 2021 released" reports nothing.
+            words = words.replace("was ", "")
         near = self.text[max(0, token.start - 40) : token.end + 40]
         around = {"op/s": "reached", "bytes/s": "reached", "bytes": "taken"}.get(token.measures)
         unnamed = not re.search(r"memory|vram|hbm|gddr", near, re.IGNORECASE) and place not in self.listed
@@ -1200,11 +1207,25 @@ class _Sentence:
             )
         )  # fmt: skip
 
+    def with_it(self, named: Sequence[Token]) -> list[Token]:
+        """The GPUs of the sentence, and each "it" behind the only one before it."""
+        found = list(named)
+        for it in islice(CUES["it_too"].finditer(self.text), PRONOUNS):
+            before = [g for g in named if g.end <= it.start("it") and g.start not in self.compared]
+            if before and len({g.gpu_ids for g in before}) == 1:
+                found.append(replace(before[-1], start=it.start("it"), end=it.end("it")))
+        return sorted(found, key=lambda g: g.start)
+
     def subject_after(self) -> Subject | None:
         """What the next sentence speaks of: the GPU of this one, the first of several if it leads it."""
         if not self.gpus:
             return replace(self.about, sure=False) if self.about and self.numbered else self.about
-        if self.about is not None and self.related.issuperset(g.start for g in self.gpus):
+        subject_is_it = CUES["about_it"].match(self.text)
+        # "Its 300 GB/s are half of the A10's", but "Its 300 GB/s put the L4 behind".
+        if self.about is not None and (
+            self.related.issuperset(g.start for g in self.gpus)
+            or (subject_is_it is not None and (subject_is_it["it"] or not self.uncompared))
+        ):  # fmt: skip
             return self.about
         everyone, first = subject(self.gpus), self.gpus[0]
         if everyone is not None and not everyone.several:

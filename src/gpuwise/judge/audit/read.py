@@ -79,8 +79,6 @@ _OF_A_JOB = re.compile(
     r"|instance|provider|region|zone|queue|task|dataset|seq|replicas)(?:$|[_ ])|^count$",
     re.IGNORECASE,
 )
-_INSERT = re.compile(r"\bINSERT\s+INTO\b[^();]{1,80}\((?P<names>[^()]{3,999})\)\s*VALUES\b", re.IGNORECASE)
-_TUPLE = re.compile(r"[\s,]*\((?P<values>(?:'[^']*'|[^()'])*)\)")
 # (what a text must hold, mark, what stands in its place), in this order.
 _MARKS = tuple(
     (needs, re.compile(mark), instead)
@@ -201,9 +199,8 @@ def _blocks_of(text: str, name: str) -> tuple[Block, ...]:
             with suppress(ValueError, RecursionError):
                 text = json.dumps(json.loads(text), indent=1)
         text = _JSON_MARKS.sub("", text).replace("_", " ")
-    tables, text = _of_sql(text)
     lines = ["" if len(line) > LONGEST else line for line in text.split("\n")]
-    return (_of_csv(lines, name),) if suffix in (".csv", ".tsv") else (*tables, *_of_markdown(lines))
+    return (_of_csv(lines, name),) if suffix in (".csv", ".tsv") else tuple(_of_markdown(lines))
 
 
 def is_html(text: str, name: str) -> bool:
@@ -241,29 +238,6 @@ def _of_csv(lines: list[str], name: str) -> Table:
     except csv.Error as error:
         raise InputError(f"{name} is not CSV: {error}", hint="give a file: " + KINDS) from error
     return Table(tuple(rows))
-
-
-def _of_sql(text: str) -> tuple[list[Table], str]:
-    """The rows that statements of SQL insert, those with the same columns in one table; and the rest."""
-    found: dict[str, list[tuple[Cell, ...]]] = {}
-    rest, at = [], 0
-    for insert in _INSERT.finditer(text):
-        line = text.count("\n", 0, insert.start()) + 1
-        names = found.setdefault(insert["names"], [])
-        if not names:
-            columns = insert["names"].split(",")
-            names.append(tuple(Cell(line, spelt(one.strip("`\"'[] \n"))) for one in columns))
-        rest.append(text[at : insert.start()])
-        at, end = insert.start(), insert.end()
-        while row := _TUPLE.match(text, end):
-            line += text.count("\n", at, row.start("values"))
-            at, end = row.start("values"), row.end()
-            written = row["values"][:LONGEST].replace("\n", " ")
-            values = next(csv.reader([written], quotechar="'", skipinitialspace=True), [])
-            names.append(tuple(Cell(line, value.strip()) for value in values[:MOST_CELLS]))
-        at = end
-        rest.append("\n" * text.count("\n", insert.start(), end))
-    return [Table(tuple(rows)) for rows in found.values()], "".join(rest) + text[at:]
 
 
 def spelt(name: str) -> str:
