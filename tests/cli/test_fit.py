@@ -156,3 +156,14 @@ def test_training_that_keeps_too_much_computes_it_again_as_fit_does(gpuwise: Cal
         "llm-8b-full-adamw8bit-checkpointed-8k", None, None,
     ]  # fmt: skip
     assert lighter("llm-8b-lora-checkpointed") is None
+
+
+def test_of_each_gpu_the_formats_that_a_reader_needs(gpuwise: Callable[..., Ran]) -> None:
+    words = ("fit", "llama-3.1-70b", "--gpu", "rtx-4090,h100-sxm")
+    few, every = (gpuwise(*words, *more)[1].splitlines() for more in ((), ("--all",)))
+    shown = [line.split()[:3] for line in few if " inference " in line and "largest" not in line]
+    # One card of 24 GB holds it in no format; the fastest that 80 GB hold, and the longest.
+    assert [(gpu, weights) for gpu, _, weights in shown] == [
+        ("rtx-4090", "int4"), ("h100-sxm5-80gb", "fp8"), ("h100-sxm5-80gb", "int4"),
+    ]  # fmt: skip
+    assert sum(" inference " in line and "largest" not in line for line in every) == 10

@@ -161,6 +161,17 @@ def test_months_until_buying_pays() -> None:
     assert int(months) == pytest.approx(float(hours.replace(",", "")) / hours_a_month(found.need), abs=0.51)
 
 
+def test_a_price_that_is_old_says_from_when_buying_pays() -> None:
+    found = choose("8x h100 sxm, buy or rent 24/7 for 2 years, llama 8b training", Facts(today=DAY)).value
+    (said,) = (text for text in found.advice if "h100-sxm5-80gb" in text)
+    usd, hours = (
+        float(re.findall(pattern, said)[0].replace(",", ""))
+        for pattern in (r"\$([\d,]+) with", r"([\d,]+) hours")
+    )
+    rent = found.options[0].per_hour_usd
+    assert 0.4 * usd / rent < hours < 1.2 * usd / rent
+
+
 def test_the_electricity_of_a_card_is_said() -> None:
     text = "what does a 4090 running 24/7 cost in electricity at $0.35/kwh"
     found = choose(text, Facts(today=DAY)).value

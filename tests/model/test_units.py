@@ -210,6 +210,7 @@ def test_gibibytes_are_binary() -> None:
         (3600, "1 h 00 min"),
         (3725, "1 h 02 min"),
         (90_000, "25 h 00 min"),
+        (3_600_000, "42 days"),
     ],
 )
 def test_durations_as_people_say_them(value: float, expected: str) -> None:
@@ -326,6 +327,7 @@ def test_unreadable_work(text: str) -> None:
         ("$3000", 3000.0, None), ("$2/h", 2.0, "hour"), ("€10", 12.0, None), ("0.30 USD/kWh", 0.30, "kwh"),
         ("€0.25 per kWh", 0.30, "kwh"), ("$1,500.50", 1500.5, None), ("$3k", 3000.0, None),
         ("3,000 USD", 3000.0, None), ("3k USD", 3000.0, None), ("1.5M usd", 1.5e6, None),
+        ("1000 euro", 1200.0, None), ("2 euros/h", 2.4, "hour"), ("300 dollars", 300.0, None),
     ],
 )  # fmt: skip
 def test_money(text: str, usd: float, unit: str | None) -> None:

@@ -118,6 +118,7 @@ def fit(model: str, output: Path | None, as_json: bool, **options: Any) -> None:
     given = {name: value for name, value in options.items() if value is not None}
     if size := options["memory"]:
         given["memory"] = size[0]
+    given["every"] |= output is not None
     answer = fit_model(FitRequest(model=model, **{**given, "gpus": gpus}))
     printer.deliver_answer(answer, as_json=as_json, output=output)
     if answer.exit_status:

@@ -267,6 +267,9 @@ def _with_left_out(market: _Market, choice: Recommendation, asked: Need) -> Reco
     advice = list(choice.advice)
     if need.acquire == "both" and names and not any(option.outlay_usd for option in choice.options):
         why = no_price(replace(need, acquire="own"), names[0], market.offers)
+        older = market.best_or_none(replace(need, assumptions=replace(need.assumptions, max_age_days=None)))
+        for old in [o for o in older.options if o.outlay_usd and o.gpu_id in names][:1] if older else ():
+            why += f"; {decide.older_price(need, old)}"
         advice.append(f"to buy {names[0]}: {why}")
     without_price = {gpu: Issue.info("", no_price(need, gpu, market.offers)) for gpu in unpriced}
     left = {**choice.rejected, **without_price}

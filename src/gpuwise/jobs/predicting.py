@@ -364,6 +364,7 @@ class FitRequest(Asked):
     optimiser: Optimiser = "adamw"
     rank: int = 16
     memory: float = 0.0  # GiB of each GPU, where a chip is sold with several sizes
+    every: bool = False  # Also formats that the table leaves out, as slower and shorter than others that fit.
 
 
 def fit(request: FitRequest | str, **options: Any) -> Answer[tuple[Fit, ...]]:
@@ -428,7 +429,7 @@ def fit(request: FitRequest | str, **options: Any) -> Answer[tuple[Fit, ...]]:
         value=rows,
         issues=usual_variant(llms.note(request.model)),
         exit_status=0 if any(row.fits for row in rows) else NoDataError.exit_code,
-        to_table=lambda: show.fit_table(rows, request.model),
+        to_table=lambda: show.fit_table(rows, request.model, every=request.every or bool(request.weights)),
         to_data=lambda: show.fit_document(rows),
         to_chart=lambda: show.fit_chart(rows),
     )

@@ -43,6 +43,11 @@ class Assumptions:
     """Older prices are left out; None keeps them, with wider intervals. Undated ones are never ranked."""
     aged_today: bool = False  # That age counts today, not on the day of the list that holds the price
 
+    @property
+    def owned_for(self) -> str:
+        """`3 years`, `8 months`."""
+        return f"{self.years:g} years" if self.years % 1 == 0 else f"{12 * self.years:.0f} months"
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Quote:

@@ -43,10 +43,13 @@ _NUMBER = re.compile(r"\s*([0-9]*\.?[0-9]+)\s*([a-z%]*)\s*", re.IGNORECASE | re.
 # Characters of an amount; what is longer is none.
 LONGEST_MONEY = 200
 _SYMBOLS = {"$": "USD", "us$": "USD", "€": "EUR", "£": "GBP", "¥": "JPY", "₹": "INR"}
-_WORDS = {"euro": "EUR", "pound": "GBP", "quid": "GBP", "sterling": "GBP", "franc": "CHF", "franken": "CHF"}
+_WORDS = {
+    "euro": "EUR", "dollar": "USD", "buck": "USD", "pound": "GBP", "quid": "GBP", "sterling": "GBP",
+    "franc": "CHF", "franken": "CHF",
+}  # fmt: skip
 _MONEY = re.compile(
     r"(?P<before>us\$|[$€£¥₹]|[a-z]{3})?\s*(?P<number>[+-]?\s?[\d.,]+)\s*(?P<scale>[km](?![a-z]{1,2}\b))?\s*"
-    r"(?P<after>us\$|[$€£¥₹]|[a-z]{3})?\s*(?P<per>/.*|per .*)?",
+    r"(?P<after>us\$|[$€£¥₹]|[a-z]{3}\b|(?:euro|dollar|buck|pound|franc)s?|quid)?\s*(?P<per>/.*|per .*)?",
     re.IGNORECASE | re.ASCII,
 )
 _PER = {
@@ -475,7 +478,8 @@ def read_currency(text: str) -> str:
 
 
 def _currency(text: str) -> str:
-    return _SYMBOLS.get(text.casefold(), text.upper())
+    plain = text.casefold()
+    return _SYMBOLS.get(plain) or _WORDS.get(plain.rstrip("s"), text.upper())
 
 
 class Amount(str):
@@ -557,8 +561,10 @@ def seconds(value: float) -> Amount:
         text = f"{significant(shown)} s"
     elif round(value) < 3600:
         text = f"{round(value) // 60} min {round(value) % 60:02d} s"
-    else:
+    elif minutes < 60_000:
         text = f"{minutes // 60} h {minutes % 60:02d} min"
+    else:
+        text = f"{value / 86400:,.0f} days"
     return Amount(text, value, "s")
 
 

@@ -221,7 +221,7 @@ def _notes(found: Recommendation, shown: Sequence[Option], *, why: bool) -> list
         some = "; ".join(f"{count} x {kind.strip()}" for kind, count in Counter(reasons).most_common(4))
         number = len(found.rejected)
         lines.append(f"{number} {'GPU is' if number == 1 else 'GPUs are'} left out ({some})")
-    if any(option.outlay_usd for option in shown) or why:
+    if any(o.outlay_usd for o in shown) or why or found.need.assumptions != Assumptions():
         lines.append(assumed(found.need.assumptions, service=found.need.period_s is not None))
     if not why:
         return lines
@@ -244,7 +244,7 @@ def assumed(a: Assumptions, *, service: bool = False) -> str:
     parts = (
         f"electricity ${a.electricity_usd_per_kwh:.3g}/kWh",
         "running around the clock" if service else f"{a.hours_per_week:g} h of use a week",
-        f"{a.years:g} years",
+        a.owned_for,
         host if a.host_w is None else f"{host}, {a.host_w:g} W for each GPU",
         f"cooling x{a.cooling:g}",
         f"a year takes {percent(a.depreciation, 0)} of the value",

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import asdict, replace
 from math import inf
 from typing import TYPE_CHECKING, Any
@@ -158,9 +158,10 @@ _FIT_NUMBERS = frozenset({"context", "batch", "needs", "of", "tokens/s (80 %)", 
 _TASKS = {"infer": "inference", "full": "full fine-tuning", "lora": "LoRA", "qlora": "QLoRA"}
 
 
-def fit_table(rows: Sequence[Fit], asked: str = "") -> Table:
+def fit_table(rows: Sequence[Fit], asked: str = "", *, every: bool = True) -> Table:
     """One row a plan and GPU; what does not fit says on how many GPUs it would. `asked` is the name that the
-    model was asked by, where another release has its shape."""
+    model was asked by, where another release has its shape. Not `every`: of each GPU the fastest format that
+    fits and the longest, else the one that takes the fewest GPUs."""
     plan = rows[0].plan
     model = plan.model
     experts = f", {significant(model.active / 1e9)} billion a token" if model.experts else ""
@@ -194,12 +195,29 @@ def fit_table(rows: Sequence[Fit], asked: str = "") -> Table:
     parts = ", ".join(f"{name} {gibibytes(size)}" for name, size in largest.parts if size)
     if parts:
         notes.append(f"largest, {_plan(largest)}: {parts}")
+    shown = rows if every else [row for row in rows if row in _best(rows)]
+    if left := len(rows) - len(shown):
+        notes.append(f"{left} rows of other formats are left out: --all")
     return Table.of(
-        [_fit_row(row) for row in rows],
+        [_fit_row(row) for row in shown],
         title=f"{shape}: {significant(model.parameters / 1e9)} billion parameters{experts}",
         numeric=_FIT_NUMBERS,
         notes=tuple(notes),
     ).without_empty_columns()
+
+
+def _best(rows: Sequence[Fit]) -> Iterator[Fit]:
+    """Of each GPU and use the rows that a reader needs; formats come the longest first."""
+    groups: dict[tuple[object, ...], list[Fit]] = {}
+    for row in rows:
+        plan = row.plan
+        groups.setdefault((row.gpu_id, plan.task, plan.context, plan.batch), []).append(row)
+    for group in groups.values():
+        if fit := [row for row in group if row.fits]:
+            yield fit[0]
+            yield max(fit, key=lambda row: row.tokens_per_s.value if row.tokens_per_s else 0.0)
+        else:
+            yield min(group, key=lambda row: row.enough or inf)
 
 
 def _fit_row(answer: Fit) -> dict[str, str]:

@@ -406,6 +406,11 @@ def test_a_machine_that_is_there_takes_one_card_unless_more_are_said() -> None:
         ("llama 8b for 30 users", "assumptions", Assumptions(hours_per_week=168)),
         ("llama 8b for 30 users, 50 hours a week", "assumptions", Assumptions(hours_per_week=50)),
         ("llama 8b at home for 4 people", "assumptions", Assumptions()),
+        ("is a 3090 enough for gemma 3 27b and qwen3 32b", "workloads", (("qwen3-32b", 1.0),)),
+        ("wie viel vram für llama 3.3 70b in 4 bit mit 32k kontext", "asks", "memory"),
+        ("wie viel vram für llama 3.3 70b in 4 bit mit 32k kontext", "context", 32_768),
+        ("2 million embeddings a day with bge-m3", "items", 2e6),
+        ("llama 70b for 40 users, max 3 dollars per hour", "acquire", "rent"),
     ],
 )
 def test_more_of_what_buyers_say(text: str, field: str, value: object) -> None:

@@ -731,6 +731,8 @@ class _Reader:
             if per[1] == "year":
                 fields["budget_usd"] = budget / 12
             fields["budget_per_hour" if per[1] in ("", "h") else "budget_per_month"] = True
+            if per[1] in ("", "h") and not (self.owns or self.have):
+                fields.setdefault("acquire", "rent")  # What is bought has no price of an hour
         elif "deadline_s" in fields and not self.owns and not self.have and not self.done():
             hours = fields.pop("deadline_s") / 3600
             self.notes.append(f"{text} over {hours:g} h: at most ${budget / hours:.2f} an hour")
@@ -873,6 +875,16 @@ class _Reader:
         named = self.mixed[0][0] if self.mixed else self._name() or self._open_instead()
         if not named:
             named = self._stand_in()
+        elif not self.mixed and is_model(named, None):
+            # Of several models the largest decides; what does it does the others, one at a time.
+            several = [named]
+            while (other := self._name_of_model()) is not None:
+                several.append(other)
+            named = max(several, key=lambda name: llms.find(name).parameters)
+            if len(set(several)) > 1:
+                self.notes.append(
+                    f"of {', '.join(dict.fromkeys(several))} the largest decides, one at a time"
+                )
         elif not (self.mixed or self.found) and named in _networks():
             before, other = self._read[:], self._name()
             if other in _networks() and ALIASES.get(str(other), other) != ALIASES.get(named, named):
@@ -1040,6 +1052,13 @@ class _Reader:
                     self.mark(start, end)
                     return known
         return None
+
+    def _name_of_model(self) -> str | None:
+        """As `_name`, where that is a language model's."""
+        before = self._read[:]
+        if (name := self._name()) is None or not is_model(name, None):
+            self._read[:], name = before, None
+        return name
 
     def _named_apart(self, start: int, end: int) -> bool:
         """Whether a network is named beside what stands there."""
@@ -1236,7 +1255,7 @@ class _Reader:
         self.notes = notes
         usual = ("resnet50", "mobile", *(["llama-3.1-8b"] if self.by_use and is_model(named, None) else []))
         if more not in usual and ALIASES.get(more, more) != ALIASES.get(named, named):
-            hint = "ask for each, or for both by shares of the time: 'llm-8b-decode 70 %, sd 30 %'"
+            hint = f"ask for each, or for both by shares of the time: '{named} 70 %, {more} 30 %'"
             raise InputError(f"two pieces of work are named: {named} and {more}", hint=hint)
         owns = self.small or fields.get("acquire") == "own"
         if "budget_usd" not in fields or "host_usd" in self.assumed or not owns:

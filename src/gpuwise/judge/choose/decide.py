@@ -411,7 +411,7 @@ def _answer(found: Recommendation) -> str:
         text += f" instead of {_machine(paid)}{_at(paid)}, {significant(dearer)} times the cost of the work"
     # From how many hours of use on buying pays, where both were allowed.
     owned, ending = next((o for o in found.options if o.break_even_h), None), ""
-    years = need.assumptions.years
+    years, usual = need.assumptions.years, Assumptions()
     service = need.period_s is not None and first.outlay_usd > 0
     rent = next((o for o in found.options if (first.way == "have" or service) and o.way in RENTS), None)
     if rent is not None:
@@ -425,14 +425,21 @@ def _answer(found: Recommendation) -> str:
         name, does = _machine(mine), "do" if mine.count > 1 else "does"
         ending = f" {name[:1].upper()}{name[1:]}, yours, {does} it, too: {_does(need, mine, found.item)}."
     elif first.way != "have" and owned is not None and owned.break_even_h and need.period_s is None:
-        months, week = owned.break_even_h / hours_a_month(need), need.assumptions.hours_per_week
-        hours = f"{owned.break_even_h:,.0f} hours of use ({months:,.0f} months{_used(week)})"
+        hours = hours_until(need, owned.break_even_h)
         if first.outlay_usd:
             ending = f" Renting is cheaper below {hours}." if owned is first else ""
         elif owned.break_even_h > HOURS_PER_YEAR * years:
-            ending = f" Buying {_machine(owned)} does not pay within {years:g} years, even around the clock."
+            within = f"within {need.assumptions.owned_for}, even around the clock"
+            ending = f" Buying {_machine(owned)} does not pay {within}."
         else:
             ending = f" Buying {_machine(owned)} instead pays only above {hours}."
+    rent = next((o for o in found.options if o.way in RENTS), None)
+    bought = next((o for o in found.options if o.outlay_usd), None)
+    stated = (years, need.assumptions.hours_per_week) != (usual.years, usual.hours_per_week)
+    if rent and bought and stated and need.items is None and first.way != "have":
+        sums = [f"{_machine(o)} {usd((o.per_hour_usd or 0.0) * hours_of_use(need))}" for o in (rent, bought)]
+        week = _used(need.assumptions.hours_per_week)
+        ending += f" In {need.assumptions.owned_for}{week}: {sums[0]} of rent, {sums[1]} bought."
     return f"{text}: {_does(need, first, found.item)}.{ending}"
 
 
@@ -453,6 +460,9 @@ def _does(need: Need, first: Option, item: str) -> str:
         rate = f"{rate} with weights in {first.precision or need.precision}{_engine(need, first)}"
     if need.goal == "energy" and first.energy_j_per_item:
         rate += f", {significant(first.energy_j_per_item / 3.6)} kWh for a million {item}s"
+    if first.way == "unpriced" and need.assumptions != Assumptions():
+        kwh, paid = electricity(need, first)
+        rate += f", {kwh:,.0f} kWh a month{_used(need.assumptions.hours_per_week)} for {usd(paid)}"
     if first.time_s is None:
         return _by_the_hour(need, first, item, rate) if first.per_hour_usd else rate
     cost = f"{_about(need, first.cost_usd)} " if first.cost_usd else ""
@@ -491,6 +501,18 @@ def _by_the_hour(need: Need, first: Option, item: str, rate: str) -> str:
         month = hourly * hours_a_month(need)
         said.append(f"{usd(month)} a month{_other(need, month, ' ({} a month)')}{_used(week)}")
     return ", ".join(said)
+
+
+def hours_until(need: Need, hours: float) -> str:
+    """Hours of use, and how many months these are."""
+    months, week = hours / hours_a_month(need), need.assumptions.hours_per_week
+    return f"{hours:,.0f} hours of use ({months:,.0f} months{_used(week)})"
+
+
+def older_price(need: Need, old: Option) -> str:
+    """From when on buying would pay at a price that is too old to rank it."""
+    pays = f"pays from {hours_until(need, old.break_even_h)} on" if old.break_even_h else "does not pay"
+    return f"at that of {old.seen_on}, {usd(old.outlay_usd)} with its machine, it {pays}"
 
 
 def _used(hours_per_week: float) -> str:
@@ -566,7 +588,7 @@ def supply_w(cards_w: float) -> int | None:
 def setup(need: Need, bought: Option) -> str:
     """What buying takes beside the card, and what is left of it."""
     spec, a = catalog.get(bought.gpu_id), need.assumptions
-    host, _, _ = host_of(bought.gpu_id, bought.count)
+    host, _, watts = host_of(bought.gpu_id, bought.count)
     supply = supply_w(bought.power_w or 0.0)
     _, energy = electricity(need, bought)
     slots, cooling = spec.number("slots"), spec.text("cooling")
@@ -576,13 +598,13 @@ def setup(need: Need, bought: Option) -> str:
         f"{usd(bought.outlay_usd)}{_other(need, bought.outlay_usd, ' ({})')} in all, "
         + (f"{usd(bought.host_usd)} of it for the host ({host})" if bought.host_usd else "no new host"),
         "" if not bought.power_w else f"{bought.power_w:g} W: "
-        + (f"a power supply of {supply} W" if supply else "several power supplies"),
+        + (f"a power supply of {supply} W" if supply else f"{(bought.power_w + watts) / 1000:.2g} kW with host"),
         f"{slots * bought.count:g} slots" if slots else "", f"{cooling} cooling" if cooling else "",
         "no CUDA after 12" if old else "",
         _several_for(need, bought),
         f"quiet: at most {QUIET_W:g} W of heat" if need.quiet else "",
         f"{usd(energy)} of electricity a month" if bought.power_w and need.period_s is None else "",
-        f"worth {left} after {a.years:g} years",
+        f"worth {left} after {a.owned_for}",
     ]  # fmt: skip
     return "; ".join(part for part in parts if part)
 
