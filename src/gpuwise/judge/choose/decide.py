@@ -589,7 +589,9 @@ def setup(need: Need, bought: Option) -> str:
     """What buying takes beside the card, and what is left of it."""
     spec, a = catalog.get(bought.gpu_id), need.assumptions
     host, _, watts = host_of(bought.gpu_id, bought.count)
-    supply = supply_w(bought.power_w or 0.0)
+    board_w = bought.power_w or 0.0
+    supply = supply_w(board_w)
+    feeds = f"a power supply of {supply} W" if supply else f"{(board_w + watts) / 1000:.2g} kW with its host"
     _, energy = electricity(need, bought)
     slots, cooling = spec.number("slots"), spec.text("cooling")
     left = usd(bought.outlay_usd * (1 - a.depreciation) ** a.years)
@@ -597,8 +599,7 @@ def setup(need: Need, bought: Option) -> str:
     parts = [
         f"{usd(bought.outlay_usd)}{_other(need, bought.outlay_usd, ' ({})')} in all, "
         + (f"{usd(bought.host_usd)} of it for the host ({host})" if bought.host_usd else "no new host"),
-        "" if not bought.power_w else f"{bought.power_w:g} W: "
-        + (f"a power supply of {supply} W" if supply else f"{(bought.power_w + watts) / 1000:.2g} kW with host"),
+        f"{bought.power_w:g} W: {feeds}" if bought.power_w else "",
         f"{slots * bought.count:g} slots" if slots else "", f"{cooling} cooling" if cooling else "",
         "no CUDA after 12" if old else "",
         _several_for(need, bought),
