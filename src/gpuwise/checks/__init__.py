@@ -104,16 +104,12 @@ def judge_foreign(measurements: Sequence[Measurement], environment: Environment)
             issues = [*clock_faults(m), *peak_faults(m, memory), *_row_faults(_row(m, environment))]
             m = replace(m, cautions=tuple(dict.fromkeys((*m.cautions, *issues))))
         checked.append(m)
-    return tuple(
-        replace(
-            m,
-            cautions=tuple(
-                replace(issue, severity="invalid") if issue.code == "scaling" else issue
-                for issue in m.cautions
-            ),
-        )
-        for m in judge_measured(checked, environment)
-    )
+
+    def stricter(issue: Issue) -> Issue:
+        return replace(issue, severity="invalid") if issue.code == "scaling" else issue
+
+    found = judge_measured(checked, environment)
+    return tuple(replace(m, cautions=tuple(map(stricter, m.cautions))) for m in found)
 
 
 def _row(m: Measurement, environment: Environment) -> Record:
@@ -337,14 +333,10 @@ def _decoding(row: Record) -> Iterator[Issue]:
     share = model.read(batch) / model.parameters
     needed = row.value / batch * llms.weight_bytes(model, question.precision) * share / row.gpus
     if needed > ABOVE * max(limits):
-        detail = (
-            f"INVALID: needs {si(needed, 'B/s')} of weights per GPU, its memory has {si(max(limits), 'B/s')}"
-        )
-        yield Issue.invalid(
-            "above-peak",
-            detail,
-            "check the format of the weights, the batch and whether tokens of the prompt were counted",
-        )
+        has = f"its memory has {si(max(limits), 'B/s')}"
+        fix = "check the format of the weights, the batch and whether tokens of the prompt were counted"
+        detail = f"INVALID: needs {si(needed, 'B/s')} of weights per GPU, {has}"
+        yield Issue.invalid("above-peak", detail, fix)
 
 
 def _ceiling(spec: GpuSpec, precision: str) -> tuple[str, float]:
@@ -460,13 +452,11 @@ def _key(name: str) -> str:
 @cache
 def _named() -> Mapping[str, Network]:
     """Every network by each of its names as the file writes them."""
-    networks: dict[str, Network] = {}
-    for row in catalog.rows(_NETWORKS):
-        costs = float(row["forward_flop"]), row["family"], float(row["winograd"])
-        network = Network(row["id"], row["item"], *costs)
-        # An alias may be empty: a list of none ends in one.
-        networks |= {name: network for name in (row["id"], *row["aliases"].split(";")) if name}
-    return networks
+    table = catalog.rows(_NETWORKS)
+    networks = zip(table, catalog.decoded(table, Network), strict=True)
+    # An alias may be empty: a list of none ends in one.
+    each = (((network.id, *row["aliases"].split(";")), network) for row, network in networks)
+    return {name: network for names, network in each for name in names if name}
 
 
 @cache

@@ -211,11 +211,8 @@ def margins(every: Sequence[tuple[str, Judged]]) -> tuple[Mark, ...]:
 def _grown(card: TestedCard, *counters: str) -> str:
     """How far counters of the driver grew during the test; empty where it does not report them."""
     pairs = [(getattr(card.before, name), getattr(card.after, name)) for name in counters]
-    return (
-        str(sum(now - (was or 0) for was, now in pairs if now is not None))
-        if any(now is not None for _, now in pairs)
-        else ""
-    )
+    grown = [now - (was or 0) for was, now in pairs if now is not None]
+    return str(sum(grown)) if grown else ""
 
 
 def _copied(found: Acceptance, link: Link) -> str:

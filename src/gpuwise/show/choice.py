@@ -173,14 +173,12 @@ def figure(found: Recommendation) -> Figure | None:
             })  # fmt: skip
     if len(points) < 2:
         return None
-    axes = (
-        ("hours of work", "USD of the work")
-        if amount
-        else (f"{found.item}s a second", f"USD of one {found.item}")
-    )
+    x, y = ("hours of work", "USD of the work")
+    if not amount:
+        x, y = (f"{found.item}s a second", f"USD of one {found.item}")
     over = "time" if amount else "speed"
     caption = f"Cost against {over}: the line joins the options that no other beats in both."
-    return Figure(charts=(tradeoff(points, x=axes[0], y=axes[1]),), table=Table.of(rows), caption=caption)
+    return Figure(charts=(tradeoff(points, x=x, y=y),), table=Table.of(rows), caption=caption)
 
 
 def _source(option: Option) -> str:

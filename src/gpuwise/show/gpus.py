@@ -192,15 +192,10 @@ def listing(
             row[label(field)] = shown(fact) if fact else peak_value(peak) if peak else ""
         rows.append(row)
     several = any(match.count > 1 for match in matches)
-    return Table.of(
-        rows,
-        every=True,  # programs read these columns from CSV, whatever the filter left
-        notes=(
-            *(("sums over the GPUs, as if nothing were lost between them",) if several else ()),
-            "one GPU with every source: gpuwise show ID",
-        ),
-        spare=frozenset({"name"}),
-    )
+    summed = ("sums over the GPUs, as if nothing were lost between them",) if several else ()
+    notes = (*summed, "one GPU with every source: gpuwise show ID")
+    # Programs read these columns from CSV, whatever the filter left.
+    return Table.of(rows, every=True, notes=notes, spare=frozenset({"name"}))
 
 
 def side_by_side(specs: Sequence[GpuSpec], cited: References | None = None) -> Table:

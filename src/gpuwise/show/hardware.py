@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections import Counter, defaultdict
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from datetime import date
 from itertools import groupby, pairwise
 from typing import Any
@@ -237,8 +237,8 @@ def energy(given: ReportInput, cited: References) -> Section:
                     shown=per_joule(each, row.item),
                 ))  # fmt: skip
     table = Table.of(rows, title="Most efficient configuration of each precision")
-    number = Counter(mark.group for mark in drawn).most_common(ENERGY_DRAWN)
-    chosen = tuple(mark for mark in drawn if any(mark.group == group and n > 1 for group, n in number))
+    often = {group for group, n in Counter(mark.group for mark in drawn).most_common(ENERGY_DRAWN) if n > 1}
+    chosen = tuple(mark for mark in drawn if mark.group in often)
     caption = "Items per joule of the device alone, the most efficient configuration of each precision."
     figures = (Figure(table=table, caption=caption, charts=(Rows(marks=chosen),)),) if chosen else ()
     return Section(
@@ -270,9 +270,8 @@ def _session(result: Result) -> Figure:
     for m, shift, _ in spans:
         if mean := _power(m):
             ends = (m.windows[0].started_s + shift, m.windows[-1].ended_s + shift)
-            drawn.append(
-                Series(name="", hue="blue", points=tuple(Point(x=x, y=mean, dot=False) for x in ends))
-            )
+            line = tuple(Point(x=x, y=mean, dot=False) for x in ends)
+            drawn.append(Series(name="", hue="blue", points=line))
         readings = m.telemetry.timeline if m.telemetry else ()
         sampled = tuple(
             Point(x=r.at_s + shift, y=r.power_w, dot=False) for r in readings if r.power_w is not None
@@ -320,13 +319,9 @@ def _overview(sessions: Sequence[Result]) -> Figure:
             }
         )
         if result in longest:
-            spans = list(_spans(result, result.id))
-            unit = spans[-1][2][-1].end / 100
-            parts += [
-                Part(label=p.label, begin=p.begin / unit, end=p.end / unit, colour=p.colour, height=p.height)
-                for _, _, each in spans
-                for p in each
-            ]
+            mine = [part for _, _, each in _spans(result, result.id) for part in each]
+            unit = mine[-1].end / 100
+            parts += [replace(part, begin=part.begin / unit, end=part.end / unit) for part in mine]
     some = f", the {len(longest)} longest drawn" if len(longest) < len(sessions) else ""
     return Figure(
         charts=(Bands(parts=tuple(parts), title="percent of a session's timed windows"),),
@@ -382,14 +377,11 @@ def _spans(result: Result, label: str = "") -> Iterator[tuple[Measurement, float
                 found.append((times[0], times[-1], "held down" if down else "full clock"))
         shift = at - begin
         name = label or ("limits" if m.config.mode == "limit" else m.config.label(*HOW))
-        yield (
-            m,
-            shift,
-            [
-                Part(label=name, begin=first + shift, end=last + shift, colour=state, height=CLOCKS[state])
-                for first, last, state in found
-            ],
-        )
+        parts = [
+            Part(label=name, begin=first + shift, end=last + shift, colour=state, height=CLOCKS[state])
+            for first, last, state in found
+        ]
+        yield m, shift, parts
         at += _length(m) + gap
 
 

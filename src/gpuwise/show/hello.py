@@ -33,11 +33,12 @@ def screen(
     # Commands that work on this machine: an example card stands where its own is unknown.
     here = next((spec.id for spec in known if spec), "rtx-a5000")
     other = "h200-sxm" if here != "h200-sxm" else "h100-nvl-94gb"
+    show, said = f"gpuwise show {here}", "what is known, and where from"
+    if saved:
+        show, said = "gpuwise show last", "see the last result"
     commands = {
         measure: "measure this machine" if machine.torch else "so that it can measure",
-        "gpuwise show last" if saved else f"gpuwise show {here}": "see the last result"
-        if saved
-        else "what is known, and where from",
+        show: said,
         f"gpuwise compare {here} {other}": "two GPUs side by side",
     }
     width = max(map(len, commands))

@@ -188,9 +188,8 @@ def fit_table(rows: Sequence[Fit], asked: str = "", *, every: bool = True) -> Ta
     for gpu in dict.fromkeys(row.gpu_id for row in rows if not row.plan.memory_bytes):
         sizes = sorted({float(fact.value) for fact in catalog.get(gpu).values("memory_bytes")})
         if sizes[1:] and catalog.get(gpu).text("form") == "soc":
-            notes.append(
-                f"{gpu} is sold with {', '.join(f'{size / 2**30:.0f}' for size in sizes)} GB: --memory"
-            )
+            sold = ", ".join(f"{size / 2**30:.0f}" for size in sizes)
+            notes.append(f"{gpu} is sold with {sold} GB: --memory")
     largest = max(rows, key=lambda row: row.needed_bytes)
     parts = ", ".join(f"{name} {gibibytes(size)}" for name, size in largest.parts if size)
     if parts:
@@ -245,9 +244,8 @@ def _engine(weights: Precision) -> str:
     """What runs weights in this format."""
     if weights in GGUF:
         return "llama.cpp (GGUF)"
-    return (
-        "transformers with bitsandbytes (nf4)" if weights == Precision.NF4 else "an engine with fused kernels"
-    )
+    nf4 = weights == Precision.NF4
+    return "transformers with bitsandbytes (nf4)" if nf4 else "an engine with fused kernels"
 
 
 def _plan(answer: Fit) -> str:

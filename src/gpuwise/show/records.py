@@ -75,21 +75,15 @@ def published_table(rows: Sequence[Record], top: int = 0) -> Table:
         more = (f"The fastest of each GPU; {len(rows) - len(ordered)} more rows with --top 0.",)
     sources = {row.source.id: row.source for row in ordered if row.source}
     lines = [
-        f"{source.id}: {source.title}; {source.licence or 'no licence stated'}"
-        + (f"; {source.url}" if source.url else "")
-        for _, source in sorted(sources.items())
+        "; ".join(
+            filter(None, (f"{name}: {source.title}", source.licence or "no licence stated", source.url))
+        )
+        for name, source in sorted(sources.items())
     ]
     issues = _issue_lines([issue for row in ordered for issue in row.issues if issue != UNSURE], own=False)
-    return Table.of(
-        map(_cells, ordered),
-        title="Published elsewhere, not measured by gpuwise",
-        notes=(
-            *more,
-            *((UNTOLD,) if any("?" in row.precision for row in ordered) else ()),
-            *issues,
-            *lines,
-        ),
-    )
+    untold = (UNTOLD,) if any("?" in row.precision for row in ordered) else ()
+    notes = (*more, *untold, *issues, *lines)
+    return Table.of(map(_cells, ordered), title="Published elsewhere, not measured by gpuwise", notes=notes)
 
 
 def _cells(row: Record) -> dict[str, str]:

@@ -146,9 +146,8 @@ def _lead(given: ReportInput, headed: Sequence[Record]) -> Figure | None:
 def _shares(given: ReportInput) -> Figure | None:
     """What each workload reached of the data sheet's peak: different items have no axis in common."""
     best: dict[str, Record] = {}
-    for row in sorted(
-        (r for r in given.speeds if r.leads and raw(r).mfu), key=lambda r: -(raw(r).mfu or 0.0)
-    ):
+    leading = (r for r in given.speeds if r.leads and raw(r).mfu)
+    for row in sorted(leading, key=lambda r: -(raw(r).mfu or 0.0)):
         best.setdefault(row.question.label(*HOW), row)
     rows = [(name, raw(row).mfu or 0.0, row) for name, row in list(best.items())[:BARS]]
     if len(rows) < 2:

@@ -143,7 +143,7 @@ def shown(
     """One chart of the curves that have the points for a line, each as multiples of its one GPU, and one
     table of them all; where none has, what stands under the chart stands before the table."""
     lines: dict[str, list[Mark]] = {}
-    rows = []
+    rows: list[dict[str, str]] = []
     # A line is called by what tells it from the others.
     asked = [(c.one.gpu_id, c.one.question.label("batch"), c.one.origin) for c in curves]
     varies = [len(set(parts)) > 1 for parts in zip(*asked, strict=True)]
@@ -191,9 +191,8 @@ def shown(
     if not rows:
         return (), ()
     table = Table.of(rows, title=title)
-    alike = ", ".join(
-        dict.fromkeys(part for part, differs in zip(asked[0][1:], varies[1:], strict=True) if not differs)
-    )
+    common = (part for part, differs in zip(asked[0][1:], varies[1:], strict=True) if not differs)
+    alike = ", ".join(dict.fromkeys(common))
     works = "; ".join(f"{count} GPUs do the work of {', '.join(each)}" for count, each in ends.items())
     caption = f"{alike}: {works}." if several and alike else f"{works}."
     if not lines:
@@ -209,9 +208,8 @@ def over_batches(records: Sequence[Record], *, note: str = "") -> list[Figure]:
     for row in (row for row in records if row.gpus == 1 and row.throughput is not None):
         asked, m = row.question, row.raw
         name = asked.label("workload", "mode", "batch")
-        points = every[asked.label(*HOW), row.item][
-            f"{name}, predicted" if row.origin == "predicted" else name
-        ]
+        name += ", predicted" * (row.origin == "predicted")
+        points = every[asked.label(*HOW), row.item][name]
         for trial in m.batch_trials if m else ():
             if m and trial.items_per_s and trial.compiled == m.config.compile:
                 # A trial is short: a measurement of that batch says more.

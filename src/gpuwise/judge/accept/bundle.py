@@ -113,18 +113,13 @@ def unpack(path: Path) -> Host:
     try:
         with zipfile.ZipFile(path) as archive:
             health = msgspec.json.decode(member(archive, HEALTH), type=_Health)
-            cards = tuple(
-                TestedCard(
-                    name=entry.name,
-                    result=store.decode(member(archive, entry.result), f"{entry.result} in {path.name}"),
-                    info=entry.device,
-                    before=entry.before,
-                    after=entry.after,
-                    refusal=entry.refusal,
-                )
-                for entry in (*health.gpus, *health.common)
-            )
-            tested, common = cards[: len(health.gpus)], cards[len(health.gpus) :]
+
+            def card(e: _Entry) -> TestedCard:
+                result = store.decode(member(archive, e.result), f"{e.result} in {path.name}")
+                card = TestedCard(name=e.name, result=result, info=e.device, refusal=e.refusal)
+                return replace(card, before=e.before, after=e.after)
+
+            tested, common = (tuple(map(card, entries)) for entries in (health.gpus, health.common))
             return Host(name=path.stem, cards=tested, links=health.links, fabric=health.fabric, common=common)
     except (
         OSError, EOFError, zipfile.BadZipFile, zlib.error, KeyError, ValueError, RuntimeError,
@@ -267,15 +262,11 @@ def _read(path: Path) -> Host:
     def bare(m: Measurement) -> Measurement:
         return replace(m, windows=m.windows if m.config.protocol == "soak" else fastest(m), warmup_s=())
 
-    def lean(cards: Sequence[TestedCard]) -> tuple[TestedCard, ...]:
-        return tuple(
-            replace(
-                card, result=replace(card.result, measurements=tuple(map(bare, card.result.measurements)))
-            )
-            for card in cards
-        )
+    def lean(card: TestedCard) -> TestedCard:
+        measurements = tuple(map(bare, card.result.measurements))
+        return replace(card, result=replace(card.result, measurements=measurements))
 
-    return replace(host, cards=lean(host.cards), common=lean(host.common))
+    return replace(host, cards=tuple(map(lean, host.cards)), common=tuple(map(lean, host.common)))
 
 
 def _distinct(cards: Sequence[TestedCard]) -> tuple[TestedCard, ...]:

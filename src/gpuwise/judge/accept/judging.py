@@ -151,11 +151,9 @@ def faults(card: TestedCard) -> Iterator[Issue]:
         yield Issue.invalid("ecc", "a memory row waits to be remapped", restart)
     flaps = (after.nvlink_recoveries or 0) - (before.nvlink_recoveries or 0)
     if flaps > 0:
-        yield Issue.invalid(
-            "link",
-            f"an NVLink went down and came back {flaps} times while it was measured",
-            "reseat the bridge or the board: nvidia-smi nvlink -e names the link",
-        )
+        detail = f"an NVLink went down and came back {flaps} times while it was measured"
+        fix = "reseat the bridge or the board: nvidia-smi nvlink -e names the link"
+        yield Issue.invalid("link", detail, fix)
     for bus, was, now in (
         ("NVLink", before.nvlink_replays, after.nvlink_replays),
         ("PCIe", before.pcie_replays, after.pcie_replays),
@@ -169,11 +167,8 @@ def faults(card: TestedCard) -> Iterator[Issue]:
         yield Issue.invalid("ecc", f"{new} corrected memory errors came while it was measured", other)
     elif after.ecc_corrected or after.rows_remapped:
         corrected, rows = after.ecc_corrected or 0, after.rows_remapped or 0
-        yield Issue.warning(
-            "ecc",
-            f"{corrected} corrected memory errors and {rows} remapped rows in its life",
-            "a new card has none; look again in a week whether they grow",
-        )
+        detail = f"{corrected} corrected memory errors and {rows} remapped rows in its life"
+        yield Issue.warning("ecc", detail, "a new card has none; look again in a week whether they grow")
 
 
 def heat(card: TestedCard) -> Iterator[Issue]:
@@ -197,11 +192,8 @@ def heat(card: TestedCard) -> Iterator[Issue]:
             )
     done = [m for m in card.result.measurements if m.status == "ok"]
     if card.on_gpu and done and not any(m.telemetry for m in done):
-        yield Issue.warning(
-            "unwatched",
-            "the driver reported neither heat nor clocks, so they are not judged",
-            "gpuwise doctor",
-        )
+        detail = "the driver reported neither heat nor clocks, so they are not judged"
+        yield Issue.warning("unwatched", detail, "gpuwise doctor")
 
 
 def hottest(result: Result) -> float | None:
@@ -257,21 +249,13 @@ def judge(
         )
         least = accepted(card, references[card.name], rates, margin)
         judged.append(Judged(card=card, issues=issues, compared=compared, least=least))
+    host = [*mixed(cards), *(issue for link in links for issue in weak(link, links)), *flapped(fabric or {})]
+    for part in common:
+        found = [*session(part), *(i for known in lookup(part.result) for i in slow(part, known, margin))]
+        host += [replace(issue, detail=f"{part.name}: {issue.detail}") for issue in found]
     return Acceptance(
         cards=tuple(judged),
-        host=(
-            *mixed(cards),
-            *(issue for link in links for issue in weak(link, links)),
-            *flapped(fabric or {}),
-            *(
-                replace(issue, detail=f"{part.name}: {issue.detail}")
-                for part in common
-                for issue in (
-                    *session(part),
-                    *(i for reference in lookup(part.result) for i in slow(part, reference, margin)),
-                )
-            ),
-        ),
+        host=tuple(host),
         common=common,
         links=links,
         fabric=fabric or {},
@@ -342,11 +326,9 @@ def faded(m: Measurement, margin: float) -> Iterator[Issue]:
         fmean(fmean(w.step_s) for w in part) for part in (m.windows[:quarter], m.windows[-quarter:])
     )
     if first < (1 - margin) * last:
-        yield Issue.invalid(
-            "soak",
-            f"{named(question(m))}: {percent(1 - first / last)} slower at the end than in the beginning",
-            "see heat, clocks and power over time in its result; then improve the cooling",
-        )
+        slower = f"{percent(1 - first / last)} slower at the end than in the beginning"
+        fix = "see heat, clocks and power over time in its result; then improve the cooling"
+        yield Issue.invalid("soak", f"{named(question(m))}: {slower}", fix)
 
 
 def slow(card: TestedCard, reference: Reference, margin: float) -> Iterator[Issue]:
@@ -373,12 +355,12 @@ def held_back(card: TestedCard, margin: float) -> Iterator[Issue]:
         if m.status != "ok" or not fastest(m) or best is None or usual is None:
             continue
         if usual.value < (1 - margin) * best.value:
-            yield Issue.info(
-                "power-cap",
-                f"{named(question(m))} fell {percent(1 - usual.value / best.value)} below its fastest "
-                "burst, by which it is judged: clocks are lowered under the power limit",
-                "nothing: what it sustains is judged by training and inference",
+            fell = (
+                f"{named(question(m))} fell {percent(1 - usual.value / best.value)} below its fastest burst"
             )
+            detail = f"{fell}, by which it is judged: clocks are lowered under the power limit"
+            fix = "nothing: what it sustains is judged by training and inference"
+            yield Issue.info("power-cap", detail, fix)
 
 
 def spread(cards: Sequence[TestedCard], margin: float) -> Mapping[str, list[Issue]]:
@@ -394,23 +376,15 @@ def spread(cards: Sequence[TestedCard], margin: float) -> Mapping[str, list[Issu
             rates = {name: mine[key] for name, mine in each.items() if key in mine}
             # Of two cards the faster is the measure, or neither could ever be slow.
             middle = median_high(rate.value for rate in rates.values())
+            fix = "measure again; then exchange slots: does the fault follow the card?"
             for name, rate in rates.items():
                 if rate.high < (1 - allowed(gpu_id, key, margin)) * middle:
-                    below = percent(1 - rate.value / middle)
-                    issue = Issue.invalid(
-                        "spread",
-                        f"{named(key)} {below} below the median of the {len(rates)} cards",
-                        "measure again; then exchange slots: does the fault follow the card?",
-                    )
-                    issues[name].append(issue)
+                    below = f"{percent(1 - rate.value / middle)} below the median of the {len(rates)} cards"
+                    issues[name].append(Issue.invalid("spread", f"{named(key)} {below}", fix))
         heats = {card.name: heat for card in same if (heat := hottest(card.result)) is not None}
         cool = median_low(heats.values()) if heats else 0.0
         for name, heat in heats.items():
             if heat > cool + HOTTER_C:
-                issue = Issue.warning(
-                    "hot",
-                    f"{heat:.0f} °C, {heat - cool:.0f} above the median of the {len(heats)} cards",
-                    "look at its fan, airflow and seat",
-                )
-                issues[name].append(issue)
+                above = f"{heat:.0f} °C, {heat - cool:.0f} above the median of the {len(heats)} cards"
+                issues[name].append(Issue.warning("hot", above, "look at its fan, airflow and seat"))
     return issues
