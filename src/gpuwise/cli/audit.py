@@ -31,14 +31,11 @@ def command(files: tuple[Path, ...], every: bool, output: Path | None, as_json: 
         raise InputError("no file given, and nothing is piped in", hint="gpuwise audit article.md")
     paths = files or (Path("-"),)
     # One after the other, so that the files stay in their order where one of them is the standard input.
-    answers = [
-        audit(
-            AuditRequest(text=_standard_input(), name="standard input")
-            if str(path) == "-"
-            else AuditRequest(files=(path,))
-        )
-        for path in paths
-    ]
+    answers = []
+    for path in paths:
+        piped = str(path) == "-"
+        text = _standard_input() if piped else None
+        answers.append(audit(AuditRequest(files=() if piped else (path,), text=text, name="standard input")))
     audits = [one for answer in answers for one in answer.value]
     table = show.findings(audits, every=every)
     printer.deliver(table, lambda: show.document(audits), as_json=as_json, output=output)

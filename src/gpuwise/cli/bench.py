@@ -151,13 +151,11 @@ def command(context: click.Context, /, **options: Any) -> None:
         sys.exit(INTERRUPTED)
     if done.failed:
         names = ", ".join(f"{m.config.label('batch')} ({m.status})" for m in done.failed)
-        memory = any(m.status == "oom" for m in done.failed)
-        raise RunError(
-            f"{len(done.failed)} of {len(done.result.measurements)} measurements failed: {names}",
-            hint="gpuwise bench --batch auto finds a batch that fits"
-            if memory
-            else "gpuwise doctor; the notes above say how each one ended",
-        )
+        hint = "gpuwise doctor; the notes above say how each one ended"
+        if any(m.status == "oom" for m in done.failed):
+            hint = "gpuwise bench --batch auto finds a batch that fits"
+        failed = f"{len(done.failed)} of {len(done.result.measurements)} measurements failed: {names}"
+        raise RunError(failed, hint=hint)
 
 
 def _show(answer: Answer[Bench], options: Mapping[str, Any], beside: Sequence[Table | None]) -> None:
@@ -192,15 +190,11 @@ def _measure_endpoint(options: Mapping[str, Any], *, quiet: bool) -> None:
 
         def line(self, ended: Any) -> str:
             cells = {name: cell for name, cell in serving.row(ended).items() if cell}
-            return "  ".join(
-                f"{name} {cells[name]}" if name != "load" else f"{cells[name]:<14}"
-                for name in serving.BRIEF
-                if name in cells
-            )
+            others = (f"{name} {cells[name]}" for name in serving.BRIEF[1:] if name in cells)
+            return "  ".join((f"{cells['load']:<14}", *others))
 
-    concurrency = tuple(
-        units.parse_count(word, "a number of requests") for word in options["concurrency"] or ()
-    )
+    words = options["concurrency"] or ()
+    concurrency = tuple(units.parse_count(word, "a number of requests") for word in words)
     rates = tuple(units.parse_positive(word, "a rate") for word in options["rate"] or ())
     precisions = options["precisions"] or ()
     if len(precisions) > 1:
@@ -223,12 +217,9 @@ def _measure_endpoint(options: Mapping[str, Any], *, quiet: bool) -> None:
     if options["engine"]:
         printer.talk(f"starting {options['engine']}: filling weights and compiling take minutes")
         (named,), gpus = options["workloads"], options["gpus"] or (1,)
-        answer = measure_served(
-            ServeRequest(
-                engine=options["engine"], model=named.removeprefix("served:"), load=request, gpus=gpus[0] or 1
-            ),
-            listen,
-        )
+        model = named.removeprefix("served:")
+        started = ServeRequest(engine=options["engine"], model=model, load=request, gpus=gpus[0] or 1)
+        answer = measure_served(started, listen)
     else:
         answer = measure_endpoint(request, listen)
     done = answer.value

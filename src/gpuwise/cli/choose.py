@@ -6,7 +6,7 @@ import sys
 from collections.abc import Mapping
 from dataclasses import replace
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 
 import click
 
@@ -42,11 +42,8 @@ _of_needs = together(
             f"--{field.name}",
             type=click.Choice(field.choices) if field.choices else None,
             # Alone it is "ok"; of others, False would let them go without a value.
-            **(
-                {"is_flag": False, "flag_value": "ok"}
-                if "ok" in field.choices
-                else {"is_flag": field.flag or None}
-            ),
+            is_flag=False if "ok" in field.choices else field.flag or None,
+            **cast(Any, {"flag_value": "ok"} if "ok" in field.choices else {}),
             multiple=field.many,
             metavar=field.like or None,
             help=field.help,
@@ -139,11 +136,10 @@ def command(
         printer.draw(answer.to_chart(), output)
         return
     whole = as_json or output is not None
-    table = (
-        show.whole(answer.value, changed)
-        if whole
-        else show.table(answer.value, top=top or None, wide=wide, changed=changed, why=why or every_provider)
-    )
+    table = show.whole(answer.value, changed)
+    if not whole:
+        every = why or every_provider
+        table = show.table(answer.value, top=top or None, wide=wide, changed=changed, why=every)
     if not (whole or why):
         hints = "more: --why; GPUs left out: --rejected; assumptions: --host, --electricity, --years ..."
         table = replace(table, notes=(*table.notes, hints))

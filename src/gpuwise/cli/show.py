@@ -67,19 +67,17 @@ def command(
             raise InputError("show takes one GPU", hint=shlex.join(["gpuwise", "compare", *several]))
         spec = printer.gpu(what)
         if chart:
-            raise InputError(
-                "--chart is of results; a GPU has a page", hint=f"gpuwise show {spec.id} -o gpu.html"
-            )
+            hint = f"gpuwise show {spec.id} -o gpu.html"
+            raise InputError("--chart is of results; a GPU has a page", hint=hint)
         if output is not None and output.suffix not in printer.SUFFIXES:
             page = reporting.gpu_page(Facts(tell=printer.talk), spec)
-            drawn = {section.id: section.figures for section in page.sections}.get("roofline", ())
-            printer.deliver_page(
-                page, lambda: drawn[0].charts[0] if drawn else None, as_json=False, output=output
-            )
+            roofs = [
+                f.charts[0] for section in page.sections if section.id == "roofline" for f in section.figures
+            ]
+            printer.deliver_page(page, lambda: next(iter(roofs), None), as_json=False, output=output)
             return
-        printer.deliver(
-            gpu_report.specification(spec), lambda: gpu_report.document(spec), as_json=as_json, output=output
-        )
+        table, document = gpu_report.specification(spec), partial(gpu_report.document, spec)
+        printer.deliver(table, document, as_json=as_json, output=output)
         return
     if output is not None and output.suffix not in printer.SUFFIXES:
         request = reporting.ReportRequest(results=results)

@@ -89,11 +89,8 @@ def accept(request: AcceptRequest, listen: Listen = lambda update: None) -> Answ
     grew = {name: count - counted.get(name, 0) for name, count in fabric().items()}
     infos = [card.info for card in cards if card.info is not None]
     acceptance = judge(cards, references, request.margin, telemetry.links(infos), grew, tuple(common))
-    named = tuple(
-        replace(issue, detail=f"{judged.card.name}: {issue.detail}")
-        for judged in acceptance.cards
-        for issue in judged.issues
-    )
+    found = ((judged.card.name, issue) for judged in acceptance.cards for issue in judged.issues)
+    named = tuple(replace(issue, detail=f"{name}: {issue.detail}") for name, issue in found)
     return Answer(
         value=acceptance,
         issues=named,
@@ -235,12 +232,9 @@ def _interrupted(wanted: Sequence[tuple[Part, str]]) -> dict[str, tuple[Path, tu
         if kept is None:
             continue
         path, result = kept
-        soaked_s = sum(
-            window.ended_s - window.started_s
-            for m in result.measurements
-            if m.config.protocol == "soak" and m.status in ("ok", "interrupted")
-            for window in m.windows
-        )
+        soaks = (m for m in result.measurements if m.config.protocol == "soak")
+        ran = (m for m in soaks if m.status in ("ok", "interrupted"))
+        soaked_s = sum(window.ended_s - window.started_s for m in ran for window in m.windows)
         rest = [c if c.protocol != "soak" else replace(c, time_s=c.time_s - soaked_s) for c in plan]
         plan = tuple(c for c in rest if c.time_s > 0)
         unfinished |= len(done(result, plan)) < len(plan)

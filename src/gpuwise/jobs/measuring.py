@@ -117,9 +117,8 @@ def bench(request: BenchRequest, listen: Listen = lambda update: None) -> Answer
             raise InputError("switches are those of torch's recipe", hint="leave out the switches")
         if request.recipe == "script":
             raise InputError("the recipe script has no switches", hint="leave out the switches")
-        if request.recipe == "stock" and any(
-            own_kernels(given, c.mode, c.precision, c.workload) for c in plan
-        ):
+        own = any(own_kernels(given, c.mode, c.precision, c.workload) for c in plan)
+        if request.recipe == "stock" and own:
             problem = f"{given} runs gpuwise's own kernels, which stock does not"
             raise InputError(problem, hint="the recipe tuned has them")
         plan = tuple(c if c.mode == "limit" else replace(c, switches=given) for c in plan)
@@ -178,9 +177,8 @@ def session(
             )
         )
         complete = run(made.session, made.plan, listen)
-    done = Bench(
-        result=made.session.result, kept=made.writer.kept, trouble=made.writer.trouble, complete=complete
-    )
+    writer = made.writer
+    done = Bench(result=made.session.result, kept=writer.kept, trouble=writer.trouble, complete=complete)
     listen(done)
     return done
 

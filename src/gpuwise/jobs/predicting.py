@@ -171,11 +171,8 @@ def _traced(request: PredictRequest, workload: str, gpus: Sequence[str], count: 
         if record.refusal and (precision := runs_in(record)):
             older.setdefault(precision, []).append(gpu)
     for precision, cards in older.items():
-        note = Issue.info(
-            "other-precision",
-            f"in {precision}: no stated {config.precision} rate",
-            f"--precision {precision}",
-        )
+        why = f"in {precision}: no stated {config.precision} rate"
+        note = Issue.info("other-precision", why, f"--precision {precision}")
         for record in asked(replace(config, precision=precision), cards):
             records[record.gpu_id] = replace(record, issues=(*record.issues, note))
     return tuple(records.values())

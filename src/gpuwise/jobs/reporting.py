@@ -130,12 +130,8 @@ def card(facts: Facts, spec: GpuSpec, uses: Sequence[Use] = ()) -> Card:
     """One GPU with everything known of it, and where they were asked for its `uses`."""
     # Two years show where a rent goes; the page of prices has every month.
     since = f"{facts.today.year - 2}-{facts.today.month:02d}"
-    every = [
-        p
-        for kind in BATCHED
-        for n in BATCHES
-        for p in facts.forecasts.known(kind.config, (spec.id,), batch=n)
-    ]
+    known = (facts.forecasts.known(k.config, (spec.id,), batch=n) for k in BATCHED for n in BATCHES)
+    every = [p for records in known for p in records]
     return Card(
         spec=spec,
         speeds=facts.records((spec.id,)),

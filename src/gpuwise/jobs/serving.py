@@ -106,12 +106,9 @@ def measure_endpoint(
     # Of a server elsewhere the hardware is not known.
     info, elsewhere = sensors[0].info() if sensors else None, "" if local else "server elsewhere"
     begun = store.begun(request.command, telemetry.environment(info, device=elsewhere))
-    result = begun
-    writer = ResultWriter(
-        request.output
-        if request.output and request.output.suffix == ".json"
-        else store.results_dir() / f"{begun.id}.json"
-    )
+    result, kept = begun, store.results_dir() / f"{begun.id}.json"
+    own = request.output if request.output and request.output.suffix == ".json" else None
+    writer = ResultWriter(own or kept)
 
     async def run() -> None:
         nonlocal result
