@@ -269,11 +269,8 @@ def _against_limits(m: Measurement, gpu: GpuSpec | None, limits: Limits) -> Meas
 
 def with_sensors(group: Group, telemetry: Sequence[Telemetry | None], links: tuple[Link, ...]) -> Group:
     """The group with the telemetry of this machine's GPUs, in their order, and the links between them."""
-    telemetries = iter(telemetry)
-    ranks = (
-        replace(rank, telemetry=next(telemetries, None)) if rank.node == group.node else rank
-        for rank in group.ranks
-    )
+    seen, here = iter(telemetry), group.node
+    ranks = (replace(r, telemetry=next(seen, None)) if r.node == here else r for r in group.ranks)
     return replace(group, ranks=tuple(ranks), links=links)
 
 
@@ -292,9 +289,8 @@ def unequal(group: Group) -> Iterator[Issue]:
     for rank in group.ranks:
         if rank.alone_s is not None and rank.alone_s > SLOW_RANK * middle:
             who = f"rank {rank.rank} ({rank.device}, machine {rank.node})"
-            longer = (
-                f"{percent(rank.alone_s / middle - 1)} longer for a step than the middle one of the others"
-            )
+            more = percent(rank.alone_s / middle - 1)
+            longer = f"{more} longer for a step than the middle one of the others"
             fix = "compare its clocks, heat and PCIe link with the others'"
             yield Issue.warning("slow-rank", f"{who} needs {longer}, and all wait for it", fix)
 
@@ -337,9 +333,8 @@ def bottleneck(
     if first is None:
         return None
     others = tuple(fact for bound, fact in facts.items() if bound != first and fact)
-    return Bottleneck(
-        bound=first, evidence=(facts[first], *others), next_step=next_step(first, m.config, m.batch, switches)
-    )
+    remedy = next_step(first, m.config, m.batch, switches)
+    return Bottleneck(bound=first, evidence=(facts[first], *others), next_step=remedy)
 
 
 def next_step(bound: Bound, config: RunConfig, batch: int | None, switches: Collection[str]) -> str:

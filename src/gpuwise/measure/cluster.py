@@ -63,11 +63,8 @@ class ClusterJob:
         given = any(word == "--gpus" or word.startswith("--gpus=") for word in self.arguments)
         counts = () if given else ("--gpus", str(self.gpus_per_node))
         words = ["gpuwise", "bench", *self.arguments, *counts]
-        meeting = (
-            f' --nodes {self.nodes} --rdzv "{host}:{self.port}" --node-rank "{rank}"'
-            if self.nodes > 1
-            else ""
-        )
+        meeting = f' --nodes {self.nodes} --rdzv "{host}:{self.port}" --node-rank "{rank}"'
+        meeting *= self.nodes > 1
         return f'{shlex.join(words)}{meeting} --output "{output}"'
 
 
@@ -152,9 +149,8 @@ def submit(text: str) -> str:
             ["sbatch"], input=text, capture_output=True, text=True, timeout=SUBMIT_S, check=False
         )
     except subprocess.TimeoutExpired as error:
-        raise RunError(
-            f"sbatch did not answer for {SUBMIT_S:.0f} s", hint="ask squeue for the job"
-        ) from error
+        silent = f"sbatch did not answer for {SUBMIT_S:.0f} s"
+        raise RunError(silent, hint="ask squeue for the job") from error
     if done.returncode:
         raise RunError(f"sbatch refused: {done.stderr.strip()}", hint="look at the script", code="dry-run")
     return done.stdout.strip()
@@ -176,16 +172,9 @@ class Submitted:
 def follow(text: str) -> Submitted:
     """Submit the script so that its end can be waited for (`sbatch --wait`). Raises as `submit` does."""
     _require_sbatch()
-    process = subprocess.Popen(
-        ["sbatch", "--wait", "--parsable"],
-        stdin=subprocess.PIPE,
-        stdout=subprocess.PIPE,
-        stderr=subprocess.PIPE,
-        text=True,
-    )
-    assert process.stdin is not None
-    assert process.stdout is not None
-    assert process.stderr is not None
+    pipe, words = subprocess.PIPE, ["sbatch", "--wait", "--parsable"]
+    process = subprocess.Popen(words, stdin=pipe, stdout=pipe, stderr=pipe, text=True)
+    assert process.stdin and process.stdout and process.stderr  # noqa: PT018  three pipes were asked for
     process.stdin.write(text)
     process.stdin.close()
     number = process.stdout.readline().strip().partition(";")[0]
@@ -268,9 +257,8 @@ def merged(results: Sequence[Result]) -> Result:
         steps = [window.step_s for window in m.windows]
         for one in same:
             if m.status == one.status == "ok" and [window.step_s for window in one.windows] != steps:
-                raise InputError(
-                    f"{m.config.key()} was timed in two sessions", hint="merge the files of one session"
-                )
+                problem = f"{m.config.key()} was timed in two sessions"
+                raise InputError(problem, hint="merge the files of one session")
         if m.group is not None:
             groups = {one.group.node: one.group for one in same if one.group is not None}
             # Each rank as its own machine saw it.
@@ -382,8 +370,6 @@ def accept_on(
         for number, each in enumerate(as_completed(host_of), start=1):
             name, why = host_of[each], each.result()
             missing |= {name: why} if why else {}
-            took = f"{time.monotonic() - begun:.0f} s"
-            show(
-                f"[{number}/{len(hosts)}] {name}: {f'no answer: {why}' if why else 'answered'}, after {took}"
-            )
+            said = f"no answer: {why}" if why else "answered"
+            show(f"[{number}/{len(hosts)}] {name}: {said}, after {time.monotonic() - begun:.0f} s")
     return missing

@@ -250,9 +250,8 @@ def check_same(old: Result, now: Environment) -> None:
     """Raise InputError where `old` was measured elsewhere or with other software: one file has one
     environment."""
     if old.origin != "measured":
-        raise InputError(
-            f"{old.id} holds published figures, no session to resume", hint="start a new session"
-        )
+        problem = f"{old.id} holds published figures, no session to resume"
+        raise InputError(problem, hint="start a new session")
     changes = [change for change in old.environment.diff(now) if change[0] not in PASSING]
     if changes:
         listed = "; ".join(f"{name} was {was}, is {is_now}" for name, was, is_now in changes)
@@ -358,9 +357,8 @@ def choose(
     Raises MachineError where torch or the GPU is missing, InputError for a GPU that is not there.
     """
     if torch is None:
-        raise MachineError(
-            "torch is not installed, and it does the measuring", hint='install the extra "gpuwise[torch]"'
-        )
+        problem = "torch is not installed, and it does the measuring"
+        raise MachineError(problem, hint='install the extra "gpuwise[torch]"')
     if device == "mps" and (platform.system(), platform.machine()) != ("Darwin", "arm64"):
         problem = f"mps is the GPU of Apple's own chips, this is {platform.system()}"
         raise MachineError(problem, hint="choose another device")
@@ -372,11 +370,9 @@ def choose(
     if device == "cpu" or (device is None and index is None and not sensors and not torch.hip):
         return "cpu", None
     if sensors and torch.cuda is None and torch.hip is None:
-        raise MachineError(
-            f"torch {torch.version} is a CPU build and cannot use the GPU",
-            hint="install a build of torch for this GPU, or measure the CPU",
-            code="cpu",
-        )
+        problem = f"torch {torch.version} is a CPU build and cannot use the GPU"
+        hint = "install a build of torch for this GPU, or measure the CPU"
+        raise MachineError(problem, hint=hint, code="cpu")
     if not sensors and torch.hip and index is None:
         return "cuda", None
     return pick(sensors, device="cuda", index=index)
@@ -440,14 +436,10 @@ def check_idle(sensor: Sensor, others: Sequence[DeviceInfo] = ()) -> tuple[int, 
     used = sensor.sample().utilisation
     if used is None or used > BUSY_SHARE:
         free = next((other.index for other in others if other.index != info.index), None)
-        elsewhere = f"choose GPU {free}, or " if free is not None else ""
-        raise MachineError(
-            f"GPU {info.index} is busy with process {pids}", hint=f"{elsewhere}wait until it ends"
-        )
-    caution = Issue.warning(
-        "contended", f"process {pids} holds memory on GPU {info.index}", "close it for a clean number"
-    )
-    return len(processes), (caution,)
+        hint = f"{f'choose GPU {free}, or ' if free is not None else ''}wait until it ends"
+        raise MachineError(f"GPU {info.index} is busy with process {pids}", hint=hint)
+    detail = f"process {pids} holds memory on GPU {info.index}"
+    return len(processes), (Issue.warning("contended", detail, "close it for a clean number"),)
 
 
 @contextmanager

@@ -154,9 +154,8 @@ def _models(spec: WorkloadSpec, request: Request) -> Iterator[RunConfig]:
     shared = request.shared
     if request.recipe == "script" and not spec.script:
         return
-    compiled = (
-        (request.compile or (shared.device == "cuda" and not shared.quick,)) if spec.compiles else (False,)
-    )
+    usual = (shared.device == "cuda" and not shared.quick,)
+    compiled = request.compile or usual if spec.compiles else (False,)
     modes = [mode for mode in request.modes if mode in spec.modes and mode != "limit"]
     for compile, precision, mode, batch, count in product(
         compiled, precisions(spec, request), modes, request.batch, request.counts()
@@ -199,10 +198,8 @@ def _limits(request: Request, specs: Sequence[WorkloadSpec]) -> tuple[RunConfig,
     which scaling is read: one link, and all of them together at every count."""
     if not request.limited:
         return ()
-    shared, matmul, all_reduce = (
-        request.shared,
-        *(workloads.get(name).spec for name in ("matmul", "all-reduce")),
-    )
+    shared = request.shared
+    matmul, all_reduce = (workloads.get(name).spec for name in ("matmul", "all-reduce"))
     models = [spec for spec in specs if "limit" not in spec.modes]
     measured = [p for spec in models for p in precisions(spec, request)]
     wanted = request.precisions or tuple(dict.fromkeys(measured)) or precisions(matmul, request)
@@ -303,9 +300,8 @@ def check_able(request: Request, name: str) -> None:
         if not request.has_enough(spec):
             count = "a GPU" if spec.gpus == 1 else f"{spec.gpus} GPUs"
             machine = "this is a CPU" if device == "cpu" else f"this machine has {request.present}"
-            raise MachineError(
-                f"{spec.id} needs {count}, and {machine}", hint="choose another workload for this machine"
-            )
+            hint = "choose another workload for this machine"
+            raise MachineError(f"{spec.id} needs {count}, and {machine}", hint=hint)
 
 
 def fitted(request: Request) -> tuple[Request | None, tuple[str, ...]]:
@@ -398,13 +394,11 @@ def rendezvous_of(nodes: int, endpoint: str | None, node: int | None) -> Rendezv
             raise InputError(problem, hint="say how many", code="machines")
         return None
     if endpoint is None:
-        raise InputError(
-            f"{nodes} machines need a place to meet", hint="name an address of the first", code="rendezvous"
-        )
+        problem = f"{nodes} machines need a place to meet"
+        raise InputError(problem, hint="name an address of the first", code="rendezvous")
     if node is not None and node >= nodes:
-        raise InputError(
-            f"{nodes} machines are numbered 0 to {nodes - 1}, not {node}", hint=f"such as {nodes - 1}"
-        )
+        problem = f"{nodes} machines are numbered 0 to {nodes - 1}, not {node}"
+        raise InputError(problem, hint=f"such as {nodes - 1}")
     host, colon, port = endpoint.rpartition(":")
     if not host or not colon or not port.isdecimal() or not 0 < int(port) < 65536:
         raise InputError(f"a rendezvous is HOST:PORT, not {endpoint!r}", hint="such as node0:29400")

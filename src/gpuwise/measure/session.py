@@ -150,9 +150,8 @@ class Session:
     def left_s(self, config: RunConfig, builder: MeasurementBuilder, later: Sequence[RunConfig]) -> float:
         """Seconds until the session ends: what is left of this measurement, and the later ones."""
         step_s = self._step_s(config, builder)
-        phases = {
-            name: max(s, s and STEPS.get(name, 0) * step_s) for name, s in self._expected(config).items()
-        }
+        usual = self._expected(config).items()
+        phases = {name: max(s, s and STEPS.get(name, 0) * step_s) for name, s in usual}
         names = list(phases)
         phase = "first step" if builder.phase == "compile" and not config.compile else builder.phase
         at = names.index(phase) if phase in names else len(names)
@@ -258,11 +257,8 @@ class Session:
         """
         samplers = [Sampler(each.sensor) for each in (log, *others)]
         environment, following, doing = self._environment(config), next(iter(later), None), "starting"
-        shares = (
-            following is not None
-            and shared(config, following)
-            and environment == self._environment(following)
-        )
+        alike = following is not None and shared(config, following)
+        shares = alike and following is not None and environment == self._environment(following)
         # Ranks take all their orders when they start.
         then = [*takewhile(partial(shared, config), later)] if shares and config.gpus > 1 else []
         child, self.spare = self.spare, None
@@ -325,11 +321,9 @@ class Session:
 
     def _doubts(self, logs: Sequence[TelemetryLog]) -> Iterator[Issue]:
         """Cautions from the sensors of a measurement."""
-        foreign = {pid for log in logs for pid in log.foreign_pids}
+        foreign = ", ".join(map(str, sorted({pid for log in logs for pid in log.foreign_pids})))
         if foreign and not self.cautions:
-            detail = (
-                f"other processes used the GPU while it was timed: {', '.join(map(str, sorted(foreign)))}"
-            )
+            detail = f"other processes used the GPU while it was timed: {foreign}"
             yield Issue.warning("contended", detail, "run it again on an idle GPU")
         for log in logs:
             yield from log.hot
@@ -396,9 +390,8 @@ class Turns:
     @contextmanager
     def of(self, config: RunConfig) -> Iterator[None]:
         """While it is measured. Raises KeyboardInterrupt once all are to stop."""
-        alone = config.input == "host" or (
-            config.mode == "limit" and workloads.get(config.workload).spec.links
-        )
+        links = config.mode == "limit" and workloads.get(config.workload).spec.links
+        alone = config.input == "host" or links
         with self._changed:
             self._waiting += alone
             self._changed.wait_for(lambda: self.stopped or self._free(alone=alone))

@@ -124,11 +124,9 @@ def refusal(m: Measurement, reference: Measurement | None) -> str | None:
         ("the norm of the gradients", m.gradient_norm, reference.gradient_norm),
     )
     for what, here, recorded in pairs:
-        if (
-            here is not None
-            and recorded is not None
-            and not abs(here - recorded) <= TOLERANCE * abs(recorded)
-        ):
+        if here is None or recorded is None:
+            continue
+        if not abs(here - recorded) <= TOLERANCE * abs(recorded):  # NaN must not pass
             off = percent(abs(here / recorded - 1))
             return f"numerics: {what} differs by {off} from the default recipe's"
     return None
