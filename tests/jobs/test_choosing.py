@@ -172,6 +172,23 @@ def test_a_price_that_is_old_says_from_when_buying_pays() -> None:
     assert 0.4 * usd / rent < hours < 1.2 * usd / rent
 
 
+def test_a_batch_is_rented_for_its_hours_alone() -> None:
+    found = choose("classify 200k tickets per month with llama 8b, rented", Facts(today=DAY)).value
+    first = found.options[0]
+    assert first.cost_usd.value == pytest.approx(first.price_usd.value * first.time_s.value / 3600)
+
+
+def test_two_that_are_compared_are_answered_for_over_the_budget() -> None:
+    found = choose("rtx 5090 or rtx 4080 for bert-large, 400 dollars", Facts(today=DAY)).value
+    assert {option.gpu_id for option in found.options} == {"rtx-5090", "rtx-4080"}
+    assert any("budget" in note for note in found.need.notes)
+
+
+def test_an_old_card_runs_what_llama_cpp_does() -> None:
+    found = choose("is a used p40 good for llama 3.1 8b", Facts(today=DAY)).value
+    assert found.options[0].precision in ("q8_0", "q4_k_m")
+
+
 def test_the_electricity_of_a_card_is_said() -> None:
     text = "what does a 4090 running 24/7 cost in electricity at $0.35/kwh"
     found = choose(text, Facts(today=DAY)).value

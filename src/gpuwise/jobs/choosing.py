@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
@@ -65,7 +66,8 @@ def choose(
         other = _another(market, settled(need)) if need.asks in ("able", "too much", "number") else None
         if other is None or error.code not in ("limits", "too-large"):
             raise
-        why = str(error).partition("; ")[0].partition(": ")[2] or str(error)
+        why = str(error).removesuffix(f"; {decide.offered_as(other.options[0])} would do")
+        why = re.sub(r"^(?:nothing meets all limits(?: together)?|does not fit): ", "", why)
         ways: Sequence[tuple[Way, ...]] = getattr(error, "data", {}).get("ways", ())
         watts = [way.changes["power_w"] for each in ways for way in each if way.limit == "power"]
         if watts and (supply := decide.supply_w(watts[0])):
@@ -205,6 +207,8 @@ def _looser(need: Need, error: GpuwiseError) -> Iterator[Need]:
         yield noted(decide.AS_MANY, sets=(), only=names, gpus=(1, MOST_TOGETHER))
     if error.code == "no-price" and names and need.budget_usd is not None and need.acquire != "rent":
         yield noted("no price of these is known, so the budget is not checked", budget_usd=None)
+    if error.code == "limits" and len(need.sets) > 1 and need.budget_usd is not None:
+        yield noted("none of these keeps the budget", budget_usd=None)
     if need.precision == Precision.FP64 and not need.only and not need.sets and need.acquire != "rent":
         note = "no card that is made for FP64 keeps the limits at a fresh price"
         yield noted(note, only=tuple(filter(made_for_fp64, _cards(need))), acquire="own")

@@ -96,6 +96,8 @@ class Need:
     items: float | None = None  # Work, in items of the workload
     period_s: float | None = None
     """The work comes again in every such period: a service. None: it is done once."""
+    batched: bool = False
+    """What comes in each period may wait within it, so GPUs are rented for the hours of the work alone."""
     deadline_s: float | None = None
     budget_usd: float | None = None
     budget_per_hour: bool = False

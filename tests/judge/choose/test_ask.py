@@ -411,6 +411,17 @@ def test_a_machine_that_is_there_takes_one_card_unless_more_are_said() -> None:
         ("wie viel vram für llama 3.3 70b in 4 bit mit 32k kontext", "context", 32_768),
         ("2 million embeddings a day with bge-m3", "items", 2e6),
         ("llama 70b for 40 users, max 3 dollars per hour", "acquire", "rent"),
+        ("does a 10 kW rack hold two 8x h100 servers for llama 8b", "outlet_w", 5000.0),
+        ("classify 200k tickets per month with llama 8b", "batched", True),
+        ("classify 200k tickets per month with llama 8b", "reads", 50.0),
+        ("2000 requests per day of llama 8b", "batched", False),
+        ("nightly batch of 1 million images with vit-b16", "batched", False),
+        ("1 million images per day with vit-b16 in a batch job", "batched", True),
+        ("rtx 4060 laptop or rtx 3060 desktop for deep learning", "workloads", (("resnet50", 1.0),)),
+        ("laptop for deep learning", "workloads", (("llm-1b-decode", 1.0),)),
+        ("ocr of 2 million pages with qwen2.5-vl 7b", "workloads", (("qwen2.5-7b", 1.0),)),
+        ("ocr of 2 million pages with qwen2.5-vl 7b", "ignored", ("ocr", "vl")),
+        ("train transformers on a 1080 ti", "workloads", (("bert-large", 1.0),)),
     ],
 )
 def test_more_of_what_buyers_say(text: str, field: str, value: object) -> None:

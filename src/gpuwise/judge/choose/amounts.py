@@ -234,6 +234,9 @@ def amount(
     elif either and (counts[-1].role == "in" or written):
         read, either = read + either, 0.0
     prompt, answer = read or counts[0].tokens, written + either
+    if not prompt and counts[0].role == "in":
+        prompt = float(USUAL_EXAMPLE)
+        notes.append(f"{counts[0].words.strip()} are taken as {USUAL_EXAMPLE} tokens each")
     if not answer:
         answer = float(usual or prompt or USUAL_ANSWER)
         notes.append(f"a request is taken as {answer:,.0f} tokens of answer")

@@ -75,6 +75,8 @@ POWER_FACTOR = 0.9
 # What a slot gives without a cable.
 SLOT_W = 75.0
 _TIMES = {"twice": 2, "thrice": 3}
+# Documents that come in so long may be worked off together.
+WEEK_S = 604800.0
 # Of a day, what people call a night.
 NIGHT = 0.5
 # Of work that is done once, where no amount is named: 20,000 dialogues of 500 tokens.
@@ -87,6 +89,7 @@ USUAL_STEPS = 2000
 ROUNDED = 0.15
 # What work is taken for where none is named.
 _TAKEN = {"train": "training ResNet-50", "infer": "answering with llama-3.1-8b"}
+_DRAWN = frozenset(model.like for model in DIFFUSION.values())
 _IMAGE_NETWORKS = ("resnet50", "resnet152", "vit-b16", "inception-v3", "googlenet")
 # Words that set nothing: grammar, people, and what every such question is about.
 _PLAIN = frozenset((DATA / "plain_words.txt").read_text(encoding="utf-8").split())
@@ -177,6 +180,7 @@ class _Reader:
         self._read = bytearray(len(self.plain))
         self.stands_in = False
         self.single, self.small, self.watts_each, self.gpus_each = False, False, 0.0, False
+        self.several = 1  # Machines, of which one is looked at
         self.mixed: tuple[tuple[str, float], ...] = ()
         self.mode: Purpose | None = None
 
@@ -287,6 +291,10 @@ class _Reader:
                 self.usual["goal"] = "speed"
             self.gpus_each = re.search(r"\b(?:an?|one|1|single) (?:gpu|card)", several[0]) is not None
             self.notes.append(f"{number} machines, each by itself")
+            return
+        self.several = number
+        if self.said(P.watts):
+            self.notes.append("one machine, on its share of the power")
             return
         self.ignore(several[0].strip())
         self.notes.append("of one machine: nothing is known of a network between several")
@@ -660,6 +668,7 @@ class _Reader:
                 limit, supply = "power_w", value
                 value = max(SLOT_W, value / SUPPLY - HOST_PEAK_W)
                 self.notes.append(f"a supply of {supply:g} W has {value:.0f} W for cards, as makers advise")
+            value /= self.several
             fields[limit] = min(value, fields.get(limit, value))
             self.watts_each = value if each else 0.0
             while take(rf"\b(?:{P.whole_machine})\w*\b", again=False):
@@ -850,7 +859,8 @@ class _Reader:
         there = any(has_form(catalog.get(gpu), "laptop") for gpu in have)
         either = self._either_computer()
         self.laptop = bool(self.take(P.laptop)) and not (there or either)
-        self.ignore("laptop" if either and self.form != "mobile" else "")
+        named = any(has_form(catalog.get(gpu), "laptop") for gpu, _ in self.sets)
+        self.ignore("laptop" if either and self.form != "mobile" and not named else "")
 
     def _meant(self, spec: GpuSpec) -> bool:
         """Whether a GPU is of every kind that is wanted, and of none that is not."""
@@ -1222,6 +1232,11 @@ class _Reader:
             length=_length(need) or self.fields.get("context", 0), usual=usual,
         )  # fmt: skip
         self.work, self.notes = found.work, [*self.notes, *found.notes]
+        read = counted and counted[0].role == "in" and need.workloads[0][0] not in _DRAWN
+        again = (self.work.period_s if self.work and read else None) or 0.0
+        if again >= WEEK_S or (again and self.said(P.batch)):
+            self.fields["batched"] = True
+            self.notes.append("a batch: rented only for the hours that it takes")
         if served and need.mode == "infer" and self.work:
             self.fields.pop("users", None)  # They share it: how many they are is in the amount
             self.fields |= {"reads": found.reads}
@@ -1273,7 +1288,7 @@ class _Reader:
 
     def _whole(self, named: str, precision: str | None) -> Asked:
         if self.laptop and self.mode in ("infer", None) and named == "resnet50" and self.notes:
-            named, self.notes = "mobile", [note for note in self.notes if "ResNet-50" not in note]
+            named, self.notes = "mobile", [note for note in self.notes if "resnet50" not in note]
         if named in presets():
             self.mode = None
         only = self.fields.get("only", ())

@@ -252,7 +252,9 @@ def candidates(need: Need, speeds: Sequence[Record], offers: Sequence[Offer], *,
         rows += [
             Row(gpu, n, "unpriced", np.nan, 0.0, False, known[gpu, n], last.get(gpu))
             for gpu, n in dict.fromkeys((*computers, *named))
-            if gpu not in priced and (gpu, n) in known and catalog.get(gpu).text("form") not in MODULES
+            if gpu not in priced
+            and (gpu, n) in known
+            and (n >= LEAST_BOARD or catalog.get(gpu).text("form") not in MODULES)
         ]
     asked = (row for row in rows if row.way == "have" or not need.sets or (row.gpu, row.count) in need.sets)
     return columns(need, list(asked))
@@ -408,6 +410,7 @@ def columns(need: Need, rows: Sequence[Row]) -> Candidates:
     # A worker that is paid by the second costs nothing while nobody asks, but starts and waits at its price.
     paid_by_second = [row.way == "serverless" for row in rows]
     fixed = np.where(paid_by_second, fixed * np.minimum(1.0, STARTS * busy), fixed)
+    fixed = np.where(~own & need.batched, fixed * busy, fixed)
     if need.items is not None and need.period_s is None:
         # Who does so much and no more pays for the whole of a commitment.
         terms = array([committed_h(row.offer) if row.offer else 0.0 for row in rows])

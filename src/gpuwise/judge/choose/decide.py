@@ -43,7 +43,6 @@ from gpuwise.judge.choose.candidates import (
 from gpuwise.judge.choose.fit import (
     HOST_PEAK_W,
     NO_FASTER,
-    OLDEST,
     PERIODS,
     QUIET_W,
     SUPPLY,
@@ -59,6 +58,7 @@ from gpuwise.judge.choose.fit import (
     why_not,
 )
 from gpuwise.judge.choose.need import USUAL_NOTE
+from gpuwise.judge.choose.speeds import OLDEST
 from gpuwise.model.gpu import RENTS, GpuSpec, Offer
 from gpuwise.model.judgement import Assumptions, Bill, Chance, Need, Option, Quote, Recommendation
 from gpuwise.model.precision import GGUF, Precision

@@ -32,7 +32,7 @@ from gpuwise.judge.choose.candidates import (
     names_of,
 )
 from gpuwise.judge.choose.need import COMPUTERS, MOST_TOGETHER, Preset, has_form, need_for, presets
-from gpuwise.judge.choose.speeds import Forecast
+from gpuwise.judge.choose.speeds import OLDEST, Forecast
 from gpuwise.model.gpu import GpuSpec, Offer
 from gpuwise.model.judgement import Need, Recommendation
 from gpuwise.model.precision import Precision
@@ -47,8 +47,6 @@ HALF_GB = 0.5
 WORTH = 0.5
 # Share of the time that a service may be busy: requests come in waves, and beyond it they queue.
 BUSIEST = 0.8
-# Compute capability of the oldest architecture in CUDA 13 (its release notes): Turing.
-OLDEST = 7.5
 UNSUPPORTED = "CUDA 13 no longer supports its architecture: only frameworks built for CUDA 12 run on it"
 UNPROVEN = "cannot rank: known by its data sheet only, so within an order of magnitude"
 # Upper over lower end of an interval from which on it is an order of magnitude.

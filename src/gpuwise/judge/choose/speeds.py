@@ -45,6 +45,8 @@ if TYPE_CHECKING:
     from gpuwise.predictor.fit import Fit
     from gpuwise.stats.scaling import Condition
 
+# Compute capability of the oldest architecture in CUDA 13 (its release notes): Turing.
+OLDEST = 7.5
 # GPU and number of GPUs.
 Key = tuple[str, int]
 # Half width of a published figure in log space. The same question on the same GPU from two publishers
@@ -171,6 +173,8 @@ def _in_best_format(need: Need, gpu: str, count: int) -> Record:
 
         if not llms.find(need.workloads[0][0]).splits(count):
             native = [Precision.Q8_0, Precision.Q4_K_M]
+        elif float(catalog.get(gpu).text("compute_capability") or OLDEST) < OLDEST:
+            native += [Precision.Q8_0, Precision.Q4_K_M]  # What people run on cards that engines left behind
     # The refusal of the shortest, which comes first, says what the work needs at least.
     each = (_of_model(replace(need, precision=precision), gpu, count) for precision in reversed(native))
     together = quickest(list(each), need.latency_s)
