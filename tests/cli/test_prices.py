@@ -125,7 +125,7 @@ def test_every_format(gpuwise: Call, tmp_path: Path) -> None:
         (("mi250x",), 5, "no price of 'mi250x' is known"),
         (("h100", "--provider", "awz"), 2, "did you mean aws"),
         (("h100", "--kind", "rented"), 2, "unknown kind 'rented'"),
-        (("h100", "--max", "3 euros"), 2, "as money"),
+        (("h100", "--max", "3 doubloons"), 2, "as money"),
         (("h100", "--newer-than", "soon"), 2, "as a duration"),
         (("h100", "--max", "2"), 2, "$2/h for rent"),
         (("h100", "--rate", "1.08"), 2, "as a rate"),

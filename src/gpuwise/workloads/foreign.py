@@ -86,9 +86,8 @@ def load(reference: str) -> tuple[Workload, ...]:
         what = "not a workload" if not isinstance(workload, Workload) else fault
         raise InputError(f"{reference} ({point.value}): {what}", hint=HOW)
     if workload.spec.id != reference:
-        raise InputError(
-            f"{point.value} has the id {workload.spec.id!r}, its entry point {reference!r}", hint=HOW
-        )
+        problem = f"{point.value} has the id {workload.spec.id!r}, its entry point {reference!r}"
+        raise InputError(problem, hint=HOW)
     return (workload,)
 
 
@@ -101,18 +100,15 @@ def load_file(reference: str) -> tuple[Workload, ...]:
     assert parts is not None
     path, wanted = parts
     if not path.is_file():
-        raise InputError(
-            f"there is no file {path}", hint="name it with its folder, or run this in its folder"
-        )
+        hint = "name it with its folder, or run this in its folder"
+        raise InputError(f"there is no file {path}", hint=hint)
     module = _run(path.resolve())
     # What the file imports from elsewhere is not its own.
-    defined = [
-        w for w in vars(module).values() if isinstance(w, Workload) and w.build.__module__ == module.__name__
-    ]
+    found = (each for each in vars(module).values() if isinstance(each, Workload))
+    defined = [w for w in found if w.build.__module__ == module.__name__]
     if not defined:
-        raise InputError(
-            f"{path.name} has no workload: no function in it is decorated with @workload", hint=HOW
-        )
+        problem = f"{path.name} has no workload: no function in it is decorated with @workload"
+        raise InputError(problem, hint=HOW)
     by_id: dict[str, Workload] = {}
     for w in defined:
         fault = unsound(w.spec)
@@ -152,9 +148,8 @@ def _run(path: Path) -> ModuleType:
 
 def describe(error: BaseException, path: Path) -> str:
     """`my_model.py, line 3: NameError: ...`: the innermost line of the file that led to the error."""
-    lines = [
-        frame.lineno for frame in traceback.extract_tb(error.__traceback__) if frame.filename == str(path)
-    ]
+    frames = traceback.extract_tb(error.__traceback__)
+    lines = [frame.lineno for frame in frames if frame.filename == str(path)]
     if isinstance(error, SyntaxError) and error.filename == str(path):
         lines.append(error.lineno)
     place = f"{path.name}, line {lines[-1]}" if lines else path.name
@@ -203,9 +198,8 @@ def ask(reference: str) -> tuple[Workload, ...]:
     """
     needed = library(reference)
     if needed is not None and importlib.util.find_spec(needed) is None:
-        raise MachineError(
-            f"{needed} is not installed, and {reference} needs it", hint=f"pip install {needed}"
-        )
+        problem = f"{needed} is not installed, and {reference} needs it"
+        raise MachineError(problem, hint=f"pip install {needed}")
     with tempfile.TemporaryFile() as answer, tempfile.TemporaryFile() as log:
         process = subprocess.Popen(
             [sys.executable, "-m", "gpuwise.workloads.foreign", str(answer.fileno()), reference],

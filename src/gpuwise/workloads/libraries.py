@@ -86,9 +86,8 @@ def from_torchvision(name: str) -> Workload:
 
 def _unknown(library: str, name: str, names: Sequence[str]) -> InputError:
     near = difflib.get_close_matches(name, names, n=2, cutoff=0.5)
-    return InputError(
-        f"{library} has no model {name!r}{guess(near)}", hint=f"such as {library}:{(*near, 'NAME')[0]}"
-    )
+    problem = f"{library} has no model {name!r}{guess(near)}"
+    return InputError(problem, hint=f"such as {library}:{(*near, 'NAME')[0]}")
 
 
 def _classifier(
@@ -108,9 +107,8 @@ def _classifier(
         if config.mode == "infer":
             return inference_job(network, (images,), config, batch)
         optimizer = torch.optim.SGD(network.parameters(), lr=0.001, momentum=0.9, weight_decay=1e-4)
-        return training_job(
-            network, (images,), lambda output: loss_of(output, labels), optimizer, config, batch
-        )
+        loss = partial(loss_of, labels=labels)
+        return training_job(network, (images,), loss, optimizer, config, batch)
 
     library, _, title = name.partition(":")
     spec = WorkloadSpec(
@@ -235,11 +233,8 @@ def from_config(name: str) -> Workload:
         default_batch=16,
         cpu_batch=1,
     )
-    return Workload(
-        spec=spec,
-        build=partial(_build, source, length),
-        reference=f"hf:{Path(name).resolve()}" if file else None,
-    )
+    reference = f"hf:{Path(name).resolve()}" if file else None
+    return Workload(spec=spec, build=partial(_build, source, length), reference=reference)
 
 
 def _source(transformers: Any, config: Any) -> Source:

@@ -127,9 +127,8 @@ def part_of(m: LanguageModel, ranks: int) -> LanguageModel:
 
     A key head that several ranks need is on each of them. Raises InputError where something is left over.
     """
-    if (
-        not m.splits(ranks) or m.vocabulary % ranks or (ranks > 1 and m.head_norm == "all")
-    ):  # the norm is over what others hold
+    over_all = ranks > 1 and m.head_norm == "all"  # the norm is over what others hold
+    if not m.splits(ranks) or m.vocabulary % ranks or over_all:
         problem = f"{m.name} cannot be divided evenly between {ranks} GPUs"
         raise InputError(problem, hint=f"it has {m.heads} heads and {m.kv_heads} of keys")
     inner, expert, shared = (size // ranks for size in (m.inner, m.expert_inner, m.shared_inner))
@@ -207,10 +206,8 @@ def lora_cost(
 def prefill_cost(m: LanguageModel, tokens: int, precision: Precision, batch: int) -> Cost:
     """Cost of one prompt token in a step of `batch` prompts of `tokens`."""
     values = linear_values(m) + other_values(m) + m.cache_values(1)
-    weights = weight_bytes(m, precision, batch * tokens) / (batch * tokens)
-    return Cost(
-        flop_per_item=forward_flop(m, tokens, 1 / tokens), bytes_per_item=values * precision.bytes + weights
-    )
+    moved = values * precision.bytes + weight_bytes(m, precision, batch * tokens) / (batch * tokens)
+    return Cost(flop_per_item=forward_flop(m, tokens, 1 / tokens), bytes_per_item=moved)
 
 
 def decode_cost(m: LanguageModel, tokens: int, precision: Precision, batch: int) -> Cost:
@@ -319,12 +316,9 @@ def lighter(name: str) -> str | None:
     """The name of the same training with activations computed again; None where a name means no training, or
     one that does."""
     match = _NAME.fullmatch(name)
-    if (
-        match is None
-        or match["again"]
-        or match["step"] in ("decode", "prefill")
-        or not is_model(match["model"])
-    ):
+    if match is None or match["again"] or match["step"] in ("decode", "prefill"):
+        return None
+    if not is_model(match["model"]):
         return None
     at = match.end("narrow" if match["narrow"] else "step")
     return f"{name[:at]}-checkpointed{name[at:]}"

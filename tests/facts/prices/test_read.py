@@ -104,7 +104,7 @@ def test_another_currency_needs_a_rate() -> None:
         ("a5000,1,rented", "unknown kind 'rented'"),
         ("a5000,1,,fortnight", "unknown unit 'fortnight'"),
         ("a5000,1,,,0", "unreadable number of GPUs"),
-        ("a5000,1,,,,dollars", "unknown currency"),
+        ("a5000,1,,,,doubloons", "unknown currency"),
         ("a5000,1,,,,,2026-11-22", "dated 2026-11-22, after today (2026-11-21)"),
         ("a5000,1,,,,,21.11.2026", "unreadable date"),
     ],

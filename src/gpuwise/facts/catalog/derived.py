@@ -180,10 +180,8 @@ def _derived(spec: GpuSpec) -> Iterator[Derived]:
         # The well-known form of fp32: cores x 2 x clock.
         if die and rate.format == "fp32" and rate.unit == "vector":
             counted, number, operations = cores, units * die.cores_per_sm, operations // die.cores_per_sm
-        formula, inputs = (
-            f"{counted} x {operations} x {clock_field}",
-            ((counted, number), (clock_field, clock)),
-        )
+        formula = f"{counted} x {operations} x {clock_field}"
+        inputs = ((counted, number), (clock_field, clock))
         yield beside(rate.field, formula, number * operations * clock, *inputs)
     for peak in spec.peaks:
         dense = peak.field.removesuffix(":sparse")
@@ -202,6 +200,5 @@ def _derived(spec: GpuSpec) -> Iterator[Derived]:
                 yield beside("memory_bytes_per_s", formula, bits * grade * 1e9 / 8, ("memory_bus_bits", bits))
     if bits is not None and per_pin is not None:
         inputs = (("memory_bus_bits", bits), ("memory_transfers_per_s", per_pin))
-        yield beside(
-            "memory_bytes_per_s", "memory_bus_bits x memory_transfers_per_s / 8", bits * per_pin / 8, *inputs
-        )
+        formula = "memory_bus_bits x memory_transfers_per_s / 8"
+        yield beside("memory_bytes_per_s", formula, bits * per_pin / 8, *inputs)

@@ -219,12 +219,8 @@ def resolve_device(device_name: str, memory_bytes: int | None) -> GpuSpec | None
         return None
     named = _by_device_name().get(key, ())
     if memory_bytes is not None:
-        named = tuple(
-            spec
-            for spec in named
-            if spec.memory_bytes
-            and abs(memory_bytes - spec.memory_bytes) <= MEMORY_TOLERANCE * spec.memory_bytes
-        )
+        sized = ((spec, spec.memory_bytes) for spec in named if spec.memory_bytes)
+        named = tuple(s for s, size in sized if abs(memory_bytes - size) <= MEMORY_TOLERANCE * size)
     return named[0] if len(named) == 1 else None
 
 
@@ -308,9 +304,8 @@ def _not_found(name: str, words: Sequence[str]) -> InputError:
         message = f"{name!r} could be {many} of the catalog: {_list(variants)}{beside}"
         return InputError(message, hint=f"name one of them, such as {variants[0]}")
     if others:
-        return InputError(
-            f"the catalog does not hold {' or '.join(others)}", hint="see the list of GPUs", code="catalog"
-        )
+        problem = f"the catalog does not hold {' or '.join(others)}"
+        return InputError(problem, hint="see the list of GPUs", code="catalog")
     near = variants
     if not near:
         from difflib import get_close_matches  # only where a name is wrong
@@ -329,18 +324,15 @@ def _not_found(name: str, words: Sequence[str]) -> InputError:
         close = get_close_matches("".join(words), alike, n=3, cutoff=0.5)
         close = close or get_close_matches("".join(words), known, n=3, cutoff=0.6)
         near = list(dict.fromkeys(known[match] for match in close))
+    message = f"no GPU in the catalog is called {name!r}{guess(near)}"
     if near:
-        message = f"no GPU in the catalog is called {name!r}{guess(near)}"
         return InputError(message, hint=f"ask for {near[0]}")
-    return InputError(
-        f"no GPU in the catalog is called {name!r}", hint="see the list of GPUs", code="catalog"
-    )
+    return InputError(message, hint="see the list of GPUs", code="catalog")
 
 
 def _list(gpu_ids: tuple[str, ...] | list[str]) -> str:
-    return ", ".join(gpu_ids[:_LISTED]) + (
-        f" and {len(gpu_ids) - _LISTED} more" if len(gpu_ids) > _LISTED else ""
-    )
+    more = f" and {len(gpu_ids) - _LISTED} more" if len(gpu_ids) > _LISTED else ""
+    return ", ".join(gpu_ids[:_LISTED]) + more
 
 
 def _variants(words: Sequence[str]) -> list[str]:
@@ -425,13 +417,8 @@ def matching(words: Sequence[str]) -> tuple[Match, ...]:
     matches = []
     for spec in load.all_gpus():
         # 0 for an argument none of whose alternatives fits; the largest count asked for wins.
-        counts = [
-            max(
-                (max(t.count for t in terms) for terms in either if all(t.fits(spec) for t in terms)),
-                default=0,
-            )
-            for either in arguments
-        ]
+        fitting = ([terms for terms in either if all(t.fits(spec) for t in terms)] for either in arguments)
+        counts = [max((t.count for terms in each for t in terms), default=0) for each in fitting]
         if all(counts):
             matches.append(Match(spec=spec, count=max(counts, default=1)))
     if not matches:

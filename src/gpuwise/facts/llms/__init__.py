@@ -246,17 +246,12 @@ def _gguf(file: BinaryIO, name: str) -> tuple[dict[str, Any], int]:
         "q_lora_rank": "attention.q_lora_rank", "kv_lora_rank": "attention.kv_lora_rank",
         "qk_rope_head_dim": "rope.dimension_count",
     }  # fmt: skip
-    config = {
-        ours: header[f"{kind}.{theirs}"] for ours, theirs in words.items() if f"{kind}.{theirs}" in header
-    }
+    named = ((ours, f"{kind}.{theirs}") for ours, theirs in words.items())
+    config = {ours: header[theirs] for ours, theirs in named if theirs in header}
     if "kv_lora_rank" in config:
         # Of latent attention newer files state what is kept, and the heads beside it.
-        wide, value = (
-            header.get(
-                f"{kind}.attention.{part}_length_mla", header.get(f"{kind}.attention.{part}_length", 0)
-            )
-            for part in ("key", "value")
-        )
+        parts = (f"{kind}.attention.{part}_length" for part in ("key", "value"))
+        wide, value = (header.get(f"{part}_mla", header.get(part, 0)) for part in parts)
         config |= {"qk_nope_head_dim": wide - config.get("qk_rope_head_dim", 0), "v_head_dim": value}
     config.setdefault("vocab_size", len(header.get("tokenizer.ggml.tokens", ())))
     families = {"qwen3moe": "qwen3_moe", "gemma3": "gemma3_text", "gpt-oss": "gpt_oss", "phi2": "phi"}

@@ -265,9 +265,8 @@ def _fetched(today: date) -> PriceList:
     try:
         listed = read(path, today=today, source=source, unknown_gpus=True)
     except InputError as failure:
-        raise InputError(
-            str(failure), hint=f"remove {path}, or fetch it again", code="fetch-prices"
-        ) from failure
+        hint = f"remove {path}, or fetch it again"
+        raise InputError(str(failure), hint=hint, code="fetch-prices") from failure
     # gpuhunt lists the SXM, PCIe and NVL forms all as H100; the instance type says which one it is.
     offers = []
     for offer in listed.offers:
@@ -362,11 +361,8 @@ def select(
     sellers = {offer.provider.casefold() for offer in offers}
     names = {name.strip().casefold() for name in providers}
     for name in sorted(names - sellers):
-        near = get_close_matches(name, sellers, n=3)
-        raise InputError(
-            f"no offer of a provider {name!r} is known{guess(near)}",
-            hint=f"known: {', '.join(sorted(sellers))}",
-        )
+        problem = f"no offer of a provider {name!r} is known{guess(get_close_matches(name, sellers, n=3))}"
+        raise InputError(problem, hint=f"known: {', '.join(sorted(sellers))}")
     oldest = (today - timedelta(days=newer_than)).isoformat() if newer_than else ""
     return tuple(
         offer
@@ -439,13 +435,9 @@ def ordered(offers: Sequence[Offer], by: Order = "price", today: date | None = N
 def spread(offers: Sequence[Offer], kind: str, today: date | None = None) -> Spread | None:
     """Lowest, median and highest price of one GPU among offers of a kind; None without any. With `today`,
     of rents that are fresh."""
-    amounts = sorted(
-        offer.per_gpu
-        for offer in offers
-        if offer.kind == kind
-        and is_quote(offer)
-        and (today is None or not offer.per_hour or is_fresh(offer, today))
-    )
+    quoted = (offer for offer in offers if offer.kind == kind and is_quote(offer))
+    counted = (o for o in quoted if today is None or not o.per_hour or is_fresh(o, today))
+    amounts = sorted(offer.per_gpu for offer in counted)
     if not amounts:
         return None
     # The stdlib's statistics takes longer to load than all prices.
@@ -470,18 +462,11 @@ def summary(offers: Sequence[Offer], today: date | None = None) -> tuple[Line, .
     for gpu_ids, same in ((each[0].gpu_ids, each) for each in groups.values()):
         # A launch price is years old by nature: it says nothing of how fresh the rents are.
         judged = [offer for offer in same if offer.per_hour] or same
-        lines.append(
-            Line(
-                gpu=gpu_ids[0] if len(gpu_ids) == 1 else same[0].gpu,
-                gpu_ids=gpu_ids,
-                on_demand=rented(same, today),
-                spot=spread(same, "spot", today),
-                new=spread(same, "new"),
-                street=spread(same, "street"),
-                offers=len(same),
-                newest=max(offer.seen_on for offer in judged),
-            )
-        )
+        named, newest_day = gpu_ids[0] if len(gpu_ids) == 1 else same[0].gpu, max(o.seen_on for o in judged)
+        rents = {"on_demand": rented(same, today), "spot": spread(same, "spot", today)}
+        bought = {kind: spread(same, kind) for kind in ("new", "street")}
+        line = Line(gpu=named, gpu_ids=gpu_ids, offers=len(same), newest=newest_day, **rents, **bought)
+        lines.append(line)
     return tuple(sorted(lines, key=lambda line: line.gpu.casefold()))
 
 

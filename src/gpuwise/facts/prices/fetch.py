@@ -63,9 +63,8 @@ def update(today: date, library: Any = None) -> Update:
         try:
             library = import_module("gpuhunt")
         except ImportError as missing:
-            raise MachineError(
-                "fetching prices needs gpuhunt, which is not installed", hint='pip install "gpuwise[prices]"'
-            ) from missing
+            problem = "fetching prices needs gpuhunt, which is not installed"
+            raise MachineError(problem, hint='pip install "gpuwise[prices]"') from missing
     items, failed = _fetch(library)
     memory: dict[str, frozenset[float]] = {}
     for gpu in getattr(library, "KNOWN_ACCELERATORS", ()):
@@ -81,10 +80,8 @@ def update(today: date, library: Any = None) -> Update:
     with suppress(OSError, UnicodeDecodeError, csv.Error):
         former = [r for r in rows(path) if list(r) == list(COLUMNS) and None not in r.values()]
     if (newest := max((row["seen_on"] for row in former), default="")) > today.isoformat():
-        raise MachineError(
-            f"the prices kept are of {newest}, after today ({today.isoformat()}); they stay",
-            hint=f"set the clock, or remove {path}",
-        )
+        problem = f"the prices kept are of {newest}, after today ({today.isoformat()}); they stay"
+        raise MachineError(problem, hint=f"set the clock, or remove {path}")
     former = [row for row in former if row["provider"] not in providers]
     text = io.StringIO()
     writer = csv.DictWriter(text, COLUMNS, lineterminator="\n")
@@ -195,9 +192,8 @@ def _unreachable(failure: Exception) -> MachineError:
         cause = cause.__cause__
     reason = f"{type(cause).__name__}: {cause}".rstrip(": ")
     message = f"prices could not be fetched ({reason}); those fetched before stay"
-    return MachineError(
-        message, hint="check the network and HTTPS_PROXY, then fetch again", code="fetch-prices"
-    )
+    hint = "check the network and HTTPS_PROXY, then fetch again"
+    return MachineError(message, hint=hint, code="fetch-prices")
 
 
 def _provider(name: str) -> str:
