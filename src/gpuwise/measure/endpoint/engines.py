@@ -41,11 +41,20 @@ START_S, END_S = 1800.0, 15.0
 # Of an engine's last words, in an error.
 LAST_LINES = 5
 ARCHITECTURES: Mapping[str, str] = FACTS["architectures"]
-# Run by the engine's own Python: weights as its library draws them.
+# Run by the engine's own Python: weights as its library draws them, on the GPU where they fit, for a processor
+# needs minutes.
 _DRAW = """
 import sys, torch, transformers
 config = transformers.AutoConfig.from_pretrained(sys.argv[1])
-model = transformers.AutoModelForCausalLM.from_config(config, dtype=getattr(torch, sys.argv[2]))
+
+def drawn(device):
+    with torch.device(device):
+        return transformers.AutoModelForCausalLM.from_config(config, dtype=getattr(torch, sys.argv[2]))
+
+try:
+    model = drawn("cuda" if torch.cuda.is_available() else "cpu")
+except torch.OutOfMemoryError:
+    model = drawn("cpu")
 model.generation_config.eos_token_id = None
 model.save_pretrained(sys.argv[1])
 """
