@@ -41,7 +41,7 @@ START_S, END_S = 1800.0, 15.0
 # Of an engine's last words, in an error.
 LAST_LINES = 5
 ARCHITECTURES: Mapping[str, str] = FACTS["architectures"]
-# Run by the engine's own Python: weights as its library draws them, on the GPU where they fit, for a processor
+# Run by the engine's own Python: weights as its library draws them, on the GPU where they fit: a processor
 # needs minutes.
 _DRAW = """
 import sys, torch, transformers
