@@ -189,6 +189,22 @@ def test_an_old_card_runs_what_llama_cpp_does() -> None:
     assert found.options[0].precision in ("q8_0", "q4_k_m")
 
 
+def test_beside_a_card_that_nobody_rents_out_stands_what_is_rented() -> None:
+    found = choose("bert-large on a 4070 super in the cloud", Facts(today=DAY)).value
+    assert {option.gpu_id for option in found.options} == {"rtx-4070-super"}
+    assert re.search(r"(?:rent instead|Renting another).*/h", found.answer)
+
+
+def test_the_memory_of_adapters_of_images_is_said() -> None:
+    found = choose("minimum vram for sdxl lora training", Facts(today=DAY)).value
+    assert f"{found.need.least_gb:g} GB" in found.answer
+
+
+def test_many_people_hold_half_of_a_context_each() -> None:
+    one, many = (choose(f"llama 70b for {n}, rented", Facts(today=DAY)).value for n in ("me", "100 users"))
+    assert (one.need.context, many.need.context) == (4096, 2048)
+
+
 def test_the_electricity_of_a_card_is_said() -> None:
     text = "what does a 4090 running 24/7 cost in electricity at $0.35/kwh"
     found = choose(text, Facts(today=DAY)).value

@@ -80,8 +80,9 @@ def choose(
         choice = replace(choice, reasons=(said, *choice.reasons)[:3])
     need, first = choice.need, choice.options[0]
     rented = any(option.way in RENTS for option in choice.options)
-    if first.way == "have" and not rented and not need.period_s and "rent" not in choice.answer:
-        # What is kept has a price, too: that of the same work elsewhere.
+    either = need.acquire == "both" and names_of(need)
+    if (first.way == "have" or either) and not (rented or need.period_s):
+        # What is kept, or asked about beside rent, has a price, too: that of the same work elsewhere.
         free = replace(need, acquire="rent", have=(), sets=(), only=(), keep=False, power_w=None, slots=None)
         if (other := market.best_or_none(free)) is not None:
             said = decide.rented_instead(choice, other.options[0])
@@ -207,6 +208,8 @@ def _looser(need: Need, error: GpuwiseError) -> Iterator[Need]:
         yield noted(decide.AS_MANY, sets=(), only=names, gpus=(1, MOST_TOGETHER))
     if error.code == "no-price" and names and need.budget_usd is not None and need.acquire != "rent":
         yield noted("no price of these is known, so the budget is not checked", budget_usd=None)
+    if error.code == "no-price" and names and need.acquire == "rent" and not (need.providers or need.region):
+        yield noted("nobody is known to rent out what was named", acquire="both")
     if error.code == "limits" and len(need.sets) > 1 and need.budget_usd is not None:
         yield noted("none of these keeps the budget", budget_usd=None)
     if need.precision == Precision.FP64 and not need.only and not need.sets and need.acquire != "rent":
@@ -272,7 +275,10 @@ def _with_left_out(market: _Market, choice: Recommendation, asked: Need) -> Reco
     if need.acquire == "both" and names and not any(option.outlay_usd for option in choice.options):
         why = no_price(replace(need, acquire="own"), names[0], market.offers)
         older = market.best_or_none(replace(need, assumptions=replace(need.assumptions, max_age_days=None)))
-        for old in [o for o in older.options if o.outlay_usd and o.gpu_id in names][:1] if older else ():
+        rented = any(option.way in RENTS for option in choice.options)
+        for old in (
+            [o for o in older.options if o.outlay_usd and o.gpu_id in names][:1] if older and rented else ()
+        ):
             why += f"; {decide.older_price(need, old)}"
         advice.append(f"to buy {names[0]}: {why}")
     without_price = {gpu: Issue.info("", no_price(need, gpu, market.offers)) for gpu in unpriced}
@@ -297,7 +303,8 @@ def _older(market: _Market, choice: Recommendation) -> str:
     a = need.assumptions
     if need.goal not in ("speed", "cost") or need.acquire != "own" or a.aged_today or not first.outlay_usd:
         return ""
-    other = market.best_or_none(replace(need, assumptions=replace(a, max_age_days=None)))
+    cards = need.only or _cards(need)
+    other = market.best_or_none(replace(need, only=cards, assumptions=replace(a, max_age_days=None)))
     return decide.would_do_more(other.options[0], first, need) if other else ""
 
 
@@ -317,7 +324,8 @@ def _unranked(market: _Market, choice: Recommendation, asked: Need) -> Iterator[
     makers = {catalog.get(gpu).vendor for gpu in kind} - ranked
     groups += [tuple(gpu for gpu in kind if catalog.get(gpu).vendor == maker) for maker in makers]
     alone = replace(need, sets=(), named=(), unproven=True)
-    if need.task == "infer" and need.acquire == "own" and not names and choice.options[0].count > 1:
+    free = not names_of(asked)
+    if need.task == "infer" and need.acquire == "own" and free and choice.options[0].count > 1:
         groups.append(tuple(spec.id for spec in catalog.all_gpus() if has_form(spec, "mobile")))
         alone = replace(alone, gpus=(1, 1))
     for group in groups:
@@ -328,7 +336,7 @@ def _unranked(market: _Market, choice: Recommendation, asked: Need) -> Iterator[
         if other is None:
             continue
         option, first = other.options[0], choice.options[0]
-        if not names and option.throughput.value < SLOW_COMPUTER * first.throughput.value:
+        if free and option.throughput.value < SLOW_COMPUTER * first.throughput.value:
             continue
         same = other.need.concurrent == need.concurrent
         times = f", {significant(option.throughput.value / first.throughput.value)} times as fast" * same

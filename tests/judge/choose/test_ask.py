@@ -422,6 +422,8 @@ def test_a_machine_that_is_there_takes_one_card_unless_more_are_said() -> None:
         ("ocr of 2 million pages with qwen2.5-vl 7b", "workloads", (("qwen2.5-7b", 1.0),)),
         ("ocr of 2 million pages with qwen2.5-vl 7b", "ignored", ("ocr", "vl")),
         ("train transformers on a 1080 ti", "workloads", (("bert-large", 1.0),)),
+        ("I get a used a6000 for 3000 dollars, good price for llama 70b?", "sets", (("rtx-a6000", 1),)),
+        ("can a 4090 replace an a100 for resnet50", "acquire", "both"),
     ],
 )
 def test_more_of_what_buyers_say(text: str, field: str, value: object) -> None:

@@ -339,7 +339,7 @@ class _Reader:
                 usual = _of_laptop(usual)
             owner = re.compile(P.owner).search(before, self.places[-1][3] if self.places else 0)
             also = owned >= 0 and re.fullmatch(rf" ?(?:and|plus|\+|&) (?:{P.count}\s*x? ?)?", before[owned:])
-            if owner and owner[2] and self.said(r"\b(?:can|could|will|would)\b.{1,60}\breplace\b"):
+            if owner and owner[2] and self.said(P.replaceable):
                 owner = None  # Whether one is as good as the other
             if owner or also:
                 have += [usual] * count
@@ -418,6 +418,9 @@ class _Reader:
             self.notes.append(f"{quote.count} x {quote.gpu_id} at {units.usd(quote.usd)}{each}, as stated")
         self.quotes = tuple(quote for quote, *_ in found)
         priced = {quote.gpu_id for quote in self.quotes}
+        # "I get an A6000 for $3000": what is offered is not there yet.
+        offered = ((quote.gpu_id, quote.count) for quote in self.quotes if quote.gpu_id in self.have)
+        self.sets = tuple(dict.fromkeys((*self.sets, *offered)))
         self.have = tuple(gpu for gpu in self.have if gpu not in priced)
         # What is paid now competes with everything, or with what else is named.
         paid_now = {quote.gpu_id for quote in self.quotes if quote.paid}
@@ -589,7 +592,7 @@ class _Reader:
             self.notes.append(f"rented in {place}, where a source states it; prices to buy are of the US")
         either = take(P.rent_or_not, again=False)
         rents = spot or allowed or providers or take(P.renting, again=False) or either
-        owns = used or take(P.owning) or take(P.replacing)
+        owns = used or take(P.owning) or (None if self.said(P.replaceable) else take(P.replacing))
         # What no shop sells singly is rented, unless somebody says that it is to be bought.
         modules = [catalog.get(gpu).text("form") in MODULES for gpu, _ in self.sets]
         if modules and all(modules) and not (used or self.said(P.owning)):

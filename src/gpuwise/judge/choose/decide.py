@@ -445,8 +445,12 @@ def _answer(found: Recommendation) -> str:
 
 def rented_instead(found: Recommendation, rent: Option) -> str:
     """What the work takes on a rented GPU where an own one is kept or bought."""
-    does = _does(found.need, rent, found.item)
-    return f" To rent instead: {_machine(rent)} from {rent.provider}{_at(rent)}: {does}."
+    does, cost = (
+        _does(found.need, rent, found.item),
+        _times(rent.cost_per_item_usd, found.options[0].cost_per_item_usd),
+    )
+    less = "Renting another costs less" if cost and cost < 1 else "To rent instead"
+    return f" {less}: {_machine(rent)} from {rent.provider}{_at(rent)}: {does}."
 
 
 def _dated(option: Option) -> str:

@@ -355,7 +355,10 @@ def settled(need: Need) -> Need:
             "several GPUs count as jobs side by side: of what one job on all of them loses nothing is known"
         )
     if need.task:
-        context = need.context or CONTEXTS[need.task]
+        people = need.concurrent or need.users
+        # Of many who talk at once each has half of what one may hold, as a mean.
+        usual = CONTEXTS[need.task] // (2 if need.task == "infer" and people > 1 else 1)
+        context = need.context or usual
         need = replace(need, context=context)
         said.append(f"contexts of {context:,} tokens")
         if need.task == "infer" and need.items is None:

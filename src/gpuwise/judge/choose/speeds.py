@@ -451,9 +451,10 @@ FORMATS_SERVED = (Precision.BF16, Precision.FP8, Precision.INT4, Precision.Q4_K_
 
 
 def memory_needed(need: Need) -> str:
-    """How much memory a language model takes in all, in each format that competes; empty for other work."""
+    """How much memory a language model takes in all, in each format that competes; of other work what is
+    stated, empty where nothing is."""
     if not need.task:
-        return ""
+        return f"{need.title} takes {need.least_gb:g} GB of memory or more." if need.least_gb else ""
     from gpuwise.facts import llms
     from gpuwise.predictor.fit import Plan, memory
 
