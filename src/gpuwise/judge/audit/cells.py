@@ -28,7 +28,7 @@ _UNDER = {
     "memory_type": ("memory_bytes", "memory_bus_bits", "memory_bytes_per_s"),
     "architecture": ("chip",),
     "chip": ("architecture",),
-    "pcie_generation": ("link_bytes_per_s", "slots"),
+    "pcie_generation": ("link_bytes_per_s", "slots", "memory_bus_bits"),
     "compute_capability": ("architecture", "chip", "sm_count"),
 }
 
@@ -106,8 +106,8 @@ def label_of(text: str) -> Label:
     if unit is not None and not fields:
         # "Q4 t/s", "On-demand $/GPU-hr"
         fields = {"item/s": ["throughput"], "usd": ["price"]}.get(unit[0], fields)
-    if re.fullmatch(r"\W*type\W*", text, re.IGNORECASE):
-        fields = ["memory_type"]
+    if alone := re.fullmatch(r"\W*(type|bus)\W*", text, re.IGNORECASE):
+        fields = [{"type": "memory_type", "bus": "memory_bus_bits"}[alone[1].lower()]]
     # The row of a network states its throughput: "ResNet-50 FP16".
     if all(f.startswith("peak:") for f in fields) and unit is None and network_in(text):
         fields = ["throughput"]

@@ -119,10 +119,16 @@ class _Walk:
                 yield from self.table(grid.Grid(block.rows, self.scope))
             else:
                 run = [block]
-                while at < len(self.blocks) and isinstance(line := self.blocks[at], Line):
+                while at < len(self.blocks) and isinstance(line := self.blocks[at], Line) and (
+                    line.code == block.code
+                ):  # fmt: skip
                     run.append(line)
                     at += 1
+                before = vars(self) | {"spoken": dict(self.spoken)}
                 yield from self.lines(run)
+                if block.code:
+                    # The GPU of a command is no subject of the text below it.
+                    vars(self).update(before, tables=self.tables, section=self.section)
 
     def heading(self, level: int, text: str, line: int) -> None:
         """Enter a section: its GPU holds until a heading of this or a higher level."""

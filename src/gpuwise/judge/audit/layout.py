@@ -27,6 +27,8 @@ MOST_GPUS = 12
 MOST_MISSED = 8
 # Lines between two labels of a table with a cell on each line, and of such a table.
 MOST_LINES, LONGEST = 40, 400
+# Lines of a table that blanks align, with its heading.
+LEAST = 3
 # Characters of one number of a row that ran together.
 DIGITS = 10
 # What a number is worth as a field of its GPU: right, wrong in a known way, or merely of likely size.
@@ -96,10 +98,30 @@ def side_by_side(text: str) -> tuple[Subject, ...]:
     return named if joined and not any(t.kind == "value" for t in tokens) else ()
 
 
+def _places(lines: Sequence[Line], start: int) -> tuple[list[tuple[int, int]], int]:
+    """The columns of a table that blanks alone align, some of them one wide, and the index of the line behind
+    it: where every line has a blank a column ends, unless its heading goes on. None where gaps tell it."""
+    first = lines[start]
+    last = next((n for n in range(start, len(lines)) if lines[n].paragraph != first.paragraph), len(lines))
+    texts = [line.text for line in lines[start:last]]
+    if "  " not in first.text or len(texts) < LEAST or any("|" in t or "\t" in t for t in texts) or (
+        len({len(_PARTED.split(text)) for text in texts}) == 1
+    ):  # fmt: skip
+        return [], start
+    blank = "".join("01"[all(t[n : n + 1] in " " for t in texts)] for n in range(max(map(len, texts))))
+    places: list[tuple[int, int]] = []
+    for a, b in (match.span() for match in re.finditer("0+", blank)):
+        goes_on = places and not (texts[0][a:b].strip() and any(text[a:b].strip() for text in texts[1:]))
+        places = [*places[:-1], (places[-1][0], b)] if goes_on else [*places, (a, b)]
+    named = sum(kind(texts[0][a:b].strip()) == "F" for a, b in places)
+    return (places, last) if 2 * named >= len(places) > 2 else ([], start)
+
+
 def _delimited(lines: Sequence[Line], start: int, scope: Scope) -> Found:
     """Lines with pipes, tabs or wide gaps between the cells."""
     rows: Rows = []
     at = start
+    places, last = _places(lines, start)
     while at < len(lines):
         text = lines[at].text
         # Fields that name their values between pipes ("VRAM: 24 GB | TDP: 450 W") are pairs, not cells.
@@ -113,6 +135,7 @@ def _delimited(lines: Sequence[Line], start: int, scope: Scope) -> Found:
         # Below a header with tabs a pipe stands inside of a cell.
         pipes = bare.count("|") > 1 and not (rows and "\t" in bare and "\t" in lines[start].text)
         cells = bare.split("|") if pipes else (_TABS if "\t" in bare else _PARTED).split(bare)
+        cells = [text[a:b] for a, b in places] if at < last else cells
         if len(cells) < 2 or (len(cells) == 2 and "\t" not in text and "|" not in text):
             break
         # "L40S | Data sheet" among rows with tabs is their title.
@@ -133,7 +156,8 @@ def _delimited(lines: Sequence[Line], start: int, scope: Scope) -> Found:
         if not rows and alone and values:
             # Without a header each row is a list of its own: "RTX 4090 | 24 GB | 450 W".
             return None
-        if rows and named > 1:
+        parted = rows and lines[at].paragraph != lines[at - 1].paragraph
+        if rows and (named > 1 or (parted and named == 0 and sum(kind(part) == "F" for part in cells) > 1)):
             # The header of the next table.
             break
         rows.append(tuple(Cell(lines[at].line, part.strip()) for part in cells))

@@ -114,6 +114,8 @@ class Line:
     item: int
     """How deep in lists, by their nesting or by the indent of a mark; 0 outside of them."""
     paragraph: int
+    code: bool = False
+    """Of a block of code, which is about what stands in it alone."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -384,7 +386,9 @@ def _of_markdown(lines: list[str]) -> Iterator[Block]:
         elif token.content:
             # Paragraphs, and code too: tables of plain text are often set as code.
             paragraph += 1
-            yield from _lines(token.content, start + (token.type == "fence"), depth, paragraph)
+            code = token.type == "fence"
+            for one in _lines(token.content, start + code, depth, paragraph):
+                yield replace(one, code=code) if isinstance(one, Line) else one
 
 
 def _lines(text: str, start: int, depth: int, paragraph: int) -> Iterator[Block]:
