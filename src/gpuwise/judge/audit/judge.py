@@ -292,10 +292,11 @@ def _is_option(claim: Claim) -> bool:
     """Whether the value is that of another option: a smaller unified memory, the chip in a superchip, or a
     chip of the same generation, which sources name differently (GK110B and GK180)."""
     if claim.field == "chip":
-        # Consumer cards are made of whichever chip is at hand, and Kepler's have two names.
-        alike = any(str(v)[:2] == str(k.value)[:2] for v in claim.values for k in _known(claim))
-        consumer = any(catalog.get(i).text("segment") == "consumer" or i[0] == "k" for i in claim.gpu_ids)
-        return alike and consumer and str(claim.values[0])[:4].lower() != "navi"
+        # Consumer cards are made of whichever larger chip is at hand, and Kepler's have two names.
+        chips = [(str(v), str(k.value)) for v in claim.values for k in _known(claim)]
+        alike = any(stated[:-1] == known[:-1] and stated < known for stated, known in chips)
+        consumer = any(catalog.get(i).text("segment") == "consumer" for i in claim.gpu_ids)
+        return (alike and consumer) or any(i[0] == "k" for i in claim.gpu_ids)
     if claim.field == "memory_bytes" and not claim.total:
         ratios = [
             v / size for v in _numbers(claim.values) for size in _numbers(k.value for k in _known(claim))
@@ -796,6 +797,7 @@ def word(field: str, text: str) -> str:
     plain = re.sub(r"[^a-z0-9]", "", text.casefold())
     if field == "architecture":
         plain = re.sub(r"^(blackwell).*", r"\1", plain.replace("lovelace", "").removeprefix("grace"))
+        plain = {"alchemist": "xehpg", "battlemage": "xe2hpg"}.get(plain, plain)
         return plain.removesuffix("1")
     if field == "chip":
         # GK110 and GK110B are one chip.

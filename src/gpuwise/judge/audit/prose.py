@@ -233,14 +233,12 @@ def claims(text: Text) -> Iterator[Claim | Left | Subject]:
             yield replace(claim, sure=False) if denied else claim
         able = said_abilities[-1][0] if said_abilities else None
         yield from _comparisons(words, named, line, text.block)
-        ellipsis = CUES["ellipsis"].search(words) if earlier is not None and len(named) == 1 else None
-        if earlier is not None and ellipsis and not set(earlier.gpu_ids) & set(named[0].gpu_ids):
-            said = f"{words[: ellipsis.start('of')]} the {NAMES['labels'][earlier.field]} of "
-            other = Token(
-                kind="gpu", start=len(said), end=len(said) + 1, text=earlier.gpu, gpu_ids=earlier.gpu_ids
-            )
-            for claim in _comparisons(f"{said}X", [named[0], other], line, text.block):
-                yield replace(claim, stated=ellipsis[0])
+        for match, speaks, other, field in sentence.ellipses(named, earlier):
+            said = f"{words[: match.start('of')]} the {field} of "
+            end, ids = len(said) + 1, other.gpu_ids
+            second = Token(kind="gpu", start=len(said), end=end, text=other.text, gpu_ids=ids)
+            for claim in _comparisons(f"{said}X", [speaks, second], line, text.block):
+                yield replace(claim, stated=match[0])
         earlier = last
         about = sentence.subject_after()
     if about is not None:
@@ -292,6 +290,14 @@ def _with_pair(text: str, pair: Sequence[Token], about: Subject | None) -> tuple
             start, ids = match.start("form"), form.gpu_ids
             version = Token(kind="gpu", start=start, end=match.end(), text=form.text, gpu_ids=ids)
             tokens.append(version)
+    for match in islice(CUES["of_them"].finditer(text), PRONOUNS):
+        # "Two of them hold 96 GB"
+        last = next((subject([g]) for g in reversed(gpus) if g.end <= match.start()), about)
+        count = match[1].lower()
+        if last is not None and not last.several:
+            number = int(count) if count.isdecimal() else COUNTED[count]
+            start, end, ids = match.start(), match.end(1), last.gpu_ids
+            tokens.append(Token(kind="gpu", start=start, end=end, text=last.text, gpu_ids=ids, count=number))
     for match in islice(CUES["former_latter"].finditer(text), PRONOUNS):
         named = [t for t in gpus if t.end <= match.start()]
         main = [t for t in named if not CUES["compared"].search(text, max(0, t.start - 64), t.start)]
@@ -530,6 +536,11 @@ class _Sentence:
         )
 
     @cached_property
+    def goes_on(self) -> bool:
+        """Whether it speaks on of what the text spoke of, as "it" or without a subject."""
+        return CUES["pronoun"].match(self.text) is not None or CUES["no_subject"].match(self.text) is not None
+
+    @cached_property
     def linked(self) -> bool:
         """Whether it speaks of links between GPUs."""
         return any(CUES[cue].search(self.words) for cue in ("link", "network"))
@@ -587,6 +598,7 @@ class _Sentence:
                 best = replace(best, owner=self.joined(best.owner))
             sure = self.is_owned(place, best)
         settled = best.known and not field.startswith("peak:")
+        self.owned[place] = best.owner, sure
         if sure and not (total or each or settled or field == "throughput"):
             sure = not self.is_doubtful(place, field)
         beside = self.text[self.tokens[place - 1].end : token.start] if place else ""
@@ -1133,8 +1145,17 @@ class _Sentence:
         alone = len({g.gpu_ids for g in self.gpus}) == 1 or (self.labelled and not others)
         # "The A100 is made in 7 nm, the T4 in 12 nm"
         beside = bool(own) and token.start - own[-1].end <= TELEGRAM and best.owned < AGAIN
+        # "It is 8 nm", "Got Ampere tech".
+        beside |= not self.gpus and owner is self.about and owner.sure and self.goes_on
         alone = (alone and best.owned <= 1 and bool(own)) or beside
         return field not in IN_PASSING or alone or (self.in_turn and place in self.listed)
+
+    def is_impossible(self, place: int, field: str) -> bool:
+        """Whether a rate is above every dense peak of its owner, without a word of sparsity."""
+        owner = self.owned[place][0] if place in self.owned and field[:5] == "peak:" else None
+        known = [k for i in owner.gpu_ids for k in evidence.of(i, field)] if owner else []
+        most = max((k.value for k in known if isinstance(k.value, float) and k.form != "sparse"), default=0.0)
+        return self.sparse_at < 0 < most < self.tokens[place].numbers[0].value
 
     def is_doubtful(self, place: int, field: str) -> bool:
         """Whether the words around a value make it something else than what its product has."""
@@ -1177,7 +1198,7 @@ class _Sentence:
             # "It runs kernels of sm_80"
             or (token.kind == "name" and field == "compute_capability")
             or self.text[token.end :].lstrip()[:1] in ("=", "*")
-            or (around and CUES[around].search(words))
+            or (around and not self.is_impossible(place, field) and CUES[around].search(words))
             or (token.dimension == "op/s" and "measured" in self.text[: token.start])
             # "Needs compute capability 8.0 or newer": of a program, or of other GPUs.
             or (field == "compute_capability" and (
@@ -1206,6 +1227,21 @@ class _Sentence:
                 for a, b in pairwise(self.tokens[max(0, place - 1) : place + 2]) if a.dimension == b.dimension
             )
         )  # fmt: skip
+
+    def ellipses(
+        self, named: Sequence[Token], earlier: Claim | None
+    ) -> Iterator[tuple[re.Match[str], Token, Subject, str]]:
+        """Ratios without the second GPU's name: "three times that", of the sentence before, and "twice its
+        memory", of another GPU of this one or of the one that the text spoke of."""
+        same = self.says("ellipsis") if earlier is not None and len(named) == 1 else None
+        if earlier is not None and same and not set(earlier.gpu_ids) & set(named[0].gpu_ids):
+            yield same, named[0], Subject(earlier.gpu, earlier.gpu_ids), NAMES["labels"][earlier.field]
+        its = self.says("its_ratio")
+        before = [g for g in named if g.end <= its.start()] if its else []
+        for other in (*(subject([g]) for g in reversed(before)), self.about) if its and before else ():
+            if its and other and not other.several and not set(other.gpu_ids) & set(before[-1].gpu_ids):
+                yield its, before[-1], other, its["field"]
+                return
 
     def with_it(self, named: Sequence[Token]) -> list[Token]:
         """The GPUs of the sentence, and each "it" behind the only one before it."""

@@ -59,7 +59,7 @@ TENTH = 0.1
 # Offers of providers that the text does not name, below which they say too little.
 FEWEST = 3
 # How far outside the known range a price must lie where the text gives one figure, not a range.
-HALF = 2.0
+HALF, FAR = 2.0, 8.0
 # "8 x 192 GB = 1,536 GB"; the fields of the units that are so added up, and how far a rounded sum may be off.
 _AMOUNT = r"\d[\d.,]{0,9} ?(?:[GT]i?B(?:/s)?|[GT]o(?:/s)?|k?W|[PT]FLOPS)"
 PRODUCT = re.compile(
@@ -303,8 +303,10 @@ def _rent(claim: Claim, text: str, offers: Sequence[Offer]) -> tuple[Verdict, st
     best = f"{low:.2f} to {high:.2f} USD"
     stated = [v.value / claim.count for v in claim.values if isinstance(v, Number)]
     slack = 1.0 if len(stated) > 1 else HALF
-    # Prices for spare capacity, and those that a text dates itself, are not those of offers on demand.
-    sure = claim.sure and not claim.several and claim.count == 1 and not CUES["not_on_demand"].search(text)
+    # Prices for spare capacity, and those that a text dates itself, are not those of offers on demand; but so
+    # far above all of them lies none.
+    other = CUES["not_on_demand"].search(text) and min(stated) < FAR * high
+    sure = claim.sure and not claim.several and claim.count == 1 and not other
     if low / slack <= max(stated) and min(stated) <= high * slack:
         return "agrees", best, ""
     side = "less" if min(stated) > high * slack else "more"
