@@ -36,6 +36,7 @@ _EXACT = frozenset(
      # A chip has one count of transistors, which its vendor states once.
      "transistors", *ABILITIES}
 )  # fmt: skip
+_SHADERS = {"cuda_cores": "stream_processors", "stream_processors": "cuda_cores"}
 # What other products of the same chip with the same figure vouch for.
 _OF_CHIP = frozenset(
     {"sm_count", "rt_cores", "l2_bytes", "memory_bus_bits", "memory_bytes_per_s", "link_bytes_per_s"}
@@ -81,6 +82,8 @@ def of(gpu_id: str, field: str) -> tuple[Evidence, ...]:
         return tuple(_peaks(spec, field.removeprefix("peak:")))
     if field == "matrix_units":
         return tuple(_matrix_units(spec))
+    # Texts call the cores of either maker shaders.
+    field = field if field in spec.facts else _SHADERS.get(field, field)
     fact = spec.facts.get(field)
     if fact is None or fact.source.kind == "article" or _APPROXIMATE.match(fact.note):
         return ()

@@ -35,6 +35,8 @@ OF_EACH = frozenset(
 ALIKE = frozenset({"launch", "launch_price_usd"})
 # What a chip has more of than its products.
 OF_DIE = frozenset({"cuda_cores", "tensor_cores", "rt_cores", "sm_count", "memory_bus_bits", "l2_bytes"})
+# What the design of a chip and its memory fixes, so that no source is far from it.
+OF_DESIGN = frozenset({"sm_count", "rt_cores", "memory_bus_bits", "memory_bytes_per_s", "l2_bytes"})
 NOT_JUDGED = frozenset({"price", "peak:"})
 # Where "up to" names less than the best variant by more than this, it names another variant.
 BEST = 1.05
@@ -415,8 +417,9 @@ def _is_witnessed(claim: Claim, text: Around) -> bool:
         if not known and claim.field in ALIKE:
             continue
         values = [v for k in known for v in (k.value, *k.alternatives) if v]
-        # Sources that differ from each other still agree that a figure far from all of them is wrong.
-        far = any(k.alternatives for k in known) and all(
+        # Sources that differ from each other still agree that a figure far from all of them is wrong; so does
+        # one on what its design fixes.
+        far = (claim.field in OF_DESIGN or any(k.alternatives for k in known)) and all(
             isinstance(stated, Number) and isinstance(value, float) and abs(stated.value / value - 1) > FAR
             for stated in claim.values for value in values
         )  # fmt: skip

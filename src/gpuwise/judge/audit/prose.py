@@ -86,6 +86,8 @@ MOST = 400
 IN_PASSING = frozenset({"architecture", "chip", "pcie_generation", "process_nm"})
 # Units of which a value is worth a word that it was not judged.
 WORTH_NOTING = frozenset({"bytes", "bytes/s", "op/s", "w", "hz"})
+# A number without a unit is of that of the value before it where it is less than so many times as much.
+ALIKE = 7.0
 # What a value without words is at least: a size, watts, more than the fastest slot, PCIe 5.0 x16 both ways.
 SMALLEST = {"bytes": FIELDS["memory_bytes"].low, "w": FIELDS["power_w"].low, "bytes/s": 128e9}
 TIMES: Mapping[str, float] = NAMES["times"]
@@ -310,6 +312,24 @@ def _with_pair(text: str, pair: Sequence[Token], about: Subject | None) -> tuple
     return tuple(sorted(tokens, key=lambda token: token.start))
 
 
+def _with_units(text: str, tokens: Sequence[Token]) -> tuple[Token, ...]:
+    """The words with the unit of the value before it on a number of another GPU that has none: "71 TFLOPS; the
+    4090 at 165", "768 GB/s, less than the 3090's 936", "4.8 TB/s instead of 3.35"."""
+    found = list(tokens)
+    last: Token | None = None
+    for place, token in enumerate(found):
+        if token.kind != "value":
+            continue
+        if token.dimension == "bare" and last is not None and len(last.numbers) == len(token.numbers) == 1 and (
+            CUES["elliptic"].search(text[last.end : token.start]) and CUES["ends_number"].match(text, token.end)
+        ):  # fmt: skip
+            number = replace(token.numbers[0], value=token.numbers[0].value * unit_of(last))
+            if 1 / ALIKE < number.value / (last.numbers[0].value or 1.0) < ALIKE:
+                found[place] = token = replace(token, dimension=last.dimension, numbers=(number,))
+        last = token if token.dimension in WORTH_NOTING else None
+    return tuple(found)
+
+
 def _in_order(text: str, tokens: Sequence[Token]) -> tuple[tuple[Token, ...], dict[int, Token]]:
     """The words with each value of an ordered list apart, and by the start of such a value its GPU:
     "The T4 and the L4 have 16 and 24 GB respectively", "T4/L4: 16/24 GB"."""
@@ -372,7 +392,7 @@ class _Sentence:
         self.marks = scope.marks
         self.heard: dict[str, re.Match[str] | None] = {}
         self.own_fields: dict[int, str | None] = {}
-        self.tokens, self.ordered = _in_order(text, _with_pair(text, pair, about))
+        self.tokens, self.ordered = _in_order(text, _with_units(text, _with_pair(text, pair, about)))
         self.gpus = [t for t in self.tokens if t.kind == "gpu"]
         counted = CUES["counted_gpus"].search(text) if CUES["machine"].search(text) else None
         counted = (
@@ -692,6 +712,9 @@ class _Sentence:
             after_it = CUES["year_of"].match(self.text, token.end)
             if own in COUNTS and not self.is_of_part(place):
                 yield 0.0, own
+            elif own and own[:5] == "peak:" and self.alike["op/s"] and token.numbers[0].digits > 1:
+                # "989 TFLOPS in FP16 and 1,979 in FP8"
+                yield LISTED, own
             elif own is None and self.asked in COUNTS:
                 yield LISTED, self.asked
             elif own is None and held is not None and (counted := self.next_count(held)):
@@ -1128,7 +1151,8 @@ class _Sentence:
         own = [g for g in self.gpus if g.end <= token.start and set(g.gpu_ids) & set(owner.gpu_ids)]
         others = any(not set(g.gpu_ids) & set(owner.gpu_ids) for g in self.uncompared)
         # What the text spoke of before is not sure to own a value of a sentence about another GPU.
-        pronoun = CUES["pronoun"].match(self.text) if owner is self.about and owner.sure else None
+        cue = "pronoun" if self.uncompared else "about_it"
+        pronoun = CUES[cue].match(self.text) if owner is self.about and owner.sure else None
         carried = pronoun is not None and all(g.start >= token.end for g in self.gpus)
         if (not own and owner is self.about and others and not carried) or best.owned > FAR or owner.several:
             return False
