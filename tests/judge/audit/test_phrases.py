@@ -142,7 +142,7 @@ def test_sums_over_several_gpus(text: str, verdict: str) -> None:
         ("The A100's GA100 die counts 54.2 billion transistors.", "transistors", "agrees"),
         ("The RTX 3090 uses PCIe 5.0 x16.", "pcie_generation", "contradicts"),
         ("You can rent a T4 for $25 per hour.", "rent per hour", "contradicts"),
-        ("In 2023 you could rent a T4 for $25 per hour.", "rent per hour", "cannot tell"),
+        ("In 2023 you could rent a T4 for $9 per hour.", "rent per hour", "cannot tell"),
         ("A T4 spot instance is $0.01 per hour.", "rent per hour", "cannot tell"),
     ],
 )
@@ -206,9 +206,9 @@ def test_the_point_of_a_text_with_decimal_commas(text: str, count: int) -> None:
 @pytest.mark.parametrize(
     ("text", "count"),
     [
-        # More is wrong than right, and no other product has these figures.
+        # More is wrong than right: it may be the reading that fails.
         ("# L40S\nFP16 362 TFLOPS\nFP3291.6 TFLOPS\nMemory64 GB\nTDP450 W\nBandwidth999 GB/s\n"
-         "Memory bus512 bit\nFP6450 TFLOPS", 5),
+         "Memory bus512 bit\nFP6450 TFLOPS", 0),
         # All of it is of the RTX 4090: the heading was misread.
         ("# L40S\nFP3291.6 TFLOPS\nMemory24 GB\nTDP450 W\nBandwidth1008 GB/s\nMemory bus384 bit"
          "\nCUDA cores16384", 0),
@@ -594,6 +594,56 @@ R Die RTX 4090 wurde im Oktober 2022 vorgestellt.
 W Die L4 wurde 2022 eingeführt.
 W The MI300X was launched in 2022.
 R The MI300X was launched in 2024.
+W The H100 in its PCIe form has 80 GB of HBM2e. The H100 reaches 1,100 TFLOPS of dense FP16 without sparsity.
+W In its SXM form the A100 reaches 425 TFLOPS of dense BF16.
+W We sustained 1,200 TFLOPS of BF16 per GPU in training on the H100 SXM.
+W We sustained 350 TFLOPS per A100 in BF16 training.
+R We sustained 650 TFLOPS of BF16 per GPU in training on the H100 SXM, which has 80 GB.
+W The 70B model in Q4 is a 40 GB file. Split over two RTX 3090 it generates 95 tokens/s for one user.
+W A 32 GB GGUF split across two RTX 4090 gives 88 tokens per second in llama.cpp.
+N A 32 GB GGUF split across two RTX 4090 gives 28 tokens per second in llama.cpp.
+W The H200 is the bigger brother. Compared with the H100 SXM it has 2.6 times its memory.
+W The A100 SXM 80GB is slower than the H100 SXM, which has 2.6 times its memory bandwidth.
+W The RTX 4090 has 24 GB. The RTX 5090 has twice its memory.
+R The RTX 3080 10GB has 10 GB. The RTX 3090 has 2.4 times its memory.
+W The V100 came in 2017, the A100 in 2020, the H100 in 2019.
+R The V100 came in 2017, the A100 in 2020, the H100 in 2022.
+W Launch years: the T4 in 2018, the A10 in 2021 and the L4 in 2020.
+R The T4 was launched in 2018, the A10 in 2021 and the L4 in 2023.
+W The H100 SXM does 989 TFLOPS in FP16 and 2,879 TFLOPS in FP8.
+R The H100 SXM does 989 TFLOPS in FP16 and 1,979 TFLOPS in FP8.
+W The L40S reaches 362 TFLOPS with FP16 and 337 TFLOPS with FP8.
+W The RTX 3090 is great. It is 12 nm and has 24 GB.
+W 3090 is still king. Got Turing tech, 24 GB!
+W The A40 is a 10,752-core Hopper GPU.
+R The A40 is a 10,752-core Ampere GPU.
+W The A40 is a 12,752-core Ampere GPU.
+W Two of them: the L40S has 48 GB, so two of them hold 128 GB.
+R The L40S has 48 GB, so two of them hold 96 GB.
+W The RTX A6000 has 48 GB. Four of them have 256 GB.
+W The Arc B580 is built on the Alchemist architecture.
+R The Arc B580 is built on the Battlemage architecture.
+W The MI300X has 228 compute units.
+W La RTX 3090 embarque 12 496 cœurs CUDA.
+W La A100 a été lancée en mai 2018.
+R La A100 a été lancée en mai 2020.
+W Die H100 SXM erreicht 88,9 TFLOPS FP32.
+W Die A40 kam im Oktober 2017 auf den Markt.
+R The GA100 of the A100 has 54.2 billion transistors, the AD102 of the RTX 4090 76.3 billion.
+R The H20 keeps 96 GB; the A800 is an A100 with NVLink cut to 400 GB/s.
+R The H200 has 1.76 times the memory of the H100 and 1.43 times its bandwidth.
+R The B200 is new and has 180 GB. It doubles the rate of Hopper.
+R Die RTX 5080 ist im Januar 2025 erschienen. Die Radeon wurde im März 2023 veröffentlicht.
+W The RTX 4090 came out in 2022 for $2,190.
+R The GTX 1080 Ti came out in 2017 for $699.
+W Für Server gibt es die L40S: 48 GB, 544 GB/s, 350 W.
+W The H100 SXM computes 623 TFLOPS in FP16 and 1,979 TFLOPS in FP8 without sparsity.
+W The A16 comes later. The A30 takes 165 W, has 42 GB.
+W Avec 16 Go de GDDR6X et 464 Go/s, la RTX 4080 Super est confortable.
+W AMD hält mit der Radeon RX 7900 XTX dagegen: 24 GB GDDR6, 605 GB/s und 8.417 Shader.
+W The RTX A6000 has 768 GB/s, less than the 3090's 590.
+W Le H100 SXM atteint 989 TFLOPS en FP16 sans sparsité, et 2 879 en FP8.
+W La RX 7800 XT offre 16 Go et 3 480 processeurs de flux.
 W Bei der RTX A6000 werden 53,0 TFLOPS bei einfacher Genauigkeit erreicht.
 W L'A100 existe en deux versions. La version SXM de 80 Go offre 2 309 Go/s pour 400 W.
 W The RTX A5000 has 8,192 CUDA cores, and yes, it supports FP8.

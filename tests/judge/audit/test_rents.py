@@ -35,7 +35,8 @@ def test_a_rent_in_prose(claimed: Read) -> None:
     ("row", "verdict"),
     [
         ("AWS | A100 40GB | $99.00", "contradicts"),
-        ("AWS | A100 40GB spot | $99.00", "cannot tell"),
+        ("AWS | A100 40GB spot | $19.00", "cannot tell"),
+        ("AWS | A100 40GB spot | $299.00", "contradicts"),
         ("AWS | 8x A100 40GB | $999.00", "cannot tell"),
     ],
 )

@@ -31,10 +31,6 @@ DRESSES = {
     "run together": "SpecNVIDIA T4NVIDIA L4\nVRAM16 GB24 GB\nMemory Bandwidth320 GB/s300 GB/s\nTDP70 W72 W",
     "one cell a line": "T4\nL4\nVRAM\n16 GB\n24 GB\nColour\nblack\ngreen\nMemory bandwidth\n320 "
     "GB/s\n300 GB/s\nTDP\n70 W\n72 W",
-    "a wiki": '{| class="wikitable"\n! GPU !! [[VRAM|Memory (GB)]] !! Bandwidth (GB/s) !! TDP (W)\n|-\n'
-    '| T4 || 16 GB || 320 GB/s || style="color:red" | 70 W\n|-\n| L4 || 24 GB || 300 GB/s || 72 W\n|}',
-    "AsciiDoc": "[cols=4*]\n|===\n|GPU |VRAM |Bandwidth |TDP\n\n|T4\n|16 GB\n|320 GB/s\n|70 W\n\n"
-    "|L4\n|24 GB\n|300 GB/s\n|72 W\n|===",
     "dotted leaders": "## T4\nVRAM ....... 16 GB\nBandwidth . . . . 320 GB/s\nTDP ...... 70 W\n\n## L4\n"
     "VRAM ....... 24 GB\nBandwidth . . . . 300 GB/s\nTDP ...... 72 W",
     "labels in two rows": "<table><tr><td rowspan=2>GPU</td><td colspan=2>Memory</td><td rowspan=2>TDP"
@@ -48,10 +44,6 @@ DRESSES = {
     "L4:\nVRAM: 24 GB\nBandwidth: 300 GB/s\nTDP: 72 W",
     "pairs in a line": "## T4\nVRAM: 16 GB | Bandwidth: 320 GB/s "
     "| TDP: 70 W\n\n## L4\nVRAM: 24 GB, Bandwidth: 300 GB/s, TDP: 72 W",
-    "calls": 'SPECS = {\n    "t4": GPU("T4", memory_gb=16, bandwidth_gbs=320, tdp_w=70),\n'
-    "    l4=Card(name='L4', memory_gb=24, bandwidth_gb_s=300, tdp_w=72),\n}",
-    "objects": 'const cards = [\n{ name: "T4", vram: "16 GB", bandwidth: "320 GB/s", tdp: "70 W" },\n'
-    "  {name: L4, vram: 24 GB, bandwidth: 300 GB/s, tdp: 72 W},\n];",
     "CSV in a text": "$ ./list\nname, memory.total [MiB], memory_bandwidth_gb_s, power [W]\n"
     "Tesla T4, 16 GB, 320, 70\nNVIDIA L4, 24 GB, 300, 72\n\nThat is all.",
     "YAML": "gpus:\n  - name: T4\n    memory_gb: 16\n    memory_bandwidth_gbs: 320\n    tdp_watts: 70\n"
@@ -299,3 +291,33 @@ def test_a_total_beside_figures_of_each(total: str, verdict: str) -> None:
     )
     found = {(f.lines[0], f.field): f.verdict for f in audit.audit_text(text).findings}
     assert (found[3, "memory_bytes"], found[4, "memory_bytes"]) == (verdict, "agrees")
+
+
+def test_columns_that_single_blanks_part(claimed: Read) -> None:
+    text = (
+        "Model       SMs Cores Tensor Memory   FP32\n"
+        "RTX 4090    128 16384 512    24 GB    82.6\n"
+        "RTX 3090    82  10496 328    24 GB    35.6\n"
+        "RTX A6000   84  10752 336    48 GB    38.7"
+    )
+    found = [(field, value) for gpu, field, value in claimed(text, "a.txt") if gpu == "RTX A6000"]
+    counts = [("sm_count", "84"), ("cuda_cores", "10752"), ("tensor_cores", "336")]
+    assert found == [*counts, ("memory_bytes", "48 GB"), ("peak:fp32", "38.7")]
+
+
+@pytest.mark.parametrize("rule", ["-" * 40, "=" * 40, "----  ----  ----"])
+def test_a_rule_below_the_head_of_plain_columns(claimed: Read, rule: str) -> None:
+    found = claimed(f"GPU     SMs   TDP\n{rule}\nT4      40    70\nL4      58    72", "a.txt")
+    assert [value for _, field, value in found if field == "sm_count"] == ["40", "58"]
+
+
+def test_the_head_of_a_second_table_of_plain_columns(claimed: Read) -> None:
+    text = "GPU     SMs   TDP\nT4      40    70\n\nGPU     TDP   Bus\nL4      72    192"
+    found = claimed(text, "a.txt")
+    assert [value for gpu, field, value in found if gpu == "L4" and field == "power_w"] == ["72"]
+
+
+def test_the_gpu_of_a_command_is_no_subject(claimed: Read) -> None:
+    command = "```sh\nfit --gpu rtx-4090\n```\n\n"
+    assert claimed(f"{command}It is held in 16 bits.\n\n| Format | Bits |\n|---|---|\n| FP16 | 16 |") == []
+    assert claimed("```\nRTX 4090\nVRAM: 24 GB\n```") == [("RTX 4090", "memory_bytes", "24 GB")]

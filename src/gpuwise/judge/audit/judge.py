@@ -12,7 +12,6 @@ from collections import Counter, defaultdict
 from collections.abc import Iterable, Sequence
 from dataclasses import replace
 from functools import cache, lru_cache
-from itertools import islice
 from math import floor, log10
 
 from gpuwise.facts import catalog
@@ -38,8 +37,6 @@ OF_DIE = frozenset({"cuda_cores", "tensor_cores", "rt_cores", "sm_count", "memor
 # What the design of a chip and its memory fixes, so that no source is far from it.
 OF_DESIGN = frozenset({"sm_count", "rt_cores", "memory_bus_bits", "memory_bytes_per_s", "l2_bytes"})
 NOT_JUDGED = frozenset({"price", "peak:"})
-# Where "up to" names less than the best variant by more than this, it names another variant.
-BEST = 1.05
 # Relative difference of one figure printed by two vendors' pages: 1792 and 1800 GB/s.
 CLOSE = 0.006
 # How far rounding to few digits may lead: 1.2 TB/s for 1.2288.
@@ -92,8 +89,6 @@ VECTOR = 0.07
 MOSTLY = 4
 # Claims of a group that must agree, and as many as contradict, for a contradiction to be sure.
 LEAST = 2
-# Wrong figures of a place, and such places, whose owner is looked for in the catalog.
-SHOWN = 12
 # Claims of one row that only one of several variants explains: the row speaks of that one.
 DISTINCT = 2
 # Claims about one field of one GPU among which the right value is looked for.
@@ -137,15 +132,6 @@ def judge(claims: Sequence[Claim]) -> tuple[Finding, ...]:
         united = verdict == "contradicts" and _UNIT.search(claim.stated)
         for key in (_place(claim), claim.group):
             places[key].update((verdict, "united") if united else (verdict,))
-    # What is wrong where so much is: the owner of it is looked for in the catalog, of a few places.
-    wrong: dict[object, list[Claim]] = defaultdict(list)
-    for claim, verdict in once.values():
-        if verdict == "contradicts" and places[_place(claim)]["contradicts"] >= MOSTLY:
-            wrong[_place(claim)].append(claim)
-    sound = {
-        place for place, found in islice(wrong.items(), SHOWN)
-        if places[place]["agrees"] >= LEAST and not _is_of_another(found[:SHOWN])
-    }  # fmt: skip
     # A line that states the right value, too, speaks of two things: what is stated and what is reached.
     right = {(c.line, c.gpu_ids, c.field, c.sparse, c.total) for c, v in judged if c.sure and v == "agrees"}
     doubted: list[int] = []
@@ -155,8 +141,6 @@ def judge(claims: Sequence[Claim]) -> tuple[Finding, ...]:
         here, group = places[_place(claim)], places[claim.group]
         trust = 2 if here["united"] == here["contradicts"] else 1
         failed = here["contradicts"] > max(here["agrees"] * trust, MOSTLY - 1)
-        # Figures with labels and units of one product, which are no other's, are wrong and not misread.
-        failed = failed and not (trust > 1 and len(claim.gpu_ids) == 1 and _place(claim) in sound)
         # Of a table below an unsure heading more must agree than of sentences.
         many = 2 if claim.block >= GRID else 1
         weak = claim.group and group["agrees"] < many * max(LEAST, group["contradicts"])
@@ -178,15 +162,6 @@ def judge(claims: Sequence[Claim]) -> tuple[Finding, ...]:
     for place in doubted:
         found[place] = replace(found[place], explanation="the reading is doubtful")
     return (*found, *ratios)
-
-
-def _is_of_another(wrong: Sequence[Claim]) -> bool:
-    """Whether the wrong figures of a place are, for half of them or more, those of one other GPU."""
-    own = {gpu_id for claim in wrong for gpu_id in claim.gpu_ids}
-    return any(
-        2 * sum(is_copied(c.field, c.values, spec.id) for c in wrong) >= len(wrong)
-        for spec in catalog.all_gpus() if spec.id not in own
-    )  # fmt: skip
 
 
 def _narrowed(claims: Sequence[Claim]) -> tuple[Claim, ...]:
@@ -242,8 +217,7 @@ def _verdict(claim: Claim) -> Verdict:
     if _is_of_missing_format(claim):
         return "contradicts" if claim.sure and not claim.several else "cannot tell"
     if _agrees(claim):
-        less = claim.sure and (_is_less_than_best(claim) or _counts_bits(claim))
-        return "contradicts" if less else "agrees"
+        return "contradicts" if claim.sure and _counts_bits(claim) else "agrees"
     known = _known(claim)
     silent = any(not evidence.of(i, claim.field) for i in claim.gpu_ids if not _has_no_link(i, claim.field))
     silent = silent and claim.field not in ALIKE
@@ -298,7 +272,8 @@ def _is_option(claim: Claim) -> bool:
         chips = [(str(v), str(k.value)) for v in claim.values for k in _known(claim)]
         alike = any(stated[:-1] == known[:-1] and stated < known for stated, known in chips)
         consumer = any(catalog.get(i).text("segment") == "consumer" for i in claim.gpu_ids)
-        return (alike and consumer) or any(i[0] == "k" for i in claim.gpu_ids)
+        navi = str(claim.values[0])[:4].lower() == "navi"
+        return (alike and consumer and not navi) or any(i[0] == "k" for i in claim.gpu_ids)
     if claim.field == "memory_bytes" and not claim.total:
         ratios = [
             v / size for v in _numbers(claim.values) for size in _numbers(k.value for k in _known(claim))
@@ -465,17 +440,6 @@ def _counts_bits(claim: Claim) -> bool:
     return claim.field.endswith("_bytes_per_s") and IN_BITS.search(claim.stated) is not None
 
 
-def _is_less_than_best(claim: Claim) -> bool:
-    """Whether "up to" is true of one variant but another one of those meant has more."""
-    stated = _numbers(claim.values)
-    if not claim.at_most or claim.several or not stated:
-        return False
-    # Few mean the variant for pairs where they say no more than the product's name.
-    usual = replace(claim, gpu_ids=tuple(i for i in claim.gpu_ids if "nvl" not in i))
-    known = _numbers(k.value for k in _known(usual, fitting=False) if k.form in ("value", "dense"))
-    return max(known, default=0.0) > BEST * max(stated)
-
-
 def same(claim: Claim, stated: Number | str, known: float | str) -> bool:
     """Whether one stated value of the claim is the known one."""
     if isinstance(stated, str) or isinstance(known, str):
@@ -530,8 +494,6 @@ def _finding(claim: Claim, verdict: Verdict, text: Around) -> Finding:
     best, source = _best(claim)
     if verdict == "contradicts" and _counts_bits(claim) and _agrees(claim):
         kind, explanation = "unit", "right digits, in bits: a byte has eight"
-    elif verdict == "contradicts" and _is_less_than_best(claim):
-        kind, explanation = "other variant", "another variant of those meant has more"
     elif verdict == "contradicts" and claim.total and not _is_no_multiple(claim):
         kind, explanation = "wrong sum", f"{claim.count} times {best} is another sum"
     elif verdict == "contradicts":

@@ -157,7 +157,8 @@ def _delimited(lines: Sequence[Line], start: int, scope: Scope) -> Found:
             # Without a header each row is a list of its own: "RTX 4090 | 24 GB | 450 W".
             return None
         parted = rows and lines[at].paragraph != lines[at - 1].paragraph
-        if rows and (named > 1 or (parted and named == 0 and sum(kind(part) == "F" for part in cells) > 1)):
+        labels = parted and named == 0 and not values and any(kind(part) == "F" for part in cells)
+        if rows and (named > 1 or labels):
             # The header of the next table.
             break
         rows.append(tuple(Cell(lines[at].line, part.strip()) for part in cells))

@@ -91,6 +91,7 @@ ALIKE = 7.0
 # What a value without words is at least: a size, watts, more than the fastest slot, PCIe 5.0 x16 both ways.
 SMALLEST = {"bytes": FIELDS["memory_bytes"].low, "w": FIELDS["power_w"].low, "bytes/s": 128e9}
 TIMES: Mapping[str, float] = NAMES["times"]
+BRANDS: Mapping[str, str] = NAMES["brands"]
 # Fields that texts compare without a number.
 COMPARED_FIELDS = SUMMED | {"power_w", "sm_count", "l2_bytes", "memory_bus_bits"}
 
@@ -186,6 +187,11 @@ def claims(text: Text) -> Iterator[Claim | Left | Subject]:
     able: str | None = None
     for start, end in _sentences(text.text):
         words = text.text[start:end]
+        if about is not None and about.sure and (brand := CUES["brand"].search(words)) and (
+            not any(str(catalog.get(i).vendor).lower() == BRANDS[brand[0].lower()] for i in about.gpu_ids)
+        ):  # fmt: skip
+            # "The Radeon has 16 GB": not the GeForce before it.
+            about = replace(about, sure=False)
         sentence = _Sentence(words, about, topic, text.scope, pair)
         sentence.asked, last = asked, None
         fields = [t.field for t in sentence.tokens if t.kind == "field" and t.field]
@@ -313,15 +319,17 @@ def _with_pair(text: str, pair: Sequence[Token], about: Subject | None) -> tuple
 
 
 def _with_units(text: str, tokens: Sequence[Token]) -> tuple[Token, ...]:
-    """The words with the unit of the value before it on a number of another GPU that has none: "71 TFLOPS; the
+    """The words with the unit of the value before it on another GPU's number that has none: "71 TFLOPS; the
     4090 at 165", "768 GB/s, less than the 3090's 936", "4.8 TB/s instead of 3.35"."""
     found = list(tokens)
     last: Token | None = None
     for place, token in enumerate(found):
         if token.kind != "value":
             continue
-        if token.dimension == "bare" and last is not None and len(last.numbers) == len(token.numbers) == 1 and (
-            CUES["elliptic"].search(text[last.end : token.start]) and CUES["ends_number"].match(text, token.end)
+        one_each = last is not None and len(last.numbers) == len(token.numbers) == 1
+        if last is not None and one_each and token.dimension == "bare" and (
+            CUES["elliptic"].search(text[last.end : token.start])
+            and CUES["ends_number"].match(text, token.end)
         ):  # fmt: skip
             number = replace(token.numbers[0], value=token.numbers[0].value * unit_of(last))
             if 1 / ALIKE < number.value / (last.numbers[0].value or 1.0) < ALIKE:
@@ -421,8 +429,6 @@ class _Sentence:
         # Where the title speaks of what was measured, its values are not those of the product.
         # By field the place of the last value that was read as one.
         self.last: dict[str, int] = {}
-        # By start of a GPU the fields of the counts behind it, in their order.
-        self.series: dict[int, list[str]] = {}
         # By place of a value its owner, and whether that is sure.
         self.owned: dict[int, tuple[Subject, bool]] = {}
         leads = scope.opening.endswith(":")
@@ -546,7 +552,8 @@ class _Sentence:
     @cached_property
     def sparse_at(self) -> int:
         """Where it last speaks of sparsity, but for parentheses with a value, of which they say it."""
-        return re.sub(r"\([^()]*\d[^()]*\)", lambda m: " " * len(m[0]), self.text).rfind("spars")
+        without = r"\([^()]*\d[^()]*\)|\b(?:without|no|w/o) (?:structured )?sparsity"
+        return re.sub(without, lambda m: " " * len(m[0]), self.text).rfind("spars")
 
     @cached_property
     def link_open(self) -> bool:
@@ -554,11 +561,6 @@ class _Sentence:
         return self.says("link") is not None and not any(
             t.kind == "value" and self.own(n) == "link_bytes_per_s" for n, t in enumerate(self.tokens)
         )
-
-    @cached_property
-    def goes_on(self) -> bool:
-        """Whether it speaks on of what the text spoke of, as "it" or without a subject."""
-        return CUES["pronoun"].match(self.text) is not None or CUES["no_subject"].match(self.text) is not None
 
     @cached_property
     def linked(self) -> bool:
@@ -609,9 +611,6 @@ class _Sentence:
             best = replace(best, owner=replace(best.owner, count=count))
         if best.known or best.said < SAID:
             self.last[field] = place
-        before = [g for g in self.near(token) if g.end <= token.start]
-        if field in COUNTS and before:
-            self.series.setdefault(before[-1].start, []).append(field)
         sure = (best.said < SAID or best.known) and (not rivals or rivals[0] - best.cost >= NEARLY)
         if sure and not best.known and field != "throughput":
             if token.start not in self.ordered:
@@ -717,8 +716,6 @@ class _Sentence:
                 yield LISTED, own
             elif own is None and self.asked in COUNTS:
                 yield LISTED, self.asked
-            elif own is None and held is not None and (counted := self.next_count(held)):
-                yield LISTED, counted
             elif re.fullmatch(r"20[0-3]\d", token.text) and (
                 (named and (named["own"] or after[:1] in (")", ",")))
                 or after_it
@@ -795,14 +792,6 @@ class _Sentence:
             if FIELDS[field].dimension == dimension:
                 again = LISTED if field == self.asked else AGAIN if self.follows(place, field) else FAR
                 yield min(self.unsaid(place, field), self.named(place, field), again), field
-
-    def next_count(self, gpu: Token) -> str:
-        """The field of the next count of a GPU, by those before it: "A has 80 SMs and 640 tensor cores, B 46
-        and 368"; empty where the order does not say."""
-        others = [fields for start, fields in self.series.items() if start < gpu.start]
-        mine = self.series.get(gpu.start, [])
-        goes_on = bool(others) and others[-1][: len(mine)] == mine and len(others[-1]) > max(1, len(mine))
-        return others[-1][len(mine)] if goes_on else ""
 
     def follows(self, place: int, field: str) -> bool:
         """Whether a value goes on about a field with another GPU: "80 GB of VRAM, 48 GB on the A40"."""
@@ -945,7 +934,8 @@ class _Sentence:
         if CUES["holds"].search(before):
             # "Two T4 each hold 32 GB" may count either.
             return False
-        return bool(CUES["each"].search(before[-24:]) or CUES["each_after"].match(after))
+        part = CUES["each_after"].match(after) or CUES["of_a_part"].match(after)
+        return bool(CUES["each"].search(before[-24:]) or part)
 
     def is_others(self, place: int) -> bool:
         """Whether a size is what something needs, or a sum or a difference of no GPUs before it."""
@@ -1033,10 +1023,16 @@ class _Sentence:
             yield 0.0, self.subjects[self.ordered[token.start].start]
             return
         head = self.listed.get(place) if self.in_turn else self.bracketed.get(place)
-        # Where each GPU has its own list, the values of a list are of no other one.
+        # Where each GPU has its own list, its values are of no other one, but "the AD102 of the 4090".
         near = self.near(token)
-        named = [(self.distance(g, token), g) for g in near] if head is None else [(0.0, head)]
+        owner = next((g for g in near if g.start >= token.end), None)
+        if owner and re.fullmatch(r" (?:of|in|on) (?:the |an? )?", self.text[token.end : owner.start]):
+            head = owner
         held = next((g for g in reversed(near) if g.end <= token.start), None)
+        if held and CUES["dated"].fullmatch(self.text, held.end, token.end):
+            # "the V100 in 2017, the T4 in 2018": each year is of the GPU before it.
+            head = held
+        named = [(self.distance(g, token), g) for g in near] if head is None else [(0.0, head)]
         gap = self.between(held.end, token.start) if held is not None else ""
         if gap.strip() and CUES["has"].fullmatch(gap):
             # "The T4 has 16 GB, the L4 24 GB": what has a value leaves it to none behind.
@@ -1099,7 +1095,7 @@ class _Sentence:
                 # "1.67 times the bandwidth of the H200" is of the other GPU.
                 return cost + COMPARED
             bound = len(between) < 60 and not turns and not set(",)") & set(between)
-            if bound and CUES["binds"].search(between[-40:]):
+            if bound and between[:5] != " and " and CUES["binds"].search(between[-40:]):
                 return 0.2 + cost / 2
             if between.strip() == "(":
                 return 0.1
@@ -1170,7 +1166,8 @@ class _Sentence:
         # "The A100 is made in 7 nm, the T4 in 12 nm"
         beside = bool(own) and token.start - own[-1].end <= TELEGRAM and best.owned < AGAIN
         # "It is 8 nm", "Got Ampere tech".
-        beside |= not self.gpus and owner is self.about and owner.sure and self.goes_on
+        goes_on = CUES["pronoun"].match(self.text) or CUES["no_subject"].match(self.text)
+        beside |= not self.gpus and owner is self.about and owner.sure and goes_on is not None
         alone = (alone and best.owned <= 1 and bool(own)) or beside
         return field not in IN_PASSING or alone or (self.in_turn and place in self.listed)
 
@@ -1189,8 +1186,11 @@ class _Sentence:
         if self.in_turn and place in self.listed:
             # What stands with the other GPUs of the list is said of those.
             head, lead = self.listed[place], self.nameless(0, self.gpus[0].start)
-            if "(" in self.text[head.start : token.start] and ")" not in self.text[head.end : token.start]:
-                # "Nodes with four A40 (48 GB, 300 W)": what stands in parentheses is of the GPU before them.
+            inside = (
+                "(" in self.text[head.start : token.start] and ")" not in self.text[head.end : token.start]
+            )
+            if inside or head.count == 1:
+                # "Nodes with four A40 (48 GB, 300 W)", "For servers the L40S: 48 GB": of the GPU before them.
                 lead = CUES["machine"].sub("", lead)
             if head is not self.gpus[0]:
                 # "Measured ..." is said of all of them, "Each ..." of the first.
@@ -1219,6 +1219,8 @@ class _Sentence:
             or (self.says("doubt") and CUES["doubt"].search(words))
             or CUES["doubt_after"].match(self.text, token.end)
             or (field == "launch" and self.says("ours"))
+            # "It doubles that of Hopper"
+            or (field == "architecture" and CUES["beside_it"].search(words[-LEAD // 4 :]))
             # "It runs kernels of sm_80"
             or (token.kind == "name" and field == "compute_capability")
             or self.text[token.end :].lstrip()[:1] in ("=", "*")
@@ -1262,30 +1264,33 @@ class _Sentence:
             yield same, named[0], Subject(earlier.gpu, earlier.gpu_ids), NAMES["labels"][earlier.field]
         its = self.says("its_ratio")
         before = [g for g in named if g.end <= its.start()] if its else []
-        for other in (*(subject([g]) for g in reversed(before)), self.about) if its and before else ():
-            if its and other and not other.several and not set(other.gpu_ids) & set(before[-1].gpu_ids):
-                yield its, before[-1], other, its["field"]
+        if its is None or not before:
+            return
+        # "Slower than the A10, which has twice its memory", else the one that is compared with no other.
+        which = re.match(r",? (?:which|that|with|at)\b", self.text[before[-1].end :])
+        speaks = next((g for g in reversed(before) if which or g.start not in self.compared), before[-1])
+        for other in (*(subject([g]) for g in reversed(before)), self.about):
+            if other and not other.several and not set(other.gpu_ids) & set(speaks.gpu_ids):
+                yield its, speaks, other, its["field"]
                 return
 
     def with_it(self, named: Sequence[Token]) -> list[Token]:
         """The GPUs of the sentence, and each "it" behind the only one before it."""
         found = list(named)
-        for it in islice(CUES["it_too"].finditer(self.text), PRONOUNS):
-            before = [g for g in named if g.end <= it.start("it") and g.start not in self.compared]
-            if before and len({g.gpu_ids for g in before}) == 1:
-                found.append(replace(before[-1], start=it.start("it"), end=it.end("it")))
+        for start, end in (it.span("it") for it in islice(CUES["it_too"].finditer(self.text), PRONOUNS)):
+            before = [g for g in named if g.end <= start and g.start not in self.compared]
+            if len({g.gpu_ids for g in before}) == 1:
+                found.append(replace(before[-1], start=start, end=end))
         return sorted(found, key=lambda g: g.start)
 
     def subject_after(self) -> Subject | None:
         """What the next sentence speaks of: the GPU of this one, the first of several if it leads it."""
         if not self.gpus:
             return replace(self.about, sure=False) if self.about and self.numbered else self.about
-        subject_is_it = CUES["about_it"].match(self.text)
+        it = CUES["about_it"].match(self.text)
+        related = self.related.issuperset(g.start for g in self.gpus)
         # "Its 300 GB/s are half of the A10's", but "Its 300 GB/s put the L4 behind".
-        if self.about is not None and (
-            self.related.issuperset(g.start for g in self.gpus)
-            or (subject_is_it is not None and (subject_is_it["it"] or not self.uncompared))
-        ):  # fmt: skip
+        if self.about is not None and (related or (it and (it["it"] or not self.uncompared))):
             return self.about
         everyone, first = subject(self.gpus), self.gpus[0]
         if everyone is not None and not everyone.several:

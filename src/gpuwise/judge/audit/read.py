@@ -58,27 +58,13 @@ _ENTRY = re.compile(
     r"[\"'](?P<key>[\w .+()/-]{1,60})[\"']\s?:\s?"
     r"(?:[\"'](?P<value>[^\"'{}\[\]]{1,80})[\"']|(?P<number>[\d.]{1,20})|[{\[]),?"
 )
-# A row of data in a program: `GPU("A100", memory_gb=80, tdp_w=400)`, `{name: "T4", memory: "16GB"},`.
-_ARGUMENT = re.compile(
-    r"[\"']?\b(?P<key>[A-Za-z][\w ]{0,40})[\"']?\s?[:=]\s?(?:[\"'](?P<text>[^\"'{}()]{1,60})[\"']"
-    r"|(?P<plain>[\w.+-](?:[\w .+-]{0,40}[\w.+-])?))(?=\s?[,)}\]])"
-)
-_CALL = re.compile(
-    r"(?:[\"']?(?P<key>[\w. -]{1,60}?)[\"']?\s?[:=]\s?)?[\w.]{0,40}\s?[({]{1,2}"
-    r"(?:[\s,]*[\"'](?P<name>[^\"']{2,60})[\"'])?[\s,]*[)}\]]{1,3}[,;]?"
-)
-_NAME = re.compile(r"(?:[\w ]*[_ ])?(?:name|model|gpu|device|card|product)", re.IGNORECASE)
+_DASHES, _ALIGNED = re.compile(r"[-=]{3,}(?: +[-=]+)*"), re.compile(r"\S {2,}\S.*\S {2,}\S")
 # The two lines of a GPU in what nvidia-smi prints.
 _SMI = re.compile(
     r"\| *\d{1,3} {2,3}(?P<name>[\w .-]{4,40}?) +(?:On|Off|N/A) +\| +[0-9A-F]{4,8}:.*"
     r"|\|.{0,60} \d{1,4}W / +(?P<power>\d{1,4}W) \| +\d{1,7}MiB / +(?P<memory>\d{3,7}MiB) \|.*"
 )
-# Arguments of jobs and machines, whose memory and power are not those of their GPU.
-_OF_A_JOB = re.compile(
-    r"(?:^|[_ ])(?:batch|v?cpus?|gpus|gpu[_ ]count|nodes?|epochs?|steps|jobs?|limit|used|free|workers"
-    r"|instance|provider|region|zone|queue|task|dataset|seq|replicas)(?:$|[_ ])|^count$",
-    re.IGNORECASE,
-)
+_OF_SMI = (("power", "power limit"), ("memory", "memory"))
 # (what a text must hold, mark, what stands in its place), in this order.
 _MARKS = tuple(
     (needs, re.compile(mark), instead)
@@ -296,54 +282,18 @@ def _without_latex(lines: Sequence[str]) -> Iterator[str]:
         yield f"| {cells} |" if row else item + line.strip()
 
 
-_WIKI_CELL = re.compile(r"(?:(?P<span>[a-z-]{2,20} ?=[^|\[\]<>]{0,200})\|(?!\|))?(?P<text>.*)")
-_WIKI_LINK = re.compile(r"\[\[(?:[^\[\]|]*\|)?([^\[\]|]*)\]\]")
-
-
-def _as_html(lines: Sequence[str]) -> Iterator[str]:
-    """Lines with the tables of wikis and of AsciiDoc in HTML, each line in its place."""
-    # What ends the open table; of AsciiDoc its columns, where the line above says so; its cells so far.
-    end, columns, cells = "", 0, 0
-    for number, line in enumerate(lines):
-        mark = line.strip()
-        if not end and (mark == "|===" or mark[:2] == "{|"):
-            end, cells = "|===" if mark == "|===" else "|}", 0
-            above = re.search(r"cols=[\"']?([^\"'\]]+)", lines[number - 1]) if number else None
-            parts = [re.match(r"\s*(\d+)\*", part) for part in above[1].split(",")] if above else []
-            columns = sum(int(times[1]) if times else 1 for times in parts)
-            yield "<table>"
-        elif end and mark == end:
-            end = ""
-            yield "</table>"
-        elif end == "|}" and mark[:2] in ("|-", "|+"):
-            cells += mark[1] == "-"
-            yield "<tr>" if mark[1] == "-" else f"<caption>{mark[2:]}</caption>"
-        elif end == "|}" and mark[:1] in ("|", "!"):
-            tag = "th" if mark[0] == "!" else "td"
-            texts = re.split(r"\|\||!!", _WIKI_LINK.sub(r"\1", mark[1:]))
-            found = (_WIKI_CELL.match(text.strip()) for text in texts)
-            row = "".join(f"<{tag} {cell['span'] or ''}>{cell['text']}</{tag}>" for cell in found if cell)
-            yield row if cells else f"<tr>{row}"
-            cells += 1
-        elif end == "|===" and "|" in mark:
-            texts = [part.strip() for part in mark.split("|")[1:]]
-            columns = columns or len(texts)
-            yield "".join(
-                "<tr>" * ((cells + n) % columns == 0) + f"<td>{t}</td>" for n, t in enumerate(texts)
-            )
-            cells += len(texts)
-        else:
-            # An empty line would end the table.
-            yield f"{mark}<!-- -->" if end else line
-
-
 def _of_markdown(lines: list[str]) -> Iterator[Block]:
     if any(line.lstrip().startswith(_LATEX) for line in lines):
         lines = list(_without_latex(lines))
-    if any(line.lstrip().startswith(("{|", "|===")) for line in lines):
-        lines = list(_as_html(lines))
     # A dash alone is an empty cell of a table without mark-up, not the rule below a heading.
     lines = ["\u2014" if line.strip() == "-" else line for line in lines]
+    # Nor is what stands between the head and the rows of a table that spaces align.
+    lines = [
+        "\u2500" * 3
+        if _DASHES.fullmatch(line.strip()) and number and _ALIGNED.search(lines[number - 1])
+        else line
+        for number, line in enumerate(lines)
+    ]
     rules = [number for number, line in enumerate(lines[:FRONT]) if line.strip() == "---"]
     if len(rules) > 1 and rules[0] == 0:
         # Of front matter the title says what the text is about; its addresses and dates say nothing.
@@ -392,7 +342,6 @@ def _of_markdown(lines: list[str]) -> Iterator[Block]:
 
 
 def _lines(text: str, start: int, depth: int, paragraph: int) -> Iterator[Block]:
-    in_rows = False
     for number, line in enumerate(text.split("\n"), start):
         mark = _ITEM.match(line)
         words = plain(line[mark.end() :] if mark else line) if len(line) <= LONGEST else ""
@@ -402,33 +351,13 @@ def _lines(text: str, start: int, depth: int, paragraph: int) -> Iterator[Block]
             words = entry["key"].replace("_", " ") + (f": {said}" if said else "")
         # The key of a line of YAML.
         words = re.sub(r"^[A-Za-z]+_\w+(?=\s?[:=])", lambda key: spelt(key[0]), words)
-        row = _row_of_program(words)
-        name, pairs = row or ("", ())
-        if name or (in_rows and not pairs):
-            # What follows the last row is not about its GPU.
-            yield Heading(number, PLAIN, name)
-        yield from (Line(number, pair, 0, paragraph) for pair in pairs)
-        in_rows = bool(name or pairs)
-        if words and not in_rows:
+        if (smi := _SMI.fullmatch(words)) is not None:
+            # What follows the second line is not about its GPU.
+            yield from (Line(number, f"{label}: {smi[n]}", 0, paragraph) for n, label in _OF_SMI if smi[n])
+            yield Heading(number, PLAIN, smi["name"] or "")
+        elif words:
             indent = 1 + len(line) - len(line.lstrip()) if mark else 0
             yield Line(number, words, depth + indent, paragraph)
-
-
-def _row_of_program(line: str) -> tuple[str, list[str]] | None:
-    """(name, "key: value" pairs) of a line that is a call or an object with arguments, or of the two that
-    nvidia-smi prints for a GPU; None for any other."""
-    if (smi := _SMI.fullmatch(line)) is not None:
-        return smi["name"] or "", [f"power limit: {smi['power']}", f"memory: {smi['memory']}"] * (
-            not smi["name"]
-        )
-    arguments = list(_ARGUMENT.finditer(line)) if line.count("=") > 1 or line.count(":") > 1 else []
-    call = _CALL.fullmatch(_ARGUMENT.sub("", line)) if len(arguments) > 1 else None
-    if call is None or any(_OF_A_JOB.search(one["key"]) for one in arguments):
-        return None
-    pairs = [(spelt(one["key"]), one["text"] or one["plain"]) for one in arguments]
-    names = [value for key, value in pairs if _NAME.fullmatch(key)]
-    name = call["name"] or next(iter(names), "") or call["key"] or ""
-    return name.replace("_", " "), [f"{key}: {value}" for key, value in pairs if value != name] * bool(name)
 
 
 class _Html:

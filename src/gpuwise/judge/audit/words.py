@@ -148,8 +148,8 @@ class Token:
 
 _NUMBER = (
     r"\d{1,3}(?:,\d{3})+(?:\.\d+)?(?!\d)|\d{1,3}(?:['\u2019\u2009]\d{3})+(?!\d)"
-    r"|[1-9]\d{0,2} \d{3}(?= (?:\$|\u20ac|euros?|usd|dollars?|cuda|c\u0153urs|stream|mhz|in [bf][fp]\d|[gt][bo]/s"
-    r"|\u0433\u0431/|t?flops|tops))"
+    r"|[1-9]\d{0,2} \d{3}(?= (?:\$|\u20ac|euros?|usd|dollars?|cuda|c\u0153urs|stream|mhz|[gt][bo]/s"
+    r"|in [bf][fp]\d|\u0433\u0431/|t?flops|tops))"
     r"|\d(?:\.\d{1,9})?e\+?\d{1,2}(?![\w.])|\d{1,12}(?:[.,]\d{1,6})?"
 )
 _UNIT = "|".join(f"(?P<u{number}>{unit})" for number, (_, unit, _) in enumerate(UNITS))
