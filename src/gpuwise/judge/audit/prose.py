@@ -96,6 +96,7 @@ BRANDS: Mapping[str, str] = NAMES["brands"]
 COMPARED_FIELDS = SUMMED | {"power_w", "sm_count", "l2_bytes", "memory_bus_bits"}
 
 _VERSUS = ("vs", "vs.", "versus")
+_NOT_SPARSE = re.compile(r"\([^()\d]{0,200}\d[^()]{0,200}\)|\b(?:without|no|w/o) (?:structured )?sparsity")
 _BRACKETS = re.compile(r"\([^()]{2,200}\)")
 # The number of GPUs that a list begins with.
 _COUNT_BEFORE = re.compile(rf"(?:\b(?:{'|'.join(COUNTED)})|\d)[\s-]?(?:x\s?)?$", re.IGNORECASE)
@@ -552,8 +553,7 @@ class _Sentence:
     @cached_property
     def sparse_at(self) -> int:
         """Where it last speaks of sparsity, but for parentheses with a value, of which they say it."""
-        without = r"\([^()]*\d[^()]*\)|\b(?:without|no|w/o) (?:structured )?sparsity"
-        return re.sub(without, lambda m: " " * len(m[0]), self.text).rfind("spars")
+        return _NOT_SPARSE.sub(lambda m: " " * len(m[0]), self.text).rfind("spars")
 
     @cached_property
     def link_open(self) -> bool:
