@@ -171,9 +171,8 @@ def _request(results: tuple[str, ...], options: dict[str, Any]) -> AcceptRequest
         raise InputError(f"there is no file {word}", hint=f"gpuwise accept --against {spec.id}")
     output: Path | None = options["output"]
     if options["with_serials"] and (output is None or output.suffix != BUNDLE):
-        raise InputError(
-            "serial numbers go into a bundle", hint="gpuwise accept --with-serials -o bundle.zip"
-        )
+        problem = "serial numbers go into a bundle"
+        raise InputError(problem, hint="gpuwise accept --with-serials -o bundle.zip")
     kind, indices = options["device"] or (None, ())
 
     asked = _how_long(options)

@@ -63,7 +63,6 @@ def _standard_input() -> str:
     """Raises InputError where it is longer than an article, or not text."""
     text = sys.stdin.read(LARGEST + 1)  # a device has no end
     if len(text) > LARGEST or "\0" in text:
-        raise InputError(
-            f"the standard input is not text, or longer than {LARGEST:,} characters", hint="give a part of it"
-        )
+        problem = f"the standard input is not text, or longer than {LARGEST:,} characters"
+        raise InputError(problem, hint="give a part of it")
     return text

@@ -110,9 +110,8 @@ def command(context: click.Context, /, **options: Any) -> None:
             hint = "--engine vllm starts one on served:NAME; --endpoint URL measures one that runs"
             raise InputError("a server is either started or given by its address", hint=hint)
         if options["engine"] and (len(served) != 1 or len(options["workloads"]) > 1 or options["model"]):
-            raise InputError(
-                "an engine is started on one model", hint="gpuwise bench served:llama-3.1-8b --engine"
-            )
+            problem = "an engine is started on one model"
+            raise InputError(problem, hint="gpuwise bench served:llama-3.1-8b --engine")
         also = ("workloads", "gpus") if options["engine"] else ()
         for given_flag, name in {"WORKLOAD": "workloads" * bool(options["workloads"]), **given}.items():
             if name and name not in (*OF_SERVERS, *ALSO_OF_SERVERS, *also):

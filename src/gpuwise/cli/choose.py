@@ -110,10 +110,8 @@ def command(
         # Made again as it was, so that what has changed since is the world and not the question.
         if more := [name for name, value in options.items() if value]:
             flag = more[0].replace("_", "-")
-            raise InputError(
-                f"a recommendation is made again as it was: --{flag} cannot be added",
-                hint="start anew: gpuwise choose WORKLOAD ...",
-            )
+            problem = f"a recommendation is made again as it was: --{flag} cannot be added"
+            raise InputError(problem, hint="start anew: gpuwise choose WORKLOAD ...")
         need = old.need
     else:
         if workload and options["model"]:
@@ -153,10 +151,8 @@ def _ask(terminal: bool, rates: Mapping[str, float]) -> dict[str, Any]:
     from gpuwise.judge.choose.need import presets
 
     if not terminal:
-        raise InputError(
-            "no workload given, and standard input is not a terminal",
-            hint=f"gpuwise choose WORKLOAD, or one of {', '.join(presets())}",
-        )
+        problem = "no workload given, and standard input is not a terminal"
+        raise InputError(problem, hint=f"gpuwise choose WORKLOAD, or one of {', '.join(presets())}")
     names = "; ".join(f"{name}: {preset.title}" for name, preset in presets().items())
     click.echo(f"What people do: {names}.", err=True)
     questions = {

@@ -158,10 +158,8 @@ def validate(arguments: tuple[str, ...]) -> None:
     # The wheel has no scored sets: what runs is the folder beside `src`.
     root = Path(gpuwise.__file__).parents[2]
     if not (root / "evaluation" / "predict" / "__main__.py").is_file():
-        raise NoDataError(
-            "scores need the folder `evaluation` of the repository, which the package does not contain",
-            hint="clone the repository, then: python -m evaluation.predict --help",
-        )
+        problem = "scores need the folder `evaluation` of the repository, which the package does not contain"
+        raise NoDataError(problem, hint="clone the repository, then: python -m evaluation.predict --help")
     sys.path.insert(0, str(root))  # the folder is not a part of what is installed
     scorer = import_module("evaluation.predict.__main__").command
     assert isinstance(scorer, click.Command)

@@ -94,9 +94,8 @@ def status(text: str) -> None:
 def check_output(output: Path | None, suffixes: Sequence[str] = SUFFIXES) -> None:
     """Raise InputError now if `output` has a suffix that no format has."""
     if output is not None and output.suffix not in suffixes:
-        raise InputError(
-            f"cannot tell a format from {output.name!r}", hint=f"use a suffix of {', '.join(suffixes)}"
-        )
+        problem = f"cannot tell a format from {output.name!r}"
+        raise InputError(problem, hint=f"use a suffix of {', '.join(suffixes)}")
 
 
 def table(content: Table, most: int = NO_TERMINAL, *, fold: bool = True) -> int:

@@ -97,10 +97,9 @@ def _check(files: tuple[Path, ...], host: str, public: bool, token: str | None, 
         if not path.is_file():
             raise InputError(f"{path} is not a file", hint="give result files, or none")
     if not is_loopback(host) and not (public and (token or database is not None)):
-        raise InputError(
-            f"{host} can be reached from other machines: that needs --public and --token",
-            hint=f"gpuwise serve --host {host} --public --token $(openssl rand -hex 16)",
-        )
+        problem = f"{host} can be reached from other machines: that needs --public and --token"
+        hint = f"gpuwise serve --host {host} --public --token $(openssl rand -hex 16)"
+        raise InputError(problem, hint=hint)
     if public and is_loopback(host):
         raise InputError(f"--public changes nothing: {host} is this machine alone", hint="--host 0.0.0.0")
     if token is not None and len(token) < SHORTEST_TOKEN:

@@ -86,9 +86,8 @@ def command(
         return
     # One document is one result; a report may hold several.
     if len(results) > 1 and (as_json or output is not None):
-        raise InputError(
-            f"{what} holds {len(results)} results where one is needed", hint=f"gpuwise show {what}"
-        )
+        problem = f"{what} holds {len(results)} results where one is needed"
+        raise InputError(problem, hint=f"gpuwise show {what}")
     for result in results:
         # What is said of a server's levels says all of them.
         served = output is None and len(serving.levels(result)) == len(result.measurements)
@@ -238,10 +237,8 @@ def results(output: Path | None, as_json: bool, top: int, **options: Any) -> Non
         given = [f"--{name} {options[name]}" for name in names if options[name] is not None]
         said = f" with {' '.join(given)}" if given else ""
         where = f" in {', '.join(path.name for path in imports)}" if imports and not figures.workload else ""
-        raise NoDataError(
-            f"no speed of {figures.workload or 'any workload'}{said} is known{where}",
-            hint=f"gpuwise results {figures.workload or ''}".rstrip(),
-        )
+        problem = f"no speed of {figures.workload or 'any workload'}{said} is known{where}"
+        raise NoDataError(problem, hint=f"gpuwise results {figures.workload or ''}".rstrip())
     if output is not None or as_json or not (figures.workload or imports):
         printer.deliver(answer.table, answer.to_data, as_json=as_json, output=output)
         return

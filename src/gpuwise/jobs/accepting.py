@@ -117,11 +117,8 @@ def _measured(request: AcceptRequest, listen: Listen) -> tuple[list[TestedCard],
     else:
         seen = [sensor.info().index for sensor in visible(telemetry.sensors(), os.environ)]
         if not seen:
-            raise MachineError(
-                "no GPU answers on this machine, so there is none to accept",
-                hint="check the driver, or test the processor",
-                code="accept",
-            )
+            problem = "no GPU answers on this machine, so there is none to accept"
+            raise MachineError(problem, hint="check the driver, or test the processor", code="accept")
         targets = [find_target("cuda", index) for index in request.indices or seen]
     if request.against == "last":
         for target in targets:

@@ -67,9 +67,8 @@ def calibrate(
     unknown = [name for name in request.only if not any(case.name.startswith(name) for case in cases)]
     if unknown:
         classes = ", ".join(sorted({case.name.partition(" ")[0] for case in cases}))
-        raise InputError(
-            f"no class of operators is called {' or '.join(map(repr, unknown))}", hint=f"one of {classes}"
-        )
+        problem = f"no class of operators is called {' or '.join(map(repr, unknown))}"
+        raise InputError(problem, hint=f"one of {classes}")
     software = operators.software(request.device)
     name = request.gpu or (software["device"] if request.device == "cuda" else None)
     if name is None:

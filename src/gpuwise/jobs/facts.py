@@ -256,9 +256,8 @@ def rents_over_time(gpu: str) -> Answer[tuple[known_prices.Month, ...]]:
     wanted = known_prices.wanted(gpu)
     months = tuple(m for m in known_prices.history() if wanted.gpu_ids.issuperset(m.gpu_ids))
     if not months:
-        raise NoDataError(
-            f"no rents of {gpu!r} by month are known", hint="see every offer", code="prices", gpu=gpu
-        )
+        problem = f"no rents of {gpu!r} by month are known"
+        raise NoDataError(problem, hint="see every offer", code="prices", gpu=gpu)
     return Answer(
         value=months,
         to_table=lambda: show.over_time(months, gpu),

@@ -95,9 +95,8 @@ def _module(request: PredictRequest, module: Any, gpus: Sequence[str], count: in
     from gpuwise.predictor.trace import trace_module  # torch, which the module has loaded anyway
 
     if not callable(module):
-        raise InputError(
-            f"a {type(module).__name__} is not a workload", hint="give the name of one, or a torch module"
-        )
+        problem = f"a {type(module).__name__} is not a workload"
+        raise InputError(problem, hint="give the name of one, or a torch module")
     if request.inputs is None:
         raise InputError("a module is predicted with example inputs", hint="give inputs=(tensor, ...)")
     if request.calibration or request.source:
@@ -213,12 +212,8 @@ def _served(request: PredictRequest, workload: str, gpus: Sequence[str], count: 
     if request.calibration or request.source:
         raise InputError("served models take no result", hint="leave out the result")
     if request.mode == "train":
-        raise InputError(
-            f"{workload} is a server, which does not train",
-            hint=f"{name}-full, {name}-lora and {name}-qlora train",
-            code="train",
-            model=name,
-        )
+        hint = f"{name}-full, {name}-lora and {name}-qlora train"
+        raise InputError(f"{workload} is a server, which does not train", hint=hint, code="train", model=name)
     usual = llms.stored(model_of(workload)) or Precision.BF16
     config = RunConfig(
         workload=workload,
@@ -297,10 +292,8 @@ def check_traced(config: RunConfig, batch: int | None = None) -> None:
     from gpuwise.predictor import trace_store as traces
 
     if config.workload not in traced():
-        raise NoDataError(
-            f"{config.workload!r} is not forecast here: no trace of it is shipped",
-            hint="predict it by the command line or from Python, which trace it",
-        )
+        problem = f"{config.workload!r} is not forecast here: no trace of it is shipped"
+        raise NoDataError(problem, hint="predict it by the command line or from Python, which trace it")
     spec = registry.get(config.workload).spec
     at = replace(config, batch=batch or config.batch or spec.default_batch, gpus=1)
     if traces.find(at, spec.version) is None:

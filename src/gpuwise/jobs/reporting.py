@@ -104,9 +104,8 @@ def contest(facts: Facts, specs: Sequence[GpuSpec]) -> Contest:
     """
     different = tuple({spec.id: spec for spec in specs}.values())
     if not 2 <= len(different) <= MOST or len(different) < len(specs):
-        raise InputError(
-            f"an article compares two to {MOST} different GPUs", hint="name others", code="article"
-        )
+        problem = f"an article compares two to {MOST} different GPUs"
+        raise InputError(problem, hint="name others", code="article")
     ids = tuple(spec.id for spec in different)
     return Contest(
         specs=different,

@@ -122,9 +122,8 @@ def configs(request: Request) -> tuple[RunConfig, ...]:
     """Every measurement of the request, limits first. Raises InputError where none is left."""
     most = max((*request.counts(), *request.gpus))
     if request.shared.input == "host" and most > 1:
-        raise InputError(
-            "the input pipeline feeds one GPU", hint="leave out the counts of GPUs, or the input"
-        )
+        hint = "leave out the counts of GPUs, or the input"
+        raise InputError("the input pipeline feeds one GPU", hint=hint)
     chosen = request.specs
     frameworks.check_asked(
         request.shared.framework,

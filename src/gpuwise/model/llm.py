@@ -280,9 +280,8 @@ def from_config(name: str, config: Mapping[str, Any]) -> LanguageModel:
                     raise InputError(f"{name}: {key} is a whole number, not {value!r}")
                 return value
         if default is None:
-            raise InputError(
-                f"{name} does not say its {keys[0]}", hint="give the config.json of a language model"
-            )
+            problem = f"{name} does not say its {keys[0]}"
+            raise InputError(problem, hint="give the config.json of a language model")
         return default
 
     linear = config.get("linear_attn_config")

@@ -127,9 +127,8 @@ def parse_seconds(text: str) -> float:
         raise InputError(f"cannot read {text[:80]!r} as a duration", hint=_TIMES)
     if not parts[0][1]:
         number = parts[0][0]
-        raise InputError(
-            f"{text!r} lacks its unit of time", hint=f"write {number}s, {number}min or {number}h"
-        )
+        problem = f"{text!r} lacks its unit of time"
+        raise InputError(problem, hint=f"write {number}s, {number}min or {number}h")
     total, above = 0.0, math.inf
     for number, unit in parts:
         # `2h30` ends in minutes, `1min30` in seconds: the last number takes the next smaller unit.
@@ -326,12 +325,9 @@ def parse_usd(
     if money.currency is None:
         raise InputError(f"{text!r} lacks its currency", hint=f"write {example}")
     if money.currency != "USD" and money.currency not in rates:
-        raise InputError(
-            f"{text!r} is in {money.currency}, and no rate is given for it",
-            hint=f"give the rate: {money.currency}=USD for one",
-            code="rate",
-            currency=money.currency,
-        )
+        problem = f"{text!r} is in {money.currency}, and no rate is given for it"
+        hint = f"give the rate: {money.currency}=USD for one"
+        raise InputError(problem, hint=hint, code="rate", currency=money.currency)
     usd = money.amount * rates.get(money.currency, 1.0)
     if usd < 0 or usd > most or (usd == 0 and not free):
         raise InputError(f"{text!r} is not a sensible price", hint=f"between 0 and {most:,.0f} USD")
@@ -384,9 +380,8 @@ def parse_latency(text: str) -> Latency:
     if match is None and _TIME_PART.fullmatch(text.strip().lower()):
         return Latency("TPOT", parse_seconds(text))  # What is waited for again and again
     if match is None:
-        raise InputError(
-            f"cannot read {text[:80]!r} as a latency", hint="write it like 'TPOT<=30ms' or 'TTFT<=2s'"
-        )
+        problem = f"cannot read {text[:80]!r} as a latency"
+        raise InputError(problem, hint="write it like 'TPOT<=30ms' or 'TTFT<=2s'")
     kind: Literal["TPOT", "TTFT"] = "TPOT" if match[1].upper() == "TPOT" else "TTFT"
     if re.fullmatch(r"[\d.]+", match[2].strip()):
         unit = "ms" if kind == "TPOT" else "s"
@@ -398,9 +393,8 @@ def _number(text: str, whole: str) -> float:
     try:
         return read_number(text.strip().replace("_", ""))
     except ValueError as reason:
-        raise InputError(
-            f"cannot read a number in {whole[:80]!r}: {reason}", hint="write it like 1.5"
-        ) from None
+        problem = f"cannot read a number in {whole[:80]!r}: {reason}"
+        raise InputError(problem, hint="write it like 1.5") from None
 
 
 def read_money(text: str, *, typed: bool = False) -> Money:

@@ -83,9 +83,8 @@ def pdf(page: Page) -> bytes:
             raise MachineError("the browser did not print", hint="write .html, and print that") from error
         if not made.is_file():
             said = done.stderr.decode(errors="replace").strip().splitlines()[-1:]
-            raise MachineError(
-                f"the browser did not print: {''.join(said)}", hint="write .html, and print that"
-            )
+            problem = f"the browser did not print: {''.join(said)}"
+            raise MachineError(problem, hint="write .html, and print that")
         return made.read_bytes()
 
 
@@ -228,7 +227,6 @@ def _converter() -> Any:
     try:
         import vl_convert
     except ModuleNotFoundError as missing:
-        raise MachineError(
-            "charts as files need vl-convert, which is not installed", hint='pip install "gpuwise[report]"'
-        ) from missing
+        problem = "charts as files need vl-convert, which is not installed"
+        raise MachineError(problem, hint='pip install "gpuwise[report]"') from missing
     return vl_convert

@@ -157,9 +157,8 @@ def check_target(path: Path) -> None:
 
 def unwritable(path: Path, error: OSError) -> InputError:
     """The error for a result that cannot be written."""
-    return InputError(
-        f"cannot write {path}: {error.strerror or error}", hint="choose another place", code="output"
-    )
+    problem = f"cannot write {path}: {error.strerror or error}"
+    return InputError(problem, hint="choose another place", code="output")
 
 
 def save(result: Result, path: Path | None = None) -> Path:

@@ -301,9 +301,8 @@ def results(page: bytes, origin: str) -> tuple[Result, ...]:
                 raise InputError(f"{origin} is damaged: {error}", hint="make the report again") from error
             room -= len(document)
             if room < 0:
-                raise InputError(
-                    f"{origin} holds more than {MAX_UNPACKED >> 20} MiB", hint="give its result files"
-                )
+                hint = "give its result files"
+                raise InputError(f"{origin} holds more than {MAX_UNPACKED >> 20} MiB", hint=hint)
         decoded.append(decode(document, origin))
         at = end
     if not decoded:

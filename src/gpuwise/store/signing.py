@@ -60,9 +60,8 @@ def public_key(text: str) -> str:
     """The key in a line of a .pub file, without its comment. Raises InputError where it is none."""
     match = _KEY.fullmatch(text.strip())
     if match is None or len(text) > LONGEST:
-        raise InputError(
-            "this is not the line of an ssh public key", hint="give the file ~/.ssh/id_ed25519.pub"
-        )
+        problem = "this is not the line of an ssh public key"
+        raise InputError(problem, hint="give the file ~/.ssh/id_ed25519.pub")
     return f"{match[1]} {match[2]}"
 
 
@@ -74,9 +73,8 @@ def _ssh_keygen(
             ["ssh-keygen", "-Y", what, *words], input=data, capture_output=True, timeout=within_s, check=False
         )
     except (OSError, subprocess.TimeoutExpired) as error:
-        raise MachineError(
-            f"signatures need ssh-keygen: {error}", hint="install OpenSSH 8.2 or newer"
-        ) from error
+        problem = f"signatures need ssh-keygen: {error}"
+        raise MachineError(problem, hint="install OpenSSH 8.2 or newer") from error
 
 
 def _reason(said: subprocess.CompletedProcess[bytes]) -> str:

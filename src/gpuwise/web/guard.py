@@ -425,10 +425,8 @@ class Reader:
                 task.cancel()
             await asyncio.gather(leaving, reading, return_exceptions=True)
         if not found:
-            raise InputError(
-                f"the file takes more than {DEADLINE_S:.0f} s or too much memory to read",
-                hint="read it on your own machine, where it may take longer",
-            )
+            problem = f"the file takes more than {DEADLINE_S:.0f} s or too much memory to read"
+            raise InputError(problem, hint="read it on your own machine, where it may take longer")
         head, _, body = found.partition(b"\n")
         status, media = json.loads(head)
         return status, media, body

@@ -156,9 +156,8 @@ def _member(request: Request, role: Role) -> User:
     """Who sends it. Raises InputError where that role is needed and not theirs."""
     user: User = request.state.user
     if not user.may(role):
-        raise InputError(
-            f"the token of {user.name} may {user.role} and not {role}", hint="ask an admin", code="role"
-        )
+        problem = f"the token of {user.name} may {user.role} and not {role}"
+        raise InputError(problem, hint="ask an admin", code="role")
     return user
 
 

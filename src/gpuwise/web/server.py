@@ -115,9 +115,8 @@ def _listening(host: str, port: int) -> socket.socket:
         opened.listen(WAITING)
     except OSError as error:
         opened.close()
-        raise InputError(
-            f"cannot listen on {host}:{port}: {error.strerror or error}", hint="choose another", code="port"
-        ) from error
+        problem = f"cannot listen on {host}:{port}: {error.strerror or error}"
+        raise InputError(problem, hint="choose another", code="port") from error
     return opened
 
 

@@ -214,18 +214,16 @@ def export(facts: Facts, folder: Path) -> Iterator[str]:
     try:
         folder.mkdir(parents=True, exist_ok=True)
         if any(folder.iterdir()):
-            raise InputError(
-                f"{folder} is not empty", hint="give a new folder, so that no file is overwritten"
-            )
+            problem = f"{folder} is not empty"
+            raise InputError(problem, hint="give a new folder, so that no file is overwritten")
         for name, content in files(facts):
             path = folder / name
             path.parent.mkdir(parents=True, exist_ok=True)
             path.write_bytes(content)
             yield name
     except OSError as error:
-        raise InputError(
-            f"cannot write to {folder}: {error.strerror}", hint="choose another folder"
-        ) from error
+        problem = f"cannot write to {folder}: {error.strerror}"
+        raise InputError(problem, hint="choose another folder") from error
 
 
 def files(facts: Facts) -> Iterator[tuple[str, bytes]]:

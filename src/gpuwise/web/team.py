@@ -129,10 +129,8 @@ class Team:
             more = {"pool_size": CONNECTIONS, "pool_timeout": BUSY_S} if "postgres" in url else {}
             self.engine = sql.create_engine(url, pool_pre_ping=True, **more)
         except (ArgumentError, NoSuchModuleError, ModuleNotFoundError) as error:
-            raise InputError(
-                f"cannot use the database {url.partition('//')[0]}//...: {error}",
-                hint="team.db, or postgresql://user:password@host/name",
-            ) from error
+            problem = f"cannot use the database {url.partition('//')[0]}//...: {error}"
+            raise InputError(problem, hint="team.db, or postgresql://user:password@host/name") from error
         if self.engine.dialect.name == "sqlite":
             sql.event.listen(self.engine, "connect", _connected)
             sql.event.listen(self.engine, "begin", _begun)
@@ -397,9 +395,8 @@ class Team:
             if head is None:
                 raise NoDataError(f"no result is called {result!r}")
             if head.owner != by.name and not by.may("admin"):
-                raise InputError(
-                    f"{result} belongs to {head.owner}", hint="ask them, or an admin", code="role"
-                )
+                problem = f"{result} belongs to {head.owner}"
+                raise InputError(problem, hint="ask them, or an admin", code="role")
             to.execute(TAGS.delete().where(TAGS.c.result == result))
             if names:
                 to.execute(TAGS.insert(), [{"result": result, "tag": tag} for tag in names])
@@ -561,10 +558,8 @@ def _note(to: sql.Connection, who: str, what: str, detail: str) -> None:
 
 def _check_name(what: str, name: str) -> None:
     if not NAME.fullmatch(name):
-        raise InputError(
-            f"a {what} is up to 63 letters, digits, . _ and -, not {name[:80]!r}",
-            hint=f"like lab-2 for a {what}",
-        )
+        problem = f"a {what} is up to 63 letters, digits, . _ and -, not {name[:80]!r}"
+        raise InputError(problem, hint=f"like lab-2 for a {what}")
 
 
 def _digest(token: str) -> str:
@@ -584,9 +579,8 @@ def _said() -> Iterator[None]:
         raise
     except (DBAPIError, PoolTimeout) as error:
         said = str(getattr(error, "orig", error)).strip() or "it does not answer"
-        raise MachineError(
-            f"the database refuses: {said.splitlines()[0]}", hint="see its disk and its log"
-        ) from error
+        problem = f"the database refuses: {said.splitlines()[0]}"
+        raise MachineError(problem, hint="see its disk and its log") from error
 
 
 def _connected(connection: Any, _: object) -> None:

@@ -43,9 +43,8 @@ class Asked:
         self.path = tuple(path)
         texts = (*self.path, *(text for pair in self._values for text in pair))
         if len(texts) > MOST_VALUES or any(len(text) > LONGEST for text in texts):
-            raise InputError(
-                "the address is longer than any form here sends", hint="start from a page's form"
-            )
+            problem = "the address is longer than any form here sends"
+            raise InputError(problem, hint="start from a page's form")
 
     @property
     def names(self) -> frozenset[str]:
@@ -82,9 +81,8 @@ class Asked:
         if value is None:
             return None
         if value != int(value) or not 1 <= value <= most:
-            raise InputError(
-                f"{name} is a whole number from 1 to {most}, not {self.text(name)!r}", hint="write it like 4"
-            )
+            problem = f"{name} is a whole number from 1 to {most}, not {self.text(name)!r}"
+            raise InputError(problem, hint="write it like 4")
         return int(value)
 
     def one_of(

@@ -141,9 +141,8 @@ def get(gpu_id: str) -> GpuSpec:
     try:
         return _by_id()[gpu_id]
     except KeyError:
-        raise InputError(
-            f"no GPU in the catalog has the id {gpu_id!r}", hint="see the list of GPUs", code="catalog"
-        ) from None
+        problem = f"no GPU in the catalog has the id {gpu_id!r}"
+        raise InputError(problem, hint="see the list of GPUs", code="catalog") from None
 
 
 @cache

@@ -118,6 +118,5 @@ def loads(text: str, origin: str) -> Tuned:
         fields |= {name: Interval(**fields[name]) for name in ("throughput", "gain")}
         return Tuned(**fields | {"switches": Switches(**modern(fields["switches"]))})
     except (ValueError, KeyError, TypeError) as error:
-        raise InputError(
-            f"{origin} is not a recipe: {error}", hint="delete it; tuning makes it again"
-        ) from error
+        problem = f"{origin} is not a recipe: {error}"
+        raise InputError(problem, hint="delete it; tuning makes it again") from error

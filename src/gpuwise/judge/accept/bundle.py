@@ -125,9 +125,8 @@ def unpack(path: Path) -> Host:
         OSError, EOFError, zipfile.BadZipFile, zlib.error, KeyError, ValueError, RuntimeError,
         NotImplementedError, msgspec.MsgspecError,
     ) as error:  # fmt: skip
-        raise InputError(
-            f"{path} is not a bundle of gpuwise: {error}", hint="an acceptance test writes one", code="bundle"
-        ) from error
+        problem = f"{path} is not a bundle of gpuwise: {error}"
+        raise InputError(problem, hint="an acceptance test writes one", code="bundle") from error
 
 
 def _private(result: Result, serials: bool) -> Result:
@@ -219,9 +218,8 @@ def gather(paths: Sequence[Path]) -> tuple[tuple[Host, ...], tuple[tuple[str, st
         if of_host
     )
     if not hosts:
-        raise NoDataError(
-            "no result was found", hint="an acceptance test on each host makes them", code="bundle"
-        )
+        problem = "no result was found"
+        raise NoDataError(problem, hint="an acceptance test on each host makes them", code="bundle")
     return hosts, tuple(skipped)
 
 

@@ -238,17 +238,14 @@ def lookup(against: str | None) -> Lookup:
     except NoDataError:
         spec = catalog.find(against)
         if not (chosen := known(spec.id)):
-            raise NoDataError(
-                f"nothing is known of what {spec.name} reaches",
-                hint="compare with a result of a card that is known to be good",
-                code="against",
-            ) from None
+            problem = f"nothing is known of what {spec.name} reaches"
+            hint = "compare with a result of a card that is known to be good"
+            raise NoDataError(problem, hint=hint, code="against") from None
         return lambda result: chosen
     if path.suffix == ".zip":
-        raise InputError(
-            f"{path.name} is a bundle of all cards of a host, and one result is a reference",
-            hint="take one result out of it, such as results/gpu-0.json, and compare with that",
-        )
+        problem = f"{path.name} is a bundle of all cards of a host, and one result is a reference"
+        hint = "take one result out of it, such as results/gpu-0.json, and compare with that"
+        raise InputError(problem, hint=hint)
     file = Reference(name=path.name, result=store.load(path))
     if not speeds(file.result):
         raise InputError(f"{path.name} holds no speed to compare with", hint="see what it holds")
@@ -258,11 +255,9 @@ def lookup(against: str | None) -> Lookup:
 def check_last(card: Environment) -> None:
     """Raise NoDataError where no result of this very card is kept."""
     if not any(_same_card(kept.environment, card) for _, kept in _newest_first(store.saved())):
-        raise NoDataError(
-            f"no result of this {card.device} is kept, and another card's would say nothing of it",
-            hint="compare with a file, or with what is known: that keeps a result for next time",
-            code="against",
-        )
+        problem = f"no result of this {card.device} is kept, and another card's would say nothing of it"
+        hint = "compare with a file, or with what is known: that keeps a result for next time"
+        raise NoDataError(problem, hint=hint, code="against")
 
 
 def kept_of(card: Environment, command: str) -> tuple[Path, Result] | None:

@@ -55,14 +55,12 @@ def lengths(text: str) -> Lengths:
     """Raises InputError for what is none."""
     match = _LENGTH.fullmatch(text.strip())
     if match is None or int(match[1]) < 1 or int(match[1]) > 10_000_000:
-        raise InputError(
-            f"cannot read {text[:40]!r} as a number of tokens", hint="1024, 512..2048 or 1024~300"
-        )
+        problem = f"cannot read {text[:40]!r} as a number of tokens"
+        raise InputError(problem, hint="1024, 512..2048 or 1024~300")
     spread = Lengths(text.strip(), int(match[1]), match[2] or "", int(match[3] or 0))
     if spread.kind == ".." and spread.high < spread.low:
-        raise InputError(
-            f"{spread.text} has its ends the wrong way round", hint=f"{spread.high}..{spread.low}"
-        )
+        problem = f"{spread.text} has its ends the wrong way round"
+        raise InputError(problem, hint=f"{spread.high}..{spread.low}")
     return spread
 
 
@@ -96,9 +94,8 @@ def read_asks(path: Path, answer: Lengths, seed: int) -> tuple[Ask, ...]:
             raise InputError(f"{path.name}, line {number}: {error}", hint=hint) from error
         asks.append(ask)
     if not asks:
-        raise InputError(
-            f"{path} has no requests", hint='a line each: {"prompt": "...", "answer_tokens": 128}'
-        )
+        problem = f"{path} has no requests"
+        raise InputError(problem, hint='a line each: {"prompt": "...", "answer_tokens": 128}')
     return tuple(asks)
 
 

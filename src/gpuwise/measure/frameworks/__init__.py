@@ -108,7 +108,5 @@ def check_asked(
         *(["several machines"] if nodes > 1 else []),
     ]
     if missing:
-        raise InputError(
-            f"not measured in {framework}: {', '.join(missing)}",
-            hint=f"{framework} measures {', '.join(WORKLOADS)} in {', '.join(PRECISIONS)}, on one machine",
-        )
+        hint = f"{framework} measures {', '.join(WORKLOADS)} in {', '.join(PRECISIONS)}, on one machine"
+        raise InputError(f"not measured in {framework}: {', '.join(missing)}", hint=hint)

@@ -400,9 +400,8 @@ class JaxAdapter(Adapter[ReferenceJob]):
         if config.device == "cpu":
             return events.Ready(framework="jax", version=jax.__version__, device="cpu")
         if device.platform != "gpu":
-            raise RuntimeError(
-                f"JAX {jax.__version__} sees no GPU; the package jax[cuda13] brings one that does"
-            )
+            problem = f"JAX {jax.__version__} sees no GPU; the package jax[cuda13] brings one that does"
+            raise RuntimeError(problem)
         cuda = cuda_of(backend.get_backend().platform_version)
         return events.Ready(framework="jax", version=jax.__version__, device=device.device_kind, cuda=cuda)
 

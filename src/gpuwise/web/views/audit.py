@@ -53,10 +53,8 @@ def form(facts: Facts, asked: Asked) -> View:
 def audit(facts: Facts, data: bytes, name: str) -> View:
     """The article with its findings. Raises InputError for one that is empty, too long, or no text."""
     if len(data) > LARGEST:
-        raise InputError(
-            f"the article has {len(data) // 1024:,} KiB; read are up to {LARGEST // 1024}",
-            hint="audit a part of it, or on your own machine: gpuwise audit FILE",
-        )
+        problem = f"the article has {len(data) // 1024:,} KiB; read are up to {LARGEST // 1024}"
+        raise InputError(problem, hint="audit a part of it, or on your own machine: gpuwise audit FILE")
     text, notes = decoded(data, name)
     if not text.strip():
         raise InputError("there is no text to audit", hint="paste an article, or drop a file")

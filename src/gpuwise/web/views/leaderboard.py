@@ -29,9 +29,8 @@ def leaderboard(facts: Facts, asked: Asked) -> View:
     if name and name not in known:
         raise NoDataError(f"no leaderboard is of {name!r}", hint=nearest(name, known))
     if name and mode and mode not in known[name].modes:
-        raise NoDataError(
-            f"{name} has no leaderboard of {mode!r}", hint=f"there is one of {', '.join(known[name].modes)}"
-        )
+        hint = f"there is one of {', '.join(known[name].modes)}"
+        raise NoDataError(f"{name} has no leaderboard of {mode!r}", hint=hint)
     asks = choice(asked.beside(workload=name or USUAL, mode=mode, precision="fp16"))
     metric, kind = asked.one_of("by", tuple(METRICS)), asked.one_of("class", ("", *CLASSES))
     sort = asked.one_of("sort", ("", *(sign + name for name in SORTS for sign in ("", "-"))))

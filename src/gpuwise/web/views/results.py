@@ -146,10 +146,8 @@ def uploaded(facts: Facts, data: bytes, name: str) -> View:
     """
     found = one(data, name)
     if len(found.measurements) > MOST_MEASUREMENTS:
-        raise InputError(
-            f"{name} holds {len(found.measurements)} measurements; shown are up to {MOST_MEASUREMENTS}",
-            hint=f"gpuwise show {name}",
-        )
+        problem = f"{name} holds {len(found.measurements)} measurements; shown are up to {MOST_MEASUREMENTS}"
+        raise InputError(problem, hint=f"gpuwise show {name}")
     return shown(facts, found)
 
 
@@ -171,9 +169,8 @@ def shown(facts: Facts, result: Result) -> View:
         whole = report(material)
     except (ValueError, ArithmeticError, KeyError, AssertionError) as error:
         # A file may be well formed and still say what no machine does: negative times, endless numbers.
-        raise InputError(
-            "the file's figures contradict each other", hint="measure again: gpuwise bench"
-        ) from error
+        problem = "the file's figures contradict each other"
+        raise InputError(problem, hint="measure again: gpuwise bench") from error
     return View(
         title=results.headline(result),
         template="document.html",
