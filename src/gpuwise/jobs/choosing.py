@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterator, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
@@ -17,7 +16,7 @@ from gpuwise.jobs import Answer
 from gpuwise.jobs.facts import Facts
 from gpuwise.judge.choose import decide, speeds
 from gpuwise.judge.choose.candidates import EXPORT, FEW, names_of, offered, stated, usable
-from gpuwise.judge.choose.fit import NO_FP64, Way, loosened, made_for_fp64, no_price, why_not
+from gpuwise.judge.choose.fit import NO_FP64, loosened, made_for_fp64, no_price, why_not
 from gpuwise.judge.choose.need import MOST_TOGETHER, USUAL_NOTE, has_form, need_for, need_of, settled
 from gpuwise.judge.choose.speeds import Forecast
 from gpuwise.model.gpu import RENTS, GpuSpec, Offer
@@ -59,37 +58,41 @@ def choose(
     )  # fmt: skip
     if need.deadline_s is not None and need.items is None:
         _refuse_what_fits_nowhere(market, need)
-    try:
-        choice = _with_verdict(market, _first_answer(market, settled(need)))
-    except GpuwiseError as error:
-        # Whether something can do it has an answer even where it cannot.
-        other = _another(market, settled(need)) if need.asks in ("able", "too much", "number") else None
-        if other is None or error.code not in ("limits", "too-large"):
-            raise
-        why = str(error).removesuffix(f"; {decide.offered_as(other.options[0])} would do")
-        why = re.sub(r"^(?:nothing meets all limits(?: together)?|does not fit): ", "", why)
-        ways: Sequence[tuple[Way, ...]] = getattr(error, "data", {}).get("ways", ())
-        watts = [way.changes["power_w"] for each in ways for way in each if way.limit == "power"]
-        if watts and (supply := decide.supply_w(watts[0])):
-            why += f" (that takes a power supply of {supply} W)"
-        choice = replace(other, answer=f"No: {why}. {other.answer}")
+    choice = _answered(market, settled(need))
     choice = _with_left_out(market, choice, need)
     quoted = _beside(market, need)
     choice = replace(choice, answer=" ".join(filter(None, (quoted, choice.answer))))
     if need.bill is not None and (said := decide.against(need.bill, choice)):
         choice = replace(choice, reasons=(said, *choice.reasons)[:3])
-    need, first = choice.need, choice.options[0]
-    rented = any(option.way in RENTS for option in choice.options)
-    either = need.acquire == "both" and names_of(need)
-    if (first.way == "have" or either) and not (rented or need.period_s):
-        # What is kept, or asked about beside rent, has a price, too: that of the same work elsewhere.
-        free = replace(need, acquire="rent", have=(), sets=(), only=(), keep=False, power_w=None, slots=None)
-        if (other := market.best_or_none(free)) is not None:
-            said = decide.rented_instead(choice, other.options[0])
-            choice = replace(choice, answer=choice.answer + said)
+    choice = _beside_rent(market, choice)
     if other_precisions:
         choice = _with_alternatives(market, choice)
     return _answer(choice)
+
+
+def _answered(market: _Market, need: Need) -> Recommendation:
+    """The choice with its verdict. Whether something can do it has an answer even where it cannot: no, and
+    what else would."""
+    try:
+        return _with_verdict(market, _first_answer(market, need))
+    except GpuwiseError as error:
+        other, why = error.data.get("instead"), error.data.get("why")
+        asked = need.asks in ("able", "too much", "number") and error.code in ("limits", "too-large")
+        if not (asked and isinstance(other, Recommendation)):
+            raise
+        return replace(other, answer=f"No: {why}. {other.answer}")
+
+
+def _beside_rent(market: _Market, choice: Recommendation) -> Recommendation:
+    """The choice; where a card is kept, or asked about beside rent, with what the work takes elsewhere."""
+    need = choice.need
+    either = choice.options[0].way == "have" or (need.acquire == "both" and names_of(need))
+    if not either or need.period_s or any(option.way in RENTS for option in choice.options):
+        return choice
+    free = replace(need, acquire="rent", have=(), sets=(), only=(), keep=False, power_w=None, slots=None)
+    if (other := market.best_or_none(free)) is None:
+        return choice
+    return replace(choice, answer=choice.answer + decide.rented_instead(choice, other.options[0]))
 
 
 def _refuse_what_fits_nowhere(market: _Market, need: Need) -> None:
@@ -241,12 +244,15 @@ def _explained(market: _Market, need: Need, error: GpuwiseError) -> GpuwiseError
     """The error of a need, with what would lead to an answer, and what else would do the work where GPUs or a
     memory were named."""
     error = loosened(error, need, market.best, market.offers)
+    data = {"why": str(error), **error.data}
+    said = [str(error)]
     if error.code == "too-large" and need.task not in ("", "infer") and (named := _one_set(need)):
-        error = type(error)(f"{error}; {speeds.recipes(need, *named)}", hint=error.hint, code=error.code)
+        said.append(speeds.recipes(need, *named))
+        data["why"] = "; ".join(said)
     if other := _another(market, need):
-        problem = f"{error}; {decide.offered_as(other.options[0])} would do"
-        return type(error)(problem, hint=error.hint, code=error.code, **error.data)
-    return error
+        said.append(f"{decide.offered_as(other.options[0])} would do")
+        data["instead"] = other
+    return type(error)("; ".join(said), hint=error.hint, code=error.code, **data)
 
 
 def _another(market: _Market, need: Need) -> Recommendation | None:

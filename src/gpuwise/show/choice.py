@@ -5,6 +5,7 @@ Beside it, for whom one GPU is: each preset with a verdict.
 
 from __future__ import annotations
 
+import re
 from collections import Counter
 from collections.abc import Sequence
 from dataclasses import replace
@@ -29,6 +30,7 @@ OLD_LIST_DAYS = 60
 _CHANGES, _APART = 3, 6
 # Options whose reasons stand below the table.
 _REASONED = 3
+_MOST_WORDS = 50
 # More points hide each other.
 _DRAWN = 40
 
@@ -115,7 +117,7 @@ def said(found: Recommendation) -> tuple[str, ...]:
     days = (date.fromisoformat(found.made_on) - date.fromisoformat(found.prices_on or found.made_on)).days
     aged = f"Caution: the newest prices are {days} days old; today's rents: gpuwise prices update"
     return (
-        found.answer,
+        *_lines(found.answer),
         *([f"Not taken into account: {', '.join(found.need.ignored)}"] if found.need.ignored else []),
         *(f"- {reason}" for reason in found.reasons),
         *([f"Runner-up: {found.runner_up}"] if found.runner_up else []),
@@ -125,6 +127,15 @@ def said(found: Recommendation) -> tuple[str, ...]:
         *(["Taken as asked: " + "; ".join(found.need.notes)] if found.need.notes else []),
         *([aged] if days > OLD_LIST_DAYS else []),
     )
+
+
+def _lines(answer: str) -> list[str]:
+    """An answer in lines of whole sentences, the first short enough to be read at a glance."""
+    lines = [""]
+    for sentence in re.split(r"(?<=[.;]) (?=[A-Z$])", answer):
+        whole = f"{lines[-1]} {sentence}".strip()
+        lines = [*lines[:-1], whole] if len(whole.split()) <= _MOST_WORDS else [*lines, sentence]
+    return list(filter(None, lines))
 
 
 def one_of_each(found: Recommendation) -> list[Option]:

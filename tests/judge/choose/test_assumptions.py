@@ -46,7 +46,7 @@ def test_powers_of_two_are_tried() -> None:
 
 
 def test_supplies_are_of_sizes_that_are_sold() -> None:
-    assert list(decide.SUPPLIES_W) == [450, 550, 650, 750, 850, 1000, 1200, 1600, 2000]
+    assert list(fit.SUPPLIES_W) == [450, 550, 650, 750, 850, 1000, 1200, 1600, 2000]
     assert (fit.SUPPLY, fit.HOST_PEAK_W, fit.SUPPLY_EFFICIENCY, fit.QUIET_W) == (1.2, 250, 0.9, 300)
 
 

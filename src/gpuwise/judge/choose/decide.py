@@ -41,11 +41,9 @@ from gpuwise.judge.choose.candidates import (
     names_of,
 )
 from gpuwise.judge.choose.fit import (
-    HOST_PEAK_W,
     NO_FASTER,
     PERIODS,
     QUIET_W,
-    SUPPLY,
     Limit,
     contradiction,
     is_known,
@@ -53,6 +51,7 @@ from gpuwise.judge.choose.fit import (
     limits,
     link_of,
     rejected,
+    supply_w,
     too_large,
     too_small,
     why_not,
@@ -94,7 +93,6 @@ _SOLD = {"new": "new", "used": "used", "street": "used or new"}
 LITTLE = 0.1
 # Options of each number that are looked at for a pair.
 PAIRED = 20
-SUPPLIES_W = (450, 550, 650, 750, 850, 1000, 1200, 1600, 2000)
 # Cost of the second over the first below which the two are one answer to most people.
 EQUAL = 1.05
 MONTH_S = 2629800.0
@@ -582,11 +580,6 @@ def electricity(need: Need, option: Option) -> tuple[float, float]:
     watts = host_of(option.gpu_id, option.count)[2] if a.host_w is None else a.host_w * option.count
     kwh = ((option.power_w or 0.0) + watts) / 1000 * a.cooling * hours_a_month(need)
     return kwh, kwh * a.electricity_usd_per_kwh
-
-
-def supply_w(cards_w: float) -> int | None:
-    """The least supply on sale for cards of so many watts and their machine; None where one is not enough."""
-    return next((w for w in SUPPLIES_W if w >= SUPPLY * (cards_w + HOST_PEAK_W)), None)
 
 
 def setup(need: Need, bought: Option) -> str:

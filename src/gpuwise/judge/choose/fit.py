@@ -77,6 +77,7 @@ SAID = 4
 # A supply for cards and the rest of their machine under load, above both: cards draw more than their board
 # power for milliseconds. Makers ask for 550 W with a card of 145 W, 750 W with 350 W, 1000 W with 575 W.
 SUPPLY, HOST_PEAK_W = 1.2, 250.0
+SUPPLIES_W = (450, 550, 650, 750, 850, 1000, 1200, 1600, 2000)
 # Work that takes longer than five years is not done by what is bought or rented today.
 YEAR_S = 31557600.0
 LONGEST_S = 5 * YEAR_S
@@ -174,11 +175,22 @@ def limits(need: Need, them: Candidates, speeds: Sequence[Record]) -> tuple[Limi
             def more(value: float, field: str = field, unit: str = unit) -> Relaxed:
                 return f"{ceil(value)}{unit}", {field: float(ceil(value))}
 
-            found.append(_bound(code, owned, most, say, f"takes {{}}, {say(most)} are allowed", more))
+            form = _watts if code == "power" else say
+            found.append(_bound(code, owned, most, form, f"takes {{}}, {say(most)} are allowed", more))
     if need.quiet:
         simple("quiet", ~them.own | (fans & (board <= QUIET_W)), LOUD, ("any", {"quiet": False}),
                np.where(fans, board, np.inf))  # fmt: skip
     return (*found, *_time(need, them), *_money(need, them))
+
+
+def supply_w(cards_w: float) -> int | None:
+    """The least supply on sale for cards of so many watts and their machine; None where one is not enough."""
+    return next((w for w in SUPPLIES_W if w >= SUPPLY * (cards_w + HOST_PEAK_W)), None)
+
+
+def _watts(cards_w: float) -> str:
+    supply = supply_w(cards_w)
+    return f"{cards_w:.0f}W" + (f" (a power supply of {supply} W)" if supply else "")
 
 
 def made_for_fp64(gpu: str) -> bool:
@@ -489,10 +501,10 @@ def contradiction(them: Candidates, found: Sequence[Limit], left: Sequence[str] 
             best = np.nanargmin if limit.upper else np.nanargmax
             nearest = int(np.argmax(others) if np.isnan(values).all() else best(values))
             ways.append(way(limit, nearest))
-            why = why or f": {ways[0].gpus} {limit.reason(nearest)}"
+            why = why or f"{ways[0].gpus} {limit.reason(nearest)}"
     if ways:
-        why = ": " + "; ".join(left) if left else why
-        return unmet(f"nothing meets all limits together{why}", [(each,) for each in ways])
+        why = "; ".join(left) or why
+        return unmet("nothing meets all limits together", [(each,) for each in ways], why)
     # The candidate that breaks the fewest limits, and those by the least, says what all would have to be.
     apart = np.zeros(len(them))
     for limit in found:
@@ -502,14 +514,15 @@ def contradiction(them: Candidates, found: Sequence[Limit], left: Sequence[str] 
             apart += np.where(limit.ok, 0.0, np.nan_to_num(np.abs(np.log(limit.needed / least)), posinf=0.0))
     place = int(np.lexsort((apart, _broken(them, found)))[0])
     all_of_them = tuple(way(limit, place) for limit in found if not limit.ok[place])
-    why = ": " + "; ".join(left) if left else ", nor all but one"
-    return unmet(f"nothing meets all limits{why}", [all_of_them])
+    most = "" if left else ", nor all but one"
+    return unmet(f"nothing meets all limits{most}", [all_of_them], "; ".join(left))
 
 
-def unmet(problem: str, ways: Sequence[tuple[Way, ...]]) -> InputError:
-    """The error for limits that nothing meets; each of `ways` is a set of limits to relax together."""
+def unmet(problem: str, ways: Sequence[tuple[Way, ...]], why: str = "") -> InputError:
+    """The error for limits that nothing meets, and why; each of `ways` are limits to relax together."""
     words = (" and ".join(f"{w.limit} {w.value}".strip() + f" ({w.gpus})" for w in each) for each in ways)
-    return InputError(problem, hint=f"relax {'; or '.join(words)}", code="limits", ways=tuple(ways))
+    said, hint = ": ".join(filter(None, (problem, why))), f"relax {'; or '.join(words)}"
+    return InputError(said, hint=hint, code="limits", ways=tuple(ways), problem=problem, why=why)
 
 
 def loosened(
@@ -572,7 +585,7 @@ def loosened(
                 break
     advice = [start for start in data["ways"] if "" in {way.limit for way in start}]
     if good or advice:
-        return unmet(str(error), good or advice)
+        return unmet(data["problem"], good or advice, data["why"])
     return InputError(str(error), hint="relax several limits", code="unmet")
 
 
