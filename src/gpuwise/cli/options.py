@@ -170,7 +170,7 @@ class DeviceChoice(click.ParamType["Devices"]):
         if not known or not all(word.isdecimal() for word in indices):
             words = (*self.kinds, f"GPU indices as nvidia-smi counts, like {'0,2' if self.several else 0}")
             hint = f"choose from {', '.join(words)}; a GPU that is not here: gpuwise predict --gpu NAME"
-            raise InputError(f"{value[:40]!r} is not a device of this machine", hint=hint)
+            raise InputError(f"{value[:40]!r} is not one of the devices to choose from here", hint=hint)
         if len(indices) > 1 and not self.several:
             raise InputError("one GPU is named by its index", hint="--gpus 2 measures on two")
 
