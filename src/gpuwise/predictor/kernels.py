@@ -79,6 +79,9 @@ LIBRARY = frozenset({"matmul", "convolution", "attention"})
 # What no code is generated for (torch/_inductor/lowering.py, fallbacks): torch's own kernels.
 FALLBACKS = ("aten.topk", "aten.sort", "aten.histc", "aten.nonzero", "aten.masked_select", "aten._unique2",
              "aten.multinomial", "aten._embedding_bag", "aten._fft_", "aten.bincount")  # fmt: skip
+# Bytes of a row that one block puts in order in one kernel (aten/src/ATen/native/cuda/Sort.cu), or generated
+# code in its registers (torch/_inductor/ir.py, Sort), as a token's experts. Longer rows take several passes.
+FEW_BYTES = 4096
 # How names of gpuwise's own decoding kernels begin (`decoding`).
 DECODES = "decode."
 
@@ -192,7 +195,7 @@ def path(kernel: Kernel, *, compiled: bool) -> tuple[str, ...]:
         masked = [part for part in ("masked",) if f":{part}" in kernel.name]
         fused = "efficient" if "_efficient" in kernel.name else "flash"
         parts = [fused, "backward" if "_backward" in kernel.name else "forward", *masked, _width(kernel)]
-    elif compiled and kernel.phase != "optimiser" and not kernel.name.startswith(FALLBACKS):
+    elif compiled and kernel.phase != "optimiser" and _generated(kernel):
         # Generated code: its name says which operators it replaces, not how it runs.
         return ("compiled", f"compiled {kernel.kind}")
     else:
@@ -202,7 +205,7 @@ def path(kernel: Kernel, *, compiled: bool) -> tuple[str, ...]:
         if kernel.kind == "gather":
             parts.insert(0, "put" if any(word in parts[0] for word in PUTS) else "taken")
         elif kernel.kind == "reduction" and parts[0] in ORDERED:
-            parts.insert(0, "ordered")
+            parts[:0] = ["ordered", "few"] if _few(kernel) else ["ordered"]
         # Gradients of a norm's weights: one block goes down all rows of its columns, or several share them.
         if "layer_norm_backward" in parts[0] and "weight" in parts[1:]:
             parts.append("shared" if math.prod(kernel.shape[:-1]) > MANY_ROWS else "alone")
@@ -210,6 +213,16 @@ def path(kernel: Kernel, *, compiled: bool) -> tuple[str, ...]:
             parts.append("deep")
         parts.append(_width(kernel))
     return (kernel.kind, *(" ".join((kernel.kind, *parts[: i + 1])) for i in range(len(parts))))
+
+
+def _generated(kernel: Kernel) -> bool:
+    return not kernel.name.startswith(FALLBACKS) or (kernel.name == "aten.sort" and _few(kernel))
+
+
+def _few(kernel: Kernel) -> bool:
+    """Whether the rows that are put in order are short."""
+    each = kernel.bytes_read / max(1, math.prod(kernel.shape[:-1]))
+    return kernel.name.startswith(("aten.sort", "aten.topk")) and each <= FEW_BYTES
 
 
 def _width(kernel: Kernel) -> str:
