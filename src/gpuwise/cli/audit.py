@@ -46,11 +46,8 @@ def command(files: tuple[Path, ...], every: bool, output: Path | None, as_json: 
     wrong = sum(len(answer.issues) for answer in answers)
     if wrong:
         raise GateFailed(f"{wrong} contradicted", hint=more)
-    silent = [
-        "standard input" if str(path) == "-" else str(path)
-        for path, answer in zip(paths, answers, strict=True)
-        if answer.exit_status
-    ]
+    failed = [str(path) for path, answer in zip(paths, answers, strict=True) if answer.exit_status]
+    silent = ["standard input" if path == "-" else path for path in failed]
     if silent:
         if all("not read" in note for one in audits for note in one.notes) and any(
             one.notes for one in audits

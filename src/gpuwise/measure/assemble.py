@@ -233,10 +233,8 @@ def assemble(
     if builder.ranked is not None:
         # The telemetry of all GPUs, each GPU's own, and the cautions of those beside the first.
         windows = measured.windows
-        each = (
-            measured.telemetry,
-            *(sensor.summarise(seen, windows) if windows else None for seen in others),
-        )
+        beside = (sensor.summarise(seen, windows) if windows else None for seen in others)
+        each = (measured.telemetry, *beside)
         group = with_sensors(builder.ranked.group, each, links)
         issues += tuple(unequal(group))
         for number, (seen, telemetry) in enumerate(zip(others, each[1:], strict=True), start=1):

@@ -103,23 +103,18 @@ def _statistics(m: Measurement) -> Iterator[Issue]:
         interval = f"interval of ±{shown}" if width < WIDE else "interval wider than the value"
         runs = m.config.protocol == "aime" and m.config.mode != "limit"
         when, more = _OF_RUNS if runs else _OF_TIME
-        yield Issue(
-            code="noisy",
-            severity="warning" if width > max(NOISY, NOISY_TIMES * target) else "info",
-            detail=f"{interval} {when}, asked ±{percent(target)}",
-            fix=f"stop other work on this machine, or {more}",
-        )
+        found = Issue.warning if width > max(NOISY, NOISY_TIMES * target) else Issue.info
+        detail = f"{interval} {when}, asked ±{percent(target)}"
+        yield found("noisy", detail, f"stop other work on this machine, or {more}")
     windows = [window.step_s for window in m.windows]
     stalled = stalls(windows)
     if stalled is not None and stalled.share > STALLED and m.config.mode != "limit":
-        yield Issue(
-            code="stalls",
-            severity="warning" if stalled.share > STALLED_WARNING else "info",
-            detail=f"{stalled.steps} steps of up to {seconds(stalled.longest_s)} stalled and took "
-            f"{percent(stalled.share)} of the time; between them "
-            f"{significant(m.throughput.value / (1 - stalled.share), 4)} {m.item}/s",
-            fix="look for what stops the device: other programs, swapping, heat, a full disk",
-        )
+        found = Issue.warning if stalled.share > STALLED_WARNING else Issue.info
+        between = f"{significant(m.throughput.value / (1 - stalled.share), 4)} {m.item}/s"
+        held = f"{stalled.steps} steps of up to {seconds(stalled.longest_s)} stalled"
+        detail = f"{held} and took {percent(stalled.share)} of the time; between them {between}"
+        fix = "look for what stops the device: other programs, swapping, heat, a full disk"
+        yield found("stalls", detail, fix)
     # What differs from one process to the next is in the interval, and is not a trend.
     each = [[w.step_s for w in m.windows if w.run == run] for run in sorted({w.run for w in m.windows})]
     trend = max((drift(windows) for windows in each if len(windows) >= DRIFT_WINDOWS), key=abs, default=0.0)
@@ -131,13 +126,10 @@ def _statistics(m: Measurement) -> Iterator[Issue]:
         yield Issue.warning("unsteady", detail, "let the device settle: run again, or longer with --time")
     elif adaptive and alike > WANDERING and reach > m.config.target_ci:
         timed_s = sum(sum(window.step_s) * window.each for window in m.windows)
-        yield Issue(
-            code="wandering",
-            severity="warning" if reach > max(NOISY, NOISY_TIMES * m.config.target_ci) else "info",
-            detail=f"the speed wanders so slowly that {seconds(timed_s)} do not show all of it: the interval "
-            f"may be up to ±{percent(min(reach, WIDE))} in truth",
-            fix="give it more time with --time, or find what changes the clock",
-        )
+        found = Issue.warning if reach > max(NOISY, NOISY_TIMES * m.config.target_ci) else Issue.info
+        detail = f"the speed wanders so slowly that {seconds(timed_s)} do not show all of it"
+        detail += f": the interval may be up to ±{percent(min(reach, WIDE))} in truth"
+        yield found("wandering", detail, "give it more time with --time, or find what changes the clock")
 
 
 def _numerics(m: Measurement, mismatch: float | None) -> Iterator[Issue]:

@@ -139,12 +139,9 @@ class ColdStart:
         """The first step has ended: what it took since the process began."""
         now, compiler, compilation = time.monotonic(), self._compiler, None
         if compiler is not None:
-            compilation = Compilation(
-                seconds=compiler.seconds,
-                whole_s=now - self._built,
-                graphs=compiler.graphs,
-                cached=compiler.cached,
-            )
+            spent, graphs, cached = compiler.seconds, compiler.graphs, compiler.cached
+            whole_s = now - self._built
+            compilation = Compilation(seconds=spent, whole_s=whole_s, graphs=graphs, cached=cached)
         return events.First(seconds=now - self._began, compilation=compilation)
 
 

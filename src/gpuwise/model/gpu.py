@@ -105,22 +105,12 @@ class GpuSpec(Shown):
     def values(self, name: str) -> tuple[Fact, ...]:
         """Every stated value of a field or peak with its source, the one that stands first."""
         fact = self.facts.get(name)
-        first = (
-            (fact,)
-            if fact
-            else tuple(
-                Fact(
-                    field=peak.field,
-                    value=peak.flop_per_s,
-                    source=peak.source,
-                    locator=peak.locator,
-                    note=peak.note,
-                )
-                for peak in self.peaks
-                if peak.field == name
-            )
-        )
-        return (*first, *self.more.get(name, ()))
+        peaks = () if fact else (peak for peak in self.peaks if peak.field == name)
+        first = [
+            Fact(field=name, value=peak.flop_per_s, source=peak.source, locator=peak.locator, note=peak.note)
+            for peak in peaks
+        ]
+        return (*((fact,) if fact else first), *self.more.get(name, ()))
 
     def sources(self, name: str) -> tuple[Source, ...]:
         """The independent sources that agree with the value that stands; a copy counts as its original."""

@@ -99,12 +99,7 @@ class Switches:
 USUAL = Switches()
 
 # Switch -> the words that ask for gpuwise's own kernels. torch's are the default of each.
-OWN_KERNELS: dict[str, tuple[str, ...]] = {
-    "pooling": ("triton",),
-    "residual_dtype": ("triton",),
-    "attention": ("triton",),
-    "decode": ("triton",),
-}
+OWN_KERNELS = dict.fromkeys(("pooling", "residual_dtype", "attention", "decode"), ("triton",))
 # What runs on gpuwise's own kernels whatever the switches: the casts of FP8 training, and the products of a
 # few rows with INT8 and INT4 weights. FP8 inference has torch's operators only.
 OWN_LAYERS: frozenset[tuple[Mode, Precision]] = frozenset(

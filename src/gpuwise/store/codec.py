@@ -211,13 +211,8 @@ def _rechecked(m: Measurement) -> Measurement:
 
 # Schema 1 knew codes only.
 _SEVERITIES: dict[str, Severity] = {
-    "above-peak": "invalid",
-    "clock": "invalid",
-    "diverging": "invalid",
-    "mismatch": "invalid",
-    "output": "invalid",
-    "input-bound": "info",
-    "profile": "info",
+    **dict.fromkeys(("above-peak", "clock", "diverging", "mismatch", "output"), "invalid"),
+    **dict.fromkeys(("input-bound", "profile"), "info"),
 }
 
 

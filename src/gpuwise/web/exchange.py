@@ -68,10 +68,8 @@ def _copy(source: Team, target: Team) -> int:
     kept = 0
     with target.writing() as to:
         for table, rows in _tables(source):
-            made = [
-                {name: value for name, value in row.items() if name != "id" or table is RESULTS}
-                for row in rows
-            ]
+            left_out = () if table is RESULTS else ("id",)
+            made = [{name: value for name, value in row.items() if name not in left_out} for row in rows]
             to.execute(table.insert(), made)
             kept += len(made) if table is RESULTS else 0
     return kept

@@ -93,10 +93,8 @@ def file_stem(path: str) -> str:
     that no page is written outside the folder.
     """
     parts = path.strip("/").split("/") if path.strip("/") else ["index"]
-    return "/".join(
-        part if _PLAIN.fullmatch(part) else f"x{sha256(part.encode('utf-8', 'replace')).hexdigest()[:16]}"
-        for part in parts
-    )
+    hashes = (f"x{sha256(part.encode('utf-8', 'replace')).hexdigest()[:16]}" for part in parts)
+    return "/".join(p if _PLAIN.fullmatch(p) else x for p, x in zip(parts, hashes, strict=True))
 
 
 def page(view: View, place: Place) -> str:

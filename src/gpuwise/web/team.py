@@ -271,12 +271,8 @@ class Team:
             ]  # fmt: skip
             alerts = self._compare(to, result, rows, project) if rows else ()
             card = {name: head[name] for name in ("host", "card", "device", "software")}
-            self._count(
-                to,
-                CARDS,
-                {**card, "results": 1, "first": head["measured_at"], "last": head["measured_at"]},
-                replaced=("software",),
-            )
+            card |= {"results": 1, "first": head["measured_at"], "last": head["measured_at"]}
+            self._count(to, CARDS, card, replaced=("software",))
             # Last, since it is one row for all who push: it is held for as short as can be.
             slower = sum(row["verdict"] == "slower" for row in rows)
             self._count(to, PROJECTS, {
@@ -294,10 +290,8 @@ class Team:
         # One writer at a time in a series, so that each is compared with the last one. Always in one order,
         # so that no two wait for each other.
         names = sorted({row["series"] for row in rows})
-        made = [
-            {"series": name, "project": project, "measured_at": "", "result": "", "place": 0}
-            for name in names
-        ]
+        empty = {"project": project, "measured_at": "", "result": "", "place": 0}
+        made = [{"series": name, **empty} for name in names]
         to.execute(self._insert(NEWEST).values(made).on_conflict_do_nothing())
         locked = sql.select(NEWEST).where(NEWEST.c.series.in_(names)).order_by(NEWEST.c.series)
         newest = {row["series"]: row for row in to.execute(locked.with_for_update()).mappings()}

@@ -42,7 +42,7 @@ from gpuwise.judge.accept.card import (
 )
 from gpuwise.measure.telemetry.health import FABRIC
 from gpuwise.measure.telemetry.sensor import ENOUGH_SAMPLES, NEXT_STEPS, THROTTLED
-from gpuwise.model.result import Interval, Issue, Link, Measurement, Result, Severity
+from gpuwise.model.result import Interval, Issue, Link, Measurement, Result
 from gpuwise.model.units import gibibytes, percent
 from gpuwise.stats.interval import ratio_of
 
@@ -73,15 +73,13 @@ def session(card: TestedCard) -> Iterator[Issue]:
         yield Issue.invalid("failed", "nothing was measured", "gpuwise doctor")
     for m in card.result.measurements:
         why = f": {m.error.splitlines()[0]}" if m.error else ""
-        # Somebody pressed Ctrl-C: that says nothing of the card.
-        stopped: Severity = "warning" if m.status == "interrupted" else "invalid"
         if m.status != "ok":
-            yield Issue(
-                code="interrupted" if stopped == "warning" else "failed",
-                severity=stopped,
-                detail=f"{m.config.key('batch')} {m.status}{why}",
-                fix=f"run it again alone: gpuwise bench {m.config.workload}",
-            )
+            detail = f"{m.config.key('batch')} {m.status}{why}"
+            fix = f"run it again alone: gpuwise bench {m.config.workload}"
+            if m.status == "interrupted":  # Somebody pressed Ctrl-C: that says nothing of the card.
+                yield Issue.warning("interrupted", detail, fix)
+            else:
+                yield Issue.invalid("failed", detail, fix)
         for issue in m.cautions:
             if issue.code == "tampered":
                 yield Issue.invalid("tampered", f"{m.config.key('batch')}: {issue.detail}", issue.fix)
@@ -126,13 +124,11 @@ def link(card: TestedCard) -> Iterator[Issue]:
     loaded = max((t.pcie_generation for t in watched if t.pcie_generation), default=None)
     now, slot = loaded or environment.pcie_generation, environment.pcie_generation_max
     if now is not None and slot is not None and now < slot:
-        when = "under load" if loaded else "when the session began (idle cards lower it)"
-        yield Issue(
-            code="pcie",
-            severity="invalid" if loaded else "warning",
-            detail=f"PCIe generation {now} {when}, card and slot can do {slot}",
-            fix="seat it again, without a riser; see the BIOS for a limited link speed",
-        )
+        found, when = Issue.warning, "when the session began (idle cards lower it)"
+        if loaded:
+            found, when = Issue.invalid, "under load"
+        fix = "seat it again, without a riser; see the BIOS for a limited link speed"
+        yield found("pcie", f"PCIe generation {now} {when}, card and slot can do {slot}", fix)
     elif slot is not None and able is not None and slot < able:
         fix = "expect slower transfers, or use a slot of the card's generation"
         yield Issue.warning("pcie", f"PCIe generation {slot} in this slot, the card has {able:.0f}", fix)
@@ -308,13 +304,9 @@ def flapped(fabric: Mapping[str, int]) -> Iterator[Issue]:
     """Counts of InfiniBand ports during the test: a link that went down, or errors on it."""
     for counter, count in fabric.items():
         if count > 0:
-            down = counter.endswith(FABRIC[:2])
-            yield Issue(
-                code="link",
-                severity="invalid" if down else "warning",
-                detail=f"InfiniBand {counter} grew by {count} during the test",
-                fix="reseat or exchange cable and transceiver: ibqueryerrors names the ports",
-            )
+            found = Issue.invalid if counter.endswith(FABRIC[:2]) else Issue.warning  # A link that went down
+            fix = "reseat or exchange cable and transceiver: ibqueryerrors names the ports"
+            yield found("link", f"InfiniBand {counter} grew by {count} during the test", fix)
 
 
 def faded(m: Measurement, margin: float) -> Iterator[Issue]:
@@ -339,12 +331,9 @@ def slow(card: TestedCard, reference: Reference, margin: float) -> Iterator[Issu
             continue
         ratio = ratio_of(wanted[key], mine)
         if ratio.high < 1 - allowed(gpu_id, key, margin):
-            yield Issue(
-                code="slow",
-                severity="invalid" if reference.same_code else "warning",
-                detail=f"{named(key)} {percent(1 - ratio.value)} below {reference.name}",
-                fix="see heat, clocks, power limit and link above; then measure again alone",
-            )
+            found = Issue.invalid if reference.same_code else Issue.warning
+            fix = "see heat, clocks, power limit and link above; then measure again alone"
+            yield found("slow", f"{named(key)} {percent(1 - ratio.value)} below {reference.name}", fix)
 
 
 def held_back(card: TestedCard, margin: float) -> Iterator[Issue]:

@@ -67,10 +67,8 @@ def _view(text: str, found: Audit | None) -> View:
     beside: dict[int, list[Finding]] = defaultdict(list)
     for finding in found.findings if found else ():
         beside[finding.lines[0]].append(finding)
-    lines = [
-        Line(number=number, text=line, findings=tuple(beside[number]))
-        for number, line in enumerate(text.splitlines(), 1)
-    ]
+    numbered = enumerate(text.splitlines(), 1)
+    lines = [Line(number=number, text=line, findings=tuple(beside[number])) for number, line in numbered]
     # What a phone folds: long runs of lines that say nothing of a GPU.
     each = [list(run) for _, run in groupby(lines, key=lambda line: not line.findings)]
     runs = [(len(run) > QUIET and not run[0].findings, run) for run in each]

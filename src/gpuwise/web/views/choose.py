@@ -168,10 +168,8 @@ def _ranking(found: Recommendation) -> dict[str, Any]:
     barred = [(gpu, why.code, why.detail) for gpu, why in found.rejected.items() if why.code]
     never = [(gpu, why.detail) for gpu, why in found.rejected.items() if not why.code]
     # How sure the first place is, and what would change it.
-    certainty = [
-        f"The first costs less than the second with a chance of {percent(c.probability, 0)}."
-        for c in found.chances[:1]
-    ]
+    likely = "The first costs less than the second with a chance of"
+    certainty = [f"{likely} {percent(c.probability, 0)}." for c in found.chances[:1]]
     if close := ", ".join(str(chance.other) for chance in found.chances if not chance.told_apart):
         certainty.append(f"It cannot be told apart from place {close} at 80 %.")
     return {

@@ -15,11 +15,8 @@ from gpuwise.web.view import Asked, View
 def listing(facts: Facts, asked: Asked) -> View:
     """One row a GPU that a seller names exactly, or a family of which nobody says the variant."""
     offers = facts.offers
-    lines = tuple(
-        line
-        for line in prices.summary(offers, facts.today)
-        if asked.text("q").casefold() in line.gpu.casefold()
-    )
+    every, part = prices.summary(offers, facts.today), asked.text("q").casefold()
+    lines = tuple(line for line in every if part in line.gpu.casefold())
     table = show.overview(lines, offers, prices.changes(offers), facts.today)
     return View(
         title="Prices",

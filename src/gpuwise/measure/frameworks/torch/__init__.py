@@ -346,15 +346,9 @@ def fed(config: RunConfig, job: Job, clock: Clock) -> tuple[Callable[[], Tensor]
 def prepared(feed: Feed, batch: int, workers: int, device: str) -> Batches:
     """Batches without end, in pinned memory where a GPU is to fetch them."""
     check_room(feed, batch, workers)
-    return iter(
-        DataLoader(
-            feed.samples,
-            batch_size=batch,
-            num_workers=workers,
-            prefetch_factor=AHEAD,
-            pin_memory=device == "cuda",
-        )
-    )
+    pinned = device == "cuda"
+    loader = DataLoader(feed.samples, batch, num_workers=workers, prefetch_factor=AHEAD, pin_memory=pinned)
+    return iter(loader)
 
 
 def check_room(feed: Feed, batch: int, workers: int) -> None:
