@@ -67,7 +67,7 @@ REPORTED, MACHINE, HOST = 0.02, 2.4, 150 * 2**30
 # Relative difference beyond anything by which sources differ.
 FAR = 0.25
 # Nanometres up to which one process has names that are one apart.
-FINE = 6
+FINE = 5
 # Relative difference up to which a figure may be of another edition of the sheet, or was rounded twice.
 EDITIONS = 0.04
 # The same of a figure that is another variant's: clocks of one chip differ by so much.
@@ -78,7 +78,7 @@ UNTELLING = frozenset({"wrong value", "internal contradiction"})
 # Announcement, release and first delivery of one GPU lie this far apart; and how many months before and after
 # the known date the year of a launch may be that of: of consumers' cards, and of those delivered later.
 MONTHS = 8
-AT_ONCE, DELIVERED = (1, 1), (2, 8)
+AT_ONCE, DELIVERED = (0, 1), (2, 8)
 # Fields that say little about which variant a row speaks of.
 SHARED = frozenset(
     {"launch", "architecture", "chip", "memory_type", "process_nm", "slots", "pcie_generation", "transistors"}
