@@ -757,6 +757,7 @@ def states(claim: Claim, value: float | str) -> bool:
     )
 
 
+@lru_cache(maxsize=65536)
 def word(field: str, text: str) -> str:
     """What spellings of one name have in common: "CDNA (1)" and CDNA, Ada and Ada Lovelace, DDR6."""
     plain = re.sub(r"[^a-z0-9]", "", text.casefold())

@@ -164,12 +164,12 @@ class _Option:
         return self.owned + self.said - CONFIRMED * self.known
 
 
-def _sentences(text: str) -> Iterator[tuple[int, int]]:
+@lru_cache(maxsize=16)
+def _sentences(text: str) -> tuple[tuple[int, int], ...]:
     """Where each sentence begins and ends, but for those that are too long."""
     ends = [match.span() for match in CUES["sentence_ends"].finditer(text)]
-    for (_, start), (end, _) in pairwise([(0, 0), *ends, (len(text), 0)]):
-        if end - start <= LONGEST:
-            yield start, end
+    parts = pairwise([(0, 0), *ends, (len(text), 0)])
+    return tuple((start, end) for (_, start), (end, _) in parts if end - start <= LONGEST)
 
 
 def gpus_of(text: str) -> list[Token]:
