@@ -594,6 +594,26 @@ R Die RTX 4090 wurde im Oktober 2022 vorgestellt.
 W Die L4 wurde 2022 eingeführt.
 W The MI300X was launched in 2022.
 R The MI300X was launched in 2024.
+W The RTX 3090, built on the Turing architecture, has 24 GB.
+W The RTX 3090 has 24 GB, Turing architecture, 350 W.
+W RTX 3090: 24 GB GDDR6X, 936 GB/s, Turing architecture
+W The A40 arrived at the end of 2017.
+R The A40 arrived at the end of 2020.
+W Die RX 7900 XTX hat 5.144 Streamprozessoren.
+W RTX 3080 10GB: 320-bit, GDDR6X, 936 GB/s.
+W The RTX 3080 10GB has a 320-bit bus with GDDR6X and 936 GB/s.
+W The RTX 5090 was launched in 2024.
+W A month costs 730 h x $2.50 = $2,825.
+R The L4 has 24 GB. A month costs 730 hours x $2.50 = $1,825.
+W Eight GPUs: 8 x $2.49/h = $29.92/h.
+R The T4 has 16 GB. 8 x $2.49/h = $19.92/h.
+R RTX A4000. About half of an RTX A6000: 16 GB, 448 GB/s, 140 W.
+R RTX A5000. Basically a 3080 with 24 GB and a blower. 8,192 cores, 768 GB/s, 230 W.
+R The RX 7900 XTX is new. AMD's answer to the 4080, with 24 GB, 960 GB/s and 96 compute units.
+W The P40 is cheap. A 384-bit bus does not change that. 3,480 cores, 205 W.
+N A 14B model in Q4 (9 GB) with one user in llama.cpp: 3090 63 tokens/s, P40 22 tokens/s.
+R Die A6000 ist schön. Im Grunde die gleiche Karte wie die A40, nur mit Lüfter: 48 GB, 768 GB/s.
+W Gegen eine H100 PCIe kommt das nicht an: 50 GB, 2.000 GB/s.
 W The H100 in its PCIe form has 80 GB of HBM2e. The H100 reaches 1,100 TFLOPS of dense FP16 without sparsity.
 W In its SXM form the A100 reaches 425 TFLOPS of dense BF16.
 W We sustained 1,200 TFLOPS of BF16 per GPU in training on the H100 SXM.

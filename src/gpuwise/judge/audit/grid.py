@@ -195,15 +195,6 @@ class Grid:
         names = name_of(self.rows[0][0].text) is not None if self.rows and self.rows[0] else False
         if self.rows and len(self.rows[0]) + 1 == width and (names or all(map(name_of, below))):
             self.rows = ((Cell(self.rows[0][0].line, ""), *self.rows[0]), *self.rows[1:])
-        # So does one whose first label is of a figure, above names.
-        first = label_of(self.rows[0][0].text).first if self.rows and self.rows[0] else None
-        short = self.rows and len(self.rows[0]) < max(map(len, self.rows))
-        if short and first and FIELDS[first].dimension not in ("text", "none") and all(map(name_of, below)):
-            self.rows = ((Cell(self.rows[0][0].line, ""), *self.rows[0]), *self.rows[1:])
-        # One that is a cell too long has an empty one too many.
-        empty = [i for i, cell in enumerate(self.rows[0]) if i and not cell.text.strip()] if self.rows else []
-        if len(empty) == 1 and len(self.rows[0]) == width + 1 > 2:
-            self.rows = ((*self.rows[0][: empty[0]], *self.rows[0][empty[0] + 1 :]), *self.rows[1:])
         self.header = self.rows[0] if self.rows else ()
         under = self.rows[1] if len(self.rows) > 2 else ()
         spans = any(a.text == b.text != "" for a, b in pairwise(self.header))

@@ -27,8 +27,6 @@ MOST_GPUS = 12
 MOST_MISSED = 8
 # Lines between two labels of a table with a cell on each line, and of such a table.
 MOST_LINES, LONGEST = 40, 400
-# Lines of a table that blanks align, with its heading.
-LEAST = 3
 # Characters of one number of a row that ran together.
 DIGITS = 10
 # What a number is worth as a field of its GPU: right, wrong in a known way, or merely of likely size.
@@ -104,7 +102,7 @@ def _places(lines: Sequence[Line], start: int) -> tuple[list[tuple[int, int]], i
     first = lines[start]
     last = next((n for n in range(start, len(lines)) if lines[n].paragraph != first.paragraph), len(lines))
     texts = [line.text for line in lines[start:last]]
-    if "  " not in first.text or len(texts) < LEAST or any("|" in t or "\t" in t for t in texts) or (
+    if "  " not in first.text or len(texts) < 3 or any("|" in t or "\t" in t for t in texts) or (
         len({len(_PARTED.split(text)) for text in texts}) == 1
     ):  # fmt: skip
         return [], start

@@ -423,7 +423,7 @@ class _Sentence:
         self.related = {
             g.start for g in self.gpus if g.count == 1 and CUES["related"].search(self.lead(g)) is not None
         }
-        self.uncompared = [g for g in self.gpus if g.start not in self.compared]
+        self.uncompared = [g for g in self.gpus if g.start not in self.compared | self.related]
         title = f"{scope.title} {scope.opening}"
         # A list of rents says so above: "Rates per GPU-hour:".
         self.hourly = _speaks("hourly", title)
@@ -628,6 +628,8 @@ class _Sentence:
             best, sure = replace(best, owner=owner), certain
         if sure and field in WHOLE and not best.known and self.has_right(place, best):
             sure = False
+        # "3090 63 tokens/s, P40 22 tokens/s": the speed of a card that is called by its number.
+        sure = sure and not (field == "throughput" and self.numbered)
         self.owned[place] = best.owner, sure
         claim = claim_of(best.reading, best.owner, line, block, sure)
         if field == "launch_price_usd" and not self.is_launch_price(place):
@@ -1156,7 +1158,7 @@ class _Sentence:
         # Behind a turn ("4.8 TB/s vs 3.35 TB/s") another GPU is meant that the sentence does not name.
         since = CUES["aside"].sub("", self.between(own[-1].end, token.start)) if own else ""
         # "The A10 came in 2021; it has 24 GB"
-        if CUES["turn"].search(re.sub(r";(?= (?:it|its)\b)", ",", since)):
+        if place not in self.listed and CUES["turn"].search(re.sub(r";(?= (?:it|its)\b)", ",", since)):
             return False
         plain_ddr = any(str(value).startswith(("DDR", "LPDDR")) for value in best.reading.values) and not any(
             str(k.value).startswith("LPDDR") for i in owner.gpu_ids for k in evidence.of(i, "memory_type")
@@ -1196,7 +1198,8 @@ class _Sentence:
             if head is not self.gpus[0]:
                 # "Measured ..." is said of all of them, "Each ..." of the first.
                 lead = re.sub(r"\b(?:each|both|two|four|eight)\b", "", lead, flags=re.IGNORECASE)
-            words = lead[-4 * LEAD :] + self.nameless(max(head.end, token.start - 4 * LEAD), token.start)
+            behind = self.nameless(max(head.end, token.start - 4 * LEAD), token.start)
+            words = lead[-4 * LEAD :] + behind.rpartition(": ")[2]
         bound = next((g for g in self.near(token) if g.start >= token.end), None)
         if bound and CUES["binds"].search(self.between(token.end, bound.start)):
             # "3.35 TB/s for the H100": nothing before the value before says what it is.

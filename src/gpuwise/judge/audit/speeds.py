@@ -61,13 +61,19 @@ FEWEST = 3
 # How far outside the known range a price must lie where the text gives one figure, not a range.
 HALF, FAR = 2.0, 8.0
 # "8 x 192 GB = 1,536 GB"; the fields of the units that are so added up, and how far a rounded sum may be off.
-_AMOUNT = r"\d[\d.,]{0,9} ?(?:[GT]i?B(?:/s)?|[GT]o(?:/s)?|k?W|[PT]FLOPS)"
+_AMOUNT = r"(?:\d[\d.,]{0,9} ?(?:[GT]i?B(?:/s)?|[GT]o(?:/s)?|k?W|[PT]FLOPS)|\$\d[\d.,]{0,9}\d(?:/hr?)?)"
 PRODUCT = re.compile(
-    r"(?<![\w.,+*/\u00d7x-])(?<![+*/\u00d7x-] )(?P<count>\d{1,4})(?: (?:GPUs?|cards?))? ?[x\u00d7*\u00b7] ?"
-    rf"(?P<each>{_AMOUNT})(?![\w/]) ?\(?= ?(?P<product>{_AMOUNT})(?![\w/])"
+    r"(?<![\w.,+*/\u00d7x-])(?<![+*/\u00d7x-] )(?P<count>\d{1,4})(?: (?:GPUs?|cards?|h|hours?))? ?"
+    rf"[x\u00d7*\u00b7] ?(?P<each>{_AMOUNT})(?![\w/]) ?\(?= ?(?P<product>{_AMOUNT})(?![\w/])"
     r"(?! ?[-+*/\u00d7x] ?\d)(?!.{0,12}\b(?:usable|free|net|effective|nutzbar|frei|utili[sz]able|libre))"
 )
-FIELD_OF = {"bytes": "memory_bytes", "bytes/s": "memory_bytes_per_s", "w": "power_w", "op/s": "peak:"}
+FIELD_OF = {
+    "bytes": "memory_bytes",
+    "bytes/s": "memory_bytes_per_s",
+    "w": "power_w",
+    "op/s": "peak:",
+    "usd": "price",
+}
 SUM_CLOSE = 0.006
 # Characters around a price that may name its provider.
 NEAR = 1000
