@@ -33,8 +33,12 @@ def command(files: tuple[Path, ...], every: bool, output: Path | None, as_json: 
     # One after the other, so that the files stay in their order where one of them is the standard input.
     answers = []
     for path in paths:
-        piped = str(path) == "-"
-        text = _standard_input() if piped else None
+        piped, text = str(path) == "-", None
+        if piped:
+            text = sys.stdin.read(LARGEST + 1)  # a device has no end
+            if len(text) > LARGEST or "\0" in text:
+                problem = f"the standard input is not text, or longer than {LARGEST:,} characters"
+                raise InputError(problem, hint="give a part of it")
         answers.append(audit(AuditRequest(files=() if piped else (path,), text=text, name="standard input")))
     audits = [one for answer in answers for one in answer.value]
     table = show.findings(audits, every=every)
@@ -54,12 +58,3 @@ def command(files: tuple[Path, ...], every: bool, output: Path | None, as_json: 
         ):
             more = "break the long lines, or save the page as text"
         raise NoDataError(f"no claim that could be judged in {', '.join(silent)}", hint=more)
-
-
-def _standard_input() -> str:
-    """Raises InputError where it is longer than an article, or not text."""
-    text = sys.stdin.read(LARGEST + 1)  # a device has no end
-    if len(text) > LARGEST or "\0" in text:
-        problem = f"the standard input is not text, or longer than {LARGEST:,} characters"
-        raise InputError(problem, hint="give a part of it")
-    return text

@@ -42,7 +42,13 @@ _OTHERS: tuple[Condition, ...] = (
 def report(given: ReportInput) -> Page:
     """The report of one or more results; sections that have nothing to say are left out."""
     cited = References()
-    leading = _best(given)
+    # The sessions of the fastest setting of each workload, those with the most settings first.
+    found = []
+    for rows in by_work([row for row in given.speeds if row.leads]).values():
+        # Four GPUs are always faster than one: a headline of both would compare counts, not cards.
+        one = [row for row in rows if row.gpus == 1] or rows
+        found.append((len(rows), settings(one, devices=given.devices)[0][1]))
+    leading = [same for _, same in sorted(found, key=lambda pair: -pair[0])][:HEADLINES]
     lead = _lead(given, [same[0] for same in leading])
     sections = (
         throughput(given, lead),
@@ -90,16 +96,6 @@ def chart(given: ReportInput) -> Rows | None:
     every = by_work(given.speeds).values()
     marks = [mark for rows in every for mark in speed_marks(rows, devices=given.devices)]
     return Rows(marks=tuple(marks), title="precision") if marks else None
-
-
-def _best(given: ReportInput) -> list[list[Record]]:
-    """The sessions of the fastest setting of each workload, those with the most settings first."""
-    found = []
-    for rows in by_work([row for row in given.speeds if row.leads]).values():
-        # Four GPUs are always faster than one: a headline of both would compare counts, not cards.
-        one = [row for row in rows if row.gpus == 1] or rows
-        found.append((len(rows), settings(one, devices=given.devices)[0][1]))
-    return [same for _, same in sorted(found, key=lambda pair: -pair[0])][:HEADLINES]
 
 
 def _headline(same: Sequence[Record]) -> Headline:

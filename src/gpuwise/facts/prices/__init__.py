@@ -543,7 +543,7 @@ def seller_ids(name: str) -> tuple[str, ...]:
     def is_form_of(known: str) -> bool:
         return known.startswith(stem) and _FORM.fullmatch(known[len(stem) :]) is not None
 
-    stems = _stems()
+    stems = [*_by_stem()]
     fitting = {
         spec.id
         # Those that begin with it stand together: a table may hold ten thousand names.
@@ -587,16 +587,12 @@ def _exact() -> Mapping[str, str]:
 
 @cache
 def _by_stem() -> Mapping[str, tuple[GpuSpec, ...]]:
+    """In the order of the alphabet."""
     stems: dict[str, list[GpuSpec]] = defaultdict(list)
     for spec in catalog.all_gpus():
         for stem in {_stem(name) for name in spec.names}:
             stems[stem].append(spec)
-    return {stem: tuple(specs) for stem, specs in stems.items()}
-
-
-@cache
-def _stems() -> tuple[str, ...]:
-    return tuple(sorted(_by_stem()))
+    return {stem: tuple(stems[stem]) for stem in sorted(stems)}
 
 
 @cache

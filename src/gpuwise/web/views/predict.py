@@ -12,7 +12,7 @@ from gpuwise.jobs.facts import Facts
 from gpuwise.jobs.predicting import traced
 from gpuwise.model.precision import PRECISIONS, Precision
 from gpuwise.model.question import MODES, Mode, RunConfig, WorkloadSpec
-from gpuwise.model.result import Record, Result
+from gpuwise.model.result import Record
 from gpuwise.show import predictions as report
 from gpuwise.show.gpus import short
 from gpuwise.show.page import Page, References, Section
@@ -128,7 +128,15 @@ def scaling(facts: Facts, asked: Asked) -> View:
         problem = error
     unable = dict.fromkeys(f"{p.gpu_id} on {p.gpus}: {p.refusal}" for p in found if p.refusal)
     stated = published.plausible(published.select(workload=asks.spec.id))
-    measured = [sheet for r in facts.results if (sheet := _measured(r, asks.spec.id))]
+    measured = []
+    for result in facts.results:
+        ran = ((m, m.config) for m in result.measurements)
+        kept = [m for m, config in ran if config.mode == "limit" or config.workload == asks.spec.id]
+        if series := measured_series(kept):
+            title = f"{result.environment.device}, {result.created_at[:16].replace('T', ' ')} UTC"
+            table = measured_table(replace(result, measurements=tuple(kept)), series)
+            # Without what a terminal draws.
+            measured.append(replace(table.without({"of perfect"}), title=title))
 
     def section(name: str, title: str, records: Sequence[Record]) -> Section:
         figures, tables = curves_shown(curves(records), cited, f"{title} on several GPUs")
@@ -158,17 +166,6 @@ def scaling(facts: Facts, asked: Asked) -> View:
             "gpus": names, "all": facts.gpus,
         },
     )  # fmt: skip
-
-
-def _measured(result: Result, workload: str) -> Table | None:
-    """The series of one workload in one result, with what is lost; without what a terminal draws."""
-    kept = [m for m in result.measurements if m.config.mode == "limit" or m.config.workload == workload]
-    found = measured_series(kept)
-    if not found:
-        return None
-    title = f"{result.environment.device}, {result.created_at[:16].replace('T', ' ')} UTC"
-    table = measured_table(replace(result, measurements=tuple(kept)), found).without({"of perfect"})
-    return replace(table, title=title)
 
 
 def trained() -> tuple[str, ...]:

@@ -167,10 +167,6 @@ def _when(time: str) -> str:
     return time[:16].replace("T", " ")
 
 
-def _interval(row: Row) -> Interval:
-    return Interval(value=row["value"], low=row["low"], high=row["high"], method="kept")
-
-
 def _named(rows: Sequence[Row], *by: str) -> list[Row]:
     """The rows with labels that lead to one history each: several of one label say what else they are of."""
     alike = Counter(label for label, _ in {(row["label"], row["series"]) for row in rows})
@@ -193,9 +189,10 @@ def _speeds(rows: Sequence[Row], title: str, *shown: str, history: bool = True) 
             "card": row["card"][:12],
         }
         ratio = row["ratio"]
+        found = Interval(value=row["value"], low=row["low"], high=row["high"], method="kept")
         made.append({
             **{name: known[name] for name in shown},
-            "speed": speed(_interval(row), row["item"]),
+            "speed": speed(found, row["item"]),
             "to the one before":
                 "" if ratio is None else times(ratio, row["ratio_low"], row["ratio_high"], 3),
             "verdict": row["verdict"] or "", "change": row["change"], "software": row["software"],

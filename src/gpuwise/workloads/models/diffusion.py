@@ -300,7 +300,12 @@ class Dit(nn.Module):
         self.condition = nn.Linear(c, 2 * c)
         self.leave = nn.Linear(c, shape.patch**2 * 2 * shape.latent)
         self.register_buffer("table", position_table(side // shape.patch, c))
-        self.apply(_initialise)
+        for module in self.modules():
+            if isinstance(module, nn.Linear):
+                nn.init.xavier_uniform_(module.weight)
+                nn.init.normal_(module.bias, std=INITIAL_STD)
+            elif isinstance(module, nn.Embedding):
+                nn.init.normal_(module.weight, std=INITIAL_STD)
 
     def _patches(self, x: Tensor) -> Tensor:  # (B, 4, H, W) -> (B, T, patch^2 * 4)
         p, (batch, channels, height, width) = self.shape.patch, x.shape
@@ -322,14 +327,6 @@ class Dit(nn.Module):
             x = block(x, c)
         shift, scale = self.condition(functional.silu(c)).chunk(2, dim=-1)
         return self._image(self.leave(adapt(x, shift, scale)))
-
-
-def _initialise(module: nn.Module) -> None:
-    if isinstance(module, nn.Linear):
-        nn.init.xavier_uniform_(module.weight)
-        nn.init.normal_(module.bias, std=INITIAL_STD)
-    elif isinstance(module, nn.Embedding):
-        nn.init.normal_(module.weight, std=INITIAL_STD)
 
 
 Shape = UnetShape | DitShape
