@@ -140,3 +140,11 @@ def test_a_mode_or_precision_that_the_workload_lacks() -> None:
         trace_workload(RunConfig(workload="resnet50", mode="limit", precision="bf16"))
     with pytest.raises(InputError, match="has no precision int8"):
         trace_workload(RunConfig(workload="resnet50", mode="train", precision="int8"))
+
+
+def test_a_format_that_is_measured_only_is_not_called_unknown() -> None:
+    name = "gpt-oss-20b-decode"
+    with pytest.raises(InputError, match="not predicted"):
+        trace_workload(RunConfig(workload=name, mode="infer", precision="mxfp4", batch=1))
+    with pytest.raises(InputError, match="has no precision nf4"):
+        trace_workload(RunConfig(workload=name, mode="infer", precision="nf4", batch=1))

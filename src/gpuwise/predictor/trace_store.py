@@ -278,6 +278,9 @@ def check_offered(config: RunConfig) -> None:
     if decoded(config) is not None:
         return  # gpuwise's own kernels know formats that torch's do not.
     spec = registry.get(config.workload).spec
+    if config.precision in spec.unpredicted:
+        problem = f"{config.workload} in {config.precision} is measured, by gpuwise bench, and not predicted"
+        raise InputError(problem, hint="gpuwise fit says what an engine reaches")
     for asked, allowed, what in (
         (config.mode, spec.modes, "mode"), (config.precision, spec.precisions, "precision"),
     ):  # fmt: skip

@@ -86,7 +86,7 @@ Step = Literal["decode", "prefill", "pretrain", "full", "lora", "qlora"]
 Method = Literal["pretrain", "full", "lora", "qlora"]
 METHODS: tuple[Method, ...] = ("full", "lora", "qlora", "pretrain")
 NARROW = (Precision.FP8, Precision.INT8, Precision.INT4)
-# How fast torch multiplies these was never measured: `fit` says what an engine reaches.
+# What torch makes of these was four times slower than bf16 (`results/h100/gpt-oss-20b-decode.json`).
 FLOATS = (Precision.MXFP4, Precision.NVFP4)
 TOKENS, TOY_TOKENS = 2048, 32
 RANK = 16
