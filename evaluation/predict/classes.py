@@ -19,8 +19,8 @@ The spread of hosts and the factor on spreads are those with which 80 % of such 
 that the host bounds and of those that the GPU does.
 
 `--part PATTERN` fits the classes of matching names alone, drawn to what is shipped, by single operators, our
-own steps and the zoos that are named: new rows, or a class that is parted. There an operator counts less than
-a whole step, whose many kernels even out how far each lies from its class.
+own steps and the zoos that are named: new rows, or a class that is parted. An operator counts less than a
+whole step, whose many kernels even out how far each lies from its class.
 
 Families that are held (`zoo.DRAW`) are in none of it: `evaluation.predict.zoo --split held` scores
 them; after that, `--held` fits to them as well, and the next session draws anew. The zoo's networks come from
@@ -39,7 +39,7 @@ import tempfile
 from collections import defaultdict
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from itertools import pairwise
 from math import exp
 from pathlib import Path
@@ -93,7 +93,7 @@ ITERATIONS = 12
 PROFILED, WHOLE = 0.5, 1.5
 """Weights of a case of a profiled step, for the many cases of one network are alike, and of a whole step."""
 ALONE, OWN = 0.35, 2.25
-"""Of an operator and of our own steps in the fit of a part: operators scatter by a quarter around a class."""
+"""Of an operator and of our own steps: operators scatter by a quarter around a class."""
 
 
 def recorded(names: Sequence[str]) -> dict[str, Trace]:
@@ -501,14 +501,14 @@ def own_steps(folder: Path, own: Card) -> Iterator[tuple[str, Timed]]:
         seconds = float(np.median([trace.items / row.measured for row in rows]))
         yield (
             f"{cell}:b{batch}",
-            Timed(trace.kernels, seconds, family, own, WHOLE, trace, compiled=trace.compiled),
+            Timed(trace.kernels, seconds, family, own, OWN, trace, compiled=trace.compiled),
         )
 
 
 def refit_part(part: str, known: Mapping[str, Timed]) -> None:
     """Write the classes of a part, by the operators and steps that have such kernels."""
     cases = {
-        name: replace(case, weight=OWN if case.trace else ALONE)
+        name: case
         for name, case in known.items()
         if any(
             re.search(part, node) for k in case.kernels for node in classes.path(k, compiled=case.compiled)
@@ -561,7 +561,8 @@ def main() -> None:
             kept.write_bytes(pickle.dumps(traces))
     split = "all" if asked.held else "seen"
     cases = {
-        name: Timed(trace.kernels, timed[name][0], shape_of(name), own) for name, trace in traces.items()
+        name: Timed(trace.kernels, timed[name][0], shape_of(name), own, ALONE)
+        for name, trace in traces.items()
     }
     known: list[tuple[zoo.Row, Trace]] = []
     for folder in asked.zoo:

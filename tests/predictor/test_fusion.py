@@ -117,6 +117,41 @@ def test_backward_computes_again_what_follows_from_what_is_kept() -> None:
     assert all(value != 2 for n in done.nodes for value, _ in n.writes)
 
 
+def test_backward_computes_again_what_forward_reads_elsewhere() -> None:
+    """A global norm reads an activation whole before it is scaled; backward keeps the product alone."""
+    steps = (
+        node("mm", (0,), (1,), "opaque"), node("gelu", (1,), (2,)), node("sum", (2,), (3,), "column"),
+        node("mul", (2, 3), (4,)), node("mm", (4,), (5,), "opaque"),
+        node("gelu_backward", (1, 2, 5), (6,), phase="backward"),
+    )  # fmt: skip
+    done = fuse(tape(*steps, outputs=(6,)))
+    assert {value for value, _ in done.nodes[-1].reads} == {1, 5}
+    last = {value: n.name for n in done.nodes for value, _ in n.reads}
+    assert last[2] == "aten.mul"
+
+
+def test_what_one_kernel_alone_reads_is_computed_there_however_early_it_could_be() -> None:
+    """The gradient of a mean is known at once, and is as large as the output."""
+    steps = (
+        node("mm", (0,), (1,), "opaque"), node("div", (9,), (2,), phase="backward"),
+        node("mul", (1, 2), (3,), phase="backward"), node("mm", (3,), (4,), "opaque", "backward"),
+    )  # fmt: skip
+    done = fuse(tape(*steps, outputs=(4,)))
+    assert [n.name for n in done.nodes] == ["aten.mm", "aten.div+mul", "aten.mm"]
+
+
+@pytest.mark.parametrize(("size", "casts"), [(400.0, 1), (200.0, 2)])
+def test_a_whole_tensor_is_cast_once(size: float, casts: int) -> None:
+    steps = (
+        node("mm", (0,), (1,), "opaque"), node("_to_copy", (1,), (2,)), node("_to_copy", (1,), (3,)),
+        node("mm", (2,), (4,), "opaque"), node("mm", (3,), (5,), "opaque"),
+    )  # fmt: skip
+    parts = [replace(n, reads=((1, size),)) if n.name == "aten._to_copy" else n for n in steps]
+    done = fuse(tape(*parts, outputs=(4, 5)))
+    written = {v for n in done.nodes for v, _ in n.writes}
+    assert len(written & {2, 3}) == casts
+
+
 def test_two_that_read_parts_of_a_tensor_may_read_different_ones() -> None:
     """Chunks of a loss: merged, all chunks' logits would be there at once."""
     part = (0, 200.0)

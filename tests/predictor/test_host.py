@@ -34,22 +34,23 @@ def step(counts: dict[Phase, int], *, compiled: bool = False) -> Trace:
 
 def test_products_hide_launches_and_small_kernels_do_not() -> None:
     trace = step({"forward": 100, "backward": 100})
-    assert waits(trace, np.array([0.1, 0.1]), RATES) == 0.0
-    assert waits(trace, np.array([1e-4, 1e-4]), RATES) == pytest.approx(200e-5 - 2e-4)
+    assert waits(trace, np.array([0.1, 0.1]), RATES) < 1e-6 * 0.2
+    assert waits(trace, np.array([1e-4, 1e-4]), RATES) == pytest.approx(200e-5 - 2e-4, rel=1e-3)
+    assert waits(trace, np.array([1e-3, 1e-3]), RATES) == pytest.approx((2**0.25 - 1.0) * 2e-3)
 
 
 def test_an_optimiser_of_many_kernels_starves_the_gpu_once_the_queue_is_empty() -> None:
     trace = step({"forward": 100, "optimiser": 9000})
     busy = np.array([1.0, 0.01])
     assert waits(trace, busy, RATES) == pytest.approx(0.09 - 0.01 - QUEUE * 1e-5)
-    assert waits(step({"forward": 100, "optimiser": 900}), busy, RATES) == 0.0
+    assert waits(step({"forward": 100, "optimiser": 900}), busy, RATES) < 1e-6
 
 
 def test_generated_code_is_launched_by_the_host_too() -> None:
     trace = step({"forward": 9000}, compiled=True)
     found = waits(trace, np.array([0.01]), RATES)
     entered = 2 * RATES["host.entered"]  # forward and backward
-    assert found == pytest.approx(0.09 - 0.01 + entered + RATES["host.step"])
+    assert found == pytest.approx(0.09 - 0.01 + entered + RATES["host.step"], rel=1e-4)
 
 
 def test_generated_code_calls_libraries_and_hands_over_gradients() -> None:
@@ -59,8 +60,8 @@ def test_generated_code_calls_libraries_and_hands_over_gradients() -> None:
     plain, called, learnt = (
         waits(each, np.array([0.01]), RATES) for each in (trace, products, replace(trace, memory=memory))
     )
-    assert called - plain == pytest.approx(9000 * (RATES["host.generated.library"] - 1e-5))
-    assert learnt - plain == pytest.approx(50 * (RATES["host.handed"] + RATES["host.gradient"]))
+    assert called - plain == pytest.approx(9000 * (RATES["host.generated.library"] - 1e-5), rel=1e-4)
+    assert learnt - plain == pytest.approx(50 * (RATES["host.handed"] + RATES["host.gradient"]), rel=1e-2)
 
 
 @pytest.mark.parametrize(("groups", "name"), [(1, "convolution"), (4, "grouped"), (64, "convolution")])

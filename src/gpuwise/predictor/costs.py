@@ -504,7 +504,7 @@ _PAIRS: list[tuple[str, Rule]] = [
     ("native_group_norm", group_norm),
     ("native_batch_norm_backward batch_norm_backward cudnn_batch_norm_backward "
      "native_group_norm_backward", two_pass_backward),
-    ("native_layer_norm _fused_rms_norm _softmax _safe_softmax _log_softmax _softmax_backward_data "
+    ("native_layer_norm _fused_rms_norm _softmax _log_softmax _softmax_backward_data "
      "_log_softmax_backward_data _weight_norm_interface _weight_norm_interface_backward", row_norm),
     ("native_layer_norm_backward _fused_rms_norm_backward", row_backward),
     ("sum mean amax amin max min argmax argmin any all prod var var_mean std std_mean norm "

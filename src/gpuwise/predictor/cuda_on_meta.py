@@ -184,6 +184,14 @@ def dropout(input: Tensor, p: float, train: bool) -> Tensor:
     return result
 
 
+def safe_softmax(scores: Tensor, dim: int, dtype: torch.dtype | None = None) -> Tensor:
+    """Softmax with zeros where all of a row is masked: several kernels (aten/src/ATen/native/SoftMax.cpp).
+    Measured peaks have no third tensor of scores."""
+    found = torch.softmax(scores, dim, dtype)
+    masked = (scores == -torch.inf).all(dim, keepdim=True)
+    return torch.where(masked, found.new_zeros(()), found, out=found)
+
+
 def heads(
     query: Tensor, key: Tensor, value: Tensor, width: int, count: int, weight: Tensor, bias: Tensor,
     out_weight: Tensor, out_bias: Tensor, mask: Tensor | None = None, need_weights: bool = True, *_: Any,

@@ -19,6 +19,7 @@ Rules, after inductor's scheduler (torch/_inductor/scheduler.py) and its partiti
   an element; a part of a concatenation is read from that;
 - attention written as two products around a softmax becomes one kernel where only it reads what lies between,
   so in inference (torch/_inductor/fx_passes/fuse_attention.py);
+- casts and masks that are made of the same tensors are made once; what one kernel alone reads is made there;
 - max pooling keeps the place within its window in one byte, not an index in eight.
 
 Merging is safe from cycles by levels: an edge between nodes that may not merge raises the level by one,
@@ -219,7 +220,7 @@ def fuse(tape: Tape) -> Tape:
     """The compiled step: merged nodes in a valid order, with the allocations that remain."""
     # Code is generated for the order in which operands lie.
     plain = tuple(replace(node, name=node.name.removesuffix(STRIDED)) for node in tape.nodes)
-    tape = replace(tape, nodes=_attentive(plain))
+    tape = replace(tape, nodes=_attentive(_once(replace(tape, nodes=plain))))
     tape = replace(tape, nodes=_joined_whole(tape))
     links = _Links(tape)
     group = _groups(tape, links)
@@ -233,6 +234,28 @@ def fuse(tape: Tape) -> Tape:
     order = _order(merged, members, group, links)
     nodes = tuple(merged[root] for root in order)
     return replace(tape, nodes=nodes, events=tuple(_events(nodes, tape)))
+
+
+# Of the same whole tensors these make the same, whatever else they are given: casts, and masks of numbers.
+_ALIKE = frozenset({"aten._to_copy", "aten.where"})
+
+
+def _once(tape: Tape) -> tuple[Node, ...]:
+    """The nodes without those that make again what another made (torch/_functorch/compile_utils.py)."""
+    sizes = {storage: size for kind, storage, size in tape.events if kind == ALLOCATE} | tape.start
+    lasting, same = tape.lasting, dict[int, int]()
+    first, made = dict[tuple[Any, ...], Node](), list[Node]()
+    for node in tape.nodes:
+        node = replace(node, reads=tuple((same.get(value, value), size) for value, size in node.reads))
+        many = tuple((value, size) for value, size in node.reads if size > 8)
+        whole = all(size >= sizes.get(tape.storage[value], 0.0) for value, size in many)
+        if node.name in _ALIKE and many and whole and tape.storage[node.writes[0][0]] not in lasting:
+            known = first.setdefault((node.name, node.dtype, node.shape, node.phase, many), node)
+            if known is not node:
+                same[node.writes[0][0]] = known.writes[0][0]
+                continue
+        made.append(node)
+    return tuple(made)
 
 
 # What stands between products and softmax in patterns of attention: a number that divides, a mask, a copy.
@@ -354,6 +377,13 @@ def _keys(nodes: tuple[Node, ...], links: _Links) -> list[Key]:
             same = together and keys[p][1] == node.phase and keys[p][2] == domain
             level = max(level, keys[p][0] + (0 if same else 1))
         keys.append((level, node.phase, domain))
+    # What only one kernel reads is computed there, however early it could be.
+    for index, node in reversed(tuple(enumerate(nodes))):
+        readers = {r for value, _ in node.writes for r in links.readers[value]}
+        after = {keys[r] if _mergeable(nodes[r]) else None for r in readers}
+        only = after.pop() if len(after) == 1 and node.role == "map" else None
+        if only is not None and only[1:] == keys[index][1:]:
+            keys[index] = only
     return keys
 
 
@@ -404,12 +434,12 @@ def _stored(
     kept = {value for value in stored if any(nodes[r].phase == "backward" for r in links.readers[value])}
     for value in sorted(stored):
         part = _joined(value, nodes, links, kept)
-        instead = part or _instead(value, nodes, links, group, stored, kept, read_by)
+        instead = part or _instead(value, nodes, links, group, stored, kept, read_by, again)
         if instead is None:
             continue
         again[value] = tuple(instead.items())
         forward = (group[r] for r in links.readers[value] if nodes[r].phase == "forward")
-        if part is None or set(forward) <= {group[links.writer[value]]}:
+        if set(forward) <= {group[links.writer[value]]}:
             stored.discard(value)
             stored |= instead.keys() & links.writer.keys()
         kept.discard(value)
@@ -421,7 +451,7 @@ def _stored(
 
 def _instead(
     value: int, nodes: tuple[Node, ...], links: _Links, group: list[int], stored: set[int], kept: set[int],
-    read_by: dict[int, set[int]],
+    read_by: dict[int, set[int]], again: dict[int, tuple[Touch, ...]],
 ) -> dict[int, float] | None:  # fmt: skip
     """What backward reads in place of a forward value it computes again; None where it must be kept.
 
@@ -429,12 +459,10 @@ def _instead(
     backward would not find anyway (`kept`, or there before the step) must be less than the value itself.
     """
     writer = links.writer[value]
-    outside = [r for r in links.readers[value] if group[r] != group[writer]]
-    if links.outlives(value) or not outside:
+    outside = [r for r in links.readers[value] if nodes[r].phase == "backward"]
+    if links.outlives(value) or not outside or not all(_mergeable(nodes[r]) for r in outside):
         return None
-    if any(nodes[r].phase != "backward" or not _mergeable(nodes[r]) for r in outside):
-        return None
-    sources = _sources(value, nodes, links, stored)
+    sources = _sources(value, nodes, links, stored, again)
     if sources is None:
         return None
     size = dict(nodes[writer].writes)[value]
@@ -458,7 +486,9 @@ def _joined(value: int, nodes: tuple[Node, ...], links: _Links, kept: set[int]) 
     return {whole: dict(node.writes)[value]} if whole in kept else None
 
 
-def _sources(value: int, nodes: tuple[Node, ...], links: _Links, stored: set[int]) -> dict[int, float] | None:
+def _sources(
+    value: int, nodes: tuple[Node, ...], links: _Links, stored: set[int], again: dict[int, tuple[Touch, ...]]
+) -> dict[int, float] | None:
     """What a forward value can be computed from again, element by element; None where it cannot."""
     node = nodes[links.writer[value]]
     # What a norm subtracts and divides by is kept for its own gradient, a number or two a row.
@@ -471,7 +501,9 @@ def _sources(value: int, nodes: tuple[Node, ...], links: _Links, stored: set[int
         writer = nodes[links.writer[read]] if read in links.writer else None
         there = read in stored or writer is None or (writer.kind == "reduction" and 8 * size <= writer.domain)
         earlier = read < value  # what is changed in place reads and writes itself
-        more = {read: size} if there else _sources(read, nodes, links, stored) if earlier else None
+        more = dict(again[read]) if read in again else {read: size} if there else None
+        if more is None and earlier:
+            more = _sources(read, nodes, links, stored, again)
         if more is None:
             return None
         found |= more

@@ -47,6 +47,7 @@ from gpuwise.predictor.cuda_on_meta import (
     heads,
     matmul,
     recurrent,
+    safe_softmax,
 )
 from gpuwise.predictor.graph import ALLOCATE, FREE, RUN, Call, Event, Node, Tape, Value
 from gpuwise.predictor.kernels import Phase
@@ -71,6 +72,7 @@ RECORDING = (
 
 OWN = {"aten.scaled_dot_product_attention": attention, "aten.dropout": dropout, "aten.matmul": matmul}
 OWN |= {"aten._native_multi_head_attention": heads, "aten._transformer_encoder_layer_fwd": encoder_layer}
+OWN |= {"aten._safe_softmax": safe_softmax}
 OWN |= {f"aten.{name}.input": recurrent(name) for name in MODES}
 OWN |= {f"aten.{name}.data": recurrent(name, packed=True) for name in MODES}
 MASKED = ("aten.index", "aten.index_put", "aten.index_put_")

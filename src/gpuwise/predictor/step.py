@@ -8,7 +8,7 @@ units are fed (`EXPOSED`). What kernels take beside that was measured by class (
 
 The host launches the kernels, and the GPU waits where it is late (`host_waits`):
 
-    step = max(sum of busy, sum of host, sum over phases of max(busy, host) - queue)
+    step = max(softened maximum of the sums of busy and host, sum over phases of max(busy, host) - queue)
 
 Forward pass, backward pass and optimiser follow each other, each bound by the GPU or by the host, which
 runs ahead by what the driver holds, 1,024 launches: thousands of an optimiser's small kernels starve the GPU.
@@ -324,7 +324,9 @@ def host_waits(trace: Trace, each: Array, rates: Rates) -> float:
     busy = np.bincount(phase, weights=each, minlength=len(_PHASES))
     host = host_seconds(trace, launches, rates)
     queued = np.maximum(busy, host).sum() - QUEUE * rates["host.queue"]
-    return float(max(busy.sum(), host.sum(), queued) - busy.sum())
+    # Where neither is much later than the other each waits now and then: short kernels are among long ones.
+    both = float(np.linalg.norm((busy.sum(), host.sum()), SOFTENED))
+    return max(both, float(queued)) - float(busy.sum())
 
 
 def host_seconds(trace: Trace, launches: Array, rates: Rates) -> Array:
