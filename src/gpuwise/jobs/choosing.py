@@ -307,6 +307,12 @@ def _older(market: _Market, choice: Recommendation) -> str:
     """What would be much faster for a budget, or cost much less, at a price that is too old to rank it."""
     need, first = choice.need, choice.options[0]
     a = need.assumptions
+    if (
+        need.quiet
+        and first.way == "unpriced"
+        and (loud := market.best_or_none(replace(need, quiet=False, only=())))
+    ):
+        return f"What is not quiet: {decide.offered_as(loud.options[0])}."
     if need.goal not in ("speed", "cost") or need.acquire != "own" or a.aged_today or not first.outlay_usd:
         return ""
     cards = need.only or _cards(need)
@@ -384,7 +390,30 @@ def _with_verdict(market: _Market, choice: Recommendation) -> Recommendation:
         counts = [count for _, count in sets]
         both = replace(need, sets=tuple(sets), gpus=(min(counts), max(counts)))
         choice = market.best_or_none(both) or choice
-    return replace(choice, answer=" ".join(filter(None, (said, recipes, choice.answer))))
+    also = (_able(market, need, name) for name in need.also)
+    return replace(choice, answer=" ".join(filter(None, (said, *also, recipes, choice.answer))))
+
+
+def _able(market: _Market, need: Need, name: str) -> str:
+    """Whether what a question names can do another work, too, one after the other."""
+    limits = (
+        "sets",
+        "only",
+        "have",
+        "keep",
+        "acquire",
+        "gpus",
+        "memory_gb",
+        "assumptions",
+        "at_home",
+        "asks",
+    )
+    try:
+        other = replace(need_for(name, mode="infer"), **{each: getattr(need, each) for each in limits})
+        found = replace(market, item=speeds.item_of(other)).best(settled(other))
+    except GpuwiseError as error:
+        return f"{name}: no, {error}."
+    return f"{name}, one at a time: {decide.verdict(found, None) or 'yes.'}"
 
 
 def _fewest(market: _Market, need: Need, gpu: str) -> str:

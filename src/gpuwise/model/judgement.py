@@ -140,6 +140,7 @@ class Need:
     bill: Bill | None = None  # What the cost is compared with
     asks: Literal["", "able", "too much", "memory", "energy", "number"] = ""
     """What else is asked: whether a GPU can do the work or is too much, memory, electricity, how many."""
+    also: tuple[str, ...] = ()  # Other works of which the same is asked
     hire_h: float | None = None  # Hours of rent, where these are stated and not the work
     upgrade: bool = False  # They are to be replaced: keeping them is not an answer
     faster: float = 0.0  # By how much: times their speed; 0: enough to be called an upgrade

@@ -424,6 +424,12 @@ def test_a_machine_that_is_there_takes_one_card_unless_more_are_said() -> None:
         ("train transformers on a 1080 ti", "workloads", (("bert-large", 1.0),)),
         ("I get a used a6000 for 3000 dollars, good price for llama 70b?", "sets", (("rtx-a6000", 1),)),
         ("can a 4090 replace an a100 for resnet50", "acquire", "both"),
+        ("buy a 3090 with 30 hours of training a week", "assumptions", Assumptions(hours_per_week=30)),
+        ("zwei 3090 oder eine 5090 für llama 70b", "sets", (("rtx-3090", 2), ("rtx-5090", 1))),
+        ("is a 3090 enough for llama 8b and sdxl", "also", ("sdxl",)),
+        ("is an l40s faster than a rtx 6000 ada for sdxl", "sets", (("l40s", 1), ("rtx-6000-ada", 1))),
+        ("finetune qwen2.5 14b fully", "task", "full"),
+        ("batch transcription of 40 hours of podcasts every week", "batched", True),
     ],
 )
 def test_more_of_what_buyers_say(text: str, field: str, value: object) -> None:

@@ -257,7 +257,9 @@ class _Reader:
             self.fields |= {"faster": NUMBERS.get(said) or float(_TIMES.get(said, said)), "upgrade": True}
             self.usual["goal"] = "price"
         for pattern, problem, hint in WORDS["refused"]:
-            if found := self.take(pattern, again=False):
+            if (found := self.take(pattern, again=False)) and len(self.sets) > 1:
+                self.usual["goal"] = "speed"  # Which of them is faster
+            elif found:
                 raise InputError(f"'{found[0]}': {problem}", hint=hint)
         self._read_machines()
         for words, values in WORDS["sets"]:
@@ -883,7 +885,10 @@ class _Reader:
         drawn = (*(row["words"] for row in catalog.rows(DATA / "stand_ins.csv")), *map(re.escape, DIFFUSION))
         if self.said(rf"(?<![\w-])(?:{'|'.join(drawn)})(?![\w-])"):
             for one in re.finditer(r"(?<![\w.])\d+(?:\.\d+)?b\b", self.left()):
-                if not re.search(rf"\b(?:{families()})[ -]?[\d.]*[ -]?$", self.plain[: one.start()]):
+                other = re.match(r"(?: models?)? (?:and|plus|\+|&) ", self.plain[one.end() :])
+                if not (
+                    other or re.search(rf"\b(?:{families()})[ -]?[\d.]*[ -]?$", self.plain[: one.start()])
+                ):
                     self.mark(*one.span())
         named = self.mixed[0][0] if self.mixed else self._name() or self._open_instead()
         if not named:
@@ -1237,7 +1242,7 @@ class _Reader:
         self.work, self.notes = found.work, [*self.notes, *found.notes]
         read = counted and counted[0].role == "in" and need.workloads[0][0] not in _DRAWN
         again = (self.work.period_s if self.work and read else None) or 0.0
-        if again >= WEEK_S or (again and self.said(P.batch)):
+        if again >= WEEK_S or (self.work and self.work.period_s and self.said(P.batch)):
             self.fields["batched"] = True
             self.notes.append("a batch: rented only for the hours that it takes")
         if served and need.mode == "infer" and self.work:
@@ -1272,7 +1277,10 @@ class _Reader:
         more = self._name() or ((self.by_use or re.search(r"\b\d+b\b", self.left())) and self._use()) or named
         self.notes = notes
         usual = ("resnet50", "mobile", *(["llama-3.1-8b"] if self.by_use and is_model(named, None) else []))
-        if more not in usual and ALIASES.get(more, more) != ALIASES.get(named, named):
+        another = more not in usual and ALIASES.get(more, more) != ALIASES.get(named, named)
+        if another and fields.get("asks") == "able":
+            fields["also"] = (more,)
+        elif another:
             hint = f"ask for each, or for both by shares of the time: '{named} 70 %, {more} 30 %'"
             raise InputError(f"two pieces of work are named: {named} and {more}", hint=hint)
         owns = self.small or fields.get("acquire") == "own"
@@ -1303,6 +1311,11 @@ class _Reader:
             self.fields["only"] = tuple(filter(made_for_fp64, only)) or only
         if self.mode == "full" and not is_model(named, self.mode):
             self.mode = "train"
+        words = {"electricity_usd_per_kwh": "${:g} a kWh", "hours_per_week": "{:g} h of use a week"}
+        self.notes += [
+            form.format(self.assumed[name]) for name, form in words.items() if name in self.assumed
+        ]
+        self.notes += ["quiet"] * self.fields.get("quiet", False)
         while number := self.take(P.number_alone, again=False):
             self.ignore("" if re.fullmatch(r"(?:19|20)\d\d", number[0]) else number[0].rstrip(" ,."))
         if unread := "|".join(map(re.escape, self.unread())):

@@ -431,13 +431,18 @@ def _answer(found: Recommendation) -> str:
             ending = f" Buying {_machine(owned)} does not pay {within}."
         else:
             ending = f" Buying {_machine(owned)} instead pays only above {hours}."
-    rent = next((o for o in found.options if o.way in RENTS), None)
-    bought = next((o for o in found.options if o.outlay_usd), None)
     stated = (years, need.assumptions.hours_per_week) != (usual.years, usual.hours_per_week)
-    if rent and bought and stated and need.items is None and first.way != "have":
-        sums = [f"{_machine(o)} {usd((o.per_hour_usd or 0.0) * hours_of_use(need))}" for o in (rent, bought)]
-        week = _used(need.assumptions.hours_per_week)
-        ending += f" In {need.assumptions.owned_for}{week}: {sums[0]} of rent, {sums[1]} bought."
+    paid = [o for o in reversed(found.options) if o.way in RENTS or o.outlay_usd]
+    both = {"of rent" if o.way in RENTS else "bought": o for o in paid}
+    if "bought" in both and stated and need.items is None and need.acquire == "both" and first.way != "have":
+        sums = (
+            f"{_machine(o)} {usd(o.per_hour_usd * hours_of_use(need))} {how}"
+            for how, o in both.items()
+            if o.per_hour_usd
+        )
+        ending += (
+            f" In {need.assumptions.owned_for}{_used(need.assumptions.hours_per_week)}: {', '.join(sums)}."
+        )
     return f"{text}: {_does(need, first, found.item)}.{ending}"
 
 
@@ -462,7 +467,9 @@ def _does(need: Need, first: Option, item: str) -> str:
         rate = f"{rate} with weights in {first.precision or need.precision}{_engine(need, first)}"
     if need.goal == "energy" and first.energy_j_per_item:
         rate += f", {significant(first.energy_j_per_item / 3.6)} kWh for a million {item}s"
-    if first.way == "unpriced" and need.assumptions != Assumptions():
+    a, usual = need.assumptions, Assumptions()
+    stated = a.hours_per_week, a.electricity_usd_per_kwh
+    if first.way == "unpriced" and stated != (usual.hours_per_week, usual.electricity_usd_per_kwh):
         kwh, paid = electricity(need, first)
         rate += f", {kwh:,.0f} kWh a month{_used(need.assumptions.hours_per_week)} for {usd(paid)}"
     if first.time_s is None:
