@@ -432,8 +432,8 @@ def _answer(found: Recommendation) -> str:
         else:
             ending = f" Buying {_machine(owned)} instead pays only above {hours}."
     stated = (years, need.assumptions.hours_per_week) != (usual.years, usual.hours_per_week)
-    paid = [o for o in reversed(found.options) if o.way in RENTS or o.outlay_usd]
-    both = {"of rent" if o.way in RENTS else "bought": o for o in paid}
+    priced = [o for o in reversed(found.options) if o.way in RENTS or o.outlay_usd]
+    both = {"of rent" if o.way in RENTS else "bought": o for o in priced}
     if "bought" in both and stated and need.items is None and need.acquire == "both" and first.way != "have":
         sums = (
             f"{_machine(o)} {usd(o.per_hour_usd * hours_of_use(need))} {how}"
