@@ -885,9 +885,9 @@ class _Reader:
         drawn = (*(row["words"] for row in catalog.rows(DATA / "stand_ins.csv")), *map(re.escape, DIFFUSION))
         if self.said(rf"(?<![\w-])(?:{'|'.join(drawn)})(?![\w-])"):
             for one in re.finditer(r"(?<![\w.])\d+(?:\.\d+)?b\b", self.left()):
-                other = re.match(r"(?: models?)? (?:and|plus|\+|&) ", self.plain[one.end() :])
+                more = re.match(r"(?: models?)? (?:and|plus|\+|&) ", self.plain[one.end() :])
                 if not (
-                    other or re.search(rf"\b(?:{families()})[ -]?[\d.]*[ -]?$", self.plain[: one.start()])
+                    more or re.search(rf"\b(?:{families()})[ -]?[\d.]*[ -]?$", self.plain[: one.start()])
                 ):
                     self.mark(*one.span())
         named = self.mixed[0][0] if self.mixed else self._name() or self._open_instead()
