@@ -594,6 +594,8 @@ R Die RTX 4090 wurde im Oktober 2022 vorgestellt.
 W Die L4 wurde 2022 eingeführt.
 W The MI300X was launched in 2022.
 R The MI300X was launched in 2024.
+R The A10 is fine. Nothing beats the A30 in this class: 24 GB, 933 GB/s.
+W The A10 is fine. Nothing beats the A30 in this class: 24 GB, 600 GB/s.
 W The RTX 3090, built on the Turing architecture, has 24 GB.
 W The RTX 3090 has 24 GB, Turing architecture, 350 W.
 W RTX 3090: 24 GB GDDR6X, 936 GB/s, Turing architecture

@@ -455,7 +455,7 @@ class _Sentence:
         for place, token in enumerate(self.tokens):
             if token.kind == "gpu":
                 # "**A4000.** Half of an A6000: 16 GB, 140 W" lists what the text speaks of.
-                head, end = None if about and token.start in self.related else token, token.end
+                head, end = None if about and CUES["likened"].search(self.lead(token)) else token, token.end
             elif head is not None and (
                 (end > head.end or text[end : token.start] != " and ")
                 and CUES["listing" if end > head.end else "list_begins"].fullmatch(text, end, token.start)
