@@ -299,7 +299,7 @@ def _with_pair(text: str, pair: Sequence[Token], about: Subject | None) -> tuple
             start, ids = match.start("form"), form.gpu_ids
             version = Token(kind="gpu", start=start, end=match.end(), text=form.text, gpu_ids=ids)
             tokens.append(version)
-    for match in islice(CUES["of_them"].finditer(text), PRONOUNS):
+    for match in islice(CUES["of_them"].finditer(text) if " of th" in text else (), PRONOUNS):
         # "Two of them hold 96 GB"
         last = next((subject([g]) for g in reversed(gpus) if g.end <= match.start()), about)
         count = match[1].lower()
@@ -1266,7 +1266,7 @@ class _Sentence:
         same = self.says("ellipsis") if earlier is not None and len(named) == 1 else None
         if earlier is not None and same and not set(earlier.gpu_ids) & set(named[0].gpu_ids):
             yield same, named[0], Subject(earlier.gpu, earlier.gpu_ids), NAMES["labels"][earlier.field]
-        its = self.says("its_ratio")
+        its = self.says("its_ratio") if " its " in self.text else None
         before = [g for g in named if g.end <= its.start()] if its else []
         if its is None or not before:
             return
