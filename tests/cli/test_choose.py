@@ -65,7 +65,6 @@ def test_the_answer_has_ranks_reasons_chances_and_assumptions(gpuwise, prices: s
         "$0.15/h 2026-11",
         "936 (780 to 1,123)",
         "chance that 1 costs less than 2:",
-        "stays before",
         "electricity $0.2/kWh",
         "GPUs are left out",
         "no price to rent of cloud seen within 120 days is known for this number of GPUs",

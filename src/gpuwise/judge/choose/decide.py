@@ -772,13 +772,11 @@ def _changes(need: Need, them: Candidates, places: Sequence[int]) -> Iterator[st
             lead = significant(float(them.ranked[other] / them.ranked[first]))
             yield f"any change of price: {_name(them, other)} costs {lead} times as much, a tie"
         else:
-            yield from _price_change(need, them, other, float(them.ranked[first]) * ahead, "becomes first at")
-            stays = f"stays before {_name(them, other)} up to"
-            yield from _price_change(need, them, first, float(them.ranked[other]) / ahead, stays)
+            yield from _price_change(need, them, other, float(them.ranked[first]) * ahead)
     yield from _hours(need, them, places)
 
 
-def _price_change(need: Need, them: Candidates, place: int, target: float, says: str) -> Iterator[str]:
+def _price_change(need: Need, them: Candidates, place: int, target: float) -> Iterator[str]:
     """The price, asked today, at which a candidate's ranked cost is `target`."""
     price, fixed = float(them.price[place]), float(them.fixed[place])
     if not price > 0 or not fixed > 0 or need.goal != "cost":
@@ -790,12 +788,13 @@ def _price_change(need: Need, them: Candidates, place: int, target: float, says:
         host = float(them.host[place]) / cards_paid(need, them.rows[place].gpu, them.rows[place].count)
         wanted, unit = (price + host) * share - host, " a card"
     change = wanted / price - 1
-    if them.rows[place].stale and change > 0 and not says.startswith("stays"):
+    if them.rows[place].stale and change > 0:
         most = f"{usd(wanted)}{unit} or less today ({usd(price)} when seen)"
         yield f"{_name(them, place)} is first where it costs {most}"
     elif wanted > 0:
-        yield f"{_name(them, place)} {says} {usd(wanted)}{unit} (now {usd(price)}, {change:+.1%})"
-    elif not says.startswith("stays"):
+        becomes = f"becomes first at {usd(wanted)}{unit}"
+        yield f"{_name(them, place)} {becomes} (now {usd(price)}, {change:+.1%})"
+    else:
         yield f"{_name(them, place)} is not first at any price: the rest of its cost alone is more"
 
 
