@@ -429,6 +429,8 @@ def test_a_machine_that_is_there_takes_one_card_unless_more_are_said() -> None:
         ("is a 3090 enough for llama 8b and sdxl", "also", ("sdxl",)),
         ("is an l40s faster than a rtx 6000 ada for sdxl", "sets", (("l40s", 1), ("rtx-6000-ada", 1))),
         ("finetune qwen2.5 14b fully", "task", "full"),
+        ("llama 8b for a firm in germany, data must stay in the eu, rented", "region", "Europe"),
+        ("llama 8b in the eu, best in germany, rented", "region", "Germany"),
         ("batch transcription of 40 hours of podcasts every week", "batched", True),
     ],
 )

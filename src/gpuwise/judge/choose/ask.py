@@ -589,8 +589,11 @@ class _Reader:
             while (providers or pattern != near) and (one := take(pattern, again=False)):
                 providers.append(PROVIDERS.get(one[1] or one[2], one[1] or one[2]))
         fields |= allowed | ({"providers": tuple(dict.fromkeys(providers))} if providers else {})
-        if place := next((area for area, words, _ in prices.areas() if take(words, again=False)), None):
-            fields["region"] = place
+        # "A firm in Germany, data stays in the EU": the last is the demand.
+        if places := [
+            (at.start(), area) for area, words, _ in prices.areas() if (at := take(words, again=False))
+        ]:
+            fields["region"] = place = max(places)[1]
             self.notes.append(f"rented in {place}, where a source states it; prices to buy are of the US")
         either = take(P.rent_or_not, again=False)
         rents = spot or allowed or providers or take(P.renting, again=False) or either
