@@ -129,3 +129,11 @@ def test_cost_against_time_is_drawn_with_its_front() -> None:
     best, others = ([point.name for point in series.points] for series in drawn.series)
     assert {*best, *others} == {"RTX 3090", "RTX 4090"}
     assert len(best) == 1
+
+
+def test_an_answer_stands_in_lines_of_whole_sentences() -> None:
+    answer = " ".join(f"Sentence {n} has {'a word ' * 12}at $1.50/h." for n in range(4))
+    lines = choice._lines(answer)
+    assert " ".join(lines) == answer
+    assert len(lines) > 1
+    assert all(line.endswith(".") and len(line.split()) <= 60 for line in lines)
