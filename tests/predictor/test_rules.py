@@ -144,3 +144,17 @@ def test_norms_of_vectors_are_computed_in_fp32_under_autocast() -> None:
     (product,) = [k for k in kernels if k.name.startswith("aten.mul") and k.phase == "forward"]
     assert product.dtype == "fp32"
     assert norm.bytes_written == 4 * 8 * 64
+
+
+class Masked(nn.Module):
+    def forward(self, scores: Tensor) -> Tensor:
+        found: Tensor = torch.ops.aten._safe_softmax(scores, -1)
+        return found
+
+
+@pytest.mark.parametrize(("compiled", "launches"), [(False, 5), (True, 3)])
+def test_softmax_of_masked_rows_is_several_kernels_until_compiled(compiled: bool, launches: int) -> None:
+    given = (torch.empty(4, 8, 64, 64),)
+    trace = trace_module(Masked(), given, name="own", mode="infer", compiled=compiled)
+    assert trace.launches == launches
+    assert trace.unknown == ()
