@@ -213,6 +213,8 @@ def _looser(need: Need, error: GpuwiseError) -> Iterator[Need]:
         yield noted("no price of these is known, so the budget is not checked", budget_usd=None)
     if error.code == "no-price" and names and need.acquire == "rent" and not (need.providers or need.region):
         yield noted("nobody is known to rent out what was named", acquire="both")
+    if error.code == "no-price" and need.quotes and need.region:
+        yield noted(f"no price in {need.region} is known, so compared with those of everywhere", region="")
     if error.code == "limits" and len(need.sets) > 1 and need.budget_usd is not None:
         yield noted("none of these keeps the budget", budget_usd=None)
     if need.precision == Precision.FP64 and not need.only and not need.sets and need.acquire != "rent":

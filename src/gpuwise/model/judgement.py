@@ -46,7 +46,9 @@ class Assumptions:
     @property
     def owned_for(self) -> str:
         """`3 years`, `8 months`."""
-        return f"{self.years:g} years" if self.years % 1 == 0 else f"{12 * self.years:.0f} months"
+        if self.years % 1:
+            return f"{12 * self.years:.0f} months"
+        return f"{self.years:g} year{'s' * (self.years != 1)}"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
