@@ -125,6 +125,23 @@ def test_a_card_unlike_all_measured_ones_has_a_wide_interval(
         assert low < found.value * 1.5 < 1.5 * high
 
 
+@pytest.mark.parametrize(
+    ("model", "gpu", "weights", "below"),
+    [
+        ("qwen3-30b-a3b", "rtx-4090", Precision.INT4, 2.0),
+        ("qwen3-30b-a3b", "rtx-4090", Precision.Q4_K_M, 1.3),  # llama.cpp, whose layers are known
+        ("qwen3-30b-a3b", "h100-sxm5-80gb", Precision.INT4, 1.3),
+        ("qwen3-32b", "rtx-5090", Precision.INT4, 1.3),
+    ],
+)
+def test_a_mixture_is_known_less_well_where_no_row_is_public(
+    model: str, gpu: str, weights: Precision, below: float
+) -> None:
+    found = fit(Plan(model=llms.find(model), weights=weights, context=2048), gpu).tokens_per_s
+    assert found is not None
+    assert found.value / found.low == pytest.approx(below)
+
+
 def test_a_card_whose_bandwidth_nobody_states_says_so() -> None:
     answer = fit(Plan(model=EIGHT, weights=Precision.Q4_K_M), "mi308x")
     assert (answer.fits, answer.tokens_per_s) == (True, None)

@@ -97,6 +97,9 @@ REDUCE_S = {"NVLink": 12e-6, "PCIe": 35e-6}
 # of compiled steps or fused kernels; plain transformers take up to 1.7 times as long.
 SPREAD = {"infer": (1.3, 1.3), "full": (1.75, 1.15), "lora": (1.75, 1.15), "qlora": (1.75, 1.15)}
 SPREAD_NF4 = (1.8, 1.8)
+# Of a mixture by other engines than llama.cpp on a card without HBM, of which no row is public: it may wait
+# for router and gather as those with HBM do.
+SPREAD_MIXTURE = (2.0, 1.3)
 # Of architectures without a measured GPU: the factor that has most public rows of eight such cards, and the
 # share of the estimate that those reach in a PC that are not NVIDIA's (RDNA, Arc, Apple).
 UNMEASURED, SPREAD_UNMEASURED = 0.75, (2.3, 2.3)
@@ -183,6 +186,8 @@ def fit(plan: Plan, gpu: str) -> Fit:
     speed, (below, above) = tokens / seconds, SPREAD[plan.task]
     if plan.task == "infer" and plan.weights == Precision.NF4:
         below, above = SPREAD_NF4
+    elif plan.task == "infer" and plan.model.experts and plan.weights not in GGUF and not found.stacked:
+        below, above = SPREAD_MIXTURE
     method = "data sheet"
     if not known:
         (below, above), method = SPREAD_UNMEASURED, "data sheet, nothing alike measured"
