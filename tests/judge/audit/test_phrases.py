@@ -727,5 +727,5 @@ def test_a_point_for_thousands_is_read_once() -> None:
 
 
 def test_rents_below_money_per_gpu_and_hour() -> None:
-    text = "GPU\tOn-demand $/GPU-hr\nH100 SXM\t2.99\nA10\t0.75"
+    text = "GPU\t$/GPU-hr\nH100 SXM\t2.99\nA10\t0.75"
     assert [f.field for f in audit.audit_text(text, today=TODAY).findings] == ["rent per hour"] * 2

@@ -552,7 +552,8 @@ def _reasons(found: Recommendation) -> tuple[str, ...]:
         elif dearer < 1:
             if others[0].outlay_usd > first.outlay_usd:
                 more = f"{usd(others[0].outlay_usd)} at once instead of {usd(first.outlay_usd)}"
-                said.append(f"{significant(1 / dearer)} times the {least}, which takes {more}")
+                near = "a tie with" if dearer * EQUAL > 1 else f"{significant(1 / dearer)} times"
+                said.append(f"{near} the {least}, which takes {more}")
         else:
             close = "; within the uncertainty that is a tie" * (dearer < EQUAL)
             said.append(f"{least}: the next GPU takes {significant(dearer)} times as much{close}")
