@@ -91,4 +91,5 @@ def test_so_many_rows_of_one_network_are_no_table_of_speeds(row: Row) -> None:
         return [*scaled(row, 400.1, 780.6), *scaled(row, 200.05, 390.3, precision="fp32"), *more]
 
     assert "halves" in codes(*table(0))
+    assert "halves" in codes(*table(checks.MAX_GROUP - 2))
     assert "halves" not in codes(*table(checks.MAX_GROUP - 1))  # one count is left

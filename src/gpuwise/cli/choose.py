@@ -134,8 +134,9 @@ def command(
         printer.draw(answer.to_chart(), output)
         return
     whole = as_json or output is not None
-    table = show.whole(answer.value, changed)
-    if not whole:
+    if whole:
+        table = show.whole(answer.value, changed)
+    else:
         every = why or every_provider
         table = show.table(answer.value, top=top or None, wide=wide, changed=changed, why=every)
     if not (whole or why):

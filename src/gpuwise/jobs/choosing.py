@@ -282,12 +282,11 @@ def _with_left_out(market: _Market, choice: Recommendation, asked: Need) -> Reco
     advice = list(choice.advice)
     if need.acquire == "both" and names and not any(option.outlay_usd for option in choice.options):
         why = no_price(replace(need, acquire="own"), names[0], market.offers)
-        older = market.best_or_none(replace(need, assumptions=replace(need.assumptions, max_age_days=None)))
-        rented = any(option.way in RENTS for option in choice.options)
-        for old in (
-            [o for o in older.options if o.outlay_usd and o.gpu_id in names][:1] if older and rented else ()
-        ):
-            why += f"; {decide.older_price(need, old)}"
+        if any(option.way in RENTS for option in choice.options):
+            aged = replace(need, assumptions=replace(need.assumptions, max_age_days=None))
+            older = market.best_or_none(aged)
+            bought = [o for o in older.options if o.outlay_usd and o.gpu_id in names] if older else []
+            why += "".join(f"; {decide.older_price(need, old)}" for old in bought[:1])
         advice.append(f"to buy {names[0]}: {why}")
     without_price = {gpu: Issue.info("", no_price(need, gpu, market.offers)) for gpu in unpriced}
     left = {**choice.rejected, **without_price}
@@ -309,12 +308,9 @@ def _older(market: _Market, choice: Recommendation) -> str:
     """What would be much faster for a budget, or cost much less, at a price that is too old to rank it."""
     need, first = choice.need, choice.options[0]
     a = need.assumptions
-    if (
-        need.quiet
-        and first.way == "unpriced"
-        and (loud := market.best_or_none(replace(need, quiet=False, only=())))
-    ):
-        return f"What is not quiet: {decide.offered_as(loud.options[0])}."
+    if need.quiet and first.way == "unpriced":
+        loud = market.best_or_none(replace(need, quiet=False, only=()))
+        return f"What is not quiet: {decide.offered_as(loud.options[0])}." if loud else ""
     if need.goal not in ("speed", "cost") or need.acquire != "own" or a.aged_today or not first.outlay_usd:
         return ""
     cards = need.only or _cards(need)
@@ -398,20 +394,11 @@ def _with_verdict(market: _Market, choice: Recommendation) -> Recommendation:
 
 def _able(market: _Market, need: Need, name: str) -> str:
     """Whether what a question names can do another work, too, one after the other."""
-    limits = (
-        "sets",
-        "only",
-        "have",
-        "keep",
-        "acquire",
-        "gpus",
-        "memory_gb",
-        "assumptions",
-        "at_home",
-        "asks",
-    )
+    limits = {"sets", "only", "have", "keep", "acquire", "gpus", "memory_gb", "assumptions", "at_home"}
     try:
-        other = replace(need_for(name, mode="infer"), **{each: getattr(need, each) for each in limits})
+        other = replace(
+            need_for(name, mode="infer"), asks=need.asks, **{each: getattr(need, each) for each in limits}
+        )
         found = replace(market, item=speeds.item_of(other)).best(settled(other))
     except GpuwiseError as error:
         return f"{name}: no, {error}."
