@@ -212,7 +212,7 @@ def _looser(need: Need, error: GpuwiseError) -> Iterator[Need]:
     if error.code == "no-price" and names and need.budget_usd is not None and need.acquire != "rent":
         yield noted("no price of these is known, so the budget is not checked", budget_usd=None)
     if error.code == "no-price" and names and need.acquire == "rent" and not (need.providers or need.region):
-        yield noted("nobody is known to rent out what was named", acquire="both")
+        yield noted("no offer to rent the named GPUs is known", acquire="both")
     if error.code == "no-price" and need.quotes and need.region:
         yield noted(f"no price in {need.region} is known, so compared with those of everywhere", region="")
     if error.code == "limits" and len(need.sets) > 1 and need.budget_usd is not None:

@@ -97,8 +97,8 @@ REDUCE_S = {"NVLink": 12e-6, "PCIe": 35e-6}
 # of compiled steps or fused kernels; plain transformers take up to 1.7 times as long.
 SPREAD = {"infer": (1.3, 1.3), "full": (1.75, 1.15), "lora": (1.75, 1.15), "qlora": (1.75, 1.15)}
 SPREAD_NF4 = (1.8, 1.8)
-# Of a mixture by other engines than llama.cpp on a card without HBM, of which no row is public: it may wait
-# for router and gather as those with HBM do.
+# A mixture of experts in engines other than llama.cpp, on a card without HBM: no public row was found. Router
+# and gather may take as long there as on cards with HBM.
 SPREAD_MIXTURE = (2.0, 1.3)
 # Of architectures without a measured GPU: the factor that has most public rows of eight such cards, and the
 # share of the estimate that those reach in a PC that are not NVIDIA's (RDNA, Arc, Apple).

@@ -236,7 +236,7 @@ def fuse(tape: Tape) -> Tape:
     return replace(tape, nodes=nodes, events=tuple(_events(nodes, tape)))
 
 
-# Of the same whole tensors these make the same, whatever else they are given: casts, and masks of numbers.
+# Casts and masks: given the same whole tensors they compute the same values, so they are computed once.
 _ALIKE = frozenset({"aten._to_copy", "aten.where"})
 
 

@@ -253,8 +253,8 @@ class Timed:
     """One case as measured."""
 
     name: str
-    seconds: float = 0.0  # Of the GPU, for one step
-    host_s: float = 0.0  # That the host took to queue one
+    seconds: float = 0.0  # GPU time of one step
+    host_s: float = 0.0  # Time in which the host queued one step
     error: str = ""
 
 

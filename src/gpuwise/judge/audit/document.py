@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from bisect import bisect_right
 from collections.abc import Iterator, Sequence
+from copy import copy
 from dataclasses import replace
 from itertools import pairwise
 
@@ -124,11 +125,14 @@ class _Walk:
                 ):  # fmt: skip
                     run.append(line)
                     at += 1
-                before = vars(self) | {"spoken": dict(self.spoken)}
-                yield from self.lines(run)
-                if block.code:
-                    # The GPU of a command is no subject of the text below it.
-                    vars(self).update(before, tables=self.tables, section=self.section)
+                if not block.code:
+                    yield from self.lines(run)
+                    continue
+                # A copy reads code: a GPU that a command names does not become the subject of the text below.
+                reader = copy(self)
+                reader.spoken = dict(self.spoken)
+                yield from reader.lines(run)
+                self.tables, self.section = reader.tables, reader.section
 
     def heading(self, level: int, text: str, line: int) -> None:
         """Enter a section: its GPU holds until a heading of this or a higher level."""

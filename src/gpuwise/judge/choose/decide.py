@@ -448,10 +448,8 @@ def _answer(found: Recommendation) -> str:
 
 def rented_instead(found: Recommendation, rent: Option) -> str:
     """What the work takes on a rented GPU where an own one is kept or bought."""
-    does, cost = (
-        _does(found.need, rent, found.item),
-        _times(rent.cost_per_item_usd, found.options[0].cost_per_item_usd),
-    )
+    does = _does(found.need, rent, found.item)
+    cost = _times(rent.cost_per_item_usd, found.options[0].cost_per_item_usd)
     less = "Renting another costs less" if cost and cost < 1 else "To rent instead"
     return f" {less}: {_machine(rent)} from {rent.provider}{_at(rent)}: {does}."
 
