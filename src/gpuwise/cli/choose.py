@@ -86,7 +86,7 @@ def command(
     """
     from gpuwise.jobs import choosing
     from gpuwise.jobs.facts import Facts
-    from gpuwise.judge.choose.decide import differences
+    from gpuwise.judge.choose.answer import differences
     from gpuwise.show import choice as show
 
     ways = {"--own", "--rent", "--both"}.intersection(click.get_current_context().obj)

@@ -14,6 +14,7 @@ from gpuwise.errors import GpuwiseError, InputError, NoDataError
 from gpuwise.facts import catalog, prices
 from gpuwise.jobs import Answer
 from gpuwise.jobs.facts import Facts
+from gpuwise.judge.choose import answer as say
 from gpuwise.judge.choose import decide, speeds
 from gpuwise.judge.choose.candidates import EXPORT, FEW, names_of, offered, stated, usable
 from gpuwise.judge.choose.fit import NO_FP64, loosened, made_for_fp64, no_price, why_not
@@ -62,7 +63,7 @@ def choose(
     choice = _with_left_out(market, choice, need)
     quoted = _beside(market, need)
     choice = replace(choice, answer=" ".join(filter(None, (quoted, choice.answer))))
-    if need.bill is not None and (said := decide.against(need.bill, choice)):
+    if need.bill is not None and (said := say.against(need.bill, choice)):
         choice = replace(choice, reasons=(said, *choice.reasons)[:3])
     choice = _beside_rent(market, choice)
     if other_precisions:
@@ -92,7 +93,7 @@ def _beside_rent(market: _Market, choice: Recommendation) -> Recommendation:
     free = replace(need, acquire="rent", have=(), sets=(), only=(), keep=False, power_w=None, slots=None)
     if (other := market.best_or_none(free)) is None:
         return choice
-    return replace(choice, answer=choice.answer + decide.rented_instead(choice, other.options[0]))
+    return replace(choice, answer=choice.answer + say.rented_instead(choice, other.options[0]))
 
 
 def _refuse_what_fits_nowhere(market: _Market, need: Need) -> None:
@@ -199,7 +200,7 @@ def _looser(need: Need, error: GpuwiseError) -> Iterator[Need]:
         notes = (*(each for each in need.notes if each != "adapters, by lora"), said)
         yield replace(need, task="qlora", precision=Precision.NF4, notes=notes)
     if need.asks == "able" and need.memory_gb and not names:
-        yield noted(decide.NOT_ENOUGH, memory_gb=None)
+        yield noted(say.NOT_ENOUGH, memory_gb=None)
     if need.upgrade:
         note = "nothing within the limits is enough faster than what you have"
         yield noted(note, upgrade=False, keep=True)
@@ -208,7 +209,7 @@ def _looser(need: Need, error: GpuwiseError) -> Iterator[Need]:
         yield noted("more cards than most homes have, because two are not enough", gpus=(1, MOST_TOGETHER))
     if need.task and {count for _, count in need.sets} == {1}:
         # Of cards that are named alone, several may share a model.
-        yield noted(decide.AS_MANY, sets=(), only=names, gpus=(1, MOST_TOGETHER))
+        yield noted(say.AS_MANY, sets=(), only=names, gpus=(1, MOST_TOGETHER))
     if error.code == "no-price" and names and need.budget_usd is not None and need.acquire != "rent":
         yield noted("no price of these is known, so the budget is not checked", budget_usd=None)
     if error.code == "no-price" and names and need.acquire == "rent" and not (need.providers or need.region):
@@ -252,7 +253,7 @@ def _explained(market: _Market, need: Need, error: GpuwiseError) -> GpuwiseError
         said.append(speeds.recipes(need, *named))
         data["why"] = "; ".join(said)
     if other := _another(market, need):
-        said.append(f"{decide.offered_as(other.options[0])} would do")
+        said.append(f"{say.offered_as(other.options[0])} would do")
         data["instead"] = other
     return type(error)("; ".join(said), hint=error.hint, code=error.code, **data)
 
@@ -286,7 +287,7 @@ def _with_left_out(market: _Market, choice: Recommendation, asked: Need) -> Reco
             aged = replace(need, assumptions=replace(need.assumptions, max_age_days=None))
             older = market.best_or_none(aged)
             bought = [o for o in older.options if o.outlay_usd and o.gpu_id in names] if older else []
-            why += "".join(f"; {decide.older_price(need, old)}" for old in bought[:1])
+            why += "".join(f"; {say.older_price(need, old)}" for old in bought[:1])
         advice.append(f"to buy {names[0]}: {why}")
     without_price = {gpu: Issue.info("", no_price(need, gpu, market.offers)) for gpu in unpriced}
     left = {**choice.rejected, **without_price}
@@ -310,12 +311,12 @@ def _older(market: _Market, choice: Recommendation) -> str:
     a = need.assumptions
     if need.quiet and first.way == "unpriced":
         loud = market.best_or_none(replace(need, quiet=False, only=()))
-        return f"What is not quiet: {decide.offered_as(loud.options[0])}." if loud else ""
+        return f"What is not quiet: {say.offered_as(loud.options[0])}." if loud else ""
     if need.goal not in ("speed", "cost") or need.acquire != "own" or a.aged_today or not first.outlay_usd:
         return ""
     cards = need.only or _cards(need)
     other = market.best_or_none(replace(need, only=cards, assumptions=replace(a, max_age_days=None)))
-    return decide.would_do_more(other.options[0], first, need) if other else ""
+    return say.would_do_more(other.options[0], first, need) if other else ""
 
 
 # A GPU that the question does not name is mentioned only from this share of the first option's speed on.
@@ -350,9 +351,9 @@ def _unranked(market: _Market, choice: Recommendation, asked: Need) -> Iterator[
             continue
         same = other.need.concurrent == need.concurrent
         times = f", {significant(option.throughput.value / first.throughput.value)} times as fast" * same
-        speed = decide.rate_of(option.throughput.value, other.item) + times
+        speed = say.rate_of(option.throughput.value, other.item) + times
         how = "" if same else ", one answer at a time"
-        yield f"{decide.offered_as(option)}: {speed}{how}, by its data sheet: within an order of magnitude"
+        yield f"{say.offered_as(option)}: {speed}{how}, by its data sheet: within an order of magnitude"
 
 
 def _beside(market: _Market, need: Need) -> str:
@@ -363,7 +364,7 @@ def _beside(market: _Market, need: Need) -> str:
     )
     today = market.facts.today
     others = usable(anybody, market.facts.offers, today) if need.quotes else ()
-    said = "; ".join(filter(None, (decide.beside(quote, others, today) for quote in need.quotes)))
+    said = "; ".join(filter(None, (say.beside(quote, others, today) for quote in need.quotes)))
     return f"{said}." if said else ""
 
 
@@ -378,11 +379,11 @@ def _with_verdict(market: _Market, choice: Recommendation) -> Recommendation:
     if need.asks == "too much":
         free = replace(need, sets=(), only=(), gpus=(1, max(need.gpus)))
         other = market.best_or_none(free)
-        if other is None or not decide.is_worth_a_word(other, choice):
+        if other is None or not say.is_worth_a_word(other, choice):
             other = market.best_or_none(replace(free, goal="price"))
     if need.asks == "number":
         said = _fewest(market, need, choice.options[0].gpu_id)
-    said = said or decide.verdict(choice, other)
+    said = said or say.verdict(choice, other)
     if other is not None and need.sets:
         sets = dict.fromkeys((*need.sets, (other.options[0].gpu_id, other.options[0].count)))
         counts = [count for _, count in sets]
@@ -402,7 +403,7 @@ def _able(market: _Market, need: Need, name: str) -> str:
         found = replace(market, item=speeds.item_of(other)).best(settled(other))
     except GpuwiseError as error:
         return f"{name}: no, {error}."
-    return f"{name}, one at a time: {decide.verdict(found, None) or 'yes.'}"
+    return f"{name}, one at a time: {say.verdict(found, None) or 'yes.'}"
 
 
 def _fewest(market: _Market, need: Need, gpu: str) -> str:
@@ -415,7 +416,7 @@ def _fewest(market: _Market, need: Need, gpu: str) -> str:
     if least is None:
         return ""
     time = f", in {seconds(least.time_s.value)}" if least.time_s else ""
-    return f"The fewest that do it: {decide.counted(gpu, least.count)}{time}."
+    return f"The fewest that do it: {say.counted(gpu, least.count)}{time}."
 
 
 def _with_alternatives(market: _Market, choice: Recommendation) -> Recommendation:

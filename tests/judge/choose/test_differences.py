@@ -8,7 +8,8 @@ from pathlib import Path
 import pytest
 
 from gpuwise.errors import InputError
-from gpuwise.judge.choose.decide import differences, recommend
+from gpuwise.judge.choose.answer import differences
+from gpuwise.judge.choose.decide import recommend
 from gpuwise.store.choice import encode_choice, load_choice
 
 

@@ -8,9 +8,10 @@ import pytest
 
 from gpuwise.errors import InputError, NoDataError
 from gpuwise.facts import catalog
+from gpuwise.judge.choose.answer import setup
 from gpuwise.judge.choose.ask import read
 from gpuwise.judge.choose.candidates import candidates, host_of
-from gpuwise.judge.choose.decide import recommend, setup
+from gpuwise.judge.choose.decide import recommend
 from gpuwise.judge.choose.speeds import REACHED, gather
 from gpuwise.model.judgement import Assumptions
 from gpuwise.model.precision import Precision

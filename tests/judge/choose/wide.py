@@ -11,8 +11,9 @@ from itertools import combinations
 from typing import Any
 
 from gpuwise.errors import GpuwiseError
+from gpuwise.judge.choose.answer import differences
 from gpuwise.judge.choose.candidates import offered
-from gpuwise.judge.choose.decide import differences, recommend, with_excluded
+from gpuwise.judge.choose.decide import recommend, with_excluded
 from gpuwise.judge.choose.fit import loosened
 from gpuwise.judge.choose.need import settled
 from gpuwise.model.gpu import Offer, Source

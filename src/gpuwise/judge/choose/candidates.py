@@ -27,7 +27,8 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import date
 from functools import cache
-from math import ceil, log, sqrt
+from math import ceil, hypot, log, sqrt
+from statistics import NormalDist
 
 import numpy as np
 from numpy.typing import NDArray
@@ -39,6 +40,7 @@ from gpuwise.model.gpu import RENTS, Offer, Source
 from gpuwise.model.judgement import Assumptions, Need, Way
 from gpuwise.model.result import Record
 from gpuwise.predictor.card import MODULES
+from gpuwise.predictor.rates import LEVEL
 
 Array = NDArray[np.float64]
 Mask = NDArray[np.bool_]
@@ -50,6 +52,10 @@ DRIFT = 0.4
 LEAST_HALF = 0.05
 # Modules of a server are sold on boards of four or eight; a price of one is a list price of a part.
 LEAST_BOARD = 4
+# Cost of the second over the first below which the two are one answer to most people.
+EQUAL = 1.05
+# Half width of an 80 % interval in standard deviations.
+Z = NormalDist().inv_cdf((1 + LEVEL) / 2)
 # Titles of the source of a price that the question states.
 PAID, STATED = "what you pay", "as you state it"
 # Numbers in which cards share a model.
@@ -469,3 +475,23 @@ def hours_of_use(need: Need) -> float:
 def hours_a_month(need: Need) -> float:
     """Hours of a month that are paid for."""
     return hours_of_use(need) / need.assumptions.years / 12
+
+
+def chance(them: Candidates, first: int, other: int) -> float:
+    """Probability that the work costs less with `first`."""
+    a, b = them.rows[first], them.rows[other]
+    if them.per_item[first] <= 0:
+        return 0.5 if them.per_item[other] <= 0 else 1.0
+    widths = [float(them.half[place]) for place in (first, other)]
+    if a.speed is b.speed:
+        share = [float(them.fixed[p] / max(them.per_hour[p], 1e-300)) for p in (first, other)]
+        widths = [float(them.price_half[p]) * s for p, s in zip((first, other), share, strict=True)]
+    apart, spread = log(them.per_item[other] / them.per_item[first]), hypot(*widths) / Z
+    return NormalDist().cdf(apart / spread) if spread > 0 else 0.5 if apart == 0 else float(apart > 0)
+
+
+def worth_per_hour(need: Need, them: Candidates, place: int, rent: int) -> float:
+    """What renting costs for the work that an hour of an owned option does; of a service, for that hour."""
+    if need.period_s is not None:
+        return float(them.per_hour[rent])
+    return float(them.per_item[rent] * 3600 * them.speed[place]) * need.assumptions.utilisation

@@ -61,6 +61,8 @@ SEQUENCES = BATCHES[:9]
 WEAKER: tuple[Basis, ...] = ("measured", "calibrated", "transferred", "published", "spec-only")
 # Parts of a question in which measurements may differ that speak for one need: any number of GPUs and,
 # where none was asked for, any batch, with torch's kernels or gpuwise's.
+# Of a speed with less memory than the work takes as it is written.
+RECOMPUTES = Issue.info("recomputes", "activations are computed again in place of keeping them")
 ANY: tuple[Part, ...] = ("batch", "gpus", "kernels")
 
 
@@ -110,7 +112,11 @@ def gather(
             with suppress(MachineError, NoDataError):  # where no trace of it is there, and none can be made
                 less = lighter(name)
                 again = _of_workload(need, less, tight, forecast, measured, published) if less else {}
-                found |= {key: record for key, record in again.items() if _too_large(found[key])}
+                found |= {
+                    key: replace(record, issues=(*record.issues, RECOMPUTES))
+                    for key, record in again.items()
+                    if _too_large(found[key])
+                }
     if len(each) == 1:
         one = need.passes  # Runs of the workload that an item of the need takes
         return tuple(

@@ -1,0 +1,809 @@
+"""The sentences of a recommendation: what to get, why, and what would change it."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterator, Mapping, Sequence
+from datetime import date
+from math import inf
+from typing import NamedTuple
+
+from gpuwise.facts import catalog, prices
+from gpuwise.judge.choose.candidates import (
+    EQUAL,
+    HOURS_PER_YEAR,
+    PAID,
+    STATED,
+    Candidates,
+    cards_paid,
+    chance,
+    host_of,
+    hours_a_month,
+    hours_of_use,
+    lost_share,
+    names_of,
+    worth_per_hour,
+)
+from gpuwise.judge.choose.fit import (
+    NO_FASTER,
+    PERIODS,
+    QUIET_W,
+    Limit,
+    link_of,
+    supply_w,
+)
+from gpuwise.judge.choose.need import USUAL_NOTE
+from gpuwise.judge.choose.speeds import OLDEST, RECOMPUTES
+from gpuwise.model.gpu import RENTS, GpuSpec, Offer
+from gpuwise.model.judgement import Assumptions, Bill, Need, Option, Quote, Recommendation
+from gpuwise.model.precision import GGUF, Precision
+from gpuwise.model.result import Interval, Issue, Record
+from gpuwise.model.units import percent, seconds, si, significant, usd
+from gpuwise.predictor.card import MODULES
+
+# Said of a speed that is known no better.
+ROUGH = "No GPU like it was measured: its speed is known within an order of magnitude."
+WORTH_A_WORD = 0.8
+# Items a second below which people count them by the hour.
+SLOW = 0.1
+# Smaller changes of a price or speed are rounding.
+WORTH_SAYING = 0.01
+_BASES = {
+    "measured": "measured: {}",
+    "published": "published by {}",
+    "calibrated": "predicted, with this card's own limits",
+    "transferred": "predicted from another card's measurement",
+    "spec-only": "predicted from the data sheet",
+}
+_SOLD = {"new": "new", "used": "used", "street": "used or new"}
+# Share of memory below which what stays free is worth a word.
+LITTLE = 0.1
+# Options of each number that are looked at for a pair.
+PAIRED = 20
+MONTH_S = 2629800.0
+ALL_WEEK = 168.0
+
+
+def owned(
+    need: Need, options: Sequence[Option], left: Mapping[str, Issue], speeds: Sequence[Record]
+) -> Iterator[str]:
+    """Why what is there is no option, though more of it may be."""
+    for gpu, number in Counter(need.have).items():
+        kept = any((option.gpu_id, option.way) == (gpu, "have") for option in options)
+        refused = (s.refusal for s in speeds if (s.gpu_id, s.gpus) == (gpu, number) and s.refusal)
+        why = left[gpu].detail if gpu in left else "" if kept else next(refused, "")
+        if why and why != NO_FASTER:
+            yield f"{_short(gpu)} that you have is left out: {why}"
+
+
+def more_of_owned(
+    need: Need, them: Candidates, found: Sequence[Limit], options: Sequence[Option], speeds: Sequence[Record]
+) -> Iterator[str]:
+    """Why the number of owned GPUs that the question names is not an option."""
+    for gpu, number in need.sets:
+        if gpu not in need.have or any((o.gpu_id, o.count) == (gpu, number) for o in options):
+            continue
+        bought = (p for p, row in enumerate(them.rows) if (row.gpu, row.count) == (gpu, number))
+        place = next(bought, None)
+        refused = (s.refusal for s in speeds if (s.gpu_id, s.gpus) == (gpu, number) and s.refusal)
+        why = next(refused, "no price is known") if place is None else "; ".join(
+            limit.reason(place) for limit in found if not limit.ok[place]
+        )  # fmt: skip
+        yield f"left out: {counted(gpu, number)}: {why}"
+
+
+def times(cost: Interval | None, least: Interval | None) -> float | None:
+    """How many times the one is of the other; None where one is not known, or is nothing."""
+    return cost.value / least.value if cost and least and least.value else None
+
+
+def allowing(way: str, option: Option, first: Interval | None) -> str:
+    """What another kind of rent or GPU would save; empty where that is little."""
+    cost = times(option.cost_per_item_usd, first)
+    if not option.price_usd or not (first is None or (cost is not None and cost < WORTH_A_WORD)):
+        return ""
+    more = f", {significant(cost)} times the cost" if cost is not None else ""
+    return f"{way} ({offered_as(option)}{more})"
+
+
+def in_precision(precision: Precision, other: Option, first: Option, cost: float) -> str:
+    """What would be first in another precision, at so many times the cost."""
+    same = (other.gpu_id, other.count) == (first.gpu_id, first.count)
+    who = "the same GPU stays first" if same else f"{_machine(other)} would be first"
+    return f"in {precision} {who}, at {significant(cost)} times the cost"
+
+
+def differences(old: Recommendation, new: Recommendation) -> tuple[str, ...]:
+    """In words, the first option first; options are the same where GPU, number, way and provider are."""
+    return tuple(_differences(old, new)) or (f"nothing changed since {old.made_on}",)
+
+
+def _differences(old: Recommendation, new: Recommendation) -> Iterator[str]:
+    # An older file may hold no option at all.
+    was, now = next(iter(old.options), None), new.options[0]
+    if was is not None and was.key != now.key:
+        yield f"first was {_named(was)}, is {_named(now)}"
+    earlier, later = ({option.key: option for option in made.options} for made in (old, new))
+    for key, option in later.items():
+        if key not in earlier:
+            yield f"new: {_named(option)}, place {option.rank}"
+            continue
+        before = earlier[key]
+        prices = [o.price_usd.value if o.price_usd else 0.0 for o in (before, option)]
+        speeds = [o.throughput.value for o in (before, option)]
+        for what, (a, b) in (("price", prices), ("speed", speeds)):
+            if a > 0 and abs(b / a - 1) > WORTH_SAYING:
+                shown = f"{usd(a)} to {usd(b)}" if what == "price" else f"{a:,.4g} to {b:,.4g}"
+                yield f"{_named(option)}: {what} {shown} ({b / a - 1:+.0%})"
+        if before.basis != option.basis:
+            yield f"{_named(option)}: speed was {before.basis}, is {option.basis}"
+    for key, option in earlier.items():
+        if key not in later:
+            yield f"gone: {_named(option)}, was in place {option.rank}"
+
+
+def _named(option: Option) -> str:
+    where = f" at {option.provider}" if option.provider else ""
+    return f"{option.count} x {option.gpu_id} {option.way}{where}"
+
+
+class Parts(NamedTuple):
+    """The parts of an answer."""
+
+    take: str  # What to get, where and for how much, or to keep
+    does: str  # What that does of the work, and what it takes
+    else_: str  # What speaks for another way; empty, or sentences
+
+    def __str__(self) -> str:
+        return " ".join(filter(None, (f"{self.take}: {self.does}.", self.else_)))
+
+
+def parts(found: Recommendation) -> Parts:
+    """The first option, and what speaks for another way of getting the work done."""
+    first = found.options[0]
+    if first.way == "have" or first.price_source == PAID:
+        take = _keep(found)
+    elif first.price_usd is None:
+        take = _unpriced(found)
+    else:
+        take = _buy(found, first.price_usd) if first.outlay_usd else _rent(found, first.price_usd)
+    paid = next((o for o in found.options[1:] if o.price_source == PAID), None)
+    if paid and (dearer := times(paid.cost_per_item_usd, first.cost_per_item_usd)):
+        take += f" instead of {_machine(paid)}{_at(paid)}, {significant(dearer)} times the cost of the work"
+    return Parts(take, _does(found.need, first, found.item), f"{_otherwise(found)}{_sums(found)}".strip())
+
+
+def _keep(found: Recommendation) -> str:
+    first = found.options[0]
+    if first.way != "have":
+        return f"Keep {_machine(first)}{_at(first)}: nothing here does the work for less"
+    cost = (option.cost_per_item_usd.value for option in found.options if option.cost_per_item_usd)
+    least = first.cost_per_item_usd and first.cost_per_item_usd.value <= min(cost)
+    more = "nothing that keeps the limits does the work for less" if least else "it does the work"
+    return f"Keep {_machine(first)}: {more}"
+
+
+def _unpriced(found: Recommendation) -> str:
+    first, last, goal = found.options[0], found.options[0].last_usd, found.need.goal
+    each = " each" * (first.count > 1)
+    seen = f"last seen at about {usd(last)}{each} in {first.seen_on[:7]}" if last else "price unknown"
+    best = "fastest" if found.need.budget_usd or not last else "most work for the money"
+    best = f"the {'cheapest' if last and goal == 'price' else best} of {len(found.options)}"
+    return (
+        f"Take {_machine(first)}, {seen}, {best if len(found.options) > 1 else 'all that keeps the limits'}"
+    )
+
+
+def _buy(found: Recommendation, price: Interval) -> str:
+    need, first = found.need, found.options[0]
+    each = f" for each of {need.users} people" if need.users > 1 else ""
+    host, _, _ = host_of(first.gpu_id, first.count)
+    host = "what the machine then lacks" if need.have else f"{'an' if host[0] in 'aeiou' else 'a'} {host}"
+    around = f" and {host} for {usd(first.host_usd)}" if first.host_usd else ""
+    days = (prices.day(found.made_on) - prices.day(first.seen_on)).days if first.stale else 0
+    sold = f"{_SOLD[first.way]}, {_dated(first)}{f', {days // 30} months old' if days else ''}"
+    new = cards_paid(need, first.gpu_id, first.count)
+    more = f"Add {counted(first.gpu_id, new)} to yours, {_machine(first)} in all,"
+    what = f"Buy {_machine(first)}" if new == first.count else more
+    return f"{what}{each} at {_about(need, price)} ({sold}){around}"
+
+
+def _rent(found: Recommendation, price: Interval) -> str:
+    need, first = found.need, found.options[0]
+    each = f" for each of {need.users} people" if need.users > 1 else ""
+    kind = "" if first.way == "on-demand" else f", {first.way}"
+    kind += f" for {first.committed_h * 12 / HOURS_PER_YEAR:.0f} months" if first.committed_h else ""
+    hourly = f"{usd(price.value)}/h ({_other(need, price.value, '{}/h, ')}{_dated(first)}{kind})"
+    return f"Rent {_machine(first)}{each}{first.provider and f' from {first.provider}'} at {hourly}"
+
+
+def _otherwise(found: Recommendation) -> str:
+    """What is there does it, too; or what the other of buying and renting takes, and from which hours on."""
+    need, first, later = found.need, found.options[0], found.options[1:]
+    years, once = need.assumptions.years, need.period_s is None
+    if (mine := next((o for o in later if o.way == "have"), None)) and not need.upgrade:
+        does = "do" if mine.count > 1 else "does"
+        return f"{_begun(_machine(mine))}, yours, {does} it, too: {_does(need, mine, found.item)}."
+    thought_of = next((o for o in later if (o.gpu_id, o.count) in need.sets and o.speedup), None)
+    if first.way == "have" and thought_of and thought_of.outlay_usd and thought_of.speedup:
+        faster, asked = significant(thought_of.speedup), usd(thought_of.outlay_usd)
+        return f"{_begun(_machine(thought_of))} would be {faster} times as fast for {asked}."
+    if first.way == "have" or not once:
+        owns = first.way == "have" or first.outlay_usd > 0
+        rent = next((o for o in found.options if owns and o.way in RENTS), None)
+        return rented_instead(found, rent) if rent else ""
+    # From how many hours of use on buying pays, where both were allowed.
+    if (owned := next((o for o in found.options if o.break_even_h), None)) is None or not owned.break_even_h:
+        return ""
+    hours = hours_until(need, owned.break_even_h)
+    if first.outlay_usd:
+        return f"Renting is cheaper below {hours}." if owned is first else ""
+    if owned.break_even_h > HOURS_PER_YEAR * years:
+        within = f"within {need.assumptions.owned_for}, even around the clock"
+        return f"Buying {_machine(owned)} does not pay {within}."
+    return f"Buying {_machine(owned)} instead pays only above {hours}."
+
+
+def _sums(found: Recommendation) -> str:
+    """What the years that the question states cost, bought and rented."""
+    need, first, a, usual = found.need, found.options[0], found.need.assumptions, Assumptions()
+    stated = (a.years, a.hours_per_week) != (usual.years, usual.hours_per_week)
+    priced = [o for o in reversed(found.options) if o.way in RENTS or o.outlay_usd]
+    both = {"of rent" if o.way in RENTS else "bought": o for o in priced}
+    if "bought" not in both or not stated or need.items or need.acquire != "both" or first.way == "have":
+        return ""
+    sums = (
+        f"{_machine(o)} {usd(o.per_hour_usd * hours_of_use(need))} {how}"
+        for how, o in both.items()
+        if o.per_hour_usd
+    )
+    return f" In {a.owned_for}{_used(a.hours_per_week)}: {', '.join(sums)}."
+
+
+def _begun(text: str) -> str:
+    """A text as a sentence begins."""
+    return text[:1].upper() + text[1:]
+
+
+def rented_instead(found: Recommendation, rent: Option) -> str:
+    """What the work takes on a rented GPU where an own one is kept or bought."""
+    does = _does(found.need, rent, found.item)
+    cost = times(rent.cost_per_item_usd, found.options[0].cost_per_item_usd)
+    less = "Renting another costs less" if cost and cost < 1 else "To rent instead"
+    return f"{less}: {_machine(rent)} from {rent.provider}{_at(rent)}: {does}."
+
+
+def _dated(option: Option) -> str:
+    return option.price_source if option.price_source in (PAID, STATED) else f"price of {option.seen_on}"
+
+
+def _does(need: Need, first: Option, item: str) -> str:
+    """Cost, time and speed of the work, as far as it was stated; else the speed and what an hour costs."""
+    rate = rate_of(first.throughput.value, item)
+    if need.task:
+        rate = f"{rate} with weights in {first.precision or need.precision}{_engine(need, first)}"
+    if need.goal == "energy" and first.energy_j_per_item:
+        rate += f", {significant(first.energy_j_per_item / 3.6)} kWh for a million {item}s"
+    a, usual = need.assumptions, Assumptions()
+    stated = a.hours_per_week, a.electricity_usd_per_kwh
+    if first.way == "unpriced" and stated != (usual.hours_per_week, usual.electricity_usd_per_kwh):
+        kwh, paid = electricity(need, first)
+        rate += f", {kwh:,.0f} kWh a month{_used(need.assumptions.hours_per_week)} for {usd(paid)}"
+    if first.time_s is None:
+        return _by_the_hour(need, first, item, rate) if first.per_hour_usd else rate
+    cost = f"{_about(need, first.cost_usd)} " if first.cost_usd else ""
+    if need.period_s is None:
+        return f"{cost}in {seconds(first.time_s.value)} at {rate}"
+    every, busy = PERIODS.get(need.period_s), percent(first.time_s.value / need.period_s, 0)
+    amount = f"{speed_of(need.items or 0.0)} {item}s"
+    if first.cost_usd and need.period_s < MONTH_S:
+        month = first.cost_usd.value * MONTH_S / need.period_s
+        rate += f", {usd(month)} a month{_other(need, month, ' ({} a month)')}"
+    return f"{cost}for {amount} each {every or seconds(need.period_s)}, busy {busy} of it at {rate}"
+
+
+def _by_the_hour(need: Need, first: Option, item: str, rate: str) -> str:
+    """What is paid for the hours that are stated, or that a budget pays for; else what an hour costs, and a
+    month where one asks for a service, states the hours or pays by the month."""
+    hourly, week = first.per_hour_usd or 0.0, need.assumptions.hours_per_week
+
+    def done(hours: float) -> str:
+        if need.title and need.passes == 1:  # Of a stand-in, whose items are not those of the work
+            return f"it does {rate}"
+        each = " for each" * (need.users > 1)
+        return f"{speed_of(first.throughput.value * hours * 3600)} {item}s{each} at {rate}"
+
+    a_month = " a month" * need.budget_per_month
+    if need.budget_usd and not need.budget_per_hour and first.way in RENTS:
+        hours = need.budget_usd / hourly
+        hours = min(hours, HOURS_PER_YEAR / 12) if a_month else hours
+        paid = f"{usd(hours * hourly)}{a_month}{_other(need, hours * hourly, f' ({{}}{a_month})')}"
+        return f"{paid} pays for {hours:,.0f} h: {done(hours)}"
+    if need.hire_h and not first.outlay_usd:
+        return f"{usd(hourly * need.hire_h)} for {seconds(need.hire_h * 3600)}, {done(need.hire_h)}"
+    said = [rate, f"{usd(hourly)} an hour of use"] if first.outlay_usd or need.concurrent else [rate]
+    if need.concurrent or a_month or week != Assumptions().hours_per_week:
+        # Idle hours are paid for, too.
+        month = hourly * hours_a_month(need)
+        said.append(f"{usd(month)} a month{_other(need, month, ' ({} a month)')}{_used(week)}")
+    return ", ".join(said)
+
+
+def hours_until(need: Need, hours: float) -> str:
+    """Hours of use, and how many months these are."""
+    months, week = hours / hours_a_month(need), need.assumptions.hours_per_week
+    return f"{hours:,.0f} hours of use ({months:,.0f} months{_used(week)})"
+
+
+def older_price(need: Need, old: Option) -> str:
+    """From when on buying would pay at a price that is too old to rank it."""
+    pays = f"pays from {hours_until(need, old.break_even_h)} on" if old.break_even_h else "does not pay"
+    return f"at that of {old.seen_on}, {usd(old.outlay_usd)} with its machine, it {pays}"
+
+
+def _used(hours_per_week: float) -> str:
+    return " around the clock" if hours_per_week == ALL_WEEK else f" of {hours_per_week:g} h a week"
+
+
+def reasons(found: Recommendation) -> tuple[str, ...]:
+    """The three that matter most."""
+    need, first = found.need, found.options[0]
+    others = [o for o in found.options[1:] if o.gpu_id != first.gpu_id and o.cost_per_item_usd]
+    cost, said = first.cost_per_item_usd, list[str]()
+    least = {"price": "lowest price", "energy": "least energy"}.get(need.goal, "least cost")
+    if cost and cost.value and others and others[0].cost_per_item_usd:
+        dearer = others[0].cost_per_item_usd.value / cost.value
+        if need.goal == "price" and others[0].outlay_usd:
+            dearer = others[0].outlay_usd / max(first.outlay_usd, 1.0)
+        if need.goal == "energy":
+            dearer = (others[0].energy_j_per_item or 0.0) / (first.energy_j_per_item or 1.0)
+        if need.goal == "speed":
+            slower = percent(others[0].throughput.value / first.throughput.value, 0)
+            most = "the most that the limits allow, or nearly: the next GPU does"
+            said.append(f"{most} {slower} of it for {significant(dearer)} times the cost")
+            thrifty = min(others, key=lambda o: o.cost_per_item_usd.value if o.cost_per_item_usd else inf)
+            less = times(thrifty.cost_per_item_usd, cost)
+            if less and less < WORTH_A_WORD:
+                slower = significant(thrifty.throughput.value / first.throughput.value)
+                said.append(f"{offered_as(thrifty)} costs {significant(less)} of it, {slower} times as fast")
+        elif dearer < 1:
+            if others[0].outlay_usd > first.outlay_usd:
+                more = f"{usd(others[0].outlay_usd)} at once instead of {usd(first.outlay_usd)}"
+                near = "a tie with" if dearer * EQUAL > 1 else f"{significant(1 / dearer)} times"
+                said.append(f"{near} the {least}, which takes {more}")
+        else:
+            close = "; within the uncertainty that is a tie" * (dearer < EQUAL)
+            said.append(f"{least}: the next GPU takes {significant(dearer)} times as much{close}")
+    if first.outlay_usd:
+        said.append(setup(need, first))
+    if first.speedup is not None and first.way != "have":
+        said.insert(0, f"{significant(first.speedup)} times what you have")
+    if need.latency_s and first.latency_s and USUAL_NOTE not in need.notes:
+        of = "the first token" if need.latency_kind == "TTFT" else "each token"
+        said.insert(0, f"{of} after {seconds(first.latency_s)}, of {seconds(need.latency_s)} allowed")
+    if need.deadline_s and first.time_s:
+        said.append(f"done in {seconds(first.time_s.value)} of the {seconds(need.deadline_s)} allowed")
+    if need.mode == "train":
+        # How several of them talk to each other decides what they are worth together.
+        link = f"they talk over {link_of(catalog.get(first.gpu_id), first.count)}"
+        scaling = (why for why in first.why if why.startswith(f"{first.count} reach"))
+        said += [next(scaling, link)] if first.count > 1 else []
+    known = _BASES[first.basis].partition(":")[0].partition(" by")[0]
+    value, low, high = (speed_of(getattr(first.throughput, end)) for end in ("value", "low", "high"))
+    again = f", {RECOMPUTES.detail}" * (RECOMPUTES.detail in first.why)
+    said.append(f"speed: {value} ({low} to {high}) {found.item}s/s within 80 %, {known}{again}")
+    if first.memory_spare is not None:
+        size, free = catalog.get(first.gpu_id).memory_bytes or 0.0, max(0.0, first.memory_spare)
+        needed = f"{size * (1 - free) / 2**30:.3g} of {size / 2**30:.4g} GiB on each GPU"
+        said.append(f"memory: takes {needed}, {percent(free, 0)} stays free")
+    return tuple(said[:3])
+
+
+def electricity(need: Need, option: Option) -> tuple[float, float]:
+    """kWh and USD of a month of the machine with its cooling, at the board power of its cards."""
+    a = need.assumptions
+    watts = host_of(option.gpu_id, option.count)[2] if a.host_w is None else a.host_w * option.count
+    kwh = ((option.power_w or 0.0) + watts) / 1000 * a.cooling * hours_a_month(need)
+    return kwh, kwh * a.electricity_usd_per_kwh
+
+
+def setup(need: Need, bought: Option) -> str:
+    """What buying takes beside the card, and what is left of it."""
+    spec, a = catalog.get(bought.gpu_id), need.assumptions
+    host, _, watts = host_of(bought.gpu_id, bought.count)
+    board_w = bought.power_w or 0.0
+    supply = supply_w(board_w)
+    feeds = f"a power supply of {supply} W" if supply else f"{(board_w + watts) / 1000:.2g} kW with its host"
+    _, energy = electricity(need, bought)
+    slots, cooling = spec.number("slots"), spec.text("cooling")
+    left = usd(bought.outlay_usd * (1 - a.depreciation) ** a.years)
+    old = float(spec.text("compute_capability") or OLDEST) < OLDEST
+    parts = [
+        f"{usd(bought.outlay_usd)}{_other(need, bought.outlay_usd, ' ({})')} in all, "
+        + (f"{usd(bought.host_usd)} of it for the host ({host})" if bought.host_usd else "no new host"),
+        f"{bought.power_w:g} W: {feeds}" if bought.power_w else "",
+        f"{slots * bought.count:g} slots" if slots else "", f"{cooling} cooling" if cooling else "",
+        "no CUDA after 12" if old else "",
+        _several_for(need, bought),
+        f"quiet: at most {QUIET_W:g} W of heat" if need.quiet else "",
+        f"{usd(energy)} of electricity a month" if bought.power_w and need.period_s is None else "",
+        f"worth {left} after {a.owned_for}",
+    ]  # fmt: skip
+    return "; ".join(part for part in parts if part)
+
+
+def _several_for(need: Need, bought: Option) -> str:
+    """How many of the largest machines a budget pays for."""
+    once = need.budget_usd and not (need.budget_per_hour or need.budget_per_month)
+    number = int((need.budget_usd or 0.0) / bought.outlay_usd) if once else 0
+    return f"the budget pays for {number} of these" if number > 1 and bought.count == need.gpus[1] > 1 else ""
+
+
+def runner_up(found: Recommendation) -> str:
+    """The next GPU, and what speaks for it."""
+    first = found.options[0]
+    sets = bool(found.need.sets)  # Another number of the same GPU is then another answer
+    others = (o for o in found.options if o.gpu_id != first.gpu_id or (sets and o.count != first.count))
+    # What was named for its own sake is what the first is compared with.
+    if (other := min(others, key=lambda o: o.gpu_id not in found.need.named, default=None)) is None:
+        return ""
+    cost = times(other.cost_per_item_usd, first.cost_per_item_usd)
+    said = [f"{significant(cost)} times the cost"] if cost is not None else []
+    said.append(f"{significant(other.throughput.value / first.throughput.value)} times as fast")
+    said += [f"{significant(other.speedup)} times what you have"] if other.speedup else []
+    return f"{offered_as(other)}: {', '.join(said)}"
+
+
+def _machine(option: Option) -> str:
+    """`one RTX 4090`, `8 x H100 SXM5 80 GB`; a laptop with its power limit, which makers set."""
+    spec = catalog.get(option.gpu_id)
+    if spec.text("form") == "laptop" and spec.power_w:
+        return f"a laptop with an {_short(option.gpu_id).partition(' Laptop')[0]} of {spec.power_w:g} W"
+    return counted(option.gpu_id, option.count)
+
+
+def counted(gpu_id: str, count: int) -> str:
+    """`one RTX 4090`, `2 x RTX 4090`."""
+    return f"one {_short(gpu_id)}" if count == 1 else f"{count} x {_short(gpu_id)}"
+
+
+def _short(gpu_id: str) -> str:
+    return catalog.get(gpu_id).name.removeprefix("NVIDIA ").removeprefix("GeForce ")
+
+
+def obtained(option: Option) -> str:
+    """Where it comes from: `runpod, spot`, `bought used`, `yours`."""
+    last = (
+        f"last seen at {usd(option.last_usd)}, {option.seen_on[:7]}" if option.last_usd else "price not known"
+    )
+    fixed = {"have": "yours", "unpriced": last, "street": "bought used or new"}
+    if option.way in ("new", "used"):
+        return f"bought {option.way}"
+    return fixed.get(option.way) or f"{option.provider or option.price_source}, {option.way}"
+
+
+def offered_as(option: Option) -> str:
+    """`one RTX 4090, runpod, spot at $0.30/h`."""
+    return f"{_machine(option)}, {obtained(option)}{_at(option)}"
+
+
+def _at(option: Option) -> str:
+    """` at $0.30/h`; nothing where no price is known."""
+    if option.price_usd is None or option.way == "have":
+        return ""
+    return f" at {usd(option.price_usd.value)}{'' if option.outlay_usd else '/h'}"
+
+
+def _other(need: Need, value: float, words: str) -> str:
+    """An amount of USD in the currency of the question, `288 EUR`, in `words`; nothing where that is USD."""
+    code, rate = need.currency
+    amount = f"{value / rate:,.2f}" if value < 100 * rate else f"{value / rate:,.0f}"
+    return "" if code == "USD" else words.format(f"{amount} {code}")
+
+
+def _about(need: Need, interval: Interval) -> str:
+    other = _other(need, interval.value, "; {}")
+    return f"about {usd(interval.value)} ({usd(interval.low)} to {usd(interval.high)}{other})"
+
+
+def _engine(need: Need, first: Option) -> str:
+    """What runs it in that format, and how several GPUs share the model."""
+    gguf = (first.precision or need.precision) in GGUF or catalog.get(first.gpu_id).vendor == "Apple"
+    if need.task != "infer":
+        return f" (FSDP over {first.count})" if first.count > 1 else ""
+    engine, shared = ("llama.cpp", "layers dealt out to") if gguf else ("vLLM", "tensor parallel over")
+    each = first.count // first.replicas
+    how = f", {first.replicas} copies" * (first.replicas > 1) + f", {shared} {each}" * (each > 1)
+    return f" ({engine}{how})"
+
+
+def rate_of(value: float, item: str) -> str:
+    """`968 tokens/s`; what takes many seconds an hour."""
+    return f"{speed_of(value * 3600)} {item}s an hour" if value < SLOW else f"{speed_of(value)} {item}s/s"
+
+
+def speed_of(value: float) -> str:
+    """`968`, `1,554`, `411 G`: items a second without their unit."""
+    return significant(value) if value < 1e6 else si(value, "").strip()
+
+
+def why(
+    need: Need, found: Option, first: Option, speed: Record, one: float | None, spec: GpuSpec
+) -> Iterator[str]:
+    """Reasons of one option, against the first; `one` is the throughput of a single GPU."""
+    faster = significant(found.throughput.value / first.throughput.value)
+    cost = times(found.cost_per_item_usd, first.cost_per_item_usd)
+    if found.rank == 1 and found.cost_per_item_usd:
+        yield "least cost for the work, or nearly so and much faster; old prices counted at their upper end"
+    elif cost is None:  # without a price, or a card that is there already
+        yield f"{faster} times as fast as the first"
+    else:
+        yield f"{significant(cost)} times the cost of the first, {faster} times as fast"
+    if found.speedup is not None and found.way != "have":
+        yield f"{significant(found.speedup)} times what you have"
+    if found.count > 1 and one:
+        share = found.throughput.value / (found.count * one)
+        how = link_of(spec, found.count) if need.mode == "train" else "each works by itself"
+        above = "each holds a part of the model, so larger batches fit"
+        more = f"; {above if need.task else 'within the uncertainty'}" if share > 1 else ""
+        yield f"{found.count} reach {percent(share, 0)} of {found.count} times one ({how}{more})"
+    if found.outlay_usd:
+        yield setup(need, found)
+    if found.break_even_h is not None:
+        planned = hours_of_use(need)
+        yield f"cheaper than renting after {found.break_even_h:,.0f} h of use ({planned:,.0f} h planned)"
+    yield from (issue.detail for issue in speed.issues if issue == RECOMPUTES)
+    if found.memory_spare is not None and found.memory_spare < LITTLE:
+        yield f"only {percent(max(0.0, found.memory_spare), 0)} of its memory stays free"
+    if found.outlay_usd and spec.text("form") in MODULES:
+        yield "a module for the board of a server, not a card for a slot"
+    if found.stale:
+        yield f"price of {found.seen_on}, old"
+    # The file of a measurement, the title of a publication.
+    where = speed.notes[0] if speed.notes else ""
+    if speed.source is not None:
+        where = speed.source.id if speed.origin == "measured" else speed.source.title
+    yield "speed " + _BASES[found.basis].format(where)
+    if speed.bound:
+        yield f"bound by {speed.bound}"
+
+
+def changes(need: Need, them: Candidates, places: Sequence[int]) -> Iterator[str]:
+    """What would make another option the first: prices and hours of use."""
+    first = places[0]
+    if them.rows[first].way == "unpriced":
+        by = (
+            "these are the last that were seen"
+            if need.goal == "price"
+            else "older ones would rank them by cost"
+        )
+        yield f"a fresh price: {by}"
+        return
+    other = next((p for p in places if them.rows[p].gpu != them.rows[first].gpu), None)
+    if other is not None and them.ranked[other] >= them.ranked[first]:
+        # What takes less money at once is first within a few percent.
+        bought = bool(them.outlay[first] > 0 and them.outlay[other] > 0)
+        ahead = EQUAL ** (bought * (1 if them.outlay[other] < them.outlay[first] else -1))
+        if need.goal == "cost" and them.ranked[other] < EQUAL * them.ranked[first]:
+            lead = significant(float(them.ranked[other] / them.ranked[first]))
+            yield f"any change of price: {_name(them, other)} costs {lead} times as much, a tie"
+        else:
+            yield from _price_change(need, them, other, float(them.ranked[first]) * ahead)
+    yield from _hours(need, them, places)
+
+
+def _price_change(need: Need, them: Candidates, place: int, target: float) -> Iterator[str]:
+    """The price, asked today, at which a candidate's ranked cost is `target`."""
+    price, fixed = float(them.price[place]), float(them.fixed[place])
+    if not price > 0 or not fixed > 0 or need.goal != "cost":
+        return
+    per_hour = target * float(them.per_hour[place]) / float(them.per_item[place])
+    share = (per_hour - float(them.running[place])) / fixed
+    wanted, unit = price * share, "/h"
+    if them.own[place]:
+        host = float(them.host[place]) / cards_paid(need, them.rows[place].gpu, them.rows[place].count)
+        wanted, unit = (price + host) * share - host, " a card"
+    change = wanted / price - 1
+    if them.rows[place].stale and change > 0:
+        most = f"{usd(wanted)}{unit} or less today ({usd(price)} when seen)"
+        yield f"{_name(them, place)} is first where it costs {most}"
+    elif wanted > 0:
+        becomes = f"becomes first at {usd(wanted)}{unit}"
+        yield f"{_name(them, place)} {becomes} (now {usd(price)}, {change:+.1%})"
+    else:
+        yield f"{_name(them, place)} is not first at any price: the rest of its cost alone is more"
+
+
+def _name(them: Candidates, place: int) -> str:
+    row = them.rows[place]
+    where = {"have": "that you have", "new": "bought new", "used": "bought used", "street": "bought"}
+    kind = "" if row.way == "on-demand" else f" ({row.way})"
+    offer = row.offer
+    how = where.get(row.way) or f"from {(offer.provider or offer.source.title) if offer else 'no one'}{kind}"
+    return f"{counted(row.gpu, row.count)} {how}"
+
+
+def _hours(need: Need, them: Candidates, places: Sequence[int]) -> Iterator[str]:
+    """From which hours a week buying costs less than renting."""
+    own = next((p for p in places if them.outlay[p] > 0), None)
+    rent = next((p for p in places if not them.own[p]), None)
+    # Whoever keeps what is there does neither.
+    keeps = them.rows[places[0]].way == "have"
+    if own is None or rent is None or need.period_s is not None or keeps:
+        return
+    a = need.assumptions
+    worth = worth_per_hour(need, them, own, rent) - float(them.running[own])
+    if worth <= 0:
+        yield f"{_name(them, own)} never pays: its energy alone costs more than {_name(them, rent)}"
+        return
+    spread = float(them.outlay[own]) * lost_share(a) / hours_of_use(need)
+    hours, planned = spread * a.hours_per_week / worth, a.hours_per_week
+    if hours > 168:
+        yield f"{_name(them, own)} does not pay against {_name(them, rent)} even in use around the clock"
+    else:
+        pays = f"{_name(them, own)} costs less than {_name(them, rent)}"
+        yield f"{pays} from {hours:.1f} h a week on ({planned:g} h assumed)"
+
+
+def advice(them: Candidates, places: Sequence[int], need: Need, item: str) -> Iterator[str]:
+    """Two of one against one of another, and why not to mix where they would train together: each GPU answers
+    requests by itself."""
+    for place in places if need.mode == "train" or need.task else ():
+        row = them.rows[place]
+        if row.offer and row.offer.per_hour and row.count > row.offer.count:
+            yield (
+                f"no machine of {row.count} x {_short(row.gpu)} is offered: counted as {row.count} of one, "
+                "which share no link, so a bound"
+            )
+    if need.gpus[0] <= 1 and need.gpus[1] >= 2:
+        yield from _two_or_one(them, places)
+    if need.mode != "train" or not (need.have or need.gpus[1] > 1):
+        return
+    # Two different cards that somebody might put into a machine of their own.
+    one = {them.rows[p].gpu: float(them.speed[p]) for p in places if them.rows[p].count == 1}
+    own = [them.rows[p].gpu for p in places if them.own[p]]
+    cards = [gpu for gpu in dict.fromkeys((*need.have, *own)) if catalog.get(gpu).text("form") == "pcie"]
+    names = [gpu for gpu in cards if gpu in one]
+    if len(names) > 1:
+        slow, both = sorted(one[g] for g in names[:2])[0], one[names[0]] + one[names[1]]
+        yield (
+            f"do not mix {names[0]} and {names[1]} in one job: with equal batches each step waits for the "
+            f"slower, 2 x {significant(slow)} = {significant(2 * slow)} {item}s/s at most, "
+            f"{percent(2 * slow / both, 0)} of the {significant(both)} that both do apart"
+        )
+
+
+def _two_or_one(them: Candidates, places: Sequence[int]) -> Iterator[str]:
+    """Two of a slower GPU against one of a faster: of all such pairs the one that stands highest."""
+    priced = [p for p in places if them.rows[p].way != "unpriced"]
+    ones, twos = ([p for p in priced if them.rows[p].count == n][:PAIRED] for n in (1, 2))
+    pairs = [
+        (i + j, two, one)
+        for i, two in enumerate(twos)
+        for j, one in enumerate(ones)
+        if them.rows[two].gpu != them.rows[one].gpu and them.speed[two] / 2 < them.speed[one]
+    ]
+    if not pairs:
+        return
+    _, two, one = min(pairs)
+    faster = float(them.speed[two] / them.speed[one])
+    dearer = float(them.per_item[two] / max(them.per_item[one], 1e-300))
+    yield (
+        f"{_name(them, two)} or {_name(them, one)}: the two do {significant(faster)} times the work in an "
+        f"hour, at {significant(dearer)} times the cost of an item; chance that they cost less: "
+        f"{percent(chance(them, two, one), 0)}"
+    )
+
+
+# Times as much work, or as cheap, that is worth saying though no fresh price is known.
+MUCH = 1.5
+
+
+def would_do_more(other: Option, first: Option, need: Need) -> str:
+    """That another is better by far at its last price, which is old; empty where it is not."""
+    cost = times(first.cost_per_item_usd, other.cost_per_item_usd) or 0.0
+    faster = other.throughput.value / first.throughput.value
+    if (faster if need.goal == "speed" else cost) < MUCH:
+        return ""
+    name = offered_as(other)
+    does = (
+        f"do {significant(faster)} times as much"
+        if need.goal == "speed"
+        else f"cost {significant(1 / cost)} of it for the same work"
+    )
+    return f"{_begun(name)}, would {does}, but that price is of {other.seen_on}: ask for today's."
+
+
+# Times the middle of what others ask, up to which a price is called so.
+CALLED = ((0.75, "low"), (1.2, "fair"), (1.6, "rather high"), (inf, "high"))
+
+
+def beside(quote: Quote, offers: Sequence[Offer], today: date) -> str:
+    """How a price compares with those that others ask for the same GPU, by the last of them where none is
+    fresh; empty where none is known."""
+    per_hour = quote.kind in RENTS
+    same = [o for o in offers if o.gpu_ids == (quote.gpu_id,) and o.per_hour == per_hour]
+    asked = sorted((o for o in same if prices.is_fresh(o, today)), key=lambda o: o.per_gpu)
+    asked = asked or sorted(same, key=lambda o: o.seen_on)[-1:]
+    if not asked:
+        return ""
+    low, middle, high = (quote.count * asked[place].per_gpu for place in (0, len(asked) // 2, -1))
+    unit, name = "/h" if per_hour else "", counted(quote.gpu_id, quote.count)
+    called = next(word for most, word in CALLED if quote.usd <= most * middle)
+    others = f"others ask {usd(low)} to {usd(high)}{unit}, the middle of {len(asked)} {usd(middle)}{unit}"
+    if len(asked) == 1:
+        others = f"the last price known, of {asked[0].seen_on}, is {usd(middle)}{unit}"
+    return f"{usd(quote.usd)}{unit} for {name} is {called}: {others}"
+
+
+def against(bill: Bill, found: Recommendation) -> str:
+    """What the work costs elsewhere beside what the first option takes; without a sum, or an amount of work,
+    the price below which the other costs less. Empty where no price of the first is known."""
+    need, first = found.need, found.options[0]
+    if first.per_hour_usd is None:
+        return ""
+    hours, each = hours_a_month(need), " a month"
+    items, mine = first.throughput.value * hours * 3600, first.per_hour_usd * hours
+    use = _used(need.assumptions.hours_per_week) + ", all of them busy" * (not need.concurrent)
+    if need.items and first.cost_usd:
+        times = MONTH_S / need.period_s if need.period_s else 1.0
+        items, mine, use = need.items * times, first.cost_usd.value * times, ""
+        each = each if need.period_s else ""
+    other = None if bill.usd is None else bill.usd
+    if other is not None and bill.items:
+        other = other * items / bill.items if need.items else None
+    name, of = _machine(first), _begun(bill.of)
+    if other is None:
+        asked = f", and asks {usd(bill.usd * 1e6 / bill.items)}" if bill.usd else ""
+        least = f"{usd(mine * 1e6 / items)} for a million {found.item}s"
+        return f"{of} costs less below {least}, what {name} takes{each and use}{asked}"
+    dearer = significant(mine / other)
+    amount = f" for {speed_of(items)} {found.item}s" if need.items else ""
+    return (
+        f"{bill.of} takes {usd(other)}{each}{amount}; {name} {usd(mine)}{each}{use}, {dearer} times as much"
+    )
+
+
+def is_worth_a_word(other: Recommendation, found: Recommendation) -> bool:
+    """Whether the first of another recommendation does the work for much less."""
+    cost = times(other.options[0].cost_per_item_usd, found.options[0].cost_per_item_usd)
+    return cost is not None and cost < WORTH_A_WORD
+
+
+# Of a need whose cards were named alone, where one does not do it.
+AS_MANY = "as many of each as it takes"
+# Of one whose memory was asked about.
+NOT_ENOUGH = "more memory than was asked about"
+
+
+def verdict(found: Recommendation, other: Recommendation | None) -> str:
+    """Whether the GPU that was named can do the work, or is more than it takes: then `other` names what else
+    does it. Empty where that was not asked."""
+    need, first = found.need, found.options[0]
+    named, name = {*(need.have or names_of(need))}, counted(first.gpu_id, first.count)
+    if NOT_ENOUGH in need.notes:
+        return "No, that much memory is not enough."
+    if need.asks == "able":
+        if first.gpu_id in named or not named:
+            if AS_MANY in need.notes:
+                return f"One alone cannot; {name} can."
+            slow = " though slowly:" if need.task == "infer" and need.latency_s is None else ""
+            return f"Yes,{slow} {name} can."
+        why = next((f"{gpu}: {found.rejected[gpu].detail}" for gpu in named if gpu in found.rejected), "")
+        return f"No. {_short(why.partition(':')[0])}:{why.partition(':')[2]}." if why else ""
+    if need.asks == "energy" and first.power_w:
+        kwh, paid = electricity(need, first)
+        each, use = f"{usd(paid)}{_other(need, paid, ' ({})')}", _used(need.assumptions.hours_per_week)
+        drawn = f"take {kwh:,.0f} kWh a month{use}: {each} of electricity"
+        return f"{_begun(name)} and its machine {drawn}."
+    if need.asks != "too much":
+        return ""
+    least = other.options[0] if other else first
+    cost = times(least.cost_per_item_usd, first.cost_per_item_usd)
+    speed = significant(least.throughput.value / first.throughput.value)
+    does = f"{offered_as(least)}, {speed} times as fast"
+    if least.key == first.key:
+        return f"Not overkill: nothing that costs less does this work than {name}."
+    if cost and cost < WORTH_A_WORD:
+        return f"{_begun(name)} is overkill: for {significant(cost)} of the cost, {does}."
+    return f"Not overkill by the cost of the work; the least that does it: {does}."
