@@ -80,7 +80,7 @@ def test_close_options_cannot_be_told_apart_and_far_ones_can(need, speed, offer)
 
 
 def test_two_offers_of_the_same_gpu_share_the_error_of_its_speed(need, speed, offer) -> None:
-    speeds = [speed("rtx-4090", 100.0, factor=3.0)]
+    speeds = [speed("rtx-4090", 100.0, factor=2.0)]
     offers = [offer("rtx-4090", 1.0), offer("rtx-4090", 1.3, provider="dear")]
     assert made(need(), speeds, offers, every_provider=True).chances[0].probability > 0.95
     assert len(made(need(), speeds, offers).options) == 1

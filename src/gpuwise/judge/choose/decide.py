@@ -40,7 +40,6 @@ from gpuwise.judge.choose.candidates import (
 )
 from gpuwise.judge.choose.fit import (
     contradiction,
-    is_known,
     kept,
     limits,
     rejected,
@@ -139,7 +138,7 @@ def recommend(
             *answer.advice(them, places, need, item),
         ),
     )  # fmt: skip
-    rough = "" if is_known(them.rows[places[0]].speed) else f" {answer.ROUGH}"
+    rough = f" {answer.ROUGH}" * them.rows[places[0]].speed.is_rough
     return replace(
         made,
         answer=f"{answer.parts(made)}{rough}",

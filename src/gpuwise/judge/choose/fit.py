@@ -49,8 +49,6 @@ WORTH = 0.5
 BUSIEST = 0.8
 UNSUPPORTED = "CUDA 13 no longer supports its architecture: only frameworks built for CUDA 12 run on it"
 UNPROVEN = "cannot rank: known by its data sheet only, so within an order of magnitude"
-# Upper over lower end of an interval from which on it is an order of magnitude.
-WIDEST = 10.0
 # Least speed, in that of what is there, of a card that somebody would call an upgrade.
 UPGRADE = 1.3
 NO_FASTER = "not enough faster than what you have"
@@ -131,7 +129,7 @@ def limits(need: Need, them: Candidates, speeds: Sequence[Record]) -> tuple[Limi
         anyway = ("ok", {"unproven": True})
         # Where a maker's cards were measured, those of another by their sheets alone are no rivals.
         shown = {specs[row.gpu].vendor for row in them.rows if row.speed.basis in ("measured", "published")}
-        known = every(lambda row, spec: is_known(row.speed))
+        known = every(lambda row, spec: not row.speed.is_rough)
         if need.mode == "compute" and shown:
             known &= every(lambda row, spec: spec.vendor in shown)
         simple("unproven", known, UNPROVEN, anyway)
@@ -197,13 +195,6 @@ def made_for_fp64(gpu: str) -> bool:
     """Whether a GPU computes FP64 faster than the processor beside it."""
     peak = catalog.get(gpu).peak("fp64")
     return peak is not None and peak.flop_per_s >= LEAST_FP64
-
-
-def is_known(speed: Record) -> bool:
-    """Whether a speed is known well enough to be ranked: not by an order of magnitude alone."""
-    own, stated = speed.measured or speed, speed.throughput
-    wide = own.origin == "predicted" and stated is not None and stated.high >= WIDEST * stated.low
-    return not wide and not any(issue.code == "order-of-magnitude" for issue in own.issues)
 
 
 def kept(found: Sequence[Limit], size: int) -> Mask:
