@@ -8,8 +8,8 @@ fill   rows of measurements, of RESULTS_OF each, are put into the database as pu
 pages  every page, ten times each: the slowest; pushes one after the other: the median and the slowest
 crowd  50 writers at once push 20 results each, five of them the same ones: none is lost, none is there twice
 kills  the server, then the database, is killed while writers push: what was answered must be there
-load   for --seconds 50 readers, 10 writers and 100 slow clients: errors of the honest ones, who come again
-       where the server says when; a time is that until they have their answer, waits included
+load   for --seconds 50 readers, 10 writers and 100 clients that are slow or leave: errors of the honest ones,
+       who come again where the server says when; a time is that until their answer, waits included
 
 Exit 1 where a figure is above its limit: pages 300 ms, pushes 200 ms, nothing lost, no error.
 """
@@ -18,6 +18,7 @@ from __future__ import annotations
 
 import argparse
 import http.client
+import itertools
 import os
 import re
 import signal
@@ -266,7 +267,7 @@ def load(server: Server, tokens: list[str], seconds: float) -> list[str]:
     one = replace(sample(), measurements=sample().measurements[:2])
     seen: Counter[str] = Counter()
     took: dict[str, list[float]] = {"reader": [], "writer": []}
-    lock = threading.Lock()
+    lock, numbers = threading.Lock(), itertools.count()
 
     def honest(
         kind: str, number: int, ask: Callable[[int], tuple[int, bytes, float]], pause_s: float
@@ -291,11 +292,11 @@ def load(server: Server, tokens: list[str], seconds: float) -> list[str]:
                 step, began = step + 1, time.perf_counter()
 
     def slow(number: int) -> None:
-        """Half a header, a trickling body, or an answer that is not read."""
+        """Half a header, a trickling body, an answer that is not read, or one that is not waited for."""
         host, port = server.place.split(":")
         while time.monotonic() < until:
             with suppress(OSError), socket.create_connection((host, int(port)), timeout=5) as client:
-                match number % 3:
+                match number % 4:
                     case 0:
                         client.sendall(b"GET / HTTP/1.1\r\nHost: 127.0.0.1\r\nX: ")
                         while time.monotonic() < until:
@@ -311,6 +312,15 @@ def load(server: Server, tokens: list[str], seconds: float) -> list[str]:
                         while time.monotonic() < until:
                             time.sleep(1)
                             client.sendall(b"a")
+                    case 2:  # a page that nobody else asks for, which takes half a second
+                        page = (
+                            f"/choose?ask=LoRA+of+an+8B+model+with+{1000 + next(numbers)}+tokens+of+context"
+                        )
+                        client.sendall(f"GET {page} HTTP/1.1\r\nHost: 127.0.0.1\r\n"
+                                       f"Authorization: Bearer {tokens[2]}\r\n\r\n".encode())  # fmt: skip
+                        time.sleep(0.2)
+                        client.close()
+                        time.sleep(2)
                     case _:
                         for _ in range(3):
                             client.sendall(f"GET /gpus.json HTTP/1.1\r\nHost: 127.0.0.1\r\n"

@@ -14,9 +14,22 @@ Ctrl-C exits with 130, as shells expect.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from contextvars import ContextVar
 
 INTERRUPTED = 130
+# Whether somebody still waits for what is computed in this context: the readers of a page may leave.
+WANTED: ContextVar[Callable[[], bool]] = ContextVar("WANTED", default=lambda: True)
+
+
+class Abandoned(Exception):
+    """Nobody waits for the answer any more. Outside of the tree: what handles errors of it lets this pass."""
+
+
+def check_wanted() -> None:
+    """Called between the parts of long work. Raises Abandoned where nobody waits for it any more."""
+    if not WANTED.get()():
+        raise Abandoned
 
 
 class GpuwiseError(Exception):

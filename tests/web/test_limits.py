@@ -10,18 +10,19 @@ import resource
 import socket
 import threading
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, MutableMapping
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import ExitStack, contextmanager, suppress
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
+from typing import Any
 from urllib.parse import urlsplit
 
 import pytest
 from uvicorn import Server
 
-from gpuwise.errors import InputError, NoDataError
+from gpuwise.errors import InputError, NoDataError, check_wanted
 from gpuwise.jobs.facts import Facts
 from gpuwise.show.table import Table
 from gpuwise.web import guard, site
@@ -240,6 +241,64 @@ def test_a_page_that_nobody_waits_for_is_not_made(
         # The turns are free for others.
         assert {answers(port, path) for path in ("/gpus", "/", "/gpus/l4")} == {200}
         assert sorted(made) == [str(n) for n in range(guard.READING + 2) if n != guard.READING]
+
+
+def test_a_page_ends_at_its_next_part_when_its_last_reader_leaves(
+    home: Path, connect: Connect, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    began, ended, spins = threading.Semaphore(0), threading.Event(), threading.Event()
+    spins.set()
+
+    def endless(facts: Facts, asked: Asked) -> View:
+        began.release()
+        try:
+            while spins.wait(0.001):
+                check_wanted()
+        finally:
+            ended.set()
+        raise NoDataError("nothing")
+
+    addresses = [replace(each, view=endless) if each.path == "/predict" else each for each in site.ADDRESSES]
+    monkeypatch.setattr("gpuwise.web.server.ADDRESSES", addresses)
+    with running() as port, ThreadPoolExecutor(1) as pool:
+        readers = [connect(port) for _ in range(2)]
+        for reader in readers:
+            reader.sendall(b"GET /predict HTTP/1.1\r\nHost: 127.0.0.1\r\n\r\n")
+        try:
+            assert began.acquire(timeout=10)
+            time.sleep(0.1)
+            readers[0].close()
+            assert not ended.wait(0.2)  # the other one still waits
+            readers[1].close()
+            assert ended.wait(10)
+            again = pool.submit(answers, port, "/predict")
+            assert began.acquire(timeout=10)
+        finally:
+            spins.clear()
+        assert again.result() == 404
+        # All turns are free.
+        assert {answers(port, path) for path in ("/gpus", "/", "/gpus/l4")} == {200}
+
+
+@pytest.mark.parametrize("turns", range(8))
+def test_an_answer_that_comes_with_its_question_is_given(turns: int) -> None:
+    said = iter([{"type": "http.request"}])
+
+    async def receive() -> MutableMapping[str, Any]:
+        await asyncio.sleep(0)
+        return next(said, None) or await asyncio.get_running_loop().create_future()
+
+    async def both() -> bool:
+        async def work() -> bool:
+            for _ in range(turns):
+                await asyncio.sleep(0)
+            return True
+
+        body = guard.Body(receive, guard.Guard(work))  # type: ignore[arg-type]
+        working = guard.unless_left(asyncio.ensure_future(work()), body.receive)
+        return await asyncio.wait_for(working, 1.0)
+
+    assert asyncio.run(both())
 
 
 def test_a_page_is_made_once_for_all_who_wait_for_it(home: Path, monkeypatch: pytest.MonkeyPatch) -> None:

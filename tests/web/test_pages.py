@@ -3,17 +3,24 @@
 from __future__ import annotations
 
 import asyncio
+import contextvars
 import threading
+import time
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
+from starlette.requests import ClientDisconnect
 from starlette.types import Message
 
 from gpuwise import store
+from gpuwise.errors import WANTED, Abandoned, check_wanted
 from gpuwise.jobs.facts import Facts
 from gpuwise.model.result import Result
 from gpuwise.web import server
 from gpuwise.web.guard import Answer
+from gpuwise.web.view import Asked, View
+from gpuwise.web.views import choose, predict
 
 
 class Maker:
@@ -84,6 +91,54 @@ def test_while_another_page_is_made_one_of_before_will_do(
 
     assert asyncio.run(both()) == made
     assert asked(pages, maker) == b"2"
+
+
+def test_who_comes_while_a_page_is_given_up_gets_it() -> None:
+    pages, maker, left = server.Pages(Facts()), Maker(), threading.Event()
+
+    async def leaves() -> Message:
+        return {"type": "http.disconnect"}
+
+    def given_up() -> Answer:
+        assert left.wait(10)
+        check_wanted()
+        raise AssertionError
+
+    async def both() -> bytes:
+        first = asyncio.ensure_future(pages.get("a", given_up, leaves))
+        with pytest.raises(ClientDisconnect):
+            await first
+        left.set()
+        time.sleep(0.05)  # its thread ends, of which the loop has not heard
+        return (await pages.get("a", maker, never))[2]
+
+    assert asyncio.run(both()) == b"1"
+
+
+def test_a_page_that_is_not_kept_is_made_for_each(home: Path) -> None:
+    pages, maker = server.Pages(Facts()), Maker()
+    made = [asyncio.run(pages.get("a", maker, never, keep=False))[2] for _ in range(2)]
+    assert made == [b"1", b"2"]
+
+
+@pytest.mark.parametrize(
+    ("view", "path", "asked"),
+    [
+        (predict.predict, ("resnet50",), {}),
+        (predict.scaling, ("resnet50",), {}),
+        (choose.choose, (), {"workload": "bert-large", "gpus": "1..8"}),
+        (choose.choose, (), {"ask": "cheapest card for LoRA of an 8B model with 3210 tokens of context"}),
+    ],
+)
+def test_a_page_of_many_gpus_ends_between_two_of_them(
+    home: Path, view: Callable[[Facts, Asked], View], path: tuple[str, ...], asked: dict[str, str]
+) -> None:
+    looks = iter([*[True] * 4, False])
+    of = contextvars.copy_context()
+    of.run(WANTED.set, lambda: next(looks))
+    with pytest.raises(Abandoned):
+        of.run(view, Facts(), Asked([*asked.items()], path=path))
+    assert next(looks, None) is None
 
 
 def test_pages_of_so_many_bytes_are_remembered(home: Path, monkeypatch: pytest.MonkeyPatch) -> None:

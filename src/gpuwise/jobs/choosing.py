@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from gpuwise import store
-from gpuwise.errors import GpuwiseError, InputError, NoDataError
+from gpuwise.errors import GpuwiseError, InputError, NoDataError, check_wanted
 from gpuwise.facts import catalog, prices
 from gpuwise.jobs import Answer
 from gpuwise.jobs.facts import Facts
@@ -139,6 +139,7 @@ class _Market:
         )
 
     def best(self, need: Need) -> Recommendation:
+        check_wanted()
         allowed = self.usable(need)
         return decide.recommend(
             need, self.speeds(need, allowed), allowed, today=self.facts.today, item=self.item,

@@ -32,7 +32,7 @@ from statistics import NormalDist
 
 import numpy as np
 
-from gpuwise.errors import InputError, NoDataError
+from gpuwise.errors import InputError, NoDataError, check_wanted
 from gpuwise.facts import catalog
 from gpuwise.model import units
 from gpuwise.model.question import BATCH_GAIN, STATE_ROOM, RunConfig
@@ -169,6 +169,7 @@ def _predict(asked: Inputs, gpu: str) -> Record:
     """One GPU, at the batch that a measurement would choose: the smallest that is as fast as any larger one.
     What no source states is a refusal."""
     blank = Record(question=asked.config, gpu_id=gpu, item=asked.item, origin="predicted", basis="spec-only")
+    check_wanted()
     try:
         found = card(gpu)
         if asked.count > 1 and found.id in laptops():

@@ -41,7 +41,7 @@ from starlette.responses import PlainTextResponse, RedirectResponse, Response
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 from uvicorn.protocols.http.h11_impl import H11Protocol
 
-from gpuwise.errors import InputError, MachineError
+from gpuwise.errors import WANTED, InputError, MachineError, check_wanted
 
 # Bytes of an upload, with everything around it.
 LARGEST_BODY = 8 * 2**20
@@ -255,7 +255,9 @@ class Body:
         # Once the body is there, what is awaited is that the client leaves; that has no limit.
         patience = max(0.0, self.until - time.monotonic()) if self.more else None
         try:
-            message = await asyncio.wait_for(self.source(), patience)
+            # Not wait_for, which in Python 3.11 loses a cancellation that comes together with the message.
+            async with asyncio.timeout(patience):
+                message = await self.source()
         except TimeoutError:
             raise Refused(*TOO_SLOW) from None
         self.more = bool(message.get("more_body", False))
@@ -335,7 +337,8 @@ class Queue:
         self._waiting, self._usual_s = 0, 0.1
 
     async def run(self, work: Callable[[], T], wanted: Callable[[], bool] = lambda: True) -> T:
-        """What `work` returns. Raises ClientDisconnect where it is not `wanted` any more at its turn."""
+        """What `work` returns. Raises Abandoned where it is not `wanted` any more at its turn, or between two
+        of its parts."""
         wait_s = self._waiting * self._usual_s / self._at_once
         if wait_s > LONGEST_WAIT_S:
             wait = max(1, round(wait_s))
@@ -343,8 +346,8 @@ class Queue:
         self._waiting += 1
         try:
             async with self._turn:
-                if not wanted():
-                    raise ClientDisconnect
+                WANTED.set(wanted)  # of this task and its thread
+                check_wanted()
                 began = time.monotonic()
                 try:
                     return await run_in_threadpool(work)

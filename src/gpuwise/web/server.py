@@ -28,7 +28,7 @@ from starlette.routing import Route
 from starlette.types import Receive
 
 from gpuwise import store
-from gpuwise.errors import GpuwiseError, InputError, MachineError, NoDataError
+from gpuwise.errors import Abandoned, GpuwiseError, InputError, MachineError, NoDataError
 from gpuwise.jobs.facts import Facts
 from gpuwise.show import html
 from gpuwise.web import guard, site
@@ -165,7 +165,9 @@ class Pages:
         self._making: dict[Hashable, asyncio.Task[guard.Answer]] = {}
         self._readers: Counter[Hashable] = Counter()  # who wait for a page
 
-    async def get(self, key: Hashable, make: Callable[[], guard.Answer], receive: Receive) -> guard.Answer:
+    async def get(
+        self, key: Hashable, make: Callable[[], guard.Answer], receive: Receive, *, keep: bool = True
+    ) -> guard.Answer:
         """The page of that key. Raises as `make`, Refused where too many wait, ClientDisconnect."""
         of, at, answer = self._made.get(key, (None, 0.0, None))
         fresh = of == self.facts.version or (self._making and time.monotonic() - at < STALE_S)
@@ -173,22 +175,29 @@ class Pages:
             self._made[key] = self._made.pop(key)  # the one that was asked for last stands last
             return answer
         self._readers[key] += 1
-        if key not in self._making:
-            self._making[key] = asyncio.ensure_future(self._make(key, make))
         try:
-            return await guard.unless_left(self._making[key], receive)
+            while True:
+                if key not in self._making:
+                    self._making[key] = asyncio.ensure_future(self._make(key, make, keep))
+                answer = await guard.unless_left(self._making[key], receive)
+                if answer is not None:  # else it was given up when this one had not come yet
+                    return answer
         finally:
             self._readers -= Counter([key])  # which forgets those that nobody waits for
 
-    async def _make(self, key: Hashable, make: Callable[[], guard.Answer]) -> guard.Answer:
+    async def _make(self, key: Hashable, make: Callable[[], guard.Answer], keep: bool) -> guard.Answer | None:
+        """The page; None where all its readers have left."""
         try:
             version, now = self.facts.version, time.monotonic()
             answer = await self.queue.run(make, lambda: key in self._readers)
             self._made.pop(key, None)
-            self._made[key] = version, now, answer
+            if keep:
+                self._made[key] = version, now, answer
             while sum(len(body) for *_, (_, _, body) in self._made.values()) > MOST_BYTES:
                 del self._made[next(iter(self._made))]  # nobody has asked for it for longest
             return answer
+        except Abandoned:
+            return None
         finally:
             del self._making[key]
 
@@ -206,12 +215,10 @@ async def _asked(pages: Pages, address: Address, form: str, request: Request) ->
         if len(specs) > 1:
             return RedirectResponse(place.to(f"/compare/{','.join(spec.id for spec in specs)}"), 303)
     work = partial(_answer, address.view, facts, asked, form, place)
-    if address.role:  # what a team's database holds now
-        status, media, body = await pages.queue.run(work)
-    else:
-        # The menu depends on who asks.
-        key = (form, place.path, place.query, place.user and place.user.role)
-        status, media, body = await pages.get(key, work, request.receive)
+    # What a team's database holds now is made for each; the menu of others depends on the role alone.
+    who = place.user and (request if address.role else place.user.role)
+    key = (form, place.path, place.query, who)
+    status, media, body = await pages.get(key, work, request.receive, keep=not address.role)
     return Response(body, status, media_type=media)
 
 

@@ -29,7 +29,7 @@ from sqlalchemy.exc import TimeoutError as PoolTimeout
 
 from gpuwise import store
 from gpuwise.checks import judge_foreign
-from gpuwise.errors import InputError, MachineError, NoDataError
+from gpuwise.errors import InputError, MachineError, NoDataError, check_wanted
 from gpuwise.model.result import Result
 from gpuwise.stats.comparison import SAME, VERDICT_LEVEL, compare, pooled
 from gpuwise.stats.interval import Spread
@@ -152,6 +152,7 @@ class Team:
             yield to
 
     def _read(self, query: sql.Select[Any]) -> Sequence[Row]:
+        check_wanted()
         with _said(), self.engine.connect() as to:
             return [dict(row) for row in to.execute(query).mappings()]
 

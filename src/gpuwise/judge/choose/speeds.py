@@ -28,7 +28,7 @@ from functools import lru_cache
 from math import ceil, exp, log
 from typing import TYPE_CHECKING, Protocol
 
-from gpuwise.errors import GpuwiseError, InputError, MachineError, NoDataError
+from gpuwise.errors import GpuwiseError, InputError, MachineError, NoDataError, check_wanted
 from gpuwise.facts import catalog, published
 from gpuwise.judge.choose.need import CONTEXTS, FORMATS
 from gpuwise.model.judgement import TASKS, Need
@@ -205,6 +205,7 @@ def _of_model(need: Need, gpu: str, count: int) -> Record:
     from gpuwise.facts import llms  # of language models alone
     from gpuwise.predictor.fit import Plan, fit
 
+    check_wanted()
     spec, task, fixed = catalog.get(gpu), need.task or "infer", need.concurrent or need.batch
     plan = Plan(
         model=llms.find(need.workloads[0][0]), task=task, weights=need.precision, batch=fixed or 1,
