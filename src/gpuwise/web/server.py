@@ -162,7 +162,7 @@ class Pages:
     def __init__(self, facts: Facts) -> None:
         self.facts, self.queue = facts, guard.Queue(guard.READING)
         self._made: dict[Hashable, tuple[object, float, guard.Answer]] = {}
-        self._making: dict[Hashable, asyncio.Task[guard.Answer]] = {}
+        self._making: dict[Hashable, asyncio.Task[guard.Answer | None]] = {}
         self._readers: Counter[Hashable] = Counter()  # who wait for a page
 
     async def get(
