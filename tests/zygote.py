@@ -22,12 +22,21 @@ import subprocess
 import sys
 from contextlib import suppress
 from functools import partial
+from importlib import import_module
 from importlib.util import find_spec
 from pathlib import Path
 from types import SimpleNamespace
 from typing import IO, Any, NoReturn
 
 LONGEST_S = 1e9
+PRELOADED = (
+    "torch._dynamo",
+    "torch._inductor.compile_fx",
+    "gpuwise.measure.child",
+    "gpuwise.measure.frameworks.torch.profile",
+    "gpuwise.workloads.models.convnet",
+)
+"""What a measurement imports where it first needs it: torch's compiler takes longer than torch itself."""
 
 
 class Forked:
@@ -103,7 +112,8 @@ def main() -> None:
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     orders = socket.socket(fileno=int(sys.argv[1]))
 
-    import gpuwise.measure.child
+    for module in PRELOADED:
+        import_module(module)
     from gpuwise.measure.frameworks.torch import ranks
 
     ranks.LaunchConfig = partial(ranks.LaunchConfig, start_method="fork")  # type: ignore[assignment,misc]
@@ -142,7 +152,7 @@ def main() -> None:
     sys.argv[1:] = [str(writer), *order["words"][1:]]
     # Ranks that it starts import the module that it would have been started with.
     sys.modules["__main__"].__spec__ = find_spec("gpuwise.measure.child")
-    gpuwise.measure.child.main()
+    sys.modules["gpuwise.measure.child"].main()
 
 
 def _watch(pid: int, status: int, write: int, files: tuple[int, ...]) -> NoReturn:

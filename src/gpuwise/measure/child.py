@@ -64,6 +64,8 @@ def main() -> None:
 
     with suppress(Exception, SystemExit):  # what goes wrong here does so again below, and is reported there
         load(sys.argv[2], "")  # type: ignore[arg-type]
+    # None of the framework is garbage: every search for what a job leaves would go through all of it.
+    gc.freeze()
     more = True
     while more:
         if not (line := orders.readline()):
