@@ -45,7 +45,7 @@ def test_a_range_holds_what_lies_a_hundredth_outside(
 @pytest.mark.parametrize(("number", "read"), [(9, "1.00 to 9.00 USD"), (10, "2.00 to 9.00 USD")])
 def test_the_cheapest_and_the_dearest_tenth_are_left_out(number: int, read: str) -> None:
     offers = cast(Any, [SimpleNamespace(per_gpu=float(n + 1)) for n in range(number)])
-    assert speeds._rent(claim(3.0), "", offers)[:2] == ("agrees", read)
+    assert speeds._rent(claim(3.0), "", offers, 2026)[:2] == ("agrees", read)
 
 
 def test_old_offers_say_nothing() -> None:

@@ -257,3 +257,46 @@ def test_what_is_of_something_else_accuses_nobody(text: str) -> None:
 )
 def test_an_ability_behind_a_value(text: str) -> None:
     assert [f.verdict for f in audit.audit_text(text).findings if f.kind == "capability"] == ["contradicts"]
+
+
+@pytest.mark.parametrize(
+    ("text", "wrong"),
+    [
+        # A figure in a list of the product's figures is its own, whatever stands before the list.
+        ("**RTX A4500.** Not for everybody: 20 GB, 512 GB/s, 200 W.", ["512 GB/s"]),
+        ("The L40S costs much, but for the record: 48 GB, 864 GB/s, 250 W.", ["250 W"]),
+        ("**Tesla P4.** A tiny card. 2,560 cores, 75 W, Turing architecture.", ["Turing"]),
+        ("On the desk, the RTX 4000 Ada has the AD104 chip: 20 GB of fast GDDR6X, 130 W.", ["GDDR6X"]),
+        # What another clause denies is not this one's.
+        ("The T4 does not run bf16, it was launched in 2016 in the fall.", ["2016"]),
+        # The year of each GPU stands behind its own verb.
+        ("The V100 came in 2017, the A100 in 2020, and the L4 reached customers in 2020.", ["2020"]),
+        # How a chip is made needs no name of it in its sentence.
+        ("The RX 6800 XT has 16 GB. It is fast, and fabricated in 16 nm by TSMC.", ["16 nm"]),
+        # What nothing reaches was not reached.
+        ("After the upgrade we sustained 1,250 TFLOPS of BF16 per H100 SXM.", ["1,250 TFLOPS"]),
+        ("It reaches 4.5 PFLOPS for dense FP8 and 4.5 PFLOPS for dense BF16 on a B200.", ["4.5 PFLOPS"]),
+        (
+            "Die RTX 3080 10GB liegt noch hinter der RTX 4070. Ihr Chip GA102 hat 9.216 Kerne.",
+            ["9.216"],
+        ),
+        # Laptops' chips are their own.
+        ("| GPU | Chip |\n|---|---|\n| RTX 4080 Laptop | AD103 |\n| RTX 4070 Laptop | AD106 |", ["AD103"]),
+    ],
+)
+def test_the_one_wrong_figure_is_accused(text: str, wrong: list[str]) -> None:
+    assert [f.stated for f in audit.audit_text(text).findings if f.verdict == "contradicts"] == wrong
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "I run two 3090s at 280 W each (power limited).",
+        "In games the RTX 4090 with 24 GB takes 320 W measured over an hour.",
+        "The T4 asks for 14 to 16 SMs here.",
+        "| GPU | power (80 %) |\n|---|---|\n| RTX 4090 | 410 W (333 to 450) |",
+        "The H200 is efficient. Here 1.5 pJ are spent for an operation on 7 nm.",
+    ],
+)
+def test_what_was_set_or_estimated_accuses_nobody(text: str) -> None:
+    assert "contradicts" not in verdicts(text)

@@ -52,6 +52,11 @@ _HAS = re.compile(
     r"|[ \t](?:has|is|was|does|draws|uses|needs|gets|gives|comes|offers|delivers|reaches|sips|eats|fp\d\d)\b",
     re.IGNORECASE,
 )
+_SIZED = re.compile(
+    r"(?:[ \t]?[:(]|['\u2019]s|[ \t](?:has|draws|takes|needs|comes|offers|packs|carries|with)\b)"
+    r"[^.;:\n]{0,24}?\d ?(?:g[bo]|w|watts?|[gt]b/s)\b",
+    re.IGNORECASE,
+)
 _NAMED = re.compile(r"(?<!in)(?<!by)(?<!of)(?<![$=])(?<!laptop)(?<!mobile)[\s(*-]$|^$", re.IGNORECASE)
 _UNIT = re.compile(
     r"[ \t-]?(?:%|x\b|p\b|w(?:atts?)?\b|[gmtk]i?b\b|[mgk]?hz\b|mm\b|ms\b|px\b|tok|im(?:a?ge?)s?\b"
@@ -144,7 +149,9 @@ def _models_in(text: str, loose: bool) -> Iterator[Mention]:
         first, branded = _with_brands(text, atoms, place - count)
         written = text[start:end]
         # Codes of two or three characters stand in capitals or behind a brand.
-        exact &= branded or ((len(written) > 3 or written.isupper()) and model not in weak)
+        # What is an ordinary word, too, is a GPU where it has a size or a power: "The A2 takes 60 W".
+        named = model not in weak or _SIZED.match(text, end) is not None
+        exact &= branded or ((len(written) > 3 or written.isupper()) and named)
         if exact or loose:
             last = _mention(text, first, end, model, exact=exact)
             done = last.end

@@ -256,7 +256,7 @@ def own_field(cell: str, tokens: Sequence[Token], place: int) -> str | None:
     # "5 PFLOPS of dense FP8 and 2.5 PFLOPS of dense BF16": the format behind a rate is its own.
     behind = next((t for t in tokens[place + 1 : place + 3] if t.field not in ("dense", "sparse")), None)
     if behind is not None and behind.field in FORMATS and (
-        re.fullmatch(r" (?:of|in) (?:(?:dense|sparse) )?", cell[token.end : behind.start])
+        re.fullmatch(r" (?:of|in|for) (?:(?:dense|sparse) )?", cell[token.end : behind.start])
     ):  # fmt: skip
         return behind.field
     # A format that the value touches is its own: "FP1665.1 TFLOPS peak".

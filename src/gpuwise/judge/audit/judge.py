@@ -271,7 +271,9 @@ def _is_option(claim: Claim) -> bool:
         # Consumer cards are made of whichever larger chip is at hand, and Kepler's have two names.
         chips = [(str(v), str(k.value)) for v in claim.values for k in _known(claim)]
         alike = any(stated[:-1] == known[:-1] and stated < known for stated, known in chips)
-        consumer = any(catalog.get(i).text("segment") == "consumer" for i in claim.gpu_ids)
+        # Those of laptops are not.
+        specs = [catalog.get(i) for i in claim.gpu_ids]
+        consumer = any(s.text("segment") == "consumer" and s.text("form") != "laptop" for s in specs)
         navi = str(claim.values[0])[:4].lower() == "navi"
         return (alike and consumer and not navi) or any(i[0] == "k" for i in claim.gpu_ids)
     if claim.field == "memory_bytes" and not claim.total:

@@ -619,7 +619,10 @@ class _Sentence:
             sure = self.is_owned(place, best)
         settled = best.known and not field.startswith("peak:")
         self.owned[place] = best.owner, sure
-        if sure and not (total or each or settled or field == "throughput"):
+        if sure and each:
+            # "At 280 W each (power limited)"
+            sure = CUES["doubt_after"].match(self.text, token.end) is None
+        elif sure and not (total or settled or field == "throughput"):
             sure = not self.is_doubtful(place, field)
         beside = self.text[self.tokens[place - 1].end : token.start] if place else ""
         if token.field == "memory_type" and place - 1 in self.owned and len(beside) < TELEGRAM:
@@ -629,7 +632,12 @@ class _Sentence:
         if sure and field in WHOLE and not best.known and self.has_right(place, best):
             sure = False
         # "3090 63 tokens/s, P40 22 tokens/s": the speed of a card that is called by its number.
-        sure = sure and not (field == "throughput" and self.numbered)
+        # "14 to 16" of something is no count of what a product has.
+        sure = (
+            sure
+            and not (field == "throughput" and self.numbered)
+            and not (token.is_range and field in COUNTS)
+        )
         self.owned[place] = best.owner, sure
         claim = claim_of(best.reading, best.owner, line, block, sure)
         if field == "launch_price_usd" and not self.is_launch_price(place):
@@ -840,9 +848,9 @@ class _Sentence:
                     return 0.2
                 follows = self.tokens[at + 1] if at + 1 < len(self.tokens) else other
                 if step > 0 and other.field == field and follows.measures == token.measures and (
-                    follows.start - other.end < 2
+                    follows.start - other.end < 2 or self.own(at + 1) == field
                 ):  # fmt: skip
-                    # "5.3 TB/s, NVLink 900 GB/s": the word has its own value.
+                    # "5.3 TB/s, NVLink at 900 GB/s": the word has its own value.
                     break
                 if other.field == field or beside or near:
                     apart = len(re.findall(r";|, |\. |\band\b", between))
@@ -1127,8 +1135,8 @@ class _Sentence:
             return cost + COMPARED if between.endswith(" to ") else max(0.0, cost - 0.8)
         if re.match(r",? (?:whose|which|with its)\b", between):
             return cost
-        # What a GPU is compared with, or derived from, seldom owns what follows.
-        if gpu.start in self.related:
+        # What a GPU is compared with, or derived from, seldom owns what follows, but "ahead of the A30 at".
+        if gpu.start in self.related and between != " at ":
             return cost + COMPARED
         if gpu.start in self.compared and not CUES["has"].fullmatch(between):
             return cost + (COMPARED if re.search(r"[,;)]", between) else COMPARED / 2)
@@ -1158,21 +1166,47 @@ class _Sentence:
         # Behind a turn ("4.8 TB/s vs 3.35 TB/s") another GPU is meant that the sentence does not name.
         since = CUES["aside"].sub("", self.between(own[-1].end, token.start)) if own else ""
         # "The A10 came in 2021; it has 24 GB"
-        if place not in self.listed and CUES["turn"].search(re.sub(r";(?= (?:it|its)\b)", ",", since)):
+        vouched = self.is_vouched(place, owner)
+        if not vouched and place not in self.listed and (
+            CUES["turn"].search(re.sub(r";(?= (?:it|its)\b)", ",", since))
+        ):  # fmt: skip
             return False
         plain_ddr = any(str(value).startswith(("DDR", "LPDDR")) for value in best.reading.values) and not any(
             str(k.value).startswith("LPDDR") for i in owner.gpu_ids for k in evidence.of(i, "memory_type")
         )
-        if field == "memory_type" and (plain_ddr or (len(self.gpus) > 1 and not self.in_turn)):
+        if field == "memory_type" and (plain_ddr or (len(self.gpus) > 1 and not (self.in_turn or vouched))):
             return False
         alone = len({g.gpu_ids for g in self.gpus}) == 1 or (self.labelled and not others)
         # "The A100 is made in 7 nm, the T4 in 12 nm"
         beside = bool(own) and token.start - own[-1].end <= TELEGRAM and best.owned < AGAIN
         # "It is 8 nm", "Got Ampere tech".
         goes_on = CUES["pronoun"].match(self.text) or CUES["no_subject"].match(self.text)
-        beside |= not self.gpus and owner is self.about and owner.sure and goes_on is not None
+        goes_on = goes_on or (field == "process_nm" and self.says("made"))
+        led = carried or (not self.gpus and owner is self.about and owner.sure)
+        beside |= led and bool(goes_on or vouched)
         alone = (alone and best.owned <= 1 and bool(own)) or beside
         return field not in IN_PASSING or alone or (self.in_turn and place in self.listed)
+
+    def is_vouched(self, place: int, owner: Subject) -> bool:
+        """Whether the value before or behind this one in a list is what the owner has: such a list is of what
+        the product has, whatever else the sentence says."""
+        for step in (-1, 1):
+            at, end = place + step, self.tokens[place]
+            gap = ""
+            while 0 <= at < len(self.tokens):
+                a, b = (self.tokens[at], end) if step < 0 else (end, self.tokens[at])
+                gap += f" {self.text[a.end : b.start]}"
+                end = self.tokens[at]
+                if end.kind != "field" and end.field not in ("dense", "sparse"):
+                    break
+                at += step
+            else:
+                continue
+            if end.kind != "gpu" and CUES["listing"].fullmatch(gap) and any(
+                cost <= LEADS and is_known(owner, reading) for cost, reading in self.readings(at)
+            ):  # fmt: skip
+                return True
+        return False
 
     def is_impossible(self, place: int, field: str) -> bool:
         """Whether a rate is above every dense peak of its owner, without a word of sparsity."""
@@ -1214,13 +1248,20 @@ class _Sentence:
             words = words.replace("was ", "")
         near = self.text[max(0, token.start - 40) : token.end + 40]
         around = {"op/s": "reached", "bytes/s": "reached", "bytes": "taken"}.get(token.measures)
+        # What a clause before says is not of this one: "It does not run FP8; it has 16 GB".
+        words = re.split(r";|[,:] (?:and |but )?(?=its? )", words)[-1]
+        # Nor is what a list of the product's figures holds in doubt; power may still be measured.
+        vouched, impossible = self.is_vouched(place, self.owned[place][0]), self.is_impossible(place, field)
+        observed = not impossible and not (vouched and token.measures not in ("w", "op/s"))
         unnamed = not re.search(r"memory|vram|hbm|gddr", near, re.IGNORECASE) and place not in self.listed
         # "A node of it holds 320 GB": of the GPUs in it, which the sentence before counts.
         machine = field in ("memory_bytes", "power_w") and not self.gpus
         return bool(
             (machine and (self.says("machine") or self.says("together")))
-            or self.measured or self.numbered or self.text.endswith("?") or self.telegram
-            or (self.says("doubt") and CUES["doubt"].search(words))
+            or (self.measured and not impossible)
+            or self.numbered or self.text.endswith("?") or self.telegram
+            or (not vouched and self.says("doubt") and CUES["doubt"].search(words))
+            or (observed and self.says("observed") and CUES["observed"].search(words))
             or CUES["doubt_after"].match(self.text, token.end)
             or (field == "launch" and self.says("ours"))
             # "It doubles that of Hopper"
@@ -1228,8 +1269,8 @@ class _Sentence:
             # "It runs kernels of sm_80"
             or (token.kind == "name" and field == "compute_capability")
             or self.text[token.end :].lstrip()[:1] in ("=", "*")
-            or (around and not self.is_impossible(place, field) and CUES[around].search(words))
-            or (token.dimension == "op/s" and "measured" in self.text[: token.start])
+            or (around and observed and CUES[around].search(words))
+            or (token.dimension == "op/s" and not impossible and "measured" in self.text[: token.start])
             # "Needs compute capability 8.0 or newer": of a program, or of other GPUs.
             or (field == "compute_capability" and (
                 CUES["required"].search(self.text[max(0, token.start - 3 * NEAR) : token.start])
@@ -1307,7 +1348,8 @@ class _Sentence:
                 r";|\b(?:while|whereas)\b", self.text[first.end : self.gpus[-1].start]
             )
             one = None if listed else subject([first])
-            return replace(one, sure=False) if one else everyone
+            alone = len({g.gpu_ids for g in self.uncompared}) == 1
+            return replace(one, sure=alone) if one else everyone
         return everyone
 
 

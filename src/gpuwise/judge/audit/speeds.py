@@ -291,7 +291,7 @@ def judge_rents(claims: Sequence[Claim], today: date) -> Iterator[Finding]:
         words = set(re.findall(r"[a-z0-9]+", text.casefold()))
         named = [o for o in mine if o.provider.casefold().split(".")[0].split()[0] in words]
         used = named or (mine if len(mine) >= FEWEST else [])
-        verdict, best, explanation = _rent(claim, text, used)
+        verdict, best, explanation = _rent(claim, text, used, today.year)
         newest = max((offer.seen_on for offer in used), default="")
         yield Finding(
             lines=(claim.line,), gpu=claim.gpu, field=RENT, stated=claim.stated, verdict=verdict,
@@ -300,8 +300,8 @@ def judge_rents(claims: Sequence[Claim], today: date) -> Iterator[Finding]:
         )  # fmt: skip
 
 
-def _rent(claim: Claim, text: str, offers: Sequence[Offer]) -> tuple[Verdict, str, str]:
-    """(verdict, range of the offers, why) of one price."""
+def _rent(claim: Claim, text: str, offers: Sequence[Offer], year: int) -> tuple[Verdict, str, str]:
+    """(verdict, range of the offers, why) of one price; `year` is the present one."""
     if not offers:
         return "cannot tell", "", "too few offers known of the last half year"
     amounts = sorted(offer.per_gpu for offer in offers)
@@ -309,13 +309,16 @@ def _rent(claim: Claim, text: str, offers: Sequence[Offer]) -> tuple[Verdict, st
     best = f"{low:.2f} to {high:.2f} USD"
     stated = [v.value / claim.count for v in claim.values if isinstance(v, Number)]
     slack = 1.0 if len(stated) > 1 else HALF
-    # Prices for spare capacity, and those that a text dates itself, are not those of offers on demand; but so
-    # far above all of them lies none.
-    other = CUES["not_on_demand"].search(text) and min(stated) < FAR * high
-    sure = claim.sure and not claim.several and claim.count == 1 and not other
     if low / slack <= max(stated) and min(stated) <= high * slack:
         return "agrees", best, ""
-    side = "less" if min(stated) > high * slack else "more"
+    dear = min(stated) > high * slack
+    # Prices for spare capacity, and those that a text dates itself, are not those of offers on demand; but so
+    # far above all of them lies none. What somebody would pay at most is no price.
+    past = any(int(named) != year for named in re.findall(r"\b20[12]\d\b", text))
+    other = (past or CUES["not_on_demand"].search(text)) and min(stated) < FAR * high
+    excused = other or (dear and claim.at_most)
+    sure = claim.sure and not claim.several and claim.count == 1 and not excused
+    side = "less" if dear else "more"
     return ("contradicts" if sure else "cannot tell"), best, f"GPUs of this kind cost {side} now"
 
 
