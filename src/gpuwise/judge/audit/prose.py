@@ -1181,9 +1181,9 @@ class _Sentence:
         beside = bool(own) and token.start - own[-1].end <= TELEGRAM and best.owned < AGAIN
         # "It is 8 nm", "Got Ampere tech".
         goes_on = CUES["pronoun"].match(self.text) or CUES["no_subject"].match(self.text)
-        goes_on = goes_on or (field == "process_nm" and self.says("made"))
+        made = field == "process_nm" and self.says("made")
         led = carried or (not self.gpus and owner is self.about and owner.sure)
-        beside |= led and bool(goes_on or vouched)
+        beside |= led and bool(goes_on or made or vouched)
         alone = (alone and best.owned <= 1 and bool(own)) or beside
         return field not in IN_PASSING or alone or (self.in_turn and place in self.listed)
 
