@@ -26,6 +26,7 @@ from gpuwise.model.precision import Precision
 from gpuwise.model.question import Asked
 from gpuwise.model.result import Comparison, Issue, Record, Result
 from gpuwise.model.units import seconds, significant
+from gpuwise.predictor.card import MODULES
 
 if TYPE_CHECKING:
     from gpuwise.stats.comparison import Condition
@@ -59,16 +60,25 @@ def choose(
     )  # fmt: skip
     if need.deadline_s is not None and need.items is None:
         _refuse_what_fits_nowhere(market, need)
+    need = _with_largest(market, need)
     choice = _answered(market, settled(need))
     choice = _with_left_out(market, choice, need)
-    quoted = _beside(market, need)
-    choice = replace(choice, answer=" ".join(filter(None, (quoted, choice.answer))))
-    if need.bill is not None and (said := say.against(need.bill, choice)):
-        choice = replace(choice, reasons=(said, *choice.reasons)[:3])
-    choice = _beside_rent(market, choice)
+    billed = say.against(need.bill, choice) if need.bill else ""
+    said = (_beside(market, need), billed, choice.answer, _beside_rent(market, choice))
+    choice = replace(choice, answer=" ".join(filter(None, said)))
     if other_precisions:
         choice = _with_alternatives(market, choice)
     return _answer(choice)
+
+
+def _with_largest(market: _Market, need: Need) -> Need:
+    """The need of the largest model that its limits hold, where it names none."""
+    for name in need.larger:
+        formats = need_for(name, mode="infer").formats if need.formats else ()
+        larger = replace(need, workloads=((name, 1.0),), formats=formats, larger=())
+        if (found := market.best_or_none(settled(larger))) and found.options[0].price_usd:
+            return replace(larger, notes=(*need.notes, say.LARGEST.format(name)))
+    return need
 
 
 def _answered(market: _Market, need: Need) -> Recommendation:
@@ -78,22 +88,36 @@ def _answered(market: _Market, need: Need) -> Recommendation:
         return _with_verdict(market, _first_answer(market, need))
     except GpuwiseError as error:
         other, why = error.data.get("instead"), error.data.get("why")
-        asked = need.asks in ("able", "too much", "number") and error.code in ("limits", "too-large")
+        if need.asks == "number" and need.deadline_s is not None:
+            free = replace(need, deadline_s=None)
+            slow = market.best_or_none(replace(free, gpus=(MOST_TOGETHER, MOST_TOGETHER)))
+            slow = slow or market.best_or_none(free)
+            if slow is not None:
+                return replace(slow, answer=f"{say.fleet(slow, need)} On one machine: {slow.answer}")
+        asked = need.asks in ("able", "too much", "number", "faster") and error.code in (
+            "limits",
+            "too-large",
+        )
         if not (asked and isinstance(other, Recommendation)):
             raise
+        if need.asks == "number" and (number := speeds.fewest_to_hold(need, names_of(need)[:1])):
+            why = f"{why}; {number} would hold it, in more than one machine"
         return replace(other, answer=f"No: {why}. {other.answer}")
 
 
-def _beside_rent(market: _Market, choice: Recommendation) -> Recommendation:
-    """The choice; where a card is kept, or asked about beside rent, with what the work takes elsewhere."""
+def _beside_rent(market: _Market, choice: Recommendation) -> str:
+    """What the work takes elsewhere, where a card is kept, or asked about beside rent."""
     need = choice.need
+    rented = any(option.way in RENTS for option in choice.options)
     either = choice.options[0].way == "have" or (need.acquire == "both" and names_of(need))
-    if not either or need.period_s or any(option.way in RENTS for option in choice.options):
-        return choice
-    free = replace(need, acquire="rent", have=(), sets=(), only=(), keep=False, power_w=None, slots=None)
-    if (other := market.best_or_none(free)) is None:
-        return choice
-    return replace(choice, answer=choice.answer + say.rented_instead(choice, other.options[0]))
+    if not either or need.period_s or need.asks == "able" or rented:
+        return ""
+    free = replace(
+        need, acquire="rent", have=(), sets=(), only=(), keep=False, power_w=None, slots=None,
+        gpus=(1, need.gpus[1]),
+    )  # fmt: skip
+    other = market.best_or_none(free)
+    return say.rented_instead(choice, other.options[0]) if other else ""
 
 
 def _refuse_what_fits_nowhere(market: _Market, need: Need) -> None:
@@ -212,7 +236,8 @@ def _looser(need: Need, error: GpuwiseError) -> Iterator[Need]:
         # Of cards that are named alone, several may share a model.
         yield noted(say.AS_MANY, sets=(), only=names, gpus=(1, MOST_TOGETHER))
     if error.code == "no-price" and names and need.budget_usd is not None and need.acquire != "rent":
-        yield noted("no price of these is known, so the budget is not checked", budget_usd=None)
+        note = "no price of these is known, so the budget is not checked"
+        yield noted(note, budget_usd=None, thrifty=True)
     if error.code == "no-price" and names and need.acquire == "rent" and not (need.providers or need.region):
         yield noted("no offer to rent the named GPUs is known", acquire="both")
     if error.code == "no-price" and need.quotes and need.region:
@@ -283,26 +308,30 @@ def _with_left_out(market: _Market, choice: Recommendation, asked: Need) -> Reco
     unpriced = [gpu for gpu in names or market.facts.ids if gpu not in priced]
     advice = list(choice.advice)
     if need.acquire == "both" and names and not any(option.outlay_usd for option in choice.options):
-        why = no_price(replace(need, acquire="own"), names[0], market.offers)
+        sold = (gpu for gpu in names if catalog.get(gpu).text("form") not in MODULES)
+        gpu = next(sold, names[0])  # What a shop sells singly is what somebody thinks of buying
+        why = no_price(replace(need, acquire="own"), gpu, market.offers)
         if any(option.way in RENTS for option in choice.options):
             aged = replace(need, assumptions=replace(need.assumptions, max_age_days=None))
             older = market.best_or_none(aged)
-            bought = [o for o in older.options if o.outlay_usd and o.gpu_id in names] if older else []
+            bought = [o for o in older.options if o.outlay_usd and o.gpu_id == gpu] if older else []
             why += "".join(f"; {say.older_price(need, old)}" for old in bought[:1])
-        advice.append(f"to buy {names[0]}: {why}")
+        advice.append(f"to buy {gpu}: {why}")
     without_price = {gpu: Issue.info("", no_price(need, gpu, market.offers)) for gpu in unpriced}
     left = {**choice.rejected, **without_price}
     named = why_not(names, {gpu: why.detail for gpu, why in left.items() if gpu not in need.have})
     offering = {option.provider.casefold() for option in choice.options}
     if missing := [name for name in need.providers if name.casefold() not in offering]:
         advice.append(f"left out: {', '.join(missing)}: no price of theirs for this is known")
-    unranked = tuple(_unranked(market, choice, asked))
+    unranked, answer = tuple(_unranked(market, choice, asked)), choice.answer
+    if need.asks == "faster" and unranked and len(choice.options) == 1:
+        answer = f"{unranked[0][:1].upper()}{unranked[0][1:]}. {answer}"
     advice += [f"left out: {each}" for each in unranked]
     if len(names) <= FEW and named and not unranked:
         advice.append(f"left out: {'; '.join(named)}")
     lists = (o.listed_on or o.seen_on for o in market.facts.offers if o.source.id != "own-prices")
     day = min(max(lists, default=""), today.isoformat())
-    answer = " ".join(filter(None, (choice.answer, _older(market, choice))))
+    answer = " ".join(filter(None, (answer, _older(market, choice))))
     return replace(choice, answer=answer, advice=tuple(advice), rejected=left, prices_on=day)
 
 
@@ -351,7 +380,8 @@ def _unranked(market: _Market, choice: Recommendation, asked: Need) -> Iterator[
         if free and option.throughput.value < SLOW_COMPUTER * first.throughput.value:
             continue
         same = other.need.concurrent == need.concurrent
-        times = f", {significant(option.throughput.value / first.throughput.value)} times as fast" * same
+        ratio = significant(option.throughput.value / first.throughput.value)
+        times = f", {ratio} times as fast as {say.counted(first.gpu_id, first.count)}" * same
         speed = say.rate_of(option.throughput.value, other.item) + times
         how = "" if same else ", one answer at a time"
         yield f"{say.offered_as(option)}: {speed}{how}, by its data sheet: within an order of magnitude"
@@ -373,7 +403,8 @@ def _with_verdict(market: _Market, choice: Recommendation) -> Recommendation:
     """The choice, with what is asked of a GPU or of the work answered first, and the cheapest that does the
     work beside a GPU that may be too much."""
     need, other = choice.need, None
-    said = speeds.memory_needed(need) if need.asks == "memory" else ""
+    sized = need.asks == "memory" or (need.asks == "able" and need.memory_gb)
+    said = speeds.memory_needed(need) if sized else ""
     recipes = ""
     if need.asks == "able" and need.task not in ("", "infer") and (named := _one_set(need)):
         recipes = f"{speeds.recipes(need, *named)}."
@@ -384,7 +415,8 @@ def _with_verdict(market: _Market, choice: Recommendation) -> Recommendation:
             other = market.best_or_none(replace(free, goal="price"))
     if need.asks == "number":
         said = _fewest(market, need, choice.options[0].gpu_id)
-    said = said or say.verdict(choice, other)
+    if not said or need.asks == "able":
+        said = f"{say.verdict(choice, other)} {said}".strip()
     if other is not None and need.sets:
         sets = dict.fromkeys((*need.sets, (other.options[0].gpu_id, other.options[0].count)))
         counts = [count for _, count in sets]

@@ -102,6 +102,7 @@ class Need:
     """What comes in each period may wait within it, so GPUs are rented for the hours of the work alone."""
     deadline_s: float | None = None
     budget_usd: float | None = None
+    thrifty: bool = False  # There was a budget, which no price can be held against
     budget_per_hour: bool = False
     budget_per_month: bool = False
     acquire: Acquire = "both"
@@ -140,8 +141,11 @@ class Need:
     have: tuple[str, ...] = ()  # GPUs that are there already, one entry each
     quotes: tuple[Quote, ...] = ()  # Prices that are candidates beside those that are known here
     bill: Bill | None = None  # What the cost is compared with
-    asks: Literal["", "able", "too much", "memory", "energy", "number"] = ""
-    """What else is asked: whether a GPU can do the work or is too much, memory, electricity, how many."""
+    asks: Literal["", "able", "too much", "memory", "energy", "number", "faster"] = ""
+    """What else is asked: whether a GPU can do the work or is too much, memory, electricity, how many, or
+    which of several is faster."""
+    feature: str = ""  # Of a GPU, asked whether the work needs it: `nvlink`, `ecc`, ...
+    larger: tuple[str, ...] = ()  # Models, of which the first that the limits hold is meant
     also: tuple[str, ...] = ()  # Other works of which the same is asked
     hire_h: float | None = None  # Hours of rent, where these are stated and not the work
     upgrade: bool = False  # They are to be replaced: keeping them is not an answer

@@ -52,7 +52,8 @@ OPTIMISERS: tuple[Optimiser, ...] = ("adamw", "adamw8bit", "adamw32", "paged")
 FIXED_BYTES, FIXED_BYTES_GGUF = 1.0e9, 0.5e9
 # Share of the memory that a caching allocator can fill before fragments make it fail.
 USABLE = 0.95
-# Metal gives a GPU that shares its memory with the processor about three quarters of it.
+# A GPU that shares its memory with the processor gets about three quarters of it: so much Metal gives, and 96
+# of 128 GB is the most that firmware of a Ryzen AI Max sets apart.
 USABLE_SHARED = 0.75
 # Values of a token between two layers beside those of a feed-forward layer, in widths of the model: the sum
 # of all layers in 32 bits, results and what the next layer takes of them (prompts of 1 B and 8 B on an H200).
@@ -156,7 +157,7 @@ def fit(plan: Plan, gpu: str) -> Fit:
     if (size := plan.memory_bytes or spec.memory_bytes) is None:
         return Fit(plan=plan, gpu_id=spec.id, refusal="its memory is that of the computer: --memory 128GB")
     parts = memory(plan)
-    usable = USABLE_SHARED if spec.vendor == "Apple" else USABLE
+    usable = USABLE_SHARED if spec.text("form") == "soc" else USABLE
     fits = sum(size for _, size in parts) <= usable * size
     answer = Fit(plan=plan, gpu_id=spec.id, parts=parts, memory_bytes=size, fits=fits)
     # Weights alone are in fp8 from Ampere on, whose products are in 16 bits.

@@ -47,7 +47,7 @@ def test_powers_of_two_are_tried() -> None:
 
 def test_supplies_are_of_sizes_that_are_sold() -> None:
     assert list(fit.SUPPLIES_W) == [450, 550, 650, 750, 850, 1000, 1200, 1600, 2000]
-    assert (fit.SUPPLY, fit.HOST_PEAK_W, fit.SUPPLY_EFFICIENCY, fit.QUIET_W) == (1.2, 250, 0.9, 300)
+    assert (fit.SUPPLY, fit.HOST_PEAK_W, fit.SUPPLY_EFFICIENCY, fit.QUIET_W) == (1.15, 250, 0.9, 300)
 
 
 def test_small_computers_are_sold_for_three_years(need, speed, today: date) -> None:  # type: ignore[no-untyped-def]

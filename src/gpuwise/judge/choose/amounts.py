@@ -55,7 +55,7 @@ def _patterns() -> Any:
         "precisions": "|".join(PRECISIONS), "weights": "|".join(WEIGHTS), "common": "|".join(COMMON),
         "currencies": "|".join(prices.rates()).casefold(),
         "things": "|".join(f"(?P<t{n}>{row['words']})" for n, row in enumerate(_THINGS)),
-        "roles": "|".join(_ROLES.values()),
+        "roles": "|".join(_ROLES.values()), "areas": "|".join(words for _, words, _ in prices.areas()),
         "nouns": "|".join(row["words"] for row in _THINGS if row["kind"] == "text"),
     }  # fmt: skip
     for name, pattern in WORDS["patterns"].items():
@@ -99,7 +99,7 @@ def quantities(text: str) -> tuple[Quantity, ...]:
     """Every quantity of a text in lower case, from left to right."""
     found = list[Quantity]()
     for number in re.finditer(P.number, text):
-        taken = found[-1].spans[-1][1] if found else 0
+        taken = found[-1].spans[min(2, len(found[-1].spans) - 1)][1] if found else 0
         if number.start() >= taken and (one := _quantity(text, number)):
             found.append(one)
     # "600 tokens in and 150 out": nothing but tokens goes in and out.
@@ -124,7 +124,7 @@ def _quantity(text: str, number: re.Match[str]) -> Quantity | None:
     model = re.fullmatch(r"[\d.]+b", number[1]) and (
         thing["adjective"] or row["kind"] != "token" or re.search(rf"(?:\d|\b(?:{families()})) $", before)
     )
-    if model or re.match(r" (?:per|every) \d", text[end:]):
+    if model or re.match(r" (?:per|every) \d|(?: of)? contexts?\b", text[end:]):
         return None
     behind = re.match(P.role_behind, text[end:]) if row["kind"] == "token" else None
     at = end - len(thing[0]) + thing.end("adjective")
@@ -159,7 +159,7 @@ def _role(words: str) -> str:
 def _number(text: str) -> float:
     """Things are whole: what groups their digits are thousands."""
     if text[-1].isdigit():
-        text = re.sub(r"[., ](?=\d{3}(?!\d))", "", text)
+        text = re.sub(P.thousands, "", text)
     return units.parse_work(f"{text} things").items
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from datetime import date
-from math import inf
+from math import ceil, inf
 from typing import NamedTuple
 
 from gpuwise.facts import catalog, prices
@@ -33,7 +33,7 @@ from gpuwise.judge.choose.fit import (
     supply_w,
 )
 from gpuwise.judge.choose.need import USUAL_NOTE
-from gpuwise.judge.choose.speeds import OLDEST, RECOMPUTES
+from gpuwise.judge.choose.speeds import OLDEST, RECOMPUTES, memory_of
 from gpuwise.model.gpu import RENTS, GpuSpec, Offer
 from gpuwise.model.judgement import Assumptions, Bill, Need, Option, Quote, Recommendation
 from gpuwise.model.precision import GGUF, Precision
@@ -58,10 +58,37 @@ _BASES = {
 _SOLD = {"new": "new", "used": "used", "street": "used or new"}
 # Share of memory below which what stays free is worth a word.
 LITTLE = 0.1
+# Said of a model that nobody named.
+LARGEST = "no model was named: {}, the largest of the usual ones that the limits hold"
 # Options of each number that are looked at for a pair.
 PAIRED = 20
 MONTH_S = 2629800.0
 ALL_WEEK = 168.0
+
+
+def limits(need: Need) -> Iterator[str]:
+    """What the need limits or assumes otherwise than usual, as it was read."""
+    a, usual = need.assumptions, Assumptions()
+    kwh, week = a.electricity_usd_per_kwh, a.hours_per_week
+    per = "/h" if need.budget_per_hour else " a month" if need.budget_per_month else ""
+    if need.budget_usd is not None:
+        other = _other(need, need.budget_usd, f" ({{}}{per})")
+        yield f"at most {usd(need.budget_usd)}{per}{other}"
+    if need.memory_gb is not None:
+        low, high = need.memory_gb
+        yield f"{low:g} GB" + (" or more" if high is None else f" to {high:g} GB" * (high > low))
+    for value, words in (
+        (need.deadline_s and seconds(need.deadline_s), "done within {}"), (need.total_gb, "{:g} GB in all"),
+        (need.power_w, "{:.0f} W for GPUs"), (need.outlet_w, "{:.0f} W from the wall"),
+        (need.slots, "{:g} slots"), (need.form, "{}"), (" or ".join(need.sold), "{} prices"),
+        (", ".join(need.providers), "of {}"), (", ".join(need.avoid), "not of {}"),
+        (need.quiet, "quiet"), (need.at_home, "at home"),
+        (kwh != usual.electricity_usd_per_kwh and kwh, "${:.3g} a kWh"),
+        (week != usual.hours_per_week and week, "{:.3g} h of use a week"),
+        (a.years != usual.years and a.owned_for, "{}"),
+    ):  # fmt: skip
+        if value:
+            yield words.format(value)
 
 
 def owned(
@@ -187,11 +214,22 @@ def _unpriced(found: Recommendation) -> str:
     first, last, goal = found.options[0], found.options[0].last_usd, found.need.goal
     each = " each" * (first.count > 1)
     seen = f"last seen at about {usd(last)}{each} in {first.seen_on[:7]}" if last else "price unknown"
+    host = host_of(first.gpu_id, first.count)[1] if found.need.assumptions.host_usd is None else 0.0
+    if last and host and not found.need.have:
+        seen += f", {usd(last * first.count + host)} with a machine"
     best = "fastest" if found.need.budget_usd or not last else "most work for the money"
+    best = "slowest, so likely the cheapest," if found.need.thrifty and not last else best
     best = f"the {'cheapest' if last and goal == 'price' else best} of {len(found.options)}"
     return (
         f"Take {_machine(first)}, {seen}, {best if len(found.options) > 1 else 'all that keeps the limits'}"
     )
+
+
+def _got(need: Need, first: Option, how: str) -> str:
+    """What is to be got, beside what is there."""
+    if (new := cards_paid(need, first.gpu_id, first.count)) == first.count:
+        return f"{how} {_machine(first)}"
+    return f"Add {counted(first.gpu_id, new)} to yours, {_machine(first)} in all,"
 
 
 def _buy(found: Recommendation, price: Interval) -> str:
@@ -202,10 +240,7 @@ def _buy(found: Recommendation, price: Interval) -> str:
     around = f" and {host} for {usd(first.host_usd)}" if first.host_usd else ""
     days = (prices.day(found.made_on) - prices.day(first.seen_on)).days if first.stale else 0
     sold = f"{_SOLD[first.way]}, {_dated(first)}{f', {days // 30} months old' if days else ''}"
-    new = cards_paid(need, first.gpu_id, first.count)
-    more = f"Add {counted(first.gpu_id, new)} to yours, {_machine(first)} in all,"
-    what = f"Buy {_machine(first)}" if new == first.count else more
-    return f"{what}{each} at {_about(need, price)} ({sold}){around}"
+    return f"{_got(need, first, 'Buy')}{each} at {_about(need, price)} ({sold}){around}"
 
 
 def _rent(found: Recommendation, price: Interval) -> str:
@@ -342,7 +377,7 @@ def older_price(need: Need, old: Option) -> str:
 
 
 def _used(hours_per_week: float) -> str:
-    return " around the clock" if hours_per_week == ALL_WEEK else f" of {hours_per_week:g} h a week"
+    return " around the clock" if hours_per_week == ALL_WEEK else f" of {hours_per_week:.4g} h a week"
 
 
 def reasons(found: Recommendation) -> tuple[str, ...]:
@@ -393,7 +428,7 @@ def reasons(found: Recommendation) -> tuple[str, ...]:
     again = f", {RECOMPUTES.detail}" * (RECOMPUTES.detail in first.why)
     said.append(f"speed: {value} ({low} to {high}) {found.item}s/s within 80 %, {known}{again}")
     if first.memory_spare is not None:
-        size, free = catalog.get(first.gpu_id).memory_bytes or 0.0, max(0.0, first.memory_spare)
+        size, free = memory_of(need, catalog.get(first.gpu_id)) or 0.0, max(0.0, first.memory_spare)
         needed = f"{size * (1 - free) / 2**30:.3g} of {size / 2**30:.4g} GiB on each GPU"
         said.append(f"memory: takes {needed}, {percent(free, 0)} stays free")
     return tuple(said[:3])
@@ -725,10 +760,11 @@ def beside(quote: Quote, offers: Sequence[Offer], today: date) -> str:
     same = [o for o in offers if o.gpu_ids == (quote.gpu_id,) and o.per_hour == per_hour]
     asked = sorted((o for o in same if prices.is_fresh(o, today)), key=lambda o: o.per_gpu)
     asked = asked or sorted(same, key=lambda o: o.seen_on)[-1:]
-    if not asked:
-        return ""
-    low, middle, high = (quote.count * asked[place].per_gpu for place in (0, len(asked) // 2, -1))
     unit, name = "/h" if per_hour else "", counted(quote.gpu_id, quote.count)
+    if not asked:
+        known = f"no other price to {'rent' if per_hour else 'buy'} it is known here"
+        return f"{usd(quote.usd)}{unit} for {name}: {known}"
+    low, middle, high = (quote.count * asked[place].per_gpu for place in (0, len(asked) // 2, -1))
     called = next(word for most, word in CALLED if quote.usd <= most * middle)
     others = f"others ask {usd(low)} to {usd(high)}{unit}, the middle of {len(asked)} {usd(middle)}{unit}"
     if len(asked) == 1:
@@ -756,12 +792,27 @@ def against(bill: Bill, found: Recommendation) -> str:
     if other is None:
         asked = f", and asks {usd(bill.usd * 1e6 / bill.items)}" if bill.usd else ""
         least = f"{usd(mine * 1e6 / items)} for a million {found.item}s"
-        return f"{of} costs less below {least}, what {name} takes{each and use}{asked}"
-    dearer = significant(mine / other)
+        return f"{of} costs less below {least}, what {name} takes{each and use}{asked}."
     amount = f" for {speed_of(items)} {found.item}s" if need.items else ""
-    return (
-        f"{bill.of} takes {usd(other)}{each}{amount}; {name} {usd(mine)}{each}{use}, {dearer} times as much"
+    less = (
+        f"{of} is cheaper"
+        if other < mine
+        else f"{_begun(name)} {'is' if found.options[0].count == 1 else 'are'} cheaper than {bill.of}"
     )
+    both = f"{bill.of} takes {usd(other)}{each}{amount}, {name} {usd(mine)}{each}{use}"
+    return f"{less}: {both}, {significant(mine / other)} times as much."
+
+
+def fleet(found: Recommendation, need: Need) -> str:
+    """How many of a GPU keep a deadline that no machine keeps, were they as fast together as alone."""
+    first = found.options[0]
+    if need.deadline_s is None or first.time_s is None:
+        return ""
+    number, name = ceil(first.count * first.time_s.value / need.deadline_s), _short(first.gpu_id)
+    cost = f" and about {usd(first.cost_usd.value)}" if first.cost_usd else ""
+    hours = first.count * first.time_s.value / 3600
+    work = f"{hours:,.0f} hours of one{cost}, if none waits for another"
+    return f"About {number:,} x {name}, in several machines: {work}."
 
 
 def is_worth_a_word(other: Recommendation, found: Recommendation) -> bool:
@@ -776,11 +827,49 @@ AS_MANY = "as many of each as it takes"
 NOT_ENOUGH = "more memory than was asked about"
 
 
+def feature(found: Recommendation) -> str:
+    """Whether the work needs what a GPU may have, beside the first option."""
+    need, first = found.need, found.options[0]
+    if need.feature != "nvlink":
+        return _FEATURES.get(need.feature, "")
+    if first.count == 1:
+        return "No: one GPU does it, and talks to no other."
+    name, link = counted(first.gpu_id, first.count), link_of(catalog.get(first.gpu_id), first.count)
+    reach = next((why for why in first.why if why.startswith(f"{first.count} reach")), "").partition(" (")[0]
+    does = f"{name} do it {'over' if 'PCIe' in link else 'with'} {link}"
+    return f"No: {does}{f'; {reach}' if reach else ''}."
+
+
+def _faster(found: Recommendation) -> str:
+    """Which of those that are compared is faster, and what that costs; empty where one alone has a rank."""
+    fast, *slower = sorted(found.options, key=lambda o: -o.throughput.value)
+    slow = next((o for o in slower if (o.gpu_id, o.count) != (fast.gpu_id, fast.count)), None)
+    if slow is None:
+        return ""
+    ratio, name = fast.throughput.value / slow.throughput.value, _machine(slow)
+    dearer = times(fast.cost_per_item_usd, slow.cost_per_item_usd)
+    cost = f", at {significant(dearer)} times its cost for the same work" if dearer else ""
+    much = f"faster: {significant(ratio)} times {name}" if ratio > 1.005 else f"as fast as {name}"
+    return f"{_begun(_machine(fast))} {'is' if fast.count == 1 else 'are'} {much}{cost}."
+
+
+_FEATURES = {
+    "ecc": "No: networks learn and answer on cards without ECC; it matters where no wrong bit may pass "
+    "unseen, as in simulations of weeks.",
+    "pcie 5": "No: data and weights cross the bus once; its speed counts where several cards train or share "
+    "a model, and the speeds below include that.",
+    "tensor cores": "Yes in practice: without them the products run several times slower.",
+}
+
+
 def verdict(found: Recommendation, other: Recommendation | None) -> str:
     """Whether the GPU that was named can do the work, or is more than it takes: then `other` names what else
     does it. Empty where that was not asked."""
     need, first = found.need, found.options[0]
-    named, name = {*(need.have or names_of(need))}, counted(first.gpu_id, first.count)
+    asked = names_of(need) if need.sets or not need.have else ()
+    named, name = {*need.have, *asked}, counted(first.gpu_id, first.count)
+    if need.feature:
+        return feature(found)
     if NOT_ENOUGH in need.notes:
         return "No, that much memory is not enough."
     if need.asks == "able":
@@ -791,6 +880,8 @@ def verdict(found: Recommendation, other: Recommendation | None) -> str:
             return f"Yes,{slow} {name} can."
         why = next((f"{gpu}: {found.rejected[gpu].detail}" for gpu in named if gpu in found.rejected), "")
         return f"No. {_short(why.partition(':')[0])}:{why.partition(':')[2]}." if why else ""
+    if need.asks == "faster":
+        return _faster(found)
     if need.asks == "energy" and first.power_w:
         kwh, paid = electricity(need, first)
         each, use = f"{usd(paid)}{_other(need, paid, ' ({})')}", _used(need.assumptions.hours_per_week)

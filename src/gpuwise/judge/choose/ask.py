@@ -32,7 +32,7 @@ from gpuwise.judge.choose.amounts import (
     quantities,
     seconds,
 )
-from gpuwise.judge.choose.candidates import FEW, least_host_usd
+from gpuwise.judge.choose.candidates import FEW, is_sold_new, least_host_usd
 from gpuwise.judge.choose.fit import HOST_PEAK_W, SUPPLY, made_for_fp64
 from gpuwise.judge.choose.need import (
     ALIASES,
@@ -79,6 +79,8 @@ _TIMES = {"twice": 2, "thrice": 3}
 WEEK_S = 604800.0
 # Of a day, what people call a night.
 NIGHT = 0.5
+# Of those who may use a service, who do so at one moment: an assumption, said with the answer.
+AT_ONCE = 0.2
 # Of work that is done once, where no amount is named: 20,000 dialogues of 500 tokens.
 EXAMPLES = {"token": 1e7}
 # Epochs that published recipes of ImageNet train for.
@@ -181,6 +183,8 @@ class _Reader:
         self.stands_in = False
         self.single, self.small, self.watts_each, self.gpus_each = False, False, 0.0, False
         self.several = 1  # Machines, of which one is looked at
+        self.members = self.people = 1  # Of whom not all are there at once; who share a machine
+        self.open_model = False  # Some language model, none by name
         self.mixed: tuple[tuple[str, float], ...] = ()
         self.mode: Purpose | None = None
 
@@ -220,11 +224,14 @@ class _Reader:
 
     def blank(self, pattern: str) -> str:
         """The first match of a pattern, which is then gone for every other rule; empty without one."""
-        if (match := self.take(pattern)) is None:
-            return ""
-        start, end = match.span()
-        self.plain = self.plain[:start] + " " * (end - start) + self.plain[end:]
-        return match[0].strip()
+        match = self._blanked(pattern)
+        return match[0].strip() if match else ""
+
+    def _blanked(self, pattern: str) -> re.Match[str] | None:
+        if (match := self.take(pattern)) is not None:
+            start, end = match.span()
+            self.plain = self.plain[:start] + " " * (end - start) + self.plain[end:]
+        return match
 
     def deny(self, pattern: str) -> bool:
         """Whether the text says that it is not to be."""
@@ -248,6 +255,7 @@ class _Reader:
             self.ignore(later)
         if self.fields:
             self.notes.append("what GPUs will come and what they will cost is not known: this is of today")
+        self._read_first()
         self._read_cards()
         self._read_quotes()
         self._read_bill()
@@ -272,7 +280,7 @@ class _Reader:
         self._read_limits()
         self._read_money()
         if self.per_person:
-            self.fields["concurrent"] = self.fields.pop("users", 1)
+            self.fields["concurrent"] = self._at_once(self.fields.pop("users", 1))
         self._read_number_of_gpus()
         self._settle_gpus()
         named = self._read_work()
@@ -280,6 +288,15 @@ class _Reader:
         precision = self._read_precision(named)
         self._settle_budget(named)
         return self._whole(named, precision)
+
+    def _read_first(self) -> None:
+        """What holds words that mean something else elsewhere: hours of GPUs, and what a GPU may have."""
+        self.gpu_hours = self._blanked(P.gpu_hours)
+        for name, words in WORDS["features"].items():
+            if self.blank(rf"{P.is_needed}(?:{words})(?: {P.needed})?|\b(?:{words}) {P.needed}"):
+                self.fields["feature"] = name
+        if self.gpu_hours and not self.gpu_hours[2]:
+            self.fields |= {"hire_h": _amount(self.gpu_hours[1]), "acquire": "rent"}
 
     def _read_machines(self) -> None:
         """Several machines: each works by itself, for somebody of its own where they are to be bought."""
@@ -403,6 +420,10 @@ class _Reader:
             hourly = bool(price["per"]) or (paid and usd < LEAST_PURCHASE)
             usd /= {"m": 730.5, "y": 8766.0}.get((price["per"] or "")[:1], 1.0)
             usd *= count if re.search(P.each_card, text) else 1
+            if (machines := -(-count // MOST_TOGETHER)) > 1 and count % machines == 0:
+                self.notes.append(f"{count} x {gpu} at {units.usd(usd)} are {machines} machines like this")
+                count, usd = count // machines, usd / machines
+                self.sets = tuple((g, count if g == gpu else n) for g, n in self.sets)
             kinds: dict[OfferKind, bool] = {
                 "on-demand": hourly, "used": bool(re.search(P.used, text)), "new": "new" in text,
             }  # fmt: skip
@@ -412,7 +433,7 @@ class _Reader:
                 paid=paid and hourly, whole=not hourly and bool(re.search(P.with_machine, text)),
             )  # fmt: skip
             found.append((quote, start, end))
-        if not (paid or len(found) > 1 or self.said(P.fair)):
+        if not (paid or len(found) > 1 or self.said(P.fair) or self.said(P.rent_or_not)):
             return
         for quote, start, end in found:
             self.mark(start, end)
@@ -510,6 +531,8 @@ class _Reader:
             self.traits.append(("length", "id", f"^(?:{'|'.join(short)})$", True))
         for kind, words, name, value in table:
             if found := self.take(rf"\b(?:{words})\b", again=False):
+                if any(0 <= start - found.end() <= 1 for *_, start, _ in self.places):
+                    continue  # "Mac Studio M3 Ultra": of the name behind it
                 if kind == "link" and self.sets:
                     self.ignore(found[0])  # What is named has it or not
                 else:
@@ -523,6 +546,8 @@ class _Reader:
     def _read_limits(self) -> None:
         """What the words say of memory, kinds of rent, places, delays, people and one's own machine."""
         fields, take = self.fields, self.take
+        while take(P.shown, again=False):
+            pass
         while beside := take(P.beside, again=False):
             self.ignore(beside[0])
         # "A100 80 GB" is a name, read with the GPUs: its size is no limit.
@@ -541,7 +566,9 @@ class _Reader:
         self._read_rent()
         for name, pattern, factors in WORDS["numbers"]:
             if found := take(filled(pattern, vars(P))):
-                value = (NUMBERS.get(found[1]) or _amount(found[1])) * factors.get(found[2], 1)
+                value = (NUMBERS.get(found[1]) or _amount(re.sub(P.thousands, "", found[1]))) * factors.get(
+                    found[2], 1
+                )
                 whole = int(value) if value == int(value) else value
                 (self.assumed if name in _ASSUMED else fields).setdefault(name, whole)
         if late := take(r"\b(ttft|first token)\D{0,20}?(\d[\d.]*) ?(ms|s)\w*\b"):
@@ -568,6 +595,8 @@ class _Reader:
             )
         if people := take(rf"\b({P.count})[ -](?:\w+ )?{P.people}", again=False) or take(P.team):
             fields["users"] = _number(people[1])
+            if not (re.search(P.callers, people[0]) or self.said(P.at_once)):
+                self.members = fields["users"]
             if take(P.each_own) or fields["users"] == 1:
                 fields["concurrent"] = 1
         self._read_own_machine()
@@ -650,6 +679,9 @@ class _Reader:
         alone = len({*self.have} or {gpu for gpu, _ in self.sets}) == 1
         alone &= able or not (self.sets and self.have)
         able &= "memory_gb" in fields
+        if len({*self.sets, *((gpu, 1) for gpu in self.have)}) > 1 and self.said(P.which_faster):
+            fields |= {"asks": "faster", "goal": "speed"}
+            return
         number = self.said(r"\bhow (?:long|much|many)\b")  # Asked of a number, not whether
         if asks and (asks[0] == "memory" or able or (alone and (asks[0] == "energy" or not number))):
             fields["asks"] = asks[0]
@@ -775,6 +807,14 @@ class _Reader:
         """Whether an amount of work is stated."""
         return any(each.kind != "other" for each in self.found) or "epoch" in self.plain
 
+    def _at_once(self, people: int) -> int:
+        """How many of so many people are answered at one moment."""
+        if self.members < 2:
+            return people
+        some = max(2, -(-people * AT_ONCE // 1))
+        self.notes.append(f"of {people} people one in five at once: {some:.0f}")
+        return int(some)
+
     def _read_number_of_gpus(self) -> None:
         number = self.take(P.number_of_gpus) or self.take(r"()\b(\d{1,2}) ?x\b(?! ?\d)", again=False)
         self.number = number[0] if number else ""
@@ -784,6 +824,8 @@ class _Reader:
             self.sets, self.gpus = (), (1, MOST_TOGETHER)
         if self.gpus and self.gpus[1] == self.fields.get("users"):
             self.gpus = (1, 1)  # "5 GPUs for 5 students"
+        if self.gpus is None and self.fields.get("goal") == "energy":
+            self.gpus = (1, 1)
         if (
             self.gpus is None
             and not self.sets
@@ -816,7 +858,19 @@ class _Reader:
                 most = max(quote.usd for quote in self.quotes)
                 fields |= {"budget_usd": most, "budget_per_hour": True}
                 self.gpus = gpus = gpus or (1, max(8, *(quote.count for quote in self.quotes)))
-        self.shared = fields.get("users", 1) > 1 and bool(self.take(P.sharing))
+        # Many people, each with a small job now and then, need no machine each: their hours are what counts.
+        often = self.take(P.now_and_then, again=False) if fields.get("users", 1) > 1 else None
+        self.shared = fields.get("users", 1) > 1 and bool(self.take(P.sharing) or often)
+        if often:
+            week = self.assumed.get("hours_per_week", {"day": 7, "week": 1}.get(often[1] or "week", 1))
+            self.notes += [] if "hours_per_week" in self.assumed else ["an hour for each time"]
+            self.assumed["hours_per_week"] = min(168.0, fields["users"] * week)
+        if self.gpu_hours and self.gpu_hours[2] and len(sets) < 2:
+            week = _amount(self.gpu_hours[1]) * WEEK_S / seconds(self.gpu_hours[2])
+            number = max(1, -(-week // 168))
+            self.assumed["hours_per_week"] = week / number
+            self.sets = sets = tuple((gpu, int(number)) for gpu, _ in sets)
+            self.gpus = gpus = (int(number), int(number))
         if have:
             fields["have"] = have
             # Whether it is worth it is a question about what is there; what to buy instead is not.
@@ -838,6 +892,11 @@ class _Reader:
             sets, apart = (*sets, *((gpu, 1) for gpu in like)), None
         if apart or (self.traits and not sets):
             # "A Mac or a 5090": each of the kind is one of the alternatives.
+            if not (sets or fields.get("sold")):  # Of computers that are to be bought, those in the shops
+                like = tuple(
+                    gpu for gpu in like
+                    if catalog.get(gpu).text("form") != "soc" or is_sold_new(gpu, self.today)
+                ) or like  # fmt: skip
             fields["only"] = tuple(dict.fromkeys((*(gpu for gpu, _ in sets), *like)))
             if len(fields["only"]) > FEW:
                 fields["named"] = tuple(gpu for gpu, _ in sets)
@@ -946,7 +1005,7 @@ class _Reader:
             self.notes.append(f"pre-training is taken as {named}: {registry.get(named).spec.title}")
         if self.shared and not (is_model(named, self.mode) and self.mode in (None, "infer")):
             # One machine for all of them, and of what the money buys the most.
-            people = self.fields.pop("users")
+            people = self.people = self.fields.pop("users")
             self.notes.append(f"one machine that {people} people share")
             self.gpus = self.gpus or (1, 8)
             if "budget_usd" in self.fields and not self.done():
@@ -1190,6 +1249,7 @@ class _Reader:
             return model
         for pattern, name in WORDS["uses"]:
             if found := self.take(pattern, again=again):
+                self.open_model = is_model(name, None) and "small" not in found[0]
                 if name not in presets():
                     self.notes.append(f"{found[0]} is taken as {name}")
                 return str(name)
@@ -1239,13 +1299,14 @@ class _Reader:
         found = amount(
             self.found, item=item_of(need).partition("-")[0],
             learns=need.mode == "train" or self.mode in ("lora", "qlora", "finetune"),
-            people=self.fields.get("users", 1), batch=self.fields.get("batch"),
+            people=self.fields.get("users", self.people), batch=self.fields.get("batch"),
             length=_length(need) or self.fields.get("context", 0), usual=usual,
         )  # fmt: skip
         self.work, self.notes = found.work, [*self.notes, *found.notes]
         read = counted and counted[0].role == "in" and need.workloads[0][0] not in _DRAWN
         again = (self.work.period_s if self.work and read else None) or 0.0
-        if again >= WEEK_S or (self.work and self.work.period_s and self.said(P.batch)):
+        night = any(each.period == "night" for each in counted)
+        if night or again >= WEEK_S or (self.work and self.work.period_s and self.said(P.batch)):
             self.fields["batched"] = True
             self.notes.append("a batch: rented only for the hours that it takes")
         if served and need.mode == "infer" and self.work:
@@ -1305,6 +1366,15 @@ class _Reader:
             named, self.notes = "mobile", [note for note in self.notes if "resnet50" not in note]
         if named in presets():
             self.mode = None
+        if is_model(named, self.mode) and self.mode in (None, "infer") and not self.found:
+            fields = self.fields
+            if fields.keys() & {"users", "concurrent"} == {"users"}:
+                fields["concurrent"] = self._at_once(fields.pop("users"))
+            elif not self.rents and (fields.get("asks") in ("able", "memory") or self.said(P.how_fast)):
+                fields.setdefault("concurrent", 1)  # Of one reader, unless more are named
+            once = "budget_usd" in fields and not fields.keys() & {"budget_per_hour", "budget_per_month"}
+            if self.open_model and once and fields.get("acquire") == "own":
+                fields["larger"] = tuple(WORDS["larger"])
         only = self.fields.get("only", ())
         if (
             "fp64" in (precision, presets()[named].precision if named in presets() else "")
@@ -1314,11 +1384,6 @@ class _Reader:
             self.fields["only"] = tuple(filter(made_for_fp64, only)) or only
         if self.mode == "full" and not is_model(named, self.mode):
             self.mode = "train"
-        words = {"electricity_usd_per_kwh": "${:g} a kWh", "hours_per_week": "{:g} h of use a week"}
-        self.notes += [
-            form.format(self.assumed[name]) for name, form in words.items() if name in self.assumed
-        ]
-        self.notes += ["quiet"] * self.fields.get("quiet", False)
         while number := self.take(P.number_alone, again=False):
             self.ignore("" if re.fullmatch(r"(?:19|20)\d\d", number[0]) else number[0].rstrip(" ,."))
         if unread := "|".join(map(re.escape, self.unread())):

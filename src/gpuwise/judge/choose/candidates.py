@@ -167,7 +167,12 @@ def usable(need: Need, offers: Sequence[Offer], today: date) -> tuple[Offer, ...
         and (offer.kind != "spot" or offer.provider not in prices.MARKETS or need.community or wanted)
         and offer.seen_on
         and allowed.get(offer.kind, sold and (not need.sold or offer.kind in need.sold))
-        and not (offer.kind == "street" and "new" in need.sold and not is_sold_new(offer.gpu_ids[0], today))
+        # What is sold both new and used has the price of the new one.
+        and not (
+            offer.kind == "street"
+            and need.sold
+            and is_sold_new(offer.gpu_ids[0], today) != ("new" in need.sold)
+        )
         # A purchase is of the card: the provider asked for is one that rents.
         and (not wanted or not offer.per_hour or offer.provider.casefold() in wanted)
         and offer.provider.casefold() not in need.avoid
@@ -291,6 +296,8 @@ def _offers(
                 continue
             found = [known.get((gpu, count)) for gpu in offer.gpu_ids]
             able = [speed for speed in found if speed is not None and speed.throughput is not None]
+            if not offer.per_hour:
+                able = [speed for speed in able if _has_memory(need, speed.gpu_id)] or able
             # Who buys picks the card of a family that does the work; a machine may hold any of them.
             if able and (len(able) == len(found) or not offer.per_hour):
                 speed = min(able, key=lambda s: s.throughput.value if s.throughput else 0.0)
@@ -298,6 +305,13 @@ def _offers(
                 if offer.kind == "serverless" and need.task == "infer":
                     speed = alone(need, speed)
                 yield Row(speed.gpu_id, count, offer.kind, price, half, stale, speed, offer)
+
+
+def _has_memory(need: Need, gpu: str) -> bool:
+    """Whether a card of a family is one with the memory that was asked for."""
+    (low, high), spec = need.memory_gb or (0.0, None), catalog.get(gpu)
+    size = spec.number("memory_sold_gb") or (spec.memory_bytes or 0.0) / 2**30
+    return low - 0.5 <= size <= (high or size) + 0.5
 
 
 def _is_late(need: Need, offer: Offer, today: date) -> bool:

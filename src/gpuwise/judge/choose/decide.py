@@ -47,6 +47,7 @@ from gpuwise.judge.choose.fit import (
     too_small,
     why_not,
 )
+from gpuwise.judge.choose.speeds import memory_of
 from gpuwise.model.gpu import Offer
 from gpuwise.model.judgement import Chance, Need, Option, Recommendation
 from gpuwise.model.precision import Precision
@@ -118,7 +119,9 @@ def recommend(
         if need.budget_usd or need.goal == "price":
             last = {p: usd for p, usd in last.items() if them.speed[p] * EQUAL > them.speed[places[0]]}
         worth = {p: usd / (1.0 if need.budget_usd else float(them.speed[p])) for p, usd in last.items()}
-        best = min(worth, key=lambda p: worth[p], default=places[0])
+        # Without any price the least that does it is likely to keep a budget.
+        least = places[-1] if need.thrifty else places[0]
+        best = min(worth, key=lambda p: worth[p], default=least)
         places = [best, *(place for place in places if place != best)]
     if need.keep:  # It does the work wherever it can
         places.sort(key=lambda place: them.rows[place].way != "have")
@@ -227,7 +230,7 @@ def _options(
             if need.items and known else None,
             cost_per_item_usd=around(float(them.per_item[place]), half) if known else None,
             energy_j_per_item=joules if joules == joules else None,
-            memory_spare=1 - needed / spec.memory_bytes if needed and spec.memory_bytes else None,
+            memory_spare=1 - needed / size if needed and (size := memory_of(need, spec)) else None,
             outlay_usd=float(np.nan_to_num(them.outlay[place])) * need.users,
             host_usd=float(them.host[place]) * need.users,
             per_hour_usd=float(them.per_hour[place]) * need.users if known else None,

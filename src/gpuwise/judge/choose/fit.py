@@ -74,7 +74,7 @@ AGES = (1, 2, 3, 5)
 SAID = 4
 # A supply for cards and the rest of their machine under load, above both: cards draw more than their board
 # power for milliseconds. Makers ask for 550 W with a card of 145 W, 750 W with 350 W, 1000 W with 575 W.
-SUPPLY, HOST_PEAK_W = 1.2, 250.0
+SUPPLY, HOST_PEAK_W = 1.15, 250.0
 SUPPLIES_W = (450, 550, 650, 750, 850, 1000, 1200, 1600, 2000)
 # Work that takes longer than five years is not done by what is bought or rented today.
 YEAR_S = 31557600.0
@@ -256,7 +256,10 @@ def _card(need: Need, them: Candidates, specs: Mapping[str, GpuSpec]) -> Iterato
 
         yield _bound("memory", size, low - HALF_GB, say, "{}", lambda v: memory(floor(v), high), upper=False)
         if high is not None:
-            yield _bound("memory", size, high + HALF_GB, say, "{}", lambda v: memory(low, ceil(v)))
+            # Computers with one memory are sold with less of it, too.
+            whole = np.array([specs[row.gpu].text("form") == "soc" for row in them.rows], dtype=bool)
+            sold_with = np.where(whole, np.minimum(size, high), size)
+            yield _bound("memory", sold_with, high + HALF_GB, say, "{}", lambda v: memory(low, ceil(v)))
     if need.total_gb:
         all_of_it, all_have = size * them.count, "have {:g} GB of memory in all".format
         yield _bound("memory of all", all_of_it, need.total_gb - HALF_GB, all_have, "{}",

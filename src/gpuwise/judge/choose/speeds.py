@@ -31,6 +31,7 @@ from typing import TYPE_CHECKING, Protocol
 from gpuwise.errors import GpuwiseError, InputError, MachineError, NoDataError, check_wanted
 from gpuwise.facts import catalog, published
 from gpuwise.judge.choose.need import CONTEXTS, FORMATS
+from gpuwise.model.gpu import GpuSpec
 from gpuwise.model.judgement import TASKS, Need
 from gpuwise.model.precision import Precision
 from gpuwise.model.question import Part, RunConfig
@@ -55,6 +56,8 @@ PUBLISHED_HALF = 0.5
 # Share of a limit of the data sheet that a scientific kernel reaches, within a factor of two.
 REACHED = 0.5
 BATCHES = tuple(2**k for k in range(11))
+# Shares of a model that are looked at.
+MOST_SHARES = 256
 # Sequences that a language model answers or learns from at once.
 SEQUENCES = BATCHES[:9]
 # Each says less than the one before; a mix is known as little as its least known part.
@@ -89,7 +92,7 @@ def gather(
             workloads=need.workloads, mode=need.mode, task=need.task, precision=need.precision,
             formats=need.formats, latency_s=need.latency_s, latency_kind=need.latency_kind,
             first_token_s=need.first_token_s, concurrent=need.concurrent, batch=need.batch,
-            context=need.context, reads=need.reads,
+            context=need.context, reads=need.reads, memory_gb=need.memory_gb,
         )  # fmt: skip
         return tuple(_in_best_format(asked, gpu, n) for gpu, counts in wanted.items() for n in counts)
     measured = records_of(result for result in results if result.environment.gpu_id)
@@ -174,11 +177,12 @@ def _in_best_format(need: Need, gpu: str, count: int) -> Record:
     formats = need.formats or (need.precision,)
     native = [p for p in formats if p != Precision.FP8 or catalog.get(gpu).peak("fp8") is not None]
     native = native or list(formats)  # asked for alone, its weights are unpacked on older cards
-    if need.task == "infer" and need.formats:
+    if need.task == "infer" and (need.formats or need.precision == Precision.INT4):
         from gpuwise.facts import llms
 
         if not llms.find(need.workloads[0][0]).splits(count):
-            native = [Precision.Q8_0, Precision.Q4_K_M]
+            # Of four bits asked for, llama.cpp has its own.
+            native = [Precision.Q8_0, Precision.Q4_K_M][0 if need.formats else 1 :]
         elif float(catalog.get(gpu).text("compute_capability") or OLDEST) < OLDEST:
             native += [Precision.Q8_0, Precision.Q4_K_M]  # What people run on cards that engines left behind
     # The refusal of the shortest, which comes first, says what the work needs at least.
@@ -211,6 +215,7 @@ def _of_model(need: Need, gpu: str, count: int) -> Record:
         model=llms.find(need.workloads[0][0]), task=task, weights=need.precision, batch=fixed or 1,
         gpus=count, context=need.context or CONTEXTS[task], checkpoint=need.mode == "train",
     )  # fmt: skip
+    plan = replace(plan, memory_bytes=memory_of(need, spec) or 0.0)
     tried = [fit(plan, gpu)]
     # At rising batches, until one does not fit.
     for batch in SEQUENCES[1:] if not fixed and tried[0].fits else ():
@@ -477,6 +482,23 @@ def memory_needed(need: Need) -> str:
     return f"{model.name} takes {', '.join(said)} with {each} of {plan.context:,} tokens."
 
 
+def fewest_to_hold(need: Need, gpus: Sequence[str]) -> int | None:
+    """How many of a GPU hold a language model in all, if machines shared it; None where nothing tells."""
+    if not need.task or not gpus:
+        return None
+    from gpuwise.facts import llms
+    from gpuwise.predictor.fit import USABLE, Plan, memory
+
+    room = USABLE * (catalog.get(gpus[0]).memory_bytes or 0.0)
+    plan = Plan(
+        model=llms.find(need.workloads[0][0]), task=need.task,
+        weights=(need.formats or (need.precision,))[-1],
+        context=need.context or CONTEXTS[need.task], checkpoint=need.mode == "train",
+    )  # fmt: skip
+    each = ((n, sum(size for _, size in memory(replace(plan, gpus=n)))) for n in range(1, MOST_SHARES))
+    return next((n for n, size in each if size <= room), None)
+
+
 def recipes(need: Need, gpu: str, count: int) -> str:
     """What each way to train a language model takes of every such GPU, and which of them fit."""
     from gpuwise.facts import llms
@@ -492,6 +514,13 @@ def recipes(need: Need, gpu: str, count: int) -> str:
         said.append(f"{task} {gibibytes(found.needed_bytes)}" + " (too much)" * (not found.fits))
     room = gibibytes(catalog.get(gpu).memory_bytes or 0.0)
     return f"On each of {count} x {gpu} with {room}: {', '.join(said)}"
+
+
+def memory_of(need: Need, spec: GpuSpec) -> float | None:
+    """Bytes of memory of a GPU; of a computer with one memory, which is sold with less, too, as asked."""
+    if spec.text("form") == "soc" and need.memory_gb and spec.memory_bytes:
+        return min(need.memory_gb[0] * 2**30, spec.memory_bytes)
+    return spec.memory_bytes
 
 
 def alternatives(need: Need, count: int) -> tuple[Need, ...]:
