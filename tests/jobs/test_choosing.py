@@ -85,7 +85,9 @@ def test_what_an_api_takes_stands_beside_what_a_machine_takes(text: str, sums: t
     month = hours_a_month(need) * (first.per_hour_usd or 0.0)
     if first.cost_usd is not None:
         month = first.cost_usd.value * 365.25 / 12
-    said = [float(each.replace(",", "")) for each in re.findall(r"\$([\d.,]+\d)", found.reasons[0])]
+    said = [
+        float(each.replace(",", "")) for each in re.findall(r"\$([\d.,]+\d)", found.answer.partition(". ")[0])
+    ]
     assert said == pytest.approx([*sums, month], rel=1e-3)
 
 

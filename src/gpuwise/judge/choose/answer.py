@@ -220,9 +220,7 @@ def _unpriced(found: Recommendation) -> str:
     best = "fastest" if found.need.budget_usd or not last else "most work for the money"
     best = "slowest, so likely the cheapest," if found.need.thrifty and not last else best
     best = f"the {'cheapest' if last and goal == 'price' else best} of {len(found.options)}"
-    return (
-        f"Take {_machine(first)}, {seen}, {best if len(found.options) > 1 else 'all that keeps the limits'}"
-    )
+    return f"{_got(found.need, first, 'Take')}, {seen}, {best if len(found.options) > 1 else 'all that keeps the limits'}"
 
 
 def _got(need: Need, first: Option, how: str) -> str:

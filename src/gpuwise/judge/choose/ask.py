@@ -1337,9 +1337,9 @@ class _Reader:
         fields = self.fields
         self.take(rf"\b(?:{units.DATASET_NAMES})\b", again=False)
         # "ComfyUI and Ollama": of two uses, too, unless the second is what every question is about.
-        notes = list(self.notes)
+        notes, open_model = list(self.notes), self.open_model
         more = self._name() or ((self.by_use or re.search(r"\b\d+b\b", self.left())) and self._use()) or named
-        self.notes = notes
+        self.notes, self.open_model = notes, open_model
         usual = ("resnet50", "mobile", *(["llama-3.1-8b"] if self.by_use and is_model(named, None) else []))
         another = more not in usual and ALIASES.get(more, more) != ALIASES.get(named, named)
         if another and fields.get("asks") == "able":
@@ -1368,9 +1368,11 @@ class _Reader:
             self.mode = None
         if is_model(named, self.mode) and self.mode in (None, "infer") and not self.found:
             fields = self.fields
-            if fields.keys() & {"users", "concurrent"} == {"users"}:
+            if self.members > 1 and fields.keys() & {"users", "concurrent"} == {"users"}:
                 fields["concurrent"] = self._at_once(fields.pop("users"))
-            elif not self.rents and (fields.get("asks") in ("able", "memory") or self.said(P.how_fast)):
+            elif not (self.rents or "users" in fields) and (
+                fields.get("asks") in ("able", "memory") or self.said(P.how_fast)
+            ):
                 fields.setdefault("concurrent", 1)  # Of one reader, unless more are named
             once = "budget_usd" in fields and not fields.keys() & {"budget_per_hour", "budget_per_month"}
             if self.open_model and once and fields.get("acquire") == "own":
