@@ -39,7 +39,7 @@ from gpuwise.model.judgement import Assumptions, Bill, Need, Option, Quote, Reco
 from gpuwise.model.precision import GGUF, Precision
 from gpuwise.model.result import Interval, Issue, Record
 from gpuwise.model.units import percent, seconds, si, significant, usd
-from gpuwise.predictor.card import MODULES
+from gpuwise.predictor.card import MODULES, is_linked
 
 # Said of a speed that is known no better.
 ROUGH = "No GPU like it was measured: its speed is known within an order of magnitude."
@@ -220,7 +220,8 @@ def _unpriced(found: Recommendation) -> str:
     best = "fastest" if found.need.budget_usd or not last else "most work for the money"
     best = "slowest, so likely the cheapest," if found.need.thrifty and not last else best
     best = f"the {'cheapest' if last and goal == 'price' else best} of {len(found.options)}"
-    return f"{_got(found.need, first, 'Take')}, {seen}, {best if len(found.options) > 1 else 'all that keeps the limits'}"
+    best = best if len(found.options) > 1 else "all that keeps the limits"
+    return f"{_got(found.need, first, 'Take')}, {seen}, {best}"
 
 
 def _got(need: Need, first: Option, how: str) -> str:
@@ -833,9 +834,10 @@ def feature(found: Recommendation) -> str:
     if first.count == 1:
         return "No: one GPU does it, and talks to no other."
     name, link = counted(first.gpu_id, first.count), link_of(catalog.get(first.gpu_id), first.count)
+    if is_linked(catalog.get(first.gpu_id), first.count) and "PCIe" not in link:
+        return f"{name} work without it, more slowly: the speed below counts on {link}."
     reach = next((why for why in first.why if why.startswith(f"{first.count} reach")), "").partition(" (")[0]
-    does = f"{name} do it {'over' if 'PCIe' in link else 'with'} {link}"
-    return f"No: {does}{f'; {reach}' if reach else ''}."
+    return f"No: {name} do it over {link}{f'; {reach}' if reach else ''}."
 
 
 def _faster(found: Recommendation) -> str:
