@@ -91,6 +91,31 @@ def test_the_share_that_no_network_reaches(row: Row) -> None:
     assert found((checks.IMPLAUSIBLE + 0.001) / network.least, "fp32") == ["above-peak"]
 
 
+@pytest.mark.parametrize("gpu_id", ["rtx-3080-ti-laptop", "rtx-4090"])
+def test_a_card_that_boosts_beyond_its_sheet_may_come_closer_to_its_peak(row: Row, gpu_id: str) -> None:
+    issues = checks.judge([row(gpu=gpu_id, gpu_id=gpu_id, speed=at(0.91, gpu_id, "fp16"), precision="fp16")])
+    assert issues == ((),)
+
+
+@pytest.mark.parametrize(
+    ("gpu_id", "precision", "codes"),
+    [
+        ("arc-b580", "fp16", []),  # Its matrix units are known, their rate is not
+        ("arc-b580", "fp32", ["above-peak"]),
+        ("p100-sxm2-16gb", "fp16", []),  # Its lanes do twice as much in fp16
+        ("rx-6800", "fp32", ["above-peak"]),
+    ],
+)
+def test_only_a_peak_that_bounds_a_precision_is_a_limit(
+    row: Row, gpu_id: str, precision: str, codes: list[str]
+) -> None:
+    network = find_network("resnet50")
+    assert network is not None
+    speed = at(1.6, gpu_id, "fp32") / (network.least if precision == "fp32" else 1.0)
+    (issues,) = checks.judge([row(gpu=gpu_id, gpu_id=gpu_id, speed=speed, precision=precision)])
+    assert [issue.code for issue in issues] == codes
+
+
 def test_fp32_above_what_tf32_reaches_is_above_the_peak(row: Row) -> None:
     a100, network = "a100-sxm4-80gb", find_network("resnet50")
     assert network is not None

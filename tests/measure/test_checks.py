@@ -6,6 +6,7 @@ from dataclasses import replace
 
 import pytest
 
+from gpuwise.facts import catalog
 from gpuwise.measure.checks import check, unprofiled
 from gpuwise.model.question import Environment, RunConfig
 from gpuwise.model.result import Bottleneck, Interval, Measurement, Telemetry, Window
@@ -191,9 +192,24 @@ def test_no_copy_beyond_the_memory_s_bandwidth() -> None:
     copy = replace(
         sound(), config=limit, item="byte", bytes_per_item=1.0, loss=(), mfu=None, limit_share=None
     )
-    assert [c.code for c in check(copy, memory_bytes_per_s=2500.0)] == ["above-peak"]
-    assert check(copy, memory_bytes_per_s=2560.0) == ()
-    assert check(sound(), memory_bytes_per_s=1.0) == ()
+    h200 = catalog.get("h200-sxm")
+    stated = h200.memory_bytes_per_s
+    assert stated is not None
+    assert copy.throughput is not None
+    for share, codes in ((1.03, ["above-peak"]), (1.01, [])):
+        moved = replace(copy, bytes_per_item=share * stated / copy.throughput.value)
+        assert [c.code for c in check(moved, gpu=h200)] == codes
+        assert check(moved) == ()
+    assert check(sound(), gpu=h200) == ()
+
+
+@pytest.mark.parametrize(
+    ("gpu", "reached"), [("h100-pcie-80gb", 1.01), ("rtx-4090", 1.15), ("rtx-3080-ti-laptop", 2.0)]
+)
+def test_no_product_beyond_what_the_card_boosts_to(gpu: str, reached: float) -> None:
+    spec = catalog.get(gpu)
+    assert check(replace(sound(), mfu=reached), gpu=spec) == ()
+    assert [c.code for c in check(replace(sound(), mfu=reached + 0.1), gpu=spec)] == ["above-peak"]
 
 
 def test_a_new_batch_each_step_has_a_loss_of_its_own() -> None:

@@ -21,6 +21,7 @@ H200 = Path(__file__).parents[2] / "results" / "h200"
 PAGES = {
     "report": ("report", *(str(path) for path in sorted(H200.glob("*tuned.json")))),
     "article": ("compare", "rtx-a5000", "rtx-a4000", "--article"),
+    "six": ("compare", "rtx-4090", "rtx-5090", "rx-7900-xtx", "h100-sxm5", "arc-b580", "l4", "--article"),
     "card": ("show", "h200-sxm"),
 }
 # What follows a click, a key or another size of the window was asked for.

@@ -149,10 +149,37 @@ def test_a_name_stands_where_no_line_runs_through_it() -> None:
     plot = charts.tradeoff([*front, ("slow", 30.0, 0.1, False)], x="", y="")
     *joined, _, apart = (side[0] for side in plot.sides.values())
     assert (set(joined) <= set("UD"), apart) == (True, "R")
-    assert charts._strikes(((0, 50), (100, 60)), 20, 80, 55)
-    assert not charts._strikes(((0, 50), (100, 60)), 20, 80, 70)
-    assert charts._strikes(((50, 0), (50, 90)), 20, 80, 55)
-    assert not charts._strikes(((90, 0), (90, 90)), 20, 80, 55)
+    assert charts._struck(((0, 50), (100, 60)), 20, 80, 55) == 1
+    assert charts._struck(((0, 50), (100, 60)), 20, 80, 70) == 0
+    assert charts._struck(((0, 0), (100, 100)), 20, 80, 55) == 0.25
+    assert charts._struck(((0, 0), (30, 30)), 20, 80, 55) == 0
+    assert charts._struck(((0, 55), (100, 55)), 20, 80, 55) == 1
+    assert charts._struck(((50, 0), (50, 90)), 20, 80, 55) == pytest.approx(1 / 60)
+    assert charts._struck(((90, 0), (90, 90)), 20, 80, 55) == 0
+
+
+def test_a_name_that_lines_run_through_on_every_side_is_left_out() -> None:
+    axis = charts.Axis(title="", ends=(0.0, 10.0))
+    heights = (4.6, 4.8, 5.0, 5.2, 5.4)
+    rungs = [Series(name=f"{y}", points=(Point(x=0, y=y), Point(x=10, y=y))) for y in heights]
+    named = Series(name="it", points=(Point(x=5, y=5.0, name="a name"),), line=False)
+    plot = Plot(x=axis, y=axis, series=(*rungs, named))
+    assert plot.sides[named.points[0]] == "--"
+    assert replace(plot, series=(named,)).sides[named.points[0]] == "RR"
+
+
+def test_a_short_name_of_capitals_has_its_room() -> None:
+    rows = Rows(marks=(replace(MARKS[0], label="GPU 5"),), ratio=True)
+    assert ">GPU 5</text>" in svg(rows)
+
+
+@pytest.mark.parametrize(("low", "high"), [(0.75, 1.35), (0.3, 2.6), (0.9, 6.0)])
+def test_an_axis_of_ratios_is_labelled_on_both_sides_of_one(low: float, high: float) -> None:
+    plot = charts.own(Rows(marks=(replace(MARKS[0], low=low, high=high),), ratio=True), charts.light)
+    at = plot["encoding"]["x"]["axis"]["values"]
+    assert 3 <= len(at) <= 10
+    assert 1 in at
+    assert max(at) > 1 + (high - 1) / 2
 
 
 def test_the_axes_of_the_roofline_have_round_marks_and_room_below_the_lowest_roof() -> None:

@@ -228,7 +228,7 @@ def assemble(
         fallback=builder.checked.fallback,
         odd=builder.done.odd if builder.done else None,
         environment=environment,
-        memory_bytes_per_s=gpu.memory_bytes_per_s if gpu is not None else None,
+        gpu=gpu,
     )
     if builder.ranked is not None:
         # The telemetry of all GPUs, each GPU's own, and the cautions of those beside the first.

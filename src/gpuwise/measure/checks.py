@@ -14,6 +14,7 @@ from statistics import fmean
 from gpuwise.checks import clock_faults, peak_faults
 from gpuwise.measure.telemetry.sensor import Sample
 from gpuwise.measure.telemetry.sensor import cautions as telemetry_cautions
+from gpuwise.model.gpu import GpuSpec
 from gpuwise.model.question import Environment
 from gpuwise.model.result import WIDE, Issue, Measurement
 from gpuwise.model.units import percent, seconds, significant
@@ -55,7 +56,7 @@ def check(
     fallback: str = "",
     odd: str | None = None,
     environment: Environment | None = None,
-    memory_bytes_per_s: float | None = None,
+    gpu: GpuSpec | None = None,
 ) -> tuple[Issue, ...]:
     """All cautions of one measurement; `samples` are the sensor's over its whole run, `mismatch`, `fallback`
     and `odd` what the child says of its numbers, the rest what the device can do by driver and data sheet."""
@@ -73,7 +74,7 @@ def check(
         fix = "the sensor is wrong: take no watts and no energy from this device"
         issues.append(Issue.warning("energy-mismatch", detail, fix))
     if m.throughput is not None and m.status == "ok":
-        issues += [*peak_faults(m, memory_bytes_per_s), *clock_faults(m), *_statistics(m)]
+        issues += [*peak_faults(m, gpu), *clock_faults(m), *_statistics(m)]
         if m.verdict is not None and m.verdict.bound == "input":
             detail = f"the number is that of the input pipeline: {m.verdict.evidence[0]}"
             issues.append(Issue.info("input-bound", detail, m.verdict.next_step))

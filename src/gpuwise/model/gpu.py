@@ -178,6 +178,11 @@ class GpuSpec(Shown):
         ]
         return max(fitting, key=lambda peak: peak.flop_per_s, default=None)
 
+    @property
+    def hides_peak(self) -> bool:
+        """Whether it has, or may have, matrix units whose rate no source states: no stated peak bounds it."""
+        return self.supports("fp16") is not False and all(peak.unit != "matrix" for peak in self.peaks)
+
 
 AGREE = 0.01  # Sources that round to three digits differ by up to 0.5 % each
 

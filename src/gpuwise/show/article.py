@@ -362,7 +362,7 @@ def _speed(given: Contest) -> Section:
             },
             "bound by": " / ".join(bounds), "its example": kind.named,
         })  # fmt: skip
-        if len(bounds) == 1:
+        if len(bounds) == 1 and len(able) > 1:
             waits.setdefault(bounds[0], []).append(kind)
         base = able.get(base_id)
         for one in able:
@@ -395,11 +395,13 @@ def _speed(given: Contest) -> Section:
         notes=(f"forecasts, not measurements, with 80 % intervals {cited}",),
     )
     drawn = tuple(sorted(marks, key=lambda mark: mark.group))
+    others = [one for one, each in ratios.items() if each]
+    whose = f" of {given.names(others)}" if len(others) == 1 else ""
     figure = Figure(
         charts=(Rows(marks=drawn, ratio=True, title=f"speed over that of the {base_name}"),),
         opened=True,
         table=table,
-        caption=f"Speed over that of the {base_name} by kind of work, forecast with 80 % intervals "
+        caption=f"Speed{whose} over that of the {base_name} by kind of work, forecast with 80 % intervals "
         f"{cited}: above 1 is faster.",
     )
     return Section(
@@ -470,11 +472,13 @@ def _memory(given: Contest) -> Section:
     for kind in KINDS:
         over = {one: r for one in given.ids if (r := given.too_large(kind, one))}
         if found := next(iter(over.values()), None):
-            takes = gibibytes(found.memory_bytes.value if found.memory_bytes else 0.0)
+            needed = found.memory_bytes.value if found.memory_bytes else 0.0
+            has = max(spec.memory_bytes or 0.0 for spec in given.specs if spec.id in over)
+            left = f", more than its driver leaves of {gibibytes(has)}" if needed < has else ""
             plan = "without checkpointing of activations; `gpuwise fit` counts other plans"
             points.append(
                 f"{kind.said[:1].upper()}{kind.said[1:]} does not fit on {given.names(list(over), 'or')}: "
-                f"a batch of {found.batch} takes about {takes} by forecast"
+                f"a batch of {found.batch} takes about {gibibytes(needed)} by forecast{left}"
                 f"{f', {plan}' if kind.mode == 'train' else ''}."
             )
     return Section(id="memory", title="Memory", text=text if sized else (), points=tuple(points))

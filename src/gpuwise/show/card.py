@@ -144,7 +144,7 @@ def uses(given: Card) -> Section:
                 "memory": gibibytes(p.memory_bytes.value) if p.memory_bytes else "",
                 "bound by": p.bound or "",
                 "efficiency": per_joule(p.items_per_joule, p.item) if p.items_per_joule else "",
-                "rent of a million": million(p.throughput.value, per_hour) if priced else "",  # type: ignore[union-attr, arg-type]
+                "rent of a million items": million(p.throughput.value, per_hour) if priced else "",  # type: ignore[union-attr, arg-type]
                 "its example": kind.named,
             }
         )

@@ -42,11 +42,16 @@ HEIGHT, TALL = 300, 480
 CROWD = 8
 # Of a row, and of one whose label stands above it; of an axis with its title, and of a line of a legend.
 ROW, TALL_ROW, AXIS, KEY = 20, 38, 46, 22
-# Where a name may stand: right of its point, left, above, below; its beginning in widths of the name from
-# the point, and how many lines below it.
-SIDES: Mapping[str, tuple[float, int]] = {"R": (0, 0), "L": (-1, 0), "U": (-0.5, -1), "D": (-0.5, 1)}
+# Where a name may stand: right of its point, left, above, below, or between two of these; its beginning in
+# widths of the name from the point, and how many lines below it.
+SIDES: Mapping[str, tuple[float, float]] = {
+    "R": (0, 0), "L": (-1, 0), "U": (-0.5, -1), "D": (-0.5, 1),
+    "A": (0, -0.8), "B": (-1, -0.8), "C": (0, 0.8), "E": (-1, 0.8),
+}  # fmt: skip
 # Mean width of a letter of 12 pixels, a line of text, and half of a point's mark.
 LETTER, LINE, DOT = 6.4, 15, 5
+# Width of a drawn line, and the share of a name from which a line runs along it.
+HAIR, ALONG = 1.0, 0.4
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -211,7 +216,7 @@ class Plot:
         for number in sorted(range(len(points)), key=lambda n: (rank[id(points[n])], places[n][1])):
             name, (across, down) = points[number].name, places[number]
             room = LETTER * len(name) + DOT
-            free: list[tuple[bool, int, str, tuple[float, float, float]]] = []
+            free: list[tuple[float, int, str, tuple[float, float, float]]] = []
             for side, (beside, below) in SIDES.items() if name else ():
                 left, line = across + beside * room + (2 * beside + 1) * DOT, down + below * LINE
                 # Two lines of text touch where their ends cross and they stand less than a line apart.
@@ -219,23 +224,27 @@ class Plot:
                     left < end and begin < left + room and abs(line - y) < LINE for begin, end, y in taken
                 )
                 if not crossed and 0 < left < width - room and 0 < line < height:
-                    struck = any(_strikes(ends, left, left + room, line) for ends in lines)
+                    struck = max((_struck(ends, left, left + room, line) for ends in lines), default=0.0)
                     free.append((struck, len(free), side, (left, left + room, line)))
-            if free:  # where no line runs through it, if there is such a side
+            # Best where no line runs through it; its ground cuts one that crosses it, but not one along it.
+            if free and min(free)[0] < ALONG:
                 *_, found[number], box = min(free)
                 taken.append(box)
         return found
 
 
-def _strikes(ends: tuple[tuple[float, float], ...], left: float, right: float, line: float) -> bool:
-    """Whether a straight line between two places, by their x, runs through a line of text."""
+def _struck(ends: tuple[tuple[float, float], ...], left: float, right: float, line: float) -> float:
+    """Share of a line of text that a straight line between two places, by their x, runs through; a hair for
+    an upright one."""
     (x, y), (end, last) = ends
-    if end < left or right < x:
-        return False
-    slope = (last - y) / (end - x) if end > x else 0.0
-    # Its height where it comes in, and where it goes out; an upright one is all there.
-    sides = sorted((y + slope * (max(left, x) - x), y + slope * (min(right, end) - x) if end > x else last))
-    return sides[0] < line + LINE / 2 and line - LINE / 2 < sides[1]
+    begin, stop = max(left, x), min(right, end)
+    if end > x and y != last:
+        # Where it comes into the height of the text, and where it leaves it.
+        at = sorted(x + (line + half - y) * (end - x) / (last - y) for half in (-LINE / 2, LINE / 2))
+        begin, stop = max(begin, at[0]), min(stop, at[1])
+    elif min(y, last) > line + LINE / 2 or max(y, last) < line - LINE / 2:
+        return 0.0
+    return max(HAIR, stop - begin) / (right - left) if begin <= stop else 0.0
 
 
 Drawing = Rows | Bands | Plot
@@ -410,7 +419,7 @@ def own(drawing: Drawing, ink: Callable[[str], str]) -> Chart:
         named = hues
         values = _parts(drawing) if isinstance(drawing, Bands) else _marks(drawing)
         kind, x = _rows(drawing)
-        names = max((len(row["label"]) for row in values if "label" in row), default=0) * LETTER + 12
+        names = max((len(row["label"]) for row in values if "label" in row), default=0) * LETTER + 24
         room = max((len(row.get("shown", "")) for row in values), default=0) * LETTER + 10
         x["scale"]["range"] = [{"expr": "left"}, {"expr": f"width - {room if kind != 'bands' else 0:.0f}"}]
         y = {"field": "n", "type": "ordinal", "axis": None}
@@ -520,6 +529,11 @@ def _axis(axis: Axis) -> Chart:
         steps = (1, 3) if high / low < 1e4 else (1,)
         powers = range(floor(log10(low)), ceil(log10(high)))
         given["values"] = [step * 10.0**power for power in powers for step in steps]
+    elif axis.log and not axis.marks:
+        # Below 1 Vega marks each tenth, above it each whole number.
+        size = 10.0 ** floor(log10(high - low))
+        step = next((part * size for part in (0.1, 0.2, 0.5) if (high - low) <= 8 * part * size), size)
+        given["values"] = [_drawn(n * step) for n in range(ceil(low / step), floor(high / step) + 1)]
     if axis.dates:
         given["labelExpr"] = f"utcFormat(datum.value * 864e5, '{axis.dates}')"
     elif axis.marks:

@@ -15,6 +15,8 @@ from gpuwise.show.table import Table
 if TYPE_CHECKING:
     from gpuwise.show.page import References
 
+# Of a value that one source states and none confirms.
+LONE = "1 (?)"
 # Numbers of which a multiple means nothing.
 _NO_RATIO = frozenset(
     {"pcie_generation", "tensor_core_generation", "rt_core_generation", "process_nm", "slots"}
@@ -101,16 +103,18 @@ def specification(spec: GpuSpec) -> Table:
         counts = ((die.cuda_cores, "cores"), (die.tensor_cores, "tensor cores"), (die.rt_cores, "RT cores"))
         parts = [f"{die.sm_count} multiprocessors", *(f"{count:,} {name}" for count, name in counts if count)]
         whole = (f"the whole {spec.text('chip')} die has {', '.join(parts)}",)
+    lone = any(row["sources"] == LONE for row in rows)
+    single = (f"{LONE}: one source, and none that confirms it",) if lone else ()
     return Table.of(
         rows,
         title=f"{spec.name} ({spec.id})",
         numeric=frozenset({"value", "computed"}),
-        notes=(*whole, *gaps(spec)),
+        notes=(*whole, *gaps(spec), *single),
     )
 
 
 def _witnesses(spec: GpuSpec, field: str, sure: frozenset[str]) -> str:
-    """`vendor`, the count of independent sources that agree, `rule`, or `1 (?)` for a single one."""
+    """`vendor`, the count of independent sources that agree, `rule`, or LONE for a single one."""
     sources = spec.sources(field)
     if any(source.kind == "vendor" for source in sources):
         return "vendor"
@@ -118,7 +122,7 @@ def _witnesses(spec: GpuSpec, field: str, sure: frozenset[str]) -> str:
         return "computed" if field.startswith("peak:") else "rule"
     known = fields().get(field)
     plain = known is not None and known.kind == "text"
-    return str(len(sources)) if plain or field in sure else "1 (?)"
+    return str(len(sources)) if plain or field in sure else LONE
 
 
 def sourced(spec: GpuSpec) -> list[tuple[str, str, Fact | Peak]]:
@@ -152,9 +156,6 @@ def gaps(spec: GpuSpec) -> tuple[str, ...]:
         notes.append(f"no source read states: {', '.join(missing)}")
     if differing := sum(row.agrees is False for row in derive(spec)):
         notes.append(f"(!) {differing} stated values are not what units and clocks give: their notes say why")
-    sure = confirmed(spec)
-    if any(_witnesses(spec, name, sure) == "1 (?)" for name in spec.facts):
-        notes.append("1 (?): one source, and none that confirms it")
     return tuple(notes)
 
 

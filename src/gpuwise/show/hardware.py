@@ -228,7 +228,7 @@ def energy(given: ReportInput, cited: References) -> Section:
                     "efficiency": per_joule(each, row.item) if each else "",
                     "mean power": watts(watt.value) if watt else "",
                     "energy of a million": Amount(f"{significant(kwh)} kWh", kwh, "kWh") if each else "",
-                    "rent of a million": million(row.value, rent.median * row.gpus) if rent else "",
+                    "rent of a million items": million(row.value, rent.median * row.gpus) if rent else "",
                 }
             )
             if each:

@@ -19,6 +19,7 @@ from gpuwise.show.page import References
 from gpuwise.show.results import codes, fix
 from gpuwise.show.table import Table, picked, rate, throughput
 from gpuwise.stats.scaling import Condition
+from gpuwise.workloads import registry
 
 # Characters of a line in a terminal or a log.
 COLUMNS = 100
@@ -147,13 +148,15 @@ def table(rows: Sequence[Record]) -> Table:
 def workloads(measured: Mapping[str, int], published: Mapping[str, int]) -> Table:
     """How many figures there are of each workload, the most first."""
     counts = {name: (measured.get(name, 0), published.get(name, 0)) for name in {*measured, *published}}
+    known = {name: registry.get(name).spec.title for name in registry.names()}
     return Table.of(
         (
-            {"workload": name, "measured here": whole(here), "published": whole(there)}
+            {"workload": name, "what": known.get(name, ""),
+             "measured here": whole(here), "published": whole(there)}
             for name, (here, there) in sorted(counts.items(), key=lambda one: (-sum(one[1]), one[0]))
         ),
         notes=("gpuwise results WORKLOAD shows them.",),
-    )
+    )  # fmt: skip
 
 
 def measured_document(row: Record) -> dict[str, Any]:

@@ -24,7 +24,7 @@ import msgspec
 from gpuwise.errors import InputError
 from gpuwise.model.question import modern
 from gpuwise.model.result import SCHEMA, Issue, Measurement, Result, Severity
-from gpuwise.model.units import percent, significant
+from gpuwise.model.units import significant
 
 NEW = "measure again"
 # Ids name files and pages: never a path, never hidden.
@@ -203,7 +203,7 @@ def _rechecked(m: Measurement) -> Measurement:
     issue = Issue.invalid(
         "tampered",
         f"the file states {significant(m.throughput.value, 4)} {m.item}/s, its own steps give "
-        f"{significant(computed, 4)} ({percent(m.throughput.value / computed - 1)})",
+        f"{significant(computed, 4)} ({m.throughput.value / computed:.2f} times as much)",
         "do not use this figure: measure it again, or ask for the file that was written",
     )
     return replace(m, cautions=(*m.cautions, issue))

@@ -224,7 +224,8 @@ def _of_tokens(claim: Claim) -> Finding:
     # Two operations a weight forwards, and twice as many backwards.
     training = CUES["trains"].search(text) is not None and not CUES["infers"].search(text)
     needed = value.value * weights * (6 if training else 2)
-    best = count * max(_peak(i, (), sparse=True) for i in claim.gpu_ids)
+    hidden = any(catalog.get(i).hides_peak for i in claim.gpu_ids)
+    best = 0.0 if hidden else count * max(_peak(i, (), sparse=True) for i in claim.gpu_ids)
     why = f"needs {si(needed, 'FLOP/s', 3)} of at most {si(best, 'FLOP/s', 3)} in any format, on {count} GPUs"
     return _finding(claim, why, wrong=needed > SPARE * best > 0)
 

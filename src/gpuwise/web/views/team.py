@@ -32,8 +32,8 @@ def projects(team: Team, facts: Facts, asked: Asked) -> View:
     rows = team.projects()
     table = Table.of(
         [{"project": row["name"], "results": str(row["results"]), "kept apart": str(row["apart"]),
-          "speeds that became slower": str(row["slower"]), "last push": _when(row["last"])} for row in rows],
-        every=True, numeric=frozenset({"results", "kept apart", "speeds that became slower"}),
+          "became slower": str(row["slower"]), "last push": _when(row["last"])} for row in rows],
+        every=True, numeric=frozenset({"results", "kept apart", "became slower"}),
     )  # fmt: skip
     links = {row["name"]: f"/team/{row['name']}" for row in rows}
     return _view("Team", [table] if rows else [], rows, links, pushes=True, empty="Nothing was pushed yet.")
@@ -103,7 +103,8 @@ def alerts(team: Team, facts: Facts, asked: Asked) -> View:
         [{"question": row["label"], "ratio": times(row["ratio"], row["ratio_low"], row["ratio_high"], 3),
           "on": f"{row['slower']} of {row['cards']} cards", "after": row["change"] or "no change of software",
           "device": row["device"], "project": row["project"], "since": _when(row["raised_at"])}
-         for row in named]
+         for row in named],
+        before=tuple(row["text"] for row in named),
     )  # fmt: skip
     links = {row["label"]: f"/team/{row['project']}/{row['series']}" for row in named}
     return _view("Alerts", [table] if rows else [], rows, links, empty="Nothing became slower.")
@@ -159,6 +160,8 @@ def _over_time(rows: Sequence[Row], title: str, line: str, *shown: str) -> View:
     drawn = over_time(marks, title="over the first", near=True)
     figure = Figure(charts=(drawn,), table=replace(table, title=""), caption=caption, opened=True)
     links = {row["result"]: f"/results/files/{row['result']}" for row in rows}
+    if len(rows) == len(first):  # one speed of each: no line to draw
+        return _view(title, [replace(table, title="")], rows, links)
     return _view(title, [table], rows, links, figure=figure, sheets=[])
 
 
