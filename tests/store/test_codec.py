@@ -270,7 +270,7 @@ def test_a_throughput_that_its_steps_do_not_give_is_invalid(
     again = store.decode(store.encode(replace(example, measurements=(found,))), "x.json")
     assert again.measurements[0] == found
     if factor == 1.5:
-        assert "(50.0 %)" in issues[0].detail
+        assert "1.50 times" in issues[0].detail
 
 
 def test_a_batch_of_one_is_a_batch(example: Result) -> None:
