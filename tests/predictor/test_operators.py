@@ -149,7 +149,7 @@ def test_a_transfer_to_another_batch_is_wider() -> None:
 
 def test_a_transfer_knows_less_where_the_power_limit_lowered_one_clock_alone() -> None:
     trace = trace_store.obtain(CONFIG)
-    slow = replace(OWN, power_w=0.4 * OWN.power_w)
+    slow = replace(OWN, power_w=0.3 * OWN.power_w)
     there, here = usual(trace, OWN).slowed, usual(trace, slow).slowed
     assert here > there + 0.1
     widths = [

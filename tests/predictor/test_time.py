@@ -21,7 +21,7 @@ from gpuwise.predictor.rates import (
     held,
     on_card,
 )
-from gpuwise.predictor.step import kernel_seconds, paced, product_alone, product_seconds, spent
+from gpuwise.predictor.step import kernel_seconds, latency, paced, product_alone, product_seconds, spent
 
 EAGER = general()
 GEMM = {name: prior.value for name, prior in gemm.PRIORS.items()}
@@ -129,6 +129,20 @@ def test_a_short_sum_loses_more_where_nothing_hides_a_tile_s_end() -> None:
 
     lost = {gpu: share(gpu, 512) / share(gpu, 8192) for gpu in ("a100-sxm4-80gb", "b200-sxm")}
     assert lost["a100-sxm4-80gb"] < lost["b200-sxm"] < 1.0
+
+
+def test_a_launch_hides_behind_long_kernels_where_each_is_launched_by_the_host() -> None:
+    def beside(gpu: str) -> float:
+        """Of a launch, what a product of 400 microseconds or more takes longer for it."""
+        found = card(gpu)
+        rates, work = on_card(GEMM, found), products(8192, 4096, 4096)
+        less = product_seconds(work, found, {**rates, "launch": 1e-12}, "bf16")[0]
+        return float(
+            (product_seconds(work, found, rates, "bf16")[0] - less) / latency(found, rates["launch"])
+        )
+
+    assert beside("arc-pro-b60") < 0.01
+    assert beside("a100-sxm4-80gb") == pytest.approx(1.0, abs=1e-3)
 
 
 def dense(name: str = "aten.convolution:nchw", *, compiled: bool = False, dtype: str = "bf16") -> Trace:
