@@ -94,6 +94,8 @@ def _answered(market: _Market, need: Need) -> Recommendation:
             slow = slow or market.best_or_none(free)
             if slow is not None:
                 return replace(slow, answer=f"{say.fleet(slow, need)} On one machine: {slow.answer}")
+        if error.code == "bench" and names_of(need) and isinstance(other, Recommendation):
+            return replace(other, answer=f"How fast that is, is not known: {why}. {other.answer}")
         asked = need.asks in ("able", "too much", "number", "faster") and error.code in (
             "limits",
             "too-large",

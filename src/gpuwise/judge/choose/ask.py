@@ -502,8 +502,8 @@ class _Reader:
 
     def _read_use(self) -> None:
         """What the use of one's own machine costs, and for how long it is used."""
-        if energy := self.take(rf"({P.money})\s*(?:per|/|a|each)\s*kwh"):
-            self.assumed["electricity_usd_per_kwh"] = self._usd(energy[1], hourly=True)
+        if energy := self.take(P.energy_price):
+            self.assumed["electricity_usd_per_kwh"] = self._usd(energy[1] or energy[2], hourly=True)
         if any(each.period == "night" for each in self.found):
             self.assumed["utilisation"] = NIGHT
             self.notes.append("the work of a night is done within 12 hours")
@@ -700,7 +700,8 @@ class _Reader:
             raise InputError(f"how many watts has a {fuse[0]}?", hint=hint)
         if watts := take(P.watts):
             # What a card may draw limits cards; what a supply or an outlet gives, the whole machine.
-            whole, each = self.said(P.whole_machine), watts[0].endswith("each")
+            near = self.plain[max(0, watts.start() - 40) : watts.end() + 20]
+            whole, each = re.search(P.whole_machine, near), watts[0].endswith("each")
             value = _amount(watts[1]) * (1000 if watts[2] else 1) * (POWER_FACTOR if "va" in watts[0] else 1)
             wall = self.said(r"outlet|socket|circuit|breaker|wall")
             limit = "outlet_w" if whole and not each else "power_w"
