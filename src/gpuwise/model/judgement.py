@@ -228,7 +228,7 @@ class Recommendation(Shown):
     `memory`, empty where it has no speed or no price."""
     chances: tuple[Chance, ...] = ()  # Of the first against each of the next
     changes: tuple[str, ...] = ()  # What would change the answer
-    advice: tuple[str, ...] = ()  # Two of one against one of another; mixing GPUs
+    advice: tuple[str, ...] = ()  # Why something is left out; mixing GPUs
 
 
 Verdict = Literal["agrees", "contradicts", "differs", "cannot tell"]

@@ -13,7 +13,7 @@ from datetime import date
 from typing import TYPE_CHECKING
 
 from gpuwise.facts import catalog
-from gpuwise.judge.choose.answer import limits
+from gpuwise.judge.choose.answer import limits, obtained
 from gpuwise.model.gpu import RENTS, GpuSpec
 from gpuwise.model.judgement import Assumptions, Option, Recommendation
 from gpuwise.model.units import Amount, percent, seconds, si, significant, usd
@@ -195,11 +195,9 @@ def figure(found: Recommendation) -> Figure | None:
 
 
 def _source(option: Option) -> str:
-    last = f"last {usd(option.last_usd)} {option.seen_on[:7]}" if option.last_usd else "price not known"
-    words = {"have": "yours", "unpriced": last, "street": "buy used or new"}
-    if option.way in ("new", "used"):
-        return f"buy {option.way}"
-    return words.get(option.way) or f"{option.provider or option.price_source}, {option.way}"
+    if option.last_usd:
+        return f"last {usd(option.last_usd)} {option.seen_on[:7]}"
+    return re.sub("^bought", "buy", obtained(option))
 
 
 def _price(option: Option) -> str:

@@ -9,30 +9,11 @@ from math import ceil, inf
 from typing import NamedTuple
 
 from gpuwise.facts import catalog, prices
-from gpuwise.judge.choose.candidates import (
-    EQUAL,
-    HOURS_PER_YEAR,
-    PAID,
-    STATED,
-    Candidates,
-    cards_paid,
-    chance,
-    host_of,
-    hours_a_month,
-    hours_of_use,
-    lost_share,
-    names_of,
-    worth_per_hour,
-)
-from gpuwise.judge.choose.fit import (
-    NO_FASTER,
-    PERIODS,
-    QUIET_W,
-    Limit,
-    link_of,
-    supply_w,
-)
-from gpuwise.judge.choose.need import USUAL_NOTE
+from gpuwise.judge.choose import candidates as priced
+from gpuwise.judge.choose import fit
+from gpuwise.judge.choose.candidates import PAID, STATED, Candidates, host_of
+from gpuwise.judge.choose.fit import Limit, link_of
+from gpuwise.judge.choose.need import USUAL_NOTE, WORDS
 from gpuwise.judge.choose.speeds import OLDEST, RECOMPUTES, memory_of
 from gpuwise.model.gpu import RENTS, GpuSpec, Offer
 from gpuwise.model.judgement import Assumptions, Bill, Need, Option, Quote, Recommendation
@@ -60,8 +41,6 @@ _SOLD = {"new": "new", "used": "used", "street": "used or new"}
 LITTLE = 0.1
 # Said of a model that nobody named.
 LARGEST = "no model was named: {}, the largest of the usual ones that the limits hold"
-# Options of each number that are looked at for a pair.
-PAIRED = 20
 MONTH_S = 2629800.0
 ALL_WEEK = 168.0
 
@@ -99,7 +78,7 @@ def owned(
         kept = any((option.gpu_id, option.way) == (gpu, "have") for option in options)
         refused = (s.refusal for s in speeds if (s.gpu_id, s.gpus) == (gpu, number) and s.refusal)
         why = left[gpu].detail if gpu in left else "" if kept else next(refused, "")
-        if why and why != NO_FASTER:
+        if why and why != fit.NO_FASTER:
             yield f"{_short(gpu)} that you have is left out: {why}"
 
 
@@ -226,7 +205,7 @@ def _unpriced(found: Recommendation) -> str:
 
 def _got(need: Need, first: Option, how: str) -> str:
     """What is to be got, beside what is there."""
-    if (new := cards_paid(need, first.gpu_id, first.count)) == first.count:
+    if (new := priced.cards_paid(need, first.gpu_id, first.count)) == first.count:
         return f"{how} {_machine(first)}"
     return f"Add {counted(first.gpu_id, new)} to yours, {_machine(first)} in all,"
 
@@ -246,7 +225,7 @@ def _rent(found: Recommendation, price: Interval) -> str:
     need, first = found.need, found.options[0]
     each = f" for each of {need.users} people" if need.users > 1 else ""
     kind = "" if first.way == "on-demand" else f", {first.way}"
-    kind += f" for {first.committed_h * 12 / HOURS_PER_YEAR:.0f} months" if first.committed_h else ""
+    kind += f" for {first.committed_h * 12 / priced.HOURS_PER_YEAR:.0f} months" if first.committed_h else ""
     hourly = f"{usd(price.value)}/h ({_other(need, price.value, '{}/h, ')}{_dated(first)}{kind})"
     return f"Rent {_machine(first)}{each}{first.provider and f' from {first.provider}'} at {hourly}"
 
@@ -272,7 +251,7 @@ def _otherwise(found: Recommendation) -> str:
     hours = hours_until(need, owned.break_even_h)
     if first.outlay_usd:
         return f"Renting is cheaper below {hours}." if owned is first else ""
-    if owned.break_even_h > HOURS_PER_YEAR * years:
+    if owned.break_even_h > priced.HOURS_PER_YEAR * years:
         within = f"within {need.assumptions.owned_for}, even around the clock"
         return f"Buying {_machine(owned)} does not pay {within}."
     return f"Buying {_machine(owned)} instead pays only above {hours}."
@@ -282,12 +261,12 @@ def _sums(found: Recommendation) -> str:
     """What the years that the question states cost, bought and rented."""
     need, first, a, usual = found.need, found.options[0], found.need.assumptions, Assumptions()
     stated = (a.years, a.hours_per_week) != (usual.years, usual.hours_per_week)
-    priced = [o for o in reversed(found.options) if o.way in RENTS or o.outlay_usd]
-    both = {"of rent" if o.way in RENTS else "bought": o for o in priced}
+    known = (o for o in reversed(found.options) if o.way in RENTS or o.outlay_usd)
+    both = {"of rent" if o.way in RENTS else "bought": o for o in known}
     if "bought" not in both or not stated or need.items or need.acquire != "both" or first.way == "have":
         return ""
     sums = (
-        f"{_machine(o)} {usd(o.per_hour_usd * hours_of_use(need))} {how}"
+        f"{_machine(o)} {usd(o.per_hour_usd * priced.hours_of_use(need))} {how}"
         for how, o in both.items()
         if o.per_hour_usd
     )
@@ -328,7 +307,7 @@ def _does(need: Need, first: Option, item: str) -> str:
     cost = f"{_about(need, first.cost_usd)} " if first.cost_usd else ""
     if need.period_s is None:
         return f"{cost}in {seconds(first.time_s.value)} at {rate}"
-    every, busy = PERIODS.get(need.period_s), percent(first.time_s.value / need.period_s, 0)
+    every, busy = fit.PERIODS.get(need.period_s), percent(first.time_s.value / need.period_s, 0)
     amount = f"{speed_of(need.items or 0.0)} {item}s"
     if first.cost_usd and need.period_s < MONTH_S:
         month = first.cost_usd.value * MONTH_S / need.period_s
@@ -350,7 +329,7 @@ def _by_the_hour(need: Need, first: Option, item: str, rate: str) -> str:
     a_month = " a month" * need.budget_per_month
     if need.budget_usd and not need.budget_per_hour and first.way in RENTS:
         hours = need.budget_usd / hourly
-        hours = min(hours, HOURS_PER_YEAR / 12) if a_month else hours
+        hours = min(hours, priced.HOURS_PER_YEAR / 12) if a_month else hours
         paid = f"{usd(hours * hourly)}{a_month}{_other(need, hours * hourly, f' ({{}}{a_month})')}"
         return f"{paid} pays for {hours:,.0f} h: {done(hours)}"
     if need.hire_h and not first.outlay_usd:
@@ -358,14 +337,14 @@ def _by_the_hour(need: Need, first: Option, item: str, rate: str) -> str:
     said = [rate, f"{usd(hourly)} an hour of use"] if first.outlay_usd or need.concurrent else [rate]
     if need.concurrent or a_month or week != Assumptions().hours_per_week:
         # Idle hours are paid for, too.
-        month = hourly * hours_a_month(need)
+        month = hourly * priced.hours_a_month(need)
         said.append(f"{usd(month)} a month{_other(need, month, ' ({} a month)')}{_used(week)}")
     return ", ".join(said)
 
 
 def hours_until(need: Need, hours: float) -> str:
     """Hours of use, and how many months these are."""
-    months, week = hours / hours_a_month(need), need.assumptions.hours_per_week
+    months, week = hours / priced.hours_a_month(need), need.assumptions.hours_per_week
     return f"{hours:,.0f} hours of use ({months:,.0f} months{_used(week)})"
 
 
@@ -403,10 +382,10 @@ def reasons(found: Recommendation) -> tuple[str, ...]:
         elif dearer < 1:
             if others[0].outlay_usd > first.outlay_usd:
                 more = f"{usd(others[0].outlay_usd)} at once instead of {usd(first.outlay_usd)}"
-                near = "a tie with" if dearer * EQUAL > 1 else f"{significant(1 / dearer)} times"
+                near = "a tie with" if dearer * priced.EQUAL > 1 else f"{significant(1 / dearer)} times"
                 said.append(f"{near} the {least}, which takes {more}")
         else:
-            close = "; within the uncertainty that is a tie" * (dearer < EQUAL)
+            close = "; within the uncertainty that is a tie" * (dearer < priced.EQUAL)
             said.append(f"{least}: the next GPU takes {significant(dearer)} times as much{close}")
     if first.outlay_usd:
         said.append(setup(need, first))
@@ -437,7 +416,7 @@ def electricity(need: Need, option: Option) -> tuple[float, float]:
     """kWh and USD of a month of the machine with its cooling, at the board power of its cards."""
     a = need.assumptions
     watts = host_of(option.gpu_id, option.count)[2] if a.host_w is None else a.host_w * option.count
-    kwh = ((option.power_w or 0.0) + watts) / 1000 * a.cooling * hours_a_month(need)
+    kwh = ((option.power_w or 0.0) + watts) / 1000 * a.cooling * priced.hours_a_month(need)
     return kwh, kwh * a.electricity_usd_per_kwh
 
 
@@ -446,7 +425,7 @@ def setup(need: Need, bought: Option) -> str:
     spec, a = catalog.get(bought.gpu_id), need.assumptions
     host, _, watts = host_of(bought.gpu_id, bought.count)
     board_w = bought.power_w or 0.0
-    supply = supply_w(board_w)
+    supply = fit.supply_w(board_w)
     feeds = f"a power supply of {supply} W" if supply else f"{(board_w + watts) / 1000:.2g} kW with its host"
     _, energy = electricity(need, bought)
     slots, cooling = spec.number("slots"), spec.text("cooling")
@@ -459,7 +438,7 @@ def setup(need: Need, bought: Option) -> str:
         f"{slots * bought.count:g} slots" if slots else "", f"{cooling} cooling" if cooling else "",
         "no CUDA after 12" if old else "",
         _several_for(need, bought),
-        f"quiet: at most {QUIET_W:g} W of heat" if need.quiet else "",
+        f"quiet: at most {fit.QUIET_W:g} W of heat" if need.quiet else "",
         f"{usd(energy)} of electricity a month" if bought.power_w and need.period_s is None else "",
         f"worth {left} after {a.owned_for}",
     ]  # fmt: skip
@@ -584,7 +563,7 @@ def why(
     if found.outlay_usd:
         yield setup(need, found)
     if found.break_even_h is not None:
-        planned = hours_of_use(need)
+        planned = priced.hours_of_use(need)
         yield f"cheaper than renting after {found.break_even_h:,.0f} h of use ({planned:,.0f} h planned)"
     yield from (issue.detail for issue in speed.issues if issue == RECOMPUTES)
     if found.memory_spare is not None and found.memory_spare < LITTLE:
@@ -617,8 +596,8 @@ def changes(need: Need, them: Candidates, places: Sequence[int]) -> Iterator[str
     if other is not None and them.ranked[other] >= them.ranked[first]:
         # What takes less money at once is first within a few percent.
         bought = bool(them.outlay[first] > 0 and them.outlay[other] > 0)
-        ahead = EQUAL ** (bought * (1 if them.outlay[other] < them.outlay[first] else -1))
-        if need.goal == "cost" and them.ranked[other] < EQUAL * them.ranked[first]:
+        ahead = priced.EQUAL ** (bought * (1 if them.outlay[other] < them.outlay[first] else -1))
+        if need.goal == "cost" and them.ranked[other] < priced.EQUAL * them.ranked[first]:
             lead = significant(float(them.ranked[other] / them.ranked[first]))
             yield f"any change of price: {_name(them, other)} costs {lead} times as much, a tie"
         else:
@@ -635,7 +614,7 @@ def _price_change(need: Need, them: Candidates, place: int, target: float) -> It
     share = (per_hour - float(them.running[place])) / fixed
     wanted, unit = price * share, "/h"
     if them.own[place]:
-        host = float(them.host[place]) / cards_paid(need, them.rows[place].gpu, them.rows[place].count)
+        host = float(them.host[place]) / priced.cards_paid(need, them.rows[place].gpu, them.rows[place].count)
         wanted, unit = (price + host) * share - host, " a card"
     change = wanted / price - 1
     if them.rows[place].stale and change > 0:
@@ -666,11 +645,11 @@ def _hours(need: Need, them: Candidates, places: Sequence[int]) -> Iterator[str]
     if own is None or rent is None or need.period_s is not None or keeps:
         return
     a = need.assumptions
-    worth = worth_per_hour(need, them, own, rent) - float(them.running[own])
+    worth = priced.worth_per_hour(need, them, own, rent) - float(them.running[own])
     if worth <= 0:
         yield f"{_name(them, own)} never pays: its energy alone costs more than {_name(them, rent)}"
         return
-    spread = float(them.outlay[own]) * lost_share(a) / hours_of_use(need)
+    spread = float(them.outlay[own]) * priced.lost_share(a) / priced.hours_of_use(need)
     hours, planned = spread * a.hours_per_week / worth, a.hours_per_week
     if hours > 168:
         yield f"{_name(them, own)} does not pay against {_name(them, rent)} even in use around the clock"
@@ -680,8 +659,7 @@ def _hours(need: Need, them: Candidates, places: Sequence[int]) -> Iterator[str]
 
 
 def advice(them: Candidates, places: Sequence[int], need: Need, item: str) -> Iterator[str]:
-    """Two of one against one of another, and why not to mix where they would train together: each GPU answers
-    requests by itself."""
+    """Why not to mix where they would train together: each GPU answers requests by itself."""
     for place in places if need.mode == "train" or need.task else ():
         row = them.rows[place]
         if row.offer and row.offer.per_hour and row.count > row.offer.count:
@@ -689,8 +667,6 @@ def advice(them: Candidates, places: Sequence[int], need: Need, item: str) -> It
                 f"no machine of {row.count} x {_short(row.gpu)} is offered: counted as {row.count} of one, "
                 "which share no link, so a bound"
             )
-    if need.gpus[0] <= 1 and need.gpus[1] >= 2:
-        yield from _two_or_one(them, places)
     if need.mode != "train" or not (need.have or need.gpus[1] > 1):
         return
     # Two different cards that somebody might put into a machine of their own.
@@ -705,28 +681,6 @@ def advice(them: Candidates, places: Sequence[int], need: Need, item: str) -> It
             f"slower, 2 x {significant(slow)} = {significant(2 * slow)} {item}s/s at most, "
             f"{percent(2 * slow / both, 0)} of the {significant(both)} that both do apart"
         )
-
-
-def _two_or_one(them: Candidates, places: Sequence[int]) -> Iterator[str]:
-    """Two of a slower GPU against one of a faster: of all such pairs the one that stands highest."""
-    priced = [p for p in places if them.rows[p].way != "unpriced"]
-    ones, twos = ([p for p in priced if them.rows[p].count == n][:PAIRED] for n in (1, 2))
-    pairs = [
-        (i + j, two, one)
-        for i, two in enumerate(twos)
-        for j, one in enumerate(ones)
-        if them.rows[two].gpu != them.rows[one].gpu and them.speed[two] / 2 < them.speed[one]
-    ]
-    if not pairs:
-        return
-    _, two, one = min(pairs)
-    faster = float(them.speed[two] / them.speed[one])
-    dearer = float(them.per_item[two] / max(them.per_item[one], 1e-300))
-    yield (
-        f"{_name(them, two)} or {_name(them, one)}: the two do {significant(faster)} times the work in an "
-        f"hour, at {significant(dearer)} times the cost of an item; chance that they cost less: "
-        f"{percent(chance(them, two, one), 0)}"
-    )
 
 
 # Times as much work, or as cheap, that is worth saying though no fresh price is known.
@@ -777,7 +731,7 @@ def against(bill: Bill, found: Recommendation) -> str:
     need, first = found.need, found.options[0]
     if first.per_hour_usd is None:
         return ""
-    hours, each = hours_a_month(need), " a month"
+    hours, each = priced.hours_a_month(need), " a month"
     items, mine = first.throughput.value * hours * 3600, first.per_hour_usd * hours
     use = _used(need.assumptions.hours_per_week) + ", all of them busy" * (not need.concurrent)
     if need.items and first.cost_usd:
@@ -830,7 +784,7 @@ def feature(found: Recommendation) -> str:
     """Whether the work needs what a GPU may have, beside the first option."""
     need, first = found.need, found.options[0]
     if need.feature != "nvlink":
-        return _FEATURES.get(need.feature, "")
+        return str(WORDS["features"][need.feature][1])
     if first.count == 1:
         return "No: one GPU does it, and talks to no other."
     name, link = counted(first.gpu_id, first.count), link_of(catalog.get(first.gpu_id), first.count)
@@ -853,20 +807,11 @@ def _faster(found: Recommendation) -> str:
     return f"{_begun(_machine(fast))} {'is' if fast.count == 1 else 'are'} {much}{cost}."
 
 
-_FEATURES = {
-    "ecc": "No: networks learn and answer on cards without ECC; it matters where no wrong bit may pass "
-    "unseen, as in simulations of weeks.",
-    "pcie 5": "No: data and weights cross the bus once; its speed counts where several cards train or share "
-    "a model, and the speeds below include that.",
-    "tensor cores": "Yes in practice: without them the products run several times slower.",
-}
-
-
 def verdict(found: Recommendation, other: Recommendation | None) -> str:
     """Whether the GPU that was named can do the work, or is more than it takes: then `other` names what else
     does it. Empty where that was not asked."""
     need, first = found.need, found.options[0]
-    asked = names_of(need) if need.sets or not need.have else ()
+    asked = priced.names_of(need) if need.sets or not need.have else ()
     named, name = {*need.have, *asked}, counted(first.gpu_id, first.count)
     if need.feature:
         return feature(found)

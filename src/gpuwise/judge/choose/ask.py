@@ -292,7 +292,7 @@ class _Reader:
     def _read_first(self) -> None:
         """What holds words that mean something else elsewhere: hours of GPUs, and what a GPU may have."""
         self.gpu_hours = self._blanked(P.gpu_hours)
-        for name, words in WORDS["features"].items():
+        for name, (words, _) in WORDS["features"].items():
             if self.blank(rf"{P.is_needed}(?:{words})(?: {P.needed})?|\b(?:{words}) {P.needed}"):
                 self.fields["feature"] = name
         if self.gpu_hours and not self.gpu_hours[2]:

@@ -24,29 +24,9 @@ import numpy as np
 
 from gpuwise.errors import GpuwiseError, NoDataError
 from gpuwise.facts import catalog
-from gpuwise.judge.choose import answer
-from gpuwise.judge.choose.candidates import (
-    EQUAL,
-    PAID,
-    Candidates,
-    Mask,
-    candidates,
-    cards_paid,
-    chance,
-    committed_h,
-    lost_share,
-    names_of,
-    worth_per_hour,
-)
-from gpuwise.judge.choose.fit import (
-    contradiction,
-    kept,
-    limits,
-    rejected,
-    too_large,
-    too_small,
-    why_not,
-)
+from gpuwise.judge.choose import answer, fit
+from gpuwise.judge.choose import candidates as priced
+from gpuwise.judge.choose.candidates import EQUAL, Candidates, Mask, cards_paid, worth_per_hour
 from gpuwise.judge.choose.speeds import memory_of
 from gpuwise.model.gpu import Offer
 from gpuwise.model.judgement import Chance, Need, Option, Recommendation
@@ -73,7 +53,7 @@ def recommend(
     Raises InputError where limits contradict each other, with the one to relax and by how much; NoDataError
     where no GPU, or none of the form asked for, has both a speed and a price.
     """
-    them = candidates(need, speeds, offers, today=today)
+    them = priced.candidates(need, speeds, offers, today=today)
     if not len(them):
         low, high = need.memory_gb or (0.0, None)
         sizes = {s.gpu_id: (catalog.get(s.gpu_id).memory_bytes or 0.0) / 2**30 for s in speeds}
@@ -88,14 +68,14 @@ def recommend(
         # Where the largest is too small, none fits.
         largest = max(asked, key=lambda s: sizes[s.gpu_id] * s.gpus).refusal
         if "does not fit" in largest:
-            raise too_large(need, largest)
+            raise fit.too_large(need, largest)
         raise NoDataError(f"no GPU has a speed: {largest}", hint="measure it", code="bench")
-    found = limits(need, them, speeds)
-    places = ordered(them, kept(found, len(them)), every_provider=every_provider)
-    left = rejected(need, them, found, speeds, offers)
+    found = fit.limits(need, them, speeds)
+    places = ordered(them, fit.kept(found, len(them)), every_provider=every_provider)
+    left = fit.rejected(need, them, found, speeds, offers)
     if not places:
-        named = why_not(names_of(need), {g: why.detail for g, why in left.items()})
-        raise contradiction(them, found, named or too_small(need, speeds))
+        named = fit.why_not(priced.names_of(need), {g: why.detail for g, why in left.items()})
+        raise fit.contradiction(them, found, named or fit.too_small(need, speeds))
     if need.goal in ("speed", "energy") or (need.goal == "cost" and them.outlay[places[0]] > 0):
         # Of what is as good as the best, as nearly as anybody cares: what takes least money, at once where
         # it is bought.
@@ -130,7 +110,7 @@ def recommend(
     made = Recommendation(
         made_on=today.isoformat(), need=need, item=item, options=options, rejected=left,
         chances=tuple(
-            Chance(other=rank, probability=chance(them, places[0], place))
+            Chance(other=rank, probability=priced.chance(them, places[0], place))
             for rank, place in enumerate(places[1:COMPARED], start=2)
             if options[0].price_usd is not None and options[rank - 1].price_usd is not None
         ),
@@ -175,7 +155,7 @@ def ordered(them: Candidates, ok: Mask, *, every_provider: bool = True) -> list[
     for place in keys[ok[keys]]:
         row = them.rows[place]
         provider = row.offer.provider.casefold() if row.offer and every_provider else ""
-        provider += PAID if row.offer and row.offer.source.title == PAID else ""
+        provider += priced.PAID if row.offer and row.offer.source.title == priced.PAID else ""
         found.setdefault((row.gpu, row.count, row.way, provider), int(place))
     return list(found.values())
 
@@ -196,7 +176,7 @@ def _options(
 ) -> tuple[Option, ...]:
     best, rents = frontier(them, places), [p for p in places if not them.own[p]]
     one = {s.gpu_id: s.throughput.value for s in speeds if s.gpus == 1 and s.throughput is not None}
-    owned, lost = Counter(need.have), lost_share(need.assumptions)
+    owned, lost = Counter(need.have), priced.lost_share(need.assumptions)
     there = [s.throughput.value for s in speeds if s.throughput and s.gpus == owned.get(s.gpu_id)]
     found: list[Option] = []
     for rank, place in enumerate(places[:MOST], start=1):
@@ -220,7 +200,7 @@ def _options(
             ) if known else None,
             seen_on=row.offer.seen_on if row.offer else "",
             price_source=row.offer.source.title if row.offer else "", stale=row.stale,
-            committed_h=committed_h(row.offer) if row.offer else 0.0,
+            committed_h=priced.committed_h(row.offer) if row.offer else 0.0,
             last_usd=row.offer.amount if row.offer and row.way == "unpriced" else None,
             throughput=speed.throughput, basis=speed.basis,
             precision="" if speed.question.precision == need.precision else str(speed.question.precision),

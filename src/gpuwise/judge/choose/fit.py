@@ -37,7 +37,7 @@ from gpuwise.model.gpu import GpuSpec, Offer
 from gpuwise.model.judgement import Need, Recommendation
 from gpuwise.model.precision import Precision
 from gpuwise.model.result import Basis, Interval, Issue, Record, Result
-from gpuwise.model.units import gibibytes, seconds, si, significant, usd
+from gpuwise.model.units import gibibytes, seconds, significant, usd
 from gpuwise.predictor.card import MODULES, UNMEASURED, is_linked
 from gpuwise.predictor.forecast import FITS
 
@@ -66,8 +66,6 @@ PERIODS = {3600.0: "hour", 86400.0: "day", 604800.0: "week", 2629800.0: "month",
 LONG = (("d", 86400.0), ("h", 3600.0))
 # Bytes of a weight that learns: itself and its gradient in 16 bits, a copy and two moments in 32.
 FULL_BYTES = 16.0
-# Share of their peak that H100s reach in large training (Llama 3's report: 38 to 43 %).
-USEFUL = 0.4
 # Years that a search for older prices goes back, one step after the other.
 AGES = (1, 2, 3, 5)
 # GPUs of which each is said, with its reason.
@@ -77,8 +75,7 @@ SAID = 4
 SUPPLY, HOST_PEAK_W = 1.15, 250.0
 SUPPLIES_W = (450, 550, 650, 750, 850, 1000, 1200, 1600, 2000)
 # Work that takes longer than five years is not done by what is bought or rented today.
-YEAR_S = 31557600.0
-LONGEST_S = 5 * YEAR_S
+LONGEST_S = 5 * 31557600.0
 # Of a good power supply under load.
 SUPPLY_EFFICIENCY = 0.9
 # More heat than this takes fans that people hear across a desk.
@@ -328,17 +325,8 @@ def too_large(need: Need, refusal: str) -> GpuwiseError:
         f"to train all {size} for weights, gradients and optimiser, more than one machine of {need.gpus[1]} "
         f"GPUs has ({refusal})"
     )
-    peak = catalog.get("h100-sxm5-80gb").peak("bf16")
-    if need.items is not None and peak is not None:
-        years = 6 * model.active * need.items / (USEFUL * peak.flop_per_s) / YEAR_S
-        problem += (
-            f"; {si(need.items, 'tokens')} take {years:,.0f} H100s a year, at {USEFUL:.0%} of their peak"
-        )
-    return NoDataError(
-        problem,
-        hint="adapters instead (--mode qlora), a smaller model, or a cluster of machines",
-        code="too-large",
-    )
+    hint = "adapters instead (--mode qlora), a smaller model, or a cluster of machines"
+    return NoDataError(problem, hint=hint, code="too-large")
 
 
 def _money(need: Need, them: Candidates) -> Iterator[Limit]:
