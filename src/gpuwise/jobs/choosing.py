@@ -23,7 +23,7 @@ from gpuwise.judge.choose.speeds import Forecast
 from gpuwise.model.gpu import RENTS, GpuSpec, Offer
 from gpuwise.model.judgement import Need, Quote, Recommendation
 from gpuwise.model.precision import Precision
-from gpuwise.model.question import Asked
+from gpuwise.model.question import Asked, RunConfig
 from gpuwise.model.result import Comparison, Issue, Record, Result
 from gpuwise.model.units import seconds, significant
 from gpuwise.predictor.card import MODULES
@@ -55,7 +55,7 @@ def choose(
     facts = facts or Facts()
     need = need_of(need, {}, rates, today=facts.today)[0] if isinstance(need, str) else need
     market = _Market(
-        facts=facts, offers=_believed(need, facts), forecast=forecast or predicted,
+        facts=facts, offers=_believed(need, facts), forecast=_asked_once(forecast or predicted),
         item=speeds.item_of(need), every_provider=every_provider or len(need.providers) > 1,
     )  # fmt: skip
     if need.deadline_s is not None and need.items is None:
@@ -176,6 +176,22 @@ class _Market:
         with suppress(GpuwiseError):
             return self.best(need)
         return None
+
+
+def _asked_once(forecast: Forecast) -> Forecast:
+    """The same forecast, which remembers: a need and its alternatives ask for most speeds several times."""
+    known: dict[tuple[RunConfig, int, int | None, str], Record] = {}
+
+    def answer(
+        config: RunConfig, gpus: Sequence[str], *, count: int, batch: int | None
+    ) -> tuple[Record, ...]:
+        new = [gpu for gpu in gpus if (config, count, batch, gpu) not in known]
+        if new or not gpus:
+            found = forecast(config, new, count=count, batch=batch)
+            known.update(((config, count, batch, record.gpu_id), record) for record in found)
+        return tuple(known[config, count, batch, gpu] for gpu in gpus)
+
+    return answer
 
 
 def _first_answer(market: _Market, need: Need) -> Recommendation:

@@ -121,10 +121,9 @@ def test_operations_are_those_that_the_workload_states(name: str, mode: Any) -> 
     assert passes * counted == cost(mode, Precision.FP32, 1).flop_per_item
 
 
-# In fp16 the loss is scaled, too.
-@pytest.mark.parametrize("precision", [Precision.FP16, Precision.FP32])
-def test_compiled_training_learns_its_one_batch(precision: Precision, one_layer: None) -> None:
-    made = job.JaxAdapter("").build(replace(toy("bert-large", compile=True), precision=precision), 4)
+# In fp16 the loss is scaled, too; steps in fp64 are compared with torch's below.
+def test_compiled_training_learns_its_one_batch(one_layer: None) -> None:
+    made = job.JaxAdapter("").build(replace(toy("bert-large", compile=True), precision=Precision.FP16), 4)
     losses = [float(made.step()) for _ in range(8)]
     assert all(map(math.isfinite, losses))
     assert losses[-1] < losses[0]
@@ -149,7 +148,7 @@ def test_a_compiled_training_that_computes_something_else_is_seen(
     assert made.mismatch() == pytest.approx(0.5, rel=1e-3)
 
 
-def test_scaled_gradients_are_those_of_fp32() -> None:
+def test_scaled_gradients_are_those_of_fp32(one_layer: None) -> None:
     def norm(precision: Any) -> float:
         loss, _, *given = job.first_state(
             NETWORKS["bert-large"](True), replace(toy("bert-large"), precision=precision), 2
