@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from fcntl import LOCK_EX, flock
+from multiprocessing import get_context
 from pathlib import Path
 from typing import Any
 
@@ -36,7 +37,13 @@ def ranks_of(
         flock(lock, LOCK_EX)
         if not (folder / "done").exists():
             patch.syspath_prepend(str(ROOT))  # where the ranks find the module of `body`
-            multiprocessing.spawn(body, (folder,), nprocs=count)  # type: ignore[no-untyped-call]
+            # All are forked of one process, which has imported what takes longer than they do.
+            get_context("forkserver").set_forkserver_preload(
+                ["torch._dynamo", "torch._inductor.compile_fx", "gpuwise.workloads.models.decoder"]
+            )
+            multiprocessing.start_processes(  # type: ignore[no-untyped-call]
+                body, (folder,), nprocs=count, start_method="forkserver"
+            )
             (folder / "done").touch()
     return [torch.load(folder / f"{number}.pt") for number in range(count)]
 
