@@ -280,6 +280,13 @@ def test_an_ability_behind_a_value(text: str) -> None:
             "Die RTX 3080 10GB liegt noch hinter der RTX 4070. Ihr Chip GA102 hat 9.216 Kerne.",
             ["9.216"],
         ),
+        ("The P6000s are Pascal cards with 24 GB, 432 GB/s and 3,840 cores, built in 7 nm.", ["7 nm"]),
+        ("Die A40 ist neu. Mit 48 GB und 348 GB/s ist sie langsam; NVLink schafft 112,5 GB/s.", ["348 GB/s"]),
+        ("**A30.** Die Karte aus dem Jahr 2021 beherrscht FP8.", ["from 2021 supports FP8"]),
+        ("Carte\tPuce\tGravure\tTDP\nRTX 2070\tTU106\t7 nm\t175 W\nRTX 3070\tGA104\t8 nm\t220 W", ["7 nm"]),
+        ("Arc A750: 3854 shaders, 8 GB. Arc A580: 3072 shaders, 8 GB.", ["3854"]),
+        # The price of an hour times the hours.
+        ("At $2.10 an hour an L40S costs $2,210 in a 30-day month.", ["$2,210"]),
         # Laptops' chips are their own.
         ("| GPU | Chip |\n|---|---|\n| RTX 4080 Laptop | AD103 |\n| RTX 4070 Laptop | AD106 |", ["AD103"]),
     ],
@@ -295,6 +302,9 @@ def test_the_one_wrong_figure_is_accused(text: str, wrong: list[str]) -> None:
         "In games the RTX 4090 with 24 GB takes 320 W measured over an hour.",
         "The T4 asks for 14 to 16 SMs here.",
         "| GPU | power (80 %) |\n|---|---|\n| RTX 4090 | 410 W (333 to 450) |",
+        "One team reports 610 TFLOPS per H100 SXM in BF16 training.",
+        "NVLink fehlt der L40S, die A40 hat ihn.",
+        "At $2.10 an hour a L40S costs $1,533 a month, four of them $6,132.",
         "The H200 is efficient. Here 1.5 pJ are spent for an operation on 7 nm.",
     ],
 )

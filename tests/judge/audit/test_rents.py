@@ -43,3 +43,9 @@ def test_a_rent_in_prose(claimed: Read) -> None:
 def test_only_what_is_on_demand_and_of_one_gpu_is_stale(row: str, verdict: str) -> None:
     text = f"| Provider | GPU | Price per hour |\n|---|---|---|\n| {row} |"
     assert [f.verdict for f in audit.audit_text(text, today=TODAY).findings] == [verdict]
+
+
+def test_the_year_of_a_launch_dates_no_price() -> None:
+    text = "gpu,release_year,usd_per_hour\nH200 SXM,2024,39.90\nL4,2023,0.70\n"
+    found = audit.audit_text(text, "a.csv", today=TODAY).findings
+    assert [f.stated for f in found if f.kind == "stale price"] == ["39.90"]

@@ -247,7 +247,8 @@ class _Walk:
         if tokens and len(text) < SHORT:
             # "1 024" is one number.
             tokens = scan(text := re.sub(r"(?<=\d) (?=\d{3}$)", "", text))
-        alone = tokens and tokens[0].kind == "value" and {t.kind for t in tokens} <= {"value", "name"}
+        valued = tokens and (tokens[0].kind == "value" or tokens[0].field == topic.first)
+        alone = valued and {t.kind for t in tokens} <= {"value", "name"}
         if alone and line.line <= self.below and len(text) < SHORT:
             # The value of a list of specifications that has labels and values on a line each.
             words = text[: tokens[0].start] + text[tokens[-1].end :]

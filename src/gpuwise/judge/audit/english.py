@@ -40,7 +40,7 @@ _PHRASES = {
     for language, glossary in _GLOSSARIES.items()
 }
 _WORDS = re.compile(r"[^\W\d_]+['\u2019]?")
-_BEGINS = re.compile(r"(?:^|[.!?:] |[(\u00ab\u201e\"|*-] ?)$")
+_BEGINS = re.compile(r"(?:^|[.!?:] |[(\u00ab\u201e\"|*-] ?|\t| {2})$")
 # Spaces in a line from which on it may be in another language than its document.
 ENOUGH = 4
 

@@ -36,7 +36,7 @@ _EXACT = frozenset(
      # A chip has one count of transistors, which its vendor states once.
      "transistors", *ABILITIES}
 )  # fmt: skip
-_SHADERS = {"cuda_cores": "stream_processors", "stream_processors": "cuda_cores"}
+_SHADERS = ("cuda_cores", "stream_processors", "shading_units")
 # What other products of the same chip with the same figure vouch for.
 _OF_CHIP = frozenset(
     {"sm_count", "rt_cores", "l2_bytes", "memory_bus_bits", "memory_bytes_per_s", "link_bytes_per_s"}
@@ -82,8 +82,9 @@ def of(gpu_id: str, field: str) -> tuple[Evidence, ...]:
         return tuple(_peaks(spec, field.removeprefix("peak:")))
     if field == "matrix_units":
         return tuple(_matrix_units(spec))
-    # Texts call the cores of either maker shaders.
-    field = field if field in spec.facts else _SHADERS.get(field, field)
+    # Texts call the cores of any maker shaders.
+    if field in _SHADERS and field not in spec.facts:
+        field = next((name for name in _SHADERS if name in spec.facts), field)
     fact = spec.facts.get(field)
     if fact is None or fact.source.kind == "article" or _APPROXIMATE.match(fact.note):
         return ()
@@ -171,6 +172,9 @@ def supports(gpu_id: str, field: str, value: Number | str) -> bool:
 
 def _is_computed(spec: GpuSpec, field: str, fact: Fact | Peak) -> bool:
     """Whether a product of units, rates and clocks confirms a stated value, or it is a factor of one."""
+    if field == "shading_units" and spec.vendor == "Intel":
+        # Arc: one ray tracing unit and 128 lanes in each Xe core (Intel, Xe-HPG and Xe2 architecture).
+        return fact == spec.facts[field] and fact.value == 128 * (spec.number("rt_cores") or 0)
     return fact.source.kind != "derived" and (spec.id, field) in _computed()
 
 

@@ -331,7 +331,9 @@ class Grid:
         tops = {i: cell.text for i, cell in enumerate(self.header)}
         for column, cell in enumerate(self.rows[placed.row]):
             label = self.labels[column].first if column < len(self.labels) else None
-            if column != placed.column and label not in IN_CONTEXT and column not in self.columns:
+            # Nor does the year of a launch date a price.
+            apart = {*IN_CONTEXT, "launch"}
+            if column != placed.column and label not in apart and column not in self.columns:
                 yield f"{tops.get(column, '')} {cell.text}"
         yield tops.get(placed.column, "")
 

@@ -400,9 +400,11 @@ def _is_witnessed(claim: Claim, text: Around) -> bool:
             isinstance(stated, Number) and isinstance(value, float) and abs(stated.value / value - 1) > FAR
             for stated in claim.values for value in values
         )  # fmt: skip
-        # In such a process no chip of its kind is made; TSMC's 4N is called 5 nm, too.
+        # In such a process no chip of its kind is made; TSMC's 4N is called 5 nm, too, and AMD packs chips of
+        # two processes together.
+        nvidia = catalog.get(gpu_id).vendor == "NVIDIA"
         far |= claim.field == "process_nm" and all(
-            abs(stated - node) > (node <= FINE)
+            abs(stated - node) > (node <= FINE and (stated <= FINE or not nvidia))
             for stated in _numbers(claim.values) for node in evidence.nodes(gpu_id)
         )  # fmt: skip
         if max((k.witnesses for k in known), default=0) + far < needed:

@@ -511,6 +511,11 @@ class _Sentence:
         formats = dict.fromkeys(t.field for t in self.tokens if t.field[:5] == "peak:" != t.field)
         self.formats_named = [f for f in formats if f != "peak:tensor"] or list(formats)
 
+    @cached_property
+    def unsaid_alike(self) -> Counter[str]:
+        """How many values measure the same of those whose field no word names."""
+        return Counter(t.measures for n, t in enumerate(self.tokens) if t.kind == "value" and not self.own(n))
+
     def own(self, place: int) -> str | None:
         """The field that the words beside a value name; looked for once."""
         if place not in self.own_fields:
@@ -654,7 +659,7 @@ class _Sentence:
         """A pair of an owner and a field; the unit tells the field of a value like the known one."""
         token, unit = reading.token, SAID <= said < UNREAD and owned < NEAR_BY and reading.field in BY_UNIT
         # Bits a second are a network's; and beside a word for a link a rate is not plainly the memory's.
-        unit = unit and not token.in_bits and self.alike[token.measures] <= max(1, len(self.gpus))
+        unit = unit and not token.in_bits and self.unsaid_alike[token.measures] <= max(1, len(self.gpus))
         if unit and not (reading.field == "memory_bytes_per_s" and self.link_open):
             known = [k.value for i in owner.gpu_ids for k in evidence.of(i, reading.field)]
             values = [(v.value, k) for v in reading.values for k in known if isinstance(v, Number) and k]
@@ -1166,7 +1171,8 @@ class _Sentence:
         # Behind a turn ("4.8 TB/s vs 3.35 TB/s") another GPU is meant that the sentence does not name.
         since = CUES["aside"].sub("", self.between(own[-1].end, token.start)) if own else ""
         # "The A10 came in 2021; it has 24 GB"
-        vouched = self.is_vouched(place, owner)
+        # A list may name the chip of another one: "The K80? Two GK210 chips with 12 GB each".
+        vouched = field != "chip" and self.is_vouched(place, owner)
         if not vouched and place not in self.listed and (
             CUES["turn"].search(re.sub(r";(?= (?:it|its)\b)", ",", since))
         ):  # fmt: skip
@@ -1184,7 +1190,7 @@ class _Sentence:
         made = field == "process_nm" and self.says("made")
         led = carried or (not self.gpus and owner is self.about and owner.sure)
         beside |= led and bool(goes_on or made or vouched)
-        alone = (alone and best.owned <= 1 and bool(own)) or beside
+        alone = (alone and (best.owned <= 1 or bool(made)) and bool(own)) or beside or vouched
         return field not in IN_PASSING or alone or (self.in_turn and place in self.listed)
 
     def is_vouched(self, place: int, owner: Subject) -> bool:
@@ -1197,7 +1203,8 @@ class _Sentence:
                 a, b = (self.tokens[at], end) if step < 0 else (end, self.tokens[at])
                 gap += f" {self.text[a.end : b.start]}"
                 end = self.tokens[at]
-                if end.kind != "field" and end.field not in ("dense", "sparse"):
+                number = end.dimension == "bare" and self.own(at) is None
+                if end.kind != "field" and end.field not in ("dense", "sparse") and not number:
                     break
                 at += step
             else:
@@ -1270,6 +1277,8 @@ class _Sentence:
             or (token.kind == "name" and field == "compute_capability")
             or self.text[token.end :].lstrip()[:1] in ("=", "*")
             or (around and observed and CUES[around].search(words))
+            # "One team reports 300 TFLOPS in training, sustained"
+            or (token.dimension == "op/s" and not impossible and self.says("in_use"))
             or (token.dimension == "op/s" and not impossible and "measured" in self.text[: token.start])
             # "Needs compute capability 8.0 or newer": of a program, or of other GPUs.
             or (field == "compute_capability" and (
@@ -1285,7 +1294,7 @@ class _Sentence:
             # From so much to so much is what was reached, or grew from one GPU to the next.
             or (token.is_range and (around == "reached" or words.rstrip().endswith("from")))
             # Beside words for links a bandwidth that is not called the memory's may be theirs.
-            or (field == "memory_bytes_per_s" and unnamed and self.linked)
+            or (field == "memory_bytes_per_s" and unnamed and self.linked and not vouched)
             # In a list, the rate that its GPU's link has.
             or (field == "memory_bytes_per_s" and place in self.listed and any(
                 evidence.supports(i, "link_bytes_per_s", token.numbers[0]) for i in self.listed[place].gpu_ids
@@ -1425,7 +1434,10 @@ def abilities(
             said, owners = "yes" if given else said, [after]
             for one, other in pairwise(named[first:]):
                 # "MIG is available on the A100, A30 and L40S."
-                if not CUES["list"].fullmatch(sentence, one.end, other.start):
+                if not CUES["list"].fullmatch(sentence, one.end, other.start) or (
+                    # "It is missing on the T4, the A10 has it."
+                    re.match(r" (?:still )?(?:has|have|does|can|supports)\b", sentence[other.end :])
+                ):
                     break
                 owners.append(other)
         if said is not None and not (said == "no" and match in of_format):
@@ -1536,9 +1548,10 @@ def _comparisons(sentence: str, gpus: Sequence[Token], line: int, block: int) ->
         sign = -1 if less else 1
         if times:
             relation, written = "times", times.lower()
-            value = TIMES.get(written) or float(written) / (100 if match["percent"] else 1)
+            value = TIMES.get(written) or float(written.replace(",", ".")) / (100 if match["percent"] else 1)
             # "twice" and "3 times" are round numbers; "2.4 times" is printed to its last digit.
-            digits = 3 if match["percent"] else len(written.replace(".", "")) if "." in written else 1
+            decimals = re.search(r"[.,]", written)
+            digits = 3 if match["percent"] else len(written) - 1 if decimals else 1
             more = said is not None and value > 1
             if said and value < 1:
                 value, digits = 1 + sign * value, 2

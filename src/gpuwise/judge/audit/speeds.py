@@ -21,7 +21,7 @@ from gpuwise.facts import catalog, prices
 from gpuwise.facts.published import record
 from gpuwise.judge.audit.judge import GRID
 from gpuwise.judge.audit.read import Block, Table
-from gpuwise.judge.audit.words import CUES, NAMES, scan, speaks_of_tokens, unit_of
+from gpuwise.judge.audit.words import COUNTED, CUES, NAMES, scan, speaks_of_tokens, unit_of
 from gpuwise.model.gpu import Offer, Source
 from gpuwise.model.judgement import NOT_IN_CATALOG, Claim, Finding, Kind, Number, Verdict
 from gpuwise.model.result import Issue, Measurement, Record, Result
@@ -75,6 +75,30 @@ FIELD_OF = {
     "usd": "price",
 }
 SUM_CLOSE = 0.006
+# "At $2 an hour ... $1,440 for a month of 720 hours": an hourly price and what is paid for a time, as a text
+# works it out; the hours of each time that it may name, and how far a rounded sum may be off.
+HOURLY = re.compile(
+    r"\$(?P<a>\d[\d.,]*)(?: ?/ ?| an? | per )(?:GPU[ -])?h(?:ou)?r?\b"
+    r"|\ban hour\b[^.$]{1,40}\$(?P<b>\d+(?:\.\d+)?)",
+    re.I,
+)
+PAID = re.compile(
+    r"(?:\b(?:costs?|is|are|pays?|comes? to|makes|totals?|to)|=)\s(?:about |roughly |some |~ ?)?"
+    r"\$(?P<sum>\d[\d,]*\d(?:\.\d\d)?)(?![\d,]|\.\d| ?/| (?:an?|per) (?:GPU[ -]?)?h)",
+    re.I,
+)
+HOURS_OF = {
+    "hours": (1.0,),
+    "day": (24.0,),
+    "week": (168.0,),
+    "month": (672.0, 744.0),
+    "year": (8736.0, 8784.0),
+}
+TIME = re.compile(r"(?:(?P<count>\d[\d,]*)[ -])?(?P<unit>hours|day|week|month|year)s?\b", re.I)
+NOT_ALL_HOURS = re.compile(
+    r"%|\bhours an? |\bhalf\b|spot|reserv|discount|instead|instance|\bbuy|\bless\b|\bmore\b", re.I
+)
+KEPT_CLOSE = 0.02
 # Characters around a price that may name its provider.
 NEAR = 1000
 # Figures that one finding lists.
@@ -231,23 +255,22 @@ def _of_tokens(claim: Claim) -> Finding:
 
 
 def judge_products(blocks: Sequence[Block], found: Sequence[Finding]) -> tuple[Finding, ...]:
-    """The findings, with those of products that a text works out, "8 x 192 GB = 1,536 GB": arithmetic, also
-    where no GPU is named."""
+    """The findings, with those of products that a text works out, "8 x 192 GB = 1,536 GB", "at $2 an hour
+    $1,440 a month": arithmetic, also where no GPU is named."""
     others, wrong = list(found), []
     for block in blocks:
         cells = [cell for row in block.rows for cell in row] if isinstance(block, Table) else [block]
         for line, text in ((cell.line, cell.text) for cell in cells):
-            for match in PRODUCT.finditer(text) if "=" in text else ():
-                right = _is_product(match)
-                mine = [f for f in others if line in f.lines and f.stated == match["product"]]
-                beside = [f for f in others if line in f.lines and f.stated == match["each"]]
+            for each, product, right, why in _products(text):
+                mine = [f for f in others if line in f.lines and f.stated == product]
+                beside = [f for f in others if line in f.lines and f.stated == each]
                 gpu, field = next(((f.gpu, f.field) for f in (*mine, *beside)), ("", ""))
                 if right is False and not any(f.verdict == "contradicts" for f in (*mine, *beside)):
                     others = [f for f in others if f not in mine]
                     wrong.append(Finding(
-                        lines=(line,), gpu=gpu, field=field or FIELD_OF[scan(match["each"])[0].dimension],
-                        stated=match["product"], verdict="contradicts", kind="wrong sum", source=SOURCE,
-                        explanation=f"{match['count']} times {match['each']} is another sum",
+                        lines=(line,), gpu=gpu, field=field or FIELD_OF[scan(each)[0].dimension],
+                        stated=product, verdict="contradicts", kind="wrong sum", source=SOURCE,
+                        explanation=why,
                     ))  # fmt: skip
                 elif right and beside and all(f.verdict == "agrees" for f in beside):
                     others = [
@@ -255,6 +278,32 @@ def judge_products(blocks: Sequence[Block], found: Sequence[Finding]) -> tuple[F
                         if f in mine and f.verdict == "cannot tell" else f for f in others
                     ]  # fmt: skip
     return (*others, *wrong)
+
+
+def _products(text: str) -> Iterator[tuple[str, str, bool | None, str]]:
+    """(each, product, whether it is right, what it is) of the products that a line works out."""
+    for match in PRODUCT.finditer(text) if "=" in text else ():
+        why = f"{match['count']} times {match['each']} is another sum"
+        yield match["each"], match["product"], _is_product(match), why
+    for sentence in re.split(r"(?<=[.!?])\s+(?=[A-Z])", text) if "$" in text else ():
+        rents, times = list(HOURLY.finditer(sentence)), list(TIME.finditer(sentence))
+        sums = [
+            p for p in PAID.finditer(sentence) if not any(r.start() <= p.start() < r.end() for r in rents)
+        ]
+        if len(rents) != 1 or len(sums) != 1 or not times or NOT_ALL_HOURS.search(sentence):
+            continue
+        # "720 hours" and "30-day" say more than "a month"; the number of GPUs may stand anywhere.
+        time = next(
+            (t for unit in ("hours", "day") for t in times if t["unit"] == unit and t["count"]), times[0]
+        )
+        rent = float((rents[0]["a"] or rents[0]["b"]).rstrip(".,"))
+        hours = [float((time["count"] or "1").replace(",", "")) * h for h in HOURS_OF[time["unit"].lower()]]
+        gpus = {1, *COUNTED.values(), *map(int, re.findall(r"(?<![\d.,$])\d{1,3}(?![\d.,%])", sentence))}
+        paid = float(sums[0]["sum"].replace(",", ""))
+        right = any(
+            hours[0] * n * (1 - KEPT_CLOSE) <= paid / rent <= hours[-1] * n * (1 + KEPT_CLOSE) for n in gpus
+        )
+        yield rents[0][0], f"${sums[0]['sum']}", right, f"${rent:g} for {time[0]} is ${rent * hours[0]:,.0f}"
 
 
 def _is_product(match: re.Match[str]) -> bool | None:
