@@ -10,6 +10,7 @@ import html5lib
 import pytest
 
 from gpuwise import store
+from gpuwise.show import html
 
 Ran = tuple[int, str, str]
 H200 = Path(__file__).parents[2] / "results" / "h200"
@@ -91,10 +92,19 @@ def test_the_suffix_picks_the_format(
     assert file.read_bytes().startswith(begins)
 
 
+@pytest.mark.parametrize("words", [("report", QUICK), ("compare", "l4", "t4", "--article")])
+def test_a_page_is_printed_as_pdf(
+    words: tuple[str, ...], gpuwise: Callable[..., Ran], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(html, "pdf", lambda page: f"%PDF of {page.title}".encode())
+    assert gpuwise(*words, "-o", str(tmp_path / "out.pdf"))[0] == 0
+    assert (tmp_path / "out.pdf").read_bytes().startswith(b"%PDF of ")
+
+
 @pytest.mark.parametrize(
     "arguments",
     [
-        ("report", QUICK, "-o", "x.pdf"),
+        ("report", QUICK, "-o", "x.doc"),
         ("compare", "l4", "t4", "--article", "-o", "x.csv"),
         ("show", "l4", "-o", "x.doc"),
     ],

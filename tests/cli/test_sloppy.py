@@ -138,7 +138,7 @@ CALLS = {
         launch kubernetes -- resnet50
         launch kubernetes --image '' -- resnet50
         results resnet50 --format nosuch --import table.csv
-        report result.json -o report.pdf
+        report result.json -o report.doc
         report result.json -o report
         gpus -o list.xlsx
         show result.json -o shown.yaml

@@ -428,6 +428,18 @@ def test_a_malformed_upload_gets_a_message(visitor: Visitor, tmp_path: Path) -> 
     assert "broken.json is damaged" in visitor.one(".message").text
 
 
+@pytest.mark.parametrize("path", ["/", "/predict", "/choose"])
+def test_a_change_of_one_field_changes_no_other_one(path: str, visitor: Visitor) -> None:
+    visitor.window(1400)
+    visitor.open(path)
+    fields = {name: Select(visitor.one(f"form [name={name}]")) for name in ("mode", "precision", "workload")}
+    before = {name: field.first_selected_option.text for name, field in fields.items()}
+    fields["workload"].select_by_visible_text("bert-large")
+    visitor.until(lambda: "workload=bert-large" in visitor.driver.current_url)
+    after = {name: field.first_selected_option.text for name, field in fields.items()}
+    assert after == before | {"workload": "bert-large"}
+
+
 @pytest.fixture
 def team(visitor: Visitor, tmp_path: Path) -> Iterator[Visitor]:
     """The browser as the first admin of a team's server."""

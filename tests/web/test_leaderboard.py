@@ -7,6 +7,8 @@ from dataclasses import replace
 from datetime import date
 
 import pytest
+from hypothesis import Phase, given, settings
+from hypothesis import strategies as st
 from starlette.testclient import TestClient
 
 from gpuwise.facts import catalog
@@ -123,7 +125,7 @@ def test_the_same_question_has_the_same_number_on_every_page(
 
 
 TODAY = date(2026, 11, 21)
-KNOWN = ("rtx-4090", "l40s", "h200-sxm", "a100-sxm4-80gb", "l4", "t4", "rtx-3090", "mi300x")
+IDS = [spec.id for spec in catalog.all_gpus()]
 
 
 def words(client: TestClient, path: str) -> str:
@@ -133,31 +135,46 @@ def words(client: TestClient, path: str) -> str:
     return re.sub(r"<[^>]+>", "", answer.text).replace("\u00a0", " ")
 
 
-@pytest.mark.parametrize("kind", KINDS[:-1])
-@pytest.mark.parametrize("gpus", [KNOWN[at : at + 2] for at in range(0, len(KNOWN), 4)])
+@settings(max_examples=5, deadline=None, phases=[Phase.explicit, Phase.reuse, Phase.generate])
+@given(st.sampled_from(KINDS[:-1]), st.lists(st.sampled_from(IDS), min_size=2, max_size=3, unique=True), st.data())
 def test_the_same_record_has_the_same_words_on_every_page(
-    client: TestClient, facts: Facts, kind: Kind, gpus: tuple[str, str]
+    client: TestClient, facts: Facts, kind: Kind, others: list[str], data: st.DataObject
 ) -> None:
-    (record,) = facts.forecasts(kind.config, gpus[:1])
-    pair = ",".join(gpus)
     asked = f"workload={kind.workload}&mode={kind.mode}&precision={kind.precision}"
-    pages = [f"/gpus/{gpus[0]}", f"/compare/{pair}", f"/compare/{pair}/article"]
-    if record.throughput is not None:
-        for path in pages:
-            # Its own comparison: pytest's of a text with a long page takes minutes.
-            assert (throughput(record) in words(client, path)) is True, path
-        assert (throughput(record) in words(client, f"/predict?{asked}&q={gpus[0]}")) is True
-        forecasts = client.get(f"/predict.json?{asked}").json()["predictions"]
-        (value,) = [one["throughput"]["value"] for one in forecasts if one["gpu_id"] == gpus[0]]
-        scaled = client.get(f"/scaling.json?{asked}&gpu={gpus[0]}").json()["predictions"]
-        assert value == scaled[0]["throughput"]["value"] == record.value
-    rent = facts.rents.get(gpus[0])
+
+    def predicted(count: int) -> dict[str, float]:
+        found = client.get(f"/predict.json?{asked}&gpus={count}").json()["predictions"]
+        return {one["gpu_id"]: one["throughput"]["value"] for one in found if one["throughput"]}
+
+    values = predicted(1)
+    gpu = data.draw(st.sampled_from(sorted(values)))
+    (record,) = facts.forecasts(kind.config, (gpu,))
+    assert values[gpu] == record.value
+    several = ",".join((gpu, *(one for one in others if one != gpu)))
+    pages = {path: words(client, path) for path in (f"/gpus/{gpu}", f"/compare/{several}")}
+    # Where only one of the GPUs has a forecast there is no article of them.
+    if client.get(f"/compare/{several}/article").status_code == 200:
+        pages["article"] = words(client, f"/compare/{several}/article")
+    for page in (*pages.values(), words(client, f"/predict?{asked}&q={gpu}")):
+        # Its own comparison: pytest's of a text with a long page takes minutes.
+        assert (throughput(record) in page) is True
+    scaled = client.get(f"/scaling.json?{asked}&gpu={gpu}").json()["predictions"]
+    counts = {one["count"]: one["throughput"]["value"] for one in scaled if one["throughput"]}
+    count = data.draw(st.sampled_from(sorted(counts)))
+    assert predicted(count)[gpu] == counts[count]
+    ranked = client.get(f"/index.json?{asked}&gpus={count}").json()
+    of_count = predicted(count)
+    assert all(
+        r["throughput"]["value"] == of_count[r["gpu_id"]] for r in ranked if r["origin"] == "predicted"
+    )
+    rent = facts.rents.get(gpu)
+    listed = {one["id"]: one["rent_usd_per_h"] for one in client.get("/gpus.json").json()}
+    assert listed[gpu] == rent
     if rent is not None:
-        for path in (*pages, f"/prices/{gpus[0]}"):
-            assert usd(rent) in words(client, path), path
-        listed = {one["id"]: one["rent_usd_per_h"] for one in client.get("/gpus.json").json()}
+        for page in (*pages.values(), words(client, f"/prices/{gpu}")):
+            assert (usd(rent) in page) is True
         lines = {tuple(one["gpu_ids"]): one["on_demand"] for one in client.get("/prices.json").json()["gpus"]}
-        assert listed[gpus[0]] == lines[gpus[0],]["median"] == rent
+        assert lines[gpu,]["median"] == rent
 
 
 @pytest.mark.parametrize("asked", ["resnet50 train fp16", "bert-large infer bf16", "vit-b16 train bf16"])

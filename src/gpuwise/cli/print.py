@@ -30,7 +30,7 @@ if TYPE_CHECKING:
 # Characters of a line in a file or pipe, where only prose wraps.
 NO_TERMINAL = 400
 SUFFIXES = (".json", ".csv", ".parquet", ".md")
-PAGE_SUFFIXES = (".html", ".md", ".json", ".svg", ".png")
+PAGE_SUFFIXES = (".html", ".pdf", ".md", ".json", ".svg", ".png")
 DRAWINGS = (".svg", ".png")
 
 
@@ -208,7 +208,7 @@ def deliver_page(
     else:
         from gpuwise.show import html  # jinja2
 
-        save(output, html.html(page))
+        save(output, html.pdf(page) if output.suffix == ".pdf" else html.html(page))
 
 
 def draw_all(page: Page, output: Path) -> bool:

@@ -114,8 +114,8 @@ def command(
 @click.argument("what", nargs=-1, required=True)
 @options("compare")
 @output(
-    "Write to FILE: .json, .csv, .parquet or .md; .html with --article; .svg or .png: the ratios of results.",
-    (*printer.SUFFIXES, ".html", *printer.DRAWINGS),
+    "Write to FILE: .json, .csv, .parquet or .md; .html, .pdf with --article; .svg, .png: ratios of results.",
+    (*printer.SUFFIXES, ".html", ".pdf", *printer.DRAWINGS),
 )
 def compared(
     what: tuple[str, ...],
@@ -137,7 +137,7 @@ def compared(
         what = tuple(_several(" ".join(what))) or what
     what = tuple(name for name in what if name not in ("vs", "vs.", "or", "and")) or what
     if article:
-        printer.check_output(output, (".html", ".md", ".json"))
+        printer.check_output(output, (".html", ".pdf", ".md", ".json"))
         if condition:
             raise InputError("--fail-if judges measurements, not articles", hint="give two result files")
         specs = [printer.gpu(name) for name in what]
@@ -188,8 +188,8 @@ def compared(
 @click.command()
 @click.argument("what", nargs=-1, metavar="[RESULT]...")
 @output(
-    "Write to FILE: .html (one file that needs no network and holds its data), .md, .json, or its "
-    "throughput chart alone: .svg, .png.",
+    "Write to FILE: .html (one file that needs no network and holds its data), .pdf, .md, .json, or "
+    "its throughput chart alone: .svg, .png.",
     printer.PAGE_SUFFIXES,
 )
 def report(what: tuple[str, ...], output: Path | None, as_json: bool) -> None:

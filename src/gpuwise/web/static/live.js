@@ -56,7 +56,8 @@ function refill(form, page) {
   for (const name of ["mode", "precision", "work", "latency", "sort"]) {
     const now = form.elements[name], next = page.querySelector(`form [name=${name}]`);
     if (!now || !next || now === document.activeElement) continue;
-    if (now.tagName === "SELECT") now.replaceChildren(...next.childNodes);
+    // Options that leave their list one by one make it choose another one of the rest each time.
+    if (now.tagName === "SELECT") now.innerHTML = next.innerHTML;
     else now.value = next.value;
   }
 }
