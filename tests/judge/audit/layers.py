@@ -62,7 +62,7 @@ CELLS = """\
 Yes|No|Yes (600 GB/s)|\u2713|N/A|Hopper|AD102|HBM3|PCIe 4.0 x16|2022|October 2022|$1,599|2.50|$2.50/h
 2-slot|8.9|4 nm|76.3 billion
 192 GB x 72 = 13.8 TB|approx. 300|480 GB LPDDR5X + 96 GB HBM3|16.9k|128 t/s|54|2 slots 450|72 (fanless)
-3,352 AI TOPS|330 dense, 660 sparse"""
+3,352 AI TOPS|330 dense, 660 sparse|16 GB GDDR6, 64 GB DDR5|32 GB DDR4 and 12 GB GDDR6X"""
 LINES = """\
 L4|RTX 4090|VRAM|Memory Bandwidth|24 GB|Model|L4 vs T4|L4, T4 and A30|L4 vs T4 in 2024: 24 GB
 GPU VRAM Bandwidth TDP

@@ -6,8 +6,9 @@ from collections.abc import Callable, Iterator
 from itertools import product
 from typing import Any
 
+from gpuwise.facts import catalog
 from gpuwise.judge.audit import evidence, grid
-from gpuwise.judge.audit.judge import GRID, family, judge
+from gpuwise.judge.audit.judge import GRID, family, judge, next_to
 from gpuwise.judge.audit.words import ABILITIES
 from gpuwise.model.judgement import Claim, Number
 
@@ -96,6 +97,7 @@ def sums() -> Iterator[str]:
             told = turns([(n, of(claim(gpu, field, n * value, **more))) for n in times])
             yield f"{gpu} {field} {count} {total} {block} | {told}"
     yield from (f"{gpu} | {' '.join(family(gpu))}" for gpu in GPUS)
+    yield from (f"{spec.id} | {' '.join(next_to(spec.id))}" for spec in catalog.all_gpus())
 
 
 def tables() -> dict[str, Callable[[], list[str]]]:

@@ -10,6 +10,7 @@ from dataclasses import replace
 from datetime import date
 from itertools import groupby, product
 from typing import Any
+from zlib import crc32
 
 from gpuwise.judge import audit
 from gpuwise.judge.audit import cells, document, evidence, grid, prose
@@ -278,6 +279,16 @@ def read(texts: Iterable[tuple[str, str]]) -> Iterator[str]:
             yield from map(row_of, claims)
             for start, run in groupby(costs, key=lambda each: each[0]):
                 yield f"at {start}: {', '.join(each for _, each in [*run][:4])}"
+            claims.clear()
+            costs.clear()
+
+
+def mixed(texts: Iterable[tuple[str, str]]) -> Iterator[str]:
+    """What the audit says of each text, and a sum of what led to it."""
+    with watched() as (claims, costs):
+        for _, text in texts:
+            answer, inside = said(text), crc32(repr((claims, costs)).encode())
+            yield f"{' '.join(text.split())[:60]} | {answer} | {len(claims)} {inside:08x}"
             claims.clear()
             costs.clear()
 

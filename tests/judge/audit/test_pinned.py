@@ -32,6 +32,7 @@ FACTORS = (1.006, 1.02, 1.2, 2.0)
 ARTICLES, MORE = 40, 200
 # Characters from which on a text is not taken apart line by line: it has many alike, and takes seconds.
 LONG = 1000
+PARTS = 3
 # Of so many circumstances of a text one is looked at.
 STEP = 3
 
@@ -52,10 +53,18 @@ def tables() -> dict[str, Callable[[], list[str]]]:
     found["articles"] = partial(table, written_later, dresses=0)
     found["layouts"] = partial(table, [("a.md", text) for _, text in parted("layouts.txt")], dresses=14)
     found["rare"] = partial(table, [*parted("rare.txt")], dresses=12)
+    # Texts that the halves of others make, so that words stand where nobody has put them.
+    halves = [*parted("mixed.txt")]
+    for part in range(PARTS):
+        found[f"mixed {part}"] = partial(mixed, halves[part::PARTS])
     found |= layers.tables(
         lambda: [*parted("rare.txt"), *(("a.md", text) for _, text in parted("layouts.txt"))]
     )
     return found | named.tables() | sweeps.tables() | {"read": lambda: list(sweeps.read(texts()))}
+
+
+def mixed(those: list[tuple[str, str]]) -> list[str]:
+    return [*sweeps.mixed(those)]
 
 
 def parted(name: str) -> Iterator[tuple[str, str]]:

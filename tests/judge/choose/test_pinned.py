@@ -28,7 +28,7 @@ from gpuwise.model.units import parse_latency, parse_work
 
 from ...pinned import pinned, texts_of
 from ...records import made_up, predicted
-from . import asked, wide
+from . import asked, told, wide
 
 HERE = Path(__file__).parent
 TODAY = date(2026, 11, 21)
@@ -397,6 +397,7 @@ def tables() -> dict[str, Callable[[], list[str]]]:
         "asked": lambda: list(asked.rows(asked.questions(), stated, refusal)),
         "words": lambda: list(asked.rows(asked.without_words(), stated, refusal)),
         "wide": lambda: list(wide.chosen(numbers, refusal)),
+        **told.tables(numbers, refusal),
     }
 
 

@@ -50,11 +50,18 @@ def test_a_no_has_its_reason(speed, today: date) -> None:
     assert "laptop" in use("mobile", mobile, speed("rtx-3090", 1.0), [], today).reason
 
 
-def test_every_preset_is_answered(today: date) -> None:
+def test_every_preset_is_answered(today: date, offer) -> None:
     def forecast(config, gpus, *, count, batch, source=None):
+        counts.add(count)
         made = Interval(value=100.0, low=80.0, high=120.0, level=0.8, method="made up")
         blank = predicted(gpu_id="", config=config, item="image", throughput=made, seconds=0.01)
         return tuple(replace(blank, gpu_id=gpu) for gpu in gpus)
 
-    found = uses("rtx-3090", forecast, [], today=today)
+    counts = set[int]()
+    # Two cards for less than one do not make one cheaper.
+    offers = [offer("rtx-3090", 0.36), offer("rtx-3090", 0.1, count=2)]
+    found = uses("rtx-3090", forecast, offers, today=today)
+    costs = {u.preset: u.cost_per_item_usd for u in found}
+    assert counts == {1}
+    assert costs["vision-cnn"] == pytest.approx(0.36 / 3600 / 100)
     assert [u.preset for u in found] == list(presets())

@@ -564,7 +564,7 @@ def variant(owner: Subject, words: str) -> Subject:
 
 def of_form(owner: Subject, text: str, token: Token) -> Subject:
     """The variant that words behind a value name: "700 W (SXM), 350 W (PCIe)"."""
-    form = CUES["form"].match(text, token.end) if len(owner.gpu_ids) > 1 and not owner.several else None
+    form = None if owner.several else CUES["form"].match(text, token.end)
     return variant(owner, form["form"]) if form else owner
 
 

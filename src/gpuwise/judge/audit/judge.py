@@ -283,7 +283,7 @@ def _is_option(claim: Claim) -> bool:
         # What a program finds free of it ("79.15 GiB", "46068 MiB" where ECC takes some), and what so many
         # times as much is of: the machine.
         finds = re.search(r"\.|MiB", claim.stated) and any(USABLE <= ratio <= 1 for ratio in ratios)
-        much = min(_numbers(claim.values), default=0.0) > HOST and min(ratios, default=0.0) > MACHINE
+        much = bool(ratios) and min(_numbers(claim.values)) > HOST and min(ratios) > MACHINE
         machine = much and mechanism(claim) is None
         if finds or machine or any(abs(ratio - 1) <= REPORTED for ratio in ratios):
             return True

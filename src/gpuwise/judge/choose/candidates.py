@@ -246,9 +246,9 @@ def candidates(need: Need, speeds: Sequence[Record], offers: Sequence[Offer], *,
     known = {(speed.gpu_id, speed.gpus): speed for speed in speeds if speed.throughput is not None}
     able = usable(need, offers, today)
     rows = list(_offers(need, known, able, today))
-    # What is there works as a whole, as far as the number asked for goes: half of it costs no less.
+    # What is there works as a whole: half of it costs no less.
     for gpu, number in Counter(need.have).items():
-        counts = (n for n in range(min(number, max(need.gpus[1], number)), 0, -1) if (gpu, n) in known)
+        counts = (n for n in range(number, 0, -1) if (gpu, n) in known)
         if count := next(counts, 0):
             rows.append(Row(gpu, count, "have", 0.0, 0.0, False, known[gpu, count], None))
     priced = {row.gpu for row in rows}

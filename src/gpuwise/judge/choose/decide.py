@@ -98,7 +98,7 @@ def recommend(
         last = {p: o.amount for p in places if (o := them.rows[p].offer) and np.isnan(them.price[p])}
         if need.budget_usd or need.goal == "price":
             last = {p: usd for p, usd in last.items() if them.speed[p] * EQUAL > them.speed[places[0]]}
-        worth = {p: usd / (1.0 if need.budget_usd else float(them.speed[p])) for p, usd in last.items()}
+        worth = {p: usd if need.budget_usd else usd / float(them.speed[p]) for p, usd in last.items()}
         # Without any price the least that does it is likely to keep a budget.
         least = places[-1] if need.thrifty else places[0]
         best = min(worth, key=lambda p: worth[p], default=least)

@@ -1,0 +1,110 @@
+"""What is said beside a recommendation: of prices that a question states, of bills for the same work, of what
+was asked by yes or no, and of limits that nothing keeps; as one thing grows, or in each circumstance.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from contextlib import suppress
+from dataclasses import replace
+from functools import partial
+from itertools import groupby, product
+from typing import Any
+
+from gpuwise.errors import GpuwiseError
+from gpuwise.facts import catalog
+from gpuwise.judge.choose import answer, decide, fit
+from gpuwise.judge.choose.candidates import machines, price_half
+from gpuwise.judge.choose.need import presets, settled
+from gpuwise.model.judgement import Bill, Need, Quote, Recommendation
+
+from .wide import LIMITS, PLAIN, TODAY, said, world
+
+FACTORS = (0.3, 0.5, 0.74, 0.75, 0.76, 0.9, 1.0, 1.1, 1.19, 1.2, 1.21, 1.5, 1.59, 1.6, 1.61, 2.0, 5.0)
+BILLS = (
+    Bill(of="an API"), Bill(of="an API", usd=2.0, items=1e6), Bill(of="a service", usd=100.0),
+    Bill(of="a service", usd=0.5), Bill(of="an API", usd=0.001, items=10.0),
+)  # fmt: skip
+ASKS: tuple[dict[str, Any], ...] = tuple({"asks": each} for each in ("able", "too much", "energy", "number"))
+BESIDE: tuple[dict[str, Any], ...] = (
+    {}, {"items": 3.6e6}, {"items": 7.2e6, "period_s": 86400.0}, {"have": ("rtx-3090",)},
+    {"only": ("rtx-3090", "k80")}, {"only": ("h100-sxm5-80gb",)}, {"acquire": "own"}, {"acquire": "rent"},
+    {"budget_usd": 30.0, "budget_per_month": True, "acquire": "rent"},
+    {"budget_usd": 700.0, "acquire": "own"},
+    {"budget_usd": 0.05, "budget_per_hour": True}, {"total_gb": 150.0, "gpus": (1, 8)}, {"total_gb": 2000.0},
+    {"mode": "infer", "task": "infer"}, {"mode": "infer", "task": "infer", "latency_s": 0.05},
+    {"memory_gb": (300.0, None)}, {"memory_gb": (0.0, 10.0)}, {"notes": (answer.AS_MANY,)},
+    {"notes": (answer.NOT_ENOUGH,)}, {"users": 4}, {"gpus": (3, 3)}, {"gpus": (16, 16)},
+    {"power_w": 60.0, "acquire": "own"}, {"slots": 1.0, "acquire": "own"},
+    {"deadline_s": 3600.0, "items": 1e9},
+    {"deadline_s": 36000.0, "items": 1e7, "budget_usd": 1.0}, {"providers": ("nobody",)}, {"quiet": True},
+    {"assumptions": replace(PLAIN, hours_per_week=1.0), "budget_usd": 20.0, "budget_per_month": True},
+    {"assumptions": replace(PLAIN, max_age_days=5)}, {"unproven": True, "only": ("mi300x", "gb10")},
+)  # fmt: skip
+
+
+def offered(numbers: Callable[[str], str]) -> Iterator[str]:
+    """Prices of each card as what others ask, from low to high, and how sure each price is."""
+    _, offers = world()
+    firsts = {(o.gpu_ids[0], o.kind): o for o in offers if len(o.gpu_ids) == 1}
+    for (gpu, kind), offer in firsts.items():
+        told = []
+        for count, factor in product((1, 2), FACTORS):
+            quote = Quote(gpu_id=gpu, count=count, kind=kind, usd=factor * count * offer.per_gpu)
+            text = answer.beside(quote, offers, TODAY)
+            told.append((f"{count} x {factor}", text.partition(":")[0].split()[-1], numbers(text)))
+        turns = [f"{next(run)[0]} {word}" for word, run in groupby(told, key=lambda one: one[1])]
+        yield f"{gpu} {kind} | {told[0][2]} | {told[-1][2]} | {', '.join(turns)}"
+    for offer in offers:
+        able = {n: [*machines(_need(gpus=n), offer)] for n in ((1, 1), (2, 4), (1, 8), (8, 8))}
+        yield f"{offer.gpu} {offer.kind} {offer.count} | {price_half(offer, TODAY):.4f} | {able}"
+    for gpu in catalog.all_gpus():
+        lacks = {name: len(fit.lacking(preset, gpu)) for name, preset in presets().items() if preset.well}
+        yield f"{gpu.id} {fit.link_of(gpu, 2)} {fit.made_for_fp64(gpu.id)} | {lacks}"
+    yield from (f"{watts} {fit.supply_w(watts)}" for watts in range(50, 1500, 50))
+
+
+def _need(**changes: Any) -> Need:
+    plain = {"workloads": (("resnet50", 1.0),), "mode": "train", "precision": "bf16", "assumptions": PLAIN}
+    return Need(**{**plain, "gpus": (1, 2), **changes})
+
+
+def asked(numbers: Callable[[str], str], refusal: Callable[[GpuwiseError], str]) -> Iterator[str]:
+    """Yes or no, electricity and bills, or how a limit that nothing keeps is loosened."""
+    speeds, offers = world()
+    decide_on = partial(decide.recommend, speeds=speeds, offers=offers, today=TODAY, item="image")
+    other: Recommendation | None = None
+    for asks, more in product((*ASKS, *LIMITS[:12:3]), BESIDE):
+        need = settled(_need(**(asks | more)))
+        yield f"## {said(asks)} & {said(more) if more else ''}"
+        try:
+            found = decide_on(need)
+        except GpuwiseError as error:
+            yield refusal(fit.loosened(error, need, decide_on, offers))
+            continue
+        with suppress(GpuwiseError):
+            other = decide_on(replace(need, only=(), have=(), sets=()))
+        for one in (None, found, other):
+            told = answer.verdict(found, one)
+            yield f"{told[:4]} {numbers(told)} {one and answer.is_worth_a_word(one, found)}"
+        if asks.get("asks") == "able":
+            yield from (f"{bill.of} {numbers(answer.against(bill, found))}" for bill in BILLS)
+            rents = [each for each in found.options if each.way == "on-demand"]
+            yield from (numbers(answer.rented_instead(found, rent)) for rent in rents[:2])
+
+
+def models() -> Iterator[str]:
+    """The error for a model that fits on no machine."""
+    for task, items, name in product(("full", "lora"), (None, 3e9), ("llama-3.1-70b", "deepseek-v3")):
+        need = _need(workloads=((name, 1.0),), task=task, items=items, gpus=(1, 8))
+        error = fit.too_large(need, "does not fit: 9 of 8 GB")
+        yield f"{task} {items} {name} | {error.code} {error}"
+
+
+def tables(
+    numbers: Callable[[str], str], refusal: Callable[[GpuwiseError], str]
+) -> dict[str, Callable[[], list[str]]]:
+    return {
+        "offered": lambda: [*offered(numbers), *models()],
+        "told": lambda: [*asked(numbers, refusal)],
+    }
