@@ -26,6 +26,7 @@ FORKING = """
 import sys
 from functools import partial
 from runpy import run_path
+import torch._dynamo
 from torch.distributed.launcher import api
 api.LaunchConfig = partial(api.LaunchConfig, start_method="fork")
 del sys.argv[0]

@@ -103,48 +103,8 @@ def accept(request: AcceptRequest, listen: Listen = lambda update: None) -> Answ
 def _measured(request: AcceptRequest, listen: Listen) -> tuple[list[TestedCard], list[TestedCard], bool]:
     """(the cards of this machine with their results, what they did together and the host itself, whether all
     was measured)."""
-    changes: dict[str, Any] = {"size": "toy", "batch": (None,)} if request.toy else {}
-    if request.time_s is not None:
-        changes["time_s"] = request.time_s
-    quick = QUICK.given(input=request.input)
-    wanted = [r for name in request.suites for r in ((quick,) if name == "quick" else suite(name))]
-    requests = [each.given(**changes) for each in wanted]
-    if request.soak_s:
-        soak = Request(workloads=REFERENCE[:1], modes=("train",))
-        requests.append(soak.given(**{**changes, "protocol": "soak", "time_s": request.soak_s}))
-    if request.device == "cpu":
-        targets = [find_target("cpu", next(iter(request.indices), None))]
-    else:
-        seen = [sensor.info().index for sensor in visible(telemetry.sensors(), os.environ)]
-        if not seen:
-            problem = "no GPU answers on this machine, so there is none to accept"
-            raise MachineError(problem, hint="check the driver, or test the processor", code="accept")
-        targets = [find_target("cuda", index) for index in request.indices or seen]
-    if request.against == "last":
-        for target in targets:
-            check_last(_unmeasured(target, "").environment)
-    # In a ring: each card copies to the next one, so that every card's link is measured by itself.
-    rings = [(*targets[number + 1 :], *targets[:number]) for number in range(len(targets))]
-    if len(targets) > 1:
-        targets = [
-            replace(
-                target,
-                named=False,
-                others=tuple(each.info for each in ring if each.info),
-                other_sensors=tuple(each.sensor for each in ring if each.sensor),
-            )
-            for target, ring in zip(targets, rings, strict=True)
-        ]
-    parts: list[Part] = []
-    for target in targets:
-        name = f"GPU {target.info.index}" if target.info else "CPU"
-        parts.append((name, target, once(plan_for(requests, target, suite=True)[0])))
-    if len(targets) > 1 and (together := once(plan_for(requests, targets[0], suite=True)[0], len(targets))):
-        parts.append(("all GPUs", targets[0], together))
-    if request.input == "host" and request.device == "cuda":
-        host = find_target("cpu", None)
-        read = Request(workloads=("copy", "disk-read"), precisions=(Precision.FP32,)).given(**changes)
-        parts.append(("host", host, once(plan_for([read], host, suite=True)[0])))
+    targets = _targets(request)
+    parts = _parts(request, targets)
     # A card's process and its watcher need a core each.
     turns = Turns(max(1, telemetry.cpu_count() // 2))
 
@@ -173,6 +133,56 @@ def _measured(request: AcceptRequest, listen: Listen) -> tuple[list[TestedCard],
             tested.append(test(part, listen))
     cards = [card for card, _ in tested]
     return cards[: len(targets)], cards[len(targets) :], all(complete for _, complete in tested)
+
+
+def _targets(request: AcceptRequest) -> list[Target]:
+    """The devices to accept, each with the others that take part in what it measures."""
+    if request.device == "cpu":
+        targets = [find_target("cpu", next(iter(request.indices), None))]
+    else:
+        seen = [sensor.info().index for sensor in visible(telemetry.sensors(), os.environ)]
+        if not seen:
+            problem = "no GPU answers on this machine, so there is none to accept"
+            raise MachineError(problem, hint="check the driver, or test the processor", code="accept")
+        targets = [find_target("cuda", index) for index in request.indices or seen]
+    if request.against == "last":
+        for target in targets:
+            check_last(_unmeasured(target, "").environment)
+    if len(targets) == 1:
+        return targets
+    # In a ring: each card copies to the next one, so that every card's link is measured by itself.
+    rings = [(*targets[number + 1 :], *targets[:number]) for number in range(len(targets))]
+    return [
+        replace(
+            target, named=False, others=tuple(each.info for each in ring if each.info),
+            other_sensors=tuple(each.sensor for each in ring if each.sensor),
+        )
+        for target, ring in zip(targets, rings, strict=True)
+    ]  # fmt: skip
+
+
+def _parts(request: AcceptRequest, targets: Sequence[Target]) -> list[Part]:
+    """What each of them measures; behind these what all do together, and the host by itself."""
+    changes: dict[str, Any] = {"size": "toy", "batch": (None,)} if request.toy else {}
+    if request.time_s is not None:
+        changes["time_s"] = request.time_s
+    quick = QUICK.given(input=request.input)
+    wanted = [r for name in request.suites for r in ((quick,) if name == "quick" else suite(name))]
+    requests = [each.given(**changes) for each in wanted]
+    if request.soak_s:
+        soak = Request(workloads=REFERENCE[:1], modes=("train",))
+        requests.append(soak.given(**{**changes, "protocol": "soak", "time_s": request.soak_s}))
+    parts: list[Part] = []
+    for target in targets:
+        name = f"GPU {target.info.index}" if target.info else "CPU"
+        parts.append((name, target, once(plan_for(requests, target, suite=True)[0])))
+    if len(targets) > 1 and (together := once(plan_for(requests, targets[0], suite=True)[0], len(targets))):
+        parts.append(("all GPUs", targets[0], together))
+    if request.input == "host" and request.device == "cuda":
+        host = find_target("cpu", None)
+        read = Request(workloads=("copy", "disk-read"), precisions=(Precision.FP32,)).given(**changes)
+        parts.append(("host", host, once(plan_for([read], host, suite=True)[0])))
+    return parts
 
 
 Part = tuple[str, Target, tuple[RunConfig, ...]]

@@ -36,6 +36,7 @@ from gpuwise.model.result import (
     Bound,
     Group,
     InputPipeline,
+    Interval,
     Issue,
     KernelKind,
     Link,
@@ -176,18 +177,7 @@ def assemble(
         status = "oom" if builder.failed.kind == "oom" else "failed"
     elif interrupted:
         status = "interrupted"
-    speed, steady, first, pipeline = None, None, builder.first, None
-    if builder.windows and builder.built is not None:
-        steps = [window.step_s for window in builder.windows]
-        runs, method = [w.run for w in builder.windows], "bursts" if config.mode == "limit" else "long-run"
-        speed = throughput(steps, builder.built.items, runs=runs, method=method)
-        stalled = stalls(steps)
-        steady = speed.value / (1 - stalled.share) if stalled is not None else None
-    if builder.fed is not None and builder.built is not None:
-        fed, items = builder.fed, builder.built.items
-        workers, alone = throughput(fed.pipeline_s, items), throughput(fed.alone_s, items)
-        needed = math.ceil(fed.workers * alone.value / workers.value)
-        pipeline = InputPipeline(workers=fed.workers, pipeline=workers, alone=alone, workers_needed=needed)
+    (speed, steady), first = _speeds(config, builder), builder.first
     measured = Measurement(
         config=config,
         workload_version=workload.version,
@@ -209,7 +199,7 @@ def assemble(
         telemetry=sensor.summarise(samples, builder.windows) if builder.windows else None,
         batch_trials=tuple(builder.tried),
         profile=builder.profile,
-        input=pipeline,
+        input=_pipeline(builder),
         phases_s=tuple(builder.phases_s.items()),
         error=builder.failed.message if builder.failed else None if status == "ok" else error,
     )
@@ -231,20 +221,48 @@ def assemble(
         gpu=gpu,
     )
     if builder.ranked is not None:
-        # The telemetry of all GPUs, each GPU's own, and the cautions of those beside the first.
-        windows = measured.windows
-        beside = (sensor.summarise(seen, windows) if windows else None for seen in others)
-        each = (measured.telemetry, *beside)
-        group = with_sensors(builder.ranked.group, each, links)
-        issues += tuple(unequal(group))
-        for number, (seen, telemetry) in enumerate(zip(others, each[1:], strict=True), start=1):
-            more = telemetry_cautions(telemetry, seen, windows) if telemetry is not None else ()
-            issues += tuple(replace(each, detail=f"GPU {number}: {each.detail}") for each in more)
-        measured = replace(measured, group=group, telemetry=sensor.combined(each))
+        measured, more = _of_group(measured, builder.ranked.group, others, links)
+        issues += more
     # A child that fails after Done crashed in the profiler.
     died = error if status == "ok" and builder.profile is None else None
     unseen = unprofiled(builder.unprofiled.reason if builder.unprofiled else died)
     return replace(measured, cautions=(*cautions, *issues, *unseen))
+
+
+def _speeds(config: RunConfig, builder: MeasurementBuilder) -> tuple[Interval | None, float | None]:
+    """Items a second over all windows, and without the steps that stalled, where some did."""
+    if not builder.windows or builder.built is None:
+        return None, None
+    steps = [window.step_s for window in builder.windows]
+    runs, method = [w.run for w in builder.windows], "bursts" if config.mode == "limit" else "long-run"
+    speed = throughput(steps, builder.built.items, runs=runs, method=method)
+    stalled = stalls(steps)
+    return speed, speed.value / (1 - stalled.share) if stalled is not None else None
+
+
+def _pipeline(builder: MeasurementBuilder) -> InputPipeline | None:
+    """What the input pipeline and the step do alone, and how many workers would keep up."""
+    fed, built = builder.fed, builder.built
+    if fed is None or built is None:
+        return None
+    workers, alone = throughput(fed.pipeline_s, built.items), throughput(fed.alone_s, built.items)
+    needed = math.ceil(fed.workers * alone.value / workers.value)
+    return InputPipeline(workers=fed.workers, pipeline=workers, alone=alone, workers_needed=needed)
+
+
+def _of_group(
+    measured: Measurement, group: Group, others: Sequence[Sequence[sensor.Sample]], links: tuple[Link, ...]
+) -> tuple[Measurement, tuple[Issue, ...]]:
+    """With the telemetry of all GPUs and each GPU's own; the cautions of those beside the first."""
+    windows = measured.windows
+    beside = (sensor.summarise(seen, windows) if windows else None for seen in others)
+    each = (measured.telemetry, *beside)
+    group = with_sensors(group, each, links)
+    issues = tuple(unequal(group))
+    for number, (seen, telemetry) in enumerate(zip(others, each[1:], strict=True), start=1):
+        more = telemetry_cautions(telemetry, seen, windows) if telemetry is not None else ()
+        issues += tuple(replace(one, detail=f"GPU {number}: {one.detail}") for one in more)
+    return replace(measured, group=group, telemetry=sensor.combined(each)), issues
 
 
 def _against_limits(m: Measurement, gpu: GpuSpec | None, limits: Limits) -> Measurement:

@@ -259,160 +259,215 @@ class LanguageModel:
 
 def from_config(name: str, config: Mapping[str, Any]) -> LanguageModel:
     """The model of a `config.json` in transformers' words. Raises InputError where it cannot be true."""
-    text, tower = config.get("text_config"), _tower(config.get("vision_config"))
-    if isinstance(text, Mapping):
-        config = {
-            **{key: config[key] for key in ("model_type", "tie_word_embeddings") if key in config},
-            **text,
-        }
-    kind = str(config.get("model_type", "llama"))
-    kind = _LIKE.get(kind, kind)
-    if kind in _UNREAD:
-        raise InputError(f"{name}: what a layer of {kind} costs is not known here", hint="another model")
-
-    def whole(*keys: str, default: int | None = None) -> int:
-        for key in keys:
-            value = config.get(key)
-            if value is not None:
-                if isinstance(value, list) and value and value.count(value[0]) == len(value):
-                    value = value[0]  # One of each layer, all alike
-                if isinstance(value, bool) or not isinstance(value, int) or not 0 <= value <= MAX_DIMENSION:
-                    raise InputError(f"{name}: {key} is a whole number, not {value!r}")
-                return value
-        if default is None:
-            problem = f"{name} does not say its {keys[0]}"
-            raise InputError(problem, hint="give the config.json of a language model")
-        return default
-
-    linear = config.get("linear_attn_config")
-    linear = linear if isinstance(linear, Mapping) else {}
-    hidden, layers = whole("hidden_size", "n_embd"), whole("num_hidden_layers", "n_layer")
-    hybrid = str(config.get("hybrid_override_pattern", ""))
-    if hybrid:  # Each attends (*), keeps a state (M) or is a feed-forward layer (-), of experts (E).
-        layers = hybrid.count("M") + hybrid.count("*")
-    heads = whole("num_attention_heads", "n_head")
-    if not hidden or not layers or not heads:
-        raise InputError(f"{name}: hidden_size, num_hidden_layers and num_attention_heads are above 0")
-    kv_heads = whole("num_key_value_heads", default=heads)
-    head = whole("head_dim", default=hidden // heads)
-    latent = whole("kv_lora_rank", default=0)
-    rope = whole("qk_rope_head_dim", default=0) if latent else 0
-    value = whole("v_head_dim", default=head) if not latent else head
-    if latent:
-        head, value = whole("qk_nope_head_dim") + rope, whole("v_head_dim")
-    elif not kv_heads or heads % kv_heads or not head:
-        raise InputError(f"{name}: {heads} heads cannot share {kv_heads} key-value heads of {head}")
-    inner = whole("dense_intermediate_size", "intermediate_size", "n_inner", default=4 * hidden)
-    experts = whole("n_routed_experts", "num_local_experts", "num_experts", "moe_num_experts", default=0)
-    asks = ("num_experts_per_tok", "num_experts_per_token", "top_k_experts", "moe_k")
-    chosen = whole(*asks, default=1) if experts else 0
-    if chosen > experts:
-        raise InputError(f"{name}: {chosen} of {experts} experts cannot be chosen")
-    expert_inner = whole("moe_intermediate_size", "intermediate_size", default=inner) if experts else 0
-    dense = layers
-    if experts:
-        # Llama 4 has a mixture in every second or in each layer, DeepSeek after some dense ones.
-        step = whole("interleave_moe_layer_step", default=1)
-        dense = (
-            layers - layers // step
-            if step > 1
-            else whole("first_k_dense_replace", "num_dense_layers", "moe_layer_start_index", default=0)
-        )
-        listed = config.get("moe_layer_freq")
-        dense = listed.count(0) if isinstance(listed, list) else dense
-    if hybrid:
-        if "-" in hybrid and "E" in hybrid:
-            raise InputError(f"{name}: feed-forward layers beside experts are not known here")
-        # Layers that neither are have neither.
-        dense = hybrid.count("-") or layers - hybrid.count("E")
-        inner *= "-" in hybrid
-    shared_inner = whole("shared_expert_intermediate_size", "moe_shared_expert_intermediate_size", default=0)
-    shared_inner = (
-        shared_inner
-        or whole("n_shared_experts", "num_shared_experts", "moe_num_shared_experts", default=0) * expert_inner
-    )
-    if kind == "gemma4" and experts:
-        shared_inner = inner  # The dense layer stands beside the mixture.
-    if kind == "llama4_text":
-        expert_inner, shared_inner, inner = inner, inner, whole("intermediate_size_mlp")
-    window = whole("sliding_window", default=0) if config.get("use_sliding_window", True) else 0
-    full = (not window,) * layers
-    if window and isinstance(config.get("layer_types"), list):
-        full = tuple(each == "full_attention" for each in config["layer_types"])
-        if len(full) != layers:
-            raise InputError(f"{name}: {len(full)} layer_types are not those of {layers} layers")
-    elif window and isinstance(config.get("hybrid_layer_pattern"), list):
-        full = tuple(each == 0 for each in config["hybrid_layer_pattern"])
-    elif window and (
-        pattern := whole("sliding_window_pattern", default=2 if kind in ("gpt_oss", "gemma2") else 0)
-    ):
-        full = tuple(i % pattern == pattern - 1 for i in range(layers))
-    mixer, state = _mixer(kind, config, hidden, whole)
-    mixers = 0
-    if mixer:
-        # Every fourth layer of Qwen3-Next attends; others list their layers.
-        step, listed = whole("full_attention_interval", default=1), config.get("layer_types")
-        full = tuple(i % step == step - 1 for i in range(layers))
-        if hybrid:
-            full = tuple(each == "*" for each in hybrid if each in "M*")
-        elif linear:  # Counted from one
-            full = tuple(i + 1 in linear.get("full_attn_layers", ()) for i in range(layers))
-        elif isinstance(listed, list):
-            full = tuple(each in ("attention", "full_attention") for each in listed)
-        mixers = layers - sum(full)
-    # Gemma 4 and MiMo: other heads where a layer attends to everything.
-    full_head = whole("global_head_dim", default=0)
-    full_kv = kv_heads
-    if config.get("attention_k_eq_v"):
-        full_kv = whole("num_global_key_value_heads", default=kv_heads)
-    if "swa_num_key_value_heads" in config:
-        kv_heads, full_head = whole("swa_num_key_value_heads"), full_head or head
-    reused, narrow = whole("num_kv_shared_layers", default=0), whole("hidden_size_per_layer_input", default=0)
-    own_full, near_kv = sum(full[: layers - reused]), kv_heads * (head + value)
-    extra = -hidden * near_kv * reused
-    if full_head:
-        kept = 1 if config.get("attention_k_eq_v") else 2
-        wide_kv = full_kv * (full_head + value if kept == 2 and full_head == head else kept * full_head)
-        extra += hidden * (2 * heads * (full_head - head) * sum(full) + (wide_kv - near_kv) * own_full)
-    if config.get("use_double_wide_mlp"):
-        extra += 3 * hidden * inner * reused
-    # Embeddings of layers, each with a gate and a product back; low-rank paths and streams of Gemma 3n.
-    extra += 3 * layers * hidden * narrow + 2 * layers * hidden * whole("laurel_rank", default=0)
-    extra += 2 * max(0, whole("altup_num_inputs", default=1) - 1) * hidden**2
-    extra += config.get("mla_use_output_gate") is True and sum(full) * hidden * heads * value
-    if not latent and config.get("partial_rotary_factor"):
-        rope = int(head * float(config["partial_rotary_factor"]))
+    stated = _Stated(name, config)
+    get, whole, kind = stated.config.get, stated.whole, stated.kind
+    heads, feed, reach = stated.attention(), stated.feed_forward(), stated.reach()
+    experts, latent = bool(feed["experts"]), heads["latent"]
     # DeepSeek, GLM and MiniMax even out the use of their experts by one number each.
-    evens = kind == "minimax_m2" or bool(config.get("n_routed_experts") and kind != "deepseek_v2")
-    gpt_oss, asks_norm = kind == "gpt_oss", config.get("use_qk_norm") is True
+    evens = kind == "minimax_m2" or bool(get("n_routed_experts") and kind != "deepseek_v2")
+    gpt_oss, asks_norm = kind == "gpt_oss", get("use_qk_norm") is True
     head_norm: Literal["", "head", "all"] = "head" if asks_norm or kind in _HEAD_NORMS else ""
     if kind in ("olmo2", "olmo3") or (asks_norm and kind == "minimax_m2"):
         head_norm = "all"
     return LanguageModel(
-        name=name, layers=layers, hidden=hidden, vocabulary=whole("vocab_size"),
-        tied=bool(config.get("tie_word_embeddings", kind in _GEMMA or kind == "gpt2")),
-        heads=heads, kv_heads=kv_heads, head_size=head, value_size=value, latent=latent,
-        rope=0 if not latent and rope == head else rope,
-        query_rank=whole("q_lora_rank", default=0) if latent else 0,
-        inner=inner, gated=kind not in _PLAIN_FEED and not hybrid, learned=kind == "gpt2",
-        capped=config.get("attn_logit_softcapping") is not None, dense_layers=dense, experts=experts,
-        chosen=chosen, expert_inner=expert_inner, shared_inner=shared_inner if experts else 0,
-        full_kv_heads=full_kv if full_head else 0, full_head_size=full_head, reused=reused, extra=extra,
-        table=whole("vocab_size_per_layer_input", default=0) * layers * narrow,
-        mixers=mixers, mixer=mixer, state=state, query_gate=kind == "qwen3_next", window=window, full=full,
+        name=name, layers=stated.layers, hidden=stated.hidden, vocabulary=whole("vocab_size"),
+        tied=bool(get("tie_word_embeddings", kind in _GEMMA or kind == "gpt2")),
+        gated=kind not in _PLAIN_FEED and not stated.hybrid, learned=kind == "gpt2",
+        capped=get("attn_logit_softcapping") is not None, query_gate=kind == "qwen3_next",
         context=whole("max_position_embeddings", "n_positions", default=0),
-        qkv_bias=kind in _QKV_BIAS or (config.get("attention_bias") is True and not latent),
+        qkv_bias=kind in _QKV_BIAS or (get("attention_bias") is True and not latent),
         output_bias=gpt_oss, head_norm=head_norm, four_norms=kind in _FOUR_NORMS, sinks=gpt_oss,
-        expert_biases=gpt_oss, balanced=bool(experts) and (evens or gpt_oss), sigmoid=evens,
+        expert_biases=gpt_oss, balanced=experts and (evens or gpt_oss), sigmoid=evens,
         groups=whole("n_group", default=1) or 1, chosen_groups=whole("topk_group", default=1) or 1,
-        routed_scale=float(config.get("routed_scaling_factor") or 1.0),
+        routed_scale=float(get("routed_scaling_factor") or 1.0),
         activation="clamped" if gpt_oss else "gelu" if kind in _GEMMA else "silu",
         scaled_embedding=kind in _GEMMA, score_size=whole("query_pre_attn_scalar", default=0),
-        theta=_theta(config, "rope_theta", THETA),
-        local_theta=_theta(config, "rope_local_base_freq", 0.0),
+        theta=stated.theta("rope_theta", THETA), local_theta=stated.theta("rope_local_base_freq", 0.0),
         expert_hidden=whole("moe_latent_size", "routed_expert_hidden_size", default=0) if experts else 0,
-        tower=tower,
+        tower=_tower(config.get("vision_config")),
+        **feed, **reach, **(heads | stated.beside(heads, feed["inner"], reach["full"])),
     )  # fmt: skip
+
+
+class _Stated:
+    """What a `config.json` states. Its methods give fields of a `LanguageModel` by their names."""
+
+    def __init__(self, name: str, config: Mapping[str, Any]) -> None:
+        text = config.get("text_config")
+        if isinstance(text, Mapping):
+            kept = {key: config[key] for key in ("model_type", "tie_word_embeddings") if key in config}
+            config = {**kept, **text}
+        self.name, self.config = name, config
+        kind = str(config.get("model_type", "llama"))
+        self.kind = _LIKE.get(kind, kind)
+        if self.kind in _UNREAD:
+            problem = f"{name}: what a layer of {self.kind} costs is not known here"
+            raise InputError(problem, hint="another model")
+        self.hidden, self.layers = (
+            self.whole("hidden_size", "n_embd"),
+            self.whole("num_hidden_layers", "n_layer"),
+        )
+        # Each attends (*), keeps a state (M) or is a feed-forward layer (-), of experts (E).
+        self.hybrid = str(config.get("hybrid_override_pattern", ""))
+        if self.hybrid:
+            self.layers = self.hybrid.count("M") + self.hybrid.count("*")
+        self.heads = self.whole("num_attention_heads", "n_head")
+        if not self.hidden or not self.layers or not self.heads:
+            raise InputError(f"{name}: hidden_size, num_hidden_layers and num_attention_heads are above 0")
+
+    def whole(self, *keys: str, default: int | None = None) -> int:
+        """The first of these that is stated. Raises InputError for what is not a whole number."""
+        for key in keys:
+            value = self.config.get(key)
+            if value is not None:
+                if isinstance(value, list) and value and value.count(value[0]) == len(value):
+                    value = value[0]  # One of each layer, all alike
+                if isinstance(value, bool) or not isinstance(value, int) or not 0 <= value <= MAX_DIMENSION:
+                    raise InputError(f"{self.name}: {key} is a whole number, not {value!r}")
+                return value
+        if default is None:
+            problem = f"{self.name} does not say its {keys[0]}"
+            raise InputError(problem, hint="give the config.json of a language model")
+        return default
+
+    def theta(self, key: str, usual: float) -> float:
+        """The base of rotary positions."""
+        value = self.config.get(key)
+        return float(value) if isinstance(value, int | float) and value >= 1 else usual
+
+    def attention(self) -> dict[str, Any]:
+        """Heads of queries, keys and values, and their sizes."""
+        whole = self.whole
+        kv_heads = whole("num_key_value_heads", default=self.heads)
+        head = whole("head_dim", default=self.hidden // self.heads)
+        latent, query_rank = whole("kv_lora_rank", default=0), 0
+        if latent:
+            rope, query_rank = whole("qk_rope_head_dim", default=0), whole("q_lora_rank", default=0)
+            head, value = whole("qk_nope_head_dim") + rope, whole("v_head_dim")
+        else:
+            value, turned = whole("v_head_dim", default=head), self.config.get("partial_rotary_factor")
+            if not kv_heads or self.heads % kv_heads or not head:
+                problem = f"{self.heads} heads cannot share {kv_heads} key-value heads of {head}"
+                raise InputError(f"{self.name}: {problem}")
+            rope = int(head * float(turned)) if turned else 0
+            rope = rope if rope != head else 0
+        return {
+            "heads": self.heads, "kv_heads": kv_heads, "head_size": head, "value_size": value,
+            "latent": latent, "rope": rope, "query_rank": query_rank,
+        }  # fmt: skip
+
+    def feed_forward(self) -> dict[str, Any]:
+        """Widths of dense layers and of experts, and how many layers have which."""
+        whole, hybrid = self.whole, self.hybrid
+        inner = whole("dense_intermediate_size", "intermediate_size", "n_inner", default=4 * self.hidden)
+        experts = whole("n_routed_experts", "num_local_experts", "num_experts", "moe_num_experts", default=0)
+        asks = ("num_experts_per_tok", "num_experts_per_token", "top_k_experts", "moe_k")
+        chosen = whole(*asks, default=1) if experts else 0
+        if chosen > experts:
+            raise InputError(f"{self.name}: {chosen} of {experts} experts cannot be chosen")
+        expert_inner = whole("moe_intermediate_size", "intermediate_size", default=inner) if experts else 0
+        shared = whole("shared_expert_intermediate_size", "moe_shared_expert_intermediate_size", default=0)
+        count = ("n_shared_experts", "num_shared_experts", "moe_num_shared_experts")
+        shared = shared or whole(*count, default=0) * expert_inner
+        dense = self._dense_layers() if experts else self.layers
+        if hybrid:
+            if "-" in hybrid and "E" in hybrid:
+                raise InputError(f"{self.name}: feed-forward layers beside experts are not known here")
+            # Layers that neither are have neither.
+            dense = hybrid.count("-") or self.layers - hybrid.count("E")
+            inner *= "-" in hybrid
+        if self.kind == "gemma4" and experts:
+            shared = inner  # The dense layer stands beside the mixture.
+        if self.kind == "llama4_text":
+            expert_inner, shared, inner = inner, inner, whole("intermediate_size_mlp")
+        return {
+            "inner": inner, "dense_layers": dense, "experts": experts, "chosen": chosen,
+            "expert_inner": expert_inner, "shared_inner": shared if experts else 0,
+        }  # fmt: skip
+
+    def _dense_layers(self) -> int:
+        """Layers without experts where others have them."""
+        listed = self.config.get("moe_layer_freq")
+        if isinstance(listed, list):
+            return listed.count(0)
+        # Llama 4 has a mixture in every second or in each layer, DeepSeek after some dense ones.
+        step = self.whole("interleave_moe_layer_step", default=1)
+        if step > 1:
+            return self.layers - self.layers // step
+        return self.whole("first_k_dense_replace", "num_dense_layers", "moe_layer_start_index", default=0)
+
+    def reach(self) -> dict[str, Any]:
+        """Which layers attend to everything, and what the others do: to a window, or by a state."""
+        mixer, state = _mixer(self.kind, self.config, self.hidden, self.whole)
+        window = self.whole("sliding_window", default=0) if self.config.get("use_sliding_window", True) else 0
+        full = self._beside_states() if mixer else self._beside_windows(window)
+        mixers = self.layers - sum(full) if mixer else 0
+        return {"mixers": mixers, "mixer": mixer, "state": state, "window": window, "full": full}
+
+    def _layer_types(self) -> list[Any]:
+        types = self.config.get("layer_types")
+        if isinstance(types, list) and len(types) != self.layers:
+            problem = f"{len(types)} layer_types are not those of {self.layers} layers"
+            raise InputError(f"{self.name}: {problem}")
+        return types if isinstance(types, list) else []
+
+    def _beside_windows(self, window: int) -> tuple[bool, ...]:
+        pattern = self.config.get("hybrid_layer_pattern")
+        if window and (types := self._layer_types()):
+            return tuple(each == "full_attention" for each in types)
+        if window and isinstance(pattern, list):
+            return tuple(each == 0 for each in pattern)
+        usual = 2 if self.kind in ("gpt_oss", "gemma2") else 0
+        if window and (step := self.whole("sliding_window_pattern", default=usual)):
+            return tuple(i % step == step - 1 for i in range(self.layers))
+        return (not window,) * self.layers
+
+    def _beside_states(self) -> tuple[bool, ...]:
+        linear = self.config.get("linear_attn_config")
+        if self.hybrid:
+            return tuple(each == "*" for each in self.hybrid if each in "M*")
+        if isinstance(linear, Mapping) and linear:  # Counted from one
+            return tuple(i + 1 in linear.get("full_attn_layers", ()) for i in range(self.layers))
+        if types := self._layer_types():
+            return tuple(each in ("attention", "full_attention") for each in types)
+        # Every fourth layer of Qwen3-Next attends.
+        step = self.whole("full_attention_interval", default=1)
+        return tuple(i % step == step - 1 for i in range(self.layers))
+
+    def beside(self, heads: Mapping[str, int], inner: int, full: tuple[bool, ...]) -> dict[str, Any]:
+        """Heads of layers that attend to everything where they are others (Gemma 4, MiMo), and parameters
+        that no other field counts."""
+        get, whole, hidden = self.config.get, self.whole, self.hidden
+        head, value, kv_heads = heads["head_size"], heads["value_size"], heads["kv_heads"]
+        full_head, full_kv = whole("global_head_dim", default=0), kv_heads
+        one = bool(get("attention_k_eq_v"))  # Keys are values, too
+        if one:
+            full_kv = whole("num_global_key_value_heads", default=kv_heads)
+        if "swa_num_key_value_heads" in self.config:
+            kv_heads, full_head = whole("swa_num_key_value_heads"), full_head or head
+        reused, narrow = (
+            whole("num_kv_shared_layers", default=0),
+            whole("hidden_size_per_layer_input", default=0),
+        )
+        near_kv = kv_heads * (head + value)
+        extra = -hidden * near_kv * reused
+        if full_head:
+            wide = full_head if one else full_head + value if full_head == head else 2 * full_head
+            extra += hidden * 2 * self.heads * (full_head - head) * sum(full)
+            extra += hidden * (full_kv * wide - near_kv) * sum(full[: self.layers - reused])
+        if get("use_double_wide_mlp"):
+            extra += 3 * hidden * inner * reused
+        # Embeddings of layers, each with a gate and a product back; low-rank paths and streams of Gemma 3n.
+        extra += 3 * self.layers * hidden * narrow + 2 * self.layers * hidden * whole(
+            "laurel_rank", default=0
+        )
+        extra += 2 * max(0, whole("altup_num_inputs", default=1) - 1) * hidden**2
+        extra += (get("mla_use_output_gate") is True) * sum(full) * hidden * self.heads * value
+        return {
+            "kv_heads": kv_heads, "full_kv_heads": full_kv if full_head else 0, "full_head_size": full_head,
+            "reused": reused, "extra": extra,
+            "table": whole("vocab_size_per_layer_input", default=0) * self.layers * narrow,
+        }  # fmt: skip
 
 
 def _tower(vision: Any) -> int:
@@ -469,8 +524,3 @@ def _mixer(kind: str, config: Mapping[str, Any], hidden: int, whole: Callable[..
     else:
         return 0, 0
     return products + inner * hidden + mixed * look + numbers, state + mixed * (look - 1)
-
-
-def _theta(config: Mapping[str, Any], key: str, usual: float) -> float:
-    value = config.get(key)
-    return float(value) if isinstance(value, int | float) and value >= 1 else usual

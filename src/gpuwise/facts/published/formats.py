@@ -18,12 +18,10 @@ reports one process: a figure without ranks is the speed of one GPU, also where 
 
     {"node": "n1", "resnet_models/pytorch-resnet50/throughput_train_float16": 1830.2, ...}
 
-milabench, JSON or its printed report. With n > 1 it ran n independent copies, one a GPU, and `perf` is the
-mean of one; neither form names the GPU. The precision stands in the benchmark's name, or nowhere.
+milabench, JSON. With n > 1 it ran n independent copies, one a GPU, and `perf` is the mean of one; the file
+does not name the GPU. The precision stands in the benchmark's name, or nowhere.
 
     {"resnet50": {"n": 1, "train_rate": {"mean": 212.2, ...}, "per_gpu": {"0": {"mean": 212.2}}}, ...}
-    bench      | fail | n | ngpu |   perf | sem% | ...
-    bert-fp16  |    0 | 8 |    1 | 155.08 |  0.3 | ...
 
 MLPerf Training, logs: `:::MLLOG {json}` lines, other output between them. The best evidence first: the median
 of the `throughput` that the run itself tracked; samples / (run_stop - run_start), evaluation included; else
@@ -285,9 +283,6 @@ _IMAGES = frozenset({"resnet50", "resnet50-noio", "resnet152"})
 
 def milabench(text: str, origin: Origin) -> Read:
     """One figure a benchmark."""
-    if not _is_json(text):
-        yield from _milabench_report(text)
-        return
     try:
         summary = json.loads(text.lstrip("\ufeff"))
     except (ValueError, RecursionError) as error:
@@ -308,40 +303,6 @@ def milabench(text: str, origin: Origin) -> Read:
         speeds = [mean for mean in means if mean is not None]
         speed, gpus = (sum(speeds), len(speeds)) if len(speeds) > 1 else (rate.get("mean"), 1)
         yield _of_milabench(lines.get(name, 1), name, speed, gpus)
-
-
-def _milabench_report(text: str) -> Read:
-    header = _report_header(text)
-    if header is None:
-        raise InputError("holds no milabench report", hint="milabench report, or its summary.json")
-    start, columns = header
-    for at, line in enumerate(text.splitlines()[start:], start=start + 1):
-        cells = _report_cells(line)
-        # Rules between rows, and rows without the name of a benchmark.
-        if not cells or len(cells) == len(columns) - 1 or set(line.strip()) <= set("-=| +"):
-            continue
-        if len(cells) != len(columns):
-            yield uneven(at, cells, columns)
-            continue
-        row = dict(zip(columns, cells, strict=True))
-        copies, gpus, speed = whole(row["n"]), whole(row.get("ngpu", "1")), number(row["perf"])
-        if copies is None or gpus is None or speed is None:
-            yield skipped(at, f"{row['bench'][:40]}: no run succeeded")
-        else:
-            yield _of_milabench(at, row["bench"], speed * copies, copies * gpus)
-
-
-def _report_header(text: str) -> tuple[int, list[str]] | None:
-    """(lines up to and with it, columns) of the report's header."""
-    for at, line in enumerate(text[:200_000].splitlines(), start=1):
-        cells = _report_cells(line)
-        if {"fail", "n", "perf", "sem%"} <= set(cells):
-            return at, cells if cells[0] == "bench" else ["bench", *cells]
-    return None
-
-
-def _report_cells(line: str) -> list[str]:
-    return [cell.strip() for cell in line.strip().strip("|").split("|")] if "|" in line else line.split()
 
 
 def _of_milabench(line: int, name: str, speed: object, gpus: int) -> Figure:
@@ -765,8 +726,8 @@ FORMATS: Mapping[str, Format] = {
         "PyTorch (SuperBench)",
     ),
     "milabench": Format(
-        "milabench summary or report",
-        lambda text: (_is_json(text) and '"train_rate"' in text) or _report_header(text) is not None,
+        "milabench summary",
+        lambda text: _is_json(text) and '"train_rate"' in text,
         milabench,
         "PyTorch (milabench)",
     ),
