@@ -10,16 +10,17 @@ import resource
 import socket
 import threading
 import time
-from collections.abc import Callable, Iterator, MutableMapping
+from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import ExitStack, contextmanager, suppress
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
-from typing import Any
 from urllib.parse import urlsplit
 
 import pytest
+from starlette.requests import ClientDisconnect
+from starlette.types import Message
 from uvicorn import Server
 
 from gpuwise.errors import InputError, NoDataError, check_wanted
@@ -35,8 +36,9 @@ FORM = "multipart/form-data; boundary=x"
 PART = b'\r\n--x\r\nContent-Disposition: form-data; name="file"; filename="f"\r\n\r\n'
 
 
-async def never() -> None:
+async def never() -> Message:
     await asyncio.sleep(3600)
+    return {}
 
 
 def busy(question: dict[str, str], data: bytes) -> Answer:
@@ -93,11 +95,12 @@ def test_a_file_that_takes_too_much_memory_is_given_up(monkeypatch: pytest.Monke
 def test_work_ends_when_its_client_leaves(tmp_path: Path) -> None:
     read, place = Reader(busy), tmp_path / "pid"
 
-    async def leaves() -> None:
+    async def leaves() -> Message:
         while not place.exists() or not place.read_text():
             await asyncio.sleep(0.01)
+        return {"type": "http.disconnect"}
 
-    with pytest.raises(InputError):
+    with pytest.raises(ClientDisconnect):
         asyncio.run(read({"pid": str(place)}, b"", leaves))
     assert is_gone(int(place.read_text()))
 
@@ -284,7 +287,7 @@ def test_a_page_ends_at_its_next_part_when_its_last_reader_leaves(
 def test_an_answer_that_comes_with_its_question_is_given(turns: int) -> None:
     said = iter([{"type": "http.request"}])
 
-    async def receive() -> MutableMapping[str, Any]:
+    async def receive() -> Message:
         await asyncio.sleep(0)
         return next(said, None) or await asyncio.get_running_loop().create_future()
 

@@ -25,7 +25,7 @@ import signal
 import socket
 import time
 import weakref
-from collections.abc import Awaitable, Callable, MutableMapping
+from collections.abc import Callable, MutableMapping
 from contextlib import suppress
 from dataclasses import dataclass
 from hashlib import sha256
@@ -411,22 +411,15 @@ class Reader:
         # The template ends when its socket is closed.
         self._end = weakref.finalize(self, _end, self._control, template)
 
-    async def __call__(
-        self, question: dict[str, str], data: bytes, gone: Callable[[], Awaitable[object]]
-    ) -> Answer:
-        """The answer; `gone` returns when nobody waits for it any more, which ends the work.
-
-        Raises InputError where the file takes more time or memory than it may.
-        """
-        leaving = asyncio.ensure_future(gone())
+    async def __call__(self, question: dict[str, str], data: bytes, receive: Receive) -> Answer:
+        """The answer. Raises ClientDisconnect where the client of `receive` leaves, which ends the work,
+        InputError where the file takes more time or memory than it may."""
         reading = asyncio.ensure_future(self._read(question, data))
         try:
-            await asyncio.wait({leaving, reading}, return_when=asyncio.FIRST_COMPLETED)
-            found = reading.result() if reading.done() else b""
+            found = await unless_left(reading, receive)
         finally:
-            for task in (leaving, reading):
-                task.cancel()
-            await asyncio.gather(leaving, reading, return_exceptions=True)
+            reading.cancel()
+            await asyncio.gather(reading, return_exceptions=True)
         if not found:
             problem = f"the file takes more than {DEADLINE_S:.0f} s or too much memory to read"
             raise InputError(problem, hint="read it on your own machine, where it may take longer")
