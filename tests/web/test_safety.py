@@ -165,6 +165,12 @@ def test_too_much_is_refused_before_it_is_read(client: TestClient) -> None:
     assert send(client, "/audit", b"a" * (LARGEST + 1), "a.md")[0] == 400
 
 
+def test_an_address_has_an_end(client: TestClient) -> None:
+    # Of one byte less the page says that it asks no such thing.
+    asked = [client.get(f"/choose?{'a' * n}=1").status_code for n in (4094, 4095)]
+    assert asked == [400, 414]
+
+
 def test_too_much_is_refused_where_the_length_is_not_told(facts: Facts) -> None:
     head = b'--x\r\nContent-Disposition: form-data; name="file"; filename="f"\r\n\r\n'
     parts = chain([head], repeat(b"a" * 2**20))

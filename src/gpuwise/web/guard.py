@@ -45,6 +45,8 @@ from gpuwise.errors import WANTED, InputError, MachineError, check_wanted
 
 # Bytes of an upload, with everything around it.
 LARGEST_BODY = 8 * 2**20
+# Of what an address asks.
+LONGEST_QUERY = 4096
 # Of all uploads together while they come and are read.
 LARGEST_TOGETHER = 64 * 2**20
 # For the whole header, and for the whole body: a sender that trickles must not hold a connection.
@@ -90,6 +92,7 @@ HEADERS = {
 }
 LOOPBACK = frozenset({"127.0.0.1", "localhost", "[::1]"})
 TOO_LARGE = 413, f"An upload has at most {LARGEST_BODY // 2**20} MiB.\n"
+TOO_LONG = 414, f"An address asks at most {LONGEST_QUERY:,} bytes.\n"
 TOO_SLOW = 408, "The upload takes too long.\n"
 TOO_MANY = 503, "Too many uploads come at once: send it again.\n"
 
@@ -189,6 +192,8 @@ class Guard:
         name = host.rsplit(":", 1)[0] if ":" in host and not host.endswith("]") else host
         if self.hosts is not None and name.lower() not in self.hosts:
             return PlainTextResponse("This server does not answer to that name.\n", 421)
+        if len(scope["query_string"]) > LONGEST_QUERY:
+            return refusal_of(*TOO_LONG)
         length = headers.get("content-length", "0")
         if length.isascii() and length.isdigit() and int(length[:20]) > LARGEST_BODY:
             return refusal_of(*TOO_LARGE)

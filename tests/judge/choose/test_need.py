@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from contextlib import nullcontext
 from dataclasses import replace
 from datetime import date, timedelta
 
@@ -123,6 +124,13 @@ def test_parts_that_contradict_each_other(changes, says: str) -> None:
     with pytest.raises(InputError, match=says) as error:
         check(replace(need_for("resnet50"), **changes))
     assert error.value.hint
+
+
+@pytest.mark.parametrize(("characters", "refused"), [(2000, False), (2001, True)])
+def test_a_question_has_an_end(characters: int, refused: bool) -> None:
+    asked = "train bert-large".ljust(characters - 1) + "x"
+    with pytest.raises(InputError, match="2,000") if refused else nullcontext():
+        need_of(asked, {}, {"USD": 1.0})
 
 
 def test_deadlines_count_from_the_day_that_is_given_else_from_today() -> None:

@@ -78,6 +78,8 @@ CONTEXTS = {"infer": 4096, "full": 2048, "lora": 2048, "qlora": 2048}
 FORMATS = {"infer": Precision.BF16, "full": Precision.BF16, "lora": Precision.BF16, "qlora": Precision.NF4}
 # Forms that are whole computers: they need no host beside them, and have no second GPU.
 COMPUTERS = ("laptop", "soc")
+# Characters of a question: the time that reading it takes grows with the square of its words.
+LONGEST_QUESTION = 2000
 # Of one machine.
 MOST_TOGETHER = 8
 # Cards for which a machine that is there has slots and a supply.
@@ -471,6 +473,9 @@ def need_of(
     def count(name: str) -> int | None:
         return read(name, lambda text: units.parse_count(text, f"--{name}"))
 
+    if len(workload or "") > LONGEST_QUESTION:
+        problem = f"a question has at most {LONGEST_QUESTION:,} characters, not {len(workload or ''):,}"
+        raise InputError(problem, hint="leave out what the choice does not depend on")
     work = given.get("work")
     if "%" in (work or "") and not workload:  # the shares of a mix are work, too
         workload, work = work, None
