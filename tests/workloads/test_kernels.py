@@ -258,6 +258,28 @@ def test_a_kernel_that_is_wrong_or_fails_is_not_used(
     decode.doubts.clear()
 
 
+@pytest.mark.parametrize("form", NARROW)
+def test_rows_are_multiplied_by_the_weights_of_their_experts(form: Precision) -> None:
+    """More rows than the interpreter has programs; an expert that two rows choose, and one that none does."""
+    weights = torch.randn(4, 18, 384, device=DEVICE, dtype=HALF) / 20
+    weights[1] *= 30
+    held = quantized.NarrowExperts(weights, form)
+    x, whose = torch.randn(5, 384, device=DEVICE, dtype=HALF), torch.tensor([3, 0, 1, 3, 0], device=DEVICE)
+    wanted = torch.einsum("mk,mnk->mn", x.double(), held.wide(whose, torch.float64))
+    decode.doubts.clear()
+    for _ in range(2):  # the first call is compared with torch
+        found = decode.narrow_experts(x, held.weight, held.scale, held.zero, whose, form)
+        off = (found.double() - wanted).abs() / (wanted.abs() + wanted.abs().mean())
+        assert float(off.max()) < (1e-2 if ON_GPU else 2e-3)
+    assert list(decode.doubts.values()) == [""]
+    with mock.patch.object(decode, "stream", lambda *args, **how: args[-1].zero_()):
+        decode.doubts.clear()
+        instead = decode.narrow_experts(x, held.weight, held.scale, held.zero, whose, form)
+        assert relative_difference(instead, wanted) < (1e-2 if ON_GPU else 1e-3)
+        assert all(decode.doubts.values())
+    decode.doubts.clear()
+
+
 @pytest.mark.parametrize("sizes", [(2, 4, 2, 200, 150), (1, 2, 2, 32, 5)])
 def test_attention_over_a_cache_writes_its_row_and_reads_all(sizes: tuple[int, ...]) -> None:
     batch, heads, shared, tokens, place = sizes
@@ -293,7 +315,7 @@ def test_a_fused_step_is_the_plain_one(form: Precision | None, batch: int) -> No
     position = torch.tensor([120], device=DEVICE)
     if form in FLOATS and batch > 1:
         return
-    with torch.inference_mode(), mock.patch.object(quantized.NarrowLinear, "plain", True):
+    with torch.inference_mode(), mock.patch.object(quantized.Narrow, "plain", True):
         wanted = decoder.Decode(model, cache)(tokens, position)
         network = decoder.FusedDecode(model, cache)
         limit = 2e-2 if ON_GPU or form == Precision.FP8 else 2e-3

@@ -101,9 +101,10 @@ USUAL = Switches()
 # Switch -> the words that ask for gpuwise's own kernels. torch's are the default of each.
 OWN_KERNELS = dict.fromkeys(("pooling", "residual_dtype", "attention", "decode"), ("triton",))
 # What runs on gpuwise's own kernels whatever the switches: the casts of FP8 training, and the products of a
-# few rows with INT8 and INT4 weights. FP8 inference has torch's operators only.
+# few rows with narrow weights. FP8 inference has torch's operators only.
+NARROW_WEIGHTS = (Precision.INT8, Precision.INT4, Precision.MXFP4, Precision.NVFP4)
 OWN_LAYERS: frozenset[tuple[Mode, Precision]] = frozenset(
-    {("train", Precision.FP8), ("infer", Precision.INT8), ("infer", Precision.INT4)}
+    {("train", Precision.FP8), *(("infer", precision) for precision in NARROW_WEIGHTS)}
 )
 # A prompt has thousands of rows, and INT8 weights of more than 64 rows are multiplied by torch.
 MANY_ROWS = frozenset({"llm-1b-prefill", "llm-8b-prefill", "llm-1b-prefill-8k", "llm-8b-prefill-8k"})

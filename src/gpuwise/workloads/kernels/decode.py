@@ -196,6 +196,40 @@ def narrow_product(x: Tensor, weight: Tensor, scale: Tensor, zero: Tensor | None
 narrow_product.register_fake(lambda x, weight, *_: x.new_empty((len(x), len(weight))))
 
 
+@torch.library.custom_op("gpuwise::narrow_experts", mutates_args=())
+def narrow_experts(
+    x: Tensor, weight: Tensor, scale: Tensor, zero: Tensor | None, whose: Tensor, kind: str
+) -> Tensor:
+    """Each row times the transpose of its expert's narrow weights: (M, K), (E, N, K), (M) -> (M, N). They are
+    stored as for `product`, an expert after the other; torch.compile keeps it whole."""
+    x, form = x.contiguous(), Precision(kind)
+    y = x.new_empty((len(x), weight.shape[1]))
+
+    def in_turn() -> Tensor:
+        """By torch."""
+        rows = []
+        for row, expert in zip(torch.split(x, 1), whose.tolist(), strict=True):
+            level = zero if zero is None or zero.dim() == 1 else zero[expert]
+            rows.append(
+                in_torch(row, weight[expert], scale[expert], level, form, None, 0.0, None, gated=False)
+            )
+        return torch.cat(rows)
+
+    def run() -> None:
+        stream(x, weight, scale, zero, form, None, 0.0, None, y, gated=False, whose=whose)
+
+    called = ("experts", form, *weight.shape, x.dtype, x.device)
+    if called not in doubts:
+        doubts[called] = _doubt(run, y, in_turn())
+    if doubts[called]:
+        return y.copy_(in_turn())
+    run()
+    return y
+
+
+narrow_experts.register_fake(lambda x, weight, *_: x.new_empty((len(x), weight.shape[1])))
+
+
 @triton.jit
 def _rotated(at, cosine, sine, half, mask):
     first = tl.load(at, mask=mask, other=0.0).to(tl.float32)

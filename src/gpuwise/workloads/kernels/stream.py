@@ -1,5 +1,8 @@
 """Products of one row with a whole matrix, in Triton: one wave of programs that stream the weights.
 
+Rows of a mixture's tokens are multiplied by the matrices of their experts in one launch: each row has a share
+of the programs, which find the expert's number where the router has written it.
+
 A program multiplies a range of rows that is as long as any other's. The input lies in registers, once for all
 its rows, spread over the threads, and the weights of the next rows are on their way while these are
 multiplied. Integer weights are multiplied as integers, four in one instruction (dp4a): the input is written
@@ -26,6 +29,8 @@ KINDS = {
 
 # Warps of a program, one a multiprocessor, and the bytes of weights that it asks for at once.
 WARPS, TILE = 16, 32768
+# The same of a program of experts, whose matrices are small, and programs a multiprocessor.
+EXPERT_WARPS, EXPERT_TILE, EXPERT_PROGRAMS = 4, 8192, 4
 
 
 @triton.jit
@@ -234,10 +239,23 @@ def _product(
 
 @triton.jit
 def _stream(
-    x, w, scale, zero, norm, residual, y, eps,
+    x, w, scale, zero, norm, residual, y, whose, eps,
     n: tl.constexpr, K: tl.constexpr, KIND: tl.constexpr, GATED: tl.constexpr, NORM: tl.constexpr,
     ADD: tl.constexpr, SPAN: tl.constexpr, STEP: tl.constexpr, PROGRAMS: tl.constexpr, PLAIN: tl.constexpr,
+    EXPERTS: tl.constexpr,
 ):  # fmt: skip
+    if EXPERTS:
+        # From here on this row, and the matrix of its expert, are all there is.
+        row = tl.program_id(1).to(tl.int64)
+        before = tl.load(whose + row).to(tl.int64) * n
+        x, y = x + row * K, y + row * n
+        w += before * (K // 4 if KIND < 3 else K // 8)
+        if KIND < 3:
+            scale += before
+        elif KIND == 3:
+            scale, zero = scale + before * (K // 128), zero + before * (K // 128)
+        else:
+            scale += before * (K // 32 if KIND == 4 else K // 16)
     first, end = tl.program_id(0) * n // PROGRAMS, (tl.program_id(0) + 1) * n // PROGRAMS
     q, size, level, added = _fetch(w, scale, zero, residual, first, end, n, K, KIND, GATED, ADD, SPAN, STEP)
     _product(
@@ -249,14 +267,19 @@ def _stream(
 def stream(
     x: Tensor, weight: Tensor, scale: Tensor | None, zero: Tensor | None, kind: Precision | None,
     norm: Tensor | None, eps: float, residual: Tensor | None, y: Tensor, *, gated: bool,
+    whose: Tensor | None = None,
 ) -> None:  # fmt: skip
-    """`kernels.decode.product` of one row into y."""
+    """`kernels.decode.product` of one row into y, or with `whose` (M) that of M rows with narrow weights
+    (E, N, K), each with those of its expert."""
     code = 0 if kind is None else KINDS[kind]
-    width, n = x.shape[1], y.shape[1]
+    (rows, width), n = x.shape, y.shape[1]
     per, itemsize = (1, 2) if code == 0 else (4 if code < 3 else 8, 4)
     gpu = x.device.type == "cuda"
     # Three in Triton's interpreter, so that its tests see ranges that begin and end within a tile.
     count = torch.cuda.get_device_properties(x.device).multi_processor_count if gpu else 3
+    warps, tile = WARPS, TILE
+    if whose is not None:
+        warps, tile, count = EXPERT_WARPS, EXPERT_TILE, max(1, EXPERT_PROGRAMS * count // rows)
     step = triton.next_power_of_2(width // per)
     if code:
         weight = weight.view(torch.int32)
@@ -265,10 +288,11 @@ def stream(
     plain = not gpu or torch.version.hip is not None
     # 512 threads with all registers of a multiprocessor between them.
     how: dict[str, Any] = {} if plain else {"maxnreg": 128}
-    _stream[(count,)](
+    _stream[(count, rows)](
         x, weight, weight if scale is None else scale, weight if zero is None else zero,
-        x if norm is None else norm, x if residual is None else residual, y, eps,
+        x if norm is None else norm, x if residual is None else residual, y,
+        x if whose is None else whose, eps,
         n=n, K=width, KIND=code, GATED=gated, NORM=norm is not None, ADD=residual is not None,
-        SPAN=max(1 + gated, TILE // (step * itemsize)), STEP=step, PROGRAMS=count, PLAIN=plain,
-        num_warps=WARPS, num_stages=1, **how,
+        SPAN=max(1 + gated, tile // (step * itemsize)), STEP=step, PROGRAMS=count, PLAIN=plain,
+        EXPERTS=whose is not None, num_warps=warps, num_stages=1, **how,
     )  # fmt: skip

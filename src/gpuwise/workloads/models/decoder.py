@@ -45,6 +45,7 @@ from gpuwise.workloads.models.quantized import (
     HAS_TRITON,
     MAX_KERNEL_ROWS,
     Fp8Linear,
+    Narrow,
     NarrowExperts,
     NarrowLinear,
     quantise,
@@ -862,7 +863,7 @@ def phase_job(config: RunConfig, asked: Decoding, batch: int) -> Job:
     eager = replace(config, compile=False)
     if config.precision.weight_bytes < 1:
         quantise(model.layers, config.precision)
-        with mock.patch.object(NarrowLinear, "plain", True):
+        with mock.patch.object(Narrow, "plain", True):
             expected = inference_job(network, inputs, eager, batch).step()
     elif narrow or config.compile or own:
         expected = inference_job(network, inputs, eager, batch).step()

@@ -7,14 +7,13 @@
   (Dettmers et al. 2023, arXiv:2305.14314), whose scales are in bf16 here and not quantised once more.
 - mxfp4 and nvfp4, weights only: E2M1 values with a power of two for each 32 weights (OCP Microscaling
   Formats 1.0), or an e4m3 scale for each 16 and one of the whole matrix (NVIDIA's NVFP4). They are widened,
-  whether a GPU has units for them or not; one row is multiplied as they are read, by what torch.compile makes
-  of product and sum.
+  whether a GPU has units for them or not.
 - fp8 (e4m3, largest value 448; Micikevicius et al. 2022, arXiv:2209.05433), weights and activations:
   one scale a tensor, the activations' taken anew from every input; the product itself runs in FP8
   with the fast accumulation that inference uses. Needs compute capability 8.9 or higher.
 
-Weights alone save memory and its traffic, not arithmetic: up to 64 rows gpuwise's kernel widens them in
-registers (`kernels.decode`); for more rows a 16-bit copy is written once and multiplied.
+Weights alone save memory and its traffic, not arithmetic: of up to 64 rows (of four-bit floats one) gpuwise's
+kernels widen them in registers (`kernels.decode`); of more a 16-bit copy is written once and multiplied.
 Embedding, head, norms and the key-value cache stay as they are.
 """
 
@@ -29,6 +28,7 @@ from torch import Tensor, nn
 from torch.nn import functional
 
 from gpuwise.model.precision import GROUP, Precision
+from gpuwise.model.question import NARROW_WEIGHTS
 
 Network = TypeVar("Network", bound=nn.Module)
 
@@ -164,13 +164,24 @@ GROUPS = {
 }
 
 
-class NarrowLinear(nn.Module):
+class Narrow(nn.Module):
     """Weights alone are narrow: they are widened in the product."""
 
     weight: Tensor
     scale: Tensor
     zero: Tensor | None
+    kind: Precision
     plain = False  # True if torch multiplies, for a comparison with gpuwise's kernel
+
+    def by_kernel(self, rows: Tensor, most: int) -> bool:
+        """Whether gpuwise's kernel multiplies: of a few rows, in 16 bits, on a GPU with Triton. There the
+        weights' traffic decides."""
+        few = on_gpu(rows) and rows.element_size() == 2 and len(rows) <= most
+        return few and self.kind in NARROW_WEIGHTS and not self.plain
+
+
+class NarrowLinear(Narrow):
+    """A linear layer."""
 
     def __init__(self, linear: nn.Linear, kind: Precision) -> None:
         super().__init__()
@@ -188,15 +199,12 @@ class NarrowLinear(nn.Module):
         return STORED[self.kind][1](self.weight, self.scale, self.zero, dtype)
 
     def forward(self, x: Tensor) -> Tensor:  # (..., K) -> (..., N)
-        # The kernel pays where the weights' traffic decides: a few rows, in 16 bits, on a GPU with Triton.
         rows = x.flatten(0, -2)
         if self.missing:
             rows = functional.pad(rows, (0, self.missing))
-        few = on_gpu(rows) and rows.element_size() == 2 and len(rows) <= MAX_KERNEL_ROWS
-        if few and self.kind in (Precision.INT8, Precision.INT4) and not self.plain:
+        floats = self.kind in (Precision.MXFP4, Precision.NVFP4)
+        if self.by_kernel(rows, 1 if floats else MAX_KERNEL_ROWS):
             y = self._kernel(rows)
-        elif len(rows) == 1 and self.kind in (Precision.MXFP4, Precision.NVFP4) and not self.plain:
-            y = (self.wide(rows.dtype) * rows).sum(-1)
         elif self.kind == Precision.INT8:
             # Scales are per output, so they come out of the sum.
             y = (functional.linear(rows, self.weight.to(rows.dtype)) * self.scale).to(rows.dtype)
@@ -212,17 +220,12 @@ class NarrowLinear(nn.Module):
         return output
 
 
-class NarrowExperts(nn.Module):
-    """Weights (E, N, K) of a mixture's experts in 8 or 4 bits, widened in the product.
+class NarrowExperts(Narrow):
+    """Weights (E, N, K) of a mixture's experts in 8 or 4 bits.
 
-    Of a few rows, as in decoding, each is multiplied by its own expert's weights as they are stored: written
-    as a product and a sum over K, which torch.compile makes one kernel that reads the narrow weights alone.
-    For more rows all experts are widened once and multiplied in groups.
+    Of a few rows, as in decoding, each is multiplied by its own expert's weights as they are stored. For more
+    rows all experts are widened once and multiplied in groups.
     """
-
-    weight: Tensor
-    scale: Tensor
-    zero: Tensor | None
 
     def __init__(self, weights: Tensor, kind: Precision) -> None:
         super().__init__()
@@ -249,6 +252,12 @@ class NarrowExperts(nn.Module):
         return _split(weight[:, : self.width], 0, -1, self.rows)
 
     def forward(self, rows: Tensor, ends: Tensor, whose: Tensor) -> Tensor:  # (n, K), (E), (n) -> (n, N)
+        if self.by_kernel(rows, MAX_KERNEL_ROWS):
+            from gpuwise.workloads.kernels.decode import narrow_experts
+
+            rows = functional.pad(rows, (0, -self.width % GROUPS.get(self.kind, 1)))
+            y: Tensor = narrow_experts(rows, self.weight, self.scale, self.zero, whose, self.kind)
+            return y
         if len(rows) <= MAX_KERNEL_ROWS:
             return (self.wide(whose, rows.dtype) * rows[:, None]).sum(-1)
         output: Tensor = torch._grouped_mm(rows, self.wide(None, rows.dtype).mT, offs=ends)
