@@ -380,23 +380,36 @@ class Experts(Part):
     def forward(self, x: Tensor) -> Tensor:  # (B, T, C) -> (B, T, C)
         rows = x.flatten(0, -2)  # (N, C)
         weights, chosen = self.choose(rows)
-        # Rows of one expert lie together; `order` has the place of each among all choices.
-        order = chosen.flatten().argsort(stable=True)
-        experts = torch.arange(self.shape.experts, device=x.device)
-        ends = (chosen.flatten()[:, None] == experts).sum(0).cumsum(0).to(torch.int32)
-        whose = chosen.flatten()[order]
-        mine = rows[order // self.shape.chosen]  # (N k, C)
-        inner = gated(self._grouped(mine, 0, ends, whose), self.shape.activation)
-        found = self._grouped(inner, 1, ends, whose)
-        back = found[order.argsort()].unflatten(0, chosen.shape)  # type: ignore[no-untyped-call]  # (N, k, C)
-        y = (back * weights.to(back.dtype)[..., None]).sum(1)
+        few = isinstance(self.gate_up, NarrowExperts) and chosen.numel() <= MAX_KERNEL_ROWS
+        found = self._one_by_one(rows, chosen) if few else self._in_groups(rows, chosen)  # (N, k, C)
+        y = (found * weights.to(found.dtype)[..., None]).sum(1)
         if self.shared is not None:
             y = y + self.shared(rows)
         out: Tensor = y.view(x.shape)
         return out
 
-    def _grouped(self, rows: Tensor, part: int, ends: Tensor, whose: Tensor) -> Tensor:
-        """Each row times the transpose of its expert's weights, plus the bias: (N, K) -> (N, M)."""
+    def _one_by_one(self, rows: Tensor, chosen: Tensor) -> Tensor:
+        """Each choice multiplied by its own expert's weights, wherever it stands."""
+        mine = rows.repeat_interleave(self.shape.chosen, 0)
+        return self._both(mine, None, chosen.flatten()).view(*chosen.shape, -1)
+
+    def _in_groups(self, rows: Tensor, chosen: Tensor) -> Tensor:
+        # Rows of one expert lie together; `order` has the place of each among all choices.
+        order = chosen.flatten().argsort(stable=True)
+        experts = torch.arange(self.shape.experts, device=rows.device)
+        ends = (chosen.flatten()[:, None] == experts).sum(0).cumsum(0).to(torch.int32)
+        mine = rows[order // self.shape.chosen]  # (N k, C)
+        found = self._both(mine, ends, chosen.flatten()[order])
+        return found[order.argsort()].unflatten(0, chosen.shape)  # type: ignore[no-untyped-call,no-any-return]
+
+    def _both(self, rows: Tensor, ends: Tensor | None, whose: Tensor) -> Tensor:
+        """Each row through its expert's network: (N, C) -> (N, C)."""
+        inner = gated(self._product(rows, 0, ends, whose), self.shape.activation)
+        return self._product(inner, 1, ends, whose)
+
+    def _product(self, rows: Tensor, part: int, ends: Tensor | None, whose: Tensor) -> Tensor:
+        """Each row times the transpose of its expert's weights, plus the bias: (N, K) -> (N, M). With `ends`
+        the rows of an expert lie together, up to there."""
         weights = self.down if part else self.gate_up
         if isinstance(weights, NarrowExperts):
             found: Tensor = weights(rows, ends, whose)

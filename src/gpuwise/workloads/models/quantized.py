@@ -251,17 +251,18 @@ class NarrowExperts(Narrow):
         weight: Tensor = widen(*stored, dtype)
         return _split(weight[:, : self.width], 0, -1, self.rows)
 
-    def forward(self, rows: Tensor, ends: Tensor, whose: Tensor) -> Tensor:  # (n, K), (E), (n) -> (n, N)
-        if self.by_kernel(rows, MAX_KERNEL_ROWS):
-            from gpuwise.workloads.kernels.decode import narrow_experts
-
-            rows = functional.pad(rows, (0, -self.width % GROUPS.get(self.kind, 1)))
-            y: Tensor = narrow_experts(rows, self.weight, self.scale, self.zero, whose, self.kind)
-            return y
-        if len(rows) <= MAX_KERNEL_ROWS:
+    def forward(self, rows: Tensor, ends: Tensor | None, whose: Tensor) -> Tensor:
+        """Each row by its expert's weights, (n, K) to (n, N); with `ends` (E) in groups that end there."""
+        if ends is not None:
+            output: Tensor = torch._grouped_mm(rows, self.wide(None, rows.dtype).mT, offs=ends)
+            return output
+        if not self.by_kernel(rows, MAX_KERNEL_ROWS):
             return (self.wide(whose, rows.dtype) * rows[:, None]).sum(-1)
-        output: Tensor = torch._grouped_mm(rows, self.wide(None, rows.dtype).mT, offs=ends)
-        return output
+        from gpuwise.workloads.kernels.decode import narrow_experts
+
+        rows = functional.pad(rows, (0, -self.width % GROUPS.get(self.kind, 1)))
+        y: Tensor = narrow_experts(rows, self.weight, self.scale, self.zero, whose, self.kind)
+        return y
 
 
 def _stored(weight: Tensor, kind: Precision) -> tuple[Tensor | None, ...]:
