@@ -144,7 +144,7 @@ def test_a_mode_or_precision_that_the_workload_lacks() -> None:
 
 def test_a_format_that_is_measured_only_is_not_called_unknown() -> None:
     name = "gpt-oss-20b-decode"
-    with pytest.raises(InputError, match="not predicted"):
-        trace_workload(RunConfig(workload=name, mode="infer", precision="mxfp4", batch=1))
+    with pytest.raises(InputError, match="one sequence"):
+        trace_workload(RunConfig(workload=name, mode="infer", precision="mxfp4", batch=2))
     with pytest.raises(InputError, match="has no precision nf4"):
         trace_workload(RunConfig(workload=name, mode="infer", precision="nf4", batch=1))

@@ -233,7 +233,7 @@ class WorkloadSpec:
     """It can also run as the public script of the benchmark article does: the recipe `script`."""
     precisions: tuple[Precision, ...] = NETWORK_PRECISIONS
     """What it can be run in; others are left out of a session without an error."""
-    unpredicted: tuple[Precision, ...] = ()  # Also these, whose speed nothing is known of
+    unpredicted: tuple[Precision, ...] = ()  # Also these, of which the speed of one sequence alone is known
     compiles: bool = True
     """False: a step is one library call, compiled or not the same; it is measured once, as eager."""
     switches: tuple[str, ...] = ()  # Those of a recipe (`model.question`) that its job heeds

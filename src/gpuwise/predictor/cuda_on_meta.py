@@ -298,6 +298,17 @@ def _few_rows(layer: Any, rows: Tensor) -> Tensor:
     return made
 
 
+def _few_choices(layer: Any, rows: Tensor, whose: Tensor) -> Tensor:
+    """gpuwise's product of rows with their experts' narrow weights, as that of fewer rows with the matrices
+    of as many experts as there are rows: as widely spread as they can be."""
+    experts = min(len(rows), layer.count)
+    weight = layer.weight[:experts].flatten(0, 1).view(torch.int8)
+    each = -(-len(rows) // experts)
+    scale = layer.scale.flatten()[: len(weight)].to(rows.dtype)
+    made: Tensor = torch.ops.aten._weight_int8pack_mm(rows[:each, : weight.shape[1]], weight, scale)
+    return made.view(-1, layer.rows)[: len(rows)]
+
+
 def _rms_norm(
     input: Tensor, normalized_shape: list[int], weight: Tensor | None, eps: float | None
 ) -> tuple[Tensor, Tensor]:
@@ -396,7 +407,8 @@ def _patches(autocast: Autocast, *, compiled: bool) -> Iterator[Any]:
     for name in ("to", "cuda"):
         yield mock.patch.object(Tensor, name, _moved(getattr(Tensor, name), name), create=True)
     yield mock.patch.object(quantized, "on_gpu", _always(True))
-    yield mock.patch.object(quantized.NarrowLinear, "_kernel", _few_rows)
+    yield mock.patch.object(quantized.NarrowLinear, "kernel", _few_rows)
+    yield mock.patch.object(quantized.NarrowExperts, "kernel", _few_choices)
     yield mock.patch.object(torch, "clear_autocast_cache", autocast.clear)
     for place, name in (
         (torch.autocast, "__init__"), (torch.amp, "is_autocast_available"), (torch, "is_autocast_enabled"),

@@ -277,12 +277,14 @@ def check_offered(config: RunConfig) -> None:
     """Raise InputError for a mode or precision that the workload does not have."""
     if decoded(config) is not None:
         return  # gpuwise's own kernels know formats that torch's do not.
-    spec = registry.get(config.workload).spec
+    spec, precisions = registry.get(config.workload).spec, registry.get(config.workload).spec.precisions
     if config.precision in spec.unpredicted:
-        problem = f"{config.workload} in {config.precision} is measured, by gpuwise bench, and not predicted"
-        raise InputError(problem, hint="gpuwise fit says what an engine reaches")
+        if spec.phase != "decode" or config.batch != 1:
+            problem = f"{config.workload} in {config.precision} is predicted for one sequence that decodes"
+            raise InputError(problem, hint="ask for batch 1, or gpuwise fit what an engine reaches")
+        precisions += spec.unpredicted
     for asked, allowed, what in (
-        (config.mode, spec.modes, "mode"), (config.precision, spec.precisions, "precision"),
+        (config.mode, spec.modes, "mode"), (config.precision, precisions, "precision"),
     ):  # fmt: skip
         if asked not in allowed:
             raise InputError(

@@ -86,7 +86,7 @@ Step = Literal["decode", "prefill", "pretrain", "full", "lora", "qlora"]
 Method = Literal["pretrain", "full", "lora", "qlora"]
 METHODS: tuple[Method, ...] = ("full", "lora", "qlora", "pretrain")
 NARROW = (Precision.FP8, Precision.INT8, Precision.INT4)
-# What torch makes of these was four times slower than bf16 (`results/h100/gpt-oss-20b-decode.json`).
+# Of several rows torch widens these before it multiplies, which nobody has measured.
 FLOATS = (Precision.MXFP4, Precision.NVFP4)
 TOKENS, TOY_TOKENS = 2048, 32
 RANK = 16

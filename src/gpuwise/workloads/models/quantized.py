@@ -204,7 +204,7 @@ class NarrowLinear(Narrow):
             rows = functional.pad(rows, (0, self.missing))
         floats = self.kind in (Precision.MXFP4, Precision.NVFP4)
         if self.by_kernel(rows, 1 if floats else MAX_KERNEL_ROWS):
-            y = self._kernel(rows)
+            y = self.kernel(rows)
         elif self.kind == Precision.INT8:
             # Scales are per output, so they come out of the sum.
             y = (functional.linear(rows, self.weight.to(rows.dtype)) * self.scale).to(rows.dtype)
@@ -213,7 +213,8 @@ class NarrowLinear(Narrow):
         y = y.view(*x.shape[:-1], -1)
         return y if self.bias is None else y + self.bias.to(y.dtype)
 
-    def _kernel(self, rows: Tensor) -> Tensor:
+    def kernel(self, rows: Tensor) -> Tensor:
+        """By gpuwise's product."""
         from gpuwise.workloads.kernels.decode import narrow_product
 
         output: Tensor = narrow_product(rows, self.weight, self.scale, self.zero, self.kind)
@@ -256,13 +257,16 @@ class NarrowExperts(Narrow):
         if ends is not None:
             output: Tensor = torch._grouped_mm(rows, self.wide(None, rows.dtype).mT, offs=ends)
             return output
-        if not self.by_kernel(rows, MAX_KERNEL_ROWS):
-            return (self.wide(whose, rows.dtype) * rows[:, None]).sum(-1)
+        if self.by_kernel(rows, MAX_KERNEL_ROWS):
+            return self.kernel(functional.pad(rows, (0, -self.width % GROUPS.get(self.kind, 1))), whose)
+        return (self.wide(whose, rows.dtype) * rows[:, None]).sum(-1)
+
+    def kernel(self, rows: Tensor, whose: Tensor) -> Tensor:
+        """By gpuwise's product."""
         from gpuwise.workloads.kernels.decode import narrow_experts
 
-        rows = functional.pad(rows, (0, -self.width % GROUPS.get(self.kind, 1)))
-        y: Tensor = narrow_experts(rows, self.weight, self.scale, self.zero, whose, self.kind)
-        return y
+        output: Tensor = narrow_experts(rows, self.weight, self.scale, self.zero, whose, self.kind)
+        return output
 
 
 def _stored(weight: Tensor, kind: Precision) -> tuple[Tensor | None, ...]:
