@@ -64,6 +64,7 @@ from gpuwise.predictor.step import (
     SOFTENED,
     basis,
     half_of,
+    host_seconds,
     host_waits,
     latency,
     paced,
@@ -386,6 +387,10 @@ class Step:
         return float(run / zoo.LAUNCH_S * (self.row["launch_s"] / run) ** power)
 
 
+FACTORS = tuple(round(0.1 * tenths, 1) for tenths in range(2, 31))
+"""On the spread of classes and hosts, that are tried."""
+
+
 def priced(known: Sequence[tuple[zoo.Row, Trace]], table: Path) -> list[Step]:
     """The steps by the classes of a table."""
     found = []
@@ -426,30 +431,31 @@ def fit_host(steps: Sequence[Step]) -> tuple[dict[str, float], float]:
     return {name: float(f"{each:.3g}") for name, each in host}, round(float(found[-1]), 3)
 
 
-def widths(known: Sequence[tuple[Step, float]], table: Path) -> tuple[float, float]:
+def widths(
+    known: Sequence[tuple[Step, float]], table: Path, factors: Sequence[float] = FACTORS
+) -> tuple[float, float]:
     """(spread of hosts, factor on the spread) with which steps lie inside their intervals as nearly as
     possible as often as `LEVEL` says, in both halves; the errors are of steps whose family was left out."""
-    errors = np.array([error for _, error in known])
+    errors, parts = np.array([error for _, error in known]), list[tuple[float, float, float, float]]()
     with using(table):
-        waits = np.array(
-            [1.0 - step.each.sum() / step.seconds(rates.usual(card(step.row["gpu"]))) for step, _ in known]
-        )
-        of = [of_trace(step.trace).classes for step, _ in known]
-        evened = np.array([step_module.evened(of_trace(step.trace), step.each) for step, _ in known])
-        spread = np.array([
-            np.linalg.norm(np.bincount(c.which, weights=step.each * c.spread)) / step.each.sum()
-            for c, (step, _) in zip(of, known, strict=True)
-        ]) * (1.0 - waits)  # fmt: skip
-        families = [card(step.row["gpu"]).family for step, _ in known]
-        base = np.array([
-            half_of(step.trace, family, "spec-only")
-            for (step, _), family in zip(known, families, strict=True)
-        ])  # fmt: skip
-    hosted = waits > HOST_BOUND
+        for step, _ in known:
+            own, of = card(step.row["gpu"]), of_trace(step.trace)
+            on, busy = rates.usual(own), float(step.each.sum())
+            total = step.seconds(on)
+            host = float(host_seconds(step.trace, step_module._launches(step.trace)[1], on).sum())
+            classes_apart = np.linalg.norm(
+                np.bincount(of.classes.which, weights=step.each * of.classes.spread)
+            )
+            parts.append((
+                (host / total) ** SOFTENED, classes_apart / busy * (busy / total) ** SOFTENED,
+                step_module.evened(of, step.each), half_of(step.trace, own.family, "spec-only"),
+            ))  # fmt: skip
+    by_host, spread, evened, base = np.array(parts).T
+    hosted = by_host > HOST_BOUND
     best: tuple[float, float, float] = (np.inf, 0.0, 0.0)
-    for host in np.arange(0.1, 0.81, 0.05):
-        for factor in np.arange(0.2, 3.01, 0.1):
-            inside = np.abs(errors) <= np.hypot(base, factor * evened * np.hypot(spread, host * waits))
+    for host in np.arange(0.1, 0.81, 0.02):
+        for factor in factors:
+            inside = np.abs(errors) <= np.hypot(base, factor * evened * np.hypot(spread, host * by_host))
             miss = sum(abs(float(inside[at].mean()) - LEVEL) for at in (hosted, ~hosted) if at.any())
             # Of equal ones the usual factor.
             best = min(best, (round(miss, 3) + 1e-3 * abs(np.log(factor)), float(host), float(factor)))
@@ -457,7 +463,7 @@ def widths(known: Sequence[tuple[Step, float]], table: Path) -> tuple[float, flo
 
 
 HOST_BOUND = 0.3
-"""Share of a step in waits from which the host bounds it."""
+"""By what share of a slower host's time a step takes longer, from which the host bounds it."""
 
 
 def said(what: str, errors: Array) -> None:
@@ -600,7 +606,7 @@ def main() -> None:
     random.Random(zoo.DRAW).shuffle(groups)
     fold = {group: i % asked.folds for i, group in enumerate(groups)}
     part = np.array([fold[case.group] for case in fit.cases])
-    left, apart, after = np.zeros(len(fit.names)), list[tuple[Step, float]](), list[float]()
+    left, apart, after = np.zeros(len(fit.names)), list[tuple[Step, float]](), list[tuple[Step, float]]()
     with tempfile.TemporaryDirectory() as folder:
         table = Path(folder) / "classes.csv"
         plain = dict.fromkeys(fit.nodes, 0.5)
@@ -613,7 +619,7 @@ def main() -> None:
             # As a user's host, whose launch nobody measured.
             mine = [s for s in steps if fold[s.row["family"]] == i]
             apart += [(s, s.error(host)) for s in mine]
-            after += [s.error(host, s.slower(0.0)) for s in mine]
+            after += [(s, s.error(host, s.slower(0.0))) for s in mine]
     of_step = np.array([case.trace is not None for case in fit.cases])
     of_own = of_step & np.array([not name.startswith("zoo") for name in fit.names])
     of_profile = np.array([case.weight == PROFILED for case in fit.cases])
@@ -621,17 +627,19 @@ def main() -> None:
     said("operators of profiled steps, left out", left[of_profile])
     said("our own steps that the GPU bounds, network left out", left[of_own])
     said("steps of the zoo, family left out", np.array([error for _, error in apart]))
-    said("the same with the launch of their run", np.array(after))
+    said("the same with the launch of their run", np.array([error for _, error in after]))
     write(fit, whole, fit.spreads(whole, left), classes.DATA)
     host, power = fit_host(priced(known, classes.DATA))
     print(f"a bare launch tells of its step to the power of {power}")
     spread, novelty = widths(apart, classes.DATA)
+    calibrated, _ = widths(after, classes.DATA, (novelty,))
     zoos = " ".join(f"--zoo {folder}" for folder in asked.zoo)
     document = {
         "how": f"python -m evaluation.predict.classes {asked.operators} {zoos} --own {asked.own}"
         + " --held" * asked.held,
         "microseconds": {**host, "queue": QUEUED},
         "spread": spread,
+        "calibrated": calibrated,
         "novelty": novelty,
     }
     rates.HOST_DATA.write_text(json.dumps(document, indent=1) + "\n", encoding="utf-8")

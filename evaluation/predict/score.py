@@ -52,7 +52,7 @@ def figures(errors: Sequence[float], inside: Mapping[str, Sequence[bool]], refus
     }  # fmt: skip
 
 
-ZOOS = ("zoo", "zoo-h100", "zoo-h100-3", "zoo-h100-4", "zoo-h100-5")
+ZOOS = ("zoo", "zoo-h100", "zoo-h100-3", "zoo-h100-4", "zoo-h100-5", "zoo-h100-6", "zoo-h100-6-quiet")
 """Folders of results: one for each machine, but that of the H200 is of several."""
 
 

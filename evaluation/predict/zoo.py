@@ -43,8 +43,8 @@ from gpuwise.predictor.trace import About, trace_of
 Row = Mapping[str, Any]
 
 
-NEWEST = Path(__file__).parents[2] / "results" / "zoo-h100-5"
-DRAW, HELD = "families of the fifth H100, 2026-11-27, eighth draw", 1 / 2
+NEWEST = Path(__file__).parents[2] / "results" / "zoo-h100-6"
+DRAW, HELD = "families of the sixth H100, 2026-11-27, ninth draw", 1 / 2
 """Seed of the families that nothing is fitted to: those of the newest zoo whose hash is below this share."""
 OWN = frozenset({"resnet", "inception", "bert", "vision_transformer", "llama"})
 """Families of the project's own steps, which are always fitted to: drawn or not, they are seen."""

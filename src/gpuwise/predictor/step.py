@@ -433,7 +433,7 @@ def usual(trace: Trace, card: Card) -> Spent:
 @lru_cache(maxsize=KEPT_STEPS)
 def _usual(trace: Trace, card: Card, own: Operators | None) -> Spent:
     on = rates.usual(card)
-    return spent(trace, card, on if own is None else {**on, "host": own.host}, own)
+    return spent(trace, card, on if own is None else {**on, "host": on["host"] * own.host}, own)
 
 
 def spent(trace: Trace, card: Card, on: Rates, own: Operators | None = None) -> Spent:
@@ -444,15 +444,21 @@ def spent(trace: Trace, card: Card, on: Rates, own: Operators | None = None) -> 
     each = each * kernels.counts
     if own is not None:
         each = each * factors(trace.kernels, own.factors, compiled=trace.compiled)
-    waits, of = host_waits(trace, each, on), kernels.classes
-    total = float(each.sum()) + waits
+    waits, of, busy = host_waits(trace, each, on), kernels.classes, max(float(each.sum()), 1e-12)
+    total = busy + waits
     # Kernels of one class err together, classes apart.
     classes = np.bincount(of.which, weights=each * of.spread)
     uneven = UNEVEN * float(each @ kernels.routed)
-    spread = hypot(float(np.linalg.norm(classes)), rates.HOST["spread"] * waits, uneven) / max(total, 1e-12)
+    # By how much a step is longer for a slower host or slower kernels, of which it is a softened maximum.
+    host = float(host_seconds(trace, _launches(trace)[1], on).sum())
+    by_host, by_kernels = (host / total) ** SOFTENED, (busy / total) ** SOFTENED
+    spread = hypot(
+        hypot(float(np.linalg.norm(classes)), uneven) / busy * by_kernels,
+        rates.HOST["spread" if own is None else "calibrated"] * by_host,
+    )
     familiar = FAMILIAR if trace.workload in rates.measured_networks() else 1.0
     return Spent(
-        busy=float(each.sum()), waits=waits, shares=_shares(kernels, card, on, each, waits),
+        busy=busy, waits=waits, shares=_shares(kernels, card, on, each, waits),
         spread=spread * familiar * evened(kernels, each), slowed=max(0.0, -log(held_clock)),
         new=float(each @ (of.spread >= NEW)) / max(total, 1e-12),
     )  # fmt: skip
