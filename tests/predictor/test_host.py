@@ -11,11 +11,16 @@ from hypothesis import strategies as st
 
 from gpuwise.predictor.card import card
 from gpuwise.predictor.kernels import Kernel, Memory, Phase, Trace
-from gpuwise.predictor.rates import usual
-from gpuwise.predictor.step import FUNCTIONS, QUEUE
+from gpuwise.predictor.rates import HOST, usual
+from gpuwise.predictor.step import FUNCTIONS, QUEUE, spent
 from gpuwise.predictor.step import host_waits as waits
 
-RATES = dict(usual(card("h200-sxm"))) | {"dispatch": 1e-5, "host.queue": 1e-5, "host.generated.kernel": 1e-5}
+RATES = dict(usual(card("h200-sxm"))) | {
+    "host": 1.0,
+    "dispatch": 1e-5,
+    "host.queue": 1e-5,
+    "host.generated.kernel": 1e-5,
+}
 
 
 def step(counts: dict[Phase, int], *, compiled: bool = False) -> Trace:
@@ -89,3 +94,11 @@ def test_a_step_takes_at_least_the_host_and_at_most_both(a: int, b: int, first: 
     waited = waits(step({"forward": a, "optimiser": b}), np.array([first, last]), RATES)
     host = (a + b) * 1e-5
     assert max(0.0, host - first - last) - 1e-9 <= waited <= host + 1e-9
+
+
+def test_a_step_that_follows_the_host_is_known_as_little_as_hosts_are() -> None:
+    trace, own = replace(step({"forward": 4000}), mode="infer"), card("h200-sxm")
+    hidden = spent(trace, own, {**RATES, "dispatch": 1e-12})
+    late = spent(trace, own, {**RATES, "dispatch": 1.6 * hidden.busy / 4000})
+    assert late.waits < 0.45 * late.seconds
+    assert late.spread > 0.8 * HOST["spread"]

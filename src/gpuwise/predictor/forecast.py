@@ -58,7 +58,8 @@ from gpuwise.predictor.step import (
     Step,
     fits_in_memory,
     free_bytes,
-    moved_seconds,
+    latency,
+    memory_seconds,
     step,
 )
 from gpuwise.workloads import registry
@@ -393,7 +394,8 @@ def copies(memory: Memory, card: Card) -> float:
     if not memory.gradient_count:
         return 0.0
     each = np.array([2.0 * memory.gradients / memory.gradient_count])
-    return memory.gradient_count * float(moved_seconds(each, card, usual(card))[0])
+    on = usual(card)
+    return memory.gradient_count * (float(memory_seconds(each, card, on)[0]) + latency(card, on["launch"]))
 
 
 @lru_cache(maxsize=KEPT_TRACES)

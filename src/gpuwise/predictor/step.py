@@ -127,9 +127,9 @@ def product_seconds(work: Products, card: Card, rates: Rates, dtype: str) -> Arr
     drain = exposed * _DRAIN * work.written / (card.bytes_per_s * rates["memory"])
     fixed = np.log2(SPLIT) * latency(card, rates["reduce"]) + depth / _DEPTH * rates["step"] / card.clock_hz
     alone, launch = (bound + fixed).min(axis=0) + drain, latency(card, rates["launch"])
-    if card.vendor == "Intel":  # not replayed from a graph: the host launches a kernel while another runs
-        return np.asarray(np.linalg.norm((alone, np.full_like(alone, launch)), SOFTENED, axis=0))
-    return np.asarray(alone + launch)
+    # Not replayed from a graph on Intel's cards: the host launches one kernel while another runs.
+    beside = SOFTENED if card.vendor == "Intel" else 1.0
+    return np.asarray((alone**beside + launch**beside) ** (1 / beside))
 
 
 def product_alone(work: Products, card: Card, rates: Rates, dtype: str) -> Array:
@@ -189,11 +189,6 @@ def memory_seconds(moved: Array, card: Card, rates: Rates) -> Array:
     dram = moved / _streamed(card, rates)
     held = 1.0 / (1.0 + (moved / (0.5 * card.l2_bytes)) ** 2)
     return np.asarray(dram * (1 - held) + held * np.minimum(dram, moved / _l2_rate(card, rates)))
-
-
-def moved_seconds(moved: Array, card: Card, rates: Rates) -> Array:
-    """Seconds of kernels that copy."""
-    return np.asarray(memory_seconds(moved, card, rates) + latency(card, rates["launch"]))
 
 
 def basis(kernels: Kernels, card: Card, rates: Rates) -> tuple[Array, Array, Array]:
@@ -447,15 +442,12 @@ def spent(trace: Trace, card: Card, on: Rates, own: Operators | None = None) -> 
     waits, of, busy = host_waits(trace, each, on), kernels.classes, max(float(each.sum()), 1e-12)
     total = busy + waits
     # Kernels of one class err together, classes apart.
-    classes = np.bincount(of.which, weights=each * of.spread)
-    uneven = UNEVEN * float(each @ kernels.routed)
+    classes = float(np.linalg.norm(np.bincount(of.which, weights=each * of.spread)))
+    scatter = hypot(classes, UNEVEN * float(each @ kernels.routed)) / busy
     # By how much a step is longer for a slower host or slower kernels, of which it is a softened maximum.
     host = float(host_seconds(trace, _launches(trace)[1], on).sum())
     by_host, by_kernels = (host / total) ** SOFTENED, (busy / total) ** SOFTENED
-    spread = hypot(
-        hypot(float(np.linalg.norm(classes)), uneven) / busy * by_kernels,
-        rates.HOST["spread" if own is None else "calibrated"] * by_host,
-    )
+    spread = hypot(scatter * by_kernels, rates.HOST["spread" if own is None else "calibrated"] * by_host)
     familiar = FAMILIAR if trace.workload in rates.measured_networks() else 1.0
     return Spent(
         busy=busy, waits=waits, shares=_shares(kernels, card, on, each, waits),
