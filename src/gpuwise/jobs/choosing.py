@@ -64,6 +64,8 @@ def choose(
     choice = _answered(market, settled(need))
     choice = _with_left_out(market, choice, need)
     billed = say.against(need.bill, choice) if need.bill else ""
+    if billed and (need.bill is None or need.bill.usd is None):  # No sum to compare with
+        choice, billed = replace(choice, reasons=(billed.rstrip("."), *choice.reasons)[:3]), ""
     said = (_beside(market, need), billed, choice.answer, _beside_rent(market, choice))
     choice = replace(choice, answer=" ".join(filter(None, said)))
     if other_precisions:
@@ -359,7 +361,8 @@ def _older(market: _Market, choice: Recommendation) -> str:
     a = need.assumptions
     if need.quiet and first.way == "unpriced":
         loud = market.best_or_none(replace(need, quiet=False, only=()))
-        return f"What is not quiet: {say.offered_as(loud.options[0])}." if loud else ""
+        same = loud is None or loud.options[0].key == first.key
+        return f"What is not quiet: {say.offered_as(loud.options[0])}." if loud and not same else ""
     if need.goal not in ("speed", "cost") or need.acquire != "own" or a.aged_today or not first.outlay_usd:
         return ""
     cards = need.only or _cards(need)

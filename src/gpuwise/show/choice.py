@@ -51,7 +51,7 @@ def table(
     shown = options[:top]
     # Costs are of so many items that the first option costs at least a cent.
     least = found.options[0].cost_per_item_usd
-    first = least.value if least else 0.0
+    first = least.value if least else _ENOUGH_USD / 1e6
     scale, unit = next((one for one in _SCALES if first * one[0] >= _ENOUGH_USD), _SCALES[-1])
     each, speed, hourly = f"cost of {unit}{found.item}s", f"{found.item}s/s", "cost of an hour"
     # Who is served as quickly as was asked is served no better by a GPU that could do more.

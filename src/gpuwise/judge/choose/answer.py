@@ -13,7 +13,7 @@ from gpuwise.judge.choose import candidates as priced
 from gpuwise.judge.choose import fit
 from gpuwise.judge.choose.candidates import PAID, STATED, Candidates, host_of
 from gpuwise.judge.choose.fit import Limit, link_of
-from gpuwise.judge.choose.need import USUAL_NOTE, WORDS
+from gpuwise.judge.choose.need import COMPUTERS, USUAL_NOTE, WORDS
 from gpuwise.judge.choose.speeds import OLDEST, RECOMPUTES, memory_of
 from gpuwise.model.gpu import RENTS, GpuSpec, Offer
 from gpuwise.model.judgement import Assumptions, Bill, Need, Option, Quote, Recommendation
@@ -389,6 +389,10 @@ def reasons(found: Recommendation) -> tuple[str, ...]:
             said.append(f"{least}: the next GPU takes {significant(dearer)} times as much{close}")
     if first.outlay_usd:
         said.append(setup(need, first))
+    elif (
+        first.way == "unpriced" and first.power_w and catalog.get(first.gpu_id).text("form") not in COMPUTERS
+    ):
+        said.append(f"{first.power_w:g} W: {_fed_by(first)}")
     if first.speedup is not None and first.way != "have":
         said.insert(0, f"{significant(first.speedup)} times what you have")
     if need.latency_s and first.latency_s and USUAL_NOTE not in need.notes:
@@ -420,13 +424,16 @@ def electricity(need: Need, option: Option) -> tuple[float, float]:
     return kwh, kwh * a.electricity_usd_per_kwh
 
 
+def _fed_by(option: Option) -> str:
+    board_w, host_w = option.power_w or 0.0, host_of(option.gpu_id, option.count)[2]
+    supply = fit.supply_w(board_w)
+    return f"a power supply of {supply} W" if supply else f"{(board_w + host_w) / 1000:.2g} kW with its host"
+
+
 def setup(need: Need, bought: Option) -> str:
     """What buying takes beside the card, and what is left of it."""
     spec, a = catalog.get(bought.gpu_id), need.assumptions
-    host, _, watts = host_of(bought.gpu_id, bought.count)
-    board_w = bought.power_w or 0.0
-    supply = fit.supply_w(board_w)
-    feeds = f"a power supply of {supply} W" if supply else f"{(board_w + watts) / 1000:.2g} kW with its host"
+    host, _, _ = host_of(bought.gpu_id, bought.count)
     _, energy = electricity(need, bought)
     slots, cooling = spec.number("slots"), spec.text("cooling")
     left = usd(bought.outlay_usd * (1 - a.depreciation) ** a.years)
@@ -434,7 +441,7 @@ def setup(need: Need, bought: Option) -> str:
     parts = [
         f"{usd(bought.outlay_usd)}{_other(need, bought.outlay_usd, ' ({})')} in all, "
         + (f"{usd(bought.host_usd)} of it for the host ({host})" if bought.host_usd else "no new host"),
-        f"{bought.power_w:g} W: {feeds}" if bought.power_w else "",
+        f"{bought.power_w:g} W: {_fed_by(bought)}" if bought.power_w else "",
         f"{slots * bought.count:g} slots" if slots else "", f"{cooling} cooling" if cooling else "",
         "no CUDA after 12" if old else "",
         _several_for(need, bought),

@@ -541,7 +541,8 @@ class _Reader:
         self.form = "pcie" if self.denied["nvlink"] else next(filter(None, board.groups())) if board else None
         if not (self.traits or self.sets) and self.take(P.computer):
             self.form = "mobile" if self.said(P.laptop) else "small"
-            self.fields["acquire"] = "own"
+            # Few of them were measured, and none has a price that is fresh.
+            self.fields |= {"acquire": "own", "unproven": True, "thrifty": True}
 
     def _read_limits(self) -> None:
         """What the words say of memory, kinds of rent, places, delays, people and one's own machine."""
@@ -682,6 +683,8 @@ class _Reader:
         if len({*self.sets, *((gpu, 1) for gpu in self.have)}) > 1 and self.said(P.which_faster):
             fields |= {"asks": "faster", "goal": "speed"}
             return
+        if asks[:1] == ["able"] and len(self.sets) > 1 and not self.have:
+            fields["asks"] = "faster"  # "Is A enough, or should I take B"
         number = self.said(r"\bhow (?:long|much|many)\b")  # Asked of a number, not whether
         if asks and (asks[0] == "memory" or able or (alone and (asks[0] == "energy" or not number))):
             fields["asks"] = asks[0]
@@ -956,6 +959,13 @@ class _Reader:
         named = self.mixed[0][0] if self.mixed else self._name() or self._open_instead()
         if not named:
             named = self._stand_in()
+        elif not self.mixed and named in DIFFUSION:
+            before, other = self._read[:], self._name()
+            if other in DIFFUSION:
+                self.notes.append(f"of {named} and {other} the larger decides, one at a time")
+                named = max(named, str(other), key=lambda name: DIFFUSION[name].gb)
+            else:
+                self._read[:] = before
         elif not self.mixed and is_model(named, None):
             # Of several models the largest decides; what does it does the others, one at a time.
             several = [named]
@@ -1034,7 +1044,8 @@ class _Reader:
         if any(each.kind == "epoch" for each in self.found):
             return
         # What it learns from is seen again and again.
-        if steps is None and self.mode in ("lora", "qlora", "finetune"):
+        learns = self.mode in ("lora", "qlora", "finetune")
+        if steps is None and learns and self.fields.get("asks") != "able":  # Whether it can takes no amount
             steps = Quantity(USUAL_STEPS, "step", 0.0, "", "", "", (), f"{USUAL_STEPS:,} steps, as is usual")
         if steps is not None:
             self.found = (*(each for each in self.found if each not in (steps, images)), steps)
@@ -1327,6 +1338,9 @@ class _Reader:
 
     def _read_precision(self, named: str) -> str | None:
         bits = self.take(P.bits) or self.take(P.bits_in_words)
+        if bits and named in DIFFUSION and not re.fullmatch(r"(?:bf|fp)16|fp32|tf32", bits[0]):
+            self.notes.append(f"{bits[0]}: weights count in 8 bits, products in 16")
+            bits = None
         if not bits:
             return None
         infers = self.mode in ("infer", None) and is_model(named, self.mode)
@@ -1371,9 +1385,9 @@ class _Reader:
             fields = self.fields
             if self.members > 1 and fields.keys() & {"users", "concurrent"} == {"users"}:
                 fields["concurrent"] = self._at_once(fields.pop("users"))
-            elif not (self.rents or "users" in fields) and (
-                fields.get("asks") in ("able", "memory") or self.said(P.how_fast)
-            ):
+            computers = [catalog.get(gpu).text("form") in COMPUTERS for gpu in self.named_gpus]
+            one = (computers and all(computers)) or fields.get("asks") in ("able", "memory")
+            if not (self.rents or "users" in fields) and (one or self.said(P.how_fast)):
                 fields.setdefault("concurrent", 1)  # Of one reader, unless more are named
             once = "budget_usd" in fields and not fields.keys() & {"budget_per_hour", "budget_per_month"}
             if self.open_model and once and fields.get("acquire") == "own":

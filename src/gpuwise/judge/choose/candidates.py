@@ -67,8 +67,9 @@ FEW = 12
 STARTS = 2.0
 # Of the largest boards that workstations have; what needs more hangs on risers.
 BOARD_SLOTS = 8
-# Cards and computers are sold new for about so long after their GPU came out. An assumption.
-SHOP_YEARS, CARD_YEARS = 3.0, 2.5
+# Computers, cards of consumers and those of professionals are sold new for about so long after their GPU came
+# out. An assumption.
+SHOP_YEARS, CARD_YEARS, PRO_YEARS = 3.0, 2.5, 5.0
 # What is made for countries that other cards may not be sold to.
 EXPORT = re.compile(r"^[ah]800|^h20(?!0)|-d$")
 WEEKS_PER_YEAR = 365.25 / 7
@@ -335,7 +336,8 @@ def _computers(need: Need, today: date) -> tuple[str, ...]:
 def is_sold_new(gpu: str, today: date) -> bool:
     """Whether shops still sell a GPU, by when it came out."""
     spec = catalog.get(gpu)
-    months = round(12 * (SHOP_YEARS if spec.text("form") in COMPUTERS else CARD_YEARS))
+    years = CARD_YEARS if spec.text("segment") == "consumer" else PRO_YEARS
+    months = round(12 * (SHOP_YEARS if spec.text("form") in COMPUTERS else years))
     year, month = divmod(12 * today.year + today.month - 1 - months, 12)
     since = f"{year}" if spec.text("form") in COMPUTERS else f"{year}-{month + 1:02}"
     return (spec.text("launch") or "") >= since and not EXPORT.search(gpu)

@@ -40,8 +40,8 @@ MOST = 100
 COMPARED = 10
 # Kinds of rent that a need leaves out unless it says otherwise, and the cost from which one is worth a word.
 EXCLUDED = ("spot", "community", "reserved", "serverless")
-# A lead in speed that is worth no extra money.
-AS_FAST = 1.1
+# A lead in speed that is worth no extra money, and money that is worth a lower cost of use.
+AS_FAST, A_LITTLE_MORE = 1.1, 1.25
 
 
 def recommend(
@@ -83,13 +83,14 @@ def recommend(
         level = [p for p in places if them.ranked[p] <= equal * them.ranked[places[0]]]
         if need.goal != "energy":
             level = [p for p in level if them.outlay[p] > 0]
-        # The fastest of those that take as little.
-        least = EQUAL * float(min(them.outlay[level], default=0.0))
-        level = [p for p in level if them.outlay[p] <= least]
+        # The fastest of those that take as little; of a budget, what then does the work for least.
+        most = (A_LITTLE_MORE if need.goal == "speed" else EQUAL) * float(
+            min(them.outlay[level], default=0.0)
+        )
+        level = [p for p in level if them.outlay[p] <= most]
+        fastest = most > 0 and need.goal != "speed"
         best = min(
-            level,
-            key=lambda p: (-float(them.speed[p]) * (least > 0), float(them.per_item[p])),
-            default=places[0],
+            level, key=lambda p: (-float(them.speed[p]) * fastest, float(them.per_item[p])), default=places[0]
         )
         places = [best, *(place for place in places if place != best)]
     if them.rows[places[0]].way == "unpriced":
