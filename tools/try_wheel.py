@@ -34,7 +34,7 @@ def main(wheel: Path) -> None:
     with tempfile.TemporaryDirectory() as folder:
         venv.create(folder, with_pip=True)
         scripts = Path(folder) / "bin"
-        subprocess.run([scripts / "pip", "install", "-q", f"{wheel}[web]"], check=True)
+        subprocess.run([scripts / "pip", "install", "-q", "--no-compile", f"{wheel}[web]"], check=True)
         # Neither this checkout nor the user's results may help.
         home = {"HOME": folder, "GPUWISE_HOME": f"{folder}/results", "PATH": os.environ["PATH"]}
         for words in CALLS:
