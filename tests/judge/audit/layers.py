@@ -161,7 +161,7 @@ def arranged(texts: Iterable[tuple[str, str]]) -> Iterator[str]:
                 if isinstance(part, grid.Grid):
                     yield f"{part.trusted} {part.worth():g}"
                     yield from table_rows(part.rows)
-                elif pairs := [*document._in_a_row(part.text)] or [*document._pairs(part.text)]:
+                elif pairs := [*document._pairs(part.text)]:
                     yield f"{part.line} {pairs}"
 
 

@@ -15,16 +15,13 @@ from gpuwise.judge.audit.grid import IN_CONTEXT, Scope, Subject, claim_of, of_fo
 from gpuwise.judge.audit.judge import may_be_of_die
 from gpuwise.judge.audit.prose import Left, Text
 from gpuwise.judge.audit.read import PLAIN, Block, Heading, Line, Table, texts_of
-from gpuwise.judge.audit.words import CHIP, CUES, FIELDS, Token, scan
+from gpuwise.judge.audit.words import CHIP, CUES, Token, scan
 from gpuwise.model.judgement import Claim
 
 # So many lines below the name of a chip its counts may still be meant.
 DIE_LINES = 8
 # Characters of a line that is a value and nothing else, of a plain heading, and of a line of pairs.
 SHORT, TITLE, PAIRS = 24, 90, 600
-# So many labels, each with its value right behind it, make a line of pairs: with at most so many other
-# characters for each.
-ROW, LOOSE = 4, 24
 # A line of a paragraph that is at least so long may go on in the next.
 WRAPPED = 50
 _ENDS = re.compile(r"[A-Za-z0-9)][.!?] (?=[A-Z])")
@@ -199,9 +196,7 @@ class _Walk:
                 self.heading(PLAIN + part.item, part.text, part.line)
                 # So short a line may still be a sentence: "The T4 supports FP8."
                 yield from self.prose([part])
-            elif (
-                pairs := [] if joins else [*_in_a_row(part.text)] or [*_pairs(part.text)] or self.headed(part)
-            ):
+            elif pairs := [] if joins else [*_pairs(part.text)] or self.headed(part):
                 yield from self.pairs(part, pairs)
             else:
                 paragraph.append(part)
@@ -339,28 +334,6 @@ def _shared(value: str, gpus: Sequence[Token]) -> list[tuple[Subject | None, str
             return []
         spans = zip([0, *ends[:-1]], [g.start for g in gpus], strict=True)
     return [(subject([gpu]), value[a:b].lstrip(" =:")) for gpu, (a, b) in zip(gpus, spans, strict=True)]
-
-
-def _in_a_row(text: str) -> Iterator[tuple[str, str]]:
-    """(label, value) of a line of nothing but labels and values, as a page without its line ends."""
-    tokens = scan(text) if len(text) <= prose.LONGEST and not _ENDS.search(text) else ()
-    starts: list[tuple[int, int]] = []
-    for label, behind in pairwise(tokens):
-        gap = text[label.end : behind.start]
-        takes = FIELDS[label.field].dimension in (behind.measures, "text") if label.kind == "field" else False
-        if takes and behind.kind in ("value", "name") and CUES["label_gap"].fullmatch(gap):
-            starts.append((label.start, behind.start))
-    labelled = sum(t.end - t.start for t in tokens)
-    lead = [t for t in tokens if t.kind in ("value", "name") and starts and t.end <= starts[0][0]]
-    if len(starts) < ROW or len(text) - labelled > LOOSE * len(starts) or lead:
-        return
-    # A value ends with the last one before the next label; what stands between is that label's.
-    ends = [
-        max(t.end for t in tokens if t.kind in ("value", "name") and t.end <= following)
-        for following in [*(start for start, _ in starts[1:]), len(text)]
-    ]
-    for begin, (_, value), end in zip([0, *ends[:-1]], starts, ends, strict=True):
-        yield text[begin:value].strip(), text[value:end].strip()
 
 
 def _pairs(text: str) -> Iterator[tuple[str, str]]:

@@ -83,8 +83,7 @@ def of(gpu_id: str, field: str) -> tuple[Evidence, ...]:
     if field == "matrix_units":
         return tuple(_matrix_units(spec))
     # Texts call the cores of any maker shaders.
-    if field in _SHADERS and field not in spec.facts:
-        field = next((name for name in _SHADERS if name in spec.facts), field)
+    field = next((n for n in (field, *_SHADERS * (field in _SHADERS)) if n in spec.facts), field)
     fact = spec.facts.get(field)
     if fact is None or fact.source.kind == "article" or _APPROXIMATE.match(fact.note):
         return ()

@@ -332,8 +332,7 @@ class Grid:
         for column, cell in enumerate(self.rows[placed.row]):
             label = self.labels[column].first if column < len(self.labels) else None
             # Nor does the year of a launch date a price.
-            apart = {*IN_CONTEXT, "launch"}
-            if column != placed.column and label not in apart and column not in self.columns:
+            if column not in (placed.column, *self.columns) and label not in (*IN_CONTEXT, "launch"):
                 yield f"{tops.get(column, '')} {cell.text}"
         yield tops.get(placed.column, "")
 

@@ -268,10 +268,9 @@ def _is_option(claim: Claim) -> bool:
     """Whether the value is that of another option: a smaller unified memory, the chip in a superchip, or a
     chip of the same generation, which sources name differently (GK110B and GK180)."""
     if claim.field == "chip":
-        # Consumer cards are made of whichever larger chip is at hand, and Kepler's have two names.
+        # Consumers' desktop cards are made of whichever larger chip is at hand; Kepler's have two names.
         chips = [(str(v), str(k.value)) for v in claim.values for k in _known(claim)]
         alike = any(stated[:-1] == known[:-1] and stated < known for stated, known in chips)
-        # Those of laptops are not.
         specs = [catalog.get(i) for i in claim.gpu_ids]
         consumer = any(s.text("segment") == "consumer" and s.text("form") != "laptop" for s in specs)
         navi = str(claim.values[0])[:4].lower() == "navi"
@@ -400,8 +399,7 @@ def _is_witnessed(claim: Claim, text: Around) -> bool:
             isinstance(stated, Number) and isinstance(value, float) and abs(stated.value / value - 1) > FAR
             for stated in claim.values for value in values
         )  # fmt: skip
-        # In such a process no chip of its kind is made; TSMC's 4N is called 5 nm, too, and AMD packs chips of
-        # two processes together.
+        # In such a process no chip of its kind is made; 4N is called 5 nm, too, and AMD's packages mix two.
         nvidia = catalog.get(gpu_id).vendor == "NVIDIA"
         far |= claim.field == "process_nm" and all(
             abs(stated - node) > (node <= FINE and (stated <= FINE or not nvidia))

@@ -13,12 +13,10 @@ from dataclasses import replace
 from functools import cache, lru_cache
 from itertools import pairwise
 
-from gpuwise.judge.audit import evidence
-from gpuwise.judge.audit.cells import Label, label_of, readings
-from gpuwise.judge.audit.grid import Grid, Scope, Subject, carded, claim_of, subject
-from gpuwise.judge.audit.judge import mechanism
+from gpuwise.judge.audit.cells import label_of, readings
+from gpuwise.judge.audit.grid import Grid, Scope, Subject, carded, subject
 from gpuwise.judge.audit.read import Cell, Line, spelt
-from gpuwise.judge.audit.words import COUNTS, CUES, FIELDS, Token, scan
+from gpuwise.judge.audit.words import CUES, FIELDS, Token, scan
 
 # Characters of a line that may be one cell of a table, and of one that may be a row or a header.
 SHORT, ROW = 64, 300
@@ -27,12 +25,6 @@ MOST_GPUS = 12
 MOST_MISSED = 8
 # Lines between two labels of a table with a cell on each line, and of such a table.
 MOST_LINES, LONGEST = 40, 400
-# Characters of one number of a row that ran together.
-DIGITS = 10
-# What a number is worth as a field of its GPU: right, wrong in a known way, or merely of likely size.
-RIGHT, EXPLAINED, LIKELY = 2.0, 1.5, 0.5
-# By so much the best way to split digits must be better than the next.
-CLEAR = 1.0
 
 _MODEL = r"(?:NVIDIA|AMD|GeForce|Radeon|RTX|GTX|MI\d{3}|G?[ABHLTV]\d{2,3}S?(?!\d)|[LT]4(?!\d)|GB\d{3})"
 _GLUED = re.compile(rf"[A-Za-z0-9)](?<!G){_MODEL}")
@@ -48,8 +40,6 @@ _SEPARATORS = (",", " / ", ";")
 _SEPARATOR = re.compile(r",| / |;")
 _IN_PARENTHESES = re.compile(r"\(([^()]{8,})\):?$")
 _PAIRED = re.compile(r"[|\t] ?[\w ()-]{2,30}:\s?\S")
-_NUMBERS = re.compile(r"[\d.,]{2,60}")
-_NUMBER = re.compile(r"(?!0\d)(?:\d{1,3}(?:,\d{3})+|\d{1,6}(?:\.\d{1,3})?)")
 _CAPITAL = re.compile(r"(?<=[a-z0-9)])(?=[A-Z\u2713\u2717\u2014])|(?<=\u2014)(?=\S)")
 _NEXT_CELL = re.compile(r"(?<=[a-z0-9)])(?=[A-Z][a-zA-Z]{0,20}\d{2}|[A-Z][a-z]{3,20} )")
 _PERCENT = re.compile(r"[+\u2212-]?\d[\d.,]{0,6} ?%")
@@ -347,58 +337,15 @@ def _values_of(line: Line, gpus: Sequence[Token]) -> tuple[Cell, ...] | None:
         cut = ((piece, _NEXT_CELL.search(piece, 4)) for piece in pieces)
         cells = [piece[: match.start()] if match else piece for piece, match in cut]
         return tuple(Cell(line.line, cell.strip()) for cell in (label.text, *cells))
-    rest = text[labels[-1].end :]
-    digits = _NUMBERS.fullmatch(rest) is not None
-    cells = list(_split(rest, label, gpus)) if digits else _CAPITAL.split(rest)
+    cells = _CAPITAL.split(text[labels[-1].end :])
     # Cells that capitals part, "Yes (600 GB/s)No": each one value of the label's kind or a word for none.
     values = [scan(cell) for cell in cells if not CUES["no_value"].fullmatch(cell.strip())]
     if len(cells) == len(gpus) and values and all(
-        len(one) == 1 and any(_fit(one[0], f) > (0 if digits else 1) for f in label.fields) for one in values
+        len(one) == 1 and any(_fit(one[0], f) > 1 for f in label.fields) for one in values
     ):  # fmt: skip
         return tuple(Cell(line.line, cell.strip()) for cell in (text[: labels[-1].end], *cells))
     # A row that belongs to the table, though nobody can tell its values apart.
     return (Cell(line.line, text),) if tokens[first].start < SHORT and label.fields else None
-
-
-def _split(digits: str, label: Label, gpus: Sequence[Token]) -> Sequence[str]:
-    """Numbers that ran together, one for each GPU; empty where two splits explain them about as well."""
-
-    def worth(part: str, gpu: Token) -> float | None:
-        reading, owner = next(readings(label, part), None), subject([gpu])
-        if reading is None or owner is None:
-            return None
-        stated = reading.values[0]
-        known = [k.value for i in gpu.gpu_ids for k in evidence.of(i, reading.field)]
-        values = [value for value in known if isinstance(value, float) and value]
-        if isinstance(stated, str) or not values:
-            return 0.0
-        near = 0.0 if reading.field in COUNTS else evidence.CLOSE
-        if any(abs(stated.value - value) <= near * value for value in values):
-            return RIGHT
-        if mechanism(claim_of(reading, owner, 0, 0, True)):
-            return EXPLAINED
-        return LIKELY if any(0.5 < stated.value / value < 2 for value in values) else 0.0
-
-    @cache
-    def best(at: int, column: int) -> list[tuple[float, tuple[str, ...]]]:
-        """The two likeliest splits of what is left over what GPUs are left."""
-        if column == len(gpus) or at == len(digits):
-            return [(0.0, ())] if column == len(gpus) and at == len(digits) else []
-        found: list[tuple[float, tuple[str, ...]]] = []
-        for end in range(at + 1, min(at + DIGITS, len(digits)) + 1):
-            part = digits[at:end]
-            score = worth(part, gpus[column]) if _NUMBER.fullmatch(part) else None
-            if score is not None:
-                found += ((score + rest, (part, *others)) for rest, others in best(end, column + 1))
-        return sorted(found, reverse=True)[:2]
-
-    found = best(0, 0)
-    if not found or (len(found) == 2 and found[0][0] - found[1][0] < CLEAR):
-        return ()
-    numbers = found[0][1]
-    unknown = sum((worth(part, gpu) or 0.0) < EXPLAINED for part, gpu in zip(numbers, gpus, strict=True))
-    # Of digits alone all but one number must be known ones.
-    return numbers if "," in digits or unknown < min(2, len(numbers)) else ()
 
 
 @lru_cache(maxsize=4096)

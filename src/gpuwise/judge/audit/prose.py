@@ -182,8 +182,6 @@ def claims(text: Text) -> Iterator[Claim | Left | Subject]:
     about = text.scope.about
     topic: str | None = None
     asked = ""
-    # The last claim of the previous sentence: "that of the A100" in this one means its field.
-    earlier: Claim | None = None
     pair: Sequence[Token] = ()
     able: str | None = None
     for start, end in _sentences(text.text):
@@ -194,7 +192,7 @@ def claims(text: Text) -> Iterator[Claim | Left | Subject]:
             # "The Radeon has 16 GB": not the GeForce before it.
             about = replace(about, sure=False)
         sentence = _Sentence(words, about, topic, text.scope, pair)
-        sentence.asked, last = asked, None
+        sentence.asked = asked
         fields = [t.field for t in sentence.tokens if t.kind == "field" and t.field]
         # "Which bus does it have? 192-bit."
         asked = fields[0] if words.rstrip(' *"').endswith("?") and fields else ""
@@ -212,7 +210,6 @@ def claims(text: Text) -> Iterator[Claim | Left | Subject]:
             line = text.line(start + token.start)
             claim = sentence.claim(place, line, text.block)
             if claim is not None:
-                last = claim if claim.field in COMPARED_FIELDS and claim.sure else last
                 if claim.field in IN_CONTEXT:
                     part = text.part(start + token.start, start, end)
                     # A model that this sentence does not name may be that of the one before.
@@ -242,13 +239,12 @@ def claims(text: Text) -> Iterator[Claim | Left | Subject]:
             yield replace(claim, sure=False) if denied else claim
         able = said_abilities[-1][0] if said_abilities else None
         yield from _comparisons(words, named, line, text.block)
-        for match, speaks, other, field in sentence.ellipses(named, earlier):
+        for match, speaks, other, field in sentence.ellipses(named):
             said = f"{words[: match.start('of')]} the {field} of "
             end, ids = len(said) + 1, other.gpu_ids
             second = Token(kind="gpu", start=len(said), end=end, text=other.text, gpu_ids=ids)
             for claim in _comparisons(f"{said}X", [speaks, second], line, text.block):
                 yield replace(claim, stated=match[0])
-        earlier = last
         about = sentence.subject_after()
     if about is not None:
         yield about
@@ -638,11 +634,8 @@ class _Sentence:
             sure = False
         # "3090 63 tokens/s, P40 22 tokens/s": the speed of a card that is called by its number.
         # "14 to 16" of something is no count of what a product has.
-        sure = (
-            sure
-            and not (field == "throughput" and self.numbered)
-            and not (token.is_range and field in COUNTS)
-        )
+        other = (field == "throughput" and self.numbered) or (token.is_range and field in COUNTS)
+        sure = sure and not other
         self.owned[place] = best.owner, sure
         claim = claim_of(best.reading, best.owner, line, block, sure)
         if field == "launch_price_usd" and not self.is_launch_price(place):
@@ -1170,11 +1163,12 @@ class _Sentence:
             return False
         # Behind a turn ("4.8 TB/s vs 3.35 TB/s") another GPU is meant that the sentence does not name.
         since = CUES["aside"].sub("", self.between(own[-1].end, token.start)) if own else ""
-        # "The A10 came in 2021; it has 24 GB"
+        # "The A10 came in 2021; it has 24 GB"; of one GPU alone a sentence may go on behind any semicolon.
+        one = len({g.gpu_ids for g in self.gpus}) == 1
         # A list may name the chip of another one: "The K80? Two GK210 chips with 12 GB each".
         vouched = field != "chip" and self.is_vouched(place, owner)
         if not vouched and place not in self.listed and (
-            CUES["turn"].search(re.sub(r";(?= (?:it|its)\b)", ",", since))
+            CUES["turn"].search(re.sub(r";" if one else r";(?= (?:it|its)\b)", ",", since))
         ):  # fmt: skip
             return False
         plain_ddr = any(str(value).startswith(("DDR", "LPDDR")) for value in best.reading.values) and not any(
@@ -1182,34 +1176,35 @@ class _Sentence:
         )
         if field == "memory_type" and (plain_ddr or (len(self.gpus) > 1 and not (self.in_turn or vouched))):
             return False
-        alone = len({g.gpu_ids for g in self.gpus}) == 1 or (self.labelled and not others)
+        alone = one or (self.labelled and not others)
         # "The A100 is made in 7 nm, the T4 in 12 nm"
         beside = bool(own) and token.start - own[-1].end <= TELEGRAM and best.owned < AGAIN
         # "It is 8 nm", "Got Ampere tech".
         goes_on = CUES["pronoun"].match(self.text) or CUES["no_subject"].match(self.text)
-        made = field == "process_nm" and self.says("made")
+        made = (field == "process_nm" and self.says("made")) or (
+            field == "chip" and CUES["chip_leads"].search(self.text, max(0, token.start - NEAR), token.start)
+        )
         led = carried or (not self.gpus and owner is self.about and owner.sure)
-        beside |= led and bool(goes_on or made or vouched)
+        # A line that says nothing else, below its GPU: "PCIe Gen5 x16", "Interface: PCIe 5.0".
+        words = f"{self.text[: token.start]}|{self.text[token.end :]}"
+        bare = re.fullmatch(r"\W*(?:\w{3,20}: ?)?\|.{0,6}", words)
+        beside |= led and bool(goes_on or made or vouched or bare)
         alone = (alone and (best.owned <= 1 or bool(made)) and bool(own)) or beside or vouched
         return field not in IN_PASSING or alone or (self.in_turn and place in self.listed)
 
     def is_vouched(self, place: int, owner: Subject) -> bool:
-        """Whether the value before or behind this one in a list is what the owner has: such a list is of what
-        the product has, whatever else the sentence says."""
-        for step in (-1, 1):
-            at, end = place + step, self.tokens[place]
-            gap = ""
-            while 0 <= at < len(self.tokens):
-                a, b = (self.tokens[at], end) if step < 0 else (end, self.tokens[at])
-                gap += f" {self.text[a.end : b.start]}"
-                end = self.tokens[at]
-                number = end.dimension == "bare" and self.own(at) is None
-                if end.kind != "field" and end.field not in ("dense", "sparse") and not number:
-                    break
-                at += step
-            else:
-                continue
-            if end.kind != "gpu" and CUES["listing"].fullmatch(gap) and any(
+        """Whether a value beside this one in a list is what the owner has: the list is of its figures."""
+        for places in (range(place - 1, -1, -1), range(place + 1, len(self.tokens))):
+            # Words for fields, marks of sparsity and numbers of nothing stand between.
+            stated = (
+                n for n in places
+                if (t := self.tokens[n]).kind != "field" and t.field not in ("dense", "sparse")
+                and not (t.dimension == "bare" and self.own(n) is None)
+            )  # fmt: skip
+            at = next(stated, place)
+            run = self.tokens[min(at, place) : max(at, place) + 1]
+            gap = "".join(f" {self.text[a.end : b.start]}" for a, b in pairwise(run))
+            if gap and self.tokens[at].kind != "gpu" and CUES["listing"].fullmatch(gap) and any(
                 cost <= LEADS and is_known(owner, reading) for cost, reading in self.readings(at)
             ):  # fmt: skip
                 return True
@@ -1256,18 +1251,19 @@ class _Sentence:
         near = self.text[max(0, token.start - 40) : token.end + 40]
         around = {"op/s": "reached", "bytes/s": "reached", "bytes": "taken"}.get(token.measures)
         # What a clause before says is not of this one: "It does not run FP8; it has 16 GB".
-        words = re.split(r";|[,:] (?:and |but )?(?=its? )", words)[-1]
+        clause = re.split(r";|[,:] (?:and |but )?(?=its? )", words)[-1]
         # Nor is what a list of the product's figures holds in doubt; power may still be measured.
         vouched, impossible = self.is_vouched(place, self.owned[place][0]), self.is_impossible(place, field)
         observed = not impossible and not (vouched and token.measures not in ("w", "op/s"))
         unnamed = not re.search(r"memory|vram|hbm|gddr", near, re.IGNORECASE) and place not in self.listed
         # "A node of it holds 320 GB": of the GPUs in it, which the sentence before counts.
         machine = field in ("memory_bytes", "power_w") and not self.gpus
+        machine = machine and CUES["each_of_several"].match(self.text, token.end) is None
         return bool(
             (machine and (self.says("machine") or self.says("together")))
-            or (self.measured and not impossible)
+            or (self.measured and not impossible and token.measures not in ("count", ""))
             or self.numbered or self.text.endswith("?") or self.telegram
-            or (not vouched and self.says("doubt") and CUES["doubt"].search(words))
+            or (not vouched and self.says("doubt") and CUES["doubt"].search(clause))
             or (observed and self.says("observed") and CUES["observed"].search(words))
             or CUES["doubt_after"].match(self.text, token.end)
             or (field == "launch" and self.says("ours"))
@@ -1277,9 +1273,8 @@ class _Sentence:
             or (token.kind == "name" and field == "compute_capability")
             or self.text[token.end :].lstrip()[:1] in ("=", "*")
             or (around and observed and CUES[around].search(words))
-            # "One team reports 300 TFLOPS in training, sustained"
-            or (token.dimension == "op/s" and not impossible and self.says("in_use"))
-            or (token.dimension == "op/s" and not impossible and "measured" in self.text[: token.start])
+            or (token.dimension == "op/s" and not impossible
+                and (self.says("in_use") or "measured" in self.text[: token.start]))
             # "Needs compute capability 8.0 or newer": of a program, or of other GPUs.
             or (field == "compute_capability" and (
                 CUES["required"].search(self.text[max(0, token.start - 3 * NEAR) : token.start])
@@ -1308,14 +1303,9 @@ class _Sentence:
             )
         )  # fmt: skip
 
-    def ellipses(
-        self, named: Sequence[Token], earlier: Claim | None
-    ) -> Iterator[tuple[re.Match[str], Token, Subject, str]]:
-        """Ratios without the second GPU's name: "three times that", of the sentence before, and "twice its
-        memory", of another GPU of this one or of the one that the text spoke of."""
-        same = self.says("ellipsis") if earlier is not None and len(named) == 1 else None
-        if earlier is not None and same and not set(earlier.gpu_ids) & set(named[0].gpu_ids):
-            yield same, named[0], Subject(earlier.gpu, earlier.gpu_ids), NAMES["labels"][earlier.field]
+    def ellipses(self, named: Sequence[Token]) -> Iterator[tuple[re.Match[str], Token, Subject, str]]:
+        """Ratios without the second GPU's name: "twice its memory", of another GPU of this sentence or of the
+        one that the text spoke of."""
         its = self.says("its_ratio") if " its " in self.text else None
         before = [g for g in named if g.end <= its.start()] if its else []
         if its is None or not before:
@@ -1550,8 +1540,7 @@ def _comparisons(sentence: str, gpus: Sequence[Token], line: int, block: int) ->
             relation, written = "times", times.lower()
             value = TIMES.get(written) or float(written.replace(",", ".")) / (100 if match["percent"] else 1)
             # "twice" and "3 times" are round numbers; "2.4 times" is printed to its last digit.
-            decimals = re.search(r"[.,]", written)
-            digits = 3 if match["percent"] else len(written) - 1 if decimals else 1
+            digits = 3 if match["percent"] else len(written) - 1 if re.search(r"[.,]", written) else 1
             more = said is not None and value > 1
             if said and value < 1:
                 value, digits = 1 + sign * value, 2

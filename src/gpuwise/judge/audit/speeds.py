@@ -75,29 +75,8 @@ FIELD_OF = {
     "usd": "price",
 }
 SUM_CLOSE = 0.006
-# "At $2 an hour ... $1,440 for a month of 720 hours": an hourly price and what is paid for a time, as a text
-# works it out; the hours of each time that it may name, and how far a rounded sum may be off.
-HOURLY = re.compile(
-    r"\$(?P<a>\d[\d.,]*)(?: ?/ ?| an? | per )(?:GPU[ -])?h(?:ou)?r?\b"
-    r"|\ban hour\b[^.$]{1,40}\$(?P<b>\d+(?:\.\d+)?)",
-    re.I,
-)
-PAID = re.compile(
-    r"(?:\b(?:costs?|is|are|pays?|comes? to|makes|totals?|to)|=)\s(?:about |roughly |some |~ ?)?"
-    r"\$(?P<sum>\d[\d,]*\d(?:\.\d\d)?)(?![\d,]|\.\d| ?/| (?:an?|per) (?:GPU[ -]?)?h)",
-    re.I,
-)
-HOURS_OF = {
-    "hours": (1.0,),
-    "day": (24.0,),
-    "week": (168.0,),
-    "month": (672.0, 744.0),
-    "year": (8736.0, 8784.0),
-}
-TIME = re.compile(r"(?:(?P<count>\d[\d,]*)[ -])?(?P<unit>hours|day|week|month|year)s?\b", re.I)
-NOT_ALL_HOURS = re.compile(
-    r"%|\bhours an? |\bhalf\b|spot|reserv|discount|instead|instance|\bbuy|\bless\b|\bmore\b", re.I
-)
+# The hours of each time for which a text works out a price per hour, and how far a rounded sum may be off.
+HOURS_OF = {"hours": [1], "day": [24], "week": [168], "month": [672, 744], "year": [8736, 8784]}
 KEPT_CLOSE = 0.02
 # Characters around a price that may name its provider.
 NEAR = 1000
@@ -141,22 +120,19 @@ def _finding(claim: Claim, explanation: str, *, wrong: bool = False) -> Finding:
     )  # fmt: skip
 
 
-def _with_points_for_thousands(claims: Sequence[Claim]) -> Iterator[Claim]:
+def _with_points_for_thousands(claims: Sequence[Claim]) -> list[Claim]:
     """The claims; those of a table that prints 980 and 1.720 with the latter as 1720."""
     tables: dict[int, list[str]] = defaultdict(list)
     for claim in claims:
         tables[claim.block // GRID].append(claim.stated)
-    thousands = {
-        table
-        for table, texts in tables.items()
+    parted = {
+        table for table, texts in tables.items()
         if any(re.fullmatch(r"\d{1,3}", text) for text in texts)
         and all(re.fullmatch(r"[1-9]\d{0,2}\.\d{3}", text) for text in texts if "." in text)
-    }
-    for claim in claims:
-        if "." in claim.stated and claim.block // GRID in thousands:
-            values = (replace(v, value=1000 * v.value) for v in claim.values if isinstance(v, Number))
-            claim = replace(claim, values=tuple(values))
-        yield claim
+    }  # fmt: skip
+    found = ("." in claim.stated and claim.block // GRID in parted for claim in claims)
+    more = ([replace(v, value=1000 * v.value) for v in c.values if isinstance(v, Number)] for c in claims)
+    return [replace(c, values=tuple(v)) if so else c for c, so, v in zip(claims, found, more, strict=True)]
 
 
 def _counts_tokens(claim: Claim) -> bool:
@@ -286,23 +262,19 @@ def _products(text: str) -> Iterator[tuple[str, str, bool | None, str]]:
         why = f"{match['count']} times {match['each']} is another sum"
         yield match["each"], match["product"], _is_product(match), why
     for sentence in re.split(r"(?<=[.!?])\s+(?=[A-Z])", text) if "$" in text else ():
-        rents, times = list(HOURLY.finditer(sentence)), list(TIME.finditer(sentence))
-        sums = [
-            p for p in PAID.finditer(sentence) if not any(r.start() <= p.start() < r.end() for r in rents)
-        ]
-        if len(rents) != 1 or len(sums) != 1 or not times or NOT_ALL_HOURS.search(sentence):
+        rents, times = list(CUES["price_an_hour"].finditer(sentence)), list(CUES["time"].finditer(sentence))
+        ends = {rent.end() for rent in rents}
+        sums = [paid for paid in CUES["paid"].finditer(sentence) if paid.end() not in ends]
+        if len(rents) != 1 or len(sums) != 1 or not times or CUES["not_all_hours"].search(sentence):
             continue
         # "720 hours" and "30-day" say more than "a month"; the number of GPUs may stand anywhere.
-        time = next(
-            (t for unit in ("hours", "day") for t in times if t["unit"] == unit and t["count"]), times[0]
-        )
+        time = min(times, key=lambda t: not (t["count"] and t["unit"].lower() in ("hours", "day")))
         rent = float((rents[0]["a"] or rents[0]["b"]).rstrip(".,"))
         hours = [float((time["count"] or "1").replace(",", "")) * h for h in HOURS_OF[time["unit"].lower()]]
         gpus = {1, *COUNTED.values(), *map(int, re.findall(r"(?<![\d.,$])\d{1,3}(?![\d.,%])", sentence))}
         paid = float(sums[0]["sum"].replace(",", ""))
-        right = any(
-            hours[0] * n * (1 - KEPT_CLOSE) <= paid / rent <= hours[-1] * n * (1 + KEPT_CLOSE) for n in gpus
-        )
+        low, high = hours[0] * (1 - KEPT_CLOSE), hours[-1] * (1 + KEPT_CLOSE)
+        right = any(low * n <= paid / rent <= high * n for n in gpus)
         yield rents[0][0], f"${sums[0]['sum']}", right, f"${rent:g} for {time[0]} is ${rent * hours[0]:,.0f}"
 
 
@@ -365,11 +337,11 @@ def _rent(claim: Claim, text: str, offers: Sequence[Offer], year: int) -> tuple[
     # Prices for spare capacity, and those that a text dates itself, are not those of offers on demand; but so
     # far above all of them lies none. What somebody would pay at most is no price.
     past = any(int(named) != year for named in re.findall(r"\b20[12]\d\b", text))
-    other = (past or CUES["not_on_demand"].search(text)) and min(stated) < FAR * high
-    excused = other or (dear and claim.at_most)
+    other = past or CUES["not_on_demand"].search(text)
+    excused = (other and min(stated) < FAR * high) or (dear and claim.at_most)
     sure = claim.sure and not claim.several and claim.count == 1 and not excused
-    side = "less" if dear else "more"
-    return ("contradicts" if sure else "cannot tell"), best, f"GPUs of this kind cost {side} now"
+    why = f"GPUs of this kind cost {'less' if dear else 'more'} now"
+    return ("contradicts" if sure else "cannot tell"), best, why
 
 
 def judge_result(result: Result) -> tuple[Finding, ...]:
