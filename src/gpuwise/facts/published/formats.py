@@ -302,25 +302,20 @@ def milabench(text: str, origin: Origin) -> Read:
         means = [number(copy.get("mean")) for copy in copies if isinstance(copy, dict)]
         speeds = [mean for mean in means if mean is not None]
         speed, gpus = (sum(speeds), len(speeds)) if len(speeds) > 1 else (rate.get("mean"), 1)
-        yield _of_milabench(lines.get(name, 1), name, speed, gpus)
-
-
-def _of_milabench(line: int, name: str, speed: object, gpus: int) -> Figure:
-    parts = _SUFFIX.fullmatch(name)
-    stated = parts[2] if parts else ""
-    network = name.removesuffix("-noio") if name in _IMAGES else f"milabench-{parts[1] if parts else name}"
-    inputs = "images in memory" if name.endswith("-noio") else "with its input pipeline"
-    return Figure(
-        line=line,
-        throughput=speed,
-        workload=network,
-        item="image" if name in _IMAGES else "item",
-        stated=stated,
-        n_gpus=gpus,
-        # A name like bert-fp32 means IEEE arithmetic: milabench has a tf32 one beside it.
-        precision=names.precision_of(stated) if parts else "?",
-        note=f"{gpus} GPUs: independent copies, or one job; {inputs}" if gpus > 1 else inputs,
-    )
+        parts, ours = _SUFFIX.fullmatch(name), name in _IMAGES
+        stated = parts[2] if parts else ""
+        inputs = "images in memory" if name.endswith("-noio") else "with its input pipeline"
+        yield Figure(
+            line=lines.get(name, 1),
+            throughput=speed,
+            workload=name.removesuffix("-noio") if ours else f"milabench-{parts[1] if parts else name}",
+            item="image" if ours else "item",
+            stated=stated,
+            n_gpus=gpus,
+            # A name like bert-fp32 means IEEE arithmetic: milabench has a tf32 one beside it.
+            precision=names.precision_of(stated) if parts else "?",
+            note=f"{gpus} independent copies, one a GPU; {inputs}" if gpus > 1 else inputs,
+        )
 
 
 # --- MLPerf ---
@@ -713,37 +708,19 @@ class Format(NamedTuple):
 
 FORMATS: Mapping[str, Format] = {
     "mlperf": Format("MLPerf Training log", lambda text: MARK in text, mlperf, "MLPerf Training"),
-    "aime": Format(
-        "log of AIME's PyTorch benchmarks",
-        lambda text: "GPU(s) used for benchmark:" in text,
-        aime,
-        "PyTorch (AIME)",
-    ),
-    "superbench": Format(
-        "SuperBench results-summary.jsonl",
-        lambda text: _is_json(text) and _SUPERBENCH.search(text) is not None,
-        superbench,
-        "PyTorch (SuperBench)",
-    ),
-    "milabench": Format(
-        "milabench summary",
-        lambda text: _is_json(text) and '"train_rate"' in text,
-        milabench,
-        "PyTorch (milabench)",
-    ),
-    "timm": Format(
-        "timm benchmark CSV", lambda text: _TIMM_HEADER.match(text[:4096]) is not None, timm, "PyTorch (timm)"
-    ),
+    "aime": Format("log of AIME's PyTorch benchmarks", lambda text: "GPU(s) used for benchmark:" in text,
+                   aime, "PyTorch (AIME)"),
+    "superbench": Format("SuperBench results-summary.jsonl",
+                         lambda text: _is_json(text) and _SUPERBENCH.search(text) is not None,
+                         superbench, "PyTorch (SuperBench)"),
+    "milabench": Format("milabench summary", lambda text: _is_json(text) and '"train_rate"' in text,
+                        milabench, "PyTorch (milabench)"),
+    "timm": Format("timm benchmark CSV", lambda text: _TIMM_HEADER.match(text[:4096]) is not None,
+                   timm, "PyTorch (timm)"),
     "lambda": Format("Lambda throughput CSV", _is_lambda, lambda_, "PyTorch"),
-    "article": Format(
-        "article with a table of networks and GPU counts",
-        lambda text: any(_gpu_columns(table) for table in pipe_tables(text)),
-        article,
-    ),
-    "nvidia": Format(
-        "README of NVIDIA's Deep Learning Examples",
-        lambda text: any(_speed_columns(table) for table in pipe_tables(text)),
-        nvidia,
-    ),
-}
+    "article": Format("article with a table of networks and GPU counts",
+                      lambda text: any(_gpu_columns(table) for table in pipe_tables(text)), article),
+    "nvidia": Format("README of NVIDIA's Deep Learning Examples",
+                     lambda text: any(_speed_columns(table) for table in pipe_tables(text)), nvidia),
+}  # fmt: skip
 """By name, the surest to recognise first."""
