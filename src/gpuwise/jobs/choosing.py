@@ -41,13 +41,13 @@ def choose(
     *,
     forecast: Forecast | None = None,
     every_provider: bool = False,
-    other_precisions: bool = True,
+    alternatives: bool = True,
 ) -> Answer[Recommendation]:
     """Rank GPUs by what the work costs on them, with intervals, reasons and what would change the answer.
 
-    `facts` hold offers, results and the day, by default all that is known today. `other_precisions` also says
-    what the first option would be in each of them. Raises InputError where limits contradict each other, with
-    the one to relax and by how much; NoDataError where no GPU has both a speed and a price.
+    `facts` hold offers, results and the day, by default all that is known today. `alternatives` also says
+    what other kinds of rent and other GPUs would change. Raises InputError where limits contradict each
+    other, with the one to relax and by how much; NoDataError where no GPU has both a speed and a price.
     """
     from gpuwise.predictor.forecast import forecast as predicted  # numpy: only when it is asked
 
@@ -68,7 +68,7 @@ def choose(
         choice, billed = replace(choice, reasons=(billed.rstrip("."), *choice.reasons)[:3]), ""
     said = (_beside(market, need), billed, choice.answer, _beside_rent(market, choice))
     choice = replace(choice, answer=" ".join(filter(None, said)))
-    if other_precisions:
+    if alternatives:
         choice = _with_alternatives(market, choice)
     return _answer(choice)
 
@@ -474,7 +474,7 @@ def _fewest(market: _Market, need: Need, gpu: str) -> str:
 
 
 def _with_alternatives(market: _Market, choice: Recommendation) -> Recommendation:
-    """The choice, with what other kinds of rent, GPUs and precisions would change."""
+    """The choice, with what other kinds of rent and other GPUs would change."""
     need, names = choice.need, names_of(choice.need)
     if need.acquire != "own" and choice.options[0].way != "have":
         everything = replace(need, spot=True, community=True, reserved=True, serverless=True)
@@ -482,11 +482,7 @@ def _with_alternatives(market: _Market, choice: Recommendation) -> Recommendatio
         if need.region or 0 < len(names) <= FEW:
             other = market.best_or_none(replace(need, sets=(), only=(), region="", goal="cost"))
         choice = decide.with_excluded(choice, market.best(everything), other)
-    allowed = market.usable(need)
-    others = {
-        n.precision: market.speeds(n, allowed) for n in speeds.alternatives(need, choice.options[0].count)
-    }
-    return decide.with_precisions(choice, others, allowed, today=market.facts.today)
+    return choice
 
 
 def _answer(choice: Recommendation) -> Answer[Recommendation]:

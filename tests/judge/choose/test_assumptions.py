@@ -9,7 +9,6 @@ import pytest
 
 from gpuwise.judge.choose import candidates, decide, fit, need, speeds
 from gpuwise.judge.choose.fit import PERIODS
-from gpuwise.model.precision import Precision
 
 PAGE = (Path(__file__).parents[3] / "docs" / "how-it-chooses.md").read_text()
 
@@ -42,7 +41,6 @@ def test_powers_of_two_are_tried() -> None:
     assert (speeds.BATCHES[0], speeds.BATCHES[-1], len(speeds.BATCHES)) == (1, 1024, 11)
     assert speeds.SEQUENCES[-1] == 256
     assert need.CONTEXTS == {"infer": 4096, "full": 2048, "lora": 2048, "qlora": 2048}
-    assert {p for p in speeds.FORMATS_SERVED if not isinstance(p, Precision)} == set()
 
 
 def test_supplies_are_of_sizes_that_are_sold() -> None:

@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 
 from gpuwise.errors import InputError, NoDataError
 from gpuwise.facts import catalog
-from gpuwise.judge.choose.decide import recommend, with_precisions
+from gpuwise.judge.choose.decide import recommend
 from gpuwise.judge.choose.fit import SAID, loosened, why_not
 from gpuwise.model.gpu import Offer, Source
 from gpuwise.model.judgement import Assumptions, Need
@@ -124,14 +124,6 @@ def test_the_hours_from_which_buying_pays_are_where_costs_are_equal(need, speed,
     assert costs[0] == pytest.approx(costs[1], rel=0.01)
     bought = next(o for o in found.options if o.way == "new")
     assert bought.break_even_h == pytest.approx(hours * 365.25 / 7 * 3, rel=0.01)
-
-
-def test_precision_is_among_what_would_change_it(need, speed, offer) -> None:
-    offers = [offer("rtx-3090", 0.2), offer("rtx-4090", 0.5)]
-    found = made(need(), [speed("rtx-3090", 100.0), speed("rtx-4090", 200.0)], offers)
-    other = {"fp8": [speed("rtx-4090", 500.0), made_up(gpu_id="rtx-3090", refusal="no fp8")]}
-    more = with_precisions(found, other, offers, today=TODAY)
-    assert more.changes[-1] == "in fp8 one RTX 4090 would be first, at 0.500 times the cost"
 
 
 def test_no_mixing(need, speed, offer) -> None:

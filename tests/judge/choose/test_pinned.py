@@ -16,10 +16,10 @@ import pytest
 from gpuwise.errors import GpuwiseError
 from gpuwise.facts import catalog
 from gpuwise.facts.published import all_results
-from gpuwise.judge.choose.decide import recommend, with_precisions
+from gpuwise.judge.choose.decide import recommend
 from gpuwise.judge.choose.fit import loosened
 from gpuwise.judge.choose.need import DIFFUSION, check, need_for, need_of, presets, settled
-from gpuwise.judge.choose.speeds import alternatives, gather
+from gpuwise.judge.choose.speeds import gather
 from gpuwise.model.gpu import Offer, Source
 from gpuwise.model.judgement import Assumptions, Need
 from gpuwise.model.question import RunConfig
@@ -321,11 +321,6 @@ def choices() -> Iterator[str]:
         )
         try:
             found = decide(need)
-            other = [
-                replace(s, throughput=s.throughput and replace(s.throughput, value=s.throughput.value * 2))
-                for s in speeds
-            ]
-            found = with_precisions(found, {"fp8": other}, offers, today=TODAY)
         except GpuwiseError as error:
             yield refusal(loosened(error, need, decide) if error.code == "limits" else error)
             continue
@@ -341,17 +336,16 @@ def choices() -> Iterator[str]:
 
 
 def served() -> Iterator[str]:
-    """Speeds of language models on cards of each kind, and in the other formats."""
+    """Speeds of language models on cards of each kind."""
     for name, given in MODELS:
         need = settled(need_for(name, **given))
         counts = dict.fromkeys(
             ("rtx-3060-12gb", "rtx-4090", "a100-pcie-80gb", "h100-sxm5-80gb", "mi300x"), (1, 2, 8)
         )
         yield f"## {name} {stated(need)}"
-        for one in (need, *alternatives(need, 1)):
-            for found in gather(one, counts, None):
-                # How fast it is says the predictor, whose figures are not those of the choice.
-                yield row_of(replace(found, throughput=None, seconds=None, memory_bytes=None))
+        for found in gather(need, counts, None):
+            # How fast it is says the predictor, whose figures are not those of the choice.
+            yield row_of(replace(found, throughput=None, seconds=None, memory_bytes=None))
 
 
 def row_of(found: Record) -> str:

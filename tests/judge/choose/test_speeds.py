@@ -13,7 +13,7 @@ from gpuwise.errors import NoDataError
 from gpuwise.facts import llms, published
 from gpuwise.judge.choose import speeds
 from gpuwise.judge.choose.need import need_for
-from gpuwise.judge.choose.speeds import PUBLISHED_HALF, alternatives, half_of, item_of, quickest
+from gpuwise.judge.choose.speeds import PUBLISHED_HALF, half_of, item_of, quickest
 from gpuwise.model import units
 from gpuwise.model.judgement import Need
 from gpuwise.model.precision import Precision
@@ -266,11 +266,6 @@ def test_scientific_work_comes_from_the_data_sheet(need) -> None:
     assert found["h100-sxm5-80gb", 1].bound == "memory"
     assert found["h100-sxm5-80gb", 1].throughput.high == 4 * found["h100-sxm5-80gb", 1].throughput.low
     assert found["a10", 1].refusal.startswith("no FP64")
-
-
-def test_the_other_precisions_of_all_workloads(need) -> None:
-    assert [n.precision for n in alternatives(need(), 2)] == ["fp16", "tf32", "fp32"]
-    assert alternatives(need(), 2)[0].gpus == (2, 2)
 
 
 def rising(config, gpus, *, count, batch):

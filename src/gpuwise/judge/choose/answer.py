@@ -17,7 +17,7 @@ from gpuwise.judge.choose.need import COMPUTERS, USUAL_NOTE, WORDS
 from gpuwise.judge.choose.speeds import OLDEST, RECOMPUTES, memory_of
 from gpuwise.model.gpu import RENTS, GpuSpec, Offer
 from gpuwise.model.judgement import Assumptions, Bill, Need, Option, Quote, Recommendation
-from gpuwise.model.precision import GGUF, Precision
+from gpuwise.model.precision import GGUF
 from gpuwise.model.result import Interval, Issue, Record
 from gpuwise.model.units import percent, seconds, si, significant, usd
 from gpuwise.predictor.card import MODULES, is_linked
@@ -110,13 +110,6 @@ def allowing(way: str, option: Option, first: Interval | None) -> str:
         return ""
     more = f", {significant(cost)} times the cost" if cost is not None else ""
     return f"{way} ({offered_as(option)}{more})"
-
-
-def in_precision(precision: Precision, other: Option, first: Option, cost: float) -> str:
-    """What would be first in another precision, at so many times the cost."""
-    same = (other.gpu_id, other.count) == (first.gpu_id, first.count)
-    who = "the same GPU stays first" if same else f"{_machine(other)} would be first"
-    return f"in {precision} {who}, at {significant(cost)} times the cost"
 
 
 def differences(old: Recommendation, new: Recommendation) -> tuple[str, ...]:

@@ -14,15 +14,14 @@ decision is without input or output.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Mapping, Sequence
-from contextlib import suppress
+from collections.abc import Sequence
 from dataclasses import replace
 from datetime import date
 from math import exp, inf
 
 import numpy as np
 
-from gpuwise.errors import GpuwiseError, NoDataError
+from gpuwise.errors import NoDataError
 from gpuwise.facts import catalog
 from gpuwise.judge.choose import answer, fit
 from gpuwise.judge.choose import candidates as priced
@@ -30,7 +29,6 @@ from gpuwise.judge.choose.candidates import EQUAL, Candidates, Mask, cards_paid,
 from gpuwise.judge.choose.speeds import memory_of
 from gpuwise.model.gpu import Offer
 from gpuwise.model.judgement import Chance, Need, Option, Recommendation
-from gpuwise.model.precision import Precision
 from gpuwise.model.result import Interval, Record
 from gpuwise.predictor.rates import LEVEL
 
@@ -129,23 +127,6 @@ def recommend(
         reasons=answer.reasons(made),
         runner_up=answer.runner_up(made),
     )
-
-
-def with_precisions(
-    found: Recommendation, alternatives: Mapping[Precision, Sequence[Record]], offers: Sequence[Offer], *,
-    today: date,
-) -> Recommendation:  # fmt: skip
-    """The recommendation, with what it would be in other precisions among what would change it."""
-    first, said = found.options[0], list[str]()
-    need = replace(found.need, gpus=(first.count, first.count))
-    for precision, speeds in alternatives.items():
-        with suppress(GpuwiseError):  # nothing keeps the limits in it
-            other = recommend(need, speeds, offers, today=today, item=found.item).options[0]
-            if (
-                cost := answer.times(other.cost_per_item_usd, first.cost_per_item_usd)
-            ) is not None and cost < 1:
-                said.append(answer.in_precision(precision, other, first, cost))
-    return replace(found, changes=(*found.changes, *said))
 
 
 def ordered(them: Candidates, ok: Mask, *, every_provider: bool = True) -> list[int]:

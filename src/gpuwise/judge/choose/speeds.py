@@ -457,11 +457,6 @@ def half_of(interval: Interval | None) -> float:
     return log(interval.value / interval.low) if interval and interval.low > 0 else 0.0
 
 
-# Precisions that a need without one of its own might as well use; formats that a served model might have.
-OTHERS = (Precision.FP8, Precision.BF16, Precision.FP16, Precision.TF32, Precision.FP32)
-FORMATS_SERVED = (Precision.BF16, Precision.FP8, Precision.INT4, Precision.Q4_K_M)
-
-
 def memory_needed(need: Need) -> str:
     """How much memory a language model takes in all, in each format that competes; of other work what is
     stated, empty where nothing is."""
@@ -521,16 +516,6 @@ def memory_of(need: Need, spec: GpuSpec) -> float | None:
     if spec.text("form") == "soc" and need.memory_gb and spec.memory_bytes:
         return min(need.memory_gb[0] * 2**30, spec.memory_bytes)
     return spec.memory_bytes
-
-
-def alternatives(need: Need, count: int) -> tuple[Need, ...]:
-    """The same need with `count` GPUs in every other precision that all its workloads have."""
-    if need.task:
-        others = list(FORMATS_SERVED) if need.task == "infer" and not need.formats else []
-    else:
-        each = [registry.get(name).spec.precisions for name, _ in need.workloads]
-        others = [p for p in OTHERS if all(p in own for own in each)]
-    return tuple(replace(need, precision=p, gpus=(count, count)) for p in others if p != need.precision)
 
 
 def item_of(need: Need) -> str:

@@ -69,7 +69,7 @@ def choose(facts: Facts, asked: Asked) -> View:
     found, problem = None, None
     try:
         # What other precisions would do takes as long again: a slider waits for its answer.
-        found = chosen(_need(asked, base), facts, forecast=facts.forecasts, other_precisions=False).value
+        found = chosen(_need(asked, base), facts, forecast=facts.forecasts, alternatives=False).value
     except GpuwiseError as error:
         problem = error
     return View(
