@@ -12,13 +12,12 @@ from __future__ import annotations
 import json
 import time
 from collections import defaultdict
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from importlib.util import find_spec
 from math import exp, log
 from statistics import median
-from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -31,9 +30,6 @@ from gpuwise.predictor.kernels import Kernel, arrays, path
 from gpuwise.predictor.step import kernel_seconds
 from gpuwise.show.table import Table
 from gpuwise.store import write
-
-if TYPE_CHECKING:
-    from gpuwise.workloads.operators import Case
 
 # Seconds that an H200 takes for all cases, recording them included.
 USUAL_S = 150.0
@@ -67,7 +63,12 @@ def calibrate(
     from gpuwise.predictor.trace import trace_operator
     from gpuwise.workloads import operators
 
-    chosen = _chosen(list(operators.cases()), request.only)
+    cases = list(operators.cases())
+    unknown = [name for name in request.only if not any(case.name.startswith(name) for case in cases)]
+    if unknown:
+        classes = ", ".join(sorted({case.name.partition(" ")[0] for case in cases}))
+        problem = f"no class of operators is called {' or '.join(map(repr, unknown))}"
+        raise InputError(problem, hint=f"one of {classes}")
     software = operators.software(request.device)
     name = request.gpu or (software["device"] if request.device == "cuda" else None)
     if name is None:
@@ -77,6 +78,7 @@ def calibrate(
     measured: dict[str, float] = {}
     failed: dict[str, str] = {}
     kernels: dict[str, tuple[Kernel, ...]] = {}
+    chosen = [case for case in cases if not request.only or case.name.startswith(request.only)]
     for done, case in enumerate(chosen):
         if time.monotonic() - began > request.time_s:
             break
@@ -127,16 +129,6 @@ def calibrate(
             ),
         ),
     )
-
-
-def _chosen(cases: Sequence[Case], only: tuple[str, ...]) -> Sequence[Case]:
-    """The cases whose name begins with one of these; all where none is given."""
-    unknown = [name for name in only if not any(case.name.startswith(name) for case in cases)]
-    if unknown:
-        classes = ", ".join(sorted({case.name.partition(" ")[0] for case in cases}))
-        problem = f"no class of operators is called {' or '.join(map(repr, unknown))}"
-        raise InputError(problem, hint=f"one of {classes}")
-    return [case for case in cases if case.name.startswith(only)] if only else cases
 
 
 # Cases that the class above weighs.

@@ -318,10 +318,24 @@ def speeds(request: SpeedsRequest, facts: Facts | None = None) -> Answer[Speeds]
     new = tuple(row for _, file in imported for row in file.rows)
     alone = bool(imported) and request.workload is None
     theirs = new if alone else (*published.all_results(), *new)
-    workload, also = (None, "") if request.workload is None else _meant(request.workload, (*ours, *new))
+    workload, also = request.workload, ""
+    if workload is not None:
+        others = [row.question.workload for row in ours] + [row.question.workload for row in new]
+        meant = published.meant_workloads(workload, others)
+        name = meant[0] if meant else published.check_workload(workload, others)  # which says what is known
+        if meant[1:]:
+            also = f"{workload!r} is taken as {name}; it can also mean {', '.join(meant[1:])}"
+        workload = name
     if request.source is not None:
         published.check_source(request.source, theirs)
-    ids = _variants(request.gpu) if request.gpu is not None else None
+    ids: frozenset[str] | None = None
+    if request.gpu is not None:
+        try:
+            ids = frozenset({catalog.find(request.gpu).id})
+        except InputError:  # all whose name contains it
+            ids = frozenset(spec.id for spec in catalog.select(request.gpu))
+            if not ids:
+                raise
     some = partial(published.select, mode=request.mode, precision=request.precision, n_gpus=request.gpus)
     # Imported files are shown alone, and a source is one of published figures.
     shown = () if alone or request.source is not None else ours
@@ -353,24 +367,3 @@ def speeds(request: SpeedsRequest, facts: Facts | None = None) -> Answer[Speeds]
         to_table=lambda: show.workloads(here, there) if listed else show.together(ours, theirs),
         to_data=document,
     )
-
-
-def _meant(name: str, rows: Sequence[Record]) -> tuple[str, str]:
-    """(the workload that is meant, what else its name can mean)."""
-    from gpuwise.facts import published
-
-    others = [row.question.workload for row in rows]
-    meant = published.meant_workloads(name, others)
-    first = meant[0] if meant else published.check_workload(name, others)  # which says what is known
-    also = f"{name!r} is taken as {first}; it can also mean {', '.join(meant[1:])}"
-    return first, also if meant[1:] else ""
-
-
-def _variants(name: str) -> frozenset[str]:
-    """The GPU of that name, else all whose name contains it. Raises InputError where there is none."""
-    try:
-        return frozenset({catalog.find(name).id})
-    except InputError:
-        if found := frozenset(spec.id for spec in catalog.select(name)):
-            return found
-        raise

@@ -79,11 +79,15 @@ def measure_endpoint(
         raise MachineError(problem, hint='pip install "gpuwise[endpoint]"') from error
     from gpuwise.show import serving as show
 
-    _check(request)
+    if request.key_variable and not os.environ.get(request.key_variable):
+        problem = f"the variable {request.key_variable} is empty, where the key of the server should be"
+        raise InputError(problem, hint=f"export {request.key_variable}=...")
+    if not (request.concurrency or request.rate):
+        raise InputError("no load is given", hint="so many requests at once, or a second", code="load")
+    if request.output is not None:
+        store.check_writable(request.output)
     answer = load.lengths(request.answer)
     asks = load.read_asks(request.requests, answer, request.seed) if request.requests else ()
-    traffic = load.Traffic(load.lengths(request.prompt), answer, request.seed, asks)
-    levels = _levels(request)
     server = endpoint.Client(
         url=endpoint.address(request.url),
         model=request.model,
@@ -91,6 +95,11 @@ def measure_endpoint(
         follow_redirects=request.follow_redirects,
         key=os.environ.get(request.key_variable, ""),
     )
+    traffic = load.Traffic(load.lengths(request.prompt), answer, request.seed, asks)
+    # A file is named by what it holds: files of one name differ.
+    named = sha256(store.read(request.requests)).hexdigest()[:12] if request.requests else request.prompt
+    levels = [Load(prompt=named, answer=request.answer, concurrency=n) for n in request.concurrency]
+    levels += [Load(prompt=named, answer=request.answer, rate=rate) for rate in request.rate]
     # The GPUs that can be watched are those of a server on this machine.
     local = telemetry.is_loopback(urlsplit(server.url).hostname or "")
     sensors = visible(telemetry.sensors(), os.environ) if local else ()
@@ -146,27 +155,6 @@ def measure_endpoint(
         to_data=lambda: store.encode(result),
         to_chart=lambda: show.chart(result),
     )
-
-
-def _check(request: EndpointRequest) -> None:
-    """Raise InputError for a request that lacks its key or any load, or cannot write its file."""
-    if request.key_variable and not os.environ.get(request.key_variable):
-        problem = f"the variable {request.key_variable} is empty, where the key of the server should be"
-        raise InputError(problem, hint=f"export {request.key_variable}=...")
-    if not (request.concurrency or request.rate):
-        raise InputError("no load is given", hint="so many requests at once, or a second", code="load")
-    if request.output is not None:
-        store.check_writable(request.output)
-
-
-def _levels(request: EndpointRequest) -> list[Load]:
-    """The loads to measure, first those of so many at once."""
-    # A file is named by what it holds: files of one name differ.
-    named = sha256(store.read(request.requests)).hexdigest()[:12] if request.requests else request.prompt
-    return [
-        *(Load(prompt=named, answer=request.answer, concurrency=n) for n in request.concurrency),
-        *(Load(prompt=named, answer=request.answer, rate=rate) for rate in request.rate),
-    ]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

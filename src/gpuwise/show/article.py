@@ -377,6 +377,12 @@ def _speed(given: Contest) -> Section:
                 ))  # fmt: skip
     if not rows:
         return Section(id="forecasts", title="Speed")
+    decided = []
+    for bound, kinds in waits.items():
+        what, field = _DECIDES[bound]
+        asked = [s for s in given.specs if field and any(given.forecast(kind, s.id) for kind in kinds)]
+        known = {s.id: number for s in asked if (number := quantity(s, field))}
+        decided.append((bound, kinds, what, max(known, key=lambda one: known[one]) if len(known) > 1 else ""))
     spans = [
         (one, min(each, key=lambda r: r["ratio"]), max(each, key=lambda r: r["ratio"]))
         for one, each in ratios.items()
@@ -400,23 +406,10 @@ def _speed(given: Contest) -> Section:
     )
     return Section(
         id="forecasts", title="Speed",
-        text=said("article", "speed", waits=_decided(given, waits), spans=spans, the=given.names,
-                  first=base_name, part=lambda one: significant(one["ratio"], 2)),
+        text=said("article", "speed", waits=decided, spans=spans, the=given.names, first=base_name,
+                  part=lambda one: significant(one["ratio"], 2)),
         figures=(figure,) if drawn else (), tables=() if drawn else (table,),
     )  # fmt: skip
-
-
-def _decided(
-    given: Contest, waits: Mapping[str, Sequence[Kind]]
-) -> list[tuple[str, Sequence[Kind], str, str]]:
-    """(bottleneck, the work that waits for it, the specification it is, the GPU that has most of it)."""
-    decided = []
-    for bound, kinds in waits.items():
-        what, field = _DECIDES[bound]
-        asked = [s for s in given.specs if field and any(given.forecast(kind, s.id) for kind in kinds)]
-        known = {s.id: number for s in asked if (number := quantity(s, field))}
-        decided.append((bound, kinds, what, max(known, key=lambda one: known[one]) if len(known) > 1 else ""))
-    return decided
 
 
 def _measured(given: Contest, *, every_one: bool = False) -> Section:

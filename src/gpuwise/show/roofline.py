@@ -45,15 +45,6 @@ def stated_roofs(spec: GpuSpec, wanted: Sequence[str]) -> list[Roof]:
     return [(name, peak.flop_per_s, memory) for name, peak in peaks if peak and memory]
 
 
-def _cost(record: Record) -> tuple[float, float] | None:
-    """(operations, bytes) of an item: as the run noted, or as the built-in workload states."""
-    raw, asked = record.raw, record.question
-    if raw is not None and raw.flop_per_item and raw.bytes_per_item:
-        return raw.flop_per_item, raw.bytes_per_item
-    known = asked.precision and asked.workload in registry.names()
-    return _stated(asked.workload, asked.mode, asked.precision, asked.batch) if known else None
-
-
 @lru_cache(maxsize=1 << 12)  # counted over every layer of the network
 def _stated(name: str, mode: Mode, precision: Precision, batch: int | None) -> tuple[float, float] | None:
     spec = registry.get(name).spec
@@ -68,12 +59,16 @@ def roofline(records: Sequence[Record], roofs: Sequence[Roof], device: str) -> F
     points: dict[bool, list[RoofPoint]] = {False: [], True: []}
     rows = []
     for row in records:
-        cost = _cost(row)
+        raw, asked, cost = row.raw, row.question, None
+        if raw is not None and raw.flop_per_item and raw.bytes_per_item:  # as the run noted
+            cost = raw.flop_per_item, raw.bytes_per_item
+        elif asked.precision and asked.workload in registry.names():
+            cost = _stated(asked.workload, asked.mode, asked.precision, asked.batch)
         if cost is None or row.throughput is None:
             continue
         intensity, each = cost[0] / cost[1], row.value * cost[0] / row.gpus
-        predicted, precision = row.origin == "predicted", str(row.question.precision or "?")
-        points[predicted].append((row.question.label(*HOW), precision, intensity, each))
+        predicted, precision = row.origin == "predicted", str(asked.precision or "?")
+        points[predicted].append((asked.label(*HOW), precision, intensity, each))
         nearer = next((min(most, intensity * memory) for name, most, memory in roofs if name == precision), 0)
         limit = (
             f"{percent(row.raw.limit_share, 0)} {row.raw.limit}" if row.raw and row.raw.limit_share else ""
