@@ -468,8 +468,8 @@ class _Sentence:
         }  # fmt: skip
         values = [n for n, t in enumerate(self.tokens) if t.kind == "value"]
         self.values = [self.tokens[n] for n in values]
-        # How many measure the same: of all, and of the list of each GPU those that no word names.
-        self.alike = Counter(t.measures for t in self.values)
+        self.rates = any(t.measures == "op/s" for t in self.values)
+        # How many measure the same: of the list of each GPU those that no word names.
         self.in_list = Counter[tuple[int, str]]()
         for place, head in self.listed.items():
             token = self.tokens[place]
@@ -621,8 +621,8 @@ class _Sentence:
         settled = best.known and not field.startswith("peak:")
         self.owned[place] = best.owner, sure
         if sure and each:
-            # "At 280 W each (power limited)"
-            sure = CUES["doubt_after"].match(self.text, token.end) is None
+            # "At 280 W each (power limited)", "we get 400 TFLOPS per GPU"
+            sure = not (CUES["doubt_after"].match(self.text, token.end) or self.is_in_use(place, field))
         elif sure and not (total or settled or field == "throughput"):
             sure = not self.is_doubtful(place, field)
         beside = self.text[self.tokens[place - 1].end : token.start] if place else ""
@@ -720,7 +720,7 @@ class _Sentence:
             after_it = CUES["year_of"].match(self.text, token.end)
             if own in COUNTS and not self.is_of_part(place):
                 yield 0.0, own
-            elif own and own[:5] == "peak:" and self.alike["op/s"] and token.numbers[0].digits > 1:
+            elif own and own[:5] == "peak:" and self.rates and token.numbers[0].digits > 1:
                 # "989 TFLOPS in FP16 and 1,979 in FP8"
                 yield LISTED, own
             elif own is None and self.asked in COUNTS:
@@ -1100,7 +1100,7 @@ class _Sentence:
             turns = len(CUES["turn"].findall(between))
             others = sum(token.end <= g.start < gpu.start for g in beside)
             cost = len(between) * PER_CHARACTER + BETWEEN * others
-            if re.search(r"\d ?(?:x|\u00d7|%|times)|\b(?:twice|double|half|more|faster|higher)\b", between):
+            if CUES["compares_between"].search(between):
                 # "1.67 times the bandwidth of the H200" is of the other GPU.
                 return cost + COMPARED
             bound = len(between) < 60 and not turns and not set(",)") & set(between)
@@ -1167,9 +1167,8 @@ class _Sentence:
         one = len({g.gpu_ids for g in self.gpus}) == 1
         # A list may name the chip of another one: "The K80? Two GK210 chips with 12 GB each".
         vouched = field != "chip" and self.is_vouched(place, owner)
-        if not vouched and place not in self.listed and (
-            CUES["turn"].search(re.sub(r";" if one else r";(?= (?:it|its)\b)", ",", since))
-        ):  # fmt: skip
+        since = re.sub(r";" if one else r";(?= (?:it|its)\b)", ",", since)
+        if not vouched and place not in self.listed and CUES["turn"].search(since):
             return False
         plain_ddr = any(str(value).startswith(("DDR", "LPDDR")) for value in best.reading.values) and not any(
             str(k.value).startswith("LPDDR") for i in owner.gpu_ids for k in evidence.of(i, "memory_type")
@@ -1181,21 +1180,20 @@ class _Sentence:
         beside = bool(own) and token.start - own[-1].end <= TELEGRAM and best.owned < AGAIN
         # "It is 8 nm", "Got Ampere tech".
         goes_on = CUES["pronoun"].match(self.text) or CUES["no_subject"].match(self.text)
-        made = (field == "process_nm" and self.says("made")) or (
-            field == "chip" and CUES["chip_leads"].search(self.text, max(0, token.start - NEAR), token.start)
-        )
-        led = carried or (not self.gpus and owner is self.about and owner.sure)
+        leads = field == "chip" and self.before("chip_leads", token.start)
+        made = leads or (field == "process_nm" and self.says("made"))
         # A line that says nothing else, below its GPU: "PCIe Gen5 x16", "Interface: PCIe 5.0".
-        words = f"{self.text[: token.start]}|{self.text[token.end :]}"
-        bare = re.fullmatch(r"\W*(?:\w{3,20}: ?)?\|.{0,6}", words)
-        beside |= led and bool(goes_on or made or vouched or bare)
+        bare = re.fullmatch(r"\W*(?:\w{3,20}: ?)?", self.text[: token.start]) and token.end + 7 > len(
+            self.text
+        )
+        if carried or (not self.gpus and owner is self.about and owner.sure):
+            beside |= bool(goes_on or made or vouched or bare)
         alone = (alone and (best.owned <= 1 or bool(made)) and bool(own)) or beside or vouched
         return field not in IN_PASSING or alone or (self.in_turn and place in self.listed)
 
     def is_vouched(self, place: int, owner: Subject) -> bool:
         """Whether a value beside this one in a list is what the owner has: the list is of its figures."""
         for places in (range(place - 1, -1, -1), range(place + 1, len(self.tokens))):
-            # Words for fields, marks of sparsity and numbers of nothing stand between.
             stated = (
                 n for n in places
                 if (t := self.tokens[n]).kind != "field" and t.field not in ("dense", "sparse")
@@ -1209,6 +1207,12 @@ class _Sentence:
             ):  # fmt: skip
                 return True
         return False
+
+    def is_in_use(self, place: int, field: str) -> bool:
+        """Whether a rate was reached by somebody, which is less than what the product has."""
+        token = self.tokens[place]
+        said = token.dimension == "op/s" and (self.says("in_use") or "measured" in self.text[: token.start])
+        return bool(said) and not self.is_impossible(place, field)
 
     def is_impossible(self, place: int, field: str) -> bool:
         """Whether a rate is above every dense peak of its owner, without a word of sparsity."""
@@ -1250,9 +1254,8 @@ class _Sentence:
             words = words.replace("was ", "")
         near = self.text[max(0, token.start - 40) : token.end + 40]
         around = {"op/s": "reached", "bytes/s": "reached", "bytes": "taken"}.get(token.measures)
-        # What a clause before says is not of this one: "It does not run FP8; it has 16 GB".
+        # What another clause denies is not this one's; of what a list holds only power is measured.
         clause = re.split(r";|[,:] (?:and |but )?(?=its? )", words)[-1]
-        # Nor is what a list of the product's figures holds in doubt; power may still be measured.
         vouched, impossible = self.is_vouched(place, self.owned[place][0]), self.is_impossible(place, field)
         observed = not impossible and not (vouched and token.measures not in ("w", "op/s"))
         unnamed = not re.search(r"memory|vram|hbm|gddr", near, re.IGNORECASE) and place not in self.listed
@@ -1273,8 +1276,7 @@ class _Sentence:
             or (token.kind == "name" and field == "compute_capability")
             or self.text[token.end :].lstrip()[:1] in ("=", "*")
             or (around and observed and CUES[around].search(words))
-            or (token.dimension == "op/s" and not impossible
-                and (self.says("in_use") or "measured" in self.text[: token.start]))
+            or self.is_in_use(place, field)
             # "Needs compute capability 8.0 or newer": of a program, or of other GPUs.
             or (field == "compute_capability" and (
                 CUES["required"].search(self.text[max(0, token.start - 3 * NEAR) : token.start])

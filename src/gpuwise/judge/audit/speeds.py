@@ -74,10 +74,9 @@ FIELD_OF = {
     "op/s": "peak:",
     "usd": "price",
 }
-SUM_CLOSE = 0.006
-# The hours of each time for which a text works out a price per hour, and how far a rounded sum may be off.
+SUM_CLOSE, KEPT_CLOSE = 0.006, 0.02
+# The hours of each time for which a text works out a price per hour.
 HOURS_OF = {"hours": [1], "day": [24], "week": [168], "month": [672, 744], "year": [8736, 8784]}
-KEPT_CLOSE = 0.02
 # Characters around a price that may name its provider.
 NEAR = 1000
 # Figures that one finding lists.
@@ -263,8 +262,7 @@ def _products(text: str) -> Iterator[tuple[str, str, bool | None, str]]:
         yield match["each"], match["product"], _is_product(match), why
     for sentence in re.split(r"(?<=[.!?])\s+(?=[A-Z])", text) if "$" in text else ():
         rents, times = list(CUES["price_an_hour"].finditer(sentence)), list(CUES["time"].finditer(sentence))
-        ends = {rent.end() for rent in rents}
-        sums = [paid for paid in CUES["paid"].finditer(sentence) if paid.end() not in ends]
+        sums = [p for p in CUES["paid"].finditer(sentence) if p.end() not in {r.end() for r in rents}]
         if len(rents) != 1 or len(sums) != 1 or not times or CUES["not_all_hours"].search(sentence):
             continue
         # "720 hours" and "30-day" say more than "a month"; the number of GPUs may stand anywhere.
