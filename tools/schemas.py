@@ -61,6 +61,8 @@ EXAMPLES: dict[str, tuple[tuple[str, ...], ...]] = {
     "results": (("results", "resnet50", "--file", QUICK), ("results", "bert-large", "--file", TUNED)),
     "results-all": (("results", "--file", QUICK),),
     "show-gpu": tuple(("show", name) for pair in PAIRS for name in pair),
+    "team-log": (("team", "log"),),
+    "token-list": (("token", "list"),),
     "tune": tuple(("tune", "resnet50", "--toy", "--device", "cpu", "--precision", "bf16", "--mode", "train",
                    "--batch", "2", "--time", time, "--try", "master_weights=on") for time in ("1s", "5min")),
     "watch": (("watch", "--every", "100ms", "--for", "250ms"),),
@@ -162,6 +164,9 @@ def main(wanted: Sequence[str]) -> None:
     """Write the schemas that are wanted, or all."""
     FOLDER.mkdir(exist_ok=True)
     telemetry.sensors = sensors
+    for name, role in (("ann", "push"), ("bob", "read")):  # a team's database, in the home of this run
+        with redirect_stdout(io.StringIO()), redirect_stderr(io.StringIO()):
+            run(["token", "add", name, "--role", role])
     for verb, commands in {**EXAMPLES, **dict.fromkeys((*GIVEN, *RESULTS), ())}.items():
         if not wanted or verb in wanted:
             text = json.dumps(published(verb, commands), indent=1) + "\n"

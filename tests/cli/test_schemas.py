@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
+import click
 import jsonschema
 import pytest
+
+from gpuwise.cli.main import gpuwise as root
 
 ROOT = Path(__file__).parents[2]
 FOLDER = ROOT / "docs" / "schemas"
@@ -45,6 +48,30 @@ def check(verb: str, printed: str) -> None:
         schema = json.loads((FOLDER / beside).read_text())
     jsonschema.Draft202012Validator.check_schema(schema)
     jsonschema.validate(json.loads(printed), schema)
+
+
+@pytest.mark.parametrize("words", [("token", "list"), ("team", "log")])
+def test_a_team_s_lists_are_valid(
+    words: tuple[str, ...], gpuwise: Callable[..., tuple[int, str, str]]
+) -> None:
+    gpuwise("token", "add", "carl", "--role", "admin")
+    check("-".join(words), gpuwise(*words, "--json")[1])
+
+
+def test_every_verb_that_prints_json_has_a_schema() -> None:
+    def verbs(command: click.Command, name: str) -> Iterator[str]:
+        if isinstance(command, click.Group):
+            for each in command.list_commands(click.Context(command)):
+                found = command.get_command(click.Context(command), each)
+                assert found is not None
+                yield from verbs(found, f"{name}-{each}" if name else each)
+        elif any("--json" in option.opts for option in command.params):
+            yield name
+
+    known = {path.stem for path in FOLDER.glob("*.json")} | {"show"}  # a result file has its own
+    assert {
+        name for name in verbs(root, "") if name not in known and name.split("-")[0] not in known
+    } == set()
 
 
 def test_a_field_of_another_name_is_found() -> None:

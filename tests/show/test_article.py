@@ -137,6 +137,15 @@ def test_no_published_figure_that_a_check_flags_is_shown() -> None:
     assert shown.isdisjoint(flagged - fine)
 
 
+def test_ratios_of_the_decision_table_say_that_they_are_none_of_watts() -> None:
+    ids = ("rtx-4090", "l4")
+    predictions = tuple(r for n, one in enumerate(ids) for r in of_gpu(one, 100.0 * 4.0**n))
+    (table,) = section(article(contest(*ids, predictions=predictions)), "choice").tables
+    ratios = [row[2:4] for row in table.rows if "relative" in row[-1] or "= 1" in row[-1]]
+    assert len(ratios) > 3
+    assert all(re.fullmatch(r"[\d,.]+x", cell) for row in ratios for cell in row if cell)
+
+
 def test_a_forecast_decides_only_where_its_whole_interval_does() -> None:
     predictions = (*of_gpu("rtx-a5000", 100.0), *of_gpu("rtx-a4000", 80.0))
     ids = "rtx-a5000", "rtx-a4000"

@@ -239,3 +239,11 @@ def test_the_document_holds_what_was_computed() -> None:
     assert row["agrees"] is True
     assert row["inputs"] == {"cuda_cores": 8192, "boost_hz": 1695e6}
     assert abs(row["difference"]) < 0.01
+
+
+def test_every_short_name_is_read_as_its_gpu_and_no_other() -> None:
+    names = {gpus.short(spec): spec.id for spec in catalog.all_gpus()}
+    assert len(names) == len(catalog.all_gpus())
+    for name, gpu_id in names.items():
+        (mention, *_) = catalog.mentions(f"Choose the {name}, because it is faster.")
+        assert gpu_id in mention.gpu_ids

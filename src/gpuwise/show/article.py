@@ -271,7 +271,7 @@ def criteria(given: Contest) -> dict[str, Criterion]:
         paid, figure = (given.bought, name) if name == "purchase" else (given.rent, f"{name} for rent")
         figures[figure] = _relative({one: p / speed for one, speed in speeds.items() if (p := paid(one))})
         if name != "purchase":
-            figures[name] = {one: times(speed) for one, speed in speeds.items()}
+            figures[name] = _relative(speeds)
             continue
         joules = {
             one: [(r.items_per_joule or 0.0) for kind in kinds if (r := given.forecast(kind, one))]
@@ -302,8 +302,9 @@ def criteria(given: Contest) -> dict[str, Criterion]:
 
 
 def _relative(figures: Mapping[str, float]) -> dict[str, Amount]:
-    """Over the first of them."""
-    return {one: times(figure / next(iter(figures.values()))) for one, figure in figures.items()}
+    """Over the first of them, `1.25x`: a bare number beside watts would be read as such."""
+    shares = {one: figure / next(iter(figures.values())) for one, figure in figures.items()}
+    return {one: Amount(f"{share:.2f}x", share) for one, share in shares.items()}
 
 
 def _answer(given: Contest, found: Mapping[str, Criterion]) -> Section:

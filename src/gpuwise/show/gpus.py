@@ -7,7 +7,7 @@ from dataclasses import asdict, replace
 from functools import cache
 from typing import TYPE_CHECKING, Any
 
-from gpuwise.facts.catalog import Match, all_gpus, chips, confirmed, derive, fields
+from gpuwise.facts.catalog import Match, all_gpus, chips, confirmed, derive, fields, mentions
 from gpuwise.model.gpu import Fact, GpuSpec, Peak
 from gpuwise.model.units import Amount, gibibytes, of_field, percent, si, usd, watts
 from gpuwise.show.table import Table
@@ -30,8 +30,15 @@ def label(field: str) -> str:
 
 
 def short(spec: GpuSpec) -> str:
-    """The name without its vendor, and without GeForce or Instinct, which the model number implies."""
-    return spec.name.removeprefix(f"{spec.vendor} ").removeprefix("GeForce ").removeprefix("Instinct ")
+    """The name without its vendor, and without GeForce or Instinct, which the model number implies; whole
+    where what is left alone means no GPU (`Apple M1`, `NVIDIA T1000 8 GB`)."""
+    return _short(spec.name, f"{spec.vendor} ")
+
+
+@cache
+def _short(name: str, vendor: str) -> str:
+    found = name.removeprefix(vendor).removeprefix("GeForce ").removeprefix("Instinct ")
+    return found if any(mentions(found)) else name
 
 
 def shown(fact: Fact) -> str:

@@ -310,3 +310,15 @@ def test_the_gpu_of_a_command_is_no_subject(claimed: Read) -> None:
     command = "```sh\nfit --gpu rtx-4090\n```\n\n"
     assert claimed(f"{command}It is held in 16 bits.\n\n| Format | Bits |\n|---|---|\n| FP16 | 16 |") == []
     assert claimed("```\nRTX 4090\nVRAM: 24 GB\n```") == [("RTX 4090", "memory_bytes", "24 GB")]
+
+
+def test_a_share_of_one_has_no_point_for_thousands() -> None:
+    rows = (
+        "| kind of work | RTX 3050 6 GB | RTX 4080 |\n| encoder | 0.119 sequences/J | 0.305 sequences/J |\n"
+    )
+    assert audit.audit_text(rows, "a.md").findings == ()
+
+
+def test_the_title_of_a_white_paper_is_no_claim() -> None:
+    text = "- The Instinct MI100, table of launch data\n- AMD CDNA 4 architecture white paper\n"
+    assert [one for one in audit.audit_text(text, "a.md").findings if one.verdict == "contradicts"] == []

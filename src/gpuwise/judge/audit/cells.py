@@ -371,8 +371,8 @@ def scaled(token: Token, field: str, label: Label | None) -> tuple[Number, ...]:
         if label is not None and label.unit is not None:
             measures = {"bits/s": "bytes/s"}.get(label.unit[0], label.unit[0])
             scales = (label.unit[1],) if measures == known.dimension else scales
-    if re.search(r"\d\.\d{3}(?!\d)", token.text):
-        # 1.792 GB/s with a point for thousands.
+    if re.search(r"(?<![\d.,])[1-9]\d{0,2}\.\d{3}(?!\d)", token.text):
+        # 1.792 GB/s with a point for thousands, which no 0.305 has.
         scales = (*scales, *(1000 * scale for scale in scales))
     for scale in scales:
         numbers = tuple(Number(value=n.value * scale, digits=n.digits) for n in token.numbers)
