@@ -31,7 +31,8 @@ PRIORS = {
     "step": Prior(log(60.0), 0.6), "overlap": Prior(log(3.3), 0.1), "launch": Prior(log(2e-6), 0.3),
     "warm": Prior(log(0.5), 0.5), "energy.vector": Prior(log(8.0), 0.1),
     "energy.process": Prior(log(0.9), 0.1), "clock.exponent": Prior(log(2.2), 0.1),
-    "step.matrix": Prior(log(1.5), 0.15), "step.byte": Prior(log(100.0), 0.05),
+    # Where registers feed matrix units, joules as in public rates of 15 cards that the power limit slows.
+    "step.matrix": Prior(0.2, 0.05), "step.matrix/mma": Prior(-0.16, 0.05), "step.byte": Prior(log(100.0), 0.05),
     "step.stacked": Prior(log(40.0), 0.05),
     # Attention of an engine takes 40 microseconds at least on an Intel card, 9 on an H100 (the same tables).
     "launch/Intel": Prior(log(16.0), 0.3),
@@ -73,7 +74,7 @@ def fit(cases: Sequence[Case]) -> Parameters:
         if case.card.vendor != "NVIDIA":
             vendor = {f"{name}/{case.card.engine}": Prior(0.0, s) for name, s in _VENDOR.items()}
             priors = vendor | priors
-        priors |= {f"{name}/{case.card.engine}": Prior(0.0, s) for name, s in _ENGINE.items()}
+        priors = {f"{name}/{case.card.engine}": Prior(0.0, s) for name, s in _ENGINE.items()} | priors
         priors |= {f"{name}/{case.card.family}": Prior(0.0, s) for name, s in _FAMILY.items()}
     predicted, measured = _model(usable), np.array([case.measured for case in usable])
     return fit_parameters(lambda p: np.log(predicted(p) / measured), priors, sigma=0.15)
