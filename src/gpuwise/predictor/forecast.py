@@ -393,8 +393,7 @@ def copies(memory: Memory, card: Card) -> float:
     """Seconds in which every gradient is read and written once more, each by a kernel of its own."""
     if not memory.gradient_count:
         return 0.0
-    each = np.array([2.0 * memory.gradients / memory.gradient_count])
-    on = usual(card)
+    each, on = np.array([2.0 * memory.gradients / memory.gradient_count]), usual(card)
     return memory.gradient_count * (float(memory_seconds(each, card, on)[0]) + latency(card, on["launch"]))
 
 

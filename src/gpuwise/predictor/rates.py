@@ -352,9 +352,8 @@ def memory_errors() -> Array:
 
 
 OPERATORS_SCHEMA = 1
-# Seconds of a launch on the usual host, and the power of a launch's relative time that a step's host time
-# follows: what runs of the zoo on seven machines follow best. What `calibrate` reads is 0.75 to 1.15 of what
-# launches take minutes later, which steps follow in proportion.
+# Seconds of a launch on the usual host, and the power of its relative time that steps follow: of runs of the
+# zoo on seven machines. `calibrate` reads 0.75 to 1.15 of what launches take minutes later.
 LAUNCH_S, LAUNCH_POWER = 8.5e-6, 0.6
 
 
