@@ -287,6 +287,13 @@ def test_an_ability_behind_a_value(text: str) -> None:
         ("Arc A750: 3854 shaders, 8 GB. Arc A580: 3072 shaders, 8 GB.", ["3854"]),
         # The price of an hour times the hours.
         ("At $2.10 an hour an L40S costs $2,210 in a 30-day month.", ["$2,210"]),
+        # A rule below the head of a table parts no columns.
+        (
+            "GPU        Memory        TDP    Year\n------------------------------------\n"
+            "A30        24 GB HBM2     165 W   2021\nRTX A6000  48 GB GDDR6    300 W  2017\n"
+            "L4         24 GB GDDR6   72 W    2023\n",
+            ["2017"],
+        ),
         # Laptops' chips are their own.
         ("| GPU | Chip |\n|---|---|\n| RTX 4080 Laptop | AD103 |\n| RTX 4070 Laptop | AD106 |", ["AD103"]),
     ],

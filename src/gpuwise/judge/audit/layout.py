@@ -91,7 +91,7 @@ def _places(lines: Sequence[Line], start: int) -> tuple[list[tuple[int, int]], i
     it: where every line has a blank a column ends, unless its heading goes on. None where gaps tell it."""
     first = lines[start]
     last = next((n for n in range(start, len(lines)) if lines[n].paragraph != first.paragraph), len(lines))
-    texts = [line.text for line in lines[start:last]]
+    texts = [line.text for line in lines[start:last] if not _RULE.fullmatch(line.text)]
     if "  " not in first.text or len(texts) < 3 or any("|" in t or "\t" in t for t in texts) or (
         len({len(_PARTED.split(text)) for text in texts}) == 1
     ):  # fmt: skip
