@@ -289,9 +289,11 @@ def test_an_ability_behind_a_value(text: str) -> None:
         ("At $2.10 an hour an L40S costs $2,210 in a 30-day month.", ["$2,210"]),
         # A rule below the head of a table parts no columns.
         (
-            "GPU        Memory        TDP    Year\n------------------------------------\n"
-            "A30        24 GB HBM2     165 W   2021\nRTX A6000  48 GB GDDR6    300 W  2017\n"
-            "L4         24 GB GDDR6   72 W    2023\n",
+            "GPU         Memory        Bandwidth   TDP     PCIe   Year\n"
+            "------------------------------------------------------\n"
+            "A30         24 GB HBM2    933 GB/s    165 W   Gen4   2021\n"
+            "RTX A6000   48 GB GDDR6       768 GB/s    300 W   Gen4   2017\n"
+            "L4          24 GB GDDR6   300 GB/s    72 W    Gen4   2023\n",
             ["2017"],
         ),
         # Laptops' chips are their own.
