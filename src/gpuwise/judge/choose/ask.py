@@ -759,8 +759,9 @@ class _Reader:
             or (take(r"(?<![\w.-])(\d{3,5})$", again=False) if self.said(rf"\b(?:{P.machine})\b") else None)
         )  # fmt: skip
         if money is None:
-            if take(P.fastest) and not self.done():
-                fields.setdefault("goal", "speed")
+            while take(P.fastest, again=False):
+                if not self.done():
+                    fields.setdefault("goal", "speed")
             return
         self.mark(*money.span())
         text = (money[1] if money.re.groups else money[0]).strip()
