@@ -11,6 +11,8 @@ from pathlib import Path
 import pytest
 
 from gpuwise import store, workloads
+from gpuwise.cli.options import DeviceChoice
+from gpuwise.errors import InputError
 from gpuwise.measure import telemetry
 from gpuwise.measure.telemetry import TorchBuild
 from gpuwise.measure.telemetry.sensor import DeviceInfo, Process, Sample
@@ -290,3 +292,17 @@ def test_a_slip_is_named_with_what_helps(
     left, out, err = gpuwise(*words)
     assert (left, out) == (code, "")
     assert says in err
+
+
+@pytest.mark.parametrize(
+    ("value", "indices"),
+    [("0-3", (0, 1, 2, 3)), ("0-1,3", (0, 1, 3)), ("cuda:2-2", (2,)), ("1,0", (1, 0))],
+)
+def test_devices_are_named_by_ranges_too(value: str, indices: tuple[int, ...]) -> None:
+    assert DeviceChoice(("cuda",), several=True).convert(value, None, None)[1] == indices
+
+
+@pytest.mark.parametrize("value", ["3-1", "cuda:3-1", "0-", "a-b", "-1"])
+def test_no_range_of_devices(value: str) -> None:
+    with pytest.raises(InputError):
+        DeviceChoice(("cuda",), several=True).convert(value, None, None)

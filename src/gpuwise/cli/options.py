@@ -9,6 +9,7 @@ What only code knows stands in braces: lists in a help text, and kinds.
 from __future__ import annotations
 
 import csv
+import re
 import shlex
 from collections.abc import Callable, Sequence
 from functools import cache, partial, reduce
@@ -154,8 +155,15 @@ drawn_output = output(
 )
 
 
+def _from_to(indices: str) -> Sequence[str]:
+    """Those of `0-7`; any other word as it is."""
+    ends = re.fullmatch(r"(\d{1,3})-(\d{1,3})", indices)
+    found = range(int(ends[1]), int(ends[2]) + 1) if ends else ()
+    return [str(i) for i in found] or [indices]
+
+
 class DeviceChoice(click.ParamType["Devices"]):
-    """Devices of this machine: `cpu`, `cuda`, `1`, `cuda:1`, or `several` of one kind, `0,2`."""
+    """Devices of this machine: `cpu`, `cuda`, `1`, `cuda:1`, or `several` of one kind, `0,2`, `0-7`."""
 
     name = "device"
 
@@ -165,10 +173,13 @@ class DeviceChoice(click.ParamType["Devices"]):
     def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Devices:
         """Raises InputError."""
         kind, _, numbers = value.partition(":") if value[:1].isalpha() else ("", "", value)
-        kind, indices = kind.casefold(), units.parse_list(numbers)
+        kind, indices = kind.casefold(), [i for word in units.parse_list(numbers) for i in _from_to(word)]
         known = kind in self.kinds or (not kind and indices)
         if not known or not all(word.isdecimal() for word in indices):
-            words = (*self.kinds, f"GPU indices as nvidia-smi counts, like {'0,2' if self.several else 0}")
+            words = (
+                *self.kinds,
+                f"GPU indices as nvidia-smi counts, like {'0,2 or 0-3' if self.several else 0}",
+            )
             hint = f"choose from {', '.join(words)}; a GPU that is not here: gpuwise predict --gpu NAME"
             raise InputError(f"{value[:40]!r} is not one of the devices to choose from here", hint=hint)
         if len(indices) > 1 and not self.several:

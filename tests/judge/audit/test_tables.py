@@ -53,6 +53,45 @@ DRESSES = {
 }
 
 
+CARDS = {
+    "RTX 3060 Ti": ("Ampere", "8", "256", "448", "200"),
+    "RTX 4060": ("Ada Lovelace", "8", "128", "272", "115"),
+    "RX 6700 XT": ("RDNA 2", "12", "192", "384", "230"),
+    "GTX 1080": ("Pascal", "8", "256", "320", "180"),
+}
+LABELS = ("Architecture", "Memory (GB)", "Bus (bit)", "Bandwidth (GB/s)", "TDP (W)")
+
+
+def test_spaces_align_rows_below_a_head_without_a_first_cell(claimed: Read) -> None:
+    """Four blanks before the head make it no block of code."""
+    columns = list(zip(LABELS, *CARDS.values(), strict=True))
+    lines = ["".join(f"{cell:<20}" for cell in row) for row in (("", *CARDS), *columns)]
+    found = claimed("Ten years\n\n" + "\n".join(lines), "a.txt")
+    assert len(found) == len(CARDS) * len(LABELS)
+    assert len({gpu for gpu, _, _ in found}) == len(CARDS)
+
+
+@pytest.mark.parametrize("comma", [",", ";", "\t"])
+@pytest.mark.parametrize(
+    "lead", ["# cards, exported today\n", "Cards of the lab; responsible: a, b\n\n", "\n"]
+)
+def test_a_title_above_the_head_of_csv(claimed: Read, comma: str, lead: str) -> None:
+    rows = [("gpu", *LABELS), *((name, *facts) for name, facts in CARDS.items())]
+    found = claimed(lead + "\n".join(comma.join(row) for row in rows), "a.csv")
+    assert len(found) == len(CARDS) * len(LABELS)
+
+
+@pytest.mark.parametrize("head", ["Watt unter Last", "Measured power (W)", "Watts, average"])
+def test_what_was_drawn_is_no_power_of_the_card(head: str) -> None:
+    """Less than the limit, and no claim of it; a column of limits is one."""
+    text = "| Karte | {} |\n|---|---|\n| RTX 4060 | 101 |\n| RX 6700 XT | 201 |"
+    power = [
+        [f.verdict for f in audit.audit_text(text.format(each), "a.md").findings if f.field == "power_w"]
+        for each in (head, "TDP (W)")
+    ]
+    assert power == [[], ["contradicts", "contradicts"]]
+
+
 @pytest.mark.parametrize("dress", DRESSES)
 def test_one_table_in_every_dress(claimed: Read, dress: str) -> None:
     found = claimed(DRESSES[dress], "a.html" if dress == "html" else "a.txt")

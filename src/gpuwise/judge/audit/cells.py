@@ -111,7 +111,8 @@ def label_of(text: str) -> Label:
     # The row of a network states its throughput: "ResNet-50 FP16".
     if all(f.startswith("peak:") for f in fields) and unit is None and network_in(text):
         fields = ["throughput"]
-    if CUES["ratio"].search(text) or ("power_w" in fields and CUES["whole_machine"].search(text)):
+    other = CUES["whole_machine"].search(text) or CUES["in_use_power"].search(text)
+    if CUES["ratio"].search(text) or ("power_w" in fields and other):
         fields = [""]
     marks = {t.field for t in tokens if t.field in ("sparse", "dense")}
     return Label(

@@ -15,6 +15,7 @@ from collections.abc import Iterator, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
 from pathlib import Path
+from statistics import median
 
 from lxml import etree
 from markdown_it import MarkdownIt
@@ -59,6 +60,7 @@ _ENTRY = re.compile(
     r"(?:[\"'](?P<value>[^\"'{}\[\]]{1,80})[\"']|(?P<number>[\d.]{1,20})|[{\[]),?"
 )
 _DASHES, _ALIGNED = re.compile(r"[-=]{3,}(?: +[-=]+)*"), re.compile(r"\S {2,}\S.*\S {2,}\S")
+_ROW = re.compile(r"\S.{0,60}? {2,}\S")
 # The two lines of a GPU in what nvidia-smi prints.
 _SMI = re.compile(
     r"\| *\d{1,3} {2,3}(?P<name>[\w .-]{4,40}?) +(?:On|Off|N/A) +\| +[0-9A-F]{4,8}:.*"
@@ -188,7 +190,7 @@ def _blocks_of(text: str, name: str) -> tuple[Block, ...]:
                 text = json.dumps(json.loads(text), indent=1)
         text = _JSON_MARKS.sub("", text).replace("_", " ")
     lines = ["" if len(line) > LONGEST else line for line in text.split("\n")]
-    return (_of_csv(lines, name),) if suffix in (".csv", ".tsv") else tuple(_of_markdown(lines))
+    return tuple(_of_csv(lines, name) if suffix in (".csv", ".tsv") else _of_markdown(lines))
 
 
 def is_html(text: str, name: str) -> bool:
@@ -214,9 +216,12 @@ def plain(text: str) -> str:
     return text.strip(" \n")
 
 
-def _of_csv(lines: list[str], name: str) -> Table:
-    first = next((line for line in lines if line.strip()), "")
-    comma = "\t" if name.lower().endswith(".tsv") else max(",;\t|", key=first.count)
+def _of_csv(lines: list[str], name: str) -> Iterator[Block]:
+    """The table, below a heading of what stands alone in lines before it: a title, a comment."""
+    whole = [line for line in lines if line.strip()]
+    comma = "\t" if name.lower().endswith(".tsv") else max(
+        ",;\t|", key=lambda mark: median(line.count(mark) for line in whole or [""])
+    )  # fmt: skip
     reader = csv.reader(lines, delimiter=comma)
     rows: list[tuple[Cell, ...]] = []
     try:
@@ -225,7 +230,11 @@ def _of_csv(lines: list[str], name: str) -> Table:
                 rows.append(tuple(Cell(reader.line_num, spelt(cell)) for cell in row[:MOST_CELLS]))
     except csv.Error as error:
         raise InputError(f"{name} is not CSV: {error}", hint="give a file: " + KINDS) from error
-    return Table(tuple(rows))
+    filled = [sum(bool(cell.text) for cell in row) for row in rows]
+    first = next((n for n, count in enumerate(filled) if 2 * count > median(filled)), 0)
+    for row in rows[:first]:
+        yield Heading(row[0].line, 1, " ".join(cell.text for cell in row).strip("# "))
+    yield Table(tuple(rows[first:]))
 
 
 def spelt(name: str) -> str:
@@ -293,6 +302,13 @@ def _of_markdown(lines: list[str]) -> Iterator[Block]:
         if _DASHES.fullmatch(line.strip()) and number and _ALIGNED.search(lines[number - 1])
         else line
         for number, line in enumerate(lines)
+    ]
+    # Nor is a head without a first cell, above rows that have one, a block of code.
+    lines = [
+        "\u2014" + line[1:]
+        if line.startswith("    ") and _ALIGNED.search(line.strip()) and _ROW.match(below)
+        else line
+        for line, below in zip(lines, [*lines[1:], ""], strict=True)
     ]
     rules = [number for number, line in enumerate(lines[:FRONT]) if line.strip() == "---"]
     if len(rules) > 1 and rules[0] == 0:
