@@ -863,7 +863,9 @@ def environment(**more: str) -> dict[str, str]:
     """The same code in another working directory."""
     path = os.environ.get("PYTHONPATH", "")
     found = [str((STARTED / part).resolve()) for part in path.split(os.pathsep) if part]
-    return {**os.environ, "PYTHONPATH": os.pathsep.join(found), **more}
+    # What cannot be written is kept until the end, as people have it.
+    usual = {name: value for name, value in os.environ.items() if name != "PYTHONUNBUFFERED"}
+    return {**usual, "PYTHONPATH": os.pathsep.join(found), **more}
 
 
 def shell(tmp_path: Path) -> dict[str, str]:

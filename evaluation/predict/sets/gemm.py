@@ -31,8 +31,8 @@ PRIORS = {
     "step": Prior(log(60.0), 0.6), "overlap": Prior(log(3.3), 0.1), "launch": Prior(log(2e-6), 0.3),
     "warm": Prior(log(0.5), 0.5), "energy.vector": Prior(log(8.0), 0.1),
     "energy.process": Prior(log(0.9), 0.1), "clock.exponent": Prior(log(2.2), 0.1),
-    # Where registers feed matrix units: what the fit of all cards gave, for without the A100 no card tells it;
-    # so its row among the cards left out is not blind.
+    # Where registers feed matrix units: what the fit of all cards gave, for without the A100 no card tells
+    # it; so its row among the cards left out is not blind.
     "step.matrix": Prior(0.2, 0.05), "step.matrix/mma": Prior(-0.16, 0.05),
     "step.byte": Prior(log(100.0), 0.05), "step.stacked": Prior(log(40.0), 0.05),
     # Attention of an engine takes 40 microseconds at least on an Intel card, 9 on an H100 (the same tables).

@@ -6,6 +6,7 @@ Exit codes: 0 fine · 1 a gate failed · 2 bad input · 3 this machine cannot ·
 
 from __future__ import annotations
 
+import atexit
 import os
 import re
 import shlex
@@ -14,7 +15,7 @@ from contextlib import suppress
 from errno import EBADF, EIO, ENOSPC
 from importlib import import_module
 from pathlib import Path
-from typing import Any
+from typing import Any, TextIO
 
 import click
 
@@ -162,11 +163,22 @@ def gpuwise(ctx: click.Context, debug: bool) -> None:
         printer.out(screen(__version__, machine, specs, len(catalog.all_gpus()), len(store.saved())))
 
 
-def _abandon_output() -> None:
-    """Nothing more is written to the standard output, nor complained of when Python ends."""
-    if sys.stdout is not None:
+def _abandon(stream: TextIO | None) -> None:
+    """Nothing more is written to a stream, nor complained of when Python ends."""
+    if stream is not None:
         with suppress(OSError, ValueError):
-            os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+            os.dup2(os.open(os.devnull, os.O_WRONLY), stream.fileno())
+
+
+def _end_messages() -> None:
+    """Drop what standard error holds and cannot write: Python would end with 120, a code of its own."""
+    try:
+        sys.stderr.flush()
+    except (OSError, ValueError):
+        _abandon(sys.stderr)
+
+
+atexit.register(_end_messages)
 
 
 def run(arguments: list[str] | None = None) -> None:
@@ -189,7 +201,7 @@ def run(arguments: list[str] | None = None) -> None:
         # click ends with 1, a failed gate, and another stdout where the reader (head) has what it wanted.
         if sys.stdout is written:
             raise
-        _abandon_output()
+        _abandon(sys.stdout)
         sys.exit(0)
     except click.ClickException as usage:
         takers: list[str] = []
@@ -218,13 +230,13 @@ def run(arguments: list[str] | None = None) -> None:
         sys.exit(INTERRUPTED)
     except BrokenPipeError:
         # The reader (head, less) has what it wanted.
-        _abandon_output()
+        _abandon(sys.stdout)
         sys.exit(0)
     except OSError as failure:  # click writes help and versions itself
         ours = isinstance(failure, printer.OutputError)
         if not ours and ("--debug" in arguments or failure.errno not in (None, EBADF, EIO, ENOSPC)):
             raise
-        _abandon_output()
+        _abandon(sys.stdout)
         said = f"the standard output cannot be written: {failure.strerror or failure}"
         printer.error(said, "another place for the output, or -o FILE")
         sys.exit(MachineError.exit_code)

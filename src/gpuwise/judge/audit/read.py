@@ -232,8 +232,8 @@ def _of_csv(lines: list[str], name: str) -> Iterator[Block]:
         raise InputError(f"{name} is not CSV: {error}", hint="give a file: " + KINDS) from error
     filled = [sum(bool(cell.text) for cell in row) for row in rows]
     first = next((n for n, count in enumerate(filled) if 2 * count > median(filled)), 0)
-    for row in rows[:first]:
-        yield Heading(row[0].line, 1, " ".join(cell.text for cell in row).strip("# "))
+    for title in rows[:first]:
+        yield Heading(title[0].line, 1, " ".join(cell.text for cell in title).strip("# "))
     yield Table(tuple(rows[first:]))
 
 
