@@ -158,6 +158,8 @@ def asked(text: str) -> Need:
         ("a gpu for vit, 3000 dollars", "goal", "speed"),
         ("lowest latency for whisper, price does not matter", "goal", "speed"),
         ("a gpu for vit, money is no object", "goal", "speed"),
+        ("schnellste Karte für vit, Geld spielt keine Rolle", "goal", "speed"),
+        ("la carte la plus rapide pour vit, peu importe le prix", "goal", "speed"),
         ("a gpu for vit at the lowest price", "goal", "price"),
         ("best value gpu for vit, 3000 dollars", "goal", "cost"),
         ("is an h100 overkill for qwen3 8b", "asks", "too much"),
