@@ -27,7 +27,7 @@ class Abandoned(Exception):
 
 
 def check_wanted() -> None:
-    """Called between the parts of long work. Raises Abandoned where nobody waits for it any more."""
+    """Called between the parts of long work. Raises Abandoned if no client waits for the result."""
     if not WANTED.get()():
         raise Abandoned
 

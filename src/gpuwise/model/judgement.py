@@ -102,7 +102,7 @@ class Need:
     """What comes in each period may wait within it, so GPUs are rented for the hours of the work alone."""
     deadline_s: float | None = None
     budget_usd: float | None = None
-    thrifty: bool = False  # There was a budget, which no price can be held against
+    thrifty: bool = False  # A budget was given, but no price is known to check it against
     budget_per_hour: bool = False
     budget_per_month: bool = False
     acquire: Acquire = "both"

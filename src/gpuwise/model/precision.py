@@ -115,11 +115,13 @@ OTHER_NAMES = {
     "q2": "q2_k", "q4_k": "q4_k_m", "q5_k": "q5_k_m", "q3_k": "q3_k_m",
 }  # fmt: skip
 
+# E2M1 values with a scale for each few.
+FOUR_BIT_FLOATS = (Precision.MXFP4, Precision.NVFP4)
 # What a language model's weights can be stored in, and its cache of keys and values.
 GGUF: tuple[Precision, ...] = tuple(p for p in Precision if p.base == "fp16" and p != "fp16")
 WEIGHTS: tuple[Precision, ...] = (
     *(Precision.FP16, Precision.BF16, Precision.FP8, Precision.INT8, Precision.INT4, Precision.NF4),
-    *(Precision.MXFP4, Precision.NVFP4, *GGUF),
+    *(*FOUR_BIT_FLOATS, *GGUF),
 )
 CACHES: tuple[Precision, ...] = (Precision.BF16, Precision.FP8, Precision.INT8)
 # What a step can be measured in.

@@ -21,7 +21,7 @@ from pathlib import Path
 from typing import Any, Literal, Self, get_args, get_type_hints
 
 from gpuwise.errors import InputError
-from gpuwise.model.precision import NETWORK_PRECISIONS, Precision
+from gpuwise.model.precision import FOUR_BIT_FLOATS, NETWORK_PRECISIONS, Precision
 
 Mode = Literal["train", "infer", "compute", "limit"]
 """train: forward, loss, backward, optimiser. infer: forward only. compute: a scientific kernel.
@@ -102,7 +102,7 @@ USUAL = Switches()
 OWN_KERNELS = dict.fromkeys(("pooling", "residual_dtype", "attention", "decode"), ("triton",))
 # What runs on gpuwise's own kernels whatever the switches: the casts of FP8 training, and the products of a
 # few rows with narrow weights. FP8 inference has torch's operators only.
-NARROW_WEIGHTS = (Precision.INT8, Precision.INT4, Precision.MXFP4, Precision.NVFP4)
+NARROW_WEIGHTS = (Precision.INT8, Precision.INT4, *FOUR_BIT_FLOATS)
 OWN_LAYERS: frozenset[tuple[Mode, Precision]] = frozenset(
     {("train", Precision.FP8), *(("infer", precision) for precision in NARROW_WEIGHTS)}
 )

@@ -30,7 +30,7 @@ def find(config: RunConfig) -> Trace | None:
         return None
     found = registry.get(config.workload)
     if not isinstance(found.build, Decoding) or found.build.model.experts or config.size != "full":
-        return None  # Experts are multiplied by torch.
+        return None  # Of a mixture the products of experts alone are these kernels'.
     assert config.precision is not None
     return step(found.build, workload=found.spec.id, version=found.spec.version, precision=config.precision)
 

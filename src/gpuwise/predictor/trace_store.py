@@ -269,7 +269,7 @@ def decoded(config: RunConfig) -> Trace | None:
 
 
 def with_own(config: RunConfig) -> RunConfig:
-    """One sequence as the recipe `tuned` decodes it; other steps and experts, which torch runs, unchanged."""
+    """One sequence as the recipe `tuned` decodes it; any other step, and mixtures of experts, unchanged."""
     return own if decoded(own := registry.tuned(config)) is not None else config
 
 
@@ -277,7 +277,8 @@ def check_offered(config: RunConfig) -> None:
     """Raise InputError for a mode or precision that the workload does not have."""
     if decoded(config) is not None:
         return  # gpuwise's own kernels know formats that torch's do not.
-    spec, precisions = registry.get(config.workload).spec, registry.get(config.workload).spec.precisions
+    spec = registry.get(config.workload).spec
+    precisions = spec.precisions
     if config.precision in spec.unpredicted:
         if spec.phase != "decode" or config.batch != 1:
             problem = f"{config.workload} in {config.precision} is predicted for one sequence that decodes"

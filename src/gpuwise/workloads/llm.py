@@ -75,7 +75,7 @@ from typing import TYPE_CHECKING, Any, Literal, cast
 from gpuwise.errors import InputError
 from gpuwise.facts import llms
 from gpuwise.model.llm import LanguageModel, from_config
-from gpuwise.model.precision import NETWORK_PRECISIONS, Precision
+from gpuwise.model.precision import FOUR_BIT_FLOATS, NETWORK_PRECISIONS, Precision
 from gpuwise.model.question import Cost, Mode, RunConfig, WorkloadSpec
 from gpuwise.workloads.registry import REPEATED, Workload
 
@@ -86,8 +86,6 @@ Step = Literal["decode", "prefill", "pretrain", "full", "lora", "qlora"]
 Method = Literal["pretrain", "full", "lora", "qlora"]
 METHODS: tuple[Method, ...] = ("full", "lora", "qlora", "pretrain")
 NARROW = (Precision.FP8, Precision.INT8, Precision.INT4)
-# Of several rows torch widens these before it multiplies, which nobody has measured.
-FLOATS = (Precision.MXFP4, Precision.NVFP4)
 TOKENS, TOY_TOKENS = 2048, 32
 RANK = 16
 # A parameter and step. fp32: AdamW 28 (weight, gradient, two moments read, three written), the two passes
@@ -372,7 +370,8 @@ def by_name(name: str, stated: Mapping[str, Any] | None = None) -> Workload | No
         parameters=model.parameters + (adapter_parameters(model) if lora else 0),
         cost=work.cost,
         precisions=precisions,
-        unpredicted=() if train else FLOATS,
+        # Of several rows torch widens these before it multiplies them: that was not measured.
+        unpredicted=() if train else FOUR_BIT_FLOATS,
         switches=switches,
         phase=cast("Literal['prefill', 'decode']", step) if not train else None,
         divides=not lora,

@@ -633,7 +633,7 @@ class _Sentence:
         if sure and field in WHOLE and not best.known and self.has_right(place, best):
             sure = False
         # "3090 63 tokens/s, P40 22 tokens/s": the speed of a card that is called by its number.
-        # "14 to 16" of something is no count of what a product has.
+        # A range, "14 to 16", is not the count of a product's units.
         other = (field == "throughput" and self.numbered) or (token.is_range and field in COUNTS)
         sure = sure and not other
         self.owned[place] = best.owner, sure

@@ -332,8 +332,8 @@ def _rent(claim: Claim, text: str, offers: Sequence[Offer], year: int) -> tuple[
     if low / slack <= max(stated) and min(stated) <= high * slack:
         return "agrees", best, ""
     dear = min(stated) > high * slack
-    # Prices for spare capacity, and those that a text dates itself, are not those of offers on demand; but so
-    # far above all of them lies none. What somebody would pay at most is no price.
+    # Spot prices, and prices that the text dates itself, may differ from offers on demand, but none is FAR
+    # above all of them. The most that somebody would pay is a limit, not a price.
     past = any(int(named) != year for named in re.findall(r"\b20[12]\d\b", text))
     other = past or CUES["not_on_demand"].search(text)
     excused = (other and min(stated) < FAR * high) or (dear and claim.at_most)

@@ -39,7 +39,7 @@ _BASES = {
 _SOLD = {"new": "new", "used": "used", "street": "used or new"}
 # Share of memory below which what stays free is worth a word.
 LITTLE = 0.1
-# Said of a model that nobody named.
+# The note where the question names no model.
 LARGEST = "no model was named: {}, the largest of the usual ones that the limits hold"
 MONTH_S = 2629800.0
 ALL_WEEK = 168.0
@@ -73,7 +73,7 @@ def limits(need: Need) -> Iterator[str]:
 def owned(
     need: Need, options: Sequence[Option], left: Mapping[str, Issue], speeds: Sequence[Record]
 ) -> Iterator[str]:
-    """Why what is there is no option, though more of it may be."""
+    """Why GPUs that the user owns are not among the options, though more of them may be."""
     for gpu, number in Counter(need.have).items():
         kept = any((option.gpu_id, option.way) == (gpu, "have") for option in options)
         refused = (s.refusal for s in speeds if (s.gpu_id, s.gpus) == (gpu, number) and s.refusal)
@@ -284,7 +284,7 @@ def _dated(option: Option) -> str:
 
 
 def _does(need: Need, first: Option, item: str) -> str:
-    """Cost, time and speed of the work, as far as it was stated; else the speed and what an hour costs."""
+    """Cost, time and speed of the work where its amount is known; else the speed and the cost of an hour."""
     rate = rate_of(first.throughput.value, item)
     if need.task:
         rate = f"{rate} with weights in {first.precision or need.precision}{_engine(need, first)}"

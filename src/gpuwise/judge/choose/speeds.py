@@ -478,7 +478,7 @@ def memory_needed(need: Need) -> str:
 
 
 def fewest_to_hold(need: Need, gpus: Sequence[str]) -> int | None:
-    """How many of a GPU hold a language model in all, if machines shared it; None where nothing tells."""
+    """GPUs of a kind, over several machines, that hold a language model; None where none tried do."""
     if not need.task or not gpus:
         return None
     from gpuwise.facts import llms

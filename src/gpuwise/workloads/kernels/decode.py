@@ -20,7 +20,7 @@ import triton.language as tl
 from torch import Tensor
 from torch.nn import functional
 
-from gpuwise.model.precision import Precision
+from gpuwise.model.precision import FOUR_BIT_FLOATS, Precision
 from gpuwise.workloads.kernels.stream import KINDS, stream
 from gpuwise.workloads.models.quantized import STORED
 
@@ -137,7 +137,7 @@ def product(
         if not doubts[form]:
             stream(*what, y, gated=gated)
             return y
-        if kind in (Precision.MXFP4, Precision.NVFP4):
+        if kind in FOUR_BIT_FLOATS:
             return y.copy_(in_torch(*what, gated=gated))
     # As many programs as fill the GPU twice; with fewer outputs each, the rows would be read more often.
     columns = 16 if gated or n <= 8192 else 32

@@ -34,7 +34,7 @@ from torch.nn import functional
 
 from gpuwise.errors import InputError
 from gpuwise.model.llm import LanguageModel
-from gpuwise.model.precision import Precision
+from gpuwise.model.precision import FOUR_BIT_FLOATS, Precision
 from gpuwise.model.question import RunConfig
 from gpuwise.workloads import job as jobs
 from gpuwise.workloads.input import text_feed
@@ -885,7 +885,7 @@ def phase_job(config: RunConfig, asked: Decoding, batch: int) -> Job:
     # A prediction records torch's operators on another device.
     if own and model.table.device.type == "cuda" and HAS_TRITON:
         # Of four-bit floats gpuwise's kernel multiplies one row.
-        floats = config.precision in (Precision.MXFP4, Precision.NVFP4)
+        floats = config.precision in FOUR_BIT_FLOATS
         if batch <= (1 if floats else MAX_KERNEL_ROWS) and model.table.element_size() == 2:
             return fused_job(FusedDecode(model, cache), inputs, tokens, expected, config)
         if asks:

@@ -27,7 +27,7 @@ import torch
 from torch import Tensor, nn
 from torch.nn import functional
 
-from gpuwise.model.precision import GROUP, Precision
+from gpuwise.model.precision import FOUR_BIT_FLOATS, GROUP, Precision
 from gpuwise.model.question import NARROW_WEIGHTS
 
 Network = TypeVar("Network", bound=nn.Module)
@@ -202,8 +202,7 @@ class NarrowLinear(Narrow):
         rows = x.flatten(0, -2)
         if self.missing:
             rows = functional.pad(rows, (0, self.missing))
-        floats = self.kind in (Precision.MXFP4, Precision.NVFP4)
-        if self.by_kernel(rows, 1 if floats else MAX_KERNEL_ROWS):
+        if self.by_kernel(rows, 1 if self.kind in FOUR_BIT_FLOATS else MAX_KERNEL_ROWS):
             y = self.kernel(rows)
         elif self.kind == Precision.INT8:
             # Scales are per output, so they come out of the sum.
