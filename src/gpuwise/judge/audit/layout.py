@@ -42,6 +42,8 @@ _IN_PARENTHESES = re.compile(r"\(([^()]{8,})\):?$")
 _PAIRED = re.compile(r"[|\t] ?[\w ()-]{2,30}:\s?\S")
 _CAPITAL = re.compile(r"(?<=[a-z0-9)])(?=[A-Z\u2713\u2717\u2014])|(?<=\u2014)(?=\S)")
 _NEXT_CELL = re.compile(r"(?<=[a-z0-9)])(?=[A-Z][a-zA-Z]{0,20}\d{2}|[A-Z][a-z]{3,20} )")
+_LONGEST = 200
+"""Lines of the longest table that blanks alone align."""
 _PERCENT = re.compile(r"[+\u2212-]?\d[\d.,]{0,6} ?%")
 
 Rows = list[tuple[Cell, ...]]
@@ -90,11 +92,15 @@ def _places(lines: Sequence[Line], start: int) -> tuple[list[tuple[int, int]], i
     """The columns of a table that blanks alone align, some of them one wide, and the index of the line behind
     it: where every line has a blank a column ends, unless its heading goes on. None where gaps tell it."""
     first = lines[start]
-    last = next((n for n in range(start, len(lines)) if lines[n].paragraph != first.paragraph), len(lines))
+    if "  " not in first.text or all(kind(part) != "F" for part in _PARTED.split(first.text)):
+        return [], start
+    # Each line of a text comes here: a log is not to be read anew by each of its own.
+    near = range(start, min(start + _LONGEST, len(lines)))
+    last = next((n for n in near if lines[n].paragraph != first.paragraph), near.stop)
     texts = [line.text for line in lines[start:last] if not _RULE.fullmatch(line.text)]
-    if "  " not in first.text or len(texts) < 3 or any("|" in t or "\t" in t for t in texts) or (
-        len({len(_PARTED.split(text)) for text in texts}) == 1
-    ):  # fmt: skip
+    if len(texts) < 3 or any("|" in t or "\t" in t for t in texts):
+        return [], start
+    if len({len(_PARTED.split(text)) for text in texts}) == 1:
         return [], start
     blank = "".join("01"[all(t[n : n + 1] in " " for t in texts)] for n in range(max(map(len, texts))))
     places: list[tuple[int, int]] = []

@@ -370,6 +370,12 @@ def host_of(gpu: str, count: int) -> tuple[str, float, float]:
     return "several servers", usd * ceil(count / 8), watts * ceil(count / 8)
 
 
+def hosts_of(rows: Sequence[Row]) -> list[tuple[str, float, float]]:
+    """`host_of` each row: thousands of offers are of a few hundred GPUs."""
+    each = {key: host_of(*key) for key in {(row.gpu, row.count) for row in rows}}
+    return [each[row.gpu, row.count] for row in rows]
+
+
 def least_host_usd() -> float:
     """What the cheapest machine around a GPU costs."""
     return min(usd for rows in _hosts().values() for _, usd, _ in rows)
@@ -403,7 +409,7 @@ def columns(need: Need, rows: Sequence[Row]) -> Candidates:
     have = np.array([row.way == "have" for row in rows], dtype=bool)
     # Cards that take the place of those that are there use their machine, unless that is a laptop.
     there = sum(catalog.get(gpu).text("form") not in COMPUTERS for gpu in need.have)
-    machines = [host_of(row.gpu, row.count) for row in rows]
+    machines = hosts_of(rows)
     free = np.array([row.way == "have" or bool(row.offer and row.offer.whole) for row in rows], dtype=bool)
     usd = array([machine[1] for machine in machines])
     host_w = array([machine[2] for machine in machines])

@@ -27,7 +27,7 @@ from gpuwise.judge.choose.candidates import (
     Mask,
     Row,
     candidates,
-    host_of,
+    hosts_of,
     hours_a_month,
     names_of,
 )
@@ -158,7 +158,7 @@ def limits(need: Need, them: Candidates, speeds: Sequence[Record]) -> tuple[Limi
                            lambda v: ("a faster GPU", {})))  # fmt: skip
     # Watts and slots of one's own machine; a rented one has what it needs.
     board = _numbers(them, specs, "power_w") * them.count
-    host_w = np.array([host_of(row.gpu, row.count)[2] for row in them.rows], dtype=float)
+    host_w = np.array([watts for _, _, watts in hosts_of(them.rows)], dtype=float)
     slots = _numbers(them, specs, "slots") * them.count
     for code, field, used, unit in (
         ("power", "power_w", board, "W"), ("slots", "slots", slots, ""),
