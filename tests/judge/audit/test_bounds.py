@@ -135,8 +135,8 @@ def test_what_a_layout_says(layout: str, claimed: Read) -> None:
     assert claimed(text, name) == said
 
 
-@pytest.mark.parametrize(("gap", "before"), [(36, True), (37, True), (26, False), (27, False)])
+@pytest.mark.parametrize(("gap", "before"), [(36, True), (37, True), (36, False), (37, False)])
 def test_a_launch_price_is_called_so_nearby(gap: int, before: bool) -> None:
     said = " " * gap
     text = f"MSRP{said}$1599" if before else f"$1599{said}MSRP"
-    assert _Sentence(text, None, None, Scope()).is_launch_price(int(before)) is (gap in (36, 26))
+    assert _Sentence(text, None, None, Scope()).is_launch_price(int(before)) is (gap == 36)

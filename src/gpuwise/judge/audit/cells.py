@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 from functools import lru_cache
 
 from gpuwise.checks import network_in
-from gpuwise.judge.audit.words import ABILITIES, CUES, FIELDS, UNITS, Token, scan, unit_of
+from gpuwise.judge.audit.words import ABILITIES, CUES, FIELDS, LEAD, UNITS, Token, scan, unit_of
 from gpuwise.model.judgement import Number
 
 # How far rounding may lead from two: the L40S is published with 362.05 and 733.
@@ -397,7 +397,7 @@ def mark_near(cell: str, tokens: Sequence[Token], place: int) -> bool | None:
         while 0 <= at < len(tokens) and tokens[at].kind != "value":
             mark = tokens[at]
             gap = cell[token.end : mark.start] if step > 0 else cell[mark.end : token.start]
-            near = mark.field in ("sparse", "dense") and len(gap) < 60
+            near = mark.field in ("sparse", "dense") and len(gap) < LEAD
             # What stands in the parentheses of another value belongs to that one.
             if near and not re.search(r"[;|.]\s|\), " if step > 0 else r"[;|.]\s|[()]", gap):
                 marks.append(mark.field)

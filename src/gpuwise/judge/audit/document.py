@@ -217,7 +217,7 @@ class _Walk:
         gpu = next((t for t in tokens if t.kind == "gpu"), None)
         if gpu is not None:
             ends = text.endswith((".", ",", ";"))
-            short = (gpu.start < 40 and not ends) or (gpu.start < 4 and len(text) < 60)
+            short = (gpu.start < NEAR and not ends) or (gpu.start < 4 and len(text) < 60)
             return short and not self.headed(line)
         words = text.split()
         if line.item or len(words) > 8 or text[-1] in ".,;" or not (text[0].isupper() or start):
@@ -279,7 +279,7 @@ class _Walk:
         for found in prose.claims(Text(above, tuple(starts), scope, self.section)):
             if not isinstance(found, Subject):
                 yield found
-            elif not paragraph[0].item or (self.about is None and subject_of(above[:40]) == found):
+            elif not paragraph[0].item or (self.about is None and subject_of(above[:NEAR]) == found):
                 # What an item speaks of in passing is not what the next one does; nor is it sure which of
                 # several GPUs the next paragraph goes on about.
                 alone = all(set(t.gpu_ids) & set(found.gpu_ids) for t in prose.gpus_of(above))

@@ -42,7 +42,19 @@ from gpuwise.judge.audit.grid import (
     subject_of,
     variant,
 )
-from gpuwise.judge.audit.words import ABILITIES, COUNTED, COUNTS, CUES, FIELDS, NAMES, Token, scan, unit_of
+from gpuwise.judge.audit.words import (
+    ABILITIES,
+    COUNTED,
+    COUNTS,
+    CUES,
+    FIELDS,
+    LEAD,
+    NAMES,
+    Token,
+    cue_before,
+    scan,
+    unit_of,
+)
 from gpuwise.model.judgement import Claim, Number, Relation
 
 # Characters; a longer sentence is a table or a listing that lost its line ends.
@@ -76,8 +88,8 @@ AGAIN = 0.6
 OF_SIZE = frozenset({"memory_bytes", "memory_type"})
 # Pronouns of a sentence for which a GPU is looked for.
 PRONOUNS = 8
-# GPUs before and behind a value that may own it, and characters before it that may make it doubtful.
-NEIGHBOURS, LEAD = 8, 70
+# GPUs before and behind a value that may own it.
+NEIGHBOURS = 8
 # Characters of a longer text between a GPU and a value that are looked at, on either side.
 STRETCH = 300
 # Typed words of a sentence that is looked at so closely.
@@ -96,6 +108,11 @@ BRANDS: Mapping[str, str] = NAMES["brands"]
 COMPARED_FIELDS = SUMMED | {"power_w", "sm_count", "l2_bytes", "memory_bus_bits"}
 
 _VERSUS = ("vs", "vs.", "versus")
+_INSIDE = re.compile(r"\b(?:in|into|on) (?:\w{1,6} )?$")
+_WITH = re.compile(r"\bwith (?:its |only |just |a ){0,2}$", re.I)
+_TENSOR = re.compile(r"tensor[ -]cores?\b[^.;,]*$", re.I)
+_AS_MUCH = re.compile(r"\b(?:as|than|like|of|from) (?:the|its|an?) $")
+_VERSION = re.compile(r" (?:version|variant|model|one)\b")
 _NOT_SPARSE = re.compile(r"\([^()\d]{0,200}\d[^()]{0,200}\)|\b(?:without|no|w/o) (?:structured )?sparsity")
 _BRACKETS = re.compile(r"\([^()]{2,200}\)")
 # The number of GPUs that a list begins with.
@@ -271,9 +288,7 @@ def _with_pair(text: str, pair: Sequence[Token], about: Subject | None) -> tuple
     for token in scan(text):
         size = None
         if len(token.gpu_ids) > 1:
-            size = CUES["of_size"].match(text, token.end) or CUES["size_before"].search(
-                text, max(0, token.start - 8), token.start
-            )
+            size = CUES["of_size"].match(text, token.end) or cue_before("size_before", text, token.start)
         owner = subject([token]) if size else None
         narrowed = variant(owner, size[1]).gpu_ids if size and owner else token.gpu_ids
         tokens.append(token if narrowed == token.gpu_ids else replace(token, gpu_ids=narrowed))
@@ -305,7 +320,7 @@ def _with_pair(text: str, pair: Sequence[Token], about: Subject | None) -> tuple
             tokens.append(Token(kind="gpu", start=start, end=end, text=last.text, gpu_ids=ids, count=number))
     for match in islice(CUES["former_latter"].finditer(text), PRONOUNS):
         named = [t for t in gpus if t.end <= match.start()]
-        main = [t for t in named if not CUES["compared"].search(text, max(0, t.start - 64), t.start)]
+        main = [t for t in named if not cue_before("compared", text, t.start)]
         two = named[:2] if len(named) > 1 else list(pair)
         if match[1] is not None and len(two) == 2:
             meant = two[match[1].lower().endswith("latter")]
@@ -415,10 +430,8 @@ class _Sentence:
             self.gpus[0] = one
         self.subjects = {gpu.start: Subject(gpu.text, gpu.gpu_ids, count=gpu.count) for gpu in self.gpus}
         # By start the GPUs that another one is compared with or derived from; "8 x H100" counts it.
-        self.compared = {g.start for g in self.gpus if CUES["compared"].search(self.lead(g))}
-        self.related = {
-            g.start for g in self.gpus if g.count == 1 and CUES["related"].search(self.lead(g)) is not None
-        }
+        self.compared = {g.start for g in self.gpus if self.before("compared", g.start)}
+        self.related = {g.start for g in self.gpus if g.count == 1 and self.before("related", g.start)}
         self.uncompared = [g for g in self.gpus if g.start not in self.compared | self.related]
         title = f"{scope.title} {scope.opening}"
         # A list of rents says so above: "Rates per GPU-hour:".
@@ -451,7 +464,7 @@ class _Sentence:
         for place, token in enumerate(self.tokens):
             if token.kind == "gpu":
                 # "**A4000.** Half of an A6000: 16 GB, 140 W" lists what the text speaks of.
-                head, end = None if about and CUES["likened"].search(self.lead(token)) else token, token.end
+                head, end = None if about and self.before("likened", token.start) else token, token.end
             elif head is not None and (
                 (end > head.end or text[end : token.start] != " and ")
                 and CUES["listing" if end > head.end else "list_begins"].fullmatch(text, end, token.start)
@@ -537,7 +550,7 @@ class _Sentence:
 
     def before(self, cue: str, end: int) -> re.Match[str] | None:
         """A cue that ends at a place."""
-        return CUES[cue].search(self.text, max(0, end - 2 * LEAD), end)
+        return cue_before(cue, self.text, end)
 
     def between(self, start: int, end: int) -> str:
         """The text between two places; of a long one its beginning and its end, so that it takes no time."""
@@ -547,6 +560,10 @@ class _Sentence:
             if cut
             else self.text[start:end]
         )
+
+    def around(self, token: Token) -> str:
+        """The words close to a value, and it."""
+        return self.text[max(0, token.start - NEAR) : token.end + NEAR]
 
     def nameless(self, start: int, end: int) -> str:
         """A part of the text without the names of GPUs."""
@@ -667,8 +684,7 @@ class _Sentence:
             if token.field != "launch" or self.before("launched", token.start) or (
                 CUES["launched_behind"].match(self.text, token.end) or self.follows(place, "launch")
             ):  # fmt: skip
-                lead = self.text[max(0, token.start - 12) : token.start]
-                inside = re.search(r"\b(?:in|into|on) (?:\w{1,6} )?$", lead)
+                inside = cue_before(_INSIDE, self.text, token.start)
                 if token.field == "pcie_generation" and inside and (
                     CUES["its_slot"].match(self.text, token.end)
                 ):  # fmt: skip
@@ -688,7 +704,7 @@ class _Sentence:
                 # "1,979 TFLOPS of FP16*" above a footnote on sparsity.
                 behind = re.split("[,;.(]", self.text[token.end : token.end + NEAR])[0]
                 marked = sparse is None and any(mark in behind for mark in self.marks or ())
-                near = self.text[max(0, token.start - NEAR) : token.end + NEAR]
+                near = self.around(token)
                 # "Without tensor cores, ..." is said of the whole sentence.
                 vector = CUES["vector"].search(near) or CUES["vector"].match(self.text)
                 yield cost, Reading(
@@ -700,7 +716,7 @@ class _Sentence:
     def fields(self, place: int) -> Iterator[tuple[float, str]]:
         """The fields that a value may be of, each with its cost."""
         token, dimension = self.tokens[place], self.tokens[place].measures
-        before, after = self.text[: token.start], self.text[token.end : token.end + 60]
+        before, after = self.text[: token.start], self.text[token.end :][:LEAD]
         if dimension == "usd":
             if token.hourly or self.hourly or re.match(r"\s?(?:/|per |an )\s?(?:gpu[- ])?h|\s?hourly", after):
                 yield 0.0, "rent per hour"
@@ -728,7 +744,7 @@ class _Sentence:
             elif re.fullmatch(r"20[0-3]\d", token.text) and (
                 (named and (named["own"] or after[:1] in (")", ",")))
                 or after_it
-                or (said and (CUES["launched"].search(before[-60:]) or self.follows(place, "launch")))
+                or (said and (self.before("launched", token.start) or self.follows(place, "launch")))
             ):
                 yield 0.0, "launch"
             elif own is None and re.fullmatch(r"\d{1,2}\.\d", token.text) and (
@@ -742,7 +758,10 @@ class _Sentence:
                     token.numbers[0].value >= FIELDS["cuda_cores"].low
                     or re.fullmatch(r"\d{1,2}\.\d{3}", token.text)
                 )
-                and (re.search(r"\d $", before[-2:]) is None or self.tokens[place - 1].end == token.start - 1)
+                and (
+                    re.search(r"\d $", before[-LEAD:]) is None
+                    or self.tokens[place - 1].end == token.start - 1
+                )
                 and not re.fullmatch(r"20[0-3]\d", token.text)
                 and not re.match(r"\s?(?!(?:and|with|at|but|of|for|on|in)\b)\w", after)
             ):
@@ -762,11 +781,17 @@ class _Sentence:
             return
         if dimension == "bytes" and (
             CUES["of_model"].match(after)
-            or (re.match(r"\s(?:of|for|de|von|di|du)\b", after) and CUES["language_model"].search(after[:24]))
+            or (
+                re.match(r"\s(?:of|for|de|von|di|du)\b", after)
+                and CUES["language_model"].search(after[:NEAR])
+            )
         ):
             return
         # Of its own clause: "at 575 W, needs a strong power supply".
-        clause = re.split("[,;]", before[-LEAD:])[-1], re.split(r"[,;]|\band\b", after[:30])[0]
+        clause = (
+            re.split("[,;]", self.nameless(token.start - LEAD, token.start))[-1],
+            re.split(r"[,;]|\band\b", self.nameless(token.end, token.end + LEAD))[0],
+        )
         if dimension == "w" and (
             CUES["whole_machine"].search(" W ".join(clause)) or CUES["machine_around"].search(clause[0])
         ):
@@ -780,22 +805,15 @@ class _Sentence:
             return
         follows = self.tokens[place + 1] if place + 1 < len(self.tokens) else token
         if dimension == "bytes" and follows.field.endswith("bytes_per_s") and (
-            follows.start - token.end < 12 and not re.match(r",| and\b", after)
+            follows.start - token.end < TELEGRAM and not re.match(r",| and\b", after)
         ):  # fmt: skip
             # "A 900 GB bandwidth" is a rate that lost its second.
             return
-        # Of its own clause: "at 575 W, needs a strong power supply".
-        around = re.split("[,;]", before[-40:])[-1] + re.split("[,;]", after[:30])[0]
-        if dimension == "w" and (
-            CUES["system"].search(around) or re.match(r"\s?(?:psu|power suppl)", after, re.I)
-        ):
+        if dimension == "w" and CUES["system"].search(" W ".join(clause)):
             return
         if dimension == "count" and self.follows(place, "transistors"):
             yield LISTED, "transistors"
-        if dimension == "bytes/s" and any(
-            CUES["network"].search(self.nameless(start, end))
-            for start, end in ((token.start - 30, token.start), (token.end, token.end + 24))
-        ):
+        if dimension == "bytes/s" and CUES["network"].search(" W ".join(clause)):
             return
         for field in UNSAID:
             if FIELDS[field].dimension == dimension:
@@ -811,8 +829,7 @@ class _Sentence:
         """Formats of a rate: by the words near it, or as the text said before."""
         token = self.tokens[place]
         fields = self.formats_named
-        before = self.text[max(0, token.start - NEAR) : token.start]
-        if not (fields or self.topic) and re.search(r"tensor[ -]cores?\b[^.;,]*$", before, re.IGNORECASE):
+        if not (fields or self.topic) and cue_before(_TENSOR, self.text, token.start):
             fields = ["peak:tensor"]
         for field in fields or ([self.topic] if self.topic else []):
             # "3,352 AI TOPS" may count any format.
@@ -834,7 +851,7 @@ class _Sentence:
             while 0 <= at < len(self.tokens):
                 other = self.tokens[at]
                 between = self.text[min(token.end, other.end) : max(token.start, other.start)]
-                if len(between) > 90 or (
+                if len(between) > LEAD or (
                     step > 0 and other.kind == "value" and other.dimension == token.dimension
                 ):
                     break
@@ -887,17 +904,13 @@ class _Sentence:
         follows = self.tokens[place + 1] if place + 1 < len(self.tokens) else None
         sized = field == "memory_bytes" and follows is not None
         behind = self.text[token.end : follows.start] if follows else ""
-        if sized and CUES["its_size"].search(f"{self.text[max(0, token.start - 12) : token.start]}|{behind}"):
+        if sized and CUES["its_size"].search(f"{self.text[: token.start][-LEAD:]}|{behind}"):
             # "The 32 GB of the RTX 4090", "You get 32 GB with an RTX 4090".
             return LISTED
         if field == "memory_bytes" and follows is not None and follows.kind == "gpu":
             # "A 24GB RTX 4090"; "With its 32 GB, the RTX 4090 ...".
             gap = self.text[token.end : follows.start]
-            with_it = re.search(
-                r"\bwith (?:its |only |just |a ){0,2}$",
-                self.text[max(0, token.start - 24) : token.start],
-                re.I,
-            )
+            with_it = cue_before(_WITH, self.text, token.start)
             if not gap.strip() or (with_it and re.fullmatch(r", ?(?:the |an? )?(?:\w{1,20} )?", gap)):
                 return LISTED
         leads = self.before("leads", token.start) or re.match(
@@ -909,7 +922,7 @@ class _Sentence:
     def has(self, place: int) -> bool:
         """Whether the GPU just before a value has it: "The A6000 has 32 GB", "the A100's 40 GB"."""
         start = self.tokens[place].start
-        said = CUES["it_has"].search(self.text[max(0, start - 48) : start])
+        said = self.before("it_has", start)
         if said and said["subject"].strip(" (,").lower() in (
             *("it", "which", "that", "this card", "the card", "the gpu"),
         ):
@@ -933,30 +946,25 @@ class _Sentence:
     def is_launch_price(self, place: int) -> bool:
         """Whether words beside a price call it the one at launch."""
         token = self.tokens[place]
-        near = self.text[max(0, token.start - 40) : token.start] + self.text[token.end : token.end + 30]
-        return CUES["at_launch"].search(near) is not None
+        return CUES["at_launch"].search(self.around(token)) is not None
 
     def is_of_part(self, place: int) -> bool:
         """Whether a value is that of each part, or of the machine."""
         token = self.tokens[place]
-        before, after = self.text[max(0, token.start - 40) : token.start], self.text[token.end :][:60]
-        if CUES["holds"].search(before):
+        if self.before("holds", token.start):
             # "Two T4 each hold 32 GB" may count either.
             return False
-        part = CUES["each_after"].match(after) or CUES["of_a_part"].match(after)
-        return bool(CUES["each"].search(before[-24:]) or part)
+        part = CUES["each_after"].match(self.text, token.end) or CUES["of_a_part"].match(self.text, token.end)
+        return bool(self.before("each", token.start) or part)
 
     def is_others(self, place: int) -> bool:
         """Whether a size is what something needs, or a sum or a difference of no GPUs before it."""
         token = self.tokens[place]
         if token.dimension != "bytes" or self.is_summed(place):
             return False
-        before = self.text[max(0, token.start - 30) : token.start]
         # "half as much as the 80 GB version"
-        version = re.search(r"\b(?:as|than|like|of|from) (?:the|its|an?) $", before) and re.match(
-            r" (?:version|variant|model|one)\b", self.text[token.end :]
-        )
-        return version is not None or CUES["others_before"].search(before) is not None
+        version = cue_before(_AS_MUCH, self.text, token.start) and _VERSION.match(self.text, token.end)
+        return bool(version or self.before("others_before", token.start))
 
     def is_summed(self, place: int) -> bool:
         """Whether the words around a value say that it is the sum over the GPUs before it."""
@@ -964,20 +972,22 @@ class _Sentence:
         if token.dimension == "bare" or not any(g.count > 1 for g in self.gpus):
             return False
         start = max((g.end for g in self.gpus if g.end <= token.start), default=0)
-        before = self.text[max(start, token.start - 40) : token.start]
+        before = self.text[max(start, token.start - NEAR) : token.start]
         # What stands right behind another value is said of that one.
         last = max((t.end for t in self.tokens[:place] if t.kind == "value" and t.start >= start), default=0)
         if last and (parted := re.search(r"[,;()]| and ", self.text[last : token.start])):
             before = before[-(token.start - last - parted.end()) :]
         end = min((t.start for t in self.tokens[place + 1 :] if t.kind == "value"), default=len(self.text))
-        after = self.text[token.end : min(end, token.end + 40)]
+        after = self.text[token.end : end][:NEAR]
         if CUES["each_of_several"].match(after):
             return False
         # Behind a product an equals sign gives something computed.
         equals = re.search(r"(?:=|->|\u2192)\s?$", before) and not re.search(r"[*/\u00d7] ?\d+ ?$", before)
         # "Total VRAM of four L40S: 192 GB"
         ahead = (
-            CUES["total"].search(self.text, max(0, start - 60), start) if not before.strip(" :=is") else None
+            CUES["total"].search(self.text, max(0, start - LEAD), start)
+            if not before.strip(" :=is")
+            else None
         )
         said = ahead or CUES["total"].search(f"{before} {after}") or CUES["of_video_memory"].match(after)
         holds = CUES["holds"].search(before)
@@ -1085,10 +1095,6 @@ class _Sentence:
         at = bisect_right(self.gpus, token.start, key=lambda g: g.start)
         return self.gpus[max(0, at - NEIGHBOURS) : at + NEIGHBOURS]
 
-    def lead(self, gpu: Token) -> str:
-        """The words before a GPU that say what it is to the others."""
-        return self.text[max(0, gpu.start - 64) : gpu.start]
-
     def distance(self, gpu: Token, token: Token) -> float:
         """How far a GPU is from a value in the sentence's layout."""
         around = self.enclosed.get(gpu.start)
@@ -1103,8 +1109,8 @@ class _Sentence:
             if CUES["compares_between"].search(between):
                 # "1.67 times the bandwidth of the H200" is of the other GPU.
                 return cost + COMPARED
-            bound = len(between) < 60 and not turns and not set(",)") & set(between)
-            if bound and between[:5] != " and " and CUES["binds"].search(between[-40:]):
+            bound = len(between) < LEAD and not turns and not set(",)") & set(between)
+            if bound and between[:5] != " and " and CUES["binds"].search(between[-NEAR:]):
                 return 0.2 + cost / 2
             if between.strip() == "(":
                 return 0.1
@@ -1128,7 +1134,7 @@ class _Sentence:
         cost = min(len(between) * PER_CHARACTER, most) + BETWEEN * others
         cost += TURN * len(CUES["turn"].findall(between))
         owns = gpu.text.endswith(("'s", "\u2019s")) or between.startswith(("'", "\u2019"))
-        if owns and len(between) < 60:
+        if owns and len(between) < LEAD:
             # "It doubles the H100's bandwidth to 8 TB/s".
             return cost + COMPARED if between.endswith(" to ") else max(0.0, cost - 0.8)
         if re.match(r",? (?:whose|which|with its)\b", between):
@@ -1252,7 +1258,7 @@ class _Sentence:
         if field == "launch":
             # "It was in 2021 released" reports nothing.
             words = words.replace("was ", "")
-        near = self.text[max(0, token.start - 40) : token.end + 40]
+        near = self.around(token)
         around = {"op/s": "reached", "bytes/s": "reached", "bytes": "taken"}.get(token.measures)
         # What another clause denies is not this one's; of what a list holds only power is measured.
         clause = re.split(r";|[,:] (?:and |but )?(?=its? )", words)[-1]
@@ -1279,12 +1285,12 @@ class _Sentence:
             or self.is_in_use(place, field)
             # "Needs compute capability 8.0 or newer": of a program, or of other GPUs.
             or (field == "compute_capability" and (
-                CUES["required"].search(self.text[max(0, token.start - 3 * NEAR) : token.start])
+                self.before("required", token.start)
                 or CUES["or_newer"].match(self.text, token.end)
             ))
             or (
                 token.start not in self.ordered
-                and CUES["computed"].search(self.text[max(0, token.start - 4) : token.start])
+                and self.before("computed", token.start)
                 # "VRAM=16GB"
                 and not (place and self.tokens[place - 1].field == field)
             )
@@ -1343,7 +1349,7 @@ class _Sentence:
             # A GPU far behind in a sentence may be named by the way: the text may go on about another one.
             other = self.about is not None and not set(self.about.gpu_ids) & set(everyone.gpu_ids)
             return replace(everyone, sure=False) if other and first.start > LEAD else everyone
-        if first.start < 40 and first.start not in self.compared:
+        if first.start < NEAR and first.start not in self.compared:
             # "A and B", "A has it; B does not": "it" may be either.
             listed = CUES["list"].fullmatch(self.text, first.end, self.gpus[1].start) or re.search(
                 r";|\b(?:while|whereas)\b", self.text[first.end : self.gpus[-1].start]
@@ -1366,7 +1372,7 @@ def abilities(
     if not (gpus and (abilities or before)):
         return
     # What a sentence is about is not in its asides: "The T4, unlike the A100, has no bf16".
-    named = [g for g in gpus if not CUES["by_the_way"].search(sentence[max(0, g.start - 30) : g.start])]
+    named = [g for g in gpus if not cue_before("by_the_way", sentence, g.start)]
     found: list[tuple[str, list[Token], int, int, str]] = []
     # Who has no FP8 tensor cores may have others.
     of_format = [
@@ -1556,14 +1562,12 @@ def _comparisons(sentence: str, gpus: Sequence[Token], line: int, block: int) ->
         bound = CUES["bound"].search(words)
         if times and bound is not None:
             relation = "over" if bound["over"] or str(bound["more"]).lower() == "more" else "under"
-        about = CUES["about"].search(sentence[max(0, match.start() - 14) : match.start()])
+        about = cue_before("about", sentence, match.start())
         token = Token(
             kind="value", start=match.start(), end=match.end("field"), approximate=about is not None,
             text=sentence[match.start() : match.end("field")].strip(),
         )  # fmt: skip
-        doubt = sentence[-1:] == "?" or CUES["doubt"].search(
-            sentence[max(0, speaks.start - LEAD) : speaks.start]
-        )
+        doubt = sentence[-1:] == "?" or CUES["doubt"].search(lead[-LEAD:])
         reading = Reading(field=field, values=(Number(value=value, digits=digits),), token=token)
         claim = claim_of(reading, one, line, block, not doubt and one.count == 1)
         yield replace(claim, than=other.gpu_ids, more=more, relation=relation)

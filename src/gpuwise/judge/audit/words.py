@@ -95,7 +95,15 @@ def _whole(cue: str) -> str:
     return re.sub(r"<<(\w+)>>", lambda named: _whole(_CUES[named[1]]), cue)
 
 
+# Characters before a place that are looked at: those of the longest cue that ends at one, and a clause.
+LEAD = 70
 CUES: Mapping[str, re.Pattern[str]] = {name: re.compile(_whole(cue), re.I) for name, cue in _CUES.items()}
+
+
+def cue_before(cue: str | re.Pattern[str], text: str, end: int) -> re.Match[str] | None:
+    """What ends at a place of a text: a cue of which every word has its `$`."""
+    pattern = CUES[cue] if isinstance(cue, str) else cue
+    return pattern.search(text, max(0, end - LEAD), end)
 
 
 def speaks_of_tokens(text: str) -> bool:
@@ -261,14 +269,14 @@ def scan(text: str) -> tuple[Token, ...]:
     at = 0
     # A cell or a line that is such a code is a name: "T600".
     for gpu in catalog.mentions(text, unknown=True, loose=_CODE.fullmatch(text) is not None):
-        size = _SIZE.search(text, max(0, gpu.start - 7), gpu.start)
+        size = cue_before(_SIZE, text, gpu.start)
         behind = size.start() if size else gpu.start
-        before = _COUNT.search(text, max(0, behind - 12), behind)
-        written = (before[1] or before[2] or before[3]).lower() if before else "1"
+        number = cue_before(_COUNT, text, behind)
+        written = (number[1] or number[2] or number[3]).lower() if number else "1"
         count = COUNTED.get(written) or int(written)
         # The count before a name is no value.
-        counted = before is not None and before.start() >= at and re.search(r"[x\u00d7]", before[0])
-        found += _words(text, at, before.start() if before and counted and not size else gpu.start)
+        counted = number is not None and number.start() >= at and re.search(r"[x\u00d7]", number[0])
+        found += _words(text, at, number.start() if number and counted and not size else gpu.start)
         found.append(
             Token(kind="gpu", start=gpu.start, end=gpu.end, text=gpu.text, gpu_ids=gpu.gpu_ids, count=count)
         )
@@ -346,7 +354,6 @@ def _name(match: re.Match[str]) -> Token:
 def _value(match: re.Match[str], text: str) -> Token:
     units = (unit for unit, found in zip(UNITS, match.group(*_UNIT_GROUPS), strict=True) if found is not None)
     dimension, _, factor = next(units, ("bare", "", 1.0))
-    before = text[max(0, match.start() - 14) : match.start()]
     number = number_of(match["number"], factor * (1e3 if match["k"] else 1))
     # So few bits a second are those of one pin of a memory, or of a port.
     pin = IN_BITS.search(match[0]) is not None and number.value <= ONE_PIN
@@ -355,8 +362,8 @@ def _value(match: re.Match[str], text: str) -> Token:
         dimension="other" if match["per"] or pin else "usd" if match["money"] else dimension,
         numbers=(number,),
         count=int(match["times"][0]) if match["times"] else 1,
-        approximate=CUES["about"].search(before) is not None,
-        at_most=CUES["up_to"].search(before) is not None,
+        approximate=cue_before("about", text, match.start()) is not None,
+        at_most=cue_before("up_to", text, match.start()) is not None,
         hourly=match["hourly"] is not None,
     )  # fmt: skip
 
