@@ -447,9 +447,11 @@ def setup(need: Need, bought: Option) -> str:
 
 def _several_for(need: Need, bought: Option) -> str:
     """How many of the largest machines a budget pays for."""
-    once = need.budget_usd and not (need.budget_per_hour or need.budget_per_month)
-    number = int((need.budget_usd or 0.0) / bought.outlay_usd) if once else 0
-    return f"the budget pays for {number} of these" if number > 1 and bought.count == need.gpus[1] > 1 else ""
+    by_time = need.budget_per_hour or need.budget_per_month
+    if not need.budget_usd or by_time or not bought.count == need.gpus[1] > 1:
+        return ""
+    number = int(need.budget_usd / bought.outlay_usd)
+    return f"the budget pays for {number} of these" if number > 1 else ""
 
 
 def runner_up(found: Recommendation) -> str:
@@ -689,17 +691,14 @@ MUCH = 1.5
 
 def would_do_more(other: Option, first: Option, need: Need) -> str:
     """That another is better by far at its last price, which is old; empty where it is not."""
-    cost = times(first.cost_per_item_usd, other.cost_per_item_usd) or 0.0
+    by_speed = need.goal == "speed"
     faster = other.throughput.value / first.throughput.value
-    if (faster if need.goal == "speed" else cost) < MUCH:
+    better = faster if by_speed else times(first.cost_per_item_usd, other.cost_per_item_usd)
+    if better is None or better < MUCH:
         return ""
-    name = offered_as(other)
-    does = (
-        f"do {significant(faster)} times as much"
-        if need.goal == "speed"
-        else f"cost {significant(1 / cost)} of it for the same work"
-    )
-    return f"{_begun(name)}, would {does}, but that price is of {other.seen_on}: ask for today's."
+    less, name = f"cost {significant(1 / better)} of it for the same work", _begun(offered_as(other))
+    does = f"do {significant(better)} times as much" if by_speed else less
+    return f"{name}, would {does}, but that price is of {other.seen_on}: ask for today's."
 
 
 # Times the middle of what others ask, up to which a price is called so.
