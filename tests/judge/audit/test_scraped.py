@@ -20,8 +20,11 @@ def judged(text: str, name: str = "a.txt") -> list[tuple[str, str, str]]:
 @pytest.mark.parametrize(
     ("row", "expected"),
     [
+        # The catalog has both, or the neighbour of the one that is wrong.
+        ("CUDA cores87045888", [("8704", "agrees"), ("5888", "agrees")]),
+        ("CUDA cores87045988", [("8704", "agrees"), ("5988", "contradicts")]),
         # Nobody can tell where one number ends: no reading at all.
-        ("CUDA cores87045888", []),
+        ("CUDA cores91046388", []),
         ("Tensor cores12345678", []),
         ("Tensor cores300199", []),
         ("CUDA cores8704", []),
@@ -30,6 +33,75 @@ def judged(text: str, name: str = "a.txt") -> list[tuple[str, str, str]]:
 def test_digits_that_ran_together(row: str, expected: list[tuple[str, str]]) -> None:
     found = judged(HEAD + row + "\nTDP320 W220 W")
     assert [(value, verdict) for field, value, verdict in found if "cores" in field] == expected
+
+
+@pytest.mark.parametrize(
+    ("row", "read"),
+    [
+        ("FP16 TFLOPS312312990362", ["312", "312", "990", "362"]),
+        # One in the middle is not known, its neighbours are; of two neighbours one must be.
+        ("FP16 TFLOPS312332990362", ["312", "332", "990", "362"]),
+        ("FP16 TFLOPS312332940362", []),
+        ("FP16 TFLOPS312312990", []),
+    ],
+)
+def test_the_catalog_parts_digits_of_many(claimed: Read, row: str, read: list[str]) -> None:
+    text = f"SpecA100-40GBA100-80GBH100 SXML40S\n{row}\nTDP400W400W700W350W"
+    assert [v for _, field, v in claimed(text, "a.txt") if field == "peak:fp16"] == read
+
+
+CELLS = (("VRAM", "24 GB", "32 GB"), ("CUDA Cores", "16384", "21760"), ("TGP", "450 W", "575 W"))
+BROKEN = {
+    "as it was": "|\nRTX 4090 | RTX 5090 |\n" + "\n".join(f"{a} |\n{b} | {c} |" for a, b, c in CELLS),
+    "otherwise": "RTX 4090 | RTX 5090 |\n" + "\n".join(f"{a} | {b} |\n{c} |" for a, b, c in CELLS),
+    "no rule": "RTX 4090 vs RTX 5090\nDetails\n" + "\n".join(f"{a} | {b} | {c} |" for a, b, c in CELLS),
+    "sections": "| General | ||\n|---|---|---|\n| RTX 4090 | RTX 5090 | |\n| VRAM | 24 GB | 32 GB |\n"
+    "| Chip | ||\n| RTX 4090 | RTX 5090 | |\n| CUDA Cores | 16384 | 21760 |\n| TGP | 450 W | 575 W |",
+    "names apart": "GPU | Node | VRAM | CUDA Cores | TGP |\n---|---|---|---|---|\nRTX 4090 |\n"
+    "a1 | 24 GB | 16384 | 450 W |\nRTX 5090 |\na2 | 32 GB | 21760 | 575 W |",
+    "names far right": "Id,Node,CPU,CPU TDP,RAM,Card,VRAM (GB),CUDA Cores,TGP (W)\n"
+    "1,a,x,65,64,RTX 4090,24,16384,450\n2,b,x,65,128,RTX 5090,32,21760,575",
+    "joined": "| GPU | VRAM (GB) / CUDA Cores / TGP (W) |\n|---|---|\n"
+    "| RTX 4090 | 24 / 16384 / 450 |\n| RTX 5090 | 32 / 21760 / 575 |",
+}
+
+
+@pytest.mark.parametrize("way", BROKEN)
+def test_pipes_as_pages_are_copied(claimed: Read, way: str) -> None:
+    found = claimed(BROKEN[way], "a.csv" if way == "names far right" else "a.txt")
+    numbers = {(gpu[-4:], value.split()[0]) for gpu, _, value in found}
+    assert numbers == {
+        (gpu, cell.split()[0]) for row in CELLS for gpu, cell in zip(("4090", "5090"), row[1:], strict=True)
+    }
+    assert len(found) == 6
+
+
+def test_a_card_that_nobody_knows_beside_one(claimed: Read) -> None:
+    rows = "Memory | 4 GB | 48 GB |\nTDP | 30 W | 350 W |\nMemory type | GDDR6 | GDDR6 |"
+    found = claimed(f"Foo X77 vs L40S\nDetails\n{rows}", "a.txt")
+    assert [value for gpu, _, value in found if gpu == "L40S"] == ["48 GB", "350 W", "GDDR6"]
+
+
+def test_what_a_cell_says_on_two_lines(claimed: Read) -> None:
+    text = BROKEN["otherwise"] + "\nArchitecture and chip | Ada Lovelace\nAD102 |\nBlackwell, GB202 |"
+    lines = {f.stated: f.lines for f in audit.audit_text(text, "a.txt").findings}
+    assert (lines["Ada Lovelace"], lines["AD102"], lines["GB202"]) == ((8,), (9,), (10,))
+
+
+def test_empty_cells_that_were_dropped_move_the_others() -> None:
+    head = (
+        "| | V100 | A100 | H100 | L4 | B200 |\n|---|---|---|---|---|---|\n"
+        "| Memory | 32 GB | 80 GB | 80 GB | 24 GB | 180 GB |\n"
+    )
+    row = "| FP8 TFLOPS | 1979 | 242 | 4500 |\n"
+    assert not [v for _, _, v in judged(head + row, "a.md") if v == "contradicts"]
+    # Where most of the row fits, the last ones have none.
+    fits = "| Memory bandwidth | 900 GB/s | 2039 GB/s | 3530 GB/s |\n"
+    assert [v for f, _, v in judged(head + fits, "a.md") if f == "memory_bytes_per_s"] == [
+        "agrees",
+        "agrees",
+        "contradicts",
+    ]
 
 
 def test_a_name_behind_the_form_of_the_one_before(claimed: Read) -> None:

@@ -102,6 +102,65 @@ def test_one_table_in_every_dress(claimed: Read, dress: str) -> None:
     assert written == {(gpu, field, value.partition(" ")[0]) for gpu, field, value in FACTS}
 
 
+@pytest.mark.parametrize(
+    ("table", "expected"),
+    [
+        # Where a rate stands without and with a mark, the mark is that of sparsity.
+        ("| | A100 |\n|---|---|\n| FP16 TFLOPS | 312 |\n| FP16 TFLOPS* | 624 |", ["agrees", "agrees"]),
+        ("| | A100 |\n|---|---|\n| FP16 TFLOPS* | 624 |", ["contradicts"]),
+        # A format may stand in another cell of the row, and be none of the memory's.
+        ("| GPU | Precision | TFLOPS |\n|---|---|---|\n| L40S | FP8 | 733 |\n"
+         "| L40S | FP16 | 733 |", ["agrees", "contradicts"]),
+        ("| GPU | Arithmetic bandwidth (TFLOP/s) |\n|---|---|\n| L40S FP8 | 733 |\n"
+         "| L40S FP16 | 733 |", ["agrees", "contradicts"]),
+        # What one multiprocessor has, and the processor takes, is none of the card's.
+        ("| GPU | SMs | CUDA cores/SM | CPU TDP | TDP |\n|---|---|---|---|---|\n"
+         "| L4 | 58 | 128 | 205 W | 72 W |\n"
+         "| A40 | 84 | 128 | 205 W | 300 W |", ["agrees"] * 4),
+        # Below laptops a name is that of the laptop's card.
+        ("### Laptop cards\n\n| GPU | Cores | Bandwidth |\n|---|---|---|\n"
+         "| RTX 3070 L 8GB | 5120 | 448 GB/s |\n"
+         "| RTX 3060 | 3840 | 360 GB/s |", ["agrees", "agrees", "agrees", "contradicts"]),
+        ("### Laptop and desktop cards\n\n| GPU | Cores | Bandwidth |\n|---|---|---|\n"
+         "| RTX 3060 | 3584 | 360 GB/s |",
+         ["agrees"] * 2),
+        # Whether a machine has NVLink says nothing of its cards.
+        ("| Cluster | GPU | Number per node | NVLink |\n|---|---|---|---|\n| a | A100 | 4 | No |\n"
+         "| b | L40S | 4 | Yes |",
+         ["cannot tell"] * 2),
+        ("| GPU | NVLink |\n|---|---|\n| A100 SXM | No |\n| L40S | Yes |", ["contradicts"] * 2),
+        # "2.0" of a program is two.
+        ("| GPU | GPU number | Total TDP (W) |\n|---|---|---|\n| V100 SXM2 | 2.0 | 600.0 |", ["agrees"]),
+        ("| GPU | Arch |\n|---|---|\n| L4 | Lovelace |\n| T4 | Lovelace |", ["agrees", "contradicts"]),
+        ("| GPU | TDP (W) |\n|---|---|\n| RTX 3090 | 300\uff5e350 |\n"
+         "| RTX 4090 | 400\uff5e440 |", ["agrees", "contradicts"]),
+    ],
+)  # fmt: skip
+def test_whose_and_which_a_cell_is(table: str, expected: list[str]) -> None:
+    assert [f.verdict for f in audit.audit_text(table, "a.md").findings] == expected
+
+
+@pytest.mark.parametrize(
+    ("cell", "verdict"),
+    [
+        ("Oct 5th, 2020", "agrees"), ("Oct 5th, 2018", "contradicts"), ("5/10/20", "agrees"),
+        ("5.10.2018", "contradicts"), ("2020\u5e7410\u6708", "agrees"), ("2018\u5e7410\u6708", "contradicts"),
+    ],
+)  # fmt: skip
+def test_dates_in_a_column_of_them(cell: str, verdict: str) -> None:
+    found = audit.audit_text(f'GPU,Released\nA40,"{cell}"', "a.csv").findings
+    assert [(f.field, f.verdict) for f in found] == [("launch", verdict)]
+
+
+@pytest.mark.parametrize(("above", "read"), [("On demand, $ per GPU and hour:", 2), ("What it costs:", 0)])
+def test_columns_of_rents_below_a_caption(above: str, read: int) -> None:
+    text = (
+        f"{above}\n\n| GPU | Big cloud | Small cloud |\n|---|---|---|\n"
+        "| A100 80GB | $1.50\u2013$3.00 | $1.10 |"
+    )
+    assert sum(f.field == "rent per hour" for f in audit.audit_text(text, "a.md").findings) == read
+
+
 def test_what_nvidia_smi_prints() -> None:
     text = (
         "|   0  NVIDIA A40          Off |   00000000:4E:00.0 Off |          0 |\n"

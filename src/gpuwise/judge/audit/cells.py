@@ -23,6 +23,8 @@ WHOLE = frozenset({"cuda_cores", "stream_processors", "tensor_cores", "rt_cores"
 NEAR = 40
 # Fields that a cell of the memory's label may state: "80 GB HBM2e, 2 TB/s, 5120-bit".
 OF_MEMORY = {"bytes": "memory_bytes", "bytes/s": "memory_bytes_per_s", "bit": "memory_bus_bits"}
+# What parts the labels, and the values, of several fields in one cell: a slash, but none of "GB/s".
+_SLASH = re.compile(r"\s?/(?!s(?:ec)?\b)\s?")
 # Labels under which names of a field may stand, besides its own.
 _UNDER = {
     "memory_type": ("memory_bytes", "memory_bus_bits", "memory_bytes_per_s"),
@@ -87,6 +89,8 @@ def label_of(text: str) -> Label:
     if unit is not None and unit[0] == "op/s":
         # "INT4 Tensor Core (TOPS)" is a rate of a format that is not judged, no count.
         fields = [f for f in fields if f not in ("tensor_cores", "cuda_cores")]
+        # "Arithmetic bandwidth (TFLOP/s)" is none of the memory's.
+        fields = ["peak:"] if fields == ["memory_bytes_per_s"] else fields
     together = fields == ["memory_bytes", "memory_bytes_per_s"] and len(tokens) == 2 and unit is None
     if together and re.search(r"\bmem\w*\.? (?!and\b)[^\W\d_]", text, re.IGNORECASE):
         # "Mem. Bandbreite"
@@ -142,6 +146,16 @@ def readings(label: Label, cell: str, *, marks: tuple[str, ...] | None = ()) -> 
     if label.ability is not None and any(answer):
         token = Token(kind="name", start=0, end=len(cell), text=cell)
         yield Reading(field=label.ability, values=("yes" if answer[0] else "no",), token=token)
+    parted = [_SLASH.split(text) for text in (label.text, cell)] if "/" in label.text and "/" in cell else []
+    if (
+        parted
+        and len(parted[0]) == len(parted[1])
+        and len({label_of(p).fields for p in parted[0]} - {()}) > 1
+    ):
+        # "Shaders / TMUs / ROPs" above "5120 / 320 / 128".
+        for title, text in zip(*parted, strict=True):
+            yield from readings(label_of(title), text.strip(), marks=marks)
+        return
     if label.first == "":
         return
     if not label.text and any(t.field == "memory_type" for t in scan(cell)):
@@ -221,7 +235,9 @@ def _of_value(
     sparse = mark_near(cell, tokens, place)
     if sparse is None:
         marked = (
-            cell[token.end :].lstrip().startswith(marks) or label.text.endswith(marks) if marks else False
+            cell[token.end :].lstrip().startswith(marks) or any(mark in label.text for mark in marks)
+            if marks
+            else False
         )
         sparse = True if marked else label.sparse
     low, high = min(numbers, key=lambda n: n.value), max(numbers, key=lambda n: n.value)

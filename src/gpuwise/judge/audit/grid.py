@@ -10,7 +10,7 @@ from itertools import pairwise, permutations
 
 from gpuwise.facts import catalog
 from gpuwise.judge.audit import evidence
-from gpuwise.judge.audit.cells import Label, Reading, ability_of, label_of, readings
+from gpuwise.judge.audit.cells import FORMATS, Label, Reading, ability_of, label_of, readings
 from gpuwise.judge.audit.judge import GRID
 from gpuwise.judge.audit.read import Cell
 from gpuwise.judge.audit.words import COUNTED, COUNTS, CUES, FIELDS, NAMES, Token, scan, speaks_of_tokens
@@ -38,7 +38,8 @@ _UNITED = re.compile(r"\d[ -]?[^\W\d]")
 _TIMES_FIRST = re.compile(r"\s*\d{1,3}\s?[x\u00d7]")
 # A column head or a cell that is a count of GPUs and nothing else: "8", "three", "4 GPUs", "x2".
 _COUNT = re.compile(
-    rf"\W*(?:(?P<digits>\d{{1,4}})|(?P<word>one|single|{'|'.join(COUNTED)}))[ -]?x?\W*(?:gpus?|cards?)?\W*",
+    rf"\W*(?:(?P<digits>\d{{1,4}})(?:\.0)?|(?P<word>one|single|{'|'.join(COUNTED)}))"
+    r"[ -]?x?\W*(?:gpus?|cards?)?\W*",
     re.IGNORECASE,
 )
 
@@ -132,6 +133,18 @@ def carded(cell: Cell) -> Cell | None:
     return replace(cell, text=f"RTX {cell.text}") if known else None
 
 
+def _portable(cell: Cell) -> Cell:
+    """A cell below "Laptop GPUs", with the name that its card has there: "RTX 3060 L 6GB"."""
+    gpu = next((t for t in scan(cell.text) if t.kind == "gpu"), None) if len(cell.text) <= NAME else None
+    if gpu is None or CUES["portable"].search(cell.text):
+        return cell
+    sold = CUES["sold"].search(gpu.text)
+    end = gpu.start + sold.start() if sold else gpu.end
+    rest = re.sub(r"^ ?[LM]\b", "", cell.text[end:])
+    text = f"{cell.text[:end].rstrip()} Laptop {rest.strip()}".strip()
+    return replace(cell, text=text)
+
+
 @dataclass(frozen=True, slots=True)
 class _Placed:
     """One reading with its owner."""
@@ -150,6 +163,32 @@ class _Placed:
         return (self.cell.line, self.row, self.column, self.reading.field, self.owner.gpu_ids)
 
 
+def _straight(rows: tuple[tuple[Cell, ...], ...]) -> tuple[tuple[Cell, ...], ...]:
+    """The rows below the one that names the GPUs, each in the columns of this one."""
+    texts = [[cell.text.strip() for cell in row] for row in rows]
+    named = [[bool(text) and name_of(text) is not None for text in row] for row in texts[: NAME_COLUMNS + 1]]
+    # A row of names is the header, wherever it stands: "GPU type | L40S | A100" below "Small | Large".
+    heads = [
+        sum(names) > 1 and 2 * sum(names) >= sum(map(bool, row)) and (not names[0] or (not row[-1] and n > 0))
+        for n, (names, row) in enumerate(zip(named, texts, strict=False))
+    ]
+    at = heads.index(True) if any(heads) and not any(named[0]) else 0
+    if at:
+        # It lacks the corner where a cell is missing at its end, and may stand above each section again.
+        head = rows[at] if texts[at][-1] else (replace(rows[at][0], text=""), *rows[at][:-1])
+        return (head, *(row for row, text in zip(rows, texts, strict=True) if text != texts[at]))
+    # A name on a row of its own is that of the rows below it, which are a cell short.
+    found: list[tuple[Cell, ...]] = []
+    name: Cell | None = None
+    for row, text in zip(rows, texts, strict=True):
+        if len(row) > 2 and text[0] and not any(text[1:]):
+            name = row[0] if name_of(text[0]) is not None else None
+            found += [] if name else [row]
+        else:
+            found.append((name, *row[:-1]) if name and not text[-1] and name_of(text[0]) is None else row)
+    return tuple(found)
+
+
 @dataclass(slots=True)
 class Grid:
     """The typed cells of a table, and what can be told from its first row and columns."""
@@ -166,15 +205,15 @@ class Grid:
     ragged: bool = False
     speed: bool = False
     """Whether words above the table name a throughput."""
+    hourly: bool = False
+    """Whether words above the table say that its prices are for an hour."""
+    stars: tuple[str, ...] = ()
+    """Marks of labels that stand without them, too: those of rates with sparsity."""
     tokens: bool = False
     """Whether words around the table say that its plain numbers are tokens a second."""
 
     def __post_init__(self) -> None:
-        # A row of names is the header, wherever it stands: "GPU type | L40S | A100" below "Small | Large".
-        named = [[name_of(c.text) is not None for c in row] for row in self.rows[: NAME_COLUMNS + 1]]
-        at = next((n for n, row in enumerate(named) if len(row) > 2 and not row[0] and all(row[1:])), 0)
-        if at and not any(named[0]):
-            self.rows = (self.rows[at], *self.rows[:at], *self.rows[at + 1 :])
+        self.rows = _straight(self.rows)
         # Below "GPU" and along the top "4090" is a card.
         product = (
             bool(self.rows and self.rows[0])
@@ -185,6 +224,8 @@ class Grid:
             self.rows = ((self.rows[0][0], *(cell for cell in top if cell)), *self.rows[1:])
         if product:
             self.rows = tuple((carded(row[0]) or row[0], *row[1:]) if row else row for row in self.rows)
+        if CUES["portable"].search(f"{self.scope.title} {self.scope.above[-NAME:]}"):
+            self.rows = tuple(tuple(map(_portable, row)) for row in self.rows)
         # A row of two cells has one value for all columns: it does not show how wide the table is.
         widths = Counter(len(row) for row in self.rows[1:] if len(row) > 2) or Counter(
             map(len, self.rows[1:])
@@ -212,6 +253,14 @@ class Grid:
         around = (self.scope.title, self.scope.above, *(cell.text for cell in self.header))
         self.tokens = any(CUES["tokens"].search(text) for text in around)
         self.tokens |= any(map(speaks_of_tokens, around[:2]))
+        self.hourly = any(CUES["hourly"].search(text) for text in around[:2])
+        # "FP16 TFLOPS" and "FP16 TFLOPS*": where both are given the mark is that of sparsity.
+        titles = {cell.text for cell in (*self.header, *(row[0] for row in self.rows if row))}
+        self.stars = tuple(
+            sign
+            for sign in "*\u2020\u2021"
+            if any(sign in t and t.replace(sign, "") in titles for t in titles)
+        )
         self.speed = any("throughput" in label_of(text).fields for text in around[:2])
         self.labels = [self.label(cell.text) for cell in self.header]
         # A name that spans all columns is a title, not the head of each.
@@ -244,14 +293,21 @@ class Grid:
             and (CUES["language_model"].search(text) or CUES["weights"].fullmatch(text.strip()))
         ):  # fmt: skip
             return replace(found, fields=("throughput",))
-        return found
+        # "AWS | Azure" below "On-demand, $ per GPU and hour".
+        return replace(found, hourly=found.hourly or (self.hourly and found.fields in ((), ("price",))))
 
     def claims(self, block: int) -> Iterator[Claim]:
         """Every claim of the table, under the orientation that explains it best."""
         options = [list(self.by_row()), list(self.by_column(self.columns, self.rows[1:], 1))]
         options += [list(self.about_side()), list(self.about_top())]
         pairs = [list(one) for one in self.by_pair()]
-        pairs = [one for one in pairs if sum(p.known for p in one) >= SETTLED * len(one) and len(one) > 3]
+        # Of a GPU that the catalog lacks it confirms nothing.
+        pairs = [
+            one for one in pairs if len(one) > LEAST
+            and sum(p.known for p in one) >= max(SETTLED * sum(bool(p.owner.gpu_ids) for p in one), 1)
+        ]  # fmt: skip
+        # The columns of a pair are not both of the GPU that the text spoke of last.
+        options[2:] = [[], []] if pairs else options[2:]
         ranked = sorted([*options, *pairs], key=explained, reverse=True)
         best, second = ranked[0], ranked[1]
         clear = explained(second) < NEARLY * explained(best) or {p.said for p in second} <= {
@@ -263,6 +319,13 @@ class Grid:
         named = len(widths) == 1 and min(widths) < len(self.header)
         named = named and (best is options[0] or best is options[1])
         firm = named and len(best) > LEAST and sum(p.known for p in best) >= FIRM * len(best)
+        # Where empty cells were dropped those behind them moved: the row ends in several, and does not fit.
+        pushed = {
+            number
+            for number, row in enumerate(self.rows)
+            if len(row) > 2 and not any(cell.text.strip() for cell in row[-2:])
+            and sum(p.known for p in best if p.row == number) < SETTLED * sum(p.row == number for p in best)
+        }  # fmt: skip
         # "2x186 GB" makes the row one of a pair of GPUs; the rest may be of both together.
         doubled = {(p.row, p.owner.text) for p in best if p.reading.token.count > 1 == p.owner.count}
         for placed in best:
@@ -274,6 +337,7 @@ class Grid:
                     placed, reading=replace(placed.reading, token=replace(placed.reading.token, count=1))
                 )
             moved = (self.ragged or len(self.rows[row]) != len(self.header)) and not firm
+            moved = moved or row in pushed
             sure = (clear or settled) and not moved and (row, owner.text) not in doubled
             sure = sure and (self.trusted or settled)
             # Where the label names no GPU, it is unknown whose values several columns hold.
@@ -341,10 +405,12 @@ class Grid:
         owned: list[tuple[int, tuple[Cell, ...], Subject, int]] = []
         owner: Subject | None = None
         name = 0
+        # Names stand in one of the first columns, or in the one that has most of them.
+        names = Counter(i for row in self.rows[1:] for i, cell in enumerate(row) if name_of(cell.text))
+        within = [*range(NAME_COLUMNS)]
+        within += [i for i, _ in names.most_common(1)] if not any(names[i] for i in within) else []
         for number, row in enumerate(self.rows[1:], 1):
-            found = next(
-                ((s, i) for i, cell in enumerate(row[:NAME_COLUMNS]) if (s := name_of(cell.text))), None
-            )
+            found = next(((s, i) for i in within if i < len(row) and (s := name_of(row[i].text))), None)
             if found is not None:
                 name = found[1]
                 owner = self.narrowed(found[0], row, name)
@@ -367,6 +433,8 @@ class Grid:
                 sure = not listed or self.is_of_gpus(cells, label)
             elif not label.fields and label.ability is None:
                 label, sure = self.inferred(label.text, cells) or (label, True)
+            # Whether a machine has a link of its GPUs says nothing of these.
+            sure = sure and (label.ability is None or not (rented or self.counting is not None))
             for number, row, mine, name in owned:
                 # "Llama 8B | 16 GB | RTX 4090": what the model takes.
                 of_model = "memory_bytes" in label.fields and any(
@@ -374,9 +442,13 @@ class Grid:
                 )
                 sure = sure and not of_model
                 if column < len(row) and column != name and not self.is_list(row[column], label):
+                    # "H100 | FP8 | 1979" below "TFLOPS": another cell of the row names the format.
+                    beside = row if label.fields == ("peak:",) else ()
+                    formats = {t.field for c in beside for t in scan(c.text[:NAME]) if t.field in FORMATS}
+                    one = replace(label, fields=(*formats,)) if len(formats) == 1 else label
                     times = count_in(self.header[column].text)
                     mine = replace(mine, count=times) if times else mine
-                    yield from self.placed(row[column], label, mine, number, column, sure)
+                    yield from self.placed(row[column], one, mine, number, column, sure)
 
     def is_of_gpus(self, cells: Sequence[tuple[Cell, Subject]], label: Label) -> bool:
         """Whether most sizes of a column are those of the GPUs of their rows, of one or of all."""
@@ -527,7 +599,8 @@ class Grid:
         self, cell: Cell, label: Label, owner: Subject, row: int, column: int, sure: bool = True
     ) -> Iterator[_Placed]:
         """What a cell claims; where its label is not sure, only what the catalog confirms is."""
-        found = readings(label, cell.text, marks=self.scope.marks) if len(cell.text) <= LONGEST else ()
+        marks = (*(self.scope.marks or ()), *self.stars) if self.stars else self.scope.marks
+        found = readings(label, cell.text, marks=marks) if len(cell.text) <= LONGEST else ()
         for reading in found:
             mine = of_form(owner, cell.text, reading.token)
             if CUES["of_one"].search(label.text):

@@ -13,8 +13,8 @@ from dataclasses import replace
 from functools import cache, lru_cache
 from itertools import pairwise
 
-from gpuwise.judge.audit.cells import label_of, readings
-from gpuwise.judge.audit.grid import Grid, Scope, Subject, carded, subject
+from gpuwise.judge.audit.cells import Label, label_of, readings
+from gpuwise.judge.audit.grid import Grid, Scope, Subject, carded, is_known, subject, subject_of
 from gpuwise.judge.audit.read import Cell, Line, spelt
 from gpuwise.judge.audit.words import CUES, FIELDS, Token, scan
 
@@ -25,6 +25,8 @@ MOST_GPUS = 12
 MOST_MISSED = 8
 # Lines between two labels of a table with a cell on each line, and of such a table.
 MOST_LINES, LONGEST = 40, 400
+# Characters of a number: "21,760", "1,979.5".
+LONGEST_NUMBER = 7
 
 _MODEL = r"(?:NVIDIA|AMD|GeForce|Radeon|RTX|GTX|MI\d{3}|G?[ABHLTV]\d{2,3}S?(?!\d)|[LT]4(?!\d)|GB\d{3})"
 _GLUED = re.compile(rf"[A-Za-z0-9)](?<!G){_MODEL}")
@@ -32,6 +34,7 @@ _GLUE = re.compile(
     rf"(?<=[A-Za-z0-9)])(?:(?<![GM])|(?<=SXM))(?={_MODEL})|(?<=[A-Za-z0-9])(?=[A-Z][a-z]{{3}})(?!Force)"
 )
 _NAMED = re.compile(r"(?:\w{1,20} ){0,3}[A-Z]{1,3} ?\d{2,4}[A-Za-z]{0,2}(?: \w{1,20})?")
+_SIDES = re.compile(r"([\w. -]{2,40}?) (?:vs\.?|versus) ([\w. -]{2,40})", re.IGNORECASE)
 _PARTED = re.compile(r" ?\| ?| ?\t ?| {2,40}|\s\u2502\s")
 _TABS = re.compile(r" ?\t ?")
 _RULE = re.compile(r"[\s|:+=\u2500-\u257f-]+")
@@ -81,6 +84,10 @@ def side_by_side(text: str) -> tuple[Subject, ...]:
     """The GPUs that a title compares, "X vs Y"; empty for any other text."""
     tokens = scan(text) if len(text) <= ROW and text[-1:] not in ".;" else ()
     gpus = [t for t in tokens if t.kind == "gpu"]
+    if len(gpus) == 1 and (sides := _SIDES.fullmatch(text)):
+        # Beside a GPU that is known one that is not: "T400 vs L40S".
+        named = tuple(subject_of(side) or Subject(side, ()) for side in sides.groups())
+        return named if all(one.gpu_ids or _NAMED.fullmatch(one.text) for one in named) else ()
     if not 1 < len(gpus) < 4 or len({g.gpu_ids for g in gpus}) < len(gpus):
         return ()
     joined = all(CUES["versus"].fullmatch(text, a.end, b.start) for a, b in pairwise(gpus))
@@ -109,6 +116,38 @@ def _places(lines: Sequence[Line], start: int) -> tuple[list[tuple[int, int]], i
         places = [*places[:-1], (places[-1][0], b)] if goes_on else [*places, (a, b)]
     named = sum(kind(texts[0][a:b].strip()) == "F" for a, b in places)
     return (places, last) if 2 * named >= len(places) > 2 else ([], start)
+
+
+def _broken(lines: Sequence[Line], start: int, scope: Scope) -> Found:
+    """Rows of which the cells stand on several lines, as pages are copied: each pipe ends a cell, and the
+    first ones are the names of the columns."""
+    if not lines[start].text.endswith("|") or (start and "|" in lines[start - 1].text):
+        return None
+    # The parts of each cell, one a line.
+    cells: list[list[Cell]] = [[]]
+    at = start
+    while at < len(lines) and at - start < LONGEST and (cells[-1] or "|" in lines[at].text):
+        first, *others = (Cell(lines[at].line, part.strip()) for part in lines[at].text.split("|"))
+        cells[-1].append(first)
+        cells += [[cell] for cell in others]
+        cells[-1] = [cell for cell in cells[-1] if cell.text]
+        at += 1
+    whole = cells[:-1] if not cells[-1] else cells
+    whole = whole if any(whole[0]) and whole[0][0].text else whole[1:]
+    names = next((n for n, cell in enumerate(whole) if len(cell) != 1 or kind(cell[0].text) != "G"), 0)
+    body = whole[names:]
+    rows = [body[n : n + names + 1] for n in range(0, len(body), names + 1)]
+    labelled = sum(bool(row[0]) and kind(row[0][0].text) == "F" for row in rows)
+    if names < 2 or len(rows) == at - start - 1 or 2 * labelled < len(rows) or len(rows[-1]) <= names:
+        return None
+    blank = Cell(lines[start].line, "")
+    table: Rows = [(blank, *(cell[0] for cell in whole[:names]))]
+    for label, *values in rows:
+        # What a cell says on its second line is a row of its own with the same label.
+        title = replace(label[0], text=" ".join(part.text for part in label)) if label else blank
+        for n in range(max(map(len, values))):
+            table.append((title, *(value[n] if n < len(value) else blank for value in values)))
+    return table, at, True
 
 
 def _delimited(lines: Sequence[Line], start: int, scope: Scope) -> Found:
@@ -333,6 +372,8 @@ def _values_of(line: Line, gpus: Sequence[Token]) -> tuple[Cell, ...] | None:
         return None
     label = label_of(text[: tokens[first].start])
     main = [t for t in tokens[first:] if t.field == "none" or any(_fit(t, f) for f in label.fields)]
+    if len(main) == 1 < len(gpus) and (apart := _cut(text[tokens[first].start :], label, gpus)):
+        return tuple(Cell(line.line, cell) for cell in (label.text, *apart))
     # With a unit on some of them, what has none is something else.
     if len({t.dimension for t in main if t.field != "none"}) > 1:
         main = [t for t in main if t.dimension != "bare"]
@@ -352,6 +393,30 @@ def _values_of(line: Line, gpus: Sequence[Token]) -> tuple[Cell, ...] | None:
         return tuple(Cell(line.line, cell.strip()) for cell in (text[: labels[-1].end], *cells))
     # A row that belongs to the table, though nobody can tell its values apart.
     return (Cell(line.line, text),) if tokens[first].start < SHORT and label.fields else None
+
+
+def _cut(digits: str, label: Label, gpus: Sequence[Token]) -> list[str]:
+    """Numbers of as many GPUs that ran together, "312990362", parted as the catalog confirms most of them,
+    and of two neighbours one; empty where two ways are as good."""
+    owners = [subject([gpu]) for gpu in gpus]
+    found: list[tuple[int, list[str]]] = []
+
+    def part(at: int, cells: list[str], knew: bool, known: int) -> None:
+        owner = owners[len(cells)] if len(cells) < len(owners) else None
+        if owner is None:
+            found.extend([(known, cells)] if at == len(digits) else [])
+        for end in range(at + 1, min(at + LONGEST_NUMBER, len(digits)) + 1) if owner else ():
+            one = digits[at:end]
+            read = [r for r in readings(label, one) if r.token.text == one and r.values]
+            fits = any(is_known(owner, r) for r in read) if owner else False
+            if fits or (knew and read and one[0] not in "0.,"):
+                part(end, [*cells, one], fits, known + fits)
+
+    if re.fullmatch(r"[\d.,]{4,60}", digits):
+        part(0, [], True, 0)
+    most = max((known for known, _ in found), default=0)
+    best = [cells for known, cells in found if known == most]
+    return best[0] if len(best) == 1 and 2 * most >= len(gpus) else []
 
 
 @lru_cache(maxsize=4096)
@@ -510,5 +575,5 @@ def _repeated(body: Sequence[Line], count: int) -> Arranged:
 
 # In the order in which they are tried.
 READERS: tuple[Callable[[Sequence[Line], int, Scope], Found], ...] = (
-    _delimited, _separated, _under_fields, _under_gpus, _rows_of_lines, _columns_of_lines,
+    _broken, _delimited, _separated, _under_fields, _under_gpus, _rows_of_lines, _columns_of_lines,
 )  # fmt: skip

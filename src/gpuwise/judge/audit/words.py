@@ -258,8 +258,8 @@ _RATHER = re.compile(
     r"\s(?:rather than|instead of|against|versus|vs\.?|compared (?:to|with)|up from)\s(?:just |only )?", re.I
 )
 # "20 ~35" are two figures, the second of them about.
-_SIZES = re.compile(r"(?! ~\S)\s?(?:(?P<range>-|\u2013|\u2014|to|~)|/|or|and|&)\s?")
-_BETWEEN = re.compile(r"(?! ~\S)\s?(?:(?P<range>-|\u2013|\u2014|to|~)|/|or|&)\s?\$?")
+_SIZES = re.compile(r"(?! ~\S)\s?(?:(?P<range>-|\u2013|\u2014|to|[~\uff5e])|/|or|and|&)\s?")
+_BETWEEN = re.compile(r"(?! ~\S)\s?(?:(?P<range>-|\u2013|\u2014|to|[~\uff5e])|/|or|&)\s?\$?")
 
 
 @lru_cache(maxsize=65536)
@@ -334,12 +334,17 @@ def _name(match: re.Match[str]) -> Token:
         numbers = (Number(value=_SLOTS.get(slot) or float(slot), digits=2),)
     elif field == "memory_type":
         name = text.upper()
+    elif text.lower() == "lovelace":
+        name = "Ada Lovelace"
     elif field == "launch":
         part = match.groupdict()
         if part.get("iso"):
             name = re.sub(r"[/.]", "-", part["iso"])
         elif part.get("only"):
-            name = part["only"]
+            name = part["only"] + (f"-{int(part['numbered']):02d}" if part["numbered"] else "")
+        elif part.get("short"):
+            # Which of the other two is the month depends on the country.
+            name = "20" + part["short"][-2:]
         elif part.get("quarter"):
             # The middle month of the quarter.
             name = f"{part['qyear']}-{int(part['quarter']) * 3 - 1:02d}"
