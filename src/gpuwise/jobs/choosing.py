@@ -114,7 +114,8 @@ def _beside_rent(market: _Market, choice: Recommendation) -> str:
     need = choice.need
     rented = any(option.way in RENTS for option in choice.options)
     either = choice.options[0].way == "have" or (need.acquire == "both" and names_of(need))
-    if not either or need.period_s or need.asks == "able" or rented:
+    direct = need.asks in ("able", "speed") or (need.asks == "faster" and need.keep)
+    if not either or need.period_s or direct or rented:
         return ""
     free = replace(
         need, acquire="rent", have=(), sets=(), only=(), keep=False, power_w=None, slots=None,
@@ -385,7 +386,7 @@ def _unranked(market: _Market, choice: Recommendation, asked: Need) -> Iterator[
     kind = asked.only if len(asked.only) > FEW and not asked.named else ()
     makers = {catalog.get(gpu).vendor for gpu in kind} - ranked
     groups += [tuple(gpu for gpu in kind if catalog.get(gpu).vendor == maker) for maker in makers]
-    alone = replace(need, sets=(), named=(), unproven=True)
+    alone = replace(need, sets=(), named=(), have=(), unproven=True)
     free = not names_of(asked)
     if need.task == "infer" and need.acquire == "own" and free and choice.options[0].count > 1:
         groups.append(tuple(spec.id for spec in catalog.all_gpus() if has_form(spec, "mobile")))
@@ -444,7 +445,9 @@ def _with_verdict(market: _Market, choice: Recommendation) -> Recommendation:
         both = replace(need, sets=tuple(sets), gpus=(min(counts), max(counts)))
         choice = market.best_or_none(both) or choice
     also = (_able(market, need, name) for name in need.also)
-    return replace(choice, answer=" ".join(filter(None, (said, *also, recipes, choice.answer))))
+    # Who asks how fast what is named is does not ask what to get.
+    rest = "" if need.asks == "speed" else choice.answer
+    return replace(choice, answer=" ".join(filter(None, (said, *also, recipes, rest))))
 
 
 def _able(market: _Market, need: Need, name: str) -> str:

@@ -141,9 +141,10 @@ class Need:
     have: tuple[str, ...] = ()  # GPUs that are there already, one entry each
     quotes: tuple[Quote, ...] = ()  # Prices that are candidates beside those that are known here
     bill: Bill | None = None  # What the cost is compared with
-    asks: Literal["", "able", "too much", "memory", "energy", "number", "faster"] = ""
-    """What else is asked: whether a GPU can do the work or is too much, memory, electricity, how many, or
-    which of several is faster."""
+    asks: Literal["", "able", "too much", "memory", "energy", "number", "faster", "speed"] = ""
+    """What else is asked: whether a GPU can do the work or is too much, memory, electricity, how many, which
+    of several is faster, or how fast one is."""
+    rate: float = 0.0  # Of `speed`: items a second of each answer, which it is to reach; 0: none was asked
     feature: str = ""  # Of a GPU, asked whether the work needs it: `nvlink`, `ecc`, ...
     larger: tuple[str, ...] = ()  # Models, of which the first that the limits hold is meant
     also: tuple[str, ...] = ()  # Other works of which the same is asked

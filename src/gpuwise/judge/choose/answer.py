@@ -41,7 +41,7 @@ _SOLD = {"new": "new", "used": "used", "street": "used or new"}
 LITTLE = 0.1
 # The note where the question names no model.
 LARGEST = "no model was named: {}, the largest of the usual ones that the limits hold"
-MONTH_S = 2629800.0
+MONTH_S, YEAR_S = 2629800.0, 31557600.0
 ALL_WEEK = 168.0
 
 
@@ -208,7 +208,8 @@ def _buy(found: Recommendation, price: Interval) -> str:
     each = f" for each of {need.users} people" if need.users > 1 else ""
     host, _, _ = host_of(first.gpu_id, first.count)
     host = "what the machine then lacks" if need.have else f"{'an' if host[0] in 'aeiou' else 'a'} {host}"
-    around = f" and {host} for {usd(first.host_usd)}" if first.host_usd else ""
+    around = f" and {host} for {usd(first.host_usd / need.users)}" if first.host_usd else ""
+    around += f", {usd(first.outlay_usd)} in all for {need.users}" if need.users > 1 else ""
     days = (prices.day(found.made_on) - prices.day(first.seen_on)).days if first.stale else 0
     sold = f"{_SOLD[first.way]}, {_dated(first)}{f', {days // 30} months old' if days else ''}"
     return f"{_got(need, first, 'Buy')}{each} at {_about(need, price)} ({sold}){around}"
@@ -235,9 +236,9 @@ def _otherwise(found: Recommendation) -> str:
         faster, asked = significant(thought_of.speedup), usd(thought_of.outlay_usd)
         return f"{_begun(_machine(thought_of))} would be {faster} times as fast for {asked}."
     if first.way == "have" or not once:
-        owns = first.way == "have" or first.outlay_usd > 0
-        rent = next((o for o in found.options if owns and o.way in RENTS), None)
-        return rented_instead(found, rent) if rent else ""
+        return _both_ways(found)
+    if need.deadline_s is not None:  # Nobody buys what is needed until a day
+        return ""
     # From how many hours of use on buying pays, where both were allowed.
     if (owned := next((o for o in found.options if o.break_even_h), None)) is None or not owned.break_even_h:
         return ""
@@ -248,6 +249,37 @@ def _otherwise(found: Recommendation) -> str:
         within = f"within {need.assumptions.owned_for}, even around the clock"
         return f"Buying {_machine(owned)} does not pay {within}."
     return f"Buying {_machine(owned)} instead pays only above {hours}."
+
+
+def _both_ways(found: Recommendation) -> str:
+    """What the other of owning and renting takes for the same work, and from when on buying pays where the
+    work comes again."""
+    need, first = found.need, found.options[0]
+    rent = next((o for o in found.options if o.way in RENTS), None)
+    own = next((o for o in found.options if o.outlay_usd), None)
+    if first.way not in RENTS:
+        said = rented_instead(found, rent) if rent else ""
+    else:
+        price = f"{usd(own.outlay_usd)}{' with its machine' * bool(own.host_usd)}" if own else ""
+        said = f"To buy instead: {_machine(own)} for {price}: {_does(need, own, found.item)}." if own else ""
+    if not (rent and own and rent.cost_usd and own.cost_usd and need.period_s and need.items):
+        return said
+    if first.way == "have":
+        return said
+    joules = (own.energy_j_per_item or 0.0) * need.items
+    energy = joules / 3.6e6 * need.assumptions.electricity_usd_per_kwh * need.users
+    saved, each = rent.cost_usd.value - energy, fit.PERIODS.get(need.period_s, seconds(need.period_s))
+    if saved <= 0:
+        return f"{said} Buying never pays: its energy alone costs more."
+    months = own.outlay_usd / saved * need.period_s / MONTH_S
+    kept = need.assumptions.years * YEAR_S / MONTH_S
+    paid = f"after {months:,.0f} months" if 1 <= months < kept else "within a month" if months < 1 else ""
+    paid = f"pays for it {paid}" if paid else f"does not pay for it in {need.assumptions.owned_for}"
+    if not need.batched:
+        return f"{said} The rent that buying saves {paid}."
+    # Rent grows with the work, and what is bought costs the same at any amount.
+    least = f"{speed_of(need.items * (own.cost_usd.value - energy) / saved)} {found.item}s a {each}"
+    return f"{said} Buying costs less from {least} on; at this amount the rent that it saves {paid}."
 
 
 def _sums(found: Recommendation) -> str:
@@ -285,9 +317,7 @@ def _dated(option: Option) -> str:
 
 def _does(need: Need, first: Option, item: str) -> str:
     """Cost, time and speed of the work where its amount is known; else the speed and the cost of an hour."""
-    rate = rate_of(first.throughput.value, item)
-    if need.task:
-        rate = f"{rate} with weights in {first.precision or need.precision}{_engine(need, first)}"
+    rate = f"{rate_of(first.throughput.value, item)}{_weights(need, first)}"
     if need.goal == "energy" and first.energy_j_per_item:
         rate += f", {significant(first.energy_j_per_item / 3.6)} kWh for a million {item}s"
     a, usual = need.assumptions, Assumptions()
@@ -306,6 +336,14 @@ def _does(need: Need, first: Option, item: str) -> str:
         month = first.cost_usd.value * MONTH_S / need.period_s
         rate += f", {usd(month)} a month{_other(need, month, ' ({} a month)')}"
     return f"{cost}for {amount} each {every or seconds(need.period_s)}, busy {busy} of it at {rate}"
+
+
+def _weights(need: Need, option: Option) -> str:
+    """In which format a language model's weights are, by which engine, and the memory that it all takes."""
+    if not need.task:
+        return ""
+    memory = "" if option.memory_spare is None else f", {_filled(need, option)}{' each' * (option.count > 1)}"
+    return f" with weights in {option.precision or need.precision}{_engine(need, option)}{memory}"
 
 
 def _by_the_hour(need: Need, first: Option, item: str, rate: str) -> str:
@@ -353,60 +391,70 @@ def _used(hours_per_week: float) -> str:
 
 def reasons(found: Recommendation) -> tuple[str, ...]:
     """The three that matter most."""
-    need, first = found.need, found.options[0]
-    others = [o for o in found.options[1:] if o.gpu_id != first.gpu_id and o.cost_per_item_usd]
-    cost, said = first.cost_per_item_usd, list[str]()
-    least = {"price": "lowest price", "energy": "least energy"}.get(need.goal, "least cost")
-    if cost and cost.value and others and others[0].cost_per_item_usd:
-        dearer = others[0].cost_per_item_usd.value / cost.value
-        if need.goal == "price" and others[0].outlay_usd:
-            dearer = others[0].outlay_usd / max(first.outlay_usd, 1.0)
-        if need.goal == "energy":
-            dearer = (others[0].energy_j_per_item or 0.0) / (first.energy_j_per_item or 1.0)
-        if need.goal == "speed":
-            slower = percent(others[0].throughput.value / first.throughput.value, 0)
-            most = "the most that the limits allow, or nearly: the next GPU does"
-            said.append(f"{most} {slower} of it for {significant(dearer)} times the cost")
-            thrifty = min(others, key=lambda o: o.cost_per_item_usd.value if o.cost_per_item_usd else inf)
-            less = times(thrifty.cost_per_item_usd, cost)
-            if less and less < WORTH_A_WORD:
-                slower = significant(thrifty.throughput.value / first.throughput.value)
-                said.append(f"{offered_as(thrifty)} costs {significant(less)} of it, {slower} times as fast")
-        elif dearer < 1:
-            if others[0].outlay_usd > first.outlay_usd:
-                more = f"{usd(others[0].outlay_usd)} at once instead of {usd(first.outlay_usd)}"
-                near = "a tie with" if dearer * priced.EQUAL > 1 else f"{significant(1 / dearer)} times"
-                said.append(f"{near} the {least}, which takes {more}")
-        else:
-            close = "; within the uncertainty that is a tie" * (dearer < priced.EQUAL)
-            said.append(f"{least}: the next GPU takes {significant(dearer)} times as much{close}")
+    need, first, said = found.need, found.options[0], list[str]()
+    if need.latency_s and first.latency_s and USUAL_NOTE not in need.notes:
+        of = "the first token" if need.latency_kind == "TTFT" else "each token"
+        said.append(f"{of} after {seconds(first.latency_s)}, of {seconds(need.latency_s)} allowed")
+    if first.speedup is not None and first.way != "have":
+        said.append(f"{significant(first.speedup)} times what you have")
+    said += _lead(found)
     if first.outlay_usd:
         said.append(setup(need, first))
     elif (
         first.way == "unpriced" and first.power_w and catalog.get(first.gpu_id).text("form") not in COMPUTERS
     ):
         said.append(f"{first.power_w:g} W: {_fed_by(first)}")
-    if first.speedup is not None and first.way != "have":
-        said.insert(0, f"{significant(first.speedup)} times what you have")
-    if need.latency_s and first.latency_s and USUAL_NOTE not in need.notes:
-        of = "the first token" if need.latency_kind == "TTFT" else "each token"
-        said.insert(0, f"{of} after {seconds(first.latency_s)}, of {seconds(need.latency_s)} allowed")
     if need.deadline_s and first.time_s:
         said.append(f"done in {seconds(first.time_s.value)} of the {seconds(need.deadline_s)} allowed")
-    if need.mode == "train":
+    if need.mode == "train" and first.count > 1:
         # How several of them talk to each other decides what they are worth together.
         link = f"they talk over {link_of(catalog.get(first.gpu_id), first.count)}"
-        scaling = (why for why in first.why if why.startswith(f"{first.count} reach"))
-        said += [next(scaling, link)] if first.count > 1 else []
+        said.append(next((why for why in first.why if why.startswith(f"{first.count} reach")), link))
     known = _BASES[first.basis].partition(":")[0].partition(" by")[0]
     value, low, high = (speed_of(getattr(first.throughput, end)) for end in ("value", "low", "high"))
     again = f", {RECOMPUTES.detail}" * (RECOMPUTES.detail in first.why)
     said.append(f"speed: {value} ({low} to {high}) {found.item}s/s within 80 %, {known}{again}")
-    if first.memory_spare is not None:
-        size, free = memory_of(need, catalog.get(first.gpu_id)) or 0.0, max(0.0, first.memory_spare)
-        needed = f"{size * (1 - free) / 2**30:.3g} of {size / 2**30:.4g} GiB on each GPU"
-        said.append(f"memory: takes {needed}, {percent(free, 0)} stays free")
+    if first.memory_spare is not None and not need.task:  # Said with its format there
+        free = percent(max(0.0, first.memory_spare), 0)
+        said.append(f"memory: takes {_filled(need, first)} on each GPU, {free} stays free")
     return tuple(said[:3])
+
+
+def _lead(found: Recommendation) -> Iterator[str]:
+    """How far the first is ahead of the next GPU, by what the need goes by."""
+    need, first = found.need, found.options[0]
+    others = [o for o in found.options[1:] if o.gpu_id != first.gpu_id and o.cost_per_item_usd]
+    dearer = times(others[0].cost_per_item_usd, first.cost_per_item_usd) if others else None
+    if dearer is None:
+        return
+    second = others[0]
+    least = {"price": "lowest price", "energy": "least energy"}.get(need.goal, "least cost")
+    if need.goal == "price" and second.outlay_usd:
+        dearer = second.outlay_usd / max(first.outlay_usd, 1.0)
+    if need.goal == "energy":
+        dearer = (second.energy_j_per_item or 0.0) / (first.energy_j_per_item or 1.0)
+    if need.goal == "speed":
+        slower = percent(second.throughput.value / first.throughput.value, 0)
+        most = "the most that the limits allow, or nearly: the next GPU does"
+        yield f"{most} {slower} of it for {significant(dearer)} times the cost"
+        thrifty = min(others, key=lambda o: o.cost_per_item_usd.value if o.cost_per_item_usd else inf)
+        less = times(thrifty.cost_per_item_usd, first.cost_per_item_usd)
+        if less and less < WORTH_A_WORD:
+            slower = significant(thrifty.throughput.value / first.throughput.value)
+            yield f"{offered_as(thrifty)} costs {significant(less)} of it, {slower} times as fast"
+    elif dearer >= 1:
+        close = "; within the uncertainty that is a tie" * (dearer < priced.EQUAL)
+        yield f"{least}: the next GPU takes {significant(dearer)} times as much{close}"
+    elif second.outlay_usd > first.outlay_usd:
+        more = f"{usd(second.outlay_usd)} at once instead of {usd(first.outlay_usd)}"
+        near = "a tie with" if dearer * priced.EQUAL > 1 else f"{significant(1 / dearer)} times"
+        yield f"{near} the {least}, which takes {more}"
+
+
+def _filled(need: Need, option: Option) -> str:
+    """How much of each GPU's memory the work takes: `19.8 of 24 GiB`."""
+    size = memory_of(need, catalog.get(option.gpu_id)) or 0.0
+    return f"{size * (1 - max(0.0, option.memory_spare or 0.0)) / 2**30:.3g} of {size / 2**30:.4g} GiB"
 
 
 def electricity(need: Need, option: Option) -> tuple[float, float]:
@@ -460,7 +508,13 @@ def runner_up(found: Recommendation) -> str:
     sets = bool(found.need.sets)  # Another number of the same GPU is then another answer
     others = (o for o in found.options if o.gpu_id != first.gpu_id or (sets and o.count != first.count))
     # What was named for its own sake is what the first is compared with.
-    if (other := min(others, key=lambda o: o.gpu_id not in found.need.named, default=None)) is None:
+    chip = catalog.get(first.gpu_id).text("chip")  # Of two variants of a card that is compared, one is enough
+    other = min(
+        others,
+        key=lambda o: (o.gpu_id not in found.need.named, sets and catalog.get(o.gpu_id).text("chip") == chip),
+        default=None,
+    )
+    if other is None:
         return ""
     cost = times(other.cost_per_item_usd, first.cost_per_item_usd)
     said = [f"{significant(cost)} times the cost"] if cost is not None else []
@@ -662,13 +716,15 @@ def _hours(need: Need, them: Candidates, places: Sequence[int]) -> Iterator[str]
 
 def advice(them: Candidates, places: Sequence[int], need: Need, item: str) -> Iterator[str]:
     """Why not to mix where they would train together: each GPU answers requests by itself."""
-    for place in places if need.mode == "train" or need.task else ():
+    apart = need.mode == "infer" and need.deadline_s is not None
+    free = "each on its part of the work: ask whether so many are free"
+    how = free if apart else "which share no link, so a bound"
+    for place in places[:1] if apart else places if need.mode == "train" or need.task else ():
         row = them.rows[place]
         if row.offer and row.offer.per_hour and row.count > row.offer.count:
-            yield (
-                f"no machine of {row.count} x {_short(row.gpu)} is offered: counted as {row.count} of one, "
-                "which share no link, so a bound"
-            )
+            each = "one" if row.offer.count == 1 else f"{row.offer.count:g}"
+            all_of_it = f"counted as {row.count / row.offer.count:g} of {each}, {how}"
+            yield f"no machine of {counted(row.gpu, row.count)} is offered: {all_of_it}"
     if need.mode != "train" or not (need.have or need.gpus[1] > 1):
         return
     # Two different cards that somebody might put into a machine of their own.
@@ -727,31 +783,26 @@ def beside(quote: Quote, offers: Sequence[Offer], today: date) -> str:
 def against(bill: Bill, found: Recommendation) -> str:
     """What the work costs elsewhere beside what the first option takes; without a sum, or an amount of work,
     the price below which the other costs less. Empty where no price of the first is known."""
-    need, first = found.need, found.options[0]
+    need, first, name, of = found.need, found.options[0], _machine(found.options[0]), _begun(bill.of)
     if first.per_hour_usd is None:
         return ""
-    hours, each = priced.hours_a_month(need), " a month"
-    items, mine = first.throughput.value * hours * 3600, first.per_hour_usd * hours
-    use = _used(need.assumptions.hours_per_week) + ", all of them busy" * (not need.concurrent)
-    if need.items and first.cost_usd:
-        times = MONTH_S / need.period_s if need.period_s else 1.0
-        items, mine, use = need.items * times, first.cost_usd.value * times, ""
-        each = each if need.period_s else ""
-    other = None if bill.usd is None else bill.usd
-    if other is not None and bill.items:
-        other = other * items / bill.items if need.items else None
-    name, of = _machine(first), _begun(bill.of)
-    if other is None:
+    if need.items and first.cost_usd:  # Of what is stated, in a month where it comes again
+        often, use = (MONTH_S / need.period_s if need.period_s else 1.0), ""
+        each = " a month" if need.period_s else ""
+        items, mine = need.items * often, first.cost_usd.value * often
+    else:  # Of all that it does in the hours of a month
+        hours, each = priced.hours_a_month(need), " a month"
+        use = _used(need.assumptions.hours_per_week) + ", all of them busy" * (not need.concurrent)
+        items, mine = first.throughput.value * hours * 3600, first.per_hour_usd * hours
+    if bill.usd is None or (bill.items and not need.items):
         asked = f", and asks {usd(bill.usd * 1e6 / bill.items)}" if bill.usd else ""
         least = f"{usd(mine * 1e6 / items)} for a million {found.item}s"
         return f"{of} costs less below {least}, what {name} takes{each and use}{asked}."
+    other = bill.usd * items / bill.items if bill.items else bill.usd
     amount = f" for {speed_of(items)} {found.item}s" if need.items else ""
-    less = (
-        f"{of} is cheaper"
-        if other < mine
-        else f"{_begun(name)} {'is' if found.options[0].count == 1 else 'are'} cheaper than {bill.of}"
-    )
+    mine_is = f"{_begun(name)} {'is' if first.count == 1 else 'are'} cheaper than {bill.of}"
     both = f"{bill.of} takes {usd(other)}{each}{amount}, {name} {usd(mine)}{each}{use}"
+    less = f"{of} is cheaper" if other < mine else mine_is
     return f"{less}: {both}, {significant(mine / other)} times as much."
 
 
@@ -806,6 +857,22 @@ def _faster(found: Recommendation) -> str:
     return f"{_begun(_machine(fast))} {'is' if fast.count == 1 else 'are'} {much}{cost}."
 
 
+def _speed(found: Recommendation) -> str:
+    """How fast the GPU that was named does the work, and whether that is as fast as was asked."""
+    need, first = found.need, found.options[0]
+    people = max(1, need.concurrent)
+    speed = first.throughput.times(1 / people)
+    low, high, item = speed_of(speed.low), speed_of(speed.high), f"{found.item}s/s"
+    each = f" for each of {people} people" if people > 1 else " for one answer at a time" * bool(need.task)
+    rate = f"about {rate_of(speed.value, found.item)} ({low} to {high}){each}{_weights(need, first)}"
+    does = f"{counted(first.gpu_id, first.count)} does {rate}"
+    if not need.rate:
+        return f"{_begun(does)}."
+    sure = "Yes" if speed.low >= need.rate else "No" if speed.high < need.rate else ""
+    sure = sure or ("Probably" if speed.value >= need.rate else "Probably not")
+    return f"{sure}: {does}; {need.rate:g} {item} are asked."
+
+
 def verdict(found: Recommendation, other: Recommendation | None) -> str:
     """Whether the GPU that was named can do the work, or is more than it takes: then `other` names what else
     does it. Empty where that was not asked."""
@@ -826,6 +893,8 @@ def verdict(found: Recommendation, other: Recommendation | None) -> str:
         return f"No. {_short(why.partition(':')[0])}:{why.partition(':')[2]}." if why else ""
     if need.asks == "faster":
         return _faster(found)
+    if need.asks == "speed":
+        return _speed(found)
     if need.asks == "energy" and first.power_w:
         kwh, paid = electricity(need, first)
         each, use = f"{usd(paid)}{_other(need, paid, ' ({})')}", _used(need.assumptions.hours_per_week)

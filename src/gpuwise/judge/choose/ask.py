@@ -72,8 +72,8 @@ SMALL_SUM = 350
 LARGE_SUM = 10_000
 # Watts of each VA that a UPS of today gives.
 POWER_FACTOR = 0.9
-# What a slot gives without a cable.
-SLOT_W = 75.0
+# What a slot gives without a cable, and a plug of so many pins beside it (PCI-SIG).
+SLOT_W, PIN_W = 75.0, {"6": 75.0, "8": 150.0}
 _TIMES = {"twice": 2, "thrice": 3}
 # Documents that come in so long may be worked off together.
 WEEK_S = 604800.0
@@ -324,6 +324,7 @@ class _Reader:
         added = list[tuple[str, int, int]]()  # "A second 3090": GPU, how many more, beside how many
         self.families = dict[str, tuple[str, ...]]()  # A usual variant -> all that its name may mean
         owned = -1  # Where the last owned card ends
+        self.of_mine = mine = bool(self.blank(P.of_mine))  # All of them are
         self.places = list[tuple[str, int, int, int]]()  # Of all of them: GPU, number, start and end
         for named in catalog.mentions(self.plain, loose=True):
             text = self.plain[named.start : named.end].strip()
@@ -360,7 +361,7 @@ class _Reader:
             also = owned >= 0 and re.fullmatch(rf" ?(?:and|plus|\+|&) (?:{P.count}\s*x? ?)?", before[owned:])
             if owner and owner[2] and self.said(P.replaceable):
                 owner = None  # Whether one is as good as the other
-            if owner or also:
+            if owner or also or mine:
                 have += [usual] * count
             elif more := re.search(rf"\b{P.another} (?:(?:used|new) )?$", before):
                 added.append((usual, count, 1 + ("third" in more[0])))
@@ -486,6 +487,14 @@ class _Reader:
                 maker = self.plain[start:end].strip()
                 if not (maker in _names() or (maker and is_model(maker, None))):  # "1000 sdxl images"
                     self.mark(start, end)
+        if (often := self.said(P.again)) and not any(each.period for each in self.found):
+            # "Every night, 2M tokens each time"
+            counted = next((each for each in self.found if each.kind not in ("epoch", "step", "other")), None)
+            period = next(filter(None, often.groups()))
+            self.found = tuple(
+                replace(each, period=period) if each is counted else each for each in self.found
+            )
+            self.mark(*often.span() if counted else (0, 0))
         speeds = (each for each in self.found if each.kind == "token" and each.tokens == 1 and each.period)
         speed = next(speeds, None)
         # So many in a short time are a speed: of each answer, or as a service all day long.
@@ -493,10 +502,13 @@ class _Reader:
         if (
             speed
             and seconds(speed.period) < DAY_S
-            and (self.said(P.alone) or (slow and self.said(P.at_least)))
+            and (self.said(P.alone) or (slow and (self.said(P.at_least) or self.said(WORDS["asks"]["able"]))))
         ):
-            self.per_person = True
-            self.fields["latency"] = Latency("TPOT", seconds(speed.period) / speed.number)
+            self.per_person, rate = True, speed.number / seconds(speed.period)
+            if (self.sets or self.have) and self.said(WORDS["asks"]["able"]):
+                self.fields |= {"asks": "speed", "rate": rate}  # Whether what is named is as fast
+            else:
+                self.fields["latency"] = Latency("TPOT", 1 / rate)
             self.notes.append(f"{speed.words} per {speed.period} is the speed of each answer")
             self.found = tuple(each for each in self.found if each is not speed)
 
@@ -594,7 +606,7 @@ class _Reader:
             self.notes.append(
                 f"an answer of {written:,.0f} tokens within {late[1]} s, its prompt not counted"
             )
-        if people := take(rf"\b({P.count})[ -](?:\w+ )?{P.people}", again=False) or take(P.team):
+        if people := take(P.how_many_people, again=False) or take(P.team):
             fields["users"] = _number(people[1])
             if not (re.search(P.callers, people[0]) or self.said(P.at_once)):
                 self.members = fields["users"]
@@ -625,7 +637,8 @@ class _Reader:
         ]:
             fields["region"] = place = max(places)[1]
             self.notes.append(f"rented in {place}, where a source states it; prices to buy are of the US")
-        either = take(P.rent_or_not, again=False)
+        than = self.said(P.owning) and take(rf"\b(?:or|vs|versus|than) (?:on |at |from )?(?:{_sellers()})\b")
+        either = take(P.rent_or_not, again=False) or than
         rents = spot or allowed or providers or take(P.renting, again=False) or either
         owns = used or take(P.owning) or (None if self.said(P.replaceable) else take(P.replacing))
         # What no shop sells singly is rented, unless somebody says that it is to be bought.
@@ -679,14 +692,18 @@ class _Reader:
         # Whether what is there does it may be asked beside what else could.
         alone = len({*self.have} or {gpu for gpu, _ in self.sets}) == 1
         alone &= able or not (self.sets and self.have)
+        if fields.get("asks") == "speed":
+            return
         able &= "memory_gb" in fields
-        if len({*self.sets, *((gpu, 1) for gpu in self.have)}) > 1 and self.said(P.which_faster):
+        several = len({*self.sets, *((gpu, 1) for gpu in self.have)}) > 1
+        if several and (self.of_mine or self.said(P.which_faster)):
             fields |= {"asks": "faster", "goal": "speed"}
             return
         if asks[:1] == ["able"] and len(self.sets) > 1 and not self.have:
             fields["asks"] = "faster"  # "Is A enough, or should I take B"
         number = self.said(r"\bhow (?:long|much|many)\b")  # Asked of a number, not whether
-        if asks and (asks[0] == "memory" or able or (alone and (asks[0] == "energy" or not number))):
+        alone &= bool(asks) and (asks[0] in ("energy", "speed") or not number)
+        if asks and (asks[0] == "memory" or able or alone):
             fields["asks"] = asks[0]
         if fields.get("asks") == "memory":
             fields.setdefault("goal", "price")  # The least that has it
@@ -717,6 +734,8 @@ class _Reader:
             self.watts_each = value if each else 0.0
             while take(rf"\b(?:{P.whole_machine})\w*\b", again=False):
                 pass
+        if pins := take(P.pins):  # What they bring beside the slot
+            fields.setdefault("power_w", SLOT_W + _number(pins[1] or "1") * PIN_W[pins[2]])
         fields["fans"] = bool(self.said(P.in_server))
         if {"slots", "outlet_w", "power_w"} & fields.keys():
             fields.setdefault("acquire", "own")
@@ -885,8 +904,11 @@ class _Reader:
             )
             # "QLoRA on my 3060", "can I run ... or rent": whether it can, before what else could.
             able, mine, other = map(self.said, (WORDS["asks"]["able"], P.mine, P.other))
-            fields["keep"] = bool((able or (mine and not other)) and not sets and not fields["upgrade"])
-            if fields["keep"] and not any(catalog.get(gpu).vendor == "NVIDIA" for gpu in have):
+            keep = (able or self.of_mine or (mine and not other)) and not sets and not fields["upgrade"]
+            fields["keep"] = bool(keep)
+            if self.of_mine:
+                fields["only"] = tuple(dict.fromkeys(have))
+            if keep and (self.of_mine or not any(catalog.get(gpu).vendor == "NVIDIA" for gpu in have)):
                 fields["unproven"] = True  # Whether it can is answered, however little is known of how fast
         like = tuple(spec.id for spec in catalog.all_gpus() if self._meant(spec)) if self.traits else ()
         apart = next((gpu for gpu, _ in sets if self.traits and gpu not in like), None)
@@ -1319,7 +1341,8 @@ class _Reader:
         read = counted and counted[0].role == "in" and need.workloads[0][0] not in _DRAWN
         again = (self.work.period_s if self.work and read else None) or 0.0
         night = any(each.period == "night" for each in counted)
-        if night or again >= WEEK_S or (self.work and self.work.period_s and self.said(P.batch)):
+        learns = need.mode == "train" or self.said(P.batch)
+        if night or again >= WEEK_S or (self.work and self.work.period_s and learns):
             self.fields["batched"] = True
             self.notes.append("a batch: rented only for the hours that it takes")
         if served and need.mode == "infer" and self.work:
@@ -1387,7 +1410,7 @@ class _Reader:
             if self.members > 1 and fields.keys() & {"users", "concurrent"} == {"users"}:
                 fields["concurrent"] = self._at_once(fields.pop("users"))
             computers = [catalog.get(gpu).text("form") in COMPUTERS for gpu in self.named_gpus]
-            one = (computers and all(computers)) or fields.get("asks") in ("able", "memory")
+            one = (computers and all(computers)) or fields.get("asks") in ("able", "memory", "speed")
             if not (self.rents or "users" in fields) and (one or self.said(P.how_fast)):
                 fields.setdefault("concurrent", 1)  # Of one reader, unless more are named
             once = "budget_usd" in fields and not fields.keys() & {"budget_per_hour", "budget_per_month"}

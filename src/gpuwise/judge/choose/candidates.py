@@ -34,7 +34,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from gpuwise.facts import catalog, prices
-from gpuwise.judge.choose.need import COMPUTERS, DATA, has_form
+from gpuwise.judge.choose.need import COMPUTERS, DATA, MOST_TOGETHER, has_form
 from gpuwise.judge.choose.speeds import alone, half_of
 from gpuwise.model.gpu import RENTS, Offer, Source
 from gpuwise.model.judgement import Assumptions, Need, Way
@@ -237,7 +237,8 @@ def machines(need: Need, offer: Offer) -> Iterator[tuple[int, int]]:
     # Machines train apart, and share no layers of a model, so one of them; cards share a machine.
     # What somebody asks about by number is priced even so, as a bound.
     several = (need.mode == "infer" and not need.task) or not offer.per_hour or bool(need.sets)
-    for number in range(1, (need.gpus[1] // size if several else 1) + 1):
+    most = min(need.gpus[1], max(need.gpus[0], MOST_TOGETHER))  # More of them only for a deadline: `_in_time`
+    for number in range(1, (most // size if several else 1) + 1):
         if need.gpus[0] <= size * number <= need.gpus[1]:
             yield size * number, number
 
@@ -305,7 +306,26 @@ def _offers(
                 price = offer.amount * number if offer.per_hour else offer.per_gpu
                 if offer.kind == "serverless" and need.task == "infer":
                     speed = alone(need, speed)
-                yield Row(speed.gpu_id, count, offer.kind, price, half, stale, speed, offer)
+                row = Row(speed.gpu_id, count, offer.kind, price, half, stale, speed, offer)
+                yield row
+                if number == 1 and offer.per_hour and (several := _in_time(need, row)) is not None:
+                    yield several
+
+
+def _in_time(need: Need, row: Row) -> Row | None:
+    """As many of a rented machine as keep a deadline, each with its part of the work; None where one does, or
+    where they are more than are allowed."""
+    speed = row.speed.throughput
+    if need.mode != "infer" or not need.deadline_s or not need.items or speed is None:
+        return None
+    number = ceil(need.items / speed.value / need.assumptions.utilisation / need.deadline_s)
+    if number == 1 or number * row.count > need.gpus[1]:
+        return None
+    together = replace(
+        row.speed, throughput=speed.times(number), replicas=row.speed.replicas * number,
+        watts=row.speed.watts.times(number) if row.speed.watts else None,
+    )  # fmt: skip
+    return replace(row, count=number * row.count, price=number * row.price, speed=together)
 
 
 def _has_memory(need: Need, gpu: str) -> bool:
@@ -438,7 +458,7 @@ def columns(need: Need, rows: Sequence[Row]) -> Candidates:
     # A worker that is paid by the second costs nothing while nobody asks, but starts and waits at its price.
     paid_by_second = [row.way == "serverless" for row in rows]
     fixed = np.where(paid_by_second, fixed * np.minimum(1.0, STARTS * busy), fixed)
-    fixed = np.where(~own & need.batched, fixed * busy, fixed)
+    fixed = np.where(~own & need.batched & ~np.array(paid_by_second, dtype=bool), fixed * busy, fixed)
     if need.items is not None and need.period_s is None:
         # Who does so much and no more pays for the whole of a commitment.
         terms = array([committed_h(row.offer) if row.offer else 0.0 for row in rows])

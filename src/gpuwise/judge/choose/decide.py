@@ -54,7 +54,7 @@ def recommend(
     them = priced.candidates(need, speeds, offers, today=today)
     if not len(them):
         low, high = need.memory_gb or (0.0, None)
-        sizes = {s.gpu_id: (catalog.get(s.gpu_id).memory_bytes or 0.0) / 2**30 for s in speeds}
+        sizes = {s.gpu_id: (memory_of(need, catalog.get(s.gpu_id)) or 0.0) / 2**30 for s in speeds}
         asked = [speed for speed in speeds if speed.gpus >= need.gpus[0]] or speeds
         asked = [s for s in asked if 0.9 * low <= sizes[s.gpu_id] <= (high or inf) * 1.05]
         if not asked or not all(speed.refusal for speed in asked):

@@ -51,7 +51,7 @@ UNSUPPORTED = "CUDA 13 no longer supports its architecture: only frameworks buil
 UNPROVEN = "cannot rank: known by its data sheet only, so within an order of magnitude"
 # Least speed, in that of what is there, of a card that somebody would call an upgrade.
 UPGRADE = 1.3
-NO_FASTER = "not enough faster than what you have"
+NO_FASTER, LESS_MEMORY = "not enough faster than what you have", "less memory than what you have"
 # FLOP/s in FP64 below which a GPU does no more than a server's processor: 64 cores with two units of eight at
 # 2 GHz have 4 TFLOP/s, half of which such code reaches.
 LEAST_FP64 = 2e12
@@ -156,6 +156,10 @@ def limits(need: Need, them: Candidates, speeds: Sequence[Record]) -> tuple[Limi
         ok = have & (not need.upgrade) | ~have & ((them.outlay <= 0) | (them.speed > least))
         found.append(Limit("", ok, them.speed, False, lambda p: NO_FASTER,
                            lambda v: ("a faster GPU", {})))  # fmt: skip
+        if need.upgrade and not named:
+            size = _numbers(them, specs, "memory_bytes") * them.count
+            ok = (them.outlay <= 0) | (size >= float(size[have].max()))
+            simple("", ok, LESS_MEMORY, ("a GPU with as much memory", {}))
     # Watts and slots of one's own machine; a rented one has what it needs.
     board = _numbers(them, specs, "power_w") * them.count
     host_w = np.array([watts for _, _, watts in hosts_of(them.rows)], dtype=float)

@@ -58,7 +58,7 @@ class Diffusion(NamedTuple):
     steps: int  # Of an image, unless others are stated
     guided: int  # Passes of a step
     runs: float  # Passes of the smaller model that cost as much as one of this
-    gb: float  # Weights and text encoders in 8 bits
+    gb: float  # Weights and text encoders in 8 bits, or what their maker says that it takes
     gb_lora: float  # To train adapters of it
     words: str
 
@@ -82,6 +82,8 @@ COMPUTERS = ("laptop", "soc")
 LONGEST_QUESTION = 2000
 # Of one machine.
 MOST_TOGETHER = 8
+# Rented machines that share out work with a deadline: more of one kind are seldom free at one provider.
+MOST_APART = 64
 # Cards for which a machine that is there has slots and a supply.
 MOST_THERE = 2
 # A token later than this is slower than people read, where nothing else was asked for.
@@ -484,13 +486,14 @@ def need_of(
         "work": units.parse_work(work) if work else None, "form": given.get("form") or None,
         "latency": read("latency", units.parse_latency), "gpus": read("gpus", units.parse_count_range),
     }  # fmt: skip
-    purpose, hours = stated["mode"], bool(given.get("hours-per-week"))
+    purpose, hours, counted = stated["mode"], bool(given.get("hours-per-week")), bool(stated["gpus"])
     if workload and is_question(workload):
         from gpuwise.judge.choose import ask
 
         asked = ask.read(workload, rates, today)
         need, purpose = ask.need_of(asked, stated), purpose or asked.mode
         hours |= "hours_per_week" in asked.assumed
+        counted |= asked.gpus is not None
     else:
         shares = []
         for part in units.parse_list(workload or ""):
@@ -569,6 +572,8 @@ def need_of(
     if there and not stated["gpus"] and need.gpus == (1, MOST_TOGETHER):
         # In a machine that is there one card is meant, as at home, and more where one does not do.
         need = replace(need, gpus=(1, max(1, len(need.have))), at_home=True)
+    if need.deadline_s and need.mode == "infer" and not (counted or need.sets or need.have):
+        need = replace(need, gpus=(1, MOST_APART))  # Each does its part: as many as keep the deadline
     if purpose == "finetune" and need.task == "lora" and not given.get("precision"):
         need = _by_what_fits(need)
     return need, results

@@ -207,7 +207,7 @@ def _in_best_format(need: Need, gpu: str, count: int) -> Record:
 
 def _of_model(need: Need, gpu: str, count: int) -> Record:
     from gpuwise.facts import llms  # of language models alone
-    from gpuwise.predictor.fit import Plan, fit
+    from gpuwise.predictor.fit import USABLE_SHARED, Plan, fit
 
     check_wanted()
     spec, task, fixed = catalog.get(gpu), need.task or "infer", need.concurrent or need.batch
@@ -228,7 +228,9 @@ def _of_model(need: Need, gpu: str, count: int) -> Record:
     blank = Record(question=config, gpu_id=gpu, item="token", origin="predicted", basis="spec-only")
     first = tried[0]
     if not first.fits:
-        room, needed = gibibytes(first.memory_bytes), gibibytes(first.needed_bytes)
+        room, needed = str(gibibytes(first.memory_bytes)), gibibytes(first.needed_bytes)
+        if spec.text("form") == "soc":
+            room = f"{gibibytes(USABLE_SHARED * first.memory_bytes)} of its {room} for the GPU"
         why = first.refusal or f"does not fit: {needed} on each of {count}, and {gpu} has {room}"
         return replace(blank, issues=refused(why))
     # Of a prompt by itself, whatever the batch.
