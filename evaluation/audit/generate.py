@@ -1,6 +1,6 @@
 """Score the audit on texts that are written here: own sentences and layouts, known figures, planted errors.
 
-    python -m evaluation.audit.generate [--half first|second] [--seed N] [-n TEXTS] [-v]
+    python -m evaluation.audit.generate [--half first|second] [--seed N] [-n TEXTS] [-v] [--templates FILE]
 
 The templates are parted into two halves: rules are tuned on the first; the second is looked at once, so that
 its score says what texts of unseen shapes get. Every figure is right but for the planted errors, of which
@@ -25,7 +25,8 @@ from gpuwise.facts import catalog
 from gpuwise.judge import audit
 from gpuwise.judge.audit import evidence
 
-TEMPLATES = tomllib.loads(Path(__file__).with_name("templates.toml").read_text(encoding="utf-8"))
+OUR_TEMPLATES = Path(__file__).with_name("templates.toml")
+TEMPLATES = tomllib.loads(OUR_TEMPLATES.read_text(encoding="utf-8"))
 # The share of claims that are made wrong.
 WRONG = 0.1
 FIELDS = {
@@ -371,7 +372,9 @@ def main() -> None:
     parser.add_argument("--seed", type=int, default=1)
     parser.add_argument("-n", type=int, default=200)
     parser.add_argument("-v", action="store_true")
+    parser.add_argument("--templates", type=Path, default=OUR_TEMPLATES)
     asked = parser.parse_args()
+    TEMPLATES.update(tomllib.loads(asked.templates.read_text(encoding="utf-8")))
     tally: Counter[str] = Counter()
     shapes: dict[str, Counter[str]] = {}
     for seed in range(asked.seed, asked.seed + asked.n):

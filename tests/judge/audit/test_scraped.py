@@ -28,6 +28,9 @@ def judged(text: str, name: str = "a.txt") -> list[tuple[str, str, str]]:
         ("Tensor cores12345678", []),
         ("Tensor cores300199", []),
         ("CUDA cores8704", []),
+        # A comma for thousands tells it, and a year has four digits.
+        ("CUDA cores8,7045,888", [("8,704", "agrees"), ("5,888", "agrees")]),
+        ("CUDA cores8,7046,888", [("8,704", "agrees"), ("6,888", "contradicts")]),
     ],
 )
 def test_digits_that_ran_together(row: str, expected: list[tuple[str, str]]) -> None:
@@ -101,6 +104,62 @@ def test_empty_cells_that_were_dropped_move_the_others() -> None:
         "agrees",
         "agrees",
         "contradicts",
+    ]
+
+
+@pytest.mark.parametrize(
+    ("unknown", "cells", "found"),
+    [
+        ([], ("320", "4"), 6),
+        (["Frobs"], ("9", "320", "4"), 6),  # every row has a line for the label that nobody knows
+        (["Frobs"], ("320", "4"), 6),  # what has no value in any row is a title
+        (["Frobs", "Widgets", "Gadgets", "Gizmos"], ("9", "9", "9", "9", "320", "4"), 0),  # no table of GPUs
+    ],
+)
+def test_a_cell_a_line_with_a_label_that_nobody_knows(
+    unknown: list[str], cells: tuple[str, ...], found: int
+) -> None:
+    lines = ["GPU", *unknown, "Memory bandwidth (GB/s)", "L2 cache (MB)", "Launch year"]
+    for gpu in ("T4", "Tesla T4"):
+        lines += [gpu, *cells, "2018"]
+    fields = {"memory_bytes_per_s", "l2_bytes", "launch"}
+    assert (
+        len([f for f, _, verdict in judged("\n".join(lines)) if f in fields and verdict == "agrees"]) == found
+    )
+
+
+@pytest.mark.parametrize(
+    ("line", "verdict"),
+    [
+        ("Power limit: 250 W", "cannot tell"), ("Power limit: 300 W", "agrees"),
+        ("Power limit: 310 W", "differs"), ("Total memory: 96 GB", "cannot tell"),
+        ("Total memory: 80 GB", "contradicts"), ("Total memory: 24 GB", "contradicts"),
+        ("Full die tensor cores: 384", "cannot tell"), ("Full die tensor cores: 320", "contradicts"),
+    ],
+)  # fmt: skip
+def test_what_a_label_lets_a_figure_be(line: str, verdict: str) -> None:
+    """What an owner limits is no more than the board's; the memory of several is twice one's; a whole die has
+    no less than a product."""
+    assert [v for *_, v in judged(f"## RTX A6000\n\n- Memory bandwidth: 768 GB/s\n- {line}\n", "a.md")][
+        1:
+    ] == [verdict]
+
+
+@pytest.mark.parametrize(
+    ("label", "value", "field"),
+    [
+        ("SP performance", "38.7 TFLOPS", "peak:fp32"), ("Level 2 cache", "6 MB", "l2_bytes"),
+        ("Bit width", "384-bit", "memory_bus_bits"), ("VRAM kind", "GDDR6", "memory_type"),
+        ("Type of memory", "GDDR6", "memory_type"), ("Turbo clock", "1800 MHz", "boost_hz"),
+        ("Year of release", "2020", "launch"), ("Fab node", "8 nm", "process_nm"),
+        ("Amount of VRAM", "48 GB", "memory_bytes"), ("Power cap", "300 W", "power_w"),
+        ("Architecture family", "Ampere", "architecture"), ("Price at release", "$4,650", "launch_price_usd"),
+        ("Cores (CUDA)", "10,752", "cuda_cores"), ("SM units", "84", "sm_count"),
+    ],
+)  # fmt: skip
+def test_words_that_head_a_figure(label: str, value: str, field: str) -> None:
+    assert [f for f, *_ in judged(f"| GPU | {label} |\n|---|---|\n| RTX A6000 | {value} |\n", "a.md")] == [
+        field
     ]
 
 

@@ -6,6 +6,7 @@ import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import lru_cache
+from math import inf
 
 from gpuwise.checks import network_in
 from gpuwise.judge.audit.words import ABILITIES, CUES, FIELDS, LEAD, UNITS, Token, scan, unit_of
@@ -34,6 +35,9 @@ _UNDER = {
     "compute_capability": ("architecture", "chip", "sm_count"),
 }
 
+# How many times a GPU's own figure is that of several of it, the one that its owner set, its whole die's.
+SEVERAL, LIMITED, ENTIRE = (1.85, inf), (0.0, 1.0), (1.0, 2.0)
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Reading:
@@ -46,6 +50,9 @@ class Reading:
     vector: bool = False
     either: bool = False
     """Whether it may be something else: a rate that a footnote covers or not, a sum."""
+    times: tuple[float, float] | None = None
+    """So many times the GPU's own figure its label lets it be, at least and at most: a total of several, what
+    an owner limits, what a whole die has."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -221,14 +228,15 @@ def _of_value(
     # "3,352 AI TOPS" may count any format.
     if field == "peak:tensor" and "fl" not in token.text.lower() and token.dimension != "bare":
         return
-    # A label that speaks of a total, and a rate of one direction: of several, or half of it.
-    total = CUES["total"].search(label.text.replace("memory.total", ""))
-    part = (field in (*SUMMED, "power_w") and total) or CUES["direction"].match(cell, token.end)
-    # Its owner sets the limit of a card.
-    limit = field == "power_w" and "limit" in label.text.lower()
-    # So does what its die has.
-    limit |= field in WHOLE and CUES["whole_die"].search(label.text) is not None
-    reading = Reading(field=field, values=numbers, token=token, either=bool(part) or limit)
+    times = None
+    if field in (*SUMMED, "power_w") and CUES["total"].search(label.text.replace("memory.total", "")):
+        times = SEVERAL
+    elif field == "power_w" and "limit" in label.text.lower():
+        times = LIMITED
+    elif field in WHOLE and CUES["whole_die"].search(label.text):
+        times = ENTIRE
+    direction = CUES["direction"].match(cell, token.end) is not None
+    reading = Reading(field=field, values=numbers, token=token, either=direction, times=times)
     if not field.startswith("peak:"):
         yield reading
         return

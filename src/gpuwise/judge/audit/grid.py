@@ -645,6 +645,19 @@ def is_known(owner: Subject, reading: Reading) -> bool:
     return any(evidence.supports(i, reading.field, v) for i in owner.gpu_ids[:8] for v in reading.values)
 
 
+def is_multiple(owner: Subject, reading: Reading) -> bool:
+    """Whether a value is as many times what a GPU has as its label allows, or nobody knows what it has."""
+    if reading.times is None:
+        return False
+    least, most = reading.times
+    known = [k.value for i in owner.gpu_ids for k in evidence.of(i, reading.field)]
+    ratios = [
+        v.value / k for v in reading.values if isinstance(v, Number)
+        for k in known if isinstance(k, float) and k
+    ]  # fmt: skip
+    return not ratios or any(least <= ratio <= most for ratio in ratios)
+
+
 def explained(placed: Sequence[_Placed]) -> float:
     """How much of a table an orientation explains: values that fit, and those that the catalog confirms."""
     return float(sum(1 + one.known for one in placed))
@@ -657,6 +670,6 @@ def claim_of(reading: Reading, owner: Subject, line: int, block: int, sure: bool
         stated=reading.token.text, block=block, approximate=reading.token.approximate,
         at_most=reading.token.at_most, is_range=reading.token.is_range, sparse=reading.sparse,
         vector=reading.vector, several=owner.several, count=owner.count * reading.token.count,
-        sure=sure and not reading.either,
+        sure=sure and not (reading.either or is_multiple(owner, reading)),
         group="" if owner.sure else " ".join(owner.gpu_ids),
     )  # fmt: skip

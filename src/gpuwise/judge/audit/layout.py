@@ -45,8 +45,8 @@ _IN_PARENTHESES = re.compile(r"\(([^()]{8,})\):?$")
 _PAIRED = re.compile(r"[|\t] ?[\w ()-]{2,30}:\s?\S")
 _CAPITAL = re.compile(r"(?<=[a-z0-9)])(?=[A-Z\u2713\u2717\u2014])|(?<=\u2014)(?=\S)")
 _NEXT_CELL = re.compile(r"(?<=[a-z0-9)])(?=[A-Z][a-zA-Z]{0,20}\d{2}|[A-Z][a-z]{3,20} )")
-_LONGEST = 200
-"""Lines of the longest table that blanks alone align."""
+_NUMBER = re.compile(r"\d{1,3},\d{3}|(?:19|20)\d\d")
+_NUMBERS = re.compile(r"(?<![\d.,])(?:(?:\d{1,3},\d{3}){2,12}|(?:(?:19|20)\d\d){2,12})(?![\d.,])")
 _PERCENT = re.compile(r"[+\u2212-]?\d[\d.,]{0,6} ?%")
 
 Rows = list[tuple[Cell, ...]]
@@ -102,7 +102,7 @@ def _places(lines: Sequence[Line], start: int) -> tuple[list[tuple[int, int]], i
     if "  " not in first.text or all(kind(part) != "F" for part in _PARTED.split(first.text)):
         return [], start
     # Each line of a text comes here: a log is not to be read anew by each of its own.
-    near = range(start, min(start + _LONGEST, len(lines)))
+    near = range(start, min(start + LONGEST, len(lines)))
     last = next((n for n in near if lines[n].paragraph != first.paragraph), near.stop)
     texts = [line.text for line in lines[start:last] if not _RULE.fullmatch(line.text)]
     if len(texts) < 3 or any("|" in t or "\t" in t for t in texts):
@@ -364,7 +364,8 @@ def _head(text: str) -> list[Token]:
 
 def _values_of(line: Line, gpus: Sequence[Token]) -> tuple[Cell, ...] | None:
     """A field and as many values as there are GPUs; None for a line that is something else."""
-    text = line.text
+    # Where numbers lost the gaps between them, a comma for thousands and a year still tell their ends.
+    text = _NUMBERS.sub(lambda m: " ".join(["", *_NUMBER.findall(m[0])]), line.text)
     tokens = scan(text) if len(text) <= ROW and not text.endswith(".") else ()
     first = next((n for n, t in enumerate(tokens) if t.kind in ("value", "name")), 0)
     labels = [t for t in tokens[:first] if t.kind == "field"]
@@ -444,9 +445,12 @@ def _run(lines: Sequence[Line], at: int, of: str) -> int:
 def _rows_of_lines(lines: Sequence[Line], start: int, scope: Scope) -> Found:
     """Labels on a line each, then a GPU and a value for each label on lines of their own."""
     title = CUES["name_label"].fullmatch(lines[start].text.strip()) is not None
-    fields = _run(lines, start + title, "F")
-    at = start + title + fields
-    if fields < 2 or not _run(lines, at, "G"):
+    at = start + title
+    while at < len(lines) and at - start <= MOST_LINES and _may_be_label(lines[at].text):
+        at += 1
+    fields = at - start - title
+    named = sum(kind(li.text) == "F" for li in lines[start + title : at])
+    if named < 2 or fields > 2 * named or not _run(lines, at, "G"):
         return None
     header = tuple(Cell(li.line, li.text) for li in lines[start:at])
     rows = [header if title else (Cell(header[0].line, "GPU"), *header)]
@@ -462,7 +466,13 @@ def _rows_of_lines(lines: Sequence[Line], start: int, scope: Scope) -> Found:
         if after == end:
             rows.append(tuple(Cell(li.line, li.text) for li in lines[at:after]))
         at = after
-    return rows, at, True
+    # Words that name no field are labels where two GPUs have as many lines each.
+    return (rows, at, True) if named == fields or len(rows) > 2 else None
+
+
+def _may_be_label(text: str) -> bool:
+    """Whether a line names a field, or may: a few words without a value or a GPU."""
+    return kind(text) == "F" or (len(text) <= SHORT and text[-1:] != "." and not scan(text))
 
 
 def _columns_of_lines(lines: Sequence[Line], start: int, scope: Scope) -> Found:
