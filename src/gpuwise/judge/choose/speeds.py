@@ -238,13 +238,12 @@ def _of_model(need: Need, gpu: str, count: int) -> Record:
         why = f"the first token takes {seconds(takes)}, {seconds(need.first_token_s)} are allowed"
         return replace(blank, issues=refused(why))
     most = need.latency_s or float("inf")
-    fast = [each for each in tried if most == float("inf") or (_latency(need, each) or most + 1) <= most]
+    fast = [each for each in tried if (_latency(need, each) or float("inf")) <= most]
     # Of batches that are all too late the quickest says which latency could be had.
     best = (max(fast, key=lambda f: f.tokens_per_s.value if f.tokens_per_s else 0.0) if fast
             else min(tried, key=lambda f: _latency(need, f) or float("inf")))  # fmt: skip
     if best.tokens_per_s is None:
         return replace(blank, issues=refused(best.refusal or "no speed is known"))
-    needed_bytes, watts = best.needed_bytes, (spec.power_w or 0.0) * count
     detail = f"order of magnitude only: no model measured on a card of {spec.vendor} is known"
     unproven = (Issue.warning("order-of-magnitude", detail),)
     # The prompts of so many answers are read between their steps.
@@ -253,9 +252,9 @@ def _of_model(need: Need, gpu: str, count: int) -> Record:
         blank, throughput=best.tokens_per_s.times(1 / (1 + read_s * best.tokens_per_s.value)),
         seconds=_latency(need, best), fits_probability=1.0,
         issues=() if spec.vendor == "NVIDIA" else unproven, notes=(f"batch {best.plan.batch}",),
-        memory_bytes=Interval.stated(needed_bytes, "sum of parts"),
+        memory_bytes=Interval.stated(best.needed_bytes, "sum of parts"),
         # The board's limit: what a model draws is not predicted, and decoding draws less.
-        watts=Interval.stated(watts) if watts else None,
+        watts=Interval.stated(spec.power_w * count) if spec.power_w else None,
     )  # fmt: skip
 
 
