@@ -28,7 +28,7 @@ from gpuwise.model.units import parse_latency, parse_work
 
 from ...pinned import pinned, texts_of
 from ...records import made_up, predicted
-from . import asked, known, made, told, wide
+from . import asked, known, made, told, wide, work
 
 HERE = Path(__file__).parent
 TODAY = date(2026, 11, 21)
@@ -392,6 +392,7 @@ def tables() -> dict[str, Callable[[], list[str]]]:
         "words": lambda: list(asked.rows(asked.without_words(), stated, refusal)),
         "wide": lambda: list(wide.chosen(numbers, refusal)),
         **told.tables(numbers, refusal),
+        "work": lambda: list(work.rows(numbers, refusal)),
         "known": lambda: list(known.rows(row_of, numbers)),
         "made": lambda: list(made.rows(numbers, brief)),
     }
