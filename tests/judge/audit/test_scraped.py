@@ -291,3 +291,36 @@ def test_labels_before_their_values_are_no_labels_between() -> None:
     text = f"# RTX 4090 vs RTX 3090\n\n## RTX 4090\n\n{one}"
     assert {gpu for gpu, _, _ in owners(text)} == {"RTX 4090"}
     assert len(owners(text)) == 5
+
+
+def test_a_cell_a_line_with_a_rule_that_tells_how_many_make_a_row(claimed: Read) -> None:
+    """A precision that heads no column is a value, and "# of GPUs" no heading."""
+    head = "GPU |\nGPU memory (GB) |\nPrecision |\n# of GPUs |\n|---|---|---|---|\n"
+    rows = "L40S |\n48 |\nFP32 |\n1 |\nT4 |\n16 |\nFP32 |\n1 |"
+    assert claimed(head + rows, "a.txt") == [("L40S", "memory_bytes", "48"), ("T4", "memory_bytes", "16")]
+
+
+def test_a_table_below_another_without_a_line_between(claimed: Read) -> None:
+    first = "| Use | Choice |\n|---|---|\n| Chat | L4 |\nSpecifications\n"
+    second = (
+        "| GPU | VRAM | TDP |\n|---|---|---|\n| L4 | 24 GB | 72 W |\n| - | -- | - |\n| T4 | 16 GB | 70 W |"
+    )
+    found = {(f.lines, f.gpu[-2:], f.stated) for f in audit.audit_text(first + second, "a.md").findings}
+    assert found == {((7,), "L4", "24 GB"), ((7,), "L4", "72 W"), ((9,), "T4", "16 GB"), ((9,), "T4", "70 W")}
+    # Code keeps together what stands in it.
+    assert len(claimed(f"```\n{first}{second}\n```\nThe T4 has 320 tensor cores.", "a.md")) == 5
+
+
+@pytest.mark.parametrize(
+    ("cell", "values"),
+    [
+        ("24 GB VRAM + 128 GB system", ["24 GB"]),
+        ("24 GB, 300 GB/s (VRAM), 128 GB/s (PCIe)", ["24 GB", "300 GB/s"]),
+        ("24 GB, 129 GB/s (PCIe)", ["24 GB", "129 GB/s"]),
+        ("24 GB + 128 GB host memory", ["24 GB"]),
+        ("24 GB (desktop)", ["24 GB"]),
+        ("24 GB system-on-card", ["24 GB"]),
+    ],
+)
+def test_a_value_that_its_own_words_give_to_another(claimed: Read, cell: str, values: list[str]) -> None:
+    assert [v for *_, v in claimed(f"| GPU | VRAM |\n|---|---|\n| L4 | {cell} |", "a.md")] == values

@@ -26,6 +26,8 @@ NEAR = 40
 OF_MEMORY = {"bytes": "memory_bytes", "bytes/s": "memory_bytes_per_s", "bit": "memory_bus_bits"}
 # What parts the labels, and the values, of several fields in one cell: a slash, but none of "GB/s".
 _SLASH = re.compile(r"\s?/(?!s(?:ec)?\b)\s?")
+# Bytes a second of PCIe 5.0 x16, both ways.
+FASTEST_SLOT = 128e9
 # Labels under which names of a field may stand, besides its own.
 _UNDER = {
     "memory_type": ("memory_bytes", "memory_bus_bits", "memory_bytes_per_s"),
@@ -261,6 +263,10 @@ def own_field(cell: str, tokens: Sequence[Token], place: int) -> str | None:
     """The field that the words beside a value name: "16,896 CUDA cores", "NVLink 600 GB/s", "4,500 (FP8)"."""
     token = tokens[place]
     dimension = token.measures
+    slot = dimension == "bytes/s" and max(n.value for n in token.numbers) <= FASTEST_SLOT
+    if CUES["of_another"].match(cell, token.end) or (slot and CUES["in_slot"].match(cell, token.end)):
+        # "24 GB VRAM + 128 GB system", "1,008 GB/s (VRAM), 50 GB/s (PCIe)"
+        return "none"
     if dimension in ("count", "bytes") and len(token.numbers) == 1:
         word = tokens[place + 1].field if place + 1 < len(tokens) else ""
         sized = dimension == "bytes" and word != "l2_bytes"

@@ -120,27 +120,33 @@ def _places(lines: Sequence[Line], start: int) -> tuple[list[tuple[int, int]], i
 
 def _broken(lines: Sequence[Line], start: int, scope: Scope) -> Found:
     """Rows of which the cells stand on several lines, as pages are copied: each pipe ends a cell, and the
-    first ones are the names of the columns."""
+    first ones are the names of the columns. A rule has as many cells as a row."""
     if not lines[start].text.endswith("|") or (start and "|" in lines[start - 1].text):
         return None
     # The parts of each cell, one a line.
     cells: list[list[Cell]] = [[]]
     at = start
     while at < len(lines) and at - start < LONGEST and (cells[-1] or "|" in lines[at].text):
-        first, *others = (Cell(lines[at].line, part.strip()) for part in lines[at].text.split("|"))
+        text = lines[at].text.removeprefix("|") if _RULE.fullmatch(lines[at].text) else lines[at].text
+        first, *others = (Cell(lines[at].line, part.strip()) for part in text.split("|"))
         cells[-1].append(first)
         cells += [[cell] for cell in others]
         cells[-1] = [cell for cell in cells[-1] if cell.text]
         at += 1
     whole = cells[:-1] if not cells[-1] else cells
     whole = whole if any(whole[0]) and whole[0][0].text else whole[1:]
+    blank = Cell(lines[start].line, "")
+    rule = [n for n, cell in enumerate(whole) if len(cell) == 1 and _RULE.fullmatch(cell[0].text)]
+    apart = lines[start].text.count("|") == 1
+    if apart and len(rule) > 1 and rule == [*range(len(rule), 2 * len(rule))]:
+        flat = [cell[0] if cell else blank for cell in whole if cell not in (whole[n] for n in rule)]
+        return [tuple(flat[n : n + len(rule)]) for n in range(0, len(flat), len(rule))], at, True
     names = next((n for n, cell in enumerate(whole) if len(cell) != 1 or kind(cell[0].text) != "G"), 0)
     body = whole[names:]
     rows = [body[n : n + names + 1] for n in range(0, len(body), names + 1)]
     labelled = sum(bool(row[0]) and kind(row[0][0].text) == "F" for row in rows)
     if names < 2 or len(rows) == at - start - 1 or 2 * labelled < len(rows) or len(rows[-1]) <= names:
         return None
-    blank = Cell(lines[start].line, "")
     table: Rows = [(blank, *(cell[0] for cell in whole[:names]))]
     for label, *values in rows:
         # What a cell says on its second line is a row of its own with the same label.

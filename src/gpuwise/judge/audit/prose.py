@@ -21,6 +21,7 @@ from gpuwise.checks import network_in
 from gpuwise.facts import catalog
 from gpuwise.judge.audit import evidence
 from gpuwise.judge.audit.cells import (
+    FASTEST_SLOT,
     NEAR,
     SUMMED,
     WHOLE,
@@ -100,8 +101,8 @@ IN_PASSING = frozenset({"architecture", "chip", "pcie_generation", "process_nm"}
 WORTH_NOTING = frozenset({"bytes", "bytes/s", "op/s", "w", "hz"})
 # A number without a unit is of that of the value before it where it is less than so many times as much.
 ALIKE = 7.0
-# What a value without words is at least: a size, watts, more than the fastest slot, PCIe 5.0 x16 both ways.
-SMALLEST = {"bytes": FIELDS["memory_bytes"].low, "w": FIELDS["power_w"].low, "bytes/s": 128e9}
+# What a value without words is at least: a size, watts, more than the fastest slot.
+SMALLEST = {"bytes": FIELDS["memory_bytes"].low, "w": FIELDS["power_w"].low, "bytes/s": FASTEST_SLOT}
 TIMES: Mapping[str, float] = NAMES["times"]
 BRANDS: Mapping[str, str] = NAMES["brands"]
 # Fields that texts compare without a number.

@@ -14,6 +14,7 @@ import tomllib
 from collections.abc import Iterator, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
+from itertools import pairwise
 from pathlib import Path
 from statistics import median
 
@@ -61,6 +62,7 @@ _ENTRY = re.compile(
 )
 _DASHES, _ALIGNED = re.compile(r"[-=]{3,}(?: +[-=]+)*"), re.compile(r"\S {2,}\S.*\S {2,}\S")
 _ROW = re.compile(r"\S.{0,60}? {2,}\S")
+_TABLE_RULE = re.compile(r"\|?(?:\s*:?-{2,}:?\s*\|)+(?:\s*:?-{2,}:?)?")
 # The two lines of a GPU in what nvidia-smi prints.
 _SMI = re.compile(
     r"\| *\d{1,3} {2,3}(?P<name>[\w .-]{4,40}?) +(?:On|Off|N/A) +\| +[0-9A-F]{4,8}:.*"
@@ -291,11 +293,24 @@ def _without_latex(lines: Sequence[str]) -> Iterator[str]:
         yield f"| {cells} |" if row else item + line.strip()
 
 
+def _second_tables(lines: Sequence[str]) -> Iterator[int]:
+    """The heads of tables that no empty line parts from the table above: each has a rule of its own."""
+    ruled = code = False
+    for number, line in enumerate(lines):
+        code ^= line.lstrip().startswith(("```", "~~~"))
+        if _TABLE_RULE.fullmatch(line.strip()):
+            if ruled and not code and "|" in lines[number - 1]:
+                yield number - 1
+            ruled = True
+        ruled = ruled and bool(line.strip())
+
+
 def _of_markdown(lines: list[str]) -> Iterator[Block]:
     if any(line.lstrip().startswith(_LATEX) for line in lines):
         lines = list(_without_latex(lines))
-    # A dash alone is an empty cell of a table without mark-up, not the rule below a heading.
-    lines = ["\u2014" if line.strip() == "-" else line for line in lines]
+    # A dash alone is an empty cell of a table without mark-up, not the rule below a heading. Nor is "# of
+    # GPUs" a heading.
+    lines = ["\u2014" if line.strip() == "-" else re.sub("^# (?=of )", "Number ", line) for line in lines]
     # Nor is what stands between the head and the rows of a table that spaces align.
     lines = [
         "\u2500" * 3
@@ -317,12 +332,14 @@ def _of_markdown(lines: list[str]) -> Iterator[Block]:
             if line.startswith("title:"):
                 yield Heading(number, 1, plain(line[6:]))
         lines[: rules[1] + 1] = [""] * (rules[1] + 1)
+    ends = [0, *_second_tables(lines), len(lines)]
+    parts = ((a, token) for a, b in pairwise(ends) for token in _MARKDOWN.parse("\n".join(lines[a:b])))
     depth = paragraph = heading = start = 0
     rows: list[tuple[Cell, ...]] = []
     below: list[Cell] = []
-    for token in _MARKDOWN.parse("\n".join(lines)):
+    for offset, token in parts:
         depth += token.nesting if token.type.startswith("list_item") else 0
-        start = token.map[0] + 1 if token.map else start
+        start = token.map[0] + 1 + offset if token.map else start
         if token.type == "tr_open":
             rows.append(())
         elif token.type == "tr_close":
