@@ -677,7 +677,28 @@ W The RTX 4060 Ti 16GB limits the bandwidth to 395 GB/s.
 W It is a 2019 design: the L40S. The L40S was announced in 2020.
 W The 3090 reaches 142 dense BF16 TFLOPS.
 W The A40 has 12 MB of L2 cache.
-W The H100 SXM has 90 billion transistors."""
+W The H100 SXM has 90 billion transistors.
+W The H100 has three times the FP32 FLOPS of the A100 (67 TFLOPS vs 91.5 TFLOPS).
+W The MI300X matches the H200 in capacity (96 GB vs 141 GB).
+R The MI300X matches the H200 in capacity (192 GB vs 141 GB).
+R The H200 is behind the MI300X in capacity (192 GB vs 141 GB).
+W The RTX 5090's 23 GB of GDDR7 are much; a pair of 3090 holds 48 GB.
+W Each V100 has access to 61 GB of memory.
+W What about the A10G? 600 GB/s. And the T4? 320 GB/s, and 24 GB.
+W The L4 is small: it delivers a total memory bandwidth of 864 GB/s.
+W There are the 160 GB A100 models.
+W Der A10 hat 24 GB, aber nur 600 GB/s und auch 120 W.
+W The H100 SXM has 80 GB of HBM3. Not bad. Buyers pay for the 160 GB of the H100 SXM.
+N It has 192 GB of HBM3, 2.4 times the NVIDIA H100's 80 GB.
+N The laptop is equipped with one RTX A2000 with 4 GB of VRAM.
+R The MI250X has 128 GB of HBM2.
+N Nodes of four L40S have 10 GbE and 25 GbE ports.
+N An H100 holds maximum warps/SM: 64.
+N You need at least 84 GB of VRAM on an MI300X for LoRA and 144 GB for full tuning.
+N srun --gpus=a100:1 --mem=60G ./train
+N The P100 is old. Default memory per core is 30 GB.
+N On the MI250 the link between its halves reaches a bandwidth of 50 GB/s.
+N The driver of an A100 SXM4 80GB finds 79.25 GB or 15114 MB or 15,360 MiB of it free."""
 
 
 @pytest.mark.parametrize(

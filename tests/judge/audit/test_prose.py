@@ -246,6 +246,10 @@ def test_a_wrong_figure_in_a_clear_sentence_is_accused_under_its_gpu(text: str, 
         'Machine(gpu="L4", memory_gb=64, cpu=16)',
         "- 2020: A100 brings TF32 and 1,555 GB/s; RTX 3090 brings 24 GB",
         "The A100's rivals are cheaper and support FP8.",
+        "GPU node with an A100:\n\n    #SBATCH --mem=64G\n",
+        "The V100 is used here. The first version of OpenCL was released in December 2008.",
+        "The B200 is new. Bandwidths of GPUs between the Ampere and Blackwell architectures follow.",
+        "# RTX 3090 (used) - $800\n\nRates per GPU-hour: the RTX 3090 costs $800 in good condition.",
     ],
 )
 def test_what_is_of_something_else_accuses_nobody(text: str) -> None:
@@ -267,6 +271,16 @@ def test_an_ability_behind_a_value(text: str) -> None:
         ("The L40S costs much, but for the record: 48 GB, 864 GB/s, 250 W.", ["250 W"]),
         ("**Tesla P4.** A tiny card. 2,560 cores, 75 W, Turing architecture.", ["Turing"]),
         ("On the desk, the RTX 4000 Ada has the AD104 chip: 20 GB of fast GDDR6X, 130 W.", ["GDDR6X"]),
+        # The GPU that something is compared with leaves the text to the other one.
+        ("Compared to the older RTX 3090, the 4090 has more cores. It requires a huge 900 W.", ["900 W"]),
+        # Between dashes stands what the GPU before them has.
+        (
+            "The RTX PRO 6000 Blackwell is new. Compared with the RTX A6000 of 2020 - 48 GB, 668 GB/s, "
+            "336 Tensor cores - it has more.",
+            ["668 GB/s"],
+        ),
+        # A name twice in a row counts nothing.
+        ("# Instinct MI300X MI300X\n\nFP8: 661.3 TFLOPS, 192 GB, 750 W", ["661.3 TFLOPS"]),
         # What another clause denies is not this one's.
         ("The T4 does not run bf16, it was launched in 2016 in the fall.", ["2016"]),
         # The year of each GPU stands behind its own verb.

@@ -61,6 +61,8 @@ PERCENT, APART_PERCENT = 3, 0.09
 CACHED = 8.0
 # Of its memory a GPU leaves a program so much.
 USABLE = 0.92
+# Megabytes of which the memory of every GPU is a multiple.
+WHOLE_MB = 64
 # How far the size that a driver reports may be from the one that is sold; and from how many times a GPU's
 # memory on a size, of so many bytes or more, is that of the machine around it.
 REPORTED, MACHINE, HOST = 0.02, 2.4, 150 * 2**30
@@ -72,8 +74,10 @@ FINE = 5
 EDITIONS = 0.04
 # The same of a figure that is another variant's: clocks of one chip differ by so much.
 VARIANTS = 0.045
-# A bare number that is so many times the peak, or less, is none.
-BARE = 8.0
+# A figure that is so many times the known one, or less, and of no known kind of error is of something else.
+OTHER = 10.0
+# Fields in which products differ by more.
+OF_WIDTH = frozenset({"memory_bus_bits", "l2_bytes"})
 UNTELLING = frozenset({"wrong value", "internal contradiction"})
 # Announcement, release and first delivery of one GPU lie this far apart; and how many months before and after
 # the known date the year of a launch may be that of: of consumers' cards, and of those delivered later.
@@ -95,7 +99,7 @@ DISTINCT = 2
 LOOKED = 500
 # How near a figure must be to the right one times a prefix (278 MB for 277.5 GiB), and to the one that it is
 # taken to be.
-PREFIXED, LIKE = 0.0025, 0.011
+PREFIXED, LIKE = 0.006, 0.011
 _PREFIXES = (1e3, 1e-3, 1024, 1 / 1024)
 _BINARY = (1.024, 1.024**2, 1.024**3)
 # Units of the catalog's fields in which texts print them: their digits are compared.
@@ -129,11 +133,15 @@ def judge(claims: Sequence[Claim]) -> tuple[Finding, ...]:
     # A figure that a text repeats counts once.
     once = {(c.block >= GRID and n, c.gpu_ids, c.field, c.stated): (c, v) for n, (c, v) in enumerate(judged)}
     for claim, verdict in once.values():
+        near = claim.field != "power_w" and any(_is_within(claim, k, EDITIONS) for k in _known(claim))
+        if verdict == "contradicts" and near:
+            # So near the right value the reading did not fail; but power near it may be what was drawn.
+            continue
         united = verdict == "contradicts" and _UNIT.search(claim.stated)
         for key in (_place(claim), claim.group):
             places[key].update((verdict, "united") if united else (verdict,))
-    # A line that states the right value, too, speaks of two things: what is stated and what is reached.
-    right = {(c.line, c.gpu_ids, c.field, c.sparse, c.total) for c, v in judged if c.sure and v == "agrees"}
+    # A sentence that states the right value, too, speaks of two things: what is stated and what is reached.
+    right = {_said(c) for c, v in judged if c.sure and v == "agrees"}
     doubted: list[int] = []
     for place, (claim, verdict) in enumerate(judged):
         if verdict != "contradicts":
@@ -144,15 +152,15 @@ def judge(claims: Sequence[Claim]) -> tuple[Finding, ...]:
         # Of a table below an unsure heading more must agree than of sentences.
         many = 2 if claim.block >= GRID else 1
         weak = claim.group and group["agrees"] < many * max(LEAST, group["contradicts"])
-        besides = (
-            claim.block < GRID
-            and (claim.line, claim.gpu_ids, claim.field, claim.sparse, claim.total) in right
-        )
-        # A number without a unit, so far from the peak, counts something else: images a second.
+        known, stated = _numbers(k.value for k in _known(claim)), _numbers(claim.values)
+        besides = claim.block < GRID and _said(claim) in right
+        # So far from every known value something else is counted: what a job asks for, images a second.
+        # A rate without a unit may be of images, or in the unit of another cell.
         bare = claim.field.startswith("peak:") and not _UNIT.search(claim.stated)
-        known = _numbers(k.value for k in _known(claim))
-        stated = _numbers(claim.values)
-        else_ = bare and known and not any(1 / BARE < v / k < BARE for v in stated for k in known if k)
+        else_ = bool(known and stated) and not claim.total and claim.field not in OF_WIDTH and (
+            not any(1 / OTHER < v / (claim.count * k) < OTHER for v in stated for k in known if k)
+            and (bare or text.explain(claim)[0] in UNTELLING)
+        )  # fmt: skip
         if failed or weak or besides or else_:
             verdicts[place] = "cannot tell"
             doubted.append(place)
@@ -162,6 +170,11 @@ def judge(claims: Sequence[Claim]) -> tuple[Finding, ...]:
     for place in doubted:
         found[place] = replace(found[place], explanation="the reading is doubtful")
     return (*found, *ratios)
+
+
+def _said(claim: Claim) -> tuple[object, ...]:
+    """What claims of one sentence about one thing have alike."""
+    return claim.line, claim.sentence, claim.gpu_ids, claim.field, claim.sparse, claim.total
 
 
 def _narrowed(claims: Sequence[Claim]) -> tuple[Claim, ...]:
@@ -279,9 +292,13 @@ def _is_option(claim: Claim) -> bool:
         ratios = [
             v / size for v in _numbers(claim.values) for size in _numbers(k.value for k in _known(claim))
         ]
-        # What a program finds free of it ("79.15 GiB", "46068 MiB" where ECC takes some), and what so many
-        # times as much is of: the machine.
-        finds = re.search(r"\.|MiB", claim.stated) and any(USABLE <= ratio <= 1 for ratio in ratios)
+        # What a program finds of it or takes ("79.15 GiB", "15114 MB", "46068 MiB" where ECC takes some), and
+        # what so many times as much is of: the machine.
+        odd = re.search(r"\d ?MB", claim.stated) and any(
+            v > 2**30 and v / 2**20 % WHOLE_MB for v in _numbers(claim.values)
+        )
+        finds = (odd or re.search(r"\.\d+ ?G", claim.stated)) and max(ratios, default=2.0) <= 1
+        finds = finds or ("MiB" in claim.stated and any(USABLE <= ratio <= 1 for ratio in ratios))
         much = bool(ratios) and min(_numbers(claim.values)) > HOST and min(ratios) > MACHINE
         machine = much and mechanism(claim) is None
         if finds or machine or any(abs(ratio - 1) <= REPORTED for ratio in ratios):
@@ -296,6 +313,9 @@ def _is_option(claim: Claim) -> bool:
     if all("-nvl" in i for i in claim.gpu_ids) and claim.field in ("memory_bytes", "memory_bytes_per_s"):
         pairs = _numbers(k.value for k in _known(claim))
         return any(states(claim, 2 * value) for value in pairs)
+    if claim.field == "memory_type":
+        # HBM2e is called HBM2, too.
+        return claim.values == ("HBM2",) and all(str(k.value).upper() == "HBM2E" for k in _known(claim))
     if claim.field.endswith("_hz") and mechanism(claim) is None:
         # Between its base and its boost clock a card has a game clock, and those of its makers.
         for spec in map(catalog.get, claim.gpu_ids):

@@ -68,6 +68,8 @@ CONFIRMED = 2.2
 OUT_OF_REACH = CONFIRMED + NEARLY + 6.0
 # A value that is not confirmed needs words for its field that cost less, and an owner that is not too far.
 SAID, FAR = 1.0, 6.0
+# Dollars above which a price below a title of hourly rates is none: no machine of eight GPUs costs so much.
+DEAREST_HOUR = 150.0
 # Words that cost more are not read at all.
 UNREAD = 1.25
 # Characters of words for each value below which a line is a table without its line ends.
@@ -115,7 +117,9 @@ _TENSOR = re.compile(r"tensor[ -]cores?\b[^.;,]*$", re.I)
 _AS_MUCH = re.compile(r"\b(?:as|than|like|of|from) (?:the|its|an?) $")
 _VERSION = re.compile(r" (?:version|variant|model|one)\b")
 _NOT_SPARSE = re.compile(r"\([^()\d]{0,200}\d[^()]{0,200}\)|\b(?:without|no|w/o) (?:structured )?sparsity")
-_BRACKETS = re.compile(r"\([^()]{2,200}\)")
+_BRACKETS = re.compile(
+    r"\([^()]{2,200}\)|(?: (?:of|from) 20\d\d)?(?P<dash> [-\u2013\u2014] )[^\u2013\u2014]{2,200}?(?P=dash)"
+)
 # The number of GPUs that a list begins with.
 _COUNT_BEFORE = re.compile(rf"(?:\b(?:{'|'.join(COUNTED)})|\d)[\s-]?(?:x\s?)?$", re.IGNORECASE)
 _ABILITY = re.compile(
@@ -235,7 +239,7 @@ def claims(text: Text) -> Iterator[Claim | Left | Subject]:
                     before = "" if model else text.text[max(0, start - 2 * STRETCH) : start]
                     context = (part, before, text.scope.opening, text.scope.title)
                     claim = replace(claim, context=context)
-                yield replace(claim, sure=False) if denied and claim.sure else claim
+                yield replace(claim, sentence=start, sure=claim.sure and not denied)
             elif token.dimension in WORTH_NOTING and (sentence.gpus or about):
                 yield Left(line, token.text)
         line = text.line(start)
@@ -395,6 +399,32 @@ def _in_order(text: str, tokens: Sequence[Token]) -> tuple[tuple[Token, ...], di
     return tuple(sorted([*others, *parts], key=lambda t: t.start)) if owned else tuple(tokens), owned
 
 
+def _in_pair(text: str, tokens: Sequence[Token], about: Subject | None) -> dict[int, Token]:
+    """By the start of each of two compared values its GPU: "The H100 has three times the FP32 rate of the
+    A100 (67 TFLOPS vs 19.5 TFLOPS)". Their order is the one that fits a value at least, the contrary none."""
+    gpus = list({t.gpu_ids: t for t in reversed(tokens) if t.kind == "gpu"}.values())[::-1]
+    if len(gpus) == 1 and about is not None and not about.several and about.gpu_ids != gpus[0].gpu_ids:
+        gpus.insert(0, replace(gpus[0], text=about.text, gpu_ids=about.gpu_ids, count=1))
+    found: dict[int, Token] = {}
+    for one, other in pairwise(tokens) if len(gpus) == 2 else ():
+        if one.dimension != other.dimension or not (len(one.numbers) == len(other.numbers) == 1) or (
+            not CUES["against"].fullmatch(text, one.end, other.start)
+        ):  # fmt: skip
+            continue
+        fields = [name for name, field in FIELDS.items() if field.dimension == one.measures]
+
+        def known(value: Token, gpu: Token, fields: Sequence[str] = fields) -> bool:
+            return any(evidence.supports(i, f, value.numbers[0]) for i in gpu.gpu_ids for f in fields)
+
+        straight = known(one, gpus[0]) + known(other, gpus[1])
+        crossed = known(one, gpus[1]) + known(other, gpus[0])
+        if straight and not crossed:
+            found |= {one.start: gpus[0], other.start: gpus[1]}
+        elif crossed and not straight:
+            found |= {one.start: gpus[1], other.start: gpus[0]}
+    return found
+
+
 @lru_cache(maxsize=1024)
 def _speaks(cue: str, title: str) -> bool:
     """Whether a title, of which many sentences stand below, has a cue."""
@@ -414,6 +444,7 @@ class _Sentence:
         self.heard: dict[str, re.Match[str] | None] = {}
         self.own_fields: dict[int, str | None] = {}
         self.tokens, self.ordered = _in_order(text, _with_units(text, _with_pair(text, pair, about)))
+        self.ordered = self.ordered or _in_pair(text, self.tokens, about)
         self.gpus = [t for t in self.tokens if t.kind == "gpu"]
         counted = CUES["counted_gpus"].search(text) if CUES["machine"].search(text) else None
         counted = (
@@ -448,8 +479,8 @@ class _Sentence:
         said = any(_speaks(cue, title) for cue in ("ratio", "reached", "taken"))
         self.measured = said and (leads or any(t.kind == "field" and t.field for t in scan(title)))
         # A number that is some card's ("3090 came out in 2020") may be what the sentence is about.
-        numbers = (t.text for t in self.tokens if t.dimension == "bare" and len(t.text) == 4)
-        self.numbered = any(catalog.mentions(number, loose=True) for number in numbers)
+        numbers = (t for t in self.tokens if t.dimension == "bare" and len(t.text) == 4)
+        self.numbered = next((t.start for t in numbers if catalog.mentions(t.text, loose=True)), None)
         # By place of a GPU the parentheses around it that hold more than its name.
         self.enclosed = {
             g.start: m.span() for m in re.finditer(r"\([^()]*\)", text) for g in self.gpus
@@ -475,9 +506,9 @@ class _Sentence:
                 head = None
         # By place of a token in parentheses the GPU right before them: "the T4 (16 GB, 70 W)".
         self.bracketed = {
-            n: gpu for within in (_BRACKETS.finditer(text) if len(self.gpus) > 1 else ())
+            n: gpu for within in (_BRACKETS.finditer(text) if len(self.gpus) > (about is None) else ())
             for gpu in self.gpus if gpu.start < within.start() <= gpu.end + 2
-            if gpu.start not in self.compared
+            if within["dash"] or gpu.start not in self.compared
             for n, t in enumerate(self.tokens) if max(gpu.end, within.start()) <= t.start < within.end()
         }  # fmt: skip
         values = [n for n, t in enumerate(self.tokens) if t.kind == "value"]
@@ -652,7 +683,7 @@ class _Sentence:
             sure = False
         # "3090 63 tokens/s, P40 22 tokens/s": the speed of a card that is called by its number.
         # A range, "14 to 16", is not the count of a product's units.
-        other = (field == "throughput" and self.numbered) or (token.is_range and field in COUNTS)
+        other = (field == "throughput" and self.numbered is not None) or (token.is_range and field in COUNTS)
         sure = sure and not other
         self.owned[place] = best.owner, sure
         claim = claim_of(best.reading, best.owner, line, block, sure)
@@ -718,8 +749,11 @@ class _Sentence:
         """The fields that a value may be of, each with its cost."""
         token, dimension = self.tokens[place], self.tokens[place].measures
         before, after = self.text[: token.start], self.text[token.end :][:LEAD]
+        if self.before("option", token.start):
+            return
         if dimension == "usd":
-            if token.hourly or self.hourly or re.match(r"\s?(?:/|per |an )\s?(?:gpu[- ])?h|\s?hourly", after):
+            hourly = self.hourly and token.numbers[0].value < DEAREST_HOUR
+            if token.hourly or hourly or re.match(r"\s?(?:/|per |an )\s?(?:gpu[- ])?h|\s?hourly", after):
                 yield 0.0, "rent per hour"
             elif self.is_launch_price(place) or place in self.listed:
                 yield 0.0, "launch_price_usd"
@@ -780,13 +814,14 @@ class _Sentence:
         summed = self.is_summed(place)
         if own == "none" or (own is None and foreign and not summed) or self.is_others(place):
             return
-        if dimension == "bytes" and (
+        follows = self.tokens[place + 1] if place + 1 < len(self.tokens) else token
+        if dimension == "bytes" and follows.kind != "gpu" and (
             CUES["of_model"].match(after)
             or (
                 re.match(r"\s(?:of|for|de|von|di|du)\b", after)
                 and CUES["language_model"].search(after[:NEAR])
             )
-        ):
+        ):  # fmt: skip
             return
         # Of its own clause: "at 575 W, needs a strong power supply".
         clause = (
@@ -804,7 +839,6 @@ class _Sentence:
         if dimension == "op/s":
             yield from self.formats(place)
             return
-        follows = self.tokens[place + 1] if place + 1 < len(self.tokens) else token
         if dimension == "bytes" and follows.field.endswith("bytes_per_s") and (
             follows.start - token.end < TELEGRAM and not re.match(r",| and\b", after)
         ):  # fmt: skip
@@ -884,9 +918,12 @@ class _Sentence:
             return UNSAID["memory_bytes_per_s"]
         if field not in ("memory_bytes", "memory_bytes_per_s", "power_w"):
             return UNSAID[field]
-        below = field == "memory_bytes" and not self.gpus and self.tokens[0] is token
-        first = not self.text[: token.start].strip()
-        below = below and (len(self.values) > 2 or first)
+        first = not self.text[: self.tokens[0].start].strip()
+        below = field == "memory_bytes" and not self.gpus and (
+            (self.tokens[0] is token and (len(self.values) > 2 or first))
+            or (first and place > 0
+                and CUES["listing"].fullmatch(self.text, self.tokens[place - 1].end, token.start) is not None)
+        )  # fmt: skip
         if token.start in self.ordered or below:
             # "- 40 GB" and "24 GB, 300 GB/s, 72 W" below the name of a GPU.
             return LISTED
@@ -965,7 +1002,11 @@ class _Sentence:
             return False
         # "half as much as the 80 GB version"
         version = cue_before(_AS_MUCH, self.text, token.start) and _VERSION.match(self.text, token.end)
-        return bool(version or self.before("others_before", token.start))
+        # "At least 84 GB of VRAM for LoRA and 144 GB for ..." needs both.
+        last = next((n for n in range(place - 1, -1, -1) if self.tokens[n].kind in ("gpu", "value")), None)
+        gap = self.text[self.tokens[last].end : token.start] if last is not None else ""
+        goes_on = last is not None and CUES["needs_both"].fullmatch(gap) and self.is_others(last)
+        return bool(version or goes_on or self.before("others_before", token.start))
 
     def is_summed(self, place: int) -> bool:
         """Whether the words around a value say that it is the sum over the GPUs before it."""
@@ -1040,7 +1081,9 @@ class _Sentence:
         """The GPUs that a value may be of, each with its cost."""
         token, about = self.tokens[place], self.about
         if token.start in self.ordered:
-            yield 0.0, self.subjects[self.ordered[token.start].start]
+            own = self.ordered[token.start]
+            of_text = about is not None and own.gpu_ids == about.gpu_ids
+            yield 0.0, about if about is not None and of_text else self.subjects[own.start]
             return
         head = self.listed.get(place) if self.in_turn else self.bracketed.get(place)
         # Where each GPU has its own list, its values are of no other one, but "the AD102 of the 4090".
@@ -1127,13 +1170,14 @@ class _Sentence:
             return 0.4 if touches else after + cost + BETWEEN * turns
         # "..., faster than the A100, ..." is an aside that ends with its comma.
         between = CUES["aside"].sub("", self.between(gpu.end, token.start))
+        turns = len(CUES["turn"].findall(between + self.text[token.start : token.start + 1]))
         between = re.sub(r"\([^()]*\)", "", between)
         others = sum(gpu.end <= g.start and g.end <= token.start and g.text in between for g in beside)
         # The only GPU that a sentence names is its subject, however long it is.
         alone = sum(g.start not in self.enclosed or around is not None for g in self.gpus) == 1
         most = 1.0 if alone and not self.text[: gpu.start].strip(" Ttheanwil,") else 4.0
         cost = min(len(between) * PER_CHARACTER, most) + BETWEEN * others
-        cost += TURN * len(CUES["turn"].findall(between))
+        cost += TURN * turns
         owns = gpu.text.endswith(("'s", "\u2019s")) or between.startswith(("'", "\u2019"))
         if owns and len(between) < LEAD:
             # "It doubles the H100's bandwidth to 8 TB/s".
@@ -1160,8 +1204,13 @@ class _Sentence:
     def is_owned(self, place: int, best: _Option) -> bool:
         """Whether a value that the catalog does not confirm surely is of its owner."""
         token, owner, field = self.tokens[place], best.owner, best.reading.field
+        if token.start in self.ordered:
+            return True
         own = [g for g in self.gpus if g.end <= token.start and set(g.gpu_ids) & set(owner.gpu_ids)]
         others = any(not set(g.gpu_ids) & set(owner.gpu_ids) for g in self.uncompared)
+        if best.owned >= COMPARED and owner is not self.about and not others and self.related:
+            # "192 GB, 2.4 times the H100's": of something that the sentence does not name.
+            return False
         # What the text spoke of before is not sure to own a value of a sentence about another GPU.
         cue = "pronoun" if self.uncompared else "about_it"
         pronoun = CUES[cue].match(self.text) if owner is self.about and owner.sure else None
@@ -1169,7 +1218,7 @@ class _Sentence:
         if (not own and owner is self.about and others and not carried) or best.owned > FAR or owner.several:
             return False
         # Behind a turn ("4.8 TB/s vs 3.35 TB/s") another GPU is meant that the sentence does not name.
-        since = CUES["aside"].sub("", self.between(own[-1].end, token.start)) if own else ""
+        since = CUES["aside"].sub("", self.between(own[-1].end, token.start + 1)) if own else ""
         # "The A10 came in 2021; it has 24 GB"; of one GPU alone a sentence may go on behind any semicolon.
         one = len({g.gpu_ids for g in self.gpus}) == 1
         # A list may name the chip of another one: "The K80? Two GK210 chips with 12 GB each".
@@ -1180,13 +1229,13 @@ class _Sentence:
         plain_ddr = any(str(value).startswith(("DDR", "LPDDR")) for value in best.reading.values) and not any(
             str(k.value).startswith("LPDDR") for i in owner.gpu_ids for k in evidence.of(i, "memory_type")
         )
+        if field == "launch" and not self.gpus and not self.goes_on and not vouched:
+            return False
         if field == "memory_type" and (plain_ddr or (len(self.gpus) > 1 and not (self.in_turn or vouched))):
             return False
         alone = one or (self.labelled and not others)
         # "The A100 is made in 7 nm, the T4 in 12 nm"
         beside = bool(own) and token.start - own[-1].end <= TELEGRAM and best.owned < AGAIN
-        # "It is 8 nm", "Got Ampere tech".
-        goes_on = CUES["pronoun"].match(self.text) or CUES["no_subject"].match(self.text)
         leads = field == "chip" and self.before("chip_leads", token.start)
         made = leads or (field == "process_nm" and self.says("made"))
         # A line that says nothing else, below its GPU: "PCIe Gen5 x16", "Interface: PCIe 5.0".
@@ -1194,9 +1243,14 @@ class _Sentence:
             self.text
         )
         if carried or (not self.gpus and owner is self.about and owner.sure):
-            beside |= bool(goes_on or made or vouched or bare)
+            beside |= bool(self.goes_on or made or vouched or bare)
         alone = (alone and (best.owned <= 1 or bool(made)) and bool(own)) or beside or vouched
         return field not in IN_PASSING or alone or (self.in_turn and place in self.listed)
+
+    @cached_property
+    def goes_on(self) -> bool:
+        """Whether it goes on about what the text speaks of: "It is 8 nm", "Got Ampere tech"."""
+        return bool(CUES["pronoun"].match(self.text) or CUES["no_subject"].match(self.text))
 
     def is_vouched(self, place: int, owner: Subject) -> bool:
         """Whether a value beside this one in a list is what the owner has: the list is of its figures."""
@@ -1207,6 +1261,9 @@ class _Sentence:
                 and not (t.dimension == "bare" and self.own(n) is None)
             )  # fmt: skip
             at = next(stated, place)
+            if self.tokens[at].kind == "name" and self.tokens[at].field == self.tokens[place].field:
+                # "Between the Ampere and Blackwell architectures"
+                continue
             run = self.tokens[min(at, place) : max(at, place) + 1]
             gap = "".join(f" {self.text[a.end : b.start]}" for a, b in pairwise(run))
             if gap and self.tokens[at].kind != "gpu" and CUES["listing"].fullmatch(gap) and any(
@@ -1272,7 +1329,8 @@ class _Sentence:
         return bool(
             (machine and (self.says("machine") or self.says("together")))
             or (self.measured and not impossible and token.measures not in ("count", ""))
-            or self.numbered or self.text.endswith("?") or self.telegram
+            or (self.numbered is not None and self.numbered < token.start)
+            or self.text.endswith("?") or self.telegram
             or (not vouched and self.says("doubt") and CUES["doubt"].search(clause))
             or (observed and self.says("observed") and CUES["observed"].search(words))
             or CUES["doubt_after"].match(self.text, token.end)
@@ -1339,10 +1397,12 @@ class _Sentence:
     def subject_after(self) -> Subject | None:
         """What the next sentence speaks of: the GPU of this one, the first of several if it leads it."""
         if not self.gpus:
-            return replace(self.about, sure=False) if self.about and self.numbered else self.about
+            return replace(self.about, sure=False) if self.about and self.numbered is not None else self.about
         it = CUES["about_it"].match(self.text)
         related = self.related.issuperset(g.start for g in self.gpus)
         # "Its 300 GB/s are half of the A10's", but "Its 300 GB/s put the L4 behind".
+        if related and self.about is None:
+            return None
         if self.about is not None and (related or (it and (it["it"] or not self.uncompared))):
             return self.about
         everyone, first = subject(self.gpus), self.gpus[0]
@@ -1350,13 +1410,16 @@ class _Sentence:
             # A GPU far behind in a sentence may be named by the way: the text may go on about another one.
             other = self.about is not None and not set(self.about.gpu_ids) & set(everyone.gpu_ids)
             return replace(everyone, sure=False) if other and first.start > LEAD else everyone
+        alone = len({g.gpu_ids for g in self.uncompared}) == 1
+        if alone and first.start in self.compared and (main := subject(self.uncompared)):
+            # "Compared to the 3090, the 4090 ...": "it" is the latter.
+            return main
         if first.start < NEAR and first.start not in self.compared:
             # "A and B", "A has it; B does not": "it" may be either.
             listed = CUES["list"].fullmatch(self.text, first.end, self.gpus[1].start) or re.search(
                 r";|\b(?:while|whereas)\b", self.text[first.end : self.gpus[-1].start]
             )
             one = None if listed else subject([first])
-            alone = len({g.gpu_ids for g in self.uncompared}) == 1
             return replace(one, sure=alone) if one else everyone
         return everyone
 

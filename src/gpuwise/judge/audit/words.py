@@ -246,7 +246,7 @@ def _typed(first: str) -> re.Pattern[str]:
 
 
 _COUNT = re.compile(
-    rf"(?<![\d.])(\d{{1,3}})\s?(?:[x\u00d7]\s?|\u00d7 )$|(?<![\w.])(2|4|8|16|{'|'.join(COUNTED)})(?:\s|-)$"
+    rf"(?<![\w.])(\d{{1,3}})\s?(?:[x\u00d7]\s?|\u00d7 )$|(?<![\w.])(2|4|8|16|{'|'.join(COUNTED)})(?:\s|-)$"
     r"|\b(?:with|of|has|have|holds?|own|are)\s(\d{1,3})\s$",
     re.I,
 )
@@ -400,7 +400,7 @@ def _joined(text: str, tokens: list[Token]) -> Iterator[Token]:
                 _BETWEEN if last.dimension != "bare" or token.dimension != "bytes" or not alone else _SIZES
             )
             between = joins.fullmatch(text, last.end, token.start)
-        if last is None or between is None:
+        if last is None or between is None or re.fullmatch(r"20[0-3]\d", last.text):
             if last is not None:
                 yield last
             last = token
