@@ -106,12 +106,14 @@ def comparisons() -> Iterator[str]:
         met = "".join(str(len(comparison.violations([found], one))) for one in conditions)
         given = (factor, spread, len(codes), stored and stored.error)
         told = (found.verdict, found.basis, of(found.ratio), met, comparison.reproduced(found))
-        yield row(*given, *told)
+        yield row(*given, *told, bool(found.note))
     for name, a, b in pairs():
         found = comparison.compare(a, b)
-        yield row(
-            name, found.verdict, found.basis, found.ratio and of(found.ratio), comparison.reproduced(found)
-        )
+        told = (found.verdict, found.basis, found.ratio and of(found.ratio), comparison.reproduced(found))
+        yield row(name, *told, bool(found.note))
+    sides = [result(*(m for n, (_, *each) in enumerate(pairs()) for m in each if n % 3 != k)) for k in (0, 1)]
+    met = comparison.pair(*sides)
+    yield row(len(met), *(len(each) for each in comparison.unpaired(*sides, met)))
 
 
 def pairs():  # type: ignore[no-untyped-def]
@@ -129,7 +131,12 @@ def pairs():  # type: ignore[no-untyped-def]
             for each in (1, 3):
                 yield f"{long} stalls, {count} windows, {each}", stalling, windows_of(count, each)
     frozen = replace(one.windows[0], step_s=(0.0, 0.03))
-    yield "no time", measured(0.03), replace(measured(0.03), windows=(frozen,))
+    yield "no time", measured(0.03), replace(measured(0.03), windows=(frozen, frozen))
+    yield "slower than one a second", published(0.5), published(0.6)
+    yield "none", published(0.5), replace(published(0.5), throughput=None)
+    for each in (processes(0.03, 0.031), processes(0.03, 0.031, 0.0305), measured(0.03)):
+        disturbed = replace(each, cautions=(Issue.warning("contended", ""),))
+        yield f"{len({w.run for w in each.windows})} disturbed", disturbed, measured(0.0315)
     yield "batches", measured(batch=64), measured(batch=256)
 
 

@@ -101,3 +101,11 @@ def test_several_gpus_that_share_one_batch_are_no_point_of_the_curve() -> None:
     assert len(curves([alone, two])) == 1
     assert curves([alone, strong]) == ()
     assert curves([alone, two], most=1) == ()
+    assert len(curves([alone, two], most=2)) == 1
+
+
+def test_only_what_was_measured_needs_one_batch_on_each_number_of_gpus(one: Record) -> None:
+    two = replace(one, question=replace(one.question, gpus=2, batch=7))
+    assert curves([one, two]) == ()
+    (stated,) = curves([replace(each, origin="published", session="a table") for each in (one, two)])
+    assert stated.share(stated.records[1]).value == pytest.approx(0.5)

@@ -52,6 +52,9 @@ def test_the_factor_is_the_speed_per_gpu_over_that_of_one() -> None:
     assert found.low <= found.value <= found.high
     strong = measured(0.03, gpus=4, batch=25, scaling="strong")
     assert factor(measured(0.096), strong).value == pytest.approx(0.8)
+    for pair in ((strong, replace(strong, throughput=None)), (replace(strong, throughput=None), strong)):
+        with pytest.raises(ValueError, match="two throughputs"):
+            factor(*pair)
 
 
 @given(st.floats(0.5, 1.0), st.tuples(*[st.floats(0.9, 1.3)] * 3), st.floats(1.0, 1.3))

@@ -31,6 +31,8 @@ VERDICT_LEVEL = 0.99
 # comparisons of equal runs that spread by 1.5 % comes out faster or slower (docs/notes/intervals.md).
 ASSUMED = Spread(0.015, NORMAL)
 
+NONE = Spread(0.0, NORMAL)
+
 # The same of a run that other programs disturbed, or that had not settled. On CPUs that were shared, runs of
 # one question a few minutes apart differed by up to a quarter.
 DISTURBED = Spread(0.1, NORMAL)
@@ -62,7 +64,7 @@ def compare(a: Measurement, b: Measurement, stored: Spread | None = None) -> Com
     if why is not None:
         return Comparison(cell=cell, a=a, b=b, ratio=None, verdict="not-comparable", note=why)
     unseen = Spread(max(_unseen(a, b), _unseen(b, a)), NORMAL)
-    ratio = ratio_of_steps(a, b, unseen.beside(stored or Spread(0.0, NORMAL)))
+    ratio = ratio_of_steps(a, b, unseen.beside(stored or NONE))
     # Another framework runs other kernels: its ratio says nothing of the GPUs alone.
     if a.config.framework != b.config.framework:
         return Comparison(cell=cell, a=a, b=b, ratio=ratio, verdict="not-comparable", note=note)
@@ -74,8 +76,10 @@ def compare(a: Measurement, b: Measurement, stored: Spread | None = None) -> Com
     verdict: Change = "unclear"
     if ratio.low >= 1 - SAME and ratio.high <= 1 + SAME:
         verdict = "same"
-    elif sure.low > 1 or sure.high < 1:
-        verdict = "faster" if sure.low > 1 else "slower"
+    elif sure.low > 1:
+        verdict = "faster"
+    elif sure.high < 1:
+        verdict = "slower"
     elif (doubts or basis == "assumed") and not ratio.low <= 1 <= ratio.high:
         kind = " and ".join(doubts) or "single"
         doubt = f"{kind} runs may differ by {percent(max(sure.high / sure.value - 1, 0), 0)}: repeat both"
@@ -124,7 +128,7 @@ def ratio_of_steps(
     spreads = [_spread(m) for m in (a, b)]
     single = sum(_processes(m) < 2 for m in (a, b))
     # One standard deviation for both sides: they are not two estimates of it.
-    more = Spread(sqrt(single) * runs.error, runs.degrees) if runs is not None and single else Spread(0.0, 1)
+    more = Spread(sqrt(single) * runs.error, runs.degrees) if runs is not None else NONE
     if spreads[0] is not None and spreads[1] is not None:
         value = b.throughput.value / a.throughput.value
         steps = spreads[0].beside(spreads[1])
@@ -292,10 +296,11 @@ def parse_condition(text: str) -> Condition:
     match = re.fullmatch(r"\s*(?:(slower|faster)\s*(?:>\s*(\d+(?:\.\d+)?)\s*%)?|(unclear))\s*", text)
     if match is None:
         raise InputError(f"cannot read the condition {text!r}", hint="write it like 'slower>5%' or 'unclear'")
-    if match[1] == "slower" and float(match[2] or 0) >= 100:
+    by = float(match[2] or 0) / 100
+    if match[1] == "slower" and by >= 1:
         raise InputError(f"nothing is ever {text.strip()}", hint="give a share below 100, like 'slower>5%'")
     verdict = cast("Literal['slower', 'faster', 'unclear']", match[1] or match[3])
-    return Condition(verdict=verdict, by=float(match[2] or 0) / 100)
+    return Condition(verdict=verdict, by=by)
 
 
 def violations(comparisons: Sequence[Comparison], condition: Condition) -> tuple[Comparison, ...]:

@@ -256,7 +256,7 @@ def curves(records: Iterable[Record], *, most: int | None = None) -> tuple[Curve
         same = (record.origin, record.gpu_id, record.session, question.key(*ignored), switches)
         best = groups.setdefault(same, {})
         rival = best.get(question.gpus)
-        if rival is None or rival.throughput is None or record.throughput.value > rival.throughput.value:
+        if rival is None or record.value > rival.value:
             best[question.gpus] = record
     return tuple(
         Curve(records=tuple(by_count[n] for n in sorted(by_count)))
