@@ -6,6 +6,7 @@ from collections.abc import Iterator, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
 from datetime import date
+from math import inf
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -17,15 +18,24 @@ from gpuwise.jobs.facts import Facts
 from gpuwise.judge.choose import answer as say
 from gpuwise.judge.choose import decide, speeds
 from gpuwise.judge.choose.candidates import EXPORT, FEW, names_of, offered, stated, usable
-from gpuwise.judge.choose.fit import NO_FP64, loosened, made_for_fp64, no_price, why_not
-from gpuwise.judge.choose.need import MOST_TOGETHER, USUAL_NOTE, has_form, need_for, need_of, settled
+from gpuwise.judge.choose.fit import NO_FP64, SUPPLY, loosened, made_for_fp64, no_price, why_not
+from gpuwise.judge.choose.need import (
+    MOST_TOGETHER,
+    SERVED,
+    SUPPORTED,
+    USUAL_NOTE,
+    has_form,
+    need_for,
+    need_of,
+    settled,
+)
 from gpuwise.judge.choose.speeds import Forecast
 from gpuwise.model.gpu import RENTS, GpuSpec, Offer
 from gpuwise.model.judgement import Need, Quote, Recommendation
 from gpuwise.model.precision import Precision
 from gpuwise.model.question import Asked, RunConfig
 from gpuwise.model.result import Comparison, Issue, Record, Result
-from gpuwise.model.units import seconds, significant
+from gpuwise.model.units import seconds, significant, usd
 from gpuwise.predictor.card import MODULES
 
 if TYPE_CHECKING:
@@ -60,27 +70,47 @@ def choose(
     )  # fmt: skip
     if need.deadline_s is not None and need.items is None:
         _refuse_what_fits_nowhere(market, need)
-    need = _with_largest(market, need)
+    if SUPPORTED in need.notes and not (
+        (made := market.best_or_none(settled(need))) and made.options[0].price_usd
+    ):
+        notes = (
+            f"no fresh price within the limits of {note}" * (note == SUPPORTED) or note for note in need.notes
+        )
+        need = replace(need, only=(), notes=tuple(notes))
+    need, largest = _with_largest(market, need)
     choice = _answered(market, settled(need))
     choice = _with_left_out(market, choice, need)
     billed = say.against(need.bill, choice) if need.bill else ""
     if billed and (need.bill is None or need.bill.usd is None):  # No sum to compare with
         choice, billed = replace(choice, reasons=(billed.rstrip("."), *choice.reasons)[:3]), ""
-    said = (_beside(market, need), billed, choice.answer, _beside_rent(market, choice))
+    said = (largest, _beside(market, need), billed, choice.answer, _beside_rent(market, choice))
     choice = replace(choice, answer=" ".join(filter(None, said)))
     if alternatives:
         choice = _with_alternatives(market, choice)
     return _answer(choice)
 
 
-def _with_largest(market: _Market, need: Need) -> Need:
-    """The need of the largest model that its limits hold, where it names none."""
+def _with_largest(market: _Market, need: Need) -> tuple[Need, str]:
+    """The need of the largest model that its limits hold, where it names none; and which it is, where that is
+    the question."""
+    if need.asks == "largest" and need.task == "infer":
+        first = market.best(settled(replace(need, asks=""))).options[0]  # Has as much memory as any like it
+        gpu, count = (first.gpu_id, first.count) if not names_of(need) else _one_set(need) or ("", 0)
+        models = speeds.largest_models(settled(need), gpu, count)
+        if not models:
+            raise NoDataError(f"no model known here fits on {say.counted(gpu, count)}", code="too-large")
+        name, sets = models[list(models)[-1]], ((gpu, count),) if names_of(need) else ()
+        formats = need_for(f"{SERVED}{name}", mode="infer").formats if need.formats else ()
+        context = settled(need).context or 0
+        notes = tuple(note for note in need.notes if not note.endswith(need.workloads[0][0]))
+        held = replace(need, workloads=((name, 1.0),), formats=formats, asks="speed", notes=notes, sets=sets)
+        return held, say.largest(models, gpu, count, context)
     for name in need.larger:
         formats = need_for(name, mode="infer").formats if need.formats else ()
         larger = replace(need, workloads=((name, 1.0),), formats=formats, larger=())
         if (found := market.best_or_none(settled(larger))) and found.options[0].price_usd:
-            return replace(larger, notes=(*need.notes, say.LARGEST.format(name)))
-    return need
+            return replace(larger, notes=(*need.notes, say.LARGEST.format(name))), ""
+    return need, ""
 
 
 def _answered(market: _Market, need: Need) -> Recommendation:
@@ -113,7 +143,8 @@ def _beside_rent(market: _Market, choice: Recommendation) -> str:
     """What the work takes elsewhere, where a card is kept, or asked about beside rent."""
     need = choice.need
     rented = any(option.way in RENTS for option in choice.options)
-    either = choice.options[0].way == "have" or (need.acquire == "both" and names_of(need))
+    kept = choice.options[0].way == "have" and not need.sets  # Else the question is which to buy
+    either = kept or (need.acquire == "both" and names_of(need))
     direct = need.asks in ("able", "speed") or (need.asks == "faster" and need.keep)
     if not either or need.period_s or direct or rented:
         return ""
@@ -232,6 +263,9 @@ def _unhurried(need: Need, note: str) -> Need:
     return replace(need, latency_s=None, concurrent=need.concurrent or 1, notes=notes)
 
 
+LOWERED = "the supply is less than makers advise for these: lower the power limit of each card"
+
+
 def _looser(need: Need, error: GpuwiseError) -> Iterator[Need]:
     """Needs without one of the limits that the question does not state, each with a note that says which."""
     names = names_of(need)
@@ -263,6 +297,9 @@ def _looser(need: Need, error: GpuwiseError) -> Iterator[Need]:
         yield noted("no offer to rent the named GPUs is known", acquire="both")
     if error.code == "no-price" and need.quotes and need.region:
         yield noted(f"no price in {need.region} is known, so compared with those of everywhere", region="")
+    supply = need.power_w and any(note.startswith("a supply of") for note in need.notes)
+    if error.code == "limits" and need.sets and supply and LOWERED not in need.notes:
+        yield noted(LOWERED, power_w=(need.power_w or 0.0) * SUPPLY)
     if error.code == "limits" and len(need.sets) > 1 and need.budget_usd is not None:
         yield noted("none of these keeps the budget", budget_usd=None)
     if need.precision == Precision.FP64 and not need.only and not need.sets and need.acquire != "rent":
@@ -425,6 +462,10 @@ def _with_verdict(market: _Market, choice: Recommendation) -> Recommendation:
     """The choice, with what is asked of a GPU or of the work answered first, and the cheapest that does the
     work beside a GPU that may be too much."""
     need, other = choice.need, None
+    if together := _together(market, need):
+        if need.asks == "able":
+            return replace(choice, answer=f"Yes: {together}", reasons=())
+        return replace(choice, answer=f"{say.begun(together)} {choice.answer}")
     sized = need.asks == "memory" or (need.asks == "able" and need.memory_gb)
     said = speeds.memory_needed(need) if sized else ""
     recipes = ""
@@ -448,6 +489,29 @@ def _with_verdict(market: _Market, choice: Recommendation) -> Recommendation:
     # Who asks how fast what is named is does not ask what to get.
     rest = "" if need.asks == "speed" else choice.answer
     return replace(choice, answer=" ".join(filter(None, (said, *also, recipes, rest))))
+
+
+def _together(market: _Market, need: Need) -> str:
+    """How fast different cards that are there answer together; or the cheapest card that does the work beside
+    those that are there, where one is looked for. Empty where one alone does it, or they do not."""
+    if need.task != "infer" or not need.have or need.concurrent > 1 or need.upgrade:
+        return ""
+    if any(speeds.dealt_out(need, [gpu]) for gpu in need.have):
+        return ""
+    if len({*need.have}) > 1:
+        found = speeds.dealt_out(need, need.have)
+        return say.together(need.have, found) if found else ""
+    sold = usable(replace(need, acquire="own"), market.offers, market.facts.today) if need.beside else ()
+    cards = ((o, gpu) for o in sold if not o.per_hour and o.count == 1 and not o.whole for gpu in o.gpu_ids)
+    in_pc = set(_cards(replace(need, at_home=True)))
+    for offer, gpu in sorted(cards, key=lambda card: card[0].amount):
+        watts = sum(catalog.get(each).power_w or 0.0 for each in (*need.have, gpu))
+        if gpu not in in_pc or catalog.get(gpu).vendor != "NVIDIA" or watts > (need.power_w or inf):
+            continue
+        if found := speeds.dealt_out(need, (*need.have, gpu)):
+            price = f" for {usd(offer.amount)} (price of {offer.seen_on})"
+            return say.together((*need.have, gpu), found, price)
+    return ""
 
 
 def _able(market: _Market, need: Need, name: str) -> str:

@@ -141,9 +141,9 @@ class Need:
     have: tuple[str, ...] = ()  # GPUs that are there already, one entry each
     quotes: tuple[Quote, ...] = ()  # Prices that are candidates beside those that are known here
     bill: Bill | None = None  # What the cost is compared with
-    asks: Literal["", "able", "too much", "memory", "energy", "number", "faster", "speed"] = ""
+    asks: Literal["", "able", "too much", "memory", "energy", "number", "faster", "speed", "largest"] = ""
     """What else is asked: whether a GPU can do the work or is too much, memory, electricity, how many, which
-    of several is faster, or how fast one is."""
+    of several is faster, how fast one is, or which model is the largest that it holds."""
     rate: float = 0.0  # Of `speed`: items a second of each answer, which it is to reach; 0: none was asked
     feature: str = ""  # Of a GPU, asked whether the work needs it: `nvlink`, `ecc`, ...
     larger: tuple[str, ...] = ()  # Models, of which the first that the limits hold is meant
@@ -152,6 +152,7 @@ class Need:
     upgrade: bool = False  # They are to be replaced: keeping them is not an answer
     faster: float = 0.0  # By how much: times their speed; 0: enough to be called an upgrade
     keep: bool = False  # They do the work wherever they can
+    beside: bool = False  # A card is looked for that works together with them
     assumptions: Assumptions = Assumptions()
 
 

@@ -370,6 +370,11 @@ def parse_work(text: str) -> Work:
     return Work(items, size, match["item"].casefold().removesuffix("s"))
 
 
+def is_work(text: str) -> bool:
+    """Whether `parse_work` reads a text."""
+    return bool(_DATASETS.fullmatch(text.strip()) or _WORK.fullmatch(text.strip()))
+
+
 def parse_latency(text: str) -> Latency:
     """`TPOT<=30ms`, `TTFT<=2s` or both with a comma; a time alone is that of a token."""
     if "," in text:

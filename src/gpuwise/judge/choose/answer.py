@@ -14,10 +14,10 @@ from gpuwise.judge.choose import fit
 from gpuwise.judge.choose.candidates import PAID, STATED, Candidates, host_of
 from gpuwise.judge.choose.fit import Limit, link_of
 from gpuwise.judge.choose.need import COMPUTERS, USUAL_NOTE, WORDS
-from gpuwise.judge.choose.speeds import OLDEST, RECOMPUTES, memory_of
+from gpuwise.judge.choose.speeds import OLDEST, RECOMPUTES, Dealt, memory_of
 from gpuwise.model.gpu import RENTS, GpuSpec, Offer
 from gpuwise.model.judgement import Assumptions, Bill, Need, Option, Quote, Recommendation
-from gpuwise.model.precision import GGUF
+from gpuwise.model.precision import GGUF, Precision
 from gpuwise.model.result import Interval, Issue, Record
 from gpuwise.model.units import percent, seconds, si, significant, usd
 from gpuwise.predictor.card import MODULES, is_linked
@@ -230,11 +230,12 @@ def _otherwise(found: Recommendation) -> str:
     years, once = need.assumptions.years, need.period_s is None
     if (mine := next((o for o in later if o.way == "have"), None)) and not need.upgrade:
         does = "do" if mine.count > 1 else "does"
-        return f"{_begun(_machine(mine))}, yours, {does} it, too: {_does(need, mine, found.item)}."
-    thought_of = next((o for o in later if (o.gpu_id, o.count) in need.sets and o.speedup), None)
-    if first.way == "have" and thought_of and thought_of.outlay_usd and thought_of.speedup:
-        faster, asked = significant(thought_of.speedup), usd(thought_of.outlay_usd)
-        return f"{_begun(_machine(thought_of))} would be {faster} times as fast for {asked}."
+        return f"{begun(_machine(mine))}, yours, {does} it, too: {_does(need, mine, found.item)}."
+    thought_of = [o for o in later if (o.gpu_id, o.count) in need.sets and o.speedup]
+    if first.way == "have" and thought_of:
+        price = [f"for {usd(o.outlay_usd)}" if o.outlay_usd else f"({obtained(o)})" for o in thought_of]
+        faster = [f"{_machine(o)} would be {significant(o.speedup or 0.0)} times as fast" for o in thought_of]
+        return f"{begun(', '.join(map(' '.join, zip(faster, price, strict=True))))}."
     if first.way == "have" or not once:
         return _both_ways(found)
     if need.deadline_s is not None:  # Nobody buys what is needed until a day
@@ -298,7 +299,7 @@ def _sums(found: Recommendation) -> str:
     return f" In {a.owned_for}{_used(a.hours_per_week)}: {', '.join(sums)}."
 
 
-def _begun(text: str) -> str:
+def begun(text: str) -> str:
     """A text as a sentence begins."""
     return text[:1].upper() + text[1:]
 
@@ -752,7 +753,7 @@ def would_do_more(other: Option, first: Option, need: Need) -> str:
     better = faster if by_speed else times(first.cost_per_item_usd, other.cost_per_item_usd)
     if better is None or better < MUCH:
         return ""
-    less, name = f"cost {significant(1 / better)} of it for the same work", _begun(offered_as(other))
+    less, name = f"cost {significant(1 / better)} of it for the same work", begun(offered_as(other))
     does = f"do {significant(better)} times as much" if by_speed else less
     return f"{name}, would {does}, but that price is of {other.seen_on}: ask for today's."
 
@@ -783,7 +784,7 @@ def beside(quote: Quote, offers: Sequence[Offer], today: date) -> str:
 def against(bill: Bill, found: Recommendation) -> str:
     """What the work costs elsewhere beside what the first option takes; without a sum, or an amount of work,
     the price below which the other costs less. Empty where no price of the first is known."""
-    need, first, name, of = found.need, found.options[0], _machine(found.options[0]), _begun(bill.of)
+    need, first, name, of = found.need, found.options[0], _machine(found.options[0]), begun(bill.of)
     if first.per_hour_usd is None:
         return ""
     if need.items and first.cost_usd:  # Of what is stated, in a month where it comes again
@@ -800,7 +801,7 @@ def against(bill: Bill, found: Recommendation) -> str:
         return f"{of} costs less below {least}, what {name} takes{each and use}{asked}."
     other = bill.usd * items / bill.items if bill.items else bill.usd
     amount = f" for {speed_of(items)} {found.item}s" if need.items else ""
-    mine_is = f"{_begun(name)} {'is' if first.count == 1 else 'are'} cheaper than {bill.of}"
+    mine_is = f"{begun(name)} {'is' if first.count == 1 else 'are'} cheaper than {bill.of}"
     both = f"{bill.of} takes {usd(other)}{each}{amount}, {name} {usd(mine)}{each}{use}"
     less = f"{of} is cheaper" if other < mine else mine_is
     return f"{less}: {both}, {significant(mine / other)} times as much."
@@ -854,7 +855,26 @@ def _faster(found: Recommendation) -> str:
     dearer = times(fast.cost_per_item_usd, slow.cost_per_item_usd)
     cost = f", at {significant(dearer)} times its cost for the same work" if dearer else ""
     much = f"faster: {significant(ratio)} times {name}" if ratio > 1.005 else f"as fast as {name}"
-    return f"{_begun(_machine(fast))} {'is' if fast.count == 1 else 'are'} {much}{cost}."
+    return f"{begun(_machine(fast))} {'is' if fast.count == 1 else 'are'} {much}{cost}."
+
+
+def together(gpus: Sequence[str], found: Dealt, price: str = "") -> str:
+    """How fast different cards answer together; the last is bought where it has a price."""
+    there = Counter(gpus[:-1] if price else gpus).items()
+    name = " and ".join(counted(gpu, number) for gpu, number in there) + " together" * (not price)
+    name = f"beside {name} {counted(gpus[-1], 1)}{price} does it: together they" if price else name
+    low, value, high = (speed_of(getattr(found.tokens_per_s, end)) for end in ("low", "value", "high"))
+    memory = f"{found.needed_bytes / 2**30:.3g} of {found.room_bytes / 2**30:.3g} GiB in {found.weights}"
+    how = "one answer at a time, layers dealt out by llama.cpp"
+    return f"{name} hold it, {memory}, and do about {value} tokens/s ({low} to {high}), {how}."
+
+
+def largest(models: Mapping[Precision, str], gpu: str, count: int, context: int) -> str:
+    """The largest models that a number of GPUs hold, the shortest format of weights first."""
+    held = ", ".join(f"{name} in {weights}" for weights, name in reversed([*models.items()]))
+    return (
+        f"The largest model known here that {counted(gpu, count)} can hold with {context:,} tokens: {held}."
+    )
 
 
 def _speed(found: Recommendation) -> str:
@@ -867,7 +887,7 @@ def _speed(found: Recommendation) -> str:
     rate = f"about {rate_of(speed.value, found.item)} ({low} to {high}){each}{_weights(need, first)}"
     does = f"{counted(first.gpu_id, first.count)} does {rate}"
     if not need.rate:
-        return f"{_begun(does)}."
+        return f"{begun(does)}."
     sure = "Yes" if speed.low >= need.rate else "No" if speed.high < need.rate else ""
     sure = sure or ("Probably" if speed.value >= need.rate else "Probably not")
     return f"{sure}: {does}; {need.rate:g} {item} are asked."
@@ -899,7 +919,7 @@ def verdict(found: Recommendation, other: Recommendation | None) -> str:
         kwh, paid = electricity(need, first)
         each, use = f"{usd(paid)}{_other(need, paid, ' ({})')}", _used(need.assumptions.hours_per_week)
         drawn = f"take {kwh:,.0f} kWh a month{use}: {each} of electricity"
-        return f"{_begun(name)} and its machine {drawn}."
+        return f"{begun(name)} and its machine {drawn}."
     if need.asks != "too much":
         return ""
     least = other.options[0] if other else first
@@ -909,5 +929,5 @@ def verdict(found: Recommendation, other: Recommendation | None) -> str:
     if least.key == first.key:
         return f"Not overkill: nothing that costs less does this work than {name}."
     if cost and cost < WORTH_A_WORD:
-        return f"{_begun(name)} is overkill: for {significant(cost)} of the cost, {does}."
+        return f"{begun(name)} is overkill: for {significant(cost)} of the cost, {does}."
     return f"Not overkill by the cost of the work; the least that does it: {does}."

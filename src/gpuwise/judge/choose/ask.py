@@ -42,6 +42,7 @@ from gpuwise.judge.choose.need import (
     MOST_THERE,
     MOST_TOGETHER,
     PROVIDERS,
+    SUPPORTED,
     WORDS,
     Purpose,
     has_form,
@@ -68,8 +69,8 @@ LONGEST = 32_768
 LEAST_PURCHASE = 30
 # USD that buy hardly any card, and days or weeks of rent: either is meant.
 SMALL_SUM = 350
-# USD from which a lab thinks of more than one card.
-LARGE_SUM = 10_000
+# USD from which a lab thinks of more than one card, and an organisation of what has a maker's support.
+LARGE_SUM, SUPPORTED_SUM = 10_000, 20_000
 # Watts of each VA that a UPS of today gives.
 POWER_FACTOR = 0.9
 # What a slot gives without a cable, and a plug of so many pins beside it (PCI-SIG).
@@ -391,6 +392,8 @@ class _Reader:
         if self.said(rf"\b(?:{P.laptop})\b") and not self._either_computer():
             sets = [(_of_laptop(gpu), 1) for gpu, _ in sets]
             have = [_of_laptop(gpu) for gpu in have]
+        if len(have) > 1:
+            self.take(r"\b(?:the|these|both|of) (?:2|two|both)\b")
         self.quotes: tuple[Quote, ...] = ()
         self.sets, self.have, self.barred = tuple(dict.fromkeys(sets)), tuple(have), frozenset(barred)
 
@@ -522,8 +525,10 @@ class _Reader:
         # Years of a reservation are not those of what is owned.
         span = rf"(?:({P.count}) years?|([6-9]|\d\d) months)\b"  # Fewer months are rented
         kept = rf"\b(?:over|for|(?:keep|used?) (?:it |them )?(?:for )?)(?: the next)? {span}"
+        kept += rf"|\b{span} (?:of )?ownership"
         if not self.said(r"reserv|commit") and (years := self.take(kept)):
-            self.assumed["years"] = int(years[2]) / 12 if years[2] else float(_number(years[1]))
+            months = years[2] or years[4]
+            self.assumed["years"] = int(months) / 12 if months else float(_number(years[1] or years[3]))
 
     def _read_denials(self) -> None:
         """What is not to be: ways of getting GPUs, and providers."""
@@ -608,7 +613,7 @@ class _Reader:
             )
         if people := take(P.how_many_people, again=False) or take(P.team):
             fields["users"] = _number(people[1])
-            if not (re.search(P.callers, people[0]) or self.said(P.at_once)):
+            if not (re.search(P.callers, people[0]) or take(P.at_once)):
                 self.members = fields["users"]
             if take(P.each_own) or fields["users"] == 1:
                 fields["concurrent"] = 1
@@ -691,6 +696,7 @@ class _Reader:
         able = asks[:1] == ["able"]
         # Whether what is there does it may be asked beside what else could.
         alone = len({*self.have} or {gpu for gpu, _ in self.sets}) == 1
+        alone |= bool(able and self.have and not self.sets)  # "Can the two run it"
         alone &= able or not (self.sets and self.have)
         if fields.get("asks") == "speed":
             return
@@ -702,6 +708,9 @@ class _Reader:
         if asks[:1] == ["able"] and len(self.sets) > 1 and not self.have:
             fields["asks"] = "faster"  # "Is A enough, or should I take B"
         number = self.said(r"\bhow (?:long|much|many)\b")  # Asked of a number, not whether
+        if asks[:1] == ["largest"] and (self.sets or self.have or "memory_gb" in fields):
+            fields |= {"asks": "largest", "keep": bool(self.have)}
+            return
         alone &= bool(asks) and (asks[0] in ("energy", "speed") or not number)
         if asks and (asks[0] == "memory" or able or alone):
             fields["asks"] = asks[0]
@@ -722,6 +731,10 @@ class _Reader:
             # What a card may draw limits cards; what a supply or an outlet gives, the whole machine.
             near = self.plain[max(0, watts.start() - 40) : watts.end() + 20]
             whole, each = re.search(P.whole_machine, near), watts[0].endswith("each")
+            if re.match(
+                r"\)? (?:for|of) (?:(?:the|all|my|our) )?(?:gpu|card|graphics)", self.plain[watts.end() :]
+            ):
+                whole = None
             value = _amount(watts[1]) * (1000 if watts[2] else 1) * (POWER_FACTOR if "va" in watts[0] else 1)
             wall = self.said(r"outlet|socket|circuit|breaker|wall")
             limit = "outlet_w" if whole and not each else "power_w"
@@ -889,6 +902,8 @@ class _Reader:
             week = self.assumed.get("hours_per_week", {"day": 7, "week": 1}.get(often[1] or "week", 1))
             self.notes += [] if "hours_per_week" in self.assumed else ["an hour for each time"]
             self.assumed["hours_per_week"] = min(168.0, fields["users"] * week)
+        elif self.shared and "hours_per_week" in self.assumed and self.said(r"\beach\b"):
+            self.assumed["hours_per_week"] = min(168.0, fields["users"] * self.assumed["hours_per_week"])
         if self.gpu_hours and self.gpu_hours[2] and len(sets) < 2:
             week = _amount(self.gpu_hours[1]) * WEEK_S / seconds(self.gpu_hours[2])
             number = max(1, -(-week // 168))
@@ -905,11 +920,17 @@ class _Reader:
             # "QLoRA on my 3060", "can I run ... or rent": whether it can, before what else could.
             able, mine, other = map(self.said, (WORDS["asks"]["able"], P.mine, P.other))
             keep = (able or self.of_mine or (mine and not other)) and not sets and not fields["upgrade"]
-            fields["keep"] = bool(keep)
+            fields |= {"keep": bool(keep), "beside": not sets and bool(self.said(P.beside_it))}
             if self.of_mine:
                 fields["only"] = tuple(dict.fromkeys(have))
             if keep and (self.of_mine or not any(catalog.get(gpu).vendor == "NVIDIA" for gpu in have)):
                 fields["unproven"] = True  # Whether it can is answered, however little is known of how fast
+        named = sets or have or self.traits or fields.get("at_home") or fields.get("sold")
+        large = fields.get("acquire") == "own" and fields.get("budget_usd", 0.0) >= SUPPORTED_SUM
+        if large and not named and fields.get("users", 1) > 1 and self.said(P.organisation):
+            every = ((spec.id, spec.text("segment")) for spec in catalog.all_gpus())
+            fields["only"] = tuple(gpu for gpu, segment in every if segment in ("server", "workstation"))
+            self.notes.append(SUPPORTED)
         like = tuple(spec.id for spec in catalog.all_gpus() if self._meant(spec)) if self.traits else ()
         apart = next((gpu for gpu, _ in sets if self.traits and gpu not in like), None)
         if apart and not self.said(r"\b(?:or|vs|versus|than)\b"):
@@ -942,6 +963,19 @@ class _Reader:
                 # The number was said apart from the names.
                 counts = [gpus[1]] * len(sets)
             fields["sets"] = tuple((gpu, count) for (gpu, _), count in zip(sets, counts, strict=True))
+            if len(sets) > 1 and not fields.get("asks") and not self.quotes:
+                # Any variant of a name with the same memory will do: the cheapest of them decides.
+                fields["sets"] = tuple(
+                    (each, count)
+                    for gpu, count in fields["sets"]
+                    for each in dict.fromkeys((gpu, *self.families.get(gpu, ())))
+                    if catalog.get(each).memory_bytes == catalog.get(gpu).memory_bytes
+                    and (
+                        each == gpu
+                        or fields.get("acquire") != "own"
+                        or catalog.get(gpu).text("form") in MODULES
+                    )
+                )
             self.gpus = (min(counts), max(counts))
         self.named_gpus = {gpu for gpu, _ in sets} or {*fields.get("only", ())}
         if self.named_gpus and not any(catalog.get(gpu).vendor == "NVIDIA" for gpu in self.named_gpus):
@@ -1130,6 +1164,7 @@ class _Reader:
             self.gpus = (min(counts), max(counts))
         # Of other makers' cards no training was measured; what they read from memory says how they answer.
         answers = fields.get("unproven") or self.mode == "infer" or self.said(r"\b(?:fp[48]|int[48])\b")
+        answers = answers or fields.get("asks") == "largest"
         named, self.mode = ("llama-3.1-8b", "infer") if answers else ("resnet50", "train")
         self.notes.append(f"no work was named: taken as {_TAKEN[self.mode]}")
         if not answers:

@@ -480,7 +480,7 @@ def contradiction(them: Candidates, found: Sequence[Limit], left: Sequence[str] 
         value, changes = limit.relaxed(float(limit.needed[place]))
         return Way(limit.code, value, f"{them.rows[place].count} x {them.rows[place].gpu}", changes)
 
-    for limit in found:
+    for limit in sorted(found, key=lambda limit: limit.code == "form"):  # Nobody asks for another kind first
         others = kept([other for other in found if other is not limit], len(them)) & ~limit.ok
         if others.any():
             values = np.where(others, limit.needed, np.nan)

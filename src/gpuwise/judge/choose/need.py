@@ -89,6 +89,7 @@ MOST_THERE = 2
 # A token later than this is slower than people read, where nothing else was asked for.
 USUAL_TPOT_S = 0.050
 USUAL_NOTE = "each token within 50 ms"
+SUPPORTED = "cards of workstations and servers, which makers support where many rely on them"
 # Models by the names of our own decoders, which adapters are trained on by their public names, and by family.
 _SIZES = {"llm-8b": "llama-3.1-8b", "llm-1b": "llama-3.2-1b", "llm-8b-lora": "llama-3.1-8b"}
 
@@ -157,6 +158,8 @@ def need_for(
     if preset is None and len(named) == 1 and is_model(named[0][0], mode):
         return _of_model(named[0][0], mode, precision, work, latency, gpus, form)
     mode = "finetune" if mode == "lora" else mode
+    if mode is None and any(is_model(name, None) for name, _ in named):
+        mode = "infer"  # As each is by itself
     if preset is not None:
         named, mode, precision = list(preset.workloads), mode or preset.mode, precision or preset.precision
         gpus, latency, form = gpus or preset.gpus, latency or preset.latency, form or preset.form
@@ -479,6 +482,8 @@ def need_of(
         problem = f"a question has at most {LONGEST_QUESTION:,} characters, not {len(workload or ''):,}"
         raise InputError(problem, hint="leave out what the choice does not depend on")
     work = given.get("work")
+    if work and is_question(workload or "") and not units.is_work(work):
+        workload, work = f"{workload}: {work}", None  # "2000 hours of audio" is read as in a question
     if "%" in (work or "") and not workload:  # the shares of a mix are work, too
         workload, work = work, None
     stated: dict[str, Any] = {
@@ -500,6 +505,9 @@ def need_of(
             name, equals, weight = re.sub(r"\s+([\d.]+)\s*%$", r"=\1", part).rpartition("=")
             one = units.parse_positive(weight.rstrip("% "), f"the weight of {name}") if equals else 1.0
             shares.append((name.strip() if equals else part, one))
+        served = _SIZES.get((workload or "").removesuffix("-decode"))
+        if served and (count("users") or 1) > 1 and purpose in (None, "infer"):
+            shares = [(f"{SERVED}{served}", 1.0)]  # Nobody buys each of them a machine
         need = need_for(shares, **stated)
     # A result file says both what is there and how fast it is.
     have: list[str] = []

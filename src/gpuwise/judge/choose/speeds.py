@@ -26,14 +26,14 @@ from contextlib import suppress
 from dataclasses import replace
 from functools import lru_cache
 from math import ceil, exp, log
-from typing import TYPE_CHECKING, Protocol
+from typing import TYPE_CHECKING, NamedTuple, Protocol
 
 from gpuwise.errors import GpuwiseError, InputError, MachineError, NoDataError, check_wanted
 from gpuwise.facts import catalog, published
 from gpuwise.judge.choose.need import CONTEXTS, FORMATS
 from gpuwise.model.gpu import GpuSpec
 from gpuwise.model.judgement import TASKS, Need
-from gpuwise.model.precision import Precision
+from gpuwise.model.precision import GGUF, Precision
 from gpuwise.model.question import Part, RunConfig
 from gpuwise.model.result import Basis, Interval, Issue, Record, Result, records_of, refused
 from gpuwise.model.units import gibibytes, seconds
@@ -476,6 +476,56 @@ def memory_needed(need: Need) -> str:
         said.append(f"{gibibytes(sum(size for _, size in memory(plan)))} in {precision}")
     each = f"{requests} contexts" if requests > 1 else "one context"
     return f"{model.name} takes {', '.join(said)} with {each} of {plan.context:,} tokens."
+
+
+class Dealt(NamedTuple):
+    """A language model whose layers different cards of one machine share."""
+
+    weights: Precision
+    needed_bytes: float  # On all of them
+    room_bytes: float
+    tokens_per_s: Interval
+
+
+def dealt_out(need: Need, gpus: Sequence[str]) -> Dealt | None:
+    """One answer at a time by llama.cpp, which deals out layers by the memory of each card, so that a token
+    passes one after the other. None where they do not hold it, or no speed of one is known."""
+    from gpuwise.facts import llms
+    from gpuwise.predictor.fit import USABLE, Plan, fit
+
+    rooms = [USABLE * (catalog.get(gpu).memory_bytes or 0.0) for gpu in gpus]
+    own = [need.precision] if need.precision in GGUF else [Precision.Q4_K_M]
+    for weights in [Precision.Q8_0, *own] if need.formats else own:
+        plan = Plan(
+            model=llms.find(need.workloads[0][0]), weights=weights,
+            context=need.context or CONTEXTS["infer"], memory_bytes=sum(rooms) / USABLE,
+        )  # fmt: skip
+        needed = len(gpus) * fit(replace(plan, gpus=len(gpus)), gpus[0]).needed_bytes
+        speeds = [fit(plan, gpu).tokens_per_s for gpu in gpus]
+        if needed <= sum(rooms) and all(speeds):
+            low, value, high = (
+                sum(rooms) / sum(r / getattr(s, end) for r, s in zip(rooms, speeds, strict=True))
+                for end in ("low", "value", "high")
+            )
+            speed = Interval(value=value, low=low, high=high, level=LEVEL, method="one card after the other")
+            return Dealt(weights, needed, sum(rooms) / USABLE, speed)
+    return None
+
+
+def largest_models(need: Need, gpu: str, count: int) -> dict[Precision, str]:
+    """The largest language model known that so many GPUs hold, in each format of weights that competes."""
+    from gpuwise.facts import llms
+
+    names = sorted(llms.names(), key=lambda name: -llms.find(name).parameters)
+    even = count & (count - 1) == 0  # Else heads are not split evenly, and llama.cpp deals out layers
+    found = dict[Precision, str]()
+    formats = need.formats if even else (Precision.Q8_0, Precision.Q4_K_M)
+    for weights in formats if need.formats else (need.precision,):
+        asked = replace(need, precision=weights, formats=(), latency_s=None, concurrent=need.concurrent or 1)
+        each = ((n, _in_best_format(replace(asked, workloads=((n, 1.0),)), gpu, count)) for n in names)
+        if fits := next((name for name, speed in each if speed.throughput is not None), ""):
+            found[weights] = fits
+    return found
 
 
 def fewest_to_hold(need: Need, gpus: Sequence[str]) -> int | None:
