@@ -98,7 +98,11 @@ def asked(text: str) -> Need:
         ("4 H100 for a week for bert-large", "hire_h", 168),
         ("4 H100 for two weeks for bert-large, 42 hours a week", "hire_h", pytest.approx(84)),
         ("is an arc b580 good for bert-large", "unproven", True),
-        ("4090x2 or h100:1 for llama 70b", "sets", (("rtx-4090", 2), ("h100-sxm5-80gb", 1))),
+        (
+            "4090x2 or h100:1 for llama 70b",
+            "sets",
+            (("rtx-4090", 2), ("h100-sxm5-80gb", 1), ("h100-pcie-80gb", 1)),
+        ),
         ("half a million product photos a day with vit", "items", 5e5),
         ("300 thousand images a day with resnet50", "items", 3e5),
         ("half a million photos a night with vit", "assumptions", Assumptions(utilisation=0.5)),
