@@ -11,8 +11,9 @@ import pytest
 from gpuwise.judge import audit
 from gpuwise.judge.audit import evidence, speeds
 from gpuwise.judge.audit.cells import scaled
-from gpuwise.judge.audit.grid import Scope
+from gpuwise.judge.audit.grid import Scope, name_of
 from gpuwise.judge.audit.judge import _agrees
+from gpuwise.judge.audit.layout import kind
 from gpuwise.judge.audit.prose import FAR, _Sentence
 from gpuwise.judge.audit.words import scan
 from gpuwise.model.judgement import Claim, Number
@@ -40,6 +41,17 @@ def test_a_range_holds_what_lies_a_hundredth_outside(
     one = evidence.of("l4", "power_w")[0]
     monkeypatch.setattr(evidence, "of", lambda *_: (SimpleNamespace(value=known, form=one.form),))
     assert _agrees(claim(100.0, 200.0, is_range=True)) is agrees
+
+
+@pytest.mark.parametrize(("one", "alike"), [(3.0, True), (3.01, False), (1.0, True), (0.99, False)])
+def test_a_number_is_alike_up_to_its_part(one: float, alike: bool) -> None:
+    assert evidence.alike(one, 2.0, 0.5) is alike
+
+
+@pytest.mark.parametrize(("more", "found"), [(0, True), (1, False)])
+def test_a_cell_is_a_name_where_so_much_of_it_is(more: int, found: bool) -> None:
+    assert (name_of(f"RTX4090 {'x' * (13 + more)}") is not None) is found
+    assert (kind(f"L4 {'x' * (1 + more)}") == "G") is found
 
 
 @pytest.mark.parametrize(("number", "read"), [(9, "1.00 to 9.00 USD"), (10, "2.00 to 9.00 USD")])

@@ -46,6 +46,11 @@ _APPROXIMATE = re.compile(r"approximate\b")
 _DIFFER = re.compile(r"other sources differ: (.*)")
 
 
+def alike(one: float, other: float, by: float) -> bool:
+    """Whether a number differs from another one by no more than such a part of it."""
+    return abs(one - other) <= by * abs(other)
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Evidence:
     """One value that a source gives; `form` tells dense and sparse peaks apart."""

@@ -17,6 +17,7 @@ from math import floor, log10
 from gpuwise.facts import catalog
 from gpuwise.judge.audit import evidence
 from gpuwise.judge.audit.cells import SUMMED
+from gpuwise.judge.audit.evidence import alike
 from gpuwise.judge.audit.words import ABILITIES, COUNTS, FIELDS, IN_BITS
 from gpuwise.model.judgement import NOT_IN_CATALOG, Claim, Finding, Kind, Number, Verdict
 
@@ -265,7 +266,7 @@ def _is_no_multiple(claim: Claim) -> bool:
     # So few cores are those of its processors, and such a rate that of its network.
     least = 0.0 if claim.field in ("memory_bytes", "power_w") else 1 / MACHINE
     ratios = [v / k for v in _numbers(claim.values) for k in known]
-    return all(least < ratio < 2 - APART and abs(ratio - 1) > APART for ratio in ratios)
+    return all(least < ratio < 2 - APART and not alike(ratio, 1, APART) for ratio in ratios)
 
 
 def _is_of_missing_format(claim: Claim) -> bool:
@@ -283,11 +284,11 @@ def _is_option(claim: Claim) -> bool:
     if claim.field == "chip":
         # Consumers' desktop cards are made of whichever larger chip is at hand; Kepler's have two names.
         chips = [(str(v), str(k.value)) for v in claim.values for k in _known(claim)]
-        alike = any(stated[:-1] == known[:-1] and stated < known for stated, known in chips)
+        larger = any(stated[:-1] == known[:-1] and stated < known for stated, known in chips)
         specs = [catalog.get(i) for i in claim.gpu_ids]
         consumer = any(s.text("segment") == "consumer" and s.text("form") != "laptop" for s in specs)
         navi = str(claim.values[0])[:4].lower() == "navi"
-        return (alike and consumer and not navi) or any(i[0] == "k" for i in claim.gpu_ids)
+        return (larger and consumer and not navi) or any(i[0] == "k" for i in claim.gpu_ids)
     if claim.field == "memory_bytes" and not claim.total:
         ratios = [
             v / size for v in _numbers(claim.values) for size in _numbers(k.value for k in _known(claim))
@@ -301,10 +302,10 @@ def _is_option(claim: Claim) -> bool:
         finds = finds or ("MiB" in claim.stated and any(USABLE <= ratio <= 1 for ratio in ratios))
         much = bool(ratios) and min(_numbers(claim.values)) > HOST and min(ratios) > MACHINE
         machine = much and mechanism(claim) is None
-        if finds or machine or any(abs(ratio - 1) <= REPORTED for ratio in ratios):
+        if finds or machine or any(alike(ratio, 1, REPORTED) for ratio in ratios):
             return True
     if claim.field == "memory_bytes" and all(catalog.get(i).text("form") == "soc" for i in claim.gpu_ids):
-        return max(_numbers(claim.values)) <= max(_numbers(k.value for k in _known(claim)), default=0.0)
+        return max(_numbers(claim.values)) <= _most(claim)
     if claim.field == "link_bytes_per_s":
         # What the slot carries, both ways or one: a label "Interconnect" says not which is meant.
         slots = [2**known for i in claim.gpu_ids if (known := catalog.get(i).number("pcie_generation"))]
@@ -335,13 +336,18 @@ def _twins(gpu_id: str) -> tuple[str, ...]:
     return alike if len({other.split("-")[0] for other in alike}) > 1 else ()
 
 
+def _most(claim: Claim) -> float:
+    """The largest known value of the field; 0 where there is none."""
+    return max(_numbers(k.value for k in _known(claim)), default=0.0)
+
+
 def _is_disputed(claim: Claim, stated: Number | str, known: evidence.Evidence) -> bool:
     """Whether another source has the stated value, or one on the other side of it."""
     times, near = (claim.count, ROUNDED) if claim.total else (1, 0 if claim.field in COUNTS else CLOSE)
     others: Sequence[float | str] = known.alternatives
     if claim.total and isinstance(known.value, float):
         # Sums are of the usual product, in any edition: not of one with less memory that few ever saw.
-        others = [o for o in others if isinstance(o, float) and abs(o / known.value - 1) < APART]
+        others = [o for o in others if isinstance(o, float) and alike(o, known.value, APART)]
     span = _numbers((known.value, *others))
     if known.low is not None:
         span += [known.low, max(span) + DYNAMIC_BOOST_W]
@@ -349,7 +355,7 @@ def _is_disputed(claim: Claim, stated: Number | str, known: evidence.Evidence) -
     if isinstance(stated, Number) and len(span) > 1 and claim.field not in {*COUNTS, "memory_bytes"}:
         return min(span) * (1 - near) <= stated.value / times <= max(span) * (1 + near)
     return any(
-        abs(stated.value / times - other) <= near * other
+        alike(stated.value / times, other, near)
         if isinstance(stated, Number) and isinstance(other, float)
         else same(claim, stated, other)
         for other in others
@@ -366,24 +372,20 @@ def _is_other_rate(claim: Claim) -> bool:
     if claim.field == "memory_bytes_per_s":
         # The rate of the GPU's own link, in a cell or sentence that names neither.
         links = _numbers(k.value for i in claim.gpu_ids for k in evidence.of(i, "link_bytes_per_s"))
-        cached = min(values, default=0.0) > CACHED * max(
-            _numbers(k.value for k in _known(claim)), default=0.0
-        )
+        cached = min(values, default=0.0) > CACHED * _most(claim)
         cached = cached and claim.block < GRID and mechanism(claim) is None
-        return cached or any(abs(value / link - 1) < ROUNDED for value in values for link in links)
+        return cached or any(alike(value, link, ROUNDED) for value in values for link in links)
     if claim.field == "peak:tensor":
         # Which format is meant nobody says: the rate of any, sparse or not, may be.
         if mechanism(claim) is not None:
-            return any(abs(value / rate - 1) < ROUNDED for value in values for rate in rates)
+            return any(alike(value, rate, ROUNDED) for value in values for rate in rates)
         every = (f"peak:{name}" for name in ("fp16", "bf16", "tf32", "fp8", "fp4", "int8"))
         known = _numbers(k.value for f in every for i in claim.gpu_ids for k in evidence.of(i, f))
-        return not known or any(abs(v / (n * k) - 1) < APART for v in values for k in known for n in (1, 2))
+        return not known or any(alike(v, n * k, APART) for v in values for k in known for n in (1, 2))
     # What a machine of eight does is often printed beside the name of one.
-    most = max(_numbers(k.value for k in _known(claim)), default=0.0) if claim.field[:5] == "peak:" else 0.0
-    machine = most and mechanism(claim) is None and any(abs(v / (8 * most) - 1) < ROUGH for v in values)
-    return bool(machine) or any(
-        abs(v / (n * rate) - 1) < VECTOR for v in values for rate in rates for n in (1, 2)
-    )
+    most = _most(claim) if claim.field.startswith("peak:") else 0.0
+    machine = most and mechanism(claim) is None and any(alike(v, 8 * most, ROUGH) for v in values)
+    return bool(machine) or any(alike(v, n * rate, VECTOR) for v in values for rate in rates for n in (1, 2))
 
 
 def _is_witnessed(claim: Claim, text: Around) -> bool:
@@ -416,7 +418,7 @@ def _is_witnessed(claim: Claim, text: Around) -> bool:
         # Sources that differ from each other still agree that a figure far from all of them is wrong; so does
         # one on what its design fixes.
         far = (claim.field in OF_DESIGN or any(k.alternatives for k in known)) and all(
-            isinstance(stated, Number) and isinstance(value, float) and abs(stated.value / value - 1) > FAR
+            isinstance(stated, Number) and isinstance(value, float) and not alike(stated.value, value, FAR)
             for stated in claim.values for value in values
         )  # fmt: skip
         # In such a process no chip of its kind is made; 4N is called 5 nm, too, and AMD's packages mix two.
@@ -434,10 +436,10 @@ def _is_within(claim: Claim, known: evidence.Evidence, near: float) -> bool:
     """Whether all values of a claim lie so near a known one that editions differ as much."""
     value = known.value
     # What is computed from a clock is as far off as the clock is.
-    near = max(near, VARIANTS) if known.source.kind == "derived" and near < VARIANTS else near
+    near = max(near, VARIANTS) if known.source.kind == "derived" else near
     if claim.field in COUNTS or claim.field == "memory_bytes" or not isinstance(value, float):
         return False
-    return all(isinstance(v, Number) and abs(v.value - value) <= near * value for v in claim.values)
+    return all(isinstance(v, Number) and alike(v.value, value, near) for v in claim.values)
 
 
 def _agrees(claim: Claim) -> bool:
@@ -448,7 +450,7 @@ def _agrees(claim: Claim) -> bool:
     known, stated = _numbers(k.value for k in allowed), sorted(_numbers(claim.values))
     if claim.is_range and len(stated) == 2 and any(stated[0] * 0.99 <= v <= stated[1] * 1.01 for v in known):
         return True
-    if claim.count > 1 and any(abs(s / claim.count / v - 1) < ROUNDED for s in stated for v in known if v):
+    if claim.count > 1 and any(alike(s / claim.count, v, ROUNDED) for s in stated for v in known if v):
         return True
     # One value of several ("600/700 W") may be a sibling's.
     others = {other for gpu_id in claim.gpu_ids for other in family(gpu_id)} if len(claim.values) > 1 else ()
@@ -713,7 +715,7 @@ def mechanism(claim: Claim) -> Explained | None:
         # Bits for bytes, of rates alone: 8 times a memory size is another product's.
         factors = (*((8, 1 / 8) if field.endswith("bytes_per_s") else ()), *_PREFIXES)
         for mine, factor in ((m / value, f) for m, value in pairs if value for f in factors):
-            if abs(mine / factor - 1) < PREFIXED:
+            if alike(mine, factor, PREFIXED):
                 times = f"{factor:,g} times" if factor >= 1 else f"1/{1 / factor:,g} of"
                 return "unit", f"right digits, {times} the value: a unit or prefix is mistaken"
     values = [value for value, _ in known] + _numbers(v for k in every for v in k.alternatives)

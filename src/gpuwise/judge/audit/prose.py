@@ -24,6 +24,7 @@ from gpuwise.judge.audit.cells import (
     FASTEST_SLOT,
     NEAR,
     SUMMED,
+    TWICE,
     WHOLE,
     Reading,
     ability_of,
@@ -574,6 +575,10 @@ class _Sentence:
             words = words[:start] + " " * (gpu.end - start) + words[gpu.end :]
         return words
 
+    def last_value(self, place: int) -> int:
+        """Where the value before a word ends, or the sentence begins."""
+        return max((t.end for t in self.tokens[:place] if t.kind == "value"), default=0)
+
     def says(self, cue: str) -> re.Match[str] | None:
         """Where a cue stands first in the whole text; looked for once."""
         if cue not in self.heard:
@@ -645,7 +650,7 @@ class _Sentence:
         each = best.owner.count > 1 and CUES["each_of_several"].match(self.text, token.end) is not None
         if best.owner.count > 1 and not each:
             # "Per GPU: 80 GB, 2 TB/s", "FP16 per GPU 312 TFLOPS".
-            last = max((t.end for t in self.tokens[:place] if t.kind == "value"), default=0)
+            last = self.last_value(place)
             lead = self.text[:NEAR].partition(":")
             beside = self.text[max(last, token.start - NEAR) : token.start]
             found = (CUES["of_one"].search(words) for words in (lead[0] if lead[1] else "", beside))
@@ -1016,8 +1021,8 @@ class _Sentence:
         start = max((g.end for g in self.gpus if g.end <= token.start), default=0)
         before = self.text[max(start, token.start - NEAR) : token.start]
         # What stands right behind another value is said of that one.
-        last = max((t.end for t in self.tokens[:place] if t.kind == "value" and t.start >= start), default=0)
-        if last and (parted := re.search(r"[,;()]| and ", self.text[last : token.start])):
+        last = self.last_value(place)
+        if last > start and (parted := re.search(r"[,;()]| and ", self.text[last : token.start])):
             before = before[-(token.start - last - parted.end()) :]
         end = min((t.start for t in self.tokens[place + 1 :] if t.kind == "value"), default=len(self.text))
         after = self.text[token.end : end][:NEAR]
@@ -1075,7 +1080,7 @@ class _Sentence:
         stated = [v.value for v in best.reading.values if isinstance(v, Number)]
         known = [k.value for i in best.owner.gpu_ids for k in evidence.of(i, best.reading.field)]
         pairs = [v / k for k in known for v in stated if isinstance(k, float)]
-        return next((n for n in counts for ratio in pairs if abs(ratio / n - 1) < 0.03), counts[-1])
+        return next((n for n in counts for ratio in pairs if evidence.alike(ratio, n, TWICE)), counts[-1])
 
     def owners(self, place: int) -> Iterator[tuple[float, Subject]]:
         """The GPUs that a value may be of, each with its cost."""
@@ -1307,7 +1312,7 @@ class _Sentence:
         bound = next((g for g in self.near(token) if g.start >= token.end), None)
         if bound and CUES["binds"].search(self.between(token.end, bound.start)):
             # "3.35 TB/s for the H100": nothing before the value before says what it is.
-            last = max((t.end for t in self.tokens[:place] if t.kind == "value"), default=0)
+            last = self.last_value(place)
             words = self.nameless(max(last, token.start - LEAD), token.start)
         held = next((g for g in reversed(self.near(token)) if g.end <= token.start), None)
         if held and token.start - held.end < NEAR and held.text.endswith(("'s", "\u2019s")):
