@@ -4,11 +4,12 @@ how far words stand apart. A row names what stays, then each answer with the fir
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from dataclasses import replace
 from datetime import date
-from itertools import groupby, product
+from itertools import groupby, pairwise, product
 from typing import Any
 from zlib import crc32
 
@@ -241,6 +242,40 @@ def apart() -> Iterator[str]:
         for at in places:
             answers = ((n, said(text[:at] + " plainly" * n + text[at:])) for n in WORDS)
             yield f"{' '.join(text[max(0, at - 12) : at].split())} | {turns(answers)}"
+
+
+# How far words are put apart, in characters, and how often what stands in braces stands there.
+WIDTHS = (0, 4, 12, 20, 32, 44, 56, 72, 88, 120, 160)
+TIMES = (0, 1, 2, 3, 5, 8, 12, 20)
+BRACES = re.compile(r"\{(.*?)\}", re.DOTALL)
+
+
+def gaps(texts: Iterable[str]) -> Iterator[str]:
+    """More and more characters where a text has its mark, or more of what it has in braces; between two whose
+    answers differ the edge is looked for."""
+    for text in texts:
+        whole = text.replace("~", "\n\n").replace("^", "\n")
+        widths = TIMES if "{" in text else WIDTHS
+        known = {width: _apart(whole, width) for width in widths}
+        for low, high in pairwise(widths):
+            while known[low] != known[high] and high - low > 1:
+                middle = (low + high) // 2
+                known[middle] = _apart(whole, middle)
+                low, high = (middle, high) if known[middle] == known[low] else (low, middle)
+        yield f"{text} | {turns(sorted(known.items()))}"
+
+
+def _apart(text: str, width: int) -> str:
+    """GPU, field and verdict of each finding, and which claims are sure, with so many characters at marks;
+    with so many of what braces hold, each finding once."""
+    filler = ("plainly so " * 20)[:width].strip()
+    whole = BRACES.sub(lambda it: it[1] * width, text)
+    whole = whole.replace("\u00a7 ", f"{filler} " if filler else "").replace(" \u00a7", f" {filler}")
+    with watched() as (claims, _):
+        answer = said(whole)
+    if "{" in text:
+        return " ".join(dict.fromkeys(answer.split()))
+    return f"{answer} {''.join('01'[claim.sure] for claim in claims)}"
 
 
 @contextmanager

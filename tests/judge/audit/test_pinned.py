@@ -53,6 +53,7 @@ def tables() -> dict[str, Callable[[], list[str]]]:
     found["articles"] = partial(table, written_later, dresses=0)
     found["layouts"] = partial(table, [("a.md", text) for _, text in parted("layouts.txt")], dresses=14)
     found["rare"] = partial(table, [*parted("rare.txt")], dresses=12)
+    found["gaps"] = lambda: [*sweeps.gaps((HERE / "gaps.txt").read_text(encoding="utf-8").splitlines())]
     # Texts that the halves of others make, so that words stand where nobody has put them.
     halves = [*parted("mixed.txt")]
     for part in range(PARTS):
