@@ -64,6 +64,20 @@ BROKEN = {
     "a1 | 24 GB | 16384 | 450 W |\nRTX 5090 |\na2 | 32 GB | 21760 | 575 W |",
     "names far right": "Id,Node,CPU,CPU TDP,RAM,Card,VRAM (GB),CUDA Cores,TGP (W)\n"
     "1,a,x,65,64,RTX 4090,24,16384,450\n2,b,x,65,128,RTX 5090,32,21760,575",
+    "a cell a line": "GPU |\nVRAM |\n# of GPUs |\nCUDA Cores |\nTGP |\n|---|---|---|---|---|\n"
+    "RTX 4090 |\n24 GB |\n1 |\n16384 |\n450 W |\nRTX 5090 |\n32 GB |\n1 |\n21760 |\n575 W |",
+    "one line": "It has. | Spec | RTX 4090 | RTX 5090 | |---|---|---| "
+    + " ".join(f"| {a} | {b} | {c} |" for a, b, c in CELLS)
+    + " That is all.",
+    "no corner": "RTX 4090 Card | RTX 5090 Card | |\n" + "\n".join(f"{a} | {b} | {c} |" for a, b, c in CELLS),
+    "groups": "GPU specs | RTX 4090 | RTX 5090 | |\n---|---|---|---|\nMemory | VRAM | 24 GB | 32 GB |\n"
+    "CUDA Cores | 16384 | 21760 | |\nPower | TGP | 450 W | 575 W |",
+    "a second rule": "| Use | GPU | Why |\n|---|---|---|\n| a | RTX 4090 | b |\nSide by side\n"
+    "| Spec | Price | RTX 4090 | RTX 5090 |\n|---|---|---|---|\n"
+    + "\n".join(f"| {a} | | {b} | {c} |" for a, b, c in CELLS),
+    "objects": '{"RTX_4090": {"vram": 24, "cuda_cores": 16384, "tgp": 450},\n'
+    "'RTX_5090': {'memsize': 32 * (1024**3), 'cuda_cores': 21760, 'tgp': 575}",
+    "names over lines": "SpecRTX 4090\nRTX 5090\n" + "\n".join(f"{a}{b}{c}" for a, b, c in CELLS),
     "joined": "| GPU | VRAM (GB) / CUDA Cores / TGP (W) |\n|---|---|\n"
     "| RTX 4090 | 24 / 16384 / 450 |\n| RTX 5090 | 32 / 21760 / 575 |",
 }
@@ -77,6 +91,33 @@ def test_pipes_as_pages_are_copied(claimed: Read, way: str) -> None:
         (gpu, cell.split()[0]) for row in CELLS for gpu, cell in zip(("4090", "5090"), row[1:], strict=True)
     }
     assert len(found) == 6
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        # One value is that of all variants of a product, of different products nobody's.
+        ("Spec A100 PCIe 80GB A100 SXM 80GB\nCUDA Cores 6,912\nA100 VRAM 80 GB 80 GB",
+         ["6,912", "6,912", "80 GB", "80 GB"]),
+        ("Spec A100 PCIe 80GB L40S\nCUDA Cores 6,912\nVRAM 80 GB 48 GB", ["80 GB", "48 GB"]),
+        # Commas of thousands part what ran together, right or wrong.
+        ("SpecRTX 4090RTX 5090\nCUDA Cores13,84621,706\nTGP450 W575 W",
+         ["13,846", "21,706", "450 W", "575 W"]),
+        # "about" behind a unit begins another value.
+        ("SpecH200 SXML40S\nFP8 (dense)~1,979 TFLOPS~733 TFLOPS\nTDP700 W350 W",
+         ["1,979 TFLOPS", "733 TFLOPS", "700 W", "350 W"]),
+        # Of a cell only the card's own value.
+        ("| GPU | Memory | Bandwidth |\n|---|---|---|\n"
+         "| RTX 4090 | 24 GB VRAM + 128 GB system | 1,008 GB/s, ~50 GB/s (PCIe) |", ["24 GB", "1,008 GB/s"]),
+    ],
+)  # fmt: skip
+def test_which_values_of_a_row_are_read(claimed: Read, text: str, expected: list[str]) -> None:
+    assert [value for _, _, value in claimed(text, "a.txt")] == expected
+
+
+def test_an_architecture_with_its_point() -> None:
+    found = {v for f, _, v in judged("# RX 7900 XTX\n\n- Architecture: RDNA 3.0\n- VRAM: 24 GB", "a.md")}
+    assert found == {"agrees"}
 
 
 def test_a_card_that_nobody_knows_beside_one(claimed: Read) -> None:

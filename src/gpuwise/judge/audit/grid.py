@@ -113,7 +113,7 @@ def name_of(text: str) -> Subject | None:
         return None
     before = [t for t in tokens if t.kind == "value" and t.start < gpus[0].start]
     named = sum(t.end - t.start for t in gpus)
-    if named < 0.35 * len(re.sub(r"\([^)]*\)|\W", "", text)):
+    if named < 0.35 * len(CUES["plain_label"].sub("", text)):
         return None
     return None if any(t.dimension not in ("bare", "other") for t in before) else subject_of(text, gpus)
 
@@ -169,14 +169,21 @@ def _straight(rows: tuple[tuple[Cell, ...], ...]) -> tuple[tuple[Cell, ...], ...
     named = [[bool(text) and name_of(text) is not None for text in row] for row in texts[: NAME_COLUMNS + 1]]
     # A row of names is the header, wherever it stands: "GPU type | L40S | A100" below "Small | Large".
     heads = [
-        sum(names) > 1 and 2 * sum(names) >= sum(map(bool, row)) and (not names[0] or (not row[-1] and n > 0))
-        for n, (names, row) in enumerate(zip(named, texts, strict=False))
+        sum(names) > 1 and 2 * sum(names) >= sum(map(bool, row)) and not (names[0] and row[-1])
+        for names, row in zip(named, texts, strict=False)
     ]
-    at = heads.index(True) if any(heads) and not any(named[0]) else 0
-    if at:
+    at = heads.index(True) if any(heads) and not any(map(any, named[: heads.index(True)])) else -1
+    if at >= 0:
         # It lacks the corner where a cell is missing at its end, and may stand above each section again.
-        head = rows[at] if texts[at][-1] else (replace(rows[at][0], text=""), *rows[at][:-1])
-        return (head, *(row for row, text in zip(rows, texts, strict=True) if text != texts[at]))
+        short = not texts[at][-1] and len(texts[at]) > 2
+        apart = short and not named[at][0]
+        head = (replace(rows[at][0], text=""), *rows[at][:-1]) if short and not apart else rows[at]
+        body = (
+            # A word in front of the labels, for a group of rows, moves those below a header that is short.
+            (*row[1:], replace(row[0], text="")) if apart and len(row) == len(head) and text[-1] else row
+            for row, text in zip(rows, texts, strict=True) if text != texts[at]
+        )  # fmt: skip
+        return (head, *body)
     # A name on a row of its own is that of the rows below it, which are a cell short.
     found: list[tuple[Cell, ...]] = []
     name: Cell | None = None

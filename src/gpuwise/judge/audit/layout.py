@@ -336,11 +336,16 @@ def _fit(value: Token, field: str) -> float:
 
 def _under_gpus(lines: Sequence[Line], start: int, scope: Scope) -> Found:
     """A line of several GPUs, then lines that begin with a field: as many values as GPUs, in order."""
-    gpus = _head(lines[start].text)
-    if not gpus or start + 1 >= len(lines) or _PARTED.search(lines[start + 1].text):
+    # The names may stand on several lines, "A100" and "80GB SXM".
+    end = start + 1
+    while end - start < 2 * MOST_GPUS and end < len(lines) and _is_of_name(lines[end].text):
+        end += 1
+    joined = (_head(" ".join(line.text for line in lines[start:at])) for at in range(end, start, -1))
+    at, gpus = next(((end - n, found) for n, found in enumerate(joined) if found), (end, []))
+    missed = 0
+    if not gpus or at >= len(lines) or _PARTED.search(lines[at].text):
         return None
     rows: Rows = []
-    at, missed = start + 1, 0
     # One line of something else may stand between two rows, or more with as many numbers each.
     alike = re.compile(rf"(?:\s[\d.,]+){{{len(gpus)}}}$")
     while at < len(lines) and not _head(lines[at].text) and (
@@ -358,6 +363,13 @@ def _under_gpus(lines: Sequence[Line], start: int, scope: Scope) -> Found:
     return [tuple(Cell(lines[start].line, name) for name in ("", *(t.text for t in gpus))), *rows], at, True
 
 
+def _is_of_name(text: str) -> bool:
+    """Whether a line is a GPU's name, a part of one, or several, and nothing else: "80GB SXM"."""
+    text = _GLUE.sub(" ", CUES["form_name"].sub(" ", text)) if len(text) < SHORT else text
+    covered = sum(t.end - t.start for t in scan(text) if t.kind == "gpu")
+    return len(text) < SHORT and covered >= len(text.replace(" ", "")) - text.count("/")
+
+
 def _head(text: str) -> list[Token]:
     """The GPUs of a line that names several, which may be glued together, and states nothing of them."""
     if len(text) > ROW or text.endswith((".", "?", "!")):
@@ -373,12 +385,24 @@ def _values_of(line: Line, gpus: Sequence[Token]) -> tuple[Cell, ...] | None:
     # Where numbers lost the gaps between them, a comma for thousands and a year still tell their ends.
     text = _NUMBERS.sub(lambda m: " ".join(["", *_NUMBER.findall(m[0])]), line.text)
     tokens = scan(text) if len(text) <= ROW and not text.endswith(".") else ()
-    first = next((n for n, t in enumerate(tokens) if t.kind in ("value", "name")), 0)
+    first = next(
+        (
+            n
+            for n, t in enumerate(tokens)
+            if t.kind in ("value", "name") and t.field not in ("dense", "sparse")
+        ),
+        0,
+    )
     labels = [t for t in tokens[:first] if t.kind == "field"]
-    if not labels or any(t.kind == "gpu" for t in tokens):
+    # "A100 VRAM 40 GB 80 GB" below the variants of the A100.
+    if not labels or any(t.kind == "gpu" and (t.start or n) for n, t in enumerate(tokens)):
         return None
     label = label_of(text[: tokens[first].start])
     main = [t for t in tokens[first:] if t.field == "none" or any(_fit(t, f) for f in label.fields)]
+    products = {CUES["form_name"].sub("", gpu.text).strip() for gpu in gpus}
+    if len(main) == 1 < len(gpus) and main[0] is tokens[first] and len(products) == 1:
+        # "CUDA cores 6,912" of the four variants of one product.
+        return tuple(Cell(line.line, cell) for cell in (label.text, *[text[main[0].start :]] * len(gpus)))
     if len(main) == 1 < len(gpus) and (apart := _cut(text[tokens[first].start :], label, gpus)):
         return tuple(Cell(line.line, cell) for cell in (label.text, *apart))
     # With a unit on some of them, what has none is something else.
@@ -419,6 +443,9 @@ def _cut(digits: str, label: Label, gpus: Sequence[Token]) -> list[str]:
             if fits or (knew and read and one[0] not in "0.,"):
                 part(end, [*cells, one], fits, known + fits)
 
+    thousands = re.findall(r"\d{1,3}(?:,\d{3})+", digits)
+    if len(thousands) == len(gpus) and "".join(thousands) == digits:
+        return thousands
     if re.fullmatch(r"[\d.,]{4,60}", digits):
         part(0, [], True, 0)
     most = max((known for known, _ in found), default=0)
@@ -515,7 +542,9 @@ def _columns_of_lines(lines: Sequence[Line], start: int, scope: Scope) -> Found:
     # Of two ways that explain as much the first is the usual one.
     worth, table, last = max(found, key=lambda one: one[0])
     rivals = [one for one in found if one[0] >= 0.9 * worth and one[1] != table]
-    if len(table) < 3 or (not gpus and rivals):
+    # Below one GPU most lines are cells, or the labels stand on the lines of their values.
+    cells = sum(len(row) for row in table)
+    if len(table) < 3 or (not gpus and rivals) or (gpus == 1 and 2 * cells < last - start):
         return None
     return table, last, gpus > 0
 

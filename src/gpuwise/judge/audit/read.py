@@ -60,6 +60,13 @@ _ENTRY = re.compile(
     r"[\"'](?P<key>[\w .+()/-]{1,60})[\"']\s?:\s?"
     r"(?:[\"'](?P<value>[^\"'{}\[\]]{1,80})[\"']|(?P<number>[\d.]{1,20})|[{\[]),?"
 )
+_OBJECT = re.compile(
+    r"\s*\{?[\"']?(?P<name>[\w .+/-]{2,60})[\"']?\s?[:=]\s?\{(?P<fields>[^{}]{8,2000})\}{1,2},?\s*", re.ASCII
+)
+_FIELD = re.compile(
+    r"[\"']?([\w .+/-]{2,40})[\"']?\s?[:=]\s?[\"']?([^,\"'{}()]{1,40}?)[\"']?\s?(?:\*[^,]*)?(?:,|$)"
+)
+_CELL_RULE = re.compile(r":?-{2,}:?")
 _DASHES, _ALIGNED = re.compile(r"[-=]{3,}(?: +[-=]+)*"), re.compile(r"\S {2,}\S.*\S {2,}\S")
 _ROW = re.compile(r"\S.{0,60}? {2,}\S")
 _TABLE_RULE = re.compile(r"\|?(?:\s*:?-{2,}:?\s*\|)+(?:\s*:?-{2,}:?)?")
@@ -374,8 +381,36 @@ def _of_markdown(lines: list[str]) -> Iterator[Block]:
                 yield replace(one, code=code) if isinstance(one, Line) else one
 
 
+def _squashed(line: str, number: int) -> tuple[str, Table, str] | None:
+    """What stands before a table whose rows were put on one line, the table, and what stands behind it."""
+    cells = [cell.strip() for cell in line.split("|")]
+    at = next((n for n, cell in enumerate(cells) if _CELL_RULE.fullmatch(cell)), 0)
+    end = next((n for n in range(at, len(cells)) if not _CELL_RULE.fullmatch(cells[n])), at)
+    width = end - at
+    if width < 2 or at < width + 1 or cells[at - 1]:
+        return None
+    rows = [cells[at - 1 - width : at - 1]]
+    while end + width < len(cells) and not cells[end] and any(cells[end + 1 : end + 1 + width]):
+        rows.append(cells[end + 1 : end + 1 + width])
+        end += width + 1
+    table = Table(tuple(tuple(Cell(number, plain(cell)) for cell in row) for row in rows))
+    return "|".join(cells[: at - 1 - width]), table, "|".join(cells[end:])
+
+
 def _lines(text: str, start: int, depth: int, paragraph: int) -> Iterator[Block]:
     for number, line in enumerate(text.split("\n"), start):
+        if "--" in line and (squashed := _squashed(line, number)) is not None:
+            before, table, behind = squashed
+            yield from _lines(before, number, depth, paragraph)
+            yield table
+            yield from _lines(behind, number, depth, paragraph)
+            continue
+        if (one := _OBJECT.fullmatch(line)) is not None:
+            # An object of JSON or Python on a line: its name is a heading, its entries are lines.
+            yield Heading(number, PLAIN, one["name"].replace("_", " "))
+            for key, value in _FIELD.findall(one["fields"]):
+                yield Line(number, f"{spelt(key)}: {value}", 0, paragraph)
+            continue
         mark = _ITEM.match(line)
         words = plain(line[mark.end() :] if mark else line) if len(line) <= LONGEST else ""
         if (entry := _ENTRY.fullmatch(words)) is not None:

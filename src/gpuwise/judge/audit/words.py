@@ -158,7 +158,7 @@ _NUMBER = (
     r"\d{1,3}(?:,\d{3})+(?:\.\d+)?(?!\d)|\d{1,3}(?:['\u2019\u2009]\d{3})+(?!\d)"
     r"|[1-9]\d{0,2} \d{3}(?= (?:\$|\u20ac|euros?|usd|dollars?|cuda|c\u0153urs|stream|mhz|[gt][bo]/s"
     r"|in [bf][fp]\d|\u0433\u0431/|t?flops|tops))"
-    r"|\d(?:\.\d{1,9})?e\+?\d{1,2}(?![\w.])|\d{1,12}(?:[.,]\d{1,6})?"
+    r"|\d{1,4}(?:\.\d{1,9})?e\+?\d{1,2}(?![\w.])|\d{1,12}(?:[.,]\d{1,6})?"
 )
 _UNIT = "|".join(f"(?P<u{number}>{unit})" for number, (_, unit, _) in enumerate(UNITS))
 _UNIT_GROUPS = [f"u{number}" for number in range(len(UNITS))]
@@ -258,8 +258,8 @@ _RATHER = re.compile(
     r"\s(?:rather than|instead of|against|versus|vs\.?|compared (?:to|with)|up from)\s(?:just |only )?", re.I
 )
 # "20 ~35" are two figures, the second of them about.
-_SIZES = re.compile(r"(?! ~\S)\s?(?:(?P<range>-|\u2013|\u2014|to|[~\uff5e])|/|or|and|&)\s?")
-_BETWEEN = re.compile(r"(?! ~\S)\s?(?:(?P<range>-|\u2013|\u2014|to|[~\uff5e])|/|or|&)\s?\$?")
+_SIZES = re.compile(r"(?! ~\S)\s?(?:(?P<range>-|\u2013|\u2014|to|(?<![A-Za-z])[~\uff5e])|/|or|and|&)\s?")
+_BETWEEN = re.compile(r"(?! ~\S)\s?(?:(?P<range>-|\u2013|\u2014|to|(?<![A-Za-z])[~\uff5e])|/|or|&)\s?\$?")
 
 
 @lru_cache(maxsize=65536)
@@ -334,8 +334,9 @@ def _name(match: re.Match[str]) -> Token:
         numbers = (Number(value=_SLOTS.get(slot) or float(slot), digits=2),)
     elif field == "memory_type":
         name = text.upper()
-    elif text.lower() == "lovelace":
-        name = "Ada Lovelace"
+    elif field == "architecture":
+        # "RDNA 3.0" is RDNA 3.
+        name = "Ada Lovelace" if text.lower() == "lovelace" else text.removesuffix(".0")
     elif field == "launch":
         part = match.groupdict()
         if part.get("iso"):
