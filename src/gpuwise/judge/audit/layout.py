@@ -443,9 +443,6 @@ def _cut(digits: str, label: Label, gpus: Sequence[Token]) -> list[str]:
             if fits or (knew and read and one[0] not in "0.,"):
                 part(end, [*cells, one], fits, known + fits)
 
-    thousands = re.findall(r"\d{1,3}(?:,\d{3})+", digits)
-    if len(thousands) == len(gpus) and "".join(thousands) == digits:
-        return thousands
     if re.fullmatch(r"[\d.,]{4,60}", digits):
         part(0, [], True, 0)
     most = max((known for known, _ in found), default=0)
