@@ -13,12 +13,12 @@ from typing import Any
 
 from gpuwise.errors import GpuwiseError
 from gpuwise.facts import catalog
-from gpuwise.judge.choose import answer, decide, fit
+from gpuwise.judge.choose import answer, candidates, decide, fit
 from gpuwise.judge.choose.candidates import machines, price_half
 from gpuwise.judge.choose.need import presets, settled
 from gpuwise.model.judgement import Bill, Need, Quote, Recommendation
 
-from .wide import LIMITS, PLAIN, TODAY, said, world
+from .wide import LIMITS, PLAIN, TODAY, row_of, said, world
 
 FACTORS = (0.3, 0.5, 0.74, 0.75, 0.76, 0.9, 1.0, 1.1, 1.19, 1.2, 1.21, 1.5, 1.59, 1.6, 1.61, 2.0, 5.0)
 BILLS = (
@@ -101,10 +101,51 @@ def models() -> Iterator[str]:
         yield f"{task} {items} {name} | {error.code} {error}"
 
 
+RENTED: tuple[dict[str, Any], ...] = tuple({"mode": "infer", "acquire": "rent", **each} for each in (
+    *({"items": 3.6e7, "deadline_s": s, "gpus": (1, 16)} for s in (3600.0, 18000.0, 36000.0, 720000.0)),
+    {"items": 3.6e7, "deadline_s": 18000.0, "gpus": (1, 16), "assumptions": replace(PLAIN, utilisation=0.5)},
+    {"items": 3.6e7, "deadline_s": 18000.0, "gpus": (2, 4)}, {"egress_gb": 100.0}, {"items": 3.6e7},
+    {"items": 3.6e6, "period_s": 86400.0, "batched": True}, {"items": 3.6e6, "period_s": 86400.0},
+    {"only": ("rtx-3090",), "gpus": (3, 3)}, {"only": ("h100-sxm5-80gb",), "gpus": (4, 4), "acquire": "own"},
+))  # fmt: skip
+
+
+def costs() -> Iterator[str]:
+    """Machines around cards, prices by their age and by memory, and rented ones side by side."""
+    for gpu in ("rtx-3060-12gb", "rtx-4090", "a100-pcie-80gb", "h100-sxm5-80gb", "k80", "apple-m4-max"):
+        yield f"{gpu} {[candidates.host_of(gpu, count) for count in (1, 2, 3, 4, 5, 8, 9, 16, 17)]}"
+        limits = (
+            (0.0, None),
+            (23.5, 23.6),
+            (24.4, 24.4),
+            (24.6, None),
+            (80.0, 80.0),
+            (8.0, 11.4),
+            (8.0, 11.6),
+        )
+        yield f"{gpu} {[candidates._has_memory(_need(memory_gb=each), gpu) for each in limits]}"
+    speeds, offers = world()
+    for days in (19, 20, 21, 50, 51):
+        need = _need(assumptions=replace(PLAIN, max_age_days=days, aged_today=True))
+        yield f"{days} {len(candidates.usable(need, offers, TODAY))}"
+    names = tuple(gpu.id for gpu in catalog.all_gpus())
+    for number in (1, 12, 13):
+        need = _need(only=names[:number], gpus=(3, 5))
+        yield f"{number} {sorted(candidates.offered(need, offers, TODAY).items())}"
+    for day in (TODAY, TODAY.replace(year=2024), TODAY.replace(month=1)):
+        yield f"{day} {[gpu for gpu in names[::5] if candidates.is_sold_new(gpu, day)]}"
+    for changes in RENTED:
+        yield f"## {changes}"
+        with suppress(GpuwiseError):
+            need = settled(_need(**changes))
+            found = decide.recommend(need, speeds, offers, today=TODAY, item="image")
+            yield from map(row_of, found.options[:8])
+
+
 def tables(
     numbers: Callable[[str], str], refusal: Callable[[GpuwiseError], str]
 ) -> dict[str, Callable[[], list[str]]]:
     return {
-        "offered": lambda: [*offered(numbers), *models()],
+        "offered": lambda: [*offered(numbers), *models(), *costs()],
         "told": lambda: [*asked(numbers, refusal)],
     }
