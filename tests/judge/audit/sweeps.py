@@ -265,6 +265,48 @@ def gaps(texts: Iterable[str]) -> Iterator[str]:
         yield f"{text} | {turns(sorted(known.items()))}"
 
 
+# Sentences with an amount, and what is right or possible in its place.
+AMOUNTS = (
+    ("An H100 SXM at $2.50 per hour costs ${} per week.", 420),
+    ("An H100 SXM at $2.50 per hour costs ${} per month.", 1750),
+    ("An H100 SXM at $2.50 per hour costs ${} per year.", 21900),
+    ("An H100 SXM at $2.50 per hour costs ${} for 100 hours.", 250),
+    ("An H100 SXM costs ${} per hour.", 2.5),
+    ("8 x 80 GB = {} GB of H100 memory.", 640),
+    ("Four L4 with 24 GB each have {} GB in total.", 96),
+    ("The L4 runs Llama 3 8B in FP16 at {} tokens per second for one user.", 18),
+    ("The L4 runs Llama 3 8B in 4 bits at {} tokens per second for one user.", 70),
+    ("The L4 trains ResNet-50 in FP16 at {} images per second.", 800),
+    ("The A100 80GB trains BERT in BF16 at {} sequences per second.", 500),
+    ("The H100 SXM has {} times the memory bandwidth of the A100 80GB.", 1.64),
+    ("The L4 draws {} W more than the T4.", 2),
+    ("The L4 has {} GB/s of bandwidth.", 300),
+    ("The A100's NVLink moves {} GB/s.", 600),
+    ("The L4 does {} TFLOPS of FP16 with its tensor cores.", 121),
+    ("The L4 does {} TFLOPS of FP32.", 30.3),
+    ("The L4 has a boost clock of {} MHz.", 2040),
+    ("The RTX 4090 had an MSRP of ${}.", 1599),
+    ("The L4 has {} GB of memory.", 24),
+    ("The L4 draws about {} W.", 72),
+    ("The RTX 4080 Laptop GPU draws {} W.", 150),
+    ("The GB10 has {} GB of memory.", 128),
+    ("The L4 has {} billion transistors.", 35.8),
+)
+SHARES = (0.1, 0.3, 0.5, 0.7, 0.9, 0.96, 1.0, 1.04, 1.1, 1.3, 1.7, 2.0, 3.0, 5.0, 8.0, 20.0, 300.0, 1000.0)
+
+
+def amounts() -> Iterator[str]:
+    """An amount as so many times what is right; each edge to a thousandth."""
+    for text, right in AMOUNTS:
+        known = {share: said(text.format(f"{share * right:.6g}")) for share in SHARES}
+        for low, high in pairwise(SHARES):
+            while known[low] != known[high] and high > 1.001 * low:
+                middle = (low + high) / 2
+                known[middle] = said(text.format(f"{middle * right:.6g}"))
+                low, high = (middle, high) if known[middle] == known[low] else (low, middle)
+        yield f"{text} | {turns(sorted(known.items()))}"
+
+
 def _apart(text: str, width: int) -> str:
     """GPU, field and verdict of each finding, and which claims are sure, with so many characters at marks;
     with so many of what braces hold, each finding once."""
@@ -352,4 +394,5 @@ def tables() -> dict[str, Callable[[], list[str]]]:
         "comparisons": lambda: [*comparisons()],
         "crowds": lambda: [*crowds()],
         "apart": lambda: [*apart()],
+        "amounts": lambda: [*amounts()],
     }

@@ -12,7 +12,7 @@ from gpuwise.judge import audit
 from gpuwise.judge.audit import evidence, speeds
 from gpuwise.judge.audit.cells import scaled
 from gpuwise.judge.audit.grid import Scope, name_of
-from gpuwise.judge.audit.judge import _agrees
+from gpuwise.judge.audit.judge import _agrees, _is_same_text
 from gpuwise.judge.audit.layout import kind
 from gpuwise.judge.audit.prose import FAR, _Sentence
 from gpuwise.judge.audit.words import scan
@@ -52,6 +52,23 @@ def test_a_number_is_alike_up_to_its_part(one: float, alike: bool) -> None:
 def test_a_cell_is_a_name_where_so_much_of_it_is(more: int, found: bool) -> None:
     assert (name_of(f"RTX4090 {'x' * (13 + more)}") is not None) is found
     assert (kind(f"L4 {'x' * (1 + more)}") == "G") is found
+
+
+@pytest.mark.parametrize(
+    ("stated", "known", "at_once", "same"),
+    [
+        ("2020", "2021", False, True), ("2020", "2022", False, False), ("2023", "2021", False, False),
+        ("2020", "2021-02", False, True), ("2020", "2021-03", False, False),
+        ("2021", "2020-05", False, True), ("2021", "2020-04", False, False),
+        ("2021", "2020-12", True, True), ("2021", "2020-11", True, False), ("2020", "2021-01", True, False),
+        ("2021-06", "2021-02", False, True), ("2021-11", "2021-02", False, False),
+        ("2021-10", "2021-02", False, True), ("2020-06", "2021-02", False, True),
+        ("2020-05", "2021-02", False, False), ("2021-02", "2021", False, True),
+        ("2022-02", "2021", False, True), ("2022-03", "2021", False, False),
+    ],
+)  # fmt: skip
+def test_how_far_a_launch_may_be_off(stated: str, known: str, at_once: bool, same: bool) -> None:
+    assert _is_same_text("launch", stated, known, at_once) is same
 
 
 @pytest.mark.parametrize(("number", "read"), [(9, "1.00 to 9.00 USD"), (10, "2.00 to 9.00 USD")])

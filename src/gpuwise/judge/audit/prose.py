@@ -16,6 +16,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property, lru_cache
 from itertools import islice, pairwise
+from operator import itemgetter
 
 from gpuwise.checks import network_in
 from gpuwise.facts import catalog
@@ -154,7 +155,7 @@ class Text:
     block: int
 
     def line(self, offset: int) -> int:
-        return self.lines[bisect_right(self.lines, (offset, 1 << 60)) - 1][1]
+        return self.lines[bisect_right(self.lines, offset, key=itemgetter(0)) - 1][1]
 
     def part(self, offset: int, start: int, end: int) -> str:
         """The part of a sentence from `start` to `end` that stands on the line of a character."""
