@@ -275,3 +275,13 @@ def test_a_cache_that_is_held_is_the_one_that_is_read() -> None:
         decode_seconds(p, found) - decode_seconds(q, found) for p, q in zip((near, far), alone, strict=True)
     ]
     assert slower[0] == pytest.approx(slower[1])
+
+
+@pytest.mark.parametrize(
+    ("name", "gpus", "measured"),
+    [("llama-2-7b", 2, 168.8), ("llama-2-7b", 8, 328.4), ("llama-2-70b", 2, 21.3), ("llama-2-70b", 8, 62.5)],
+)
+def test_small_sums_over_nvlink_take_no_longer_among_more_gpus(name: str, gpus: int, measured: float) -> None:
+    """gpt-fast in bf16 on A100s (its README, 2024): among 8 as among 2, each writes to all others at once."""
+    plan = Plan(model=llms.find(name), weights=Precision.BF16, context=256, gpus=gpus)
+    assert 1.0 / decode_seconds(plan, card("a100-sxm4-80gb")) == pytest.approx(measured, rel=0.12)

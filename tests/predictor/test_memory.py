@@ -9,7 +9,7 @@ from dataclasses import asdict
 from functools import cache
 from pathlib import Path
 from statistics import median
-from typing import Any, NamedTuple
+from typing import Any, Literal, NamedTuple
 
 import pytest
 import torch
@@ -142,7 +142,49 @@ def test_the_peak_holds_the_parameters_and_grows_with_the_batch(name: str, mode:
 
 def test_the_memory_of_a_tape_is_its_replay() -> None:
     recorded = tape("resnet50", "train", "bf16", "stock", 4, "toy")
-    assert memory_of(recorded).peak == replay(recorded.start, recorded.events).peak
+    assert memory_of(recorded).peak == replay(recorded.start, recorded.events, earlier=recorded.earlier).peak
+
+
+def test_what_was_freed_before_the_step_is_not_split_for_less_than_a_mebibyte() -> None:
+    """Weights in 16 bits lie where those in 32 bits were: layers of 768 took 9 MiB more than their bytes."""
+    earlier: list[Event] = [(ALLOCATE, 1, 2.0 * MIB), (ALLOCATE, 2, 2.0 * MIB), (FREE, 1, 0.0)]
+    earlier.append((ALLOCATE, 3, 1.125 * MIB))
+    start = {2: 2.0 * MIB, 3: 1.125 * MIB}
+    assert replay(start, ()).peak == 3.125 * MIB
+    assert replay(start, (), earlier=earlier).peak == 4.0 * MIB
+
+
+@pytest.mark.parametrize(("cell", "kept"), [("LSTM", 3 * 5 + 2), ("GRU", 3 * 6 + 2)])
+@pytest.mark.parametrize("compiled", [False, True])
+def test_recurrent_layers_keep_gates_and_what_passes_between_them(
+    cell: str, kept: int, compiled: bool
+) -> None:
+    """By the peaks of three networks on H100s and an H200, in eager mode and compiled."""
+    network = getattr(nn, cell)(256, 256, 3, batch_first=True)
+    found = trace_module(
+        network, (torch.empty(64, 64, 256),), name="own", mode="train", precision="bf16", compiled=compiled
+    ).memory
+    assert found is not None
+    one = 2.0 * 64 * 64 * 256
+    assert found.largest == one * kept
+    assert found.peak > one * (kept + 1)
+
+
+@pytest.mark.parametrize("mode", ["train", "infer"])
+def test_a_bias_of_rows_in_another_order_is_added_in_place(mode: Literal["train", "infer"]) -> None:
+    class Across(nn.Module):
+        def __init__(self) -> None:
+            super().__init__()
+            self.inner = nn.Linear(64, 64)
+
+        def forward(self, x: torch.Tensor) -> torch.Tensor:
+            found: torch.Tensor = self.inner(x.transpose(1, 2))
+            return found
+
+    trace = trace_module(Across(), (torch.empty(8, 64, 32),), name="own", mode=mode, precision="bf16")
+    names = [kernel.name for kernel in trace.kernels if kernel.phase == "forward"]
+    assert "aten.add_:strided" in names
+    assert "aten.add:strided" not in names
 
 
 @pytest.mark.parametrize("name", ["llm-8b-decode", "llm-8b-prefill"])
@@ -231,6 +273,7 @@ EXCEPTIONS: tuple[tuple[Callable[[Row], bool], float, float], ...] = (
     (lambda row: row.compiled and row.precision == "tf32" and row.name in WITH_HEAD, 0.05, 0.1),
     (lambda row: row.compiled and row.mode == "infer" and row.name == "vit-b16", -0.32, -0.25),
     (lambda row: row.compiled and row.mode == "infer" and "1b-prefill" in row.name, -0.08, -0.05),
+    (lambda row: row.compiled and row.mode == "infer" and row.name == "dit-xl2-512", -0.06, -0.03),
     (lambda row: row.compiled and row.mode == "infer" and row.name.startswith("unet-"), -0.15, 0.11),
 )
 """What is further off than 4 %, and between which errors. Workspaces of convolutions are not seen: training

@@ -220,7 +220,8 @@ def attention(call: Call) -> tuple[Node, ...]:
 
 def recurrent(call: Call) -> tuple[Node, ...]:
     """cuDNN's recurrent networks: of each layer one product for the inputs of all places, and for each place
-    one that waits for the place before; backward, those for the gradients of states, inputs and weights."""
+    one that waits for the place before; backward, those for the gradients of states, inputs and weights.
+    What is kept between them is alive, but takes no time."""
     x, weights = call.args[0], [v for v in call.args[1] if isinstance(v, Value)]
     backward = call.name.endswith("_backward")
     # (weights', hidden states' and networks' descriptions come first, then the gradients of a backward call.)
@@ -231,12 +232,13 @@ def recurrent(call: Call) -> tuple[Node, ...]:
         places, batch = len(packed), math.ceil(x.shape[0] / len(packed))
     gates, ways = {2: 4, 3: 3}.get(mode, 1) * width, 2 if both else 1
     size = weights[0].bytes / weights[0].numel
+    taken, given = (tuple((v.id, 0.0) for v in values) for values in (call.ins, call.outs[1:]))
 
     def product(m: int, n: int, k: int, launches: int, suffix: str) -> Node:
-        reads = ((x.id, size * launches * m * k), (weights[0].id, size * launches * n * k))
+        reads = ((x.id, size * launches * m * k), (weights[0].id, size * launches * n * k), *taken)
         return node_of(
             call, "matmul", suffix=suffix, shape=(1, m, n, k), flop=2.0 * m * n * k * launches, dtype=x.dtype,
-            launches=launches, reads=reads, writes=((call.outs[0].id, size * launches * m * n),),
+            launches=launches, reads=reads, writes=((call.outs[0].id, size * launches * m * n), *given),
         )  # fmt: skip
 
     made = []

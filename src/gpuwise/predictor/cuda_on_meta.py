@@ -233,6 +233,15 @@ def encoder_layer(
     return x if norm_first else norm(x, later_scale, later_shift)
 
 
+def linear(rows: Tensor, weight: Tensor, bias: Tensor | None = None) -> Tensor:
+    """A layer as Linear.cpp has it where nothing watches: to rows in no order a bias is added in place."""
+    if bias is None or (rows.dim() > 2 and not rows.is_contiguous()):
+        made = torch.matmul(rows, weight.t())
+        return made if bias is None else made.add_(bias)
+    made = torch.addmm(bias, rows if rows.dim() == 2 else rows.reshape(-1, rows.shape[-1]), weight.t())
+    return made if rows.dim() == 2 else made.view(*rows.shape[:-1], -1)
+
+
 # Recurrent networks as cuDNN numbers them.
 MODES = {"rnn_relu": 0, "rnn_tanh": 1, "lstm": 2, "gru": 3}
 
@@ -263,15 +272,14 @@ def _cudnn_rnn(
     projected: int, layers: int, batch_first: bool, dropped: float, train: bool, both: bool, sizes: Any,
     state: Any,
 ) -> tuple[Tensor, ...]:  # fmt: skip
-    """Shapes of cuDNN's results; while training it keeps gates and states of every place, of which torch's
-    rule says nothing."""
-    ways, gates = 2 if both else 1, {2: 6, 3: 5}.get(mode, 2)
-    output = rows.new_empty((*rows.shape[:-1], width * ways))
-    kept = output.numel() * layers * gates * rows.itemsize if train else 0
-    reserve = rows.new_empty(kept, dtype=torch.uint8)
+    """Shapes of cuDNN's results, places before sequences; while training it keeps gates and states of every
+    place, and what each layer hands to the next. Weights are one buffer already."""
+    ways, kept = 2 if both else 1, {2: 5, 3: 6}.get(mode, 1)
+    places = (1, 0) if batch_first and not sizes else tuple(range(rows.dim() - 1))
+    output = rows.new_empty((*(rows.shape[i] for i in places), width * ways)).permute(*places, -1)
+    values = output.numel() * (layers * (kept + 1) - 1) if train else 0
     cells = rows.new_empty(0) if cell is None else torch.empty_like(cell)
-    flat = rows.new_empty(sum(each.numel() for each in weights))
-    return output, torch.empty_like(hidden), cells, reserve, flat
+    return output, torch.empty_like(hidden), cells, rows.new_empty(values), rows.new_empty(0)
 
 
 def _cudnn_rnn_backward(
@@ -440,6 +448,7 @@ def _rules(autocast: Autocast) -> tuple[Any, ...]:
                 library.impl(label, autocast.kernel(name, found), "AutocastPrivateUse1")
     library.impl("scaled_dot_product_attention", attention, "AutogradMeta")
     library.impl("dropout", dropout, "AutogradMeta")
+    library.impl("linear", linear, "AutogradMeta")
     for name in MODES:
         library.impl(f"{name}.input", recurrent(name), "AutogradMeta")
         library.impl(f"{name}.data", recurrent(name, packed=True), "AutogradMeta")

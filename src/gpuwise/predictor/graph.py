@@ -143,6 +143,7 @@ class Tape:
     nodes: tuple[Node, ...]
     events: tuple[Event, ...]
     start: dict[int, float]  # Storages alive when the step begins, with their bytes
+    earlier: tuple[Event, ...] = ()  # How they came to be: weights are made in 32 bits, then narrowed
     storage: dict[int, int]  # Value -> the storage that holds it
     parameters: int = 0
     parameter_bytes: float = 0.0
@@ -180,11 +181,7 @@ Key = tuple[int, str, int]
 # The class of a merged kernel is the first of these among its members.
 _RANK: tuple[KernelClass, ...] = ("normalisation", "reduction", "gather", "pointwise", "copy")
 # Activations that use their argument twice.
-_TWICE = tuple(
-    f"+{name}{end}"
-    for name in ("silu", "hardswish", "leaky_relu", "gelu", "mish", "elu")
-    for end in ("", "_")
-)
+_TWICE = ("+silu", "+hardswish", "+leaky_relu", "+gelu", "+mish", "+elu")
 _CAT = "aten.cat"
 _POOLS = ("aten.max_pool2d_with_indices", "aten.max_pool3d_with_indices")
 
@@ -531,6 +528,7 @@ def _merge(members: list[Node], stored: set[int], again: dict[int, tuple[Touch, 
     biggest = max(members, key=lambda node: node.domain)
     return replace(
         biggest, kind=next((k for k in _RANK if k in kinds), first.kind),
+        role="column" if any(node.role == "column" for node in members) else biggest.role,
         name=first.name if len(members) == 1 else f"{first.name}+{last.name.removeprefix('aten.')}",
         flop=sum(node.flop for node in members), reads=tuple(reads.items()), writes=tuple(writes.items()),
         fused=sum(node.fused for node in members), launches=1,
@@ -579,7 +577,7 @@ def _events(nodes: tuple[Node, ...], tape: Tape) -> Iterable[Event]:
         dying = {tape.storage[value] for value, _ in node.reads} - lasting
         dying = {s for s in dying if last[s] == index and s in alive}
         fresh = [s for s in dict.fromkeys(tape.storage[v] for v, _ in node.writes) if s not in alive]
-        in_place = node.role != "opaque" and not (node.fused > 1 and node.name.endswith(_TWICE))
+        in_place = node.role not in ("opaque", "column") and not node.name.rstrip("_").endswith(_TWICE)
         reused = {s for s in dying if in_place and sizes[s] in {sizes[f] for f in fresh}}
         yield from ((FREE, s, 0.0) for s in sorted(reused))
         yield from ((ALLOCATE, s, sizes[s]) for s in fresh)

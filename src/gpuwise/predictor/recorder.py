@@ -45,6 +45,7 @@ from gpuwise.predictor.cuda_on_meta import (
     dropout,
     encoder_layer,
     heads,
+    linear,
     matmul,
     recurrent,
     safe_softmax,
@@ -72,9 +73,8 @@ RECORDING = (
 
 OWN = {"aten.scaled_dot_product_attention": attention, "aten.dropout": dropout, "aten.matmul": matmul}
 OWN |= {"aten._native_multi_head_attention": heads, "aten._transformer_encoder_layer_fwd": encoder_layer}
-OWN |= {"aten._safe_softmax": safe_softmax}
-OWN |= {f"aten.{name}.input": recurrent(name) for name in MODES}
-OWN |= {f"aten.{name}.data": recurrent(name, packed=True) for name in MODES}
+OWN |= {"aten._safe_softmax": safe_softmax, "aten.linear": linear}
+OWN |= {f"aten.{n}.{of}": recurrent(n, packed=of == "data") for n in MODES for of in ("input", "data")}
 MASKED = ("aten.index", "aten.index_put", "aten.index_put_")
 
 
@@ -516,7 +516,7 @@ def record(build: Callable[[], tuple[Callable[[], object], float]], *, compiled:
         try:
             step, items = build()
             step()
-            start, before = recorder.begin(), sys.getprofile()
+            earlier, start, before = tuple(recorder.events), recorder.begin(), sys.getprofile()
             # Whoever asked to hear of collections of garbage would be counted as functions of the step.
             listening, gc.callbacks[:] = [*gc.callbacks], []
             sys.setprofile(recorder.before_function)
@@ -533,6 +533,7 @@ def record(build: Callable[[], tuple[Callable[[], object], float]], *, compiled:
                 gradient_bytes=float(sum(recorder.gradients)), gradient_count=len(recorder.gradients),
                 optimiser_bytes=recorder.optimiser_bytes, unknown=tuple(recorder.unknown),
                 notes=tuple(recorder.contents.assumed), items=items, calls=recorder.calls,
+                earlier=earlier,
             )  # fmt: skip
         finally:
             for hook in hooks:

@@ -270,10 +270,11 @@ class _Block:
 
 
 class Allocator:
-    """The caching allocator without a device: sizes only."""
+    """The caching allocator without a device: sizes only, and the largest that was asked for."""
 
     def __init__(self) -> None:
         self.allocated = self.peak = self.reserved = 0
+        self.largest = 0.0
         self._free: dict[bool, list[tuple[int, int]]] = {True: [], False: []}
         self._blocks: dict[int, _Block] = {}
         self._count = 0
@@ -289,7 +290,7 @@ class Allocator:
         if remaining >= SMALLEST if small else remaining > SMALL:
             self._split(block, rounded, small=small)
         self.allocated += block.size
-        self.peak = max(self.peak, self.allocated)
+        self.peak, self.largest = max(self.peak, self.allocated), max(self.largest, size)
         return block
 
     def release(self, block: _Block, *, small: bool) -> None:
@@ -339,15 +340,6 @@ class Allocator:
         del self._blocks[other.number]
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Replay:
-    """What the allocator went through."""
-
-    peak: float  # Highest sum of blocks in use
-    reserved: float  # Bytes taken from the driver: what must fit, beside context and workspaces
-    largest: float
-
-
 def workspaces(tape: Tape, *, compiled: bool) -> dict[int, float]:
     """What libraries take beside the tensors while a kernel runs, by its place. cuDNN convolves 16 bits with
     channels last and copies what lies otherwise, and the result; not of images where no window reaches beyond
@@ -362,29 +354,29 @@ def workspaces(tape: Tape, *, compiled: bool) -> dict[int, float]:
 
 
 def replay(
-    start: dict[int, float], events: Iterable[Event], beside: Mapping[int, float] = MappingProxyType({})
-) -> Replay:
-    """Play the allocations of a step, after those that were alive when it began, with what kernels take
-    `beside` their tensors."""
-    allocator = Allocator()
-    sizes = dict(start)
-    blocks = {storage: allocator.allocate(size) for storage, size in start.items() if size}
-    largest = max(start.values(), default=0.0)
-    for kind, storage, size in events:
-        if kind == ALLOCATE and size:
-            sizes[storage] = size
-            blocks[storage] = allocator.allocate(size)
-            largest = max(largest, size)
-        elif kind == FREE and storage in blocks:
-            allocator.release(blocks.pop(storage), small=sizes[storage] <= SMALL)
-        elif kind == RUN and (taken := beside.get(storage)):
-            allocator.release(allocator.allocate(taken), small=taken <= SMALL)
-    return Replay(peak=allocator.peak, reserved=allocator.reserved, largest=largest)
+    start: dict[int, float], events: Iterable[Event], beside: Mapping[int, float] = MappingProxyType({}),
+    earlier: Iterable[Event] = (),
+) -> Allocator:  # fmt: skip
+    """Play the allocations of a step, with what kernels take `beside` their tensors: after those `earlier`,
+    which left the blocks that are split now, else of what was alive when it began."""
+    allocator, sizes, blocks = Allocator(), dict(start), dict[int, _Block]()
+    alive = [(ALLOCATE, storage, size) for storage, size in start.items()]
+    for part in ([event for event in earlier if event[0] != RUN] or alive, events):
+        allocator.peak, allocator.largest = allocator.allocated, max(start.values(), default=0.0)
+        for kind, storage, size in part:
+            if kind == ALLOCATE and size:
+                sizes[storage] = size
+                blocks[storage] = allocator.allocate(size)
+            elif kind == FREE and storage in blocks:
+                allocator.release(blocks.pop(storage), small=sizes[storage] <= SMALL)
+            elif kind == RUN and (taken := beside.get(storage)):
+                allocator.release(allocator.allocate(taken), small=taken <= SMALL)
+    return allocator
 
 
 def memory_of(tape: Tape, *, compiled: bool = False) -> Memory:
     """Parameters, gradients, optimiser state and peak of a recorded (or fused) step."""
-    played = replay(tape.start, tape.events, workspaces(tape, compiled=compiled))
+    played = replay(tape.start, tape.events, workspaces(tape, compiled=compiled), tape.earlier)
     return Memory(
         parameters=tape.parameter_bytes, gradients=tape.gradient_bytes, gradient_count=tape.gradient_count,
         optimiser=tape.optimiser_bytes, peak=played.peak, largest=played.largest,
