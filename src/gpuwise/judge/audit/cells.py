@@ -161,9 +161,11 @@ def readings(label: Label, cell: str, *, marks: tuple[str, ...] | None = ()) -> 
         and len(parted[0]) == len(parted[1])
         and len({label_of(p).fields for p in parted[0]} - {()}) > 1
     ):
-        # "Shaders / TMUs / ROPs" above "5120 / 320 / 128".
+        # "Shaders / TMUs / ROPs" above "5120 / 320 / 128"; "TF32 (FP32) / FP16" is of the one or the other.
+        mixed = {"peak:tf32", "peak:fp32"} <= set(label.fields) or CUES["measured_rate"].search(label.text)
         for title, text in zip(*parted, strict=True):
-            yield from readings(label_of(title), text.strip(), marks=marks)
+            for reading in readings(label_of(title), text.strip(), marks=marks):
+                yield replace(reading, either=True) if mixed else reading
         return
     if label.first == "":
         return
@@ -174,8 +176,9 @@ def readings(label: Label, cell: str, *, marks: tuple[str, ...] | None = ()) -> 
     cell = cell.replace(" ", "") if re.fullmatch(r"\d{1,3}(?: \d{3})+", cell.strip()) else cell
     tokens = scan(cell)
     # "192 GB x 72 = 13.8 TB" is a sum over several.
-    summed = re.search(r"=|\d[ \w]{0,8}[\u00d7*] ?\d", cell) is not None
-    open_ = summed or CUES["guessed"].search(cell) is not None
+    summed = re.search(r"=|\d[ \w]{0,8}[\u00d7*] ?\d|^\d+ \(\d+\)", cell) is not None
+    measured = str(label.first)[:5] == "peak:" and CUES["measured_rate"].search(label.text) is not None
+    open_ = summed or measured or CUES["guessed"].search(cell) is not None
     last: Reading | None = None
     # Beside HBM or GDDR, plain DDR is the memory of a CPU, and so is the size before it.
     types = [t for t in tokens if t.field == "memory_type" and t.kind == "name"]

@@ -10,7 +10,7 @@ from itertools import pairwise, permutations
 
 from gpuwise.facts import catalog
 from gpuwise.judge.audit import evidence
-from gpuwise.judge.audit.cells import FORMATS, Label, Reading, ability_of, label_of, readings
+from gpuwise.judge.audit.cells import FORMATS, SUMMED, Label, Reading, ability_of, label_of, readings
 from gpuwise.judge.audit.judge import GRID
 from gpuwise.judge.audit.read import Cell
 from gpuwise.judge.audit.words import COUNTED, COUNTS, CUES, FIELDS, NAMES, Token, scan, speaks_of_tokens
@@ -42,6 +42,10 @@ _COUNT = re.compile(
     r"[ -]?x?\W*(?:gpus?|cards?)?\W*",
     re.IGNORECASE,
 )
+
+# Fields of which a table may state what one part of the chip has.
+OF_PARTS = SUMMED | {"l2_bytes", "sm_count"}
+_PART = re.compile(r"\bper (?:xcd|gcd|cu|sm|die|tile|core|chiplet|gpc|tpc|wgp)\b", re.IGNORECASE)
 
 
 @dataclass(frozen=True, slots=True)
@@ -614,7 +618,9 @@ class Grid:
                 # "VRAM per GPU", of a row or below a heading of several.
                 mine = replace(mine, count=1)
             known = is_known(mine, reading)
-            reading = reading if sure or known else replace(reading, either=True)
+            # "4 MiB L2 cache | per XCD": of a part of it.
+            part = reading.field in OF_PARTS and any(_PART.search(each.text) for each in self.rows[row])
+            reading = replace(reading, either=True) if part or not (sure or known) else reading
             yield _Placed(cell, mine, reading, row, column, label.text, known)
 
     def narrowed(self, owner: Subject, row: Sequence[Cell], name: int) -> Subject:

@@ -256,6 +256,8 @@ def claims(text: Text) -> Iterator[Claim | Left | Subject]:
         # Of "FP8 in its tensor cores" FP8 alone.
         said_abilities = [
             (field, match) for match in _ABILITY.finditer(words) if (field := ability_of(match[0]))
+            # "(Full GPU, no MIG)" is how a machine was set up.
+            if field != "mig" or "(" not in words[: match.start()].rpartition(")")[2]
             if field != "matrix_units" or not CUES["in_units"].search(words, 0, match.start())
         ]  # fmt: skip
         named = sentence.with_it(named) if said_abilities else named
@@ -276,6 +278,8 @@ def claims(text: Text) -> Iterator[Claim | Left | Subject]:
 
 def sized(gpu: Token, line: int, block: int) -> Iterator[Claim]:
     """The memory that a name states: "A100 80GB", "3090 - 24gb gddr6x"."""
+    if any(i.startswith("gh200") for i in gpu.gpu_ids):
+        return  # which is called by the memory of its processor: "NVIDIA GH200 480GB"
     for field, stated in (("memory_bytes", CUES["sold"]), ("memory_type", CUES["named_type"])):
         found = stated.search(gpu.text)
         owner = subject([gpu]) if found is not None else None
@@ -755,8 +759,6 @@ class _Sentence:
         """The fields that a value may be of, each with its cost."""
         token, dimension = self.tokens[place], self.tokens[place].measures
         before, after = self.text[: token.start], self.text[token.end :][:LEAD]
-        if self.before("option", token.start):
-            return
         if dimension == "usd":
             hourly = self.hourly and token.numbers[0].value < DEAREST_HOUR
             if token.hourly or hourly or re.match(r"\s?(?:/|per |an )\s?(?:gpu[- ])?h|\s?hourly", after):
@@ -1340,12 +1342,20 @@ class _Sentence:
             or (not vouched and self.says("doubt") and CUES["doubt"].search(clause))
             or (observed and self.says("observed") and CUES["observed"].search(words))
             or CUES["doubt_after"].match(self.text, token.end)
-            or (field == "launch" and self.says("ours"))
+            or (field == "launch" and (self.says("ours") or self.before("as_of", token.start)))
+            # "One eighth of the memory (12 GiB) of a full GH200", "160 SMs for the full implementation"
+            or (field in SUMMED and self.says("part_of_it")) or (field in WHOLE and self.says("full_die"))
+            # A title, or one of several that the sentence names, while another says whose it is.
+            or (field in ("architecture", "chip") and not self.gpus and (
+                len(self.tokens) == 1 or len({t.name for t in self.architectures}) > 1
+            ))
             # "It doubles that of Hopper"
             or (field == "architecture" and CUES["beside_it"].search(words[-LEAD // 4 :]))
             # "It runs kernels of sm_80"
             or (token.kind == "name" and field == "compute_capability")
             or self.text[token.end :].lstrip()[:1] in ("=", "*")
+            or re.search(r"[+*] .{0,60}=[ `]{0,3}$", words)
+            or (field == "link_bytes_per_s" and token.in_bits)
             or (around and observed and CUES[around].search(words))
             or self.is_in_use(place, field)
             # "Needs compute capability 8.0 or newer": of a program, or of other GPUs.

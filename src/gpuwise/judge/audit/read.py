@@ -69,6 +69,11 @@ _FIELD = re.compile(
 _CELL_RULE = re.compile(r":?-{2,}:?")
 _DASHES, _ALIGNED = re.compile(r"[-=]{3,}(?: +[-=]+)*"), re.compile(r"\S {2,}\S.*\S {2,}\S")
 _ROW = re.compile(r"\S.{0,60}? {2,}\S")
+# A command or its options: what a job asks of a machine, not what a GPU has.
+_COMMAND = re.compile(
+    r"^\s*(?:#(?:SBATCH|PBS|BSUB|\$)|\$ |>>> |(?:sbatch|srun|docker|kubectl|export|pip|python3?|torchrun) )"
+    r"|(?:^|\s)--[a-z][\w-]{1,30}=|^\s*--[a-z]|^\s*[a-z][\w./-]{0,30} .{0,99}?--[a-z][\w-]{1,30}(?: |$)"
+)
 _TABLE_RULE = re.compile(r"\|?(?:\s*:?-{2,}:?\s*\|)+(?:\s*:?-{2,}:?)?")
 # The two lines of a GPU in what nvidia-smi prints.
 _SMI = re.compile(
@@ -412,7 +417,8 @@ def _lines(text: str, start: int, depth: int, paragraph: int) -> Iterator[Block]
                 yield Line(number, f"{spelt(key)}: {value}", 0, paragraph)
             continue
         mark = _ITEM.match(line)
-        words = plain(line[mark.end() :] if mark else line) if len(line) <= LONGEST else ""
+        told = len(line) <= LONGEST and not _COMMAND.search(line)
+        words = plain(line[mark.end() :] if mark else line) if told else ""
         if (entry := _ENTRY.fullmatch(words)) is not None:
             # An entry of JSON: its key is a label, and that of an object a heading.
             said = entry["value"] or entry["number"]
@@ -422,7 +428,8 @@ def _lines(text: str, start: int, depth: int, paragraph: int) -> Iterator[Block]
         if (smi := _SMI.fullmatch(words)) is not None:
             # What follows the second line is not about its GPU.
             yield from (Line(number, f"{label}: {smi[n]}", 0, paragraph) for n, label in _OF_SMI if smi[n])
-            yield Heading(number, PLAIN, smi["name"] or "")
+            # The driver calls a superchip by the memory of its processor.
+            yield Heading(number, PLAIN, re.sub(r"(?<=GH200) \d+GB$", "", smi["name"] or ""))
         elif words:
             indent = 1 + len(line) - len(line.lstrip()) if mark else 0
             yield Line(number, words, depth + indent, paragraph)

@@ -60,6 +60,8 @@ TENTH = 0.1
 FEWEST = 3
 # How far outside the known range a price must lie where the text gives one figure, not a range.
 HALF, FAR = 2.0, 8.0
+# Above so many times an hour's price it is a month's, which has 730 hours.
+OF_A_MONTH = 300.0
 # "8 x 192 GB = 1,536 GB"; the fields of the units that are so added up, and how far a rounded sum may be off.
 _AMOUNT = r"(?:\d[\d.,]{0,9} ?(?:[GT]i?B(?:/s)?|[GT]o(?:/s)?|k?W|[PT]FLOPS)|\$\d[\d.,]{0,9}\d(?:/hr?)?)"
 PRODUCT = re.compile(
@@ -86,7 +88,8 @@ _BYTES = [(re.compile(name, re.IGNORECASE), each) for name, each in NAMES["weigh
 
 def judge(claims: Sequence[Claim]) -> Iterator[Finding]:
     """One finding per fault and GPU, with all its lines; one for each figure without a fault."""
-    rows = [(claim, _row(claim)) for claim in _with_points_for_thousands(claims)]
+    stepped = _of_batches(claims)
+    rows = [(c, None if c.block // GRID in stepped else _row(c)) for c in _with_points_for_thousands(claims)]
     known = [(claim, row) for claim, row in rows if row is not None]
     cautions = checks.judge([row for _, row in known])
     faults: dict[tuple[str, str], list[tuple[Claim, Issue]]] = defaultdict(list)
@@ -132,6 +135,15 @@ def _with_points_for_thousands(claims: Sequence[Claim]) -> list[Claim]:
     found = ("." in claim.stated and claim.block // GRID in parted for claim in claims)
     more = ([replace(v, value=1000 * v.value) for v in c.values if isinstance(v, Number)] for c in claims)
     return [replace(c, values=tuple(v)) if so else c for c, so, v in zip(claims, found, more, strict=True)]
+
+
+def _of_batches(claims: Sequence[Claim]) -> set[int]:
+    """The tables of which nearly every figure is a multiple of eight: batch sizes, not speeds."""
+    tables: dict[int, list[float]] = defaultdict(list)
+    for claim in claims:
+        tables[claim.block // GRID].extend(v.value for v in claim.values if isinstance(v, Number))
+    many = {n: values for n, values in tables.items() if n and len(values) >= LISTED}
+    return {n for n, values in many.items() if sum(v % 8 == 0 for v in values) > 0.9 * len(values)}
 
 
 def _counts_tokens(claim: Claim) -> bool:
@@ -332,6 +344,8 @@ def _rent(claim: Claim, text: str, offers: Sequence[Offer], year: int) -> tuple[
     if low / slack <= max(stated) and min(stated) <= high * slack:
         return "agrees", best, ""
     dear = min(stated) > high * slack
+    if min(stated) > OF_A_MONTH * high:
+        return "cannot tell", best, "of a month"
     # Spot prices, and prices that the text dates itself, may differ from offers on demand, but none is FAR
     # above all of them. The most that somebody would pay is a limit, not a price.
     past = any(int(named) != year for named in re.findall(r"\b20[12]\d\b", text))
