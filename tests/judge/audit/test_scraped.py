@@ -115,6 +115,11 @@ def test_which_values_of_a_row_are_read(claimed: Read, text: str, expected: list
     assert [value for _, _, value in claimed(text, "a.txt")] == expected
 
 
+@pytest.mark.parametrize("text", ["|\n|\nx", "a |\n|\n\n|", "|", "|\n|---|---|\n|"])
+def test_pipes_without_cells(text: str) -> None:
+    assert not judged(text)
+
+
 def test_an_architecture_with_its_point() -> None:
     found = {v for f, _, v in judged("# RX 7900 XTX\n\n- Architecture: RDNA 3.0\n- VRAM: 24 GB", "a.md")}
     assert found == {"agrees"}

@@ -140,6 +140,12 @@ def test_whose_and_which_a_cell_is(table: str, expected: list[str]) -> None:
     assert [f.verdict for f in audit.audit_text(table, "a.md").findings] == expected
 
 
+def test_what_stands_far_before_a_name_is_of_its_machine() -> None:
+    rows = "1,a,x,2020,DDR4,L40S,84 GB,300 W\n2,b,x,2019,DDR4,L40S,48 GB,350 W"
+    found = audit.audit_text(f"Id,Node,CPU,Year,RAM,Card,GPU memory,TDP\n{rows}", "a.csv").findings
+    assert [(f.field, f.stated) for f in found if f.verdict == "contradicts"] == [("memory_bytes", "84 GB")]
+
+
 @pytest.mark.parametrize(
     ("cell", "verdict"),
     [

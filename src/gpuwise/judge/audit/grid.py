@@ -451,7 +451,8 @@ class Grid:
                 of_model = "memory_bytes" in label.fields and any(
                     CUES["language_model"].search(cell.text) for cell in row[:name]
                 )
-                sure = sure and not of_model
+                # Far behind the name of a machine most is the machine's.
+                sure = sure and not of_model and (name < NAME_COLUMNS or "gpu" in label.text.lower())
                 if column < len(row) and column != name and not self.is_list(row[column], label):
                     # "H100 | FP8 | 1979" below "TFLOPS": another cell of the row names the format.
                     beside = row if label.fields == ("peak:",) else ()

@@ -134,7 +134,7 @@ def _broken(lines: Sequence[Line], start: int, scope: Scope) -> Found:
         cells[-1] = [cell for cell in cells[-1] if cell.text]
         at += 1
     whole = cells[:-1] if not cells[-1] else cells
-    whole = whole if any(whole[0]) and whole[0][0].text else whole[1:]
+    whole = whole if whole and whole[0] and whole[0][0].text else whole[1:]
     blank = Cell(lines[start].line, "")
     rule = [n for n, cell in enumerate(whole) if len(cell) == 1 and _RULE.fullmatch(cell[0].text)]
     apart = lines[start].text.count("|") == 1
