@@ -501,7 +501,8 @@ def _together(market: _Market, need: Need) -> str:
     if len({*need.have}) > 1:
         found = speeds.dealt_out(need, need.have)
         return say.together(need.have, found) if found else ""
-    sold = usable(replace(need, acquire="own"), market.offers, market.facts.today) if need.beside else ()
+    free = replace(need, acquire="own", sets=())  # Of what is named, prices that are old are known, too
+    sold = usable(free, market.offers, market.facts.today) if need.beside else ()
     cards = ((o, gpu) for o in sold if not o.per_hour and o.count == 1 and not o.whole for gpu in o.gpu_ids)
     in_pc = set(_cards(replace(need, at_home=True)))
     for offer, gpu in sorted(cards, key=lambda card: card[0].amount):

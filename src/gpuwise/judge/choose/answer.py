@@ -193,7 +193,7 @@ def _unpriced(found: Recommendation) -> str:
     best = "slowest, so likely the cheapest," if found.need.thrifty and not last else best
     best = f"the {'cheapest' if last and goal == 'price' else best} of {len(found.options)}"
     best = best if len(found.options) > 1 else "all that keeps the limits"
-    return f"{_got(found.need, first, 'Take')}, {seen}, {best}"
+    return f"{_got(found.need, first, 'Take').rstrip(',')}, {seen}, {best}"
 
 
 def _got(need: Need, first: Option, how: str) -> str:

@@ -742,6 +742,8 @@ class _Reader:
                 limit, supply = "power_w", value
                 value = max(SLOT_W, value / SUPPLY - HOST_PEAK_W)
                 self.notes.append(f"a supply of {supply:g} W has {value:.0f} W for cards, as makers advise")
+                if not (self.sets or self.said(P.in_server)):
+                    fields.setdefault("at_home", True)  # A PC, whose fans cool no server's card
             value /= self.several
             fields[limit] = min(value, fields.get(limit, value))
             self.watts_each = value if each else 0.0
@@ -920,7 +922,10 @@ class _Reader:
             # "QLoRA on my 3060", "can I run ... or rent": whether it can, before what else could.
             able, mine, other = map(self.said, (WORDS["asks"]["able"], P.mine, P.other))
             keep = (able or self.of_mine or (mine and not other)) and not sets and not fields["upgrade"]
-            fields |= {"keep": bool(keep), "beside": not sets and bool(self.said(P.beside_it))}
+            fields |= {
+                "keep": bool(keep),
+                "beside": {gpu for gpu, _ in sets} <= {*have} and bool(self.said(P.beside_it)),
+            }
             if self.of_mine:
                 fields["only"] = tuple(dict.fromkeys(have))
             if keep and (self.of_mine or not any(catalog.get(gpu).vendor == "NVIDIA" for gpu in have)):
