@@ -39,6 +39,44 @@ def test_machines_answer_side_by_side_but_do_not_train_together(need, speed, off
     assert len(candidates(need(gpus=(1, 6)), speeds, offers, today=today)) == 1
 
 
+@pytest.mark.parametrize(
+    ("items", "most", "counts"),
+    [
+        (100.0 * 3600, 64, [2]),  # One machine is just in time
+        (100.1 * 3600, 64, [2, 4]),
+        (100.0 * 3600 * 5, 64, [2, 10]),
+        (100.0 * 3600 * 5, 10, [2, 4, 6, 8, 10]),
+        (100.0 * 3600 * 5, 9, [2, 4, 6, 8]),
+    ],
+)
+def test_as_many_machines_as_keep_a_deadline(need, speed, offer, today: date, items, most, counts) -> None:
+    asked = need(mode="infer", gpus=(1, most), items=items, deadline_s=3600.0)
+    speeds = [speed("rtx-4090", 50.0 * n, n) for n in range(1, 9)]
+    them = candidates(asked, speeds, [offer("rtx-4090", 1.0, count=2)], today=today)
+    assert {*counts} <= {row.count for row in them.rows}
+    assert max(row.count for row in them.rows) == max(8 if most > 8 else most // 2 * 2, *counts)
+    assert max(them.price.tolist()) == max(row.count for row in them.rows) / 2
+    learns = candidates(
+        need(gpus=(1, most), items=items, deadline_s=3600.0), speeds, [offer("rtx-4090", 1.0, count=2)],
+        today=today,
+    )  # fmt: skip
+    assert [row.count for row in learns.rows] == [2]
+
+
+def test_seconds_that_are_paid_by_use_are_paid_once(need, speed, offer, today: date) -> None:
+    asked = need(mode="infer", items=86_400.0, period_s=86_400.0, serverless=True)
+    plain, batched = (
+        candidates(
+            need_, [speed("rtx-4090", 100.0)], [offer("rtx-4090", 1.0, "serverless")], today=today
+        ).fixed.tolist()
+        for need_ in (
+            asked,
+            need(mode="infer", items=86_400.0, period_s=86_400.0, serverless=True, batched=True),
+        )
+    )
+    assert plain == batched
+
+
 def test_slices_and_ranges_of_articles_are_no_offers(need, speed, offer, today: date) -> None:
     from dataclasses import replace
 

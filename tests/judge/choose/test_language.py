@@ -9,10 +9,10 @@ from dataclasses import replace
 import pytest
 
 from gpuwise.errors import InputError
-from gpuwise.facts import catalog
+from gpuwise.facts import catalog, llms
 from gpuwise.judge.choose import ask
 from gpuwise.judge.choose.need import need_for, need_of
-from gpuwise.judge.choose.speeds import alone, gather, item_of
+from gpuwise.judge.choose.speeds import alone, dealt_out, gather, item_of, largest_models
 from gpuwise.model.units import parse_latency, parse_work
 
 
@@ -283,3 +283,27 @@ def test_no_limit_is_dropped_in_silence() -> None:
     assert asked("no spot, card for llama 8b") == asked(BASES[0])
     with pytest.raises(InputError, match="4090"):
         ask.read("is a 4090 enough for qwen3 32b without nvidia", {})
+
+
+def test_cards_that_share_a_model_take_turns() -> None:
+    need = need_for("qwen2.5-32b", mode="infer", precision="int4")
+    two, mixed, fast = (
+        dealt_out(need, gpus) for gpus in (["rtx-3090"] * 2, ["rtx-3090", "rtx-4090"], ["rtx-4090"] * 2)
+    )
+    assert two.tokens_per_s.value < mixed.tokens_per_s.value < fast.tokens_per_s.value
+    assert mixed.tokens_per_s.value == pytest.approx(
+        2 / (1 / two.tokens_per_s.value + 1 / fast.tokens_per_s.value), rel=1e-6
+    )
+    assert dealt_out(need, ["rtx-3060-12gb"]) is None
+    small = dealt_out(need, ["rtx-3060-12gb", "rtx-4070"])
+    assert small.weights == "q4_k_m"
+    assert small.needed_bytes <= 0.95 * small.room_bytes
+    assert dealt_out(need_for("qwen2.5-14b", mode="infer"), ["rtx-3060-12gb", "rtx-4070"]).weights == "q8_0"
+
+
+@pytest.mark.parametrize(("count", "formats"), [(2, ["bf16", "fp8", "int4"]), (3, ["q8_0", "q4_k_m"])])
+def test_the_largest_model_grows_as_its_weights_shrink(count: int, formats: list[str]) -> None:
+    found = largest_models(need_for("llama-3.1-8b", mode="infer"), "rtx-3090", count)
+    assert [*found] == formats
+    sizes = [llms.find(name).parameters for name in found.values()]
+    assert sizes == sorted(sizes)
