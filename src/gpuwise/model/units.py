@@ -372,7 +372,10 @@ def parse_work(text: str) -> Work:
 
 def is_work(text: str) -> bool:
     """Whether `parse_work` reads a text."""
-    return bool(_DATASETS.fullmatch(text.strip()) or _WORK.fullmatch(text.strip()))
+    try:
+        return bool(parse_work(text))
+    except InputError:
+        return False
 
 
 def parse_latency(text: str) -> Latency:

@@ -482,8 +482,13 @@ def need_of(
         problem = f"a question has at most {LONGEST_QUESTION:,} characters, not {len(workload or ''):,}"
         raise InputError(problem, hint="leave out what the choice does not depend on")
     work = given.get("work")
-    if work and is_question(workload or "") and not units.is_work(work):
-        workload, work = f"{workload}: {work}", None  # "2000 hours of audio" is read as in a question
+    if work and workload and not units.is_work(work):
+        from gpuwise.judge.choose.amounts import quantities
+
+        if quantities(
+            work.casefold()
+        ):  # "2000 hours of audio" and "3M tokens/night" are read as in a question
+            workload, work = f"{workload}: {work}", None
     if "%" in (work or "") and not workload:  # the shares of a mix are work, too
         workload, work = work, None
     stated: dict[str, Any] = {
@@ -549,7 +554,8 @@ def need_of(
         budget_per_hour=budget[1] == "hour" if budget else None,
         budget_per_month=budget[1] == "month" if budget else None,
         # Providers rent: who names one does not ask what to buy.
-        acquire=given.get("acquire") or ("rent" if providers else None), providers=providers or None,
+        acquire=given.get("acquire") or ("rent" if providers else "own" if given.get("upgrade") else None),
+        providers=providers or None,
         users=None if shared else users, concurrent=shared,
         context=read("context", lambda text: units.parse_counts(text, "a context")[0]),
         sold={"new": ("new", "street"), "used": ("used", "street")}.get(given.get("condition") or ""),
