@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import difflib
 import re
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, fields, replace
 from datetime import date
 from functools import cache
@@ -897,15 +897,7 @@ class _Reader:
                 most = max(quote.usd for quote in self.quotes)
                 fields |= {"budget_usd": most, "budget_per_hour": True}
                 self.gpus = gpus = gpus or (1, max(8, *(quote.count for quote in self.quotes)))
-        # Many people, each with a small job now and then, need no machine each: their hours are what counts.
-        often = self.take(P.now_and_then, again=False) if fields.get("users", 1) > 1 else None
-        self.shared = fields.get("users", 1) > 1 and bool(self.take(P.sharing) or often)
-        if often:
-            week = self.assumed.get("hours_per_week", {"day": 7, "week": 1}.get(often[1] or "week", 1))
-            self.notes += [] if "hours_per_week" in self.assumed else ["an hour for each time"]
-            self.assumed["hours_per_week"] = min(168.0, fields["users"] * week)
-        elif self.shared and "hours_per_week" in self.assumed and self.said(r"\beach\b"):
-            self.assumed["hours_per_week"] = min(168.0, fields["users"] * self.assumed["hours_per_week"])
+        self._settle_people()
         if self.gpu_hours and self.gpu_hours[2] and len(sets) < 2:
             week = _amount(self.gpu_hours[1]) * WEEK_S / seconds(self.gpu_hours[2])
             number = max(1, -(-week // 168))
@@ -913,23 +905,7 @@ class _Reader:
             self.sets = sets = tuple((gpu, int(number)) for gpu, _ in sets)
             self.gpus = gpus = (int(number), int(number))
         if have:
-            fields["have"] = have
-            # Whether it is worth it is a question about what is there; what to buy instead is not.
-            replaced = self.take(r"upgrad\w*|replac\w*") and not {gpu for gpu, _ in sets}.intersection(have)
-            fields["upgrade"] = "faster" in fields or (
-                bool(replaced) and not self.take(r"\bworth\b|\bshould (?:i|we)\b")
-            )
-            # "QLoRA on my 3060", "can I run ... or rent": whether it can, before what else could.
-            able, mine, other = map(self.said, (WORDS["asks"]["able"], P.mine, P.other))
-            keep = (able or self.of_mine or (mine and not other)) and not sets and not fields["upgrade"]
-            fields |= {
-                "keep": bool(keep),
-                "beside": {gpu for gpu, _ in sets} <= {*have} and bool(self.said(P.beside_it)),
-            }
-            if self.of_mine:
-                fields["only"] = tuple(dict.fromkeys(have))
-            if keep and (self.of_mine or not any(catalog.get(gpu).vendor == "NVIDIA" for gpu in have)):
-                fields["unproven"] = True  # Whether it can is answered, however little is known of how fast
+            self._settle_owned(sets)
         named = sets or have or self.traits or fields.get("at_home") or fields.get("sold")
         large = fields.get("acquire") == "own" and fields.get("budget_usd", 0.0) >= SUPPORTED_SUM
         if large and not named and fields.get("users", 1) > 1 and self.said(P.organisation):
@@ -994,6 +970,40 @@ class _Reader:
         self.laptop = bool(self.take(P.laptop)) and not (there or either)
         named = any(has_form(catalog.get(gpu), "laptop") for gpu, _ in self.sets)
         self.ignore("laptop" if either and self.form != "mobile" and not named else "")
+
+    def _settle_people(self) -> None:
+        """Whether people share a machine, and for how many hours a week they all use it together."""
+        fields = self.fields
+        # Many people, each with a small job now and then, need no machine each: their hours are what counts.
+        often = self.take(P.now_and_then, again=False) if fields.get("users", 1) > 1 else None
+        self.shared = fields.get("users", 1) > 1 and bool(self.take(P.sharing) or often)
+        if often:
+            week = self.assumed.get("hours_per_week", {"day": 7, "week": 1}.get(often[1] or "week", 1))
+            self.notes += [] if "hours_per_week" in self.assumed else ["an hour for each time"]
+            self.assumed["hours_per_week"] = min(168.0, fields["users"] * week)
+        elif self.shared and "hours_per_week" in self.assumed and self.said(r"\beach\b"):
+            self.assumed["hours_per_week"] = min(168.0, fields["users"] * self.assumed["hours_per_week"])
+
+    def _settle_owned(self, sets: Sequence[tuple[str, int]]) -> None:
+        """What is to become of the cards that are there, beside those that were named."""
+        fields, have = self.fields, self.have
+        fields["have"] = have
+        # Whether it is worth it is a question about what is there; what to buy instead is not.
+        replaced = self.take(r"upgrad\w*|replac\w*") and not {gpu for gpu, _ in sets}.intersection(have)
+        fields["upgrade"] = "faster" in fields or (
+            bool(replaced) and not self.take(r"\bworth\b|\bshould (?:i|we)\b")
+        )
+        # "QLoRA on my 3060", "can I run ... or rent": whether it can, before what else could.
+        able, mine, other = map(self.said, (WORDS["asks"]["able"], P.mine, P.other))
+        keep = (able or self.of_mine or (mine and not other)) and not sets and not fields["upgrade"]
+        fields |= {
+            "keep": bool(keep),
+            "beside": {gpu for gpu, _ in sets} <= {*have} and bool(self.said(P.beside_it)),
+        }
+        if self.of_mine:
+            fields["only"] = tuple(dict.fromkeys(have))
+        if keep and (self.of_mine or not any(catalog.get(gpu).vendor == "NVIDIA" for gpu in have)):
+            fields["unproven"] = True  # Whether it can is answered, however little is known of how fast
 
     def _meant(self, spec: GpuSpec) -> bool:
         """Whether a GPU is of every kind that is wanted, and of none that is not."""
