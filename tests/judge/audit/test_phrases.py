@@ -689,6 +689,11 @@ W The L4 is small: it delivers a total memory bandwidth of 864 GB/s.
 W There are the 160 GB A100 models.
 W Der A10 hat 24 GB, aber nur 600 GB/s und auch 120 W.
 W The H100 SXM has 80 GB of HBM3. Not bad. Buyers pay for the 160 GB of the H100 SXM.
+W La arquitectura Hopper de la RTX 5090 es nueva.
+W The NVIDIA H200 (codename: GH200) is the last GPU based on the Blackwell architecture.
+R The RX 7900 XTX is based on the RDNA 3.0 architecture.
+N The Tesla A100 can feature up to six of these chips to deliver 48 GB of VRAM.
+N With the RTX A6000 we get 48 GB of GDDR6. It has GDDR memory instead of HBM2.
 N It has 192 GB of HBM3, 2.4 times the NVIDIA H100's 80 GB.
 N The laptop is equipped with one RTX A2000 with 4 GB of VRAM.
 R The MI250X has 128 GB of HBM2.

@@ -246,6 +246,8 @@ def test_a_wrong_figure_in_a_clear_sentence_is_accused_under_its_gpu(text: str, 
         'Machine(gpu="L4", memory_gb=64, cpu=16)',
         "- 2020: A100 brings TF32 and 1,555 GB/s; RTX 3090 brings 24 GB",
         "The A100's rivals are cheaper and support FP8.",
+        "The RTX 4080 Laptop GPU is new. The RTX 4080 has at most 7,424 shaders, a 192-bit bus and 12 GB.",
+        "# H200\n\nMemory: 141 GB HBM3e (double the memory capacity of H100)\n",
         "GPU node with an A100:\n\n    #SBATCH --mem=64G\n",
         "The V100 is used here. The first version of OpenCL was released in December 2008.",
         "The B200 is new. Bandwidths of GPUs between the Ampere and Blackwell architectures follow.",
@@ -278,6 +280,13 @@ def test_an_ability_behind_a_value(text: str) -> None:
             "The RTX PRO 6000 Blackwell is new. Compared with the RTX A6000 of 2020 - 48 GB, 668 GB/s, "
             "336 Tensor cores - it has more.",
             ["668 GB/s"],
+        ),
+        ("# P100\n\nGPU Architecture NVIDIA Volta\n", ["Volta"]),
+        # A row of a machine states sparse rates of one GPU.
+        (
+            "| GPU | H200 SXM | B200 HGX |\n|---|---|---|\n| BF16 | 989 TFLOPS | 4,500 TFLOPS |\n"
+            "| FP8 | 1,979 TFLOPS | 9,000 TFLOPS |\n| Memory | 141 GB | 180 GB |",
+            ["4,500 TFLOPS", "9,000 TFLOPS"],
         ),
         # A name twice in a row counts nothing.
         ("# Instinct MI300X MI300X\n\nFP8: 661.3 TFLOPS, 192 GB, 750 W", ["661.3 TFLOPS"]),

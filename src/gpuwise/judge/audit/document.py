@@ -24,6 +24,9 @@ DIE_LINES = 8
 SHORT, TITLE, PAIRS = 24, 90, 600
 # A line of a paragraph that is at least so long may go on in the next.
 WRAPPED = 50
+_COMPARES = re.compile(
+    r"\s?\([^()]{0,60}\b(?:twice|double|half|times|more|less|faster|higher|than)\b[^()]{0,60}\)"
+)
 _ENDS = re.compile(r"[A-Za-z0-9)][.!?] (?=[A-Z])")
 _NUMBERED = re.compile(r"(?:\d{1,2}\.){1,3}\d{0,2} (?=[A-Z])")
 
@@ -293,6 +296,8 @@ class _Walk:
         owner = self.recent or self.about
         for label, value in pairs:
             owner = subject_of(label) or owner
+            # "141 GB (double the memory capacity of the H100)": the other term of a comparison owns nothing.
+            value = _COMPARES.sub("", value)
             gpus = [t for t in scan(value) if t.kind == "gpu"]
             in_order = re.split(r"\s(?:vs\.?|versus|/)\s", value)
             # "Memory: A100 80 GB, H100 94 GB": each value to the GPU before it.

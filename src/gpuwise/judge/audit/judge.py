@@ -79,6 +79,7 @@ VARIANTS = 0.045
 OTHER = 10.0
 # Fields in which products differ by more.
 OF_WIDTH = frozenset({"memory_bus_bits", "l2_bytes"})
+BY_SPARSITY = ("sparse as dense", "dense as sparse")
 UNTELLING = frozenset({"wrong value", "internal contradiction"})
 # Announcement, release and first delivery of one GPU lie this far apart; and how many months before and after
 # the known date the year of a launch may be that of: of consumers' cards, and of those delivered later.
@@ -134,6 +135,10 @@ def judge(claims: Sequence[Claim]) -> tuple[Finding, ...]:
     # A figure that a text repeats counts once.
     once = {(c.block >= GRID and n, c.gpu_ids, c.field, c.stated): (c, v) for n, (c, v) in enumerate(judged)}
     for claim, verdict in once.values():
+        if verdict == "contradicts" and (mechanism(claim) or ("",))[0] in BY_SPARSITY:
+            # A rate of the other kind is read right: of just this GPU and format.
+            places[_place(claim)]["agrees"] += 1
+            continue
         near = claim.field != "power_w" and any(_is_within(claim, k, EDITIONS) for k in _known(claim))
         if verdict == "contradicts" and near:
             # So near the right value the reading did not fail; but power near it may be what was drawn.
@@ -191,7 +196,8 @@ def _narrowed(claims: Sequence[Claim]) -> tuple[Claim, ...]:
             counted[claim.block, claim.gpu].append(claim)
     singles = {
         key for key, row in counted.items()
-        if sum(_agrees(replace(c, count=1)) for c in row) > max(1, len(row) / 2)
+        if sum(_agrees(one := replace(c, count=1)) or mechanism(one) is not None for c in row)
+        > max(1, len(row) / 2)
     }  # fmt: skip
     claims = [replace(c, count=1) if (c.block, c.gpu) in singles and not c.total else c for c in claims]
     for claim in claims:
@@ -784,7 +790,7 @@ def states(claim: Claim, value: float | str) -> bool:
 @lru_cache(maxsize=65536)
 def word(field: str, text: str) -> str:
     """What spellings of one name have in common: "CDNA (1)" and CDNA, Ada and Ada Lovelace, DDR6."""
-    plain = re.sub(r"[^a-z0-9]", "", text.casefold())
+    plain = re.sub(r"\.0$|[^a-z0-9]", "", text.casefold())
     if field == "architecture":
         plain = re.sub(r"^(blackwell).*", r"\1", plain.replace("lovelace", "").removeprefix("grace"))
         plain = {"alchemist": "xehpg", "battlemage": "xe2hpg"}.get(plain, plain)

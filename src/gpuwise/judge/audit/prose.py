@@ -117,6 +117,8 @@ _INSIDE = re.compile(r"\b(?:in|into|on) (?:\w{1,6} )?$")
 _WITH = re.compile(r"\bwith (?:its |only |just |a ){0,2}$", re.I)
 _TENSOR = re.compile(r"tensor[ -]cores?\b[^.;,]*$", re.I)
 _AS_MUCH = re.compile(r"\b(?:as|than|like|of|from) (?:the|its|an?) $")
+_LABEL = re.compile(r"\W*(?:[^\d.,;]{3,32}[: ])?")
+_INSTEAD = re.compile(r"\b(?:instead of|rather than|unlike|versus|vs\.?) $", re.I)
 _VERSION = re.compile(r" (?:version|variant|model|one)\b")
 _NOT_SPARSE = re.compile(r"\([^()\d]{0,200}\d[^()]{0,200}\)|\b(?:without|no|w/o) (?:structured )?sparsity")
 _BRACKETS = re.compile(
@@ -302,6 +304,8 @@ def _with_pair(text: str, pair: Sequence[Token], about: Subject | None) -> tuple
             size = CUES["of_size"].match(text, token.end) or cue_before("size_before", text, token.start)
         owner = subject([token]) if size else None
         narrowed = variant(owner, size[1]).gpu_ids if size and owner else token.gpu_ids
+        if token.kind == "gpu" and about is not None and about.sure and _is_short(text, token, about.text):
+            narrowed = about.gpu_ids
         tokens.append(token if narrowed == token.gpu_ids else replace(token, gpu_ids=narrowed))
     gpus = [t for t in tokens if t.kind == "gpu"]
     for one, other in pairwise(gpus):
@@ -339,6 +343,12 @@ def _with_pair(text: str, pair: Sequence[Token], about: Subject | None) -> tuple
         elif match[1] is None and len(main) == 1 < len(named) and (named[-1].end > match.start() - 2 * NEAR):
             tokens.append(replace(main[0], start=match.start(2), end=match.end(2), count=1))
     return tuple(sorted(tokens, key=lambda token: token.start))
+
+
+def _is_short(text: str, gpu: Token, name: str) -> bool:
+    """Whether a GPU is the laptop's that the text speaks of, without the word."""
+    short = re.search(rf"{re.escape(gpu.text)} (?:laptop|mobile|max-q)\b", name, re.IGNORECASE)
+    return short is not None and "desktop" not in text.lower()
 
 
 def _with_units(text: str, tokens: Sequence[Token]) -> tuple[Token, ...]:
@@ -1244,15 +1254,17 @@ class _Sentence:
         alone = one or (self.labelled and not others)
         # "The A100 is made in 7 nm, the T4 in 12 nm"
         beside = bool(own) and token.start - own[-1].end <= TELEGRAM and best.owned < AGAIN
+        # "Based on the Hopper architecture"
+        based = field == "architecture" and bool(own) and self.before("based_on", token.start) is not None
         leads = field == "chip" and self.before("chip_leads", token.start)
-        made = leads or (field == "process_nm" and self.says("made"))
+        made = leads or based or (field == "process_nm" and self.says("made"))
         # A line that says nothing else, below its GPU: "PCIe Gen5 x16", "Interface: PCIe 5.0".
-        bare = re.fullmatch(r"\W*(?:\w{3,20}: ?)?", self.text[: token.start]) and token.end + 7 > len(
-            self.text
-        )
+        bare = _LABEL.fullmatch(self.text[: token.start]) and token.end + 7 > len(self.text)
         if carried or (not self.gpus and owner is self.about and owner.sure):
             beside |= bool(self.goes_on or made or vouched or bare)
-        alone = (alone and (best.owned <= 1 or bool(made)) and bool(own)) or beside or vouched
+        # "The Hopper architecture of the H200" binds as close as any.
+        owned = bool(own) or best.owned < AGAIN
+        alone = (alone and (best.owned <= 1 or bool(made)) and owned) or beside or vouched or based
         return field not in IN_PASSING or alone or (self.in_turn and place in self.listed)
 
     @cached_property
@@ -1351,6 +1363,7 @@ class _Sentence:
             ))
             # "It doubles that of Hopper"
             or (field == "architecture" and CUES["beside_it"].search(words[-LEAD // 4 :]))
+            or (field == "memory_type" and cue_before(_INSTEAD, self.text, token.start))
             # "It runs kernels of sm_80"
             or (token.kind == "name" and field == "compute_capability")
             or self.text[token.end :].lstrip()[:1] in ("=", "*")
