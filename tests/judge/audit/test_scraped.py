@@ -120,6 +120,14 @@ def test_pipes_without_cells(text: str) -> None:
     assert not judged(text)
 
 
+@pytest.mark.parametrize("cards", [2, 3])
+def test_headings_and_items_on_one_line(cards: int) -> None:
+    names = ("L40S", "H100 SXM", "H200 SXM")[:cards]
+    text = "# Cards " + " ".join(f"### {name} - 2023 - Memory: 84 GB - TDP: 700 W" for name in names)
+    found = [f for f in audit.audit_text(text, "a.md").findings if f.field == "memory_bytes"]
+    assert [f.verdict for f in found] == ["contradicts"] * cards
+
+
 def test_an_architecture_with_its_point() -> None:
     found = {v for f, _, v in judged("# RX 7900 XTX\n\n- Architecture: RDNA 3.0\n- VRAM: 24 GB", "a.md")}
     assert found == {"agrees"}

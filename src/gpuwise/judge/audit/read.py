@@ -66,6 +66,10 @@ _OBJECT = re.compile(
 _FIELD = re.compile(
     r"[\"']?([\w .+/-]{2,40})[\"']?\s?[:=]\s?[\"']?([^,\"'{}()]{1,40}?)[\"']?\s?(?:\*[^,]*)?(?:,|$)"
 )
+# Headings and items that were put on one line: "# A ## B - Memory: 80 GB - TDP: 700 W ## C", and of how many
+# headings it is made; a longer title is a paragraph.
+_SQUASHED = re.compile(r"(?:^|\s)(#{1,4})\s(?=[\w*])")
+HEADINGS, TITLE = 3, 90
 _CELL_RULE = re.compile(r":?-{2,}:?")
 _DASHES, _ALIGNED = re.compile(r"[-=]{3,}(?: +[-=]+)*"), re.compile(r"\S {2,}\S.*\S {2,}\S")
 _ROW = re.compile(r"\S.{0,60}? {2,}\S")
@@ -377,7 +381,10 @@ def _of_markdown(lines: list[str]) -> Iterator[Block]:
             # Of several lines over one rule the last is the heading, the others are text.
             *above, last = token.content.split("\n")
             yield from (Line(number, plain(line), 0, 0) for number, line in enumerate(above, start))
-            yield Heading(start + len(above), heading, plain(last))
+            if len(_SQUASHED.findall(last)) < HEADINGS:
+                yield Heading(start + len(above), heading, plain(last))
+            else:
+                yield from _lines(f"{'#' * heading} {last}", start + len(above), depth, paragraph)
         elif token.content:
             # Paragraphs, and code too: tables of plain text are often set as code.
             paragraph += 1
@@ -404,6 +411,15 @@ def _squashed(line: str, number: int) -> tuple[str, Table, str] | None:
 
 def _lines(text: str, start: int, depth: int, paragraph: int) -> Iterator[Block]:
     for number, line in enumerate(text.split("\n"), start):
+        before, *parts = _SQUASHED.split(line)
+        if len(parts) >= 2 * HEADINGS:
+            yield from _lines(before, number, depth, paragraph)
+            for marks, text in zip(parts[::2], parts[1::2], strict=True):
+                title, *items = re.split(r"\s-\s(?=[A-Z\d])", text)
+                short = len(title) <= TITLE
+                yield Heading(number, len(marks), plain(title)) if short else Line(number, plain(title), 0, 0)
+                yield from (Line(number, plain(item), 1, paragraph) for item in items)
+            continue
         if "--" in line and (squashed := _squashed(line, number)) is not None:
             before, table, behind = squashed
             yield from _lines(before, number, depth, paragraph)
