@@ -15,9 +15,12 @@ from gpuwise.errors import GpuwiseError
 from gpuwise.facts import catalog
 from gpuwise.judge.choose import answer, candidates, decide, fit
 from gpuwise.judge.choose.candidates import machines, price_half
-from gpuwise.judge.choose.need import presets, settled
+from gpuwise.judge.choose.need import need_for, presets, settled
 from gpuwise.model.judgement import Bill, Need, Quote, Recommendation
+from gpuwise.predictor.forecast import FITS
 
+from ...records import made_up
+from .known import near
 from .wide import LIMITS, PLAIN, TODAY, row_of, said, world
 
 FACTORS = (0.3, 0.5, 0.74, 0.75, 0.76, 0.9, 1.0, 1.1, 1.19, 1.2, 1.21, 1.5, 1.59, 1.6, 1.61, 2.0, 5.0)
@@ -80,7 +83,10 @@ def asked(numbers: Callable[[str], str], refusal: Callable[[GpuwiseError], str])
         try:
             found = decide_on(need)
         except GpuwiseError as error:
-            yield refusal(fit.loosened(error, need, decide_on, offers))
+            looser = fit.loosened(error, need, decide_on, offers)
+            data = getattr(looser, "data", {})
+            ways = [f"{way.limit} {way.value}" for each in data.get("ways", ()) for way in each]
+            yield f"{refusal(looser)} {data.get('days')} {ways}"
             continue
         with suppress(GpuwiseError):
             other = decide_on(replace(need, only=(), have=(), sets=()))
@@ -108,6 +114,37 @@ RENTED: tuple[dict[str, Any], ...] = tuple({"mode": "infer", "acquire": "rent", 
     {"items": 3.6e6, "period_s": 86400.0, "batched": True}, {"items": 3.6e6, "period_s": 86400.0},
     {"only": ("rtx-3090",), "gpus": (3, 3)}, {"only": ("h100-sxm5-80gb",), "gpus": (4, 4), "acquire": "own"},
 ))  # fmt: skip
+
+
+def fitting(numbers: Callable[[str], str]) -> Iterator[str]:
+    """What presets say of a GPU on both sides of their limits, and why GPUs are left out."""
+    _, offers = world()
+    for name in presets():
+        need = need_for(name, gpus=(1, 1))
+        limit = need.latency_s or 1.0
+        for gpu, fits, late in (
+            *product(("rtx-4090",), (None, FITS - 0.01, FITS), (None, 1.0, 1.01)), ("gb10", 1.0, 0.5),
+            ("rtx-4090-laptop", 1.0, 0.5), ("h100-sxm5-80gb", 1.0, 0.5),
+        ):  # fmt: skip
+            own = replace(
+                made_up(gpu, throughput=near(100.0)), fits_probability=fits, seconds=late and late * limit
+            )
+            found = fit.use(name, need, own, offers, TODAY)
+            cost = found.cost_per_item_usd
+            yield f"{name} {gpu} {fits} {late} | {found.verdict} {numbers(found.reason)} {cost and f'{cost:.5g}'}"
+        found = fit.use(name, need, made_up("t4", refusal="does not fit: 20 of 16 GB"), offers, TODAY)
+        yield f"{name} | {found.verdict} {numbers(found.reason)}"
+    refused = [made_up(gpu, count=n, refusal=f"does not fit: {n} of {gpu}") for gpu, n in (
+        ("rtx-3060-12gb", 1), ("rtx-4090", 1), ("rtx-3090", 2), ("a100-pcie-80gb", 1)
+    )]  # fmt: skip
+    for low, high in ((0.0, 12.0), (0.0, 24.0), (24.0, 24.0), (24.0, None)):
+        yield f"{low} {high} {fit.too_small(_need(memory_gb=(low, high)), refused)}"
+    for number, reasons in product((1, 3, 4, 9), (1, 3, 4, 9)):
+        left = {gpu: f"{n % reasons}" for n, gpu in enumerate("abcdefghi"[:number])}
+        yield f"{number} {fit.why_not('abcdefghi', left)}"
+    for gpu, acquire in product(("rtx-4090", "a100-sxm4-80gb", "h200-sxm", "gb10"), ("own", "rent", "both")):
+        need = _need(acquire=acquire, providers=("cloud",), region="Europe", sold=("new", "used"))
+        yield f"{gpu} {acquire} {numbers(text := fit.no_price(need, gpu, offers))} {len(text.split())}"
 
 
 def costs() -> Iterator[str]:
@@ -146,6 +183,6 @@ def tables(
     numbers: Callable[[str], str], refusal: Callable[[GpuwiseError], str]
 ) -> dict[str, Callable[[], list[str]]]:
     return {
-        "offered": lambda: [*offered(numbers), *models(), *costs()],
+        "offered": lambda: [*offered(numbers), *models(), *costs(), *fitting(numbers)],
         "told": lambda: [*asked(numbers, refusal)],
     }
