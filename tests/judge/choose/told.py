@@ -130,8 +130,8 @@ def fitting(numbers: Callable[[str], str]) -> Iterator[str]:
                 made_up(gpu, throughput=near(100.0)), fits_probability=fits, seconds=late and late * limit
             )
             found = fit.use(name, need, own, offers, TODAY)
-            cost = found.cost_per_item_usd
-            yield f"{name} {gpu} {fits} {late} | {found.verdict} {numbers(found.reason)} {cost and f'{cost:.5g}'}"
+            cost = f"{found.cost_per_item_usd or 0.0:.5g}"
+            yield f"{name} {gpu} {fits} {late} | {found.verdict} {numbers(found.reason)} {cost}"
         found = fit.use(name, need, made_up("t4", refusal="does not fit: 20 of 16 GB"), offers, TODAY)
         yield f"{name} | {found.verdict} {numbers(found.reason)}"
     refused = [made_up(gpu, count=n, refusal=f"does not fit: {n} of {gpu}") for gpu, n in (
