@@ -55,7 +55,7 @@ def offered(numbers: Callable[[str], str]) -> Iterator[str]:
         for count, factor in product((1, 2), FACTORS):
             quote = Quote(gpu_id=gpu, count=count, kind=kind, usd=factor * count * offer.per_gpu)
             text = answer.beside(quote, offers, TODAY)
-            told.append((f"{count} x {factor}", text.partition(":")[0].split()[-1], numbers(text)))
+            told.append((f"{count} x {factor}", text.partition(":")[0].rpartition(" is ")[2], numbers(text)))
         turns = [f"{next(run)[0]} {word}" for word, run in groupby(told, key=lambda one: one[1])]
         yield f"{gpu} {kind} | {told[0][2]} | {told[-1][2]} | {', '.join(turns)}"
     for offer in offers:
