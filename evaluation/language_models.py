@@ -5,9 +5,8 @@ measurement a row. Speed: decoding in 4 bits on one or several of a card, traini
 fine-tuning and inference, and whether what ran out of memory is said to fit. A row is left out where its
 model or card is not named beyond doubt, where it would need more operations a second than the card has, where
 a computer on a board feeds the card (a Raspberry Pi launches kernels so slowly that a Radeon loses three
-fifths of its speed), where an engine's kernel for one sequence reads the weights again for each of several,
-or where an engine deals out layers to GPUs that take turns, of a format whose layers `fit` splits. The
-project's own steps of one GPU (`results`) are scored beside them: memory, and the
+fifths of its speed), or where an engine's kernel for one sequence reads the weights again for each of
+several. The project's own steps of one GPU (`results`) are scored beside them: memory, and the
 speed of compiled ones.
 """
 
@@ -69,8 +68,6 @@ FORMATS = {
     "Ollama/GGUF": "q4_k_m",
 }
 TASKS = (("inference", "infer"), ("q-lora", "qlora"), ("qlora", "qlora"), ("lora", "lora"), ("full", "full"))
-# The engine whose README has each GPU work on its own layers (2023), one after the other.
-DEALS = "exllama"
 BOARD = re.compile(r"host: (Pi|HiFive)\b")
 # LitGPT reads Alpaca: the longest sample it meets within its steps.
 ALPACA = 1300
@@ -118,7 +115,6 @@ def speeds(rows: list[Row]) -> Iterator[Scored]:
         model, gpu = model_of(row["model"]), row["gpu_id"] or GPUS.get(row["gpu"], row["gpu"])
         batch = _number(row["batch"], 1)
         odd = BOARD.match(row["note"]) or (batch > 1 and "GEMV" in row["quantisation"])
-        odd = odd or (DEALS in row["engine"].casefold() and _number(row["n_gpus"], 1) > 1)
         if "decode" not in row["mode"] or stored is None or model is None or odd:
             continue
         # The answer is half way done in the mean of its tokens.

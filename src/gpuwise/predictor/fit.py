@@ -18,6 +18,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 from functools import lru_cache
+from math import log2
 from typing import Literal, cast
 
 import numpy as np
@@ -91,7 +92,8 @@ MIXTURE_S_HBM = 55e-6
 # Weights that a multiprocessor unpacks from 4 bits in one cycle, and from NF4 into a copy of 16 bits, which
 # is written and read for more than one sequence and in training.
 UNPACKED, UNPACKED_NF4 = 14.0, 1.15
-# Seconds of one all-reduce of a token's activations among any number: each GPU writes to all others at once.
+# Seconds of one all-reduce of a token's activations: over NVLink among any number, for each GPU writes to all
+# others at once, over PCIe for each doubling.
 REDUCE_S = {"NVLink": 12e-6, "PCIe": 35e-6}
 # How far below and above the estimate the 80 % interval reaches, as factors, over seen rows. Training is that
 # of compiled steps or fused kernels; plain transformers take up to 1.7 times as long.
@@ -290,7 +292,8 @@ def decode_seconds(plan: Plan, found: Card) -> float:
     if found.stacked and plan.weights not in GGUF:
         layer += MIXTURE_S_HBM * 2e9 / found.clock_hz * m.expert_layers / m.layers
     if gpus > 1:  # a layer has two all-reduces
-        layer += 2 * REDUCE_S["NVLink" if bus(found.id, gpus)[1] == "NVLink" else "PCIe"]
+        linked = bus(found.id, gpus)[1] == "NVLink"
+        layer += 2 * (REDUCE_S["NVLink"] if linked else REDUCE_S["PCIe"] * log2(gpus))
     return max(moved, computed, unpacked) + m.layers * layer
 
 
