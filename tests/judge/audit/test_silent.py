@@ -11,6 +11,7 @@ SMI = (
     "| N/A 55C P0 424W / 680W | 4MiB / 97871MiB | 81% |"
 )
 TABLE = "| GPU | {} |\n|---|---|\n| A100 SXM4 80GB | {} |\n"
+SHEET = "# Tesla P100 PCIe\n\n| GPU Architecture | Pascal ({}) |\n|---|---|\n| Max power | 250 W |\n"
 NETWORKS = "GPU,number of GPUs,resnet50,vgg16,alexnet,inception_v3,ssd\n" + "".join(
     f"RTX 6000 Ada,{n},{{}}\n" for n in (1, 2, 4)
 )
@@ -33,6 +34,10 @@ BATCHES = ("96,48,192,64,16", "192,96,384,128,32", "384,192,768,256,64")
         # What was measured, or counts the one format or the other.
         (TABLE.format("Matmul FP16 TFLOPS", "230"), TABLE.format("FP16 TFLOPS", "230")),
         (TABLE.format("TF32(FP32) / FP16", "9 / 3"), TABLE.format("TF32 / FP16 TFLOPS", "9 / 3")),
+        (TABLE.format("CUDA cores", "6000 + 6x 152"), TABLE.format("CUDA cores", "6000")),
+        # A chip that is called as a card is, and the lowest setting of a card.
+        (SHEET.format("GP100"), SHEET.format("Quadro GP100")),
+        ("The H100 NVL has a TDP of 350 W.", "The H100 NVL has a TDP of 340 W."),
         # Dates, formulas, titles, networks, machines as they were set up.
         ("The H200 is available as of 2026-07-31.", "The H200 was launched on 2026-07-31."),
         ("# T4\n\nThe memory is 2*(3-1)/3 * 4GiB = 5 GiB.", "# T4\n\nThe memory is 5 GiB."),
@@ -41,6 +46,7 @@ BATCHES = ("96,48,192,64,16", "192,96,384,128,32", "384,192,768,256,64")
         ("# H100 SXM\n\nNVLink moves 800 Gbps.", "# H100 SXM\n\nNVLink moves 800 GB/s."),
         ("- 24 GTX 1080 Ti (Full GPU, with MIG)", "- The GTX 1080 Ti supports MIG"),
         (SMI.format("GH200 480GB"), SMI.format("A100 480GB")),
+        ("# A100\n\nimage: a.example:5000/cuda-sample", "# A100\n\nimage: a.example, CUDA cores: 5000"),
         # Batch sizes, and what a month costs.
         (NETWORKS.format(*BATCHES), NETWORKS.format(*(row.replace("192", "193") for row in BATCHES))),
         (TABLE.format("Price per hour", "$1,800"), TABLE.format("Price per hour", "$180")),

@@ -176,7 +176,7 @@ def readings(label: Label, cell: str, *, marks: tuple[str, ...] | None = ()) -> 
     cell = cell.replace(" ", "") if re.fullmatch(r"\d{1,3}(?: \d{3})+", cell.strip()) else cell
     tokens = scan(cell)
     # "192 GB x 72 = 13.8 TB" is a sum over several.
-    summed = re.search(r"=|\d[ \w]{0,8}[\u00d7*] ?\d|^\d+ \(\d+\)", cell) is not None
+    summed = re.search(r"=|\d[ \w]{0,8}[\u00d7*] ?\d|\d \+ ?\d|^\d+ \(\d+\)", cell) is not None
     measured = str(label.first)[:5] == "peak:" and CUES["measured_rate"].search(label.text) is not None
     open_ = summed or measured or CUES["guessed"].search(cell) is not None
     last: Reading | None = None
