@@ -208,7 +208,8 @@ def test_what_a_label_lets_a_figure_be(line: str, verdict: str) -> None:
         ("Year of release", "2020", "launch"), ("Fab node", "8 nm", "process_nm"),
         ("Amount of VRAM", "48 GB", "memory_bytes"), ("Power cap", "300 W", "power_w"),
         ("Architecture family", "Ampere", "architecture"), ("Price at release", "$4,650", "launch_price_usd"),
-        ("Cores (CUDA)", "10,752", "cuda_cores"), ("SM units", "84", "sm_count"),
+        ("Cores (CUDA)", "10,752", "cuda_cores"), ("Cores", "10,752", "cuda_cores"),
+        ("SM units", "84", "sm_count"),
     ],
 )  # fmt: skip
 def test_words_that_head_a_figure(label: str, value: str, field: str) -> None:

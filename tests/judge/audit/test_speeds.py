@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import pytest
+
 from gpuwise.judge import audit
 
 
@@ -136,3 +138,17 @@ def test_numbers_near_a_file_are_not_its_size() -> None:
         assert [f.kind for f in found if f.field == "throughput"] == [None, None]
         found = audit.audit_text(f"{title}\n\n{head}| RTX 3090 | 300 t/s | 150 t/s |\n").findings
         assert [f.kind for f in found if f.field == "throughput"] == ["above peak", "above peak"]
+
+
+@pytest.mark.parametrize(
+    ("title", "rate", "wrong"),
+    [
+        ("tok/s (8B Q4)", 70, False),  # 288 GB/s read 4 GB for each token 72 times
+        ("tok/s (8B Q4)", 80, True),
+        ("tok/s (8B, Q4 2024)", 80, False),  # a quarter of a year says nothing of requests
+    ],
+)
+def test_a_format_of_local_engines_means_one_request(title: str, rate: int, wrong: bool) -> None:
+    text = f"| GPU | Bandwidth | {title} |\n|---|---|---|\n| Tesla M40 24GB | 288 GB/s | {rate} |\n"
+    found = [f.verdict for f in audit.audit_text(text, "a.md").findings if f.field == "throughput"]
+    assert found == ["contradicts" if wrong else "cannot tell"]
