@@ -148,6 +148,12 @@ def asked(text: str) -> Need:
         ("dont want nvidia, llama 3.1 70b", "unproven", True),
         ("5000 euros a year for cloud, bert-large", "budget_usd", pytest.approx(5500 / 12)),
         ("batch of 500M tokens with qwen3 8b, deadline 2 days", "deadline_s", 172_800),
+        (
+            "resnet50 mit 90 Epochen ImageNet trainieren, gemietet, in höchstens zwei Wochen",
+            "deadline_s",
+            14 * 86_400,
+        ),
+        ("entraîner resnet50 100 époques d'imagenet en trois jours, loué", "deadline_s", 3 * 86_400),
         ("100 hours of a100 time for bert-large", "hire_h", 100),
         ("how many h100s and what cost, full fine-tuning of llama 3.1 8b on 1M tokens", "deadline_s", None),
         ("i have 2x 3090 and 1x 4090, bert-large", "have", ("rtx-3090", "rtx-3090", "rtx-4090")),
