@@ -25,6 +25,8 @@ BATCHES = ("96,48,192,64,16", "192,96,384,128,32", "384,192,768,256,64")
         ("# GH200\n\n#SBATCH --mem=120G\n", "# GH200\n\nMemory: 120 GB\n"),
         ("# T4\n\ntorchrun --nproc_per_node=4 a.py\n", "# T4\n\nprocess node: 4 nm\n"),
         ("# T4\n\nrun --memory 20GB x.py\n", "# T4\n\nThe run has memory of 20 GB.\n"),
+        ("We ran it with `--mem=64G` on the T4.", "We ran it with 64 GB of memory on the T4."),
+        ("# T4\n\n- `--mem=64G`: memory\n", "# T4\n\n- mem=64G: memory\n"),
         ("# T4\n\nMemory: 20Gi\n", "# T4\n\nMemory: 20GiB\n"),
         # A part of it, or more than is sold.
         ("# GH200\n\nA slice has one eighth of the memory (12 GB).", "# GH200\n\nIt has memory of 12 GB."),

@@ -352,7 +352,10 @@ def _pairs(text: str) -> Iterator[tuple[str, str]]:
     starts: list[tuple[int, int]] = []
     for place, token in enumerate(tokens):
         behind = starts[-1][1] if starts else 0
-        if token.kind != "field" or not token.field or token.start < behind:
+        # "--mem=64G" is what a job asks for.
+        if token.kind != "field" or not token.field or token.start < behind or (
+            text[: token.start].endswith("--")
+        ):  # fmt: skip
             continue
         after = CUES["labelled"].match(text, token.end)
         lead = text[behind : token.start]

@@ -769,6 +769,8 @@ class _Sentence:
         """The fields that a value may be of, each with its cost."""
         token, dimension = self.tokens[place], self.tokens[place].measures
         before, after = self.text[: token.start], self.text[token.end :][:LEAD]
+        if self.before("option", token.start):
+            return
         if dimension == "usd":
             hourly = self.hourly and token.numbers[0].value < DEAREST_HOUR
             if token.hourly or hourly or re.match(r"\s?(?:/|per |an )\s?(?:gpu[- ])?h|\s?hourly", after):

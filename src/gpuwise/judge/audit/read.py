@@ -76,7 +76,7 @@ _ROW = re.compile(r"\S.{0,60}? {2,}\S")
 # A command or its options: what a job asks of a machine, not what a GPU has.
 _COMMAND = re.compile(
     r"^\s*(?:#(?:SBATCH|PBS|BSUB|\$)|\$ |>>> |(?:sbatch|srun|docker|kubectl|export|pip|python3?|torchrun) )"
-    r"|(?:^|\s)--[a-z][\w-]{1,30}=|^\s*--[a-z]|^\s*[a-z][\w./-]{0,30} .{0,99}?--[a-z][\w-]{1,30}(?: |$)"
+    r"|^\s*--[a-z]|^\s*[a-z][\w./-]{0,30} .{0,99}?--[a-z][\w-]{1,30}(?:[ =]|$)"
 )
 _TABLE_RULE = re.compile(r"\|?(?:\s*:?-{2,}:?\s*\|)+(?:\s*:?-{2,}:?)?")
 # The two lines of a GPU in what nvidia-smi prints.
