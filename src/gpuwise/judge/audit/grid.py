@@ -176,14 +176,14 @@ def _straight(rows: tuple[tuple[Cell, ...], ...]) -> tuple[tuple[Cell, ...], ...
         sum(names) > 1 and 2 * sum(names) >= sum(map(bool, row)) and not (names[0] and row[-1])
         for names, row in zip(named, texts, strict=False)
     ]
-    at = heads.index(True) if any(heads) and not any(map(any, named[: heads.index(True)])) else -1
-    if at >= 0:
+    at = heads.index(True) if any(heads) else 0
+    if any(heads) and not any(map(any, named[:at])):
         # It lacks the corner where a cell is missing at its end, and may stand above each section again.
         short = not texts[at][-1] and len(texts[at]) > 2
         apart = short and not named[at][0]
         head = (replace(rows[at][0], text=""), *rows[at][:-1]) if short and not apart else rows[at]
         body = (
-            # A word in front of the labels, for a group of rows, moves those below a header that is short.
+            # Below a header that lacks a cell a group's name, in front of the labels, shifts its rows by one.
             (*row[1:], replace(row[0], text="")) if apart and len(row) == len(head) and text[-1] else row
             for row, text in zip(rows, texts, strict=True) if text != texts[at]
         )  # fmt: skip
@@ -220,6 +220,8 @@ class Grid:
     """Whether words above the table say that its prices are for an hour."""
     stars: tuple[str, ...] = ()
     """Marks of labels that stand without them, too: those of rates with sparsity."""
+    of_parts: frozenset[int] = frozenset()
+    """Rows that state what one part of the chip has, "per XCD"."""
     tokens: bool = False
     """Whether words around the table say that its plain numbers are tokens a second."""
 
@@ -262,6 +264,10 @@ class Grid:
         # Otherwise nobody knows which column a cell of a ragged table belongs to.
         self.ragged = len(self.rows) > 1 and len(self.header) != width
         around = (self.scope.title, self.scope.above, *(cell.text for cell in self.header))
+        # Looked at once: a wide row has as many cells as readings.
+        self.of_parts = frozenset(
+            n for n, row in enumerate(self.rows) if any(_PART.search(c.text) for c in row)
+        )
         self.tokens = any(CUES["tokens"].search(text) for text in around)
         self.tokens |= any(map(speaks_of_tokens, around[:2]))
         self.hourly = any(CUES["hourly"].search(text) for text in around[:2])
@@ -620,7 +626,7 @@ class Grid:
                 mine = replace(mine, count=1)
             known = is_known(mine, reading)
             # "4 MiB L2 cache | per XCD": of a part of it.
-            part = reading.field in OF_PARTS and any(_PART.search(each.text) for each in self.rows[row])
+            part = reading.field in OF_PARTS and row in self.of_parts
             reading = replace(reading, either=True) if part or not (sure or known) else reading
             yield _Placed(cell, mine, reading, row, column, label.text, known)
 
@@ -660,7 +666,8 @@ def is_known(owner: Subject, reading: Reading) -> bool:
 
 
 def is_multiple(owner: Subject, reading: Reading) -> bool:
-    """Whether a value is as many times what a GPU has as its label allows, or nobody knows what it has."""
+    """Whether the label of a reading allows its ratio to the known value of a GPU (`Reading.times`); True
+    where no value is known."""
     if reading.times is None:
         return False
     least, most = reading.times

@@ -137,10 +137,10 @@ def _broken(lines: Sequence[Line], start: int, scope: Scope) -> Found:
     whole = whole if whole and whole[0] and whole[0][0].text else whole[1:]
     blank = Cell(lines[start].line, "")
     rule = [n for n, cell in enumerate(whole) if len(cell) == 1 and _RULE.fullmatch(cell[0].text)]
-    apart = lines[start].text.count("|") == 1
-    if apart and len(rule) > 1 and rule == [*range(len(rule), 2 * len(rule))]:
-        flat = [cell[0] if cell else blank for cell in whole if cell not in (whole[n] for n in rule)]
-        return [tuple(flat[n : n + len(rule)]) for n in range(0, len(flat), len(rule))], at, True
+    apart, width = lines[start].text.count("|") == 1, len(rule)
+    if apart and width > 1 and rule == [*range(width, 2 * width)]:
+        flat = [cell[0] if cell else blank for cell in (*whole[:width], *whole[2 * width :])]
+        return [tuple(flat[n : n + width]) for n in range(0, len(flat), width)], at, True
     names = next((n for n, cell in enumerate(whole) if len(cell) != 1 or kind(cell[0].text) != "G"), 0)
     body = whole[names:]
     rows = [body[n : n + names + 1] for n in range(0, len(body), names + 1)]

@@ -433,8 +433,8 @@ def _lines(text: str, start: int, depth: int, paragraph: int) -> Iterator[Block]
                 yield Line(number, f"{spelt(key)}: {value}", 0, paragraph)
             continue
         mark = _ITEM.match(line)
-        told = len(line) <= LONGEST and not _COMMAND.search(line)
-        words = plain(line[mark.end() :] if mark else line) if told else ""
+        left_out = len(line) > LONGEST or _COMMAND.search(line)
+        words = "" if left_out else plain(line[mark.end() :] if mark else line)
         if (entry := _ENTRY.fullmatch(words)) is not None:
             # An entry of JSON: its key is a label, and that of an object a heading.
             said = entry["value"] or entry["number"]
