@@ -73,6 +73,15 @@ NOTEBOOK = {"nbformat": 4, "nbformat_minor": 5, "metadata": {}, "cells": [
     ]},
 ]}  # fmt: skip
 REQUESTS = '{"prompt_tokens": 512, "answer_tokens": 128}\n{"prompt": "which card?"}\n'
+QUESTIONS = (
+    "how much do 16 H100 cost for 2 weeks",
+    "3 students each fine-tune a 7B with LoRA 10 hours a week, buy or rent?",
+    "llama 70b in 4 bits for 20 users at 15 tokens/s each, 24/7, under $5000",
+    "cheapest card with 24 GB, new",
+    "2 million images a day with resnet50, 40 % whisper",
+    "rtx 4090 or 2x 3090 at $700 each for sdxl, 0.30 EUR/kWh",
+)
+ODD = (b"0", b"0.0", b"-1", b"1.2.3", b"1,2,3", b"9" * 25, b"1e309", b"0.0001", b"1..2", b"zero", b"half")
 TIMES = "m,n,k,h100_sxm\n4096,4096,4096,0.21\n8192,8192,8192,1.6\n"
 # Values that programs trip over.
 HOSTILE: tuple[Any, ...] = (
@@ -98,6 +107,7 @@ def calls(folder: Path) -> dict[str, tuple[list[str], list[list[str]]]]:
             "notes.ipynb": json.dumps(NOTEBOOK), "asked.jsonl": REQUESTS, "times.csv": TIMES}  # fmt: skip
     words = ("served:llama-3.1-8b", "2x h100-sxm,24GB..", "TTFT<=500ms,TPOT<=50ms", "1,4,16", "8k", "100ms")
     text |= {f"{number}.word": word for number, word in enumerate(words)}
+    text |= {f"{number}.asked": asked for number, asked in enumerate(QUESTIONS)}
     for name, content in text.items():
         (folder / name).write_text(content)
     quiet(["report", str(good), "-o", str(folder / "report.html")])
@@ -154,6 +164,9 @@ def calls(folder: Path) -> dict[str, tuple[list[str], list[list[str]]]]:
             ["bench", "--endpoint", "http://127.0.0.1:1/WORD"],
             ["bench", "--endpoint", "http://127.0.0.1:1", "--slo", "WORD"],
         ]),
+        "questions": ([str(folder / f"{number}.asked") for number in range(len(QUESTIONS))], [
+            ["choose", "WORD"],
+        ]),
     }  # fmt: skip
 
 
@@ -200,6 +213,8 @@ def changed(data: bytes, suffix: str, other: bytes, chance: random.Random) -> by
         ways += [_value] * 8
     if suffix in (".csv", ".md"):
         ways += [_cell] * 4
+    if suffix == ".asked":
+        ways += [_number] * 8
     for _ in range(chance.randint(1, 4)):
         data = chance.choice(ways)(data, other, chance)
     return data
@@ -235,6 +250,12 @@ def _cell(data: bytes, other: bytes, chance: random.Random) -> bytes:
     parts = re.split(rb"([,|\n])", data)
     parts[chance.randrange(len(parts))] = str(chance.choice(HOSTILE)).encode("utf-8", "surrogatepass")
     return b"".join(parts)
+
+
+def _number(data: bytes, other: bytes, chance: random.Random) -> bytes:
+    """A number that nobody asks with, in the place of one."""
+    number = chance.choice(list(re.finditer(rb"\d[\d.,]*|$", data)))
+    return data[: number.start()] + chance.choice(ODD) + data[number.end() :]
 
 
 def _value(data: bytes, other: bytes, chance: random.Random) -> bytes:

@@ -327,6 +327,9 @@ CALLS = {
         choose resnet50 --electricity cheap
         choose resnet50 --electricity '$-1/kWh'
         choose resnet50 --hours-per-week 200
+        choose '0m model'
+        choose '5 students each fine-tune a 7B with LoRA 0 hours a week'
+        choose '9999999999999999999999999 GPUs for resnet50'
         choose resnet50 --hours-per-week -1
         choose resnet50 --hours-per-week nan
         choose resnet50 --years 0

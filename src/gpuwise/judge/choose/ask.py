@@ -1060,12 +1060,13 @@ class _Reader:
         if named is None and self.bill and self.bill.of.endswith("API"):
             named = str(P.open)
             self.notes.append(f"no model was named: {named}, an open one, is taken")
-        if named and (size := re.search(r"\b(\d[\d.]*)([mb])\b(?: param(?:eter)?s?)?", self.left())):
+        if named and (size := re.search(r"\b(\d+(?:\.\d+)?)([mb])\b(?: param(?:eter)?s?)?", self.left())):
             # "gpt-2 124M": the size of a model behind its name.
             like = (name for name in registry.names() if name.startswith(ALIASES.get(named, named)))
             weights = next((n for name in like if (n := registry.get(name).spec.parameters)), 0)
             weights = llms.find(named).parameters if is_model(named, self.mode) else weights
-            if abs(weights / (float(size[1]) * {"m": 1e6, "b": 1e9}[size[2]]) - 1) < ROUNDED:
+            stated = float(size[1]) * {"m": 1e6, "b": 1e9}[size[2]]
+            if abs(weights - stated) < ROUNDED * stated:
                 self.mark(*size.span())
         if named is None:
             said = self.fields.keys()
@@ -1325,7 +1326,7 @@ class _Reader:
             if not model:
                 size = float(alone[1]) * {"m": 1e6, "b": 1e9}[alone[2]]
                 near = min(llms.names(), key=lambda n: abs(llms.find(n).parameters - size))
-                if abs(llms.find(near).parameters / size - 1) > ROUNDED:
+                if abs(llms.find(near).parameters - size) > ROUNDED * size:
                     raise InputError(f"no model of {said} is known here", hint=f"the nearest: {near}")
                 model = near
         if model:

@@ -238,8 +238,9 @@ def machines(need: Need, offer: Offer) -> Iterator[tuple[int, int]]:
     # What somebody asks about by number is priced even so, as a bound.
     several = (need.mode == "infer" and not need.task) or not offer.per_hour or bool(need.sets)
     most = min(need.gpus[1], max(need.gpus[0], MOST_TOGETHER))  # More of them only for a deadline: `_in_time`
-    for number in range(1, (most // size if several else 1) + 1):
-        if need.gpus[0] <= size * number <= need.gpus[1]:
+    fewest = max(1, -(-need.gpus[0] // size))
+    for number in range(fewest, (most // size if several else 1) + 1):
+        if size * number <= need.gpus[1]:
             yield size * number, number
 
 

@@ -391,7 +391,10 @@ def check(need: Need) -> None:
             f"unknown form {str(need.form)[:40]!r}", f"one of {', '.join(forms())}",
         ),
         (need.acquire not in get_args(Acquire), f"own, rent or both, not {need.acquire!r}", "rent or own"),
-        (a.hours_per_week > 168, f"a week has 168 hours, not {a.hours_per_week:g}", "at most 168 hours"),
+        (
+            not 0 < a.hours_per_week <= 168,
+            f"a week has 168 hours, not {a.hours_per_week:g}", "above 0 and at most 168 hours",
+        ),
         (a.cooling < 1, "cooling multiplies the watts and is at least 1", "a factor like 1.3"),
         (not a.utilisation, "with a utilisation of 0 % no work gets done", "a share like 80%"),
         (
