@@ -35,7 +35,6 @@ if TYPE_CHECKING:
     from gpuwise.errors import GpuwiseError, InputError, MachineError, NoDataError, RunError
     from gpuwise.facts.catalog import all_gpus
     from gpuwise.facts.catalog import find as find_gpu
-    from gpuwise.jobs import Answer
     from gpuwise.jobs.accepting import AcceptRequest, accept
     from gpuwise.jobs.auditing import AuditRequest, audit
     from gpuwise.jobs.choosing import CompareRequest, choose, compare, compare_gpus
@@ -50,13 +49,13 @@ if TYPE_CHECKING:
     from gpuwise.model.precision import Precision
     from gpuwise.model.question import Question, WorkloadSpec
     from gpuwise.model.result import Interval, Issue, Measurement, Record, Result
+    from gpuwise.show.table import Answer
     from gpuwise.store import find as find_result
     from gpuwise.store import load, save
 
 _MODULES = {
     "errors": ("GpuwiseError", "InputError", "MachineError", "NoDataError", "RunError"),
     "facts.catalog": ("all_gpus", "find_gpu"),
-    "jobs": ("Answer",),
     "jobs.accepting": ("AcceptRequest", "accept"),
     "jobs.auditing": ("AuditRequest", "audit"),
     "jobs.choosing": ("CompareRequest", "choose", "compare", "compare_gpus"),
@@ -71,6 +70,7 @@ _MODULES = {
     "model.precision": ("Precision",),
     "model.question": ("Question", "WorkloadSpec"),
     "model.result": ("Interval", "Issue", "Measurement", "Record", "Result"),
+    "show.table": ("Answer",),
     "store": ("find_result", "load", "save"),
 }
 # What its module calls otherwise.

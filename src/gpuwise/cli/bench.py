@@ -26,7 +26,6 @@ from gpuwise.cli.options import (
     typed,
 )
 from gpuwise.errors import INTERRUPTED, GateFailed, InputError, RunError
-from gpuwise.jobs import Answer
 from gpuwise.jobs.measuring import REFERENCE, Begun, Bench, BenchRequest, bench, reproduce
 from gpuwise.measure.request import Request, rendezvous_of, suite, suite_names
 from gpuwise.model import units
@@ -34,7 +33,7 @@ from gpuwise.model.precision import OTHER_NAMES, PRECISIONS, WEIGHTS, Precision
 from gpuwise.model.question import DEVICES, FRAMEWORKS, MODES, PROTOCOLS, SCALINGS, RunConfig, parse
 from gpuwise.model.result import Measurement, Trial
 from gpuwise.show import results as show
-from gpuwise.show.table import Table
+from gpuwise.show.table import Answer, Table
 from gpuwise.show.tuning import used
 
 # Enough to see that a shrunken workload can be timed; its figures mean nothing.

@@ -22,10 +22,10 @@ from gpuwise.model.units import visible
 from gpuwise.show.table import Table, comma_separated, laid_out, markdown, parquet
 
 if TYPE_CHECKING:
-    from gpuwise.jobs import Answer
     from gpuwise.model.gpu import GpuSpec
     from gpuwise.show.charts import Drawing
     from gpuwise.show.page import Page
+    from gpuwise.show.table import Answer
 
 # Characters of a line in a file or pipe, where only prose wraps.
 NO_TERMINAL = 400

@@ -14,7 +14,6 @@ from typing import Any, TypeVar
 
 from gpuwise import store, workloads
 from gpuwise.errors import INTERRUPTED, InputError, MachineError, NoDataError
-from gpuwise.jobs import Answer
 from gpuwise.jobs.measuring import REFERENCE, Listen, Update, session
 from gpuwise.judge.accept.card import Outcome, TestedCard, check_last, kept_of, lookup
 from gpuwise.judge.accept.judging import judge
@@ -27,6 +26,7 @@ from gpuwise.measure.telemetry.sensor import Wear
 from gpuwise.model.precision import Precision
 from gpuwise.model.question import Asked, Input, RunConfig
 from gpuwise.model.result import Result
+from gpuwise.show.table import Answer
 
 QUICK = Request(workloads=REFERENCE).given(quick=True, time_s=0.0)
 """The quick suite: the reference workloads for a few seconds each."""

@@ -7,11 +7,11 @@ from datetime import date
 from pathlib import Path
 
 from gpuwise.errors import NoDataError
-from gpuwise.jobs import Answer
 from gpuwise.judge import audit as judge
 from gpuwise.model.judgement import Audit
 from gpuwise.model.question import Asked
 from gpuwise.model.result import Issue
+from gpuwise.show.table import Answer
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -22,13 +22,12 @@ from statistics import median
 import numpy as np
 
 from gpuwise.errors import GpuwiseError, InputError, MachineError
-from gpuwise.jobs import Answer
 from gpuwise.model import units
 from gpuwise.predictor import rates
 from gpuwise.predictor.card import Card, card
 from gpuwise.predictor.kernels import Kernel, arrays, path
 from gpuwise.predictor.step import kernel_seconds
-from gpuwise.show.table import Table
+from gpuwise.show.table import Answer, Table
 from gpuwise.store import write
 
 # Seconds that an H200 takes for all cases, recording them included.

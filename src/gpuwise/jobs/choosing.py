@@ -13,7 +13,6 @@ from typing import TYPE_CHECKING, Any
 from gpuwise import store
 from gpuwise.errors import GpuwiseError, InputError, NoDataError, check_wanted
 from gpuwise.facts import catalog, prices
-from gpuwise.jobs import Answer
 from gpuwise.jobs.facts import Facts
 from gpuwise.judge.choose import answer as say
 from gpuwise.judge.choose import decide, speeds
@@ -37,6 +36,7 @@ from gpuwise.model.question import Asked, RunConfig
 from gpuwise.model.result import Comparison, Issue, Record, Result
 from gpuwise.model.units import seconds, significant, usd
 from gpuwise.predictor.card import MODULES
+from gpuwise.show.table import Answer
 
 if TYPE_CHECKING:
     from gpuwise.stats.comparison import Condition

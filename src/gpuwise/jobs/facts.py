@@ -16,10 +16,10 @@ from gpuwise.errors import InputError, NoDataError
 from gpuwise.facts import catalog
 from gpuwise.facts import prices as known_prices
 from gpuwise.facts.prices import Limit, Order
-from gpuwise.jobs import Answer, usual_variant
 from gpuwise.model.gpu import GpuSpec, Offer
 from gpuwise.model.question import Asked
 from gpuwise.model.result import Record, Records, Result, records_of
+from gpuwise.show.table import Answer, usual_variant
 
 if TYPE_CHECKING:
     from gpuwise.facts.published import Imported

@@ -8,7 +8,6 @@ from pathlib import Path
 
 from gpuwise import store, workloads
 from gpuwise.errors import INTERRUPTED, GpuwiseError, InputError, NoDataError, RunError
-from gpuwise.jobs import Answer
 from gpuwise.measure.prepare import (
     Target,
     earlier_session,
@@ -35,6 +34,7 @@ from gpuwise.model.question import (
     without_own_kernels,
 )
 from gpuwise.model.result import Comparison, Issue, Measurement, Result, Trial, Tuned, Tuning
+from gpuwise.show.table import Answer
 
 REFERENCE = ("resnet50", "bert-large")
 """What is measured where no workload is named."""

@@ -12,11 +12,11 @@ from typing import TYPE_CHECKING, Any
 from gpuwise import store
 from gpuwise.errors import GpuwiseError, InputError, NoDataError
 from gpuwise.facts import catalog
-from gpuwise.jobs import Answer, usual_variant
 from gpuwise.model.precision import CACHES, WEIGHTS, Precision
 from gpuwise.model.question import Asked, Mode, Recipe, RunConfig, WorkloadSpec
 from gpuwise.model.result import Issue, Record, Result
 from gpuwise.predictor.card import card
+from gpuwise.show.table import Answer, usual_variant
 from gpuwise.workloads import registry
 
 if TYPE_CHECKING:

@@ -10,7 +10,6 @@ from pathlib import Path
 from gpuwise import store
 from gpuwise.errors import GpuwiseError, InputError, NoDataError
 from gpuwise.facts import prices, published
-from gpuwise.jobs import Answer
 from gpuwise.jobs.facts import Facts
 from gpuwise.jobs.predicting import FitRequest, fit
 from gpuwise.judge.choose import fit as suited
@@ -24,6 +23,7 @@ from gpuwise.show.card import Card
 from gpuwise.show.page import Page, References
 from gpuwise.show.records import BATCHED, BATCHES, COUNTS, KINDS, SCALED
 from gpuwise.show.report import ReportInput
+from gpuwise.show.table import Answer
 
 PREDICTED = ("train", "infer")
 """Modes of which single measurements are forecast."""

@@ -15,7 +15,6 @@ from urllib.parse import urlsplit
 
 from gpuwise import store
 from gpuwise.errors import INTERRUPTED, InputError, MachineError, RunError
-from gpuwise.jobs import Answer
 from gpuwise.jobs.measuring import Bench
 from gpuwise.measure import telemetry
 from gpuwise.measure.prepare import ResultWriter, visible
@@ -24,6 +23,7 @@ from gpuwise.model.precision import Precision
 from gpuwise.model.question import Load, RunConfig
 from gpuwise.model.result import UNSURE, Issue, Measurement, Serving, Window, records_of
 from gpuwise.model.units import Latency
+from gpuwise.show.table import Answer
 
 if TYPE_CHECKING:
     from gpuwise.measure.endpoint import Client

@@ -1,23 +1,29 @@
-"""One table type for every output: the terminal, CSV, Markdown and pages read the same cells.
+"""One table type for every output, and the answer of a job, which is a value and how it is shown.
 
-A cell is text. One that prints a number is an `Amount`, which keeps value, interval and unit for files.
+The terminal, CSV, Markdown and pages read the same cells. A cell is text. One that prints a number is an
+`Amount`, which keeps value, interval and unit for files.
 """
 
 from __future__ import annotations
 
 import csv
 import io
+import json
 import re
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
-from dataclasses import asdict, dataclass, is_dataclass, replace
+from dataclasses import asdict, dataclass, field, is_dataclass, replace
 from itertools import zip_longest
 from textwrap import wrap
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, Generic, NamedTuple, TypeVar
 
 from gpuwise.errors import MachineError
-from gpuwise.model.result import WIDE, Interval, Record
+from gpuwise.model.result import WIDE, Interval, Issue, Record
 from gpuwise.model.units import Amount, percent, si, significant, visible
 
+if TYPE_CHECKING:
+    from gpuwise.show.charts import Drawing
+
+T = TypeVar("T")
 Row = tuple[str, ...]
 _ACTIVE = re.compile(r"[\\|<>*`]|\[(?!\d{1,3}\])")
 _LEVEL = re.compile(r" \(\d+ %\)$")
@@ -373,3 +379,41 @@ def spread(interval: Interval) -> str:
     if interval.level is None:
         return ""
     return f" ±{percent(interval.half_width)}" if interval.half_width < WIDE else " noisy"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Answer(Generic[T]):
+    """The answer of a job, and the same as table, chart and plain data, each made on first use.
+
+    A notebook shows the table and the chart.
+    """
+
+    value: T
+    records: tuple[Record, ...] = ()  # Speeds in the answer, predicted or measured
+    issues: tuple[Issue, ...] = ()  # What to know of it: skipped rows, options left out, a gate that failed
+    exit_status: int = 0
+    """Of the command with the same question: 0, or the documented code where a gate failed."""
+    to_table: Callable[[], Table] = field(repr=False)
+    to_data: Callable[[], Any] = field(repr=False)  # Plain data, or JSON of it as bytes
+    to_chart: Callable[[], Drawing | None] = field(default=lambda: None, repr=False)
+
+    @property
+    def document(self) -> Any:
+        """Dictionaries, lists, texts and numbers in SI units: what `--json` prints."""
+        made = self.to_data()
+        return json.loads(made) if isinstance(made, bytes) else made
+
+    @property
+    def table(self) -> Table:
+        """Columns and rows of text, with notes."""
+        return self.to_table()
+
+    def _repr_html_(self) -> str:
+        from gpuwise.show.html import fragment
+
+        return fragment([self.table], self.to_chart())
+
+
+def usual_variant(note: str) -> tuple[Issue, ...]:
+    """What a name of several things was taken as, which the command line says; none where a note is empty."""
+    return (Issue.info("usual-variant", note),) * bool(note)
