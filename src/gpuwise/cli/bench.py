@@ -297,7 +297,18 @@ class Screen:
                 planned = f" of {self.planned}" if self.planned else ""
                 printer.talk(f"interrupted: {self.ended}{planned} {self.what} had ended")
             elif isinstance(update, Begun):
-                self._begin(update)
+                printer.end_as_with_ctrl_c()
+                self.planned += len(update.left)  # Cards of one host run sessions side by side
+                for config, recipes in update.recipes.items():
+                    printer.talk(used(config, recipes))
+                if kept := len(update.plan) - len(update.left):
+                    printer.talk(f"{kept} of {len(update.plan)} measurements are kept from {update.earlier}")
+                if update.skipped:
+                    printer.talk(f"skipped: not supported on this machine: {', '.join(update.skipped)}")
+                if not self.quiet:
+                    if update.name:
+                        printer.talk(f"{update.name}:")
+                    printer.talk(show.headline(update.result))
             elif isinstance(update, Bench):
                 self.end(update)
             elif isinstance(update, Measurement | Trial):
@@ -338,20 +349,6 @@ class Screen:
     def line(self, ended: Any) -> str:
         """A final measurement as one line."""
         return show.line(ended)
-
-    def _begin(self, begun: Begun) -> None:
-        printer.end_as_with_ctrl_c()
-        self.planned += len(begun.left)  # Cards of one host run sessions side by side
-        for config, recipes in begun.recipes.items():
-            printer.talk(used(config, recipes))
-        if kept := len(begun.plan) - len(begun.left):
-            printer.talk(f"{kept} of {len(begun.plan)} measurements are kept from {begun.earlier}")
-        if begun.skipped:
-            printer.talk(f"skipped: not supported on this machine: {', '.join(begun.skipped)}")
-        if not self.quiet:
-            if begun.name:
-                printer.talk(f"{begun.name}:")
-            printer.talk(show.headline(begun.result))
 
     def end(self, done: Bench) -> None:
         """At the end of each session: nothing, since the verb says it with the table."""

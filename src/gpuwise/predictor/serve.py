@@ -235,7 +235,12 @@ def columns(works: Sequence[Deployment]) -> dict[str, Array]:
 
 def milliseconds(c: dict[str, Array], card: Card, rates: Rates) -> Array:
     """TPOT, or TTFT where a deployment asks for the `first` token, of `columns` on one card."""
-    token = _prefill_token(c, card, rates)
+    # Seconds that one token of a prompt takes
+    products = 2.0 * c["active"] / (_peak(c, card, rates) * rates["prefill"])
+    scores = 2.0 * c["layers"] * c["hidden"] * c["length_in"] * (1.0 + (c["latent"] > 0))
+    scores = scores / (_half_peak(card) * rates["attention"])
+    exchange = 4.0 * c["layers"] * c["hidden"] * (c["prefill_gpus"] > 1) / (_link(card) * rates["exchange"])
+    token = np.asarray((products + scores) / c["prefill_gpus"] + exchange * 2.0 / c["data_parallel"])
     step = _step(c, card, rates) * c["data_parallel"] ** rates["uneven"]
     mixed = (1.0 - c["apart"]) * c["batch"] * c["length_in"] / c["length_out"] * token * rates["mix"]
     per_token = step + mixed
@@ -269,15 +274,6 @@ def _peak(c: dict[str, Array], card: Card, rates: Rates) -> Array:
         share = rates["narrow"] if dtype == "fp4" else 1.0
         found = found + c[dtype] * share * card.peaks.get(dtype, _half_peak(card))
     return found
-
-
-def _prefill_token(c: dict[str, Array], card: Card, rates: Rates) -> Array:
-    """Seconds that one token of a prompt takes."""
-    products = 2.0 * c["active"] / (_peak(c, card, rates) * rates["prefill"])
-    scores = 2.0 * c["layers"] * c["hidden"] * c["length_in"] * (1.0 + (c["latent"] > 0))
-    scores = scores / (_half_peak(card) * rates["attention"])
-    exchange = 4.0 * c["layers"] * c["hidden"] * (c["prefill_gpus"] > 1) / (_link(card) * rates["exchange"])
-    return np.asarray((products + scores) / c["prefill_gpus"] + exchange * 2.0 / c["data_parallel"])
 
 
 def _weights(c: dict[str, Array]) -> tuple[Array, Array]:

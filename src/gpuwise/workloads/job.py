@@ -182,7 +182,16 @@ def training_job(
     def mean_norm(of_one: Callable[[], float]) -> float:
         """With the same values dropped, in whatever precision products are; scales are known."""
         torch.manual_seed(0)
-        return mean_of_finite(of_one, NORMS.get(config.device, 1))
+        # The mean of so many finite norms; NaN where `SCALES` more steps do not bring them
+        wanted = NORMS.get(config.device, 1)
+        norms: list[float] = []
+        for _ in range(wanted + SCALES):
+            value = of_one()
+            if math.isfinite(value):
+                norms.append(value)
+            if len(norms) == wanted:
+                return statistics.fmean(norms)
+        return math.nan
 
     def gradient_norm() -> float:
         know_scales()
@@ -273,18 +282,6 @@ def as_graph(work: Callable[[], Tensor]) -> Callable[[], Tensor]:
         return out
 
     return step
-
-
-def mean_of_finite(norm: Callable[[], float], wanted: int) -> float:
-    """The mean of so many finite norms; NaN where `SCALES` more steps do not bring them."""
-    norms: list[float] = []
-    for _ in range(wanted + SCALES):
-        value = norm()
-        if math.isfinite(value):
-            norms.append(value)
-        if len(norms) == wanted:
-            return statistics.fmean(norms)
-    return math.nan
 
 
 def norm_of_gradients(optimizer: torch.optim.Optimizer) -> float:

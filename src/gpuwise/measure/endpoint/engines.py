@@ -104,7 +104,16 @@ def started(launch: Launch) -> Iterator[tuple[str, str]]:
             asyncio.run(_answers(url, process, launch, log))
             yield url, source if launch.engine == "transformers" else launch.model
         finally:
-            _end(process)
+            # End the engine's whole session: engines have workers, which hold the GPUs' memory
+            for word in (signal.SIGTERM, signal.SIGKILL):
+                try:
+                    os.killpg(process.pid, word)
+                    process.wait(END_S)
+                except ProcessLookupError:
+                    break
+                except subprocess.TimeoutExpired:
+                    continue
+            process.wait()
 
 
 def command(launch: Launch, program: str, source: str, port: int) -> list[str]:
@@ -197,19 +206,6 @@ async def _answers(url: str, process: subprocess.Popen[bytes], launch: Launch, l
             if time.monotonic() > until_s:
                 raise MachineError(f"{launch.engine} did not answer within {launch.start_s:g} s")
             await asyncio.sleep(0.2)
-
-
-def _end(process: subprocess.Popen[bytes]) -> None:
-    """End the engine's whole session: engines have workers, which hold the GPUs' memory."""
-    for word in (signal.SIGTERM, signal.SIGKILL):
-        try:
-            os.killpg(process.pid, word)
-            process.wait(END_S)
-        except ProcessLookupError:
-            break
-        except subprocess.TimeoutExpired:
-            continue
-    process.wait()
 
 
 def _last(text: str) -> str:

@@ -66,7 +66,27 @@ class AmdSensor(Sensor):
     def info(self) -> DeviceInfo:
         """The constants of the device; read once (`amd-smi static`)."""
         if self._info is None:
-            self._info = self._read_info()
+            asic, cap = self._fields("amdsmi_get_gpu_asic_info"), self._fields("amdsmi_get_power_cap_info")
+            pcie = self._fields("amdsmi_get_pcie_info")
+            static, now = pcie.get("pcie_static") or {}, pcie.get("pcie_metric") or {}
+            clock = self._fields("amdsmi_get_clock_info", self._member("AmdSmiClkType", "GFX"))
+            memory = self._fields("amdsmi_get_clock_info", self._member("AmdSmiClkType", "MEM"))
+            self._info = DeviceInfo(
+                index=self._index,
+                vendor="AMD",
+                name=str(asic.get("market_name") or "unknown AMD GPU"),
+                uuid=_text(self._ask("amdsmi_get_gpu_device_uuid")),
+                serial=_text(asic.get("asic_serial")),
+                memory_bytes=_whole(self._memory("amdsmi_get_gpu_memory_total")),
+                driver=_text(self._fields("amdsmi_get_gpu_driver_info").get("driver_version")),
+                power_limit_w=_watts(_first(cap, "power_cap")),
+                power_limit_default_w=_watts(_first(cap, "default_power_cap")),
+                sm_clock_max_hz=_mega(_first(clock, "max_clk")),
+                memory_clock_max_hz=_mega(_first(memory, "max_clk")),
+                pcie_generation_max=_whole(_first(static, "pcie_interface_version")),
+                pcie_width=_whole(_first(now, "pcie_width")),
+                pcie_width_max=_whole(_first(static, "max_pcie_width")),
+            )
         return self._info
 
     def sample(self) -> Sample:
@@ -78,6 +98,11 @@ class AmdSensor(Sensor):
         power = self._fields("amdsmi_get_power_info")
         clock = self._fields("amdsmi_get_clock_info", self._member("AmdSmiClkType", "GFX"))
         memory = self._fields("amdsmi_get_clock_info", self._member("AmdSmiClkType", "MEM"))
+        # Reasons whose counter has grown since the last sample
+        metrics = self._fields("amdsmi_get_gpu_metrics_info")
+        now = {key: value for key in RESIDENCY if (value := _first(metrics, key)) is not None}
+        grown = [RESIDENCY[key] for key, value in now.items() if value > self._residency.get(key, value)]
+        self._residency = now
         return Sample(
             at_s=at_s,
             power_w=_first(power, "current_socket_power", "average_socket_power", "socket_power"),
@@ -85,7 +110,7 @@ class AmdSensor(Sensor):
             sm_clock_hz=_mega(_first(clock, "clk", "cur_clk")),
             memory_clock_hz=_mega(_first(memory, "clk", "cur_clk")),
             temperature_c=self._temperature(),
-            throttle=self._reasons(),
+            throttle=tuple(dict.fromkeys(grown)),
             memory_used_bytes=_whole(self._memory("amdsmi_get_gpu_memory_usage")),
             utilisation=None if busy is None else busy / 100,
         )
@@ -105,29 +130,6 @@ class AmdSensor(Sensor):
             slowdown_c=self._temperature("CRITICAL"),
         )
 
-    def _read_info(self) -> DeviceInfo:
-        asic, cap = self._fields("amdsmi_get_gpu_asic_info"), self._fields("amdsmi_get_power_cap_info")
-        pcie = self._fields("amdsmi_get_pcie_info")
-        static, now = pcie.get("pcie_static") or {}, pcie.get("pcie_metric") or {}
-        clock = self._fields("amdsmi_get_clock_info", self._member("AmdSmiClkType", "GFX"))
-        memory = self._fields("amdsmi_get_clock_info", self._member("AmdSmiClkType", "MEM"))
-        return DeviceInfo(
-            index=self._index,
-            vendor="AMD",
-            name=str(asic.get("market_name") or "unknown AMD GPU"),
-            uuid=_text(self._ask("amdsmi_get_gpu_device_uuid")),
-            serial=_text(asic.get("asic_serial")),
-            memory_bytes=_whole(self._memory("amdsmi_get_gpu_memory_total")),
-            driver=_text(self._fields("amdsmi_get_gpu_driver_info").get("driver_version")),
-            power_limit_w=_watts(_first(cap, "power_cap")),
-            power_limit_default_w=_watts(_first(cap, "default_power_cap")),
-            sm_clock_max_hz=_mega(_first(clock, "max_clk")),
-            memory_clock_max_hz=_mega(_first(memory, "max_clk")),
-            pcie_generation_max=_whole(_first(static, "pcie_interface_version")),
-            pcie_width=_whole(_first(now, "pcie_width")),
-            pcie_width_max=_whole(_first(static, "max_pcie_width")),
-        )
-
     def _temperature(self, which: str = "CURRENT") -> float | None:
         """The hottest point of the chip in C, else its edge; `which` may also name a limit of it."""
         for kind in ("HOTSPOT", "JUNCTION", "EDGE"):
@@ -137,14 +139,6 @@ class AmdSensor(Sensor):
             if celsius:
                 return celsius
         return None
-
-    def _reasons(self) -> tuple[str, ...]:
-        """Reasons whose counter has grown since the last sample."""
-        metrics = self._fields("amdsmi_get_gpu_metrics_info")
-        now = {key: value for key in RESIDENCY if (value := _first(metrics, key)) is not None}
-        grown = [RESIDENCY[key] for key, value in now.items() if value > self._residency.get(key, value)]
-        self._residency = now
-        return tuple(dict.fromkeys(grown))
 
     def _memory(self, query: str) -> float | None:
         kind = self._member("AmdSmiMemoryType", "VRAM")

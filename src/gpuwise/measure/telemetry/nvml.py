@@ -110,34 +110,31 @@ class NvmlSensor:
     def info(self) -> DeviceInfo:
         """The constants of the device; read once, as some answers take milliseconds."""
         if self._info is None:
-            self._info = self._read_info()
+            n = self._nvml
+            limit = self._either("nvmlDeviceGetEnforcedPowerLimit", "nvmlDeviceGetPowerManagementLimit")
+            cuda = _call(n, "nvmlSystemGetCudaDriverVersion_v2")  # 13000 is 13.0
+            capability = self._ask("nvmlDeviceGetCudaComputeCapability")
+            self._info = DeviceInfo(
+                index=self._index,
+                name=_text(self._ask("nvmlDeviceGetName")) or "unknown NVIDIA GPU",
+                uuid=_text(self._ask("nvmlDeviceGetUUID")),
+                serial=_text(self._ask("nvmlDeviceGetSerial")),
+                memory_bytes=_maybe(lambda memory: int(memory.total), self._ask("nvmlDeviceGetMemoryInfo")),
+                driver=_text(_call(n, "nvmlSystemGetDriverVersion")),
+                cuda_driver=None if cuda is None else f"{cuda // 1000}.{cuda % 1000 // 10}",
+                compute_capability=None if capability is None else f"{capability[0]}.{capability[1]}",
+                power_limit_w=_scaled(1e-3, limit),
+                power_limit_default_w=_scaled(1e-3, self._ask("nvmlDeviceGetPowerManagementDefaultLimit")),
+                sm_clock_max_hz=_scaled(1e6, self._ask("nvmlDeviceGetMaxClockInfo", n.NVML_CLOCK_SM)),
+                memory_clock_max_hz=_scaled(1e6, self._ask("nvmlDeviceGetMaxClockInfo", n.NVML_CLOCK_MEM)),
+                ecc=_maybe(lambda modes: bool(modes[0]), self._ask("nvmlDeviceGetEccMode")),
+                mig=_maybe(lambda modes: bool(modes[0]), self._ask("nvmlDeviceGetMigMode")),
+                pcie_generation=self._ask("nvmlDeviceGetCurrPcieLinkGeneration"),
+                pcie_generation_max=self._ask("nvmlDeviceGetMaxPcieLinkGeneration"),
+                pcie_width=self._ask("nvmlDeviceGetCurrPcieLinkWidth"),
+                pcie_width_max=self._ask("nvmlDeviceGetMaxPcieLinkWidth"),
+            )
         return self._info
-
-    def _read_info(self) -> DeviceInfo:
-        n = self._nvml
-        limit = self._either("nvmlDeviceGetEnforcedPowerLimit", "nvmlDeviceGetPowerManagementLimit")
-        cuda = _call(n, "nvmlSystemGetCudaDriverVersion_v2")  # 13000 is 13.0
-        capability = self._ask("nvmlDeviceGetCudaComputeCapability")
-        return DeviceInfo(
-            index=self._index,
-            name=_text(self._ask("nvmlDeviceGetName")) or "unknown NVIDIA GPU",
-            uuid=_text(self._ask("nvmlDeviceGetUUID")),
-            serial=_text(self._ask("nvmlDeviceGetSerial")),
-            memory_bytes=_maybe(lambda memory: int(memory.total), self._ask("nvmlDeviceGetMemoryInfo")),
-            driver=_text(_call(n, "nvmlSystemGetDriverVersion")),
-            cuda_driver=None if cuda is None else f"{cuda // 1000}.{cuda % 1000 // 10}",
-            compute_capability=None if capability is None else f"{capability[0]}.{capability[1]}",
-            power_limit_w=_scaled(1e-3, limit),
-            power_limit_default_w=_scaled(1e-3, self._ask("nvmlDeviceGetPowerManagementDefaultLimit")),
-            sm_clock_max_hz=_scaled(1e6, self._ask("nvmlDeviceGetMaxClockInfo", n.NVML_CLOCK_SM)),
-            memory_clock_max_hz=_scaled(1e6, self._ask("nvmlDeviceGetMaxClockInfo", n.NVML_CLOCK_MEM)),
-            ecc=_maybe(lambda modes: bool(modes[0]), self._ask("nvmlDeviceGetEccMode")),
-            mig=_maybe(lambda modes: bool(modes[0]), self._ask("nvmlDeviceGetMigMode")),
-            pcie_generation=self._ask("nvmlDeviceGetCurrPcieLinkGeneration"),
-            pcie_generation_max=self._ask("nvmlDeviceGetMaxPcieLinkGeneration"),
-            pcie_width=self._ask("nvmlDeviceGetCurrPcieLinkWidth"),
-            pcie_width_max=self._ask("nvmlDeviceGetMaxPcieLinkWidth"),
-        )
 
     def sample(self) -> Sample:
         """One reading of everything that changes."""

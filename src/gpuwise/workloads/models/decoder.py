@@ -811,7 +811,9 @@ def training_job(config: RunConfig, asked: Decoding, batch: int) -> Job:
         # 2,048 tokens of an 8b layer fill a GPU already. It pays in reach, as an 8b sequence keeps 13 GB.
         free = torch.cuda.mem_get_info()[0]
         model.recompute = must_recompute(shape, batch, tokens, free, dtype.itemsize)
-    inputs, targets = random_tokens(shape, batch, tokens, config.device)
+    # Inputs and targets, (B, T) each: the targets are the inputs one position on
+    sequence = torch.randint(shape.vocabulary, (batch, tokens + 1), device=config.device)
+    inputs, targets = sequence[:, :-1].contiguous(), sequence[:, 1:].contiguous()
     if ranks > 1:
         same_on_all(model, inputs, targets)
         if model.joined.ranks == 1:  # timed without exchange
@@ -836,12 +838,6 @@ def same_on_all(model: Decoder, *held: Tensor) -> None:
     whole = [p.detach() for name, p in model.named_parameters() if not DIVIDED.search(name)]
     for each in (*whole, *held):
         torch.distributed.broadcast(each, src=0)
-
-
-def random_tokens(shape: LanguageModel, batch: int, tokens: int, device: str) -> tuple[Tensor, Tensor]:
-    """Inputs and targets, (B, T) each: the targets are the inputs one position on."""
-    sequence = torch.randint(shape.vocabulary, (batch, tokens + 1), device=device)
-    return sequence[:, :-1].contiguous(), sequence[:, 1:].contiguous()
 
 
 def phase_job(config: RunConfig, asked: Decoding, batch: int) -> Job:

@@ -345,8 +345,9 @@ def inputs_of(shape: Shape, side: int, batch: int) -> tuple[tuple[Tensor, Tensor
     return (latents.to(memory_format=torch.channels_last), steps, text), noise
 
 
-def denoising_job(shape: Shape, side: int, config: RunConfig, batch: int) -> Job:
-    """Random latents, steps and text or classes on the device; the U-Net is channels-last throughout."""
+def _denoising(full: Shape, toy: Shape, pixels: int, config: RunConfig, batch: int) -> Job:
+    shape, side = (toy, TOY_SIDE) if config.size == "toy" else (full, pixels // 8)
+    # Random latents, steps and text or classes on the device; the U-Net is channels-last throughout
     set_precision(config)
     model: nn.Module
     with torch.device(config.device):
@@ -364,11 +365,6 @@ def denoising_job(shape: Shape, side: int, config: RunConfig, batch: int) -> Job
 
     optimizer = torch.optim.AdamW(model.parameters(), lr=LEARNING_RATE, weight_decay=decay, fused=True)
     return training_job(model, inputs, loss, optimizer, config, batch)
-
-
-def _denoising(full: Shape, toy: Shape, pixels: int, config: RunConfig, batch: int) -> Job:
-    shape, side = (toy, TOY_SIDE) if config.size == "toy" else (full, pixels // 8)
-    return denoising_job(shape, side, config, batch)
 
 
 JOBS = {

@@ -103,10 +103,7 @@ class VisionTransformer(nn.Module):
         self.layers = nn.ModuleList(Layer(shape) for _ in range(shape.layers))
         self.norm = nn.LayerNorm(shape.hidden, eps=NORM_EPS)
         self.head = nn.Linear(shape.hidden, classes)
-        self._initialise()
-
-    def _initialise(self) -> None:
-        """Normal everywhere; torchvision's classifier starts at zero, which would hide wrong numbers."""
+        # Normal everywhere; torchvision's classifier starts at zero, which would hide wrong numbers
         for name, parameter in self.named_parameters():
             if parameter.ndim > 1:
                 nn.init.normal_(parameter, std=INITIAL_STD)
