@@ -14,8 +14,10 @@ half of them that it keeps, (T + 1) / 2T.
 from __future__ import annotations
 
 import math
+import tomllib
 from collections.abc import Callable, Sequence
 from functools import partial
+from pathlib import Path
 from typing import Any
 
 from gpuwise.predictor.graph import STRIDED, Call, Node, Role, Touch, Value
@@ -276,14 +278,12 @@ def _strided(*values: Value) -> str:
     return "" if alike else STRIDED
 
 
-def elementwise(call: Call, kind: KernelClass = "pointwise", *, role: Role = "map") -> Node:
+def elementwise(call: Call) -> tuple[Node, ...]:
     """Element by element over the largest operand."""
-    suffix = _strided(*call.outs, *call.ins)
-    if call.phase == "optimiser":
-        kind, suffix = "optimiser", ""
+    kind: KernelClass = "optimiser" if call.phase == "optimiser" else "pointwise"
+    suffix = "" if kind == "optimiser" else _strided(*call.outs, *call.ins)
     domain = max((v.numel for v in (*call.outs, *call.ins)), default=0)
-    flop = 0.0 if kind == "copy" else float(domain)
-    return node_of(call, kind, suffix=suffix, role=role, domain=domain, flop=flop)
+    return (node_of(call, kind, suffix=suffix, role="map", domain=domain, flop=float(domain)),)
 
 
 def write_only(call: Call) -> tuple[Node, ...]:
@@ -448,9 +448,11 @@ FFT_BLOCK = 4096
 """Numbers of one transform that a block of threads holds on chip."""
 
 
-def opaque(kind: KernelClass, call: Call) -> tuple[Node, ...]:
+def opaque(call: Call) -> tuple[Node, ...]:
     suffix = _layout(call.ins[0]) if "pool" in call.name else ""
-    return (node_of(call, kind, suffix=suffix, flop=float(max(v.numel for v in (*call.outs, *call.ins)))),)
+    return (
+        node_of(call, "reduction", suffix=suffix, flop=float(max(v.numel for v in (*call.outs, *call.ins)))),
+    )
 
 
 def nothing(call: Call) -> tuple[Node, ...]:
@@ -481,75 +483,22 @@ def nodes_of(call: Call) -> tuple[Node, ...] | None:
     if call.name.startswith(("c10d.", "_c10d_functional.", "c10d_functional.")):
         return (node_of(call, "collective"),)
     if call.pointwise:
-        return (elementwise(call),)
+        return elementwise(call)
     return None
 
 
-# Operators -> rule.
-_PAIRS: list[tuple[str, Rule]] = [
-    (
-        "mm addmm bmm baddbmm mv addmv dot vdot addbmm _scaled_mm _int_mm _addmm_activation "
-        "_weight_int8pack_mm",
-        matmul,
-    ),
-    ("_grouped_mm", grouped_product),
-    ("_cudnn_rnn _cudnn_rnn_backward", recurrent),
-    ("_fft_r2c _fft_c2r _fft_c2c", transform),
-    ("convolution _convolution", convolution),
-    ("convolution_backward", convolution_backward),
-    (" ".join(name.removeprefix("aten.") for name in IS_CAUSAL), attention),
-    (
-        "native_batch_norm cudnn_batch_norm _native_batch_norm_legit _native_batch_norm_legit_functional "
-        "_batch_norm_with_update _batch_norm_no_update _native_batch_norm_legit_no_training",
-        batch_norm,
-    ),
-    ("native_group_norm", group_norm),
-    ("native_batch_norm_backward batch_norm_backward cudnn_batch_norm_backward "
-     "native_group_norm_backward", two_pass_backward),
-    ("native_layer_norm _fused_rms_norm _softmax _log_softmax _softmax_backward_data "
-     "_log_softmax_backward_data _weight_norm_interface _weight_norm_interface_backward", row_norm),
-    ("native_layer_norm_backward _fused_rms_norm_backward", row_backward),
-    ("sum mean amax amin max min argmax argmin any all prod var var_mean std std_mean norm "
-     "linalg_vector_norm logsumexp nansum nll_loss_forward nll_loss2d_forward mse_loss smooth_l1_loss "
-     "huber_loss count_nonzero _adaptive_avg_pool2d adaptive_avg_pool2d", reduction),
-    ("sort topk histc bincount nonzero masked_select _unique2 cummax cummin "
-     "cumsum cumprod multinomial max_pool2d_with_indices max_pool3d_with_indices avg_pool2d "
-     "avg_pool3d max_pool2d_with_indices_backward avg_pool2d_backward avg_pool3d_backward "
-     "max_pool3d_with_indices_backward adaptive_max_pool2d adaptive_max_pool2d_backward",
-     partial(opaque, "reduction")),
-    ("embedding index index_select gather take upsample_nearest2d _upsample_nearest_exact2d "
-     "upsample_bilinear2d upsample_bicubic2d _upsample_bilinear2d_aa _upsample_bicubic2d_aa "
-     "upsample_linear1d upsample_nearest1d upsample_nearest3d upsample_trilinear3d grid_sampler_2d "
-     "grid_sampler_3d _embedding_bag _embedding_bag_forward_only", lookup),
-    ("embedding_dense_backward _embedding_bag_backward _embedding_bag_dense_backward "
-     "upsample_nearest2d_backward upsample_bilinear2d_backward "
-     "upsample_bicubic2d_backward _upsample_bilinear2d_aa_backward _upsample_bicubic2d_aa_backward "
-     "upsample_linear1d_backward upsample_nearest1d_backward upsample_nearest3d_backward "
-     "upsample_trilinear3d_backward grid_sampler_3d_backward "
-     "reflection_pad1d_backward reflection_pad2d_backward reflection_pad3d_backward "
-     "replication_pad1d_backward replication_pad2d_backward replication_pad3d_backward "
-     "grid_sampler_2d_backward scatter scatter_add scatter_reduce index_put _index_put_impl index_add "
-     "index_copy masked_scatter", scatter),
-    ("copy _to_copy clone _pack_padded_sequence cat stack constant_pad_nd repeat roll flip tril triu "
-     "slice_backward select_backward slice_scatter select_scatter diagonal_scatter as_strided_scatter "
-     "split_with_sizes_copy _reshape_copy pixel_shuffle pixel_unshuffle channel_shuffle unfold_backward "
-     "im2col col2im reflection_pad1d reflection_pad2d reflection_pad3d replication_pad1d "
-     "replication_pad2d replication_pad3d", copied),
-    ("fill zero zeros zeros_like ones ones_like full full_like new_zeros new_ones new_full arange "
-     "linspace rand randn rand_like randn_like randint randint_like randperm bernoulli normal uniform "
-     "random exponential eye scalar_tensor", write_only),
-    ("native_dropout native_dropout_backward where masked_fill lerp addcmul addcdiv "
-     "nll_loss_backward nll_loss2d_backward _adaptive_avg_pool2d_backward gelu_backward "
-     "threshold_backward hardtanh_backward silu_backward sigmoid_backward tanh_backward "
-     "mse_loss_backward smooth_l1_loss_backward huber_loss_backward elu_backward leaky_relu_backward "
-     "hardswish_backward hardsigmoid_backward mish_backward softplus_backward glu glu_backward "
-     "hardswish hardsigmoid mish softplus floor_divide bucketize searchsorted "
-     "_prelu_kernel _prelu_kernel_backward complex real imag view_as_real polar celu_backward "
-     "_amp_update_scale logit_backward log_sigmoid_forward log_sigmoid_backward",
-     lambda c: (elementwise(c),)),
-    ("empty empty_like empty_strided new_empty new_empty_strided empty_permuted detach alias lift "
-     "lift_fresh _unsafe_view _reshape_alias as_strided transpose t squeeze unsqueeze set_ resize_ "
-     "_local_scalar_dense sym_size", nothing),
-]  # fmt: skip
-_RULES = {f"aten.{name}": rule for names, rule in _PAIRS for name in names.split()}
+_NAMED: dict[str, Rule] = {
+    rule.__name__: rule
+    for rule in (
+        matmul, grouped_product, recurrent, transform, convolution, convolution_backward, batch_norm,
+        group_norm, two_pass_backward, row_norm, row_backward, reduction, opaque, lookup, scatter, copied,
+        write_only, elementwise, nothing,
+    )
+}  # fmt: skip
+_TABLE = Path(__file__).parent / "data" / "rules.toml"
+_RULES: dict[str, Rule] = {
+    f"aten.{operator}": _NAMED[rule]
+    for rule, operators in tomllib.loads(_TABLE.read_text(encoding="utf-8")).items()
+    for operator in operators.split()
+} | dict.fromkeys(IS_CAUSAL, attention)
 _RULES["gpuwise.float8_product"] = product_with_rows

@@ -328,6 +328,7 @@ def tracer() -> str:
     """Of the code that records: what was unknown to another tracer may be known to this one."""
     package = files("gpuwise.predictor")
     code = b"".join((package / f"{name}.py").read_bytes() for name in RECORDERS)
+    code += (package / "data" / "rules.toml").read_bytes()
     return sha256(code).hexdigest()[:8]
 
 

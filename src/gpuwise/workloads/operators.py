@@ -18,6 +18,7 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import partial
 from itertools import product
+from operator import attrgetter
 from pathlib import Path
 from typing import Any
 
@@ -36,83 +37,38 @@ FORMATS = {"bf16": torch.bfloat16, "fp16": torch.float16, "fp32": torch.float32,
 # of several kernels.
 FILLED_S, MIN_REPEATS, MAX_REPEATS = 0.012, 4, 40
 SEED = 20261123
+LAUNCHES = 400
 
+# What one function of torch does not say alone; of the others the table has the name and the arguments.
 FUNCTIONS: dict[str, Callable[..., Tensor]] = {
     "batch_norm train": lambda x, w, b: nnf.batch_norm(x, None, None, w, b, True),
     "batch_norm volume": lambda x, w, b: nnf.batch_norm(x, None, None, w, b, True),
-    "batch_norm infer": nnf.batch_norm,
     "layer_norm rows": lambda x, w, b: nnf.layer_norm(x, x.shape[-1:], w, b),
     "rms_norm rows": lambda x, w: nnf.rms_norm(x, x.shape[-1:], w),
     "group_norm 32": lambda x, w, b: nnf.group_norm(x, 32, w, b),
     "group_norm 1": lambda x, w, b: nnf.group_norm(x, 1, w, b),
-    "instance_norm plain": nnf.instance_norm,
-    "l2_norm rows": lambda x: nnf.normalize(x, dim=-1),
-    "pointwise relu": nnf.relu,
-    "pointwise gelu": nnf.gelu,
-    "pointwise silu": nnf.silu,
-    "pointwise sigmoid": torch.sigmoid,
-    "pointwise tanh": torch.tanh,
-    "pointwise hardswish": nnf.hardswish,
-    "pointwise exp": torch.exp,
-    "pointwise dropout": lambda x: nnf.dropout(x, 0.1, True),
-    "pointwise add": torch.add,
-    "pointwise mul": torch.mul,
-    "broadcast mul": torch.mul,
-    "broadcast rows": torch.mul,
-    "broadcast bias": torch.add,
     "strided add": lambda x, y: x + y.transpose(1, 2),
     "copy heads": lambda x: x.transpose(1, 2).contiguous(),
     "copy channels-last": lambda x: x.permute(0, 2, 3, 1).contiguous(),
     "copy channels-first": lambda x: x.permute(0, 3, 1, 2).contiguous(),
     "copy shuffle": lambda x: x.transpose(1, 2).contiguous(),
     "copy windows": lambda x: x.transpose(2, 3).contiguous(),
-    "copy roll": lambda x: torch.roll(x, (3, 3), (1, 2)),
-    "copy pad": lambda x: nnf.pad(x, (1, 1, 1, 1)),
-    "copy repeat": lambda x: x.repeat(1, 4, 1, 1),
     "copy halves": lambda x, y: torch.cat((x, y), dim=1),
     "copy rows": lambda x, y: torch.cat((x, y), dim=-1),
-    "copy clone": torch.clone,
     "cast down": lambda x: x.to(torch.bfloat16),
     "cast up": lambda x: x.to(torch.float32),
-    "reduction all": torch.sum,
-    "reduction rows": lambda x: x.mean(-1),
-    "reduction columns": lambda x: x.sum(0),
-    "reduction variance": lambda x: x.var(-1),
-    "reduction images": lambda x: x.mean((2, 3)),
-    "reduction tokens": lambda x: x.mean(1),
-    "reduction cumsum": lambda x: x.cumsum(1),
-    "reduction amax": lambda x: x.amax(-1),
     "reduction squares": lambda x: x.float().square().mean(),
-    "reduction logsumexp": lambda x: x.logsumexp(-1),
-    "softmax rows": lambda x: x.softmax(-1),
-    "softmax columns": lambda x: x.softmax(1),
-    "pool max3": lambda x: nnf.max_pool2d(x, 3, 2, 1),
-    "pool max2": lambda x: nnf.max_pool2d(x, 2),
-    "pool avg2": lambda x: nnf.avg_pool2d(x, 2),
-    "pool avg3": lambda x: nnf.avg_pool2d(x, 3, 1, 1),
-    "pool global": lambda x: nnf.adaptive_avg_pool2d(x, 1),
-    "pool adaptive": lambda x: nnf.adaptive_avg_pool2d(x, 7),
-    "pool volume": lambda x: nnf.max_pool3d(x, 2),
-    "upsample nearest": lambda x: nnf.interpolate(x, scale_factor=2.0),
-    "upsample bilinear": lambda x: nnf.interpolate(x, scale_factor=2.0, mode="bilinear"),
-    "pixels shuffle": lambda x: nnf.pixel_shuffle(x, 2),
-    "embedding rows": nnf.embedding,
-    "embedding bag": lambda i, table: nnf.embedding_bag(i, table, mode="sum"),
     "gather rows": lambda x, i: x[i],
     "gather select": lambda x, i: x.index_select(0, i),
     "gather elements": lambda x, i: x.gather(1, i),
     "scatter rows": lambda x, i, y: x.index_add(0, i, y),
     "scatter elements": lambda x, i, y: x.scatter_add(1, i, y),
     "sort rows": lambda x: x.sort(-1)[0],
-    "sort indices": torch.argsort,
     "topk few": lambda x: x.topk(2, -1)[0],
     "topk many": lambda x: x.topk(50, -1)[0],
     "cross_entropy classes": lambda i, x: nnf.cross_entropy(x, i),
     "matmul plain": lambda x, y: x @ y.mT,
     "matmul batched": lambda x, y: x @ y.mT,
-    "attention full": nnf.scaled_dot_product_attention,
-    "attention wide": nnf.scaled_dot_product_attention,
-    "attention causal": lambda q, k, v: nnf.scaled_dot_product_attention(q, k, v, is_causal=True),
     "attention masked": lambda q, k, v, mask: nnf.scaled_dot_product_attention(q, k, v, mask.detach()),
 }
 
@@ -163,17 +119,18 @@ def allow_tf32(kind: str) -> None:
 def functions(table: dict[str, Any]) -> Iterator[Case]:
     for name, row in table.items():
         directions = ("forward", "backward")[: row.get("ways", 2)]
+        apply = FUNCTIONS.get(name) or partial(attrgetter(row["call"])(torch), **row.get("with", {}))
         for shapes in row["shapes"]:
             for form in row.get("formats", ("bf16", "fp32")):
-                make = partial(function, name, shapes, form)
+                make = partial(function, apply, shapes, form)
                 yield from ways(f"{name} {shapes.replace(', ', ' ')} {form}", make, directions)
 
 
-def function(name: str, shapes: str, form: str) -> Call:
-    """A function of the table with arguments of these shapes; `form` is `bf16` or `nhwc bf16`."""
+def function(apply: Callable[..., Tensor], shapes: str, form: str) -> Call:
+    """A function with arguments of these shapes; `form` is `bf16` or `nhwc bf16`."""
     layout, _, kind = form.rpartition(" ")
     allow_tf32(kind)
-    return FUNCTIONS[name], [argument(each, kind, layout) for each in shapes.split(", ")]
+    return apply, [argument(each, kind, layout) for each in shapes.split(", ")]
 
 
 def convolutions(table: dict[str, Any]) -> Iterator[Case]:
@@ -311,7 +268,7 @@ def software(device: str) -> dict[str, str]:
     return {"device": name, "torch": str(torch.__version__)}
 
 
-def launch_seconds(device: str, count: int = 400) -> float:
+def launch_seconds(device: str) -> float:
     """Seconds of the host to launch one small kernel from Python."""
     tiny = torch.zeros(1, device=device)
     for _ in range(20):
@@ -319,6 +276,6 @@ def launch_seconds(device: str, count: int = 400) -> float:
     if device == "cuda":
         torch.cuda.synchronize()
     began = time.perf_counter()
-    for _ in range(count):
+    for _ in range(LAUNCHES):
         tiny.add_(1)
-    return (time.perf_counter() - began) / count
+    return (time.perf_counter() - began) / LAUNCHES
