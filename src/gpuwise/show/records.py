@@ -7,9 +7,11 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
+from pathlib import Path
 from typing import Any
 
 from gpuwise.facts import catalog
+from gpuwise.facts.catalog.load import decoded, rows
 from gpuwise.model.gpu import Source
 from gpuwise.model.precision import Precision
 from gpuwise.model.question import Mode, RunConfig
@@ -259,6 +261,8 @@ class Kind:
     workload: str
     mode: Mode
     precision: Precision = Precision.FP16
+    scaled: bool = False  # True if a card's page shows its throughput on several GPUs
+    batched: bool = False  # True if it shows its speed over the batch
 
     @property
     def config(self) -> RunConfig:
@@ -278,33 +282,16 @@ class Kind:
         return self.config.label("compile")
 
 
-BF16 = Precision.BF16
-KINDS = (
-    Kind(title="training a convolutional network", workload="resnet50", mode="train"),
-    Kind(title="training an encoder", workload="bert-large", mode="train"),
-    Kind(title="training a vision transformer", workload="vit-b16", mode="train"),
-    Kind(title="training a 124M language model", workload="llm-124m", mode="train", precision=BF16),
-    Kind(title="training a 1.2B language model", workload="llm-1b", mode="train", precision=BF16),
-    Kind(title="fine-tuning a 1.2B model with LoRA", workload="llm-1b-lora", mode="train", precision=BF16),
-    Kind(title="fine-tuning an 8B model with LoRA", workload="llm-8b-lora", mode="train", precision=BF16),
-    Kind(title="serving an 8B model: prompts", workload="llm-8b-prefill", mode="infer", precision=BF16),
-    Kind(title="serving an 8B model: answers", workload="llm-8b-decode", mode="infer", precision=BF16),
-    Kind(title="serving a 1.2B model: answers", workload="llm-1b-decode", mode="infer", precision=BF16),
-    Kind(title="classifying images", workload="resnet50", mode="infer"),
-    Kind(title="generating images", workload="unet-sd15", mode="infer"),
-    Kind(title="scientific stencils", workload="stencil", mode="compute", precision=Precision.FP32),
+KINDS = tuple(
+    decoded(
+        rows(Path(__file__).with_name("kinds.csv")), Kind, precision=lambda row: Precision(row["precision"])
+    )
 )
 # Those whose items people pay for; cells of a stencil are not counted by the million.
 DEEP = tuple(kind for kind in KINDS if kind.mode != "compute")
-# Those whose throughput on several GPUs a card's page shows.
-SCALED = tuple(k for k in KINDS if k.mode == "train" and k.workload in ("resnet50", "bert-large", "llm-1b"))
+SCALED = tuple(kind for kind in KINDS if kind.scaled)
+BATCHED = tuple(kind for kind in KINDS if kind.batched)
 COUNTS = (1, 2, 4, 8)
-# Those whose speed a card's page shows over the batch, and at which.
-BATCHED = tuple(
-    k
-    for k in DEEP
-    if (k.workload, k.mode) in (("resnet50", "train"), ("bert-large", "train"), ("llm-8b-decode", "infer"))
-)
 BATCHES = tuple(4**n for n in range(6))
 
 

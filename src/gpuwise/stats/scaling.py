@@ -173,6 +173,11 @@ def same(one: Measurement, several: Measurement) -> bool:
 Condition = Part | Literal["gpu", "session", "origin"]
 
 
+_AS_ASKED: tuple[Part, ...] = (
+    "workload", "content", "mode", "precision", "compile", "framework", "input", "size", "batch",
+)  # fmt: skip
+
+
 class Incomparable(InputError):
     """Two records that differ in more than was asked for."""
 
@@ -180,18 +185,7 @@ class Incomparable(InputError):
 def difference(a: Record, b: Record, ignoring: Collection[Condition] = ()) -> str:
     """The obstacle to dividing the two, such as `batch 64 and 256`; empty where there is none."""
     pairs: dict[Condition, tuple[object, object]] = {
-        name: (getattr(a.question, name), getattr(b.question, name))
-        for name in (
-            "workload",
-            "content",
-            "mode",
-            "precision",
-            "compile",
-            "framework",
-            "input",
-            "size",
-            "batch",
-        )
+        name: (getattr(a.question, name), getattr(b.question, name)) for name in _AS_ASKED
     }
     # Between stock and tuned the switches and the precision decide.
     pairs["recipe"] = a.question.base_recipe, b.question.base_recipe

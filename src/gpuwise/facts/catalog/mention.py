@@ -13,70 +13,25 @@ however many GPUs the catalog has.
 from __future__ import annotations
 
 import re
+import tomllib
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from functools import cache, lru_cache
 
 from gpuwise.facts.catalog import load
 
-# In 8xA100 the x counts; in 7900xtx it does not.
-_ATOM = re.compile(r"(?<=\d)x(?=[a-z])(?!tx?(?![a-z0-9]))|[a-z]+|\d+", re.IGNORECASE)
+_PATTERNS: dict[str, re.Pattern[str]] = {}
+for _name, _parts in tomllib.loads((load.DATA / "mentions.toml").read_text(encoding="utf-8")).items():
+    _text = re.sub("<(end|word)>", lambda name: _PATTERNS[name[1]].pattern, "".join(_parts))
+    _PATTERNS[_name] = re.compile(_text, re.IGNORECASE)
 _GAP = frozenset(" \t\u00a0\u2122\u00ae_-(")
 _WIDEST_GAP = 3
 _BRANDS = frozenset(
     ("nvidia", "amd", "intel", "habana", "geforce", "tesla", "quadro", "instinct", "radeon", "apple")
 )
-_BETWEEN = r"[ \t\u00a0]{0,2}[-_/(]?[ \t\u00a0(]{0,2}"
-_WORD = (
-    r"PCI-?e(?:[ \t]?Gen[ \t]?\d(?!\.|[ \t]?x\d))?(?!\s*(?:gen|x\d|[1-7](?:\.\d)?\b))"
-    r"|SXM\d?|NVL(?:72)?|OAM|\d{1,3}[ \u00a0]?(?:G[io]?B?|\u0413\u0411)(?!\s?/\s?[s\u0441]\b|ps)"
-    r"|HBM\d?e?|GDDR\d?X?|LPDDR\dX?|Laptop|Mobile|Max-?Q|Server|Workstation|Edition|Generation"
-    r"|GPU|SUPER|Ti|Ada(?![ \t-]?Lovelace)|SFF|WS|SE|(?-i:D)"
-)
-_END = r"(?![A-Za-z0-9]|\.\d)"
-_ENDS = re.compile(_END)
-_TAIL = re.compile(rf"(?:{_BETWEEN}(?:{_WORD}){_END}){{0,8}}", re.IGNORECASE)
-_WORDS = re.compile(rf"(?:{_WORD}){_END}", re.IGNORECASE)
 _ANOTHER = frozenset({"ti", "super", "laptop", "mobile", "maxq", "ada", "sff", "d"})
 """Words that make another product of the model before them."""
 _KINDS = (("gb", "memory"), ("hbm", "type"), ("ddr", "type"))
-_LISTED = re.compile(r"[ \t\u00a0]*(?:/|,|&|\+|and|or|vs\.?|versus)[ \t\u00a0]*(?:the[ \t]+)?", re.IGNORECASE)
-# What stands before a bare number that is a card's, "a used 3090", behind it, and behind one that is not.
-_ONE = re.compile(
-    r"\b(?:the|an?|my|your|our|used|single|dual|second|another|old|new|one|two|three|four|six|eight|\d ?x)"
-    r"[ \t]+$",
-    re.IGNORECASE,
-)
-_HAS = re.compile(
-    r"[ \t]?:|['\u2019]s\b"
-    r"|[ \t](?:has|is|was|does|draws|uses|needs|gets|gives|comes|offers|delivers|reaches|sips|eats|fp\d\d)\b",
-    re.IGNORECASE,
-)
-_SIZED = re.compile(
-    r"(?:[ \t]?[:(]|['\u2019]s|[ \t](?:has|draws|takes|needs|comes|offers|packs|carries|with)\b)"
-    r"[^.;:\n]{0,24}?\d ?(?:g[bo]|w|watts?|[gt]b/s)\b",
-    re.IGNORECASE,
-)
-_NAMED = re.compile(r"(?<!in)(?<!by)(?<!of)(?<![$=])(?<!laptop)(?<!mobile)[\s(*-]$|^$", re.IGNORECASE)
-_UNIT = re.compile(
-    r"[ \t-]?(?:%|x\b|p\b|w(?:atts?)?\b|[gmtk]i?b\b|[mgk]?hz\b|mm\b|ms\b|px\b|tok|im(?:a?ge?)s?\b"
-    r"|(?:cuda )?cores?\b|(?:users|points|samples|steps|nodes|words|lines|people|hours|days|requests)\b"
-    r"|(?:euros?|dollars?|usd)\b)",
-    re.IGNORECASE,
-)
-_GLUED = re.compile(r"[ \t]?(Ti|Super|SUPER|XTX?)(?=[A-Z][a-z])")
-_ELSEWHERE = re.compile(
-    r"(?<![A-Za-z0-9])(?:(?:NVIDIA|AMD|GeForce)[ \t-]){0,2}"
-    r"(?:(?:RTX|GTX|Quadro|Titan)[ \t-]?(?:(?:RTX|PRO|SFF)[ \t-]?){0,3}(?:[A-Z]{0,2}\d{3,4}[A-Z]{0,2}|V|Xp?)"
-    r"|Tesla[ \t-][CKMP]\d{1,4}[A-Z]?|(?-i:[KM][2468]0)"
-    r"|Radeon(?:[ \t-](?:RX|Pro|VII|HD|R\d|W?\d{3,4}\w{0,3})){1,4}"
-    r"|MI\d{2,3}[A-Z]?|Titan[ \t]RTX|RX[ \t-]?\d{3,4}[A-Z]?(?:[ \t]XTX?)?|MX\d{3}|TPU[ \t-]?v?\d\w?"
-    r"|Trainium[ \t-]?\d?|Inferentia[ \t-]?\d?|Ascend[ \t-]?\d{3}\w?"
-    r"|Arc[ \t](?:Pro[ \t])?[A-Z]\d{2,3}M?|Jetson(?:[ \t](?:AGX|Orin|Xavier|Nano|NX|TX\d|Thor)){1,3})"
-    rf"s?{_END}(?:[ \t-]?(?:Ti|SUPER|Laptop|Mobile|Ada(?![ \t-]?Lovelace)|GPU)\b){{0,4}}",
-    re.IGNORECASE,
-)
-"""GPUs that the catalog lacks: named so that no figure of theirs goes to the GPU named before."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -119,7 +74,7 @@ def mentions(text: str, *, unknown: bool = False, loose: bool = False) -> tuple[
         # Both lists are in order, so that one walk finds what overlaps.
         taken = [(mention.start, mention.end) for mention in mentions]
         at = 0
-        for match in _ELSEWHERE.finditer(text):
+        for match in _PATTERNS["elsewhere"].finditer(text):
             while at < len(taken) and taken[at][1] <= match.start():
                 at += 1
             if at == len(taken) or match.end() <= taken[at][0]:
@@ -130,7 +85,7 @@ def mentions(text: str, *, unknown: bool = False, loose: bool = False) -> tuple[
 
 def _models_in(text: str, loose: bool) -> Iterator[Mention]:
     """Mentions of models that the catalog's files name, those outside it among them."""
-    atoms = [(m.start(), m.end(), m[0].lower()) for m in _ATOM.finditer(text)]
+    atoms = [(m.start(), m.end(), m[0].lower()) for m in _PATTERNS["atom"].finditer(text)]
     tree, numbers, weak = _tree()
     place = done = 0
     last: Mention | None = None
@@ -150,7 +105,7 @@ def _models_in(text: str, loose: bool) -> Iterator[Mention]:
         written = text[start:end]
         # Codes of two or three characters stand in capitals or behind a brand.
         # What is an ordinary word, too, is a GPU where it has a size or a power: "The A2 takes 60 W".
-        named = model not in weak or _SIZED.match(text, end) is not None
+        named = model not in weak or _PATTERNS["sized"].match(text, end) is not None
         exact &= branded or ((len(written) > 3 or written.isupper()) and named)
         if exact or loose:
             last = _mention(text, first, end, model, exact=exact)
@@ -188,8 +143,8 @@ def _longest(text: str, atoms: list[_Atom], place: int, tree: _Node) -> tuple[st
 
 def _is_word(text: str, end: int) -> bool:
     """A model ends with its word, which may be in the plural or the possessive."""
-    plural = text[end : end + 1] in ("s", "S") and _ENDS.match(text, end + 1) is not None
-    return plural or _ENDS.match(text, end) is not None
+    plural = text[end : end + 1] in ("s", "S") and _PATTERNS["end"].match(text, end + 1) is not None
+    return plural or _PATTERNS["end"].match(text, end) is not None
 
 
 def _with_brands(text: str, atoms: list[_Atom], place: int) -> tuple[int, bool]:
@@ -210,29 +165,32 @@ def _is_card(text: str, start: int, end: int, last: Mention | None) -> bool:
         # "3070 8gb"
         return True
     before = text[max(0, start - 7) : start]
-    if _HAS.match(text, end) and text[start + 2 : end] != "00" and _NAMED.search(before):
+    if (
+        _PATTERNS["has"].match(text, end)
+        and text[start + 2 : end] != "00"
+        and _PATTERNS["named"].search(before)
+    ):
         # "4090: 24 GB", "and 3090 draws 350 W"
         return True
-    if _ONE.search(text[max(0, start - 9) : start]):
-        return _UNIT.match(text, end) is None
+    if _PATTERNS["one"].search(text[max(0, start - 9) : start]):
+        return _PATTERNS["unit"].match(text, end) is None
     if last is None or start - last.end > 20 or not ("RTX" in last.text.upper() or last.text[:4].isdigit()):
         return False
-    return _LISTED.fullmatch(text, last.end, start) is not None
+    return _PATTERNS["listed"].fullmatch(text, last.end, start) is not None
 
 
 def _mention(text: str, start: int, end: int, model: str, *, exact: bool) -> Mention:
-    glued = _GLUED.match(text, end)
+    glued = _PATTERNS["glued"].match(text, end)
     if glued is not None and model + glued[1].lower() in _by_model():
-        # "RTX 4080 SuperGeForce": the next word of a page that lost its spaces.
         model, end = model + glued[1].lower(), glued.end()
-    plural = text[end : end + 1] == "s" and _ENDS.match(text, end + 1) is not None
+    plural = text[end : end + 1] == "s" and _PATTERNS["end"].match(text, end + 1) is not None
     possessive = text[end : end + 1] in ("'", "\u2019") and text[end + 1 : end + 2] == "s"
-    if possessive and _ENDS.match(text, end + 2):
+    if possessive and _PATTERNS["end"].match(text, end + 2):
         # What a possessive has ("the A4000's 16 GB") is a claim, no part of its name.
         tail, end = "", end + 2
     else:
         end += plural
-        match = _TAIL.match(text, end)
+        match = _PATTERNS["tail"].match(text, end)
         tail = match[0] if match else ""
     # `V100s` may be several V100 or the V100S.
     upper = any(char.isupper() for char in text[start:end])
@@ -250,7 +208,7 @@ def _meaning(model: str, singular: str, tail: str) -> tuple[tuple[str, ...], int
     variants = _by_model()[model] + _by_model().get(singular, ())
     words_of: dict[str, set[str]] = {}
     kept, used = variants, 0
-    for match in _WORDS.finditer(tail):
+    for match in _PATTERNS["word"].finditer(tail):
         # `80 GiB` and `80 Go` -> `80gb`, `Max-Q` -> `maxq`, `PCIe Gen5` -> `pcie`.
         word = re.sub(r"^(\d+)(?:g[io]?b?)?$", r"\1gb", _plain(match[0]))
         word = "pcie" if word.startswith("pcie") else word
@@ -303,7 +261,7 @@ def _tree() -> tuple[_Node, frozenset[str], frozenset[str]]:
         node = root
         for word in re.findall(r"[A-Za-z]+\d+[A-Za-z]*|\d+[A-Za-z]*|[A-Za-z]+", model):
             # A code such as A100 is written in one, while RTX 4090 may have a gap or none.
-            for place, atom in enumerate(_ATOM.findall(word.lower())):
+            for place, atom in enumerate(_PATTERNS["atom"].findall(word.lower())):
                 edges = node.glued if place else node.spaced
                 node = edges.setdefault(atom, _Node())
         node.model = _plain(model)

@@ -11,6 +11,7 @@ import difflib
 import json
 import re
 import struct
+import tomllib
 from collections.abc import Mapping
 from functools import cache, lru_cache
 from importlib.resources import files
@@ -44,11 +45,14 @@ _MOST_ADDED = 6  # Words of a name that are left out
 _SCALARS = {0: "B", 1: "b", 2: "H", 3: "h", 4: "I", 5: "i", 6: "f", 7: "?", 10: "Q", 11: "q", 12: "d"}
 
 
+def _data(name: str) -> str:
+    return files("gpuwise.facts.llms").joinpath("data", name).read_text(encoding="utf-8")
+
+
 @cache
 def published() -> Mapping[str, dict[str, Any]]:
     """Every line of the table, by name: published count, source, configuration."""
-    text = files("gpuwise.facts.llms").joinpath("data/models.json").read_text(encoding="utf-8")
-    models: dict[str, dict[str, Any]] = json.loads(text)
+    models: dict[str, dict[str, Any]] = json.loads(_data("models.json"))
     return models
 
 
@@ -234,19 +238,8 @@ def _gguf(file: BinaryIO, name: str) -> tuple[dict[str, Any], int]:
         sizes[tensor] = prod(read("Q") for _ in range(read("I")))
         read("I"), read("Q")
     kind = str(header.get("general.architecture", ""))
-    words = {
-        "hidden_size": "embedding_length", "num_hidden_layers": "block_count",
-        "intermediate_size": "feed_forward_length", "num_attention_heads": "attention.head_count",
-        "num_key_value_heads": "attention.head_count_kv", "head_dim": "attention.key_length",
-        "sliding_window": "attention.sliding_window", "num_local_experts": "expert_count",
-        "num_experts_per_tok": "expert_used_count", "moe_intermediate_size": "expert_feed_forward_length",
-        "max_position_embeddings": "context_length", "vocab_size": "vocab_size",
-        "first_k_dense_replace": "leading_dense_block_count", "n_shared_experts": "expert_shared_count",
-        "shared_expert_intermediate_size": "expert_shared_feed_forward_length",
-        "q_lora_rank": "attention.q_lora_rank", "kv_lora_rank": "attention.kv_lora_rank",
-        "qk_rope_head_dim": "rope.dimension_count",
-    }  # fmt: skip
-    named = ((ours, f"{kind}.{theirs}") for ours, theirs in words.items())
+    table = tomllib.loads(_data("gguf.toml"))
+    named = ((ours, f"{kind}.{theirs}") for ours, theirs in table["words"].items())
     config = {ours: header[theirs] for ours, theirs in named if theirs in header}
     if "kv_lora_rank" in config:
         # Of latent attention newer files state what is kept, and the heads beside it.
@@ -254,8 +247,7 @@ def _gguf(file: BinaryIO, name: str) -> tuple[dict[str, Any], int]:
         wide, value = (header.get(f"{part}_mla", header.get(part, 0)) for part in parts)
         config |= {"qk_nope_head_dim": wide - config.get("qk_rope_head_dim", 0), "v_head_dim": value}
     config.setdefault("vocab_size", len(header.get("tokenizer.ggml.tokens", ())))
-    families = {"qwen3moe": "qwen3_moe", "gemma3": "gemma3_text", "gpt-oss": "gpt_oss", "phi2": "phi"}
-    config["model_type"] = families.get(kind, kind)
+    config["model_type"] = table["families"].get(kind, kind)
     config["tie_word_embeddings"] = "output.weight" not in sizes
     config["attention_bias"] = "blk.0.attn_q.bias" in sizes
     if config["model_type"] == "gemma3_text":

@@ -254,14 +254,7 @@ def _fetched(today: date) -> PriceList:
         return PriceList(offers=())
     from gpuwise.facts.prices.files import read
 
-    source = Source(
-        id="gpuhunt",
-        title="gpuhunt, fetched by gpuwise prices update",
-        kind="third-party",
-        read_on="",
-        url="https://github.com/dstackai/gpuhunt",
-        licence="MPL-2.0",
-    )
+    source = replace(sources()["gpuhunt"], title="gpuhunt, fetched by gpuwise prices update", read_on="")
     try:
         listed = read(path, today=today, source=source, unknown_gpus=True)
     except InputError as failure:

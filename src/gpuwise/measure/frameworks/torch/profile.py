@@ -8,10 +8,12 @@ measured without. torch.profiler: https://docs.pytorch.org/docs/stable/profiler.
 from __future__ import annotations
 
 import time
+import tomllib
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
+from pathlib import Path
 
 from gpuwise.model.result import KernelKind, KernelTime, Profile
 
@@ -24,27 +26,10 @@ NAMED, NAME = 10, 200
 LINK: frozenset[KernelKind] = frozenset({"collective", "transfer"})
 
 
-# Names are those of CUDA and ROCm libraries (cuBLAS, cuDNN, CUTLASS, NCCL, Tensile, MIOpen), of torch's and
-# gpuwise's own kernels, of Triton as torch.compile calls it, and on a CPU of torch's operators. The first
-# rule that fits decides: a cuDNN attention kernel is called cudnn as well, an implicit-GEMM convolution is
-# called gemm, and a fused pointwise kernel lists every operator that it ends.
-RULES: tuple[tuple[KernelKind, tuple[str, ...]], ...] = (
-    ("collective", ("nccl", "rccl", "allreduce", "all_reduce", "all_gather", "reduce_scatter", "c10d::")),
-    ("transfer", ("memcpy htod", "memcpy dtoh", "memcpy ptop", "copyhosttodevice", "copydevicetohost")),
-    ("pointwise", ("triton_poi",)),
-    ("matmul", ("triton_tem", "triton_mm")),
-    ("attention", ("flash", "fmha", "attention", "sdpa", "_attend", "_pull_queries", "_pull_keys")),
-    ("copy", ("memcpy", "memset", "copy", "nchwtonhwc", "nhwctonchw", "aten::cat", "catarray", "transpose")),
-    ("copy", ("_cast",)),
-    ("normalisation", ("_norm", "norm_", "layernorm", "batchnorm", "bn_fw", "bn_bw", "softmax", "welford")),
-    ("convolution", ("conv", "fprop", "dgrad", "wgrad", "winograd", "implicit", "cudnn::cnn", "miopen")),
-    ("matmul", ("gemm", "gemv", "cutlass", "cublas", "nvjet", "xmma", "splitk", "matmul", "cijk_")),
-    ("matmul", ("aten::mm", "addmm", "::bmm", "linear", "mmbackward")),
-    ("pointwise", ("elementwise", "pointwise", "multi_tensor", "foreach", "reduce", "triton_", "fused")),
-    ("pointwise", ("dropout", "relu", "gelu", "loss", "pool", "index", "embedding", "distribution")),
-    ("pointwise", ("aten::add", "aten::mul", "aten::sub", "aten::div", "aten::sum", "aten::mean")),
-    ("pointwise", ("addbackward", "mulbackward")),
-)
+# Kinds and the parts of names that say them; the first that fits decides.
+RULES: list[tuple[KernelKind, list[str]]] = tomllib.loads(
+    Path(__file__).with_name("kernels.toml").read_text(encoding="utf-8")
+)["rules"]
 
 
 def kind(name: str) -> KernelKind:
