@@ -9,55 +9,38 @@ share, `2` not a price. Every `parse_` function raises InputError with an exampl
 
 from __future__ import annotations
 
+import csv
 import math
 import re
+from collections import defaultdict
 from collections.abc import Callable, Container, Mapping
 from datetime import date, timedelta
+from pathlib import Path
 from typing import Literal, NamedTuple, Self
 
 from gpuwise.errors import InputError
 
-_SECONDS = {
-    **dict.fromkeys(("ms", "millisecond"), 1e-3),
-    **dict.fromkeys(("s", "sec", "second"), 1.0),
-    **dict.fromkeys(("m", "min", "minute"), 60.0),
-    **dict.fromkeys(("h", "hr", "hour"), 3600.0),
-    **dict.fromkeys(("d", "day"), 86400.0),
-    **dict.fromkeys(("w", "week"), 604800.0),
-    "month": 2629800.0,
-    **dict.fromkeys(("y", "year"), 31557600.0),
-}
-# Numbers as words.
-NUMBERS: Mapping[str, int] = {
-    "one": 1, "two": 2, "three": 3, "four": 4, "five": 5, "six": 6, "seven": 7, "eight": 8, "nine": 9,
-    "ten": 10, "eleven": 11, "twelve": 12, "fourteen": 14, "fifteen": 15, "sixteen": 16, "eighteen": 18,
-    "twenty": 20, "thirty": 30, "forty": 40, "fifty": 50, "sixty": 60, "seventy": 70, "eighty": 80,
-    "ninety": 90,
-}  # fmt: skip
+# What words mean that people use for numbers, spans of time, currencies and what a price is for.
+_MEANS: dict[str, dict[str, str]] = defaultdict(dict)
+with Path(__file__).with_suffix(".csv").open(encoding="utf-8", newline="") as _file:
+    for _row in csv.DictReader(_file):
+        _MEANS[_row["kind"]][_row["word"]] = _row["means"]
+_SECONDS = {word: float(size) for word, size in _MEANS["seconds"].items()}
+NUMBERS = {word: int(number) for word, number in _MEANS["number"].items()}
+_SCALES = {word: float(size) for word, size in _MEANS["scale"].items()}
+_CURRENCIES, _PER = _MEANS["currency"], _MEANS["price for"]
 _TIME_PART = re.compile(r"(\d+(?:\.\d+)?|\.\d+)\s*([a-z]*)\s*", re.ASCII)
 _TIMES = "write it like 30ms, 60s, 2min, 2h30 or 3d"
-_SCALES = {"": 1.0, "k": 1e3, "m": 1e6, "b": 1e9, "g": 1e9, "t": 1e12}
-_SCALES |= {"thousand": 1e3, "million": 1e6, "billion": 1e9, "trillion": 1e12}
 _PREFIXES = ((1e18, "E"), (1e15, "P"), (1e12, "T"), (1e9, "G"), (1e6, "M"), (1e3, "k"))
 _NUMBER = re.compile(r"\s*([0-9]*\.?[0-9]+)\s*([a-z%]*)\s*", re.IGNORECASE | re.ASCII)
 
 # Characters of an amount; what is longer is none.
 LONGEST_MONEY = 200
-_SYMBOLS = {"$": "USD", "us$": "USD", "€": "EUR", "£": "GBP", "¥": "JPY", "₹": "INR"}
-_WORDS = {
-    "euro": "EUR", "dollar": "USD", "buck": "USD", "pound": "GBP", "quid": "GBP", "sterling": "GBP",
-    "franc": "CHF", "franken": "CHF",
-}  # fmt: skip
 _MONEY = re.compile(
     r"(?P<before>us\$|[$€£¥₹]|[a-z]{3})?\s*(?P<number>[+-]?\s?[\d.,]+)\s*(?P<scale>[km](?![a-z]{1,2}\b))?\s*"
     r"(?P<after>us\$|[$€£¥₹]|[a-z]{3}\b|(?:euro|dollar|buck|pound|franc)s?|quid)?\s*(?P<per>/.*|per .*)?",
     re.IGNORECASE | re.ASCII,
 )
-_PER = {
-    "hour": ("h", "hr", "hour", "hours", "instancehour"),
-    "gpu-hour": ("gpuh", "gpuhr", "gpuhour", "hgpu", "hourgpu"),
-    "once": ("once", "total", "purchase", "unit", "piece"),
-}
 _DOT_DECIMAL = re.compile(r"\d{1,3}(,\d{3})+\.\d+|\d+\.\d*|\.\d+|\d+", re.ASCII)
 _COMMA_DECIMAL = re.compile(r"\d{1,3}(\.\d{3})+,\d+|\d*,(\d{1,2}|\d{4,})|0,\d+", re.ASCII)
 _GROUPED = re.compile(r"\d{1,3}([.,])\d{3}(\1\d{3})+", re.ASCII)
@@ -435,7 +418,7 @@ def currency_of(text: str, known: Container[str]) -> str:
         r"[€£¥₹]|(?<=\d)\s?(?:k\b\s?)?(?P<b>[a-z]{3,8})|\b(?P<a>[a-z]{3})\s?(?=\d)", text.casefold()
     )
     words = (found["a"] or found["b"] or found[0] for found in beside)
-    codes = (_SYMBOLS.get(word) or _WORDS.get(word.rstrip("s")) or word.upper() for word in words)
+    codes = (_currency(word) for word in words)
     return next((code for code in codes if code in known), "")
 
 
@@ -466,9 +449,8 @@ def read_number(text: str) -> float:
 def read_unit(text: str) -> str:
     """The unit of an amount: `hour` (the whole offer), `gpu-hour` or `once`. Raises ValueError."""
     key = re.sub(r"[^a-z]", "", text.casefold()).removeprefix("per")
-    for name, written in _PER.items():
-        if key in written:
-            return name
+    if key in _PER:
+        return _PER[key]
     raise ValueError(f"unknown unit {text.strip()[:80]!r}; known: hour, gpu-hour, once")
 
 
@@ -481,8 +463,7 @@ def read_currency(text: str) -> str:
 
 
 def _currency(text: str) -> str:
-    plain = text.casefold()
-    return _SYMBOLS.get(plain) or _WORDS.get(plain.rstrip("s"), text.upper())
+    return _CURRENCIES.get(text.casefold().rstrip("s"), text.upper())
 
 
 class Amount(str):

@@ -4,6 +4,7 @@ The facts are data (`data/*.csv`), never code; an unknown GPU is unknown. The mo
 their names is used first, so that a command that looks up no GPU reads none of them.
 """
 
+# ruff: noqa: F403
 from __future__ import annotations
 
 from typing import TYPE_CHECKING
@@ -11,33 +12,10 @@ from typing import TYPE_CHECKING
 from gpuwise import on_first_use
 
 if TYPE_CHECKING:
-    from gpuwise.facts.catalog.derived import Derived, chips, confirmed, derive, rates
-    from gpuwise.facts.catalog.load import (
-        all_gpus,
-        decoded,
-        fields,
-        get,
-        read_sources,
-        rows,
-        sizes_outside,
-        sources,
-    )
-    from gpuwise.facts.catalog.mention import Mention, mentions
-    from gpuwise.facts.catalog.query import (
-        Match,
-        Resolved,
-        counted,
-        exact,
-        find,
-        is_name,
-        matching,
-        name_key,
-        ordered,
-        resolve,
-        resolve_device,
-        select,
-        sortable,
-    )
+    from gpuwise.facts.catalog.derived import *
+    from gpuwise.facts.catalog.load import *
+    from gpuwise.facts.catalog.mention import *
+    from gpuwise.facts.catalog.query import *
 
 _HOMES = {
     "derived": ("Derived", "chips", "confirmed", "derive", "rates"),
@@ -48,12 +26,5 @@ _HOMES = {
         "resolve", "resolve_device", "select", "sortable",
     ),
 }  # fmt: skip
-
-__all__ = [
-    "Derived", "Match", "Mention", "Resolved", "all_gpus", "chips", "confirmed", "counted", "decoded",
-    "derive", "exact", "fields", "find", "get", "is_name", "matching", "mentions", "name_key", "ordered",
-    "rates", "read_sources", "resolve", "resolve_device", "rows", "select", "sizes_outside", "sortable",
-    "sources",
-]  # fmt: skip
 
 __getattr__ = on_first_use(__name__, _HOMES)

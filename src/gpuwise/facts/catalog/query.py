@@ -141,27 +141,15 @@ def is_name(text: str) -> bool:
     return exact(text) is not None or any(_meant(spelt) for spelt in dict.fromkeys(_spellings(text)))
 
 
-# What people write around a model and for its words: (pattern, plain spelling).
-_PLAIN: tuple[tuple[str, str], ...] = (
-    (r"\ba(\d{4})[\s-]*(?=ada)", r"\1 "),  # A4000 Ada, after the cards before it
-    (r"\b[dh]gx[\s_-]+([abhv]\d{3})\b", r"\1 sxm"),  # the boards of these machines
-    (r"\bnotebook\b|\bmax-?p\b", "laptop"),
-    (r"\bnvlink\b", "sxm"),
-    (r"\bgtx\s*(?=[2-5]0\d0)", "rtx "),
-    # Only GeForce cards that have a Super: a Radeon 7600S is a laptop's.
-    (r"(?<!\d)((?:16[56]|20[678]|[45]0[678])0(?:\s*ti)?)[\s-]*s\b", r"\1 super"),
-    (r"\b(\d{1,3})\s*g\b", r"\1gb"),
-    (r"\b\d{1,3}[\s-]*cores?\b", ""),  # M4 Pro 20 core
-    (r"\bmac(?:book(?:\s+(?:pro|air))?|\s+(?:studio|mini|pro))\b|\bimac\b", ""),
-    (r"\bfounders\s+edition\b|\bfe\b|\boc\b|\brog\s+strix\b|\bgaming\s+x\b", ""),
-)
+# What people write around a model and for its words, and the plain spelling.
+_SPELLINGS = load.rows("spellings.csv")
 
 
 def _spellings(name: str) -> Iterator[str]:
     """Plainer and plainer spellings of a name that is not complete."""
     plain = name.casefold()
-    for pattern, spelt in _PLAIN:
-        plain = re.sub(pattern, spelt, plain)
+    for row in _SPELLINGS:
+        plain = re.sub(row["pattern"], row["plain"], plain)
     yield plain
     # Words that no GPU has, of a board's maker or of a cloud; those with digits distinguish GPUs.
     words = {word for spec in load.all_gpus() for text in spec.names for word in _words(text)}

@@ -15,7 +15,7 @@ from itertools import combinations
 from typing import Any, TypeVar
 
 from gpuwise.errors import MachineError
-from gpuwise.measure.telemetry.sensor import DeviceInfo, Process, Sample, Sensor, Wear
+from gpuwise.measure.telemetry.sensor import SLOWING, DeviceInfo, Process, Sample, Sensor, Wear
 from gpuwise.model.result import Link
 
 A = TypeVar("A")
@@ -25,18 +25,7 @@ IDLE = 0x01
 
 # Bits of nvmlClocksEventReasons that lower the clock. 0x20 is heat as the driver sees it, 0x40 as the
 # hardware does; the remedy is the same.
-REASONS = {
-    0x02: "user-clocks",
-    0x04: "power-cap",
-    0x08: "hw-slowdown",
-    0x10: "sync-boost",
-    0x20: "thermal",
-    0x40: "thermal",
-    0x80: "power-brake",
-    0x100: "display-clocks",
-    0x200: "board-limit",
-    0x400: "reliability",
-}
+REASONS = {int(row["bit"], 16): row["reason"] for row in SLOWING}
 
 
 def reasons(bits: int | None) -> tuple[str, ...]:

@@ -13,6 +13,7 @@ https://arxiv.org/abs/2312.02741).
 
 from __future__ import annotations
 
+import csv
 import threading
 import time
 from bisect import bisect_left
@@ -20,6 +21,7 @@ from collections import Counter
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
+from pathlib import Path
 from statistics import fmean, median
 from typing import Protocol
 
@@ -227,14 +229,10 @@ POWER_CAPPED = 0.5
 # when it holds most of the time and costs more than a tenth of the clock.
 CAPPED_CLOCK = 0.9
 
-NEXT_STEPS = {
-    "power-cap": "lift the limit to its default for the full speed",
-    "thermal": "improve the cooling and run again",
-    "user-clocks": "clocks are limited by hand: reset them",
-    "power-brake": "the power supply asks for less: check the PSU and its cables",
-    "hw-slowdown": "see which slowdown the driver reports, then check cooling and power supply",
-    "sync-boost": "clocks follow a slower GPU of the group: measure it alone",
-}
+# What lowers the clock: its bit in NVML, and what to do about it where something can be done.
+with Path(__file__).with_name("reasons.csv").open(encoding="utf-8", newline="") as _file:
+    SLOWING = tuple(csv.DictReader(_file))
+NEXT_STEPS = {row["reason"]: row["next step"] for row in SLOWING if row["next step"]}
 
 # Enough to draw a measurement, and a tenth of what its step times take in the file.
 MOST_READINGS = 60
