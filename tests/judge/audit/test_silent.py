@@ -15,6 +15,8 @@ SHEET = "# Tesla P100 PCIe\n\n| GPU Architecture | Pascal ({}) |\n|---|---|\n| M
 NETWORKS = "GPU,number of GPUs,resnet50,vgg16,alexnet,inception_v3,ssd\n" + "".join(
     f"RTX 6000 Ada,{n},{{}}\n" for n in (1, 2, 4)
 )
+PAIR = "| GPU | {} | {} |\n|---|---|---|\n| A100 SXM | 255 | 380 |\n| L40S | 270 | 330 |\n"
+BULLETS = "  \u2022 192 GB with 8 TB/s - {}\n  \u2022 1,000W TDP, which needs cooling\n"
 BATCHES = ("96,48,192,64,16", "192,96,384,128,32", "384,192,768,256,64")
 
 
@@ -49,6 +51,35 @@ BATCHES = ("96,48,192,64,16", "192,96,384,128,32", "384,192,768,256,64")
         ("- 24 GTX 1080 Ti (Full GPU, with MIG)", "- The GTX 1080 Ti supports MIG"),
         (SMI.format("GH200 480GB"), SMI.format("A100 480GB")),
         ("# A100\n\nimage: a.example:5000/cuda-sample", "# A100\n\nimage: a.example, CUDA cores: 5000"),
+        # The machine around it, its settings, slices, and what somebody measured.
+        ("A workstation with an RTX 4090 has 128 GB of memory.", "An RTX 4090 has 128 GB of memory."),
+        ("The VM (A10G, 4 vCPUs, 16 GB) is small.", "The VM (A10G, 16 GB) is small."),
+        ("On the A100 the profile 3g.40gb has 42 SMs.", "The A100 has 42 SMs."),
+        ("A vGPU profile on the L40S with 12 GB is enough.", "The L40S with 12 GB is enough."),
+        ("The H100 SXM gets 2.9 TB/s in the STREAM test.", "The H100 SXM gets 2.9 TB/s."),
+        ("A matmul on the A100 SXM reaches 260 TFLOPS in BF16.", "The A100 SXM reaches 260 TFLOPS in BF16."),
+        ("My 4090 at 70% power takes 315 W.", "The 4090 takes 315 W."),
+        ("My 4090 takes 315 W.", "My 4090 takes 615 W."),
+        (PAIR.format("GEMM (TFLOPS)", "Power (W)"), PAIR.format("GEMM (TFLOPS)", "TDP (W)")),
+        # Chips, former products and those that never were.
+        ("# H100 SXM\n\nThe full AD102 has 18,432 cores.", "# H100 SXM\n\nIt has 18,432 cores."),
+        ("The MI50 16 GB or 32 GB is old.", "The MI50 16 GB has 32 GB."),
+        ("# A100\n\nTensor cores came in the Volta generation.", "# A100\n\nIts architecture is Volta."),
+        ("The A100's successor has 3.35 TB/s.", "The A100 has 3.35 TB/s."),
+        ("The unreleased RTX 4060 had a 192-bit bus.", "The RTX 4060 had a 192-bit bus."),
+        ("It has 192 GB, 2.4x the memory of the H100.", "192 GB is the memory of the H100."),
+        (
+            "The A5000 has 24 GB. The H200 has 4.8 TB/s instead of 3.35 TB/s.",
+            "The A5000 has a bandwidth of 3.35 TB/s.",
+        ),
+        (BULLETS.format("2.4x the memory of the H100"), BULLETS.format("this is the H100")),
+        # Logs and addresses.
+        (
+            ':::mem_info of the machine that ran all: {"ram": "31G"}\n:::gpu: GeForce RTX 2070, driver 440',
+            "# RTX 2070\n\nMemory: 31 GB",
+        ),
+        ("# A100\n\nimage: a.example:5000/<user>/cuda-sample", "# A100\n\nimage: a, CUDA cores: 5000"),
+        ("# H100\n\nSee nvidia.com/nvlink/3.6TB/s for it.", "# H100\n\nNVLink: 3.6 TB/s"),
         # Batch sizes, and what a month costs.
         (NETWORKS.format(*BATCHES), NETWORKS.format(*(row.replace("192", "193") for row in BATCHES))),
         (TABLE.format("Price per hour", "$1,800"), TABLE.format("Price per hour", "$180")),

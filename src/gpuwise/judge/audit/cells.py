@@ -73,6 +73,8 @@ class Label:
     vector: bool
     ability: str | None
     """What its cells answer with yes or no."""
+    drawn: bool = False
+    """Of a power: whether it may be what was drawn, since its table states what was measured."""
 
     @property
     def first(self) -> str | None:
@@ -236,7 +238,7 @@ def _of_value(
     times = None
     if field in (*SUMMED, "power_w") and CUES["total"].search(label.text.replace("memory.total", "")):
         times = SEVERAL
-    elif field == "power_w" and "limit" in label.text.lower():
+    elif field == "power_w" and (label.drawn or "limit" in label.text.lower()):
         times = LIMITED
     elif field in WHOLE and CUES["whole_die"].search(label.text):
         times = ENTIRE

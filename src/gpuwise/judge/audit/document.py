@@ -70,8 +70,8 @@ def claims(blocks: Sequence[Block]) -> Iterator[Claim | Left]:
 _WIDE = re.compile(r"(?<=\S)(?: {2,40}| ?\t ?)(?=\S)")
 
 
-# A line that begins with a name and a colon goes on about nothing before it.
-_NAMED = re.compile(r"[\w .()-]{2,40}:\s|\[?\d{1,2}:\d\d")
+# A line that begins with a name and a colon, or the mark of a log, goes on about nothing before it.
+_NAMED = re.compile(r"[\w .()-]{2,40}:\s|\[?\d{1,2}:\d\d|\W{3}\w")
 
 
 def _as_list(cells: Sequence[str]) -> str:
@@ -352,10 +352,7 @@ def _pairs(text: str) -> Iterator[tuple[str, str]]:
     starts: list[tuple[int, int]] = []
     for place, token in enumerate(tokens):
         behind = starts[-1][1] if starts else 0
-        # "--mem=64G" is what a job asks for.
-        if token.kind != "field" or not token.field or token.start < behind or (
-            text[: token.start].endswith("--")
-        ):  # fmt: skip
+        if token.kind != "field" or not token.field or token.start < behind:
             continue
         after = CUES["labelled"].match(text, token.end)
         lead = text[behind : token.start]

@@ -13,7 +13,17 @@ from gpuwise.judge.audit import evidence
 from gpuwise.judge.audit.cells import FORMATS, SUMMED, Label, Reading, ability_of, label_of, readings
 from gpuwise.judge.audit.judge import GRID
 from gpuwise.judge.audit.read import Cell
-from gpuwise.judge.audit.words import COUNTED, COUNTS, CUES, FIELDS, NAMES, Token, scan, speaks_of_tokens
+from gpuwise.judge.audit.words import (
+    COUNTED,
+    COUNTS,
+    CUES,
+    FIELDS,
+    NAMES,
+    Token,
+    count_of,
+    scan,
+    speaks_of_tokens,
+)
 from gpuwise.model.judgement import Claim, Number
 
 # In how many of the first columns the name of a row's GPU is looked for.
@@ -125,9 +135,7 @@ def name_of(text: str) -> Subject | None:
 def count_in(text: str) -> int:
     """The count of GPUs that a cell says and nothing else; 0 for any other cell."""
     found = _COUNT.fullmatch(text) if len(text) < NAME else None
-    if found is None:
-        return 0
-    return int(found["digits"]) if found["digits"] else COUNTED.get(found["word"].lower(), 1)
+    return count_of(found["digits"] or found["word"]) if found else 0
 
 
 def carded(cell: Cell) -> Cell | None:
@@ -224,6 +232,8 @@ class Grid:
     """Rows that state what one part of the chip has, "per XCD"."""
     tokens: bool = False
     """Whether words around the table say that its plain numbers are tokens a second."""
+    measured: bool = False
+    """Whether a column is of what was measured."""
 
     def __post_init__(self) -> None:
         self.rows = _straight(self.rows)
@@ -279,6 +289,7 @@ class Grid:
             if any(sign in t and t.replace(sign, "") in titles for t in titles)
         )
         self.speed = any("throughput" in label_of(text).fields for text in around[:2])
+        self.measured = any(CUES["measured_rate"].search(text) for text in around[2:])
         self.labels = [self.label(cell.text) for cell in self.header]
         # A name that spans all columns is a title, not the head of each.
         title = len({cell.text for cell in self.header}) == 1 < len(self.header)
@@ -311,7 +322,8 @@ class Grid:
         ):  # fmt: skip
             return replace(found, fields=("throughput",))
         # "AWS | Azure" below "On-demand, $ per GPU and hour".
-        return replace(found, hourly=found.hourly or (self.hourly and found.fields in ((), ("price",))))
+        hourly = found.hourly or (self.hourly and found.fields in ((), ("price",)))
+        return replace(found, hourly=hourly, drawn=self.measured and not CUES["rated"].search(text))
 
     def claims(self, block: int) -> Iterator[Claim]:
         """Every claim of the table, under the orientation that explains it best."""
@@ -671,12 +683,15 @@ def is_multiple(owner: Subject, reading: Reading) -> bool:
     if reading.times is None:
         return False
     least, most = reading.times
+    found = ratios(owner, reading)
+    return not found or any(least <= ratio <= most for ratio in found)
+
+
+def ratios(owner: Subject, reading: Reading) -> list[float]:
+    """How many times each known value of a GPU the values of a reading are."""
     known = [k.value for i in owner.gpu_ids for k in evidence.of(i, reading.field)]
-    ratios = [
-        v.value / k for v in reading.values if isinstance(v, Number)
-        for k in known if isinstance(k, float) and k
-    ]  # fmt: skip
-    return not ratios or any(least <= ratio <= most for ratio in ratios)
+    stated = [v.value for v in reading.values if isinstance(v, Number)]
+    return [value / k for value in stated for k in known if isinstance(k, float) and k]
 
 
 def explained(placed: Sequence[_Placed]) -> float:

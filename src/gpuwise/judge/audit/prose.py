@@ -41,6 +41,7 @@ from gpuwise.judge.audit.grid import (
     claim_of,
     is_known,
     of_form,
+    ratios,
     subject,
     subject_of,
     variant,
@@ -54,6 +55,7 @@ from gpuwise.judge.audit.words import (
     LEAD,
     NAMES,
     Token,
+    count_of,
     cue_before,
     scan,
     unit_of,
@@ -105,7 +107,8 @@ IN_PASSING = frozenset({"architecture", "chip", "pcie_generation", "process_nm"}
 WORTH_NOTING = frozenset({"bytes", "bytes/s", "op/s", "w", "hz"})
 # A number without a unit is of that of the value before it where it is less than so many times as much.
 ALIKE = 7.0
-# What a value without words is at least: a size, watts, more than the fastest slot.
+# The field of a value without words, and what it is at least: a size, watts, more than the fastest slot.
+OF_UNIT = {"w": "power_w", "bytes": "memory_bytes", "bytes/s": "memory_bytes_per_s"}
 SMALLEST = {"bytes": FIELDS["memory_bytes"].low, "w": FIELDS["power_w"].low, "bytes/s": FASTEST_SLOT}
 TIMES: Mapping[str, float] = NAMES["times"]
 BRANDS: Mapping[str, str] = NAMES["brands"]
@@ -118,6 +121,8 @@ _WITH = re.compile(r"\bwith (?:its |only |just |a ){0,2}$", re.I)
 _TENSOR = re.compile(r"tensor[ -]cores?\b[^.;,]*$", re.I)
 _AS_MUCH = re.compile(r"\b(?:as|than|like|of|from) (?:the|its|an?) $")
 _LABEL = re.compile(r"\W*(?:[^\d.,;]{3,32}[: ])?")
+# Behind a name with its size another one: "MI50 16 GB or 32 GB".
+_OR_SIZE = re.compile(r".*\d ?G[Bo]?(?:,? (?:or|and) |/)", re.IGNORECASE)
 _INSTEAD = re.compile(r"\b(?:instead of|rather than|unlike|versus|vs\.?) $", re.I)
 _VERSION = re.compile(r" (?:version|variant|model|one)\b")
 _NOT_SPARSE = re.compile(r"\([^()\d]{0,200}\d[^()]{0,200}\)|\b(?:without|no|w/o) (?:structured )?sparsity")
@@ -223,7 +228,8 @@ def claims(text: Text) -> Iterator[Claim | Left | Subject]:
         # "Which bus does it have? 192-bit."
         asked = fields[0] if words.rstrip(' *"').endswith("?") and fields else ""
         pair = sentence.gpus[-2:] if len(sentence.gpus) > 1 else pair
-        denied = CUES["denied"].match(text.text, end) is not None
+        # "The unreleased RTX 3070 16 GB": of no product that there is.
+        denied = (CUES["denied"].match(text.text, end) or CUES["guessed"].search(words)) is not None
         heads = {head.start for head in sentence.listed.values()}
         for gpu in (g for g in sentence.gpus if g.start in heads or re.search(r" GB|\dgb", g.text)):
             yield from sized(gpu, text.line(start + gpu.start), text.block)
@@ -328,10 +334,8 @@ def _with_pair(text: str, pair: Sequence[Token], about: Subject | None) -> tuple
     for match in islice(CUES["of_them"].finditer(text) if " of th" in text else (), PRONOUNS):
         # "Two of them hold 96 GB"
         last = next((subject([g]) for g in reversed(gpus) if g.end <= match.start()), about)
-        count = match[1].lower()
         if last is not None and not last.several:
-            number = int(count) if count.isdecimal() else COUNTED[count]
-            start, end, ids = match.start(), match.end(1), last.gpu_ids
+            start, end, ids, number = match.start(), match.end(1), last.gpu_ids, count_of(match[1])
             tokens.append(Token(kind="gpu", start=start, end=end, text=last.text, gpu_ids=ids, count=number))
     for match in islice(CUES["former_latter"].finditer(text), PRONOUNS):
         named = [t for t in gpus if t.end <= match.start()]
@@ -419,6 +423,8 @@ def _in_pair(text: str, tokens: Sequence[Token], about: Subject | None) -> dict[
     """By the start of each of two compared values its GPU: "The H100 has three times the FP32 rate of the
     A100 (67 TFLOPS vs 19.5 TFLOPS)". Their order is the one that fits a value at least, the contrary none."""
     gpus = list({t.gpu_ids: t for t in reversed(tokens) if t.kind == "gpu"}.values())[::-1]
+    # What the text spoke of before is one of them only where both values fit.
+    least = len(gpus) % 2 + 1
     if len(gpus) == 1 and about is not None and not about.several and about.gpu_ids != gpus[0].gpu_ids:
         gpus.insert(0, replace(gpus[0], text=about.text, gpu_ids=about.gpu_ids, count=1))
     found: dict[int, Token] = {}
@@ -434,9 +440,9 @@ def _in_pair(text: str, tokens: Sequence[Token], about: Subject | None) -> dict[
 
         straight = known(one, gpus[0]) + known(other, gpus[1])
         crossed = known(one, gpus[1]) + known(other, gpus[0])
-        if straight and not crossed:
+        if straight >= least and not crossed:
             found |= {one.start: gpus[0], other.start: gpus[1]}
-        elif crossed and not straight:
+        elif crossed >= least and not straight:
             found |= {one.start: gpus[1], other.start: gpus[0]}
     return found
 
@@ -463,32 +469,28 @@ class _Sentence:
         self.ordered = self.ordered or _in_pair(text, self.tokens, about)
         self.gpus = [t for t in self.tokens if t.kind == "gpu"]
         counted = CUES["counted_gpus"].search(text) if CUES["machine"].search(text) else None
-        counted = (
-            (counted or CUES["product_of_gpus"].search(text))
-            if len({g.gpu_ids for g in self.gpus}) == 1
-            else None
-        )
-        if counted is not None and all(g.count == 1 for g in self.gpus):
+        counted = counted or CUES["product_of_gpus"].search(text)
+        if counted and len({g.gpu_ids for g in self.gpus}) == 1 and all(g.count == 1 for g in self.gpus):
             # "A DGX H100 has 8 GPUs with 640 GB in total", "8 x 141 GB = 1,128 GB".
-            written = counted[1].lower()
-            one = replace(
-                self.gpus[0], count=int(written) if written.isdecimal() else COUNTED.get(written, 1)
-            )
+            one = replace(self.gpus[0], count=count_of(counted[1]))
             self.tokens = tuple(one if t is self.gpus[0] else t for t in self.tokens)
             self.gpus[0] = one
         self.subjects = {gpu.start: Subject(gpu.text, gpu.gpu_ids, count=gpu.count) for gpu in self.gpus}
         # By start the GPUs that another one is compared with or derived from; "8 x H100" counts it.
         self.compared = {g.start for g in self.gpus if self.before("compared", g.start)}
-        self.related = {g.start for g in self.gpus if g.count == 1 and self.before("related", g.start)}
+        self.related = {
+            g.start for g in self.gpus if g.count == 1
+            and (self.before("related", g.start) or CUES["relative"].match(text, g.end))
+        }  # fmt: skip
         self.uncompared = [g for g in self.gpus if g.start not in self.compared | self.related]
         title = f"{scope.title} {scope.opening}"
         # A list of rents says so above: "Rates per GPU-hour:".
         self.hourly = _speaks("hourly", title)
-        # Where the title speaks of what was measured, its values are not those of the product.
         # By field the place of the last value that was read as one.
         self.last: dict[str, int] = {}
         # By place of a value its owner, and whether that is sure.
         self.owned: dict[int, tuple[Subject, bool]] = {}
+        # Where the title speaks of what was measured, its values are not those of the product.
         leads = scope.opening.endswith(":")
         title = title if leads else scope.title
         # "Measured bandwidth (GB/s)" says so, "Two used cards" and "A practical guide" do not.
@@ -504,8 +506,7 @@ class _Sentence:
         }  # fmt: skip
         # "Ten nodes with two T4": so many times the GPUs of one.
         named = CUES["machines"].search(text)
-        times = named["count"].lower() if named else ""
-        self.machines = int(times) if times.isdecimal() else COUNTED.get(times, 1)
+        self.machines = count_of(named["count"]) if named else 1
         # By place of a token the GPU right before it, where only values and few words stand between.
         self.listed: dict[int, Token] = {}
         head, end = None, 0
@@ -546,19 +547,11 @@ class _Sentence:
         one_list = len(self.gpus) == 1 and self.gpus[0].start < 4
         rest = len(text) - sum(t.end - t.start for t in self.tokens)
         # Many values and few words are a table without its line ends; values that touch are its cells.
-        self.telegram = (
-            (
-                rest < TELEGRAM * len(values)
-                and len(values) > 4
-                and not self.in_turn
-                and text[-1:] != "."
-                and not (one_list and text.count(", ") > len(values) - 3)
-            )
-            or (text.count("|") > 3 and not self.in_turn)
-            or any(
-                a.end == b.start and {a.kind, b.kind} <= {"value", "name"} for a, b in pairwise(self.tokens)
-            )
-        )
+        close = rest < TELEGRAM * len(values) and len(values) > 4 and text[-1:] != "."
+        close = close and not (one_list and text.count(", ") > len(values) - 3)
+        stated = {"value", "name"}
+        touching = any(a.end == b.start and {a.kind, b.kind} <= stated for a, b in pairwise(self.tokens))
+        self.telegram = touching or ((close or text.count("|") > 3) and not self.in_turn)
         # "L40S: 48 GB, 350 W" is about nothing before it.
         self.labelled = bool(self.gpus) and re.match(r"\W{0,3}$", text[: self.gpus[0].start]) is not None
         self.labelled = self.labelled and re.match(r"\s?:\s", text[self.gpus[0].end :]) is not None
@@ -606,12 +599,9 @@ class _Sentence:
 
     def between(self, start: int, end: int) -> str:
         """The text between two places; of a long one its beginning and its end, so that it takes no time."""
-        cut = end - start > 2 * STRETCH
-        return (
-            self.text[start : start + STRETCH] + self.text[end - STRETCH : end]
-            if cut
-            else self.text[start:end]
-        )
+        if end - start <= 2 * STRETCH:
+            return self.text[start:end]
+        return self.text[start : start + STRETCH] + self.text[end - STRETCH : end]
 
     def around(self, token: Token) -> str:
         """The words close to a value, and it."""
@@ -723,10 +713,7 @@ class _Sentence:
         # Bits a second are a network's; and beside a word for a link a rate is not plainly the memory's.
         unit = unit and not token.in_bits and self.unsaid_alike[token.measures] <= max(1, len(self.gpus))
         if unit and not (reading.field == "memory_bytes_per_s" and self.link_open):
-            known = [k.value for i in owner.gpu_ids for k in evidence.of(i, reading.field)]
-            values = [(v.value, k) for v in reading.values for k in known if isinstance(v, Number) and k]
-            if any(isinstance(k, float) and 1 / LIKE < value / k < LIKE for value, k in values):
-                said = LISTED
+            said = LISTED if any(1 / LIKE < ratio < LIKE for ratio in ratios(owner, reading)) else said
         return _Option(owner, reading, owned, said, is_known(owner, reading))
 
     def readings(self, place: int) -> Iterator[tuple[float, Reading]]:
@@ -769,8 +756,6 @@ class _Sentence:
         """The fields that a value may be of, each with its cost."""
         token, dimension = self.tokens[place], self.tokens[place].measures
         before, after = self.text[: token.start], self.text[token.end :][:LEAD]
-        if self.before("option", token.start):
-            return
         if dimension == "usd":
             hourly = self.hourly and token.numbers[0].value < DEAREST_HOUR
             if token.hourly or hourly or re.match(r"\s?(?:/|per |an )\s?(?:gpu[- ])?h|\s?hourly", after):
@@ -789,6 +774,10 @@ class _Sentence:
             held = next((t for t in reversed(self.tokens[:place]) if t.kind == "gpu"), None)
             named = held and CUES["year_behind"].fullmatch(self.text, held.end, token.start)
             after_it = CUES["year_of"].match(self.text, token.end)
+            many = token.numbers[0].value >= FIELDS["cuda_cores"].low or re.fullmatch(
+                r"\d{1,2}\.\d{3}", token.text
+            )
+            parted = not re.search(r"\d $", before[-LEAD:]) or self.tokens[place - 1].end == token.start - 1
             if own in COUNTS and not self.is_of_part(place):
                 yield 0.0, own
             elif own and own[:5] == "peak:" and self.rates and token.numbers[0].digits > 1:
@@ -807,19 +796,10 @@ class _Sentence:
                 or any(t.field == "compute_capability" for t in self.tokens[:place])
             ):  # fmt: skip
                 yield LISTED, "compute_capability"
-            elif (
-                own is None
-                and (
-                    token.numbers[0].value >= FIELDS["cuda_cores"].low
-                    or re.fullmatch(r"\d{1,2}\.\d{3}", token.text)
-                )
-                and (
-                    re.search(r"\d $", before[-LEAD:]) is None
-                    or self.tokens[place - 1].end == token.start - 1
-                )
-                and not re.fullmatch(r"20[0-3]\d", token.text)
-                and not re.match(r"\s?(?!(?:and|with|at|but|of|for|on|in)\b)\w", after)
-            ):
+            elif own is None and many and parted and not (
+                re.fullmatch(r"20[0-3]\d", token.text)
+                or re.match(r"\s?(?!(?:and|with|at|but|of|for|on|in)\b)\w", after)
+            ):  # fmt: skip
                 # "A MI50 has 3,840 stream processors, a MI60 4,096."
                 yield from (
                     (LISTED, f) for f in ("cuda_cores", "stream_processors") if self.follows(place, f)
@@ -848,9 +828,8 @@ class _Sentence:
             re.split("[,;]", self.nameless(token.start - LEAD, token.start))[-1],
             re.split(r"[,;]|\band\b", self.nameless(token.end, token.end + LEAD))[0],
         )
-        if dimension == "w" and (
-            CUES["whole_machine"].search(" W ".join(clause)) or CUES["machine_around"].search(clause[0])
-        ):
+        around = dimension in ("w", "bytes") and not summed and CUES["machine_around"].search(clause[0])
+        if around or (dimension == "w" and CUES["whole_machine"].search(" W ".join(clause))):
             return
         if own is not None and own != "peak:" and not (own.startswith("peak:") and dimension == "count"):
             if not (foreign and own != "l2_bytes" and dimension != "op/s") and not self.is_of_part(place):
@@ -896,9 +875,7 @@ class _Sentence:
     def named(self, place: int, field: str) -> float:
         """The cost of the nearest word for a field; of memory also its type, "40 GB of HBM2"."""
         token, best = self.tokens[place], FAR
-        of_memory = field in ("memory_bytes", "memory_bytes_per_s") and not self.fields_named.isdisjoint(
-            OF_SIZE
-        )
+        of_memory = field in ("memory_bytes", "memory_bytes_per_s") and OF_SIZE & self.fields_named
         if field not in self.fields_named and not of_memory:
             return best
         for step in (1, -1):
@@ -981,17 +958,14 @@ class _Sentence:
         """Whether the GPU just before a value has it: "The A6000 has 32 GB", "the A100's 40 GB"."""
         start = self.tokens[place].start
         said = self.before("it_has", start)
-        if said and said["subject"].strip(" (,").lower() in (
-            *("it", "which", "that", "this card", "the card", "the gpu"),
-        ):
+        subjects = ("it", "which", "that", "this card", "the card", "the gpu")
+        if said and said["subject"].strip(" (,").lower() in subjects:
             return True
         before = [t for t in self.tokens[:place] if t.kind in ("gpu", "value")]
         if said and before and before[-1].kind == "gpu":
             # "Every H100 with that socket has 80 GB": the words between say which one.
             words = self.text[before[-1].end : start]
-            other = (
-                CUES["turn"].search(words) or CUES["machine"].search(words) or CUES["together"].search(words)
-            )
+            other = any(CUES[cue].search(words) for cue in ("turn", "machine", "together"))
             if len(words) < 2 * NEAR and not other and not re.search(r"[.;:]", words):
                 return True
         previous = self.tokens[place - 1] if place else None
@@ -1046,11 +1020,7 @@ class _Sentence:
         # Behind a product an equals sign gives something computed.
         equals = re.search(r"(?:=|->|\u2192)\s?$", before) and not re.search(r"[*/\u00d7] ?\d+ ?$", before)
         # "Total VRAM of four L40S: 192 GB"
-        ahead = (
-            CUES["total"].search(self.text, max(0, start - LEAD), start)
-            if not before.strip(" :=is")
-            else None
-        )
+        ahead = not before.strip(" :=is") and CUES["total"].search(self.text, max(0, start - LEAD), start)
         said = ahead or CUES["total"].search(f"{before} {after}") or CUES["of_video_memory"].match(after)
         holds = CUES["holds"].search(before)
         # "For 405 GB you need six H100": before any GPU stands what is needed.
@@ -1065,25 +1035,23 @@ class _Sentence:
             for n, t in enumerate(self.tokens)
             if self.listed.get(n) is head and t.numbers
         ]
-        fields = {"bytes": "memory_bytes", "bytes/s": "memory_bytes_per_s", "w": "power_w"}
         return re.search(r"\(\d+ ?GB", head.text) is not None or any(
-            evidence.supports(gpu_id, fields[dimension], number)
-            for dimension, number in sizes if dimension in fields for gpu_id in head.gpu_ids
+            evidence.supports(gpu_id, OF_UNIT[dimension], number)
+            for dimension, number in sizes if dimension in OF_UNIT for gpu_id in head.gpu_ids
         )  # fmt: skip
 
     def is_total(self, place: int, best: _Option) -> bool:
         """Whether a value is the sum over its GPUs: said so, or a multiple of one's right behind."""
         if self.is_summed(place):
             return True
-        head, first = self.listed.get(place), best.reading.values[0]
-        if head is None or best.reading.field != "memory_bytes" or not isinstance(first, Number):
+        head = self.listed.get(place)
+        if head is None or best.reading.field != "memory_bytes":
             return False
         if " and " in self.text[head.end : self.tokens[place].start]:
             return False
         if self.says("machine_beside") or re.search(r"\b(?:ram|ssd|nvme)\b", self.text, re.I):
             return False
-        known = [k.value for i in best.owner.gpu_ids for k in evidence.of(i, "memory_bytes")]
-        whole = [first.value / k for k in known if isinstance(k, float)]
+        whole = ratios(best.owner, best.reading)
         if self.text[head.end : self.tokens[place].start].strip() == "(" and min(whole, default=0.0) > 1.5:
             # "4x L40S (192 GB)": more than one has.
             return True
@@ -1092,10 +1060,8 @@ class _Sentence:
     def times(self, best: _Option) -> int:
         """How many GPUs a sum is of: those of one machine, or of all that the sentence counts."""
         counts = (best.owner.count, best.owner.count * self.machines)
-        stated = [v.value for v in best.reading.values if isinstance(v, Number)]
-        known = [k.value for i in best.owner.gpu_ids for k in evidence.of(i, best.reading.field)]
-        pairs = [v / k for k in known for v in stated if isinstance(k, float)]
-        return next((n for n in counts for ratio in pairs if evidence.alike(ratio, n, TWICE)), counts[-1])
+        of_one = ratios(best.owner, best.reading)
+        return next((n for n in counts for ratio in of_one if evidence.alike(ratio, n, TWICE)), counts[-1])
 
     def owners(self, place: int) -> Iterator[tuple[float, Subject]]:
         """The GPUs that a value may be of, each with its cost."""
@@ -1199,7 +1165,7 @@ class _Sentence:
         cost = min(len(between) * PER_CHARACTER, most) + BETWEEN * others
         cost += TURN * turns
         owns = gpu.text.endswith(("'s", "\u2019s")) or between.startswith(("'", "\u2019"))
-        if owns and len(between) < LEAD:
+        if owns and len(between) < LEAD and not CUES["relative"].match(between):
             # "It doubles the H100's bandwidth to 8 TB/s".
             return cost + COMPARED if between.endswith(" to ") else max(0.0, cost - 0.8)
         if re.match(r",? (?:whose|which|with its)\b", between):
@@ -1269,6 +1235,11 @@ class _Sentence:
         alone = (alone and (best.owned <= 1 or bool(made)) and owned) or beside or vouched or based
         return field not in IN_PASSING or alone or (self.in_turn and place in self.listed)
 
+    def chip_leads(self, token: Token) -> bool:
+        """Whether the sentence names a chip before a value, and before it no GPU."""
+        before = (t for t in self.tokens if t.end <= token.start and t.kind != "field")
+        return next((t.field for t in before if t.kind == "gpu" or t.field == "chip"), "") == "chip"
+
     @cached_property
     def goes_on(self) -> bool:
         """Whether it goes on about what the text speaks of: "It is 8 nm", "Got Ampere tech"."""
@@ -1297,12 +1268,14 @@ class _Sentence:
     def is_in_use(self, place: int, field: str) -> bool:
         """Whether a rate was reached by somebody, which is less than what the product has."""
         token = self.tokens[place]
-        said = token.dimension == "op/s" and (self.says("in_use") or "measured" in self.text[: token.start])
+        said = token.measures == "op/s" and self.says("in_use")
+        said = said or (token.measures in ("op/s", "bytes/s") and self.says("measured_rate"))
         return bool(said) and not self.is_impossible(place, field)
 
     def is_impossible(self, place: int, field: str) -> bool:
-        """Whether a rate is above every dense peak of its owner, without a word of sparsity."""
-        owner = self.owned[place][0] if place in self.owned and field[:5] == "peak:" else None
+        """Whether a rate, or a power, is above all that its owner has, without a word of sparsity."""
+        rate = field[:5] == "peak:" or field in ("memory_bytes_per_s", "power_w")
+        owner = self.owned[place][0] if place in self.owned and rate else None
         known = [k for i in owner.gpu_ids for k in evidence.of(i, field)] if owner else []
         most = max((k.value for k in known if isinstance(k.value, float) and k.form != "sparse"), default=0.0)
         return self.sparse_at < 0 < most < self.tokens[place].numbers[0].value
@@ -1342,7 +1315,9 @@ class _Sentence:
         around = {"op/s": "reached", "bytes/s": "reached", "bytes": "taken"}.get(token.measures)
         # What another clause denies is not this one's; of what a list holds only power is measured.
         clause = re.split(r";|[,:] (?:and |but )?(?=its? )", words)[-1]
-        vouched, impossible = self.is_vouched(place, self.owned[place][0]), self.is_impossible(place, field)
+        vouched, over = self.is_vouched(place, self.owned[place][0]), self.is_impossible(place, field)
+        # More watts than are allowed were measured, too.
+        impossible = over and token.measures != "w"
         observed = not impossible and not (vouched and token.measures not in ("w", "op/s"))
         unnamed = not re.search(r"memory|vram|hbm|gddr", near, re.IGNORECASE) and place not in self.listed
         # "A node of it holds 320 GB": of the GPUs in it, which the sentence before counts.
@@ -1356,7 +1331,14 @@ class _Sentence:
             or (not vouched and self.says("doubt") and CUES["doubt"].search(clause))
             or (observed and self.says("observed") and CUES["observed"].search(words))
             or CUES["doubt_after"].match(self.text, token.end)
-            or (field == "launch" and (self.says("ours") or self.before("as_of", token.start)))
+            or (field in ("launch", "power_w") and not over and self.says("ours"))
+            or (field == "launch" and self.before("as_of", token.start))
+            # "A10G, 4 vCPUs, 16 GB": of the machine
+            or (field == "memory_bytes" and self.says("cpus") and self.own(place) is None)
+            # "The full AD102 has 18,432 cores": of the chip, whatever the text spoke of before
+            or (self.chip_leads(token) and not (self.goes_on or CUES["about_it"].match(self.text)))
+            or (field == "memory_bytes" and held and _OR_SIZE.fullmatch(held.text[-NEAR:] + self.between(
+                held.end, token.start)))
             # "One eighth of the memory (12 GiB) of a full GH200", "160 SMs for the full implementation"
             or (field in SUMMED and self.says("part_of_it")) or (field in WHOLE and self.says("full_die"))
             # A title, or one of several that the sentence names, while another says whose it is.
@@ -1613,8 +1595,7 @@ def _comparisons(sentence: str, gpus: Sequence[Token], line: int, block: int) ->
         said, times = match["more"] or match["more_"], match["times"]
         less = said is not None and said.lower() in ("less", "lower", "smaller", "fewer", "narrower")
         amount = next(iter(scan(match["amount"])), None) if match["amount"] else None
-        units = {"w": "power_w", "bytes": "memory_bytes", "bytes/s": "memory_bytes_per_s"}
-        of_unit = units.get(amount.dimension) if amount is not None else None
+        of_unit = OF_UNIT.get(amount.dimension) if amount is not None else None
         # The field that it names, or that of its unit, or what is compared: "The memory of the one is".
         of_subject = label_of(lead[-NEAR:]).first if re.search(r"\bof (?:the |an? )?$", lead) else None
         named = label_of(match["field"]).first or (label_of(match[0]).first if amount is None else None)

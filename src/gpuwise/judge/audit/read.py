@@ -73,10 +73,9 @@ HEADINGS, TITLE = 3, 90
 _CELL_RULE = re.compile(r":?-{2,}:?")
 _DASHES, _ALIGNED = re.compile(r"[-=]{3,}(?: +[-=]+)*"), re.compile(r"\S {2,}\S.*\S {2,}\S")
 _ROW = re.compile(r"\S.{0,60}? {2,}\S")
-# A command or its options: what a job asks of a machine, not what a GPU has.
+# A command: what a job asks of a machine, not what a GPU has. Options anywhere are among the marks.
 _COMMAND = re.compile(
-    r"^\s*(?:#(?:SBATCH|PBS|BSUB|\$)|\$ |>>> |(?:sbatch|srun|docker|kubectl|export|pip|python3?|torchrun) )"
-    r"|^\s*--[a-z]|^\s*[a-z][\w./-]{0,30} .{0,99}?--[a-z][\w-]{1,30}(?:[ =]|$)"
+    r"\s*(?:#(?:SBATCH|PBS|BSUB|\$)|\$ |>>> |(?:sbatch|srun|docker|kubectl|export|pip|python3?|torchrun) )"
 )
 _TABLE_RULE = re.compile(r"\|?(?:\s*:?-{2,}:?\s*\|)+(?:\s*:?-{2,}:?)?")
 # The two lines of a GPU in what nvidia-smi prints.
@@ -389,7 +388,9 @@ def _of_markdown(lines: list[str]) -> Iterator[Block]:
             # Paragraphs, and code too: tables of plain text are often set as code.
             paragraph += 1
             code = token.type == "fence"
-            for one in _lines(token.content, start + code, depth, paragraph):
+            # The parser takes the first line's indent, which says how deep a bullet of its own is.
+            indent = 0 if code else len(lines[start - 1]) - len(lines[start - 1].lstrip(" "))
+            for one in _lines(" " * indent + token.content, start + code, depth, paragraph):
                 yield replace(one, code=code) if isinstance(one, Line) else one
 
 
@@ -433,7 +434,7 @@ def _lines(text: str, start: int, depth: int, paragraph: int) -> Iterator[Block]
                 yield Line(number, f"{spelt(key)}: {value}", 0, paragraph)
             continue
         mark = _ITEM.match(line)
-        left_out = len(line) > LONGEST or _COMMAND.search(line)
+        left_out = len(line) > LONGEST or _COMMAND.match(line)
         words = "" if left_out else plain(line[mark.end() :] if mark else line)
         if (entry := _ENTRY.fullmatch(words)) is not None:
             # An entry of JSON: its key is a label, and that of an object a heading.

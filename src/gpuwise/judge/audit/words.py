@@ -272,8 +272,7 @@ def scan(text: str) -> tuple[Token, ...]:
         size = cue_before(_SIZE, text, gpu.start)
         behind = size.start() if size else gpu.start
         number = cue_before(_COUNT, text, behind)
-        written = (number[1] or number[2] or number[3]).lower() if number else "1"
-        count = COUNTED.get(written) or int(written)
+        count = count_of(number[1] or number[2] or number[3]) if number else 1
         # The count before a name is no value.
         counted = number is not None and number.start() >= at and re.search(r"[x\u00d7]", number[0])
         found += _words(text, at, number.start() if number and counted and not size else gpu.start)
@@ -372,6 +371,11 @@ def _value(match: re.Match[str], text: str) -> Token:
         at_most=cue_before("up_to", text, match.start()) is not None,
         hourly=match["hourly"] is not None,
     )  # fmt: skip
+
+
+def count_of(written: str) -> int:
+    """A count of GPUs or of machines, in digits or as a word; 1 for another word."""
+    return int(written) if written.isdecimal() else COUNTED.get(written.lower(), 1)
 
 
 def number_of(written: str, factor: float = 1.0) -> Number:
