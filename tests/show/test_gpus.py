@@ -233,8 +233,8 @@ def test_the_document_is_plain_data_with_sources() -> None:
 
 def test_the_document_holds_what_was_computed() -> None:
     (match,) = catalog.matching(["rtx-a5000:2", "pcie"])
-    document = json.loads(json.dumps(gpus.match_document(match)))
-    assert document["count"] == 2
+    assert match.count == 2
+    document = json.loads(json.dumps(gpus.document(match.spec)))
     row = next(row for row in document["derived"] if row["field"] == "peak:fp32:fp32:vector")
     assert row["agrees"] is True
     assert row["inputs"] == {"cuda_cores": 8192, "boost_hz": 1695e6}

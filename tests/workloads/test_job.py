@@ -225,7 +225,7 @@ def test_compiled_equals_eager(
     name: Name, mode: Mode, recipe: Recipe, region: Scope, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     # One layer in the place of two: what takes long here is a compiler of C++.
-    monkeypatch.setattr("gpuwise.workloads.models.bert.TOY", replace(TOY, layers=1))
+    monkeypatch.setattr("gpuwise.workloads.bert.TOY", replace(TOY, layers=1))
     config = toy(name, mode, recipe=recipe, compiled=True)
     job = build(replace(config, switches=Switches(compile_scope=region)))
     assert job.mismatch is not None

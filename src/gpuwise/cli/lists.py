@@ -33,9 +33,11 @@ def gpus(query: tuple[str, ...], field: str | None, output: Path | None, as_json
     # The newest first: it is what people look for.
     matches = catalog.ordered(matches, field or "launch")
     table = show.listing(matches, sorted_by=field)
-    printer.deliver(
-        table, lambda: [show.match_document(match) for match in matches], as_json=as_json, output=output
-    )
+
+    def data() -> list[dict[str, object]]:
+        return [{"count": match.count, **show.document(match.spec)} for match in matches]  # values of one GPU
+
+    printer.deliver(table, data, as_json=as_json, output=output)
 
 
 @click.command()

@@ -607,7 +607,7 @@ def compare(request: CompareRequest | Sequence[Result]) -> Answer[Compared]:
     Raises InputError for fewer than two results, NoDataError where they have no measurement in common.
     """
     from gpuwise.show import comparisons as show
-    from gpuwise.stats.comparison import pair, violations
+    from gpuwise.stats.comparison import pair, unpaired, violations
 
     request = CompareRequest.of(request, "results")
     if len(request.results) < 2:
@@ -622,12 +622,9 @@ def compare(request: CompareRequest | Sequence[Result]) -> Answer[Compared]:
     # A row that silently drops out would look like one that is fine.
     issues = [Issue.invalid("gate", comparison.cell) for comparison in failed]
     for (other, comparisons), name in zip(compared, names[1:], strict=True):
-        met = {id(m) for c in comparisons for m in (c.a, c.b)}
-        for owner, result in ((names[0], baseline), (name, other)):
-            alone = [m.config.label() for m in result.measurements if id(m) not in met]
-            issues += [
-                Issue.info("no-counterpart", f"only in {owner}: {label}") for label in dict.fromkeys(alone)
-            ]
+        for owner, alone in zip((names[0], name), unpaired(baseline, other, comparisons), strict=True):
+            labels = dict.fromkeys(m.config.label() for m in alone)
+            issues += [Issue.info("no-counterpart", f"only in {owner}: {label}") for label in labels]
     return Answer(
         value=compared,
         issues=tuple(issues),

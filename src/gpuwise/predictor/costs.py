@@ -20,16 +20,8 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
+from gpuwise.predictor import kernels
 from gpuwise.predictor.graph import STRIDED, Call, Node, Role, Touch, Value
-from gpuwise.predictor.kernels import (
-    ALIGNED,
-    ALIGNED_BY,
-    CAUSAL,
-    CHANNELS_FIRST,
-    DROPOUT,
-    KernelClass,
-    power_of_two,
-)
 
 # How names of kernels end that reduce across the order of memory.
 COLUMNS = ":columns"
@@ -50,7 +42,7 @@ def format_of(call: Call) -> str:
 
 
 def node_of(
-    call: Call, kind: KernelClass, *, suffix: str = "", reads: tuple[Touch, ...] | None = None,
+    call: Call, kind: kernels.KernelClass, *, suffix: str = "", reads: tuple[Touch, ...] | None = None,
     writes: tuple[Touch, ...] | None = None, shape: tuple[int, ...] | None = None, flop: float = 0.0,
     role: Role = "opaque", dtype: str | None = None, domain: int | None = None, launches: int = 1,
 ) -> Node:  # fmt: skip
@@ -113,8 +105,8 @@ def _matmul(call: Call, a: Value, b: Value, n: int) -> tuple[Node, ...]:
         dtype, flop = "fp32", 4.0 * flop  # each product of complex numbers is four
     # Rows as they lie in memory, of operands and result: libraries load 16 bytes at a time where they can.
     rows = [n, *(max(v.strides[-2:]) for v in (a, b) if len(v.shape) > 1)]
-    aligned = min(power_of_two(row) for row in rows)
-    suffix = f"{ALIGNED_BY}{aligned}" if aligned < ALIGNED else ""
+    aligned = min(kernels.power_of_two(row) for row in rows)
+    suffix = f"{kernels.ALIGNED_BY}{aligned}" if aligned < kernels.ALIGNED else ""
     return (node_of(call, "matmul", suffix=suffix, shape=(batch, m, n, k), flop=flop, dtype=dtype),)
 
 
@@ -139,13 +131,13 @@ def _products(w: Value, spatial: Value) -> float:
 
 
 def _layout(x: Value) -> str:
-    return "" if x.channels_last or len(x.shape) != 4 else CHANNELS_FIRST
+    return "" if x.channels_last or len(x.shape) != 4 else kernels.CHANNELS_FIRST
 
 
 def _order(x: Value) -> str:
     """The same of a norm, whose rows of two dimensions have no order and whose volumes are never channels
     last."""
-    return "" if x.channels_last or len(x.shape) < 3 else CHANNELS_FIRST
+    return "" if x.channels_last or len(x.shape) < 3 else kernels.CHANNELS_FIRST
 
 
 def _form(x: Value, *, transposed: bool) -> str:
@@ -216,7 +208,7 @@ def attention(call: Call) -> tuple[Node, ...]:
     at = 9 if call.name == "aten._scaled_dot_product_efficient_attention_backward" else at - 1
     dropped = float(call.kwargs.get("dropout_p", next(iter(call.args[at : at + 1]), 0.0))) > 0.0
     shape = (batch, heads, queries, keys, width, kv_heads)
-    suffix = (CAUSAL if causal else "") + (DROPOUT if dropped else "")
+    suffix = (kernels.CAUSAL if causal else "") + (kernels.DROPOUT if dropped else "")
     return (node_of(call, "attention", suffix=suffix, shape=shape, flop=flop, dtype=q.dtype),)
 
 
@@ -280,7 +272,7 @@ def _strided(*values: Value) -> str:
 
 def elementwise(call: Call) -> tuple[Node, ...]:
     """Element by element over the largest operand."""
-    kind: KernelClass = "optimiser" if call.phase == "optimiser" else "pointwise"
+    kind: kernels.KernelClass = "optimiser" if call.phase == "optimiser" else "pointwise"
     suffix = "" if kind == "optimiser" else _strided(*call.outs, *call.ins)
     domain = max((v.numel for v in (*call.outs, *call.ins)), default=0)
     return (node_of(call, kind, suffix=suffix, role="map", domain=domain, flop=float(domain)),)
@@ -378,7 +370,7 @@ def reduction(call: Call, role: Role | None = None) -> tuple[Node, ...]:
     given = [dims] if isinstance(dims, int) else dims if isinstance(dims, list | tuple) else []
     along = [d % max(1, len(x.shape)) for d in given if isinstance(d, int)]
     trailing = bool(along) and min(along) >= len(x.shape) - len(along) and length <= LONGEST_ROW
-    kind: KernelClass = "optimiser" if call.phase == "optimiser" else "reduction"
+    kind: kernels.KernelClass = "optimiser" if call.phase == "optimiser" else "reduction"
     role = role or ("row" if trailing and length > 1 else "column")
     suffix = COLUMNS if given and not trailing else ""
     return (node_of(call, kind, suffix=suffix, role=role, domain=x.numel, flop=float(x.numel)),)

@@ -33,14 +33,7 @@ from gpuwise.predictor.card import MOST, Card, bus, card, is_measured
 from gpuwise.predictor.kernels import Products
 from gpuwise.predictor.rates import usual
 from gpuwise.predictor.step import product_alone
-from gpuwise.workloads.llm import (
-    Decoding,
-    activation_bytes,
-    adapter_parameters,
-    inner_width,
-    linear_values,
-    other_values,
-)
+from gpuwise.workloads import llm
 
 Optimiser = Literal["adamw", "adamw8bit", "adamw32", "paged"]
 # Supervised fine-tuning of every weight, as people type it.
@@ -200,7 +193,7 @@ def fit(plan: Plan, gpu: str) -> Fit:
     return replace(answer, tokens_per_s=interval, first_token_s=first, widened=odd)
 
 
-def plan_of(work: Decoding, precision: Precision, batch: int, *, compiled: bool) -> Plan:
+def plan_of(work: llm.Decoding, precision: Precision, batch: int, *, compiled: bool) -> Plan:
     """What is measured by the name of such work, as a plan: the loss is computed in chunks, a prompt at once,
     and a step of decoding finds its cache full."""
     trains = work.step in ("full", "lora", "qlora")
@@ -222,7 +215,9 @@ def memory(plan: Plan) -> tuple[tuple[str, float], ...]:
     if plan.task == "infer":
         kept, prompts = cache_bytes(plan), plan.batch * plan.context
         rows = prompts if plan.weights == Precision.NF4 else max(plan.batch, min(prompts, plan.chunk))
-        passing = 2 * rows * (PASSING * m.hidden + 3 * inner_width(m) / gpus) + 6 * plan.batch * m.vocabulary
+        passing = (
+            2 * rows * (PASSING * m.hidden + 3 * llm.inner_width(m) / gpus) + 6 * plan.batch * m.vocabulary
+        )
         parts = {"weights": weights / gpus, "cache": kept, "activations": passing}
     else:
         if plan.task == "full" and plan.weights not in (Precision.BF16, Precision.FP16):
@@ -232,13 +227,13 @@ def memory(plan: Plan) -> tuple[tuple[str, float], ...]:
         tokens, trained = plan.batch * plan.context, m.parameters
         state = STATE_BYTES[plan.optimiser] * m.parameters
         if plan.task != "full":
-            trained = adapter_parameters(m, plan.rank)
+            trained = llm.adapter_parameters(m, plan.rank)
             state = ADAPTER_BYTES[plan.optimiser] * trained
         if plan.task == "full" and plan.optimiser == "paged":
             state = STATE_BYTES["adamw8bit"] * m.embedding
-        kept = activation_bytes(m, plan.batch, plan.context)
+        kept = llm.activation_bytes(m, plan.batch, plan.context)
         if plan.compiled and plan.task != "full":
-            kept -= 2.0 * tokens * m.layers * inner_width(m)
+            kept -= 2.0 * tokens * m.layers * llm.inner_width(m)
         kept *= QUANTISED_INPUTS if plan.weights.weight_bytes < 1 else 1.0
         logits = float(LOGIT_BYTES * tokens * m.vocabulary)
         if plan.checkpoint:
@@ -305,7 +300,7 @@ def prompt_seconds(plan: Plan, found: Card) -> float:
         flop = 2.0 * (m.active - m.embedding) * tokens / plan.gpus
         seconds = max(seconds, flop / (PROMPT_GGUF * found.units * found.clock_hz))
     seconds += m.causal_flop(tokens) * tokens / plan.gpus / (SCORES_SHARE * found.peak(dtype))
-    seconds += 2 * other_values(m) * tokens / plan.gpus / (READ_SHARE * found.bytes_per_s)
+    seconds += 2 * llm.other_values(m) * tokens / plan.gpus / (READ_SHARE * found.bytes_per_s)
     return seconds + m.layers * LAYER_S
 
 
@@ -319,13 +314,13 @@ def train_seconds(plan: Plan, found: Card) -> float:
     # The head is not computed again.
     seconds += passes * _products_seconds(((1, 1, tokens, m.vocabulary, m.hidden),), found, dtype, 2.0)
     seconds += forward * m.causal_flop(plan.context) * tokens / (SCORES_SHARE * found.peak(dtype))
-    values = forward * other_values(m) + (5 if full else 4) * m.vocabulary
+    values = forward * llm.other_values(m) + (5 if full else 4) * m.vocabulary
     if not full:  # An adapter reads what its product reads, and is added to what that wrote; so in backward.
-        values += 1.5 * forward * linear_values(m)
+        values += 1.5 * forward * llm.linear_values(m)
     seconds += 2 * values * tokens / bandwidth
     if plan.weights.weight_bytes < 1:  # Each pass unpacks all weights into a copy of 16 bits.
         seconds += (passes + plan.checkpoint) * m.parameters / (found.units * found.clock_hz * UNPACKED_NF4)
-    trained = m.parameters if full else adapter_parameters(m, plan.rank)
+    trained = m.parameters if full else llm.adapter_parameters(m, plan.rank)
     state = (2 + STATE_BYTES[plan.optimiser]) if full else ADAPTER_BYTES[plan.optimiser]
     seconds += 2 * trained * state / plan.gpus / bandwidth
     if full and plan.optimiser == "paged":  # Some come in while others go back.

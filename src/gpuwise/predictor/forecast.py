@@ -38,17 +38,8 @@ from gpuwise.model import units
 from gpuwise.model.question import BATCH_GAIN, STATE_ROOM, RunConfig
 from gpuwise.model.result import Bound, Issue, Record, Result
 from gpuwise.model.result import refused as refused_by
-from gpuwise.predictor import trace_store
+from gpuwise.predictor import evidence, trace_store
 from gpuwise.predictor.card import MOST, Card, bus, card
-from gpuwise.predictor.evidence import (
-    Calibration,
-    MeasuredStep,
-    Transfer,
-    answers,
-    calibration_of,
-    fastest_measured,
-    transfer_of,
-)
 from gpuwise.predictor.kernels import DECODES, EXPERTS, INTENSITY, KEPT_TRACES, Memory, Trace
 from gpuwise.predictor.rates import around, scaling_half, usual
 from gpuwise.predictor.step import (
@@ -80,8 +71,8 @@ class Inputs:
     item: str  # What throughput counts
     series: trace_store.Series
     count: int
-    calibration: Calibration | None = None
-    transfer: Transfer | None = None
+    calibration: evidence.Calibration | None = None
+    transfer: evidence.Transfer | None = None
 
     @property
     def least(self) -> float:
@@ -108,10 +99,10 @@ def forecast(
     asked = Inputs(
         config=config, item=registry.get(config.workload).spec.item,
         series=trace_store.series(replace(config, gpus=1)), count=count,
-        calibration=calibration_of(calibration, ids) if calibration is not None else None,
-        transfer=transfer_of(source, config) if source is not None else None,
+        calibration=evidence.calibration_of(calibration, ids) if calibration is not None else None,
+        transfer=evidence.transfer_of(source, config) if source is not None else None,
     )  # fmt: skip
-    measured = fastest_measured(config)
+    measured = evidence.fastest_measured(config)
     return tuple(_beside(asked, _predict(asked, gpu), measured.get(gpu)) for gpu in ids)
 
 
@@ -140,7 +131,7 @@ def laptops() -> frozenset[str]:
     return frozenset(spec.id for spec in catalog.all_gpus() if spec.text("form") == "laptop")
 
 
-def _beside(asked: Inputs, p: Record, found: MeasuredStep | None) -> Record:
+def _beside(asked: Inputs, p: Record, found: evidence.MeasuredStep | None) -> Record:
     """The prediction with what was measured of it, where it was; at a batch that says little, as a note."""
     if found is None:
         return p
@@ -156,14 +147,14 @@ def _beside(asked: Inputs, p: Record, found: MeasuredStep | None) -> Record:
     return replace(p, measured=own, basis="measured", notes=(*p.notes, note))
 
 
-def _answers(asked: Inputs, p: Record, found: MeasuredStep) -> bool:
+def _answers(asked: Inputs, p: Record, found: evidence.MeasuredStep) -> bool:
     """Whether a measurement tells the speed at the prediction's batch."""
     if p.throughput is None or p.batch == found.batch:
         return True
     nearest = min(asked.series.batches, key=lambda batch: abs(log(batch / found.batch)))
     on = card(p.gpu_id)
     there = _record(asked, p, _timed(asked, on, _need(asked, on, nearest))).throughput
-    return there is not None and answers(found.throughput, there, p.throughput)
+    return there is not None and evidence.answers(found.throughput, there, p.throughput)
 
 
 def _predict(asked: Inputs, gpu: str) -> Record:
@@ -223,7 +214,7 @@ class Timed:
     """One batch on a card with its time: what decides between batches."""
 
     need: Need
-    own: Calibration | None
+    own: evidence.Calibration | None
     alone: Step
     shared: Exchange
     count: int

@@ -268,11 +268,6 @@ def document(spec: GpuSpec) -> dict[str, Any]:
     }
 
 
-def match_document(match: Match) -> dict[str, Any]:
-    """A GPU of a query as plain data; the values are of one GPU, `count` says how many."""
-    return {"count": match.count, **document(match.spec)}
-
-
 # (quantity, place counted from 1, GPUs that state it, name of the quantity).
 Rank = tuple[str, int, int, str]
 _RANKED = (

@@ -24,18 +24,7 @@ from torch.nn import functional
 
 from gpuwise.model.precision import Precision
 from gpuwise.model.question import RunConfig
-from gpuwise.workloads.bert import (
-    BASE,
-    DECAY,
-    LARGE,
-    LEARNING_RATE,
-    TOKENS,
-    TOY,
-    TOY_MASKED,
-    TOY_TOKENS,
-    UNCASED,
-    BertShape,
-)
+from gpuwise.workloads import bert as shapes
 from gpuwise.workloads.input import question_feed
 from gpuwise.workloads.job import (
     Job,
@@ -58,7 +47,7 @@ class FusedAttention(nn.Module):
 
     kernel = False
 
-    def __init__(self, shape: BertShape) -> None:
+    def __init__(self, shape: shapes.BertShape) -> None:
         super().__init__()
         self.heads = shape.heads
         self.qkv = nn.Linear(shape.hidden, 3 * shape.hidden)
@@ -77,7 +66,7 @@ class FusedAttention(nn.Module):
 
 
 class UnfusedAttention(nn.Module):
-    def __init__(self, shape: BertShape) -> None:
+    def __init__(self, shape: shapes.BertShape) -> None:
         super().__init__()
         self.heads = shape.heads
         self.query = nn.Linear(shape.hidden, shape.hidden)
@@ -111,7 +100,7 @@ class Layer(nn.Module):
     residual_dtype: torch.dtype | None = None
     kernels = False
 
-    def __init__(self, shape: BertShape, attention: nn.Module) -> None:
+    def __init__(self, shape: shapes.BertShape, attention: nn.Module) -> None:
         super().__init__()
         self.attention = attention
         self.project = nn.Linear(shape.hidden, shape.hidden)
@@ -164,7 +153,7 @@ def feed_forward(x: Tensor, expand: nn.Linear, contract: nn.Linear) -> Tensor:
 class Bert(nn.Module):
     """Embeddings, layers and, where asked for, the pooler: what all heads share."""
 
-    def __init__(self, shape: BertShape, *, fused: bool, pooler: bool) -> None:
+    def __init__(self, shape: shapes.BertShape, *, fused: bool, pooler: bool) -> None:
         super().__init__()
         self.fused = fused
         self.word = nn.Embedding(shape.vocabulary, shape.hidden)
@@ -210,7 +199,7 @@ class Bert(nn.Module):
 class BertForQuestionAnswering(Bert):
     """Token and segment ids in, start and end logits out."""
 
-    def __init__(self, shape: BertShape, *, fused: bool = True) -> None:
+    def __init__(self, shape: shapes.BertShape, *, fused: bool = True) -> None:
         super().__init__(shape, fused=fused, pooler=not fused)
         self.answer = nn.Linear(shape.hidden, 2)
         self.apply(_initialise)
@@ -227,7 +216,7 @@ class BertForQuestionAnswering(Bert):
 class BertForPreTraining(Bert):
     """Scores of every word for the masked tokens, and whether the second sentence follows the first."""
 
-    def __init__(self, shape: BertShape) -> None:
+    def __init__(self, shape: shapes.BertShape) -> None:
         super().__init__(shape, fused=True, pooler=True)
         self.dense = nn.Linear(shape.hidden, shape.hidden)
         self.dense_norm = nn.LayerNorm(shape.hidden, eps=LAYER_NORM_EPS)
@@ -284,16 +273,16 @@ class ScriptAdam(torch.optim.Optimizer):
                 parameter.add_(-(group["lr"] * update))
 
 
-def answering_job(shape: BertShape, config: RunConfig, batch: int) -> Job:
+def answering_job(shape: shapes.BertShape, config: RunConfig, batch: int) -> Job:
     """AdamW on one fixed random batch, dropout 0.1 throughout, no padding.
 
     Stock has fused attention and a fused optimiser. Script has the public script's unfused
     attention with an additive mask, its pooler and its tensor-by-tensor optimiser.
     """
     set_precision(config)
-    stock, tokens = config.recipe != "script", TOKENS
+    stock, tokens = config.recipe != "script", shapes.TOKENS
     if config.size == "toy":
-        shape, tokens = TOY, TOY_TOKENS
+        shape, tokens = shapes.TOY, shapes.TOY_TOKENS
     with torch.device(config.device):
         model = BertForQuestionAnswering(shape, fused=stock)
         inputs: tuple[Tensor, ...]
@@ -352,20 +341,20 @@ def optimizer(model: nn.Module, *, script: bool = False, unread: str | None = No
     """
     read = [p for name, p in model.named_parameters() if not (unread and name.startswith(unread))]
     groups = [
-        {"params": [p for p in read if p.ndim > 1], "weight_decay": DECAY},
+        {"params": [p for p in read if p.ndim > 1], "weight_decay": shapes.DECAY},
         {"params": [p for p in read if p.ndim <= 1], "weight_decay": 0.0},
     ]
     if script:
-        return ScriptAdam(groups, lr=LEARNING_RATE)
-    return torch.optim.AdamW(groups, lr=LEARNING_RATE, fused=True)
+        return ScriptAdam(groups, lr=shapes.LEARNING_RATE)
+    return torch.optim.AdamW(groups, lr=shapes.LEARNING_RATE, fused=True)
 
 
 def pretraining_job(tokens: int, masked: int, config: RunConfig, batch: int) -> Job:
     """AdamW on one fixed random batch, dropout 0.1 throughout, fused attention, no padding."""
     set_precision(config)
-    shape = UNCASED
+    shape = shapes.UNCASED
     if config.size == "toy":
-        shape, tokens, masked = TOY, TOY_TOKENS, TOY_MASKED
+        shape, tokens, masked = shapes.TOY, shapes.TOY_TOKENS, shapes.TOY_MASKED
     with torch.device(config.device):
         model = BertForPreTraining(shape)
         words, segments = torch.randint(shape.words, (batch, tokens)), torch.randint(2, (batch, tokens))
@@ -387,8 +376,8 @@ def masked_places(batch: int, tokens: int, masked: int) -> Tensor:
 
 
 JOBS = {
-    "bert-base": partial(answering_job, BASE),
-    "bert-large": partial(answering_job, LARGE),
+    "bert-base": partial(answering_job, shapes.BASE),
+    "bert-large": partial(answering_job, shapes.LARGE),
     "bert-large-pretrain-s128": partial(pretraining_job, 128, 20),
     "bert-large-pretrain-s512": partial(pretraining_job, 512, 80),
 }
