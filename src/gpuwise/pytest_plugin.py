@@ -173,4 +173,4 @@ def pytest_sessionfinish(session: pytest.Session) -> None:
         from gpuwise import store
         from gpuwise.jobs import steps
 
-        store.save(steps.result_of(state.measured, state.device, COMMAND), state.save)
+        store.save(store.begun(COMMAND, steps.environment(state.device), state.measured), state.save)

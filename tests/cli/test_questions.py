@@ -16,8 +16,9 @@ import pytest
 
 from gpuwise.cli import print as printer
 from gpuwise.facts import prices
-from gpuwise.jobs import Answer, choosing
+from gpuwise.jobs import choosing
 from gpuwise.model.gpu import STALE_DAYS
+from gpuwise.show.table import Answer
 
 ROOT = Path(__file__).parents[2]
 FILES = (

@@ -70,7 +70,10 @@ def command(
             hint = f"gpuwise show {spec.id} -o gpu.html"
             raise InputError("--chart is of results; a GPU has a page", hint=hint)
         if output is not None and output.suffix not in printer.SUFFIXES:
-            page = reporting.gpu_page(Facts(tell=printer.talk), spec)
+            from gpuwise.show import card
+
+            facts = Facts(tell=printer.talk)
+            page = card.card(reporting.card(facts, spec, reporting.uses(facts, spec).value))
             roofs = [
                 f.charts[0] for section in page.sections if section.id == "roofline" for f in section.figures
             ]

@@ -144,13 +144,6 @@ def card(facts: Facts, spec: GpuSpec, uses: Sequence[Use] = ()) -> Card:
     )
 
 
-def gpu_page(facts: Facts, spec: GpuSpec) -> Page:
-    """Everything known of one GPU as one page."""
-    from gpuwise.show import card as show
-
-    return show.card(card(facts, spec, uses(facts, spec).value))
-
-
 def uses(facts: Facts, spec: GpuSpec) -> Answer[tuple[Use, ...]]:
     """How one GPU does in every preset of `choose`, among all GPUs."""
     from gpuwise.show import choice as show

@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from dataclasses import replace
 from datetime import UTC, datetime
 
-from gpuwise import store
 from gpuwise.errors import InputError
 from gpuwise.measure import events, telemetry
 from gpuwise.measure.checks import check
@@ -70,11 +69,6 @@ def against(baseline: Result, measured: Measurement) -> Comparison | None:
     key = measured.config.key("batch")
     before = next((m for m in baseline.measurements if m.config.key("batch") == key), None)
     return None if before is None else compare(before, measured)
-
-
-def result_of(measured: Sequence[Measurement], device: Device, command: str) -> Result:
-    """Timed steps as a result of this machine."""
-    return store.begun(command, environment(device), measured)
 
 
 def environment(device: Device) -> Environment:

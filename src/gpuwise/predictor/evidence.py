@@ -312,19 +312,16 @@ def steps_of(result: Result, own: Card) -> list[tuple[Measurement, float, Trace]
     if not found:
         raise InputError(f"{result.id} holds no step that can be predicted", hint="measure one", code="bench")
     for m, speed, trace in found:
-        if trace.items / speed < _POSSIBLE * least_seconds(trace, own):
+        # Seconds at the dense peak of each format; formats that the card lacks are left out.
+        heavy = (k for k in trace.kernels if k.kind in ("matmul", "convolution", "attention"))
+        least = sum(k.flop * k.count / own.peak(k.dtype) for k in heavy if k.dtype in own.peaks)
+        if trace.items / speed < _POSSIBLE * least:
             what = f"{speed:.4g} {m.item}s/s of {m.config.key('batch')}"
             raise InputError(
                 f"{result.id}: {what} is more than {own.id}'s peak allows",
                 hint="a file that was measured on this card, in items a second",
             )
     return found
-
-
-def least_seconds(trace: Trace, own: Card) -> float:
-    """Seconds of a step at the dense peak of each format; formats that the card lacks are left out."""
-    heavy = [k for k in trace.kernels if k.kind in ("matmul", "convolution", "attention")]
-    return sum(k.flop * k.count / own.peak(k.dtype) for k in heavy if k.dtype in own.peaks)
 
 
 def _steps(result: Result) -> Iterator[tuple[Measurement, float, Trace]]:

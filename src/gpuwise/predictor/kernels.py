@@ -195,7 +195,11 @@ def path(kernel: Kernel, *, compiled: bool) -> tuple[str, ...]:
         masked = [part for part in ("masked",) if f":{part}" in kernel.name]
         fused = "efficient" if "_efficient" in kernel.name else "flash"
         parts = [fused, "backward" if "_backward" in kernel.name else "forward", *masked, _width(kernel)]
-    elif compiled and kernel.phase != "optimiser" and _generated(kernel):
+    elif (
+        compiled
+        and kernel.phase != "optimiser"
+        and (not kernel.name.startswith(FALLBACKS) or (kernel.name == "aten.sort" and _few(kernel)))
+    ):
         # Generated code: its name says which operators it replaces, not how it runs.
         return ("compiled", f"compiled {kernel.kind}")
     else:
@@ -213,10 +217,6 @@ def path(kernel: Kernel, *, compiled: bool) -> tuple[str, ...]:
             parts.append("deep")
         parts.append(_width(kernel))
     return (kernel.kind, *(" ".join((kernel.kind, *parts[: i + 1])) for i in range(len(parts))))
-
-
-def _generated(kernel: Kernel) -> bool:
-    return not kernel.name.startswith(FALLBACKS) or (kernel.name == "aten.sort" and _few(kernel))
 
 
 def _few(kernel: Kernel) -> bool:
@@ -485,8 +485,10 @@ def arrays(kernels: Sequence[Kernel], *, compiled: bool = False) -> Kernels:
     """The kernels as arrays, in their order."""
     moved = np.array([kernel.bytes_read + kernel.bytes_written for kernel in kernels], dtype=float)
     heavy = np.array([kernel.kind in _SHAPES for kernel in kernels], dtype=bool)
-    formats = defaultdict[str, list[int]](list)
+    formats, alike = defaultdict[str, list[int]](list), defaultdict[tuple[str, str], list[int]](list)
     for i, kernel in enumerate(kernels):
+        whole = len(kernel.shape) == _SHAPES.get(kernel.kind)
+        alike[(kernel.kind, kernel.dtype) if whole else ("", "")].append(i)
         if kernel.kind in _SHAPES:
             formats[kernel.dtype].append(i)
     flop = np.array([kernel.flop for kernel in kernels], dtype=float)
@@ -509,18 +511,10 @@ def arrays(kernels: Sequence[Kernel], *, compiled: bool = False) -> Kernels:
         handled=np.where(direct, flop / 2.0, [_handled(kernel) for kernel in kernels]),
         blocks=np.array([np.inf if compiled else _blocks(kernel) for kernel in kernels]),
         classes=of_kernels(kernels, compiled=compiled),
-        groups=_groups(kernels),
+        groups=tuple(
+            _group(kind, dtype, np.array(at), [kernels[i] for i in at]) for (kind, dtype), at in alike.items()
+        ),
         formats={dtype: np.array(at) for dtype, at in formats.items()},
-    )
-
-
-def _groups(kernels: Sequence[Kernel]) -> tuple[Group, ...]:
-    found = defaultdict[tuple[str, str], list[int]](list)
-    for i, kernel in enumerate(kernels):
-        known = len(kernel.shape) == _SHAPES.get(kernel.kind)
-        found[(kernel.kind, kernel.dtype) if known else ("", "")].append(i)
-    return tuple(
-        _group(kind, dtype, np.array(at), [kernels[i] for i in at]) for (kind, dtype), at in found.items()
     )
 
 

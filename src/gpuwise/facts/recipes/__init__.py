@@ -74,7 +74,9 @@ def _alike(config: RunConfig, device: str, torch: str, cuda: str | None) -> Iter
     wanted = (config.mode, config.compile, config.gpus > 1, device)
     for entry in known():
         ran = (entry.mode, entry.compile, entry.gpus > 1, entry.device)
-        if ran == wanted and same_software(entry, torch, cuda):
+        # The build does not count: `2.11.0+cu130` is 2.11.0.
+        same = entry.torch.partition("+")[0] == torch.partition("+")[0] and entry.cuda == cuda
+        if ran == wanted and same:
             yield entry
 
 
@@ -88,11 +90,6 @@ def _nearest(entries: Iterable[Tuned], config: RunConfig) -> Tuned | None:
         return gpus, float(entry.batch_given), -entry.throughput.value if entry.batch_given else 0.0
 
     return min(entries, key=distance, default=None)
-
-
-def same_software(entry: Tuned, torch: str, cuda: str | None) -> bool:
-    """True if it was found with this torch, apart from the build (`2.11.0+cu130` is 2.11.0)."""
-    return entry.torch.partition("+")[0] == torch.partition("+")[0] and entry.cuda == cuda
 
 
 def keep(entry: Tuned) -> Path:

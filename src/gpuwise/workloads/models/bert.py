@@ -178,18 +178,6 @@ class Bert(nn.Module):
             x, again = layer(x, again, additive)
         return x if self.fused else x.transpose(0, 1).contiguous()
 
-    def set_residuals(self, dtype: torch.dtype | None, *, kernels: bool = False) -> None:
-        """The type of the results of every layer's norms, and whether gpuwise's kernels compute them."""
-        for layer in self.layers:
-            assert isinstance(layer, Layer)
-            layer.residual_dtype, layer.kernels = dtype, kernels
-
-    def attend_by_kernel(self) -> None:
-        """gpuwise's own attention from now on; the model is fused and gets no mask."""
-        for module in self.modules():
-            if isinstance(module, FusedAttention):
-                module.kernel = True
-
     def pool(self, x: Tensor) -> Tensor:  # (B, T, C) -> (B, C)
         assert self.pooler is not None
         pooled: Tensor = self.pooler(x[:, 0])
@@ -326,10 +314,11 @@ def arrange(model: Bert, config: RunConfig) -> None:
     if config.recipe == "script":
         return
     on_gpu, residual = config.device == "cuda", config.switches.residual_dtype
-    if config.switches.attention == "triton" and on_gpu:
-        model.attend_by_kernel()
-    if config.mode == "train" and residual != "fp32":
-        model.set_residuals(half_of(config), kernels=on_gpu and residual == "triton")
+    for module in model.modules():
+        if isinstance(module, FusedAttention) and config.switches.attention == "triton" and on_gpu:
+            module.kernel = True  # the model is fused and gets no mask
+        if isinstance(module, Layer) and config.mode == "train" and residual != "fp32":
+            module.residual_dtype, module.kernels = half_of(config), on_gpu and residual == "triton"
 
 
 def optimizer(model: nn.Module, *, script: bool = False, unread: str | None = None) -> torch.optim.Optimizer:
