@@ -379,3 +379,41 @@ def test_a_table_below_another_without_a_line_between(claimed: Read) -> None:
 )
 def test_a_value_that_its_own_words_give_to_another(claimed: Read, cell: str, values: list[str]) -> None:
     assert [v for *_, v in claimed(f"| GPU | VRAM |\n|---|---|\n| L4 | {cell} |", "a.md")] == values
+
+
+GLUED = "{}\nTDP320 W220 W\nBoost-Takt1710 MHz1725 MHz\n760.3 GB/sBandbreite448.0 GB/s\nBus320 bit256 bit\n"
+
+
+@pytest.mark.parametrize(
+    ("row", "expected"),
+    [
+        # A label before both values, between them, or unknown; with the unit of both, or with blanks.
+        ("Memory10 GB8 GB", [("10 GB", "agrees"), ("8 GB", "agrees")]),
+        ("10 GBMemory12 GB", [("10 GB", "agrees"), ("12 GB", "contradicts")]),
+        ("Shadereinheiten87045888", [("8704", "agrees"), ("5888", "agrees")]),
+        ("Shadereinheiten87045988", [("8704", "agrees"), ("5988", "contradicts")]),
+        ("Rechenwerke87045888", [("8704", "agrees"), ("5888", "agrees")]),
+        ("Rechenwerke87045988", []),
+        ("29.77 TFLOPS (1:1)FP32-Leistung20.31 TFLOPS (1:1)", [("29.77", "agrees"), ("20.31", "agrees")]),
+        ("Speicher GDDR6X GDDR6", [("GDDR6X", "agrees"), ("GDDR6", "agrees")]),
+    ],
+)
+def test_rows_below_a_title_of_two(row: str, expected: list[tuple[str, str]]) -> None:
+    found = judged("GeForce RTX 3080 vs GeForce RTX 3070\n\n" + GLUED.format(row))
+    assert [
+        (value.removesuffix(" TFLOPS"), verdict) for _, value, verdict in found[: len(found) - 8]
+    ] == expected
+    assert [verdict for *_, verdict in found[-8:]] == ["agrees"] * 8
+
+
+def test_a_clock_of_one_that_another_row_has_is_no_boost_clock() -> None:
+    """3070: 1500 MHz base; as the boost clock of the 3080, 1710 MHz, a label without a meaning has it."""
+    found = judged("RTX 3080 vs RTX 3070\n\nTakt núcleo1710 MHz1500 MHz\n" + GLUED.format("Memory10 GB8 GB"))
+    assert "contradicts" not in {verdict for *_, verdict in found}
+
+
+def test_cells_that_lost_their_line() -> None:
+    text = "FeatureRTX 3080RTX 3070\nBandwidth760\n\nGB/s\n449\n\nGB/s\nTDP320 W220 W\n"
+    found = [(f.lines, f.stated, f.verdict) for f in audit.audit_text(text, "a.txt").findings]
+    assert found[:2] == [((2,), "760 GB/s", "agrees"), ((5,), "449 GB/s", "agrees")]
+    assert len(found) == 4

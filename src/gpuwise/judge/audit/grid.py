@@ -557,7 +557,8 @@ class Grid:
         best = max(found, key=lambda one: one[0], default=None)
         if best is None or 2 * best[0] < len(cells) or sum(one[0] == best[0] for one in found) > 1:
             return None
-        return best[1], best[0] > 1 or not text.isascii()
+        # The clock of one of them may as well be the base clock of the other.
+        return best[1], best[0] > 1 or not (text.isascii() or best[1].first == "boost_hz")
 
     def by_pair(self) -> Iterator[Iterator[_Placed]]:
         """The GPUs of the title as columns, in any order, where the table itself names none."""

@@ -8,13 +8,16 @@ it is, the number of values that fit their labels, and those that the catalog co
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterator, Sequence
+from bisect import bisect_right
+from collections import defaultdict
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from functools import cache, lru_cache
-from itertools import pairwise
+from itertools import accumulate, pairwise, product
 
+from gpuwise.judge.audit import evidence
 from gpuwise.judge.audit.cells import Label, label_of, readings
-from gpuwise.judge.audit.grid import Grid, Scope, Subject, carded, is_known, subject, subject_of
+from gpuwise.judge.audit.grid import INFERRED, Grid, Scope, Subject, carded, is_known, subject, subject_of
 from gpuwise.judge.audit.read import Cell, Line, spelt
 from gpuwise.judge.audit.words import CUES, FIELDS, Token, scan
 
@@ -27,6 +30,8 @@ MOST_MISSED = 8
 MOST_LINES, LONGEST = 40, 400
 # Characters of a number: "21,760", "1,979.5".
 LONGEST_NUMBER = 7
+# Rows that make lines below a title a table.
+LEAST = 3
 
 _MODEL = r"(?:NVIDIA|AMD|GeForce|Radeon|RTX|GTX|MI\d{3}|G?[ABHLTV]\d{2,3}S?(?!\d)|[LT]4(?!\d)|GB\d{3})"
 _GLUED = re.compile(rf"[A-Za-z0-9)](?<!G){_MODEL}")
@@ -47,7 +52,16 @@ _CAPITAL = re.compile(r"(?<=[a-z0-9)])(?=[A-Z\u2713\u2717\u2014])|(?<=\u2014)(?=
 _NEXT_CELL = re.compile(r"(?<=[a-z0-9)])(?=[A-Z][a-zA-Z]{0,20}\d{2}|[A-Z][a-z]{3,20} )")
 _NUMBER = re.compile(r"\d{1,3},\d{3}|(?:19|20)\d\d")
 _NUMBERS = re.compile(r"(?<![\d.,])(?:(?:\d{1,3},\d{3}){2,12}|(?:(?:19|20)\d\d){2,12})(?![\d.,])")
+_WHOLE = re.compile(r"\d{1,3}(?:,\d{3})+|\d+(?:\.\d+)?")
+_PIECE = re.compile(r"\s*(?:\d[\d.,]{0,6}|[KMGTP]i?B/s|[KMGTP]B|TFLOPS|W)\s*")
 _PERCENT = re.compile(r"[+\u2212-]?\d[\d.,]{0,6} ?%")
+
+# A number, a unit that ends where a label may begin, and what stands behind it in parentheses: "109.16 TFLOPS
+# (4:1)"; a label, in which formats have digits.
+_UNIT = r"(?:[KMGTP]i?B(?:/s)?|[Bb]its?|[MG]Hz|[GTP]FLOPS|TOPS|Watts?|W|nm|mm\u00b2|[mb]illion|G\w+/s)"
+_VALUE = rf"\d[\d.,]*(?: ?{_UNIT})?+(?: ?\([^()]{{1,20}}\))?+"
+_WORDS = r"(?:(?:FP|TF|BF|INT|L)\d{1,2}|\D){2,80}?"
+_AROUND = re.compile(rf"(?P<a>{_VALUE})(?P<label> ?(?=[^\W\d]){_WORDS})(?P<b>{_VALUE})")
 
 Rows = list[tuple[Cell, ...]]
 Found = tuple[Rows, int, bool] | None
@@ -346,21 +360,47 @@ def _under_gpus(lines: Sequence[Line], start: int, scope: Scope) -> Found:
     if not gpus or at >= len(lines) or _PARTED.search(lines[at].text):
         return None
     rows: Rows = []
+    # Below "X vs Y" lines need no label that is known.
+    title = side_by_side(lines[start].text)
     # One line of something else may stand between two rows, or more with as many numbers each.
     alike = re.compile(rf"(?:\s[\d.,]+){{{len(gpus)}}}$")
     while at < len(lines) and not _head(lines[at].text) and (
         missed < 2 or (missed < MOST_MISSED and alike.search(lines[at].text[-SHORT:]))
     ):  # fmt: skip
-        row = _values_of(lines[at], gpus)
+        row, end = _values_of(lines[at], gpus), at + 1
+        if title and (row is None or len(row) == 1) and (apart := _sides(lines[at].text, title)):
+            row = tuple(Cell(lines[at].line, cell) for cell in apart)
+        if row is not None and len(row) == 1 and row[0].text[-1:].isdigit():
+            # "Bandwidth760", "GB/s", "449", "GB/s": a page that lost its cells.
+            while end < len(lines) and end - at < MOST_LINES and _PIECE.fullmatch(lines[end].text):
+                end += 1
+            row = _pieced(lines[at:end], gpus) or row
         missed = 0 if row else missed + 1
         rows += [row] if row else []
-        at += 1
+        at = end
     at -= missed
     if not any(len(row) > 1 for row in rows) or (
         len(rows) < 2 and at < len(lines) and not _head(lines[at].text)
     ):  # fmt: skip
         return None
-    return [tuple(Cell(lines[start].line, name) for name in ("", *(t.text for t in gpus))), *rows], at, True
+    return (
+        [tuple(Cell(lines[start].line, name) for name in ("", *(t.text for t in gpus))), *rows],
+        at,
+        not title,
+    )
+
+
+def _pieced(lines: Sequence[Line], gpus: Sequence[Token]) -> tuple[Cell, ...] | None:
+    """The row that lines make together; each value stands on the line where it begins."""
+    row = _values_of(replace(lines[0], text=" ".join(line.text for line in lines)), gpus)
+    ends = list(accumulate(len(line.text) + 1 for line in lines))
+    at, cells = 0, list[Cell]()
+    for cell in row or ():
+        text = " ".join(line.text for line in lines)
+        at = max(at, text.find(cell.text, at))
+        cells.append(replace(cell, line=lines[bisect_right(ends, at)].line))
+        at += len(cell.text)
+    return tuple(cells) or None
 
 
 def _is_of_name(text: str) -> bool:
@@ -403,7 +443,9 @@ def _values_of(line: Line, gpus: Sequence[Token]) -> tuple[Cell, ...] | None:
     if len(main) == 1 < len(gpus) and main[0] is tokens[first] and len(products) == 1:
         # "CUDA cores 6,912" of the four variants of one product.
         return tuple(Cell(line.line, cell) for cell in (label.text, *[text[main[0].start :]] * len(gpus)))
-    if len(main) == 1 < len(gpus) and (apart := _cut(text[tokens[first].start :], label, gpus)):
+    if len(main) == 1 < len(gpus) and (
+        apart := _cut(text[tokens[first].start :], label, [subject([gpu]) for gpu in gpus])
+    ):
         return tuple(Cell(line.line, cell) for cell in (label.text, *apart))
     # With a unit on some of them, what has none is something else.
     if len({t.dimension for t in main if t.field != "none"}) > 1:
@@ -426,28 +468,100 @@ def _values_of(line: Line, gpus: Sequence[Token]) -> tuple[Cell, ...] | None:
     return (Cell(line.line, text),) if tokens[first].start < SHORT and label.fields else None
 
 
-def _cut(digits: str, label: Label, gpus: Sequence[Token]) -> list[str]:
+@lru_cache(maxsize=65536)
+def _reads(label: Label, text: str, owner: Subject) -> tuple[bool, bool]:
+    """Whether a cell below this label states a value and nothing else, and whether its GPU has it."""
+    read = [r for r in readings(label, text) if r.token.text == text and r.values]
+    return bool(read), any(is_known(owner, r) for r in read)
+
+
+def _cut(digits: str, label: Label, owners: Sequence[Subject | None]) -> list[str]:
     """Numbers of as many GPUs that ran together, "312990362", parted as the catalog confirms most of them,
     and of two neighbours one; empty where two ways are as good."""
-    owners = [subject([gpu]) for gpu in gpus]
     found: list[tuple[int, list[str]]] = []
 
     def part(at: int, cells: list[str], knew: bool, known: int) -> None:
         owner = owners[len(cells)] if len(cells) < len(owners) else None
         if owner is None:
             found.extend([(known, cells)] if at == len(digits) else [])
+        elif digits[at : at + 1] == "-":
+            part(at + 1, [*cells, "-"], True, known)
         for end in range(at + 1, min(at + LONGEST_NUMBER, len(digits)) + 1) if owner else ():
             one = digits[at:end]
-            read = [r for r in readings(label, one) if r.token.text == one and r.values]
-            fits = any(is_known(owner, r) for r in read) if owner else False
+            if not _WHOLE.fullmatch(one):
+                continue
+            read, fits = _reads(label, one, owner)
             if fits or (knew and read and one[0] not in "0.,"):
                 part(end, [*cells, one], fits, known + fits)
 
-    if re.fullmatch(r"[\d.,]{4,60}", digits):
+    if re.fullmatch(r"-*\d[\d.,-]{3,60}", digits):
         part(0, [], True, 0)
     most = max((known for known, _ in found), default=0)
     best = [cells for known, cells in found if known == most]
-    return best[0] if len(best) == 1 and 2 * most >= len(gpus) else []
+    return best[0] if len(best) == 1 and 2 * most >= len(owners) else []
+
+
+def _below_title(lines: Sequence[Line], start: int, scope: Scope) -> Found:
+    """Lines below "X vs Y" with a label and a value of each, which may be run together: "TDP (W)335200",
+    "Leistung 335 W 200 W", "384 bitBus5120 bit"; the values tell what a label that nobody knows means."""
+    count = len(scope.pair)
+    rows: Rows = []
+    at, missed = start, 0
+    while 1 < count < 4 and at < len(lines) and missed <= MOST_MISSED and (rows or not missed):
+        text = lines[at].text
+        if len(text) > 2 * SHORT or text.endswith(".") or any(t.kind == "gpu" for t in scan(text)):
+            break
+        row = _sides(text, scope.pair) if re.search(r"\d", text) else None
+        missed = 0 if row else missed + 1
+        rows += [tuple(Cell(lines[at].line, cell) for cell in row)] if row else []
+        at += 1
+    return (rows, at - missed, False) if len(rows) >= LEAST else None
+
+
+@cache
+def _joined(pair: tuple[Subject, ...]) -> Mapping[str, tuple[str, ...]]:
+    """What counts that these GPUs have look like where they ran together, and their parts: of a label that
+    nobody knows."""
+    found: dict[str, set[tuple[str, ...]]] = defaultdict(set)
+    for name in INFERRED:
+        field = label_of(name).fields[0]
+        counts = [
+            {f"{k.value:g}" for i in one.gpu_ids for k in evidence.of(i, field) if isinstance(k.value, float)}
+            if FIELDS[field].scales == (1.0,)
+            else set()
+            for one in pair
+        ]
+        for cells in product(*counts):
+            found["".join(cells)].add(cells)
+    return {digits: next(iter(ways)) for digits, ways in found.items() if len(ways) == 1}
+
+
+@cache
+def _same_units(count: int) -> re.Pattern[str]:
+    """A label, then so many values of one unit, with it or without a blank between."""
+    return re.compile(
+        rf"(?P<label>{_WORDS})" + r"\s?(\d[\d.,]* ?([^\W\d]+(?:/s)?)(?: ?\([^()]{1,20}\))?)" * count
+    )
+
+
+def _sides(text: str, pair: Sequence[Subject]) -> list[str] | None:
+    """Of a line the label and the value of each GPU, in order; None for any other line."""
+    count = len(pair)
+    if count == 2 and (between := _AROUND.fullmatch(text)):
+        return [between["label"].strip(), between["a"].strip(), between["b"].strip()]
+    if (same := _same_units(count).fullmatch(text)) and len({*same.groups()[2::2]}) == 1:
+        return [same["label"].strip(), *(cell.strip() for cell in same.groups()[1::2])]
+    if plain := re.fullmatch(rf"({_WORDS})((?:\s[\d.,]+){{{count}}})", text):
+        return [plain[1].strip(), *plain[2].split()]
+    if glued := re.fullmatch(rf"({_WORDS})([\d.,]{{3,30}})", text):
+        known = label_of(glued[1])
+        cells = _cut(glued[2], known, pair) if known.fields else _joined(tuple(pair)).get(glued[2], ())
+        return [glued[1].strip(), *cells] if cells else None
+    names = [t for t in scan(text) if t.kind == "name" and t.field not in ("dense", "sparse", "none")]
+    if len(names) == count and len({t.field for t in names}) == 1 and names[-1].end == len(text) <= SHORT:
+        label = text[: names[0].start] if names[0].start else text[names[0].end : names[1].start]
+        return [label.strip(), *(t.text for t in names)]
+    return None
 
 
 @lru_cache(maxsize=4096)
@@ -617,5 +731,6 @@ def _repeated(body: Sequence[Line], count: int) -> Arranged:
 
 # In the order in which they are tried.
 READERS: tuple[Callable[[Sequence[Line], int, Scope], Found], ...] = (
-    _broken, _delimited, _separated, _under_fields, _under_gpus, _rows_of_lines, _columns_of_lines,
+    _broken, _delimited, _separated, _under_fields, _under_gpus, _below_title, _rows_of_lines,
+    _columns_of_lines,
 )  # fmt: skip
