@@ -6,7 +6,7 @@ from collections.abc import Iterator, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
 from datetime import date
-from math import inf
+from math import ceil, inf
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -16,7 +16,7 @@ from gpuwise.facts import catalog, prices
 from gpuwise.jobs.facts import Facts
 from gpuwise.judge.choose import answer as say
 from gpuwise.judge.choose import decide, speeds
-from gpuwise.judge.choose.candidates import EXPORT, FEW, names_of, offered, stated, usable
+from gpuwise.judge.choose.candidates import EXPORT, FEW, TOGETHER, names_of, offered, stated, usable
 from gpuwise.judge.choose.fit import NO_FP64, SUPPLY, loosened, made_for_fp64, no_price, why_not
 from gpuwise.judge.choose.need import (
     MOST_TOGETHER,
@@ -78,12 +78,19 @@ def choose(
         )
         need = replace(need, only=(), notes=tuple(notes))
     need, largest = _with_largest(market, need)
-    choice = _answered(market, settled(need))
+    several = _in_machines(market, need)
+    choice = several or _answered(market, settled(need))
     choice = _with_left_out(market, choice, need)
     billed = say.against(need.bill, choice) if need.bill else ""
     if billed and (need.bill is None or need.bill.usd is None):  # No sum to compare with
         choice, billed = replace(choice, reasons=(billed.rstrip("."), *choice.reasons)[:3]), ""
-    said = (largest, _beside(market, need), billed, choice.answer, _beside_rent(market, choice))
+    said = (
+        largest,
+        _beside(market, need),
+        billed,
+        choice.answer,
+        "" if several else _beside_rent(market, choice),
+    )
     choice = replace(choice, answer=" ".join(filter(None, said)))
     if alternatives:
         choice = _with_alternatives(market, choice)
@@ -111,6 +118,29 @@ def _with_largest(market: _Market, need: Need) -> tuple[Need, str]:
         if (found := market.best_or_none(settled(larger))) and found.options[0].price_usd:
             return replace(larger, notes=(*need.notes, say.LARGEST.format(name))), ""
     return need, ""
+
+
+# Share of GPUs more than were asked for, up to which whole machines of the largest size are taken.
+SPARE = 0.05
+
+
+def _in_machines(market: _Market, need: Need) -> Recommendation | None:
+    """One of the machines that hold the number of GPUs which is asked for, with what all of them cost; None
+    where one machine holds it, or none has a price."""
+    number = max((count for _, count in need.sets), default=need.gpus[0])
+    sizes = sorted(TOGETHER, key=lambda size: (-number % size > SPARE * number, -size))
+    for size in sizes if number > MOST_TOGETHER else ():
+        share = ceil(number / size)
+        one = replace(
+            need, sets=tuple((gpu, size) for gpu, _ in need.sets), gpus=(size, size),
+            items=need.items and need.items / share, concurrent=ceil(need.concurrent / share),
+            budget_usd=need.budget_usd and need.budget_usd / share, asks="",
+            notes=(*need.notes, f"each row is one of {share} machines"),
+        )  # fmt: skip
+        with suppress(GpuwiseError):
+            found = _first_answer(market, settled(one))
+            return replace(found, answer=say.machines(found, number, share))
+    return None
 
 
 def _answered(market: _Market, need: Need) -> Recommendation:

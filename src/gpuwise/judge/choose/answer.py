@@ -819,6 +819,38 @@ def fleet(found: Recommendation, need: Need) -> str:
     return f"About {number:,} x {name}, in several machines: {work}."
 
 
+def machines(found: Recommendation, number: int, share: int) -> str:
+    """What a number of GPUs in machines of the first option costs, and how fast they are where that is known:
+    what joins machines for training is not."""
+    need, first, old = found.need, found.options[0], ""
+    rented, paid = first.way in RENTS, first.outlay_usd
+    if rented:
+        paid = first.per_hour_usd or 0.0
+    elif first.way == "unpriced":
+        paid, old = (first.last_usd or 0.0) * first.count, ", old, without the machine"
+    each, least = (
+        f"{usd(paid)}{'/h' * rented}",
+        f", {share * first.count} in all," * (share * first.count > number),
+    )
+    said = [f"{usd(share * paid)}{_other(need, share * paid, ' ({})')}{' an hour' * rented}"]
+    if rented:
+        hours = need.hire_h or (first.time_s.value / 3600 if first.time_s else priced.HOURS_PER_YEAR / 12)
+        whole, span = share * paid * hours, f"{hours:,.0f} h"
+        span = span if need.hire_h else "the work" if first.time_s else "a month around the clock"
+        said.append(f"{usd(whole)}{_other(need, whole, ' ({})')} for {span}")
+    got = f"{number} x {_short(first.gpu_id)} as {share} machines of {first.count}{least}"
+    where = f" from {first.provider}" * bool(first.provider)
+    take = (
+        f"{'Rent' if rented else 'Buy'} {got}{where} at {each} each ({_dated(first)}{old}): {', '.join(said)}"
+    )
+    alone = rate_of(first.throughput.value * share, found.item)
+    if need.mode == "infer":
+        return f"{take}. Each works by itself: {alone} together."
+    time = f"; if none waited for another, {alone}" * (not (need.title and need.passes == 1))
+    time += f" and {seconds(first.time_s.value)} for the work, a bound" if first.time_s else ""
+    return f"{take}. How fast they are together is not known, as what joins the machines is not{time}."
+
+
 def is_worth_a_word(other: Recommendation, found: Recommendation) -> bool:
     """Whether the first of another recommendation does the work for much less."""
     cost = times(other.options[0].cost_per_item_usd, found.options[0].cost_per_item_usd)
