@@ -582,6 +582,7 @@ class _Reader:
             # "on a 16 GB card" is one card, unless another number of them is said.
             self.single = bool(self.said(rf"\b(?:on|an?|is|in|into|one|single|with) {size} ?gi?b"))
         self._read_rent()
+        self._read_question()
         for name, pattern, factors in WORDS["numbers"]:
             if found := take(filled(pattern, vars(P))):
                 value = (NUMBERS.get(found[1]) or _amount(re.sub(P.thousands, "", found[1]))) * factors.get(
@@ -619,12 +620,10 @@ class _Reader:
                 fields["concurrent"] = 1
         self._read_own_machine()
 
-    def _read_rent(self) -> None:
-        """Kinds of rent, providers and places; and whether to rent or to own, where that is said."""
-        fields, take, denied = self.fields, self.take, self.denied
-        offline = take(P.offline)
-        no_cloud = denied["rent"] or bool(offline)
-        spot, used = take(WORDS["denied"]["spot"]), take(WORDS["denied"]["used"])
+    def _read_offers(self) -> bool:
+        """Kinds of rent, providers and places; whether any of the first two says to rent."""
+        fields, take = self.fields, self.take
+        spot = take(WORDS["denied"]["spot"])
         allowed = {kind: True for kind, words in WORDS["kinds"] if take(rf"\b(?:{words})\b", again=False)}
         if allowed.get("reserved") and (term := take(rf"\b({P.count})[ -](month|year)s?\b", again=False)):
             fields["most_commitment_h"] = units.parse_seconds(f"{_number(term[1])}{term[2]}") / 3600
@@ -636,15 +635,23 @@ class _Reader:
             while (providers or pattern != near) and (one := take(pattern, again=False)):
                 providers.append(PROVIDERS.get(one[1] or one[2], one[1] or one[2]))
         fields |= allowed | ({"providers": tuple(dict.fromkeys(providers))} if providers else {})
+        fields |= {"spot": True} if spot else {}
         # "A firm in Germany, data stays in the EU": the last is the demand.
         if places := [
             (at.start(), area) for area, words, _ in prices.areas() if (at := take(words, again=False))
         ]:
             fields["region"] = place = max(places)[1]
             self.notes.append(f"rented in {place}, where a source states it; prices to buy are of the US")
+        return bool(spot or allowed or providers)
+
+    def _read_rent(self) -> None:
+        """Whether to rent or to own, where that is said, and for how long."""
+        fields, take, denied = self.fields, self.take, self.denied
+        no_cloud = bool(take(P.offline)) or denied["rent"]
+        used, offered = take(WORDS["denied"]["used"]), self._read_offers()
         than = self.said(P.owning) and take(rf"\b(?:or|vs|versus|than) (?:on |at |from )?(?:{_sellers()})\b")
         either = take(P.rent_or_not, again=False) or than
-        rents = spot or allowed or providers or take(P.renting, again=False) or either
+        rents = offered or take(P.renting, again=False) or either
         owns = used or take(P.owning) or (None if self.said(P.replaceable) else take(P.replacing))
         # What no shop sells singly is rented, unless somebody says that it is to be bought.
         modules = [catalog.get(gpu).text("form") in MODULES for gpu, _ in self.sets]
@@ -668,21 +675,25 @@ class _Reader:
             fields["hire_h"] = _span_seconds(hire) / 3600
         elif rents and self.sets and not (self.done() or re.search(P.money, self.left())) and take(P.monthly):
             fields["hire_h"] = 730.5
-        if spot:
-            fields["spot"] = True
-        new = take(P.new_only)
-        if used and ((new and not self.said(P.either_condition)) or denied["used"]):
+        self._read_condition(bool(used))
+
+    def _read_condition(self, used: bool) -> None:
+        """Whether what is bought is used or new, and quiet. Raises InputError for both at once."""
+        fields, new, denied = self.fields, self.take(P.new_only), self.denied["used"]
+        if used and ((new and not self.said(P.either_condition)) or denied):
             raise InputError("used and new at once", hint="leave one of them out")
-        both = bool(
-            used and ((self.sets and self.said(r"\bnew\b")) or self.said(P.either_condition))
-        )  # "A used 3090 or a new 5070"
-        if used or new or denied["used"]:
-            if not both:
-                fields["sold"] = ("used" if used else "new", "street")
-            if both or not used:
-                self.notes.append("a price that says 'used or new' is of both kinds of offers together")
-        if denied["loud"]:
+        # "A used 3090 or a new 5070"
+        both = used and bool((self.sets and self.said(r"\bnew\b")) or self.said(P.either_condition))
+        if (used or new or denied) and not both:
+            fields["sold"] = ("used" if used else "new", "street")
+        if both or ((new or denied) and not used):
+            self.notes.append("a price that says 'used or new' is of both kinds of offers together")
+        if self.denied["loud"]:
             fields |= {"quiet": True, "acquire": fields.get("acquire", "own")}
+
+    def _read_question(self) -> None:
+        """What is wanted most, and what is asked of a GPU or of the work."""
+        fields, take = self.fields, self.take
         self.thrifty = bool(take(P.cheaply))
         if take(P.efficient):
             fields["goal"] = "energy"
@@ -882,94 +893,102 @@ class _Reader:
 
     def _settle_gpus(self) -> None:
         """What the names, kinds and numbers of GPUs say together."""
-        fields, sets, gpus, have = self.fields, self.sets, self.gpus, self.have
+        fields = self.fields
         if self.quotes:
-            fields["quotes"] = self.quotes
-            quoted = tuple((quote.gpu_id, quote.count) for quote in self.quotes)
-            sets = tuple(dict.fromkeys((*sets, *quoted))) if sets else ()
-            ways = {"rent" if quote.kind == "on-demand" else "own" for quote in self.quotes}
-            # Whether one price to buy is good is also a question of what renting costs.
-            alone = len(self.quotes) == 1 and not (self.denied["rent"] or fields.get("at_home"))
-            both = len(ways) > 1 or (self.owns if "rent" in ways else alone)
-            fields["acquire"] = "both" if both else ways.pop()
-            if not sets and "budget_usd" not in fields:
-                # Nothing that costs more an hour is cheaper.
-                most = max(quote.usd for quote in self.quotes)
-                fields |= {"budget_usd": most, "budget_per_hour": True}
-                self.gpus = gpus = gpus or (1, max(8, *(quote.count for quote in self.quotes)))
+            self._settle_quotes()
         self._settle_people()
-        if self.gpu_hours and self.gpu_hours[2] and len(sets) < 2:
+        if self.gpu_hours and self.gpu_hours[2] and len(self.sets) < 2:
             week = _amount(self.gpu_hours[1]) * WEEK_S / seconds(self.gpu_hours[2])
-            number = max(1, -(-week // 168))
+            number = int(max(1, -(-week // 168)))
             self.assumed["hours_per_week"] = week / number
-            self.sets = sets = tuple((gpu, int(number)) for gpu, _ in sets)
-            self.gpus = gpus = (int(number), int(number))
-        if have:
-            self._settle_owned(sets)
-        named = sets or have or self.traits or fields.get("at_home") or fields.get("sold")
+            self.sets, self.gpus = tuple((gpu, number) for gpu, _ in self.sets), (number, number)
+        if self.have:
+            self._settle_owned(self.sets)
+        named = self.sets or self.have or self.traits or fields.get("at_home") or fields.get("sold")
         large = fields.get("acquire") == "own" and fields.get("budget_usd", 0.0) >= SUPPORTED_SUM
         if large and not named and fields.get("users", 1) > 1 and self.said(P.organisation):
             every = ((spec.id, spec.text("segment")) for spec in catalog.all_gpus())
             fields["only"] = tuple(gpu for gpu, segment in every if segment in ("server", "workstation"))
             self.notes.append(SUPPORTED)
         like = tuple(spec.id for spec in catalog.all_gpus() if self._meant(spec)) if self.traits else ()
-        apart = next((gpu for gpu, _ in sets if self.traits and gpu not in like), None)
+        apart = next((gpu for gpu, _ in self.sets if self.traits and gpu not in like), None)
         if apart and not self.said(r"\b(?:or|vs|versus|than)\b"):
             problem = f"the question names {apart}, and others that it is not one of"
             raise InputError(problem, hint="name each GPU")
-        if apart and {count for _, count in sets} != {1}:
-            sets, apart = (*sets, *((gpu, 1) for gpu in like)), None
-        if apart or (self.traits and not sets):
-            # "A Mac or a 5090": each of the kind is one of the alternatives.
-            if not (sets or fields.get("sold")):  # Of computers that are to be bought, those in the shops
-                like = tuple(
-                    gpu for gpu in like
-                    if catalog.get(gpu).text("form") != "soc" or is_sold_new(gpu, self.today)
-                ) or like  # fmt: skip
-            fields["only"] = tuple(dict.fromkeys((*(gpu for gpu, _ in sets), *like)))
-            if len(fields["only"]) > FEW:
-                fields["named"] = tuple(gpu for gpu, _ in sets)
-            self.gpus = gpus or ((1, 1) if sets else None)
-            if not fields["only"]:
-                raise InputError("no GPU is all that the question names", hint="leave one of it out")
-        elif len(sets) == 1 and (self.rents or fields.get("goal") == "price") and sets[0][0] in self.families:
+        if apart and {count for _, count in self.sets} != {1}:
+            self.sets, apart = (*self.sets, *((gpu, 1) for gpu in like)), None
+        one = self.sets[0] if len(self.sets) == 1 else ("", 0)
+        if apart or (self.traits and not self.sets):
+            self._settle_kind(like)
+        elif one[0] in self.families and (self.rents or fields.get("goal") == "price"):
             # "An A100" to rent is any of them.
-            fields["only"], self.gpus = self.families[sets[0][0]], (sets[0][1], sets[0][1])
-        elif sets:
-            counts = [count for _, count in sets]
-            if gpus and not gpus[0] <= min(counts) <= max(counts) <= gpus[1]:
-                if set(counts) != {1}:
-                    problem = f"{self.number}, or as many as stand beside the names?"
-                    raise InputError(problem, hint="say one")
-                # The number was said apart from the names.
-                counts = [gpus[1]] * len(sets)
-            fields["sets"] = tuple((gpu, count) for (gpu, _), count in zip(sets, counts, strict=True))
-            if len(sets) > 1 and not fields.get("asks") and not self.quotes:
-                # Any variant of a name with the same memory will do: the cheapest of them decides.
-                fields["sets"] = tuple(
-                    (each, count)
-                    for gpu, count in fields["sets"]
-                    for each in dict.fromkeys((gpu, *self.families.get(gpu, ())))
-                    if catalog.get(each).memory_bytes == catalog.get(gpu).memory_bytes
-                    and (
-                        each == gpu
-                        or fields.get("acquire") != "own"
-                        or catalog.get(gpu).text("form") in MODULES
-                    )
-                )
-            self.gpus = (min(counts), max(counts))
-        self.named_gpus = {gpu for gpu, _ in sets} or {*fields.get("only", ())}
+            fields["only"], self.gpus = self.families[one[0]], (one[1], one[1])
+        elif self.sets:
+            self._settle_sets()
+        self.named_gpus = {gpu for gpu, _ in self.sets} or {*fields.get("only", ())}
         if self.named_gpus and not any(catalog.get(gpu).vendor == "NVIDIA" for gpu in self.named_gpus):
             fields["unproven"] = True  # None of them was measured: the answer says so
         if "hire_h" in fields and "hours_per_week" in self.assumed:
             fields["hire_h"] *= self.assumed["hours_per_week"] / 168
-        # One kind of computer is ranked at a time.
-        # What a laptop that is there may be replaced by is open.
-        there = any(has_form(catalog.get(gpu), "laptop") for gpu in have)
+        # One kind of computer is ranked at a time. What a laptop that is there may be replaced by is open.
+        there = any(has_form(catalog.get(gpu), "laptop") for gpu in self.have)
         either = self._either_computer()
         self.laptop = bool(self.take(P.laptop)) and not (there or either)
-        named = any(has_form(catalog.get(gpu), "laptop") for gpu, _ in self.sets)
-        self.ignore("laptop" if either and self.form != "mobile" and not named else "")
+        laptops = any(has_form(catalog.get(gpu), "laptop") for gpu, _ in self.sets)
+        self.ignore("laptop" if either and self.form != "mobile" and not laptops else "")
+
+    def _settle_quotes(self) -> None:
+        """What is compared where the question states prices, and in which ways."""
+        fields, sets = self.fields, self.sets
+        fields["quotes"] = self.quotes
+        quoted = tuple((quote.gpu_id, quote.count) for quote in self.quotes)
+        self.sets = tuple(dict.fromkeys((*sets, *quoted))) if sets else ()
+        ways = {"rent" if quote.kind == "on-demand" else "own" for quote in self.quotes}
+        # Whether one price to buy is good is also a question of what renting costs.
+        alone = len(self.quotes) == 1 and not (self.denied["rent"] or fields.get("at_home"))
+        both = len(ways) > 1 or (self.owns if "rent" in ways else alone)
+        fields["acquire"] = "both" if both else ways.pop()
+        if not sets and "budget_usd" not in fields:
+            # Nothing that costs more an hour is cheaper.
+            fields |= {"budget_usd": max(quote.usd for quote in self.quotes), "budget_per_hour": True}
+            self.gpus = self.gpus or (1, max(8, *(quote.count for quote in self.quotes)))
+
+    def _settle_kind(self, like: Sequence[str]) -> None:
+        """ "A Mac or a 5090": each of the kind is one of the alternatives."""
+        fields, sets = self.fields, self.sets
+        if not (sets or fields.get("sold")):  # Of computers that are to be bought, those in the shops
+            sold = (
+                gpu for gpu in like if catalog.get(gpu).text("form") != "soc" or is_sold_new(gpu, self.today)
+            )
+            like = tuple(sold) or like
+        fields["only"] = tuple(dict.fromkeys((*(gpu for gpu, _ in sets), *like)))
+        if len(fields["only"]) > FEW:
+            fields["named"] = tuple(gpu for gpu, _ in sets)
+        self.gpus = self.gpus or ((1, 1) if sets else None)
+        if not fields["only"]:
+            raise InputError("no GPU is all that the question names", hint="leave one of it out")
+
+    def _settle_sets(self) -> None:
+        """How many of each GPU that is named. Raises InputError for two numbers."""
+        fields, gpus = self.fields, self.gpus
+        counts = [count for _, count in self.sets]
+        if gpus and not gpus[0] <= min(counts) <= max(counts) <= gpus[1]:
+            if set(counts) != {1}:
+                raise InputError(f"{self.number}, or as many as stand beside the names?", hint="say one")
+            # The number was said apart from the names.
+            counts = [gpus[1]] * len(self.sets)
+        self.gpus, own = (min(counts), max(counts)), fields.get("acquire") == "own"
+        sets = tuple((gpu, count) for (gpu, _), count in zip(self.sets, counts, strict=True))
+        if len(sets) > 1 and not fields.get("asks") and not self.quotes:
+            # Any variant of a name with the same memory will do: the cheapest of them decides.
+            sets = tuple(
+                (each, count)
+                for gpu, count in sets
+                for each in dict.fromkeys((gpu, *self.families.get(gpu, ())))
+                if catalog.get(each).memory_bytes == catalog.get(gpu).memory_bytes
+                and (each == gpu or not own or catalog.get(gpu).text("form") in MODULES)
+            )
+        fields["sets"] = sets
 
     def _settle_people(self) -> None:
         """Whether people share a machine, and for how many hours a week they all use it together."""
@@ -1019,69 +1038,21 @@ class _Reader:
         modes: list[Purpose] = [mode for pattern, mode in WORDS["modes"] if self.take(pattern)]
         self.mode = modes[0] if modes else None
         self._read_shares()
-        # "wan 14b" has the size of a network of images, unless a language model is named before it.
-        drawn = (*(row["words"] for row in catalog.rows(DATA / "stand_ins.csv")), *map(re.escape, DIFFUSION))
-        if self.said(rf"(?<![\w-])(?:{'|'.join(drawn)})(?![\w-])"):
-            for one in re.finditer(r"(?<![\w.])\d+(?:\.\d+)?b\b", self.left()):
-                more = re.match(r"(?: models?)? (?:and|plus|\+|&) ", self.plain[one.end() :])
-                if not (
-                    more or re.search(rf"\b(?:{families()})[ -]?[\d.]*[ -]?$", self.plain[: one.start()])
-                ):
-                    self.mark(*one.span())
+        self._read_sizes_of_images()
         named = self.mixed[0][0] if self.mixed else self._name() or self._open_instead()
         if not named:
             named = self._stand_in()
-        elif not self.mixed and named in DIFFUSION:
-            before, other = self._read[:], self._name()
-            if other in DIFFUSION:
-                self.notes.append(f"of {named} and {other} the larger decides, one at a time")
-                named = max(named, str(other), key=lambda name: DIFFUSION[name].gb)
-            else:
-                self._read[:] = before
-        elif not self.mixed and is_model(named, None):
-            # Of several models the largest decides; what does it does the others, one at a time.
-            several = [named]
-            while (other := self._name_of_model()) is not None:
-                several.append(other)
-            named = max(several, key=lambda name: llms.find(name).parameters)
-            if len(set(several)) > 1:
-                self.notes.append(
-                    f"of {', '.join(dict.fromkeys(several))} the largest decides, one at a time"
-                )
-        elif not (self.mixed or self.found) and named in _networks():
-            before, other = self._read[:], self._name()
-            if other in _networks() and ALIASES.get(str(other), other) != ALIASES.get(named, named):
-                self.mixed = ((named, 1.0), (str(other), 1.0))
-                self.notes.append(f"{named} and {other}, half of the time each")
-            else:
-                self._read[:] = before
+        elif not self.mixed:
+            self._read_others(named := self._largest(named))
         self.by_use = not named
         named = named or self._use(again=True) or ("mobile" if self.laptop else None)
         if named is None and self.bill and self.bill.of.endswith("API"):
             named = str(P.open)
             self.notes.append(f"no model was named: {named}, an open one, is taken")
-        if named and (size := re.search(r"\b(\d+(?:\.\d+)?)([mb])\b(?: param(?:eter)?s?)?", self.left())):
-            # "gpt-2 124M": the size of a model behind its name.
-            like = (name for name in registry.names() if name.startswith(ALIASES.get(named, named)))
-            weights = next((n for name in like if (n := registry.get(name).spec.parameters)), 0)
-            weights = llms.find(named).parameters if is_model(named, self.mode) else weights
-            stated = float(size[1]) * {"m": 1e6, "b": 1e9}[size[2]]
-            if abs(weights - stated) < ROUNDED * stated:
-                self.mark(*size.span())
         if named is None:
-            said = self.fields.keys()
-            limits = {"memory_gb", "total_gb", "only"} & said
-            gpus = any((self.have, self.sets, self.quotes, self.traits, limits))
-            gpus = gpus or {"providers", "budget_usd"} <= said  # "40k credits on gcp"
-            # What so many hours cost, whatever they are for.
-            priced = bool(self.sets) and "hire_h" in self.fields
-            words = "|".join(re.escape(word) for word in self.unread() if not re.fullmatch(P.bits, word))
-            # What is to be run, trained or worked with has a name that means nothing here.
-            of_work = self.said(rf"\b(?:{P.of_work}) (?:(?:an?|the|my|our) )?(?:{words or '(?!)'})\b")
-            known = gpus and (self.mode or self.sets or self.have or self.quotes) and not of_work
-            if (words and not (priced or known)) or not (gpus or self.take(P.machine)):
-                raise unknown(self.text)
             named = self._no_work()
+        else:
+            self._read_size_behind(named)
         start = f"{ALIASES.get(named, named)}-pretrain"
         whole = [name for name in registry.names() if name.startswith(start)]
         if whole and self.said(r"pre-?train|from scratch"):
@@ -1094,14 +1065,54 @@ class _Reader:
             self.gpus = self.gpus or (1, 8)
             if "budget_usd" in self.fields and not self.done():
                 self.fields.setdefault("goal", "speed")
-        if self.mode is None and any(each.period for each in self.found):
-            self.mode = "infer"  # What comes again every day is answered, not learnt
         images = named in DIFFUSION or "diffusion" in named or ALIASES.get(named) == "unet-sd15"
-        if self.mode is None and images:
-            self.mode = "infer"  # People make images far more often than models of them
+        if self.mode is None and (images or any(each.period for each in self.found)):
+            # What comes again every day is answered, not learnt; people make images more often than models.
+            self.mode = "infer"
         if images:
             self._read_steps(named)
         return named
+
+    def _read_sizes_of_images(self) -> None:
+        """Marks sizes that are of networks of images: "wan 14b", unless a language model is named before."""
+        drawn = (*(row["words"] for row in catalog.rows(DATA / "stand_ins.csv")), *map(re.escape, DIFFUSION))
+        if not self.said(rf"(?<![\w-])(?:{'|'.join(drawn)})(?![\w-])"):
+            return
+        for one in re.finditer(r"(?<![\w.])\d+(?:\.\d+)?b\b", self.left()):
+            more = re.match(r"(?: models?)? (?:and|plus|\+|&) ", self.plain[one.end() :])
+            if not (more or re.search(rf"\b(?:{families()})[ -]?[\d.]*[ -]?$", self.plain[: one.start()])):
+                self.mark(*one.span())
+
+    def _largest(self, named: str) -> str:
+        """Of several models of one kind the largest: what does it does the others, one at a time."""
+        drawn = named in DIFFUSION
+        if not (drawn or is_model(named, None)):
+            return named
+        several = [named]
+        while other := self._name(lambda name: name in DIFFUSION if drawn else is_model(name, None)):
+            several.append(other)
+        if len(set(several)) > 1:
+            self.notes.append(f"of {', '.join(dict.fromkeys(several))} the largest decides, one at a time")
+        return max(several, key=lambda name: DIFFUSION[name].gb if drawn else llms.find(name).parameters)
+
+    def _read_others(self, named: str) -> None:
+        """A second network beside a first, where no amount of one of them is stated."""
+        if self.found or named not in _networks():
+            return
+        own = ALIASES.get(named, named)
+        if other := self._name(lambda name: name in _networks() and ALIASES.get(name, name) != own):
+            self.mixed = ((named, 1.0), (other, 1.0))
+            self.notes.append(f"{named} and {other}, half of the time each")
+
+    def _read_size_behind(self, named: str) -> None:
+        """The size of a model behind its name: "gpt-2 124M"."""
+        if size := re.search(r"\b(\d+(?:\.\d+)?)([mb])\b(?: param(?:eter)?s?)?", self.left()):
+            like = (name for name in registry.names() if name.startswith(ALIASES.get(named, named)))
+            weights = next((n for name in like if (n := registry.get(name).spec.parameters)), 0)
+            weights = llms.find(named).parameters if is_model(named, self.mode) else weights
+            stated = float(size[1]) * {"m": 1e6, "b": 1e9}[size[2]]
+            if abs(weights - stated) < ROUNDED * stated:
+                self.mark(*size.span())
 
     def _read_steps(self, named: str) -> None:
         """Steps of each image that is made; where a model of images learns, of all of it: so many batches."""
@@ -1168,8 +1179,18 @@ class _Reader:
         return found
 
     def _no_work(self) -> str:
-        """What work is taken for in a question about GPUs alone."""
-        fields = self.fields
+        """What work is taken for in a question about GPUs alone. Raises InputError for others."""
+        fields, limits = self.fields, {"memory_gb", "total_gb", "only"}
+        gpus = any((self.have, self.sets, self.quotes, self.traits, limits & fields.keys()))
+        gpus = gpus or {"providers", "budget_usd"} <= fields.keys()  # "40k credits on gcp"
+        # What so many hours cost, whatever they are for.
+        priced = bool(self.sets) and "hire_h" in fields
+        words = "|".join(re.escape(word) for word in self.unread() if not re.fullmatch(P.bits, word))
+        # What is to be run, trained or worked with has a name that means nothing here.
+        of_work = self.said(rf"\b(?:{P.of_work}) (?:(?:an?|the|my|our) )?(?:{words or '(?!)'})\b")
+        known = gpus and (self.mode or self.sets or self.have or self.quotes) and not of_work
+        if (words and not (priced or known)) or not (gpus or self.take(P.machine)):
+            raise unknown(self.text)
         if other := self.said(P.other_work):
             problem = f"{other[0]}: no work of this tool, which knows training, inference and FP64 alone"
             raise InputError(problem, hint="name a model, a network or what it is to compute")
@@ -1194,8 +1215,9 @@ class _Reader:
             self.notes[-1] = f"no work was named: by price; speeds are those of {_TAKEN[self.mode]}"
         return named
 
-    def _name(self) -> str | None:
-        """The first model or network whose name stands there; of a data set only where nothing else does."""
+    def _name(self, of: Callable[[str], bool] = bool) -> str | None:
+        """The first model or network, of one kind, whose name stands there; of a data set only where nothing
+        else does."""
         left, names = self.left(), _names()
         # With its version, else without one that is not known.
         for size, version in ((3, "b?"), (2, "b?"), (3, "b"), (2, "b"), (1, "b")):
@@ -1212,19 +1234,11 @@ class _Reader:
                 if known is None and (size > 1 or not name.isalpha()) and name not in WORDS["sizes"]:
                     together = "-".join(("".join(parts[:2]), *parts[2:]))  # qwen 2.5 32b
                     known = next((each for each in (name, together) if is_model(each, None)), None)
-                if known is not None and not (
-                    re.fullmatch(units.DATASET_NAMES, known) and self._named_apart(start, end)
-                ):
+                data = known and re.fullmatch(units.DATASET_NAMES, known) and self._named_apart(start, end)
+                if known and of(known) and not data:
                     self.mark(start, end)
                     return known
         return None
-
-    def _name_of_model(self) -> str | None:
-        """As `_name`, where that is a language model's."""
-        before = self._read[:]
-        if (name := self._name()) is None or not is_model(name, None):
-            self._read[:], name = before, None
-        return name
 
     def _named_apart(self, start: int, end: int) -> bool:
         """Whether a network is named beside what stands there."""
