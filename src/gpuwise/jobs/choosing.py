@@ -66,7 +66,8 @@ def choose(
     need = need_of(need, {}, rates, today=facts.today)[0] if isinstance(need, str) else need
     market = _Market(
         facts=facts, offers=_believed(need, facts), forecast=_asked_once(forecast or predicted),
-        item=speeds.item_of(need), every_provider=every_provider or len(need.providers) > 1,
+        item=speeds.item_of(need),
+        every_provider=every_provider or len(need.providers) > 1 or need.asks == "provider",
     )  # fmt: skip
     if need.deadline_s is not None and need.items is None:
         _refuse_what_fits_nowhere(market, need)
@@ -85,6 +86,7 @@ def choose(
     if billed and (need.bill is None or need.bill.usd is None):  # No sum to compare with
         choice, billed = replace(choice, reasons=(billed.rstrip("."), *choice.reasons)[:3]), ""
     said = (
+        say.not_counted(need),
         largest,
         _beside(market, need),
         billed,
@@ -143,6 +145,19 @@ def _in_machines(market: _Market, need: Need) -> Recommendation | None:
     return None
 
 
+def _in_time(market: _Market, need: Need) -> Recommendation | None:
+    """As many machines as keep a deadline that one does not keep, were they as fast together as alone."""
+    free = replace(need, deadline_s=None)
+    slow = market.best_or_none(replace(free, gpus=(MOST_TOGETHER, MOST_TOGETHER))) or market.best_or_none(
+        free
+    )
+    if slow is None or not slow.options[0].time_s or not need.deadline_s:
+        return None
+    first = slow.options[0]
+    number = ceil(first.count * first.time_s.value / need.deadline_s) if first.time_s else 0
+    return _in_machines(market, replace(free, sets=((first.gpu_id, number),), only=()))
+
+
 def _answered(market: _Market, need: Need) -> Recommendation:
     """The choice with its verdict. Whether something can do it has an answer even where it cannot: no, and
     what else would."""
@@ -150,12 +165,8 @@ def _answered(market: _Market, need: Need) -> Recommendation:
         return _with_verdict(market, _first_answer(market, need))
     except GpuwiseError as error:
         other, why = error.data.get("instead"), error.data.get("why")
-        if need.asks == "number" and need.deadline_s is not None:
-            free = replace(need, deadline_s=None)
-            slow = market.best_or_none(replace(free, gpus=(MOST_TOGETHER, MOST_TOGETHER)))
-            slow = slow or market.best_or_none(free)
-            if slow is not None:
-                return replace(slow, answer=f"{say.fleet(slow, need)} On one machine: {slow.answer}")
+        if need.asks == "number" and need.deadline_s is not None and (several := _in_time(market, need)):
+            return several
         if error.code == "bench" and names_of(need) and isinstance(other, Recommendation):
             return replace(other, answer=f"How fast that is, is not known: {why}. {other.answer}")
         asked = need.asks in ("able", "too much", "number", "faster") and error.code in (
@@ -515,10 +526,13 @@ def _with_verdict(market: _Market, choice: Recommendation) -> Recommendation:
         counts = [count for _, count in sets]
         both = replace(need, sets=tuple(sets), gpus=(min(counts), max(counts)))
         choice = market.best_or_none(both) or choice
-    also = (_able(market, need, name) for name in need.also)
+    first = choice.options[0]
+    own = need if need.asks == "able" else replace(need, sets=((first.gpu_id, first.count),), asks="speed")
+    also = (_able(market, own, name) for name in need.also)
     # Who asks how fast what is named is does not ask what to get.
     rest = "" if need.asks == "speed" else choice.answer
-    return replace(choice, answer=" ".join(filter(None, (said, *also, recipes, rest))))
+    parts = (said, *also, recipes, rest) if need.asks == "able" else (said, recipes, rest, *also)
+    return replace(choice, answer=" ".join(filter(None, parts)))
 
 
 def _together(market: _Market, need: Need) -> str:
@@ -555,7 +569,8 @@ def _able(market: _Market, need: Need, name: str) -> str:
         found = replace(market, item=speeds.item_of(other)).best(settled(other))
     except GpuwiseError as error:
         return f"{name}: no, {error}."
-    return f"{name}, one at a time: {say.verdict(found, None) or 'yes.'}"
+    said = say.verdict(found, None) or "yes."
+    return f"{say.begun(name)}, one at a time: {said[0].lower()}{said[1:]}"
 
 
 def _fewest(market: _Market, need: Need, gpu: str) -> str:

@@ -141,9 +141,11 @@ class Need:
     have: tuple[str, ...] = ()  # GPUs that are there already, one entry each
     quotes: tuple[Quote, ...] = ()  # Prices that are candidates beside those that are known here
     bill: Bill | None = None  # What the cost is compared with
-    asks: Literal["", "able", "too much", "memory", "energy", "number", "faster", "speed", "largest"] = ""
+    asks: Literal[
+        "", "able", "too much", "memory", "energy", "number", "faster", "speed", "largest", "provider"
+    ] = ""  # fmt: skip
     """What else is asked: whether a GPU can do the work or is too much, memory, electricity, how many, which
-    of several is faster, how fast one is, or which model is the largest that it holds."""
+    of several is faster, how fast one is, which model is the largest that it holds, or who rents it."""
     rate: float = 0.0  # Of `speed`: items a second of each answer, which it is to reach; 0: none was asked
     feature: str = ""  # Of a GPU, asked whether the work needs it: `nvlink`, `ecc`, ...
     larger: tuple[str, ...] = ()  # Models, of which the first that the limits hold is meant

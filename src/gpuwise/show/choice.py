@@ -146,7 +146,7 @@ def one_of_each(found: Recommendation) -> list[Option]:
     kinds = any(getattr(need, kind) for kind in ("spot", "community", "reserved", "serverless"))
     for option in found.options:
         way = option.way if kinds else option.way in RENTS
-        provider = option.provider if len(need.providers) > 1 else ""
+        provider = option.provider if len(need.providers) > 1 or need.asks == "provider" else ""
         best.setdefault((option.gpu_id, way, provider), option)
     return list(best.values())
 

@@ -144,8 +144,8 @@ def rows(numbers: Callable[[str], str], brief: Callable[[object], str]) -> Itera
         found = replace(plain, need=need, options=(first, *more))
         other = replace(found, options=more) if more else None
         texts = (
-            *answer.parts(found), "; ".join(answer.reasons(found)), answer.runner_up(found),
-            "; ".join(answer.limits(need)), answer.verdict(found, other), answer.fleet(found, need),
+            answer.plainly(found), "; ".join(answer.reasons(found)), answer.runner_up(found),
+            "; ".join(answer.limits(need)), answer.verdict(found, other),
             *(answer.would_do_more(each, first, need) for each in more),
             *(answer.allowing("spot rent", each, first.cost_per_item_usd) for each in more),
             *((answer.against(bill, found) for bill in BILLS) if n % 2 else ()),

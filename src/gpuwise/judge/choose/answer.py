@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
+import re
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from datetime import date
-from math import ceil, inf
-from typing import NamedTuple
+from math import inf
 
 from gpuwise.facts import catalog, prices
 from gpuwise.judge.choose import candidates as priced
@@ -50,6 +50,7 @@ def limits(need: Need) -> Iterator[str]:
     a, usual = need.assumptions, Assumptions()
     kwh, week = a.electricity_usd_per_kwh, a.hours_per_week
     per = "/h" if need.budget_per_hour else " a month" if need.budget_per_month else ""
+    out = f" each {fit.PERIODS.get(need.period_s, seconds(need.period_s))}" if need.period_s else " in all"
     if need.budget_usd is not None:
         other = _other(need, need.budget_usd, f" ({{}}{per})")
         yield f"at most {usd(need.budget_usd)}{per}{other}"
@@ -62,6 +63,7 @@ def limits(need: Need) -> Iterator[str]:
         (need.slots, "{:g} slots"), (need.form, "{}"), (" or ".join(need.sold), "{} prices"),
         (", ".join(need.providers), "of {}"), (", ".join(need.avoid), "not of {}"),
         (need.quiet, "quiet"), (need.at_home, "at home"),
+        (need.egress_gb, "{:g} GB that leave the provider" + out),
         (kwh != usual.electricity_usd_per_kwh and kwh, "${:.3g} a kWh"),
         (week != usual.hours_per_week and week, "{:.3g} h of use a week"),
         (a.years != usual.years and a.owned_for, "{}"),
@@ -146,19 +148,8 @@ def _named(option: Option) -> str:
     return f"{option.count} x {option.gpu_id} {option.way}{where}"
 
 
-class Parts(NamedTuple):
-    """The parts of an answer."""
-
-    take: str  # What to get, where and for how much, or to keep
-    does: str  # What that does of the work, and what it takes
-    else_: str  # What speaks for another way; empty, or sentences
-
-    def __str__(self) -> str:
-        return " ".join(filter(None, (f"{self.take}: {self.does}.", self.else_)))
-
-
-def parts(found: Recommendation) -> Parts:
-    """The first option, and what speaks for another way of getting the work done."""
+def plainly(found: Recommendation) -> str:
+    """What to get, what that does of the work and takes, and what speaks for another way."""
     first = found.options[0]
     if first.way == "have" or first.price_source == PAID:
         take = _keep(found)
@@ -169,7 +160,8 @@ def parts(found: Recommendation) -> Parts:
     paid = next((o for o in found.options[1:] if o.price_source == PAID), None)
     if paid and (dearer := times(paid.cost_per_item_usd, first.cost_per_item_usd)):
         take += f" instead of {_machine(paid)}{_at(paid)}, {significant(dearer)} times the cost of the work"
-    return Parts(take, _does(found.need, first, found.item), f"{_otherwise(found)}{_sums(found)}".strip())
+    does = f"{take}: {_does(found.need, first, found.item)}."
+    return " ".join(filter(None, (does, f"{_otherwise(found)}{_sums(found)}".strip())))
 
 
 def _keep(found: Recommendation) -> str:
@@ -185,7 +177,11 @@ def _keep(found: Recommendation) -> str:
 def _unpriced(found: Recommendation) -> str:
     first, last, goal = found.options[0], found.options[0].last_usd, found.need.goal
     each = " each" * (first.count > 1)
-    seen = f"last seen at about {usd(last)}{each} in {first.seen_on[:7]}" if last else "price unknown"
+    seen = (
+        f"last seen at about {usd(last)}{_other(found.need, last, ' ({})')}{each} in {first.seen_on[:7]}"
+        if last
+        else "price unknown"
+    )
     host = host_of(first.gpu_id, first.count)[1] if found.need.assumptions.host_usd is None else 0.0
     if last and host and not found.need.have:
         seen += f", {usd(last * first.count + host)} with a machine"
@@ -297,6 +293,13 @@ def _sums(found: Recommendation) -> str:
         if o.per_hour_usd
     )
     return f" In {a.owned_for}{_used(a.hours_per_week)}: {', '.join(sums)}."
+
+
+def not_counted(need: Need) -> str:
+    """What would change the answer, had it been read; empty where nothing would."""
+    words = [word for word in need.ignored if re.search(WORDS["patterns"]["deciding"], word)]
+    said = f"Not taken into account, though it may change the answer: {', '.join(words)}."
+    return said if words else ""
 
 
 def begun(text: str) -> str:
@@ -805,18 +808,6 @@ def against(bill: Bill, found: Recommendation) -> str:
     both = f"{bill.of} takes {usd(other)}{each}{amount}, {name} {usd(mine)}{each}{use}"
     less = f"{of} is cheaper" if other < mine else mine_is
     return f"{less}: {both}, {significant(mine / other)} times as much."
-
-
-def fleet(found: Recommendation, need: Need) -> str:
-    """How many of a GPU keep a deadline that no machine keeps, were they as fast together as alone."""
-    first = found.options[0]
-    if need.deadline_s is None or first.time_s is None:
-        return ""
-    number, name = ceil(first.count * first.time_s.value / need.deadline_s), _short(first.gpu_id)
-    cost = f" and about {usd(first.cost_usd.value)}" if first.cost_usd else ""
-    hours = first.count * first.time_s.value / 3600
-    work = f"{hours:,.0f} hours of one{cost}, if none waits for another"
-    return f"About {number:,} x {name}, in several machines: {work}."
 
 
 def machines(found: Recommendation, number: int, share: int) -> str:

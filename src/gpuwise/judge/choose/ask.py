@@ -14,6 +14,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, fields, replace
 from datetime import date
 from functools import cache
+from types import SimpleNamespace
 from typing import Any
 
 from gpuwise.errors import InputError
@@ -49,6 +50,7 @@ from gpuwise.judge.choose.need import (
     is_model,
     need_for,
     presets,
+    tokens_of,
     unknown,
 )
 from gpuwise.judge.choose.speeds import item_of
@@ -59,41 +61,9 @@ from gpuwise.model.units import Latency, Work
 from gpuwise.predictor.card import MODULES
 from gpuwise.workloads import registry
 
-# Tokens a second that somebody may want of one answer; a service is asked for more.
-ONE_READER = 100.0
-# Likeness of words, one letter apart.
-ONE_LETTER = 0.85
-# Tokens that engines are set to hold of a request without being told so.
-LONGEST = 32_768
-# USD below which a price is of an hour.
-LEAST_PURCHASE = 30
-# USD that buy hardly any card, and days or weeks of rent: either is meant.
-SMALL_SUM = 350
-# USD from which a lab thinks of more than one card, and an organisation of what has a maker's support.
-LARGE_SUM, SUPPORTED_SUM = 10_000, 20_000
-# Watts of each VA that a UPS of today gives.
-POWER_FACTOR = 0.9
-# What a slot gives without a cable, and a plug of so many pins beside it (PCI-SIG).
-SLOT_W, PIN_W = 75.0, {"6": 75.0, "8": 150.0}
-_TIMES = {"twice": 2, "thrice": 3}
-# Documents that come in so long may be worked off together.
-WEEK_S = 604800.0
-# Of a day, what people call a night.
-NIGHT = 0.5
-# Of those who may use a service, who do so at one moment: an assumption, said with the answer.
-AT_ONCE = 0.2
-# Of work that is done once, where no amount is named: 20,000 dialogues of 500 tokens.
-EXAMPLES = {"token": 1e7}
-# Epochs that published recipes of ImageNet train for.
-USUAL_EPOCHS = 90
-# Steps that adapters of image models are trained for: of the example of ostris/ai-toolkit.
-USUAL_STEPS = 2000
-# Sizes of models are rounded in their names.
-ROUNDED = 0.15
-# What work is taken for where none is named.
-_TAKEN = {"train": "training ResNet-50", "infer": "answering with llama-3.1-8b"}
+# What is taken for usual where a question does not say it, with a reason beside each.
+USUAL: Any = SimpleNamespace(**WORDS["usual"])
 _DRAWN = frozenset(model.like for model in DIFFUSION.values())
-_IMAGE_NETWORKS = ("resnet50", "resnet152", "vit-b16", "inception-v3", "googlenet")
 # Words that set nothing: grammar, people, and what every such question is about.
 _PLAIN = frozenset((DATA / "plain_words.txt").read_text(encoding="utf-8").split())
 _ASSUMED = frozenset(each.name for each in fields(Assumptions))
@@ -187,13 +157,14 @@ class _Reader:
         self.members = self.people = 1  # Of whom not all are there at once; who share a machine
         self.open_model = False  # Some language model, none by name
         self.mixed: tuple[tuple[str, float], ...] = ()
+        self.by_use = False  # No name stands there, but a size or a use
         self.mode: Purpose | None = None
 
     def _spelt(self, plain: str) -> str:
         """The text with words of the subject that are one letter off as they are written."""
         for word in dict.fromkeys(re.findall(r"(?<![\w-])[a-z][a-z-]{3,}(?![\w-])", plain)):
             if word not in _PLAIN and word not in WORDS["spelling"] and not is_model(word, None):
-                near = difflib.get_close_matches(word, WORDS["spelling"], n=1, cutoff=ONE_LETTER)
+                near = difflib.get_close_matches(word, WORDS["spelling"], n=1, cutoff=USUAL.one_letter)
                 if (
                     (meant := near[0] if near else "")
                     and word[0] == meant[0]
@@ -263,11 +234,14 @@ class _Reader:
         self._read_amounts()
         if self.have and (times := self.take(P.faster)):
             said = re.sub(r"x$| times", "", times[1])
-            self.fields |= {"faster": NUMBERS.get(said) or float(_TIMES.get(said, said)), "upgrade": True}
+            self.fields |= {
+                "faster": NUMBERS.get(said) or float(USUAL.times.get(said, said)),
+                "upgrade": True,
+            }
             self.usual["goal"] = "price"
-        for pattern, problem, hint in WORDS["refused"]:
-            if (found := self.take(pattern, again=False)) and len(self.sets) > 1:
-                self.usual["goal"] = "speed"  # Which of them is faster
+        for pattern, problem, hint, goal in WORDS["refused"]:
+            if (found := self.take(pattern, again=False)) and goal and len(self.sets) > 1:
+                self.usual["goal"] = goal  # Which of them is faster
             elif found:
                 raise InputError(f"'{found[0]}': {problem}", hint=hint)
         self._read_machines()
@@ -402,6 +376,9 @@ class _Reader:
         which that is the question. Others are budgets."""
         sums, sellers = (re.finditer(each, self.plain) for each in (P.price, rf"\b(?:{_sellers()})\b"))
         pieces: list[tuple[int, int, Any]] = [(start, end, (gpu, n)) for gpu, n, start, end in self.places]
+        if len(alone := {gpu for gpu, *_ in self.places}) == 1:  # "Or buy one for $2400"
+            same = re.finditer(P.same_card, self.plain)
+            pieces += [(match.start(), match.end(), (*alone, 1)) for match in same]
         pieces += [(match.start(), match.end(), match) for match in (*sums, *sellers)]
         runs: list[list[tuple[int, int, Any]]] = []
         for piece in sorted(pieces, key=lambda piece: piece[:2]):
@@ -421,7 +398,7 @@ class _Reader:
             (gpu, count), (price,), start, end = cards[0], money, run[0][0], run[-1][1]
             seller = next((match[0] for match in matches if match is not price), "")
             text, usd = self.plain[start : end + 5], self._usd(price["sum"], hourly=price["per"] == "h")
-            hourly = bool(price["per"]) or (paid and usd < LEAST_PURCHASE)
+            hourly = bool(price["per"]) or (paid and usd < USUAL.least_purchase)
             usd /= {"m": 730.5, "y": 8766.0}.get((price["per"] or "")[:1], 1.0)
             usd *= count if re.search(P.each_card, text) else 1
             if (machines := -(-count // MOST_TOGETHER)) > 1 and count % machines == 0:
@@ -501,7 +478,7 @@ class _Reader:
         speeds = (each for each in self.found if each.kind == "token" and each.tokens == 1 and each.period)
         speed = next(speeds, None)
         # So many in a short time are a speed: of each answer, or as a service all day long.
-        slow = speed.number / seconds(speed.period) <= ONE_READER if speed else False
+        slow = speed.number / seconds(speed.period) <= USUAL.one_reader if speed else False
         if (
             speed
             and seconds(speed.period) < DAY_S
@@ -520,7 +497,7 @@ class _Reader:
         if energy := self.take(P.energy_price):
             self.assumed["electricity_usd_per_kwh"] = self._usd(energy[1] or energy[2], hourly=True)
         if any(each.period == "night" for each in self.found):
-            self.assumed["utilisation"] = NIGHT
+            self.assumed["utilisation"] = USUAL.night
             self.notes.append("the work of a night is done within 12 hours")
         # Years of a reservation are not those of what is owned.
         span = rf"(?:({P.count}) years?|([6-9]|\d\d) months)\b"  # Fewer months are rented
@@ -742,16 +719,20 @@ class _Reader:
             # What a card may draw limits cards; what a supply or an outlet gives, the whole machine.
             near = self.plain[max(0, watts.start() - 40) : watts.end() + 20]
             whole, each = re.search(P.whole_machine, near), watts[0].endswith("each")
-            if re.match(
-                r"\)? (?:for|of) (?:(?:the|all|my|our) )?(?:gpu|card|graphics)", self.plain[watts.end() :]
-            ):
+            if of_cards := re.match(P.of_cards, self.plain[watts.end() :]):
                 whole = None
-            value = _amount(watts[1]) * (1000 if watts[2] else 1) * (POWER_FACTOR if "va" in watts[0] else 1)
+            value = (
+                _amount(watts[1])
+                * (1000 if watts[2] else 1)
+                * (USUAL.power_factor if "va" in watts[0] else 1)
+            )
             wall = self.said(r"outlet|socket|circuit|breaker|wall")
             limit = "outlet_w" if whole and not each else "power_w"
-            if self.said("psu|supply") or ("host_usd" in self.assumed and whole and not wall):
+            if (self.said("psu|supply") and not of_cards) or (
+                "host_usd" in self.assumed and whole and not wall
+            ):
                 limit, supply = "power_w", value
-                value = max(SLOT_W, value / SUPPLY - HOST_PEAK_W)
+                value = max(USUAL.slot_w, value / SUPPLY - HOST_PEAK_W)
                 self.notes.append(f"a supply of {supply:g} W has {value:.0f} W for cards, as makers advise")
                 if not (self.sets or self.said(P.in_server)):
                     fields.setdefault("at_home", True)  # A PC, whose fans cool no server's card
@@ -761,7 +742,7 @@ class _Reader:
             while take(rf"\b(?:{P.whole_machine})\w*\b", again=False):
                 pass
         if pins := take(P.pins):  # What they bring beside the slot
-            fields.setdefault("power_w", SLOT_W + _number(pins[1] or "1") * PIN_W[pins[2]])
+            fields.setdefault("power_w", USUAL.slot_w + _number(pins[1] or "1") * USUAL.pin_w[pins[2]])
         fields["fans"] = bool(self.said(P.in_server))
         if {"slots", "outlet_w", "power_w"} & fields.keys():
             fields.setdefault("acquire", "own")
@@ -838,10 +819,11 @@ class _Reader:
             fields |= {"budget_usd": budget / hours, "budget_per_hour": True, "acquire": "rent"}
         elif not self.rents and not (self.done() and not (self.owns or self.have)):
             gpus = self.owns or self.have or self.sets or self.traits or self.said(rf"\b(?:{P.machine})\b")
-            self.small = budget < SMALL_SUM and not gpus
+            self.small = budget < USUAL.small_sum and not gpus
             fields["acquire"] = "both" if self.small else "own"
             most = take(rf"\bbest\b(?! value)|{P.fastest}")
-            if not self.done() and (most or not (self.thrifty or self.small or fields.get("users", 1) > 1)):
+            least = self.thrifty or self.small or fields.get("users", 1) > 1 or "latency" in fields
+            if not self.done() and (most or not least):
                 fields.setdefault("goal", "speed")  # The most that the money buys
 
     def _usd(self, text: str, *, hourly: bool = False) -> float:
@@ -861,7 +843,7 @@ class _Reader:
         """How many of so many people are answered at one moment."""
         if self.members < 2:
             return people
-        some = max(2, -(-people * AT_ONCE // 1))
+        some = max(2, -(-people * USUAL.at_once // 1))
         self.notes.append(f"of {people} people one in five at once: {some:.0f}")
         return int(some)
 
@@ -882,7 +864,7 @@ class _Reader:
             and (self.single or self.gpus_each or self.said(r"\bmy own (?:gpu|card)\b"))
         ):
             self.gpus = (1, 1)
-        much = self.fields.get("budget_usd", 0.0) >= LARGE_SUM and "budget_per_hour" not in self.fields
+        much = self.fields.get("budget_usd", 0.0) >= USUAL.large_sum and "budget_per_hour" not in self.fields
         much = much and self.fields.get("users", 1) == 1
         if self.gpus is None and not self.sets and much and self.said(P.several_cards):
             self.gpus = (1, MOST_TOGETHER)
@@ -898,14 +880,14 @@ class _Reader:
             self._settle_quotes()
         self._settle_people()
         if self.gpu_hours and self.gpu_hours[2] and len(self.sets) < 2:
-            week = _amount(self.gpu_hours[1]) * WEEK_S / seconds(self.gpu_hours[2])
+            week = _amount(self.gpu_hours[1]) * seconds("week") / seconds(self.gpu_hours[2])
             number = int(max(1, -(-week // 168)))
             self.assumed["hours_per_week"] = week / number
             self.sets, self.gpus = tuple((gpu, number) for gpu, _ in self.sets), (number, number)
         if self.have:
             self._settle_owned(self.sets)
         named = self.sets or self.have or self.traits or fields.get("at_home") or fields.get("sold")
-        large = fields.get("acquire") == "own" and fields.get("budget_usd", 0.0) >= SUPPORTED_SUM
+        large = fields.get("acquire") == "own" and fields.get("budget_usd", 0.0) >= USUAL.supported_sum
         if large and not named and fields.get("users", 1) > 1 and self.said(P.organisation):
             every = ((spec.id, spec.text("segment")) for spec in catalog.all_gpus())
             fields["only"] = tuple(gpu for gpu, segment in every if segment in ("server", "workstation"))
@@ -1041,10 +1023,11 @@ class _Reader:
         self._read_sizes_of_images()
         named = self.mixed[0][0] if self.mixed else self._name() or self._open_instead()
         if not named:
-            named = self._stand_in()
+            # A model that has a size wins over what people are or do.
+            named = self._of_size()
+            self.by_use = bool(named) or not (named := self._stand_in())
         elif not self.mixed:
             self._read_others(named := self._largest(named))
-        self.by_use = not named
         named = named or self._use(again=True) or ("mobile" if self.laptop else None)
         if named is None and self.bill and self.bill.of.endswith("API"):
             named = str(P.open)
@@ -1076,11 +1059,12 @@ class _Reader:
     def _read_sizes_of_images(self) -> None:
         """Marks sizes that are of networks of images: "wan 14b", unless a language model is named before."""
         drawn = (*(row["words"] for row in catalog.rows(DATA / "stand_ins.csv")), *map(re.escape, DIFFUSION))
-        if not self.said(rf"(?<![\w-])(?:{'|'.join(drawn)})(?![\w-])"):
-            return
+        words = rf"(?<![\w-])(?:{'|'.join(drawn)})(?![\w-])"
         for one in re.finditer(r"(?<![\w.])\d+(?:\.\d+)?b\b", self.left()):
-            more = re.match(r"(?: models?)? (?:and|plus|\+|&) ", self.plain[one.end() :])
-            if not (more or re.search(rf"\b(?:{families()})[ -]?[\d.]*[ -]?$", self.plain[: one.start()])):
+            before, after = self.plain[: one.start()], self.plain[one.end() :]
+            near = re.search(rf"{words}[^,;]{{0,12}}$", before) or re.match(rf"[^,;]{{0,12}}{words}", after)
+            more = re.match(r"(?: models?)? (?:and|plus|\+|&) ", after)
+            if near and not (more or re.search(rf"\b(?:{families()})[ -]?[\d.]*[ -]?$", before)):
                 self.mark(*one.span())
 
     def _largest(self, named: str) -> str:
@@ -1111,7 +1095,7 @@ class _Reader:
             weights = next((n for name in like if (n := registry.get(name).spec.parameters)), 0)
             weights = llms.find(named).parameters if is_model(named, self.mode) else weights
             stated = float(size[1]) * {"m": 1e6, "b": 1e9}[size[2]]
-            if abs(weights - stated) < ROUNDED * stated:
+            if abs(weights - stated) < USUAL.rounded * stated:
                 self.mark(*size.span())
 
     def _read_steps(self, named: str) -> None:
@@ -1130,7 +1114,7 @@ class _Reader:
         # What it learns from is seen again and again.
         learns = self.mode in ("lora", "qlora", "finetune")
         if steps is None and learns and self.fields.get("asks") != "able":  # Whether it can takes no amount
-            steps = Quantity(USUAL_STEPS, "step", 0.0, "", "", "", (), f"{USUAL_STEPS:,} steps, as is usual")
+            steps = Quantity(USUAL.steps, "step", 0.0, "", "", "", (), f"{USUAL.steps:,} steps, as is usual")
         if steps is not None:
             self.found = (*(each for each in self.found if each not in (steps, images)), steps)
             self.fields.setdefault("batch", 1)
@@ -1203,7 +1187,7 @@ class _Reader:
         answers = fields.get("unproven") or self.mode == "infer" or self.said(r"\b(?:fp[48]|int[48])\b")
         answers = answers or fields.get("asks") == "largest"
         named, self.mode = ("llama-3.1-8b", "infer") if answers else ("resnet50", "train")
-        self.notes.append(f"no work was named: taken as {_TAKEN[self.mode]}")
+        self.notes.append(f"no work was named: taken as {USUAL.taken[self.mode]}")
         if not answers:
             fields["title"] = f"no work named (by {named})"
         if "budget_usd" in fields and fields.get("acquire") == "own":
@@ -1212,7 +1196,7 @@ class _Reader:
             # A question about prices: of cards alone, whatever is known of their speeds.
             fields |= {"acquire": fields.get("acquire", "own"), "unproven": True}
             self.assumed["host_usd"] = 0.0
-            self.notes[-1] = f"no work was named: by price; speeds are those of {_TAKEN[self.mode]}"
+            self.notes[-1] = f"no work was named: by price; speeds are those of {USUAL.taken[self.mode]}"
         return named
 
     def _name(self, of: Callable[[str], bool] = bool) -> str | None:
@@ -1277,7 +1261,8 @@ class _Reader:
             said, usual = ", ".join(found), row["usual"] if self.mode is None else "train"
             self.mode = "infer" if "infer" in (usual, self.mode) else "train"
             named = row[self.mode]
-            self.fields |= {"title": f"{row['what']} (by {named})", "least_gb": float(row[f"gb_{self.mode}"])}
+            self.fields["title"] = f"{row['what']} (by {named})"
+            self.fields |= {"least_gb": float(row[f"gb_{self.mode}"]), "passes": float(row["runs"])}
             # Whether its items are those of the work, or how many of them an hour of audio is.
             heard = self.mode == "infer" and any(each.kind == "audio" for each in self.found)
             counted = row["counted"] == "yes" or bool(heard and row["counted"])
@@ -1317,35 +1302,35 @@ class _Reader:
                 raise InputError(f"{problem}: {row['because']}", hint=hint)
         return None
 
-    def _use(self, *, again: bool = False) -> str | None:
-        """What a size, a family or a use is taken as; `again` also of words that were read before."""
+    def _of_size(self) -> str | None:
+        """The model that a size or a family is taken as. Raises InputError for a size that none has."""
         families = {name.split("-")[0] for name in llms.names()}
         words = (w for word in self.unread() for w in (word, word.rstrip("0123456789.")))
-        family = next((word for word in words if word in families), "")
+        said = family = next((word for word in words if word in families), "")
         of_it = [name for name in llms.names() if family and name.startswith(family)]
         if family and (version := self.said(rf"\b{family} ?(\d[\d.]*)(?![\w.])")):
             self.mark(*version.span())
-            of_it = [
-                name for name in of_it if re.match(rf"{family}-?{re.escape(version[1])}(?![\d])", name)
-            ] or of_it
-        model, said = (
-            next((n for n in of_it if n.endswith(("-8b", "-7b"))), of_it[0] if of_it else ""),
-            family,
-        )
+            of_version = re.compile(rf"{family}-?{re.escape(version[1])}(?![\d])")
+            of_it = list(filter(of_version.match, of_it)) or of_it
+        model = next((n for n in of_it if n.endswith(("-8b", "-7b"))), of_it[0] if of_it else "")
         if alone := self.take(r"\b(\d+(?:\.\d+)?)([bm])\b", again=False):
             said, sized = alone[0], re.compile(rf"(?<![\d.]){re.escape(alone[0])}\b")
-            of_it = [name for name in of_it if sized.search(name)]
-            of_size = (name for name in llms.names() if sized.search(name))
-            model = of_it[0] if of_it else WORDS["sizes"].get(said) or next(of_size, "")
-            if not model:
-                size = float(alone[1]) * {"m": 1e6, "b": 1e9}[alone[2]]
-                near = min(llms.names(), key=lambda n: abs(llms.find(n).parameters - size))
-                if abs(llms.find(near).parameters - size) > ROUNDED * size:
-                    raise InputError(f"no model of {said} is known here", hint=f"the nearest: {near}")
-                model = near
-        if model:
-            self.take(rf"\b{family}" + (r"[\d.]*" if alone else r"\b") if of_it else "(?!)")
-            self.notes.append(f"{said} is taken as {model}")
+            model = next(filter(sized.search, of_it), "") or WORDS["sizes"].get(said, "")
+            size = float(alone[1]) * {"m": 1e6, "b": 1e9}[alone[2]]
+            near = min(llms.names(), key=lambda n: abs(llms.find(n).parameters - size))
+            model = model or next(filter(sized.search, llms.names()), near)
+            if model == near and abs(llms.find(near).parameters - size) > USUAL.rounded * size:
+                raise InputError(f"no model of {said} is known here", hint=f"the nearest: {near}")
+        if not model:
+            return None
+        self.take(rf"\b{family}" + (r"[\d.]*" if alone else r"\b") if of_it else "(?!)")
+        self.take(P.llms, again=False)
+        self.notes.append(f"{said} is taken as {model}")
+        return model
+
+    def _use(self, *, again: bool = False) -> str | None:
+        """What a size, a family or a use is taken as; `again` also of words that were read before."""
+        if model := self._of_size():
             return model
         for pattern, name in WORDS["uses"]:
             if found := self.take(pattern, again=again):
@@ -1376,7 +1361,7 @@ class _Reader:
         need = need_for(named, mode=self.mode)
         if not (self.found or data):
             item = item_of(need).partition("-")[0]
-            self.work = Work(EXAMPLES.get(item, 1e6), None, item)
+            self.work = Work(USUAL.examples.get(item, 1e6), None, item)
             self.notes.append(
                 f"no amount was named: {self.work.items / 1e6:g} million {item}s, as an example"
             )
@@ -1384,9 +1369,9 @@ class _Reader:
         usual = next((n for pattern, n in WORDS["answers"] if self.said(pattern)), USUAL_ANSWER)
         if not counted and not any(each.kind == "step" for each in self.found):
             whole = units.parse_work(data[0] if data else "ImageNet")
-            if not data and epochs and ALIASES.get(named, named) not in _IMAGE_NETWORKS:
+            if not data and epochs and ALIASES.get(named, named) not in USUAL.image_networks:
                 raise InputError(f"{epochs.words} of what?", hint="say of how many items, or of ImageNet")
-            number = epochs.number if epochs else USUAL_EPOCHS
+            number = epochs.number if epochs else USUAL.epochs
             if not (data and epochs):
                 self.notes.append(f"{number:g} epochs of {data[0] if data else 'ImageNet'}")
             self.work = whole._replace(items=whole.items * number)
@@ -1400,20 +1385,20 @@ class _Reader:
             self.found, item=item_of(need).partition("-")[0],
             learns=need.mode == "train" or self.mode in ("lora", "qlora", "finetune"),
             people=self.fields.get("users", self.people), batch=self.fields.get("batch"),
-            length=_length(need) or self.fields.get("context", 0), usual=usual,
+            length=tokens_of(_about(need)) or self.fields.get("context", 0), usual=usual,
         )  # fmt: skip
         self.work, self.notes = found.work, [*self.notes, *found.notes]
         read = counted and counted[0].role == "in" and need.workloads[0][0] not in _DRAWN
         again = (self.work.period_s if self.work and read else None) or 0.0
         night = any(each.period == "night" for each in counted)
         learns = need.mode == "train" or self.said(P.batch)
-        if night or again >= WEEK_S or (self.work and self.work.period_s and learns):
+        if night or again >= seconds("week") or (self.work and self.work.period_s and learns):
             self.fields["batched"] = True
             self.notes.append("a batch: rented only for the hours that it takes")
         if served and need.mode == "infer" and self.work:
             self.fields.pop("users", None)  # They share it: how many they are is in the amount
             self.fields |= {"reads": found.reads}
-            if found.context and found.context <= LONGEST:  # Longer ones are read in pieces
+            if found.context and found.context <= USUAL.longest:  # Longer ones are read in pieces
                 self.fields.setdefault("context", found.context)
         if self.work is None:
             self.ignore(*(each.words for each in counted))  # How long one is was not said
@@ -1446,8 +1431,11 @@ class _Reader:
         self.notes, self.open_model = notes, open_model
         usual = ("resnet50", "mobile", *(["llama-3.1-8b"] if self.by_use and is_model(named, None) else []))
         another = more not in usual and ALIASES.get(more, more) != ALIASES.get(named, named)
+        network = not is_model(named, None) and self.mode in (None, "infer")
         if another and fields.get("asks") == "able":
             fields["also"] = (more,)
+        elif network and not another and (llm := self.take(P.llms, again=False)):
+            fields["also"] = (WORDS["sizes"]["3b" if "small" in llm[0] else "8b"],)
         elif another:
             hint = f"ask for each, or for both by shares of the time: '{named} 70 %, {more} 30 %'"
             raise InputError(f"two pieces of work are named: {named} and {more}", hint=hint)
@@ -1505,12 +1493,6 @@ def _about(need: Need) -> str:
     """What is said of a need's only workload, with its pixels or tokens."""
     title = "" if need.task else registry.get(need.workloads[0][0]).spec.title
     return " ".join(need.notes) if need.title else title
-
-
-def _length(need: Need) -> int:
-    """Tokens of a sequence of a need's workload; 0 where it has none."""
-    found = re.search(r"([\d,]+) tokens", _about(need))
-    return int(found[1].replace(",", "")) if found else 0
 
 
 @cache

@@ -123,7 +123,7 @@ def recommend(
     rough = f" {answer.ROUGH}" * them.rows[places[0]].speed.is_rough
     return replace(
         made,
-        answer=f"{answer.parts(made)}{rough}",
+        answer=f"{answer.plainly(made)}{rough}",
         reasons=answer.reasons(made),
         runner_up=answer.runner_up(made),
     )

@@ -169,6 +169,7 @@ def need_for(
         like |= {model: ours for ours, model in reversed(_SIZES.items())}
         like |= {name: model.like for name, model in DIFFUSION.items()}
         like |= {name.casefold(): _decoder_like(name) for name, _ in named if is_model(name, mode)}
+        like |= _stood_in_for([name.casefold() for name, _ in named], mode)
     shares = {_workload(like.get(name.casefold(), name), mode): weight for name, weight in named if name}
     if not shares:
         known = ", ".join(presets())
@@ -178,12 +179,17 @@ def need_for(
         problem = "a mix has no item of its own to count the work in"
         raise InputError(problem, hint="choose for one workload, or without an amount of work")
     notes: tuple[str, ...] = ()
+    if len(specs) > 1:
+        notes = ("one speed of a mix, its parts' geometric mean, compares GPUs and counts nothing",)
     if all(spec.item == "image-step" for spec in specs):
         mode = mode or "infer"  # People make images far more often than models of them
     if work is not None and work.item == "image" and specs[0].item == "image-step":
         passes = PASSES if mode == "infer" else 1  # A step of training sees each of its images once
         notes = (f"an image is {STEPS} steps, each twice through the network for guidance",) * (passes > 1)
         work = work._replace(items=work.items * passes, item="image-step")
+    if work is not None and work.item == "token" and (length := tokens_of(specs[0].title)):
+        notes += (f"counted in sequences of {length} tokens",)
+        work = work._replace(items=work.items / length, item="sequence")
     if work is not None and work.item != specs[0].item.removesuffix("s"):
         problem = f"the workload counts {specs[0].item}s, the work {work.item}s"
         raise InputError(problem, hint=f"state the work in {specs[0].item}s")
@@ -220,6 +226,18 @@ def need_for(
         ),
         work, latency,
     )  # fmt: skip
+
+
+def tokens_of(title: str) -> int:
+    """Tokens of a sequence, by the title of what runs it; 0 where it has none."""
+    found = re.search(r"([\d,]+) tokens", title)
+    return int(found[1].replace(",", "")) if found else 0
+
+
+def _stood_in_for(names: Sequence[str], mode: str | None) -> dict[str, str]:
+    """The workload that is most like each name which is not one: `whisper`."""
+    rows = [row for row in catalog.rows(DATA / "stand_ins.csv") if mode in ("train", "infer", None)]
+    return {n: row[mode or row["usual"]] for n in names for row in rows if re.fullmatch(row["words"], n)}
 
 
 def _decoder_like(name: str) -> str:
@@ -393,7 +411,7 @@ def check(need: Need) -> None:
         (need.acquire not in get_args(Acquire), f"own, rent or both, not {need.acquire!r}", "rent or own"),
         (
             not 0 < a.hours_per_week <= 168,
-            f"a week has 168 hours, not {a.hours_per_week:g}", "above 0 and at most 168 hours",
+            f"{a.hours_per_week:g} hours of use a week", "more than 0, and at most the 168 hours of a week",
         ),
         (a.cooling < 1, "cooling multiplies the watts and is at least 1", "a factor like 1.3"),
         (not a.utilisation, "with a utilisation of 0 % no work gets done", "a share like 80%"),
