@@ -108,6 +108,46 @@ def test_what_is_asked_of_a_card_is_answered_first(text: str, ways: set[str], be
     assert found.answer.startswith(begins)
 
 
+@pytest.mark.parametrize(
+    ("text", "count", "says"),
+    [
+        # 16 machines of 8 at what one of the first option takes, for 168 hours.
+        ("how much do 128 H100 cost for a week", 8, (16, 168)),
+        ("9 A40 for 10 days", 1, (9, 240)),
+        ("12 A40 for 10 days", 4, (3, 240)),
+        # Machines of the largest size hold at most a twentieth more than is asked for.
+        ("152 A40 for 10 days", 8, (19, 240)),
+        ("150 A40 for 10 days", 8, (19, 240)),
+        ("15 A40 for 10 days", 1, (15, 240)),
+    ],
+)
+def test_more_gpus_than_a_machine_holds_are_so_many_machines(
+    text: str, count: int, says: tuple[int, int]
+) -> None:
+    found = choose(text, Facts(today=DAY), alternatives=False).value
+    first, (machines, hours) = found.options[0], says
+    assert first.count == count
+    assert first.gpu_id.startswith(("h100", "a40"))
+    sums = [float(each.replace(",", "")) for each in re.findall(r"\$([\d.,]+\d)", found.answer)]
+    hourly = (first.per_hour_usd or 0.0) * machines
+    assert sums[1:3] == pytest.approx([hourly, hourly * hours], rel=1e-2)
+
+
+def test_what_may_change_the_answer_and_was_not_read_is_said_first() -> None:
+    found = choose("I have 2 a40, sell them or keep them for llama 70b", Facts(today=DAY)).value
+    assert "sell" in found.answer.partition(".")[0]
+
+
+def test_words_of_a_second_work_are_answered_for_the_first_pick() -> None:
+    found = choose("a card under 600 dollars for sdxl and small llms", Facts(today=DAY)).value
+    assert "llama-3.2-3b, one at a time: one" in found.answer
+
+
+def test_who_rents_it_is_asked_of_every_provider() -> None:
+    found = choose("rent an a100 80gb, which provider is cheapest", Facts(today=DAY)).value
+    assert len({option.provider for option in found.options}) > 3
+
+
 def test_adapters_over_four_bits_where_sixteen_are_too_many() -> None:
     found = choose("fine-tune llama 3.1 8b for 600 dollars", Facts(today=DAY)).value
     assert found.need.task == "qlora"

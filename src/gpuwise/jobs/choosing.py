@@ -16,18 +16,10 @@ from gpuwise.facts import catalog, prices
 from gpuwise.jobs.facts import Facts
 from gpuwise.judge.choose import answer as say
 from gpuwise.judge.choose import decide, speeds
+from gpuwise.judge.choose import need as needs
 from gpuwise.judge.choose.candidates import EXPORT, FEW, TOGETHER, names_of, offered, stated, usable
 from gpuwise.judge.choose.fit import NO_FP64, SUPPLY, loosened, made_for_fp64, no_price, why_not
-from gpuwise.judge.choose.need import (
-    MOST_TOGETHER,
-    SERVED,
-    SUPPORTED,
-    USUAL_NOTE,
-    has_form,
-    need_for,
-    need_of,
-    settled,
-)
+from gpuwise.judge.choose.need import MOST_TOGETHER, SUPPORTED, USUAL_NOTE, has_form, need_for, settled
 from gpuwise.judge.choose.speeds import Forecast
 from gpuwise.model.gpu import RENTS, GpuSpec, Offer
 from gpuwise.model.judgement import Need, Quote, Recommendation
@@ -63,7 +55,7 @@ def choose(
 
     rates = {code: usd for code, (usd, _) in prices.rates().items()}
     facts = facts or Facts()
-    need = need_of(need, {}, rates, today=facts.today)[0] if isinstance(need, str) else need
+    need = needs.need_of(need, {}, rates, today=facts.today)[0] if isinstance(need, str) else need
     market = _Market(
         facts=facts, offers=_believed(need, facts), forecast=_asked_once(forecast or predicted),
         item=speeds.item_of(need),
@@ -85,14 +77,8 @@ def choose(
     billed = say.against(need.bill, choice) if need.bill else ""
     if billed and (need.bill is None or need.bill.usd is None):  # No sum to compare with
         choice, billed = replace(choice, reasons=(billed.rstrip("."), *choice.reasons)[:3]), ""
-    said = (
-        say.not_counted(need),
-        largest,
-        _beside(market, need),
-        billed,
-        choice.answer,
-        "" if several else _beside_rent(market, choice),
-    )
+    rent = "" if several else _beside_rent(market, choice)
+    said = (say.not_counted(need), largest, _beside(market, need), billed, choice.answer, rent)
     choice = replace(choice, answer=" ".join(filter(None, said)))
     if alternatives:
         choice = _with_alternatives(market, choice)
@@ -109,7 +95,7 @@ def _with_largest(market: _Market, need: Need) -> tuple[Need, str]:
         if not models:
             raise NoDataError(f"no model known here fits on {say.counted(gpu, count)}", code="too-large")
         name, sets = models[list(models)[-1]], ((gpu, count),) if names_of(need) else ()
-        formats = need_for(f"{SERVED}{name}", mode="infer").formats if need.formats else ()
+        formats = need_for(f"{needs.SERVED}{name}", mode="infer").formats if need.formats else ()
         context = settled(need).context or 0
         notes = tuple(note for note in need.notes if not note.endswith(need.workloads[0][0]))
         held = replace(need, workloads=((name, 1.0),), formats=formats, asks="speed", notes=notes, sets=sets)
@@ -148,14 +134,12 @@ def _in_machines(market: _Market, need: Need) -> Recommendation | None:
 def _in_time(market: _Market, need: Need) -> Recommendation | None:
     """As many machines as keep a deadline that one does not keep, were they as fast together as alone."""
     free = replace(need, deadline_s=None)
-    slow = market.best_or_none(replace(free, gpus=(MOST_TOGETHER, MOST_TOGETHER))) or market.best_or_none(
-        free
-    )
-    if slow is None or not slow.options[0].time_s or not need.deadline_s:
+    full = replace(free, gpus=(MOST_TOGETHER, MOST_TOGETHER))
+    slow = market.best_or_none(full) or market.best_or_none(free)
+    if slow is None or not (time := slow.options[0].time_s):
         return None
-    first = slow.options[0]
-    number = ceil(first.count * first.time_s.value / need.deadline_s) if first.time_s else 0
-    return _in_machines(market, replace(free, sets=((first.gpu_id, number),), only=()))
+    number = ceil(slow.options[0].count * time.value / (need.deadline_s or inf))
+    return _in_machines(market, replace(free, sets=((slow.options[0].gpu_id, number),), only=()))
 
 
 def _answered(market: _Market, need: Need) -> Recommendation:
@@ -169,11 +153,8 @@ def _answered(market: _Market, need: Need) -> Recommendation:
             return several
         if error.code == "bench" and names_of(need) and isinstance(other, Recommendation):
             return replace(other, answer=f"How fast that is, is not known: {why}. {other.answer}")
-        asked = need.asks in ("able", "too much", "number", "faster") and error.code in (
-            "limits",
-            "too-large",
-        )
-        if not (asked and isinstance(other, Recommendation)):
+        asked = need.asks in ("able", "too much", "number", "faster")
+        if not asked or error.code not in ("limits", "too-large") or not isinstance(other, Recommendation):
             raise
         if need.asks == "number" and (number := speeds.fewest_to_hold(need, names_of(need)[:1])):
             why = f"{why}; {number} would hold it, in more than one machine"
@@ -570,7 +551,7 @@ def _able(market: _Market, need: Need, name: str) -> str:
     except GpuwiseError as error:
         return f"{name}: no, {error}."
     said = say.verdict(found, None) or "yes."
-    return f"{say.begun(name)}, one at a time: {said[0].lower()}{said[1:]}"
+    return f"{name}, one at a time: {said[0].lower()}{said[1:]}"
 
 
 def _fewest(market: _Market, need: Need, gpu: str) -> str:

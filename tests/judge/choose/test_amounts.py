@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from gpuwise.errors import InputError
-from gpuwise.judge.choose.amounts import USUAL_EXAMPLE, amount, quantities
+from gpuwise.judge.choose.amounts import USUAL, amount, quantities
 from gpuwise.judge.choose.need import need_of
 from gpuwise.model.judgement import Need
 
@@ -76,8 +76,8 @@ def test_sizes_of_models_and_speeds_are_no_amounts(text: str) -> None:
 
 def test_an_example_has_a_usual_size_where_none_is_said() -> None:
     need = asked("finetune mistral 7b on 20k examples")
-    assert need.items == 20_000 * USUAL_EXAMPLE
-    assert any(str(USUAL_EXAMPLE) in note for note in need.notes)
+    assert need.items == 20_000 * USUAL.example
+    assert any(str(USUAL.example) in note for note in need.notes)
     assert not need.ignored
 
 

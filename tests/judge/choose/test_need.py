@@ -108,12 +108,18 @@ def test_what_is_refused(asked, says: str) -> None:
     assert error.value.hint
 
 
+def test_tokens_of_what_counts_sequences_and_names_of_a_mix_that_others_stand_in_for() -> None:
+    assert need_for("bert-large", mode="infer", work=Work(384e3, None, "token")).items == 1000
+    mix = need_of("llama-3.1-8b 60 %, whisper 40 %", {}, {})[0]
+    assert mix.workloads == (("llm-8b-decode", 0.6), ("llm-1b-decode", 0.4))
+
+
 @pytest.mark.parametrize(
     ("changes", "says"),
     [
         ({"deadline_s": 86400.0}, "needs an amount of work"),
         ({"items": 1e6, "period_s": 86400.0, "deadline_s": 86400.0}, "has no deadline"),
-        ({"assumptions": Assumptions(hours_per_week=200)}, "168 hours"),
+        ({"assumptions": Assumptions(hours_per_week=200)}, "hours of use a week"),
         ({"assumptions": Assumptions(cooling=0.5)}, "at least 1"),
         ({"assumptions": Assumptions(utilisation=0.0)}, "no work gets done"),
         ({"acquire": "steal"}, "own, rent or both"),

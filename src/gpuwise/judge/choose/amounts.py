@@ -26,10 +26,8 @@ from gpuwise.model.units import Work
 
 NUMBERS = {"a": 1, "an": 1, "single": 1, "dual": 2, "double": 2, "triple": 3, "quad": 4, **units.NUMBERS}
 MANY = {"": 1, "hundred": 100, "thousand": 1000, "million": 10**6, "billion": 10**9, "dozen": 12}
-# Tokens of an answer where none are stated; people's chats have about as many.
-USUAL_ANSWER = 300
-# Of what a model is fine-tuned on, as of a dialogue.
-USUAL_EXAMPLE = 500
+# What is taken for usual where a question does not say it, with a reason beside each.
+USUAL: Any = SimpleNamespace(**WORDS["usual"])
 DAY_S = 86400.0
 _SECONDS = {"s": 1, "m": 60, "h": 3600, "d": 86400, "n": 86400, "w": 604800, "month": 2629800, "y": 31557600}
 # What tokens are read, and what is written.
@@ -165,7 +163,7 @@ def _number(text: str) -> float:
 
 def amount(
     found: Sequence[Quantity], *, item: str, learns: bool, people: int = 1, length: int = 0,
-    batch: int | None = None, usual: int = USUAL_ANSWER,
+    batch: int | None = None, usual: int = USUAL.answer,
 ) -> Amount:  # fmt: skip
     """What quantities say together of work that is counted in `item`.
 
@@ -218,7 +216,7 @@ def amount(
         return done(number, other)
     if learns:
         if counts and not whole and not length:
-            whole = USUAL_EXAMPLE
+            whole = USUAL.example
             notes.append(f"an example is taken as {whole} tokens")
         if counts:
             full = "" if whole else " at most"
@@ -235,10 +233,10 @@ def amount(
         read, either = read + either, 0.0
     prompt, answer = read or counts[0].tokens, written + either
     if not prompt and counts[0].role == "in":
-        prompt = float(USUAL_EXAMPLE)
-        notes.append(f"{counts[0].words.strip()} are taken as {USUAL_EXAMPLE} tokens each")
+        prompt = float(USUAL.example)
+        notes.append(f"{counts[0].words.strip()} are taken as {USUAL.example} tokens each")
     if not answer:
-        answer = float(usual or prompt or USUAL_ANSWER)
+        answer = float(usual or prompt or USUAL.answer)
         notes.append(f"a request is taken as {answer:,.0f} tokens of answer")
     if prompt:
         notes.append(

@@ -29,13 +29,6 @@ WORTH_A_WORD = 0.8
 SLOW = 0.1
 # Smaller changes of a price or speed are rounding.
 WORTH_SAYING = 0.01
-_BASES = {
-    "measured": "measured: {}",
-    "published": "published by {}",
-    "calibrated": "predicted, with this card's own limits",
-    "transferred": "predicted from another card's measurement",
-    "spec-only": "predicted from the data sheet",
-}
 _SOLD = {"new": "new", "used": "used", "street": "used or new"}
 # Share of memory below which what stays free is worth a word.
 LITTLE = 0.1
@@ -73,31 +66,23 @@ def limits(need: Need) -> Iterator[str]:
 
 
 def owned(
-    need: Need, options: Sequence[Option], left: Mapping[str, Issue], speeds: Sequence[Record]
-) -> Iterator[str]:
-    """Why GPUs that the user owns are not among the options, though more of them may be."""
+    need: Need, them: Candidates, found: Sequence[Limit], options: Sequence[Option],
+    left: Mapping[str, Issue], speeds: Sequence[Record],
+) -> Iterator[str]:  # fmt: skip
+    """Why GPUs that the user owns are not among the options, or as many of them as the question names."""
+    shown = {(o.gpu_id, o.count): o.way for o in options}
+    no = {(s.gpu_id, s.gpus): s.refusal for s in speeds if s.refusal}
+    kept = {o.gpu_id for o in options if o.way == "have"}
     for gpu, number in Counter(need.have).items():
-        kept = any((option.gpu_id, option.way) == (gpu, "have") for option in options)
-        refused = (s.refusal for s in speeds if (s.gpu_id, s.gpus) == (gpu, number) and s.refusal)
-        why = left[gpu].detail if gpu in left else "" if kept else next(refused, "")
+        why = left[gpu].detail if gpu in left else "" if gpu in kept else no.get((gpu, number), "")
         if why and why != fit.NO_FASTER:
             yield f"{_short(gpu)} that you have is left out: {why}"
-
-
-def more_of_owned(
-    need: Need, them: Candidates, found: Sequence[Limit], options: Sequence[Option], speeds: Sequence[Record]
-) -> Iterator[str]:
-    """Why the number of owned GPUs that the question names is not an option."""
     for gpu, number in need.sets:
-        if gpu not in need.have or any((o.gpu_id, o.count) == (gpu, number) for o in options):
-            continue
-        bought = (p for p, row in enumerate(them.rows) if (row.gpu, row.count) == (gpu, number))
-        place = next(bought, None)
-        refused = (s.refusal for s in speeds if (s.gpu_id, s.gpus) == (gpu, number) and s.refusal)
-        why = next(refused, "no price is known") if place is None else "; ".join(
-            limit.reason(place) for limit in found if not limit.ok[place]
-        )  # fmt: skip
-        yield f"left out: {counted(gpu, number)}: {why}"
+        if gpu in need.have and (gpu, number) not in shown:
+            bought = (p for p, row in enumerate(them.rows) if (row.gpu, row.count) == (gpu, number))
+            reasons = (limit.reason(p) for p in list(bought)[:1] for limit in found if not limit.ok[p])
+            why = "; ".join(reasons) or no.get((gpu, number), "no price is known")
+            yield f"left out: {counted(gpu, number)}: {why}"
 
 
 def times(cost: Interval | None, least: Interval | None) -> float | None:
@@ -368,7 +353,7 @@ def _by_the_hour(need: Need, first: Option, item: str, rate: str) -> str:
         paid = f"{usd(hours * hourly)}{a_month}{_other(need, hours * hourly, f' ({{}}{a_month})')}"
         return f"{paid} pays for {hours:,.0f} h: {done(hours)}"
     if need.hire_h and not first.outlay_usd:
-        return f"{usd(hourly * need.hire_h)} for {seconds(need.hire_h * 3600)}, {done(need.hire_h)}"
+        return f"{usd(hourly * need.hire_h)} for {need.hire_h:,.0f} h, {done(need.hire_h)}"
     said = [rate, f"{usd(hourly)} an hour of use"] if first.outlay_usd or need.concurrent else [rate]
     if need.concurrent or a_month or week != Assumptions().hours_per_week:
         # Idle hours are paid for, too.
@@ -414,7 +399,7 @@ def reasons(found: Recommendation) -> tuple[str, ...]:
         # How several of them talk to each other decides what they are worth together.
         link = f"they talk over {link_of(catalog.get(first.gpu_id), first.count)}"
         said.append(next((why for why in first.why if why.startswith(f"{first.count} reach")), link))
-    known = _BASES[first.basis].partition(":")[0].partition(" by")[0]
+    known = WORDS["bases"][first.basis].partition(":")[0].partition(" by")[0]
     value, low, high = (speed_of(getattr(first.throughput, end)) for end in ("value", "low", "high"))
     again = f", {RECOMPUTES.detail}" * (RECOMPUTES.detail in first.why)
     said.append(f"speed: {value} ({low} to {high}) {found.item}s/s within 80 %, {known}{again}")
@@ -489,21 +474,11 @@ def setup(need: Need, bought: Option) -> str:
         f"{bought.power_w:g} W: {_fed_by(bought)}" if bought.power_w else "",
         f"{slots * bought.count:g} slots" if slots else "", f"{cooling} cooling" if cooling else "",
         "no CUDA after 12" if old else "",
-        _several_for(need, bought),
         f"quiet: at most {fit.QUIET_W:g} W of heat" if need.quiet else "",
         f"{usd(energy)} of electricity a month" if bought.power_w and need.period_s is None else "",
         f"worth {left} after {a.owned_for}",
     ]  # fmt: skip
     return "; ".join(part for part in parts if part)
-
-
-def _several_for(need: Need, bought: Option) -> str:
-    """How many of the largest machines a budget pays for."""
-    by_time = need.budget_per_hour or need.budget_per_month
-    if not need.budget_usd or by_time or not bought.count == need.gpus[1] > 1:
-        return ""
-    number = int(need.budget_usd / bought.outlay_usd)
-    return f"the budget pays for {number} of these" if number > 1 else ""
 
 
 def runner_up(found: Recommendation) -> str:
@@ -636,7 +611,7 @@ def why(
     where = speed.notes[0] if speed.notes else ""
     if speed.source is not None:
         where = speed.source.id if speed.origin == "measured" else speed.source.title
-    yield "speed " + _BASES[found.basis].format(where)
+    yield "speed " + WORDS["bases"][found.basis].format(where)
     if speed.bound:
         yield f"bound by {speed.bound}"
 
@@ -835,10 +810,11 @@ def machines(found: Recommendation, number: int, share: int) -> str:
         f"{'Rent' if rented else 'Buy'} {got}{where} at {each} each ({_dated(first)}{old}): {', '.join(said)}"
     )
     alone = rate_of(first.throughput.value * share, found.item)
+    done = f" and {seconds(first.time_s.value)} for the work" if first.time_s else ""
     if need.mode == "infer":
-        return f"{take}. Each works by itself: {alone} together."
+        return f"{take}. Each works by itself: {alone} together{done}."
     time = f"; if none waited for another, {alone}" * (not (need.title and need.passes == 1))
-    time += f" and {seconds(first.time_s.value)} for the work, a bound" if first.time_s else ""
+    time += f"{done}, a bound" * bool(done)
     return f"{take}. How fast they are together is not known, as what joins the machines is not{time}."
 
 

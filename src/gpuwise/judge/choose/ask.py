@@ -14,45 +14,16 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, fields, replace
 from datetime import date
 from functools import cache
-from types import SimpleNamespace
 from typing import Any
 
 from gpuwise.errors import InputError
 from gpuwise.facts import catalog, llms, prices
-from gpuwise.judge.choose.amounts import (
-    COMMON,
-    DAY_S,
-    MANY,
-    NUMBERS,
-    USUAL_ANSWER,
-    P,
-    Quantity,
-    amount,
-    families,
-    filled,
-    quantities,
-    seconds,
-)
+from gpuwise.judge.choose import amounts
+from gpuwise.judge.choose import need as needs
+from gpuwise.judge.choose.amounts import NUMBERS, USUAL, P, filled
 from gpuwise.judge.choose.candidates import FEW, is_sold_new, least_host_usd
 from gpuwise.judge.choose.fit import HOST_PEAK_W, SUPPLY, made_for_fp64
-from gpuwise.judge.choose.need import (
-    ALIASES,
-    COMPUTERS,
-    DATA,
-    DIFFUSION,
-    MOST_THERE,
-    MOST_TOGETHER,
-    PROVIDERS,
-    SUPPORTED,
-    WORDS,
-    Purpose,
-    has_form,
-    is_model,
-    need_for,
-    presets,
-    tokens_of,
-    unknown,
-)
+from gpuwise.judge.choose.need import ALIASES, DATA, DIFFUSION, WORDS, Purpose, is_model, presets
 from gpuwise.judge.choose.speeds import item_of
 from gpuwise.model import units
 from gpuwise.model.gpu import GpuSpec, OfferKind
@@ -61,8 +32,6 @@ from gpuwise.model.units import Latency, Work
 from gpuwise.predictor.card import MODULES
 from gpuwise.workloads import registry
 
-# What is taken for usual where a question does not say it, with a reason beside each.
-USUAL: Any = SimpleNamespace(**WORDS["usual"])
 _DRAWN = frozenset(model.like for model in DIFFUSION.values())
 # Words that set nothing: grammar, people, and what every such question is about.
 _PLAIN = frozenset((DATA / "plain_words.txt").read_text(encoding="utf-8").split())
@@ -98,7 +67,7 @@ def need_of(asked: Asked, given: Mapping[str, Any] | None = None) -> Need:
         "steps": asked.fields.get("steps"),
         **{name: value for name, value in (given or {}).items() if value is not None},
     }  # fmt: skip
-    need = need_for(asked.workload, **stated)
+    need = needs.need_for(asked.workload, **stated)
     fields = {name: value for name, value in asked.fields.items() if name not in ("latency", "steps")}
     if need.task != "infer":
         fields.pop("concurrent", None)
@@ -129,7 +98,7 @@ def _plainly(text: str) -> str:
     plain = re.sub(r"\b(\d)x(?=[a-z]+\d)", r"\1x ", plain)  # "8xh100"
 
     def digits(found: re.Match[str]) -> str:
-        many = MANY[found[2] or ""]
+        many = amounts.MANY[found[2] or ""]
         return str(many // 2 if found[1].startswith("half") else NUMBERS[found[1]] * many)
 
     plain = re.sub(P.terabytes, lambda m: f"{1000 * float(m[1]):g}gb", plain)
@@ -178,9 +147,6 @@ class _Reader:
         while self.plain[:end][-1:].isalnum() and self.plain[end : end + 1].isalnum():
             end += 1
         self._read[start:end] = b"\1" * (end - start)
-
-    def unmark(self, start: int, end: int) -> None:
-        self._read[start:end] = bytes(end - start)
 
     def said(self, pattern: str) -> re.Match[str] | None:
         """The first match of a pattern anywhere, read or not."""
@@ -401,7 +367,7 @@ class _Reader:
             hourly = bool(price["per"]) or (paid and usd < USUAL.least_purchase)
             usd /= {"m": 730.5, "y": 8766.0}.get((price["per"] or "")[:1], 1.0)
             usd *= count if re.search(P.each_card, text) else 1
-            if (machines := -(-count // MOST_TOGETHER)) > 1 and count % machines == 0:
+            if (machines := -(-count // needs.MOST_TOGETHER)) > 1 and count % machines == 0:
                 self.notes.append(f"{count} x {gpu} at {units.usd(usd)} are {machines} machines like this")
                 count, usd = count // machines, usd / machines
                 self.sets = tuple((g, count if g == gpu else n) for g, n in self.sets)
@@ -410,7 +376,7 @@ class _Reader:
             }  # fmt: skip
             kind: OfferKind = next((kind for kind, said in kinds.items() if said), "street")
             quote = Quote(
-                gpu_id=gpu, count=count, kind=kind, usd=usd, provider=PROVIDERS.get(seller, seller),
+                gpu_id=gpu, count=count, kind=kind, usd=usd, provider=needs.PROVIDERS.get(seller, seller),
                 paid=paid and hourly, whole=not hourly and bool(re.search(P.with_machine, text)),
             )  # fmt: skip
             found.append((quote, start, end))
@@ -458,7 +424,7 @@ class _Reader:
 
     def _read_amounts(self) -> None:
         """How much is to be done, once or again and again."""
-        self.found = quantities(self.plain)
+        self.found = amounts.quantities(self.plain)
         self.work: Work | None = None
         size = self.take(P.resolution)
         self.per_person, self.pixels = False, next(filter(None, size.groups())) if size else ""
@@ -478,13 +444,13 @@ class _Reader:
         speeds = (each for each in self.found if each.kind == "token" and each.tokens == 1 and each.period)
         speed = next(speeds, None)
         # So many in a short time are a speed: of each answer, or as a service all day long.
-        slow = speed.number / seconds(speed.period) <= USUAL.one_reader if speed else False
+        slow = speed.number / amounts.seconds(speed.period) <= USUAL.one_reader if speed else False
         if (
             speed
-            and seconds(speed.period) < DAY_S
+            and amounts.seconds(speed.period) < amounts.DAY_S
             and (self.said(P.alone) or (slow and (self.said(P.at_least) or self.said(WORDS["asks"]["able"]))))
         ):
-            self.per_person, rate = True, speed.number / seconds(speed.period)
+            self.per_person, rate = True, speed.number / amounts.seconds(speed.period)
             if (self.sets or self.have) and self.said(WORDS["asks"]["able"]):
                 self.fields |= {"asks": "speed", "rate": rate}  # Whether what is named is as fast
             else:
@@ -511,7 +477,7 @@ class _Reader:
         """What is not to be: ways of getting GPUs, and providers."""
         self.denied = {name: self.deny(words) for name, words in (*WORDS["denied"].items(), *WORDS["kinds"])}
         while name := self.take(rf"{P.denial}({_sellers()})\b", again=False):
-            self.fields["avoid"] = (*self.fields.get("avoid", ()), PROVIDERS.get(name[1], name[1]))
+            self.fields["avoid"] = (*self.fields.get("avoid", ()), needs.PROVIDERS.get(name[1], name[1]))
 
     def _read_kinds_of_gpu(self) -> None:
         """What only some GPUs are: (kind, field of the catalog, pattern of it, whether it must match)."""
@@ -584,7 +550,7 @@ class _Reader:
             fields["latency"] = Latency("TPOT", float(late[1]) / 1e3)
         elif late := take(P.answer_time):
             of = next((e for e in self.found if e.role == "out" and e.kind in ("token", "part")), None)
-            written = of.number * of.tokens if of else USUAL_ANSWER
+            written = of.number * of.tokens if of else USUAL.answer
             fields["latency"] = Latency("TPOT", float(late[1]) / written)
             self.notes.append(
                 f"an answer of {written:,.0f} tokens within {late[1]} s, its prompt not counted"
@@ -605,12 +571,12 @@ class _Reader:
         if allowed.get("reserved") and (term := take(rf"\b({P.count})[ -](month|year)s?\b", again=False)):
             fields["most_commitment_h"] = units.parse_seconds(f"{_number(term[1])}{term[2]}") / 3600
         # Words of everyday English are providers only where a place stands before them.
-        seller, providers = rf"({_sellers()})\b|\b(?:on|at|via|from) ({'|'.join(COMMON)})\b", list[str]()
+        seller, providers = rf"({_sellers()})\b|\b(?:on|at|via|from) ({P.common})\b", list[str]()
         # Beside one of them, the others are providers, too.
         near = rf"\b(?:or|vs|versus|and),? ({P.common})\b|\b({P.common}),? (?:or|vs|versus|and)\b"
         for pattern in (rf"\b(?:(?:on|at|from|via|by) )?(?:{seller})(?: only)?", near):
             while (providers or pattern != near) and (one := take(pattern, again=False)):
-                providers.append(PROVIDERS.get(one[1] or one[2], one[1] or one[2]))
+                providers.append(needs.PROVIDERS.get(one[1] or one[2], one[1] or one[2]))
         fields |= allowed | ({"providers": tuple(dict.fromkeys(providers))} if providers else {})
         fields |= {"spot": True} if spot else {}
         # "A firm in Germany, data stays in the EU": the last is the demand.
@@ -628,7 +594,7 @@ class _Reader:
         used, offered = take(WORDS["denied"]["used"]), self._read_offers()
         than = self.said(P.owning) and take(rf"\b(?:or|vs|versus|than) (?:on |at |from )?(?:{_sellers()})\b")
         either = take(P.rent_or_not, again=False) or than
-        rents = offered or take(P.renting, again=False) or either
+        rents: Any = offered or take(P.renting, again=False) or either
         owns = used or take(P.owning) or (None if self.said(P.replaceable) else take(P.replacing))
         # What no shop sells singly is rented, unless somebody says that it is to be bought.
         modules = [catalog.get(gpu).text("form") in MODULES for gpu, _ in self.sets]
@@ -753,7 +719,7 @@ class _Reader:
         if last := take(rf"\b{P.until} ((?:{units.DAYS})(?!\w)){P.hour}"):
             day = units.parse_day(last[1], self.today)
             hours = take(rf"\((?:in |within |about |~)?{P.span}\)", again=False)  # As it was counted
-            fields["deadline_s"] = _span_seconds(hours) if hours else (day - self.today).days * DAY_S
+            fields["deadline_s"] = _span_seconds(hours) if hours else (day - self.today).days * amounts.DAY_S
             self.notes.append(f"{last[0].strip()} is {day}, {(day - self.today).days} days from now")
         elif span := take(rf"\b{P.before} {P.span}") or take(
             rf"(?<![$€£\w] )(?<!euros )(?<!dollars )\b{P.span},? {P.after}\b"  # "400 dollars a month max"
@@ -853,7 +819,7 @@ class _Reader:
         self.gpus = (1 if number[1] else _number(number[2]), _number(number[2])) if number else None
         if len(self.sets) < 2 and not number and self.take(P.how_many):
             self.fields |= {"asks": "number"} | ({"only": (self.sets[0][0],)} if self.sets else {})
-            self.sets, self.gpus = (), (1, MOST_TOGETHER)
+            self.sets, self.gpus = (), (1, needs.MOST_TOGETHER)
         if self.gpus and self.gpus[1] == self.fields.get("users"):
             self.gpus = (1, 1)  # "5 GPUs for 5 students"
         if self.gpus is None and self.fields.get("goal") == "energy":
@@ -867,9 +833,9 @@ class _Reader:
         much = self.fields.get("budget_usd", 0.0) >= USUAL.large_sum and "budget_per_hour" not in self.fields
         much = much and self.fields.get("users", 1) == 1
         if self.gpus is None and not self.sets and much and self.said(P.several_cards):
-            self.gpus = (1, MOST_TOGETHER)
+            self.gpus = (1, needs.MOST_TOGETHER)
         if self.gpus is None and "total_gb" in self.fields:
-            self.gpus = (1, MOST_TOGETHER)
+            self.gpus = (1, needs.MOST_TOGETHER)
         if self.watts_each and self.gpus:
             self.fields["power_w"] = self.watts_each * self.gpus[1]
 
@@ -880,7 +846,7 @@ class _Reader:
             self._settle_quotes()
         self._settle_people()
         if self.gpu_hours and self.gpu_hours[2] and len(self.sets) < 2:
-            week = _amount(self.gpu_hours[1]) * seconds("week") / seconds(self.gpu_hours[2])
+            week = _amount(self.gpu_hours[1]) * amounts.seconds("week") / amounts.seconds(self.gpu_hours[2])
             number = int(max(1, -(-week // 168)))
             self.assumed["hours_per_week"] = week / number
             self.sets, self.gpus = tuple((gpu, number) for gpu, _ in self.sets), (number, number)
@@ -891,7 +857,7 @@ class _Reader:
         if large and not named and fields.get("users", 1) > 1 and self.said(P.organisation):
             every = ((spec.id, spec.text("segment")) for spec in catalog.all_gpus())
             fields["only"] = tuple(gpu for gpu, segment in every if segment in ("server", "workstation"))
-            self.notes.append(SUPPORTED)
+            self.notes.append(needs.SUPPORTED)
         like = tuple(spec.id for spec in catalog.all_gpus() if self._meant(spec)) if self.traits else ()
         apart = next((gpu for gpu, _ in self.sets if self.traits and gpu not in like), None)
         if apart and not self.said(r"\b(?:or|vs|versus|than)\b"):
@@ -913,10 +879,10 @@ class _Reader:
         if "hire_h" in fields and "hours_per_week" in self.assumed:
             fields["hire_h"] *= self.assumed["hours_per_week"] / 168
         # One kind of computer is ranked at a time. What a laptop that is there may be replaced by is open.
-        there = any(has_form(catalog.get(gpu), "laptop") for gpu in self.have)
+        there = any(needs.has_form(catalog.get(gpu), "laptop") for gpu in self.have)
         either = self._either_computer()
         self.laptop = bool(self.take(P.laptop)) and not (there or either)
-        laptops = any(has_form(catalog.get(gpu), "laptop") for gpu, _ in self.sets)
+        laptops = any(needs.has_form(catalog.get(gpu), "laptop") for gpu, _ in self.sets)
         self.ignore("laptop" if either and self.form != "mobile" and not laptops else "")
 
     def _settle_quotes(self) -> None:
@@ -1064,7 +1030,7 @@ class _Reader:
             before, after = self.plain[: one.start()], self.plain[one.end() :]
             near = re.search(rf"{words}[^,;]{{0,12}}$", before) or re.match(rf"[^,;]{{0,12}}{words}", after)
             more = re.match(r"(?: models?)? (?:and|plus|\+|&) ", after)
-            if near and not (more or re.search(rf"\b(?:{families()})[ -]?[\d.]*[ -]?$", before)):
+            if near and not (more or re.search(rf"\b(?:{amounts.families()})[ -]?[\d.]*[ -]?$", before)):
                 self.mark(*one.span())
 
     def _largest(self, named: str) -> str:
@@ -1114,7 +1080,8 @@ class _Reader:
         # What it learns from is seen again and again.
         learns = self.mode in ("lora", "qlora", "finetune")
         if steps is None and learns and self.fields.get("asks") != "able":  # Whether it can takes no amount
-            steps = Quantity(USUAL.steps, "step", 0.0, "", "", "", (), f"{USUAL.steps:,} steps, as is usual")
+            words = f"{USUAL.steps:,} steps, as is usual"
+            steps = amounts.Quantity(USUAL.steps, "step", 0.0, "", "", "", (), words)
         if steps is not None:
             self.found = (*(each for each in self.found if each not in (steps, images)), steps)
             self.fields.setdefault("batch", 1)
@@ -1174,7 +1141,7 @@ class _Reader:
         of_work = self.said(rf"\b(?:{P.of_work}) (?:(?:an?|the|my|our) )?(?:{words or '(?!)'})\b")
         known = gpus and (self.mode or self.sets or self.have or self.quotes) and not of_work
         if (words and not (priced or known)) or not (gpus or self.take(P.machine)):
-            raise unknown(self.text)
+            raise needs.unknown(self.text)
         if other := self.said(P.other_work):
             problem = f"{other[0]}: no work of this tool, which knows training, inference and FP64 alone"
             raise InputError(problem, hint="name a model, a network or what it is to compute")
@@ -1288,9 +1255,9 @@ class _Reader:
             if "deadline_s" in self.fields:
                 hint = "leave the deadline out"
                 raise InputError(f"how long {said} takes is not known, only how GPUs compare", hint=hint)
-            if amounts := [each.words for each in self.found if each.words]:
-                self.ignore(*amounts)
-                self.notes.append(f"what {' and '.join(amounts)} cost is not known")
+            if counted_in := [each.words for each in self.found if each.words]:
+                self.ignore(*counted_in)
+                self.notes.append(f"what {' and '.join(counted_in)} cost is not known")
                 self._rent_once()
             self.ignore(f"{self.pixels} pixels" if self.pixels else "")
             self.stands_in = True  # Nor are epochs of another network's data set
@@ -1304,9 +1271,9 @@ class _Reader:
 
     def _of_size(self) -> str | None:
         """The model that a size or a family is taken as. Raises InputError for a size that none has."""
-        families = {name.split("-")[0] for name in llms.names()}
+        known = {name.split("-")[0] for name in llms.names()}
         words = (w for word in self.unread() for w in (word, word.rstrip("0123456789.")))
-        said = family = next((word for word in words if word in families), "")
+        said = family = next((word for word in words if word in known), "")
         of_it = [name for name in llms.names() if family and name.startswith(family)]
         if family and (version := self.said(rf"\b{family} ?(\d[\d.]*)(?![\w.])")):
             self.mark(*version.span())
@@ -1354,11 +1321,10 @@ class _Reader:
         ):
             return
         if others := [each for each in counted if each.kind in ("other", "audio")]:
-            for start, end in others[0].spans:
-                self.unmark(start, end)
+            self.ignore(others[0].words)
             return
         served = is_model(named, self.mode)
-        need = need_for(named, mode=self.mode)
+        need = needs.need_for(named, mode=self.mode)
         if not (self.found or data):
             item = item_of(need).partition("-")[0]
             self.work = Work(USUAL.examples.get(item, 1e6), None, item)
@@ -1366,7 +1332,7 @@ class _Reader:
                 f"no amount was named: {self.work.items / 1e6:g} million {item}s, as an example"
             )
             return
-        usual = next((n for pattern, n in WORDS["answers"] if self.said(pattern)), USUAL_ANSWER)
+        usual = next((n for pattern, n in WORDS["answers"] if self.said(pattern)), USUAL.answer)
         if not counted and not any(each.kind == "step" for each in self.found):
             whole = units.parse_work(data[0] if data else "ImageNet")
             if not data and epochs and ALIASES.get(named, named) not in USUAL.image_networks:
@@ -1381,18 +1347,18 @@ class _Reader:
             self.notes.append(f"images of {self.pixels} pixels take another time, so no total is given")
             self._rent_once()
             return
-        found = amount(
+        found = amounts.amount(
             self.found, item=item_of(need).partition("-")[0],
             learns=need.mode == "train" or self.mode in ("lora", "qlora", "finetune"),
             people=self.fields.get("users", self.people), batch=self.fields.get("batch"),
-            length=tokens_of(_about(need)) or self.fields.get("context", 0), usual=usual,
+            length=needs.tokens_of(_about(need)) or self.fields.get("context", 0), usual=usual,
         )  # fmt: skip
         self.work, self.notes = found.work, [*self.notes, *found.notes]
         read = counted and counted[0].role == "in" and need.workloads[0][0] not in _DRAWN
         again = (self.work.period_s if self.work and read else None) or 0.0
         night = any(each.period == "night" for each in counted)
         learns = need.mode == "train" or self.said(P.batch)
-        if night or again >= seconds("week") or (self.work and self.work.period_s and learns):
+        if night or again >= amounts.seconds("week") or (self.work and self.work.period_s and learns):
             self.fields["batched"] = True
             self.notes.append("a batch: rented only for the hours that it takes")
         if served and need.mode == "infer" and self.work:
@@ -1443,8 +1409,8 @@ class _Reader:
         if "budget_usd" not in fields or "host_usd" in self.assumed or not owns:
             return
         whole = self.said(P.with_machine)
-        computers = all(catalog.get(gpu).text("form") in COMPUTERS for gpu in self.named_gpus)
-        few = self.gpus is None or self.gpus[1] <= MOST_THERE
+        computers = all(catalog.get(gpu).text("form") in needs.COMPUTERS for gpu in self.named_gpus)
+        few = self.gpus is None or self.gpus[1] <= needs.MOST_THERE
         card = few and (self.sets or self.traits or self.said(r"\b(?:gpus?|cards?)\b"))
         # What buys no machine is meant for the card.
         little = fields["budget_usd"] < 1.2 * least_host_usd() and not fields.get("budget_per_hour")
@@ -1462,7 +1428,7 @@ class _Reader:
             fields = self.fields
             if self.members > 1 and fields.keys() & {"users", "concurrent"} == {"users"}:
                 fields["concurrent"] = self._at_once(fields.pop("users"))
-            computers = [catalog.get(gpu).text("form") in COMPUTERS for gpu in self.named_gpus]
+            computers = [catalog.get(gpu).text("form") in needs.COMPUTERS for gpu in self.named_gpus]
             one = (computers and all(computers)) or fields.get("asks") in ("able", "memory", "speed")
             if not (self.rents or "users" in fields) and (one or self.said(P.how_fast)):
                 fields.setdefault("concurrent", 1)  # Of one reader, unless more are named
@@ -1498,7 +1464,7 @@ def _about(need: Need) -> str:
 @cache
 def _sellers() -> str:
     """Names of providers, the longest first, but for words that questions use for something else."""
-    names = {*prices.renting(), *PROVIDERS} - COMMON
+    names = {*prices.renting(), *needs.PROVIDERS} - amounts.COMMON
     return "|".join(map(re.escape, sorted(names, key=len, reverse=True)))
 
 
@@ -1518,7 +1484,7 @@ def _networks() -> frozenset[str]:
 def _of_laptop(gpu: str) -> str:
     """A card's variant in laptops, where there is one."""
     own = (spec.id for spec in catalog.all_gpus() if spec.id == f"{gpu}-laptop")
-    return gpu if has_form(catalog.get(gpu), "laptop") else next(own, gpu)
+    return gpu if needs.has_form(catalog.get(gpu), "laptop") else next(own, gpu)
 
 
 def _span_seconds(span: re.Match[str]) -> float:

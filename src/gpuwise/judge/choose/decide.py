@@ -115,8 +115,7 @@ def recommend(
         ),
         changes=changes,
         advice=(
-            *answer.owned(need, options, left, speeds),
-            *answer.more_of_owned(need, them, found, options, speeds),
+            *answer.owned(need, them, found, options, left, speeds),
             *answer.advice(them, places, need, item),
         ),
     )  # fmt: skip

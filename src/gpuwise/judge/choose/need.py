@@ -179,7 +179,7 @@ def need_for(
         problem = "a mix has no item of its own to count the work in"
         raise InputError(problem, hint="choose for one workload, or without an amount of work")
     notes: tuple[str, ...] = ()
-    if len(specs) > 1:
+    if len(specs) > 1 and preset is None:
         notes = ("one speed of a mix, its parts' geometric mean, compares GPUs and counts nothing",)
     if all(spec.item == "image-step" for spec in specs):
         mode = mode or "infer"  # People make images far more often than models of them
@@ -187,12 +187,10 @@ def need_for(
         passes = PASSES if mode == "infer" else 1  # A step of training sees each of its images once
         notes = (f"an image is {STEPS} steps, each twice through the network for guidance",) * (passes > 1)
         work = work._replace(items=work.items * passes, item="image-step")
-    if work is not None and work.item == "token" and (length := tokens_of(specs[0].title)):
+    length = tokens_of(specs[0].title) if specs[0].item == "sequence" else 0
+    if work is not None and work.item == "token" and length:
         notes += (f"counted in sequences of {length} tokens",)
         work = work._replace(items=work.items / length, item="sequence")
-    if work is not None and work.item != specs[0].item.removesuffix("s"):
-        problem = f"the workload counts {specs[0].item}s, the work {work.item}s"
-        raise InputError(problem, hint=f"state the work in {specs[0].item}s")
     if latency is not None:
         # A token comes from a decode step, the first one from a prefill step.
         phase = _PHASES[latency.kind]
@@ -224,7 +222,7 @@ def need_for(
             mode=next(each for each in modes if wanted in ("", each)), precision=chosen,
             fallback=Precision.FP16 if halves else None, gpus=gpus or (1, most), form=form, notes=notes,
         ),
-        work, latency,
+        work, latency, specs[0].item.removesuffix("s"),
     )  # fmt: skip
 
 
@@ -299,8 +297,6 @@ def _of_diffusion(
     from an image takes one pass."""
     model = DIFFUSION[name]
     gpus = gpus or ((1, MOST_TOGETHER) if work is not None and work.period_s else None)
-    if work is not None and work.item != "image":
-        raise InputError(f"{name} makes images, the work {work.item}s", hint="state the work in images")
     learns, adapters = mode not in (None, "infer"), mode in ("lora", "qlora", "finetune")
     base = need_for(model.like, mode="train" if learns and not adapters else "infer", precision=precision,
                     gpus=gpus, form=form)  # fmt: skip
@@ -310,7 +306,9 @@ def _of_diffusion(
     title = f"adapters of {name}" if adapters else name
     note = f"{model.words}, {how}: an image counts as {runs:,.0f} runs of {model.like}, by its operations"
     least_gb = model.gb_lora if learns else model.gb
-    return _with(replace(base, title=title, passes=runs, least_gb=least_gb, notes=(note,)), work, None)
+    return _with(
+        replace(base, title=title, passes=runs, least_gb=least_gb, notes=(note,)), work, None, "image"
+    )
 
 
 def _of_model(
@@ -327,8 +325,6 @@ def _of_model(
         raise InputError(f"{model.name} has no mode {mode}", hint=f"one of {', '.join(TASKS)}")
     if precision is not None and precision not in tuple(WEIGHTS):
         raise InputError(f"no weights are kept in {precision}", hint=f"one of {', '.join(WEIGHTS)}")
-    if work is not None and work.item != "token":
-        raise InputError(f"{model.name} counts tokens, the work {work.item}s", hint="state it in tokens")
     limit = latency or (Latency("TPOT", USUAL_TPOT_S) if task == "infer" else None)
     notes = [USUAL_NOTE] if task == "infer" and latency is None else []
     if latency is not None and latency.first_s is not None:
@@ -351,10 +347,14 @@ def _of_model(
         precision=Precision(precision) if precision else formats[0] if formats else FORMATS[task],
         formats=formats, gpus=gpus or (1, MOST_TOGETHER), form=form, notes=tuple(notes),
     )  # fmt: skip
-    return _with(need, work, limit)
+    return _with(need, work, limit, "token")
 
 
-def _with(need: Need, work: Work | None, latency: Latency | None) -> Need:
+def _with(need: Need, work: Work | None, latency: Latency | None, item: str) -> Need:
+    """The need with its work. Raises InputError for one that is counted in something else."""
+    if work is not None and work.item != item:
+        problem = f"{need.title or need.workloads[0][0]} counts {item}s, the work {work.item}s"
+        raise InputError(problem, hint=f"state the work in {item}s")
     return replace(
         need, items=work.items if work else None, period_s=work.period_s if work else None,
         latency_s=latency.seconds if latency else None, latency_kind=latency.kind if latency else "TPOT",
