@@ -88,6 +88,8 @@ COMPILED, COMPILED_SPREAD = (1.0, 6.0, 1.15, 1.5), 0.25
 alone say more, and those set on the kernels of six compiled networks."""
 FAR = 0.3
 """Error of a case beyond which it counts less."""
+SEVERAL, SEVERAL_SPREAD = "grouped (uneven|odd|long)", 1.0
+"""Classes of convolutions that are several kernels, whose launches differ more."""
 GPU_BOUND = 0.03
 """Share of a step that waits for the host up to which its time is that of its kernels."""
 ITERATIONS = 12
@@ -191,18 +193,19 @@ class Fit:
         self.usual = np.where(roots, np.log(COMPILED)[:, None], usual)
         # A product's own model has its launch.
         launches = np.array([latency(own, rates.usual(own)["launch"]) for own in cards])[self.case]
-        self.launched = np.where(self.parts[0] > 0, 0.02, 1.0) * launches
+        several = np.array([any(re.search(SEVERAL, node) for node in path) for path in self.paths])
+        own_launch = (self.parts[0] > 0) & ~several
+        self.launched = np.where(own_launch, 0.02, 1.0) * launches
         self.matrix = {
-            node
-            for path, each in zip(self.paths, self.parts[0], strict=True)
-            if each > 0
-            for node in path[1:]
+            node for path, of in zip(self.paths, own_launch, strict=True) if of for node in path[1:]
         }
         """Classes of what has a model of its own."""
         shape = (len(NAMES), len(self.nodes))
         self.centre = np.zeros(shape)
         """Deviations that are expected, and how far from them they may be."""
         self.spread = np.repeat([[SPREADS[name]] for name in NAMES], shape[1], axis=1)
+        of_several = [bool(re.search(SEVERAL, node)) for node in self.nodes]
+        self.spread[NAMES.index("latency"), of_several] = SEVERAL_SPREAD
 
     def powers(self, factors: Array) -> Array:
         """Seconds of each kernel's parts to the power of `SOFTENED`, on its card."""

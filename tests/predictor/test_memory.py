@@ -356,6 +356,18 @@ def test_a_convolution_of_channels_first_copies_what_it_reads_and_writes(
         assert plain.peak == pytest.approx(2 * size, rel=0.03)
 
 
+@pytest.mark.parametrize(("groups", "fresh"), [(1, 1), (3, 1), (2, 2)])
+def test_a_convolution_in_groups_of_no_power_of_two_copies_what_it_reads_and_writes(
+    groups: int, fresh: int
+) -> None:
+    """Peaks of RegNet and RepVGG in inference were 11 to 22 % too low."""
+    x = torch.empty(8, 48, 64, 64).to(memory_format=torch.channels_last)
+    made = nn.Conv2d(48, 48, 3, padding=1, groups=groups, bias=False).to(memory_format=torch.channels_last)
+    found = trace_module(made, (x,), name="one", mode="infer").memory
+    assert found is not None
+    assert found.peak == pytest.approx(4.0 * fresh * x.numel(), rel=0.03)
+
+
 class Attends(nn.Module):
     """Residual blocks of attention, each of which torch asks whether it may take its fast path."""
 

@@ -147,11 +147,10 @@ def shipped() -> tuple[MeasuredStep, ...]:
     found = []
     for row in catalog.rows(MEASURED):
         value, low, high = (float(row[name]) for name in ("items_per_s", "low", "high"))
-        step = MeasuredStep(
+        found.append(MeasuredStep(
             gpu_id=row["gpu_id"], cell=row["cell"], batch=int(row["batch"]), version=int(row["version"]),
             throughput=Interval(value=value, low=low, high=high, method="measured"), where=row["file"],
-        )  # fmt: skip
-        found.append(step)
+        ))  # fmt: skip
     return tuple(found)
 
 
@@ -237,15 +236,9 @@ def calibration_of(result: Result, gpus: Sequence[str]) -> Calibration:
     for network in set(networks):  # of each, after the factor of the others
         mine = networks == network
         errors[mine] += log(own_factor(measured[~mine], predicted[~mine]))
-    return Calibration(
-        card_id=own.id,
-        factor=own_factor(measured, predicted),
-        steps=len(steps),
-        width=own_width(
-            np.abs(errors)
-            / np.array([half_with(trace, own, usual(trace, own).spread, "calibrated") for *_, trace in steps])
-        ),
-    )
+    halves = [half_with(trace, own, usual(trace, own).spread, "calibrated") for *_, trace in steps]
+    width, factor = own_width(np.abs(errors) / np.array(halves)), own_factor(measured, predicted)
+    return Calibration(card_id=own.id, factor=factor, steps=len(steps), width=width)
 
 
 def _limits(result: Result, workload: str) -> Mapping[str, float]:

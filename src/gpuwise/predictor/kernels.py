@@ -70,6 +70,9 @@ MANY_ROWS = 2**16
 DEEP = 5
 # Channels of a group up to which libraries have kernels of their own, as a name: of powers of two alone.
 GROUPS = ((4, "least"), (8, "tiny"), (32, "narrow"))
+# Groups of other widths that cuDNN cuts out and convolves one by one; where they are more it fills each up to
+# a power of two. Both take longer than the product (profiles of RepVGG and RegNet on an H100).
+LOOPED = 4
 PUTS = ("backward", "scatter", "_put", "_add", "_copy")
 ORDERED = frozenset({
     "sort", "topk", "histc", "bincount", "nonzero", "masked_select", "_unique2", "cummax", "cummin", "cumsum",
@@ -187,7 +190,7 @@ def path(kernel: Kernel, *, compiled: bool) -> tuple[str, ...]:
     if kernel.name.startswith(DECODES):
         return ("decode", *({kernel.name.partition(":")[0]: None, kernel.name: None}))
     parts: list[str]
-    if kernel.kind == "convolution" and len(kernel.shape) == 11:
+    if convolves(kernel):
         parts = _convolution(kernel, compiled=compiled)
     elif kernel.kind == "matmul":
         parts = _product(kernel, compiled=compiled)
@@ -241,8 +244,10 @@ def _convolution(kernel: Kernel, *, compiled: bool) -> list[str]:
         size = next((word for most, word in WINDOWS if window <= most), "huge")
         each = channels // groups
         width = next((word for most, word in GROUPS if each <= most), "wide")
-        if each & (each - 1):
-            width = "odd" if each % ALIGNED else "uneven"
+        if window > WINDOWS[-1][0]:
+            width = "long"
+        elif rearranged(kernel.shape):
+            width = ("odd" if each % ALIGNED else "uneven") + (" few" if groups <= LOOPED else "")
         what = [f"depthwise {size}" if groups == channels else f"grouped {width}"]
     elif channels <= (PICTURE_PARTS * PICTURE if "3d" in special else PICTURE):
         # Patches have a window as wide as the stride; libraries have a kernel for small windows.
@@ -331,16 +336,10 @@ def factors(kernels: Sequence[Kernel], measured: Mapping[str, float], *, compile
 def of_kernels(kernels: Sequence[Kernel], *, compiled: bool) -> Classes:
     """What was measured of the class of each kernel."""
     found = [known(path(kernel, compiled=compiled)) for kernel in kernels]
-    numbers: dict[int, int] = {}
-    which = [numbers.setdefault(id(each), len(numbers)) for each in found]
-
-    def column(name: str) -> Array:
-        return np.array([getattr(each, name) for each in found], dtype=float)
-
-    return Classes(
-        arithmetic=column("arithmetic"), vector=column("vector"), memory=column("memory"),
-        latency=column("latency"), spread=column("spread"), which=np.array(which, dtype=np.intp),
-    )  # fmt: skip
+    _, which = np.unique([id(each) for each in found], return_inverse=True)
+    names = ("arithmetic", "vector", "memory", "latency", "spread")
+    columns = {name: np.array([getattr(each, name) for each in found], dtype=float) for name in names}
+    return Classes(**columns, which=which)
 
 
 # How matrix units are fed on cards with such kernels: cuDNN's, which torch takes there in 16 bits.
@@ -492,10 +491,7 @@ def arrays(kernels: Sequence[Kernel], *, compiled: bool = False) -> Kernels:
         if kernel.kind in _SHAPES:
             formats[kernel.dtype].append(i)
     flop = np.array([kernel.flop for kernel in kernels], dtype=float)
-    known = [k.kind == "convolution" and len(k.shape) == _SHAPES["convolution"] for k in kernels]
-    direct = np.array(
-        [one and 1 < k.shape[8] == k.shape[1] for one, k in zip(known, kernels, strict=True)], dtype=bool
-    )
+    direct = np.array([convolves(k) and 1 < k.shape[8] == k.shape[1] for k in kernels], dtype=bool)
     return Kernels(
         counts=np.array([kernel.count for kernel in kernels], dtype=float),
         flop=flop,
@@ -548,6 +544,9 @@ def _handled(kernel: Kernel) -> float:
     """Elements that threads handle: those of the result, or of what is read where that is larger. Norms along
     rows, and tables of whole loads (IndexKernel.cu, `vectorized_gather_kernel`), have a block of threads for
     each row, however short; in kernels with arithmetic that hides it."""
+    if convolves(kernel) and rearranged(kernel.shape):
+        images, channels, high, wide, outputs, *_, rows, columns = kernel.shape
+        return float(images * (channels * high * wide + outputs * rows * columns))
     if kernel.kind in _SHAPES:
         return 0.0
     # Two operands and a result have three elements for each that is handled.
@@ -561,6 +560,21 @@ def _handled(kernel: Kernel) -> float:
     if rows and kernel.shape:
         return elements * max(1.0, _ROW / kernel.shape[-1])
     return elements
+
+
+def convolves(kernel: Kernel) -> bool:
+    """Whether it is a convolution of known shape."""
+    return kernel.kind == "convolution" and len(kernel.shape) == _SHAPES["convolution"]
+
+
+def rearranged(shape: Sequence[int]) -> bool:
+    """Whether cuDNN cuts or fills up the groups of a convolution, whose channels are no power of two."""
+    return shape[8] > 1 and (shape[1] // shape[8]).bit_count() > 1
+
+
+def copied(name: str, shape: Sequence[int], *, compiled: bool) -> bool:
+    """Whether it copies the images of a convolution in 16 bits and the result to another order."""
+    return channels_first(name, compiled=compiled) or rearranged(shape)
 
 
 def _blocks(kernel: Kernel) -> float:

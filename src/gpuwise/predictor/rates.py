@@ -112,22 +112,17 @@ GENERAL: Parameters = {
     "window": 0.0,
     "point": 0.0,
     **{
-        f"window/{family}": log(saved)
-        for family, saved in (("Pascal", 0.48), ("Volta", 0.54), ("Turing", 0.54))
-    },
-    **{
-        f"point/{family}": log(saved)
-        for family, saved in (("Pascal", 0.65), ("Volta", 0.82), ("Turing", 0.82))
+        f"{kind}/{family}": log(saved)
+        for family, both in (("Pascal", (0.48, 0.65)), ("Volta", (0.54, 0.82)), ("Turing", (0.54, 0.82)))
+        for kind, saved in zip(("window", "point"), both, strict=True)
     },
 }
 
 
 def general(products: Parameters | None = None) -> Parameters:
     """Parameters for any trace: fitted products, with cold operands, and the priors of the rest."""
-    fitted = dict(shipped("gemm") if products is None else products)
-    for name in [name for name in fitted if name.split("/")[0] == "warm"]:
-        del fitted[name]
-    return dict(GENERAL) | fitted
+    fitted = shipped("gemm") if products is None else products
+    return {**GENERAL, **{name: each for name, each in fitted.items() if name.split("/")[0] != "warm"}}
 
 
 def on_card(parameters: Parameters, card: Card) -> Rates:

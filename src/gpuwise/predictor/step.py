@@ -42,6 +42,7 @@ from gpuwise.predictor.kernels import (
     Places,
     Products,
     Trace,
+    convolves,
     factors,
     of_trace,
     tile_seconds,
@@ -365,7 +366,7 @@ def _launches(trace: Trace) -> tuple[Places, Array]:
     launches = np.zeros((len(_PHASES), len(_KINDS)))
     for i, kernel in zip(phase, trace.kernels, strict=True):
         kind: str = kernel.kind if kernel.kind in _KINDS else "other"
-        if kind == "convolution" and len(kernel.shape) == 11 and 1 < kernel.shape[8] < kernel.shape[1]:
+        if convolves(kernel) and 1 < kernel.shape[8] < kernel.shape[1]:
             kind = "grouped"
         launches[i, _KINDS.index(kind)] += kernel.count
     return phase, launches

@@ -29,7 +29,7 @@ from torch import Tensor, nn
 from gpuwise.model.precision import Precision
 from gpuwise.model.question import RunConfig
 from gpuwise.predictor.graph import ALLOCATE, FREE, RUN, Call, Event, Tape, fuse, grouped
-from gpuwise.predictor.kernels import CHANNELS_FIRST, HALF, INTENSITY, Memory, Trace, channels_first
+from gpuwise.predictor.kernels import CHANNELS_FIRST, HALF, INTENSITY, Memory, Trace, copied
 from gpuwise.predictor.recorder import record
 from gpuwise.predictor.trace_store import check_offered
 from gpuwise.workloads import registry
@@ -349,7 +349,7 @@ def workspaces(tape: Tape, *, compiled: bool) -> dict[int, float]:
         for i, node in enumerate(tape.nodes)
         if node.kind == "convolution" and node.dtype in HALF and not 1 < node.shape[8] == node.shape[1]
         and (max(node.shape[5:7]) > 1 or CHANNELS_FIRST not in node.name)
-        and channels_first(node.name, compiled=compiled)
+        and copied(node.name, node.shape, compiled=compiled)
     }  # fmt: skip
 
 
