@@ -296,9 +296,8 @@ def clock(trace: Trace, kernels: Kernels, card: Card, rates: Rates, seconds: Arr
     if "step.matrix" not in rates or not busy:
         return 1.0
     operations = kernels.flop * kernels.counts
-    joules = sum(
-        float(operations[at].sum()) * step_joules(rates, card, dtype) for dtype, at in kernels.formats.items()
-    )
+    formats = kernels.formats.items()
+    joules = sum(float(operations[at].sum()) * step_joules(rates, card, dtype) for dtype, at in formats)
     moved = float((kernels.moved * kernels.counts) @ kernels.heavy)
     other, idle = moved * byte_joules(rates, card), host_waits(trace, spent, rates)
     return float(held(rates, card, compute_j=joules, other_j=other, busy_s=busy, rest_s=idle))
@@ -517,9 +516,7 @@ def traits(trace: Trace) -> tuple[float, ...]:
     choose among many more than those of plain products."""
     kernels = of_trace(trace)
     operations = kernels.flop * kernels.counts
-    convolved = sum(
-        float(operations[group.at].sum()) for group in kernels.groups if group.kind == "convolution"
-    )
+    convolved = sum(float(operations[g.at].sum()) for g in kernels.groups if g.kind == "convolution")
     return (convolved / max(1.0, float(operations.sum())),)
 
 
