@@ -115,6 +115,44 @@ def test_which_values_of_a_row_are_read(claimed: Read, text: str, expected: list
     assert [value for _, _, value in claimed(text, "a.txt")] == expected
 
 
+PAIR = (
+    "RTX 4090 vs RTX 3090\n\n| VRAM | 24 GB | 24 GB |\n|-|-|-|\n| TGP | 450 W | 350 W |\n"
+    "| Chip | AD102 | GA102 |\n"
+)
+CLOCKS = (
+    "\nClock speeds\n\n| Base clock | {} MHz | {} MHz |\n|---|---|---|\n| Boost clock | {} MHz | {} MHz |\n"
+)
+
+
+@pytest.mark.parametrize(
+    ("text", "name", "expected"),
+    [
+        # The order of a title's GPUs, which the first table shows, holds for those below: half must be known.
+        (PAIR + CLOCKS.format(2325, 1395, 2520, 1965), "a.md", {"2325 MHz contradicts", "1395 MHz agrees"}),
+        (PAIR + CLOCKS.format(2325, 1935, 2520, 1965), "a.md", None),
+        (CLOCKS.format(2325, 1395, 2520, 1965), "a.md", None),
+        ("| GPU | Chip | PCIe |\n|---|---|---|\n| Tesla V100 PCIe 16 GB | GV100 | 4.0 x16 |\n"
+         "| RTX 4090 | AD103 | Gen 4 |", "a.md",
+         {"GV100 agrees", "PCIe 4.0 x16 contradicts", "AD103 contradicts", "PCIe Gen 4 agrees"}),
+        ('{\n  name: "RTX 3080",\n  pciegen: "3",\n}', "a.js", {"PCIe 3 contradicts"}),
+        ("| | T4 | L4 |\n|---|---|---|\n| Architecture | Turing (7 nm) | Ada Lovelace (5 nm) |", "a.md",
+         {"7 nm contradicts", "5 nm agrees"}),
+        ("question\tanswer\nHow much memory does the L40S have?\t64 GB.\nTDP of a T4?\t70 W", "a.tsv",
+         {"64 GB contradicts", "70 W agrees"}),
+        ("- name: RTX 4090\n  vram:\n    value: 42\n    unit: GB\n  cuda_cores:\n    value: 16384\n"
+         "    unit: null", "a.yaml", {"42 GB contradicts", "16384 agrees"}),
+        # Hardware of the whole die is not the product's; what else stands there is.
+        ("SMs of the full implementation\n\n| | A100 | H100 SXM |\n|---|---|---|\n| SM count | 128 | 144 |\n"
+         "| L2 cache (MB) | 40 | 60 |\n| Shared memory bandwidth (GB/s) | 23101 | 32348 |", "a.md",
+         {"60 differs", "128 cannot tell", "144 cannot tell"}),
+    ],
+)  # fmt: skip
+def test_tables_of_other_shapes(text: str, name: str, expected: set[str] | None) -> None:
+    found = {f"{value} {verdict}" for _, value, verdict in judged(text, name)}
+    assert found >= expected if expected else not any("MHz" in one for one in found)
+    assert not any("GB/s" in one for one in found)
+
+
 @pytest.mark.parametrize("text", ["|\n|\nx", "a |\n|\n\n|", "|", "|\n|---|---|\n|"])
 def test_pipes_without_cells(text: str) -> None:
     assert not judged(text)
@@ -268,16 +306,6 @@ def test_what_is_the_same_as_another_one_s_leaves_the_subject() -> None:
     text = "The MI300X has 192 GB, the same memory size as a B200, and does 2,615 TFLOPS in FP16."
     (found,) = [f for f in audit.audit_text(text).findings if f.field == "peak:fp16"]
     assert found.gpu == "AMD Instinct MI300X"
-
-
-def test_a_value_and_its_last_pipe_on_lines_of_their_own(claimed: Read) -> None:
-    card = "{}\nFP32 performance |\n{} TFLOPS\n|\nMemory size | {} GB |\nMemory bus |\n{} bit\n|\n"
-    found = claimed(card.format("RTX 3080", 29.8, 10, 320) + card.format("RTX 3070", 20.3, 8, 256))
-    assert {(gpu, value) for gpu, field, value in found if field == "memory_bus_bits"} == {
-        ("RTX 3080", "320 bit"),
-        ("RTX 3070", "256 bit"),
-    }
-    assert len(found) == 6
 
 
 def test_values_below_their_labels_and_parts_of_a_specification() -> None:

@@ -9,7 +9,7 @@ from functools import lru_cache
 from math import inf
 
 from gpuwise.checks import network_in
-from gpuwise.judge.audit.words import ABILITIES, CUES, FIELDS, LEAD, UNITS, Token, scan, unit_of
+from gpuwise.judge.audit.words import ABILITIES, CHIP, CUES, FIELDS, LEAD, UNITS, Token, scan, unit_of
 from gpuwise.model.judgement import Number
 
 # How far rounding may lead from two: the L40S is published with 362.05 and 733.
@@ -22,14 +22,19 @@ FORMATS = tuple(field for field in FIELDS if field[:5] == "peak:" and field[5:])
 WHOLE = frozenset({"cuda_cores", "stream_processors", "tensor_cores", "rt_cores", "sm_count"})
 # Characters between a value and the word that says what it counts: "568 fourth-generation Tensor Cores".
 NEAR = 40
-# Fields that a cell of the memory's label may state: "80 GB HBM2e, 2 TB/s, 5120-bit".
-OF_MEMORY = {"bytes": "memory_bytes", "bytes/s": "memory_bytes_per_s", "bit": "memory_bus_bits"}
+# Below "PCIe" its generation goes without the name.
+_GENERATION = re.compile(r"(?:gen(?:eration)?[ .-]?)?[1-6](?:\.0)?(?: ?x\d{1,2})?", re.IGNORECASE)
 # What parts the labels, and the values, of several fields in one cell: a slash, but none of "GB/s".
 _SLASH = re.compile(r"\s?/(?!s(?:ec)?\b)\s?")
 # Bytes a second of PCIe 5.0 x16, both ways.
 FASTEST_SLOT = 128e9
-# Labels under which names of a field may stand, besides its own.
+# Labels under which names and values of a field may stand, besides its own: "80 GB HBM2e, 2 TB/s, 5120-bit".
 _UNDER = {
+    "memory_bytes": ("memory_type", "memory_bus_bits"),
+    "memory_bytes_per_s": ("memory_bytes", "memory_type", "memory_bus_bits"),
+    # A bus of so many bits is the memory's, whatever its word means elsewhere.
+    "memory_bus_bits": ("memory_bytes", "memory_type", "memory_bytes_per_s", "pcie_generation"),
+    "process_nm": ("architecture", "chip"),
     "memory_type": ("memory_bytes", "memory_bus_bits", "memory_bytes_per_s"),
     "architecture": ("chip",),
     "chip": ("architecture",),
@@ -174,6 +179,16 @@ def readings(label: Label, cell: str, *, marks: tuple[str, ...] | None = ()) -> 
     if not label.text and any(t.field == "memory_type" for t in scan(cell)):
         # Without a label a size beside its type is the memory's.
         label = label_of("memory")
+    if label.first == "pcie_generation" and (
+        _GENERATION.fullmatch(stated := cell.strip("\"', ")) and "pci" in label.text.lower()
+    ):
+        # "4.0 x16" and "Gen 4" below "PCIe"
+        cell = f"PCIe {stated}"
+    if label.first == "chip" and (chip := CHIP.fullmatch(cell)):
+        # GV100, which a product is called, too.
+        token = Token(kind="name", start=0, end=len(cell), text=cell)
+        yield Reading(field="chip", values=(chip[0],), token=token)
+        return
     # "16 896" is one number with a space for thousands.
     cell = cell.replace(" ", "") if re.fullmatch(r"\d{1,3}(?: \d{3})+", cell.strip()) else cell
     tokens = scan(cell)
@@ -382,14 +397,8 @@ def _of_label(label: Label, cell: str, token: Token) -> str | None:
             measures = {"bits/s": "bytes/s"}.get(label.unit[0], label.unit[0])
             first = next((f for f in label.fields if FIELDS[f].dimension == measures), first)
         return first if FIELDS[first].dimension not in ("text", "none") and len(label.fields) < 3 else None
-    if first in ("memory_bytes", "memory_type", "memory_bus_bits"):
-        return OF_MEMORY.get(dimension)
-    # A bus of so many bits is the memory's, whatever its word means elsewhere.
-    return (
-        "memory_bus_bits"
-        if first in ("memory_bytes_per_s", "pcie_generation") and dimension == "bit"
-        else None
-    )
+    under = (f for f, labels in _UNDER.items() if first in labels and FIELDS[f].dimension == dimension)
+    return next(under, None)
 
 
 def scaled(token: Token, field: str, label: Label | None) -> tuple[Number, ...]:

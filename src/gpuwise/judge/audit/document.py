@@ -94,6 +94,8 @@ class _Walk:
         # The GPUs that the paragraphs so far have named, by what they may be.
         self.spoken: dict[tuple[str, ...], Subject] = {}
         self.tables, self.section = 0, 1
+        # The GPUs of a title, as they stood in the columns of a table.
+        self.order: tuple[Subject, ...] = ()
         # The fields that the last heading names, and where its value may stand below.
         self.topic, self.below = label_of(""), 0
 
@@ -159,12 +161,15 @@ class _Walk:
 
     def table(self, table: grid.Grid) -> Iterator[Claim | Left]:
         self.tables += 1
-        scope = replace(self.scope, about=self.recent or self.about, pair=table.scope.pair)
+        ordered = bool(self.order) and {*table.scope.pair} == {*self.order}
+        pair = self.order if ordered else table.scope.pair
+        scope = replace(self.scope, about=self.recent or self.about, pair=pair, ordered=ordered)
         # A title among the lines before it is known only now.
         late = (scope.title, scope.above) != (table.scope.title, table.scope.above)
         table = grid.Grid(table.rows, scope, table.trusted) if late else table
         table.scope = scope
         yield from table.claims(self.tables)
+        self.order = table.order or self.order
         for line, text in table.lists():
             yield from self.prose([Line(line, text, 1, 0)])
 

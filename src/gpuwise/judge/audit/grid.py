@@ -32,6 +32,8 @@ NAME_COLUMNS = 4
 NEARLY = 0.9
 # The share of values that the catalog must confirm where the order of the GPUs is taken from a title.
 SETTLED = 0.6
+# The same where a table above has settled the order.
+ORDERED = 0.5
 # The share of values that the catalog must confirm where rows are shorter than their header, and of how many.
 FIRM, LEAST = 0.75, 3
 # GPUs of a machine whose count is not said.
@@ -78,6 +80,8 @@ class Scope:
     about: Subject | None = None
     pair: tuple[Subject, ...] = ()
     """The GPUs that a title sets side by side, in its order."""
+    ordered: bool = False
+    """Whether a table above has shown that the columns stand in this order."""
     title: str = ""
     above: str = ""
     """The paragraph above; that with a colon above a list is its opening."""
@@ -224,12 +228,14 @@ class Grid:
     ragged: bool = False
     speed: bool = False
     """Whether words above the table name a throughput."""
-    hourly: bool = False
-    """Whether words above the table say that its prices are for an hour."""
+    above: frozenset[str] = frozenset()
+    """What words above the table say: that its prices are for an hour, that it is of whole dies."""
     stars: tuple[str, ...] = ()
     """Marks of labels that stand without them, too: those of rates with sparsity."""
     of_parts: frozenset[int] = frozenset()
     """Rows that state what one part of the chip has, "per XCD"."""
+    order: tuple[Subject, ...] = ()
+    """The GPUs of the title, as its columns turned out to stand."""
     tokens: bool = False
     """Whether words around the table say that its plain numbers are tokens a second."""
     measured: bool = False
@@ -280,7 +286,8 @@ class Grid:
         )
         self.tokens = any(CUES["tokens"].search(text) for text in around)
         self.tokens |= any(map(speaks_of_tokens, around[:2]))
-        self.hourly = any(CUES["hourly"].search(text) for text in around[:2])
+        said = ("hourly", "full_dies")
+        self.above = frozenset(cue for cue in said if any(CUES[cue].search(text) for text in around[:2]))
         # "FP16 TFLOPS" and "FP16 TFLOPS*": where both are given the mark is that of sparsity.
         titles = {cell.text for cell in (*self.header, *(row[0] for row in self.rows if row))}
         self.stars = tuple(
@@ -322,27 +329,32 @@ class Grid:
         ):  # fmt: skip
             return replace(found, fields=("throughput",))
         # "AWS | Azure" below "On-demand, $ per GPU and hour".
-        hourly = found.hourly or (self.hourly and found.fields in ((), ("price",)))
-        return replace(found, hourly=hourly, drawn=self.measured and not CUES["rated"].search(text))
+        hourly = found.hourly or ("hourly" in self.above and found.fields in ((), ("price",)))
+        drawn = self.measured and not CUES["rated"].search(text)
+        return replace(
+            found, hourly=hourly, drawn=drawn, text="die " * ("full_dies" in self.above) + found.text
+        )
 
     def claims(self, block: int) -> Iterator[Claim]:
         """Every claim of the table, under the orientation that explains it best."""
         options = [list(self.by_row()), list(self.by_column(self.columns, self.rows[1:], 1))]
         options += [list(self.about_side()), list(self.about_top())]
-        pairs = [list(one) for one in self.by_pair()]
+        pairs = {order: [*placed] for order, placed in self.by_pair()}
         # Of a GPU that the catalog lacks it confirms nothing.
-        pairs = [
-            one for one in pairs if len(one) > LEAST
-            and sum(p.known for p in one) >= max(SETTLED * sum(bool(p.owner.gpu_ids) for p in one), 1)
-        ]  # fmt: skip
+        share, least = (ORDERED, 0) if self.scope.ordered else (SETTLED, LEAST)
+        pairs = {
+            order: one for order, one in pairs.items() if len(one) > least
+            and sum(p.known for p in one) >= max(share * sum(bool(p.owner.gpu_ids) for p in one), 1)
+        }  # fmt: skip
         # The columns of a pair are not both of the GPU that the text spoke of last.
         options[2:] = [[], []] if pairs else options[2:]
-        ranked = sorted([*options, *pairs], key=explained, reverse=True)
+        ranked = sorted([*options, *pairs.values()], key=explained, reverse=True)
         best, second = ranked[0], ranked[1]
+        self.order = next((order for order, one in pairs.items() if one is best), ())
         clear = explained(second) < NEARLY * explained(best) or {p.said for p in second} <= {
             p.said for p in best
         }
-        settled = sum(p.known for p in best) >= SETTLED * len(best)
+        settled = sum(p.known for p in best) >= (share if self.order else SETTLED) * len(best)
         # Cells that moved would not fit: where nearly all do, the last ones are missing.
         widths = {len(row) for row in self.rows[1:]}
         named = len(widths) == 1 and min(widths) < len(self.header)
@@ -417,7 +429,7 @@ class Grid:
         """How much of the table its columns of GPUs explain."""
         if self.columns:
             return explained(list(self.by_column(self.columns, self.rows[1:], 1)))
-        return max((explained(list(one)) for one in self.by_pair()), default=0.0)
+        return max((explained(list(one)) for _, one in self.by_pair()), default=0.0)
 
     def around(self, placed: _Placed) -> Iterator[str]:
         """The cells of a row with their labels, other figures apart, and the label above the value."""
@@ -560,8 +572,9 @@ class Grid:
         # The clock of one of them may as well be the base clock of the other.
         return best[1], best[0] > 1 or not (text.isascii() or best[1].first == "boost_hz")
 
-    def by_pair(self) -> Iterator[Iterator[_Placed]]:
-        """The GPUs of the title as columns, in any order, where the table itself names none."""
+    def by_pair(self) -> Iterator[tuple[tuple[Subject, ...], Iterator[_Placed]]]:
+        """The GPUs of the title as columns, in any order or the one that is known, where the table itself
+        names none."""
         pair = self.scope.pair
         if len(self.header) != len(pair) + 1 or not 1 < len(pair) < 4:
             return
@@ -569,8 +582,8 @@ class Grid:
         if own & {gpu_id for one in pair for gpu_id in one.gpu_ids}:
             # A header may name chips of which a product has the name, but not the title's own GPUs.
             return
-        for order in permutations(pair):
-            yield self.by_column(dict(enumerate(order, 1)), self.rows, 0)
+        for order in [pair] if self.scope.ordered else permutations(pair):
+            yield order, self.by_column(dict(enumerate(order, 1)), self.rows, 0)
 
     def about_side(self) -> Iterator[_Placed]:
         """One GPU outside the table, or named by a row of it: labels in the first column, values beside."""

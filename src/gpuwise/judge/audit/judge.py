@@ -105,7 +105,10 @@ PREFIXED, LIKE = 0.006, 0.011
 _PREFIXES = (1e3, 1e-3, 1024, 1 / 1024)
 _BINARY = (1.024, 1.024**2, 1.024**3)
 # Units of the catalog's fields in which texts print them: their digits are compared.
-_PRINTED = {"memory_bytes": 2**30, "memory_bytes_per_s": 1e9, "link_bytes_per_s": 1e9}
+_PRINTED = {
+    "memory_bytes": 2**30, "memory_bytes_per_s": 1e9, "link_bytes_per_s": 1e9, "boost_hz": 1e6,
+    "base_hz": 1e6, "l2_bytes": 2**20, "transistors": 1e6,
+}  # fmt: skip
 # Fields whose digits stay right when a unit or a prefix is mistaken.
 _IN_BYTES = ("memory_bytes", "memory_bytes_per_s", "link_bytes_per_s")
 _UNIT = re.compile(r"\d ?[A-Za-z]")

@@ -70,24 +70,16 @@ Found = tuple[Rows, int, bool] | None
 
 def parts(lines: Sequence[Line], scope: Scope) -> Iterator[Line | Grid]:
     """The lines, with those that are rows of a table replaced by it."""
-    whole: list[Line] = []
-    for line in lines:
-        label, value = (li.text.strip() for li in whole[-2:]) if len(whole) > 1 else ("", "")
-        if line.text.strip() == "|" and "|" not in value and re.fullmatch(r"[^|]+\|", label):
-            # A value and its last pipe stand on lines of their own.
-            whole[-2:] = [replace(whole[-1], text=f"{label} {value}")]
-        else:
-            whole.append(line)
     at = 0
-    while at < len(whole):
-        found = next((one for reader in READERS if (one := reader(whole, at, scope)) is not None), None)
+    while at < len(lines):
+        found = next((one for reader in READERS if (one := reader(lines, at, scope)) is not None), None)
         if found is None:
-            named = whole[at : at + 3]
+            named = lines[at : at + 3]
             between = len(named) == 3 and CUES["name_label"].fullmatch(named[1].text.strip()) is not None
             # "Tesla K80, Model Name, Tesla P40" on three lines names both columns.
-            title = f"{named[0].text} vs {named[2].text}" if between else whole[at].text
+            title = f"{named[0].text} vs {named[2].text}" if between else lines[at].text
             scope = replace(scope, pair=side_by_side(title) or scope.pair)
-            yield whole[at]
+            yield lines[at]
             at += 1
         else:
             rows, at, certain = found
@@ -300,7 +292,8 @@ def _row(line: Line, columns: Sequence[str]) -> tuple[Cell, ...] | None:
     if not values:
         return None
     starts = {column: values[number].start for number, column in _aligned(values, columns)}
-    bounds = [*sorted(starts.values()), len(text)]
+    # A bare number without a column ends the cell before it.
+    bounds = sorted({*starts.values(), *(v.start for v in values if v.dimension == "bare"), len(text)})
     cells = [text[:name]]
     for column in range(len(columns)):
         start = starts.get(column, len(text))

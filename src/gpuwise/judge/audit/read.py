@@ -24,6 +24,7 @@ from markdown_it import MarkdownIt
 from gpuwise import store
 from gpuwise.errors import InputError
 from gpuwise.judge.audit.english import in_english, language_of
+from gpuwise.judge.audit.words import CUES
 
 # Bytes; the longest articles have some 100 kB.
 LARGEST = 20 * 2**20
@@ -56,16 +57,6 @@ _BREAKS = frozenset(
 # How pictures, PDF and archives begin.
 _PICTURES = (b"\x89PNG", b"\xff\xd8\xff", b"GIF8", b"%PDF", b"PK\x03\x04", b"\x1f\x8b")
 _ITEM = re.compile(r"\s*(?:[\u2022\u00b7\u25aa\u25cf\u2023\u25e6\u25ab\u25cb\u25a0*+-]|\d{1,2}[.)])\s+(?=\S)")
-_ENTRY = re.compile(
-    r"[\"'](?P<key>[\w .+()/-]{1,60})[\"']\s?:\s?"
-    r"(?:[\"'](?P<value>[^\"'{}\[\]]{1,80})[\"']|(?P<number>[\d.]{1,20})|[{\[]),?"
-)
-_OBJECT = re.compile(
-    r"\s*\{?[\"']?(?P<name>[\w .+/-]{2,60})[\"']?\s?[:=]\s?\{(?P<fields>[^{}]{8,2000})\}{1,2},?\s*", re.ASCII
-)
-_FIELD = re.compile(
-    r"[\"']?([\w .+/-]{2,40})[\"']?\s?[:=]\s?[\"']?([^,\"'{}()]{1,40}?)[\"']?\s?(?:\*[^,]*)?(?:,|$)"
-)
 # Headings and items that were put on one line: "# A ## B - Memory: 80 GB - TDP: 700 W ## C", and of how many
 # headings it is made; a longer title is a paragraph.
 _SQUASHED = re.compile(r"(?:^|\s)(#{1,4})\s(?=[\w*])")
@@ -73,16 +64,7 @@ HEADINGS, TITLE = 3, 90
 _CELL_RULE = re.compile(r":?-{2,}:?")
 _DASHES, _ALIGNED = re.compile(r"[-=]{3,}(?: +[-=]+)*"), re.compile(r"\S {2,}\S.*\S {2,}\S")
 _ROW = re.compile(r"\S.{0,60}? {2,}\S")
-# A command: what a job asks of a machine, not what a GPU has. Options anywhere are among the marks.
-_COMMAND = re.compile(
-    r"\s*(?:#(?:SBATCH|PBS|BSUB|\$)|\$ |>>> |(?:sbatch|srun|docker|kubectl|export|pip|python3?|torchrun) )"
-)
 _TABLE_RULE = re.compile(r"\|?(?:\s*:?-{2,}:?\s*\|)+(?:\s*:?-{2,}:?)?")
-# The two lines of a GPU in what nvidia-smi prints.
-_SMI = re.compile(
-    r"\| *\d{1,3} {2,3}(?P<name>[\w .-]{4,40}?) +(?:On|Off|N/A) +\| +[0-9A-F]{4,8}:.*"
-    r"|\|.{0,60} \d{1,4}W / +(?P<power>\d{1,4}W) \| +\d{1,7}MiB / +(?P<memory>\d{3,7}MiB) \|.*"
-)
 _OF_SMI = (("power", "power limit"), ("memory", "memory"))
 # (what a text must hold, mark, what stands in its place), in this order.
 _MARKS = tuple(
@@ -175,7 +157,7 @@ def is_result(text: str) -> bool:
 
 def blocks_of(text: str, name: str) -> tuple[Block, ...]:
     """The blocks of a text, by the suffix of its name and by its first words; other languages in English."""
-    blocks = _blocks_of(text, name)
+    blocks = tuple(block for one in _blocks_of(text, name) for block in _asked(one))
     language = language_of(text for block in blocks for text in texts_of(block))
     return tuple(
         Table(tuple(tuple(replace(c, text=in_english(c.text, language)) for c in r) for r in block.rows))
@@ -183,6 +165,18 @@ def blocks_of(text: str, name: str) -> tuple[Block, ...]:
         else replace(block, text=in_english(block.text, language))
         for block in blocks
     )
+
+
+def _asked(block: Block) -> Iterator[Block]:
+    """A table of questions and answers as headings, each with the line of its answer."""
+    rows = [[c for c in row if c.text] for row in block.rows] if isinstance(block, Table) else []
+    asked = sum(len(row) > 1 and row[-2].text.endswith("?") for row in rows)
+    if 2 * asked <= len(rows):
+        yield block
+        return
+    for question, answer in (row[-2:] for row in rows if len(row) > 1):
+        yield Heading(question.line, PLAIN, question.text)
+        yield Line(answer.line, answer.text, 0, answer.line)
 
 
 def texts_of(block: Block) -> Iterator[str]:
@@ -206,6 +200,7 @@ def _blocks_of(text: str, name: str) -> tuple[Block, ...]:
             with suppress(ValueError, RecursionError):
                 text = json.dumps(json.loads(text), indent=1)
         text = _JSON_MARKS.sub("", text).replace("_", " ")
+    text = CUES["measure"].sub(r"\n\1 \2 \3\n", text)
     lines = ["" if len(line) > LONGEST else line for line in text.split("\n")]
     return tuple(_of_csv(lines, name) if suffix in (".csv", ".tsv") else _of_markdown(lines))
 
@@ -427,22 +422,22 @@ def _lines(text: str, start: int, depth: int, paragraph: int) -> Iterator[Block]
             yield table
             yield from _lines(behind, number, depth, paragraph)
             continue
-        if (one := _OBJECT.fullmatch(line)) is not None:
+        if (one := CUES["object"].fullmatch(line)) is not None:
             # An object of JSON or Python on a line: its name is a heading, its entries are lines.
             yield Heading(number, PLAIN, one["name"].replace("_", " "))
-            for key, value in _FIELD.findall(one["fields"]):
+            for key, value in CUES["object_field"].findall(one["fields"]):
                 yield Line(number, f"{spelt(key)}: {value}", 0, paragraph)
             continue
         mark = _ITEM.match(line)
-        left_out = len(line) > LONGEST or _COMMAND.match(line)
+        left_out = len(line) > LONGEST or CUES["command"].match(line)
         words = "" if left_out else plain(line[mark.end() :] if mark else line)
-        if (entry := _ENTRY.fullmatch(words)) is not None:
+        if (entry := CUES["json_entry"].fullmatch(words)) is not None:
             # An entry of JSON: its key is a label, and that of an object a heading.
             said = entry["value"] or entry["number"]
             words = entry["key"].replace("_", " ") + (f": {said}" if said else "")
         # The key of a line of YAML.
         words = re.sub(r"^[A-Za-z]+_\w+(?=\s?[:=])", lambda key: spelt(key[0]), words)
-        if (smi := _SMI.fullmatch(words)) is not None:
+        if (smi := CUES["nvidia_smi"].fullmatch(words)) is not None:
             # What follows the second line is not about its GPU.
             yield from (Line(number, f"{label}: {smi[n]}", 0, paragraph) for n, label in _OF_SMI if smi[n])
             # The driver calls a superchip by the memory of its processor.

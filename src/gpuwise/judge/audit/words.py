@@ -154,37 +154,21 @@ class Token:
         return {"bits/s": "bytes/s", "bare": "count"}.get(self.dimension, self.dimension)
 
 
-_NUMBER = (
-    r"\d{1,3}(?:,\d{3})+(?:\.\d+)?(?!\d)|\d{1,3}(?:['\u2019\u2009]\d{3})+(?!\d)"
-    r"|[1-9]\d{0,2} \d{3}(?= (?:\$|\u20ac|euros?|usd|dollars?|cuda|c\u0153urs|stream|mhz|[gt][bo]/s"
-    r"|in [bf][fp]\d|\u0433\u0431/|t?flops|tops))"
-    r"|\d{1,4}(?:\.\d{1,9})?e\+?\d{1,2}(?![\w.])|\d{1,12}(?:[.,]\d{1,6})?"
-)
 _UNIT = "|".join(f"(?P<u{number}>{unit})" for number, (_, unit, _) in enumerate(UNITS))
 _UNIT_GROUPS = [f"u{number}" for number in range(len(UNITS))]
-_MIDDLE = r"(?:(?:fp\d\d?|bf16|tf32|int8|dense|sparse|ai|tensor|peak|of)[ -]){0,3}?"
-_HOURLY = (
-    r"(?:\s?(?:usd|gpu))?\s?(?:/|per |an |a |the )\s?(?:gpu[ -/]?|card[ -/]?)?(?:hour|hr|h)(?![a-z])"
-    r"|\s?[/\u6bcf]?(?:\u5c0f\u65f6|\u5c0f\u6642|\u6642\u9593)"
-)
-_VALUE = (
-    r"(?<![A-Za-z]-)(?:(?P<money>(?:US\s?)?\$|USD|[\u20ac\u00a3])\s?)?(?P<times>[248][x\u00d7]\s?(?=\d))?"
-    rf"(?P<number>{_NUMBER})(?!\d|[\u00aa\u00ba]|(?:st|nd|rd|th|p|-pin)(?![a-z]))(?P<k>[kK](?![a-zA-Z]))?(?:\+(?=\s?[TG]))?"
-    rf"(?:[ \u2009-]{{0,2}}(?P<middle>{_MIDDLE})(?:{_UNIT})(?-i:(?![a-z\u00b2])))?\+?(?P<hourly>{_HOURLY})?"
-    r"(?P<per>\s?(?:/|per )\s?(?:w|watts?|\$|dollar|t?flops?|mm|cores?|sm|slot|u)(?![a-z]))?"
-)
 _MONTHS: Sequence[str] = NAMES["months"]["words"]
-_NAMES = {field: name.replace("<<months>>", "|".join(_MONTHS)) for field, name in NAMES["names"].items()}
+_PARTS = {"months": "|".join(_MONTHS), "unit": _UNIT, **NAMES["parts"]}
+_NAMES = {
+    field: re.sub("<<(.*?)>>", lambda part: _PARTS[part[1]], name) for field, name in NAMES["names"].items()
+}
 CHIP = re.compile(_NAMES["chip"])
 _SLOTS = {"single": 1.0, "dual": 2.0, "double": 2.0, "triple": 3.0}
-# "2024-25" are years, neither a range of numbers nor a date; "17:04" is a time.
-_YEARS = r"(?:20[0-3]\d(?=[-\u2013]\d\d(?!\d))-\d\d|\d{1,2}:\d\d(?!\d))"
 # What is tried at a place, in this order: its name, what stands around its alternatives, and these. Of two
 # fields whose words begin at one place the earlier one is meant: "FP32 cores" are cores.
 _PLACES = {f"f{number}": name for number, name in enumerate(FIELDS)}
-_TYPED = [
-    (name, "", "", pattern) for name, pattern in (*_NAMES.items(), ("years", _YEARS), ("value", _VALUE))
-] + [(place, "(?<![A-Za-z])", "(?-i:(?![a-z]))", FIELDS[name].words) for place, name in _PLACES.items()]
+_TYPED = [(name, "", "", pattern) for name, pattern in _NAMES.items()] + [
+    (place, "(?<![A-Za-z])", "(?-i:(?![a-z]))", FIELDS[name].words) for place, name in _PLACES.items()
+]
 # Where a token may begin: at a word, behind a point and in a few places inside a word. Words that no token
 # begins with are passed over, because they are every second one.
 _BEGIN = re.compile(
@@ -389,7 +373,7 @@ def number_of(written: str, factor: float = 1.0) -> Number:
 
 def unit_of(token: Token) -> float:
     """What one of a value's unit is, in the catalog's."""
-    written = re.search(_NUMBER, token.text)
+    written = re.search(_PARTS["number"], token.text)
     return token.numbers[0].value / (number_of(written[0] if written else "1").value or 1.0)
 
 
