@@ -22,7 +22,7 @@ FORMATS = tuple(field for field in FIELDS if field[:5] == "peak:" and field[5:])
 WHOLE = frozenset({"cuda_cores", "stream_processors", "tensor_cores", "rt_cores", "sm_count"})
 # Characters between a value and the word that says what it counts: "568 fourth-generation Tensor Cores".
 NEAR = 40
-# Below "PCIe" its generation goes without the name.
+# Below "PCIe" its generation goes without the name: "4.0 x16", "Gen 4".
 _GENERATION = re.compile(r"(?:gen(?:eration)?[ .-]?)?[1-6](?:\.0)?(?: ?x\d{1,2})?", re.IGNORECASE)
 # What parts the labels, and the values, of several fields in one cell: a slash, but none of "GB/s".
 _SLASH = re.compile(r"\s?/(?!s(?:ec)?\b)\s?")
@@ -182,7 +182,6 @@ def readings(label: Label, cell: str, *, marks: tuple[str, ...] | None = ()) -> 
     if label.first == "pcie_generation" and (
         _GENERATION.fullmatch(stated := cell.strip("\"', ")) and "pci" in label.text.lower()
     ):
-        # "4.0 x16" and "Gen 4" below "PCIe"
         cell = f"PCIe {stated}"
     if label.first == "chip" and (chip := CHIP.fullmatch(cell)):
         # GV100, which a product is called, too.

@@ -286,8 +286,9 @@ class Grid:
         )
         self.tokens = any(CUES["tokens"].search(text) for text in around)
         self.tokens |= any(map(speaks_of_tokens, around[:2]))
-        said = ("hourly", "full_dies")
-        self.above = frozenset(cue for cue in said if any(CUES[cue].search(text) for text in around[:2]))
+        self.above = frozenset(
+            c for c in ("hourly", "full_dies") if any(CUES[c].search(t) for t in around[:2])
+        )
         # "FP16 TFLOPS" and "FP16 TFLOPS*": where both are given the mark is that of sparsity.
         titles = {cell.text for cell in (*self.header, *(row[0] for row in self.rows if row))}
         self.stars = tuple(
@@ -331,9 +332,8 @@ class Grid:
         # "AWS | Azure" below "On-demand, $ per GPU and hour".
         hourly = found.hourly or ("hourly" in self.above and found.fields in ((), ("price",)))
         drawn = self.measured and not CUES["rated"].search(text)
-        return replace(
-            found, hourly=hourly, drawn=drawn, text="die " * ("full_dies" in self.above) + found.text
-        )
+        die = "die " if "full_dies" in self.above else ""
+        return replace(found, hourly=hourly, drawn=drawn, text=die + found.text)
 
     def claims(self, block: int) -> Iterator[Claim]:
         """Every claim of the table, under the orientation that explains it best."""
@@ -573,8 +573,7 @@ class Grid:
         return best[1], best[0] > 1 or not (text.isascii() or best[1].first == "boost_hz")
 
     def by_pair(self) -> Iterator[tuple[tuple[Subject, ...], Iterator[_Placed]]]:
-        """The GPUs of the title as columns, in any order or the one that is known, where the table itself
-        names none."""
+        """The GPUs of the title as columns, in any order or the known one, where the table names none."""
         pair = self.scope.pair
         if len(self.header) != len(pair) + 1 or not 1 < len(pair) < 4:
             return
