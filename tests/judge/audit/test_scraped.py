@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Callable
 
 import pytest
@@ -445,3 +446,19 @@ def test_cells_that_lost_their_line() -> None:
     found = [(f.lines, f.stated, f.verdict) for f in audit.audit_text(text, "a.txt").findings]
     assert found[:2] == [((2,), "760 GB/s", "agrees"), ((5,), "449 GB/s", "agrees")]
     assert len(found) == 4
+
+
+def test_a_table_in_one_line() -> None:
+    """Three names in a row, then a label and three values, again and again; with as many values as names."""
+    head = "Karte NVIDIA RTX 3090 RTX 3080 RTX 3070"
+    rows = "Chip GA102 GA102 GA104 Takt 1 2 VRAM 24 GB GDDR6X 10 GB GDDR6X 8 GB GDDR6"
+    wide = "Bandbreite 936 GB/s 761 GB/s\n\n512 GB/s TDP 350 W 320 W 220 W"
+    found = audit.audit_text(f"{head} {rows} {wide}\n\nDas war es.", "a.txt").findings
+    assert {(f.lines, f.gpu[-8:], f.stated) for f in found if f.verdict == "contradicts"} == {
+        ((3,), "RTX 3070", "512 GB/s")
+    }
+    fields = {"chip": 3, "memory_bytes": 3, "memory_bytes_per_s": 2, "memory_type": 3, "power_w": 3}
+    assert Counter(f.field for f in found if f.verdict == "agrees") == fields
+    # Two rows are none, nor is a sentence.
+    said = "The NVIDIA RTX 3090 RTX 3080 RTX 3070 are cards with 24 GB 10 GB 8 GB and 350 W 320 W 260 W each"
+    assert "contradicts" not in {f.verdict for f in audit.audit_text(said, "a.txt").findings}

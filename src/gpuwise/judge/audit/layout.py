@@ -16,7 +16,7 @@ from functools import cache, lru_cache
 from itertools import accumulate, pairwise, product
 
 from gpuwise.judge.audit import evidence
-from gpuwise.judge.audit.cells import Label, label_of, readings
+from gpuwise.judge.audit.cells import NEAR, Label, label_of, readings
 from gpuwise.judge.audit.grid import INFERRED, Grid, Scope, Subject, carded, is_known, subject, subject_of
 from gpuwise.judge.audit.read import Cell, Line, spelt
 from gpuwise.judge.audit.words import CUES, FIELDS, Token, scan
@@ -54,6 +54,7 @@ _NUMBER = re.compile(r"\d{1,3},\d{3}|(?:19|20)\d\d")
 _NUMBERS = re.compile(r"(?<![\d.,])(?:(?:\d{1,3},\d{3}){2,12}|(?:(?:19|20)\d\d){2,12})(?![\d.,])")
 _WHOLE = re.compile(r"\d{1,3}(?:,\d{3})+|\d+(?:\.\d+)?")
 _PIECE = re.compile(r"\s*(?:\d[\d.,]{0,6}|[KMGTP]i?B/s|[KMGTP]B|TFLOPS|W)\s*")
+_MAKER, _CORNER = re.compile(r"\s*(?:(?i:nvidia|amd)\s)?"), re.compile(r"\W*(?:\w{2,20}\W+){0,2}")
 _PERCENT = re.compile(r"[+\u2212-]?\d[\d.,]{0,6} ?%")
 
 # A number, a unit that ends where a label may begin, and what stands behind it in parentheses: "109.16 TFLOPS
@@ -557,6 +558,65 @@ def _sides(text: str, pair: Sequence[Subject]) -> list[str] | None:
     return None
 
 
+def _in_one_line(lines: Sequence[Line], start: int, scope: Scope) -> Found:
+    """A table that lost all its ends, "GPU A100 L40S Memory 80 GB 48 GB TDP 400 W 350 W": names in a row,
+    then a label and as many values, again and again; cells may go on behind the end of a line."""
+    gpus = _leading(lines[start].text)
+    if len(gpus) < 2:
+        return None
+    end = start + 1
+    while end < len(lines) and end - start < MOST_LINES and not lines[end].text.rstrip().endswith((".", ":")):
+        end += 1
+    ends = list(accumulate(len(line.text) + 1 for line in lines[start:end]))
+    text = " ".join(line.text for line in lines[start:end])
+    tokens = [t for t in scan(text) if t.start >= gpus[-1].end]
+    rows: Rows = []
+    at, last = 0, gpus[-1].end
+    while at < len(tokens):
+        cells = _alike(tokens, at, len(gpus))
+        at += 1
+        if cells:
+            label = Cell(lines[start].line, text[last : cells[0].start].strip())
+            at = tokens.index(cells[-1]) + 1
+            # "24 GB GDDR6X" is one cell.
+            while (
+                at < len(tokens) and tokens[at].kind == "name" and tokens[at].start - tokens[at - 1].end < 3
+            ):
+                at += 1
+            last = tokens[at - 1].end
+            edges = [*(t.start for t in cells[1:]), last]
+            rows.append((label, *(
+                Cell(lines[start + bisect_right(ends, a.start)].line, text[a.start : b].strip())
+                for a, b in zip(cells, edges, strict=True)
+            )))  # fmt: skip
+    header = tuple(Cell(lines[start].line, name) for name in ("", *(t.text for t in gpus)))
+    return ([header, *rows], start + bisect_right(ends, last) + 1, True) if len(rows) >= LEAST else None
+
+
+def _leading(text: str) -> list[Token]:
+    """The names with which a long line begins, nothing but makers between them."""
+    run: list[Token] = []
+    for token in scan(text) if len(text) > SHORT and text.count(" ") > LEAST else ():
+        apart = _MAKER if run else _CORNER
+        if token.kind == "gpu" and apart.fullmatch(text, run[-1].end if run else 0, token.start):
+            run.append(token)
+        elif run or token.kind == "value":
+            break
+    return run
+
+
+def _alike(tokens: Sequence[Token], at: int, count: int) -> list[Token]:
+    """As many values of one kind as there are GPUs, from a token on, nothing but their own words between."""
+    first = tokens[at]
+    cells = [] if first.kind == "field" else [first]
+    for before, token in pairwise(tokens[at:] if cells else ()):
+        if len(cells) == count or token.kind in ("field", "gpu") or token.start - before.end > NEAR:
+            break
+        if (token.kind, token.dimension, token.field) == (first.kind, first.dimension, first.field):
+            cells.append(token)
+    return cells if len(cells) == count else []
+
+
 @lru_cache(maxsize=4096)
 def kind(text: str) -> str:
     """G for a GPU's name, F for a field's label, V for all else."""
@@ -724,6 +784,7 @@ def _repeated(body: Sequence[Line], count: int) -> Arranged:
 
 # In the order in which they are tried.
 READERS: tuple[Callable[[Sequence[Line], int, Scope], Found], ...] = (
-    _broken, _delimited, _separated, _under_fields, _under_gpus, _below_title, _rows_of_lines,
+    _broken, _delimited, _separated, _under_fields, _under_gpus, _below_title, _in_one_line,
+    _rows_of_lines,
     _columns_of_lines,
 )  # fmt: skip
