@@ -96,6 +96,7 @@ def test_what_an_api_takes_stands_beside_what_a_machine_takes(text: str, sums: t
     [
         ("is an h100 overkill for llama 3.2 3b for 5 people", {"street", "on-demand"}, "One H100"),
         ("can my rtx 3060 12gb run gemma 2 27b", {"street"}, "No"),
+        ("can an rx 7900 xtx train resnet50", {"street"}, "One AMD Radeon RX 7900 XTX has the memory"),
         ("can my rtx 3090 run gemma 2 27b", {"have"}, "Yes"),
         ("is a 3090 enough for llama 8b and flux", {"street"}, "Yes, one RTX 3090 can. flux"),
         ("is my rtx 3090 enough for gemma 2 27b or buy a 5090", {"have", "street"}, "Yes"),

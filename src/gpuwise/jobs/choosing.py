@@ -152,7 +152,8 @@ def _answered(market: _Market, need: Need) -> Recommendation:
         if need.asks == "number" and need.deadline_s is not None and (several := _in_time(market, need)):
             return several
         if error.code == "bench" and names_of(need) and isinstance(other, Recommendation):
-            return replace(other, answer=f"How fast that is, is not known: {why}. {other.answer}")
+            room = say.room(need, names_of(need)[0], other)
+            return replace(other, answer=f"{room}How fast that is, is not known: {why}. {other.answer}")
         asked = need.asks in ("able", "too much", "number", "faster")
         if not asked or error.code not in ("limits", "too-large") or not isinstance(other, Recommendation):
             raise

@@ -297,6 +297,10 @@ def asked(text: str) -> Need:
         ("classify 40 million images with clip vit-l once", "items", 4e7),
         ("classify 40 million images with clip vit-l once", "passes", 4.6),
         ("64 h100 for three days", "gpus", (64, 64)),
+        ("two servers with 8 h100 each for a week", "gpus", (16, 16)),
+        ("what would 500 h100 hours cost", "hire_h", 500.0),
+        ("what can I run on 2x 3090", "asks", "largest"),
+        ("cheapest 32 gpus for a day", "hire_h", 24.0),
         (
             "the 80GB A100 SXM over the 40GB SXM for bert-large",
             "sets",

@@ -280,6 +280,16 @@ def _sums(found: Recommendation) -> str:
     return f" In {a.owned_for}{_used(a.hours_per_week)}: {', '.join(sums)}."
 
 
+def room(need: Need, gpu: str, other: Recommendation) -> str:
+    """Whether a GPU of no known speed has the memory that the work takes on another; empty if that is not."""
+    first = other.options[0]
+    size, has = memory_of(need, catalog.get(first.gpu_id)), memory_of(need, catalog.get(gpu))
+    if not size or not has or first.memory_spare is None:
+        return ""
+    enough = size * (1 - first.memory_spare) <= has
+    return f"{begun(counted(gpu, 1))} {'has' if enough else 'lacks'} the memory for it. "
+
+
 def not_counted(need: Need) -> str:
     """What would change the answer, had it been read; empty where nothing would."""
     words = [word for word in need.ignored if re.search(WORDS["patterns"]["deciding"], word)]
@@ -788,27 +798,18 @@ def against(bill: Bill, found: Recommendation) -> str:
 def machines(found: Recommendation, number: int, share: int) -> str:
     """What a number of GPUs in machines of the first option costs, and how fast they are where that is known:
     what joins machines for training is not."""
-    need, first, old = found.need, found.options[0], ""
-    rented, paid = first.way in RENTS, first.outlay_usd
-    if rented:
-        paid = first.per_hour_usd or 0.0
-    elif first.way == "unpriced":
-        paid, old = (first.last_usd or 0.0) * first.count, ", old, without the machine"
-    each, least = (
-        f"{usd(paid)}{'/h' * rented}",
-        f", {share * first.count} in all," * (share * first.count > number),
-    )
-    said = [f"{usd(share * paid)}{_other(need, share * paid, ' ({})')}{' an hour' * rented}"]
-    if rented:
-        hours = need.hire_h or (first.time_s.value / 3600 if first.time_s else priced.HOURS_PER_YEAR / 12)
-        whole, span = share * paid * hours, f"{hours:,.0f} h"
-        span = span if need.hire_h else "the work" if first.time_s else "a month around the clock"
-        said.append(f"{usd(whole)}{_other(need, whole, ' ({})')} for {span}")
-    got = f"{number} x {_short(first.gpu_id)} as {share} machines of {first.count}{least}"
-    where = f" from {first.provider}" * bool(first.provider)
-    take = (
-        f"{'Rent' if rented else 'Buy'} {got}{where} at {each} each ({_dated(first)}{old}): {', '.join(said)}"
-    )
+    need, first = found.need, found.options[0]
+    rented, old = first.way in RENTS, ", old, without the machine" * (first.way == "unpriced")
+    paid = (first.last_usd or 0.0) * first.count if old else first.outlay_usd or first.per_hour_usd or 0.0
+    hours = need.hire_h or (first.time_s.value / 3600 if first.time_s else priced.HOURS_PER_YEAR / 12)
+    span = f"{hours:,.0f} h" if need.hire_h else "the work" if first.time_s else "a month around the clock"
+    sums = {" an hour": 1.0, f" for {span}": hours} if rented else {"": 1.0}
+    sums = {what: share * paid * times for what, times in sums.items()}
+    cost = ", ".join(f"{usd(each)}{_other(need, each, ' ({})')}{what}" for what, each in sums.items())
+    more = f", {share * first.count} in all," * (share * first.count > number)
+    got = f"{number} x {_short(first.gpu_id)} as {share} machines of {first.count}{more}"
+    where = f"{first.provider and f' from {first.provider}'} at {usd(paid)}{'/h' * rented} each"
+    take = f"{'Rent' if rented else 'Buy'} {got}{where} ({_dated(first)}{old}): {cost}"
     alone = rate_of(first.throughput.value * share, found.item)
     done = f" and {seconds(first.time_s.value)} for the work" if first.time_s else ""
     if need.mode == "infer":

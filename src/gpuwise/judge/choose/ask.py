@@ -256,6 +256,9 @@ class _Reader:
         if self.said(P.watts):
             self.notes.append("one machine, on its share of the power")
             return
+        if {count for _, count in self.sets} == {needs.MOST_TOGETHER}:
+            self.sets = tuple((gpu, count * number) for gpu, count in self.sets)
+            return
         self.ignore(several[0].strip())
         self.notes.append("of one machine: nothing is known of a network between several")
 
@@ -606,7 +609,7 @@ class _Reader:
         if self.once:
             rents = once
             self.notes.append("done once, so rented: for a single run nothing pays that is bought")
-        named = self.sets or self.traits or "memory_gb" in fields
+        named = self.sets or self.traits or "memory_gb" in fields or self.said(P.number_of_gpus)
         if named and not (rents or owns or self.have or self.done()) and (hire := self.said(P.hire)):
             rents = None if hire[2].startswith("y") else hire  # GPUs for a week are rented
         if no_cloud or rents or owns or self.have or denied["buy"]:
