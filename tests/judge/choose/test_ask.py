@@ -240,7 +240,7 @@ def asked(text: str) -> Need:
         ("what would 4x rtx 6000 ada cost and what power supply do they need for resnet50", "acquire", "own"),
         ("is 64 GB of unified memory enough for llama 3.3 70b on a macbook pro", "memory_gb", (64.0, 64.0)),
         ("my lab shares one A6000, is a second one better for resnet50", "have", ("rtx-a6000",)),
-        ("llama 70b on 4 8xh100 nodes", "ignored", ("4 8x h100 nodes",)),
+        ("llama 70b on 4 8xh100 nodes", "gpus", (32, 32)),
         ("llama 8b without a price limit", "ignored", ()),
         # Roles of tokens, and times of whole answers.
         ("llama 8b, 30 requests a minute, prompts of 800 tokens and answers of 100, now", "reads", 8.0),

@@ -125,7 +125,7 @@ class _Reader:
         self.several = 1  # Machines, of which one is looked at
         self.members = self.people = 1  # Of whom not all are there at once; who share a machine
         self.open_model = False  # Some language model, none by name
-        self.mixed: tuple[tuple[str, float], ...] = ()
+        self.sets, self.mixed = tuple[tuple[str, int], ...](), tuple[tuple[str, float], ...]()
         self.by_use = False  # No name stands there, but a size or a use
         self.mode: Purpose | None = None
 
