@@ -301,6 +301,10 @@ def asked(text: str) -> Need:
         ("what would 500 h100 hours cost", "hire_h", 500.0),
         ("what can I run on 2x 3090", "asks", "largest"),
         ("cheapest 32 gpus for a day", "hire_h", 24.0),
+        ("how much vram to fine-tune a 13B model fully in bf16", "task", "full"),
+        ("jetson orin or a used p40 for bert-large", "ignored", ("jetson orin",)),
+        ("sdxl all weekend, a 3060 or a 4070", "deadline_s", None),
+        ("is a t4 enough for whisper small for 10 callers", "users", 1),
         (
             "the 80GB A100 SXM over the 40GB SXM for bert-large",
             "sets",

@@ -918,7 +918,8 @@ def verdict(found: Recommendation, other: Recommendation | None) -> str:
     if need.asks == "energy" and first.power_w:
         kwh, paid = electricity(need, first)
         each, use = f"{usd(paid)}{_other(need, paid, ' ({})')}", _used(need.assumptions.hours_per_week)
-        drawn = f"take {kwh:,.0f} kWh a month{use}: {each} of electricity"
+        drawn = f"take {kwh:,.0f} kWh a month{use}, {12 * kwh:,.0f} a year: {each} of electricity a month"
+        drawn += f", {usd(12 * paid)}{_other(need, 12 * paid, ' ({})')} a year"
         return f"{begun(name)} and its machine {drawn}."
     if need.asks != "too much":
         return ""

@@ -206,8 +206,9 @@ class _Reader:
             }
             self.usual["goal"] = "price"
         for pattern, problem, hint, goal in WORDS["refused"]:
-            if (found := self.take(pattern, again=False)) and goal and len(self.sets) > 1:
-                self.usual["goal"] = goal  # Which of them is faster
+            if (found := self.take(pattern, again=False)) and goal and len(self.sets) > (goal == "speed"):
+                self.usual |= {"goal": goal} if goal == "speed" else {}  # Which of them is faster
+                self.ignore("" if goal == "speed" else found[0])
             elif found:
                 raise InputError(f"'{found[0]}': {problem}", hint=hint)
         self._read_machines()
