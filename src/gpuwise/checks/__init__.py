@@ -74,8 +74,7 @@ def judge_measured(measurements: Sequence[Measurement], environment: Environment
         if point.factor.low > 1 and point.factor.value > OVER:
             faster = f"{significant(point.speedup)} times as fast as one ({percent(point.factor.value)})"
             fix = "INVALID: measure one GPU again, cool and alone, in the same session"
-            detail = f"{point.gpus} GPUs are {faster}"
-            issue = Issue.warning("scaling", detail, fix)
+            issue = Issue.warning("scaling", f"{point.gpus} GPUs are {faster}", fix)
             issues[measurements.index(point.measurement)].append(issue)
     return tuple(
         # A session is judged again after each measurement: a caution is given once.

@@ -44,8 +44,7 @@ def command(workload: str, gpus: tuple[str, ...], output: Path | None, as_json: 
     for name in ("calibration", "source"):
         options[name] = options[name] and store.load(store.find(options[name]))
     names, options["counts"] = _counted(",".join(gpus), options["counts"])
-    request = PredictRequest(workload=workload, gpus=_ids(names), **options)
-    answer = predict(request)
+    answer = predict(PredictRequest(workload=workload, gpus=_ids(names), **options))
     printer.deliver_answer(answer, as_json=as_json, output=output)
     # The one that is most likely to help: a precision that the GPU has, a smaller batch, another GPU.
     if answer.exit_status:
@@ -143,8 +142,7 @@ def calibrate(output: Path | None, as_json: bool, **options: Any) -> None:
     from gpuwise.jobs import calibrating
 
     request = calibrating.CalibrateRequest(**options, keep=options["device"] == "cuda")
-    answer = calibrating.calibrate(request)
-    printer.deliver_answer(answer, as_json=as_json, output=output)
+    printer.deliver_answer(calibrating.calibrate(request), as_json=as_json, output=output)
 
 
 @click.command(context_settings={"ignore_unknown_options": True})

@@ -83,8 +83,7 @@ def command(
         printer.deliver(table, document, as_json=as_json, output=output)
         return
     if output is not None and output.suffix not in printer.SUFFIXES:
-        request = reporting.ReportRequest(results=results)
-        answer = reporting.report(request, Facts(tell=printer.talk))
+        answer = reporting.report(reporting.ReportRequest(results=results), Facts(tell=printer.talk))
         printer.deliver_page(answer.value, answer.to_chart, as_json=False, output=output)
         return
     # One document is one result; a report may hold several.

@@ -204,8 +204,7 @@ def _measurement(
     """One level as a measurement: its throughput is that of output tokens."""
     from gpuwise.measure.endpoint import load
 
-    prompt = float(load.lengths(request.prompt).low)
-    serving = load.serving(seen, prompt, request.slo)
+    serving = load.serving(seen, float(load.lengths(request.prompt).low), request.slo)
     tokens = load.tokens_per_s(seen)
     config = RunConfig(
         workload=f"served:{request.shape or server.model}",

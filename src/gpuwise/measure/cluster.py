@@ -43,6 +43,7 @@ LARGEST_LIST = 2**20
 # torchrun's own for its c10d rendezvous.
 PORT = 29400
 MANIFEST = Path(__file__).with_name("kubernetes.json")
+SCRIPT = Path(__file__).with_name("slurm.sh")
 JOB_OPTIONS = ("--nodes", "--rdzv", "--node-rank", "-o", "--output")
 
 
@@ -102,35 +103,17 @@ def script(job: ClusterJob, options: tuple[str, ...] = ()) -> str:
     for option in options:
         if not option.startswith("-") or "\n" in option:
             raise InputError(f"{option!r} is not an option of sbatch", hint="such as --partition=gpu")
-    directives = (
-        f"--job-name={job.name}",
-        f"--nodes={job.nodes}",
-        "--ntasks-per-node=1",
-        f"--gpus-per-node={job.gpus_per_node}",
-        "--exclusive",
-        f"--time={job.time}",
-        shlex.quote(f"--output={job.folder}/%x-%j.log"),
-        *options,
-    )
     stem = f"{job.folder}/{job.name}-$SLURM_JOB_ID"
+    # All meet on the first machine, which the script calls `head`.
     line = job.command(host="$head", rank="$SLURM_NODEID", output=f"{stem}-$SLURM_NODEID.json")
-    # In single quotes, so that the variables are expanded on each machine.
-    quoted = "'" + line.replace("'", "'\\''") + "'"
-    merge = (f'gpuwise merge "{stem}"-*.json --output "{stem}.json"',) if job.nodes > 1 else ()
-    return "\n".join(
-        (
-            "#!/bin/bash",
-            *(f"#SBATCH {directive}" for directive in directives),
-            "set -euo pipefail",
-            # The machine where all meet.
-            'export head=$(scontrol show hostnames "$SLURM_JOB_NODELIST" | head -n 1)',
-            "code=0",
-            f"srun --kill-on-bad-exit=1 bash -c {quoted} || code=$?",
-            *merge,
-            "exit $code",
-            "",
-        )
-    )
+    merge = f'gpuwise merge "{stem}"-*.json --output "{stem}.json"\n' if job.nodes > 1 else ""
+    return SCRIPT.read_text(encoding="utf-8").format(
+        name=job.name, nodes=job.nodes, gpus=job.gpus_per_node, time=job.time, merge=merge,
+        log=shlex.quote(f"--output={job.folder}/%x-%j.log"),
+        options="".join(f"#SBATCH {option}\n" for option in options),
+        # In single quotes, so that the variables are expanded on each machine.
+        line="'" + line.replace("'", "'\\''") + "'",
+    )  # fmt: skip
 
 
 def results(job: ClusterJob, number: str) -> str:

@@ -127,8 +127,7 @@ class GpuSpec(Shown):
         if capability == "nvlink":
             link = self.text("link")
             return None if link is None else "NVLink" in link
-        name = capability if capability in ("mig", "ecc") else f"matrix_{capability}"
-        fact = self.facts.get(name)
+        fact = self.facts.get(capability if capability in ("mig", "ecc") else f"matrix_{capability}")
         return None if fact is None else fact.value is True
 
     def text(self, name: str) -> str | None:

@@ -291,8 +291,7 @@ def copied(call: Call) -> tuple[Node, ...]:
     parts = [source] if isinstance(source, Value) else list(call.ins)
     # What several are put together to lies as they do, apart from where each begins.
     alike = [_strided(*call.outs, part) if len(parts) == 1 else _strided(part) for part in parts]
-    suffix = STRIDED if any(alike) else ""
-    return (node_of(call, "copy", suffix=suffix, reads=reads, role="map"),)
+    return (node_of(call, "copy", suffix=STRIDED if any(alike) else "", reads=reads, role="map"),)
 
 
 def two_pass(call: Call, x: Value, *, training: bool = True) -> tuple[Node, ...]:
@@ -364,8 +363,7 @@ def row_backward(call: Call) -> tuple[Node, ...]:
 def reduction(call: Call, role: Role | None = None) -> tuple[Node, ...]:
     """One pass over the input; along the last dimension a row, else (or if long) a column."""
     x = biggest(call.ins)
-    kept = max(1, biggest(call.outs).numel)
-    length = x.numel // kept
+    length = x.numel // max(1, biggest(call.outs).numel)
     dims = call.args[1] if len(call.args) > 1 else None
     given = [dims] if isinstance(dims, int) else dims if isinstance(dims, list | tuple) else []
     along = [d % max(1, len(x.shape)) for d in given if isinstance(d, int)]
@@ -432,8 +430,7 @@ def transform(call: Call) -> tuple[Node, ...]:
     sizes = [x.shape[dim] for dim in dims]
     passes = sum(1 if size <= FFT_BLOCK else 2 for size in sizes)
     flop = 5.0 * x.numel * math.log2(max(2, math.prod(sizes))) / passes
-    one = node_of(call, "copy", flop=flop, dtype="fp32", shape=x.shape)
-    return (one,) * passes
+    return (node_of(call, "copy", flop=flop, dtype="fp32", shape=x.shape),) * passes
 
 
 FFT_BLOCK = 4096

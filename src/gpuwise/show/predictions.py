@@ -162,8 +162,7 @@ def fit_table(rows: Sequence[Fit], asked: str = "", *, every: bool = True) -> Ta
     """One row a plan and GPU; what does not fit says on how many GPUs it would. `asked` is the name that the
     model was asked by, where another release has its shape. Not `every`: of each GPU the fastest format that
     fits and the longest, else the one that takes the fewest GPUs."""
-    plan = rows[0].plan
-    model = plan.model
+    model = rows[0].plan.model
     experts = f", {significant(model.active / 1e9)} billion a token" if model.experts else ""
     own = model.name in asked.casefold() or not asked or asked.startswith("hf:") or asked.endswith(".gguf")
     shape = model.name if own else f"{asked}, in shape {model.name}"

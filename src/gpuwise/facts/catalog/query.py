@@ -244,8 +244,7 @@ def _of_vendor(specs: tuple[GpuSpec, ...], name: str) -> tuple[GpuSpec, ...]:
 @lru_cache(maxsize=4096)  # every name of the catalog is asked for again with each name that is not in it
 def _words(name: str) -> tuple[str, ...]:
     """The words of a name that distinguish GPUs: `NVIDIA A100 PCIe 80 GB` -> a100, pcie, 80gb."""
-    plain = _BRANDS.sub(" ", name.casefold())
-    words = _WORDS.findall(_MEMORY.sub(r"\1gb", plain))
+    words = _WORDS.findall(_MEMORY.sub(r"\1gb", _BRANDS.sub(" ", name.casefold())))
     return tuple(word for word in words if word not in _NOISE)
 
 

@@ -127,8 +127,7 @@ class Jax:
         return jnp.where(kept, x / (1 - rate), 0).astype(x.dtype)
 
     def embed(self, ids: Array, name: str, rows: int, width: int) -> Array:
-        table = self.weight(f"{name}.weight", (rows, width), networks.EMBEDDING_STD)
-        return table[ids]
+        return self.weight(f"{name}.weight", (rows, width), networks.EMBEDDING_STD)[ids]
 
     def positions(self, x: Array, name: str, rows: int) -> Array:
         table = self.weight(f"{name}.weight", (rows, x.shape[-1]), networks.EMBEDDING_STD)

@@ -68,8 +68,7 @@ def history(team: Team, facts: Facts, asked: Asked) -> View:
     rows = [row for row in team.history(asked.path[1]) if row["project"] == asked.path[0]]
     if not rows:
         raise NoDataError("no such history", hint="start from a project's page")
-    title = f"{rows[0]['label']} on {rows[0]['device']}"
-    return _over_time(rows, title, "card", "measured", "card")
+    return _over_time(rows, f"{rows[0]['label']} on {rows[0]['device']}", "card", "measured", "card")
 
 
 def cards(team: Team, facts: Facts, asked: Asked) -> View:

@@ -186,8 +186,7 @@ class ResNet(nn.Module):
             stage_width = width * 2**stage
             blocks = []
             for block in range(depth):
-                stride = 2 if stage > 0 and block == 0 else 1
-                blocks.append(Bottleneck(channels, stage_width, stride))
+                blocks.append(Bottleneck(channels, stage_width, 2 if stage > 0 and block == 0 else 1))
                 channels = stage_width * EXPANSION
             setattr(self, f"layer{stage + 1}", nn.Sequential(*blocks))
         self.stages = len(depths)

@@ -336,8 +336,7 @@ class Experts(Part):
     def __init__(self, shape: LanguageModel) -> None:
         super().__init__()
         self.shape, width, count = shape, shape.expert_inner, shape.experts
-        biased = shape.balanced and not shape.sigmoid
-        self.router = nn.Linear(shape.hidden, count, bias=biased)
+        self.router = nn.Linear(shape.hidden, count, bias=shape.balanced and not shape.sigmoid)
         self.balance = nn.Parameter(torch.empty(count), requires_grad=False) if shape.sigmoid else None
         self.gate_up = nn.Parameter(torch.empty(count, 2 * width, shape.hidden))
         self.down = nn.Parameter(torch.empty(count, shape.hidden, width))

@@ -80,8 +80,7 @@ def cast_gelu_gradient(dy: Tensor, x: Tensor, bias: Tensor, largest: Tensor) -> 
 
         copies: Cast = gelu_cast_backward(dy, x, bias, largest, LARGEST)
         return copies
-    gradient = torch.ops.aten.gelu_backward(dy.float(), x.float() + bias)
-    return cast_in_torch(gradient, largest, sums=True)
+    return cast_in_torch(torch.ops.aten.gelu_backward(dy.float(), x.float() + bias), largest, sums=True)
 
 
 def cast_in_torch(x: Tensor, largest: Tensor, *, sums: bool = False) -> Cast:
