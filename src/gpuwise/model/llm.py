@@ -6,8 +6,10 @@ multiply-add is two operations.
 
 from __future__ import annotations
 
+import tomllib
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any, Literal
 
 from gpuwise.errors import InputError
@@ -15,30 +17,9 @@ from gpuwise.model.precision import GROUP
 
 # No model has more of anything, so a larger number in a file is a slip.
 MAX_DIMENSION = 10**7
-# Families whose query and key are normalised head by head, and those with a norm after each branch as well.
-_HEAD_NORMS = frozenset(
-    {"qwen3", "qwen3_moe", "qwen3_next", "gemma3", "gemma3n", "gemma4", "lfm2", "minimax_m3"}
-)
-_FOUR_NORMS = frozenset({"gemma3", "gemma3n", "gemma4", "gemma2", "glm4"})
-# Families with biases on query, key and value whatever their configuration says.
-_QKV_BIAS = frozenset({"qwen", "qwen2", "qwen2_moe"})
-_GEMMA = frozenset({"gemma4", "gemma3n", "gemma3", "gemma2", "gemma"})
-# Families with layer norms, biases throughout and two matrices a feed-forward layer.
-_PLAIN_FEED = frozenset({"phi", "gpt2"})
-# Families with parts that are not counted here, which would be read as a Llama's.
-_UNREAD = (
-    "jamba", "falcon_h1", "falcon_mamba", "bamba", "mamba", "mamba2", "rwkv", "zamba2", "recurrent_gemma",
-    "minimax", "deepseek_v4", "step3p5",
-)  # fmt: skip
-# Families that read an image and go on as another one, and those that differ from one in their numbers alone.
-_LIKE = {
-    **dict.fromkeys(("qwen2_vl", "qwen2_vl_text", "qwen2_5_vl", "qwen2_5_vl_text"), "qwen2"),
-    **dict.fromkeys(("qwen3_vl", "qwen3_vl_text"), "qwen3"),
-    **dict.fromkeys(("qwen3_vl_moe", "qwen3_vl_moe_text"), "qwen3_moe"),
-    **dict.fromkeys(("qwen3_5", "qwen3_5_text", "qwen3_5_moe", "qwen3_5_moe_text"), "qwen3_next"),
-    **dict.fromkeys(("gemma4_text", "gemma4_unified", "gemma4_unified_text"), "gemma4"),
-    **{"gemma3_text": "gemma3", "gemma3n_text": "gemma3n", "lfm2_moe": "lfm2", "minimax_m3_vl": "minimax_m3"},
-}
+# Traits of families that their configurations do not say.
+_FAMILIES: dict[str, Any] = tomllib.loads(Path(__file__).with_suffix(".toml").read_text(encoding="utf-8"))
+_LIKE = {name: family for family, names in _FAMILIES["like"].items() for name in names}
 # Base of the rotary frequencies where a file does not say it; it costs nothing.
 THETA = 500_000.0
 
@@ -266,22 +247,22 @@ def from_config(name: str, config: Mapping[str, Any]) -> LanguageModel:
     # DeepSeek, GLM and MiniMax even out the use of their experts by one number each.
     evens = kind == "minimax_m2" or bool(get("n_routed_experts") and kind != "deepseek_v2")
     gpt_oss, asks_norm = kind == "gpt_oss", get("use_qk_norm") is True
-    head_norm: Literal["", "head", "all"] = "head" if asks_norm or kind in _HEAD_NORMS else ""
+    head_norm: Literal["", "head", "all"] = "head" if asks_norm or kind in _FAMILIES["head_norms"] else ""
     if kind in ("olmo2", "olmo3") or (asks_norm and kind == "minimax_m2"):
         head_norm = "all"
     return LanguageModel(
         name=name, layers=stated.layers, hidden=stated.hidden, vocabulary=whole("vocab_size"),
-        tied=bool(get("tie_word_embeddings", kind in _GEMMA or kind == "gpt2")),
-        gated=kind not in _PLAIN_FEED and not stated.hybrid, learned=kind == "gpt2",
+        tied=bool(get("tie_word_embeddings", kind in _FAMILIES["gemma"] or kind == "gpt2")),
+        gated=kind not in _FAMILIES["plain_feed"] and not stated.hybrid, learned=kind == "gpt2",
         capped=get("attn_logit_softcapping") is not None, query_gate=kind == "qwen3_next",
         context=whole("max_position_embeddings", "n_positions", default=0),
-        qkv_bias=kind in _QKV_BIAS or (get("attention_bias") is True and not latent),
-        output_bias=gpt_oss, head_norm=head_norm, four_norms=kind in _FOUR_NORMS, sinks=gpt_oss,
+        qkv_bias=kind in _FAMILIES["qkv_bias"] or (get("attention_bias") is True and not latent),
+        output_bias=gpt_oss, head_norm=head_norm, four_norms=kind in _FAMILIES["four_norms"], sinks=gpt_oss,
         expert_biases=gpt_oss, balanced=experts and (evens or gpt_oss), sigmoid=evens,
         groups=whole("n_group", default=1) or 1, chosen_groups=whole("topk_group", default=1) or 1,
         routed_scale=float(get("routed_scaling_factor") or 1.0),
-        activation="clamped" if gpt_oss else "gelu" if kind in _GEMMA else "silu",
-        scaled_embedding=kind in _GEMMA, score_size=whole("query_pre_attn_scalar", default=0),
+        activation="clamped" if gpt_oss else "gelu" if kind in _FAMILIES["gemma"] else "silu",
+        scaled_embedding=kind in _FAMILIES["gemma"], score_size=whole("query_pre_attn_scalar", default=0),
         theta=stated.theta("rope_theta", THETA), local_theta=stated.theta("rope_local_base_freq", 0.0),
         expert_hidden=whole("moe_latent_size", "routed_expert_hidden_size", default=0) if experts else 0,
         tower=_tower(config.get("vision_config")),
@@ -300,7 +281,7 @@ class _Stated:
         self.name, self.config = name, config
         kind = str(config.get("model_type", "llama"))
         self.kind = _LIKE.get(kind, kind)
-        if self.kind in _UNREAD:
+        if self.kind in _FAMILIES["unread"]:
             problem = f"{name}: what a layer of {self.kind} costs is not known here"
             raise InputError(problem, hint="another model")
         self.hidden, self.layers = (

@@ -12,6 +12,7 @@ import numpy as np
 import pytest
 import torch
 
+from gpuwise.workloads import bert as shapes
 from gpuwise.workloads import convnet
 from gpuwise.workloads.bert import TOY
 from gpuwise.workloads.convnet import shrunk
@@ -87,7 +88,7 @@ def torch_training(monkeypatch: pytest.MonkeyPatch) -> Training:
         assert workload.optimizer(torch.nn.Linear(1, 1)).defaults["eps"] == job.ADAM_EPS
         for key, value in PLAIN.items():
             monkeypatch.setattr(job, key, value)
-            for module in (workload, convnet):
+            for module in (workload, shapes, convnet):
                 monkeypatch.setattr(module, key, value, raising=False)
         monkeypatch.setattr(bert, "DROPOUT", 0.0)
         torch.manual_seed(0)

@@ -4,8 +4,11 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from importlib.metadata import PackageNotFoundError, version
+from pathlib import Path
+
+import msgspec
 
 from gpuwise.errors import InputError, MachineError
 from gpuwise.model.precision import Precision
@@ -23,31 +26,13 @@ class Support:
     packages: tuple[str, ...]
     oldest: tuple[int, int]
     several: bool  # True if it measures on several GPUs
-    variables: dict[str, str] = field(default_factory=dict)
+    variables: dict[str, str]
 
 
 # Frameworks beside torch.
-FRAMEWORKS: dict[Framework, Support] = {
-    "tensorflow": Support(
-        packages=("tensorflow", "tensorflow-cpu", "tensorflow-rocm"),
-        oldest=(2, 16),  # the first whose Keras is 3
-        several=True,
-        variables={
-            "KERAS_BACKEND": "tensorflow",
-            "TF_FORCE_GPU_ALLOW_GROWTH": "true",  # else it takes all memory and the peak means nothing
-            "TF_CPP_MIN_LOG_LEVEL": "2",
-        },
-    ),
-    "jax": Support(
-        packages=("jax",),
-        oldest=(0, 7),
-        several=False,
-        variables={
-            "XLA_PYTHON_CLIENT_PREALLOCATE": "false",  # else it takes the share below at once
-            "XLA_PYTHON_CLIENT_MEM_FRACTION": "0.95",
-        },
-    ),
-}
+FRAMEWORKS = msgspec.toml.decode(
+    Path(__file__).with_name("frameworks.toml").read_bytes(), type=dict[Framework, Support]
+)
 
 
 def variables(config: RunConfig) -> dict[str, str]:

@@ -14,19 +14,13 @@ from collections.abc import Mapping
 from typing import Any
 
 from gpuwise.errors import MachineError
-from gpuwise.measure.telemetry.sensor import DeviceInfo, Process, Sample, Sensor, Wear
+from gpuwise.measure.telemetry.sensor import SLOWING, DeviceInfo, Process, Sample, Sensor, Wear
 
 # What AMD SMI puts into a field that the device does not have.
 UNKNOWN = (0xFFFF, 0xFFFFFFFF, 0xFFFFFFFFFFFFFFFF)
 
 # Counters of the MI300 series that grow while the clock is lowered for that reason.
-RESIDENCY = {
-    "ppt_residency_acc": "power-cap",
-    "prochot_residency_acc": "hw-slowdown",
-    "socket_thm_residency_acc": "thermal",
-    "vr_thm_residency_acc": "thermal",
-    "hbm_thm_residency_acc": "thermal",
-}
+RESIDENCY = {counter: row["reason"] for row in SLOWING for counter in row["amd"].split()}
 
 # Power caps above this are microwatts: releases differ in the unit, cards have below 3,000 W.
 MICRO_FROM = 1e5

@@ -229,7 +229,7 @@ POWER_CAPPED = 0.5
 # when it holds most of the time and costs more than a tenth of the clock.
 CAPPED_CLOCK = 0.9
 
-# What lowers the clock: its bit in NVML, and what to do about it where something can be done.
+# What lowers the clock: its bit in NVML, its counters in AMD SMI, and what to do about it where one can.
 with Path(__file__).with_name("reasons.csv").open(encoding="utf-8", newline="") as _file:
     SLOWING = tuple(csv.DictReader(_file))
 NEXT_STEPS = {row["reason"]: row["next step"] for row in SLOWING if row["next step"]}
