@@ -146,7 +146,7 @@ def test_training_runs_and_learns_at_a_usual_rate(
     losses = [float(slow.step()) for _ in range(5)]
     assert losses[0] == pytest.approx(chance, rel=0.1)
     assert losses[-1] == pytest.approx(losses[0], rel=0.05)
-    monkeypatch.setattr(jobs, "LEARNING_RATE", 3e-3)
+    monkeypatch.setattr(bert, "LEARNING_RATE", 3e-3)
     fast = build(toy(name, "train", precision))
     losses = [float(fast.step()) for _ in range(15)]
     assert all(map(math.isfinite, losses))
