@@ -354,8 +354,6 @@ R An A100 80GB has five times the memory of a T4.
 W The A6000 triples the memory of the RTX 3090.
 W The L4's power is three times the T4's.
 R The A6000 and the A40 differ: the former runs at 768 GB/s, the latter at 696 GB/s.
-W The A6000 and the A40 differ: the former runs at 696 GB/s, the latter at 768 GB/s.
-W The A10 is faster than the L4, but it needs 250 W.
 N The A10 is faster than the L4, which needs only 72 W.
 N The A100 40 GB has half as much memory as the 80 GB version.
 R The P100 with 12 GB moves 549 GB/s.
@@ -663,7 +661,6 @@ W The H100 SXM computes 623 TFLOPS in FP16 and 1,979 TFLOPS in FP8 without spars
 W The A16 comes later. The A30 takes 165 W, has 42 GB.
 W Avec 16 Go de GDDR6X et 464 Go/s, la RTX 4080 Super est confortable.
 W AMD hält mit der Radeon RX 7900 XTX dagegen: 24 GB GDDR6, 605 GB/s und 8.417 Shader.
-W The RTX A6000 has 768 GB/s, less than the 3090's 590.
 W Le H100 SXM atteint 989 TFLOPS en FP16 sans sparsité, et 2 879 en FP8.
 W La RX 7800 XT offre 16 Go et 3 480 processeurs de flux.
 W Bei der RTX A6000 werden 53,0 TFLOPS bei einfacher Genauigkeit erreicht.

@@ -17,6 +17,7 @@ NETWORKS = "GPU,number of GPUs,resnet50,vgg16,alexnet,inception_v3,ssd\n" + "".j
 )
 PAIR = "| GPU | {} | {} |\n|---|---|---|\n| A100 SXM | 255 | 380 |\n| L40S | 270 | 330 |\n"
 BULLETS = "  \u2022 192 GB with 8 TB/s - {}\n  \u2022 1,000W TDP, which needs cooling\n"
+LAPTOP = "| Machine | GPU |\n|---|---|\n| Laptop (16 GB {}, 8 GB VRAM) | RTX 4060 Laptop |\n"
 BATCHES = ("96,48,192,64,16", "192,96,384,128,32", "384,192,768,256,64")
 
 
@@ -80,6 +81,21 @@ BATCHES = ("96,48,192,64,16", "192,96,384,128,32", "384,192,768,256,64")
         ),
         ("# A100\n\nimage: a.example:5000/<user>/cuda-sample", "# A100\n\nimage: a, CUDA cores: 5000"),
         ("# H100\n\nSee nvidia.com/nvlink/3.6TB/s for it.", "# H100\n\nNVLink: 3.6 TB/s"),
+        ("# H100\n\n-l select=1:ncpus=8:mem=10gb:gpu_type=h100", "# H100\n\nmem=10gb"),
+        ("# GH200\n\nGPU 0: GH200 120GB (UUID: GPU-1)", "# GH200\n\nMemory: 120GB"),
+        ("# A100\n\n\u6a21\u578b\u6743\u91cd\uff08130 GB\uff09\u3002", "# A100\n\nMemory (130 GB)"),
+        # What a machine does with the card, and what another one has.
+        (TABLE.format("PCIe", "4.0 (operates at PCIe 3.0)"), TABLE.format("PCIe", "4.0 (PCIe 3.0)")),
+        (TABLE.format("TDP", "400 W; measured 225 W"), TABLE.format("TDP", "400 W; 225 W")),
+        ("# T4\n\nLoad power: a dual-GPU rig takes 450 W", "# T4\n\nLoad power: 450 W"),
+        ("Read the H100 or Blackwell paper.", "Read the paper of the H100 (Blackwell)."),
+        ("NVLink (H100: 900 GB/s; Blackwell NVLink5: 1.8 TB/s)", "H100: 1.8 TB/s of NVLink"),
+        ("# L40S\n\nint4_tensor_core: 733", "# L40S\n\ntensor_cores: 733"),
+        ("| RTX 3090 + 3090 Ti (48GB) |", "| RTX 3090 Ti (48GB) |"),
+        ("The L40S needs instead of 600 W only 350 W.", "The L40S needs 600 W."),
+        ("| GPU | FP8 TFLOPS |\n|---|---|\n| B200 | 4500 (FP4 9000) |", "B200: 4500 TFLOPS of dense FP4"),
+        (LAPTOP.format("RAM"), LAPTOP.format("VRAM")),
+        ("# RX 7600\n\nArchitecture: RDNA", "# RX 7600\n\nArchitecture: RDNA 2"),
         # Batch sizes, and what a month costs.
         (NETWORKS.format(*BATCHES), NETWORKS.format(*(row.replace("192", "193") for row in BATCHES))),
         (TABLE.format("Price per hour", "$1,800"), TABLE.format("Price per hour", "$180")),
@@ -94,3 +110,31 @@ def test_what_is_no_claim(silent: str, accused: str) -> None:
         for text in (silent, accused)
     ]
     assert found[0] == 0 < found[1]
+
+
+OBJECTS = """{{"cards": [
+  {{
+    "name": "V100S PCIe",
+    "memory_bandwidth": 1134,
+    "gpu_memory": 32
+  }},
+  {{
+    "name": "{}",
+    "gpu_memory": 24,
+    "power_consumption": 450
+  }},
+  {{
+    "gpu": "H100 SXM",
+    "cnt": {},
+    "gpu_memory": 160
+  }}
+]}}
+"""
+
+
+@pytest.mark.parametrize(
+    ("name", "count", "wrong"), [("V100S PCIe", 2, 2), ("Foo 12", 2, 0), ("RTX4090", 2, 0), ("RTX4090", 1, 1)]
+)
+def test_an_object_of_a_list_speaks_of_none_of_the_others(name: str, count: int, wrong: int) -> None:
+    found = audit.audit_text(OBJECTS.format(name, count), "a.json").findings
+    assert sum(f.verdict == "contradicts" for f in found) == wrong

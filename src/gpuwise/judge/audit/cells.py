@@ -194,7 +194,7 @@ def readings(label: Label, cell: str, *, marks: tuple[str, ...] | None = ()) -> 
     # "192 GB x 72 = 13.8 TB" is a sum over several.
     summed = re.search(r"=|\d[ \w]{0,8}[\u00d7*] ?\d|\d \+ ?\d|^\d+ \(\d+\)", cell) is not None
     measured = str(label.first)[:5] == "peak:" and CUES["measured_rate"].search(label.text) is not None
-    open_ = summed or measured or CUES["guessed"].search(cell) is not None
+    open_ = summed or measured or any(CUES[cue].search(cell) for cue in ("guessed", "set_up"))
     last: Reading | None = None
     # Beside HBM or GDDR, plain DDR is the memory of a CPU, and so is the size before it.
     types = [t for t in tokens if t.field == "memory_type" and t.kind == "name"]
@@ -330,6 +330,8 @@ def own_field(cell: str, tokens: Sequence[Token], place: int) -> str | None:
     after = next((t for t in tokens[place + 1 :] if t.field != "architecture"), None)
     if after is not None and after.kind == "field" and FIELDS[after.field].dimension in (dimension, "none"):
         between = cell[token.end : after.start]
+        if after.text == "RAM" and "VRAM" in cell:
+            return "none"
         if (
             len(between) <= NEAR
             and between[:1] != ","
@@ -341,7 +343,9 @@ def own_field(cell: str, tokens: Sequence[Token], place: int) -> str | None:
         # "128 FP32 lanes" counts units.
         alone = dimension == "op/s" or not re.match(r"\s?[a-z]|\s*/", cell[after.end :], re.IGNORECASE)
         if cell[token.end : after.start].strip() in ("(", ""):
-            return after.field if alone else None
+            # "4500 (FP4 9000)"
+            value = re.match(r"[ :=~]{1,3}\d", cell[after.end :])
+            return after.field if alone and not value else None
         # "TF32 (156 TFLOPS), INT8 (624 TOPS)"
         if before is None or not re.fullmatch(r"\s?[(:=]\s?", cell[before.end : token.start]):
             return None

@@ -27,6 +27,9 @@ WRAPPED = 50
 _COMPARES = re.compile(
     r"\s?\([^()]{0,60}\b(?:twice|double|half|times|more|less|faster|higher|than)\b[^()]{0,60}\)"
 )
+_OF_BOTH = re.compile(r"^[^()]{0,40}\(([^()]{1,40} vs\.? [^()]{1,40})\)$")
+# "cnt: 2" beside the name of a GPU.
+_COUNTED = re.compile(r"(?:(?:num(?:ber)?(?: of)?[ _])?gpus?(?:[ _]count)?|cnt|count|qty): (\d{1,3})", re.I)
 _ENDS = re.compile(r"[A-Za-z0-9)][.!?] (?=[A-Z])")
 _NUMBERED = re.compile(r"(?:\d{1,2}\.){1,3}\d{0,2} (?=[A-Z])")
 
@@ -96,6 +99,8 @@ class _Walk:
         self.tables, self.section = 0, 1
         # The GPUs of a title, as they stood in the columns of a table.
         self.order: tuple[Subject, ...] = ()
+        # How many GPUs a line of the section counts.
+        self.count = 1
         # The fields that the last heading names, and where its value may stand below.
         self.topic, self.below = label_of(""), 0
 
@@ -141,7 +146,7 @@ class _Walk:
         found, before = subject_of(text), self.about
         named = found is not None
         self.headings = {above: one for above, one in self.headings.items() if above < level}
-        if found is None and level == PLAIN and before is not None:
+        if found is None and level == PLAIN and before is not None and text:
             # A plain line without a GPU may be a heading below the last one or the end of its section;
             # one that is made of words for fields is a part of the specification.
             fields = [t for t in scan(text) if t.kind == "field" and t.field]
@@ -158,6 +163,7 @@ class _Walk:
             asked = asked[: gpu.start] + asked[gpu.end :]
         self.topic, self.below = label_of(asked), line + 2
         self.section += 1
+        self.count = 1
 
     def table(self, table: grid.Grid) -> Iterator[Claim | Left]:
         self.tables += 1
@@ -192,6 +198,8 @@ class _Walk:
                     t.start for t in scan(part.text)[:1] if t.kind == "gpu"
                 ] == [0] and sum(t.dimension not in ("", "bare", "other") for t in scan(part.text)) > 2)
             )  # fmt: skip
+            if isinstance(part, Line) and (counted := _COUNTED.fullmatch(part.text)):
+                self.count = int(counted[1])
             if not joins:
                 yield from self.prose(paragraph)
                 paragraph = []
@@ -303,6 +311,8 @@ class _Walk:
             owner = subject_of(label) or owner
             # "141 GB (double the memory capacity of the H100)": the other term of a comparison owns nothing.
             value = _COMPARES.sub("", value)
+            # "1008 GB/s (864 GB/s vs 1008 GB/s)" below "A vs B"
+            value = _OF_BOTH.sub(r"\1", value)
             gpus = [t for t in scan(value) if t.kind == "gpu"]
             in_order = re.split(r"\s(?:vs\.?|versus|/)\s", value)
             # "Memory: A100 80 GB, H100 94 GB": each value to the GPU before it.
@@ -324,6 +334,7 @@ class _Walk:
                         yield Left(line.line, reading.token.text)
                         continue
                     mine = of_form(one, text, reading.token)
+                    mine = replace(mine, count=self.count) if mine.count == 1 else mine
                     if CUES["of_one"].search(label):
                         # "Power per GPU" below "8 x H100".
                         mine = replace(mine, count=1)

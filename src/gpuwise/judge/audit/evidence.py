@@ -241,7 +241,9 @@ def _peaks(spec: GpuSpec, form: str) -> Iterator[Evidence]:
     single = next((p for p in spec.peaks if p.format == "fp32" and p.unit == "vector"), None)
     if form in _TENSOR and single is not None:
         times = 4 if spec.text("chip") == "GA100" else _VECTOR_HALF.get(architecture.split(" ")[0], 1)
-        yield from (one(single, factor * single.flop_per_s, "dense") for factor in {1, times})
+        # Databases say four times of Hopper, too, its vendor twice.
+        factors = {1, times, 4} if architecture.startswith("Hopper") else {1, times}
+        yield from (one(single, factor * single.flop_per_s, "dense") for factor in factors)
 
 
 def _alternatives(spec: GpuSpec, field: str, fact: Fact | Peak) -> tuple[float | str, ...]:

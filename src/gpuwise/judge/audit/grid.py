@@ -383,7 +383,9 @@ class Grid:
             sure = sure and (self.trusted or settled)
             # Where the label names no GPU, it is unknown whose values several columns hold.
             anonymous = best is options[2] and not owner.sure and len(self.rows[row]) > NAME_COLUMNS - 1
-            sure = sure and not anonymous
+            # "NVLink 4 (H100) | 900 GB/s" under "Bandwidth"
+            name = self.rows[row][0].text if placed.reading.field == "memory_bytes_per_s" else ""
+            sure = sure and not (anonymous or CUES["link"].search(name))
             top = self.columns.get(placed.column)
             place = placed.column if top is not None and top.text == owner.text else row
             claim = claim_of(placed.reading, owner, placed.cell.line, block * GRID + place, sure)

@@ -507,7 +507,9 @@ def _is_near(claim: Claim, stated: Number, known: float) -> bool:
 
 def _is_same_text(field: str, stated: str, known: str, at_once: bool) -> bool:
     if field != "launch":
-        return word(field, stated) == word(field, known)
+        # "RDNA" is said of each of its generations.
+        family = field == "architecture" and word(field, known)[:-1] == word(field, stated)
+        return word(field, stated) == word(field, known) or family
     if len(stated) == 4 == len(known):
         return abs(int(stated) - int(known)) <= 1
     if len(stated) == 4:

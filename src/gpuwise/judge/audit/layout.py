@@ -679,6 +679,10 @@ def _columns_of_lines(lines: Sequence[Line], start: int, scope: Scope) -> Found:
     while 0 < gpus < MOST_GPUS and start + gpus < len(lines) and _NAMED.fullmatch(lines[start + gpus].text):
         gpus += 1
     first = set(scan(lines[start].text)[0].gpu_ids) if gpus else set[str]()
+    named = {t.gpu_ids for li in lines[start : start + gpus] for t in scan(li.text) if t.kind == "gpu"}
+    if gpus > len(named) == 1:
+        # "RTX4090:", "name: RTX4090"
+        return None
     if gpus == 1 and len(scope.pair) == 2 and any(first & set(one.gpu_ids) for one in scope.pair):
         # The first GPU of the title stands above the columns of both.
         gpus, start = 0, start + 1

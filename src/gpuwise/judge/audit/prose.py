@@ -81,6 +81,8 @@ TELEGRAM = 9
 # Costs of distance, of a GPU in between, of a turn, of being what something else is compared with, and of a
 # comma or an "and" between a value and the word for its field.
 PER_CHARACTER, BETWEEN, TURN, COMPARED, APART = 1 / 45, 1.5, 1.2, 3.2, 0.9
+# The same where an architecture before the value is another one's.
+OTHER = 2.5
 # What a field costs without a word for it.
 UNSAID: Mapping[str, float] = NAMES["unsaid"]
 # The same in a list behind a GPU, or where the GPU "has" it.
@@ -105,8 +107,6 @@ MOST = 400
 IN_PASSING = frozenset({"architecture", "chip", "pcie_generation", "process_nm"})
 # Units of which a value is worth a word that it was not judged.
 WORTH_NOTING = frozenset({"bytes", "bytes/s", "op/s", "w", "hz"})
-# A number without a unit is of that of the value before it where it is less than so many times as much.
-ALIKE = 7.0
 # The field of a value without words, and what it is at least: a size, watts, more than the fastest slot.
 OF_UNIT = {"w": "power_w", "bytes": "memory_bytes", "bytes/s": "memory_bytes_per_s"}
 SMALLEST = {"bytes": FIELDS["memory_bytes"].low, "w": FIELDS["power_w"].low, "bytes/s": FASTEST_SLOT}
@@ -119,12 +119,11 @@ _VERSUS = ("vs", "vs.", "versus")
 _INSIDE = re.compile(r"\b(?:in|into|on) (?:\w{1,6} )?$")
 _WITH = re.compile(r"\bwith (?:its |only |just |a ){0,2}$", re.I)
 _TENSOR = re.compile(r"tensor[ -]cores?\b[^.;,]*$", re.I)
-_AS_MUCH = re.compile(r"\b(?:as|than|like|of|from) (?:the|its|an?) $")
+_AS_MUCH = re.compile(r"\b(?:as|than|like|of|from|on) (?:the|its|an?) $")
 _LABEL = re.compile(r"\W*(?:[^\d.,;]{3,32}[: ])?")
 # Behind a name with its size another one: "MI50 16 GB or 32 GB".
 _OR_SIZE = re.compile(r".*\d ?G[Bo]?(?:,? (?:or|and) |/)", re.IGNORECASE)
-_INSTEAD = re.compile(r"\b(?:instead of|rather than|unlike|versus|vs\.?) $", re.I)
-_VERSION = re.compile(r" (?:version|variant|model|one)\b")
+_VERSION = re.compile(r" (?:version|variant|model|one|card)\b")
 _NOT_SPARSE = re.compile(r"\([^()\d]{0,200}\d[^()]{0,200}\)|\b(?:without|no|w/o) (?:structured )?sparsity")
 _BRACKETS = re.compile(
     r"\([^()]{2,200}\)|(?: (?:of|from) 20\d\d)?(?P<dash> [-\u2013\u2014] )[^\u2013\u2014]{2,200}?(?P=dash)"
@@ -204,8 +203,10 @@ def _sentences(text: str) -> tuple[tuple[int, int], ...]:
 
 
 def gpus_of(text: str) -> list[Token]:
-    """The GPUs of a paragraph, from its sentences, which are looked at by themselves, too."""
-    return [t for start, end in _sentences(text) for t in scan(text[start:end]) if t.kind == "gpu"]
+    """The GPUs of a paragraph that are not only compared with others."""
+    sentences = (text[start:end] for start, end in _sentences(text))
+    found = ((s, t) for s in sentences for t in scan(s) if t.kind == "gpu")
+    return [gpu for sentence, gpu in found if not cue_before("related", sentence, gpu.start)]
 
 
 def claims(text: Text) -> Iterator[Claim | Left | Subject]:
@@ -213,7 +214,6 @@ def claims(text: Text) -> Iterator[Claim | Left | Subject]:
     about = text.scope.about
     topic: str | None = None
     asked = ""
-    pair: Sequence[Token] = ()
     able: str | None = None
     for start, end in _sentences(text.text):
         words = text.text[start:end]
@@ -222,12 +222,13 @@ def claims(text: Text) -> Iterator[Claim | Left | Subject]:
         ):  # fmt: skip
             # "The Radeon has 16 GB": not the GeForce before it.
             about = replace(about, sure=False)
-        sentence = _Sentence(words, about, topic, text.scope, pair)
+        sentence = _Sentence(words, about, topic, text.scope)
         sentence.asked = asked
+        near = text.text[max(0, start - 2 * STRETCH) : end]
+        sentence.of_model = CUES["language_model"].search(near) is not None
         fields = [t.field for t in sentence.tokens if t.kind == "field" and t.field]
         # "Which bus does it have? 192-bit."
         asked = fields[0] if words.rstrip(' *"').endswith("?") and fields else ""
-        pair = sentence.gpus[-2:] if len(sentence.gpus) > 1 else pair
         # "The unreleased RTX 3070 16 GB": of no product that there is.
         denied = (CUES["denied"].match(text.text, end) or CUES["guessed"].search(words)) is not None
         heads = {head.start for head in sentence.listed.values()}
@@ -286,8 +287,6 @@ def claims(text: Text) -> Iterator[Claim | Left | Subject]:
 
 def sized(gpu: Token, line: int, block: int) -> Iterator[Claim]:
     """The memory that a name states: "A100 80GB", "3090 - 24gb gddr6x"."""
-    if any(i.startswith("gh200") for i in gpu.gpu_ids):
-        return  # which is called by the memory of its processor: "NVIDIA GH200 480GB"
     for field, stated in (("memory_bytes", CUES["sold"]), ("memory_type", CUES["named_type"])):
         found = stated.search(gpu.text)
         owner = subject([gpu]) if found is not None else None
@@ -298,11 +297,9 @@ def sized(gpu: Token, line: int, block: int) -> Iterator[Claim]:
             yield claim_of(reading, replace(owner, count=1), line, block, True)
 
 
-def _with_pair(text: str, pair: Sequence[Token], about: Subject | None) -> tuple[Token, ...]:
-    """The typed words of a sentence: "the PCIe version" is that of what the text speaks of, "the former" and
-    "the latter" are the GPUs of the pair before them,
-    "The A10 is faster than the L4, but it" goes on about the one that is not a standard of comparison, and
-    "the P100 with 12 GB", or "a 12 GB P100", is the variant of that size."""
+def _typed(text: str, about: Subject | None) -> tuple[Token, ...]:
+    """The typed words of a sentence: "the PCIe version" is that of what the text speaks of; "the P100 with 12
+    GB", or "a 12 GB P100", is the variant of that size."""
     tokens: list[Token] = []
     for token in scan(text):
         size = None
@@ -337,15 +334,6 @@ def _with_pair(text: str, pair: Sequence[Token], about: Subject | None) -> tuple
         if last is not None and not last.several:
             start, end, ids, number = match.start(), match.end(1), last.gpu_ids, count_of(match[1])
             tokens.append(Token(kind="gpu", start=start, end=end, text=last.text, gpu_ids=ids, count=number))
-    for match in islice(CUES["former_latter"].finditer(text), PRONOUNS):
-        named = [t for t in gpus if t.end <= match.start()]
-        main = [t for t in named if not cue_before("compared", text, t.start)]
-        two = named[:2] if len(named) > 1 else list(pair)
-        if match[1] is not None and len(two) == 2:
-            meant = two[match[1].lower().endswith("latter")]
-            tokens.append(replace(meant, start=match.start(1), end=match.end(1), count=1))
-        elif match[1] is None and len(main) == 1 < len(named) and (named[-1].end > match.start() - 2 * NEAR):
-            tokens.append(replace(main[0], start=match.start(2), end=match.end(2), count=1))
     return tuple(sorted(tokens, key=lambda token: token.start))
 
 
@@ -353,26 +341,6 @@ def _is_short(text: str, gpu: Token, name: str) -> bool:
     """Whether a GPU is the laptop's that the text speaks of, without the word."""
     short = re.search(rf"{re.escape(gpu.text)} (?:laptop|mobile|max-q)\b", name, re.IGNORECASE)
     return short is not None and "desktop" not in text.lower()
-
-
-def _with_units(text: str, tokens: Sequence[Token]) -> tuple[Token, ...]:
-    """The words with the unit of the value before it on another GPU's number that has none: "71 TFLOPS; the
-    4090 at 165", "768 GB/s, less than the 3090's 936", "4.8 TB/s instead of 3.35"."""
-    found = list(tokens)
-    last: Token | None = None
-    for place, token in enumerate(found):
-        if token.kind != "value":
-            continue
-        one_each = last is not None and len(last.numbers) == len(token.numbers) == 1
-        if last is not None and one_each and token.dimension == "bare" and (
-            CUES["elliptic"].search(text[last.end : token.start])
-            and CUES["ends_number"].match(text, token.end)
-        ):  # fmt: skip
-            number = replace(token.numbers[0], value=token.numbers[0].value * unit_of(last))
-            if 1 / ALIKE < number.value / (last.numbers[0].value or 1.0) < ALIKE:
-                found[place] = token = replace(token, dimension=last.dimension, numbers=(number,))
-        last = token if token.dimension in WORTH_NOTING else None
-    return tuple(found)
 
 
 def _in_order(text: str, tokens: Sequence[Token]) -> tuple[tuple[Token, ...], dict[int, Token]]:
@@ -456,16 +424,16 @@ def _speaks(cue: str, title: str) -> bool:
 class _Sentence:
     """The typed words of a sentence, and the GPU and the format that the text spoke of before it."""
 
-    def __init__(
-        self, text: str, about: Subject | None, topic: str | None, scope: Scope, pair: Sequence[Token] = ()
-    ) -> None:
+    def __init__(self, text: str, about: Subject | None, topic: str | None, scope: Scope) -> None:
         self.text, self.about, self.topic = text, about, topic
         # The field that the sentence before asks for.
         self.asked = ""
+        # Whether it or the words before it name a language model, whose size a value may be.
+        self.of_model = False
         self.marks = scope.marks
         self.heard: dict[str, re.Match[str] | None] = {}
         self.own_fields: dict[int, str | None] = {}
-        self.tokens, self.ordered = _in_order(text, _with_units(text, _with_pair(text, pair, about)))
+        self.tokens, self.ordered = _in_order(text, _typed(text, about))
         self.ordered = self.ordered or _in_pair(text, self.tokens, about)
         self.gpus = [t for t in self.tokens if t.kind == "gpu"]
         counted = CUES["counted_gpus"].search(text) if CUES["machine"].search(text) else None
@@ -1030,15 +998,12 @@ class _Sentence:
         """Whether the list of several GPUs states what one has: "4x A100 (40 GB HBM2, 1.5 TB/s)"."""
         if head is None or head.count == 1:
             return False
-        sizes = [
-            (t.measures, t.numbers[0])
-            for n, t in enumerate(self.tokens)
-            if self.listed.get(n) is head and t.numbers
+        stated = [
+            t for n, t in enumerate(self.tokens) if self.listed.get(n) is head and t.measures in OF_UNIT
         ]
         return re.search(r"\(\d+ ?GB", head.text) is not None or any(
-            evidence.supports(gpu_id, OF_UNIT[dimension], number)
-            for dimension, number in sizes if dimension in OF_UNIT for gpu_id in head.gpu_ids
-        )  # fmt: skip
+            evidence.supports(i, OF_UNIT[t.measures], t.numbers[0]) for t in stated for i in head.gpu_ids
+        )
 
     def is_total(self, place: int, best: _Option) -> bool:
         """Whether a value is the sum over its GPUs: said so, or a multiple of one's right behind."""
@@ -1095,30 +1060,31 @@ class _Sentence:
                 for cost, g in named
             ]
         if held is not None and self.text[held.start : held.end] != held.text and not set(",;") & set(gap):
-            # "The latter runs at 696 GB/s": nothing binds closer than a pronoun.
+            # "Two of them hold 96 GB": nothing binds closer than a pronoun.
             named = [(cost + COMPARED * (g is not held and cost >= AGAIN), g) for cost, g in named]
         if any(cost < AGAIN and g.start >= token.end for cost, g in named):
             # "250 W for the A100": what binds a value behind it leaves nothing to the GPUs before.
             named = [(cost + COMPARED * (g.end <= token.start), g) for cost, g in named]
-        # The architecture that a sentence names before a value, with no GPU between: "Hopper has 528 ...".
-        start = held.end if held is not None else 0
-        architectures = [t.name[:5].lower() for t in self.architectures if start <= t.start < token.start]
-
-        def other(owner: Subject) -> float:
-            known = [catalog.get(i).architecture or "" for i in owner.gpu_ids] if architectures else []
-            return 2.5 if known and not any(k[:5].lower() == architectures[-1] for k in known) else 0.0
-
         for cost, gpu in named:
             one = self.subjects[gpu.start]
-            yield cost + other(one), one
+            yield cost + OTHER * self.is_of_other(one, token), one
         # "Hopper's 132 SMs" are of no Ampere that was spoken of before.
-        if about is not None and head is None and not self.labelled and not other(about):
+        other = about is not None and self.is_of_other(about, token)
+        if about is not None and head is None and not self.labelled and not other:
             # What a sentence names before the value comes first; then what the text spoke of, unless a
             # pronoun brings it back.
             first = [c for c, g in named if g.end <= token.start and g.start not in self.related]
             again = (said := self.says("again")) and said.end() <= token.start
             behind = BETWEEN + (0 if again or min(first, default=FAR) > LEADS else CONFIRMED)
             yield (min(first) + behind if first else 1.0) + (0 if about.sure else 0.5), about
+
+    def is_of_other(self, owner: Subject, token: Token) -> bool:
+        """Whether the last architecture before a value, with no GPU between, is not the owner's: "Hopper has
+        528 ..."."""
+        start = max((g.end for g in self.gpus if g.end <= token.start), default=0)
+        named = [t.name[:5].lower() for t in self.architectures if start <= t.start < token.start]
+        known = [(catalog.get(i).architecture or "")[:5].lower() for i in owner.gpu_ids] if named else []
+        return bool(known) and not any(one.startswith(named[-1]) for one in known)
 
     def near(self, token: Token) -> Sequence[Token]:
         """The GPUs around a value, of which one may own it."""
@@ -1299,8 +1265,9 @@ class _Sentence:
                 lead = re.sub(r"\b(?:each|both|two|four|eight)\b", "", lead, flags=re.IGNORECASE)
             behind = self.nameless(max(head.end, token.start - 4 * LEAD), token.start)
             words = lead[-4 * LEAD :] + behind.rpartition(": ")[2]
-        bound = next((g for g in self.near(token) if g.start >= token.end), None)
-        if bound and CUES["binds"].search(self.between(token.end, bound.start)):
+        after = next((g for g in self.near(token) if g.start >= token.end), None)
+        bound = after and CUES["binds"].search(self.between(token.end, after.start))
+        if bound:
             # "3.35 TB/s for the H100": nothing before the value before says what it is.
             last = self.last_value(place)
             words = self.nameless(max(last, token.start - LEAD), token.start)
@@ -1335,6 +1302,7 @@ class _Sentence:
             or (field == "launch" and self.before("as_of", token.start))
             # "A10G, 4 vCPUs, 16 GB": of the machine
             or (field == "memory_bytes" and self.says("cpus") and self.own(place) is None)
+            or (field == "memory_bytes" and self.of_model and token.approximate)
             # "The full AD102 has 18,432 cores": of the chip, whatever the text spoke of before
             or (self.chip_leads(token) and not (self.goes_on or CUES["about_it"].match(self.text)))
             or (field == "memory_bytes" and held and _OR_SIZE.fullmatch(held.text[-NEAR:] + self.between(
@@ -1347,7 +1315,10 @@ class _Sentence:
             ))
             # "It doubles that of Hopper"
             or (field == "architecture" and CUES["beside_it"].search(words[-LEAD // 4 :]))
-            or (field == "memory_type" and cue_before(_INSTEAD, self.text, token.start))
+            or (not bound and token.start not in self.ordered and self.before("instead", token.start))
+            # "RTX 3090 + 3090 Ti (48 GB)", "H100: 900 GB/s; Blackwell NVLink 5: 1.8 TB/s"
+            or (held and self.text[: held.start].rstrip()[-1:] == "+")
+            or self.is_of_other(self.owned[place][0], token)
             # "It runs kernels of sm_80"
             or (token.kind == "name" and field == "compute_capability")
             or self.text[token.end :].lstrip()[:1] in ("=", "*")

@@ -49,6 +49,9 @@ _JSON_MARKS = re.compile(
     r'^[ \t]*[{}\[\]]+,?[ \t]*$|(?<=:)[ \t]*[{\[][ \t]*$|^[ \t]+|"(?=[:,\s]|$)|(?<=[\s:\[{])"|,[ \t]*$',
     re.MULTILINE,
 )
+# A rule before each further object of a list, which is about nothing that was said before.
+OBJECT = "*" * 9
+_NEXT_OBJECT = re.compile(r"(?<=\},\n)[ \t]*\{[ \t]*$", re.MULTILINE)
 _HEADINGS = ("h1", "h2", "h3", "h4", "h5", "h6", "title", "caption", "figcaption")
 _UNSEEN = frozenset({"script", "style", "noscript", "template", "svg"})
 _BREAKS = frozenset(
@@ -199,7 +202,7 @@ def _blocks_of(text: str, name: str) -> tuple[Block, ...]:
             # Lines are what findings name; a damaged document is read as it is.
             with suppress(ValueError, RecursionError):
                 text = json.dumps(json.loads(text), indent=1)
-        text = _JSON_MARKS.sub("", text).replace("_", " ")
+        text = _JSON_MARKS.sub("", _NEXT_OBJECT.sub(OBJECT, text)).replace("_", " ")
     text = CUES["measure"].sub(r"\n\1 \2 \3\n", text)
     lines = ["" if len(line) > LONGEST else line for line in text.split("\n")]
     return tuple(_of_csv(lines, name) if suffix in (".csv", ".tsv") else _of_markdown(lines))
@@ -364,6 +367,8 @@ def _of_markdown(lines: list[str]) -> Iterator[Block]:
             paragraph += 1
             yield from (line for cell in below for line in _lines(cell.text, cell.line, depth, paragraph))
             rows, below = [], []
+        elif token.type == "hr" and lines[start - 1] == OBJECT:
+            yield Heading(start, PLAIN, "")
         elif token.type in ("heading_open", "heading_close"):
             heading = int(token.tag[1]) if token.nesting > 0 else 0
         elif token.type == "html_block":
@@ -440,8 +445,7 @@ def _lines(text: str, start: int, depth: int, paragraph: int) -> Iterator[Block]
         if (smi := CUES["nvidia_smi"].fullmatch(words)) is not None:
             # What follows the second line is not about its GPU.
             yield from (Line(number, f"{label}: {smi[n]}", 0, paragraph) for n, label in _OF_SMI if smi[n])
-            # The driver calls a superchip by the memory of its processor.
-            yield Heading(number, PLAIN, re.sub(r"(?<=GH200) \d+GB$", "", smi["name"] or ""))
+            yield Heading(number, PLAIN, smi["name"] or "")
         elif words:
             indent = 1 + len(line) - len(line.lstrip()) if mark else 0
             yield Line(number, words, depth + indent, paragraph)

@@ -349,7 +349,7 @@ def _rent(claim: Claim, text: str, offers: Sequence[Offer], year: int) -> tuple[
     # Spot prices, and prices that the text dates itself, may differ from offers on demand, but none is FAR
     # above all of them. The most that somebody would pay is a limit, not a price.
     past = any(int(named) != year for named in re.findall(r"\b20[12]\d\b", text))
-    other = past or CUES["not_on_demand"].search(text)
+    other = past or CUES["not_on_demand"].search(text) or CUES["instance"].search(text)
     excused = (other and min(stated) < FAR * high) or (dear and claim.at_most)
     sure = claim.sure and not claim.several and claim.count == 1 and not excused
     why = f"GPUs of this kind cost {'less' if dear else 'more'} now"
