@@ -291,6 +291,11 @@ AMOUNTS = (
     ("The RTX 4080 Laptop GPU draws {} W.", 150),
     ("The GB10 has {} GB of memory.", 128),
     ("The L4 has {} billion transistors.", 35.8),
+    ("| GPU | Memory |\n|---|---|\n| L4 | {} MiB |\n| T4 | 15360 MiB |", 23034),
+    ("The L4 has {} MB of memory.", 24576),
+    ("Rates per GPU-hour:\n\n- L4: ${}\n- T4: $0.40", 0.8),
+    ("| GPU | Memory | TDP |\n|---|---|---|\n| 8x L4 | {} GB | 576 W |", 192),
+    ("| GPU | CUDA cores | Launch | Bandwidth |\n|---|---|---|---|\n| L4 | {} | 2023 | 300 GB/s |", 7424),
 )
 SHARES = (0.1, 0.3, 0.5, 0.7, 0.9, 0.96, 1.0, 1.04, 1.1, 1.3, 1.7, 2.0, 3.0, 5.0, 8.0, 20.0, 300.0, 1000.0)
 
@@ -304,7 +309,7 @@ def amounts() -> Iterator[str]:
                 middle = (low + high) / 2
                 known[middle] = said(text.format(f"{middle * right:.6g}"))
                 low, high = (middle, high) if known[middle] == known[low] else (low, middle)
-        yield f"{text} | {turns(sorted(known.items()))}"
+        yield f"{' '.join(text.split())} | {turns(sorted(known.items()))}"
 
 
 def _apart(text: str, width: int) -> str:

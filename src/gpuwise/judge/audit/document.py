@@ -48,7 +48,7 @@ def claims(blocks: Sequence[Block]) -> Iterator[Claim | Left]:
     starred = any(notes) or any("*" in text and CUES["sparse_mark"].search(text) for text in texts)
     signs |= {"*"} if starred else set()
     used = rf"[\w)%] {{0,2}}(?:{'|'.join(map(re.escape, signs))})" if signs else "$^"
-    marks: tuple[str, ...] | None = (*signs, "\u2217") if signs else ()
+    marks: tuple[str, ...] | None = (*sorted(signs), "\u2217") if signs else ()
     if signs and not any(re.search(used, text) for text in texts):
         # A footnote whose mark nothing has is about every rate.
         marks = None

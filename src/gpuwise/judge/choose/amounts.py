@@ -36,7 +36,7 @@ _ROLES = {
     "out": r"out(?:put)?|answers?|repl(?:y|ies)|responses?|completions?|generated|generation",
 }
 # Providers whose names are words that questions use for something else.
-COMMON = frozenset(("modal", "salad", "vast", "lambda", "fal", "hugging face"))
+COMMON = ("modal", "salad", "vast", "lambda", "fal", "hugging face")
 
 
 def filled(pattern: str, known: Mapping[str, str]) -> str:
@@ -147,7 +147,7 @@ def _quantity(text: str, number: re.Match[str]) -> Quantity | None:
 @cache
 def families() -> str:
     """Names of families of language models, as a pattern."""
-    return "|".join({name.split("-")[0] for name in llms.names()})
+    return "|".join(dict.fromkeys(name.split("-")[0] for name in llms.names()))
 
 
 def _role(words: str) -> str:

@@ -1468,7 +1468,7 @@ def _about(need: Need) -> str:
 @cache
 def _sellers() -> str:
     """Names of providers, the longest first, but for words that questions use for something else."""
-    names = {*prices.renting(), *needs.PROVIDERS} - amounts.COMMON
+    names = sorted({*prices.renting(), *needs.PROVIDERS}.difference(amounts.COMMON))
     return "|".join(map(re.escape, sorted(names, key=len, reverse=True)))
 
 

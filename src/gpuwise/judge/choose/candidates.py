@@ -393,7 +393,7 @@ def host_of(gpu: str, count: int) -> tuple[str, float, float]:
 
 def hosts_of(rows: Sequence[Row]) -> list[tuple[str, float, float]]:
     """`host_of` each row: thousands of offers are of a few hundred GPUs."""
-    each = {key: host_of(*key) for key in {(row.gpu, row.count) for row in rows}}
+    each = {key: host_of(*key) for key in dict.fromkeys((row.gpu, row.count) for row in rows)}
     return [each[row.gpu, row.count] for row in rows]
 
 
