@@ -171,6 +171,14 @@ def test_a_log_of_many_speeds_takes_no_time(line: str, slowness: float) -> None:
     assert len(found.findings) + len(found.unjudged) >= 8000
 
 
+@pytest.mark.parametrize("lines", ["|\n", "x |\n| a\nd\n", "A100\n80 GB\n"])
+def test_no_line_is_read_anew_by_those_before_it(lines: str, slowness: float) -> None:
+    text = lines * (8_000 // len(lines))
+    took_s = stopwatch()
+    audited(text, "a.txt")
+    assert took_s() < 0.8 * slowness
+
+
 def test_time_grows_with_length_only() -> None:
     section = "## T4\n\nThe T4 has 20 GB of memory.\n\n| GPU | TDP |\n|---|---|\n| L4 | 75 |\n| T4 | 70 |\n\n"
     took_s = []

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+import re
+from itertools import chain
 from pathlib import Path
 
 import pytest
@@ -10,7 +12,7 @@ import pytest
 from gpuwise.errors import InputError
 from gpuwise.judge import audit
 from gpuwise.judge.audit import read
-from gpuwise.judge.audit.read import LONGEST, Heading, Line, Table
+from gpuwise.judge.audit.read import CELL, LONGEST, NUMBER, Heading, Line, Table
 
 
 def test_encodings_are_named() -> None:
@@ -39,6 +41,20 @@ def test_lines_left_out_are_counted_and_named(tmp_path: Path) -> None:
     path.write_text("# T4\n" + "x" * (LONGEST + 1), encoding="utf-8")
     assert "1 lines" in audit.audit_file(path).notes[0]
     assert "(2)" in audit.audit_file(path).notes[0]
+
+
+@pytest.mark.parametrize(
+    ("line", "most"), [("T4 has 16 GB.\n", 1 + 2 * NUMBER), ("a\n", 1), ("| T4 | 16 GB |\n", 2 * CELL)]
+)
+def test_what_is_too_much_is_cut_and_said(line: str, most: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    head = "| GPU | VRAM |\n|---|---|\n" if most == 2 * CELL else ""
+    monkeypatch.setattr(read, "MOST_READ", 5 * most + 2 * CELL * bool(head))
+    notes: list[str] = []
+    read.blocks_of((head + line * 5).strip(), "a.md", notes)
+    assert notes == []
+    blocks = read.blocks_of(head + line * 6, "a.md", notes)
+    assert [re.findall(r"\d+", note) for note in notes]
+    assert len([*chain(*map(read.texts_of, blocks))]) == 5 * (1 + bool(head)) + 2 * bool(head)
 
 
 def test_a_page_in_one_long_line_is_read_whole() -> None:

@@ -47,7 +47,8 @@ def audit_text(text: str, name: str = "text", *, today: date | None = None) -> A
 
     Raises InputError where the text is not what its suffix says.
     """
-    blocks = read.blocks_of(text, name)
+    notes: list[str] = []
+    blocks = read.blocks_of(text, name, notes)
     found = list(document.claims(blocks))
     claims = [one for one in found if isinstance(one, Claim)]
     by_field = defaultdict(list)
@@ -64,7 +65,7 @@ def audit_text(text: str, name: str = "text", *, today: date | None = None) -> A
     return Audit(
         file=name,
         findings=tuple(sorted(findings, key=lambda finding: finding.lines)),
-        notes=read.left_out(text, name),
+        notes=(*notes,),
         unknown_gpus=tuple(
             dict.fromkeys(
                 token.text.strip()

@@ -32,6 +32,9 @@ _OF_BOTH = re.compile(r"^[^()]{0,40}\(([^()]{1,40} vs\.? [^()]{1,40})\)$")
 _COUNTED = re.compile(r"(?:(?:num(?:ber)?(?: of)?[ _])?gpus?(?:[ _]count)?|cnt|count|qty): (\d{1,3})", re.I)
 _ENDS = re.compile(r"[A-Za-z0-9)][.!?] (?=[A-Z])")
 _NUMBERED = re.compile(r"(?:\d{1,2}\.){1,3}\d{0,2} (?=[A-Z])")
+_WIDE = re.compile(r"(?<=\S)(?: {2,40}| ?\t ?)(?=\S)")
+# A line that begins with a name and a colon, or the mark of a log, goes on about nothing before it.
+_NAMED = re.compile(r"[\w .()-]{2,40}:\s|\[?\d{1,2}:\d\d|\W{3}\w")
 
 
 def claims(blocks: Sequence[Block]) -> Iterator[Claim | Left]:
@@ -68,13 +71,6 @@ def claims(blocks: Sequence[Block]) -> Iterator[Claim | Left]:
         near = at > 0 and found.line - dies[at - 1] <= DIE_LINES
         whole = near and isinstance(found, Claim) and may_be_of_die(found)
         yield replace(found, sure=False) if isinstance(found, Claim) and whole else found
-
-
-_WIDE = re.compile(r"(?<=\S)(?: {2,40}| ?\t ?)(?=\S)")
-
-
-# A line that begins with a name and a colon, or the mark of a log, goes on about nothing before it.
-_NAMED = re.compile(r"[\w .()-]{2,40}:\s|\[?\d{1,2}:\d\d|\W{3}\w")
 
 
 def _as_list(cells: Sequence[str]) -> str:

@@ -545,8 +545,12 @@ class Grid:
             label = replace(label_of(name), unit=label_of(text).unit)
             if formats and label.fields[0][:5] == "peak:" and label.fields[0] not in formats:
                 continue
-            read = [next(self.placed(cell, label, owner, 0, 0), None) for cell, owner in cells]
-            mine = [p for p in read if p and p.reading.field == label.first]
+            mine: list[_Placed] = []
+            for cell, owner in cells:
+                read = next(self.placed(cell, label, owner, 0, 0), None)
+                if read is None or read.reading.field != label.first:
+                    break
+                mine.append(read)
             known = sum(p.known for p in mine)
             # Small numbers without a unit may be of any field, unless nearly all are what the GPUs have.
             many = known >= max(FIRM * len(cells), LEAST) and len({p.cell.text for p in mine}) >= LEAST

@@ -133,8 +133,11 @@ def _broken(lines: Sequence[Line], start: int, scope: Scope) -> Found:
     # The parts of each cell, one a line.
     cells: list[list[Cell]] = [[]]
     at = start
-    while at < len(lines) and at - start < LONGEST and (cells[-1] or "|" in lines[at].text):
-        text = lines[at].text.removeprefix("|") if _RULE.fullmatch(lines[at].text) else lines[at].text
+    # A table begins with the names of its GPUs, or has a rule below those of its columns.
+    most = LONGEST if kind(lines[at].text.strip("| ").partition("|")[0].strip()) == "G" else MOST_LINES
+    while at < len(lines) and at - start < most and (cells[-1] or "|" in lines[at].text):
+        ruled = _RULE.fullmatch(lines[at].text)
+        text, most = (lines[at].text.removeprefix("|"), LONGEST) if ruled else (lines[at].text, most)
         first, *others = (Cell(lines[at].line, part.strip()) for part in text.split("|"))
         cells[-1].append(first)
         cells += [[cell] for cell in others]
@@ -173,7 +176,7 @@ def _delimited(lines: Sequence[Line], start: int, scope: Scope) -> Found:
         # Fields that name their values between pipes ("VRAM: 24 GB | TDP: 450 W") are pairs, not cells.
         if at == start and _PAIRED.search(text):
             return None
-        if _RULE.fullmatch(text):
+        if _RULE.fullmatch(text) and (rows or at - start < MOST_MISSED):
             at += 1
             continue
         # Empty cells at the end of a row keep the others in their places.
@@ -346,9 +349,11 @@ def _under_gpus(lines: Sequence[Line], start: int, scope: Scope) -> Found:
     """A line of several GPUs, then lines that begin with a field: as many values as GPUs, in order."""
     # The names may stand on several lines, "A100" and "80GB SXM".
     end = start + 1
-    while end - start < 2 * MOST_GPUS and end < len(lines) and _is_of_name(lines[end].text):
+    while end - start <= 2 * MOST_GPUS and end < len(lines) and _is_of_name(lines[end].text):
         end += 1
-    joined = (_head(" ".join(line.text for line in lines[start:at])) for at in range(end, start, -1))
+    # No more than one line may stand between the names and the values; a longer list has none.
+    ends = range(end, max(start, end - 2), -1) if end - start <= 2 * MOST_GPUS else ()
+    joined = (_head(" ".join(line.text for line in lines[start:at])) for at in ends)
     at, gpus = next(((end - n, found) for n, found in enumerate(joined) if found), (end, []))
     missed = 0
     if not gpus or at >= len(lines) or _PARTED.search(lines[at].text):
@@ -377,26 +382,24 @@ def _under_gpus(lines: Sequence[Line], start: int, scope: Scope) -> Found:
         len(rows) < 2 and at < len(lines) and not _head(lines[at].text)
     ):  # fmt: skip
         return None
-    return (
-        [tuple(Cell(lines[start].line, name) for name in ("", *(t.text for t in gpus))), *rows],
-        at,
-        not title,
-    )
+    header = tuple(Cell(lines[start].line, name) for name in ("", *(t.text for t in gpus)))
+    return [header, *rows], at, not title
 
 
 def _pieced(lines: Sequence[Line], gpus: Sequence[Token]) -> tuple[Cell, ...] | None:
     """The row that lines make together; each value stands on the line where it begins."""
-    row = _values_of(replace(lines[0], text=" ".join(line.text for line in lines)), gpus)
+    text = " ".join(line.text for line in lines)
+    row = _values_of(replace(lines[0], text=text), gpus)
     ends = list(accumulate(len(line.text) + 1 for line in lines))
     at, cells = 0, list[Cell]()
     for cell in row or ():
-        text = " ".join(line.text for line in lines)
         at = max(at, text.find(cell.text, at))
         cells.append(replace(cell, line=lines[bisect_right(ends, at)].line))
         at += len(cell.text)
     return tuple(cells) or None
 
 
+@lru_cache(maxsize=4096)
 def _is_of_name(text: str) -> bool:
     """Whether a line is a GPU's name, a part of one, or several, and nothing else: "80GB SXM"."""
     text = _GLUE.sub(" ", CUES["form_name"].sub(" ", text)) if len(text) < SHORT else text
@@ -667,6 +670,7 @@ def _rows_of_lines(lines: Sequence[Line], start: int, scope: Scope) -> Found:
     return (rows, at, True) if named == fields or len(rows) > 2 else None
 
 
+@lru_cache(maxsize=4096)
 def _may_be_label(text: str) -> bool:
     """Whether a line names a field, or may: a few words without a value or a GPU."""
     return kind(text) == "F" or (len(text) <= SHORT and text[-1:] != "." and not scan(text))

@@ -14,7 +14,7 @@ import tomllib
 from collections.abc import Iterator, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
-from itertools import pairwise
+from itertools import chain, pairwise
 from pathlib import Path
 from statistics import median
 
@@ -30,6 +30,9 @@ from gpuwise.judge.audit.words import CUES
 LARGEST = 20 * 2**20
 # Characters; a longer line is data for a program.
 LONGEST = 20_000
+# Lines of a text that are read, which take some ten seconds, and as how many of them a cell of a table and a
+# number in a line count: an article has 3,000.
+MOST_READ, CELL, NUMBER = 125_000, 3, 6
 # Columns of a table that are read.
 MOST_CELLS = 2_000
 # Columns or rows that one HTML cell may span: more is not a table for readers.
@@ -67,15 +70,25 @@ HEADINGS, TITLE = 3, 90
 _CELL_RULE = re.compile(r":?-{2,}:?")
 _DASHES, _ALIGNED = re.compile(r"[-=]{3,}(?: +[-=]+)*"), re.compile(r"\S {2,}\S.*\S {2,}\S")
 _ROW = re.compile(r"\S.{0,60}? {2,}\S")
+_NUMBER = re.compile(r"\d[\d.,]*")
 _TABLE_RULE = re.compile(r"\|?(?:\s*:?-{2,}:?\s*\|)+(?:\s*:?-{2,}:?)?")
 _OF_SMI = (("power", "power limit"), ("memory", "memory"))
-# (what a text must hold, mark, what stands in its place), in this order.
-_MARKS = tuple(
-    (needs, re.compile(mark), instead)
-    for needs, mark, instead in tomllib.loads(
-        Path(__file__).with_name("data").joinpath("marks.toml").read_text(encoding="utf-8")
-    )["marks"]
+# Blocks only: what is inside a line is read by the scanner, and inline rules cost most of the time.
+_MARKDOWN = MarkdownIt("commonmark").enable("table")
+_MARKDOWN.core.ruler.disable(["inline"])
+# Levels of lists in LaTeX, which knows four.
+DEEPEST = 4
+_LATEX = ("\\begin{", "\\item", "\\section", "\\subsection")
+_LIST = re.compile(r"\\(begin|end)\{(?:itemize|enumerate|description)\}")
+_SECTION = re.compile(
+    r"\\(?:(?:(?P<sub>(?:sub){0,2})section|frametitle)\*?|begin\{frame\}(?:\[[^\]]{0,40}\])?)"
+    r"\{(?P<title>[^{}]{0,200})\}"
 )
+_SIUNITX = re.compile(r"\\(?:SI|qty)(?:\[[^\]]{0,40}\])?\{([^{}]{0,40})\}\{([^{}]{0,80})\}")
+_DATA = tomllib.loads(Path(__file__).with_name("data").joinpath("marks.toml").read_text(encoding="utf-8"))
+# (what a text must hold, mark, what stands in its place), in this order.
+_MARKS = tuple((needs, re.compile(mark), instead) for needs, mark, instead in _DATA["marks"])
+_LATEX_MARKS = tuple((re.compile(mark), instead) for mark, instead in _DATA["latex"])
 
 
 @dataclass(frozen=True, slots=True)
@@ -158,9 +171,11 @@ def is_result(text: str) -> bool:
     return isinstance(made, dict) and "schema" in made
 
 
-def blocks_of(text: str, name: str) -> tuple[Block, ...]:
-    """The blocks of a text, by the suffix of its name and by its first words; other languages in English."""
-    blocks = tuple(block for one in _blocks_of(text, name) for block in _asked(one))
+def blocks_of(text: str, name: str, notes: list[str] | None = None) -> tuple[Block, ...]:
+    """The blocks of a text, by the suffix of its name and by its first words; other languages in English.
+    What of it is not read is added to the notes."""
+    notes = [] if notes is None else notes
+    blocks = (*_shortened(chain.from_iterable(map(_asked, _blocks_of(text, name, notes))), notes),)
     language = language_of(text for block in blocks for text in texts_of(block))
     return tuple(
         Table(tuple(tuple(replace(c, text=in_english(c.text, language)) for c in r) for r in block.rows))
@@ -182,6 +197,20 @@ def _asked(block: Block) -> Iterator[Block]:
         yield Line(answer.line, answer.text, 0, answer.line)
 
 
+def _shortened(blocks: Iterator[Block], notes: list[str]) -> Iterator[Block]:
+    """The blocks up to the row or line with which they are more than is read."""
+    left = MOST_READ
+    for block in blocks:
+        rows = block.rows if isinstance(block, Table) else ((block,),)
+        for place, row in enumerate(rows):
+            left -= 1 + NUMBER * len(_NUMBER.findall(block.text)) if block is row[0] else CELL * len(row)
+            if left < 0:
+                notes.append(f"not read: from line {row[0].line:,} on, more numbers or lines than are read")
+                yield from [Table(block.rows[:place])] if isinstance(block, Table) and place else ()
+                return
+        yield block
+
+
 def texts_of(block: Block) -> Iterator[str]:
     """Every cell of a table, or the one text of another block."""
     if isinstance(block, Table):
@@ -190,13 +219,14 @@ def texts_of(block: Block) -> Iterator[str]:
         yield block.text
 
 
-def _blocks_of(text: str, name: str) -> tuple[Block, ...]:
+def _blocks_of(text: str, name: str, notes: list[str]) -> Iterator[Block]:
     suffix = Path(name).suffix.lower()
     start = text[:1000].lstrip().casefold()
     # The line numbers of a finding are those that an editor shows.
     text = re.sub(r"\r\n?|[\x0b\x0c\x1c-\x1e\x85\u2028\u2029]", "\n", text)
-    if is_html(text, name):
-        return tuple(_Html(0).blocks(text))
+    if suffix in (".html", ".htm", ".xhtml") or start.startswith(("<!doctype html", "<html")):
+        # A page's elements are read however long its lines are.
+        return _Html(0).blocks(text)
     if suffix == ".json" or (start[:1] in ("{", "[") and start[1:].lstrip()[:1] in ("{", '"')):
         if "\n" not in text.strip():
             # Lines are what findings name; a damaged document is read as it is.
@@ -204,23 +234,14 @@ def _blocks_of(text: str, name: str) -> tuple[Block, ...]:
                 text = json.dumps(json.loads(text), indent=1)
         text = _JSON_MARKS.sub("", _NEXT_OBJECT.sub(OBJECT, text)).replace("_", " ")
     text = CUES["measure"].sub(r"\n\1 \2 \3\n", text)
-    lines = ["" if len(line) > LONGEST else line for line in text.split("\n")]
-    return tuple(_of_csv(lines, name) if suffix in (".csv", ".tsv") else _of_markdown(lines))
-
-
-def is_html(text: str, name: str) -> bool:
-    """True for a page, by its name's suffix or its first words."""
-    start = text[:1000].lstrip().casefold()
-    return name.lower().endswith((".html", ".htm", ".xhtml")) or start.startswith(("<!doctype html", "<html"))
-
-
-def left_out(text: str, name: str) -> tuple[str, ...]:
-    """A note on what of a text is not read; a page's elements are read however long its lines are."""
-    if is_html(text, name):
-        return ()
-    long = [number for number, line in enumerate(text.splitlines(), 1) if len(line) > LONGEST]
-    named = ", ".join(map(str, long[:3])) + (" ..." if len(long) > 3 else "")
-    return (f"not read: {len(long)} lines of more than {LONGEST:,} characters ({named})",) if long else ()
+    lines = text.split("\n")
+    if long := [number for number, line in enumerate(lines, 1) if len(line) > LONGEST]:
+        named = f"{', '.join(map(str, long[:3]))}{' ...' * (len(long) > 3)}"
+        notes.append(f"not read: {len(long)} lines of more than {LONGEST:,} characters ({named})")
+    if len(lines) > MOST_READ:
+        notes.append(f"not read: from line {MOST_READ + 1:,} on, of {len(lines):,}")
+    lines = ["" if len(line) > LONGEST else line for line in lines[:MOST_READ]]
+    return _of_csv(lines, name) if suffix in (".csv", ".tsv") else _of_markdown(lines)
 
 
 def plain(text: str) -> str:
@@ -257,26 +278,6 @@ def spelt(name: str) -> str:
     return re.sub(r"(?<=[gt]b)_(?=s(?:_|$))", "/", name, flags=re.IGNORECASE).replace("_", " ").strip()
 
 
-# Blocks only: what is inside a line is read by the scanner, and inline rules cost most of the time.
-_MARKDOWN = MarkdownIt("commonmark").enable("table")
-_MARKDOWN.core.ruler.disable(["inline"])
-
-
-# Levels of lists in LaTeX, which knows four.
-DEEPEST = 4
-_LATEX = ("\\begin{", "\\item", "\\section", "\\subsection")
-_LIST = re.compile(r"\\(begin|end)\{(?:itemize|enumerate|description)\}")
-_SECTION = re.compile(
-    r"\\(?:(?:(?P<sub>(?:sub){0,2})section|frametitle)\*?|begin\{frame\}(?:\[[^\]]{0,40}\])?)"
-    r"\{(?P<title>[^{}]{0,200})\}"
-)
-_SIUNITX = re.compile(r"\\(?:SI|qty)(?:\[[^\]]{0,40}\])?\{([^{}]{0,40})\}\{([^{}]{0,80})\}")
-_UNITS = {
-    "kilo": "k", "mega": "M", "giga": "G", "tera": "T", "gibi": "Gi", "byte": "B", "bit": "bit", "watt": "W",
-    "hertz": "Hz", "second": "s", "per": "/",
-}  # fmt: skip
-
-
 def _without_latex(lines: Sequence[str]) -> Iterator[str]:
     """Lines of LaTeX with its tables as cells between pipes, its lists, sections and quantities in plain
     text, and its other commands taken out."""
@@ -285,7 +286,7 @@ def _without_latex(lines: Sequence[str]) -> Iterator[str]:
         depth += sum(1 if way == "begin" else -1 for way in _LIST.findall(line))
         # `\SI{2}{\tera\byte\per\second}` is 2 TB/s.
         line = _SIUNITX.sub(
-            lambda m: f"{m[1]} " + re.sub(r"\\([a-z]+)", lambda u: _UNITS.get(u[1], u[1]), m[2]), line
+            lambda m: f"{m[1]} " + re.sub(r"\\([a-z]+)", lambda u: _DATA["units"].get(u[1], u[1]), m[2]), line
         )
         if title := _SECTION.search(line):
             # The title of a slide is below all sections.
@@ -294,14 +295,8 @@ def _without_latex(lines: Sequence[str]) -> Iterator[str]:
         item = "  " * min(depth - 1, DEEPEST) + "- " if line.lstrip().startswith("\\item") else ""
         line = re.sub(r"\\(?:hline|cline|[a-z]{1,8}rule)\b(?:\{[^{}]{0,20}\})?", "", line).rstrip()
         row = re.search(r"\\\\(?:\[[^\]]{0,9}\])?$", line) if "&" in line else None
-        line = re.sub(r"\\multi(?:column|row)\{[^{}]*\}\{[^{}]*\}", "", line)
-        line = re.sub(
-            r"\\(?:begin|end|label|cite\w*|ref|includegraphics)\*?(?:\[[^\]]*\]|\{[^{}]*\})+", "", line
-        )
-        line = re.sub(
-            r"\\times\b", "\u00d7", re.sub(r"\\(?:\\(?:\[[^\]]{0,9}\])?|[,;: ])|~|\\\w+rule\b", " ", line)
-        )
-        line = re.sub(r"\\(?:[a-zA-Z]+\*?(?:\[[^\]]*\])?|(?=[%&$#_{}]))|(?<!\\)[{}$]", "", line)
+        for mark, instead in _LATEX_MARKS:
+            line = mark.sub(instead, line)
         cells = " | ".join(cell.strip() for cell in line.split("&"))
         yield f"| {cells} |" if row else item + line.strip()
 
@@ -318,26 +313,25 @@ def _second_tables(lines: Sequence[str]) -> Iterator[int]:
         ruled = ruled and bool(line.strip())
 
 
+def _without_marks(lines: Sequence[str]) -> Iterator[str]:
+    """Lines without what only looks like a mark of Markdown."""
+    for above, line, below in zip(["", *lines], lines, [*lines[1:], ""], strict=False):
+        bare = line.strip()
+        if _DASHES.fullmatch(bare) and _ALIGNED.search(above):
+            # Between the head and the rows of a table that spaces align is no rule below a heading.
+            yield "\u2500" * 3
+        elif line.startswith("    ") and _ALIGNED.search(bare) and _ROW.match(below):
+            # A head without a first cell, above rows that have one, is no block of code.
+            yield "\u2014" + line[1:]
+        else:
+            # Nor is a dash alone, an empty cell, or "# of GPUs" a heading.
+            yield "\u2014" if bare == "-" else re.sub("^# (?=of )", "Number ", line)
+
+
 def _of_markdown(lines: list[str]) -> Iterator[Block]:
     if any(line.lstrip().startswith(_LATEX) for line in lines):
         lines = list(_without_latex(lines))
-    # A dash alone is an empty cell of a table without mark-up, not the rule below a heading. Nor is "# of
-    # GPUs" a heading.
-    lines = ["\u2014" if line.strip() == "-" else re.sub("^# (?=of )", "Number ", line) for line in lines]
-    # Nor is what stands between the head and the rows of a table that spaces align.
-    lines = [
-        "\u2500" * 3
-        if _DASHES.fullmatch(line.strip()) and number and _ALIGNED.search(lines[number - 1])
-        else line
-        for number, line in enumerate(lines)
-    ]
-    # Nor is a head without a first cell, above rows that have one, a block of code.
-    lines = [
-        "\u2014" + line[1:]
-        if line.startswith("    ") and _ALIGNED.search(line.strip()) and _ROW.match(below)
-        else line
-        for line, below in zip(lines, [*lines[1:], ""], strict=True)
-    ]
+    lines = list(_without_marks(lines))
     rules = [number for number, line in enumerate(lines[:FRONT]) if line.strip() == "---"]
     if len(rules) > 1 and rules[0] == 0:
         # Of front matter the title says what the text is about; its addresses and dates say nothing.
@@ -391,7 +385,7 @@ def _of_markdown(lines: list[str]) -> Iterator[Block]:
             # The parser takes the first line's indent, which says how deep a bullet of its own is.
             indent = 0 if code else len(lines[start - 1]) - len(lines[start - 1].lstrip(" "))
             for one in _lines(" " * indent + token.content, start + code, depth, paragraph):
-                yield replace(one, code=code) if isinstance(one, Line) else one
+                yield replace(one, code=True) if code and isinstance(one, Line) else one
 
 
 def _squashed(line: str, number: int) -> tuple[str, Table, str] | None:
