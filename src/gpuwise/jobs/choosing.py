@@ -134,8 +134,7 @@ def _in_machines(market: _Market, need: Need) -> Recommendation | None:
 def _in_time(market: _Market, need: Need) -> Recommendation | None:
     """As many machines as keep a deadline that one does not keep, were they as fast together as alone."""
     free = replace(need, deadline_s=None)
-    full = replace(free, gpus=(MOST_TOGETHER, MOST_TOGETHER))
-    slow = market.best_or_none(full) or market.best_or_none(free)
+    slow = market.best_or_none(replace(free, gpus=(MOST_TOGETHER,) * 2)) or market.best_or_none(free)
     if slow is None or not (time := slow.options[0].time_s):
         return None
     number = ceil(slow.options[0].count * time.value / (need.deadline_s or inf))

@@ -13,7 +13,7 @@ import re
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, fields, replace
 from datetime import date
-from functools import cache
+from functools import cache, partial
 from typing import Any
 
 from gpuwise.errors import InputError
@@ -290,6 +290,8 @@ class _Reader:
             behind = None if number else re.match(P.count_behind, after)
             said = number or behind
             count = _number(next(filter(None, said.groups()))) if said else 1
+            if said and (count > USUAL.most_gpus or re.fullmatch(r"\D*0+\D*", said[0])):
+                raise InputError(f"{said[0].strip()} GPUs", hint=f"1 to {USUAL.most_gpus:,} of them")
             one = len(named.gpu_ids) == 1
             if not one:
                 self.families[catalog.resolve(text.removesuffix("s")).spec.id] = named.gpu_ids
@@ -1042,9 +1044,8 @@ class _Reader:
         drawn = named in DIFFUSION
         if not (drawn or is_model(named, None)):
             return named
-        several = [named]
-        while other := self._name(lambda name: name in DIFFUSION if drawn else is_model(name, None)):
-            several.append(other)
+        kind = DIFFUSION.__contains__ if drawn else partial(is_model, mode=None)
+        several = [named, *iter(lambda: self._name(kind), None)]
         if len(set(several)) > 1:
             self.notes.append(f"of {', '.join(dict.fromkeys(several))} the largest decides, one at a time")
         return max(several, key=lambda name: DIFFUSION[name].gb if drawn else llms.find(name).parameters)
