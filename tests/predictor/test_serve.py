@@ -42,6 +42,23 @@ def test_a_longer_prompt_waits_longer() -> None:
     assert value(long) < value(short)
 
 
+@pytest.mark.parametrize(
+    ("model", "gpu", "precision", "prompt", "answer", "measured"),
+    [
+        ("llama-2-70b", "mi300x", "fp8", 294, 294, 3268.0),
+        ("llama-3.3-70b", "mi355x", "bf16", 509, 256, 2173.0),
+    ],
+)
+def test_amd_reaches_less_of_its_peak(
+    model: str, gpu: str, precision: str, prompt: int, answer: int, measured: float
+) -> None:
+    """MLPerf Inference v4.1 to v5.1, offline (3,063 to 3,475 a GPU), and modular/modular issue 5664; 1.27 and
+    1.54 times as much before AMD's largest products were looked at."""
+    config = RunConfig(workload=f"served:{model}", mode="infer", precision=Precision(precision))
+    (found,) = forecast_served(config, [gpu], lengths=Lengths(prompt=prompt, answer=answer))
+    assert value(found) == pytest.approx(measured, rel=0.22)
+
+
 def test_two_gpus_are_faster_but_not_twice() -> None:
     assert value(one()) < value(one(count=2)) < 2 * value(one())
 

@@ -73,14 +73,12 @@ LEAST_CLOCK = 0.3
 @cache
 def document() -> Mapping[str, Any]:
     """The shipped parameters with how they were fitted."""
-    found: Mapping[str, Any] = json.loads(PARAMETERS.read_text(encoding="utf-8"))
-    return found
+    return dict(json.loads(PARAMETERS.read_text(encoding="utf-8")))
 
 
 def shipped(group: str) -> Parameters:
     """Fitted parameters of one group of kernels ("eager", "gemm", ...)."""
-    found: Parameters = document()["groups"][group]["parameters"]
-    return found
+    return dict(document()["groups"][group]["parameters"])
 
 
 # What the tables of products do not say. Attention by single warps and the energy of a step's arithmetic and
@@ -100,6 +98,9 @@ GENERAL: Parameters = {
     "kernels": log(1.0),
     "kernels/AMD": log(1.30),
     "kernels/Pascal": log(1.16),
+    # Steps in 16 bits, but decoding: beside an H100 four of an MI325X took 1.9 to 3.0 (milabench, 2025-02).
+    "half": log(1.0),
+    "half/AMD": log(2.2),
     # Share of the stated bandwidth that kernels reach which only move bytes, and what fp32 convolutions take
     # of the time on the H200's terms, with a window and without: other cards' operators, P100 and V100 among
     # them (`evaluation.predict.older`). Turing has Volta's libraries; its bandwidth was set on five rows of a
@@ -300,8 +301,7 @@ def widened(half: float, *, known: float, format_seen: bool, unknown: Sequence[s
 @cache
 def errors() -> Mapping[str, Any]:
     """The shipped errors of traced steps that were measured (`python -m evaluation.predict.steps`)."""
-    found: Mapping[str, Any] = json.loads(ERRORS.read_text(encoding="utf-8"))
-    return found
+    return dict(json.loads(ERRORS.read_text(encoding="utf-8")))
 
 
 def step_half(evidence: str, family: str = "") -> float:
@@ -326,8 +326,7 @@ def novelty() -> float:
 @cache
 def measured_networks() -> frozenset[str]:
     """Built-in networks of which steps were measured on the reference card."""
-    rows = catalog.rows(MEASURED)
-    return frozenset(row["cell"].split(":")[0] for row in rows if row["gpu_id"] == REFERENCE)
+    return frozenset(r["cell"].split(":")[0] for r in catalog.rows(MEASURED) if r["gpu_id"] == REFERENCE)
 
 
 def scaling_half() -> float:
@@ -376,8 +375,7 @@ OPERATORS = Path(__file__).with_name("data") / "operators.json"
 @cache
 def reference() -> Mapping[str, float]:
     """Case -> seconds on the reference card."""
-    found: dict[str, float] = json.loads(OPERATORS.read_text(encoding="utf-8"))
-    return found
+    return dict(json.loads(OPERATORS.read_text(encoding="utf-8")))
 
 
 @cache

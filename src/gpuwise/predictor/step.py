@@ -34,6 +34,7 @@ from gpuwise.predictor import rates
 from gpuwise.predictor.card import Card
 from gpuwise.predictor.kernels import (
     ENGINES,
+    HALF,
     KEPT_TRACES,
     Array,
     Group,
@@ -280,7 +281,8 @@ def _attention(group: Group, card: Card, rates: Rates) -> Array:
 def paced(trace: Trace, card: Card, rates: Rates) -> tuple[Array, float]:
     """Seconds of one launch of each kernel of a step at the clock that it holds, and that over the boost."""
     kernels = of_trace(trace)
-    seconds = kernel_seconds(kernels, card, rates)
+    half = trace.precision in HALF and (trace.mode == "train" or trace.item != "token")
+    seconds = kernel_seconds(kernels, card, rates) * (rates.get("half", 1.0) if half else 1.0)
     held_clock = clock(trace, kernels, card, rates, seconds)
     return np.where(kernels.heavy, seconds / held_clock, seconds), held_clock
 
