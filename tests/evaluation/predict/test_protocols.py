@@ -142,9 +142,9 @@ def test_files_that_cannot_be_scored(tmp_path: Path) -> None:
         ("long.csv", b"m,n,k,h100_sxm\n" + b"1" * 200_000),
         ("wide.csv", b"m,n,k," + b",".join(b"x%d" % n for n in range(5000)) + b"\n1,1,1\n"),
         ("binary.csv", b"m,n,k,h100_sxm\n\x00\xff"),
-        ("cut.csv.gz", gzip.compress(b"m,n,k,h100_sxm\n4096,4096,4096,0.21\n")[:-9]),
+        ("cut.csv.gz", gzip.compress(b"m,n,k,h100_sxm\n4096,4096,4096,0.21\n", mtime=0)[:-9]),
         ("damaged.csv.gz", b"\x1f\x8b\x08" + b"\xff" * 40),
-        ("large.csv.gz", gzip.compress(b"1," * 600)),
+        ("large.csv.gz", gzip.compress(b"1," * 600, mtime=0)),
         ("large.csv", b"1," * 600),
     ],
 )
@@ -160,7 +160,9 @@ def test_files_that_are_no_table_of_numbers_are_refused(
 
 def test_a_product_table_on_shipped_parameters(tmp_path: Path) -> None:
     path = tmp_path / "gemm.csv.gz"
-    path.write_bytes(gzip.compress(b"m,n,k,h100_sxm,l40s\n4096,4096,4096,0.21,\n16,4096,4096,0.013,0.045\n"))
+    path.write_bytes(
+        gzip.compress(b"m,n,k,h100_sxm,l40s\n4096,4096,4096,0.21,\n16,4096,4096,0.013,0.045\n", mtime=0)
+    )
     found = protocols.predict_all("gemm", protocols.load(path, "gemm"))
     assert len(found.cases) == 3
     assert np.abs(np.log(found.values / [case.measured for case in found.cases])).max() < 0.7
