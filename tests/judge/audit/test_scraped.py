@@ -462,3 +462,12 @@ def test_a_table_in_one_line() -> None:
     # Two rows are none, nor is a sentence.
     said = "The NVIDIA RTX 3090 RTX 3080 RTX 3070 are cards with 24 GB 10 GB 8 GB and 350 W 320 W 260 W each"
     assert "contradicts" not in {f.verdict for f in audit.audit_text(said, "a.txt").findings}
+
+
+def test_rows_with_a_line_between_and_names_again_below_the_head(claimed: Read) -> None:
+    rows = ["Feature | A40 | L40", "--- | --- | ---", "Card | A40 | L40", "Memory | 48 GB | 48 GB"]
+    rows += ["Bus | PCIe 4.0 | PCIe 4.0", "Interconnect | 1 * NVLink 3.0 | -", "TDP | 300 W | 310 W"]
+    text = "\n\n".join(f"| {row} |" for row in rows)
+    assert [(gpu, value) for gpu, field, value in claimed(text, "a.md") if "pcie" not in field] == [
+        ("A40", "48 GB"), ("L40", "48 GB"), ("A40", "300 W"), ("L40", "310 W"),
+    ]  # fmt: skip

@@ -169,7 +169,7 @@ def _broken(lines: Sequence[Line], start: int, scope: Scope) -> Found:
 def _delimited(lines: Sequence[Line], start: int, scope: Scope) -> Found:
     """Lines with pipes, tabs or wide gaps between the cells."""
     rows: Rows = []
-    at = start
+    at, full = start, False
     places, last = _places(lines, start)
     while at < len(lines):
         text = lines[at].text
@@ -206,8 +206,11 @@ def _delimited(lines: Sequence[Line], start: int, scope: Scope) -> Found:
             # Without a header each row is a list of its own: "RTX 4090 | 24 GB | 450 W".
             return None
         parted = rows and lines[at].paragraph != lines[at - 1].paragraph
-        labels = parted and named == 0 and not values and any(kind(part) == "F" for part in cells)
-        if rows and (named > 1 or labels):
+        stated = any(t.kind in ("value", "name") for part in typed for t in part)
+        labels = parted and named == 0 and not stated and any(kind(part) == "F" for part in cells)
+        # Names right below a header are those of its columns.
+        full = full or (bool(rows) and named < 2 and stated)
+        if full and (named > 1 or labels):
             # The header of the next table.
             break
         rows.append(tuple(Cell(lines[at].line, part.strip()) for part in cells))
