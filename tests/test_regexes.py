@@ -47,6 +47,14 @@ Two RTX 4090 draw 900 W; FP8 is what the H100 supports, and the A100 lacks it. [
 
 Specification RTX 4090 H100 SXM
 Memory 24 GB 80 GB
+
+RTX 4090 vs H100 SXM
+
+Memory24 GB80 GB
+24 GBMemory80 GB
+Recheneinheiten1638416896
+Recheneinheiten 16384 16896
+Architecture Ada Lovelace Hopper
 """
 LENGTHS = (300, 2000, 10_000)
 # A linear one needs less than a millisecond, a quadratic one some hundred.
