@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterator
+from contextlib import suppress
 from datetime import date
 from functools import partial
 from pathlib import Path
@@ -20,6 +21,7 @@ from gpuwise.errors import InputError
 from gpuwise.judge import audit
 from gpuwise.model.judgement import Audit
 
+from ... import inner
 from ...pinned import pinned, texts_of
 from . import layers, named, sweeps
 
@@ -33,6 +35,8 @@ ARTICLES, MORE = 40, 200
 # Characters from which on a text is not taken apart line by line: it has many alike, and takes seconds.
 LONG = 1000
 PARTS = 3
+# Of so many of these texts one is looked at inside.
+MIXED = 5
 # Of so many circumstances of a text one is looked at.
 STEP = 3
 
@@ -61,6 +65,10 @@ def tables() -> dict[str, Callable[[], list[str]]]:
     found |= layers.tables(
         lambda: [*parted("rare.txt"), *(("a.md", text) for _, text in parted("layouts.txt"))]
     )
+    found["inner"] = lambda: inner.answers("gpuwise.judge.audit", audited)
+    found["edges"] = lambda: inner.answers(
+        "gpuwise.judge.audit", lambda: inner.edges("gpuwise.judge.audit", lines())
+    )
     return found | named.tables() | sweeps.tables() | {"read": lambda: list(sweeps.read(texts()))}
 
 
@@ -82,6 +90,26 @@ def texts() -> Iterator[tuple[str, str]]:
         yield from ((_name(text), text) for text in dict.fromkeys(texts_of(path)) if SAYS.search(text))
     for path in sorted((HERE / "texts").iterdir()):
         yield path.name, path.read_text(encoding="utf-8")
+
+
+def audited() -> None:
+    """The audit of texts that change seldom, so that a row changes where a function does."""
+    every = [*parted("rare.txt"), *(("a.md", text) for text in sweeps.APART)]
+    every += [("a.md", text) for _, text in (*parted("layouts.txt"), *[*parted("mixed.txt")][::MIXED])]
+    for line in (HERE / "gaps.txt").read_text(encoding="utf-8").splitlines():
+        text = sweeps.BRACES.sub(lambda it: it[1] * PARTS, line)
+        every.append(("a.md", text.replace("~", "\n\n").replace("^", "\n")))
+    for name, text in every:
+        with suppress(InputError):
+            audit.audit_text(text, name, today=TODAY)
+
+
+def lines() -> Iterator[str]:
+    """Lines of tables and sentences, and what is spelled for single layers."""
+    for name in ("layouts.txt", "rare.txt"):
+        yield from (line for _, text in parted(name) for line in text.splitlines())
+    for spelled in (layers.VALUES, layers.SENTENCES, layers.LABELS, layers.CELLS, layers.LINES):
+        yield from layers.parts(spelled)
 
 
 def _name(text: str) -> str:

@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import fields, replace
 from datetime import date
 from functools import partial
-from itertools import product
+from itertools import islice, product
 from pathlib import Path
 from typing import Any
 
@@ -26,6 +26,7 @@ from gpuwise.model.question import RunConfig
 from gpuwise.model.result import Interval, Record
 from gpuwise.model.units import parse_latency, parse_work
 
+from ... import inner
 from ...pinned import pinned, texts_of
 from ...records import made_up, predicted
 from . import asked, known, made, told, wide, work
@@ -382,8 +383,18 @@ def networks() -> Iterator[str]:
             yield row_of(found)
 
 
+def chosen() -> None:
+    """All that is decided from speeds and offers, and what some questions ask."""
+    every = tables()
+    for name in ("choices", "networks", "work", "made", "offered"):
+        every[name]()
+    for _ in asked.rows(islice(asked.without_words(), 0, None, 20), stated, refusal):
+        pass
+
+
 def tables() -> dict[str, Callable[[], list[str]]]:
     return {
+        "inner": lambda: inner.answers("gpuwise.judge.choose", chosen),
         "needs": needs,
         "choices": lambda: list(choices()),
         "served": lambda: list(served()),

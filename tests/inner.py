@@ -1,0 +1,123 @@
+"""What the functions of a package answer on the way to a result, as a sum for each of them.
+
+A table of results does not see a fault that a later step makes good, or that takes another text to come
+out. Here each function is held to its own answers: a row names it, and has how many different answers it gave
+(with the plain values it gave them to), and their checksum: how often it is asked, and in which order, does
+not count. Whoever changes an answer on purpose writes the table anew; the row names the function.
+"""
+
+from __future__ import annotations
+
+import inspect
+import pkgutil
+import re
+import sys
+from collections.abc import Callable, Iterable, Iterator
+from importlib import import_module
+from pathlib import Path
+from types import CodeType, FrameType, FunctionType, GeneratorType, ModuleType
+from typing import Any
+from zlib import crc32
+
+_BRACES = re.compile(r"\{[^{}]*\}")
+_ADDRESS = re.compile(r" at 0x[0-9a-f]+")
+# Limits of a module within which texts are tried: shorter ones are met anyhow, longer ones take their time.
+SHORTEST, LONGEST = 4, 400
+# Arguments of these types stand beside an answer; the others would be long.
+PLAIN = (str, int, float, bool)
+
+
+def modules(package: str) -> list[ModuleType]:
+    """A package's modules, and itself."""
+    top = import_module(package)
+    found = (import_module(each.name) for each in pkgutil.walk_packages(top.__path__, f"{package}."))
+    return [top, *found]
+
+
+def answers(package: str, run: Callable[[], object]) -> list[str]:
+    """A row for each function of a package that answers while something runs."""
+    for each in modules(package):
+        for one in vars(each).values():
+            # What is remembered would not be asked.
+            getattr(one, "cache_clear", bool)()
+    root = f"{Path(str(import_module(package).__file__)).parent}/"
+    known = dict[CodeType, str | None]()
+    given = dict[str, set[int]]()
+
+    def profile(frame: FrameType, event: str, answer: Any) -> None:
+        if event != "return":
+            return
+        code = frame.f_code
+        if code not in known:
+            path = code.co_filename.removeprefix(root)
+            ours = path != code.co_filename and not code.co_name.startswith("<")
+            known[code] = f"{path.removesuffix('.py')}.{code.co_qualname}" if ours else None
+        name = known[code]
+        if name is None or isinstance(answer, GeneratorType):
+            return
+        given.setdefault(name, set()).add(crc32(_text(frame, answer).encode()))
+
+    before = sys.getprofile()
+    sys.setprofile(profile)
+    try:
+        run()
+    finally:
+        sys.setprofile(before)
+    sums = {name: crc32(repr(sorted(each)).encode()) for name, each in given.items()}
+    return sorted(f"{name} {len(given[name])} {total:08x}" for name, total in sums.items())
+
+
+def _text(frame: FrameType, answer: Any) -> str:
+    """An answer and the plain arguments; of what makes an object that object."""
+    if frame.f_code.co_name in ("__init__", "__post_init__"):
+        made = frame.f_locals["self"]
+        answer = getattr(made, "__dict__", made)
+    elif isinstance(answer, re.Match):
+        answer = answer.span()
+    asked = frame.f_code.co_varnames[: frame.f_code.co_argcount]
+    values = [one for name in asked if type(one := frame.f_locals.get(name)) in PLAIN]
+    return _BRACES.sub(_in_order, _ADDRESS.sub("", f"{values} {answer!r}"))
+
+
+def _in_order(braces: re.Match[str]) -> str:
+    """What stands in braces, in an order that is the same in every process."""
+    return str(sorted(braces[0][1:-1].split(", ")))
+
+
+def of_a_text(module: ModuleType) -> Iterator[FunctionType]:
+    """The functions of a module that need a `text` and nothing else."""
+    for one in vars(module).values():
+        function = inspect.unwrap(one) if callable(one) else None
+        if not isinstance(function, FunctionType) or function.__module__ != module.__name__:
+            continue
+        needed = [p for p in inspect.signature(function).parameters.values() if p.default is p.empty]
+        if [(p.name, p.annotation) for p in needed] == [("text", "str")]:
+            yield function
+
+
+def limits(module: ModuleType) -> list[int]:
+    """The whole numbers that a module has a name for."""
+    named = {v for name, v in vars(module).items() if name.lstrip("_").isupper() and type(v) is int}
+    return sorted(each for each in named if SHORTEST <= each <= LONGEST)
+
+
+def edges(package: str, texts: Iterable[str]) -> None:
+    """Ask all functions of a text about these, and about some at every limit of its module, made longer or
+    cut to be just below it, at it and just above it."""
+    every = [*dict.fromkeys(texts)]
+    for module in modules(package)[1:]:
+        for function in of_a_text(module):
+            for text in (*every, *(cut for limit in limits(module) for cut in sized(every, limit))):
+                answer = function(text)
+                if isinstance(answer, Iterator):
+                    for _ in answer:
+                        pass
+
+
+def sized(texts: list[str], limit: int) -> Iterator[str]:
+    """Some of the texts in the lengths around a limit: long ones cut, others with words more in a gap."""
+    for text in texts[limit % 9 :: 9]:
+        for length in (limit - 1, limit, limit + 1):
+            first, gap, rest = text.partition(" ")
+            filler = ("plainly so " * LONGEST)[: length - len(text) - 1]
+            yield text[:length] if len(text) >= length else f"{first} {filler}{gap}{rest}"
