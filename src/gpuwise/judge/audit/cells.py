@@ -23,6 +23,9 @@ WHOLE = frozenset({"cuda_cores", "stream_processors", "tensor_cores", "rt_cores"
 # Characters between a value and the word that says what it counts: "568 fourth-generation Tensor Cores".
 NEAR = 40
 # Below "PCIe" its generation goes without the name: "4.0 x16", "Gen 4".
+_PCIE = re.compile(
+    r"\W*pci[ -]?e(?:xpress)?[ .]*(?:gen(?:eration)?|version|interface|bus)?\W*", re.IGNORECASE
+)
 _GENERATION = re.compile(r"(?:gen(?:eration)?[ .-]?)?[1-6](?:\.0)?(?: ?x\d{1,2})?", re.IGNORECASE)
 # What parts the labels, and the values, of several fields in one cell: a slash, but none of "GB/s".
 _SLASH = re.compile(r"\s?/(?!s(?:ec)?\b)\s?")
@@ -107,10 +110,6 @@ def label_of(text: str) -> Label:
         fields = [f for f in fields if f not in ("tensor_cores", "cuda_cores")]
         # "Arithmetic bandwidth (TFLOP/s)" is none of the memory's.
         fields = ["peak:"] if fields == ["memory_bytes_per_s"] else fields
-    together = fields == ["memory_bytes", "memory_bytes_per_s"] and len(tokens) == 2 and unit is None
-    if together and re.search(r"\bmem\w*\.? (?!and\b)[^\W\d_]", text, re.IGNORECASE):
-        # "Mem. Bandbreite"
-        fields = fields[1:]
     if unit is not None and unit[0] in ("bytes/s", "bits/s") and "memory_bytes" in fields:
         # What is counted in GB/s is a rate: "Memory (GB/s)", "Mem. Bandbreite".
         rate = [f for f in fields if FIELDS[f].dimension == "bytes/s"] or ["memory_bytes_per_s"]
@@ -159,9 +158,9 @@ def readings(label: Label, cell: str, *, marks: tuple[str, ...] | None = ()) -> 
     `marks`: those of footnotes on rates with sparsity; None where one may be about all rates.
     """
     answer = (CUES["yes"].match(cell), CUES["no"].match(cell)) if label.ability else (None, None)
+    whole = Token(kind="name", start=0, end=len(cell), text=cell)
     if label.ability is not None and any(answer):
-        token = Token(kind="name", start=0, end=len(cell), text=cell)
-        yield Reading(field=label.ability, values=("yes" if answer[0] else "no",), token=token)
+        yield Reading(field=label.ability, values=("yes" if answer[0] else "no",), token=whole)
     parted = [_SLASH.split(text) for text in (label.text, cell)] if "/" in label.text and "/" in cell else []
     if (
         parted
@@ -179,14 +178,11 @@ def readings(label: Label, cell: str, *, marks: tuple[str, ...] | None = ()) -> 
     if not label.text and any(t.field == "memory_type" for t in scan(cell)):
         # Without a label a size beside its type is the memory's.
         label = label_of("memory")
-    if label.first == "pcie_generation" and (
-        _GENERATION.fullmatch(stated := cell.strip("\"', ")) and "pci" in label.text.lower()
-    ):
+    if _PCIE.fullmatch(label.text) and _GENERATION.fullmatch(stated := cell.strip("\"', ")):
         cell = f"PCIe {stated}"
     if label.first == "chip" and (chip := CHIP.fullmatch(cell)):
         # GV100, which a product is called, too.
-        token = Token(kind="name", start=0, end=len(cell), text=cell)
-        yield Reading(field="chip", values=(chip[0],), token=token)
+        yield Reading(field="chip", values=(chip[0],), token=whole)
         return
     # "16 896" is one number with a space for thousands.
     cell = cell.replace(" ", "") if re.fullmatch(r"\d{1,3}(?: \d{3})+", cell.strip()) else cell
@@ -389,7 +385,7 @@ def _of_label(label: Label, cell: str, token: Token) -> str | None:
     if token.dimension == "bare":
         # A number without a unit is the value only where the cell begins with it: not in "NVLink (2-way)".
         odd = re.search(r"[A-Za-z(]", cell[: token.start]) or re.match(
-            r"\s+(?!HBM|G?DDR|dense|or)[A-Za-z]", cell[token.end :]
+            r"\s[\s\\*\u00d7]{0,4}(?!HBM|G?DDR|dense|or)[A-Za-z]", cell[token.end :]
         )
         if odd and FIELDS[first].dimension != "count":
             return None

@@ -303,12 +303,6 @@ class Grid:
         title = len({cell.text for cell in self.header}) == 1 < len(self.header)
         owners = {i: name_of(cell.text) for i, cell in enumerate(self.header) if not title}
         self.columns = {i: owner for i, owner in owners.items() if owner is not None}
-        first = self.rows[1][0].text if len(self.rows) > 1 and self.rows[1] else ""
-        if 0 in self.columns and len(self.columns) > 1 and name_of(first) is None:
-            # "A100 vs H100 | A100 | H100": the corner is a title.
-            corner = set(self.columns[0].gpu_ids)
-            if any(corner & set(s.gpu_ids) for i, s in self.columns.items() if i):
-                del self.columns[0]
         # A column "GPU" holds names or counts.
         self.counting = next(
             (i for i, cell in enumerate(self.header) if CUES["counting"].fullmatch(cell.text.strip())

@@ -79,7 +79,7 @@ VARIANTS = 0.045
 OTHER = 10.0
 # Fields in which products differ by more.
 OF_WIDTH = frozenset({"memory_bus_bits", "l2_bytes"})
-BY_SPARSITY = ("sparse as dense", "dense as sparse")
+TAKEN_FOR_OTHER = ("sparse as dense", "dense as sparse", "base as boost")
 UNTELLING = frozenset({"wrong value", "internal contradiction"})
 # Announcement, release and first delivery of one GPU lie this far apart; and how many months before and after
 # the known date the year of a launch may be that of: of consumers' cards, and of those delivered later.
@@ -138,7 +138,7 @@ def judge(claims: Sequence[Claim]) -> tuple[Finding, ...]:
     # A figure that a text repeats counts once.
     once = {(c.block >= GRID and n, c.gpu_ids, c.field, c.stated): (c, v) for n, (c, v) in enumerate(judged)}
     for claim, verdict in once.values():
-        if verdict == "contradicts" and (mechanism(claim) or ("",))[0] in BY_SPARSITY:
+        if verdict == "contradicts" and (mechanism(claim) or ("",))[0] in TAKEN_FOR_OTHER:
             # A rate of the other kind is read right: of just this GPU and format.
             places[_place(claim)]["agrees"] += 1
             continue
@@ -386,8 +386,6 @@ def _is_other_rate(claim: Claim) -> bool:
         return cached or any(alike(value, link, ROUNDED) for value in values for link in links)
     if claim.field == "peak:tensor":
         # Which format is meant nobody says: the rate of any, sparse or not, may be.
-        if mechanism(claim) is not None:
-            return any(alike(value, rate, ROUNDED) for value in values for rate in rates)
         every = (f"peak:{name}" for name in ("fp16", "bf16", "tf32", "fp8", "fp4", "int8"))
         known = _numbers(k.value for f in every for i in claim.gpu_ids for k in evidence.of(i, f))
         return not known or any(alike(v, n * k, APART) for v in values for k in known for n in (1, 2))
@@ -738,10 +736,10 @@ def mechanism(claim: Claim) -> Explained | None:
                 return "digit swap", f"the digits of {theirs} in another order"
     if field.endswith(("_bytes", "_bytes_per_s")) and any(equal(m, v * f) for m, v in pairs for f in _BINARY):
         return "unit", "right but for the step from decimal to binary prefixes"
-    if field == "boost_hz":
-        base = (k.value for gpu_id in claim.gpu_ids for k in evidence.of(gpu_id, "base_hz"))
-        if any(states(claim, value) for value in base):
-            return "base as boost", "this is the base clock"
+    if other := {"boost_hz": "base_hz", "base_hz": "boost_hz"}.get(field):
+        clocks = (k.value for gpu_id in claim.gpu_ids for k in evidence.of(gpu_id, other))
+        if any(states(claim, value) for value in clocks):
+            return "base as boost", f"this is the {other[:-3]} clock"
     for gpu_id in claim.gpu_ids:
         chip = catalog.get(gpu_id).text("chip") or ""
         counted = "cuda_cores" if field == "stream_processors" else field

@@ -233,6 +233,8 @@ def _blocks_of(text: str, name: str, notes: list[str]) -> Iterator[Block]:
             with suppress(ValueError, RecursionError):
                 text = json.dumps(json.loads(text), indent=1)
         text = _JSON_MARKS.sub("", _NEXT_OBJECT.sub(OBJECT, text)).replace("_", " ")
+    # An empty line between rows of a table becomes an empty row; the rule stands below its head.
+    text = CUES["rows_apart"].sub(r"\1\n||\n", CUES["rule_apart"].sub(r"\1\n\2\n||", text))
     text = CUES["measure"].sub(r"\n\1 \2 \3\n", text)
     lines = text.split("\n")
     if long := [number for number, line in enumerate(lines, 1) if len(line) > LONGEST]:
@@ -274,7 +276,11 @@ def _of_csv(lines: list[str], name: str) -> Iterator[Block]:
 
 
 def spelt(name: str) -> str:
-    """What a name of a program says: gpu_name, bandwidth_gb_s."""
+    """What a name of a program says: gpu_name, bandwidth_gb_s, maxTDPWatts."""
+    if re.match("[a-z]+\\d*[A-Z]", name):
+        name = re.sub(
+            r"(?<=[a-z\d])(?=[A-Z])|(?<=[A-Z])(?=[A-Z][a-z]{2})", " ", re.sub("(?<=B)s$", "/s", name)
+        )
     return re.sub(r"(?<=[gt]b)_(?=s(?:_|$))", "/", name, flags=re.IGNORECASE).replace("_", " ").strip()
 
 
@@ -357,7 +363,7 @@ def _of_markdown(lines: list[str]) -> Iterator[Block]:
                 # What follows without an empty line is text; the parser takes it for a row.
                 below.append(rows.pop()[0])
         elif token.type == "table_close":
-            yield Table(tuple(rows))
+            yield Table(tuple(row for row in rows if any(cell.text for cell in row)))
             paragraph += 1
             yield from (line for cell in below for line in _lines(cell.text, cell.line, depth, paragraph))
             rows, below = [], []
@@ -435,7 +441,7 @@ def _lines(text: str, start: int, depth: int, paragraph: int) -> Iterator[Block]
             said = entry["value"] or entry["number"]
             words = entry["key"].replace("_", " ") + (f": {said}" if said else "")
         # The key of a line of YAML.
-        words = re.sub(r"^[A-Za-z]+_\w+(?=\s?[:=])", lambda key: spelt(key[0]), words)
+        words = re.sub(r"^(?:[A-Za-z]+_\w|[a-z]+\d*[A-Z])\w*(?=\s?[:=])", lambda key: spelt(key[0]), words)
         if (smi := CUES["nvidia_smi"].fullmatch(words)) is not None:
             # What follows the second line is not about its GPU.
             yield from (Line(number, f"{label}: {smi[n]}", 0, paragraph) for n, label in _OF_SMI if smi[n])
