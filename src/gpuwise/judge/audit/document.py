@@ -31,7 +31,6 @@ _OF_BOTH = re.compile(r"^[^()]{0,40}\(([^()]{1,40} vs\.? [^()]{1,40})\)$")
 # "cnt: 2" beside the name of a GPU.
 _COUNTED = re.compile(r"(?:(?:num(?:ber)?(?: of)?[ _])?gpus?(?:[ _]count)?|cnt|count|qty): (\d{1,3})", re.I)
 _ENDS = re.compile(r"[A-Za-z0-9)][.!?] (?=[A-Z])")
-# A name under its key, but for a chip's.
 _NAME = re.compile(
     r"(?:card|gpu|(?:gpu )?name): (?![a-z]{2}\d{3}\b)([a-z][\w .-]{0,40}\d[\w .-]{0,20})", re.I
 )
@@ -206,7 +205,7 @@ class _Walk:
             if isinstance(part, grid.Grid):
                 yield from self.table(part)
             elif not joins and (named := _NAME.fullmatch(part.text)) and not prose.gpus_of(part.text):
-                # "gpu: A16" begins an object.
+                # "gpu: A16" begins an object, "gpu: AD102" does not.
                 self.headings, self.recent = {PLAIN + 1: subject_of(named[1])}, None
             elif part.line in parents and not part.text[0].islower():
                 self.heading(PLAIN + part.item, part.text, part.line)
