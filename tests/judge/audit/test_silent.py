@@ -36,6 +36,10 @@ BATCHES = ("96,48,192,64,16", "192,96,384,128,32", "384,192,768,256,64")
         ("The L4 has 76 SMs in the full GPU implementation.", "The L4 has 76 SMs."),
         (TABLE.format("L2 | Of", "4 MB | per SM"), TABLE.format("L2 | Of", "4 MB | all")),
         (TABLE.format("Memory", "40 (160) GB"), TABLE.format("Memory", "160 GB")),
+        (TABLE.format("Cores for SM", "64"), TABLE.format("SM count", "64")),
+        # What another GPU has, and what chips of memory hold.
+        (TABLE.format("Memory", "80 GB (H200: 141 GB)"), TABLE.format("Memory", "141 GB")),
+        ("The L40S uses memory chips of 16Gb (2GB).", "The L40S uses memory of 16Gb."),
         # What was measured, or counts the one format or the other.
         (TABLE.format("Matmul FP16 TFLOPS", "230"), TABLE.format("FP16 TFLOPS", "230")),
         (TABLE.format("TF32(FP32) / FP16", "9 / 3"), TABLE.format("TF32 / FP16 TFLOPS", "9 / 3")),

@@ -643,7 +643,13 @@ class Grid:
     ) -> Iterator[_Placed]:
         """What a cell claims; where its label is not sure, only what the catalog confirms is."""
         marks = (*(self.scope.marks or ()), *self.stars) if self.stars else self.scope.marks
-        found = readings(label, cell.text, marks=marks) if len(cell.text) <= LONGEST else ()
+        # "80 GB HBM3 (H200: 141 GB HBM3e)": what a GPU of its own precedes is not this column's or row's.
+        other = CUES["in_brackets"].search(cell.text) if "(" in cell.text else None
+        foreign = other is not None and any(
+            t.kind == "gpu" and not {*t.gpu_ids} & {*owner.gpu_ids} for t in scan(other[0])
+        )
+        text = cell.text[: other.start()] if other is not None and foreign else cell.text
+        found = readings(label, text, marks=marks) if len(text) <= LONGEST else ()
         for reading in found:
             mine = of_form(owner, cell.text, reading.token)
             if CUES["of_one"].search(label.text):

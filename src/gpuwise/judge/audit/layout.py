@@ -38,7 +38,7 @@ _GLUED = re.compile(rf"[A-Za-z0-9)](?<!G){_MODEL}")
 _GLUE = re.compile(
     rf"(?<=[A-Za-z0-9)])(?:(?<![GM])|(?<=SXM))(?={_MODEL})|(?<=[A-Za-z0-9])(?=[A-Z][a-z]{{3}})(?!Force)"
 )
-_NAMED = re.compile(r"(?:\w{1,20} ){0,3}[A-Z]{1,3} ?\d{2,4}[A-Za-z]{0,2}(?: \w{1,20})?")
+_NAMED = re.compile(r"(?:\w{1,20} ){0,3}[A-Z]{1,3} ?\d{2,4}[A-Za-z]{0,2}(?: \w{1,20}| \d{1,3} ?GB)?")
 _SIDES = re.compile(r"([\w. -]{2,40}?) (?:vs\.?|versus) ([\w. -]{2,40})", re.IGNORECASE)
 _PARTED = re.compile(r" ?\| ?| ?\t ?| {2,40}|\s\u2502\s")
 _TABS = re.compile(r" ?\t ?")
@@ -55,6 +55,7 @@ _NUMBERS = re.compile(r"(?<![\d.,])(?:(?:\d{1,3},\d{3}){2,12}|(?:(?:19|20)\d\d){
 _WHOLE = re.compile(r"\d{1,3}(?:,\d{3})+|\d+(?:\.\d+)?")
 _PIECE = re.compile(r"\s*(?:\d[\d.,]{0,6}|[KMGTP]i?B/s|[KMGTP]B|TFLOPS|W)\s*")
 _MAKER, _CORNER = re.compile(r"\s*(?:(?i:nvidia|amd)\s)?"), re.compile(r"\W*(?:\w{2,20}\W+){0,2}")
+_BRAND = re.compile(r"(?:(?:NVIDIA|AMD|GeForce|RTX|Tesla|Quadro|Radeon) ){1,2}", re.IGNORECASE)
 _PERCENT = re.compile(r"[+\u2212-]?\d[\d.,]{0,6} ?%")
 
 # A number, a unit that ends where a label may begin, and what stands behind it in parentheses: "109.16 TFLOPS
@@ -631,7 +632,9 @@ def kind(text: str) -> str:
         return "V"
     covered = sum(t.end - t.start for t in tokens)
     if len(tokens) == 1 and tokens[0].kind == "gpu" and tokens[0].start < 12:
-        return "G" if covered >= 0.5 * len(text) else "V"
+        # "RTX A40": a word that the name itself does not have.
+        more = len(text) - tokens[0].start * (_BRAND.fullmatch(text[: tokens[0].start]) is not None)
+        return "G" if covered >= 0.5 * more else "V"
     if all(t.kind == "field" or t.field in ("sparse", "dense") for t in tokens):
         return "F" if covered >= 0.45 * len(CUES["plain_label"].sub("", text)) else "V"
     return "V"
@@ -681,13 +684,13 @@ def _may_be_label(text: str) -> bool:
 
 def _columns_of_lines(lines: Sequence[Line], start: int, scope: Scope) -> Found:
     """GPUs on a line each, or those of the title, then labels and values on a line each."""
-    gpus = _run(lines, start, "G")
+    gpus = known = _run(lines, start, "G")
     # A GPU that nobody knows may stand beside one that is known.
     while 0 < gpus < MOST_GPUS and start + gpus < len(lines) and _NAMED.fullmatch(lines[start + gpus].text):
         gpus += 1
     first = set(scan(lines[start].text)[0].gpu_ids) if gpus else set[str]()
     named = {t.gpu_ids for li in lines[start : start + gpus] for t in scan(li.text) if t.kind == "gpu"}
-    if gpus > len(named) == 1:
+    if known > len(named) == 1:
         # "RTX4090:", "name: RTX4090"
         return None
     if gpus == 1 and len(scope.pair) == 2 and any(first & set(one.gpu_ids) for one in scope.pair):
@@ -699,8 +702,9 @@ def _columns_of_lines(lines: Sequence[Line], start: int, scope: Scope) -> Found:
         return None
     count = gpus or len(scope.pair)
     end = start + gpus
-    while end < len(lines) and end - start < LONGEST and len(lines[end].text) <= SHORT:
-        if kind(lines[end].text) == "G" or side_by_side(lines[end].text):
+    while end < len(lines) and end - start < LONGEST and len(lines[end].text) <= 2 * SHORT:
+        long = len(lines[end].text) > SHORT and re.search(r"[.:]$|, |^\D*$", lines[end].text)
+        if long or kind(lines[end].text) == "G" or side_by_side(lines[end].text):
             break
         end += 1
     body = lines[start + gpus : end]
