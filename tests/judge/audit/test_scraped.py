@@ -493,7 +493,7 @@ def test_rows_with_a_line_between_and_names_again_below_the_head(claimed: Read) 
 
 def test_a_column_of_a_card_that_nobody_knows() -> None:
     """Its values are not those of the other one, whose name has a word too many."""
-    rows = "Memory\n48 GB\n{}\nTDP\n300 Watt\n260 Watt\nBus\n384 Bit\n352 Bit\n"
+    rows = "Memory\n48 GB\n{}\nTDP\n300 Watt\n260 Watt\nMemory bus\n384 Bit\n352 Bit\n"
     found = audit.audit_text("RTX A40\n\nTesla T41 24 GB\n\n" + rows.format("24 GB"), "a.txt").findings
     assert [(f.gpu[-3:], f.stated) for f in found if f.verdict == "agrees"] == [
         ("A40", "48 GB"), ("A40", "300 Watt"), ("A40", "384 Bit"),
