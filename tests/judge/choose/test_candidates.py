@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from dataclasses import replace
 from datetime import date
 
 import numpy as np
@@ -175,9 +176,13 @@ def test_marketplaces_and_commitments_are_asked_for(need, speed, offer, today: d
     speeds = [speed("rtx-4090", 1.0)]
     for changes, ways in (
         ({}, []), ({"community": True}, ["community"]), ({"reserved": True}, ["reserved"]),
-        ({"providers": ("cloud",)}, ["community"]),
+        ({"providers": ("cloud",)}, []),
     ):  # fmt: skip
         assert [row.way for row in candidates(need(**changes), speeds, offers, today=today).rows] == ways
+    # Who names a market of other people's machines knows what it is.
+    market = [replace(one, provider="vast") for one in offers]
+    rows = candidates(need(providers=("vast",)), speeds, market, today=today).rows
+    assert [row.way for row in rows] == ["community"]
 
 
 def test_modules_are_sold_on_boards_and_computers_need_no_host(need, speed, offer, today: date) -> None:

@@ -708,7 +708,8 @@ class _Reader:
                 self.notes.append(f"a supply of {supply:g} W has {value:.0f} W for cards, as makers advise")
                 if not (self.sets or self.said(P.in_server)):
                     fields.setdefault("at_home", True)  # A PC, whose fans cool no server's card
-            value /= self.several
+            # "10 kW in the rack" of forty people, each with a machine, is for all of these.
+            value /= self.several * (fields.get("users", 1) if re.search(r"\brack|\broom\b", near) else 1)
             fields[limit] = min(value, fields.get(limit, value))
             self.watts_each = value if each else 0.0
             while take(rf"\b(?:{P.whole_machine})\w*\b", again=False):

@@ -143,8 +143,8 @@ def usable(need: Need, offers: Sequence[Offer], today: date) -> tuple[Offer, ...
     wanted = {name.casefold() for name in need.providers}
     allowed = {
         "on-demand": need.acquire != "own",
-        # Who names a provider knows what it is.
-        "community": need.acquire != "own" and (need.community or bool(wanted)),
+        # Who names a market of other people's machines knows what it is.
+        "community": need.acquire != "own" and (need.community or bool(wanted & {*prices.MARKETS})),
         "spot": need.acquire != "own" and need.spot,
         "reserved": need.acquire != "own" and need.reserved,
         "serverless": need.acquire != "own" and need.serverless,

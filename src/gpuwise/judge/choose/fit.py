@@ -255,11 +255,14 @@ def _card(need: Need, them: Candidates, specs: Mapping[str, GpuSpec]) -> Iterato
         def memory(least: float, most: float | None) -> Relaxed:
             return (f"{least:g}GB..{f'{most:g}GB' if most else ''}", {"memory_gb": (least, most)})
 
-        yield _bound("memory", size, low - HALF_GB, say, "{}", lambda v: memory(floor(v), high), upper=False)
+        # Computers with one memory are sold with less of it, too; that of one is no limit for a card beside it.
+        whole = np.array([specs[row.gpu].text("form") == "soc" for row in them.rows], dtype=bool)
+        limited = np.where(whole.any() & ~whole, low, size) if need.named or need.sets else size
+        yield _bound(
+            "memory", limited, low - HALF_GB, say, "{}", lambda v: memory(floor(v), high), upper=False
+        )
         if high is not None:
-            # Computers with one memory are sold with less of it, too.
-            whole = np.array([specs[row.gpu].text("form") == "soc" for row in them.rows], dtype=bool)
-            sold_with = np.where(whole, np.minimum(size, high), size)
+            sold_with = np.where(whole, np.minimum(size, high), limited)
             yield _bound("memory", sold_with, high + HALF_GB, say, "{}", lambda v: memory(low, ceil(v)))
     if need.total_gb:
         all_of_it, all_have = size * them.count, "have {:g} GB of memory in all".format
