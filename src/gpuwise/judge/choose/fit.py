@@ -255,7 +255,7 @@ def _card(need: Need, them: Candidates, specs: Mapping[str, GpuSpec]) -> Iterato
         def memory(least: float, most: float | None) -> Relaxed:
             return (f"{least:g}GB..{f'{most:g}GB' if most else ''}", {"memory_gb": (least, most)})
 
-        # Computers with one memory are sold with less of it, too; that of one is no limit for a card beside it.
+        # Computers with one memory are sold with less of it, too; it is no limit for a card beside them.
         whole = np.array([specs[row.gpu].text("form") == "soc" for row in them.rows], dtype=bool)
         limited = np.where(whole.any() & ~whole, low, size) if need.named or need.sets else size
         yield _bound(
