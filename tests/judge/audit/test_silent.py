@@ -40,6 +40,9 @@ BATCHES = ("96,48,192,64,16", "192,96,384,128,32", "384,192,768,256,64")
         # What another GPU has, and what chips of memory hold.
         (TABLE.format("Memory", "80 GB (H200: 141 GB)"), TABLE.format("Memory", "141 GB")),
         ("The L40S uses memory chips of 16Gb (2GB).", "The L40S uses memory of 16Gb."),
+        ("The T4 has the same wide bus as HBM2.", "The T4 has a wide bus and HBM2."),
+        ("The T4 has tensor cores for 64 different levels.", "The T4 has 64 tensor cores."),
+        ("- H100: NVLink 5 (per Ampere GPU)", "- H100 (Ampere GPU): NVLink"),
         # What was measured, or counts the one format or the other.
         (TABLE.format("Matmul FP16 TFLOPS", "230"), TABLE.format("FP16 TFLOPS", "230")),
         (TABLE.format("TF32(FP32) / FP16", "9 / 3"), TABLE.format("TF32 / FP16 TFLOPS", "9 / 3")),

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import re
+import tomllib
 from collections.abc import Sequence
 from dataclasses import dataclass
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
-
-import msgspec
+from typing import cast
 
 from gpuwise.errors import InputError, MachineError
 from gpuwise.model.precision import Precision
@@ -30,9 +30,11 @@ class Support:
 
 
 # Frameworks beside torch.
-FRAMEWORKS = msgspec.toml.decode(
-    Path(__file__).with_name("frameworks.toml").read_bytes(), type=dict[Framework, Support]
-)
+_ROWS = tomllib.loads(Path(__file__).with_name("frameworks.toml").read_text(encoding="utf-8"))
+FRAMEWORKS = {
+    cast(Framework, name): Support(**row | {key: tuple(row[key]) for key in ("packages", "oldest")})
+    for name, row in _ROWS.items()
+}
 
 
 def variables(config: RunConfig) -> dict[str, str]:
