@@ -8,9 +8,9 @@
 Good files (results, of an endpoint too, a report, prices, articles, a notebook, published logs, measured
 times, requests, a language model's config.json and GGUF header) are changed at random: bytes, lines, cells,
 JSON values; so are words of the command line. Each goes through one verb, in the process of a worker. What
-must hold of every call: an exit code of 0 to 5, less than LONGEST_S of processor time (more for some), less than MOST_BYTES
-more memory, and no control character in what is printed. Each broken rule is printed with its call, and its
-file is kept. Exit code 1 where there was one.
+must hold of every call: an exit code of 0 to 5, less than LONGEST_S of processor time (more for some), less
+than MOST_BYTES more memory, and no control character in what is printed. Each broken rule is printed with its
+call, and its file is kept. Exit code 1 where there was one.
 """
 
 from __future__ import annotations
@@ -41,7 +41,7 @@ ROOT = Path(__file__).parents[1]
 LONGEST_S = 2.0
 # An audit looks at every figure, and its longest honest article takes some seconds.
 LONGEST_AUDIT_S = 10.0
-# A question may name a language model that nobody has asked for yet: its speed on all GPUs is predicted first.
+# A question may name a language model that nobody has asked for yet: it is predicted on all GPUs first.
 LONGEST_QUESTION_S = 6.0
 LARGE = 1_000_000
 MOST_BYTES = 500 * 2**20
