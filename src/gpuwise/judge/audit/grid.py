@@ -643,12 +643,7 @@ class Grid:
     ) -> Iterator[_Placed]:
         """What a cell claims; where its label is not sure, only what the catalog confirms is."""
         marks = (*(self.scope.marks or ()), *self.stars) if self.stars else self.scope.marks
-        # "80 GB HBM3 (H200: 141 GB HBM3e)": what a GPU of its own precedes is not this column's or row's.
-        other = CUES["in_brackets"].search(cell.text) if "(" in cell.text else None
-        foreign = other is not None and any(
-            t.kind == "gpu" and not {*t.gpu_ids} & {*owner.gpu_ids} for t in scan(other[0])
-        )
-        text = cell.text[: other.start()] if other is not None and foreign else cell.text
+        text = own_part(cell.text, owner)
         found = readings(label, text, marks=marks) if len(text) <= LONGEST else ()
         for reading in found:
             mine = of_form(owner, cell.text, reading.token)
@@ -676,6 +671,14 @@ class Grid:
         at = self.counting
         count = count_in(row[at].text) if at is not None and at < len(row) else 0
         return replace(owner, count=count) if count else owner
+
+
+def own_part(cell: str, owner: Subject) -> str:
+    """What a cell says of its owner: "80 GB HBM3" of "80 GB HBM3 (H200: 141 GB HBM3e)"."""
+    found = CUES["in_brackets"].search(cell) if "(" in cell else None
+    named = [t.gpu_ids for t in scan(found[0]) if t.kind == "gpu"] if found else []
+    other = any(set(owner.gpu_ids).isdisjoint(ids) for ids in named)
+    return cell[: found.start()] if found and other else cell
 
 
 def variant(owner: Subject, words: str) -> Subject:

@@ -12,7 +12,7 @@ from bisect import bisect_right
 from collections import defaultdict
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import replace
-from functools import cache, lru_cache
+from functools import cache, lru_cache, partial
 from itertools import accumulate, pairwise, product
 
 from gpuwise.judge.audit import evidence
@@ -64,6 +64,9 @@ _UNIT = r"(?:[KMGTP]i?B(?:/s)?|[Bb]its?|[MG]Hz|[GTP]FLOPS|TOPS|Watts?|W|nm|mm\u0
 _VALUE = rf"\d[\d.,]*(?: ?{_UNIT})?+(?: ?\([^()]{{1,20}}\))?+"
 _WORDS = r"(?:(?:FP|TF|BF|INT|L)\d{1,2}|\D){2,80}?"
 _AROUND = re.compile(rf"(?P<a>{_VALUE})(?P<label> ?(?=[^\W\d]){_WORDS})(?P<b>{_VALUE})")
+# A label and numbers with gaps between them, or without.
+_PLAIN = re.compile(rf"({_WORDS})((?:\s[\d.,]+){{2,3}})")
+_RUN_TOGETHER = re.compile(rf"({_WORDS})([\d.,]{{3,30}})")
 
 Rows = list[tuple[Cell, ...]]
 Found = tuple[Rows, int, bool] | None
@@ -392,15 +395,20 @@ def _under_gpus(lines: Sequence[Line], start: int, scope: Scope) -> Found:
 
 def _pieced(lines: Sequence[Line], gpus: Sequence[Token]) -> tuple[Cell, ...] | None:
     """The row that lines make together; each value stands on the line where it begins."""
-    text = " ".join(line.text for line in lines)
+    text, place = _run_together(lines)
     row = _values_of(replace(lines[0], text=text), gpus)
-    ends = list(accumulate(len(line.text) + 1 for line in lines))
     at, cells = 0, list[Cell]()
     for cell in row or ():
         at = max(at, text.find(cell.text, at))
-        cells.append(replace(cell, line=lines[bisect_right(ends, at)].line))
+        cells.append(replace(cell, line=lines[place(at)].line))
         at += len(cell.text)
     return tuple(cells) or None
+
+
+def _run_together(lines: Sequence[Line]) -> tuple[str, Callable[[int], int]]:
+    """The lines as one text, and of which line, counted from 0, a place of it is."""
+    ends = list(accumulate(len(line.text) + 1 for line in lines))
+    return " ".join(line.text for line in lines), partial(bisect_right, ends)
 
 
 @lru_cache(maxsize=4096)
@@ -504,7 +512,8 @@ def _cut(digits: str, label: Label, owners: Sequence[Subject | None]) -> list[st
 
 def _below_title(lines: Sequence[Line], start: int, scope: Scope) -> Found:
     """Lines below "X vs Y" with a label and a value of each, which may be run together: "TDP (W)335200",
-    "Leistung 335 W 200 W", "384 bitBus5120 bit"; the values tell what a label that nobody knows means."""
+    "Leistung 335 W 200 W", "384 bitBus5120 bit". A label in an unknown language gets the field that fits its
+    values."""
     count = len(scope.pair)
     rows: Rows = []
     at, missed = start, 0
@@ -521,8 +530,8 @@ def _below_title(lines: Sequence[Line], start: int, scope: Scope) -> Found:
 
 @cache
 def _joined(pair: tuple[Subject, ...]) -> Mapping[str, tuple[str, ...]]:
-    """What counts that these GPUs have look like where they ran together, and their parts: of a label that
-    nobody knows."""
+    """The digits of one count of each GPU, written without a gap, and the counts that they are made of: for
+    labels whose field is unknown."""
     found: dict[str, set[tuple[str, ...]]] = defaultdict(set)
     for name in INFERRED:
         field = label_of(name).fields[0]
@@ -552,9 +561,9 @@ def _sides(text: str, pair: Sequence[Subject]) -> list[str] | None:
         return [between["label"].strip(), between["a"].strip(), between["b"].strip()]
     if (same := _same_units(count).fullmatch(text)) and len({*same.groups()[2::2]}) == 1:
         return [same["label"].strip(), *(cell.strip() for cell in same.groups()[1::2])]
-    if plain := re.fullmatch(rf"({_WORDS})((?:\s[\d.,]+){{{count}}})", text):
-        return [plain[1].strip(), *plain[2].split()]
-    if glued := re.fullmatch(rf"({_WORDS})([\d.,]{{3,30}})", text):
+    if (plain := _PLAIN.fullmatch(text)) and len(numbers := plain[2].split()) == count:
+        return [plain[1].strip(), *numbers]
+    if glued := _RUN_TOGETHER.fullmatch(text):
         known = label_of(glued[1])
         cells = _cut(glued[2], known, pair) if known.fields else _joined(tuple(pair)).get(glued[2], ())
         return [glued[1].strip(), *cells] if cells else None
@@ -574,8 +583,7 @@ def _in_one_line(lines: Sequence[Line], start: int, scope: Scope) -> Found:
     end = start + 1
     while end < len(lines) and end - start < MOST_LINES and not lines[end].text.rstrip().endswith((".", ":")):
         end += 1
-    ends = list(accumulate(len(line.text) + 1 for line in lines[start:end]))
-    text = " ".join(line.text for line in lines[start:end])
+    text, place = _run_together(lines[start:end])
     tokens = [t for t in scan(text) if t.start >= gpus[-1].end]
     rows: Rows = []
     at, last = 0, gpus[-1].end
@@ -593,11 +601,11 @@ def _in_one_line(lines: Sequence[Line], start: int, scope: Scope) -> Found:
             last = tokens[at - 1].end
             edges = [*(t.start for t in cells[1:]), last]
             rows.append((label, *(
-                Cell(lines[start + bisect_right(ends, a.start)].line, text[a.start : b].strip())
+                Cell(lines[start + place(a.start)].line, text[a.start : b].strip())
                 for a, b in zip(cells, edges, strict=True)
             )))  # fmt: skip
     header = tuple(Cell(lines[start].line, name) for name in ("", *(t.text for t in gpus)))
-    return ([header, *rows], start + bisect_right(ends, last) + 1, True) if len(rows) >= LEAST else None
+    return ([header, *rows], start + place(last) + 1, True) if len(rows) >= LEAST else None
 
 
 def _leading(text: str) -> list[Token]:
@@ -799,7 +807,6 @@ def _repeated(body: Sequence[Line], count: int) -> Arranged:
 
 # In the order in which they are tried.
 READERS: tuple[Callable[[Sequence[Line], int, Scope], Found], ...] = (
-    _broken, _delimited, _separated, _under_fields, _under_gpus, _below_title, _in_one_line,
-    _rows_of_lines,
+    _broken, _delimited, _separated, _under_fields, _under_gpus, _below_title, _in_one_line, _rows_of_lines,
     _columns_of_lines,
 )  # fmt: skip

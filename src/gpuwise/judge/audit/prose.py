@@ -391,8 +391,8 @@ def _in_pair(text: str, tokens: Sequence[Token], about: Subject | None) -> dict[
     """By the start of each of two compared values its GPU: "The H100 has three times the FP32 rate of the
     A100 (67 TFLOPS vs 19.5 TFLOPS)". Their order is the one that fits a value at least, the contrary none."""
     gpus = list({t.gpu_ids: t for t in reversed(tokens) if t.kind == "gpu"}.values())[::-1]
-    # What the text spoke of before is one of them only where both values fit.
-    least = len(gpus) % 2 + 1
+    # Where one of the two is what the text spoke of before, both values must fit.
+    least = 2 if len(gpus) == 1 else 1
     if len(gpus) == 1 and about is not None and not about.several and about.gpu_ids != gpus[0].gpu_ids:
         gpus.insert(0, replace(gpus[0], text=about.text, gpu_ids=about.gpu_ids, count=1))
     found: dict[int, Token] = {}
