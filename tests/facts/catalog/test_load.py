@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import ast
 import resource
 import subprocess
 import sys
+from pathlib import Path
 
 import pytest
 
+import gpuwise
 from gpuwise.errors import InputError
 from gpuwise.facts import catalog
 from gpuwise.facts.catalog import load
@@ -226,3 +229,17 @@ def test_vector_fp16_is_a_peak_of_its_own() -> None:
     assert ratio["rx-6800-xt"] == pytest.approx(2, rel=0.01)
     assert ratio["rtx-3070"] == pytest.approx(1, rel=0.01)
     assert ratio["v100-pcie-16gb"] == pytest.approx(2, rel=0.02)
+
+
+def test_each_name_of_the_catalog_that_is_used_has_its_module() -> None:
+    """The modules are loaded at a name's first use, so that nothing else says that a name is missing."""
+    used = set[str]()
+    for file in Path(gpuwise.__file__).parent.rglob("*.py"):
+        nodes = list(ast.walk(ast.parse(file.read_text(encoding="utf-8"))))
+        imports = [n for n in nodes if isinstance(n, ast.ImportFrom)]
+        used |= {a.name for n in imports if n.module == catalog.__name__ for a in n.names}
+        if any(n.module == "gpuwise.facts" and "catalog" in {a.name for a in n.names} for n in imports):
+            found = [n for n in nodes if isinstance(n, ast.Attribute) and isinstance(n.value, ast.Name)]
+            used |= {n.attr for n in found if n.value.id == "catalog"}
+    assert len(used) > 15
+    assert [name for name in used if not hasattr(catalog, name)] == []
