@@ -568,7 +568,8 @@ def convolves(kernel: Kernel) -> bool:
 
 
 def rearranged(shape: Sequence[int]) -> bool:
-    """Whether cuDNN cuts or fills up the groups of a convolution, whose channels are no power of two."""
+    """Whether the groups of a convolution have a number of channels that is not a power of two; cuDNN then
+    slices or pads them."""
     return shape[8] > 1 and (shape[1] // shape[8]).bit_count() > 1
 
 

@@ -324,13 +324,13 @@ def _without_marks(lines: Sequence[str]) -> Iterator[str]:
     for above, line, below in zip(["", *lines], lines, [*lines[1:], ""], strict=False):
         bare = line.strip()
         if _DASHES.fullmatch(bare) and _ALIGNED.search(above):
-            # Between the head and the rows of a table that spaces align is no rule below a heading.
+            # Below the first row of a table that spaces align; Markdown would make that row a heading.
             yield "\u2500" * 3
         elif line.startswith("    ") and _ALIGNED.search(bare) and _ROW.match(below):
-            # A head without a first cell, above rows that have one, is no block of code.
+            # The first row of a table, with an empty first cell; Markdown would make it a block of code.
             yield "\u2014" + line[1:]
         else:
-            # Nor is a dash alone, an empty cell, or "# of GPUs" a heading.
+            # Markdown would make a heading of "# of GPUs", and of the line above a dash alone.
             yield "\u2014" if bare == "-" else re.sub("^# (?=of )", "Number ", line)
 
 

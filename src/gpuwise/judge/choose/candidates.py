@@ -237,7 +237,7 @@ def machines(need: Need, offer: Offer) -> Iterator[tuple[int, int]]:
     # Machines train apart, and share no layers of a model, so one of them; cards share a machine.
     # What somebody asks about by number is priced even so, as a bound.
     several = (need.mode == "infer" and not need.task) or not offer.per_hour or bool(need.sets)
-    most = min(need.gpus[1], max(need.gpus[0], MOST_TOGETHER))  # More of them only for a deadline: `_in_time`
+    most = min(need.gpus[1], max(need.gpus[0], MOST_TOGETHER))  # `_in_time` adds more for a deadline
     fewest = max(1, -(-need.gpus[0] // size))
     for number in range(fewest, (most // size if several else 1) + 1):
         if size * number <= need.gpus[1]:

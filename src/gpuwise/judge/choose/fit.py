@@ -255,7 +255,8 @@ def _card(need: Need, them: Candidates, specs: Mapping[str, GpuSpec]) -> Iterato
         def memory(least: float, most: float | None) -> Relaxed:
             return (f"{least:g}GB..{f'{most:g}GB' if most else ''}", {"memory_gb": (least, most)})
 
-        # Computers with one memory are sold with less of it, too; it is no limit for a card beside them.
+        # Computers whose processor and GPU share their memory are sold with less of it, too. That size does
+        # not limit a card that is named beside one.
         whole = np.array([specs[row.gpu].text("form") == "soc" for row in them.rows], dtype=bool)
         limited = np.where(whole.any() & ~whole, low, size) if need.named or need.sets else size
         yield _bound(
