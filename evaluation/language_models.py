@@ -122,7 +122,8 @@ def speeds(rows: list[Row]) -> Iterator[Scored]:
         if "cache" in row["mode"]:
             context = context if "full" in row["mode"] else 64
         plan = Plan(model=llms.find(model), weights=Precision(stored), context=max(1, context),
-                    batch=batch, gpus=_number(row["n_gpus"], 1))  # fmt: skip
+                    batch=batch, gpus=_number(row["n_gpus"], 1),
+                    dealt="exllama" in row["engine"].casefold())  # fmt: skip
         try:
             found = fit(plan, gpu).tokens_per_s
         except GpuwiseError:

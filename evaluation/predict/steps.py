@@ -268,7 +268,7 @@ def memory(rows: Sequence[Row]) -> dict[str, Any]:
 
     Every step is judged at each size of memory of the catalog by the errors of the other networks.
     """
-    pairs = [(row, trace.memory.peak + workspace_bytes(trace.kernels))
+    pairs = [(row, trace.memory.peak + workspace_bytes(trace))
              for row in rows if row.memory and (trace := trace_of(row)) and trace.memory]  # fmt: skip
     errors = np.array([log((row.memory or 0.0) / predicted) for row, predicted in pairs])
     networks = np.array([row.network for row, _ in pairs])

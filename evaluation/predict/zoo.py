@@ -202,7 +202,7 @@ def peaks(row: Row, made: Trace) -> Sequence[float]:
     if need is None:
         return ()
     one = CUBLAS_WORKSPACE["hopper"]
-    left = 0 if row["cleared"] else HANDLES - round(workspace_bytes(made.kernels) / one)
+    left = 0 if row["cleared"] else HANDLES - round(workspace_bytes(made) / one)
     return [need.peak.value + n * one for n in range(left + 1)]
 
 

@@ -269,6 +269,11 @@ def test_a_cache_that_is_held_is_the_one_that_is_read() -> None:
     near, far = (
         replace(Plan(model=EIGHT, weights=Precision.Q4_K_M), context=c, gpus=2) for c in (1024, 32768)
     )
+    # ExLlama does so in any format: a token waits for all weights, and heads need not be split evenly.
+    dealt = Plan(model=EIGHT, weights=Precision.INT4, gpus=3, dealt=True)
+    assert decode_seconds(dealt, card("rtx-3090")) == decode_seconds(replace(dealt, gpus=1), card("rtx-3090"))
+    assert fit(dealt, "rtx-3090").tokens_per_s is not None
+    assert fit(replace(dealt, dealt=False), "rtx-3090").tokens_per_s is None
     alone = [replace(plan, gpus=1) for plan in (near, far)]
     found = card("rtx-3090")
     slower = [

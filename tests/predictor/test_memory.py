@@ -257,7 +257,7 @@ def recorded(row: Row) -> Trace:
 
 def peak(trace: Trace) -> float:
     assert trace.memory is not None
-    return trace.memory.peak + workspace_bytes(trace.kernels)
+    return trace.memory.peak + workspace_bytes(trace)
 
 
 def convolves_4_bytes(row: Row) -> bool:
@@ -329,8 +329,8 @@ def test_a_thread_that_multiplies_has_a_workspace() -> None:
     inference = trace_of(
         tape("bert-large", "infer", "bf16", "stock", 4, "toy"), NAMED, batch=4, compiled=False
     )
-    assert workspace_bytes(training.kernels) == 2 * 32 * MIB
-    assert workspace_bytes(inference.kernels, generation="earlier") == 8 * MIB + 128 * KIB
+    assert workspace_bytes(training) == 2 * 32 * MIB
+    assert workspace_bytes(inference, "earlier") == 8 * MIB + 128 * KIB
 
 
 @pytest.mark.parametrize(

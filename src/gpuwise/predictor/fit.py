@@ -113,6 +113,8 @@ class Plan:
     context: int = 4096  # Tokens of a sequence; of prompt and answer together.
     batch: int = 1
     gpus: int = 1  # Tensor-parallel for inference, FSDP for training.
+    # Layers are dealt out to GPUs that work one after the other, as llama.cpp and ExLlama do.
+    dealt: bool = False
     checkpoint: bool = False
     chunked: bool = False  # The loss is computed for some tokens at a time.
     # Beside adapters, whose weights need no gradient, the gate's product is computed again.
@@ -121,6 +123,11 @@ class Plan:
     rank: int = 16  # Of adapters.
     chunk: int = CHUNK  # Tokens of prompts that pass at a time.
     memory_bytes: float = 0.0  # Of a chip that is sold with several sizes; 0 = the largest.
+
+    @property
+    def in_turn(self) -> bool:
+        """Whether its GPUs work one after the other."""
+        return self.dealt or self.weights in GGUF
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -164,7 +171,7 @@ def fit(plan: Plan, gpu: str) -> Fit:
     first = None
     if plan.gpus > MOST:
         return replace(answer, refusal=f"the network between machines of {MOST} is not known")
-    if plan.task == "infer" and plan.weights not in GGUF and not plan.model.splits(plan.gpus):
+    if plan.task == "infer" and not plan.in_turn and not plan.model.splits(plan.gpus):
         why = f"{plan.model.heads} heads are not split evenly over {plan.gpus} GPUs; GGUF deals out layers"
         return replace(answer, refusal=why)
     try:
@@ -250,16 +257,14 @@ def memory(plan: Plan) -> tuple[tuple[str, float], ...]:
 
 
 def cache_bytes(plan: Plan) -> float:
-    """Bytes of cache on each GPU: llama.cpp deals out layers, other engines heads of keys."""
+    """Bytes of cache on each GPU, which has some layers or, of all layers, some heads of keys."""
     whole = plan.batch * plan.model.cache_values(plan.context) * plan.cache.weight_bytes
-    return whole / (plan.gpus if plan.weights in GGUF else plan.model.cache_parts(plan.gpus))
+    return whole / (plan.gpus if plan.in_turn else plan.model.cache_parts(plan.gpus))
 
 
 def decode_seconds(plan: Plan, found: Card) -> float:
     """One token of every sequence, whose caches hold the whole context."""
-    m, in_gguf = plan.model, plan.weights in GGUF
-    # llama.cpp's GPUs work one after the other.
-    gpus = 1 if in_gguf else plan.gpus
+    m, in_gguf, gpus = plan.model, plan.weights in GGUF, 1 if plan.in_turn else plan.gpus
     read = llms.weight_bytes(m, plan.weights) * m.read(plan.batch) / m.parameters
     cache = cache_bytes(plan) * plan.gpus / gpus
     asked = ASKED_GGUF if in_gguf else ASKED_TCGEN05 if found.engine == "tcgen05" else ASKED
@@ -277,14 +282,14 @@ def decode_seconds(plan: Plan, found: Card) -> float:
             moved += 2 * 2 * m.read(plan.batch) / gpus / reached
         launched = LAYER_S_NF4_HBM if found.stacked else LAYER_S_NF4
         return max(moved, computed, unpacked, m.layers * launched * (1 if plan.batch == 1 else 1.45))
-    if plan.weights in GGUF:
+    if in_gguf:
         layer = LAYER_S_GGUF * 2e9 / found.clock_hz
     elif plan.weights.weight_bytes < 1:
         # Experts are unpacked within the one product of all of them, behind its reads.
         dense = 1 - m.expert_layers / m.layers
         unpacked = dense * cycles / UNPACKED
         layer += dense * (LAYER_S_INT4 * 2e9 / found.clock_hz - layer)
-    if found.stacked and plan.weights not in GGUF:
+    if found.stacked and not in_gguf:
         layer += MIXTURE_S_HBM * 2e9 / found.clock_hz * m.expert_layers / m.layers
     if gpus > 1:  # a layer has two all-reduces
         linked = bus(found.id, gpus)[1] == "NVLink"

@@ -21,7 +21,7 @@ that "fits" is a probability: the share of the known errors with which it would 
 from __future__ import annotations
 
 from bisect import bisect_right
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from functools import cache, lru_cache
 from math import hypot, log
@@ -38,7 +38,6 @@ from gpuwise.predictor.kernels import (
     KEPT_TRACES,
     Array,
     Group,
-    Kernel,
     Kernels,
     Places,
     Products,
@@ -577,12 +576,13 @@ KIB, MIB = 2**10, 2**20
 CUBLAS_WORKSPACE = {"hopper": 32 * MIB, "earlier": 8 * MIB + 128 * KIB}
 
 
-def workspace_bytes(kernels: Iterable[Kernel], *, generation: str = "hopper") -> float:
+@lru_cache(maxsize=KEPT_TRACES)
+def workspace_bytes(trace: Trace, generation: str = "hopper") -> float:
     """What cuBLAS holds while the step runs: one workspace a thread that multiplies matrices.
 
     `generation` is "hopper" (and later) or "earlier".
     """
-    threads = {kernel.phase == "backward" for kernel in kernels if kernel.kind == "matmul"}
+    threads = {kernel.phase == "backward" for kernel in trace.kernels if kernel.kind == "matmul"}
     return float(len(threads) * CUBLAS_WORKSPACE[generation])
 
 
@@ -611,7 +611,7 @@ def fits_in_memory(trace: Trace, card: Card, *, more: float = 0.0) -> MemoryNeed
     if trace.memory is None:
         return None
     generation = "hopper" if card.engine in ENGINES else "earlier"
-    predicted = trace.memory.peak + _workspaces(trace, generation) + more
+    predicted = trace.memory.peak + workspace_bytes(trace, generation) + more
     factors, low, high = _errors()
     fitting = bisect_right(factors, free_bytes(card) / predicted)
     return MemoryNeed(
@@ -619,11 +619,6 @@ def fits_in_memory(trace: Trace, card: Card, *, more: float = 0.0) -> MemoryNeed
                       level=LEVEL, method="errors of measured peaks"),
         fits=fitting / len(factors),
     )  # fmt: skip
-
-
-@lru_cache(maxsize=KEPT_TRACES)
-def _workspaces(trace: Trace, generation: str) -> float:
-    return workspace_bytes(trace.kernels, generation=generation)
 
 
 @cache
