@@ -74,10 +74,9 @@ def need_of(asked: Asked, given: Mapping[str, Any] | None = None) -> Need:
     if stated["gpus"] != asked.gpus and len({count for _, count in fields.get("sets", ())}) == 1:
         # The number was said apart from the names.
         fields["sets"] = tuple((gpu, stated["gpus"][1]) for gpu, _ in fields["sets"])
-    if fields.get("at_home") and stated["gpus"] is None:
-        fields["gpus"] = (1, max(1, len(fields.get("have", ()))))
-    elif stated["gpus"] is None:  # A machine that holds so many
-        fields["gpus"] = (need.gpus[0], max(need.gpus[1], len(fields.get("have", ()))))
+    if stated["gpus"] is None:  # A machine that holds so many
+        least, most = (1, 1) if fields.get("at_home") else need.gpus
+        fields["gpus"] = (least, max(most, len(fields.get("have", ()))))
     assumptions = replace(need.assumptions, **asked.assumed)
     return replace(need, **fields, assumptions=assumptions, notes=(*need.notes, *asked.notes))
 
@@ -132,15 +131,12 @@ class _Reader:
     def _spelt(self, plain: str) -> str:
         """The text with words of the subject that are one letter off as they are written."""
         for word in dict.fromkeys(re.findall(r"(?<![\w-])[a-z][a-z-]{3,}(?![\w-])", plain)):
-            if word not in _PLAIN and word not in WORDS["spelling"] and not is_model(word, None):
-                near = difflib.get_close_matches(word, WORDS["spelling"], n=1, cutoff=USUAL.one_letter)
-                if (
-                    (meant := near[0] if near else "")
-                    and word[0] == meant[0]
-                    and not meant.startswith(word.rstrip("s"))
-                ):
-                    plain = re.sub(rf"(?<![\w-]){word}(?![\w-])", meant, plain)
-                    self.notes.append(f"{word} is read as {meant}")
+            if word in _PLAIN or word in WORDS["spelling"] or is_model(word, None):
+                continue
+            meant = "".join(difflib.get_close_matches(word, WORDS["spelling"], 1, USUAL.one_letter))
+            if word[0] == meant[:1] and not meant.startswith(word.rstrip("s")):
+                plain = re.sub(rf"(?<![\w-]){word}(?![\w-])", meant, plain)
+                self.notes.append(f"{word} is read as {meant}")
         return plain
 
     def mark(self, start: int, end: int) -> None:
@@ -170,6 +166,11 @@ class _Reader:
             start, end = match.span()
             self.plain = self.plain[:start] + " " * (end - start) + self.plain[end:]
         return match
+
+    def first(self, pattern: str, *, again: bool = True) -> str:
+        """The first group that holds something of what `take` finds; empty without one."""
+        match = self.take(pattern, again=again)
+        return next(filter(None, match.groups()), "") if match else ""
 
     def deny(self, pattern: str) -> bool:
         """Whether the text says that it is not to be."""
@@ -255,10 +256,10 @@ class _Reader:
             return
         self.several = number
         if self.said(P.watts):
-            self.notes.append("one machine, on its share of the power")
-            return
+            return  # One of them has its share
         if {count for _, count in self.sets} == {needs.MOST_TOGETHER}:
             self.sets = tuple((gpu, count * number) for gpu, count in self.sets)
+            self.notes.append(several[0].strip())
             return
         self.ignore(several[0].strip())
         self.notes.append("of one machine: nothing is known of a network between several")
@@ -335,6 +336,7 @@ class _Reader:
             gpu, there = have[0], have.count(have[0])
             count = next((n for each, n in sets if each == gpu), _number(more[1] or ""))
             sets = [(gpu, there + count), *(one for one in sets if one[0] != gpu)]
+            self.notes += [f"{count} more, beside {there}"] if count > 1 else []
         if self.said(rf"\b(?:{P.laptop})\b") and not self._either_computer():
             sets = [(_of_laptop(gpu), 1) for gpu, _ in sets]
             have = [_of_laptop(gpu) for gpu in have]
@@ -432,8 +434,7 @@ class _Reader:
         """How much is to be done, once or again and again."""
         self.found = amounts.quantities(self.plain)
         self.work: Work | None = None
-        size = self.take(P.resolution)
-        self.per_person, self.pixels = False, next(filter(None, size.groups())) if size else ""
+        self.per_person, self.pixels = False, self.first(P.resolution)
         for each in self.found:
             for start, end in each.spans:
                 maker = self.plain[start:end].strip()
@@ -503,8 +504,7 @@ class _Reader:
                     self.ignore(found[0])  # What is named has it or not
                 else:
                     self.traits.append((kind, name, value, True))
-        board = self.take(P.board, again=False)
-        self.form = "pcie" if self.denied["nvlink"] else next(filter(None, board.groups())) if board else None
+        self.form = "pcie" if self.denied["nvlink"] else self.first(P.board, again=False) or None
         if not (self.traits or self.sets) and self.take(P.computer):
             self.form = "mobile" if self.said(P.laptop) else "small"
             # Few of them were measured, and none has a price that is fresh.
@@ -518,15 +518,14 @@ class _Reader:
         while beside := take(P.beside, again=False):
             self.ignore(beside[0])
         # "A100 80 GB" is a name, read with the GPUs: its size is no limit.
-        if memory := take(P.total_memory, again=False):
-            fields["total_gb"] = float(next(filter(None, memory.groups())))
-        elif memory := take(P.least_memory, again=False):
-            fields["memory_gb"] = (float(next(filter(None, memory.groups()))), None)
+        if size := self.first(P.total_memory, again=False):
+            fields["total_gb"] = float(size)
+        elif size := self.first(P.least_memory, again=False):
+            fields["memory_gb"] = (float(size), None)
         elif either := take(P.either_memory):
             sizes = sorted(float(size) for size in either.groups())
             fields["memory_gb"] = (sizes[0], sizes[1])
-        elif memory := take(P.exact_memory, again=False):
-            size = next(filter(None, memory.groups()))
+        elif size := self.first(P.exact_memory, again=False):
             fields["memory_gb"] = (float(size), float(size))
             # "on a 16 GB card" is one card, unless another number of them is said.
             self.single = bool(self.said(rf"\b(?:on|an?|is|in|into|one|single|with) {size} ?gi?b"))
@@ -541,13 +540,10 @@ class _Reader:
                 (self.assumed if name in _ASSUMED else fields).setdefault(name, whole)
         if late := take(r"\b(ttft|first token)\D{0,20}?(\d[\d.]*) ?(ms|s)\w*\b"):
             first_s = units.parse_seconds(late[2] + late[3])
-            next_s = take(r"\btpot\D{0,20}?(\d[\d.]*) ?(ms|s)\b")
-            fields["latency"] = (
-                Latency("TPOT", units.parse_seconds(next_s[1] + next_s[2]), first_s)
-                if next_s
-                else Latency("TTFT", first_s)
-            )
-            if not next_s:
+            fields["latency"] = Latency("TTFT", first_s)
+            if next_s := take(r"\btpot\D{0,20}?(\d[\d.]*) ?(ms|s)\b"):
+                fields["latency"] = Latency("TPOT", units.parse_seconds(next_s[1] + next_s[2]), first_s)
+            else:
                 self.notes.append(f"the first token comes within {late[2]} {late[3]}")
         elif late := take(P.token_time):
             if not take(r"\btpot\b") and "token" not in late[0]:
@@ -681,41 +677,41 @@ class _Reader:
         """Slots, plugs, supplies and watts of a machine that one has."""
         fields, take = self.fields, self.take
         fuse = take(P.fuse)
+        if fuse:
+            self.notes.append(f"a circuit of {fuse[0].strip()}: four fifths of it for what runs for hours")
         if fuse and (volts := fuse[1] or fuse[3]):
-            # What runs for hours may take four fifths of it, by the codes of most countries.
+            # By the codes of most countries.
             fields["outlet_w"] = 0.8 * float(fuse[2]) * float(volts)
         elif fuse and not re.search(r"\d ?k?w(?:atts?)?\b", self.left()):
-            hint = "say its volts, as '15 A breaker at 120 V'"
-            raise InputError(f"how many watts has a {fuse[0]}?", hint=hint)
+            raise InputError(f"how many watts has a {fuse[0]}?", hint="say its volts: '15 A at 120 V'")
         if watts := take(P.watts):
             # What a card may draw limits cards; what a supply or an outlet gives, the whole machine.
             near = self.plain[max(0, watts.start() - 40) : watts.end() + 20]
             whole, each = re.search(P.whole_machine, near), watts[0].endswith("each")
             if of_cards := re.match(P.of_cards, self.plain[watts.end() :]):
                 whole = None
-            value = (
-                _amount(watts[1])
-                * (1000 if watts[2] else 1)
-                * (USUAL.power_factor if "va" in watts[0] else 1)
-            )
+            value = _amount(watts[1]) * (1000 if watts[2] else 1)
+            value *= USUAL.power_factor if "va" in watts[0] else 1
             wall = self.said(r"outlet|socket|circuit|breaker|wall")
             limit = "outlet_w" if whole and not each else "power_w"
-            if (self.said("psu|supply") and not of_cards) or (
-                "host_usd" in self.assumed and whole and not wall
-            ):
+            there = "host_usd" in self.assumed and whole and not wall
+            if (self.said("psu|supply") and not of_cards) or there:
                 limit, supply = "power_w", value
                 value = max(USUAL.slot_w, value / SUPPLY - HOST_PEAK_W)
                 self.notes.append(f"a supply of {supply:g} W has {value:.0f} W for cards, as makers advise")
                 if not (self.sets or self.said(P.in_server)):
                     fields.setdefault("at_home", True)  # A PC, whose fans cool no server's card
             # "10 kW in the rack" of forty people, each with a machine, is for all of these.
-            value /= self.several * (fields.get("users", 1) if re.search(r"\brack|\broom\b", near) else 1)
+            share = self.several * (fields.get("users", 1) if re.search(r"\brack|\broom\b", near) else 1)
+            self.notes += [f"{watts[0].strip()} are for {share} machines"] if share > 1 else []
+            value /= share
             fields[limit] = min(value, fields.get(limit, value))
             self.watts_each = value if each else 0.0
             while take(rf"\b(?:{P.whole_machine})\w*\b", again=False):
                 pass
         if pins := take(P.pins):  # What they bring beside the slot
             fields.setdefault("power_w", USUAL.slot_w + _number(pins[1] or "1") * USUAL.pin_w[pins[2]])
+            self.notes.append(f"{fields['power_w']:g} W by a slot and {pins[0].strip()}")
         fields["fans"] = bool(self.said(P.in_server))
         if {"slots", "outlet_w", "power_w"} & fields.keys():
             fields.setdefault("acquire", "own")
@@ -829,19 +825,12 @@ class _Reader:
             self.sets, self.gpus = (), (1, needs.MOST_TOGETHER)
         if self.gpus and self.gpus[1] == self.fields.get("users"):
             self.gpus = (1, 1)  # "5 GPUs for 5 students"
-        if self.gpus is None and self.fields.get("goal") == "energy":
+        fields, one = self.fields, self.single or self.gpus_each or self.said(r"\bmy own (?:gpu|card)\b")
+        much = fields.get("budget_usd", 0.0) >= USUAL.large_sum and "budget_per_hour" not in fields
+        much &= fields.get("users", 1) == 1 and self.said(P.several_cards) is not None
+        if self.gpus is None and (fields.get("goal") == "energy" or (one and not self.sets)):
             self.gpus = (1, 1)
-        if (
-            self.gpus is None
-            and not self.sets
-            and (self.single or self.gpus_each or self.said(r"\bmy own (?:gpu|card)\b"))
-        ):
-            self.gpus = (1, 1)
-        much = self.fields.get("budget_usd", 0.0) >= USUAL.large_sum and "budget_per_hour" not in self.fields
-        much = much and self.fields.get("users", 1) == 1
-        if self.gpus is None and not self.sets and much and self.said(P.several_cards):
-            self.gpus = (1, needs.MOST_TOGETHER)
-        if self.gpus is None and "total_gb" in self.fields:
+        elif self.gpus is None and ("total_gb" in fields or (much and not self.sets)):
             self.gpus = (1, needs.MOST_TOGETHER)
         if self.watts_each and self.gpus:
             self.fields["power_w"] = self.watts_each * self.gpus[1]
@@ -859,9 +848,9 @@ class _Reader:
             self.sets, self.gpus = tuple((gpu, number) for gpu, _ in self.sets), (number, number)
         if self.have:
             self._settle_owned(self.sets)
-        named = self.sets or self.have or self.traits or fields.get("at_home") or fields.get("sold")
         large = fields.get("acquire") == "own" and fields.get("budget_usd", 0.0) >= USUAL.supported_sum
-        if large and not named and fields.get("users", 1) > 1 and self.said(P.organisation):
+        open_to = not (self.sets or self.have or self.traits or fields.keys() & {"at_home", "sold"})
+        if large and open_to and fields.get("users", 1) > 1 and self.said(P.organisation):
             every = ((spec.id, spec.text("segment")) for spec in catalog.all_gpus())
             fields["only"] = tuple(gpu for gpu, segment in every if segment in ("server", "workstation"))
             self.notes.append(needs.SUPPORTED)
@@ -884,7 +873,9 @@ class _Reader:
         if self.named_gpus and not any(catalog.get(gpu).vendor == "NVIDIA" for gpu in self.named_gpus):
             fields["unproven"] = True  # None of them was measured: the answer says so
         if "hire_h" in fields and "hours_per_week" in self.assumed:
-            fields["hire_h"] *= self.assumed["hours_per_week"] / 168
+            week, weeks = self.assumed["hours_per_week"], fields["hire_h"] / 168
+            fields["hire_h"] = week * weeks
+            self.notes.append(f"{weeks:.3g} weeks of {week:.3g} h")
         # One kind of computer is ranked at a time. What a laptop that is there may be replaced by is open.
         there = any(needs.has_form(catalog.get(gpu), "laptop") for gpu in self.have)
         either = self._either_computer()
@@ -1086,7 +1077,7 @@ class _Reader:
         # What it learns from is seen again and again.
         learns = self.mode in ("lora", "qlora", "finetune")
         if steps is None and learns and self.fields.get("asks") != "able":  # Whether it can takes no amount
-            words = f"{USUAL.steps:,} steps, as is usual"
+            words = f"{USUAL.steps:,} steps, as is usual" + (f" for {images.words}" if images else "")
             steps = amounts.Quantity(USUAL.steps, "step", 0.0, "", "", "", (), words)
         if steps is not None:
             self.found = (*(each for each in self.found if each not in (steps, images)), steps)
@@ -1110,18 +1101,13 @@ class _Reader:
             names.append(self._within(start, end, lambda: self._name() or self._use()))
         if not all(names):
             raise InputError("shares of what?", hint="name each: 'llm-8b-decode 70 %, sd 30 %'")
-        said = [
-            next(
-                (mode for pattern, mode in WORDS["modes"] if re.search(pattern, self.plain[start:end])), None
-            )
-            for start, end in spans
-        ]
+        parts = [self.plain[start:end] for start, end in spans]
+        said = [next((mode for words, mode in WORDS["modes"] if re.search(words, p)), "") for p in parts]
         if len({*filter(None, said)}) > 1:
             problem = f"{' and '.join(filter(None, said))} in one mix: only works of one mode have one speed"
             raise InputError(problem, hint="ask for each apart")
         self.mode = self.mode or "infer"
-        if None in said and any(said):
-            self.notes.append(f"all of it is taken in mode {self.mode}")
+        self.notes += [f"all of it is taken in mode {self.mode}"] if "" in said and any(said) else []
         self.mixed = tuple(
             (str(name), float(share[1] or 50)) for name, share in zip(names, shares, strict=True)
         )
@@ -1154,8 +1140,7 @@ class _Reader:
         if self.quotes and not self.sets:
             # The same machine, wherever it is rented.
             fields["sets"] = tuple((quote.gpu_id, quote.count) for quote in self.quotes)
-            counts = [quote.count for quote in self.quotes]
-            self.gpus = (min(counts), max(counts))
+            self.gpus = (min(quote.count for quote in self.quotes), max(quote.count for quote in self.quotes))
         # Of other makers' cards no training was measured; what they read from memory says how they answer.
         answers = fields.get("unproven") or self.mode == "infer" or self.said(r"\b(?:fp[48]|int[48])\b")
         answers = answers or fields.get("asks") == "largest"
@@ -1308,8 +1293,7 @@ class _Reader:
         for pattern, name in WORDS["uses"]:
             if found := self.take(pattern, again=again):
                 self.open_model = is_model(name, None) and "small" not in found[0]
-                if name not in presets():
-                    self.notes.append(f"{found[0]} is taken as {name}")
+                self.notes += [f"{found[0]} is taken as {name}"] if name not in presets() else []
                 return str(name)
         return None
 
@@ -1318,13 +1302,8 @@ class _Reader:
         data = self.said(rf"\b(?:{units.DATASET_NAMES})\b")
         epochs = next((each for each in self.found if each.kind == "epoch"), None)
         counted = [each for each in self.found if each.kind not in ("epoch", "step")]
-        if (
-            self.stands_in
-            or self.mixed
-            or not (
-                self.found or (data and ("deadline_s" in self.fields or self.take(P.how_long))) or self.once
-            )
-        ):
+        timed = data and ("deadline_s" in self.fields or (not self.found and self.take(P.how_long)))
+        if self.stands_in or self.mixed or not (self.found or timed or self.once):
             return
         if others := [each for each in counted if each.kind in ("other", "audio")]:
             self.ignore(others[0].words)
@@ -1401,7 +1380,7 @@ class _Reader:
         notes, open_model = list(self.notes), self.open_model
         more = self._name() or ((self.by_use or re.search(r"\b\d+b\b", self.left())) and self._use()) or named
         self.notes, self.open_model = notes, open_model
-        usual = ("resnet50", "mobile", *(["llama-3.1-8b"] if self.by_use and is_model(named, None) else []))
+        usual = {"resnet50", "mobile", "llama-3.1-8b" if self.by_use and is_model(named, None) else ""}
         another = more not in usual and ALIASES.get(more, more) != ALIASES.get(named, named)
         network = not is_model(named, None) and self.mode in (None, "infer")
         if another and fields.get("asks") == "able":
@@ -1424,6 +1403,25 @@ class _Reader:
             self.assumed["host_usd"] = 0.0
             rent = "to rent, or " if self.small else ""
             self.notes.append(f"the budget is {rent}for the card, in a machine that is there")
+
+    def _read_no_more(self, named: str, precision: str | None) -> None:
+        """Says each number that a rule read and that is in no unit in the need: it is a factor of the amount
+        of work, or not taken into account."""
+        parts = (self.fields, self.assumed, self.work, self.gpus, self.mixed, self.notes)
+        stated = repr((parts, named, ALIASES.get(named), precision))
+        there = re.findall(r"\d+(?:\.\d+)?(?:e[+-]\d+)?", re.sub(r"(?<=\d),(?=\d{3})", "", stated))
+        values = {f"{float(number):.4g}" for number in there}
+        counted = [(span, each.words) for each in self.found if self.work for span in each.spans[:1]]
+        counted += [((start, end), "") for *_, start, end in self.places]
+        for word in re.finditer(P.any_number, self.plain):
+            number = float(re.sub(P.thousands, "", word[1]).replace(",", "."))
+            factors = (unit * rate for unit in USUAL.units for rate in (1.0, *self.rates.values()))
+            if number != 1 and not any(f"{number * factor:.4g}" in values for factor in factors):
+                of = (words for (start, end), words in counted if start <= word.start() < end)
+                if (words := next(of, None)) is None:
+                    self.ignore(word[0])
+                elif words:
+                    self.notes.append(f"{words.strip()}, in the amount")
 
     def _whole(self, named: str, precision: str | None) -> Asked:
         if self.laptop and self.mode in ("infer", None) and named == "resnet50" and self.notes:
@@ -1454,6 +1452,7 @@ class _Reader:
             self.ignore("" if re.fullmatch(r"(?:19|20)\d\d", number[0]) else number[0].rstrip(" ,."))
         if unread := "|".join(map(re.escape, self.unread())):
             self.ignore(*re.findall(rf"{P.demand}\b(?:{unread})(?: (?:{unread}))*", self.left()))
+        self._read_no_more(named, precision)
         return Asked(
             workload=self.mixed or named, mode=self.mode, work=self.work, gpus=self.gpus,
             fields=self.fields, assumed=self.assumed, precision=precision, notes=tuple(self.notes),
