@@ -443,6 +443,21 @@ GLUED = "{}\nTDP320 W220 W\nBoost-Takt1710 MHz1725 MHz\n760.3 GB/sBandbreite448.
         ("Rechenwerke87045988", []),
         ("29.77 TFLOPS (1:1)FP32-Leistung20.31 TFLOPS (1:1)", [("29.77", "agrees"), ("20.31", "agrees")]),
         ("Speicher GDDR6X GDDR6", [("GDDR6X", "agrees"), ("GDDR6", "agrees")]),
+        # Dates and names around a label; words that go on where no gap is; labels that nobody knows.
+        ("GA102GPU-NameGA104", [("GA102", "agrees"), ("GA104", "agrees")]),
+        (
+            "Sep 1st, 2020Erstverkaufstag15 of Oct 2023",
+            [("Sep 1st, 2020", "agrees"), ("15 of Oct 2023", "contradicts")],
+        ),
+        ("Nodo8 nm8 nm", [("8 nm", "agrees"), ("8 nm", "agrees")]),
+        ("Nodo8 nm12 nm", [("8 nm", "agrees"), ("12 nm", "contradicts")]),
+        (
+            "\u041d\u043e\u0434\u044b28,300 \u043c\u043b\u043d17,400 \u043c\u043b\u043d",
+            [("28,300 \u043c\u043b\u043d", "agrees"), ("17,400 \u043c\u043b\u043d", "agrees")],
+        ),
+        ("Kerntakt1440 MHz (1)1500 MHz", [("1440 MHz", "agrees"), ("1500 MHz", "agrees")]),
+        # A name of a GPU, or a sentence, is no row.
+        ("The RTX 3090 has 24 GB and 10 GB", []),
     ],
 )
 def test_rows_below_a_title_of_two(row: str, expected: list[tuple[str, str]]) -> None:
@@ -499,3 +514,18 @@ def test_a_column_of_a_card_that_nobody_knows() -> None:
         ("A40", "48 GB"), ("A40", "300 Watt"), ("A40", "384 Bit"),
     ]  # fmt: skip
     assert "contradicts" not in {f.verdict for f in found}
+
+
+def test_objects_on_a_line_each_are_rows_of_a_table() -> None:
+    """Rates of a format that nothing names are of the one that most GPUs of the table have."""
+    cards = [("L4", 30.3, 2023), ("RTX 4090", 82.6, 2022), ("RTX 2060", 6.45, 2019), ("L40S", 19.5, 2023)]
+    rows = "".join(
+        f"  {{ name: '{gpu}', tflops: {rate}, releaseYear: {year} }},\n" for gpu, rate, year in cards
+    )
+    found = judged(f"export const gpus = [\n{rows}]\n", "a.ts")
+    assert [one for one in found if one[0] == "launch"] == [("launch", str(y), "agrees") for *_, y in cards]
+    rates = [("peak:fp32", str(rate), "agrees") for _, rate, _ in cards[:3]]
+    assert [one for one in found if one[0] != "launch"] == [*rates, ("peak:fp32", "19.5", "contradicts")]
+    # Other entries make another table; a name in front of the object is that of its GPU, too.
+    found = judged('"L4": {"memory_gb": 24, "tdp": 72},\n"L40S": {"memory_gb": 32, "bus": 384},\n', "a.py")
+    assert [verdict for *_, verdict in found] == ["agrees", "agrees", "contradicts", "agrees"]

@@ -385,7 +385,7 @@ def _of_label(label: Label, cell: str, token: Token) -> str | None:
     if token.dimension == "bare":
         # A number without a unit is the value only where the cell begins with it: not in "NVLink (2-way)".
         odd = re.search(r"[A-Za-z(]", cell[: token.start]) or re.match(
-            r"\s[\s\\*\u00d7]{0,4}(?!HBM|G?DDR|dense|or)[A-Za-z]", cell[token.end :]
+            r"\s[\s\\*\u00d7]{0,4}(?!HBM|G?DDR|dense|or|AMD|NVIDIA)[A-Za-z]", cell[token.end :]
         )
         if odd and FIELDS[first].dimension != "count":
             return None

@@ -46,7 +46,7 @@ IN_CONTEXT = frozenset({"throughput", "rent per hour"})
 # value of one without a unit.
 INFERRED: Sequence[str] = NAMES["inferred"]["labels"]
 LARGE = 1000
-_UNITED = re.compile(r"\d[ -]?[^\W\d]")
+_ASIDE = re.compile(r"\([^()]{1,40}\)")
 _TIMES_FIRST = re.compile(r"\s*\d{1,3}\s?[x\u00d7]")
 # A column head or a cell that is a count of GPUs and nothing else: "8", "three", "4 GPUs", "x2".
 _COUNT = re.compile(
@@ -468,7 +468,7 @@ class Grid:
                 # So it may be in a list of machines, unless it is mostly what their GPUs have.
                 listed = rented or any(_TIMES_FIRST.match(row[n].text) for _, row, _, n in owned)
                 sure = not listed or self.is_of_gpus(cells, label)
-            elif not label.fields and label.ability is None:
+            elif label.ability is None and label.fields in ((), ("peak:",)):
                 label, sure = self.inferred(label.text, cells) or (label, True)
             # Whether a machine has a link of its GPUs says nothing of these.
             sure = sure and (label.ability is None or not (rented or self.counting is not None))
@@ -481,7 +481,7 @@ class Grid:
                 sure = sure and not of_model and (name < NAME_COLUMNS or "gpu" in label.text.lower())
                 if column < len(row) and column != name and not self.is_list(row[column], label):
                     # "H100 | FP8 | 1979" below "TFLOPS": another cell of the row names the format.
-                    beside = row if label.fields == ("peak:",) else ()
+                    beside = row if self.labels[column].fields == ("peak:",) else ()
                     formats = {t.field for c in beside for t in scan(c.text[:NAME]) if t.field in FORMATS}
                     one = replace(label, fields=(*formats,)) if len(formats) == 1 else label
                     times = count_in(self.header[column].text)
@@ -533,44 +533,40 @@ class Grid:
         """The label of a row or column whose own words are unknown, by what the catalog confirms of at least
         half of its values; and whether so many are confirmed that the others are of that field, too."""
         found: list[tuple[int, Label]] = []
+        scanned = {cell: scan(_ASIDE.sub("", cell.text)) for cell, _ in cells}
+        # Below whichever word, "GPU" or "Silicon", AD102 and AD103 are chips.
+        names = {t.field for cell, _ in cells for t in scanned[cell] if t.kind == "name"}
+        if len(cells) > 1 == len(names) and all(len(scanned[cell]) == 1 for cell, _ in cells):
+            return replace(label_of(""), fields=(*names,)), True
         # A line above the table that names formats says which rates it has.
         formats = {t.field for t in scan(self.scope.above[:NAME]) if t.field[:5] == "peak:" != t.field}
         for name in INFERRED if len(cells) > 1 else ():
             label = replace(label_of(name), unit=label_of(text).unit)
             if formats and label.fields[0][:5] == "peak:" and label.fields[0] not in formats:
                 continue
-            mine: list[_Placed] = []
-            for cell, owner in cells:
-                read = next(self.placed(cell, label, owner, 0, 0), None)
-                if read is None or read.reading.field != label.first:
-                    break
-                mine.append(read)
+            read = [next(self.placed(cell, label, owner, 0, 0), None) for cell, owner in cells]
+            mine = [p for p in read if p is not None and p.reading.field == label.first]
             known = sum(p.known for p in mine)
             # Small numbers without a unit may be of any field, unless nearly all are what the GPUs have.
             many = known >= max(FIRM * len(cells), LEAST) and len({p.cell.text for p in mine}) >= LEAST
             plain = [
                 p for p in mine
                 if many
-                or _UNITED.search(p.cell.text)
+                or p.reading.token.dimension != "bare"
                 or (label.unit and label.unit[0] == FIELDS[label.fields[0]].dimension)
                 or all(number.value >= LARGE for number in p.reading.token.numbers)
             ]  # fmt: skip
             if len(plain) == len(cells):
                 found.append((known, label))
-        scanned = [scan(cell.text) for cell, _ in cells]
-        names = {t.field for one in scanned for t in one if t.kind == "name" and len(one) == 1}
-        if (
-            len(cells) > 1
-            and len(names) == 1
-            and all(len(one) == 1 and one[0].field in names for one in scanned)
-        ):
-            # Below whichever word, "GPU" or "Silicon", AD102 and AD103 are chips.
-            return replace(label_of(""), fields=(*names,)), True
-        best = max(found, key=lambda one: one[0], default=None)
-        if best is None or 2 * best[0] < len(cells) or sum(one[0] == best[0] for one in found) > 1:
+        most = max((known for known, _ in found), default=0)
+        likely = [label for known, label in found if 2 * known >= max(2 * most, len(cells))]
+        # Ordinary cores may reach as much in FP16 as in FP32.
+        single = [label for label in likely if label.first == "peak:fp32"]
+        if len(likely := single or likely) != 1:
             return None
-        # The clock of one of them may as well be the base clock of the other.
-        return best[1], best[0] > 1 or not (text.isascii() or best[1].first == "boost_hz")
+        # Only processes are counted in nm; the clock of one may as well be the base clock of the other.
+        of = FIELDS[likely[0].fields[0]].dimension
+        return likely[0], most > 1 or of == "nm" or not (text.isascii() or of == "hz")
 
     def by_pair(self) -> Iterator[tuple[tuple[Subject, ...], Iterator[_Placed]]]:
         """The GPUs of the title as columns, in any order or the known one, where the table names none."""

@@ -58,15 +58,10 @@ _MAKER, _CORNER = re.compile(r"\s*(?:(?i:nvidia|amd)\s)?"), re.compile(r"\W*(?:\
 _BRAND = re.compile(r"(?:(?:NVIDIA|AMD|GeForce|RTX|Tesla|Quadro|Radeon) ){1,2}", re.IGNORECASE)
 _PERCENT = re.compile(r"[+\u2212-]?\d[\d.,]{0,6} ?%")
 
-# A number, a unit that ends where a label may begin, and what stands behind it in parentheses: "109.16 TFLOPS
-# (4:1)"; a label, in which formats have digits.
-_UNIT = r"(?:[KMGTP]i?B(?:/s)?|[Bb]its?|[MG]Hz|[GTP]FLOPS|TOPS|Watts?|W|nm|mm\u00b2|[mb]illion|G\w+/s)"
-_VALUE = rf"\d[\d.,]*(?: ?{_UNIT})?+(?: ?\([^()]{{1,20}}\))?+"
-_WORDS = r"(?:(?:FP|TF|BF|INT|L)\d{1,2}|\D){2,80}?"
-_AROUND = re.compile(rf"(?P<a>{_VALUE})(?P<label> ?(?=[^\W\d]){_WORDS})(?P<b>{_VALUE})")
-# A label and numbers with gaps between them, or without.
-_PLAIN = re.compile(rf"({_WORDS})((?:\s[\d.,]+){{2,3}})")
-_RUN_TOGETHER = re.compile(rf"({_WORDS})([\d.,]{{3,30}})")
+# Where a word ends that lost its gap, what stands in parentheses, a label before digits that run together.
+_SEAM = re.compile(r"(?<=[^\W\d_]{2}[^\W\d_A-Z])(?<!int)(?=[A-Z\d])|(?<=\))(?=\w)")
+_ASIDE = re.compile(r"\([^()]{1,40}\)")
+_RUN_TOGETHER = re.compile(r"((?:(?:FP|TF|BF|INT|L)\d{1,2}|\D){2,80}?)([\d.,]{3,30})")
 
 Rows = list[tuple[Cell, ...]]
 Found = tuple[Rows, int, bool] | None
@@ -116,9 +111,8 @@ def _places(lines: Sequence[Line], start: int) -> tuple[list[tuple[int, int]], i
     near = range(start, min(start + LONGEST, len(lines)))
     last = next((n for n in near if lines[n].paragraph != first.paragraph), near.stop)
     texts = [line.text for line in lines[start:last] if not _RULE.fullmatch(line.text)]
-    if len(texts) < 3 or any("|" in t or "\t" in t for t in texts):
-        return [], start
-    if len({len(_PARTED.split(text)) for text in texts}) == 1:
+    widths = {len(_PARTED.split(text)) for text in texts}
+    if len(texts) < 3 or len(widths) == 1 or any("|" in t or "\t" in t for t in texts):
         return [], start
     blank = "".join("01"[all(t[n : n + 1] in " " for t in texts)] for n in range(max(map(len, texts))))
     places: list[tuple[int, int]] = []
@@ -521,7 +515,7 @@ def _below_title(lines: Sequence[Line], start: int, scope: Scope) -> Found:
         text = lines[at].text
         if len(text) > 2 * SHORT or text.endswith(".") or any(t.kind == "gpu" for t in scan(text)):
             break
-        row = _sides(text, scope.pair) if re.search(r"\d", text) else None
+        row = _sides(text, scope.pair)
         missed = 0 if row else missed + 1
         rows += [tuple(Cell(lines[at].line, cell) for cell in row)] if row else []
         at += 1
@@ -546,32 +540,36 @@ def _joined(pair: tuple[Subject, ...]) -> Mapping[str, tuple[str, ...]]:
     return {digits: next(iter(ways)) for digits, ways in found.items() if len(ways) == 1}
 
 
-@cache
-def _same_units(count: int) -> re.Pattern[str]:
-    """A label, then so many values of one unit, with it or without a blank between."""
-    return re.compile(
-        rf"(?P<label>{_WORDS})" + r"\s?(\d[\d.,]* ?([^\W\d]+(?:/s)?)(?: ?\([^()]{1,20}\))?)" * count
-    )
-
-
 def _sides(text: str, pair: Sequence[Subject]) -> list[str] | None:
     """Of a line the label and the value of each GPU, in order; None for any other line."""
-    count = len(pair)
-    if count == 2 and (between := _AROUND.fullmatch(text)):
-        return [between["label"].strip(), between["a"].strip(), between["b"].strip()]
-    if (same := _same_units(count).fullmatch(text)) and len({*same.groups()[2::2]}) == 1:
-        return [same["label"].strip(), *(cell.strip() for cell in same.groups()[1::2])]
-    if (plain := _PLAIN.fullmatch(text)) and len(numbers := plain[2].split()) == count:
-        return [plain[1].strip(), *numbers]
+    if len(text) > 2 * SHORT or text.endswith("."):
+        return None
     if glued := _RUN_TOGETHER.fullmatch(text):
         known = label_of(glued[1])
         cells = _cut(glued[2], known, pair) if known.fields else _joined(tuple(pair)).get(glued[2], ())
         return [glued[1].strip(), *cells] if cells else None
-    names = [t for t in scan(text) if t.kind == "name" and t.field not in ("dense", "sparse", "none")]
-    if len(names) == count and len({t.field for t in names}) == 1 and names[-1].end == len(text) <= SHORT:
-        label = text[: names[0].start] if names[0].start else text[names[0].end : names[1].start]
-        return [label.strip(), *(t.text for t in names)]
-    return None
+    text = _SEAM.sub(" ", text)
+    kinds = defaultdict[tuple[str, ...], list[Token]](list)
+    for token in scan(_ASIDE.sub(lambda aside: " " * len(aside[0]), text)):
+        if token.kind == "gpu":
+            return None
+        if token.kind != "field" and token.field not in ("dense", "sparse", "none"):
+            kinds[token.kind, token.dimension, token.field].append(token)
+    # As many of one kind as there are GPUs, with units where some have them.
+    united = [one for kind, one in kinds.items() if len(one) == len(pair) and kind[1] != "bare"]
+    alike = next(
+        iter(united or [one for one in kinds.values() if len(one) == len(pair) and len(kinds) == 1]), []
+    )
+    if not alike:
+        return None
+    first, second = alike[:2]
+    before, between = text[: first.start].strip(), text[first.end : second.start]
+    ends = [*(t.start for t in alike[1:]), len(text)] if before else [first.end, len(text)]
+    label = before or _ASIDE.sub("", between).strip()
+    named = re.search(r"[^\W\d]{2}", label) and (before or len(pair) == 2)
+    return (
+        [label, *(text[t.start : end].strip() for t, end in zip(alike, ends, strict=True))] if named else None
+    )
 
 
 def _in_one_line(lines: Sequence[Line], start: int, scope: Scope) -> Found:

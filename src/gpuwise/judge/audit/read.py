@@ -411,7 +411,19 @@ def _squashed(line: str, number: int) -> tuple[str, Table, str] | None:
 
 
 def _lines(text: str, start: int, depth: int, paragraph: int) -> Iterator[Block]:
-    for number, line in enumerate(text.split("\n"), start):
+    objects: list[tuple[Cell, ...]] = []
+    for number, line in enumerate((*text.split("\n"), ""), start):
+        # Objects of JSON or a program on a line each: those with the same entries are rows of a table.
+        one = CUES["object"].fullmatch(line)
+        entries = CUES["object_field"].findall(one["fields"]) if one is not None else []
+        head = tuple(Cell(number, spelt(key)) for key in ("GPU", *(key for key, _ in entries)))
+        if objects and [cell.text for cell in head] != [cell.text for cell in objects[0]]:
+            yield Table(tuple(objects))
+            objects = []
+        if one is not None:
+            values = (one["name"].replace("_", " "), *(value for _, value in entries))
+            objects += [*([] if objects else [head]), tuple(Cell(number, value) for value in values)]
+            continue
         before, *parts = _SQUASHED.split(line)
         if len(parts) >= 2 * HEADINGS:
             yield from _lines(before, number, depth, paragraph)
@@ -426,12 +438,6 @@ def _lines(text: str, start: int, depth: int, paragraph: int) -> Iterator[Block]
             yield from _lines(before, number, depth, paragraph)
             yield table
             yield from _lines(behind, number, depth, paragraph)
-            continue
-        if (one := CUES["object"].fullmatch(line)) is not None:
-            # An object of JSON or Python on a line: its name is a heading, its entries are lines.
-            yield Heading(number, PLAIN, one["name"].replace("_", " "))
-            for key, value in CUES["object_field"].findall(one["fields"]):
-                yield Line(number, f"{spelt(key)}: {value}", 0, paragraph)
             continue
         mark = _ITEM.match(line)
         left_out = len(line) > LONGEST or CUES["command"].match(line)
