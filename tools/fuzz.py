@@ -41,8 +41,6 @@ ROOT = Path(__file__).parents[1]
 LONGEST_S = 2.0
 # An audit looks at every figure, and its longest honest article takes some seconds.
 LONGEST_AUDIT_S = 10.0
-# A question may name a language model that nobody has asked for yet: it is predicted on all GPUs first.
-LONGEST_QUESTION_S = 6.0
 LARGE = 1_000_000
 MOST_BYTES = 500 * 2**20
 # After so much wall time a worker is ended: it hangs, also where others have the processors.
@@ -397,9 +395,7 @@ def worker(seed: int, until: float, count: int, wanted: list[str], found: Any) -
         broken = []
         if not 0 <= code <= 5:
             broken.append(f"exit {code}: {said.strip()[-300:]}")
-        asked = verb == ["choose", "WORD"]
-        longest = LONGEST_AUDIT_S if verb[0] == "audit" else LONGEST_QUESTION_S if asked else LONGEST_S
-        if took > longest:
+        if took > (LONGEST_AUDIT_S if verb[0] == "audit" else LONGEST_S):
             broken.append(f"{took:.1f} s")
         if (now - held) * 1024 > MOST_BYTES:
             broken.append(f"{(now - held) // 1024} MiB more")

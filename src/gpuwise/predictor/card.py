@@ -107,7 +107,7 @@ def card(name: str, *, sheet: bool = False) -> Card:
     """
     found = _found(name)
     if isinstance(found, NoDataError) and sheet:
-        return _sheet(catalog.find(name))
+        return _sheet(name)
     if isinstance(found, NoDataError):
         raise NoDataError(str(found), hint=found.hint)
     return found
@@ -127,7 +127,9 @@ def is_measured(name: str) -> bool:
     return not isinstance(_found(name), NoDataError)
 
 
-def _sheet(spec: GpuSpec) -> Card:
+@lru_cache(maxsize=2**12)
+def _sheet(name: str) -> Card:
+    spec = catalog.find(name)
     bandwidth, (peaks, on_lanes) = spec.number("memory_bytes_per_s"), _peaks(spec, {})
     if not bandwidth or not peaks:
         problem = f"no source states its {'peak' if bandwidth else 'memory bandwidth'}"

@@ -152,8 +152,8 @@ class Fit:
         return sum(size for _, size in self.parts)
 
 
-def fit(plan: Plan, gpu: str) -> Fit:
-    """The plan on one GPU of the catalog, or on several of it. Raises InputError for an unknown GPU."""
+def fit(plan: Plan, gpu: str, *, prompt: bool = True) -> Fit:
+    """The plan on GPUs of the catalog, `prompt`: with a first token. Raises InputError for an unknown GPU."""
     spec = catalog.find(gpu)
     if (size := plan.memory_bytes or spec.memory_bytes) is None:
         return Fit(plan=plan, gpu_id=spec.id, refusal="its memory is that of the computer: --memory 128GB")
@@ -179,7 +179,7 @@ def fit(plan: Plan, gpu: str) -> Fit:
         known = is_measured(gpu) and found.family not in UNREAD
         known &= found.vendor == "NVIDIA" or plan.weights not in GGUF
         if plan.task == "infer":
-            seconds, first = decode_seconds(plan, found), prompt_seconds(plan, found)
+            seconds, first = decode_seconds(plan, found), prompt_seconds(plan, found) if prompt else None
         else:
             seconds = train_seconds(plan, found)
     except NoDataError as error:
@@ -212,6 +212,7 @@ def plan_of(work: llm.Decoding, precision: Precision, batch: int, *, compiled: b
     )  # fmt: skip
 
 
+@lru_cache(maxsize=2**12)  # Of one plan on many GPUs
 def memory(plan: Plan) -> tuple[tuple[str, float], ...]:
     """Bytes on each GPU by what holds them. Raises InputError for formats that cannot be trained."""
     m, gpus = plan.model, plan.gpus

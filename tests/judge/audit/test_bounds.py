@@ -13,7 +13,7 @@ from gpuwise.judge.audit import evidence, speeds
 from gpuwise.judge.audit.cells import scaled
 from gpuwise.judge.audit.grid import Scope, name_of
 from gpuwise.judge.audit.judge import _agrees, _is_same_text
-from gpuwise.judge.audit.layout import kind
+from gpuwise.judge.audit.layout import MOST_MISSED, kind
 from gpuwise.judge.audit.prose import FAR, _Sentence
 from gpuwise.judge.audit.words import scan
 from gpuwise.model.judgement import Claim, Number
@@ -108,6 +108,17 @@ def test_a_word_belongs_to_the_value_next_to_it() -> None:
     sentence = _Sentence("12 GB, 16 GB of VRAM", None, None, Scope())
     assert sentence.named(0, "memory_bytes") == FAR
     assert sentence.named(1, "memory_bytes") < 1
+
+
+@pytest.mark.parametrize(("unknown", "read"), [(MOST_MISSED, True), (MOST_MISSED + 1, False)])
+def test_labels_that_nobody_knows_end_a_list_of_them(unknown: int, read: bool) -> None:
+    known = ["VRAM", "TDP", "Memory bandwidth", "CUDA cores", "Tensor cores", "Memory type", "Boost clock"]
+    words = [f"Word {'abcdefghij'[n]}" for n in range(unknown)]
+    labels = [*known[:5], *words, *known[5:], "Memory bus", "Base clock", "Release date"]
+    lines = list(labels)
+    for gpu, size in (("RTX 3090", "24 GB"), ("RTX 3080", "99 GB"), ("RTX 3070", "8 GB")):
+        lines += [gpu, size, *["n/a"] * (len(labels) - 1)]
+    assert (verdicts("\n".join(lines)) == ["agrees", "contradicts", "agrees"]) == read
 
 
 def test_a_sum_is_of_several() -> None:

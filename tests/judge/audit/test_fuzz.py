@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from contextlib import suppress
 from datetime import date
 
@@ -11,7 +12,7 @@ from hypothesis import strategies as st
 
 from gpuwise.errors import GpuwiseError
 from gpuwise.judge import audit
-from gpuwise.judge.audit import read
+from gpuwise.judge.audit import layout, read
 
 from ...stopwatch import stopwatch
 
@@ -177,6 +178,32 @@ def test_no_line_is_read_anew_by_those_before_it(lines: str, slowness: float) ->
     took_s = stopwatch()
     audited(text, "a.txt")
     assert took_s() < 0.8 * slowness
+
+
+LETTERS = str.maketrans("0123456789", "abcdefghij")
+
+
+@pytest.mark.parametrize(
+    "text", ["".join(f"{n}\n".translate(LETTERS) for n in range(500)), "x |\n| a\nd\n" * 200]
+)
+def test_words_that_name_nothing_are_read_a_few_times(text: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    read = {"kind": 0, "Cell": 0}
+
+    def counted(name: str) -> Callable[..., object]:
+        real = getattr(layout, name)
+
+        def call(*given: object, **more: object) -> object:
+            read[name] += 1
+            return real(*given, **more)
+
+        return call
+
+    for name in read:
+        monkeypatch.setattr(layout, name, counted(name))
+    audited(text, "a.txt")
+    lines = text.count("\n")
+    assert read["Cell"] < 3 * lines  # 13 where each row read those after it
+    assert read["kind"] < 30 * lines  # 43 where each line read those after it
 
 
 def test_time_grows_with_length_only() -> None:

@@ -12,7 +12,7 @@ import pytest
 from gpuwise.errors import InputError
 from gpuwise.judge import audit
 from gpuwise.judge.audit import read
-from gpuwise.judge.audit.read import CELL, LONGEST, NUMBER, Heading, Line, Table
+from gpuwise.judge.audit.read import CELL, LINE, LONGEST, NUMBER, Heading, Line, Table
 
 
 def test_encodings_are_named() -> None:
@@ -44,7 +44,7 @@ def test_lines_left_out_are_counted_and_named(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    ("line", "most"), [("T4 has 16 GB.\n", 1 + 2 * NUMBER), ("a\n", 1), ("| T4 | 16 GB |\n", 2 * CELL)]
+    ("line", "most"), [("T4 has 16 GB.\n", LINE + 2 * NUMBER), ("a\n", LINE), ("| T4 | 16 GB |\n", 2 * CELL)]
 )
 def test_what_is_too_much_is_cut_and_said(line: str, most: int, monkeypatch: pytest.MonkeyPatch) -> None:
     head = "| GPU | VRAM |\n|---|---|\n" if most == 2 * CELL else ""

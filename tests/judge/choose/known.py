@@ -58,7 +58,7 @@ def near(value: float, factor: float = 1.2) -> Interval:
     return Interval(value=value, low=value / factor, high=value * factor, level=0.8, method="made up")
 
 
-def fitted(plan: fit.Plan, gpu: str) -> fit.Fit:
+def fitted(plan: fit.Plan, gpu: str, *, prompt: bool = True) -> fit.Fit:
     """Larger batches are faster up to what the memory holds; AMD cards have no speed in four bits."""
     spec = catalog.get(gpu)
     room = plan.memory_bytes or spec.memory_bytes or 0.0

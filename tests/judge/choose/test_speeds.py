@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from gpuwise.errors import NoDataError
-from gpuwise.facts import llms, published
+from gpuwise.facts import catalog, llms, published
 from gpuwise.judge.choose import speeds
 from gpuwise.judge.choose.need import need_for
 from gpuwise.judge.choose.speeds import PUBLISHED_HALF, half_of, item_of, quickest
@@ -19,6 +19,7 @@ from gpuwise.model.judgement import Need
 from gpuwise.model.precision import Precision
 from gpuwise.model.question import Environment, RunConfig
 from gpuwise.model.result import Interval, Measurement, Record, Result, Telemetry
+from gpuwise.predictor import fit as fit_module
 from gpuwise.predictor.fit import Plan, fit
 
 from ...records import made_up, predicted
@@ -208,6 +209,19 @@ def test_prompts_that_are_read_between_answers_take_their_time() -> None:
     alone = fit(Plan(model=llms.find("llama-3.1-8b"), task="infer", context=1024), "h100-sxm5-80gb")
     one_by_one = 1 / (1 / of(0.0) + 4.0 * alone.first_token_s / 1024)
     assert one_by_one < of(4.0) < of(0.0)  # an engine reads several prompts at once
+
+
+def test_a_model_is_summed_once_for_all_gpus_and_prompts_only_where_asked(monkeypatch) -> None:
+    asked = replace(need_for("llama-3.1-8b"), gpus=(1, 1), context=1111)
+    gpus = [spec.id for spec in catalog.all_gpus() if spec.memory_bytes][:200]
+    sums, prompts = fit_module.memory.cache_info().misses, []
+    monkeypatch.setattr(fit_module, "prompt_seconds", lambda *given: prompts.append(given) or 1.0)
+    gather(asked, gpus, refuse)
+    # Each format at each batch, however many GPUs there are.
+    assert 0 < fit_module.memory.cache_info().misses - sums < 60
+    assert not prompts
+    gather(replace(asked, first_token_s=2.0), gpus, refuse)
+    assert len(prompts) > len(gpus) / 10
 
 
 def test_training_that_does_not_fit_computes_activations_again(need) -> None:

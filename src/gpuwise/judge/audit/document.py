@@ -248,6 +248,8 @@ class _Walk:
     def headed(self, line: Line) -> list[tuple[str, str]]:
         """A value, or a GPU and its value, under a heading that names the field: a pair with its label."""
         text = line.text
+        if len(text) >= PAIRS or not scan(text):
+            return []
         opening = self.scope.opening if len(self.scope.opening) < TITLE else ""
         # "FP16 (dense, TFLOPS): A100 312, L40S 362."
         lead, colon, rest = text.partition(": ")
@@ -256,7 +258,7 @@ class _Walk:
         ):  # fmt: skip
             opening, text = lead, rest.rstrip(".")
         topic = self.topic if self.topic.fields and not (colon and text != line.text) else label_of(opening)
-        tokens = scan(text) if topic.fields and len(text) < PAIRS else ()
+        tokens = scan(text) if topic.fields else ()
         if tokens and len(text) < SHORT:
             # "1 024" is one number.
             tokens = scan(text := re.sub(r"(?<=\d) (?=\d{3}$)", "", text))

@@ -24,7 +24,7 @@ from gpuwise.judge.audit.words import CUES, FIELDS, Token, scan
 # Characters of a line that may be one cell of a table, and of one that may be a row or a header.
 SHORT, ROW = 64, 300
 MOST_GPUS = 12
-# Lines of unknown labels between two rows of a table.
+# Lines of unknown labels between two rows of a table, or between two known labels.
 MOST_MISSED = 8
 # Lines between two labels of a table with a cell on each line, and of such a table.
 MOST_LINES, LONGEST = 40, 400
@@ -78,7 +78,8 @@ def parts(lines: Sequence[Line], scope: Scope) -> Iterator[Line | Grid]:
             between = len(named) == 3 and CUES["name_label"].fullmatch(named[1].text.strip()) is not None
             # "Tesla K80, Model Name, Tesla P40" on three lines names both columns.
             title = f"{named[0].text} vs {named[2].text}" if between else lines[at].text
-            scope = replace(scope, pair=side_by_side(title) or scope.pair)
+            pair = side_by_side(title)
+            scope = replace(scope, pair=pair) if pair else scope
             yield lines[at]
             at += 1
         else:
@@ -128,11 +129,15 @@ def _broken(lines: Sequence[Line], start: int, scope: Scope) -> Found:
     first ones are the names of the columns. A rule has as many cells as a row."""
     if not lines[start].text.endswith("|") or (start and "|" in lines[start - 1].text):
         return None
+    # A table begins with the names of its GPUs, or has a rule below those of its columns.
+    firsts = (line.text.strip("| ").partition("|")[0].rstrip() for line in lines[start : start + MOST_LINES])
+    begins = ["" if not first or _RULE.fullmatch(first) else kind(first) for first in firsts]
+    if "" not in begins and "G" not in begins:
+        return None
+    most = LONGEST if begins[0] == "G" else MOST_LINES
     # The parts of each cell, one a line.
     cells: list[list[Cell]] = [[]]
     at = start
-    # A table begins with the names of its GPUs, or has a rule below those of its columns.
-    most = LONGEST if kind(lines[at].text.strip("| ").partition("|")[0].strip()) == "G" else MOST_LINES
     while at < len(lines) and at - start < most and (cells[-1] or "|" in lines[at].text):
         ruled = _RULE.fullmatch(lines[at].text)
         text, most = (lines[at].text.removeprefix("|"), LONGEST) if ruled else (lines[at].text, most)
@@ -657,11 +662,15 @@ def _run(lines: Sequence[Line], at: int, of: str) -> int:
 def _rows_of_lines(lines: Sequence[Line], start: int, scope: Scope) -> Found:
     """Labels on a line each, then a GPU and a value for each label on lines of their own."""
     title = CUES["name_label"].fullmatch(lines[start].text.strip()) is not None
-    at = start + title
-    while at < len(lines) and at - start <= MOST_LINES and _may_be_label(lines[at].text):
-        at += 1
+    at, named, missed = start + title, 0, 0
+    while at < len(lines) and missed <= MOST_MISSED and at - start <= MOST_LINES:
+        text = lines[at].text
+        known = kind(text) == "F"
+        # A few words without a value or a GPU may name one.
+        if not known and (len(text) > SHORT or text[-1:] == "." or scan(text)):
+            break
+        named, missed, at = named + known, 0 if known else missed + 1, at + 1
     fields = at - start - title
-    named = sum(kind(li.text) == "F" for li in lines[start + title : at])
     if named < 2 or fields > 2 * named or not _run(lines, at, "G"):
         return None
     header = tuple(Cell(li.line, li.text) for li in lines[start:at])
@@ -680,12 +689,6 @@ def _rows_of_lines(lines: Sequence[Line], start: int, scope: Scope) -> Found:
         at = after
     # Words that name no field are labels where two GPUs have as many lines each.
     return (rows, at, True) if named == fields or len(rows) > 2 else None
-
-
-@lru_cache(maxsize=4096)
-def _may_be_label(text: str) -> bool:
-    """Whether a line names a field, or may: a few words without a value or a GPU."""
-    return kind(text) == "F" or (len(text) <= SHORT and text[-1:] != "." and not scan(text))
 
 
 def _columns_of_lines(lines: Sequence[Line], start: int, scope: Scope) -> Found:

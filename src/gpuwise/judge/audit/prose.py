@@ -217,6 +217,9 @@ def claims(text: Text) -> Iterator[Claim | Left | Subject]:
     able: str | None = None
     for start, end in _sentences(text.text):
         words = text.text[start:end]
+        if about is None and not scan(words) and not _ABILITY.search(words):
+            asked = ""
+            continue
         if about is not None and about.sure and (brand := CUES["brand"].search(words)) and (
             not any(str(catalog.get(i).vendor).lower() == BRANDS[brand[0].lower()] for i in about.gpu_ids)
         ):  # fmt: skip

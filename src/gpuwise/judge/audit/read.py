@@ -30,9 +30,9 @@ from gpuwise.judge.audit.words import CUES
 LARGEST = 20 * 2**20
 # Characters; a longer line is data for a program.
 LONGEST = 20_000
-# Lines of a text that are read, which take some ten seconds, and as how many of them a cell of a table and a
-# number in a line count: an article has 3,000.
-MOST_READ, CELL, NUMBER = 125_000, 3, 6
+# How much of a text is read, some ten seconds, and how much of it a line, a cell of a table and a number in a
+# line are: an article has 3,000 lines.
+MOST_READ, LINE, CELL, NUMBER = 125_000, 2, 3, 6
 # Columns of a table that are read.
 MOST_CELLS = 2_000
 # Columns or rows that one HTML cell may span: more is not a table for readers.
@@ -203,7 +203,7 @@ def _shortened(blocks: Iterator[Block], notes: list[str]) -> Iterator[Block]:
     for block in blocks:
         rows = block.rows if isinstance(block, Table) else ((block,),)
         for place, row in enumerate(rows):
-            left -= 1 + NUMBER * len(_NUMBER.findall(block.text)) if block is row[0] else CELL * len(row)
+            left -= LINE + NUMBER * len(_NUMBER.findall(block.text)) if block is row[0] else CELL * len(row)
             if left < 0:
                 notes.append(f"not read: from line {row[0].line:,} on, more numbers or lines than are read")
                 yield from [Table(block.rows[:place])] if isinstance(block, Table) and place else ()
@@ -240,9 +240,9 @@ def _blocks_of(text: str, name: str, notes: list[str]) -> Iterator[Block]:
     if long := [number for number, line in enumerate(lines, 1) if len(line) > LONGEST]:
         named = f"{', '.join(map(str, long[:3]))}{' ...' * (len(long) > 3)}"
         notes.append(f"not read: {len(long)} lines of more than {LONGEST:,} characters ({named})")
-    if len(lines) > MOST_READ:
-        notes.append(f"not read: from line {MOST_READ + 1:,} on, of {len(lines):,}")
-    lines = ["" if len(line) > LONGEST else line for line in lines[:MOST_READ]]
+    if len(lines) > (most := MOST_READ // LINE):
+        notes.append(f"not read: from line {most + 1:,} on, of {len(lines):,}")
+    lines = ["" if len(line) > LONGEST else line for line in lines[:most]]
     return _of_csv(lines, name) if suffix in (".csv", ".tsv") else _of_markdown(lines)
 
 

@@ -24,9 +24,9 @@ from collections import defaultdict
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from dataclasses import replace
-from functools import lru_cache
+from functools import lru_cache, partial
 from math import ceil, exp, log
-from typing import TYPE_CHECKING, NamedTuple, Protocol
+from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
 
 from gpuwise.errors import GpuwiseError, InputError, MachineError, NoDataError, check_wanted
 from gpuwise.facts import catalog, published
@@ -43,7 +43,7 @@ from gpuwise.predictor.rates import LEVEL, around, step_half
 from gpuwise.workloads import registry
 
 if TYPE_CHECKING:
-    from gpuwise.predictor.fit import Fit
+    from gpuwise.predictor.fit import Fit, Plan
     from gpuwise.stats.scaling import Condition
 
 # Compute capability of the oldest architecture in CUDA 13 (its release notes): Turing.
@@ -186,8 +186,7 @@ def _in_best_format(need: Need, gpu: str, count: int) -> Record:
         elif float(catalog.get(gpu).text("compute_capability") or OLDEST) < OLDEST:
             native += [Precision.Q8_0, Precision.Q4_K_M]  # What people run on cards that engines left behind
     # The refusal of the shortest, which comes first, says what the work needs at least.
-    each = (_of_model(replace(need, precision=precision), gpu, count) for precision in reversed(native))
-    together = quickest(list(each), need.latency_s)
+    together = quickest([_of_model(need, each, gpu, count) for each in reversed(native)], need.latency_s)
     if need.task != "infer":
         return together
     # Copies of the model beside each other, where one takes fewer GPUs and there are requests for each.
@@ -205,51 +204,62 @@ def _in_best_format(need: Need, gpu: str, count: int) -> Record:
     return quickest(beside, need.latency_s)
 
 
-def _of_model(need: Need, gpu: str, count: int) -> Record:
+def _plan(need: Need, weights: Precision, **more: Any) -> Plan:
+    """The language model that is asked for, in that format."""
     from gpuwise.facts import llms  # of language models alone
-    from gpuwise.predictor.fit import USABLE_SHARED, Plan, fit
+    from gpuwise.predictor.fit import Plan
+
+    task = need.task or "infer"
+    return Plan(
+        model=llms.find(need.workloads[0][0]), task=task, weights=weights,
+        context=need.context or CONTEXTS[task], checkpoint=need.mode == "train", **more,
+    )  # fmt: skip
+
+
+def _of_model(need: Need, precision: Precision, gpu: str, count: int) -> Record:
+    from gpuwise.predictor.fit import USABLE_SHARED, fit
 
     check_wanted()
-    spec, task, fixed = catalog.get(gpu), need.task or "infer", need.concurrent or need.batch
-    plan = Plan(
-        model=llms.find(need.workloads[0][0]), task=task, weights=need.precision, batch=fixed or 1,
-        gpus=count, context=need.context or CONTEXTS[task], checkpoint=need.mode == "train",
-    )  # fmt: skip
-    plan = replace(plan, memory_bytes=memory_of(need, spec) or 0.0)
-    tried = [fit(plan, gpu)]
+    spec, fixed = catalog.get(gpu), need.concurrent or need.batch
+    memory = (memory_of(need, spec) if need.memory_gb else None) or 0.0
+    plan = _plan(need, precision, batch=fixed or 1, gpus=count, memory_bytes=memory)
+    # Which takes as long as all else, so only where somebody asks for it.
+    prompt = bool(need.reads) or need.first_token_s is not None or need.latency_kind == "TTFT"
+    tried = [fit(plan, gpu, prompt=prompt)]
     # At rising batches, until one does not fit.
     for batch in SEQUENCES[1:] if not fixed and tried[0].fits else ():
-        if not (found := fit(replace(plan, batch=batch), gpu)).fits:
+        if not (found := fit(replace(plan, batch=batch), gpu, prompt=prompt)).fits:
             break
         tried.append(found)
     config = RunConfig(
-        workload=need.workloads[0][0], mode=need.mode, precision=need.precision, gpus=count, compile=False
+        workload=need.workloads[0][0], mode=need.mode, precision=precision, gpus=count, compile=False
     )
-    blank = Record(question=config, gpu_id=gpu, item="token", origin="predicted", basis="spec-only")
+    # Most end here for want of memory; a record to be changed would take twice the time.
+    blank = partial(Record, question=config, gpu_id=gpu, item="token", origin="predicted", basis="spec-only")
     first = tried[0]
     if not first.fits:
         room, needed = str(gibibytes(first.memory_bytes)), gibibytes(first.needed_bytes)
         if spec.text("form") == "soc":
             room = f"{gibibytes(USABLE_SHARED * first.memory_bytes)} of its {room} for the GPU"
         why = first.refusal or f"does not fit: {needed} on each of {count}, and {gpu} has {room}"
-        return replace(blank, issues=refused(why))
+        return blank(issues=refused(why))
     # Of a prompt by itself, whatever the batch.
     if need.first_token_s is not None and (takes := first.first_token_s or 0.0) > need.first_token_s:
         why = f"the first token takes {seconds(takes)}, {seconds(need.first_token_s)} are allowed"
-        return replace(blank, issues=refused(why))
+        return blank(issues=refused(why))
     most = need.latency_s or float("inf")
     fast = [each for each in tried if (_latency(need, each) or float("inf")) <= most]
     # Of batches that are all too late the quickest says which latency could be had.
     best = (max(fast, key=lambda f: f.tokens_per_s.value if f.tokens_per_s else 0.0) if fast
             else min(tried, key=lambda f: _latency(need, f) or float("inf")))  # fmt: skip
     if best.tokens_per_s is None:
-        return replace(blank, issues=refused(best.refusal or "no speed is known"))
+        return blank(issues=refused(best.refusal or "no speed is known"))
     detail = f"order of magnitude only: no model measured on a card of {spec.vendor} is known"
     unproven = (Issue.warning("order-of-magnitude", detail),)
     # The prompts of so many answers are read between their steps.
     read_s = need.reads * _prompt_token_s(best) if need.reads else 0.0
-    return replace(
-        blank, throughput=best.tokens_per_s.times(1 / (1 + read_s * best.tokens_per_s.value)),
+    return blank(
+        throughput=best.tokens_per_s.times(1 / (1 + read_s * best.tokens_per_s.value)),
         seconds=_latency(need, best), fits_probability=1.0,
         issues=() if spec.vendor == "NVIDIA" else unproven, notes=(f"batch {best.plan.batch}",),
         memory_bytes=Interval.stated(best.needed_bytes, "sum of parts"),
@@ -272,11 +282,8 @@ def _prompt_token_s(found: Fit) -> float:
 def alone(need: Need, found: Record) -> Record:
     """The speed of a served model that answers one request at a time, in the same format of weights: where
     workers come and go with the requests, few share one."""
-    return _of_model(
-        replace(need, concurrent=1, precision=found.question.precision or need.precision, formats=()),
-        found.gpu_id,
-        found.gpus,
-    )
+    one = replace(need, concurrent=1, formats=())
+    return _of_model(one, found.question.precision or need.precision, found.gpu_id, found.gpus)
 
 
 def _latency(need: Need, found: Fit) -> float | None:
@@ -463,19 +470,14 @@ def memory_needed(need: Need) -> str:
     stated, empty where nothing is."""
     if not need.task:
         return f"{need.title} takes {need.least_gb:g} GB of memory or more." if need.least_gb else ""
-    from gpuwise.facts import llms
-    from gpuwise.predictor.fit import Plan, memory
+    from gpuwise.predictor.fit import memory
 
-    model, requests = llms.find(need.workloads[0][0]), need.concurrent or 1
-    said = []
+    requests, said = need.concurrent or 1, []
     for precision in need.formats or (need.precision,):
-        plan = Plan(
-            model=model, task=need.task, weights=precision, batch=requests,
-            context=need.context or CONTEXTS[need.task], checkpoint=need.mode == "train",
-        )  # fmt: skip
+        plan = _plan(need, precision, batch=requests)
         said.append(f"{gibibytes(sum(size for _, size in memory(plan)))} in {precision}")
     each = f"{requests} contexts" if requests > 1 else "one context"
-    return f"{model.name} takes {', '.join(said)} with {each} of {plan.context:,} tokens."
+    return f"{plan.model.name} takes {', '.join(said)} with {each} of {plan.context:,} tokens."
 
 
 class Dealt(NamedTuple):
@@ -490,16 +492,12 @@ class Dealt(NamedTuple):
 def dealt_out(need: Need, gpus: Sequence[str]) -> Dealt | None:
     """One answer at a time by llama.cpp, which deals out layers by the memory of each card, so that a token
     passes one after the other. None where they do not hold it, or no speed of one is known."""
-    from gpuwise.facts import llms
-    from gpuwise.predictor.fit import USABLE, Plan, fit
+    from gpuwise.predictor.fit import USABLE, fit
 
     rooms = [USABLE * (catalog.get(gpu).memory_bytes or 0.0) for gpu in gpus]
     own = [need.precision] if need.precision in GGUF else [Precision.Q4_K_M]
     for weights in [Precision.Q8_0, *own] if need.formats else own:
-        plan = Plan(
-            model=llms.find(need.workloads[0][0]), weights=weights,
-            context=need.context or CONTEXTS["infer"], memory_bytes=sum(rooms) / USABLE,
-        )  # fmt: skip
+        plan = _plan(need, weights, memory_bytes=sum(rooms) / USABLE)
         needed = len(gpus) * fit(replace(plan, gpus=len(gpus)), gpus[0]).needed_bytes
         speeds = [fit(plan, gpu).tokens_per_s for gpu in gpus]
         if needed <= sum(rooms) and all(speeds):
@@ -532,31 +530,22 @@ def fewest_to_hold(need: Need, gpus: Sequence[str]) -> int | None:
     """GPUs of a kind, over several machines, that hold a language model; None where none tried do."""
     if not need.task or not gpus:
         return None
-    from gpuwise.facts import llms
-    from gpuwise.predictor.fit import USABLE, Plan, memory
+    from gpuwise.predictor.fit import USABLE, memory
 
     room = USABLE * (catalog.get(gpus[0]).memory_bytes or 0.0)
-    plan = Plan(
-        model=llms.find(need.workloads[0][0]), task=need.task,
-        weights=(need.formats or (need.precision,))[-1],
-        context=need.context or CONTEXTS[need.task], checkpoint=need.mode == "train",
-    )  # fmt: skip
+    plan = _plan(need, (need.formats or (need.precision,))[-1])
     each = ((n, sum(size for _, size in memory(replace(plan, gpus=n)))) for n in range(1, MOST_SHARES))
     return next((n for n, size in each if size <= room), None)
 
 
 def recipes(need: Need, gpu: str, count: int) -> str:
     """What each way to train a language model takes of every such GPU, and which of them fit."""
-    from gpuwise.facts import llms
-    from gpuwise.predictor.fit import Plan, fit
+    from gpuwise.predictor.fit import fit
 
     said = []
     for task in TASKS[1:]:
-        plan = Plan(
-            model=llms.find(need.workloads[0][0]), task=task, weights=FORMATS[task], gpus=count,
-            context=need.context or CONTEXTS[task], checkpoint=True, chunked=True,
-        )  # fmt: skip
-        found = fit(plan, gpu)
+        way = replace(need, task=task, mode="train")
+        found = fit(_plan(way, FORMATS[task], gpus=count, chunked=True), gpu)
         said.append(f"{task} {gibibytes(found.needed_bytes)}" + " (too much)" * (not found.fits))
     room = gibibytes(catalog.get(gpu).memory_bytes or 0.0)
     return f"On each of {count} x {gpu} with {room}: {', '.join(said)}"
