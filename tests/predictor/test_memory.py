@@ -356,6 +356,30 @@ def test_a_convolution_of_channels_first_copies_what_it_reads_and_writes(
         assert plain.peak == pytest.approx(2 * size, rel=0.03)
 
 
+class Turned(nn.Module):
+    """A convolution of lines that come with channels last, as a norm of channels leaves them."""
+
+    def __init__(self, *, turned: bool) -> None:
+        super().__init__()
+        self.inner, self.turned = nn.Conv1d(64, 64, 3, padding=1, bias=False), turned
+
+    def forward(self, x: torch.Tensor) -> torch.Tensor:
+        found: torch.Tensor = self.inner(x.mT if self.turned else x)
+        return found
+
+
+def test_lines_that_lie_otherwise_are_copied_before_they_are_convolved() -> None:
+    """data2vec's peak in inference was 20 % too low (aten/src/ATen/native/Convolution.cpp)."""
+    peaks = []
+    for turned in (False, True):
+        x = torch.empty(8, 8192, 64) if turned else torch.empty(8, 64, 8192)
+        found = trace_module(Turned(turned=turned), (x,), name="one", mode="infer")
+        assert found.memory is not None
+        peaks.append(found.memory.peak)
+        assert sum(k.count for k in found.kernels if k.kind == "copy") == turned
+    assert peaks[1] - peaks[0] == 2.0 * x.numel()
+
+
 @pytest.mark.parametrize(("groups", "fresh"), [(1, 1), (3, 1), (2, 2)])
 def test_a_convolution_in_groups_of_no_power_of_two_copies_what_it_reads_and_writes(
     groups: int, fresh: int

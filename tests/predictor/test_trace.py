@@ -322,6 +322,20 @@ def test_packed_sequences_are_one_call_of_cudnn_and_their_length_is_told(
     assert "as long as the longest" in " ".join(trace.notes)
 
 
+@pytest.mark.parametrize("size", [(), (1,), (2,)])
+def test_a_layer_that_is_dropped_now_and_then_is_kept(size: tuple[int, ...]) -> None:
+    """The host draws one number, whose mean is taken: peaks are those of steps that drop nothing."""
+    drawn: list[float] = []
+
+    class Dropped(nn.Module):
+        def forward(self, x: Tensor) -> Tensor:
+            drawn.append(float(torch.rand(size).sum()))
+            return x + 1.0
+
+    module_kernels(Dropped(), torch.empty(2, 8))
+    assert (set(drawn) == {0.5}) == (size != (2,))
+
+
 @pytest.mark.parametrize(("last", "name"), [(True, "aten.convolution"), (False, "aten.convolution:nchw")])
 def test_a_slice_of_channels_is_in_the_order_of_the_whole(last: bool, name: str) -> None:
     class Sliced(nn.Module):

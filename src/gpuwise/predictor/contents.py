@@ -167,6 +167,8 @@ class Contents:
         """The result of an operator without tensors of the device: computed, or hollow."""
         tensors = tensors_in((args, tuple(kwargs.values())))
         drawn = torch.Tag.nondeterministic_seeded in func.tags
+        if self._decides(func, args):
+            return func(*args, **kwargs).fill_(0.5)
         most = MOST_DRAWN if drawn else MOST
         hollow = any(t.untyped_storage()._cdata in self._hollow for t in tensors)
         hollow = hollow or sum(t.numel() for t in tensors) > most
@@ -182,6 +184,12 @@ class Contents:
         if not hollow and all(t.numel() <= most for t in tensors_in((made,))):
             return func(*args, **kwargs)
         return self._emptied(made) if isinstance(made, Tensor) else type(made)(map(self._emptied, made))
+
+    def _decides(self, func: Any, args: Any) -> bool:
+        """Whether one number is drawn, which decides whether a layer is dropped: its mean is taken."""
+        if decides := bool(func._schema.name == "aten::rand" and math.prod(args[0]) == 1):
+            self._note("a random number between 0 and 1 is 0.5")
+        return decides
 
     def _emptied(self, made: Any) -> Any:
         """A hollow tensor of the host of this form; the system gives memory only to what is written."""
@@ -210,10 +218,8 @@ class Contents:
                 self._values.pop(tensor.untyped_storage()._cdata, None)
                 self._shares.pop(tensor.untyped_storage()._cdata, None)
             self._spread(name, args, tensors, results)
-            if name == "aten.rand" and results[0].numel() == 1:
-                # One number decides whether a layer is dropped: its mean.
+            if self._decides(func, args):
                 self.put(results[0], torch.full(results[0].shape, 0.5, dtype=results[0].dtype))
-                self._note("a random number between 0 and 1 is 0.5")
             return
         known = iter(values)
         here = swapped(args, lambda _: next(known))  # type: ignore[return-value, arg-type]

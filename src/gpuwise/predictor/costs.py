@@ -35,21 +35,17 @@ def biggest(values: Sequence[Value]) -> Value:
     return max(values, key=lambda v: v.numel)
 
 
-def format_of(call: Call) -> str:
-    """Format of the largest floating operand, else of the result."""
-    floats = [v for v in (*call.outs, *call.ins) if v.dtype in ("fp64", "fp32", "fp16", "bf16", "fp8")]
-    return biggest(floats).dtype if floats else biggest(call.outs or call.ins).dtype
-
-
 def node_of(
     call: Call, kind: kernels.KernelClass, *, suffix: str = "", reads: tuple[Touch, ...] | None = None,
     writes: tuple[Touch, ...] | None = None, shape: tuple[int, ...] | None = None, flop: float = 0.0,
     role: Role = "opaque", dtype: str | None = None, domain: int | None = None, launches: int = 1,
 ) -> Node:  # fmt: skip
-    """A node that reads all arguments and writes all results unless told otherwise."""
+    """A node that reads all arguments and writes all results unless told otherwise, in the format of the
+    largest floating operand, else of the result."""
     result = biggest(call.outs or call.ins)
+    floats = [v for v in (*call.outs, *call.ins) if v.dtype in ("fp64", "fp32", "fp16", "bf16", "fp8")]
     return Node(
-        kind=kind, name=call.name + suffix, dtype=dtype or format_of(call),
+        kind=kind, name=call.name + suffix, dtype=dtype or biggest(floats or (result,)).dtype,
         shape=result.shape if shape is None else shape, flop=flop, phase=call.phase,
         reads=touch(*call.ins) if reads is None else reads,
         writes=touch(*call.outs) if writes is None else writes, role=role,

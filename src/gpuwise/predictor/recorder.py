@@ -272,7 +272,6 @@ class Recorder(TorchDispatchMode):  # type: ignore[no-untyped-call]
         return result
 
     def _shape(self, operator: Operator, func: Any, args: Any, kwargs: Any, tensors: list[Tensor]) -> Any:
-
         def ask() -> Any:
             if operator.name == "aten._grouped_mm":
                 return _grouped_product(args, kwargs)
@@ -353,9 +352,8 @@ class Recorder(TorchDispatchMode):  # type: ignore[no-untyped-call]
 
 
 def dtype_of(tensor: Tensor) -> str:
-    found = DTYPES.get(tensor.dtype)
     name = str(tensor.dtype).removeprefix("torch.")
-    return found or ("fp8" if name.startswith("float8") else name)
+    return DTYPES.get(tensor.dtype) or ("fp8" if name.startswith("float8") else name)
 
 
 def tf32_allowed(name: str) -> bool:
@@ -364,31 +362,31 @@ def tf32_allowed(name: str) -> bool:
     return torch.get_float32_matmul_precision() != "highest"
 
 
-def _channels_last(name: str, args: Any) -> bool:
-    """Whether cuDNN convolves with channels last: where input or weight is, in all formats but fp64
+def _format(name: str, args: Any) -> torch.memory_format:
+    """The order in which cuDNN convolves: channels last where input or weight is, in all formats but fp64
     (aten/src/ATen/native/ConvUtils.h). By strides: where a size is 1, a tensor can be contiguous in both."""
     operands = (args[place] for place in CONVOLUTIONS.get(name, ()))
-    last = torch.channels_last
-    return any(t.dtype != torch.float64 and suggest_memory_format(t) == last for t in operands)
+    formats = {suggest_memory_format(t) for t in operands if t.dtype != torch.float64}
+    return next(iter(formats - {torch.contiguous_format}), torch.contiguous_format)
 
 
 def _in_order(name: str, args: Any) -> Any:
     """The arguments of a convolution as torch hands them to cuDNN, copied where they lie otherwise."""
-    last, found = torch.channels_last, list(args)
-    for place in range(CONVOLUTIONS[name][1] + 1) if _channels_last(name, args) else ():
-        if isinstance(args[place], Tensor) and not args[place].is_contiguous(memory_format=last):
-            found[place] = args[place].contiguous(memory_format=last)
+    order, found = _format(name, args), list(args)
+    for place in range(CONVOLUTIONS[name][1] + 1):
+        if isinstance(args[place], Tensor) and not args[place].is_contiguous(memory_format=order):
+            found[place] = args[place].contiguous(memory_format=order)
     return tuple(found)
 
 
 def arranged(name: str, args: Any, result: Any) -> Any:
     """The result of an operator, of a convolution in the order in which cuDNN leaves it. Torch's rule for
     tensors without a device does not know the library, and says channels first."""
-    if not _channels_last(name, args):
+    if (order := _format(name, args)) == torch.contiguous_format:
         return result
     if isinstance(result, Tensor):
-        return torch.empty_like(result, memory_format=torch.channels_last)
-    return tuple(arranged(name, args, t) if t is not None and t.dim() == 4 else t for t in result)
+        return torch.empty_like(result, memory_format=order)
+    return tuple(arranged(name, args, t) if t is not None and t.dim() > 3 else t for t in result)
 
 
 def _grouped_product(args: Any, kwargs: Any) -> Tensor:
