@@ -23,7 +23,7 @@ from gpuwise.model.llm import LanguageModel
 from gpuwise.model.precision import Precision
 from gpuwise.workloads.job import as_graph, relative_difference
 from gpuwise.workloads.kernels import decode, stream
-from gpuwise.workloads.llm import SHAPES
+from gpuwise.workloads.llm import SHAPES, shrunk
 from gpuwise.workloads.models import decoder as models
 from gpuwise.workloads.models.quantized import Fp8Linear, NarrowLinear, quantise
 
@@ -156,7 +156,7 @@ def main() -> None:
     parser.add_argument("--toy", action="store_true")
     parser.add_argument("--seconds", type=float, default=120.0)
     given = parser.parse_args()
-    device, shape = ("cpu", SHAPES["toy"]) if given.toy else ("cuda", SHAPES["llm-8b"])
+    device, shape = ("cpu", shrunk(SHAPES["llm-8b"])) if given.toy else ("cuda", SHAPES["llm-8b"])
     found: list[dict[str, Any]] = []
     until = time.monotonic() + given.seconds
     # Rows are kept as they come: a run that is cut off has those before.

@@ -1,7 +1,6 @@
 """Fit gpuwise's own decoding kernels: `python -m evaluation.predict.decoding results [--ship]`.
 
-Steps of one sequence of Llama 3.1 8B at 2,048 tokens, by the kernels as they are: those of the H100 from its
-result, those of the H200 from `experiments/decode-streams.json` (its results are of kernels before them). Of
+Steps of one sequence of Llama 3.1 8B at 2,048 tokens, by the kernels as they are, on an H100 and an H200. Of
 the products a share of the bandwidth and a start are common, instructions are each format's. Attention and
 what is beside the layers have the times of a profile of the H100 (`experiments/decode-ways.json`). Each card
 is scored by what the other says.
@@ -27,8 +26,7 @@ from gpuwise.predictor.rates import usual
 from gpuwise.predictor.step import kernel_seconds
 from gpuwise.workloads.llm import SHAPES, Decoding
 
-WAY = "1x16 32768 False"
-"""The kernel as it is (`kernels.stream.WARPS`, `TILE`)."""
+FILES = {"h100-sxm": "h100/llama-8b-decode-early.json", "h200-sxm": "h200/llama-8b-decode-early.json"}
 SPREAD, LONELY = 0.06, 0.2
 """Of a format that both cards have, and of others."""
 PROFILED = {"decode.attend": (1.03, 1.5), "decode.join": (1.0, 1.06), "decode.choose": (1.0, 30.0)}
@@ -39,12 +37,10 @@ Row = tuple[str, Precision, float]
 
 def read(folder: Path) -> Iterator[Row]:
     """GPU, format and seconds of each step."""
-    found = json.loads((folder / "h100/llama-8b-decode-streamed.json").read_text(encoding="utf-8"))
-    for m in found["measurements"]:
-        if m["status"] == "ok" and m["config"]["switches"]["decode"] == "triton":
-            yield "h100-sxm", Precision(m["config"]["precision"]), 1.0 / m["throughput"]["value"]
-    for row in json.loads((folder / "experiments/decode-streams.json").read_text(encoding="utf-8")):
-        yield "h200-sxm", Precision(row["streamed"]), float(row[WAY].split()[0]) / 1e3
+    for gpu, file in FILES.items():
+        for m in json.loads((folder / file).read_text(encoding="utf-8"))["measurements"]:
+            if m["status"] == "ok" and m["config"]["switches"]["decode"] == "triton":
+                yield gpu, Precision(m["config"]["precision"]), 1.0 / m["throughput"]["value"]
 
 
 def table(x: np.ndarray, formats: Sequence[Precision]) -> dict[str, Measured]:

@@ -21,7 +21,7 @@ from torch import Tensor
 from torch.nn import functional
 
 from gpuwise.model.precision import FOUR_BIT_FLOATS, Precision
-from gpuwise.workloads.kernels.stream import KINDS, stream
+from gpuwise.workloads.kernels.stream import KINDS, early, follow, stream
 from gpuwise.workloads.models.quantized import STORED
 
 FEW_ROWS = {"K": 256, "num_warps": 4, "num_stages": 4}
@@ -241,11 +241,12 @@ def _rotated(at, cosine, sine, half, mask):
 def _attend(
     qkv, keys, values, table, position, part, most, length, scale,
     T: tl.constexpr, ROPE: tl.constexpr, H: tl.constexpr, G: tl.constexpr, D: tl.constexpr,
-    SPLITS: tl.constexpr, BLOCKS: tl.constexpr, N: tl.constexpr,
+    SPLITS: tl.constexpr, BLOCKS: tl.constexpr, N: tl.constexpr, EARLY: tl.constexpr,
 ):  # fmt: skip
     """A program: the G query heads of one key head of one sequence, over BLOCKS blocks of its cache."""
     HALF: tl.constexpr = D // 2
     ROWS: tl.constexpr = 16 if G < 16 else G
+    follow(EARLY)
     sequence, head, split = tl.program_id(0), tl.program_id(1), tl.program_id(2)
     here = tl.load(position)
     half, wide, line = tl.arange(0, HALF), tl.arange(0, D), tl.arange(0, ROWS)
@@ -295,8 +296,9 @@ def _attend(
 
 
 @triton.jit
-def _join(part, most, length, y, SPLITS: tl.constexpr, S: tl.constexpr, D: tl.constexpr):
+def _join(part, most, length, y, SPLITS: tl.constexpr, S: tl.constexpr, D: tl.constexpr, EARLY: tl.constexpr):
     """The parts of one query head as one result."""
+    follow(EARLY)
     row, split, wide = tl.program_id(0).to(tl.int64), tl.arange(0, S), tl.arange(0, D)
     mask = split < SPLITS
     top = tl.load(most + row * SPLITS + split, mask=mask, other=float("-inf"))
@@ -323,13 +325,14 @@ def attend(
     splits = triton.cdiv(blocks, each)
     part = torch.empty((batch * heads, splits, size), dtype=torch.float32, device=qkv.device)
     most, length = (torch.empty((batch * heads, splits), device=qkv.device) for _ in range(2))
+    how = early(qkv)
     _attend[(batch, shared, splits)](
         qkv, keys, values, table, position, part, most, length, size**-0.5,
         T=tokens, ROPE=table.shape[1], H=shared, G=group, D=size, SPLITS=splits, BLOCKS=each, N=KEYS,
-        num_warps=4, num_stages=3,
+        num_warps=4, num_stages=3, **how,
     )  # fmt: skip
     y = qkv.new_empty((batch, heads * size))
     _join[(batch * heads,)](
-        part, most, length, y, SPLITS=splits, S=triton.next_power_of_2(splits), D=size, num_warps=4
+        part, most, length, y, SPLITS=splits, S=triton.next_power_of_2(splits), D=size, num_warps=4, **how
     )
     return y

@@ -6,13 +6,12 @@ of the programs, which find the expert's number where the router has written it.
 A program multiplies a range of rows that is as long as any other's. The input lies in registers, once for all
 its rows, spread over the threads, and the weights of the next rows are on their way while these are
 multiplied. Integer weights are multiplied as integers, four in one instruction (dp4a): the input is written
-with 16 bits below the largest of each eight (four of INT8), as two signed bytes, 128 times finer than bf16.
+with 16 bits below the largest of each 32 (16 of NVFP4, four of INT8), as two signed bytes, 128 times finer
+than bf16.
 Four-bit floats are integers times a scale as well, E2M1 doubled: looked up in registers.
 """
 
 from __future__ import annotations
-
-from typing import Any
 
 import torch
 import triton
@@ -21,16 +20,38 @@ from torch import Tensor
 
 from gpuwise.model.precision import Precision
 
+try:
+    from triton.language.extra.cuda import gdc_launch_dependents, gdc_wait
+except ImportError:  # a Triton before 3.4
+    gdc_launch_dependents = gdc_wait = None
+
 # How weights are stored, as the kernel knows it: words of 32 bits but for KIND 0.
 KINDS = {
     Precision.INT8: 1, Precision.FP8: 2, Precision.INT4: 3, Precision.MXFP4: 4, Precision.NVFP4: 5,
 }  # fmt: skip
 
 
-# Warps of a program, one a multiprocessor, and the bytes of weights that it asks for at once.
-WARPS, TILE = 16, 32768
-# The same of a program of experts, whose matrices are small, and programs a multiprocessor.
+# Warps of a program, the bytes of weights that it asks for at once, and programs a multiprocessor: one of two
+# multiplies while the other waits.
+WARPS, TILE, PROGRAMS = 8, 32768, 2
+# The same of experts, whose matrices are small.
 EXPERT_WARPS, EXPERT_TILE, EXPERT_PROGRAMS = 4, 8192, 4
+
+
+@triton.jit
+def follow(EARLY: tl.constexpr):
+    """Wait for the kernel before this one, whose results are read from here on. Only then may the next one
+    begin, so that what it reads before its own `follow` is of kernels that have ended."""
+    if EARLY:
+        gdc_wait()
+        gdc_launch_dependents()
+
+
+def early(x: Tensor) -> dict[str, bool]:
+    """How to launch a kernel with `follow`: where the GPU of x can do so, while the one before ends."""
+    can = x.device.type == "cuda" and torch.version.hip is None and gdc_wait is not None
+    can = can and torch.cuda.get_device_capability(x.device) >= (9, 0)
+    return {"EARLY": True, "launch_pdl": True} if can else {"EARLY": False}
 
 
 @triton.jit
@@ -78,10 +99,16 @@ def _most(a, b, c, d):
 
 
 @triton.jit
+def _nearest(a):
+    """The integer nearest to a, below 2^22: beside 1.5 x 2^23 a float's last bit is one. A GPU converts at a
+    quarter of the rate of sums."""
+    return (a + 12582912.0).to(tl.int32, bitcast=True) - 0x4B400000
+
+
+@triton.jit
 def _digits(a, b, c, d, inverse):
     """Upper and lower bytes of four inputs in 16 bits, and their sum."""
-    a, b = tl.floor(a * inverse + 0.5).to(tl.int32), tl.floor(b * inverse + 0.5).to(tl.int32)
-    c, d = tl.floor(c * inverse + 0.5).to(tl.int32), tl.floor(d * inverse + 0.5).to(tl.int32)
+    a, b, c, d = _nearest(a * inverse), _nearest(b * inverse), _nearest(c * inverse), _nearest(d * inverse)
     # A lower byte is signed, too: the upper one is rounded to the nearest.
     high = _bytes((a + 128) >> 8, (b + 128) >> 8, (c + 128) >> 8, (d + 128) >> 8)
     return high, _bytes(a, b, c, d), a + b + c + d
@@ -124,18 +151,18 @@ def _place(word, i, KIND: tl.constexpr):
 
 @triton.jit
 def _fetch(
-    w, scale, zero, residual, out, end,
-    n: tl.constexpr, K: tl.constexpr, KIND: tl.constexpr, GATED: tl.constexpr, ADD: tl.constexpr,
-    SPAN: tl.constexpr, STEP: tl.constexpr,
+    w, scale, zero, out, end,
+    n: tl.constexpr, K: tl.constexpr, KIND: tl.constexpr, GATED: tl.constexpr, SPAN: tl.constexpr,
+    STEP: tl.constexpr,
 ):  # fmt: skip
-    """The operands of the rows from `out` on: weights, scales, zero points, part of the residual stream."""
+    """Weights, scales and zero points of the rows from `out` on."""
     WIDTH: tl.constexpr = K if KIND == 0 else (K // 4 if KIND < 3 else K // 8)
     line, at = tl.arange(0, SPAN), tl.arange(0, STEP)
-    # With a gate every output has two rows of weights, beside each other here and n rows apart in memory.
-    row = out + (line // 2 if GATED else line)
+    # With a gate every output has two rows of weights, n apart in memory: the second ones stand below the
+    # first ones here, where one thread sums both.
+    row = out + (line % (SPAN // 2) if GATED else line)
     there = row < end
-    added = tl.load(residual + row, mask=there, other=0.0) if ADD else line
-    row = (row + (line % 2) * n if GATED else row).to(tl.int64)
+    row = (row + (line // (SPAN // 2)) * n if GATED else row).to(tl.int64)
     mask = there[:, None] & (at < WIDTH)[None, :]
     q = tl.load(w + row[:, None] * WIDTH + at[None, :], mask=mask, other=0, eviction_policy="evict_first")
     size, level = line, line
@@ -151,12 +178,12 @@ def _fetch(
         size = tl.load(scale + place, mask=mask, other=0)
         if KIND == 3:
             level = tl.load(zero + place, mask=mask, other=0)
-    return q, size, level, added
+    return q, size, level
 
 
 @triton.jit
 def _product(
-    q, size, level, added, x, norm, w, scale, zero, residual, y, eps,
+    q, size, level, x, norm, w, scale, zero, residual, y, eps,
     n: tl.constexpr, K: tl.constexpr, KIND: tl.constexpr, GATED: tl.constexpr, NORM: tl.constexpr,
     ADD: tl.constexpr, SPAN: tl.constexpr, STEP: tl.constexpr, PROGRAMS: tl.constexpr, PLAIN: tl.constexpr,
 ):  # fmt: skip
@@ -187,54 +214,57 @@ def _product(
         a0, a2, _ = _digits(a0, a1, a2, a3, 1.0 / unit)
     elif KIND > 2:
         b0, b1, b2, b3 = _four_inputs(x, norm, word, 4, K, KIND, NORM)
-        unit = tl.maximum(tl.maximum(most, _most(b0, b1, b2, b3)) / 32512.0, 1e-30)
-        a0, a2, known = _digits(a0, a1, a2, a3, 1.0 / unit)
-        a1, a3, more = _digits(b0, b1, b2, b3, 1.0 / unit)
-        known = tl.sum(tl.reshape((known + more).to(tl.float32) * unit, (STEP // CHUNK, CHUNK)), 1)
+        most = tl.maximum(most, _most(b0, b1, b2, b3))
+        # One unit for the words of a group, whose sums of products are added as integers.
+        unit = tl.maximum(tl.max(tl.reshape(most, (STEP // CHUNK, CHUNK)), 1) / 32512.0, 1e-30)
+        inverse = tl.reshape(tl.broadcast_to((1.0 / unit)[:, None], (STEP // CHUNK, CHUNK)), (STEP,))
+        a0, a2, known = _digits(a0, a1, a2, a3, inverse)
+        a1, a3, more = _digits(b0, b1, b2, b3, inverse)
+        known = tl.sum(tl.reshape(known + more, (STEP // CHUNK, CHUNK)), 1).to(tl.float32) * unit
         if KIND != 3:
             # Levels go up to six, which is twelve here.
             root *= tl.load(zero + 14) / 12.0
     for turn in range((n // PROGRAMS + OUTS) // OUTS):
         out = first + turn * OUTS
-        q_next, size_next, level_next, added_next = _fetch(
-            w, scale, zero, residual, out + OUTS, end, n, K, KIND, GATED, ADD, SPAN, STEP
-        )
-        # A branch, so that nothing is multiplied before these are asked for: in one block the compiler moves
-        # the loads to the end, where their registers are free.
-        if out < end:
-            if KIND == 0:
-                total = tl.sum(q.to(tl.float32) * a0[None, :], 1)
-            elif KIND == 1:
-                sums = _dot4(q, a2[None, :], _dot4(q, a0[None, :], tl.zeros_like(q), PLAIN) << 8, PLAIN)
-                total = tl.sum(sums.to(tl.float32) * unit[None, :], 1) * size
-            elif KIND == 2:
-                product = _e4m3(q, 0) * a0[None, :] + _e4m3(q, 1) * a1[None, :]
-                product += _e4m3(q, 2) * a2[None, :] + _e4m3(q, 3) * a3[None, :]
-                total = tl.sum(product, 1) * (size * 1152921504606846976.0)
+        q_next, size_next, level_next = _fetch(w, scale, zero, out + OUTS, end, n, K, KIND, GATED, SPAN, STEP)
+        row = out + tl.arange(0, OUTS)
+        if ADD:
+            added = tl.load(residual + row, mask=row < end, other=0.0).to(tl.float32)
+        # Nothing is multiplied before these are asked for: else the compiler moves the loads to the end,
+        # where their registers are free. In a branch, which keeps them as well, the input, which no loop
+        # changes, would be laid out anew for each tile.
+        tl.debug_barrier()
+        if KIND == 0:
+            total = tl.sum(q.to(tl.float32) * a0[None, :], 1)
+        elif KIND == 1:
+            sums = _dot4(q, a2[None, :], _dot4(q, a0[None, :], tl.zeros_like(q), PLAIN) << 8, PLAIN)
+            total = tl.sum(sums.to(tl.float32) * unit[None, :], 1) * size
+        elif KIND == 2:
+            product = _e4m3(q, 0) * a0[None, :] + _e4m3(q, 1) * a1[None, :]
+            product += _e4m3(q, 2) * a2[None, :] + _e4m3(q, 3) * a3[None, :]
+            total = tl.sum(product, 1) * (size * 1152921504606846976.0)
+        else:
+            left, right = _four(q, 0, KIND, PLAIN), _four(q, 1, KIND, PLAIN)
+            sums = _dot4(left, a0[None, :], _dot4(right, a1[None, :], tl.zeros_like(q), PLAIN), PLAIN)
+            sums = _dot4(left, a2[None, :], _dot4(right, a3[None, :], sums << 8, PLAIN), PLAIN)
+            parts = tl.sum(tl.reshape(sums, (SPAN, STEP // CHUNK, CHUNK)), 2).to(tl.float32) * unit[None, :]
+            if KIND == 3:
+                parts = (parts - level.to(tl.float32) * known[None, :]) * size.to(tl.float32)
+            elif KIND == 4:
+                wide = (size.to(tl.int32) << 23).to(tl.float32, bitcast=True)  # 2^(size - 127)
+                parts = (parts - 12.0 * known[None, :]) * wide
             else:
-                left, right = _four(q, 0, KIND, PLAIN), _four(q, 1, KIND, PLAIN)
-                sums = _dot4(left, a0[None, :], _dot4(right, a1[None, :], tl.zeros_like(q), PLAIN), PLAIN)
-                sums = _dot4(left, a2[None, :], _dot4(right, a3[None, :], sums << 8, PLAIN), PLAIN)
-                parts = tl.reshape(sums.to(tl.float32) * unit[None, :], (SPAN, STEP // CHUNK, CHUNK))
-                parts = tl.sum(parts, 2)
-                if KIND == 3:
-                    parts = (parts - level.to(tl.float32) * known[None, :]) * size.to(tl.float32)
-                elif KIND == 4:
-                    wide = (size.to(tl.int32) << 23).to(tl.float32, bitcast=True)  # 2^(size - 127)
-                    parts = (parts - 12.0 * known[None, :]) * wide
-                else:
-                    wide = _e4m3(size.to(tl.int32), 0) * 1152921504606846976.0  # e4m3
-                    parts = (parts - 12.0 * known[None, :]) * (wide * 1152921504606846976.0)
-                total = tl.sum(parts, 1)
-            total *= root
-            if GATED:
-                gate, up = tl.split(tl.reshape(total, (OUTS, 2)))
-                total = gate / (1.0 + tl.exp(-gate)) * up
-            row = out + tl.arange(0, OUTS)
-            if ADD:
-                total += added.to(tl.float32)
-            tl.store(y + row, total.to(y.dtype.element_ty), mask=row < end)
-        q, size, level, added = q_next, size_next, level_next, added_next
+                wide = _e4m3(size.to(tl.int32), 0) * 1152921504606846976.0  # e4m3
+                parts = (parts - 12.0 * known[None, :]) * (wide * 1152921504606846976.0)
+            total = tl.sum(parts, 1)
+        total *= root
+        if GATED:
+            gate, up = tl.split(tl.trans(tl.reshape(total, (2, OUTS))))
+            total = gate / (1.0 + tl.exp(-gate)) * up
+        if ADD:
+            total += added
+        tl.store(y + row, total.to(y.dtype.element_ty), mask=row < end)
+        q, size, level = q_next, size_next, level_next
 
 
 @triton.jit
@@ -242,7 +272,7 @@ def _stream(
     x, w, scale, zero, norm, residual, y, whose, eps,
     n: tl.constexpr, K: tl.constexpr, KIND: tl.constexpr, GATED: tl.constexpr, NORM: tl.constexpr,
     ADD: tl.constexpr, SPAN: tl.constexpr, STEP: tl.constexpr, PROGRAMS: tl.constexpr, PLAIN: tl.constexpr,
-    EXPERTS: tl.constexpr,
+    EXPERTS: tl.constexpr, EARLY: tl.constexpr,
 ):  # fmt: skip
     if EXPERTS:
         # From here on this row, and the matrix of its expert, are all there is.
@@ -257,9 +287,11 @@ def _stream(
         else:
             scale += before * (K // 32 if KIND == 4 else K // 16)
     first, end = tl.program_id(0) * n // PROGRAMS, (tl.program_id(0) + 1) * n // PROGRAMS
-    q, size, level, added = _fetch(w, scale, zero, residual, first, end, n, K, KIND, GATED, ADD, SPAN, STEP)
+    # Weights are on their way while the kernel before ends.
+    q, size, level = _fetch(w, scale, zero, first, end, n, K, KIND, GATED, SPAN, STEP)
+    follow(EARLY)
     _product(
-        q, size, level, added, x, norm, w, scale, zero, residual, y, eps,
+        q, size, level, x, norm, w, scale, zero, residual, y, eps,
         n, K, KIND, GATED, NORM, ADD, SPAN, STEP, PROGRAMS, PLAIN,
     )  # fmt: skip
 
@@ -277,22 +309,26 @@ def stream(
     gpu = x.device.type == "cuda"
     # Three in Triton's interpreter, so that its tests see ranges that begin and end within a tile.
     count = torch.cuda.get_device_properties(x.device).multi_processor_count if gpu else 3
-    warps, tile = WARPS, TILE
+    warps, tile, how = WARPS, TILE, early(x)
     if whose is not None:
-        warps, tile, count = EXPERT_WARPS, EXPERT_TILE, max(1, EXPERT_PROGRAMS * count // rows)
+        # The router may be the kernel before.
+        warps, tile, how = EXPERT_WARPS, EXPERT_TILE, {"EARLY": False}
+        count = max(1, EXPERT_PROGRAMS * count // rows)
+    elif gpu:
+        count *= PROGRAMS
     step = triton.next_power_of_2(width // per)
     if code:
         weight = weight.view(torch.int32)
     if scale is not None and scale.dtype == torch.float8_e4m3fn:
         scale = scale.view(torch.uint8)
     plain = not gpu or torch.version.hip is not None
-    # 512 threads with all registers of a multiprocessor between them.
-    how: dict[str, Any] = {} if plain else {"maxnreg": 128}
+    # Of all programs of a multiprocessor together its 65,536.
+    registers: dict[str, int] = {} if plain else {"maxnreg": 128}
     _stream[(count, rows)](
         x, weight, weight if scale is None else scale, weight if zero is None else zero,
         x if norm is None else norm, x if residual is None else residual, y,
         x if whose is None else whose, eps,
         n=n, K=width, KIND=code, GATED=gated, NORM=norm is not None, ADD=residual is not None,
         SPAN=max(1 + gated, tile // (step * itemsize)), STEP=step, PROGRAMS=count, PLAIN=plain,
-        EXPERTS=whose is not None, num_warps=warps, num_stages=1, **how,
+        EXPERTS=whose is not None, num_warps=warps, num_stages=1, **registers, **how,
     )  # fmt: skip
