@@ -13,7 +13,8 @@ from gpuwise import store
 from gpuwise.errors import InputError, NoDataError
 from gpuwise.jobs.choosing import CompareRequest, choose, compare, need_for, stored_spread
 from gpuwise.jobs.facts import Facts
-from gpuwise.judge.choose.candidates import hours_a_month
+from gpuwise.judge.choose import fit
+from gpuwise.judge.choose.candidates import host_of, hours_a_month
 from gpuwise.model.precision import Precision
 from gpuwise.model.question import Environment, RunConfig
 from gpuwise.model.result import Measurement, Result, Window
@@ -137,6 +138,33 @@ def test_more_gpus_than_a_machine_holds_are_so_many_machines(
 def test_what_may_change_the_answer_and_was_not_read_is_said_first() -> None:
     found = choose("I have 2 a40, sell them or keep them for llama 70b", Facts(today=DAY)).value
     assert "sell" in found.answer.partition(".")[0]
+
+
+@pytest.mark.parametrize(
+    ("people", "frames"),
+    [(fit.A_FEW, True), (fit.A_FEW + 1, False)],
+)
+def test_no_open_frame_serves_many_people(people: int, frames: bool) -> None:
+    """Neither first nor listed: its reason is that of the GPUs that nothing else holds."""
+    need = need_for("qwen2.5-14b", gpus=(4, 4))
+    need = replace(need, concurrent=people, acquire="own")
+    found = choose(need, Facts(today=DAY)).value
+    hosts = {host_of(option.gpu_id, option.count)[0] for option in found.options}
+    assert ("open frame" in hosts) == frames
+
+
+def test_what_cuda_no_longer_supports_is_bought_by_its_name_or_used_alone() -> None:
+    asks = ("fp64 card, buy, 25k dollars", "used fp64 card, 25k dollars", "p100 or v100, buy, fp64")
+    options = [choose(ask, Facts(today=DAY)).value.options for ask in asks]
+    assert ["p100-pcie-16gb" in {option.gpu_id for option in each} for each in options] == [False, True, True]
+
+
+def test_a_third_card_has_a_reason_and_years_an_end() -> None:
+    found = choose("my server has 2 A40 already, add a third for llama 70b", Facts(today=DAY)).value
+    assert not any("no price" in text for text in found.advice if "3 x A40" in text)
+    with pytest.raises(InputError):
+        choose("16 H100 for 31 years", Facts(today=DAY))
+    assert choose("16 H100 for 30 years", Facts(today=DAY)).value.options
 
 
 def test_words_of_a_second_work_are_answered_for_the_first_pick() -> None:

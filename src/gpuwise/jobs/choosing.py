@@ -118,12 +118,12 @@ def _in_machines(market: _Market, need: Need) -> Recommendation | None:
     number = max((count for _, count in need.sets), default=need.gpus[0])
     sizes = sorted(TOGETHER, key=lambda size: (-number % size > SPARE * number, -size))
     for size in sizes if number > MOST_TOGETHER else ():
-        share = ceil(number / size)
+        share, limited = ceil(number / size), need.budget_usd is not None
         one = replace(
             need, sets=tuple((gpu, size) for gpu, _ in need.sets), gpus=(size, size),
             items=need.items and need.items / share, concurrent=ceil(need.concurrent / share),
             budget_usd=need.budget_usd and need.budget_usd / share, asks="",
-            notes=(*need.notes, f"each row is one of {share} machines"),
+            notes=(*need.notes, f"each row is one of {share} machines{' with its budget' * limited}"),
         )  # fmt: skip
         with suppress(GpuwiseError):
             found = _first_answer(market, settled(one))
@@ -334,9 +334,8 @@ def _looser(need: Need, error: GpuwiseError) -> Iterator[Need]:
     dated = need.assumptions.aged_today  # who says how old a price may be means it
     if (unmet or error.code in ("no-price", "too-large")) and not (names or dated) and need.acquire != "rent":
         # What keeps every limit may only lack a price that is fresh.
-        yield noted(
-            "no price that is fresh is known of what keeps the limits", only=_cards(need), acquire="own"
-        )
+        note = "no price that is fresh is known of what keeps the limits"
+        yield noted(note, only=_cards(need), acquire="own")
 
 
 def _cards(need: Need) -> tuple[str, ...]:

@@ -116,11 +116,12 @@ def said(found: Recommendation) -> tuple[str, ...]:
     if not found.answer:  # a recommendation of an earlier version
         return ()
     taken = dict.fromkeys((*limits(found.need), *found.need.notes))
+    unsaid = [words for words in found.need.ignored if words not in found.answer]
     days = (date.fromisoformat(found.made_on) - date.fromisoformat(found.prices_on or found.made_on)).days
     aged = f"Caution: the newest prices are {days} days old; today's rents: gpuwise prices update"
     return (
         *_lines(found.answer),
-        *([f"Not taken into account: {', '.join(found.need.ignored)}"] if found.need.ignored else []),
+        *([f"Not taken into account: {', '.join(unsaid)}"] if unsaid else []),
         *(f"- {reason}" for reason in found.reasons),
         *([f"Runner-up: {found.runner_up}"] if found.runner_up else []),
         *(f"Would change it: {text}" for text in found.changes[:_CHANGES]),

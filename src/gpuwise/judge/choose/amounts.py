@@ -212,7 +212,7 @@ def amount(
         if item == "sequence" and length and whole:
             notes.append(f"{whole:,.0f} tokens count as {whole / length:.3g} sequences of {length}")
             number *= whole / length
-        other = next((each.kind for each in counts if each.kind not in ("text", "step", item)), item)
+        other = next((each.kind for each in counts if each.kind not in ("text", "token", "step", item)), item)
         return done(number, other)
     if learns:
         if counts and not whole and not length:
@@ -239,7 +239,5 @@ def amount(
         answer = float(usual or prompt or USUAL.answer)
         notes.append(f"a request is taken as {answer:,.0f} tokens of answer")
     if prompt:
-        notes.append(
-            f"each answer of {answer:,.0f} tokens follows a prompt of {prompt:,.0f}, which counts, too"
-        )
+        notes.append(f"each answer of {answer:,.0f} tokens follows a prompt of {prompt:,.0f}, counted, too")
     return done(number * answer, reads=prompt / answer, context=int(prompt + answer) if prompt else None)

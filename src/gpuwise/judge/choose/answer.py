@@ -333,6 +333,8 @@ def _does(need: Need, first: Option, item: str) -> str:
     if first.cost_usd and need.period_s < MONTH_S:
         month = first.cost_usd.value * MONTH_S / need.period_s
         rate += f", {usd(month)} a month{_other(need, month, ' ({} a month)')}"
+        hired = first.cost_usd.value * (need.hire_h or 0.0) * 3600 / need.period_s
+        rate += f", {usd(hired)} for {need.hire_h:,.0f} h" if need.hire_h else ""
     return f"{cost}for {amount} each {every or seconds(need.period_s)}, busy {busy} of it at {rate}"
 
 
@@ -530,9 +532,8 @@ def _short(gpu_id: str) -> str:
 
 def obtained(option: Option) -> str:
     """Where it comes from: `runpod, spot`, `bought used`, `yours`."""
-    last = (
-        f"last seen at {usd(option.last_usd)}, {option.seen_on[:7]}" if option.last_usd else "price not known"
-    )
+    seen = f"last seen at {usd(option.last_usd or 0.0)}, {option.seen_on[:7]}"
+    last = seen if option.last_usd else "price not known"
     fixed = {"have": "yours", "unpriced": last, "street": "bought used or new"}
     if option.way in ("new", "used"):
         return f"bought {option.way}"
@@ -871,9 +872,8 @@ def together(gpus: Sequence[str], found: Dealt, price: str = "") -> str:
 def largest(models: Mapping[Precision, str], gpu: str, count: int, context: int) -> str:
     """The largest models that a number of GPUs hold, the shortest format of weights first."""
     held = ", ".join(f"{name} in {weights}" for weights, name in reversed([*models.items()]))
-    return (
-        f"The largest model known here that {counted(gpu, count)} can hold with {context:,} tokens: {held}."
-    )
+    cards = f"{counted(gpu, count)} can hold with {context:,} tokens"
+    return f"The largest model known here that {cards}: {held}."
 
 
 def _speed(found: Recommendation) -> str:

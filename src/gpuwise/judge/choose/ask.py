@@ -123,6 +123,7 @@ class _Reader:
         self.single, self.small, self.watts_each, self.gpus_each = False, False, 0.0, False
         self.several = 1  # Machines, of which one is looked at
         self.members = self.people = 1  # Of whom not all are there at once; who share a machine
+        self.callers = False  # They are people who ask, not who may
         self.open_model = False  # Some language model, none by name
         self.sets, self.mixed = tuple[tuple[str, int], ...](), tuple[tuple[str, float], ...]()
         self.by_use = False  # No name stands there, but a size or a use
@@ -201,10 +202,8 @@ class _Reader:
         self._read_amounts()
         if self.have and (times := self.take(P.faster)):
             said = re.sub(r"x$| times", "", times[1])
-            self.fields |= {
-                "faster": NUMBERS.get(said) or float(USUAL.times.get(said, said)),
-                "upgrade": True,
-            }
+            faster = NUMBERS.get(said) or float(USUAL.times.get(said, said))
+            self.fields |= {"faster": faster, "upgrade": True}
             self.usual["goal"] = "price"
         for pattern, problem, hint, goal in WORDS["refused"]:
             if (found := self.take(pattern, again=False)) and goal and len(self.sets) > (goal == "speed"):
@@ -255,14 +254,13 @@ class _Reader:
             self.notes.append(f"{number} machines, each by itself")
             return
         self.several = number
-        if self.said(P.watts):
-            return  # One of them has its share
-        if {count for _, count in self.sets} == {needs.MOST_TOGETHER}:
+        one = self.said(P.watts)  # Of which one has its share
+        if not one and {count for _, count in self.sets} == {needs.MOST_TOGETHER}:
             self.sets = tuple((gpu, count * number) for gpu, count in self.sets)
             self.notes.append(several[0].strip())
-            return
-        self.ignore(several[0].strip())
-        self.notes.append("of one machine: nothing is known of a network between several")
+        elif not one:
+            self.ignore(several[0].strip())
+            self.notes.append("of one machine: nothing is known of a network between several")
 
     def _read_cards(self) -> None:
         """GPUs to compare with how many of each, those that are there, and those that are not to be."""
@@ -275,17 +273,13 @@ class _Reader:
         for named in catalog.mentions(self.plain, loose=True):
             text = self.plain[named.start : named.end].strip()
             # "4090", "p40" and "t4" are cards; "m4" in a sentence may be anything.
-            if not named.gpu_ids or not (
-                named.exact
-                or re.search(r"\d{4}|[a-z]\d\d|\b[tl]4s?\b", text)
-                or re.search(r"\bmac(?:book)?\b.{0,12}$", self.plain[: named.start])
-            ):
-                continue
             before, after = self.plain[: named.start], self.plain[named.end :]
-            # "under 8000 dollars" is no Quadro RTX 8000.
-            if text.isdigit() and (
-                re.search(rf"(?:[$€£]\s?|\b{P.at_most} )$", before) or re.match(P.other_unit, after)
-            ):
+            card = named.exact or re.search(r"\d{4}|[a-z]\d\d|\b[tl]4s?\b", text)
+            if not named.gpu_ids or not (card or re.search(r"\bmac(?:book)?\b.{0,12}$", before)):
+                continue
+            # "4000 reais" and "under 8000 dollars" are no cards; these are A4000, or RTX 8000.
+            priced = re.search(rf"(?:[$€£]\s?|\b{P.at_most} )$", before) or re.match(P.other_unit, after)
+            if text.isdigit() and (priced or text.endswith("000")):
                 continue
             number = re.search(P.count_before, before)
             behind = None if number else re.match(P.count_behind, after)
@@ -444,21 +438,17 @@ class _Reader:
             # "Every night, 2M tokens each time"
             counted = next((each for each in self.found if each.kind not in ("epoch", "step", "other")), None)
             period = next(filter(None, often.groups()))
-            self.found = tuple(
-                replace(each, period=period) if each is counted else each for each in self.found
-            )
+            self.found = tuple(replace(e, period=period) if e is counted else e for e in self.found)
             self.mark(*often.span() if counted else (0, 0))
         speeds = (each for each in self.found if each.kind == "token" and each.tokens == 1 and each.period)
         speed = next(speeds, None)
         # So many in a short time are a speed: of each answer, or as a service all day long.
         slow = speed.number / amounts.seconds(speed.period) <= USUAL.one_reader if speed else False
-        if (
-            speed
-            and amounts.seconds(speed.period) < amounts.DAY_S
-            and (self.said(P.alone) or (slow and (self.said(P.at_least) or self.said(WORDS["asks"]["able"]))))
-        ):
+        able = self.said(WORDS["asks"]["able"])
+        meant = self.said(P.alone) or (slow and (self.said(P.at_least) or able))
+        if speed and meant and amounts.seconds(speed.period) < amounts.DAY_S:
             self.per_person, rate = True, speed.number / amounts.seconds(speed.period)
-            if (self.sets or self.have) and self.said(WORDS["asks"]["able"]):
+            if (self.sets or self.have) and able:
                 self.fields |= {"asks": "speed", "rate": rate}  # Whether what is named is as fast
             else:
                 self.fields["latency"] = Latency("TPOT", 1 / rate)
@@ -504,6 +494,7 @@ class _Reader:
                     self.ignore(found[0])  # What is named has it or not
                 else:
                     self.traits.append((kind, name, value, True))
+                    self.notes += [] if kind in ("maker", "segment") else [f"only: {found[0]}"]
         self.form = "pcie" if self.denied["nvlink"] else self.first(P.board, again=False) or None
         if not (self.traits or self.sets) and self.take(P.computer):
             self.form = "mobile" if self.said(P.laptop) else "small"
@@ -533,9 +524,8 @@ class _Reader:
         self._read_question()
         for name, pattern, factors in WORDS["numbers"]:
             if found := take(filled(pattern, vars(P))):
-                value = (NUMBERS.get(found[1]) or _amount(re.sub(P.thousands, "", found[1]))) * factors.get(
-                    found[2], 1
-                )
+                value = NUMBERS.get(found[1]) or _amount(re.sub(P.thousands, "", found[1]))
+                value *= factors.get(found[2], 1)
                 whole = int(value) if value == int(value) else value
                 (self.assumed if name in _ASSUMED else fields).setdefault(name, whole)
         if late := take(r"\b(ttft|first token)\D{0,20}?(\d[\d.]*) ?(ms|s)\w*\b"):
@@ -554,16 +544,30 @@ class _Reader:
             of = next((e for e in self.found if e.role == "out" and e.kind in ("token", "part")), None)
             written = of.number * of.tokens if of else USUAL.answer
             fields["latency"] = Latency("TPOT", float(late[1]) / written)
-            self.notes.append(
-                f"an answer of {written:,.0f} tokens within {late[1]} s, its prompt not counted"
-            )
+            self.notes.append(f"an answer of {written:,.0f} tokens within {late[1]} s, without its prompt")
         if people := take(P.how_many_people, again=False) or take(P.team):
-            fields["users"] = _number(people[1])
-            if not (re.search(P.callers, people[0]) or take(P.at_once)):
-                self.members = fields["users"]
+            self._read_people(people, _number(people[1]))
             if take(P.each_own) or fields["users"] == 1:
                 fields["concurrent"] = 1
         self._read_own_machine()
+
+    def _read_people(self, said: re.Match[str], users: int) -> None:
+        """How many there are, whether all of them at once, and how many come again in which period."""
+        if part := self.take(P.part_of_them):
+            self.notes.append(f"{part[0].strip()} are {float(part[1]) / 100:.2g} of {users:,}")
+            users = max(1, round(users * float(part[1]) / 100))
+        self.fields["users"] = users
+        self.callers = re.search(P.callers, said[0]) is not None
+        if not self.take(P.at_once) and (users > USUAL.crowd or not self.callers):
+            self.members = users
+        again = re.match(rf"{P.period}(?P<period>{P.periods})", self.plain[said.end() :])
+        counted = [e for e in self.found if e.kind in ("text", "image", "sequence", "part")]
+        if again and not any(each.period for each in counted):
+            self.mark(said.end(), said.end() + again.end())
+            one = amounts.Quantity(1.0, "text", 0.0, "", "", "each", (), "one request")
+            first, period = counted[0] if counted else one, again["period"]
+            found = self.found if counted else (*self.found, one)
+            self.found = tuple(replace(e, period=period) if e is first else e for e in found)
 
     def _read_offers(self) -> bool:
         """Kinds of rent, providers and places; whether any of the first two says to rent."""
@@ -613,7 +617,7 @@ class _Reader:
             rents = None if hire[2].startswith("y") else hire  # GPUs for a week are rented
         if no_cloud or rents or owns or self.have or denied["buy"]:
             fields["acquire"] = "rent" if (rents or denied["buy"]) and not no_cloud else "own"
-            if rents and not no_cloud and (self.have or either or take(r"\bbuy\w*|bought|purchas\w*")):
+            if rents and not no_cloud and (self.have or either or take(P.to_own)):
                 fields["acquire"] = "both"  # Which of the two is the question
         self.rents, self.owns = bool(rents), bool(owns)
         if rents and not self.done() and (hire := take(P.hire)):
@@ -718,7 +722,7 @@ class _Reader:
 
     def _read_money(self) -> None:
         """Deadlines and budgets; so much money over so much time is a price of an hour."""
-        fields, take = self.fields, self.take
+        fields, take, often = self.fields, self.take, any(each.period for each in self.found)
         if last := take(rf"\b{P.until} ((?:{units.DAYS})(?!\w)){P.hour}"):
             day = units.parse_day(last[1], self.today)
             hours = take(rf"\((?:in |within |about |~)?{P.span}\)", again=False)  # As it was counted
@@ -731,10 +735,13 @@ class _Reader:
         elif (
             "hire_h" not in fields
             and self.done()
-            and (span := take(rf"{'' if self.rents else '(?<!for )'}\b{P.span}", again=False))
+            and (span := take(rf"{'' if self.rents or often else '(?<!for )'}\b{P.span}", again=False))
         ):
-            fields["deadline_s"] = _span_seconds(span)
-            self.notes.append(f"{span[0].strip()} is taken as the deadline")
+            if often:  # So long it comes again: nobody buys for that
+                fields |= {"acquire": fields.get("acquire", "rent"), "hire_h": _span_seconds(span) / 3600}
+            else:
+                fields["deadline_s"] = _span_seconds(span)
+                self.notes.append(f"{span[0].strip()} is taken as the deadline")
         if "deadline_s" in fields and (week := self.assumed.get("hours_per_week")) and self.have:
             fields["deadline_s"] *= week / 168
             self.notes.append(f"{fields['deadline_s'] / 3600:,.0f} hours of use until then")
@@ -770,11 +777,13 @@ class _Reader:
         per = re.match(rf"{P.period}(month|h|year)", after) or take(r"()\bhourly\b")
         budget = self._usd(text, hourly=bool(per))
         fields["budget_usd"] = budget
-        if "hire_h" in fields and per and per[1] == "month":
-            fields |= {"budget_usd": budget / fields["hire_h"], "budget_per_hour": True}
-            self.notes.append(
-                f"{text} for {fields['hire_h']:g} h: at most ${fields['budget_usd']:.2f} an hour"
-            )
+        hired_h = fields.get("hire_h", 0.0) if per and per[1] == "month" else 0.0
+        if not per and "deadline_s" in fields and not (self.owns or self.have or self.done()):
+            hired_h = fields.pop("deadline_s") / 3600
+            fields["acquire"] = "rent"
+        if hired_h:
+            self.notes.append(f"{text} for {hired_h:g} h: at most ${budget / hired_h:.2f} an hour")
+            fields |= {"budget_usd": budget / hired_h, "budget_per_hour": True}
         elif per:
             self.mark(money.start(), money.end() + (per.end() if per[1] else 0))
             if per[1] == "year":
@@ -782,10 +791,6 @@ class _Reader:
             fields["budget_per_hour" if per[1] in ("", "h") else "budget_per_month"] = True
             if per[1] in ("", "h") and not (self.owns or self.have):
                 fields.setdefault("acquire", "rent")  # What is bought has no price of an hour
-        elif "deadline_s" in fields and not self.owns and not self.have and not self.done():
-            hours = fields.pop("deadline_s") / 3600
-            self.notes.append(f"{text} over {hours:g} h: at most ${budget / hours:.2f} an hour")
-            fields |= {"budget_usd": budget / hours, "budget_per_hour": True, "acquire": "rent"}
         elif not self.rents and not (self.done() and not (self.owns or self.have)):
             gpus = self.owns or self.have or self.sets or self.traits or self.said(rf"\b(?:{P.machine})\b")
             self.small = budget < USUAL.small_sum and not gpus
@@ -812,8 +817,9 @@ class _Reader:
         """How many of so many people are answered at one moment."""
         if self.members < 2:
             return people
-        some = max(2, -(-people * USUAL.at_once // 1))
-        self.notes.append(f"of {people} people one in five at once: {some:.0f}")
+        some = max(2, -(-min(people, USUAL.crowd) * (1.0 if self.callers else USUAL.at_once) // 1))
+        some += USUAL.at_once_of_crowd * max(0, people - USUAL.crowd) // 1
+        self.notes.append(f"of {people:,} people {some:.0f} at once ('at once' behind a number states it)")
         return int(some)
 
     def _read_number_of_gpus(self) -> None:
@@ -903,10 +909,8 @@ class _Reader:
         """ "A Mac or a 5090": each of the kind is one of the alternatives."""
         fields, sets = self.fields, self.sets
         if not (sets or fields.get("sold")):  # Of computers that are to be bought, those in the shops
-            sold = (
-                gpu for gpu in like if catalog.get(gpu).text("form") != "soc" or is_sold_new(gpu, self.today)
-            )
-            like = tuple(sold) or like
+            cards = {gpu for gpu in like if catalog.get(gpu).text("form") != "soc"}
+            like = tuple(gpu for gpu in like if gpu in cards or is_sold_new(gpu, self.today)) or like
         fields["only"] = tuple(dict.fromkeys((*(gpu for gpu, _ in sets), *like)))
         if len(fields["only"]) > FEW:
             fields["named"] = tuple(gpu for gpu, _ in sets)
@@ -947,7 +951,9 @@ class _Reader:
             self.notes += [] if "hours_per_week" in self.assumed else ["an hour for each time"]
             self.assumed["hours_per_week"] = min(168.0, fields["users"] * week)
         elif self.shared and "hours_per_week" in self.assumed and self.said(r"\beach\b"):
-            self.assumed["hours_per_week"] = min(168.0, fields["users"] * self.assumed["hours_per_week"])
+            hours = self.assumed["hours_per_week"]
+            self.notes.append(f"{hours:g} h a week of each of {fields['users']} people")
+            self.assumed["hours_per_week"] = min(168.0, fields["users"] * hours)
 
     def _settle_owned(self, sets: Sequence[tuple[str, int]]) -> None:
         """What is to become of the cards that are there, beside those that were named."""
@@ -955,9 +961,8 @@ class _Reader:
         fields["have"] = have
         # Whether it is worth it is a question about what is there; what to buy instead is not.
         replaced = self.take(r"upgrad\w*|replac\w*") and not {gpu for gpu, _ in sets}.intersection(have)
-        fields["upgrade"] = "faster" in fields or (
-            bool(replaced) and not self.take(r"\bworth\b|\bshould (?:i|we)\b")
-        )
+        asked = replaced and self.take(r"\bworth\b|\bshould (?:i|we)\b")
+        fields["upgrade"] = "faster" in fields or (bool(replaced) and not asked)
         # "QLoRA on my 3060", "can I run ... or rent": whether it can, before what else could.
         able, mine, other = map(self.said, (WORDS["asks"]["able"], P.mine, P.other))
         keep = (able or self.of_mine or (mine and not other)) and not sets and not fields["upgrade"]
@@ -1108,9 +1113,8 @@ class _Reader:
             raise InputError(problem, hint="ask for each apart")
         self.mode = self.mode or "infer"
         self.notes += [f"all of it is taken in mode {self.mode}"] if "" in said and any(said) else []
-        self.mixed = tuple(
-            (str(name), float(share[1] or 50)) for name, share in zip(names, shares, strict=True)
-        )
+        parts_of = (float(share[1] or 50) for share in shares)
+        self.mixed = tuple(zip(map(str, names), parts_of, strict=True))
 
     def _within(self, start: int, end: int, read: Callable[[], str | None]) -> str | None:
         """What `read` finds there, as though all other words were read."""
@@ -1313,9 +1317,7 @@ class _Reader:
         if not (self.found or data):
             item = item_of(need).partition("-")[0]
             self.work = Work(USUAL.examples.get(item, 1e6), None, item)
-            self.notes.append(
-                f"no amount was named: {self.work.items / 1e6:g} million {item}s, as an example"
-            )
+            self.notes.append(f"no amount was named: {self.work.items / 1e6:g} million {item}s as an example")
             return
         usual = next((n for pattern, n in WORDS["answers"] if self.said(pattern)), USUAL.answer)
         if not counted and not any(each.kind == "step" for each in self.found):
@@ -1440,14 +1442,14 @@ class _Reader:
             if self.open_model and once and fields.get("acquire") == "own":
                 fields["larger"] = tuple(WORDS["larger"])
         only = self.fields.get("only", ())
-        if (
-            "fp64" in (precision, presets()[named].precision if named in presets() else "")
-            and len(only) > FEW
-        ):
+        double = "fp64" in (precision, presets()[named].precision if named in presets() else "")
+        if double and len(only) > FEW:
             # All of a kind, not for their own sake: of these, what was made for it.
             self.fields["only"] = tuple(filter(made_for_fp64, only)) or only
         if self.mode == "full" and not is_model(named, self.mode):
             self.mode = "train"
+        if self.mode in ("lora", "qlora") and not (is_model(named, self.mode) or named in DIFFUSION):
+            self.ignore(f"{self.mode}, which is of language models and of images that are made")
         while number := self.take(P.number_alone, again=False):
             self.ignore("" if re.fullmatch(r"(?:19|20)\d\d", number[0]) else number[0].rstrip(" ,."))
         if unread := "|".join(map(re.escape, self.unread())):
@@ -1481,9 +1483,8 @@ def _names() -> frozenset[str]:
 @cache
 def _networks() -> frozenset[str]:
     """Names of what is neither a language model nor makes images."""
-    return frozenset(name for name in _names() if not (is_model(name, None) or name in DIFFUSION)) - {
-        *presets()
-    }
+    others = (*DIFFUSION, *presets())
+    return frozenset(name for name in _names().difference(others) if not is_model(name, None))
 
 
 def _of_laptop(gpu: str) -> str:

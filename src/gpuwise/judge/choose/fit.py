@@ -22,6 +22,7 @@ from gpuwise.errors import GpuwiseError, InputError, NoDataError
 from gpuwise.facts import catalog
 from gpuwise.judge.choose import speeds as known_speeds
 from gpuwise.judge.choose.candidates import (
+    FEW,
     Array,
     Candidates,
     Mask,
@@ -47,6 +48,7 @@ HALF_GB = 0.5
 WORTH = 0.5
 # Share of the time that a service may be busy: requests come in waves, and beyond it they queue.
 BUSIEST = 0.8
+# CUDA 13.0 (release notes of 2025-08) has no compiler and libraries for Maxwell, Pascal and Volta.
 UNSUPPORTED = "CUDA 13 no longer supports its architecture: only frameworks built for CUDA 12 run on it"
 UNPROVEN = "cannot rank: known by its data sheet only, so within an order of magnitude"
 # Least speed, in that of what is there, of a card that somebody would call an upgrade.
@@ -56,6 +58,9 @@ NO_FASTER, LESS_MEMORY = "not enough faster than what you have", "less memory th
 # 2 GHz have 4 TFLOP/s, half of which such code reaches.
 LEAST_FP64 = 2e12
 NO_FP64 = "computes FP64 no faster than a server's processor"
+# People whom cards on risers may serve: of a home or a team that mends its machine itself.
+A_FEW = 20
+OPEN_FRAME = "more slots than a board has: cards on risers in an open frame serve nobody's customers"
 FANLESS = "made for a server's fans"
 # A model is not shared out over smaller cards without a link of their own, unless they are named.
 LEAST_SHARD_GB = 12
@@ -132,7 +137,9 @@ def limits(need: Need, them: Candidates, speeds: Sequence[Record]) -> tuple[Limi
         simple("unproven", known, UNPROVEN, anyway)
         # Kernels compiled once run on; frameworks are built anew, and no longer for these.
         new = every(lambda row, spec: float(spec.text("compute_capability") or OLDEST) >= OLDEST)
-        simple("unproven", have | new | (need.mode == "compute"), UNSUPPORTED, anyway)
+        # Nobody buys what is no longer supported to compute on it for years, but used or by its name.
+        meant = ~them.own | bool(need.sets or 0 < len(need.only) <= FEW or "used" in need.sold)
+        simple("unproven", have | new | (meant & (need.mode == "compute")), UNSUPPORTED, anyway)
     if need.precision == Precision.FP64 and not (named or have.all()):
         # A card that was made for something else is no faster than the processor beside it.
         made = every(lambda row, spec: made_for_fp64(row.gpu))
@@ -145,6 +152,9 @@ def limits(need: Need, them: Candidates, speeds: Sequence[Record]) -> tuple[Limi
         and not (need.fans or named)
     ):
         simple("", ~them.own | have | fans, FANLESS, ("a server to put it in", {}))
+    if need.concurrent > A_FEW and not named:
+        frame = np.array([name == "open frame" for name, *_ in hosts_of(them.rows)], dtype=bool)
+        simple("", ~them.own | have | ~frame, OPEN_FRAME, ("fewer, larger GPUs", {}))
     if need.task and not named:
         # Each card holds its own context, work space and copies beside its part of the weights.
         small = _numbers(them, specs, "memory_bytes") / 2**30 < LEAST_SHARD_GB - HALF_GB
@@ -206,9 +216,8 @@ def kept(found: Sequence[Limit], size: int) -> Mask:
 def _fits(them: Candidates) -> Limit:
     chance = [row.speed.fits_probability for row in them.rows]
     ok = np.array([found is None or found >= FITS for found in chance], dtype=bool)
-    wanted = np.array(
-        [m.value if (m := row.speed.memory_bytes) else np.nan for row in them.rows], dtype=float
-    )
+    sizes = (row.speed.memory_bytes for row in them.rows)
+    wanted = np.array([size.value if size else np.nan for size in sizes], dtype=float)
 
     def reason(place: int) -> str:
         needed = float(wanted[place])
@@ -344,9 +353,8 @@ def _money(need: Need, them: Candidates) -> Iterator[Limit]:
     hours = hours_a_month(need) if need.budget_per_month else 1.0
     whole = np.where(them.own, them.outlay, them.per_item * (need.items or np.nan))
     # What a laptop was last sold at, though that is too old to rank by.
-    last = np.array(
-        [row.offer.amount if row.offer and row.way == "unpriced" else np.nan for row in them.rows]
-    )
+    old = (row.offer if row.way == "unpriced" else None for row in them.rows)
+    last = np.array([offer.amount if offer else np.nan for offer in old])
     whole = np.where(np.isnan(whole), last * them.count + them.host, whole)
     spent = need.users * (them.per_hour * hours if unit else whole)
     if not unit and need.items is None:
@@ -387,9 +395,7 @@ def _bound(
 
 def _numbers(them: Candidates, specs: Mapping[str, GpuSpec], field: str) -> Array:
     values = {gpu: spec.number(field) for gpu, spec in specs.items()}
-    return np.array(
-        [np.nan if values[row.gpu] is None else values[row.gpu] for row in them.rows], dtype=float
-    )
+    return np.array([values[row.gpu] for row in them.rows], dtype=float)  # None becomes NaN
 
 
 def rejected(

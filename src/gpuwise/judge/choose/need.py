@@ -86,6 +86,8 @@ MOST_TOGETHER = 8
 MOST_APART = 64
 # Cards for which a machine that is there has slots and a supply.
 MOST_THERE = 2
+# That anybody keeps a GPU.
+MOST_YEARS, HOURS_PER_YEAR = 30, 8766
 # A token later than this is slower than people read, where nothing else was asked for.
 USUAL_TPOT_S = 0.050
 USUAL_NOTE = "each token within 50 ms"
@@ -209,9 +211,8 @@ def need_for(
         raise InputError(problem, hint="see its modes", code="modes")
     shared = [p for p in specs[0].precisions if all(p in spec.precisions for spec in specs)]
     if precision is not None and precision not in shared:
-        raise InputError(
-            f"{specs[0].id} does not run in {precision}", hint=f"precision {' or '.join(shared)}"
-        )
+        hint = f"precision {' or '.join(shared)}"
+        raise InputError(f"{specs[0].id} does not run in {precision}", hint=hint)
     chosen = Precision(precision or (Precision.BF16 if Precision.BF16 in shared else shared[0]))
     # Requests that come again are shared out over as many GPUs as they take.
     most = MOST_TOGETHER if wanted == "infer" and work is not None and work.period_s else 1
@@ -252,7 +253,9 @@ def is_question(text: str) -> bool:
     them with shares."""
     text, names = text.strip(), {*registry.names(), *ALIASES, *DIFFUSION, *presets()}
     listed = all(re.fullmatch(r"\s*\S+(?: \S+)?(?:=.*|\s+[\d.]+\s*%)", part) for part in text.split(","))
-    return (" " in text or text.isalpha()) and not listed and text.casefold() not in names
+    if listed or text.casefold() in names:
+        return False
+    return " " in text or text.isalpha() or bool(_stood_in_for([text.casefold()], None))
 
 
 def unknown(name: str) -> InputError:
@@ -329,9 +332,8 @@ def _of_model(
     notes = [USUAL_NOTE] if task == "infer" and latency is None else []
     if latency is not None and latency.first_s is not None:
         notes.append(f"the first token within {units.seconds(latency.first_s)}")
-    notes += (
-        [f"{'all weights learn' if task == 'full' else f'adapters, by {task}'}"] if task != "infer" else []
-    )
+    learns = "all weights learn" if task == "full" else f"adapters, by {task}"
+    notes += [learns] if task != "infer" else []
     formats: tuple[Precision, ...] = ()
     if task == "infer" and precision is None:
         # As engines serve: as published, in 8 bits where the card computes in them, in 4.
@@ -376,9 +378,7 @@ def settled(need: Need) -> Need:
         if there > MOST_TOGETHER
     ]
     if need.mode == "compute" and need.gpus[1] > 1:
-        said.append(
-            "several GPUs count as jobs side by side: of what one job on all of them loses nothing is known"
-        )
+        said.append("several GPUs count as jobs side by side: what one job on all of them loses is not known")
     if need.task:
         people = need.concurrent or need.users
         # Of many who talk at once each has half of what one may hold, as a mean.
@@ -401,18 +401,15 @@ def settled(need: Need) -> Need:
 
 def check(need: Need) -> None:
     """Raise InputError for parts of a need that contradict each other or say what cannot be."""
-    a = need.assumptions
+    a, form = need.assumptions, f"unknown form {str(need.form)[:40]!r}"
+    years = max(a.years, (need.hire_h or 0.0) / HOURS_PER_YEAR)
+    used, again = f"{a.hours_per_week:g} hours of use a week", need.period_s is not None
     for wrong, problem, hint in (
         (not need.workloads, "no work is named", "a workload or a preset"),
-        (
-            need.form is not None and need.form not in forms(),
-            f"unknown form {str(need.form)[:40]!r}", f"one of {', '.join(forms())}",
-        ),
+        (need.form is not None and need.form not in forms(), form, f"one of {', '.join(forms())}"),
         (need.acquire not in get_args(Acquire), f"own, rent or both, not {need.acquire!r}", "rent or own"),
-        (
-            not 0 < a.hours_per_week <= 168,
-            f"{a.hours_per_week:g} hours of use a week", "more than 0, and at most the 168 hours of a week",
-        ),
+        (not 0 < a.hours_per_week <= 168, used, "more than 0, and at most the 168 hours of a week"),
+        (years > MOST_YEARS, f"{years:,.0f} years: no GPU is of use so long", f"at most {MOST_YEARS}"),
         (a.cooling < 1, "cooling multiplies the watts and is at least 1", "a factor like 1.3"),
         (not a.utilisation, "with a utilisation of 0 % no work gets done", "a share like 80%"),
         (
@@ -420,7 +417,7 @@ def check(need: Need) -> None:
             "a deadline needs an amount of work", "state the work, like '1M sequences'",
         ),
         (
-            need.deadline_s is not None and need.period_s is not None,
+            need.deadline_s is not None and again,
             "work that comes again has no deadline", "leave out the deadline, or the period of the work",
         ),
     ):  # fmt: skip
@@ -440,9 +437,8 @@ def _workload(name: str, purpose: str | None) -> str:
     if name not in known:
         others = [p for p, endings in ENDINGS.items() if known & {name + e for e in endings if e}]
         if others:
-            problem = (
-                f"{name} cannot be chosen for in mode {purpose}" if purpose else f"which mode of {name}?"
-            )
+            no = f"{name} cannot be chosen for in mode {purpose}"
+            problem = no if purpose else f"which mode of {name}?"
             raise InputError(problem, hint=f"mode {' or '.join(others)}")
     try:
         return registry.get(name).spec.id
