@@ -254,7 +254,8 @@ def candidates(need: Need, speeds: Sequence[Record], offers: Sequence[Offer], *,
         counts = (n for n in range(number, 0, -1) if (gpu, n) in known)
         if count := next(counts, 0):
             rows.append(Row(gpu, count, "have", 0.0, 0.0, False, known[gpu, count], None))
-    priced = {row.gpu for row in rows if row.way != "have"}  # Of a third card beside two, too
+    # A third card beside two that are there has an old price, too.
+    priced = {row.gpu for row in rows if row.way != "have" or row.gpu not in dict(need.sets)}
     bought = sorted((o for o in able if not o.per_hour and o.count == 1), key=lambda o: o.seen_on)
     last = {o.gpu_ids[0]: o for o in bought if len(o.gpu_ids) == 1}
     # A GPU that was named is answered for; its price is not known, or too old to rank it by.
@@ -266,7 +267,8 @@ def candidates(need: Need, speeds: Sequence[Record], offers: Sequence[Offer], *,
         rows += [
             Row(gpu, n, "unpriced", np.nan, 0.0, False, known[gpu, n], last.get(gpu))
             for gpu, n in dict.fromkeys((*computers, *named))
-            if gpu not in priced and need.have.count(gpu) < (n if (gpu, n) in need.sets else 1)
+            if gpu not in priced
+            and need.have.count(gpu) < n
             and (gpu, n) in known
             and (n >= LEAST_BOARD or catalog.get(gpu).text("form") not in MODULES)
         ]
