@@ -123,7 +123,6 @@ class _Reader:
         self.single, self.small, self.watts_each, self.gpus_each = False, False, 0.0, False
         self.several = 1  # Machines, of which one is looked at
         self.members = self.people = 1  # Of whom not all are there at once; who share a machine
-        self.callers = False  # They are people who ask, not who may
         self.open_model = False  # Some language model, none by name
         self.sets, self.mixed = tuple[tuple[str, int], ...](), tuple[tuple[str, float], ...]()
         self.by_use = False  # No name stands there, but a size or a use
@@ -557,7 +556,7 @@ class _Reader:
             self.notes.append(f"{part[0].strip()} are {float(part[1]) / 100:.2g} of {users:,}")
             users = max(1, round(users * float(part[1]) / 100))
         self.fields["users"] = users
-        self.callers = re.search(P.callers, said[0]) is not None
+        self.callers = re.search(P.callers, said[0]) is not None  # Who ask, not who may
         if not self.take(P.at_once) and (users > USUAL.crowd or not self.callers):
             self.members = users
         again = re.match(rf"{P.period}(?P<period>{P.periods})", self.plain[said.end() :])

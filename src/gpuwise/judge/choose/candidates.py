@@ -254,11 +254,10 @@ def candidates(need: Need, speeds: Sequence[Record], offers: Sequence[Offer], *,
         counts = (n for n in range(number, 0, -1) if (gpu, n) in known)
         if count := next(counts, 0):
             rows.append(Row(gpu, count, "have", 0.0, 0.0, False, known[gpu, count], None))
-    # A third card beside two that are there has an old price, too.
     priced = {row.gpu for row in rows if row.way != "have" or row.gpu not in dict(need.sets)}
     bought = sorted((o for o in able if not o.per_hour and o.count == 1), key=lambda o: o.seen_on)
     last = {o.gpu_ids[0]: o for o in bought if len(o.gpu_ids) == 1}
-    # A GPU that was named is answered for; its price is not known, or too old to rank it by.
+    # A GPU that was named, and a third beside two, is answered for; its price is not known, or too old.
     numbers = [n for n in TOGETHER if need.gpus[0] <= n <= need.gpus[1]] or [need.gpus[0]]
     least = ((gpu, next((n for n in numbers if (gpu, n) in known), 0)) for gpu in need.named or need.only)
     named = (*need.sets, *least)
