@@ -529,3 +529,45 @@ def test_objects_on_a_line_each_are_rows_of_a_table() -> None:
     # Other entries make another table; a name in front of the object is that of its GPU, too.
     found = judged('"L4": {"memory_gb": 24, "tdp": 72},\n"L40S": {"memory_gb": 32, "bus": 384},\n', "a.py")
     assert [verdict for *_, verdict in found] == ["agrees", "agrees", "contradicts", "agrees"]
+
+
+def test_a_cell_a_line_below_a_corner_and_a_name_with_words_in_brackets(claimed: Read) -> None:
+    rows = "".join(f"{a} |\n{b} |\n{c} |\n" for a, b, c in [
+        ("What", "RTX 5080 (expected)", "RTX 4080"), ("CUDA Cores", "15,360", "9,728"),
+        ("Memory", "24GB GDDR7", "16GB GDDR6X"), ("TDP", "360W", "320W"), ("Bus", "256-bit", "256-bit"),
+    ])  # fmt: skip
+    found = [
+        (f.gpu[-4:], f.stated) for f in audit.audit_text(rows, "a.txt").findings if f.verdict == "contradicts"
+    ]
+    assert found == [("5080", "15,360"), ("5080", "24GB")]
+
+
+def test_a_table_says_whose_its_cells_are() -> None:
+    """A chip above it makes none of its counts those of a whole die; nor does "None" name a field."""
+    text = (
+        "# Cards\n\nThe new chip AD107\n\n| | RTX 3060 | RTX 4060 |\n|-|-|-|\n| CUDA cores | 3584 | 4096 |\n"
+    )
+    found = judged(
+        text + "| Bus | 192-bit | 256-bit |\n| VRAM | 12 GB | 8 GB |\n| Lanes | None | None |\n", "a.md"
+    )
+    assert [stated for _, stated, verdict in found if verdict == "contradicts"] == ["4096", "256-bit"]
+
+
+@pytest.mark.parametrize(
+    ("rate", "verdict"),
+    [("1979", "cannot tell"), ("1230", "cannot tell"), ("1240", "contradicts"), ("500", "contradicts")],
+)
+def test_a_rate_that_a_footnote_may_cover(rate: str, verdict: str) -> None:
+    """H100 SXM: 989 TFLOPS in FP16, 1,979 sparse; a footnote without its mark may be of any."""
+    text = f"# H100 SXM\n\n- FP16 {rate} TFLOPS\n\n\\* With sparsity.\n"
+    assert [v for *_, v in judged(text, "a.md")] == [verdict]
+
+
+def test_numbers_of_programs() -> None:
+    """Bytes and operations a second in full, with an exponent; a quotient is computed from something."""
+    text = '"nvidia_A100_40G": {"bandwith": 1555e9, "FP16": 312e12}, # SXM\n'
+    text += '"V100": {"bandwith": 900e9, "FP16": 250e12/2},\n'
+    assert [(s, v) for _, s, v in judged(text, "a.py")][:3] == [
+        ("1555e9", "agrees"), ("312e12", "agrees"), ("900e9", "agrees")
+    ]  # fmt: skip
+    assert "contradicts" not in {v for *_, v in judged(text, "a.py")}

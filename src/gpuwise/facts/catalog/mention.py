@@ -219,7 +219,7 @@ def _meaning(model: str, singular: str, tail: str) -> tuple[tuple[str, ...], int
         fitting = tuple(
             v for v in variants if all(any(_says(v, word) for word in words) for words in trial.values())
         )
-        if not fitting and word in _ANOTHER:
+        if not fitting and word in _ANOTHER and tail[match.start() - 1 : match.start()] != "(":
             # Its words belong to the name of that other product, so that nothing is claimed of this one.
             return (), match.end()
         if not fitting or not any(_says(v, word) for v in variants):

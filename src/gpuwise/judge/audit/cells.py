@@ -47,6 +47,8 @@ _UNDER = {
 
 # How many times a GPU's own figure is that of several of it, the one that its owner set, its whole die's.
 SEVERAL, LIMITED, ENTIRE = (1.85, inf), (0.0, 1.0), (1.0, 2.0)
+# How near a rate that a footnote covers or not is to one that its GPU has, dense, sparse or of another kind.
+STARRED = (0.8, 1.25)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -188,7 +190,7 @@ def readings(label: Label, cell: str, *, marks: tuple[str, ...] | None = ()) -> 
     cell = cell.replace(" ", "") if re.fullmatch(r"\d{1,3}(?: \d{3})+", cell.strip()) else cell
     tokens = scan(cell)
     # "192 GB x 72 = 13.8 TB" is a sum over several.
-    summed = re.search(r"=|\d[ \w]{0,8}[\u00d7*] ?\d|\d \+ ?\d|^\d+ \(\d+\)", cell) is not None
+    summed = re.search(r"=|\d[ \w]{0,8}[\u00d7*] ?\d|\d \+ ?\d|^\d+ \(\d+\)|e\d+ ?/", cell) is not None
     measured = str(label.first)[:5] == "peak:" and CUES["measured_rate"].search(label.text) is not None
     open_ = summed or measured or any(CUES[cue].search(cell) for cue in ("guessed", "set_up"))
     last: Reading | None = None
@@ -271,7 +273,7 @@ def _of_value(
         yield replace(reading, values=(high,), sparse=True)
     else:
         either = sparse is None and (marks is None or "spars" in cell.lower())
-        yield replace(reading, sparse=sparse, vector=label.vector, either=either)
+        yield replace(reading, sparse=sparse, vector=label.vector, times=STARRED if either else None)
 
 
 def own_field(cell: str, tokens: Sequence[Token], place: int) -> str | None:

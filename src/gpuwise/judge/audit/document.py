@@ -12,7 +12,7 @@ from itertools import pairwise
 from gpuwise.judge.audit import grid, layout, prose
 from gpuwise.judge.audit.cells import NEAR, label_of, own_field, readings
 from gpuwise.judge.audit.grid import IN_CONTEXT, Scope, Subject, claim_of, of_form, subject, subject_of
-from gpuwise.judge.audit.judge import may_be_of_die
+from gpuwise.judge.audit.judge import GRID, may_be_of_die
 from gpuwise.judge.audit.prose import Left, Text
 from gpuwise.judge.audit.read import PLAIN, Block, Heading, Line, Table, texts_of
 from gpuwise.judge.audit.words import CHIP, CUES, Token, scan
@@ -72,7 +72,7 @@ def claims(blocks: Sequence[Block]) -> Iterator[Claim | Left]:
     for found in _Walk(blocks, marks).found():
         at = bisect_right(dies, found.line)
         near = at > 0 and found.line - dies[at - 1] <= DIE_LINES
-        whole = near and isinstance(found, Claim) and may_be_of_die(found)
+        whole = near and isinstance(found, Claim) and found.block < GRID and may_be_of_die(found)
         yield replace(found, sure=False) if isinstance(found, Claim) and whole else found
 
 

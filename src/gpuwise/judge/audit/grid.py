@@ -351,8 +351,7 @@ class Grid:
         settled = sum(p.known for p in best) >= (share if self.order else SETTLED) * len(best)
         # Cells that moved would not fit: where nearly all do, the last ones are missing.
         widths = {len(row) for row in self.rows[1:]}
-        named = len(widths) == 1 and min(widths) < len(self.header)
-        named = named and (best is options[0] or best is options[1])
+        named = len(widths) == 1 and min(widths) < len(self.header) and any(best is o for o in options[:2])
         firm = named and len(best) > LEAST and sum(p.known for p in best) >= FIRM * len(best)
         # Where empty cells were dropped those behind them moved: the row ends in several, and does not fit.
         pushed = {
@@ -412,12 +411,11 @@ class Grid:
 
     def is_list(self, cell: Cell, label: Label) -> bool:
         """Whether a cell without a label states several things of the GPU of its row."""
-        plain = not label.fields and label.ability is None and len(cell.text) <= LONGEST
-        tokens = scan(cell.text) if plain and "," in cell.text else ()
+        if label.fields or label.ability is not None or len(cell.text) > LONGEST or "," not in cell.text:
+            return False
+        tokens = scan(cell.text)
         united = {t.dimension for t in tokens if t.kind == "value" and t.dimension not in ("bare", "other")}
-        parts = (
-            re.split(r"(?:,|\band\b)\s*(?:no |without )?", cell.text) if plain and "," in cell.text else ()
-        )
+        parts = re.split(r"(?:,|\band\b)\s*(?:no |without )?", cell.text)
         several = len(united) > 1 or any(map(ability_of, parts))
         return several and all(t.kind != "gpu" for t in tokens)
 
@@ -535,8 +533,8 @@ class Grid:
         found: list[tuple[int, Label]] = []
         scanned = {cell: scan(_ASIDE.sub("", cell.text)) for cell, _ in cells}
         # Below whichever word, "GPU" or "Silicon", AD102 and AD103 are chips.
-        names = {t.field for cell, _ in cells for t in scanned[cell] if t.kind == "name"}
-        if len(cells) > 1 == len(names) and all(len(scanned[cell]) == 1 for cell, _ in cells):
+        names = {t.field for one in scanned.values() for t in one if t.kind == "name" and t.field in FIELDS}
+        if len(cells) > 1 == len(names) and all(len(one) == 1 for one in scanned.values()):
             return replace(label_of(""), fields=(*names,)), True
         # A line above the table that names formats says which rates it has.
         formats = {t.field for t in scan(self.scope.above[:NAME]) if t.field[:5] == "peak:" != t.field}

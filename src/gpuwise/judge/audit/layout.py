@@ -154,6 +154,8 @@ def _broken(lines: Sequence[Line], start: int, scope: Scope) -> Found:
     if apart and width > 1 and rule == [*range(width, 2 * width)]:
         flat = [cell[0] if cell else blank for cell in (*whole[:width], *whole[2 * width :])]
         return [tuple(flat[n : n + width]) for n in range(0, len(flat), width)], at, True
+    # The first cell may be the corner.
+    whole = whole[[kind(cell[0].text) for cell in whole[:2] if cell] == ["V", "G"] :]
     names = next((n for n, cell in enumerate(whole) if len(cell) != 1 or kind(cell[0].text) != "G"), 0)
     body = whole[names:]
     rows = [body[n : n + names + 1] for n in range(0, len(body), names + 1)]
@@ -560,21 +562,17 @@ def _sides(text: str, pair: Sequence[Subject]) -> list[str] | None:
             return None
         if token.kind != "field" and token.field not in ("dense", "sparse", "none"):
             kinds[token.kind, token.dimension, token.field].append(token)
-    # As many of one kind as there are GPUs, with units where some have them.
-    united = [one for kind, one in kinds.items() if len(one) == len(pair) and kind[1] != "bare"]
-    alike = next(
-        iter(united or [one for one in kinds.values() if len(one) == len(pair) and len(kinds) == 1]), []
-    )
-    if not alike:
+    # As many of one kind as there are GPUs, with units unless nothing else stands there.
+    fits = [one for kind, one in kinds.items() if "bare" not in kind or len(kinds) == 1]
+    alike = next((one for one in fits if len(one) == len(pair)), None)
+    if alike is None:
         return None
-    first, second = alike[:2]
-    before, between = text[: first.start].strip(), text[first.end : second.start]
-    ends = [*(t.start for t in alike[1:]), len(text)] if before else [first.end, len(text)]
+    before, between = text[: alike[0].start].strip(), text[alike[0].end : alike[1].start]
+    ends = [*(t.start for t in alike[1:]), len(text)] if before else [alike[0].end, len(text)]
     label = before or _ASIDE.sub("", between).strip()
-    named = re.search(r"[^\W\d]{2}", label) and (before or len(pair) == 2)
-    return (
-        [label, *(text[t.start : end].strip() for t, end in zip(alike, ends, strict=True))] if named else None
-    )
+    if not re.search(r"[^\W\d]{2}", label) or not (before or len(pair) == 2):
+        return None
+    return [label, *(text[t.start : end].strip() for t, end in zip(alike, ends, strict=True))]
 
 
 def _in_one_line(lines: Sequence[Line], start: int, scope: Scope) -> Found:
@@ -644,7 +642,7 @@ def kind(text: str) -> str:
     covered = sum(t.end - t.start for t in tokens)
     if len(tokens) == 1 and tokens[0].kind == "gpu" and tokens[0].start < 12:
         # "RTX A40": a word that the name itself does not have.
-        more = len(text) - tokens[0].start * (_BRAND.fullmatch(text[: tokens[0].start]) is not None)
+        more = len(_ASIDE.sub("", text)) - tokens[0].start * bool(_BRAND.fullmatch(text[: tokens[0].start]))
         return "G" if covered >= 0.5 * more else "V"
     if all(t.kind == "field" or t.field in ("sparse", "dense") for t in tokens):
         return "F" if covered >= 0.45 * len(CUES["plain_label"].sub("", text)) else "V"

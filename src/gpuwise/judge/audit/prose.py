@@ -24,6 +24,7 @@ from gpuwise.judge.audit import evidence
 from gpuwise.judge.audit.cells import (
     FASTEST_SLOT,
     NEAR,
+    STARRED,
     SUMMED,
     TWICE,
     WHOLE,
@@ -720,7 +721,7 @@ class _Sentence:
                 yield cost, Reading(
                     field=field, values=numbers, token=token, sparse=True if marked else sparse,
                     vector=vector is not None,
-                    either=sparse is None and self.marks is None,
+                    times=STARRED if sparse is None and self.marks is None else None,
                 )  # fmt: skip
 
     def fields(self, place: int) -> Iterator[tuple[float, str]]:
