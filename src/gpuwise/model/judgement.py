@@ -305,6 +305,7 @@ class Claim:
     relation: Relation = "times"  # How the figure is said to compare with that of `than`
     context: tuple[str, ...] = ()  # Of a speed or a rent: the words around it, the closest first
     sure: bool = True  # False where a second reading of the layout explains the text nearly as well
+    doubt: str = ""  # Why it may be something else than what its product has: "measured"
     sentence: int = 0  # Where its sentence begins in a paragraph
     group: str = ""  # Sure where most claims of its group agree: of the GPU of a heading further up, say
 

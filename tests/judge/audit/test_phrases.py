@@ -675,8 +675,6 @@ W It is a 2019 design: the L40S. The L40S was announced in 2020.
 W The 3090 reaches 142 dense BF16 TFLOPS.
 W The A40 has 12 MB of L2 cache.
 W The H100 SXM has 90 billion transistors.
-W The H100 has three times the FP32 FLOPS of the A100 (67 TFLOPS vs 91.5 TFLOPS).
-W The MI300X matches the H200 in capacity (96 GB vs 141 GB).
 R The MI300X matches the H200 in capacity (192 GB vs 141 GB).
 R The H200 is behind the MI300X in capacity (192 GB vs 141 GB).
 W The RTX 5090's 23 GB of GDDR7 are much; a pair of 3090 holds 48 GB.

@@ -5,6 +5,8 @@ from __future__ import annotations
 import pytest
 
 from gpuwise.judge import audit
+from gpuwise.judge.audit import prose
+from gpuwise.judge.audit.words import CUES
 
 SMI = (
     "|   0  NVIDIA {}   On  |   00000019:01:00.0 Off |                    0 |\n"
@@ -145,3 +147,44 @@ OBJECTS = """{{"cards": [
 def test_an_object_of_a_list_speaks_of_none_of_the_others(name: str, count: int, wrong: int) -> None:
     found = audit.audit_text(OBJECTS.format(name, count), "a.json").findings
     assert sum(f.verdict == "contradicts" for f in found) == wrong
+
+
+SIZES = "| GPU | VRAM |\n|---|---|\n| L4 | 24 GB |\n"
+CORES, RATE, OTHER = "The L4 has 7,424 CUDA cores.", "The L4 moves 300 GB/s.", "The T4 draws 70 W of power."
+
+
+@pytest.mark.parametrize(
+    ("before", "behind", "said", "verdict"),
+    [
+        # What a text of other matters says in passing: too little around it is right, or too far away.
+        (CORES, "", "The L4 draws 95 W of power.", "cannot tell"),
+        (CORES, CORES, "The L4 draws 95 W of power.", "cannot tell"),
+        (CORES, "The L4 has 24 GB of memory.", "The L4 draws 95 W of power.", "cannot tell"),
+        (CORES, "", f"The L4 draws 95 W of power.\n\n{SIZES}", "contradicts"),
+        (CORES, RATE, "The L4 draws 95 W of power.", "contradicts"),
+        (CORES, OTHER, "The L4 draws 95 W of power.", "contradicts"),
+        (f"{CORES}\n", f"\n{RATE}", "The L4 draws 95 W of power.", "cannot tell"),
+        ("", "", "The L4 draws 27 W of power.", "contradicts"),
+    ],
+)
+def test_errors_in_passing(before: str, behind: str, said: str, verdict: str) -> None:
+    gap = "\n" * 12
+    text = f"{'Words.' + 20 * chr(10)}{before}{gap}{said}{gap}{behind}"
+    found = audit.audit_text(text, "a.txt").findings
+    assert [f.verdict for f in found if "W" in f.stated and "L4" in f.gpu] == [verdict]
+
+
+def test_a_short_text_needs_no_company() -> None:
+    text = "{}The L4 draws 95 W of power.{}The A10 is fine.\n\nThe A10 has 24 GB of memory."
+    near, far = (text.format("\n" * 11, "\n" * lines) for lines in (10, 11))
+    assert [audit.audit_text(t, "a.txt").count("contradicts") for t in (near, far)] == [1, 0]
+
+
+def test_a_doubt_is_explained() -> None:
+    found = audit.audit_text("We measured 250 GB/s of memory bandwidth on the L4.", "a.txt").findings
+    assert [f.verdict for f in found] == ["cannot tell"]
+    assert all(one["says"] for one in prose.DOUBTS)
+    used = [(prose.AT, [one.get("at", "text") for one in prose.DOUBTS])]
+    used += [(prose.FACTS, [f for one in prose.DOUBTS for k in ("when", "unless") for f in one.get(k, ())])]
+    used += [(CUES, [cue for one in prose.DOUBTS for cue in one.get("cues", ())])]
+    assert all(set(names) <= set(known) for known, names in used)

@@ -6,14 +6,12 @@ The rest of a line stays as it is written: names, figures and units are those of
 from __future__ import annotations
 
 import re
-import tomllib
 from collections import Counter
 from collections.abc import Iterable, Mapping
-from pathlib import Path
 
-_LANGUAGES: Mapping[str, Mapping[str, list[str]]] = tomllib.loads(
-    Path(__file__).with_name("data").joinpath("languages.toml").read_text(encoding="utf-8")
-)
+from gpuwise.judge.audit.words import data
+
+_LANGUAGES: Mapping[str, Mapping[str, list[str]]] = data("languages")
 _GLOSSARIES = {
     language: {
         # "l'A100" is two words.

@@ -12,6 +12,7 @@ from collections import Counter, defaultdict
 from collections.abc import Iterable, Sequence
 from dataclasses import replace
 from functools import cache, lru_cache
+from itertools import islice
 from math import floor, log10
 
 from gpuwise.facts import catalog
@@ -97,6 +98,11 @@ MOSTLY = 4
 LEAST = 2
 # Claims of one row that only one of several variants explains: the row speaks of that one.
 DISTINCT = 2
+# A text of other matters names GPUs in passing: it is accused only where so many other claims within so many
+# lines are right, sizes of memory in tables alone, since they stand beside names anywhere. It takes 2 false
+# accusations of 3 in whole documents, 1 true one of 300 in pages about GPUs.
+COMPANY, NEARBY = 2, 12
+PLAIN = (*TAKEN_FOR_OTHER, "digit swap", "full die for product")  # No other meaning explains them
 # Claims about one field of one GPU among which the right value is looked for.
 LOOKED = 500
 # How near a figure must be to the right one times a prefix (278 MB for 277.5 GiB), and to the one that it is
@@ -151,6 +157,20 @@ def judge(claims: Sequence[Claim]) -> tuple[Finding, ...]:
             places[key].update((verdict, "united") if united else (verdict,))
     # A sentence that states the right value, too, speaks of two things: what is stated and what is reached.
     right = {_said(c) for c, v in judged if c.sure and v == "agrees"}
+    told: dict[int, set[tuple[str, tuple[str, ...]]]] = defaultdict(set)
+    for claim, verdict in judged:
+        if verdict == "agrees" and (claim.field != "memory_bytes" or claim.block >= GRID):
+            for place in (claim.line, -(claim.block // GRID) or claim.line):
+                told[place].add((claim.field, claim.gpu_ids))
+    last = max((claim.line for claim in claims), default=0)
+
+    def in_passing(claim: Claim) -> bool:
+        lines = (-(claim.block // GRID), *range(max(claim.line - NEARBY, 1), claim.line + NEARBY + 1))
+        beside = {one for n in lines for one in islice(told.get(n, ()), COMPANY + 1)}  # one may be its own
+        whole = claim.line <= NEARBY and last <= claim.line + NEARBY
+        few = len(beside - {(claim.field, claim.gpu_ids)}) < COMPANY
+        return few and not whole and text.explain(claim)[0] not in PLAIN
+
     doubted: list[int] = []
     for place, (claim, verdict) in enumerate(judged):
         if verdict != "contradicts":
@@ -170,7 +190,7 @@ def judge(claims: Sequence[Claim]) -> tuple[Finding, ...]:
             not any(1 / OTHER < v / (claim.count * k) < OTHER for v in stated for k in known if k)
             and (bare or text.explain(claim)[0] in UNTELLING)
         )  # fmt: skip
-        if failed or weak or besides or else_:
+        if failed or weak or besides or else_ or in_passing(claim):
             verdicts[place] = "cannot tell"
             doubted.append(place)
         elif not _is_witnessed(claim, text):
@@ -537,7 +557,7 @@ def _finding(claim: Claim, verdict: Verdict, text: Around) -> Finding:
         explanation = NOT_IN_CATALOG
     elif verdict == "cannot tell" and best:
         explanation = (
-            "the text leaves open which GPU is meant" if claim.several or not claim.sure
+            claim.doubt or "the text leaves open which GPU is meant" if claim.several or not claim.sure
             else "of several GPUs together" if claim.count > 1 else "sources differ"
         )  # fmt: skip
     return Finding(

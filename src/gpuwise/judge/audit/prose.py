@@ -12,11 +12,12 @@ from __future__ import annotations
 import re
 from bisect import bisect_right
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property, lru_cache
 from itertools import islice, pairwise
 from operator import itemgetter
+from typing import Any, NamedTuple
 
 from gpuwise.checks import network_in
 from gpuwise.facts import catalog
@@ -58,6 +59,7 @@ from gpuwise.judge.audit.words import (
     Token,
     count_of,
     cue_before,
+    data,
     scan,
     unit_of,
 )
@@ -121,6 +123,8 @@ _INSIDE = re.compile(r"\b(?:in|into|on) (?:\w{1,6} )?$")
 _WITH = re.compile(r"\bwith (?:its |only |just |a ){0,2}$", re.I)
 _TENSOR = re.compile(r"tensor[ -]cores?\b[^.;,]*$", re.I)
 _AS_MUCH = re.compile(r"\b(?:as|than|like|of|from|on) (?:the|its|an?) $")
+_CLAUSE = re.compile(r";|[,:] (?:and |but )?(?=its? )")
+_OF_MEMORY = re.compile("memory|vram|hbm|gddr", re.IGNORECASE)
 _LABEL = re.compile(r"\W*(?:[^\d.,;]{3,32}[: ])?")
 # Behind a name with its size another one: "MI50 16 GB or 32 GB".
 _OR_SIZE = re.compile(r".*\d ?G[Bo]?(?:,? (?:or|and) |/)", re.IGNORECASE)
@@ -391,34 +395,6 @@ def _in_order(text: str, tokens: Sequence[Token]) -> tuple[tuple[Token, ...], di
     return tuple(sorted([*others, *parts], key=lambda t: t.start)) if owned else tuple(tokens), owned
 
 
-def _in_pair(text: str, tokens: Sequence[Token], about: Subject | None) -> dict[int, Token]:
-    """By the start of each of two compared values its GPU: "The H100 has three times the FP32 rate of the
-    A100 (67 TFLOPS vs 19.5 TFLOPS)". Their order is the one that fits a value at least, the contrary none."""
-    gpus = list({t.gpu_ids: t for t in reversed(tokens) if t.kind == "gpu"}.values())[::-1]
-    # Where one of the two is what the text spoke of before, both values must fit.
-    least = 2 if len(gpus) == 1 else 1
-    if len(gpus) == 1 and about is not None and not about.several and about.gpu_ids != gpus[0].gpu_ids:
-        gpus.insert(0, replace(gpus[0], text=about.text, gpu_ids=about.gpu_ids, count=1))
-    found: dict[int, Token] = {}
-    for one, other in pairwise(tokens) if len(gpus) == 2 else ():
-        if one.dimension != other.dimension or not (len(one.numbers) == len(other.numbers) == 1) or (
-            not CUES["against"].fullmatch(text, one.end, other.start)
-        ):  # fmt: skip
-            continue
-        fields = [name for name, field in FIELDS.items() if field.dimension == one.measures]
-
-        def known(value: Token, gpu: Token, fields: Sequence[str] = fields) -> bool:
-            return any(evidence.supports(i, f, value.numbers[0]) for i in gpu.gpu_ids for f in fields)
-
-        straight = known(one, gpus[0]) + known(other, gpus[1])
-        crossed = known(one, gpus[1]) + known(other, gpus[0])
-        if straight >= least and not crossed:
-            found |= {one.start: gpus[0], other.start: gpus[1]}
-        elif crossed >= least and not straight:
-            found |= {one.start: gpus[1], other.start: gpus[0]}
-    return found
-
-
 @lru_cache(maxsize=1024)
 def _speaks(cue: str, title: str) -> bool:
     """Whether a title, of which many sentences stand below, has a cue."""
@@ -438,7 +414,6 @@ class _Sentence:
         self.heard: dict[str, re.Match[str] | None] = {}
         self.own_fields: dict[int, str | None] = {}
         self.tokens, self.ordered = _in_order(text, _typed(text, about))
-        self.ordered = self.ordered or _in_pair(text, self.tokens, about)
         self.gpus = [t for t in self.tokens if t.kind == "gpu"]
         counted = CUES["counted_gpus"].search(text) if CUES["machine"].search(text) else None
         counted = counted or CUES["product_of_gpus"].search(text)
@@ -650,12 +625,12 @@ class _Sentence:
                 best = replace(best, owner=self.joined(best.owner))
             sure = self.is_owned(place, best)
         settled = best.known and not field.startswith("peak:")
-        self.owned[place] = best.owner, sure
+        self.owned[place], doubt = (best.owner, sure), ""
         if sure and each:
             # "At 280 W each (power limited)", "we get 400 TFLOPS per GPU"
             sure = not (CUES["doubt_after"].match(self.text, token.end) or self.is_in_use(place, field))
         elif sure and not (total or settled or field == "throughput"):
-            sure = not self.is_doubtful(place, field)
+            sure = not (doubt := self.doubt(place, field))
         beside = self.text[self.tokens[place - 1].end : token.start] if place else ""
         if token.field == "memory_type" and place - 1 in self.owned and len(beside) < TELEGRAM:
             # "141 GB of HBM3e": the type is of the memory beside it.
@@ -668,7 +643,7 @@ class _Sentence:
         other = (field == "throughput" and self.numbered is not None) or (token.is_range and field in COUNTS)
         sure = sure and not other
         self.owned[place] = best.owner, sure
-        claim = claim_of(best.reading, best.owner, line, block, sure)
+        claim = replace(claim_of(best.reading, best.owner, line, block, sure), doubt=doubt)
         if field == "launch_price_usd" and not self.is_launch_price(place):
             # Today's or the one at launch: as the other prices of the sentence.
             claim = replace(claim, group=f"prices {line}")
@@ -1250,18 +1225,16 @@ class _Sentence:
         most = max((k.value for k in known if isinstance(k.value, float) and k.form != "sparse"), default=0.0)
         return self.sparse_at < 0 < most < self.tokens[place].numbers[0].value
 
-    def is_doubtful(self, place: int, field: str) -> bool:
-        """Whether the words around a value make it something else than what its product has."""
+    def doubt(self, place: int, field: str) -> str:
+        """What the words around a value make of it, where it is something else than what its product has."""
         token = self.tokens[place]
         # The names of GPUs are not words: "RTX PRO 6000 Server Edition"; nor is their count.
         words = self.nameless(token.start - (4 * LEAD if self.in_turn else LEAD), token.start)
         if self.in_turn and place in self.listed:
             # What stands with the other GPUs of the list is said of those.
             head, lead = self.listed[place], self.nameless(0, self.gpus[0].start)
-            inside = (
-                "(" in self.text[head.start : token.start] and ")" not in self.text[head.end : token.start]
-            )
-            if inside or head.count == 1:
+            gap = self.text[head.start : token.start]
+            if head.count == 1 or ("(" in gap and ")" not in gap):
                 # "Nodes with four A40 (48 GB, 300 W)", "For servers the L40S: 48 GB": of the GPU before them.
                 lead = CUES["machine"].sub("", lead)
             if head is not self.gpus[0]:
@@ -1270,93 +1243,19 @@ class _Sentence:
             behind = self.nameless(max(head.end, token.start - 4 * LEAD), token.start)
             words = lead[-4 * LEAD :] + behind.rpartition(": ")[2]
         after = next((g for g in self.near(token) if g.start >= token.end), None)
-        bound = after and CUES["binds"].search(self.between(token.end, after.start))
+        bound = after is not None and CUES["binds"].search(self.between(token.end, after.start)) is not None
         if bound:
             # "3.35 TB/s for the H100": nothing before the value before says what it is.
-            last = self.last_value(place)
-            words = self.nameless(max(last, token.start - LEAD), token.start)
+            words = self.nameless(max(self.last_value(place), token.start - LEAD), token.start)
         held = next((g for g in reversed(self.near(token)) if g.end <= token.start), None)
         if held and token.start - held.end < NEAR and held.text.endswith(("'s", "\u2019s")):
             # What a GPU has is its own, whatever is said of it: "not far from the A10's 150 W".
             words = self.nameless(held.end, token.start)
-        if field == "launch":
-            # "It was in 2021 released" reports nothing.
-            words = words.replace("was ", "")
-        near = self.around(token)
-        around = {"op/s": "reached", "bytes/s": "reached", "bytes": "taken"}.get(token.measures)
-        # What another clause denies is not this one's; of what a list holds only power is measured.
-        clause = re.split(r";|[,:] (?:and |but )?(?=its? )", words)[-1]
+        # "It was in 2021 released" reports nothing.
+        words = words.replace("was ", "") if field == "launch" else words
         vouched, over = self.is_vouched(place, self.owned[place][0]), self.is_impossible(place, field)
-        # More watts than are allowed were measured, too.
-        impossible = over and token.measures != "w"
-        observed = not impossible and not (vouched and token.measures not in ("w", "op/s"))
-        unnamed = not re.search(r"memory|vram|hbm|gddr", near, re.IGNORECASE) and place not in self.listed
-        # "A node of it holds 320 GB": of the GPUs in it, which the sentence before counts.
-        machine = field in ("memory_bytes", "power_w") and not self.gpus
-        machine = machine and CUES["each_of_several"].match(self.text, token.end) is None
-        return bool(
-            (machine and (self.says("machine") or self.says("together")))
-            or (self.measured and not impossible and token.measures not in ("count", ""))
-            or (self.numbered is not None and self.numbered < token.start)
-            or self.text.endswith("?") or self.telegram
-            or (not vouched and self.says("doubt") and CUES["doubt"].search(clause))
-            or (observed and self.says("observed") and CUES["observed"].search(words))
-            or CUES["doubt_after"].match(self.text, token.end)
-            or (field in ("launch", "power_w") and not over and self.says("ours"))
-            or (field == "launch" and self.before("as_of", token.start))
-            # "A10G, 4 vCPUs, 16 GB": of the machine
-            or (field == "memory_bytes" and self.says("cpus") and self.own(place) is None)
-            or (field == "memory_bytes" and self.of_model and token.approximate)
-            # "The full AD102 has 18,432 cores": of the chip, whatever the text spoke of before
-            or (self.chip_leads(token) and not (self.goes_on or CUES["about_it"].match(self.text)))
-            or (field == "memory_bytes" and held and _OR_SIZE.fullmatch(held.text[-NEAR:] + self.between(
-                held.end, token.start)))
-            # "One eighth of the memory (12 GiB) of a full GH200", "160 SMs for the full implementation"
-            or (field in SUMMED and self.says("part_of_it")) or (field in WHOLE and self.says("full_die"))
-            # A title, or one of several that the sentence names, while another says whose it is.
-            or (field in ("architecture", "chip") and not self.gpus and (
-                len(self.tokens) == 1 or len({t.name for t in self.architectures}) > 1
-            ))
-            # "It doubles that of Hopper"
-            or (field == "architecture" and CUES["beside_it"].search(words[-LEAD // 4 :]))
-            or (not bound and token.start not in self.ordered and self.before("instead", token.start))
-            # "RTX 3090 + 3090 Ti (48 GB)", "H100: 900 GB/s; Blackwell NVLink 5: 1.8 TB/s"
-            or (held and self.text[: held.start].rstrip()[-1:] == "+")
-            or self.is_of_other(self.owned[place][0], token)
-            # "It runs kernels of sm_80"
-            or (token.kind == "name" and field == "compute_capability")
-            or self.text[token.end :].lstrip()[:1] in ("=", "*")
-            or re.search(r"[+*] .{0,60}=[ `]{0,3}$", words)
-            or (field == "link_bytes_per_s" and token.in_bits)
-            or (around and observed and CUES[around].search(words))
-            or self.is_in_use(place, field)
-            # "Needs compute capability 8.0 or newer": of a program, or of other GPUs.
-            or (field == "compute_capability" and (
-                self.before("required", token.start)
-                or CUES["or_newer"].match(self.text, token.end)
-            ))
-            or (
-                token.start not in self.ordered
-                and self.before("computed", token.start)
-                # "VRAM=16GB"
-                and not (place and self.tokens[place - 1].field == field)
-            )
-            # From so much to so much is what was reached, or grew from one GPU to the next.
-            or (token.is_range and (around == "reached" or words.rstrip().endswith("from")))
-            # Beside words for links a bandwidth that is not called the memory's may be theirs.
-            or (field == "memory_bytes_per_s" and unnamed and self.linked and not vouched)
-            # In a list, the rate that its GPU's link has.
-            or (field == "memory_bytes_per_s" and place in self.listed and any(
-                evidence.supports(i, "link_bytes_per_s", token.numbers[0]) for i in self.listed[place].gpu_ids
-            ))
-            or (token.dimension == "op/s" and self.sparse_at > token.end
-                and mark_near(self.text, self.tokens, place) is None)
-            # "350 W against 300 W" compares two GPUs in the order of a list that only a reader sees.
-            or any(
-                token.start not in self.ordered and CUES["against"].fullmatch(self.text, a.end, b.start)
-                for a, b in pairwise(self.tokens[max(0, place - 1) : place + 2]) if a.dimension == b.dimension
-            )
-        )  # fmt: skip
+        value = _Value(place, token, field, words, held, bound, vouched, over)
+        return next((one["says"] for one in DOUBTS if _holds(one, self, value)), "")
 
     def ellipses(self, named: Sequence[Token]) -> Iterator[tuple[re.Match[str], Token, Subject, str]]:
         """Ratios without the second GPU's name: "twice its memory", of another GPU of this sentence or of the
@@ -1410,6 +1309,84 @@ class _Sentence:
             one = None if listed else subject([first])
             return replace(one, sure=alone) if one else everyone
         return everyone
+
+
+class _Value(NamedTuple):
+    """A value of a sentence, with the words before it that may be about it, the GPU before it, whether it is
+    bound to one behind it, vouched for by others, above all that its GPU has."""
+
+    place: int
+    token: Token
+    field: str
+    words: str
+    held: Token | None
+    bound: bool
+    vouched: bool
+    over: bool
+
+
+# What a doubt of `data/doubts.toml` may ask of a sentence and a value of it.
+FACTS: Mapping[str, Callable[[_Sentence, _Value], object]] = {
+    "no GPU": lambda s, v: not s.gpus,
+    "each": lambda s, v: CUES["each_of_several"].match(s.text, v.token.end),
+    "vouched": lambda s, v: v.vouched,
+    "bound": lambda s, v: v.bound,
+    "in order": lambda s, v: v.token.start in s.ordered,
+    "above all": lambda s, v: v.over,
+    # More watts than are allowed were measured, too; of what a list holds only power and rates are.
+    "impossible": lambda s, v: v.over and v.token.measures != "w",
+    "vouched, no rate": lambda s, v: v.vouched and v.token.measures not in ("w", "op/s"),
+    "measured in its title": lambda s, v: s.measured,
+    "card by number": lambda s, v: s.numbered is not None and s.numbered < v.token.start,
+    "a question": lambda s, v: s.text.endswith("?"),
+    "a table without its cells": lambda s, v: s.telegram,
+    "unnamed field": lambda s, v: s.own(v.place) is None,
+    "language model": lambda s, v: s.of_model and v.token.approximate,
+    "chip leads": lambda s, v: s.chip_leads(v.token),
+    "goes on": lambda s, v: s.goes_on or CUES["about_it"].match(s.text),
+    "or another size": lambda s, v: v.held and _OR_SIZE.fullmatch(
+        v.held.text[-NEAR:] + s.between(v.held.end, v.token.start)),
+    "title or several": lambda s, v: len(s.tokens) == 1 or len({t.name for t in s.architectures}) > 1,
+    "behind a plus": lambda s, v: v.held and s.text[: v.held.start].rstrip()[-1:] == "+",
+    "other architecture": lambda s, v: s.is_of_other(s.owned[v.place][0], v.token),
+    "a name": lambda s, v: v.token.kind == "name",
+    "in bits": lambda s, v: v.token.in_bits,
+    "in use": lambda s, v: s.is_in_use(v.place, v.field),
+    "equals its label": lambda s, v: v.place and s.tokens[v.place - 1].field == v.field,
+    "reached range": lambda s, v: v.token.is_range and (
+        v.token.measures in ("op/s", "bytes/s") or v.words.rstrip().endswith("from")),
+    "links": lambda s, v: s.linked and v.place not in s.listed and not _OF_MEMORY.search(s.around(v.token)),
+    "rate of its link": lambda s, v: v.place in s.listed and any(evidence.supports(
+        i, "link_bytes_per_s", v.token.numbers[0]) for i in s.listed[v.place].gpu_ids),
+    "sparsity behind it": lambda s, v: s.sparse_at > v.token.end and (
+        mark_near(s.text, s.tokens, v.place) is None),
+    "two figures": lambda s, v: any(
+        CUES["against"].fullmatch(s.text, a.end, b.start)
+        for a, b in pairwise(s.tokens[max(0, v.place - 1) : v.place + 2]) if a.dimension == b.dimension),
+}  # fmt: skip
+# Where a doubt looks for a cue.
+AT: Mapping[str, Callable[[str, _Sentence, _Value], object]] = {
+    "text": lambda cue, s, v: s.says(cue),
+    "before": lambda cue, s, v: s.before(cue, v.token.start),
+    "after": lambda cue, s, v: CUES[cue].match(s.text, v.token.end),
+    "words": lambda cue, s, v: CUES[cue].search(v.words),
+    "end": lambda cue, s, v: CUES[cue].search(v.words[-LEAD // 4 :]),
+    # What another clause denies is not this one's.
+    "clause": lambda cue, s, v: CUES[cue].search(_CLAUSE.split(v.words)[-1]),
+}
+DOUBTS = tuple(data("doubts").values())
+
+
+def _holds(doubt: Mapping[str, Any], s: _Sentence, v: _Value) -> bool:
+    """Whether all that a doubt states is so."""
+    at = AT[doubt.get("at", "text")]
+    return (
+        v.field in doubt.get("fields", (v.field,))
+        and v.token.measures in doubt.get("measures", (v.token.measures,))
+        and ("cues" not in doubt or any(at(cue, s, v) for cue in doubt["cues"]))
+        and all(FACTS[fact](s, v) for fact in doubt.get("when", ()))
+        and not any(FACTS[fact](s, v) for fact in doubt.get("unless", ()))
+    )
 
 
 def abilities(

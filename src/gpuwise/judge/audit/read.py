@@ -10,7 +10,6 @@ import codecs
 import csv
 import json
 import re
-import tomllib
 from collections.abc import Iterator, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
@@ -24,7 +23,7 @@ from markdown_it import MarkdownIt
 from gpuwise import store
 from gpuwise.errors import InputError
 from gpuwise.judge.audit.english import in_english, language_of
-from gpuwise.judge.audit.words import CUES
+from gpuwise.judge.audit.words import CUES, data
 
 # Bytes; the longest articles have some 100 kB.
 LARGEST = 20 * 2**20
@@ -85,7 +84,7 @@ _SECTION = re.compile(
     r"\{(?P<title>[^{}]{0,200})\}"
 )
 _SIUNITX = re.compile(r"\\(?:SI|qty)(?:\[[^\]]{0,40}\])?\{([^{}]{0,40})\}\{([^{}]{0,80})\}")
-_DATA = tomllib.loads(Path(__file__).with_name("data").joinpath("marks.toml").read_text(encoding="utf-8"))
+_DATA = data("marks")
 # (what a text must hold, mark, what stands in its place), in this order.
 _MARKS = tuple((needs, re.compile(mark), instead) for needs, mark, instead in _DATA["marks"])
 _LATEX_MARKS = tuple((re.compile(mark), instead) for mark, instead in _DATA["latex"])

@@ -23,6 +23,11 @@ from gpuwise.model.judgement import Number
 _DATA = Path(__file__).with_name("data")
 
 
+def data(name: str) -> Mapping[str, Any]:
+    """The tables of a file of words."""
+    return tomllib.loads((_DATA / f"{name}.toml").read_text(encoding="utf-8"))
+
+
 @dataclass(frozen=True, slots=True)
 class Field:
     """A field of the catalog. `low` and `high` bound a plausible value, in the catalog's unit."""
@@ -53,7 +58,7 @@ COUNTS = frozenset(
     }
 )
 # Names that are values, and words for numbers.
-NAMES: Mapping[str, Mapping[str, Any]] = tomllib.loads((_DATA / "names.toml").read_text(encoding="utf-8"))
+NAMES: Mapping[str, Mapping[str, Any]] = data("names")
 # What a GPU can or has, by the field that says so; words for a count of GPUs.
 ABILITIES: Mapping[str, str] = NAMES["abilities"]
 COUNTED: Mapping[str, int] = NAMES["counted"]
@@ -86,7 +91,7 @@ def _any_of(words: Iterable[str]) -> str:
 
 _CUES = {
     name: cue.get("before", "") + "(?:" + _any_of(cue["words"]) + ")" + cue.get("after", "")
-    for name, cue in tomllib.loads((_DATA / "cues.toml").read_text(encoding="utf-8")).items()
+    for name, cue in data("cues").items()
 }
 
 
