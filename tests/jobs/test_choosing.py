@@ -6,6 +6,7 @@ import re
 from dataclasses import replace
 from datetime import date
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -15,6 +16,7 @@ from gpuwise.jobs.choosing import CompareRequest, choose, compare, need_for, sto
 from gpuwise.jobs.facts import Facts
 from gpuwise.judge.choose import fit
 from gpuwise.judge.choose.candidates import host_of, hours_a_month
+from gpuwise.model.judgement import Need
 from gpuwise.model.precision import Precision
 from gpuwise.model.question import Environment, RunConfig
 from gpuwise.model.result import Measurement, Result, Window
@@ -290,3 +292,12 @@ def test_the_memory_of_a_model_is_said() -> None:
     # 70.6 G weights of half a byte, their scales, one context and the libraries.
     gib, *_ = re.findall(r"([\d.]+) GiB", found.answer)
     assert 70.6e9 / 2 / 2**30 < float(gib) < 1.25 * 70.6e9 / 2 / 2**30
+
+
+@pytest.mark.parametrize(
+    "changes", [{"only": (" x rtx-4090",)}, {"have": (" x l4",)}, {"sets": ((" x l4", 1),)}]
+)
+def test_a_need_that_names_what_is_no_gpu_is_refused(changes: dict[str, Any]) -> None:
+    need = Need(workloads=(("resnet50", 1.0),), mode="train", precision=Precision.BF16, **changes)
+    with pytest.raises(InputError, match="has the id"):
+        choose(need)

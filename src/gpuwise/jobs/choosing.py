@@ -56,6 +56,8 @@ def choose(
     rates = {code: usd for code, (usd, _) in prices.rates().items()}
     facts = facts or Facts()
     need = needs.need_of(need, {}, rates, today=facts.today)[0] if isinstance(need, str) else need
+    for gpu in (*names_of(need), *need.have):  # a need of a file may name what is none
+        catalog.get(gpu)
     market = _Market(
         facts=facts, offers=_believed(need, facts), forecast=_asked_once(forecast or predicted),
         item=speeds.item_of(need),

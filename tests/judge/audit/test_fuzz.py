@@ -206,6 +206,11 @@ def test_words_that_name_nothing_are_read_a_few_times(text: str, monkeypatch: py
     assert read["kind"] < 30 * lines  # 43 where each line read those after it
 
 
+def test_cells_that_say_none_name_no_field() -> None:
+    found = audit.audit_text("a100-sxm4-80gb,1\na100-sxm4-80gb,None\na100-sxm4-80gb,1\n", "a.csv")
+    assert found.findings == ()
+
+
 def test_time_grows_with_length_only() -> None:
     section = "## T4\n\nThe T4 has 20 GB of memory.\n\n| GPU | TDP |\n|---|---|\n| L4 | 75 |\n| T4 | 70 |\n"
     section += "| A10 | 150 |\n\n"

@@ -258,10 +258,9 @@ class _Walk:
         ):  # fmt: skip
             opening, text = lead, rest.rstrip(".")
         topic = self.topic if self.topic.fields and not (colon and text != line.text) else label_of(opening)
+        # "1 024" is one number.
+        text = re.sub(r"(?<=\d) (?=\d{3}$)", "", text) if len(text) < SHORT else text
         tokens = scan(text) if topic.fields else ()
-        if tokens and len(text) < SHORT:
-            # "1 024" is one number.
-            tokens = scan(text := re.sub(r"(?<=\d) (?=\d{3}$)", "", text))
         valued = tokens and (tokens[0].kind == "value" or tokens[0].field == topic.first)
         alone = valued and {t.kind for t in tokens} <= {"value", "name"}
         if alone and line.line <= self.below and len(text) < SHORT:

@@ -662,8 +662,7 @@ def _rows_of_lines(lines: Sequence[Line], start: int, scope: Scope) -> Found:
     title = CUES["name_label"].fullmatch(lines[start].text.strip()) is not None
     at, named, missed = start + title, 0, 0
     while at < len(lines) and missed <= MOST_MISSED and at - start <= MOST_LINES:
-        text = lines[at].text
-        known = kind(text) == "F"
+        known = kind(text := lines[at].text) == "F"
         # A few words without a value or a GPU may name one.
         if not known and (len(text) > SHORT or text[-1:] == "." or scan(text)):
             break
