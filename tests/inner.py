@@ -34,12 +34,16 @@ def modules(package: str) -> list[ModuleType]:
     return [top, *found]
 
 
+def forget(module: ModuleType) -> None:
+    """What is remembered would not be asked."""
+    for one in vars(module).values():
+        getattr(one, "cache_clear", bool)()
+
+
 def answers(package: str, run: Callable[[], object]) -> list[str]:
     """A row for each function of a package that answers while something runs."""
     for each in modules(package):
-        for one in vars(each).values():
-            # What is remembered would not be asked.
-            getattr(one, "cache_clear", bool)()
+        forget(each)
     root = f"{Path(str(import_module(package).__file__)).parent}/"
     known = dict[CodeType, str | None]()
     given = dict[str, set[int]]()
@@ -76,7 +80,13 @@ def _text(frame: FrameType, answer: Any) -> str:
         answer = answer.span()
     asked = frame.f_code.co_varnames[: frame.f_code.co_argcount]
     values = [one for name in asked if type(one := frame.f_locals.get(name)) in PLAIN]
-    return _BRACES.sub(_in_order, _ADDRESS.sub("", f"{values} {answer!r}"))
+    return plain(f"{values} {answer!r}")
+
+
+def plain(answer: object) -> str:
+    """Its text, the same in every process: without addresses, and sets in order."""
+    text = answer if isinstance(answer, str) else repr(answer)
+    return _BRACES.sub(_in_order, _ADDRESS.sub("", text))
 
 
 def _in_order(braces: re.Match[str]) -> str:

@@ -7,6 +7,7 @@ explanation. Below stand fields and verdicts (a letter each) of the same text in
 from __future__ import annotations
 
 import re
+import sys
 from collections.abc import Callable, Iterator
 from contextlib import suppress
 from datetime import date
@@ -21,7 +22,7 @@ from gpuwise.errors import InputError
 from gpuwise.judge import audit
 from gpuwise.model.judgement import Audit
 
-from ... import inner
+from ... import inner, varied
 from ...pinned import pinned, texts_of
 from . import layers, named, sweeps
 
@@ -69,6 +70,8 @@ def tables() -> dict[str, Callable[[], list[str]]]:
     found["edges"] = lambda: inner.answers(
         "gpuwise.judge.audit", lambda: inner.edges("gpuwise.judge.audit", lines())
     )
+    if sys.version_info[:2] == varied.PYTHON:
+        found["varied"] = lambda: varied.varied("gpuwise.judge.audit", audited)
     return found | named.tables() | sweeps.tables() | {"read": lambda: list(sweeps.read(texts()))}
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import sys
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import fields, replace
 from datetime import date
@@ -26,7 +27,7 @@ from gpuwise.model.question import RunConfig
 from gpuwise.model.result import Interval, Record
 from gpuwise.model.units import parse_latency, parse_work
 
-from ... import inner
+from ... import inner, varied
 from ...pinned import pinned, texts_of
 from ...records import made_up, predicted
 from . import asked, known, made, told, wide, work
@@ -393,7 +394,9 @@ def chosen() -> None:
 
 
 def tables() -> dict[str, Callable[[], list[str]]]:
+    by_version = {"varied": lambda: varied.varied("gpuwise.judge.choose", chosen)}
     return {
+        **(by_version if sys.version_info[:2] == varied.PYTHON else {}),
         "inner": lambda: inner.answers("gpuwise.judge.choose", chosen),
         "needs": needs,
         "choices": lambda: list(choices()),
