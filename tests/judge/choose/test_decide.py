@@ -52,6 +52,17 @@ def test_the_runner_up_s_rent_is_an_hour_s_and_its_price_is_not(
     assert ("/h: " in found.runner_up) == (acquire == "rent")
 
 
+def test_of_old_prices_the_lowest_is_the_cheapest(need, speed, offer) -> None:
+    """And not the most work for the money."""
+    speeds = [speed("rtx-3090", 100.0), speed("rtx-4090", 200.0), speed("l40s", 200.0)]
+    offers = [offer("rtx-3090", 400, "new", seen_on="2025-03-01"),
+              offer("rtx-4090", 465, "new", seen_on="2025-03-01"), offer("l40s", 9000, "new")]  # fmt: skip
+    only = ("rtx-3090", "rtx-4090", "l40s")
+    asked = need(goal="price", acquire="own", only=only, assumptions=Assumptions())
+    found = made(asked, speeds, offers)
+    assert (found.options[0].gpu_id, found.options[0].last_usd) == ("rtx-3090", 400)
+
+
 def test_more_reasons_than_a_few_are_counted() -> None:
     named = tuple("abcdefgh")
     some = {gpu: f"reason {gpu}" for gpu in named[:SAID]}

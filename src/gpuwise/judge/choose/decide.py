@@ -95,9 +95,10 @@ def recommend(
         # By what was last asked: the most work for the money; of a budget, the one of the fastest that cost
         # least.
         last = {p: o.amount for p in places if (o := them.rows[p].offer) and np.isnan(them.price[p])}
-        if need.budget_usd or need.goal == "price":
+        by_price = bool(need.budget_usd) or need.goal == "price"
+        if by_price:
             last = {p: usd for p, usd in last.items() if them.speed[p] * EQUAL > them.speed[places[0]]}
-        worth = {p: usd if need.budget_usd else usd / float(them.speed[p]) for p, usd in last.items()}
+        worth = {p: usd if by_price else usd / float(them.speed[p]) for p, usd in last.items()}
         # Without any price the least that does it is likely to keep a budget.
         least = places[-1] if need.thrifty else places[0]
         best = min(worth, key=lambda p: worth[p], default=least)
