@@ -60,7 +60,7 @@ def ours(url: str, streams: int, prompt: int, answer: int, time_s: float) -> Mea
     asked = EndpointRequest(
         url=url, prompt=str(prompt), answer=str(answer), concurrency=(streams,), time_s=time_s
     )
-    (measured,) = measure_endpoint(asked).found.result.measurements
+    (measured,) = measure_endpoint(asked).value.result.measurements
     return measured
 
 
