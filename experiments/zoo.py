@@ -248,8 +248,8 @@ def launch_s(device: str) -> float:
 
 
 def core_s() -> float:
-    """What a loop of Python takes now, which no GPU and no memory slows: longer where the core's other thread
-    works for somebody else."""
+    """What a loop of Python takes now, which no GPU and no memory slows: longer where the core is slow, most
+    likely since its other thread works for somebody else."""
     began = time.perf_counter()
     for _ in range(LOOPS):
         sum(range(1000))

@@ -329,6 +329,7 @@ CALLS = {
         choose resnet50 --hours-per-week 200
         choose '0m model'
         choose 'cheapest GPU under 1.2.3 cents an hour for resnet50'
+        choose '2 million images a day with resnet50, 1..2 %'
         choose '5 students each fine-tune a 7B with LoRA 0 hours a week'
         choose '9999999999999999999999999 GPUs for resnet50'
         choose resnet50 --hours-per-week -1

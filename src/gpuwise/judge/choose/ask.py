@@ -527,10 +527,10 @@ class _Reader:
                 value *= factors.get(found[2], 1)
                 whole = int(value) if value == int(value) else value
                 (self.assumed if name in _ASSUMED else fields).setdefault(name, whole)
-        if late := take(r"\b(ttft|first token)\D{0,20}?(\d[\d.]*) ?(ms|s)\w*\b"):
+        if late := take(r"\b(ttft|first token)\D{0,20}?(\d+(?:\.\d+)?) ?(ms|s)\w*\b"):
             first_s = units.parse_seconds(late[2] + late[3])
             fields["latency"] = Latency("TTFT", first_s)
-            if next_s := take(r"\btpot\D{0,20}?(\d[\d.]*) ?(ms|s)\b"):
+            if next_s := take(r"\btpot\D{0,20}?(\d+(?:\.\d+)?) ?(ms|s)\b"):
                 fields["latency"] = Latency("TPOT", units.parse_seconds(next_s[1] + next_s[2]), first_s)
             else:
                 self.notes.append(f"the first token comes within {late[2]} {late[3]}")
@@ -756,7 +756,7 @@ class _Reader:
             re.search(P.money, self.left())
             or take(rf"\b(\d[\d.,]*\s?k?) {credits}")  # "40k google cloud credits"
             or take(rf"{P.at_most} ?(\d[\d.,]*\s?k?)\b{alone}", again=False)
-            or take(rf"(?<![\w-])(\d[\d.]*\s?k)\b{alone}", again=False)
+            or take(rf"(?<![\w-])(\d+(?:\.\d+)?\s?k)\b{alone}", again=False)
             or (take(r"(?<![\w.-])(\d{3,5})$", again=False) if self.said(rf"\b(?:{P.machine})\b") else None)
         )  # fmt: skip
         if money is None:
@@ -1090,7 +1090,7 @@ class _Reader:
     def _read_shares(self) -> None:
         """Several works with their shares of the time, each before its share or behind it. Raises InputError
         for a share of nothing, and for works in different modes."""
-        shares = list(re.finditer(r"(\d[\d.]*) ?%", self.plain))
+        shares = list(re.finditer(r"(\d+(?:\.\d+)?) ?%", self.plain))
         if len(shares) < 2:
             shares = list(re.finditer(r"\bhalf()\b (?:of )?(?:the time|it)?", self.plain))
         if len(shares) < 2:
