@@ -330,6 +330,7 @@ CALLS = {
         choose '0m model'
         choose 'cheapest GPU under 1.2.3 cents an hour for resnet50'
         choose '2 million images a day with resnet50, 1..2 %'
+        choose 'images with resnet50, 0 % of the time, vit 0 % of the time'
         choose '5 students each fine-tune a 7B with LoRA 0 hours a week'
         choose '9999999999999999999999999 GPUs for resnet50'
         choose resnet50 --hours-per-week -1

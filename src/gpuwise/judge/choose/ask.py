@@ -1105,6 +1105,9 @@ class _Reader:
             names.append(self._within(start, end, lambda: self._name() or self._use()))
         if not all(names):
             raise InputError("shares of what?", hint="name each: 'llm-8b-decode 70 %, sd 30 %'")
+        weights = [float(share[1] or 50) for share in shares]
+        if not all(weights):
+            raise InputError("a share of nothing", hint="leave out what takes no time")
         parts = [self.plain[start:end] for start, end in spans]
         said = [next((mode for words, mode in WORDS["modes"] if re.search(words, p)), "") for p in parts]
         if len({*filter(None, said)}) > 1:
@@ -1112,8 +1115,7 @@ class _Reader:
             raise InputError(problem, hint="ask for each apart")
         self.mode = self.mode or "infer"
         self.notes += [f"all of it is taken in mode {self.mode}"] if "" in said and any(said) else []
-        parts_of = (float(share[1] or 50) for share in shares)
-        self.mixed = tuple(zip(map(str, names), parts_of, strict=True))
+        self.mixed = tuple(zip(map(str, names), weights, strict=True))
 
     def _within(self, start: int, end: int, read: Callable[[], str | None]) -> str | None:
         """What `read` finds there, as though all other words were read."""
