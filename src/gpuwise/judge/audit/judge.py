@@ -98,8 +98,9 @@ MOSTLY = 4
 LEAST = 2
 # Claims of one row that only one of several variants explains: the row speaks of that one.
 DISTINCT = 2
-# A text of other matters names GPUs in passing: it is accused only where so many other claims within so many
-# lines are right, sizes of memory in tables alone, since they stand beside names anywhere. It takes 2 false
+# A text about something else mentions GPUs in passing. A claim is accused only where at least COMPANY other
+# claims within NEARBY lines are right; sizes of memory count in tables only, since they stand beside names of
+# GPUs in any text. It takes 2 false
 # accusations of 3 in whole documents, 1 true one of 300 in pages about GPUs.
 COMPANY, NEARBY = 2, 12
 PLAIN = (*TAKEN_FOR_OTHER, "digit swap", "full die for product")  # No other meaning explains them
@@ -157,16 +158,16 @@ def judge(claims: Sequence[Claim]) -> tuple[Finding, ...]:
             places[key].update((verdict, "united") if united else (verdict,))
     # A sentence that states the right value, too, speaks of two things: what is stated and what is reached.
     right = {_said(c) for c, v in judged if c.sure and v == "agrees"}
-    told: dict[int, set[tuple[str, tuple[str, ...]]]] = defaultdict(set)
+    agreed: dict[int, set[tuple[str, tuple[str, ...]]]] = defaultdict(set)
     for claim, verdict in judged:
         if verdict == "agrees" and (claim.field != "memory_bytes" or claim.block >= GRID):
             for place in (claim.line, -(claim.block // GRID) or claim.line):
-                told[place].add((claim.field, claim.gpu_ids))
+                agreed[place].add((claim.field, claim.gpu_ids))
     last = max((claim.line for claim in claims), default=0)
 
     def in_passing(claim: Claim) -> bool:
         lines = (-(claim.block // GRID), *range(max(claim.line - NEARBY, 1), claim.line + NEARBY + 1))
-        beside = {one for n in lines for one in islice(told.get(n, ()), COMPANY + 1)}  # one may be its own
+        beside = {one for n in lines for one in islice(agreed.get(n, ()), COMPANY + 1)}  # one may be its own
         whole = claim.line <= NEARBY and last <= claim.line + NEARBY
         few = len(beside - {(claim.field, claim.gpu_ids)}) < COMPANY
         return few and not whole and text.explain(claim)[0] not in PLAIN

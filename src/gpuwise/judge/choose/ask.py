@@ -276,7 +276,7 @@ class _Reader:
             card = named.exact or re.search(r"\d{4}|[a-z]\d\d|\b[tl]4s?\b", text)
             if not named.gpu_ids or not (card or re.search(r"\bmac(?:book)?\b.{0,12}$", before)):
                 continue
-            # "4000 reais" and "under 8000 dollars" are no cards; these are A4000, or RTX 8000.
+            # A number alone may be the RTX 8000, or an amount: "4000 reais", "under 8000 dollars".
             priced = re.search(rf"(?:[$€£]\s?|\b{P.at_most} )$", before) or re.match(P.other_unit, after)
             if text.isdigit() and (priced or text.endswith("000")):
                 continue
@@ -736,7 +736,7 @@ class _Reader:
             and self.done()
             and (span := take(rf"{'' if self.rents or often else '(?<!for )'}\b{P.span}", again=False))
         ):
-            if often:  # So long it comes again: nobody buys for that
+            if often:  # The GPU is needed for that long, again and again: it is rented
                 fields |= {"acquire": fields.get("acquire", "rent"), "hire_h": _span_seconds(span) / 3600}
             else:
                 fields["deadline_s"] = _span_seconds(span)

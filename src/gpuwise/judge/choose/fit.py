@@ -58,9 +58,10 @@ NO_FASTER, LESS_MEMORY = "not enough faster than what you have", "less memory th
 # 2 GHz have 4 TFLOP/s, half of which such code reaches.
 LEAST_FP64 = 2e12
 NO_FP64 = "computes FP64 no faster than a server's processor"
-# People whom cards on risers may serve: of a home or a team that mends its machine itself.
+# Cards on risers in an open frame are offered to at most this many people: a home, or a small team that
+# repairs its machine itself.
 A_FEW = 20
-OPEN_FRAME = "more slots than a board has: cards on risers in an open frame serve nobody's customers"
+OPEN_FRAME = "needs more slots than a board has: an open frame with risers is no server for so many people"
 FANLESS = "made for a server's fans"
 # A model is not shared out over smaller cards without a link of their own, unless they are named.
 LEAST_SHARD_GB = 12
@@ -137,7 +138,7 @@ def limits(need: Need, them: Candidates, speeds: Sequence[Record]) -> tuple[Limi
         simple("unproven", known, UNPROVEN, anyway)
         # Kernels compiled once run on; frameworks are built anew, and no longer for these.
         new = every(lambda row, spec: float(spec.text("compute_capability") or OLDEST) >= OLDEST)
-        # Nobody buys what is no longer supported to compute on it for years, but used or by its name.
+        # A GPU without support is bought only where it is named or used cards are asked for.
         meant = ~them.own | bool(need.sets or 0 < len(need.only) <= FEW or "used" in need.sold)
         simple("unproven", have | new | (meant & (need.mode == "compute")), UNSUPPORTED, anyway)
     if need.precision == Precision.FP64 and not (named or have.all()):
