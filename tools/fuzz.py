@@ -1,6 +1,6 @@
 """Changed files through every verb that reads one, in search of inputs that the program does not survive.
 
-    python tools/fuzz.py --seconds 120          # as continuous integration does
+    python tools/fuzz.py --seconds 120          # of processor time, as continuous integration does
     python tools/fuzz.py --count 20000 --seed 7 # some twenty minutes on one core
     python tools/fuzz.py --large                # files of 1 MB, each kind through each of its verbs
     python tools/fuzz.py --large --kinds prices,notebook
@@ -363,7 +363,7 @@ def large(wanted: list[str]) -> int:
     return min(bad, 1)
 
 
-def worker(seed: int, until: float, count: int, wanted: list[str], found: Any) -> None:
+def worker(seed: int, longest_s: float, count: int, wanted: list[str], found: Any) -> None:
     """Try inputs one after the other; (what, call, broken rule) and a sign of life for each go to `found`."""
     chance = random.Random(seed)
     folder = Path(tempfile.mkdtemp(prefix="gpuwise-fuzz-"))
@@ -377,7 +377,7 @@ def worker(seed: int, until: float, count: int, wanted: list[str], found: Any) -
         for verb in verbs:  # what a verb loads is no part of the file's time
             quiet(filled(verb, Path(files[0]), folder))
     for number in range(count):
-        if time.time() > until:
+        if time.process_time() > longest_s:
             break
         kind = chance.choice(list(kinds))
         files, verbs = kinds[kind]
@@ -414,7 +414,7 @@ def worker(seed: int, until: float, count: int, wanted: list[str], found: Any) -
 def main() -> int:
     """Start one worker after the other until all inputs are tried; a worker that hangs is a finding."""
     parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
-    parser.add_argument("--seconds", type=float, default=1e9)
+    parser.add_argument("--seconds", type=float, default=1e9, help="of processor time")
     parser.add_argument("--count", type=int, default=10**9)
     parser.add_argument("--seed", type=int, default=int(time.time()))
     parser.add_argument("--large", action="store_true", help="files of 1 MB")
@@ -423,13 +423,15 @@ def main() -> int:
     wanted = [kind for kind in given.kinds.split(",") if kind]
     if given.large:
         return large(wanted)
-    until, tried, broken, seed = time.time() + given.seconds, 0, 0, given.seed
+    spent_s, tried, broken, seed = 0.0, 0, 0, given.seed
     codes: Counter[int] = Counter()
     context = multiprocessing.get_context("spawn")
-    while tried < given.count and time.time() < until:
+    while tried < given.count and spent_s < given.seconds:
         found = context.Queue()
         process = context.Process(
-            target=worker, args=(seed, until, given.count - tried, wanted, found), daemon=True
+            target=worker,
+            args=(seed, given.seconds - spent_s, given.count - tried, wanted, found),
+            daemon=True,
         )
         process.start()
         call, done = "", False
@@ -451,7 +453,8 @@ def main() -> int:
                     print(f"{message[1]}: {message[2]}\n  {message[3]}", flush=True)
             done = message[0] == "done"
         process.join()
-        seed += 1
+        spent = os.times()
+        spent_s, seed = spent.children_user + spent.children_system, seed + 1
     print(
         f"{tried} inputs, seed {given.seed}: {broken} broke a rule; exit codes {dict(sorted(codes.items()))}"
     )
