@@ -13,7 +13,7 @@ import re
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, fields, replace
 from datetime import date
-from functools import cache, partial
+from functools import cache, lru_cache, partial
 from typing import Any
 
 from gpuwise.errors import InputError
@@ -34,6 +34,7 @@ from gpuwise.workloads import registry
 
 _DRAWN = frozenset(model.like for model in DIFFUSION.values())
 # Words that set nothing: grammar, people, and what every such question is about.
+_compiled = lru_cache(4096)(re.compile)  # `re` itself keeps 512, fewer than a question is read by
 _PLAIN = frozenset((DATA / "plain_words.txt").read_text(encoding="utf-8").split())
 _ASSUMED = frozenset(each.name for each in fields(Assumptions))
 
@@ -85,7 +86,7 @@ def _plainly(text: str) -> str:
     """A text in lower case with numbers as digits and everyday short forms written out."""
     plain = " ".join(text.casefold().replace("\u2019", "'").split()).rstrip("?.! ")
     for pattern, instead in WORDS["rewrite"]:
-        plain = re.sub(pattern, instead, plain)
+        plain = _compiled(pattern).sub(instead, plain)
     plain = re.sub(P.two_words, lambda m: str(NUMBERS[m[1]] + NUMBERS[m[2]]), plain)
     plain = re.sub(P.cents, lambda m: f"${float(m[1]) / 100:g}", plain)
     # "4090x2", "h100:8": each number of GPUs before its name.
@@ -146,13 +147,12 @@ class _Reader:
 
     def said(self, pattern: str) -> re.Match[str] | None:
         """The first match of a pattern anywhere, read or not."""
-        return re.search(pattern, self.plain)
+        return _compiled(pattern).search(self.plain)
 
     def take(self, pattern: str, *, again: bool = True) -> re.Match[str] | None:
         """The first match of a pattern, unless `again` among words that no rule has read; the words that it
         touches are read."""
-        match = re.search(pattern, self.plain if again else self.left())
-        if match is not None:
+        if match := _compiled(pattern).search(self.plain if again else self.left()):
             self.mark(*match.span())
         return match
 
