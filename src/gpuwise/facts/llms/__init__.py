@@ -68,6 +68,7 @@ def _aliases() -> Mapping[tuple[str, ...], str]:
     return {_words(alias): name for name, row in lines for alias in (name, *row.get("aliases", ()))}
 
 
+@lru_cache(maxsize=512)
 def _words(name: str) -> tuple[str, ...]:
     """Words of a name however it is spelt: `qwen2.5vl:7b` and `Qwen2.5-VL-7B` are qwen, 2.5, vl, 7b."""
     plain = re.sub(r"(?<=\d)_(?=\d)", ".", name)  # "Llama-3_3"

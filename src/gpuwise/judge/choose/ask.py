@@ -118,8 +118,7 @@ class _Reader:
             self.ignore(*(re.sub(P.around_parts, "", part) for part in parts))
             self.assumed["host_usd"] = 0.0
             plain = " ".join(re.sub(P.parts, " ", plain).split())
-        self.plain = plain
-        self._read = bytearray(len(self.plain))
+        self.plain = self._left = plain  # The words of it that no rule has read
         self.stands_in = False
         self.single, self.small, self.watts_each, self.gpus_each = False, False, 0.0, False
         self.several = 1  # Machines, of which one is looked at
@@ -143,7 +142,7 @@ class _Reader:
     def mark(self, start: int, end: int) -> None:
         while self.plain[:end][-1:].isalnum() and self.plain[end : end + 1].isalnum():
             end += 1
-        self._read[start:end] = b"\1" * (end - start)
+        self._left = self._left[:start] + " " * (end - start) + self._left[end:]
 
     def said(self, pattern: str) -> re.Match[str] | None:
         """The first match of a pattern anywhere, read or not."""
@@ -178,7 +177,7 @@ class _Reader:
 
     def left(self) -> str:
         """The text without what was read."""
-        return "".join(" " if read else c for c, read in zip(self.plain, self._read, strict=True))
+        return self._left
 
     def unread(self) -> list[str]:
         words = re.findall(r"[a-z0-9][\w.+-]*", self.left())
@@ -1119,11 +1118,10 @@ class _Reader:
 
     def _within(self, start: int, end: int, read: Callable[[], str | None]) -> str | None:
         """What `read` finds there, as though all other words were read."""
-        before = self._read[:]
-        self._read[:start] = b"\1" * start
-        self._read[end:] = b"\1" * (len(before) - end)
+        before = self._left
+        self._left = f"{' ' * start}{before[start:end]}{' ' * (len(before) - end)}"
         found = read()
-        self._read[:start], self._read[end:] = before[:start], before[end:]
+        self._left = before[:start] + self._left[start:end] + before[end:]
         return found
 
     def _no_work(self) -> str:
