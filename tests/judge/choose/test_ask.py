@@ -2,7 +2,11 @@
 
 from __future__ import annotations
 
+import json
+import tomllib
+from dataclasses import asdict
 from datetime import date
+from pathlib import Path
 
 import pytest
 
@@ -221,7 +225,7 @@ def asked(text: str) -> Need:
         ("resnet50 inference at 5000 images per second for 30 days", "acquire", "rent"),
         ("25 Millionen Bilder im Monat mit resnet50 klassifizieren", "period_s", 2629800.0),
         ("about 1000 h100 hours every month for a year", "gpus", (2, 2)),
-        ("tenho 4000 reais, placa de vídeo para llama 8b", "ignored", ("4000 reais",)),
+        ("tenho 4000 rublos, placa de vídeo para llama 8b", "ignored", ("4000 rublos",)),
         ("vit-l16 training on 1M images", "passes", 3.5),
         ("cheapest gpu with fp8 support", "precision", "fp8"),
         ("a ViT with a bit of LoRA", "mode", "train"),
@@ -607,3 +611,23 @@ def test_a_machine_that_is_there_takes_one_card_unless_more_are_said() -> None:
 )
 def test_more_of_what_buyers_say(text: str, field: str, value: object) -> None:
     assert getattr(need_of(text, {}, {"EUR": 1.1}, today=date(2026, 11, 23))[0], field) == value
+
+
+RATES = {"EUR": 1.1, "JPY": 0.0063, "CNY": 0.15, "BRL": 0.19}
+LANGUAGES = tomllib.loads(Path(__file__).with_name("languages.toml").read_text(encoding="utf-8"))
+
+
+@pytest.mark.parametrize(("text", "said"), LANGUAGES.items())
+def test_other_languages_say_the_same(text: str, said: dict[str, object]) -> None:
+    need = settled(need_of(text, {}, RATES, today=date(2026, 11, 28))[0])
+    stated = {**asdict(need), **asdict(need.assumptions), "users": max(need.users, need.concurrent)}
+    found = json.loads(json.dumps({name: stated[name] for name in said}, default=list))
+    assert found == {
+        name: pytest.approx(value) if name.endswith("usd") else value for name, value in said.items()
+    }
+
+
+@pytest.mark.parametrize("text", ["1.2.3 ms per token", "1.2.3 cents per kWh", "12.12.2026 hours", "1.2.3 %"])
+def test_a_piece_of_a_longer_number_is_no_number(text: str) -> None:
+    need = asked(f"serve llama-3.1-8b, {text}")
+    assert (need.latency_s, need.deadline_s, need.assumptions) == (0.05, None, Assumptions())

@@ -39,9 +39,13 @@ _ROLES = {
 COMMON = ("modal", "salad", "vast", "lambda", "fal", "hugging face")
 
 
-def filled(pattern: str, known: Mapping[str, str]) -> str:
-    """A pattern of `data/words.toml` with others in place of their names."""
-    return re.sub(r"\{([a-z]\w*)\}", lambda m: known[m[1]], pattern)
+def _filled(value: Any, known: Mapping[str, str]) -> Any:
+    """Patterns of `data/words.toml` with others in place of their names."""
+    if isinstance(value, str):
+        return re.sub(r"\{([a-z]\w*)\}", lambda m: known[m[1]], value)
+    if isinstance(value, dict):
+        return {key: _filled(each, known) for key, each in value.items()}
+    return [_filled(each, known) for each in value] if isinstance(value, list) else value
 
 
 def _patterns() -> Any:
@@ -57,12 +61,13 @@ def _patterns() -> Any:
         "nouns": "|".join(row["words"] for row in _THINGS if row["kind"] == "text"),
     }  # fmt: skip
     for name, pattern in WORDS["patterns"].items():
-        found[name] = filled(pattern, found)
+        found[name] = _filled(pattern, found)
     return SimpleNamespace(**found)
 
 
 _THINGS = tuple(catalog.rows(DATA / "things.csv"))
 P = _patterns()
+RULES: Mapping[str, Any] = _filled({n: each for n, each in WORDS.items() if n != "patterns"}, vars(P))
 
 
 @dataclass(frozen=True, slots=True)

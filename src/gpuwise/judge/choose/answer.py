@@ -13,7 +13,7 @@ from gpuwise.judge.choose import candidates as priced
 from gpuwise.judge.choose import fit
 from gpuwise.judge.choose.candidates import PAID, STATED, Candidates, host_of
 from gpuwise.judge.choose.fit import Limit, link_of
-from gpuwise.judge.choose.need import COMPUTERS, USUAL_NOTE, WORDS
+from gpuwise.judge.choose.need import COMPUTERS, HOURS_PER_YEAR, USUAL_NOTE, WORDS
 from gpuwise.judge.choose.speeds import OLDEST, RECOMPUTES, Dealt, memory_of
 from gpuwise.model.gpu import RENTS, GpuSpec, Offer
 from gpuwise.model.judgement import Assumptions, Bill, Need, Option, Quote, Recommendation
@@ -199,7 +199,7 @@ def _rent(found: Recommendation, price: Interval) -> str:
     need, first = found.need, found.options[0]
     each = f" for each of {need.users} people" if need.users > 1 else ""
     kind = "" if first.way == "on-demand" else f", {first.way}"
-    kind += f" for {first.committed_h * 12 / priced.HOURS_PER_YEAR:.0f} months" if first.committed_h else ""
+    kind += f" for {first.committed_h * 12 / HOURS_PER_YEAR:.0f} months" if first.committed_h else ""
     hourly = f"{usd(price.value)}/h ({_other(need, price.value, '{}/h, ')}{_dated(first)}{kind})"
     return f"Rent {_machine(first)}{each}{first.provider and f' from {first.provider}'} at {hourly}"
 
@@ -226,7 +226,7 @@ def _otherwise(found: Recommendation) -> str:
     hours = hours_until(need, owned.break_even_h)
     if first.outlay_usd:
         return f"Renting is cheaper below {hours}." if owned is first else ""
-    if owned.break_even_h > priced.HOURS_PER_YEAR * years:
+    if owned.break_even_h > HOURS_PER_YEAR * years:
         within = f"within {need.assumptions.owned_for}, even around the clock"
         return f"Buying {_machine(owned)} does not pay {within}."
     return f"Buying {_machine(owned)} instead pays only above {hours}."
@@ -360,7 +360,7 @@ def _by_the_hour(need: Need, first: Option, item: str, rate: str) -> str:
     a_month = " a month" * need.budget_per_month
     if need.budget_usd and not need.budget_per_hour and first.way in RENTS:
         hours = need.budget_usd / hourly
-        hours = min(hours, priced.HOURS_PER_YEAR / 12) if a_month else hours
+        hours = min(hours, HOURS_PER_YEAR / 12) if a_month else hours
         paid = f"{usd(hours * hourly)}{a_month}{_other(need, hours * hourly, f' ({{}}{a_month})')}"
         return f"{paid} pays for {hours:,.0f} h: {done(hours)}"
     if need.hire_h and not first.outlay_usd:
@@ -801,7 +801,7 @@ def machines(found: Recommendation, number: int, share: int) -> str:
     need, first = found.need, found.options[0]
     rented, old = first.way in RENTS, ", old, without the machine" * (first.way == "unpriced")
     paid = (first.last_usd or 0.0) * first.count if old else first.outlay_usd or first.per_hour_usd or 0.0
-    hours = need.hire_h or (first.time_s.value / 3600 if first.time_s else priced.HOURS_PER_YEAR / 12)
+    hours = need.hire_h or (first.time_s.value / 3600 if first.time_s else HOURS_PER_YEAR / 12)
     span = f"{hours:,.0f} h" if need.hire_h else "the work" if first.time_s else "a month around the clock"
     sums = {" an hour": 1.0, f" for {span}": hours} if rented else {"": 1.0}
     sums = {what: share * paid * times for what, times in sums.items()}

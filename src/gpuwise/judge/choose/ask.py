@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import difflib
 import re
+import unicodedata
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, fields, replace
 from datetime import date
@@ -20,10 +21,10 @@ from gpuwise.errors import InputError
 from gpuwise.facts import catalog, llms, prices
 from gpuwise.judge.choose import amounts
 from gpuwise.judge.choose import need as needs
-from gpuwise.judge.choose.amounts import NUMBERS, USUAL, P, filled
+from gpuwise.judge.choose.amounts import NUMBERS, RULES, USUAL, P
 from gpuwise.judge.choose.candidates import FEW, is_sold_new, least_host_usd
 from gpuwise.judge.choose.fit import HOST_PEAK_W, SUPPLY, made_for_fp64
-from gpuwise.judge.choose.need import ALIASES, DATA, DIFFUSION, WORDS, Purpose, is_model, presets
+from gpuwise.judge.choose.need import ALIASES, DATA, DIFFUSION, Purpose, is_model, presets
 from gpuwise.judge.choose.speeds import item_of
 from gpuwise.model import units
 from gpuwise.model.gpu import GpuSpec, OfferKind
@@ -84,8 +85,10 @@ def need_of(asked: Asked, given: Mapping[str, Any] | None = None) -> Need:
 
 def _plainly(text: str) -> str:
     """A text in lower case with numbers as digits and everyday short forms written out."""
-    plain = " ".join(text.casefold().replace("\u2019", "'").split()).rstrip("?.! ")
-    for pattern, instead in WORDS["rewrite"]:
+    plain = unicodedata.normalize("NFKC", text).casefold().replace("\u2019", "'")
+    plain = " ".join(plain.split()).rstrip("?.! ")
+    unspaced = RULES["ideographs"] if re.search(P.ideograph, plain) else ()
+    for pattern, instead in (*unspaced, *_glossary(), *RULES["rewrite"]):
         plain = _compiled(pattern).sub(instead, plain)
     plain = re.sub(P.two_words, lambda m: str(NUMBERS[m[1]] + NUMBERS[m[2]]), plain)
     plain = re.sub(P.cents, lambda m: f"${float(m[1]) / 100:g}", plain)
@@ -95,14 +98,16 @@ def _plainly(text: str) -> str:
         lambda word: f"{n[1]}x {n[0]}" if (n := catalog.counted(word[0]))[1] else n[0],
         plain,
     )
-    plain = re.sub(r"\b(\d)x(?=[a-z]+\d)", r"\1x ", plain)  # "8xh100"
-
-    def digits(found: re.Match[str]) -> str:
-        many = amounts.MANY[found[2] or ""]
-        return str(many // 2 if found[1].startswith("half") else NUMBERS[found[1]] * many)
-
     plain = re.sub(P.terabytes, lambda m: f"{1000 * float(m[1]):g}gb", plain)
-    return re.sub(P.in_words, digits, plain)
+    # "Two thousand", "half a million"
+    return re.sub(P.in_words, lambda m: f"{NUMBERS.get(m[1], 0.5) * amounts.MANY[m[2] or '']:.0f}", plain)
+
+
+@cache
+def _glossary() -> tuple[tuple[str, str], ...]:
+    """What stands for an English word in other languages, and that word."""
+    rows = [list(row.values()) for row in catalog.rows(DATA / "glossary.csv")]
+    return tuple((rf"(?<!\w)(?:{'|'.join(filter(None, words))})(?!\w)", english) for english, *words in rows)
 
 
 class _Reader:
@@ -131,9 +136,9 @@ class _Reader:
     def _spelt(self, plain: str) -> str:
         """The text with words of the subject that are one letter off as they are written."""
         for word in dict.fromkeys(re.findall(r"(?<![\w-])[a-z][a-z-]{3,}(?![\w-])", plain)):
-            if word in _PLAIN or word in WORDS["spelling"] or is_model(word, None):
+            if word in _PLAIN or word in RULES["spelling"] or is_model(word, None):
                 continue
-            meant = "".join(difflib.get_close_matches(word, WORDS["spelling"], 1, USUAL.one_letter))
+            meant = "".join(difflib.get_close_matches(word, RULES["spelling"], 1, USUAL.one_letter))
             if word[0] == meant[:1] and not meant.startswith(word.rstrip("s")):
                 plain = re.sub(rf"(?<![\w-]){word}(?![\w-])", meant, plain)
                 self.notes.append(f"{word} is read as {meant}")
@@ -155,16 +160,16 @@ class _Reader:
             self.mark(*match.span())
         return match
 
-    def blank(self, pattern: str) -> str:
-        """The first match of a pattern, which is then gone for every other rule; empty without one."""
-        match = self._blanked(pattern)
-        return match[0].strip() if match else ""
-
-    def _blanked(self, pattern: str) -> re.Match[str] | None:
+    def blank(self, pattern: str) -> re.Match[str] | None:
+        """The first match of a pattern, which is then gone for every other rule."""
         if (match := self.take(pattern)) is not None:
             start, end = match.span()
             self.plain = self.plain[:start] + " " * (end - start) + self.plain[end:]
         return match
+
+    def every(self, pattern: str) -> list[str]:
+        """Each match of a pattern among words that no rule has read, which then are."""
+        return [found[0].strip() for found in iter(partial(self.take, pattern, again=False), None)]
 
     def first(self, pattern: str, *, again: bool = True) -> str:
         """The first group that holds something of what `take` finds; empty without one."""
@@ -180,7 +185,7 @@ class _Reader:
         return self._left
 
     def unread(self) -> list[str]:
-        words = re.findall(r"[a-z0-9][\w.+-]*", self.left())
+        words = re.findall(r"[^\W_][\w.+-]*", self.left())
         return [word for word in words if word.strip(".") not in _PLAIN]
 
     def ignore(self, *words: str) -> None:
@@ -190,7 +195,7 @@ class _Reader:
     def asked(self) -> Asked:
         """Reads it all, the most particular rules first, and takes what nothing reads as a limit for one."""
         while later := self.blank(P.unreleased):
-            self.ignore(later)
+            self.ignore(later[0].strip())
         if self.fields:
             self.notes.append("what GPUs will come and what they will cost is not known: this is of today")
         self._read_first()
@@ -203,15 +208,15 @@ class _Reader:
             faster = NUMBERS.get(said) or float(USUAL.times.get(said, said))
             self.fields |= {"faster": faster, "upgrade": True}
             self.usual["goal"] = "price"
-        for pattern, problem, hint, goal in WORDS["refused"]:
+        for pattern, problem, hint, goal in RULES["refused"]:
             if (found := self.take(pattern, again=False)) and goal and len(self.sets) > (goal == "speed"):
                 self.usual |= {"goal": goal} if goal == "speed" else {}  # Which of them is faster
                 self.ignore("" if goal == "speed" else found[0])
             elif found:
                 raise InputError(f"'{found[0]}': {problem}", hint=hint)
         self._read_machines()
-        for words, values in WORDS["sets"]:
-            if self.take(filled(words, vars(P)), again=False):
+        for words, values in RULES["sets"]:
+            if self.take(words, again=False):
                 for name, value in values.items():
                     (self.assumed if name in _ASSUMED else self.usual).setdefault(name, value)
         self._read_use()
@@ -231,8 +236,8 @@ class _Reader:
 
     def _read_first(self) -> None:
         """What holds words that mean something else elsewhere: hours of GPUs, and what a GPU may have."""
-        self.gpu_hours = self._blanked(P.gpu_hours)
-        for name, (words, _) in WORDS["features"].items():
+        self.gpu_hours = self.blank(P.gpu_hours)
+        for name, (words, _) in RULES["features"].items():
             if self.blank(rf"{P.is_needed}(?:{words})(?: {P.needed})?|\b(?:{words}) {P.needed}"):
                 self.fields["feature"] = name
         if self.gpu_hours and not self.gpu_hours[2]:
@@ -329,7 +334,7 @@ class _Reader:
             count = next((n for each, n in sets if each == gpu), _number(more[1] or ""))
             sets = [(gpu, there + count), *(one for one in sets if one[0] != gpu)]
             self.notes += [f"{count} more, beside {there}"] if count > 1 else []
-        if self.said(rf"\b(?:{P.laptop})\b") and not self._either_computer():
+        if self.said(rf"\b(?:{P.laptop})\b") and not self.said(P.either_computer):
             sets = [(_of_laptop(gpu), 1) for gpu, _ in sets]
             have = [_of_laptop(gpu) for gpu in have]
         if len(have) > 1:
@@ -403,7 +408,7 @@ class _Reader:
         api = self.said(P.api) if self.said(P.api_compared) else None
         name = re.sub(r"\bapis?\b.*", "API", api[0]) if api and api[0] != "api" else "an API"
         if price := self.take(P.item_price):
-            items = WORDS["scales"].get(price[2], 1.0)
+            items = RULES["scales"].get(price[2], 1.0)
             self.bill = Bill(of=name, usd=self._usd(price[1], hourly=True), items=items)
         elif (paying := self.said(P.paying) and not self.quotes) or api:
             monthly = re.search(P.monthly_sum, self.left())
@@ -418,10 +423,6 @@ class _Reader:
         if self.bill:
             self.fields["bill"] = self.bill
 
-    def _either_computer(self) -> bool:
-        """Whether a laptop is compared with another computer."""
-        return bool(self.said(P.either_computer))
-
     def _read_amounts(self) -> None:
         """How much is to be done, once or again and again."""
         self.found = amounts.quantities(self.plain)
@@ -430,7 +431,7 @@ class _Reader:
         for each in self.found:
             for start, end in each.spans:
                 maker = self.plain[start:end].strip()
-                if not (maker in _names() or (maker and is_model(maker, None))):  # "1000 sdxl images"
+                if not (maker in needs.names() or (maker and is_model(maker, None))):  # "1000 sdxl images"
                     self.mark(start, end)
         if (often := self.said(P.again)) and not any(each.period for each in self.found):
             # "Every night, 2M tokens each time"
@@ -442,7 +443,7 @@ class _Reader:
         speed = next(speeds, None)
         # So many in a short time are a speed: of each answer, or as a service all day long.
         slow = speed.number / amounts.seconds(speed.period) <= USUAL.one_reader if speed else False
-        able = self.said(WORDS["asks"]["able"])
+        able = self.said(RULES["asks"]["able"])
         meant = self.said(P.alone) or (slow and (self.said(P.at_least) or able))
         if speed and meant and amounts.seconds(speed.period) < amounts.DAY_S:
             self.per_person, rate = True, speed.number / amounts.seconds(speed.period)
@@ -470,13 +471,13 @@ class _Reader:
 
     def _read_denials(self) -> None:
         """What is not to be: ways of getting GPUs, and providers."""
-        self.denied = {name: self.deny(words) for name, words in (*WORDS["denied"].items(), *WORDS["kinds"])}
+        self.denied = {name: self.deny(words) for name, words in (*RULES["denied"].items(), *RULES["kinds"])}
         while name := self.take(rf"{P.denial}({_sellers()})\b", again=False):
             self.fields["avoid"] = (*self.fields.get("avoid", ()), needs.PROVIDERS.get(name[1], name[1]))
 
     def _read_kinds_of_gpu(self) -> None:
         """What only some GPUs are: (kind, field of the catalog, pattern of it, whether it must match)."""
-        table = [(kind, filled(words, vars(P)), *fact) for kind, words, *fact in WORDS["traits"]]
+        table = RULES["traits"]
         self.traits = [(kind, name, value, False) for kind, words, name, value in table if self.deny(words)]
         if self.barred:
             self.traits.append(("name", "id", f"^(?:{'|'.join(self.barred)})$", False))
@@ -502,10 +503,8 @@ class _Reader:
     def _read_limits(self) -> None:
         """What the words say of memory, kinds of rent, places, delays, people and one's own machine."""
         fields, take = self.fields, self.take
-        while take(P.shown, again=False):
-            pass
-        while beside := take(P.beside, again=False):
-            self.ignore(beside[0])
+        self.every(P.shown)
+        self.ignore(*self.every(P.beside))
         # "A100 80 GB" is a name, read with the GPUs: its size is no limit.
         if size := self.first(P.total_memory, again=False):
             fields["total_gb"] = float(size)
@@ -520,16 +519,16 @@ class _Reader:
             self.single = bool(self.said(rf"\b(?:on|an?|is|in|into|one|single|with) {size} ?gi?b"))
         self._read_rent()
         self._read_question()
-        for name, pattern, factors in WORDS["numbers"]:
-            if found := take(filled(pattern, vars(P))):
+        for name, pattern, factors in RULES["numbers"]:
+            if found := take(pattern):
                 value = NUMBERS.get(found[1]) or _amount(re.sub(P.thousands, "", found[1]))
                 value *= factors.get(found[2], 1)
                 whole = int(value) if value == int(value) else value
                 (self.assumed if name in _ASSUMED else fields).setdefault(name, whole)
-        if late := take(r"\b(ttft|first token)\D{0,20}?(\d+(?:\.\d+)?) ?(ms|s)\w*\b"):
+        if late := take(rf"\b(ttft|first token)\D{{0,20}}?({P.decimal}) ?(ms|s)\w*\b"):
             first_s = units.parse_seconds(late[2] + late[3])
             fields["latency"] = Latency("TTFT", first_s)
-            if next_s := take(r"\btpot\D{0,20}?(\d+(?:\.\d+)?) ?(ms|s)\b"):
+            if next_s := take(rf"\btpot\D{{0,20}}?({P.decimal}) ?(ms|s)\b"):
                 fields["latency"] = Latency("TPOT", units.parse_seconds(next_s[1] + next_s[2]), first_s)
             else:
                 self.notes.append(f"the first token comes within {late[2]} {late[3]}")
@@ -570,8 +569,8 @@ class _Reader:
     def _read_offers(self) -> bool:
         """Kinds of rent, providers and places; whether any of the first two says to rent."""
         fields, take = self.fields, self.take
-        spot = take(WORDS["denied"]["spot"])
-        allowed = {kind: True for kind, words in WORDS["kinds"] if take(rf"\b(?:{words})\b", again=False)}
+        spot = take(RULES["denied"]["spot"])
+        allowed = {kind: True for kind, words in RULES["kinds"] if take(rf"\b(?:{words})\b", again=False)}
         if allowed.get("reserved") and (term := take(rf"\b({P.count})[ -](month|year)s?\b", again=False)):
             fields["most_commitment_h"] = units.parse_seconds(f"{_number(term[1])}{term[2]}") / 3600
         # Words of everyday English are providers only where a place stands before them.
@@ -595,7 +594,7 @@ class _Reader:
         """Whether to rent or to own, where that is said, and for how long."""
         fields, take, denied = self.fields, self.take, self.denied
         no_cloud = bool(take(P.offline)) or denied["rent"]
-        used, offered = take(WORDS["denied"]["used"]), self._read_offers()
+        used, offered = take(RULES["denied"]["used"]), self._read_offers()
         than = self.said(P.owning) and take(rf"\b(?:or|vs|versus|than) (?:on |at |from )?(?:{_sellers()})\b")
         either = take(P.rent_or_not, again=False) or than
         rents: Any = offered or take(P.renting, again=False) or either
@@ -650,7 +649,7 @@ class _Reader:
             fields["goal"] = "price"  # Of work that is stated the least cost is meant
         # Whether something is able stands around its name: "will flux run on my 3060".
         read = {"able": self.said}
-        asks = [what for what, pattern in WORDS["asks"].items() if read.get(what, take)(pattern)]
+        asks = [what for what, pattern in RULES["asks"].items() if read.get(what, take)(pattern)]
         able = asks[:1] == ["able"]
         # Whether what is there does it may be asked beside what else could.
         alone = len({*self.have} or {gpu for gpu, _ in self.sets}) == 1
@@ -709,8 +708,7 @@ class _Reader:
             value /= share
             fields[limit] = min(value, fields.get(limit, value))
             self.watts_each = value if each else 0.0
-            while take(rf"\b(?:{P.whole_machine})\w*\b", again=False):
-                pass
+            self.every(rf"\b(?:{P.whole_machine})\w*\b")
         if pins := take(P.pins):  # What they bring beside the slot
             fields.setdefault("power_w", USUAL.slot_w + _number(pins[1] or "1") * USUAL.pin_w[pins[2]])
             self.notes.append(f"{fields['power_w']:g} W by a slot and {pins[0].strip()}")
@@ -753,22 +751,21 @@ class _Reader:
         alone = r"(?=\s*(?:$|[,;:?]|\.(?!\d)|(?:for|to|in|on|with|and|an?|per|or|at|total|each)\b))"
         money = (
             re.search(P.money, self.left())
-            or take(rf"\b(\d[\d.,]*\s?k?) {credits}")  # "40k google cloud credits"
-            or take(rf"{P.at_most} ?(\d[\d.,]*\s?k?)\b{alone}", again=False)
-            or take(rf"(?<![\w-])(\d+(?:\.\d+)?\s?k)\b{alone}", again=False)
+            or take(rf"\b({P.amount}\s?k?) {credits}")  # "40k google cloud credits"
+            or take(rf"{P.at_most} ?({P.amount}\s?k?)\b{alone}", again=False)
+            or take(rf"(?<![\w-])({P.decimal}\s?k)\b{alone}", again=False)
             or (take(r"(?<![\w.-])(\d{3,5})$", again=False) if self.said(rf"\b(?:{P.machine})\b") else None)
         )  # fmt: skip
         if money is None:
-            while take(P.fastest, again=False):
-                if not self.done():
-                    fields.setdefault("goal", "speed")
+            if self.every(P.fastest) and not self.done():
+                fields.setdefault("goal", "speed")
             return
         self.mark(*money.span())
         text = (money[1] if money.re.groups else money[0]).strip()
         if re.fullmatch(r"0\d*", text):
             hint = "a shell takes $800 for a variable: write '... $800' in single quotes"
             raise InputError(f"a budget of {text}", hint=hint)
-        if re.fullmatch(r"[\d.,]+\s?k?", text):
+        if re.fullmatch(rf"{P.amount}\s?k?", text):
             self.notes.append(f"{money[0].strip()} is read as ${text}")
         # What follows the amount says what it is for.
         after = self.plain[money.end() : money.end() + 14]
@@ -805,7 +802,7 @@ class _Reader:
             # Nobody pays tenths of a cent: "1.500 euro", "20,000 euros" and "1 200" are thousands.
             plain = re.sub(r"(?<=\d)[., ](?=\d{3}(?!\d))", "", plain)
         plain = plain.replace(" ", "")
-        return units.parse_usd(f"${plain}" if re.fullmatch(r"[\d.,]+k?", plain) else plain, self.rates)[0]
+        return units.parse_usd(f"${plain}" if re.fullmatch(rf"{P.amount}k?", plain) else plain, self.rates)[0]
 
     def done(self) -> bool:
         """Whether an amount of work is stated."""
@@ -882,7 +879,7 @@ class _Reader:
             self.notes.append(f"{weeks:.3g} weeks of {week:.3g} h")
         # One kind of computer is ranked at a time. What a laptop that is there may be replaced by is open.
         there = any(needs.has_form(catalog.get(gpu), "laptop") for gpu in self.have)
-        either = self._either_computer()
+        either = self.said(P.either_computer)
         self.laptop = bool(self.take(P.laptop)) and not (there or either)
         laptops = any(needs.has_form(catalog.get(gpu), "laptop") for gpu, _ in self.sets)
         self.ignore("laptop" if either and self.form != "mobile" and not laptops else "")
@@ -962,7 +959,7 @@ class _Reader:
         asked = replaced and self.take(r"\bworth\b|\bshould (?:i|we)\b")
         fields["upgrade"] = "faster" in fields or (bool(replaced) and not asked)
         # "QLoRA on my 3060", "can I run ... or rent": whether it can, before what else could.
-        able, mine, other = map(self.said, (WORDS["asks"]["able"], P.mine, P.other))
+        able, mine, other = map(self.said, (RULES["asks"]["able"], P.mine, P.other))
         keep = (able or self.of_mine or (mine and not other)) and not sets and not fields["upgrade"]
         fields |= {
             "keep": bool(keep),
@@ -984,7 +981,7 @@ class _Reader:
     def _read_work(self) -> str:
         """The model, network or use, or several with their shares of time. Raises InputError without any."""
         # Who fine-tunes by QLoRA says both, and means the first.
-        modes: list[Purpose] = [mode for pattern, mode in WORDS["modes"] if self.take(pattern)]
+        modes: list[Purpose] = [mode for pattern, mode in RULES["modes"] if self.take(pattern)]
         self.mode = modes[0] if modes else None
         self._read_shares()
         self._read_sizes_of_images()
@@ -1027,7 +1024,7 @@ class _Reader:
         """Marks sizes that are of networks of images: "wan 14b", unless a language model is named before."""
         drawn = (*(row["words"] for row in catalog.rows(DATA / "stand_ins.csv")), *map(re.escape, DIFFUSION))
         words = rf"(?<![\w-])(?:{'|'.join(drawn)})(?![\w-])"
-        for one in re.finditer(r"(?<![\w.])\d+(?:\.\d+)?b\b", self.left()):
+        for one in re.finditer(rf"(?<!\w){P.decimal}b\b", self.left()):
             before, after = self.plain[: one.start()], self.plain[one.end() :]
             near = re.search(rf"{words}[^,;]{{0,12}}$", before) or re.match(rf"[^,;]{{0,12}}{words}", after)
             more = re.match(r"(?: models?)? (?:and|plus|\+|&) ", after)
@@ -1047,16 +1044,18 @@ class _Reader:
 
     def _read_others(self, named: str) -> None:
         """A second network beside a first, where no amount of one of them is stated."""
-        if self.found or named not in _networks():
+        own, apart = ALIASES.get(named, named), {*DIFFUSION, *presets()}
+        if self.found or named in apart or is_model(named, None):
             return
-        own = ALIASES.get(named, named)
-        if other := self._name(lambda name: name in _networks() and ALIASES.get(name, name) != own):
+        if other := self._name(
+            lambda name: not (name in apart or is_model(name, None) or ALIASES.get(name, name) == own)
+        ):
             self.mixed = ((named, 1.0), (other, 1.0))
             self.notes.append(f"{named} and {other}, half of the time each")
 
     def _read_size_behind(self, named: str) -> None:
         """The size of a model behind its name: "gpt-2 124M"."""
-        if size := re.search(r"\b(\d+(?:\.\d+)?)([mb])\b(?: param(?:eter)?s?)?", self.left()):
+        if size := re.search(rf"{P.model_size}(?: param(?:eter)?s?)?", self.left()):
             like = (name for name in registry.names() if name.startswith(ALIASES.get(named, named)))
             weights = next((n for name in like if (n := registry.get(name).spec.parameters)), 0)
             weights = llms.find(named).parameters if is_model(named, self.mode) else weights
@@ -1089,7 +1088,7 @@ class _Reader:
     def _read_shares(self) -> None:
         """Several works with their shares of the time, each before its share or behind it. Raises InputError
         for a share of nothing, and for works in different modes."""
-        shares = list(re.finditer(r"(\d+(?:\.\d+)?) ?%", self.plain))
+        shares = list(re.finditer(rf"({P.decimal}) ?%", self.plain))
         if len(shares) < 2:
             shares = list(re.finditer(r"\bhalf()\b (?:of )?(?:the time|it)?", self.plain))
         if len(shares) < 2:
@@ -1108,7 +1107,7 @@ class _Reader:
         if not all(weights):
             raise InputError("a share of nothing", hint="leave out what takes no time")
         parts = [self.plain[start:end] for start, end in spans]
-        said = [next((mode for words, mode in WORDS["modes"] if re.search(words, p)), "") for p in parts]
+        said = [next((mode for words, mode in RULES["modes"] if re.search(words, p)), "") for p in parts]
         if len({*filter(None, said)}) > 1:
             problem = f"{' and '.join(filter(None, said))} in one mix: only works of one mode have one speed"
             raise InputError(problem, hint="ask for each apart")
@@ -1163,7 +1162,7 @@ class _Reader:
     def _name(self, of: Callable[[str], bool] = bool) -> str | None:
         """The first model or network, of one kind, whose name stands there; of a data set only where nothing
         else does."""
-        left, names = self.left(), _names()
+        left, names = self.left(), needs.names()
         # With its version, else without one that is not known.
         for size, version in ((3, "b?"), (2, "b?"), (3, "b"), (2, "b"), (1, "b")):
             words = list(re.finditer(rf"[a-z][\w.+-]*|\d+(?:\.\d+|x\d+)?{version}\b", left))
@@ -1176,7 +1175,7 @@ class _Reader:
                 name = "-".join(parts).rstrip(".")
                 spelt = (name, name.replace("-", ""), " ".join(parts), name.removesuffix("s"))
                 known = next((each for each in spelt if each in names), None)
-                if known is None and (size > 1 or not name.isalpha()) and name not in WORDS["sizes"]:
+                if known is None and (size > 1 or not name.isalpha()) and name not in RULES["sizes"]:
                     together = "-".join(("".join(parts[:2]), *parts[2:]))  # qwen 2.5 32b
                     known = next((each for each in (name, together) if is_model(each, None)), None)
                 data = known and re.fullmatch(units.DATASET_NAMES, known) and self._named_apart(start, end)
@@ -1274,9 +1273,9 @@ class _Reader:
             of_version = re.compile(rf"{family}-?{re.escape(version[1])}(?![\d])")
             of_it = list(filter(of_version.match, of_it)) or of_it
         model = next((n for n in of_it if n.endswith(("-8b", "-7b"))), of_it[0] if of_it else "")
-        if alone := self.take(r"\b(\d+(?:\.\d+)?)([bm])\b", again=False):
+        if alone := self.take(P.model_size, again=False):
             said, sized = alone[0], re.compile(rf"(?<![\d.]){re.escape(alone[0])}\b")
-            model = next(filter(sized.search, of_it), "") or WORDS["sizes"].get(said, "")
+            model = next(filter(sized.search, of_it), "") or RULES["sizes"].get(said, "")
             size = float(alone[1]) * {"m": 1e6, "b": 1e9}[alone[2]]
             near = min(llms.names(), key=lambda n: abs(llms.find(n).parameters - size))
             model = model or next(filter(sized.search, llms.names()), near)
@@ -1293,7 +1292,7 @@ class _Reader:
         """What a size, a family or a use is taken as; `again` also of words that were read before."""
         if model := self._of_size():
             return model
-        for pattern, name in WORDS["uses"]:
+        for pattern, name in RULES["uses"]:
             if found := self.take(pattern, again=again):
                 self.open_model = is_model(name, None) and "small" not in found[0]
                 self.notes += [f"{found[0]} is taken as {name}"] if name not in presets() else []
@@ -1318,7 +1317,7 @@ class _Reader:
             self.work = Work(USUAL.examples.get(item, 1e6), None, item)
             self.notes.append(f"no amount was named: {self.work.items / 1e6:g} million {item}s as an example")
             return
-        usual = next((n for pattern, n in WORDS["answers"] if self.said(pattern)), USUAL.answer)
+        usual = next((n for pattern, n in RULES["answers"] if self.said(pattern)), USUAL.answer)
         if not counted and not any(each.kind == "step" for each in self.found):
             whole = units.parse_work(data[0] if data else "ImageNet")
             if not data and epochs and ALIASES.get(named, named) not in USUAL.image_networks:
@@ -1370,7 +1369,7 @@ class _Reader:
         if not bits:
             return None
         infers = self.mode in ("infer", None) and is_model(named, self.mode)
-        formats = WORDS["formats"].get(next(filter(None, bits.groups()), ""), {})
+        formats = RULES["formats"].get(next(filter(None, bits.groups()), ""), {})
         return str(formats.get("infer" if infers else "", formats.get("", bits[0])))
 
     def _settle_budget(self, named: str) -> None:
@@ -1387,7 +1386,7 @@ class _Reader:
         if another and fields.get("asks") == "able":
             fields["also"] = (more,)
         elif network and not another and (llm := self.take(P.llms, again=False)):
-            fields["also"] = (WORDS["sizes"]["3b" if "small" in llm[0] else "8b"],)
+            fields["also"] = (RULES["sizes"]["3b" if "small" in llm[0] else "8b"],)
         elif another:
             hint = f"ask for each, or for both by shares of the time: '{named} 70 %, {more} 30 %'"
             raise InputError(f"two pieces of work are named: {named} and {more}", hint=hint)
@@ -1439,7 +1438,7 @@ class _Reader:
                 fields.setdefault("concurrent", 1)  # Of one reader, unless more are named
             once = "budget_usd" in fields and not fields.keys() & {"budget_per_hour", "budget_per_month"}
             if self.open_model and once and fields.get("acquire") == "own":
-                fields["larger"] = tuple(WORDS["larger"])
+                fields["larger"] = tuple(RULES["larger"])
         only = self.fields.get("only", ())
         double = "fp64" in (precision, presets()[named].precision if named in presets() else "")
         if double and len(only) > FEW:
@@ -1449,8 +1448,8 @@ class _Reader:
             self.mode = "train"
         if self.mode in ("lora", "qlora") and not (is_model(named, self.mode) or named in DIFFUSION):
             self.ignore(f"{self.mode}, which is of language models and of images that are made")
-        while number := self.take(P.number_alone, again=False):
-            self.ignore("" if re.fullmatch(r"(?:19|20)\d\d", number[0]) else number[0].rstrip(" ,."))
+        numbers = self.every(P.number_alone)
+        self.ignore(*(each.rstrip(" ,.") for each in numbers if not re.fullmatch(r"(?:19|20)\d\d", each)))
         if unread := "|".join(map(re.escape, self.unread())):
             self.ignore(*re.findall(rf"{P.demand}\b(?:{unread})(?: (?:{unread}))*", self.left()))
         self._read_no_more(named, precision)
@@ -1472,18 +1471,6 @@ def _sellers() -> str:
     """Names of providers, the longest first, but for words that questions use for something else."""
     names = sorted({*prices.renting(), *needs.PROVIDERS}.difference(amounts.COMMON))
     return "|".join(map(re.escape, sorted(names, key=len, reverse=True)))
-
-
-@cache
-def _names() -> frozenset[str]:
-    return frozenset((*DIFFUSION, *ALIASES, *registry.names(), *presets()))
-
-
-@cache
-def _networks() -> frozenset[str]:
-    """Names of what is neither a language model nor makes images."""
-    others = (*DIFFUSION, *presets())
-    return frozenset(name for name in _names().difference(others) if not is_model(name, None))
 
 
 def _of_laptop(gpu: str) -> str:

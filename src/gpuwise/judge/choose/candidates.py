@@ -34,7 +34,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from gpuwise.facts import catalog, prices
-from gpuwise.judge.choose.need import COMPUTERS, DATA, MOST_TOGETHER, has_form
+from gpuwise.judge.choose.need import COMPUTERS, DATA, HOURS_PER_YEAR, MOST_TOGETHER, has_form
 from gpuwise.judge.choose.speeds import alone, half_of
 from gpuwise.model.gpu import RENTS, Offer, Source
 from gpuwise.model.judgement import Assumptions, Need, Way
@@ -73,7 +73,6 @@ SHOP_YEARS, CARD_YEARS, PRO_YEARS = 3.0, 2.5, 5.0
 # What is made for countries that other cards may not be sold to.
 EXPORT = re.compile(r"^[ah]800|^h20(?!0)|-d$")
 WEEKS_PER_YEAR = 365.25 / 7
-HOURS_PER_YEAR = 365.25 * 24
 
 
 @dataclass(frozen=True, slots=True)

@@ -87,7 +87,7 @@ MOST_APART = 64
 # Cards for which a machine that is there has slots and a supply.
 MOST_THERE = 2
 # That anybody keeps a GPU.
-MOST_YEARS, HOURS_PER_YEAR = 30, 8766
+MOST_YEARS, HOURS_PER_YEAR = 30, 365.25 * 24
 # A token later than this is slower than people read, where nothing else was asked for.
 USUAL_TPOT_S = 0.050
 USUAL_NOTE = "each token within 50 ms"
@@ -248,21 +248,27 @@ def _decoder_like(name: str) -> str:
     return next(near, name)
 
 
+@cache
+def names() -> Mapping[str, None]:
+    """Of all work but language models, in order."""
+    return dict.fromkeys((*registry.names(), *ALIASES, *DIFFUSION, *presets()))
+
+
 def is_question(text: str) -> bool:
     """Whether it is a sentence, or a word of one ("llama"), rather than the name of a workload, or a list of
     them with shares."""
-    text, names = text.strip(), {*registry.names(), *ALIASES, *DIFFUSION, *presets()}
+    text = text.strip()
     listed = all(re.fullmatch(r"\s*\S+(?: \S+)?(?:=.*|\s+[\d.]+\s*%)", part) for part in text.split(","))
-    if listed or text.casefold() in names:
+    if listed or text.casefold() in names():
         return False
-    return " " in text or text.isalpha() or bool(_stood_in_for([text.casefold()], None))
+    return " " in text or text.isalpha() or not text.isascii() or bool(_stood_in_for([text.casefold()], None))
 
 
 def unknown(name: str) -> InputError:
     """The error for a text in which no name means anything here, with the nearest names that do."""
     from gpuwise.facts import llms
 
-    known = dict.fromkeys((*registry.names(), *ALIASES, *DIFFUSION, *presets(), *llms.names()))
+    known = (*names(), *llms.names())
     near: list[str] = []
     for word in re.findall(r"[\w.+-]{4,}", name.casefold().removeprefix(SERVED)):
         near += difflib.get_close_matches(word, known, n=3, cutoff=0.6 if word == name.casefold() else 0.8)
