@@ -3,9 +3,10 @@
     python experiments/allocations.py OUT KEY [KEY ...]        a key as own:nerf:train:bf16:eager:b8
 
 Rows are built and stepped as experiments/zoo.py does, in workers that compile side by side and take turns
-at the GPU; `@FILE` reads keys from a file. Of a steady eager step: bytes that each operator found, most that were there while it ran, and bytes that
-it left, with the shapes and strides of its tensors. Of a compiled one: every allocation and release in order,
-with the line of generated code. `--toy` runs tiny own networks on the CPU, where nothing is counted.
+at the GPU; `@FILE` reads keys from a file. Of a steady eager step: bytes that each operator found, most that
+were there while it ran, and bytes that it left, with shapes and strides of its tensors. Of a compiled one:
+every allocation and release in order, with the line of generated code. `--toy` runs tiny own networks on the
+CPU, where nothing is counted.
 """
 
 from __future__ import annotations

@@ -17,6 +17,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from torch import nn
 
+from gpuwise.model.precision import Precision
 from gpuwise.model.question import USUAL, RunConfig, modern
 from gpuwise.predictor.graph import ALLOCATE, FREE, Event, Tape
 from gpuwise.predictor.kernels import Trace
@@ -413,3 +414,47 @@ def test_what_torch_is_asked_about_a_tensor_does_not_keep_it() -> None:
         assert found is not None
         peaks.append(found.peak - found.parameters)
     assert peaks[1] == pytest.approx(peaks[0], rel=0.01)
+
+
+class Uses(nn.Module):
+    """One tensor of 4 MiB that several read, so that their gradients are added."""
+
+    def __init__(self, how: str) -> None:
+        super().__init__()
+        self.how, self.scale = how, nn.Parameter(torch.ones(1024))
+
+    def forward(self, x: torch.Tensor) -> torch.Tensor:
+        x = x * self.scale
+        if self.how == "sums":
+            return x * 2.0 + x * 3.0
+        if self.how == "sorts":
+            return x.sort(0).values
+        return x * (x > 0).sum(1, keepdim=True)
+
+
+@pytest.mark.parametrize(
+    ("how", "made", "in_place"),
+    [("sums", "aten.add", "aten.add_"), ("sorts", "aten.scatter", "aten.scatter_")],
+)
+def test_backward_adds_and_scatters_in_place_what_nobody_else_holds(
+    how: str, made: str, in_place: str
+) -> None:
+    x = torch.randn(1024, 1024)
+    eager, compiled = (
+        trace_module(lambda: Uses(how), (x,), name=how, precision=Precision.FP32, compiled=compiled)
+        for compiled in (False, True)
+    )
+    names = [k.name for k in eager.kernels if k.phase == "backward"]
+    assert in_place in names
+    assert made not in names
+    assert in_place not in [k.name for k in compiled.kernels]
+
+
+def test_truths_are_copied_to_whole_numbers_before_they_are_counted() -> None:
+    trace = trace_module(
+        lambda: Uses("counts"), (torch.randn(1024, 1024),), name="counts", precision=Precision.FP32
+    )
+    (copied,) = [k for k in trace.kernels if k.name.startswith("aten._to_copy") and k.dtype == "int64"]
+    assert copied.bytes_written == 8 * MIB
+    assert trace.memory is not None
+    assert trace.memory.peak > 4 * MIB + 4 * MIB + 8 * MIB

@@ -90,17 +90,9 @@ DECODES = "decode."
 
 
 KernelClass = Literal[
-    "matmul",
-    "convolution",
-    "attention",
-    "normalisation",
-    "pointwise",
-    "reduction",
-    "gather",
-    "optimiser",
-    "collective",
-    "copy",
-]
+    "matmul", "convolution", "attention", "normalisation", "pointwise", "reduction", "gather", "optimiser",
+    "collective", "copy",
+]  # fmt: skip
 Phase = Literal["forward", "backward", "optimiser"]
 
 

@@ -26,6 +26,7 @@ from torch.nn.modules.module import register_module_forward_pre_hook
 from torch.optim.optimizer import register_optimizer_step_post_hook, register_optimizer_step_pre_hook
 from torch.utils._python_dispatch import TorchDispatchMode
 
+from gpuwise.predictor import cuda_on_meta as cuda
 from gpuwise.predictor.contents import (
     DEPENDENT,
     META,
@@ -38,18 +39,6 @@ from gpuwise.predictor.contents import (
     tensors_in,
 )
 from gpuwise.predictor.costs import nodes_of
-from gpuwise.predictor.cuda_on_meta import (
-    MODES,
-    attention,
-    cuda_on_meta,
-    dropout,
-    encoder_layer,
-    heads,
-    linear,
-    matmul,
-    recurrent,
-    safe_softmax,
-)
 from gpuwise.predictor.graph import ALLOCATE, FREE, RUN, Call, Event, Node, Tape, Value
 from gpuwise.predictor.kernels import Phase
 
@@ -71,11 +60,20 @@ RECORDING = (
     contextlib.__file__,
 )  # fmt: skip
 
-OWN = {"aten.scaled_dot_product_attention": attention, "aten.dropout": dropout, "aten.matmul": matmul}
-OWN |= {"aten._native_multi_head_attention": heads, "aten._transformer_encoder_layer_fwd": encoder_layer}
-OWN |= {"aten._safe_softmax": safe_softmax, "aten.linear": linear}
-OWN |= {f"aten.{n}.{of}": recurrent(n, packed=of == "data") for n in MODES for of in ("input", "data")}
+OWN = {
+    "aten.scaled_dot_product_attention": cuda.attention, "aten._native_multi_head_attention": cuda.heads,
+    "aten._transformer_encoder_layer_fwd": cuda.encoder_layer, "aten._safe_softmax": cuda.safe_softmax,
+    "aten.matmul": cuda.matmul, "aten.linear": cuda.linear, "aten.dropout": cuda.dropout,
+    **{f"aten.{n}.input": cuda.recurrent(n) for n in cuda.MODES},
+    **{f"aten.{n}.data": cuda.recurrent(n, packed=True) for n in cuda.MODES},
+}  # fmt: skip
 MASKED = ("aten.index", "aten.index_put", "aten.index_put_")
+# Sums of whole numbers and truths: torch copies these to the format of the result before it adds them
+# (aten/src/ATen/native/ReduceOpsUtils.h, `make_reduction`; of numbers in 16 bits its kernels widen each).
+WIDENED = ("aten.sum", "aten.prod", "aten.nansum", "aten.cumsum", "aten.cumprod")
+# Under a dispatch mode backward makes new tensors of what it else changes in place where no one else holds it
+# (torch/csrc/autograd/input_buffer.cpp, FunctionsManual.cpp: `isTensorSubclassLike`).
+IN_PLACE = ("aten.add", "aten.scatter", "aten.scatter_add", "aten.index_put")
 
 
 class Operator(NamedTuple):
@@ -106,11 +104,38 @@ def operator_of(func: Any) -> Operator:
     )
 
 
+def _holders(tensor: Any) -> tuple[int, int]:
+    """How many references a tensor and its storage have."""
+    return tensor._use_count(), torch._C._storage_Use_Count(tensor.untyped_storage()._cdata)
+
+
+class _Sums(TorchDispatchMode):  # type: ignore[no-untyped-call]
+    """Reads the references of a gradient to which autograd adds another."""
+
+    holders = (0, 0)
+
+    def __torch_dispatch__(self, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
+        if func is torch.ops.aten.add.Tensor and torch._C._current_autograd_node() is not None:
+            self.holders = _holders(args[0])
+        return func(*args, **(kwargs or {}))
+
+
+@cache
+def _alone() -> tuple[int, int]:
+    """The references of one that autograd alone holds, as a dispatch mode sees it."""
+    sums: Any = _Sums()  # type: ignore[no-untyped-call]
+    with torch.enable_grad(), sums:
+        one: Any = torch.empty(2, device="meta", requires_grad=True) * 1
+        (one * 2 + one * 3).sum().backward()
+    return sums.holders[0], sums.holders[1]
+
+
 class Recorder(TorchDispatchMode):  # type: ignore[no-untyped-call]
     """Sends every operator to the meta device and writes down what it would cost."""
 
-    def __init__(self) -> None:
+    def __init__(self, *, compiled: bool) -> None:
         super().__init__()  # type: ignore[no-untyped-call]
+        self._alone = None if compiled else _alone()
         self.nodes: list[Node] = []
         self.events: list[Event] = []
         self.alive: dict[int, float] = {}
@@ -241,6 +266,12 @@ class Recorder(TorchDispatchMode):  # type: ignore[no-untyped-call]
         if operator.name in MASKED:
             with self:
                 args = _selected(args)
+        if operator.name in IN_PLACE and self._unshared(operator.name, args):
+            with self:
+                return getattr(args[0], operator.name.removeprefix("aten.") + "_")(*args[1:], **kwargs)
+        if operator.name in WIDENED and not args[0].is_floating_point() and not args[0].is_complex():
+            with self:
+                args = (args[0].to(kwargs.get("dtype") or torch.int64), *args[1:])
         if operator.name in CONVOLUTIONS:
             with self:
                 args = _in_order(operator.name, args)
@@ -250,6 +281,13 @@ class Recorder(TorchDispatchMode):  # type: ignore[no-untyped-call]
         if self.recording:
             return self._record(operator, func, args, kwargs, tensors, host)
         return self._watch(self._run(operator, func, args, kwargs, tensors, host))
+
+    def _unshared(self, name: str, args: Any) -> bool:
+        """Whether backward would change the first argument, which nobody else holds, in place."""
+        if torch._C._current_autograd_node() is None or _holders(args[0]) != self._alone:
+            return False
+        forms = [(x.shape, x.dtype) for x in tensors_in(args)]
+        return len(forms) > 1 and (name != "aten.add" or forms[0] == forms[1])
 
     def _run(
         self, operator: Operator, func: Any, args: Any, kwargs: Any, tensors: list[Tensor], host: Any
@@ -499,11 +537,11 @@ def _share(result: Any, tensors: Sequence[Tensor]) -> bool:
 def record(build: Callable[[], tuple[Callable[[], object], float]], *, compiled: bool = False) -> Tape:
     """The steady step of what `build` returns: (step, items), of a network that takes itself for `compiled`
     or not; it is not merged here. Raises InputError where it cannot be traced."""
-    recorder = Recorder()
+    recorder = Recorder(compiled=compiled)
     with (
         refusals(),
         torch.random.fork_rng(devices=[]),
-        cuda_on_meta(recorder.contents, compiled=compiled),
+        cuda.cuda_on_meta(recorder.contents, compiled=compiled),
         recorder,
     ):
         hooks = (

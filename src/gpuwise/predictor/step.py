@@ -47,26 +47,7 @@ from gpuwise.predictor.kernels import (
     of_trace,
     tile_seconds,
 )
-from gpuwise.predictor.rates import (
-    FULL_RATE,
-    LEVEL,
-    MATRIX,
-    Operators,
-    Parameters,
-    Rates,
-    around,
-    byte_joules,
-    held,
-    mean_watts,
-    memory_errors,
-    novelty,
-    of_card,
-    step_difficulty,
-    step_half,
-    step_joules,
-    watts_half,
-    widened,
-)
+from gpuwise.predictor.rates import FULL_RATE, MATRIX, Parameters, Rates, byte_joules, held, step_joules
 
 _TILES = ((256, 128), (128, 256), (128, 128), (128, 64), (64, 128), (64, 64), (64, 32), (32, 64))
 _SPLITS = (1, 2, 4, 8, 16)
@@ -423,16 +404,16 @@ class Spent:
 def usual(trace: Trace, card: Card) -> Spent:
     """The time of a step by the general parameters, and by what was calibrated on the card. Raises
     NoDataError where the card lacks a format."""
-    return _usual(trace, card, of_card(card.id))
+    return _usual(trace, card, rates.of_card(card.id))
 
 
 @lru_cache(maxsize=KEPT_STEPS)
-def _usual(trace: Trace, card: Card, own: Operators | None) -> Spent:
+def _usual(trace: Trace, card: Card, own: rates.Operators | None) -> Spent:
     on = rates.usual(card)
     return spent(trace, card, on if own is None else {**on, "host": on["host"] * own.host}, own)
 
 
-def spent(trace: Trace, card: Card, on: Rates, own: Operators | None = None) -> Spent:
+def spent(trace: Trace, card: Card, on: Rates, own: rates.Operators | None = None) -> Spent:
     """The time of a step by these rates of the card, and its own measured operators. Raises NoDataError where
     the card lacks a format."""
     kernels = of_trace(trace)
@@ -476,18 +457,18 @@ def step(
     Raises NoDataError where the card lacks a format of the trace, or where less than nine tenths of
     a pass are in operators of known cost.
     """
-    if evidence == "spec-only" and of_card(card.id) is not None:
+    if evidence == "spec-only" and rates.of_card(card.id) is not None:
         evidence = "calibrated"
     own = None if parameters is None else rates.on_card(parameters, card)
     found = usual(trace, card) if own is None else spent(trace, card, own)
     seconds = found.seconds * factor
     usually = half_with(trace, card, found.spread, evidence)
-    half = widened(
+    half = rates.widened(
         hypot(width * usually, SLOWED * abs(found.slowed - slowed)) + apart, unknown=trace.unknown,
         known=trace.known if trace.kernels else 0.0, format_seen=trace.precision in _FITTED,
     )  # fmt: skip
     return Step(
-        throughput=around(
+        throughput=rates.around(
             trace.items / seconds, half + card.unproven(trace.precision), method=f"conformal, {evidence}"
         ),
         seconds=seconds,
@@ -500,16 +481,18 @@ def step(
 def half_of(trace: Trace, family: str, evidence: Evidence) -> float:
     """Half width of a step's interval on a family of cards at an evidence level, before how far its classes
     of kernels scatter and what was never seen widen it."""
-    return step_half(evidence, family) * float(step_difficulty(evidence).of(np.array([traits(trace)]))[0])
+    return rates.step_half(evidence, family) * float(
+        rates.step_difficulty(evidence).of(np.array([traits(trace)]))[0]
+    )
 
 
 def half_with(trace: Trace, card: Card, spread: float, evidence: Evidence) -> float:
     """The same with the `spread` of its classes; cards and networks are new apart from each other. A network
     that was measured on another card is not new. Few cards are known of some levels, but a measurement more
     is no reason to know less than the data sheet does."""
-    spec = hypot(half_of(trace, card.family, "spec-only"), novelty() * spread)
+    spec = hypot(half_of(trace, card.family, "spec-only"), rates.novelty() * spread)
     own = half_of(trace, card.family, evidence)
-    return min(spec, own if evidence == "transferred" else hypot(own, novelty() * spread))
+    return min(spec, own if evidence == "transferred" else hypot(own, rates.novelty() * spread))
 
 
 def traits(trace: Trace) -> tuple[float, ...]:
@@ -556,12 +539,12 @@ def _watts(trace: Trace, card: Card, seconds: float, busy: float) -> Interval:
     """Mean draw with its interval, whose high end no limit lets pass."""
     kernels = of_trace(trace)
     operations = kernels.flop * kernels.counts
-    mean = mean_watts(
+    mean = rates.mean_watts(
         _energy_rates(card), card, dtype=trace.precision if trace.precision in card.peaks else "fp32",
         flop=float(operations[kernels.heavy].sum()), moved=float(kernels.moved @ kernels.counts),
         seconds=seconds, busy=min(1.0, busy / seconds),
     )  # fmt: skip
-    found = around(mean, watts_half())
+    found = rates.around(mean, rates.watts_half())
     return replace(found, high=min(found.high, card.power_w))
 
 
@@ -616,7 +599,7 @@ def fits_in_memory(trace: Trace, card: Card, *, more: float = 0.0) -> MemoryNeed
     fitting = bisect_right(factors, free_bytes(card) / predicted)
     return MemoryNeed(
         peak=Interval(value=predicted, low=predicted * min(1.0, low), high=predicted * max(1.0, high),
-                      level=LEVEL, method="errors of measured peaks"),
+                      level=rates.LEVEL, method="errors of measured peaks"),
         fits=fitting / len(factors),
     )  # fmt: skip
 
@@ -624,6 +607,6 @@ def fits_in_memory(trace: Trace, card: Card, *, more: float = 0.0) -> MemoryNeed
 @cache
 def _errors() -> tuple[list[float], float, float]:
     """measured / predicted of known peaks in rising order, and the ends of their interval."""
-    factors = np.exp(memory_errors())
-    low, high = np.quantile(factors, [(1 - LEVEL) / 2, (1 + LEVEL) / 2])
+    factors = np.exp(rates.memory_errors())
+    low, high = np.quantile(factors, [(1 - rates.LEVEL) / 2, (1 + rates.LEVEL) / 2])
     return factors.tolist(), float(low), float(high)

@@ -20,6 +20,7 @@ from bisect import bisect_left, insort
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, replace
+from operator import attrgetter
 from types import MappingProxyType
 from typing import Any, Literal
 
@@ -262,11 +263,13 @@ LARGE_SEGMENT, OWN_SEGMENT, OWN_ROUNDING = 20 * MIB, 10 * MIB, 2 * MIB
 class _Block:
     """A stretch of a segment; `before` and `after` are its neighbours in it."""
 
-    number: int
     size: int
     free: bool = False
     before: _Block | None = None
     after: _Block | None = None
+
+
+_SIZE = attrgetter("size")
 
 
 class Allocator:
@@ -275,20 +278,22 @@ class Allocator:
     def __init__(self) -> None:
         self.allocated = self.peak = self.reserved = 0
         self.largest = 0.0
-        self._free: dict[bool, list[tuple[int, int]]] = {True: [], False: []}
-        self._blocks: dict[int, _Block] = {}
-        self._count = 0
+        self._free: dict[bool, list[_Block]] = {True: [], False: []}
 
     def allocate(self, size: float) -> _Block:
         """A block of at least `size` bytes."""
         rounded = max(SMALLEST, -(-int(size) // SMALLEST) * SMALLEST)
         small = rounded <= SMALL
         pool = self._free[small]
-        place = bisect_left(pool, (rounded, 0))
-        block = self._take(pool, place) if place < len(pool) else self._segment(rounded, small=small)
-        remaining = block.size - rounded
+        place = bisect_left(pool, rounded, key=_SIZE)
+        block = pool.pop(place) if place < len(pool) else self._segment(rounded, small=small)
+        block.free, remaining = False, block.size - rounded
         if remaining >= SMALLEST if small else remaining > SMALL:
-            self._split(block, rounded, small=small)
+            rest = _Block(remaining, free=True, before=block, after=block.after)
+            if rest.after is not None:
+                rest.after.before = rest
+            block.after, block.size = rest, rounded
+            insort(pool, rest, key=_SIZE)
         self.allocated += block.size
         self.peak, self.largest = max(self.peak, self.allocated), max(self.largest, size)
         return block
@@ -298,34 +303,16 @@ class Allocator:
         self.allocated -= block.size
         for other in (block.before, block.after):
             if other is not None and other.free:
-                self._free[small].remove((other.size, other.number))
+                self._free[small].remove(other)
                 self._absorb(block, other)
         block.free = True
-        insort(self._free[small], (block.size, block.number))
-
-    def _new(self, size: int) -> _Block:
-        self._count += 1
-        block = self._blocks[self._count] = _Block(self._count, size)
-        return block
+        insort(self._free[small], block, key=_SIZE)
 
     def _segment(self, size: int, *, small: bool) -> _Block:
         whole = SMALL_SEGMENT if small else LARGE_SEGMENT if size < OWN_SEGMENT else 0
         whole = whole or -(-size // OWN_ROUNDING) * OWN_ROUNDING
         self.reserved += whole
-        return self._new(whole)
-
-    def _take(self, pool: list[tuple[int, int]], place: int) -> _Block:
-        block = self._blocks[pool.pop(place)[1]]
-        block.free = False
-        return block
-
-    def _split(self, block: _Block, size: int, *, small: bool) -> None:
-        rest = self._new(block.size - size)
-        rest.free, rest.before, rest.after = True, block, block.after
-        if rest.after is not None:
-            rest.after.before = rest
-        block.after, block.size = rest, size
-        insort(self._free[small], (rest.size, rest.number))
+        return _Block(whole)
 
     def _absorb(self, block: _Block, other: _Block) -> None:
         block.size += other.size
@@ -337,7 +324,6 @@ class Allocator:
             block.after = other.after
             if block.after is not None:
                 block.after.before = block
-        del self._blocks[other.number]
 
 
 def workspaces(tape: Tape, *, compiled: bool) -> dict[int, float]:
