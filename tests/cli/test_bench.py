@@ -110,7 +110,6 @@ def test_a_configuration_out_of_memory_is_a_row_and_exit_4(gpuwise: Call, preten
         (("--time", "soon"), 2, "60s"),
         (("--target-ci", "1"), 2, "write 1%"),
         (("--recipe", "secret"), 2, "tuned"),
-        (("--recipe", "parity"), 2, "is called script"),
         (("--recipe", "script", "--switch", "graph=on"), 2, "script has no switches"),
         (("--recipe", "stock", "--switch", "pooling=triton"), 2, "gpuwise's own kernels"),
         (("--precision", "fp4"), 2, "fp16"),

@@ -6,6 +6,7 @@ import json
 import re
 import shlex
 from collections.abc import Callable
+from contextlib import nullcontext
 from pathlib import Path
 
 import pytest
@@ -46,10 +47,8 @@ def test_slurm_without_sbatch(gpuwise: Call, monkeypatch: pytest.MonkeyPatch) ->
     assert "no sbatch here" in err
 
 
-class Pretended:
+class Pretended(nullcontext[None]):
     """A job that ends with 4."""
-
-    number = "17"
 
     def wait(self) -> int:
         return 4
@@ -60,9 +59,9 @@ def test_a_job_is_waited_for_and_its_code_is_the_command_s(
 ) -> None:
     asked: list[str] = []
 
-    def follow(text: str) -> Pretended:
+    def follow(text: str) -> tuple[str, Pretended]:
         asked.append(text)
-        return Pretended()
+        return "17", Pretended()
 
     monkeypatch.setattr("gpuwise.measure.cluster.follow", follow)
     (tmp_path / "gpuwise-17.json").write_text("{}")
@@ -99,7 +98,7 @@ def test_who_stops_waiting_hears_how_to_end_the_job(gpuwise: Call, monkeypatch: 
         raise KeyboardInterrupt
 
     monkeypatch.setattr(Pretended, "wait", interrupted)
-    monkeypatch.setattr("gpuwise.measure.cluster.follow", lambda text: Pretended())
+    monkeypatch.setattr("gpuwise.measure.cluster.follow", lambda text: ("17", Pretended()))
     code, _, err = gpuwise("launch", "slurm", "--wait", "--", "resnet50")
     assert code == 130
     assert "job 17 goes on without you; scancel 17 ends it" in err

@@ -57,13 +57,13 @@ def test_narrow_weights_are_compared_with_bf16(phase: str, precision: Precision,
 def test_a_wrong_quantisation_is_noticed(monkeypatch: pytest.MonkeyPatch) -> None:
     from gpuwise.workloads.models import quantized
 
-    right, back = quantized.STORED[Precision.INT8]
+    right, back, group = quantized.STORED[Precision.INT8]
 
     def wrong(weight: torch.Tensor) -> tuple[torch.Tensor, torch.Tensor]:
         quantised, scale = right(weight)
         return quantised, 2 * scale
 
-    monkeypatch.setitem(quantized.STORED, Precision.INT8, (wrong, back))
+    monkeypatch.setitem(quantized.STORED, Precision.INT8, (wrong, back, group))
     job = build(toy("llm-1b-decode", "infer", "int8"), BATCH)
     assert job.mismatch is not None
     assert job.mismatch() > 0.05

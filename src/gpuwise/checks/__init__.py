@@ -129,8 +129,7 @@ def _row(m: Measurement, environment: Environment) -> Record:
 
 # Scaling above this share of perfect is beyond the noise of two measurements.
 OVER = 1.02
-# Relative difference within which two figures are one figure times a whole number: rounding of four
-# printed digits.
+# Relative difference within which a figure is a whole multiple of another: four digits are printed.
 EXACT = 2e-4
 # A network with this many times fewer operations is faster, whatever its layers, or at least no slower by
 # more than the margin: one H200 trains Inception v3, eager in fp16, 0.5 % slower than ResNet-152, which needs

@@ -18,11 +18,11 @@ from gpuwise.cli import print as printer
 from gpuwise.cli.options import (
     DeviceChoice,
     Devices,
-    RecipeChoice,
     drawn_output,
     one_device,
     options,
     output_options,
+    rows,
     typed,
 )
 from gpuwise.errors import INTERRUPTED, GateFailed, InputError, RunError
@@ -43,12 +43,9 @@ BAR, LONG_S = 10, 20.0
 # What says where this run was written, resumed from or met: another run of the same command has its own.
 PLACES = ("--output", "--resume", "--rdzv", "--node-rank")
 _FOLDERS = re.compile(r"[^,=:]*/(?=[^/,]+\.(?:py|json)\b)")
-# Options of a running server, beside `--endpoint`; and those of `bench` that mean the same for one.
-OF_SERVERS = (
-    "engine", "model", "prompt", "answer", "requests", "concurrency", "rate", "slo", "seed", "timeout_s",
-    "key_variable", "follow_redirects",
-)  # fmt: skip
-ALSO_OF_SERVERS = ("endpoint", "time_s", "precisions", "output", "as_json", "quiet")
+# Options of a running server; and those of `bench` that mean the same for one.
+OF_SERVERS = {row["option"] for row in rows("options.csv") if row["verbs"] == "server"}
+ALSO_OF_SERVERS = {"--time", "--precision", "--output", "-o", "--json", "--quiet", "-q"}
 
 
 def _words(allowed: tuple[str, ...], make: Callable[[str], object] = str) -> Callable[..., object]:
@@ -75,7 +72,7 @@ def _words(allowed: tuple[str, ...], make: Callable[[str], object] = str) -> Cal
 @click.argument("workloads", nargs=-1, metavar="[WORKLOAD]...")
 @options(
     "bench server", REFERENCE=",".join(REFERENCE), SUITES=suite_names(), PRECISIONS=PRECISIONS,
-    modes=_words(MODES), precisions=_words(PRECISIONS, Precision), recipe=RecipeChoice(), protocol=PROTOCOLS,
+    modes=_words(MODES), precisions=_words(PRECISIONS, Precision), protocol=PROTOCOLS,
     compile=_words(("off", "on"), lambda word: word == "on"), scaling=SCALINGS, device=DeviceChoice(DEVICES),
     framework=FRAMEWORKS,
 )  # fmt: skip
@@ -101,7 +98,6 @@ def command(context: click.Context, /, **options: Any) -> None:
     """
     output: Path | None = options["output"]
     quiet = options["quiet"] or options["as_json"]
-    given = typed(context)
     served = [name for name in options["workloads"] if name.startswith("served:")]
     # An empty address is of a variable that was not set: it does not ask for this machine.
     if options["endpoint"] is not None or options["engine"] or served:
@@ -111,13 +107,13 @@ def command(context: click.Context, /, **options: Any) -> None:
         if options["engine"] and (len(served) != 1 or len(options["workloads"]) > 1 or options["model"]):
             problem = "an engine is started on one model"
             raise InputError(problem, hint="gpuwise bench served:llama-3.1-8b --engine")
-        also = ("workloads", "gpus") if options["engine"] else ()
-        for given_flag, name in {"WORKLOAD": "workloads" * bool(options["workloads"]), **given}.items():
-            if name and name not in (*OF_SERVERS, *ALSO_OF_SERVERS, *also):
-                raise InputError(f"{given_flag} means nothing for a server", hint=f"leave out {given_flag}")
+        known = OF_SERVERS | ALSO_OF_SERVERS | ({"WORKLOAD", "--gpus"} if options["engine"] else set())
+        for word in (*(["WORKLOAD"] if options["workloads"] else []), *typed(context)):
+            if word not in known:
+                raise InputError(f"{word} means nothing for a server", hint=f"leave out {word}")
         _measure_endpoint(options, quiet=quiet)
         return
-    if flag := next((flag for flag, name in given.items() if name in OF_SERVERS), None):
+    if flag := next((flag for flag in typed(context) if flag in OF_SERVERS), None):
         raise InputError(f"{flag} is for a running server", hint="add --endpoint URL")
     printer.check_output(output)
     kind, index = one_device(options["device"])

@@ -41,31 +41,17 @@ def slurm(sbatch: tuple[str, ...], dry_run: bool, wait: bool, as_json: bool, **o
     if wait and dry_run:
         raise InputError("--dry-run submits nothing to wait for", hint="leave one of them out")
     text = cluster.script(job, sbatch)
-    if wait:
-        _wait(job, text, as_json=as_json)
+    if not wait:
+        answer = None if dry_run else cluster.submit(text)
+        document = {"script": text, "answer": answer}
+        printer.out(printer.json_text(document) if as_json else answer or text.rstrip("\n"))
         return
-    answer = None if dry_run else cluster.submit(text)
-    if as_json:
-        printer.out(printer.json_text({"script": text, "answer": answer}))
-    else:
-        printer.out(answer or text.rstrip("\n"))
-
-
-@command.command("kubernetes", short_help="Print the manifest of a Job.")
-@_bench
-@options("launch kubernetes")
-def kubernetes(image: str, claim: str | None, push: str | None, **options: Any) -> None:
-    """Print the manifest that runs `gpuwise bench BENCH_ARGUMENTS`: pipe it to kubectl apply -f -."""
-    printer.out(cluster.manifest(_job(options), image=image, claim=claim, push=push))
-
-
-def _wait(job: ClusterJob, text: str, *, as_json: bool) -> None:
-    """Wait for the job, then say where its results are; exit as it did."""
-    submitted = cluster.follow(text)  # sbatch --wait: its exit code is the job's
-    number, log = submitted.number, f"{job.folder}/{job.name}-{submitted.number}.log"
+    number, process = cluster.follow(text)
+    log = f"{job.folder}/{job.name}-{number}.log"
     printer.talk(f"job {number} is submitted; its log: {log}")
     try:
-        code = submitted.wait()
+        with process:  # closes its pipes
+            code = process.wait()
     except KeyboardInterrupt:
         printer.talk(f"job {number} goes on without you; scancel {number} ends it")
         sys.exit(INTERRUPTED)
@@ -78,6 +64,14 @@ def _wait(job: ClusterJob, text: str, *, as_json: bool) -> None:
     if code:
         printer.talk(f"job {number} ended with exit code {code}; its log: {log}")
     sys.exit(code)
+
+
+@command.command("kubernetes", short_help="Print the manifest of a Job.")
+@_bench
+@options("launch kubernetes")
+def kubernetes(image: str, claim: str | None, push: str | None, **options: Any) -> None:
+    """Print the manifest that runs `gpuwise bench BENCH_ARGUMENTS`: pipe it to kubectl apply -f -."""
+    printer.out(cluster.manifest(_job(options), image=image, claim=claim, push=push))
 
 
 def _job(options: dict[str, Any]) -> ClusterJob:

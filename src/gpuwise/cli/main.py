@@ -27,17 +27,9 @@ from gpuwise.errors import INTERRUPTED, GpuwiseError, MachineError
 # EX_SOFTWARE of sysexits.h.
 DEFECT = 70
 
-# Name, where its command is (module:function), what may be typed behind it, help.
+# Name, where its command is (module:function), what may be typed behind it, help, what other tools call it.
 _VERBS = rows("verbs.csv")
 VERBS = {row["verb"]: row["help"] for row in _VERBS}
-# Names that other tools use.
-SYNONYMS = {
-    "list": ["gpus"],
-    "ls": ["gpus"],
-    "test": ["bench"],
-    "run": ["bench"],
-    "benchmarks": ["workloads"],
-}
 
 
 def next_step(error: GpuwiseError) -> str | None:
@@ -131,7 +123,8 @@ class LazyGroup(click.Group):
         if args and args[0] not in VERBS and not args[0].startswith("-"):
             import difflib  # only for a typo
 
-            near = difflib.get_close_matches(args[0], VERBS, n=1) or SYNONYMS.get(args[0], [])
+            near = difflib.get_close_matches(args[0], VERBS, n=1)
+            near += [row["verb"] for row in _VERBS if args[0] in row["also"].split()]
             guess = f" Did you mean {near[0]!r}?" if near else ""
             ctx.fail(f"No such command {args[0]!r}.{guess}")
         return super().resolve_command(ctx, args)

@@ -14,7 +14,7 @@ import shlex
 from collections.abc import Callable, Sequence
 from functools import cache, partial, reduce
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import click
 from click.core import ParameterSource
@@ -22,9 +22,6 @@ from click.core import ParameterSource
 from gpuwise.cli.print import DRAWINGS, SUFFIXES, check_output
 from gpuwise.errors import InputError
 from gpuwise.model import units
-
-if TYPE_CHECKING:
-    from gpuwise.model.question import Recipe
 
 Decorator = Callable[..., Any]
 Devices = tuple[str | None, tuple[int, ...]]
@@ -155,13 +152,6 @@ drawn_output = output(
 )
 
 
-def _from_to(indices: str) -> Sequence[str]:
-    """Those of `0-7`; any other word as it is."""
-    ends = re.fullmatch(r"(\d{1,3})-(\d{1,3})", indices)
-    found = range(int(ends[1]), int(ends[2]) + 1) if ends else ()
-    return [str(i) for i in found] or [indices]
-
-
 class DeviceChoice(click.ParamType["Devices"]):
     """Devices of this machine: `cpu`, `cuda`, `1`, `cuda:1`, or `several` of one kind, `0,2`, `0-7`."""
 
@@ -173,14 +163,15 @@ class DeviceChoice(click.ParamType["Devices"]):
     def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Devices:
         """Raises InputError."""
         kind, _, numbers = value.partition(":") if value[:1].isalpha() else ("", "", value)
-        kind, indices = kind.casefold(), [i for word in units.parse_list(numbers) for i in _from_to(word)]
+        kind, indices = kind.casefold(), list[str]()
+        for word in units.parse_list(numbers):
+            ends = re.fullmatch(r"(\d{1,3})-(\d{1,3})", word)
+            indices += map(str, range(int(ends[1]), int(ends[2]) + 1)) if ends else [word]
         known = kind in self.kinds or (not kind and indices)
         if not known or not all(word.isdecimal() for word in indices):
-            words = (
-                *self.kinds,
-                f"GPU indices as nvidia-smi counts, like {'0,2 or 0-3' if self.several else 0}",
-            )
-            hint = f"choose from {', '.join(words)}; a GPU that is not here: gpuwise predict --gpu NAME"
+            indexed = f"GPU indices as nvidia-smi counts, like {'0,2 or 0-3' if self.several else 0}"
+            named = ", ".join((*self.kinds, indexed))
+            hint = f"choose from {named}; a GPU that is not here: gpuwise predict --gpu NAME"
             raise InputError(f"{value[:40]!r} is not one of the devices to choose from here", hint=hint)
         if len(indices) > 1 and not self.several:
             raise InputError("one GPU is named by its index", hint="--gpus 2 measures on two")
@@ -192,18 +183,3 @@ def one_device(devices: Devices | None) -> tuple[Any, int | None]:
     """The kind and the index of a device that is one; None where it was not given."""
     kind, indices = devices or (None, ())
     return kind, next(iter(indices), None)
-
-
-class RecipeChoice(click.Choice["Recipe"]):
-    """One of the recipes; a name of version 0.1 is answered with today's."""
-
-    def __init__(self, recipes: Sequence[Recipe] = ()) -> None:
-        from gpuwise.model.question import RECIPES  # of the verbs that have recipes alone
-
-        super().__init__(recipes or RECIPES)
-
-    def convert(self, value: object, param: click.Parameter | None, ctx: click.Context | None) -> Recipe:
-        """Raises click.BadParameter."""
-        if value == "parity":
-            self.fail("the recipe parity is called script since version 0.2", param, ctx)
-        return super().convert(value, param, ctx)

@@ -12,7 +12,7 @@ import click
 import gpuwise
 from gpuwise import store
 from gpuwise.cli import print as printer
-from gpuwise.cli.options import RecipeChoice, again, drawn_output, options, output_options
+from gpuwise.cli.options import again, drawn_output, options, output_options
 from gpuwise.errors import InputError, NoDataError
 from gpuwise.facts import catalog
 from gpuwise.jobs.predicting import FitRequest, PredictRequest, predict, runs_in
@@ -23,7 +23,7 @@ from gpuwise.show import predictions as report
 
 @click.command()
 @click.argument("workload")
-@options("predict", recipe=RecipeChoice(), sort=report.SORTS)
+@options("predict", sort=report.SORTS)
 @output_options
 def command(workload: str, gpus: tuple[str, ...], output: Path | None, as_json: bool, **options: Any) -> None:
     """Predict WORKLOAD on GPUs that need not be here: throughput with an 80 % interval, memory and whether

@@ -69,13 +69,21 @@ def command(
     kinds |= {kind for kind in KINDS if kind in words or options["rent" if kind in RENTS else "buy"]}
     if unknown := kinds.difference(KINDS):
         raise InputError(f"unknown kind {min(unknown)!r}", hint=f"known: {', '.join(KINDS)}")
-    limit = options["limit"] and _limit(options["limit"], below=bool(watched) and "=" not in watched)
+    limit = None
+    if text := options["limit"]:  # `$3/h` of rent, `$3000` to buy
+        number = text.strip("$ ").partition("/")[0].strip() or 2
+        amount, per = parse_usd(text, {}, example=f"${number}/h for rent or $2000 for a purchase")
+        if per == "kwh":
+            hint = "write $2/h for rent or $2000 for a purchase"
+            raise InputError(f"{text!r} is a price of energy", hint=hint)
+        below = watched and "=" not in watched
+        limit = Limit(amount=nextafter(amount, 0) if below else amount, per_hour=per == "hour")
     as_typed = ("count", "region", "newer_than", "files", "order", "every_sight")
     request = PricesRequest(
         gpu=" ".join(what),
         kinds=frozenset(kinds),
         providers=options["providers"] or (),
-        limit=limit or None,
+        limit=limit,
         rates=dict(parse_rate(text) for text in options["rates"]),
         today=day,
         **{name: options[name] for name in as_typed},
@@ -109,12 +117,3 @@ def command(
 def narrow() -> bool:
     """True if a person looks at a terminal too narrow for every column."""
     return sys.stdout.isatty() and shutil.get_terminal_size().columns < FULL_WIDTH
-
-
-def _limit(text: str, *, below: bool = False) -> Limit:
-    """The most that one GPU may cost: `$3/h` of rent, `$3000` to buy; `below`: less than that."""
-    number = text.strip("$ ").partition("/")[0].strip() or 2
-    amount, per = parse_usd(text, {}, example=f"${number}/h for rent or $2000 for a purchase")
-    if per == "kwh":
-        raise InputError(f"{text!r} is a price of energy", hint="write $2/h for rent or $2000 for a purchase")
-    return Limit(amount=nextafter(amount, 0) if below else amount, per_hour=per == "hour")

@@ -11,7 +11,7 @@ import click
 from gpuwise import store
 from gpuwise.cli import print as printer
 from gpuwise.cli.bench import Screen, repeatable
-from gpuwise.cli.options import DeviceChoice, RecipeChoice, one_device, options, output_options
+from gpuwise.cli.options import DeviceChoice, one_device, options, output_options
 from gpuwise.errors import INTERRUPTED, RunError
 from gpuwise.jobs.measuring import TuneRequest, tune
 from gpuwise.model.precision import PRECISIONS, Precision
@@ -23,7 +23,6 @@ from gpuwise.show import tuning as show
 @options(
     "tune",
     precision=tuple(PRECISIONS),
-    recipe=RecipeChoice(("stock", "tuned")),
     device=DeviceChoice(("cuda", "cpu")),
 )
 @output_options

@@ -148,33 +148,21 @@ def uses(facts: Facts, spec: GpuSpec) -> Answer[tuple[Use, ...]]:
     """How one GPU does in every preset of `choose`, among all GPUs."""
     from gpuwise.show import choice as show
 
-    uses = suited.uses(
-        spec.id,
-        facts.forecasts,
-        facts.offers,
-        today=facts.today,
-        results=facts.results,
-        published=facts.published,
-    )
-    uses = tuple(_in_4_bits(use, spec) for use in uses)
+    known = {"results": facts.results, "published": facts.published}
+    uses = [*suited.uses(spec.id, facts.forecasts, facts.offers, today=facts.today, **known)]
+    for place, use in enumerate(uses):
+        # What in 16 bits does not run may in 4, one sequence of a language model at a time.
+        if use.verdict == "no" and (request := _SMALLER.get(use.preset)) is not None:
+            plan = next((plan for plan in fit(replace(request, gpus=(spec.id,))).value if plan.fits), None)
+            if plan is not None and plan.tokens_per_s is not None:
+                reason = "in 4 bits, one sequence at a time; in 16 bits it does not"
+                speed, basis = plan.tokens_per_s, plan.basis
+                uses[place] = replace(use, verdict="runs", reason=reason, throughput=speed, basis=basis)
     return Answer(
-        value=uses,
+        value=tuple(uses),
         to_table=lambda: show.uses(spec, uses),
         to_data=lambda: {"gpu": spec.id, "uses": [asdict(use) for use in uses]},
     )
-
-
-def _in_4_bits(use: Use, spec: GpuSpec) -> Use:
-    """The same of a language model in 4 bits, one sequence at a time, where in 16 bits it does not run."""
-    request = _SMALLER.get(use.preset) if use.verdict == "no" else None
-    if request is None:
-        return use
-    plans = fit(replace(request, gpus=(spec.id,))).value
-    plan = next((plan for plan in plans if plan.fits), plans[0])
-    if not plan.fits or plan.tokens_per_s is None:
-        return use
-    reason = "in 4 bits, one sequence at a time; in 16 bits it does not"
-    return replace(use, verdict="runs", reason=reason, throughput=plan.tokens_per_s, basis=plan.basis)
 
 
 def forecasts(facts: Facts, ids: Sequence[str]) -> tuple[Record, ...]:

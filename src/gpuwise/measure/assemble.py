@@ -178,6 +178,11 @@ def assemble(
     elif interrupted:
         status = "interrupted"
     (speed, steady), first = _speeds(config, builder), builder.first
+    fed, pipeline = builder.fed, None
+    if fed is not None and builder.built is not None:
+        made, alone = (throughput(times, builder.built.items) for times in (fed.pipeline_s, fed.alone_s))
+        needed = math.ceil(fed.workers * alone.value / made.value)
+        pipeline = InputPipeline(workers=fed.workers, pipeline=made, alone=alone, workers_needed=needed)
     measured = Measurement(
         config=config,
         workload_version=workload.version,
@@ -199,7 +204,7 @@ def assemble(
         telemetry=sensor.summarise(samples, builder.windows) if builder.windows else None,
         batch_trials=tuple(builder.tried),
         profile=builder.profile,
-        input=_pipeline(builder),
+        input=pipeline,
         phases_s=tuple(builder.phases_s.items()),
         error=builder.failed.message if builder.failed else None if status == "ok" else error,
     )
@@ -238,16 +243,6 @@ def _speeds(config: RunConfig, builder: MeasurementBuilder) -> tuple[Interval | 
     speed = throughput(steps, builder.built.items, runs=runs, method=method)
     stalled = stalls(steps)
     return speed, speed.value / (1 - stalled.share) if stalled is not None else None
-
-
-def _pipeline(builder: MeasurementBuilder) -> InputPipeline | None:
-    """What the input pipeline and the step do alone, and how many workers would keep up."""
-    fed, built = builder.fed, builder.built
-    if fed is None or built is None:
-        return None
-    workers, alone = throughput(fed.pipeline_s, built.items), throughput(fed.alone_s, built.items)
-    needed = math.ceil(fed.workers * alone.value / workers.value)
-    return InputPipeline(workers=fed.workers, pipeline=workers, alone=alone, workers_needed=needed)
 
 
 def _of_group(

@@ -139,21 +139,11 @@ def submit(text: str) -> str:
     return done.stdout.strip()
 
 
-@dataclass(frozen=True, slots=True)
-class Submitted:
-    """A job whose end can be waited for; it goes on when nobody waits."""
+def follow(text: str) -> tuple[str, subprocess.Popen[str]]:
+    """Submit the script; the job's number, and a process that ends with its exit code (`sbatch --wait`).
 
-    number: str
-    process: subprocess.Popen[str]
-
-    def wait(self) -> int:
-        """The job's exit code, when it has ended."""
-        with self.process:  # closes its pipes
-            return self.process.wait()
-
-
-def follow(text: str) -> Submitted:
-    """Submit the script so that its end can be waited for (`sbatch --wait`). Raises as `submit` does."""
+    The job goes on when nobody waits. Raises as `submit` does.
+    """
     _require_sbatch()
     pipe, words = subprocess.PIPE, ["sbatch", "--wait", "--parsable"]
     process = subprocess.Popen(words, stdin=pipe, stdout=pipe, stderr=pipe, text=True)
@@ -165,7 +155,7 @@ def follow(text: str) -> Submitted:
         with process:
             said = process.stderr.read().strip()
         raise RunError(f"sbatch refused: {said}", hint="look at the script", code="dry-run")
-    return Submitted(number, process)
+    return number, process
 
 
 def _require_sbatch() -> None:
@@ -213,8 +203,7 @@ def manifest(job: ClusterJob, *, image: str, claim: str | None = None, push: str
 
 
 def merged(results: Sequence[Result]) -> Result:
-    """The first machine's result with what the others add. Raises InputError where they do not belong
-    together."""
+    """The first machine's result with what the others add. Raises InputError where they are of two runs."""
     numbers = [_machine(result) for result in results]
     nodes = max(m.config.nodes for result in results for m in result.measurements)
     if sorted(numbers) != list(range(nodes)):

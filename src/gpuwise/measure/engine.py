@@ -297,8 +297,7 @@ def _within(steps: int, max_window_s: float, step_s: float, fewest: int) -> int:
     return min(steps, max(fewest, int(max_window_s / step_s)))
 
 
-# Of the search for the largest; a model so small that 64 times the fastest batch fits is not bounded by
-# memory.
+# Of the search for the largest; a model of which 64 times the fastest batch fits is not bounded by memory.
 DOUBLINGS, HALVINGS = 6, 3
 
 # Batch -> items per second, or None where it does not fit.

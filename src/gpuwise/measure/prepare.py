@@ -35,8 +35,7 @@ from gpuwise.workloads import registry
 QUICK_S, QUICK_CPU_S, FULL_S = 4.0, 8.0, 60.0
 # Results of the store in which is looked how long measurements take.
 HISTORY = 5
-# What changes by itself: which of equal cards is given, who else is there, and a link that slows down while
-# it is idle.
+# What changes by itself: which of equal cards is given, who else is there, a link that slows down idle.
 PASSING = frozenset({"card", "other_processes", "pcie_generation"})
 
 
@@ -91,31 +90,28 @@ def recall(
         tuned = config.recipe != "script" and config.mode in ("train", "infer") and config.size == "full"
         unset = config.framework == "torch" and config.switches == Switches()
         # A first picture is eager anyway.
-        recipes = _known(config, device, build, recipe) if tuned and unset and not config.quick else ()
-        if recipes:
+        known: list[Tuned | None] = []
+        if tuned and unset and not config.quick:
+            version, cuda = workloads.get(config.workload).spec.version, build.cuda or build.hip
+            find = partial(
+                recipes.find, version=version, device=device, torch=build.version, cuda=cuda, recipe=recipe
+            )
+            known.append(find(replace(config, gpus=1)))
+            if config.gpus > 1:
+                other = partial(recipes.exchange, device=device, torch=build.version, cuda=cuda)
+                known.append(find(config) or other(config))
+        taken = tuple(one for one in known if one is not None)
+        if taken:
             switches, batch = Switches(), config.batch
-            for one in recipes:
+            for one in taken:
                 switches = one.switches if one.gpus == 1 else switches.exchanging_as(one.switches)
                 batch = batch or (one.batch if one.of_work(config) else None)
             config = replace(config, switches=switches, batch=batch)
-            recalled[config] = recipes
+            recalled[config] = taken
         elif tuned and unset and recipe == "tuned" and build.cuda and config.device == "cuda":
             config = registry.tuned(config)
         new.append(config)
     return tuple(new), recalled
-
-
-def _known(config: RunConfig, device: str, build: telemetry.TorchBuild, recipe: Recipe) -> tuple[Tuned, ...]:
-    """The recipes of one GPU and of several that a configuration may take over."""
-    version, cuda = workloads.get(config.workload).spec.version, build.cuda or build.hip
-    find = partial(
-        recipes.find, version=version, device=device, torch=build.version, cuda=cuda, recipe=recipe
-    )
-    known = [find(replace(config, gpus=1))]
-    if config.gpus > 1:
-        same = find(config)
-        known.append(same or recipes.exchange(config, device=device, torch=build.version, cuda=cuda))
-    return tuple(one for one in known if one is not None)
 
 
 @dataclass(slots=True)
@@ -180,8 +176,15 @@ def prepare(
     The result goes to `output` where that is a .json file, else to `earlier`, the file of a session to go on
     with, else to the store.
     """
-    others, cautions = _occupied(plan, target)
-    sensor = telemetry.host_sensor() if target.device == "cpu" else target.sensor
+    used = target.used(plan)
+    sensors = (target.sensor, *target.other_sensors[: used - 1]) if target.sensor is not None else ()
+    idle = [check_idle(sensor, free=target.free if used == 1 else None) for sensor in sensors]
+    others = sum(count for count, _ in idle) if idle else None
+    cautions = tuple(caution for _, each in idle for caution in each)
+    sensor = target.sensor
+    if target.device == "cpu":
+        cautions = check_host(telemetry.load_average(), telemetry.cpu_count())
+        sensor = telemetry.host_sensor()
     info = sensor.info() if sensor is not None else None
     place = telemetry.environment(info, device=target.name, other_processes=others)
     result = store.begun(command, place)
@@ -202,21 +205,16 @@ def prepare(
             measurements = store.load(path).measurements
             session.known += [(m.config, dict(m.phases_s)) for m in measurements if m.phases_s]
     if earlier is not None:
-        plan = _resume(session, store.load(earlier), plan)
+        old = store.load(earlier)
+        build = telemetry.torch_build()
+        frames = {config.framework for config in plan} - {"torch"}
+        versions = {name: frameworks.installed(name) for name in frames}
+        check_same(old, replace(place, torch=build.version if build else None, **versions))  # type: ignore[arg-type]
+        finished = {measurement.config for measurement in done(old, plan)}
+        plan = tuple(config for config in plan if config not in finished)
+        session.resume(continued(old, result) if plan else old)
         writer(session.result)
     return Prepared(session=session, writer=writer, plan=plan)
-
-
-def _occupied(plan: Sequence[RunConfig], target: Target) -> tuple[int | None, tuple[Issue, ...]]:
-    """(number of other processes on the devices, None where that is unknown; the cautions that follow)."""
-    if target.sensor is None:
-        load, cores = telemetry.load_average(), telemetry.cpu_count()
-        return None, check_host(load, cores) if target.device == "cpu" else ()
-    if target.used(plan) == 1:
-        return check_idle(target.sensor, target.others)
-    sensors = (target.sensor, *target.other_sensors[: target.used(plan) - 1])
-    counts, cautions = zip(*(check_idle(sensor) for sensor in sensors), strict=True)
-    return sum(counts), tuple(caution for each in cautions for caution in each)
 
 
 def earlier_session(reference: str, output: Path | None) -> Path | None:
@@ -233,22 +231,8 @@ def earlier_session(reference: str, output: Path | None) -> Path | None:
     return output if output.exists() else None
 
 
-def _resume(session: Session, earlier: Result, plan: tuple[RunConfig, ...]) -> tuple[RunConfig, ...]:
-    """Take over what `earlier` has measured; returns what is left to do."""
-    build = telemetry.torch_build()
-    others = {config.framework for config in plan} - {"torch"}
-    versions = {name: frameworks.installed(name) for name in others}
-    now = replace(session.result.environment, torch=build.version if build else None, **versions)  # type: ignore[arg-type]
-    check_same(earlier, now)
-    finished = {measurement.config for measurement in done(earlier, plan)}
-    left = tuple(config for config in plan if config not in finished)
-    session.resume(continued(earlier, session.result) if left else earlier)
-    return left
-
-
 def check_same(old: Result, now: Environment) -> None:
-    """Raise InputError where `old` was measured elsewhere or with other software: one file has one
-    environment."""
+    """Raise InputError where `old` was measured elsewhere or with other software."""
     if old.origin != "measured":
         problem = f"{old.id} holds published figures, no session to resume"
         raise InputError(problem, hint="start a new session")
@@ -275,8 +259,7 @@ def done(old: Result, plan: Sequence[RunConfig]) -> tuple[Measurement, ...]:
 
 # Utilisation above which another process is at work, not merely resident.
 BUSY_SHARE = 0.05
-# Load per core above which a CPU is busy with something else; the minute's mean lags, so it is not a
-# reason to refuse.
+# Load per core above which a CPU is busy with something else; as the mean lags, nothing is refused.
 BUSY_CORES = 0.5
 
 
@@ -424,10 +407,11 @@ def check_host(load: float | None, cores: int) -> tuple[Issue, ...]:
     return (Issue.warning("contended", detail, "stop them and run again"),)
 
 
-def check_idle(sensor: Sensor, others: Sequence[DeviceInfo] = ()) -> tuple[int, tuple[Issue, ...]]:
+def check_idle(sensor: Sensor, *, free: int | None = None) -> tuple[int, tuple[Issue, ...]]:
     """(number of other processes, cautions). Raises MachineError where one of them is at work.
 
-    A process that merely holds memory (an open notebook) is a caution, not an obstacle.
+    A process that merely holds memory (an open notebook) is a caution, not an obstacle. `free` is the index
+    of another GPU.
     """
     processes, info = sensor.processes(), sensor.info()
     if not processes:
@@ -435,7 +419,6 @@ def check_idle(sensor: Sensor, others: Sequence[DeviceInfo] = ()) -> tuple[int, 
     pids = ", ".join(str(process.pid) for process in processes)
     used = sensor.sample().utilisation
     if used is None or used > BUSY_SHARE:
-        free = next((other.index for other in others if other.index != info.index), None)
         hint = f"{f'choose GPU {free}, or ' if free is not None else ''}wait until it ends"
         raise MachineError(f"GPU {info.index} is busy with process {pids}", hint=hint)
     detail = f"process {pids} holds memory on GPU {info.index}"
@@ -446,34 +429,26 @@ def check_idle(sensor: Sensor, others: Sequence[DeviceInfo] = ()) -> tuple[int, 
 def only_ours(
     devices: Sequence[DeviceInfo | None], command: str, *, free: int | None = None
 ) -> Iterator[None]:
-    """`only_one` for every device of a session; `free` is the index of a GPU that it does not use."""
-    with ExitStack() as held:
-        for device in devices:
-            held.enter_context(only_one(device, command, free=free if len(devices) == 1 else None))
-        yield
-
-
-@contextmanager
-def only_one(device: DeviceInfo | None, command: str, *, free: int | None = None) -> Iterator[None]:
-    """Hold the device's lock (None: the CPU, or a GPU that nobody watches) while the block runs.
+    """Hold the lock of each device (None: the CPU, or a GPU that nobody watches) while the block runs.
 
     A file per device in gpuwise's own folder is locked by the kernel (flock): the lock goes when its process
     does, however that dies, so a file left behind means nothing. Where no file can be locked (a read-only
     home, some network file systems) there is no lock; a GPU's own list of processes is asked anyway.
 
-    Raises MachineError, naming the process that holds it; `free` is the index of another GPU.
+    Raises MachineError, naming the process that holds it; `free` is the index of a GPU that is not used.
     """
-    key, name = "cpu", "the CPU"
-    if device is not None:
-        # The same for one GPU however it is counted; its unique id is not written down.
-        key = f"gpu-{_digest(device.uuid or str(device.index))}"
-        name = f"GPU {device.index}"
-    with _held(key, command) as (holder, pid):
-        if holder:
-            elsewhere = f"choose GPU {free}, or " if free is not None else ""
-            stop = f", or stop process {pid}" if pid else ""
-            hint = f"{elsewhere}wait until it ends{stop}"
-            raise MachineError(f"{name} is being measured by {holder}", hint=hint)
+    elsewhere = f"choose GPU {free}, or " if free is not None and len(devices) == 1 else ""
+    with ExitStack() as locks:
+        for device in devices:
+            key, name = "cpu", "the CPU"
+            if device is not None:
+                # The same for one GPU however it is counted; its unique id is not written down.
+                key = f"gpu-{_digest(device.uuid or str(device.index))}"
+                name = f"GPU {device.index}"
+            holder, pid = locks.enter_context(_held(key, command))
+            if holder:
+                hint = f"{elsewhere}wait until it ends{f', or stop process {pid}' if pid else ''}"
+                raise MachineError(f"{name} is being measured by {holder}", hint=hint)
         yield
 
 
@@ -495,8 +470,7 @@ def _digest(text: str) -> str:
 
 @contextmanager
 def _held(key: str, command: str) -> Iterator[tuple[str, str]]:
-    """The lock of that name; who holds it instead, in words, and that process's number: both empty where it
-    is ours."""
+    """Hold the lock of that name: (who holds it instead, in words, that process's number), empty if ours."""
     folder = store.home() / "locks"
     try:
         folder.mkdir(parents=True, exist_ok=True)
@@ -506,8 +480,17 @@ def _held(key: str, command: str) -> Iterator[tuple[str, str]]:
         return
     try:
         ours = True
-        with suppress(OSError):  # a file system that has no locks
-            ours = _locked(descriptor)
+        # A child that a killed process was just starting may hold its lock for an instant: it has a second.
+        for _ in range(11):
+            try:
+                fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+                ours = True
+                break
+            except BlockingIOError:
+                ours = False
+                time.sleep(0.1)
+            except OSError:  # a file system that has no locks
+                break
         if not ours:
             # What the holder wrote into the file.
             text = os.pread(descriptor, 500, 0).decode(errors="replace").strip()
@@ -520,16 +503,3 @@ def _held(key: str, command: str) -> Iterator[tuple[str, str]]:
         yield "", ""
     finally:
         os.close(descriptor)
-
-
-def _locked(descriptor: int) -> bool:
-    """Take the lock; False where another process keeps it for a second. A child that a killed process was
-    just starting may hold its lock for an instant."""
-    for wait_s in (0.1,) * 10 + (None,):
-        try:
-            fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
-            return True
-        except BlockingIOError:
-            if wait_s is not None:
-                time.sleep(wait_s)
-    return False

@@ -156,8 +156,7 @@ class Session:
         phase = "first step" if builder.phase == "compile" and not config.compile else builder.phase
         at = names.index(phase) if phase in names else len(names)
         spent_s = time.monotonic() - builder.now_s
-        # What takes longer than expected goes on for a third of that again: so the time left neither stands
-        # still nor ends.
+        # What takes longer than expected goes on for a third again, so the time left neither stands nor ends.
         now_s = max(phases.get(phase, 0.0) - spent_s, spent_s / 3)
         rest_s = sum(phases[name] for name in names[at + 1 :])
         for before, each in pairwise((config, *later)):

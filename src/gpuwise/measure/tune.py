@@ -168,17 +168,12 @@ class Search:
                 if name == BATCH:
                     yield from self._walk(2.0)
                     yield from self._walk(0.5)
-                else:
-                    yield from self._choose(name, words)
+                # Every word of one switch, the others as they are in the best.
+                for word in words:
+                    setting = self.best.setting
+                    switches = replace(setting.switches, **{name: word})  # type: ignore[arg-type]
+                    yield from self._try(replace(setting, switches=settled(switches, name)))
             changed = self.best is not before
-
-    def _choose(self, name: str, words: tuple[str, ...]) -> Iterator[Trial]:
-        """Every word of one switch, the others as they are in the best."""
-        for word in words:
-            assert self.best is not None
-            setting = self.best.setting
-            switches = replace(setting.switches, **{name: word})  # type: ignore[arg-type]
-            yield from self._try(replace(setting, switches=settled(switches, name)))
 
     def _walk(self, factor: float) -> Iterator[Trial]:
         """Larger or smaller batches while they are faster."""

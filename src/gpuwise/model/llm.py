@@ -7,7 +7,7 @@ multiply-add is two operations.
 from __future__ import annotations
 
 import tomllib
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Literal
@@ -377,9 +377,46 @@ class _Stated:
             return self.layers - self.layers // step
         return self.whole("first_k_dense_replace", "num_dense_layers", "moe_layer_start_index", default=0)
 
+    def _mixer(self) -> tuple[int, int]:
+        """Parameters of a layer without keys and values, and values of its state; zeros where there is none.
+
+        A gated delta net (Qwen3-Next) or Mamba 2 (Granite 4, Nemotron): products in and out, a short
+        convolution, some numbers a head; the state is a matrix a head, and what the convolution looks back.
+        """
+        config, hidden, whole = self.config, self.hidden, self.whole
+        if self.kind == "qwen3_next":
+            heads, size = whole("linear_num_value_heads"), whole("linear_value_head_dim")
+            keys, inner = whole("linear_num_key_heads") * whole("linear_key_head_dim"), heads * size
+            mixed, look = 2 * keys + inner, whole("linear_conv_kernel_dim")
+            numbers, state = 2 * heads + size, inner * whole("linear_key_head_dim")
+            products = hidden * (mixed + inner + 2 * heads)
+        elif config.get("mamba_n_heads") or config.get("mamba_num_heads"):
+            heads, look = whole("mamba_n_heads", "mamba_num_heads"), whole("mamba_d_conv", "conv_kernel")
+            inner = heads * whole(
+                "mamba_d_head", "mamba_head_dim", default=whole("mamba_expand", default=2) * hidden // heads
+            )
+            size = whole("mamba_d_state", "ssm_state_size")
+            mixed = inner + 2 * whole("mamba_n_groups", "n_groups") * size
+            numbers, state = 3 * heads + inner + mixed, inner * size
+            products = hidden * (mixed + inner + heads)
+        elif linear := config.get("linear_attn_config"):  # Kimi: gates of their own, each of low rank
+            heads, size, look = linear["num_heads"], linear["head_dim"], linear["short_conv_kernel_size"]
+            inner = heads * size
+            mixed, numbers, state = 3 * inner, inner + heads + size, inner * size
+            low = size * (hidden + inner)
+            products = (
+                hidden * (mixed + heads) + low + (hidden * inner if linear.get("use_full_rank_gate") else low)
+            )
+        elif look := whole("conv_L_cache", default=0):  # LFM2: a short convolution between two products
+            inner = mixed = hidden
+            products, numbers, state = 3 * hidden * hidden, 0, 0
+        else:
+            return 0, 0
+        return products + inner * hidden + mixed * look + numbers, state + mixed * (look - 1)
+
     def reach(self) -> dict[str, Any]:
         """Which layers attend to everything, and what the others do: to a window, or by a state."""
-        mixer, state = _mixer(self.kind, self.config, self.hidden, self.whole)
+        mixer, state = self._mixer()
         window = self.whole("sliding_window", default=0) if self.config.get("use_sliding_window", True) else 0
         full = self._beside_states() if mixer else self._beside_windows(window)
         mixers = self.layers - sum(full) if mixer else 0
@@ -469,39 +506,3 @@ def _tower(vision: Any) -> int:
     joints = 1 + (len(between) if isinstance(between, list) else 0)
     joint = 4 * hidden * (4 * hidden + out) if out else 0
     return depth * hidden * (4 * hidden + matrices * inner) + joints * joint
-
-
-def _mixer(kind: str, config: Mapping[str, Any], hidden: int, whole: Callable[..., int]) -> tuple[int, int]:
-    """Parameters of a layer without keys and values, and values of its state; zeros where there is none.
-
-    A gated delta net (Qwen3-Next) or Mamba 2 (Granite 4, Nemotron): products in and out, a short convolution,
-    some numbers a head; the state is a matrix a head, and what the convolution looks back."""
-    if kind == "qwen3_next":
-        heads, size = whole("linear_num_value_heads"), whole("linear_value_head_dim")
-        keys, inner = whole("linear_num_key_heads") * whole("linear_key_head_dim"), heads * size
-        mixed, look = 2 * keys + inner, whole("linear_conv_kernel_dim")
-        numbers, state = 2 * heads + size, inner * whole("linear_key_head_dim")
-        products = hidden * (mixed + inner + 2 * heads)
-    elif config.get("mamba_n_heads") or config.get("mamba_num_heads"):
-        heads, look = whole("mamba_n_heads", "mamba_num_heads"), whole("mamba_d_conv", "conv_kernel")
-        inner = heads * whole(
-            "mamba_d_head", "mamba_head_dim", default=whole("mamba_expand", default=2) * hidden // heads
-        )
-        size = whole("mamba_d_state", "ssm_state_size")
-        mixed = inner + 2 * whole("mamba_n_groups", "n_groups") * size
-        numbers, state = 3 * heads + inner + mixed, inner * size
-        products = hidden * (mixed + inner + heads)
-    elif linear := config.get("linear_attn_config"):  # Kimi: gates of their own, each of low rank
-        heads, size, look = linear["num_heads"], linear["head_dim"], linear["short_conv_kernel_size"]
-        inner = heads * size
-        mixed, numbers, state = 3 * inner, inner + heads + size, inner * size
-        low = size * (hidden + inner)
-        products = (
-            hidden * (mixed + heads) + low + (hidden * inner if linear.get("use_full_rank_gate") else low)
-        )
-    elif look := whole("conv_L_cache", default=0):  # LFM2: a short convolution between two products
-        inner = mixed = hidden
-        products, numbers, state = 3 * hidden * hidden, 0, 0
-    else:
-        return 0, 0
-    return products + inner * hidden + mixed * look + numbers, state + mixed * (look - 1)

@@ -74,8 +74,7 @@ class Precision(StrEnum):
 
     bytes: int  # Of one activation.
     weight_bytes: float  # Of one weight of a matrix product at inference, with its scales from 4 bits on.
-    # Largest relative difference from the reference: of compiled from eager inference, and of 8-bit from
-    # 16-bit weights.
+    # Largest relative difference of compiled from eager inference, and of 8-bit from 16-bit weights.
     tolerance: float
     capability: float  # Least CUDA compute capability that has the format in hardware; 0 = every one.
     base: Half | None  # The 16-bit format of everything that is not in 8 bits; None for 32 and 64 bits.

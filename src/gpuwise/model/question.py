@@ -24,8 +24,7 @@ from gpuwise.errors import InputError
 from gpuwise.model.precision import FOUR_BIT_FLOATS, NETWORK_PRECISIONS, Precision
 
 Mode = Literal["train", "infer", "compute", "limit"]
-"""train: forward, loss, backward, optimiser. infer: forward only. compute: a scientific kernel.
-limit: a hardware ceiling."""
+"""train: forward, loss, backward, optimiser. infer: forward. compute: a kernel. limit: a ceiling."""
 
 MODES: tuple[Mode, ...] = ("train", "infer", "compute", "limit")
 
@@ -204,8 +203,7 @@ class Asked:
 
     @classmethod
     def of(cls, given: object, field: str = "") -> Self:
-        """The request of a job, given as one or as the value of one `field` of it. Raises InputError for
-        anything else."""
+        """The request of a job, given as one or as the value of its `field`. Raises InputError otherwise."""
         if isinstance(given, cls):
             return given
         if field and isinstance(given, str | Sequence):

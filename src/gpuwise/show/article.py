@@ -414,8 +414,7 @@ def _speed(given: Contest) -> Section:
 
 
 def _measured(given: Contest, *, every_one: bool = False) -> Section:
-    """What was measured and published of at least two of the cards, question by question; `every_one`: of
-    one card too."""
+    """What was measured and published of two cards at least, by question; `every_one`: of one card too."""
     # An unstated precision may be any of several, and these differ by a factor of eight.
     stated = [r for r in given.speeds if r.question.precision is not None and r.throughput is not None]
     every = answers(stated)

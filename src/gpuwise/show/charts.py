@@ -196,8 +196,7 @@ class Plot:
 
     @cached_property
     def sides(self) -> dict[Point, str]:
-        """Point -> where its name stands on a page and on a telephone, two letters of SIDES; `-` where it has
-        no room."""
+        """Point -> where its name stands on a page and on a telephone: letters of SIDES, `-` without room."""
         points = [point for each in self.series for point in each.points if point.dot]
         # Axes and their labels take their part of a picture.
         wide, narrow = (self._sides(points, width - AXIS, self.height - AXIS) for width in (WIDTH, NARROW))
@@ -234,8 +233,7 @@ class Plot:
 
 
 def _struck(ends: tuple[tuple[float, float], ...], left: float, right: float, line: float) -> float:
-    """Share of a line of text that a straight line between two places, by their x, runs through; a hair for
-    an upright one."""
+    """Share of a line of text that a straight line between two places runs through; a hair if upright."""
     (x, y), (end, last) = ends
     begin, stop = max(left, x), min(right, end)
     if end > x and y != last:
@@ -417,8 +415,7 @@ def own(drawing: Drawing, ink: Callable[[str], str]) -> Chart:
         found["transform"] = [{"flatten": fields}]
     else:
         named = hues
-        values = _parts(drawing) if isinstance(drawing, Bands) else _marks(drawing)
-        kind, x = _rows(drawing)
+        kind, x, values = _bands(drawing) if isinstance(drawing, Bands) else _rows(drawing)
         names = max((len(row["label"]) for row in values if "label" in row), default=0) * LETTER + 24
         room = max((len(row.get("shown", "")) for row in values), default=0) * LETTER + 10
         x["scale"]["range"] = [{"expr": "left"}, {"expr": f"width - {room if kind != 'bands' else 0:.0f}"}]
@@ -450,23 +447,8 @@ def own(drawing: Drawing, ink: Callable[[str], str]) -> Chart:
     }
 
 
-def _rows(drawing: Rows | Bands) -> tuple[str, Chart]:
-    """The kind of these rows, and their axis."""
-    if isinstance(drawing, Bands):
-        return "bands", _axis(drawing.axis) | ({} if drawing.labelled else {"axis": {"labels": False}})
-    if not drawing.ratio:
-        # Bars of a group fill their axis, as groups may count different items.
-        scale: Chart = {"domain": [0, 1]}
-        return "bars", {"type": "quantitative", "axis": None, "scale": scale}
-    # Always with 1 on it; a factor of two is as long in both directions.
-    low = min((mark.low for mark in drawing.marks), default=1.0)
-    high = max((mark.high for mark in drawing.marks), default=1.0)
-    ends = min(1.0, low) / 1.1, max(1.0, high) * 1.1
-    return "ratios", _axis(Axis(title=drawing.title, ends=ends, log=True))
-
-
-def _marks(rows: Rows) -> list[Chart]:
-    """A row each, and one for the heading of each group."""
+def _rows(rows: Rows) -> tuple[str, Chart, list[Chart]]:
+    """The kind of these rows, their axis, and a row each with one for the heading of each group."""
     found: list[Chart] = []
     for group, marks in rows.groups:
         if group and len(rows.groups) > 1:
@@ -478,13 +460,21 @@ def _marks(rows: Rows) -> list[Chart]:
                 "value": _drawn(m.value), "low": _drawn(m.low), "high": _drawn(m.high),
                 "colour": m.colour, "shown": m.shown, **({} if rows.ratio else {"most": _drawn(most)}),
             })  # fmt: skip
-    return found
+    if not rows.ratio:
+        # Bars of a group fill their axis, as groups may count different items.
+        return "bars", {"type": "quantitative", "axis": None, "scale": {"domain": [0, 1]}}, found
+    # Always with 1 on it; a factor of two is as long in both directions.
+    low = min((mark.low for mark in rows.marks), default=1.0)
+    high = max((mark.high for mark in rows.marks), default=1.0)
+    ends = min(1.0, low) / 1.1, max(1.0, high) * 1.1
+    return "ratios", _axis(Axis(title=rows.title, ends=ends, log=True)), found
 
 
-def _parts(bands: Bands) -> list[Chart]:
-    """The label of each row, and its parts."""
+def _bands(bands: Bands) -> tuple[str, Chart, list[Chart]]:
+    """The same of bands: the label of each row, and its parts."""
+    axis = _axis(bands.axis) | ({} if bands.labelled else {"axis": {"labels": False}})
     places = {label: n for n, label in enumerate(dict.fromkeys(part.label for part in bands.parts))}
-    return [{"n": n, "label": label} for label, n in places.items()] + [
+    return "bands", axis, [{"n": n, "label": label} for label, n in places.items()] + [
         {"n": places[p.label], "begin": _drawn(p.begin), "end": _drawn(p.end), "colour": p.colour,
          **({"shown": p.shown} if p.shown else {}), **({"height": p.height} if p.height != 1 else {})}
         for p in bands.parts

@@ -48,8 +48,7 @@ def measured_table(rows: Sequence[Record]) -> Table:
 
 
 def brief(table: Table) -> Table:
-    """Either table for a terminal: what every row says stands in the title, and what files hold is left to
-    them."""
+    """Either table for a terminal: what every row says stands in the title, and less than in files."""
     alike = {
         name: cells[0]
         for name, *cells in zip(table.columns, *table.rows, strict=True)
@@ -223,8 +222,7 @@ def answers(records: Sequence[Record]) -> list[dict[str, Record]]:
 
 
 def listing(records: Sequence[Record], cited: References, *, most: int) -> Table:
-    """The fastest speed of each question of one GPU, measured first, then by GPUs and work; `most` of
-    them."""
+    """The `most` fastest speeds of one GPU, one of each question, measured first, then by GPUs and work."""
     ordered = [record for same in answers(records) for record in same.values()]
     listed, hidden = ordered[:most], len(ordered) - most
     unsure = any(r.question.precision is None or UNSURE in r.issues for r in listed)

@@ -28,8 +28,7 @@ from gpuwise.stats.scaling import Condition, ratio_between
 __all__ = ["ReportInput", "chart", "report"]
 
 HEADLINES = 3
-# Workloads and modes that have a chart, and bars of each: of more, those with the most configurations, and
-# the fastest.
+# Workloads and modes that have a chart, and bars of each: those with most configurations, the fastest.
 DRAWN, BARS = 5, 10
 # Charts over the batch: of more, those with the most points.
 CURVES = 2
@@ -191,8 +190,7 @@ def summary(given: ReportInput, leading: Sequence[Sequence[Record]]) -> tuple[st
 
 
 def throughput(given: ReportInput, lead: Figure | None = None) -> Section:
-    """Bars with 95 % intervals, a chart for each workload and mode of which `lead` does not show all, the
-    other workloads, what did not end."""
+    """Bars with 95 % intervals of what `lead` does not show, the other workloads, what did not end."""
     found = by_work(given.speeds)
     number = {name: len(settings(rows)) for name, rows in found.items()}
     drawings = [chart for chart in (lead.charts if lead else ()) if isinstance(chart, Rows)]

@@ -233,8 +233,7 @@ def counts(result: Result) -> Table | None:
 
 
 def details(m: Measurement) -> tuple[str, ...]:
-    """What `--full` says of one measurement: its timing, its batches, its verdict with the evidence, its
-    slowest kernels."""
+    """What `--full` says of one measurement: timing, batches, verdict with evidence, slowest kernels."""
     what = "operators" if m.config.device == "cpu" else "kernels"
     named = slowest(m, 5)
     explained = ""
@@ -319,8 +318,7 @@ def settings(rows: Sequence[Record], *, devices: Sequence[str] = ()) -> list[tup
 
 
 def over_sessions(same: Sequence[Record]) -> Amount:
-    """The speed of a setting: of one session with its interval, of several the middle one between their
-    ends."""
+    """The speed of a setting: of one session with its interval, of several the middle between their ends."""
     middle = same[len(same) // 2]
     found, item = middle.throughput, middle.item
     if found is None or len(same) == 1:

@@ -49,8 +49,7 @@ def trials(config: RunConfig, tuning: Tuning) -> Table:
 
 
 def found(tuning: Tuning) -> str:
-    """`best: batch 512, layout=channels-first: 1.080 (1.070 to 1.090) times the default recipe`, or why there
-    is none."""
+    """`best: batch 512, layout=channels-first: 1.080 (1.070 to 1.090) times the default`, or why none."""
     if tuning.tuned is not None:
         gain = tuning.tuned.gain
         setting = f"best: batch {tuning.tuned.batch}, {tuning.tuned.switches}"

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import re
 from collections import defaultdict
-from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterable, Sequence
 from dataclasses import dataclass
 from math import exp, hypot, log, sqrt
 from statistics import NormalDist, fmean, median
@@ -258,29 +258,17 @@ def unpaired(
 def _meeting(
     ours: Sequence[Measurement], theirs: Sequence[Measurement], cell: Callable[[RunConfig], str]
 ) -> list[tuple[Measurement, Measurement]]:
-    """The pairs that ask the same by `cell`, in the order of its first asking."""
-    return [
-        pair
-        for question in dict.fromkeys(cell(m.config) for m in ours)
-        for pair in _counterparts(
-            *([m for m in side if cell(m.config) == question] for side in (ours, theirs))
-        )
-    ]
-
-
-def _counterparts(
-    ours: list[Measurement], theirs: list[Measurement]
-) -> Iterator[tuple[Measurement, Measurement]]:
-    """Pairs within one cell; each measurement is used once."""
-    if len(ours) == len(theirs) == 1:
-        yield ours[0], theirs[0]
-        return
-    left = list(theirs)
-    for mine in ours:
-        match = next((m for m in left if m.batch == mine.batch), None)
-        if match is not None:
-            left.remove(match)
-            yield mine, match
+    """The pairs that ask the same by `cell`, in the order of its first asking; each is used once."""
+    pairs = []
+    for question in dict.fromkeys(cell(m.config) for m in ours):
+        mine, left = ([m for m in side if cell(m.config) == question] for side in (ours, theirs))
+        lone = len(mine) == len(left) == 1
+        for m in mine:
+            match = next((n for n in left if lone or n.batch == m.batch), None)
+            if match is not None:
+                left.remove(match)
+                pairs.append((m, match))
+    return pairs
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -151,8 +151,7 @@ def _slow(excess: Sequence[float]) -> Spread:
     )
     alike = min(alikeness(excess) + DOUBT / sqrt(count), STILL_SEEN) if count > TOO_FEW else 0.0
     if alike > 0:
-        # The spectrum of a clock that wanders with time constant tau still rises below the slowest cosine, as
-        # 1 / (1 + (2 pi f tau)^2).
+        # Below the slowest cosine a wandering clock's spectrum still rises, as 1 / (1 + (2 pi f tau)^2).
         tau = -1 / log(alike)
         power /= fmean(1 / (1 + (pi * j * tau / count) ** 2) for j in cosines)
     return Spread(sqrt(power / count), len(cosines))
@@ -259,26 +258,20 @@ def value_of(windows: Windows, items_per_step: float, method: str = "long-run") 
 
 @cache
 def t_quantile(probability: float, degrees: int) -> float:
-    """Quantile of Student's t for 0.5 <= probability < 1, by bisection of its distribution function."""
+    """Quantile of Student's t for 0.5 <= probability < 1, by bisection of its distribution function.
+
+    In that, for n whole degrees of freedom, t = sqrt(n) tan(u) leaves the integrand cos(u)**(n - 1) on a
+    finite range, for which Simpson's rule does.
+    """
+    scale, parts = exp(lgamma((degrees + 1) / 2) - lgamma(degrees / 2) - log(pi) / 2), 200
+    weights = [1 if i in (0, parts) else 4 if i % 2 else 2 for i in range(parts + 1)]
     low, high = 0.0, 1e4
     for _ in range(60):
         middle = (low + high) / 2
-        low, high = (middle, high) if _t_cumulative(middle, degrees) < probability else (low, middle)
+        width = atan(middle / sqrt(degrees)) / parts
+        area = sum(w * cos(i * width) ** (degrees - 1) for i, w in enumerate(weights)) * width / 3
+        low, high = (middle, high) if 0.5 + scale * area < probability else (low, middle)
     return (low + high) / 2
-
-
-def _t_cumulative(t: float, degrees: int) -> float:
-    """Distribution function of Student's t with n whole degrees of freedom, t >= 0.
-
-    Substituting t = sqrt(n) tan(u) leaves the integrand cos(u)**(n - 1) on a finite range, for
-    which Simpson's rule does.
-    """
-    log_scale = lgamma((degrees + 1) / 2) - lgamma(degrees / 2) - log(pi) / 2
-    end, parts = atan(t / sqrt(degrees)), 200
-    width = end / parts
-    weights = (1 if i in (0, parts) else 4 if i % 2 else 2 for i in range(parts + 1))
-    area = sum(w * cos(i * width) ** (degrees - 1) for i, w in enumerate(weights)) * width / 3
-    return 0.5 + exp(log_scale) * area
 
 
 # Steps in each of the two blocks at least. With five, a drift of 0.4 % a step under noise of 0.5 % is
@@ -307,8 +300,7 @@ MOST_ALIKE = 0.98
 # settled by luck. With two, a clock that wanders over 10 s looks settled after 10 s in one case of eight.
 UNSURE = 2.04
 
-# A step stalls where it takes a quarter longer than the median, and that is beyond ten times the median
-# distance from it.
+# A step stalls where it takes a quarter longer than the median, and ten median distances from it.
 STALL, STALL_SPREADS = 1.25, 10.0
 
 # Share of the steps above which long ones are a second speed, not stalls.

@@ -119,8 +119,7 @@ def find(reference: str) -> Path:
 
 
 def is_file(reference: str) -> bool:
-    """True if `reference` is the path of a file; one that may not be looked at counts, and `load`
-    says why it cannot be read."""
+    """True if `reference` is the path of a file, also of one that may not be read: `load` says why."""
     try:
         return Path(reference).is_file()
     except PermissionError:

@@ -140,8 +140,7 @@ def too_often(wait_s: int) -> Response:
 
 
 class Guard:
-    """ASGI middleware. `owner` says whose a token is, which is asked of every request where it is set;
-    `hosts` None takes any name."""
+    """ASGI middleware. `owner` says whose the token of each request is, if set; `hosts` None: any name."""
 
     def __init__(
         self, app: ASGIApp, owner: Owner | None = None, hosts: frozenset[str] | None = LOOPBACK
@@ -279,8 +278,7 @@ _waiting: dict[Connection, None] = {}
 
 
 class Connection(H11Protocol):
-    """A connection that is closed where its header takes too long, its answer is not read, or where all
-    places are taken."""
+    """A connection, closed where its header takes too long, its answer is not read or no place is free."""
 
     _late: asyncio.TimerHandle | None = None
     _unread: asyncio.TimerHandle | None = None

@@ -100,8 +100,7 @@ def training_job(
     *,
     scales: Scales | None = None,
 ) -> Job:
-    """Forward, `loss_of(output)`, backward, optimiser, on one fixed batch; `scales` are those of FP8
-    layers in the model."""
+    """Forward, `loss_of(output)`, backward, optimiser, on one fixed batch; `scales` are of FP8 layers."""
     model.train()
     script = config.recipe == "script"
     if by_blocks(config):
@@ -251,8 +250,7 @@ def inference_job(model: nn.Module, inputs: tuple[Tensor, ...], config: RunConfi
             autocast(config) if not cast else torch.autocast(config.device, enabled=False),
         ):
             output = function(*inputs)
-        first: Tensor = output[0] if isinstance(output, tuple) else output
-        return first
+        return output[0] if isinstance(output, tuple) else output
 
     def mismatch() -> float:
         with torch.compiler.set_stance("force_eager"):
@@ -307,8 +305,7 @@ SEARCHES: dict[str, dict[str, bool]] = {
 
 def compiled(function: Callable[..., Any], config: RunConfig) -> Callable[..., Any]:
     """torch.compile for one shape, with the search and the CUDA graph of the recipe."""
-    optimised: Callable[..., Any] = torch.compile(function, dynamic=False, options=_options(config))
-    return optimised
+    return torch.compile(function, dynamic=False, options=_options(config))
 
 
 def blocks(model: nn.Module) -> Iterator[nn.Module]:

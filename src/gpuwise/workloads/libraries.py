@@ -56,8 +56,7 @@ def from_timm(name: str) -> Workload:
         raise _unknown("timm", name, timm.list_models())
 
     def make() -> nn.Module:
-        model: nn.Module = timm.create_model(name, pretrained=False)
-        return model
+        return timm.create_model(name, pretrained=False)
 
     with WithoutDraws():  # type: ignore[no-untyped-call]
         model: Any = make()
@@ -78,8 +77,7 @@ def from_torchvision(name: str) -> Workload:
         raise InputError(f"torchvision:{name} does not classify images", hint="torchvision:resnet50")
 
     def make() -> nn.Module:
-        model: nn.Module = models.get_model(name, weights=None)
-        return model
+        return models.get_model(name, weights=None)
 
     return _classifier(f"torchvision:{name}", make, make(), (3, side, side), len(best.meta["categories"]))
 
@@ -157,8 +155,7 @@ class Logits(nn.Module):
         self.inputs = inputs
 
     def forward(self, *values: Tensor) -> Tensor:
-        logits: Tensor = self.network(**dict(zip(self.inputs, values, strict=True))).logits
-        return logits
+        return self.network(**dict(zip(self.inputs, values, strict=True))).logits
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -198,8 +195,7 @@ class Source:
 
 
 def from_config(name: str) -> Workload:
-    """The workload of `hf:name`. Raises InputError where there is no such configuration, or no head for
-    it."""
+    """The workload of `hf:name`. Raises InputError where there is no such configuration or head."""
     os.environ.setdefault("HF_HUB_OFFLINE", "1")
     transformers: Any = import_module("transformers")
     file = name.endswith(".json")

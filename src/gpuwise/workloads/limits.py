@@ -64,10 +64,9 @@ def matmul(config: RunConfig, batch: int) -> Job:
 
         def step() -> Tensor:
             # Fast accumulation keeps fewer bits of the sum than fp32; it is what inference uses.
-            output: Tensor = torch._scaled_mm(
+            return torch._scaled_mm(
                 left, right, scale_a=one, scale_b=one, out_dtype=torch.bfloat16, use_fast_accum=True
             )
-            return output
 
         return Job(step=step, items=2 * side**3)
     dtype = dtype_of(config.precision)

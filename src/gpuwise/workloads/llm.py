@@ -311,8 +311,7 @@ def is_model(name: str) -> bool:
 
 
 def lighter(name: str) -> str | None:
-    """The name of the same training with activations computed again; None where a name means no training, or
-    one that does."""
+    """The name of the same training with activations computed again; None where a name means no such one."""
     match = _NAME.fullmatch(name)
     if match is None or match["again"] or match["step"] in ("decode", "prefill"):
         return None

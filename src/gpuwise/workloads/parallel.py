@@ -137,8 +137,7 @@ class Bucket:
         if dist.get_backend() != "nccl":  # which alone can average in every release
             self._flat.div_(dist.get_world_size())
             how = dist.ReduceOp.SUM
-        sent: dist.Work = dist.all_reduce(self._flat, how, async_op=True)
-        return sent
+        return dist.all_reduce(self._flat, how, async_op=True)
 
 
 class Buckets:
@@ -209,8 +208,7 @@ class Joined(nn.Module):
 
         assert dist.group.WORLD is not None
         sent = collectives.all_gather_tensor(x, x.dim() - 1, dist.group.WORLD)
-        received: Tensor = collectives.wait_tensor(sent)  # type: ignore[no-untyped-call]
-        return received
+        return collectives.wait_tensor(sent)  # type: ignore[no-untyped-call]
 
     def enter(self, x: Tensor) -> Tensor:
         """x, of which every rank computes with a part: gradients of it are added up."""
@@ -223,8 +221,7 @@ def over_ranks(x: Tensor, how: str = "sum") -> Tensor:
 
     assert dist.group.WORLD is not None
     sent = collectives.all_reduce(x, how, dist.group.WORLD)
-    received: Tensor = collectives.wait_tensor(sent)  # type: ignore[no-untyped-call]
-    return received
+    return collectives.wait_tensor(sent)  # type: ignore[no-untyped-call]
 
 
 class Summed(torch.autograd.Function):
@@ -288,7 +285,12 @@ def spread(
 
         return Spread(loss=run, how="tp", finish=add_up)
     whole = Whole(model, run)
-    start_alike(whole, optimizer)
+    # Every rank begins with the weights of rank 0, also masters of 16-bit ones, which the optimiser alone
+    # holds; of an outline each draws its own part.
+    held = (parameter for group in optimizer.param_groups for parameter in group["params"])
+    if not any(parameter.is_meta for parameter in whole.parameters()):
+        for tensor in {id(each): each for each in (*whole.parameters(), *whole.buffers(), *held)}.values():
+            dist.broadcast(tensor.detach(), src=0)
     if not fits(model, config):
         shard(whole, model, optimizer, config.device, own)
         return Spread(loss=partial(whole, None), how="fsdp2")
@@ -307,17 +309,6 @@ def bucket_bytes(how: str | None, config: RunConfig) -> int | None:
         return None
     bucket = config.switches.bucket if config.recipe != "script" else "usual"
     return (usual if bucket == "usual" else int(bucket)) * 2**20
-
-
-def start_alike(whole: Whole, optimizer: Optimizer) -> None:
-    """Give every rank the weights of rank 0, also masters of 16-bit ones, which the optimiser alone holds."""
-    import torch.distributed as dist
-
-    held = (parameter for group in optimizer.param_groups for parameter in group["params"])
-    if any(parameter.is_meta for parameter in whole.parameters()):
-        return  # every rank draws its own part
-    for tensor in {id(each): each for each in (*whole.parameters(), *whole.buffers(), *held)}.values():
-        dist.broadcast(tensor.detach(), src=0)
 
 
 def replicated(whole: Whole, config: RunConfig, own: Set[nn.Parameter] = frozenset()) -> nn.Module:

@@ -261,8 +261,7 @@ def _own(name: str) -> Workload:
         return workload
 
     def build(config: RunConfig, batch: int) -> Job:
-        made: Job = import_module(f"gpuwise.workloads.{module}").JOBS[name](config, batch)
-        return made
+        return import_module(f"gpuwise.workloads.{module}").JOBS[name](config, batch)
 
     return Workload(spec=spec_of(name, stated), build=build)
 

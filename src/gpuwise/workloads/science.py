@@ -101,8 +101,7 @@ def cholesky(config: RunConfig, batch: int) -> Job:
 
     def step() -> Tensor:
         # `cholesky_ex` does not wait for the device to check.
-        factor: Tensor = torch.linalg.cholesky_ex(matrices).L
-        return factor
+        return torch.linalg.cholesky_ex(matrices).L
 
     return Job(step=step, items=round(batch * cholesky_flop(side)))
 

@@ -126,11 +126,6 @@ def rates(spec: GpuSpec) -> tuple[Rate, ...]:
     return tuple(rate for only, rate in of_chip if only in ("", spec.text("segment")))
 
 
-def derive(spec: GpuSpec) -> tuple[Derived, ...]:
-    """Everything that can be computed of this GPU from its own facts and its chip's rates."""
-    return tuple(_derived(spec))
-
-
 def confirmed(spec: GpuSpec) -> frozenset[str]:
     """Fields of a GPU that the vendor or two independent sources state, or whose other factors they do.
 
@@ -151,7 +146,8 @@ def confirmed(spec: GpuSpec) -> frozenset[str]:
     return frozenset(sure)
 
 
-def _derived(spec: GpuSpec) -> Iterator[Derived]:
+def derive(spec: GpuSpec) -> Iterator[Derived]:
+    """Everything that can be computed of this GPU from its own facts and its chip's rates."""
     peaks = {peak.field: peak.flop_per_s for peak in spec.peaks}
 
     def beside(field: str, formula: str, value: float, *inputs: tuple[str, float]) -> Derived:

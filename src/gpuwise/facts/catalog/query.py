@@ -106,8 +106,7 @@ def resolve(name: str) -> Resolved:
     raise _not_found(name, _words(name))
 
 
-# A number of GPUs as people write it: before a name (8xH100, gpu_8x_a100, 8 H100), and behind it (H100:8,
-# H100x8, H100 (x8)).
+# A number of GPUs as people write it: 8xH100, gpu_8x_a100, 8 H100; behind it: H100:8, H100x8, H100 (x8).
 _BEFORE = re.compile(r"(?:gpu_)?(\d{1,3})(?:\s?[x\u00d7][\s_-]?|\s)(?=\S)", re.IGNORECASE)
 _BEHIND = re.compile(r"[x\u00d7:]\s?(\d{1,3})\)?$", re.IGNORECASE)
 

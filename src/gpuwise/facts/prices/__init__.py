@@ -426,8 +426,7 @@ def ordered(offers: Sequence[Offer], by: Order = "price", today: date | None = N
 
 
 def spread(offers: Sequence[Offer], kind: str, today: date | None = None) -> Spread | None:
-    """Lowest, median and highest price of one GPU among offers of a kind; None without any. With `today`,
-    of rents that are fresh."""
+    """Lowest, median and highest price of one GPU among offers of a kind, `today` the fresh ones; or None."""
     quoted = (offer for offer in offers if offer.kind == kind and is_quote(offer))
     counted = (o for o in quoted if today is None or not o.per_hour or is_fresh(o, today))
     amounts = sorted(offer.per_gpu for offer in counted)

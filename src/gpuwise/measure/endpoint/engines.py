@@ -41,8 +41,7 @@ START_S, END_S = 1800.0, 15.0
 # Of an engine's last words, in an error.
 LAST_LINES = 5
 ARCHITECTURES: Mapping[str, str] = FACTS["architectures"]
-# Run by the engine's own Python: weights as its library draws them, on the GPU where they fit: a processor
-# needs minutes.
+# Run by the engine's own Python: weights as its library draws them, on a GPU where they fit, else in minutes.
 _DRAW = """
 import sys, torch, transformers
 config = transformers.AutoConfig.from_pretrained(sys.argv[1])

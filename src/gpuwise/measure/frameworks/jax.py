@@ -239,29 +239,6 @@ def _cross_entropy(logits: Array, answers: Array) -> Array:
     return -jnp.take_along_axis(likelihood, answers[..., None], -1).mean()
 
 
-def _inference(network: networks.Network, config: RunConfig, batch: int) -> ReferenceJob:
-    """Weights of products are stored in the precision beforehand, as torch's tuned recipe does."""
-    forward, values, inputs, _ = _prepared(network, config, batch)
-    if config.precision.autocast is not None:
-        dtype = DTYPES[config.precision]
-        stored = {name: v.astype(dtype) if v.ndim > 1 else v for name, v in values.items()}
-        values, inputs = stored, tuple(x.astype(dtype) if x.dtype == jnp.float32 else x for x in inputs)
-
-    def answer(values: Values, inputs: tuple[Array, ...]) -> Array:
-        first: Array = forward(values, inputs, None)[0][0]
-        return first
-
-    run = jax.jit(answer) if config.compile else answer
-
-    def mismatch() -> float:
-        few = tuple(x[:COMPARED] for x in inputs)
-        return difference(run(values, inputs)[:COMPARED], answer(values, few))
-
-    return ReferenceJob(
-        step=lambda: run(values, inputs), items=batch, mismatch=mismatch if config.compile else None
-    )
-
-
 def _training(network: networks.Network, config: RunConfig, batch: int) -> ReferenceJob:
     loss, whole, state, batch_of = first_state(network, config, batch)
     run = jax.jit(whole, donate_argnums=0) if config.compile else whole
@@ -389,8 +366,7 @@ def cuda_of(platform_version: str) -> str | None:
 
 
 class JaxAdapter(Adapter[ReferenceJob]):
-    """Memory is not allocated beforehand, so its peak is true; but the runtime's peak is that of its whole
-    life."""
+    """Memory is not allocated beforehand, so its peak is true; but it is that of the runtime's whole life."""
 
     keeps_peak = True
 
@@ -410,7 +386,28 @@ class JaxAdapter(Adapter[ReferenceJob]):
     def build(self, config: RunConfig, batch: int) -> ReferenceJob:
         jax.config.update("jax_default_matmul_precision", PRODUCTS[config.precision])
         network = networks.NETWORKS[config.workload](config.size == "toy")
-        return (_training if config.mode == "train" else _inference)(network, config, batch)
+        if config.mode == "train":
+            return _training(network, config, batch)
+        # Weights of products are stored in the precision beforehand, as torch's tuned recipe does.
+        forward, values, inputs, _ = _prepared(network, config, batch)
+        if config.precision.autocast is not None:
+            dtype = DTYPES[config.precision]
+            stored = {name: v.astype(dtype) if v.ndim > 1 else v for name, v in values.items()}
+            values, inputs = stored, tuple(x.astype(dtype) if x.dtype == jnp.float32 else x for x in inputs)
+
+        def answer(values: Values, inputs: tuple[Array, ...]) -> Array:
+            first: Array = forward(values, inputs, None)[0][0]
+            return first
+
+        run = jax.jit(answer) if config.compile else answer
+
+        def mismatch() -> float:
+            few = tuple(x[:COMPARED] for x in inputs)
+            return difference(run(values, inputs)[:COMPARED], answer(values, few))
+
+        return ReferenceJob(
+            step=lambda: run(values, inputs), items=batch, mismatch=mismatch if config.compile else None
+        )
 
     def wait(self, output: Any) -> Any:
         """One program puts out all its results together, so the loss is there when the weights are."""

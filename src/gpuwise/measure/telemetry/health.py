@@ -71,8 +71,8 @@ def checks(
         fix = "set GPUWISE_HOME to a folder on a disk with more space"
     checks.append(_check("disk", disk, fix))
     for info, sample, others in zip(devices, samples, processes, strict=True):
-        each = (*_settings(info), *_state(info, sample, others))
-        checks += [replace(check, name=f"GPU {info.index} {check.name}") for check in each]
+        for check in _of_device(info, sample, others):
+            checks.append(replace(check, name=f"GPU {info.index} {check.name}"))
     return tuple(checks)
 
 
@@ -157,8 +157,8 @@ def _major(version: str | None) -> int | None:
     return int(head) if head.isdigit() else None
 
 
-def _settings(info: DeviceInfo) -> Iterator[Check]:
-    """How a device is set up: what an administrator can change."""
+def _of_device(info: DeviceInfo, sample: Sample | None, others: tuple[Process, ...]) -> Iterator[Check]:
+    """How a device is set up, which an administrator can change; and its clocks, heat, link and processes."""
     states = {None: "not reported (most GeForce cards have none)", True: "on", False: "off"}
     yield _check("ECC", states[info.ecc])
     mig, fix = "off" if info.mig is False else "not supported", None
@@ -175,10 +175,6 @@ def _settings(info: DeviceInfo) -> Iterator[Check]:
         else:
             power += ", the default" if limit <= default + 0.5 else f", above the default {default:.0f} W"
     yield _check("power limit", power, fix)
-
-
-def _state(info: DeviceInfo, sample: Sample | None, others: tuple[Process, ...]) -> Iterator[Check]:
-    """How a device is right now: clocks, heat, link, processes."""
     clocks, fix = "not reported", None
     if sample is not None and sample.sm_clock_hz:
         clocks = f"{sample.sm_clock_hz / 1e6:.0f} MHz now"

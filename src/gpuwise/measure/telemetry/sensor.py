@@ -175,17 +175,14 @@ class Sampler:
         """One sample; False where the sensor failed, or has lost its device and returns nothing any more."""
         try:
             taken = sensor.sample()
-            if _silent(taken) and self._samples and not _silent(self._samples[-1]):
+            # Nothing but its time, as from a device that has left the bus.
+            silent = [each == Sample(at_s=each.at_s) for each in (*self._samples[-1:], taken)]
+            if silent == [False, True]:
                 raise LookupError("the sensor stopped returning values")
             self._samples.append(taken)
         except Exception as error:  # noqa: BLE001  a driver may fail in any way; the run goes on
             self.error = f"{type(error).__name__}: {error}"
         return self.error is None
-
-
-def _silent(sample: Sample) -> bool:
-    """True if it holds nothing but its time, as from a device that has left the bus."""
-    return sample == Sample(at_s=sample.at_s)
 
 
 def wait_until_cool(

@@ -58,8 +58,7 @@ def several(facts: Facts, asked: Asked) -> View:
 
 
 def article(facts: Facts, asked: Asked) -> View:
-    """Several GPUs in words. Raises InputError for a single one, NoDataError where no kind of work is
-    forecast on two."""
+    """Several GPUs in words. Raises InputError for a single one, NoDataError where no forecast is of two."""
     specs = picked(facts, asked)
     contest = reporting.contest(facts, specs)
     if not contest.common(KINDS):

@@ -37,8 +37,7 @@ class ConvNormRelu(nn.Module):
         self.relu: nn.Module = nn.ReLU(inplace=True)
 
     def forward(self, x: Tensor) -> Tensor:  # (B, C_in, H, W) -> (B, C, H / stride, W / stride)
-        y: Tensor = self.relu(self.bn(self.conv(x)))
-        return y
+        return self.relu(self.bn(self.conv(x)))
 
 
 class Joined(nn.ModuleList):
@@ -168,8 +167,7 @@ class Bottleneck(nn.Module):
         x = self.relu(self.bn2(self.conv2(x)))
         if isinstance(self.conv3, Folded):
             return self.conv3.add(x, shortcut)
-        y: Tensor = self.relu(self.bn3(self.conv3(x)) + shortcut)
-        return y
+        return self.relu(self.bn3(self.conv3(x)) + shortcut)
 
 
 class ResNet(nn.Module):
@@ -197,8 +195,7 @@ class ResNet(nn.Module):
         x = self.maxpool(self.relu(self.bn1(self.conv1(x))))
         for stage in range(self.stages):
             x = getattr(self, f"layer{stage + 1}")(x)
-        logits: Tensor = self.fc(torch.flatten(functional.adaptive_avg_pool2d(x, 1), 1))
-        return logits
+        return self.fc(torch.flatten(functional.adaptive_avg_pool2d(x, 1), 1))
 
 
 @torch.library.custom_op("gpuwise::convolved", mutates_args=())
@@ -233,8 +230,7 @@ class Folded(nn.Module):
 
     def add(self, x: Tensor, added: Tensor | None) -> Tensor:
         """relu(conv(x) + bias + added)."""
-        y: Tensor = convolved(x, self.weight, self.bias, added, self.stride, self.padding)
-        return y
+        return convolved(x, self.weight, self.bias, added, self.stride, self.padding)
 
 
 @torch.no_grad()
@@ -296,8 +292,7 @@ class GoogLeNetAuxiliary(nn.Module):
     def forward(self, x: Tensor) -> Tensor:  # (B, C, 14, 14) -> (B, classes)
         x = self.conv(functional.adaptive_avg_pool2d(x, convnet.AUXILIARY_SIDE))
         x = functional.relu(self.fc1(torch.flatten(x, 1)))
-        logits: Tensor = self.fc2(self.dropout(x))
-        return logits
+        return self.fc2(self.dropout(x))
 
 
 class InceptionV3Auxiliary(nn.Module):
@@ -310,8 +305,7 @@ class InceptionV3Auxiliary(nn.Module):
 
     def forward(self, x: Tensor) -> Tensor:  # (B, 768, 17, 17) -> (B, classes)
         x = torch.flatten(functional.adaptive_avg_pool2d(self.layers(x), 1), 1)
-        logits: Tensor = self.fc(x)
-        return logits
+        return self.fc(x)
 
 
 class GoogLeNet(BranchingNet):

@@ -253,8 +253,7 @@ class Attention(CausalAttention):
             if cache is not None:
                 self.fill(cache, key, value)
             y = self.attend(query, key, value)
-        out: Tensor = self.output(y.transpose(1, 2).reshape(batch, length, -1))
-        return out
+        return self.output(y.transpose(1, 2).reshape(batch, length, -1))
 
 
 class LatentAttention(CausalAttention):
@@ -299,8 +298,7 @@ class LatentAttention(CausalAttention):
             first, value = wide.split([self.nope, s.value_size], dim=-1)
             key = torch.cat((first, key.expand(batch, s.heads, length, s.rope)), dim=-1)
             y = self.attend(torch.cat((plain, turned), dim=-1), key, value)
-        out: Tensor = self.output(y.transpose(1, 2).reshape(batch, length, -1))
-        return out
+        return self.output(y.transpose(1, 2).reshape(batch, length, -1))
 
 
 def gated(rows: Tensor, activation: str) -> Tensor:  # (..., 2 F) -> (..., F)
@@ -322,8 +320,7 @@ class FeedForward(nn.Module):
         self.down = nn.Linear(inner, hidden, bias=False)
 
     def forward(self, x: Tensor) -> Tensor:  # (B, T, C) -> (B, T, C)
-        y: Tensor = self.down(gated(self.gate_up(x), self.activation))
-        return y
+        return self.down(gated(self.gate_up(x), self.activation))
 
 
 class Experts(Part):
@@ -379,27 +376,21 @@ class Experts(Part):
     def forward(self, x: Tensor) -> Tensor:  # (B, T, C) -> (B, T, C)
         rows = x.flatten(0, -2)  # (N, C)
         weights, chosen = self.choose(rows)
-        few = isinstance(self.gate_up, NarrowExperts) and chosen.numel() <= MAX_KERNEL_ROWS
-        found = self._one_by_one(rows, chosen) if few else self._in_groups(rows, chosen)  # (N, k, C)
+        if isinstance(self.gate_up, NarrowExperts) and chosen.numel() <= MAX_KERNEL_ROWS:
+            # Each choice by its own expert's weights, wherever it stands.
+            mine = rows.repeat_interleave(self.shape.chosen, 0)
+            found = self._both(mine, None, chosen.flatten()).view(*chosen.shape, -1)  # (N, k, C)
+        else:
+            # Rows of one expert lie together; `order` has the place of each among all choices.
+            order = chosen.flatten().argsort(stable=True)
+            experts = torch.arange(self.shape.experts, device=rows.device)
+            ends = (chosen.flatten()[:, None] == experts).sum(0).cumsum(0).to(torch.int32)
+            found = self._both(rows[order // self.shape.chosen], ends, chosen.flatten()[order])
+            found = found[order.argsort()].unflatten(0, chosen.shape)  # type: ignore[no-untyped-call]
         y = (found * weights.to(found.dtype)[..., None]).sum(1)
         if self.shared is not None:
             y = y + self.shared(rows)
-        out: Tensor = y.view(x.shape)
-        return out
-
-    def _one_by_one(self, rows: Tensor, chosen: Tensor) -> Tensor:
-        """Each choice multiplied by its own expert's weights, wherever it stands."""
-        mine = rows.repeat_interleave(self.shape.chosen, 0)
-        return self._both(mine, None, chosen.flatten()).view(*chosen.shape, -1)
-
-    def _in_groups(self, rows: Tensor, chosen: Tensor) -> Tensor:
-        # Rows of one expert lie together; `order` has the place of each among all choices.
-        order = chosen.flatten().argsort(stable=True)
-        experts = torch.arange(self.shape.experts, device=rows.device)
-        ends = (chosen.flatten()[:, None] == experts).sum(0).cumsum(0).to(torch.int32)
-        mine = rows[order // self.shape.chosen]  # (N k, C)
-        found = self._both(mine, ends, chosen.flatten()[order])
-        return found[order.argsort()].unflatten(0, chosen.shape)  # type: ignore[no-untyped-call,no-any-return]
+        return y.view(x.shape)
 
     def _both(self, rows: Tensor, ends: Tensor | None, whose: Tensor) -> Tensor:
         """Each row through its expert's network: (N, C) -> (N, C)."""
@@ -512,8 +503,7 @@ class Decoder(nn.Module):
         return [far if full else near for full in self.shape.full]
 
     def logits(self, x: Tensor) -> Tensor:  # (..., C) -> (..., V)
-        found: Tensor = self.joined(functional.linear(x, self.head_weight))
-        return found
+        return self.joined(functional.linear(x, self.head_weight))
 
     def embed(self, tokens: Tensor) -> Tensor:  # (B, T) -> (B, T, C)
         """In autocast's type where it is on, so that the residual stream is 16 bits wide too."""
@@ -531,8 +521,7 @@ class Decoder(nn.Module):
                 x = torch.utils.checkpoint.checkpoint(layer, x, table, use_reentrant=False)
             else:
                 x = layer(x, table)
-        out: Tensor = self.norm(x)
-        return out
+        return self.norm(x)
 
     def prefill(self, tokens: Tensor, cache: Cache) -> Tensor:  # (B, T) -> (B, V)
         """Fill the whole cache and return the logits of the last position."""
@@ -690,13 +679,11 @@ class LoraLinear(Part):
     def forward(self, x: Tensor) -> Tensor:  # (..., inputs) -> (..., outputs)
         low = torch.split(functional.linear(x, self.down), self.rank, dim=-1)
         added = torch.cat([functional.linear(z, b) for z, b in zip(low, self.up, strict=True)], dim=-1)
-        y: Tensor = self.base(x) + self.scale * added
-        return y
+        return self.base(x) + self.scale * added
 
 
 def add_lora(model: Decoder, rank: int = RANK) -> Decoder:
-    """Freeze everything and put adapters, kept in fp32, on all linear layers but head, routers and experts.
-    In place."""
+    """In place: freeze all, and put fp32 adapters on all linear layers but head, routers and experts."""
     # Adapters are made after this, so they alone are trained.
     model.requires_grad_(False)
     for block in model.layers:
@@ -776,8 +763,7 @@ def chunked_cross_entropy(
     several ranks each has its part of the weights."""
     chunk = chunk or chunk_for(weight.shape[0])
     rows, trains = hidden.flatten(0, 1), weight.requires_grad
-    loss: Tensor = _ChunkedCrossEntropy.apply(rows, weight, targets.flatten(), chunk, trains, ranks)  # type: ignore[no-untyped-call]
-    return loss
+    return _ChunkedCrossEntropy.apply(rows, weight, targets.flatten(), chunk, trains, ranks)  # type: ignore[no-untyped-call]
 
 
 # So small that some hundred steps do not fit the one batch: a fitted one has vanishing gradients, which

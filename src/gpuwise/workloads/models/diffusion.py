@@ -109,8 +109,7 @@ class Residual(nn.Module):
     def forward(self, x: Tensor, time: Tensor) -> Tensor:  # (B, C, H, W), (B, E) -> (B, C', H, W)
         h = self.conv1(functional.silu(self.norm1(x)))
         h = h + self.time(functional.silu(time))[:, :, None, None]
-        y: Tensor = self.shortcut(x) + self.conv2(functional.silu(self.norm2(h)))
-        return y
+        return self.shortcut(x) + self.conv2(functional.silu(self.norm2(h)))
 
 
 class Attention(nn.Module):
@@ -135,8 +134,7 @@ class Attention(nn.Module):
             key, value = self.packed(source).chunk(2, dim=-1)
         query, key, value = self._heads(query), self._heads(key), self._heads(value)
         y = functional.scaled_dot_product_attention(query, key, value)
-        out: Tensor = self.output(y.transpose(1, 2).flatten(-2))
-        return out
+        return self.output(y.transpose(1, 2).flatten(-2))
 
 
 class Transformer(nn.Module):
@@ -160,8 +158,7 @@ class Transformer(nn.Module):
         h = h + self.cross(self.norm2(h), text)
         value, gate = self.expand(self.norm3(h)).chunk(2, dim=-1)
         h = h + self.contract(value * functional.gelu(gate))
-        y: Tensor = x + self.leave(h.transpose(1, 2).reshape(shape))
-        return y
+        return x + self.leave(h.transpose(1, 2).reshape(shape))
 
 
 class Stage(nn.Module):
@@ -187,17 +184,9 @@ class Unet(nn.Module):
             nn.Linear(first, shape.time_width), nn.SiLU(), nn.Linear(shape.time_width, shape.time_width)
         )
         self.enter = nn.Conv2d(shape.latent, first, 3, padding=1)
-        skips = self._build_down()
-        width = shape.channels[-1]
-        self.middle = nn.ModuleList(Stage(shape, width, width, attends=i == 0) for i in range(2))
-        self._build_up(skips)
-        self.norm = nn.GroupNorm(shape.groups, first)
-        self.leave = nn.Conv2d(first, shape.latent, 3, padding=1)
-
-    def _build_down(self) -> list[int]:
-        """Stages and halvings; returns the widths that are kept for the way up."""
-        shape, width = self.shape, self.shape.channels[0]
-        self.down, self.shrink, skips = nn.ModuleList(), nn.ModuleList(), [width]
+        # Stages and halvings; `skips` are the widths that are kept for the way up.
+        width, skips = first, [first]
+        self.down, self.shrink = nn.ModuleList(), nn.ModuleList()
         for outputs, attends in zip(shape.channels, shape.attends, strict=True):
             for _ in range(shape.blocks):
                 self.down.append(Stage(shape, width, outputs, attends=attends))
@@ -206,10 +195,7 @@ class Unet(nn.Module):
             if len(self.shrink) < len(shape.channels) - 1:
                 self.shrink.append(nn.Conv2d(width, width, 3, stride=2, padding=1))
                 skips.append(width)
-        return skips
-
-    def _build_up(self, skips: list[int]) -> None:
-        shape, width = self.shape, self.shape.channels[-1]
+        self.middle = nn.ModuleList(Stage(shape, width, width, attends=i == 0) for i in range(2))
         self.up, self.enlarge = nn.ModuleList(), nn.ModuleList()
         for outputs, attends in zip(reversed(shape.channels), reversed(shape.attends), strict=True):
             for _ in range(shape.blocks + 1):
@@ -217,6 +203,8 @@ class Unet(nn.Module):
                 width = outputs
             if len(self.enlarge) < len(shape.channels) - 1:
                 self.enlarge.append(nn.Conv2d(width, width, 3, padding=1))
+        self.norm = nn.GroupNorm(shape.groups, first)
+        self.leave = nn.Conv2d(first, shape.latent, 3, padding=1)
 
     def forward(self, x: Tensor, steps: Tensor, text: Tensor) -> Tensor:
         """(B, 4, H, W) latents, (B,) steps, (B, 77, 768) text -> (B, 4, H, W)."""
@@ -236,8 +224,7 @@ class Unet(nn.Module):
             x = stage(torch.cat((x, skips.pop()), dim=1), time, text)
             if (i + 1) % blocks == 0 and i // blocks < len(self.enlarge):
                 x = self.enlarge[i // blocks](functional.interpolate(x, scale_factor=2.0, mode="nearest"))
-        out: Tensor = self.leave(functional.silu(self.norm(x)))
-        return out
+        return self.leave(functional.silu(self.norm(x)))
 
 
 NORM_EPS = 1e-6
@@ -265,15 +252,13 @@ class Block(nn.Module):
             self.qkv(x).view(*x.shape[:-1], 3, self.heads, -1).permute(2, 0, 3, 1, 4).unbind(0)
         )
         y = functional.scaled_dot_product_attention(query, key, value)  # (B, H, T, D)
-        out: Tensor = self.output(y.transpose(1, 2).flatten(-2))
-        return out
+        return self.output(y.transpose(1, 2).flatten(-2))
 
     def forward(self, x: Tensor, c: Tensor) -> Tensor:  # (B, T, C), (B, C) -> (B, T, C)
         shift1, scale1, gate1, shift2, scale2, gate2 = self.condition(functional.silu(c)).chunk(6, dim=-1)
         x = x + gate1[:, None] * self._attend(adapt(x, shift1, scale1))
         hidden = functional.gelu(self.expand(adapt(x, shift2, scale2)), approximate="tanh")
-        out: Tensor = x + gate2[:, None] * self.contract(hidden)
-        return out
+        return x + gate2[:, None] * self.contract(hidden)
 
 
 def position_table(side: int, width: int) -> Tensor:
@@ -333,8 +318,7 @@ Shape = UnetShape | DitShape
 
 
 def inputs_of(shape: Shape, side: int, batch: int) -> tuple[tuple[Tensor, Tensor, Tensor], Tensor]:
-    """(noised latents (B, 4, H, W), steps (B,), text (B, 77, 768) or classes (B,)), and the noise in the
-    latents."""
+    """(noised latents (B, 4, H, W), steps (B,), text (B, 77, 768) or classes (B,)), and their noise."""
     clean, noise = torch.randn(2, batch, shape.latent, side, side).unbind(0)
     steps = torch.randint(STEPS, (batch,))
     kept = (1 - steps / STEPS)[:, None, None, None]  # share of the signal's variance that is left

@@ -58,8 +58,7 @@ def cast(x: Tensor, largest: Tensor, *, sums: bool = False) -> Cast:
     if _has_kernels(x):
         from gpuwise.workloads.kernels.casting import cast_both
 
-        copies: Cast = cast_both(x, largest, LARGEST, sums)
-        return copies
+        return cast_both(x, largest, LARGEST, sums)
     return cast_in_torch(x, largest, sums=sums)
 
 
@@ -68,8 +67,7 @@ def cast_gelu(x: Tensor, bias: Tensor, largest: Tensor) -> tuple[Tensor, Tensor,
     if _has_kernels(x):
         from gpuwise.workloads.kernels.casting import gelu_cast
 
-        copies: tuple[Tensor, Tensor, Tensor] = gelu_cast(x, bias, largest, LARGEST)
-        return copies
+        return gelu_cast(x, bias, largest, LARGEST)
     return cast_in_torch(functional.gelu(x.float() + bias), largest)[:3]
 
 
@@ -78,8 +76,7 @@ def cast_gelu_gradient(dy: Tensor, x: Tensor, bias: Tensor, largest: Tensor) -> 
     if _has_kernels(x):
         from gpuwise.workloads.kernels.casting import gelu_cast_backward
 
-        copies: Cast = gelu_cast_backward(dy, x, bias, largest, LARGEST)
-        return copies
+        return gelu_cast_backward(dy, x, bias, largest, LARGEST)
     return cast_in_torch(torch.ops.aten.gelu_backward(dy.float(), x.float() + bias), largest, sums=True)
 
 
@@ -103,8 +100,7 @@ def product(
 ) -> Tensor:
     """a (M, K) times the transpose of b (N, K): (M, N), in bf16 or, wide, in fp32. `fast` leaves all of a
     sum in the tensor cores' own accumulators, which keep fewer digits than fp32."""
-    output: Tensor = _product(a, b, scale_a, scale_b, bias, wide, fast)
-    return output
+    return _product(a, b, scale_a, scale_b, bias, wide, fast)
 
 
 @torch.library.custom_op("gpuwise::float8_product", mutates_args=())

@@ -66,8 +66,7 @@ def to_fp8(x: Tensor) -> tuple[Tensor, Tensor]:
 
 def _split(x: Tensor, dim: int, *sizes: int) -> Tensor:
     """One side as several; torch's method has no types."""
-    parts: Tensor = x.unflatten(dim, sizes)  # type: ignore[no-untyped-call]
-    return parts
+    return x.unflatten(dim, sizes)  # type: ignore[no-untyped-call]
 
 
 def to_int4(weight: Tensor) -> tuple[Tensor, Tensor, Tensor]:
@@ -148,19 +147,14 @@ def from_int8(weight: Tensor, scale: Tensor, zero: None, dtype: torch.dtype) -> 
     return weight.to(dtype) * scale.to(dtype)[:, None]
 
 
-# How weights alone are stored, and made wide again from weights, scales and zero points or levels.
-STORED: dict[Precision, tuple[Callable[..., tuple[Tensor, ...]], Callable[..., Tensor]]] = {
-    Precision.INT8: (to_int8, from_int8),
-    Precision.INT4: (to_int4, from_int4),
-    Precision.NF4: (to_nf4, from_levels),
-    Precision.MXFP4: (to_mxfp4, from_levels),
-    Precision.NVFP4: (to_nvfp4, from_levels),
-}
-GROUPS = {
-    Precision.INT4: GROUP,
-    Precision.NF4: NF4_GROUP,
-    Precision.MXFP4: MXFP4_GROUP,
-    Precision.NVFP4: NVFP4_GROUP,
+# How weights alone are stored, and made wide again from weights, scales and zero points or levels; and how
+# many share a scale, 1 where a row does.
+STORED: dict[Precision, tuple[Callable[..., tuple[Tensor, ...]], Callable[..., Tensor], int]] = {
+    Precision.INT8: (to_int8, from_int8, 1),
+    Precision.INT4: (to_int4, from_int4, GROUP),
+    Precision.NF4: (to_nf4, from_levels, NF4_GROUP),
+    Precision.MXFP4: (to_mxfp4, from_levels, MXFP4_GROUP),
+    Precision.NVFP4: (to_nvfp4, from_levels, NVFP4_GROUP),
 }
 
 
@@ -186,8 +180,9 @@ class NarrowLinear(Narrow):
     def __init__(self, linear: nn.Linear, kind: Precision) -> None:
         super().__init__()
         self.kind, self.in_features, self.out_features = kind, linear.in_features, linear.out_features
-        self.missing = -linear.in_features % GROUPS.get(kind, 1)  # Inputs with weights of zero
-        weight, scale, *zero = STORED[kind][0](linear.weight)
+        store, _, group = STORED[kind]
+        self.missing = -linear.in_features % group  # Inputs with weights of zero
+        weight, scale, *zero = store(linear.weight)
         self.bias = linear.bias
         self.register_buffer("weight", weight)
         # INT8's are in fp32: of one in bf16, torch.compile makes a kernel that is 80 times too slow on a GPU.
@@ -216,8 +211,7 @@ class NarrowLinear(Narrow):
         """By gpuwise's product."""
         from gpuwise.workloads.kernels.decode import narrow_product
 
-        output: Tensor = narrow_product(rows, self.weight, self.scale, self.zero, self.kind)
-        return output
+        return narrow_product(rows, self.weight, self.scale, self.zero, self.kind)
 
 
 class NarrowExperts(Narrow):
@@ -254,18 +248,16 @@ class NarrowExperts(Narrow):
     def forward(self, rows: Tensor, ends: Tensor | None, whose: Tensor) -> Tensor:
         """Each row by its expert's weights, (n, K) to (n, N); with `ends` (E) in groups that end there."""
         if ends is not None:
-            output: Tensor = torch._grouped_mm(rows, self.wide(None, rows.dtype).mT, offs=ends)
-            return output
+            return torch._grouped_mm(rows, self.wide(None, rows.dtype).mT, offs=ends)
         if self.by_kernel(rows, MAX_KERNEL_ROWS):
-            return self.kernel(functional.pad(rows, (0, -self.width % GROUPS.get(self.kind, 1))), whose)
+            return self.kernel(functional.pad(rows, (0, -self.width % STORED[self.kind][2])), whose)
         return (self.wide(whose, rows.dtype) * rows[:, None]).sum(-1)
 
     def kernel(self, rows: Tensor, whose: Tensor) -> Tensor:
         """By gpuwise's product."""
         from gpuwise.workloads.kernels.decode import narrow_experts
 
-        output: Tensor = narrow_experts(rows, self.weight, self.scale, self.zero, whose, self.kind)
-        return output
+        return narrow_experts(rows, self.weight, self.scale, self.zero, whose, self.kind)
 
 
 def _stored(weight: Tensor, kind: Precision) -> tuple[Tensor | None, ...]:
