@@ -57,53 +57,51 @@ def rows(name: str) -> list[dict[str, str]]:
 def options(verbs: str, **given: Any) -> Decorator:
     """All options of these verbs as one decorator, in the order of the file. `given` has what stands in
     braces: a list for a help text, and for a kind its choices, its type or its callback."""
+    lists = {name: value if isinstance(value, str) else ", ".join(value) for name, value in given.items()
+             if name.isupper()}  # fmt: skip
+    each: list[Decorator] = []
     table = rows("options.csv")
-    made = (_option(row, given) for verb in verbs.split() for row in table if verb in row["verbs"].split())
-    return together(*made)
+    for row in [row for verb in verbs.split() for row in table if verb in row["verbs"].split()]:
+        words = [word for word in row["kind"].split() if word not in ("*", "!", "hidden")]
+        kind, more = (*words, "", "")[0], " ".join(words[1:])
+        made: dict[str, Any] = {
+            "help": row["help"].format(**lists), "metavar": row["like"] or None, "envvar": row["env"] or None,
+            "multiple": "*" in row["kind"], "required": "!" in row["kind"], "hidden": "hidden" in row["kind"],
+        }  # fmt: skip
+        if row["default"]:
+            made["default"] = (row["default"],) if made["multiple"] else row["default"]
+        if kind == "flag":
+            # `none` distinguishes a flag that was not given from one that is off.
+            made |= {"flag_value": more} if more not in ("", "none") else {"is_flag": True}
+            made |= {"default": None} if more == "none" else {}
+        elif kind == "optional":  # it may stand without its value
+            made |= {"is_flag": False, "flag_value": more}
+        elif kind in ("int", "float"):
+            number, within = (int, click.IntRange) if kind == "int" else (float, click.FloatRange)
+            ends: list[Any] = [number(end) if end else None for end in more.split("..")]
+            made["type"] = within(*ends) if more else number
+        elif "|" in kind:
+            made["type"] = click.Choice(kind.split("|"), case_sensitive=False)
+        elif kind.startswith("{"):
+            values: Any = given[kind[1:-1]]
+            if isinstance(values, click.ParamType):
+                made["type"] = values
+            elif callable(values):
+                made["callback"] = values
+            else:
+                made["type"] = click.Choice([*map(str, values)], case_sensitive=False)
+        elif kind in KINDS:
+            made |= KINDS[kind]
+        else:
+            parse = getattr(units, f"parse_{kind}")
+            made["callback"] = parsed(partial(parse, what=more) if more else parse)
+        each.append(option(*row["option"].split(), *([row["name"]] if row["name"] else []), **made))
+    return together(*each)
 
 
 def together(*each: Decorator) -> Decorator:
     """Several options as one decorator; the help lists them in this order."""
     return lambda function: reduce(lambda command, one: one(command), reversed(each), function)
-
-
-def _option(row: dict[str, str], given: dict[str, Any]) -> Decorator:
-    lists = {name: value if isinstance(value, str) else ", ".join(value) for name, value in given.items()
-             if name.isupper()}  # fmt: skip
-    words = [word for word in row["kind"].split() if word not in ("*", "!", "hidden")]
-    kind, more = (*words, "", "")[0], " ".join(words[1:])
-    made: dict[str, Any] = {
-        "help": row["help"].format(**lists), "metavar": row["like"] or None, "envvar": row["env"] or None,
-        "multiple": "*" in row["kind"], "required": "!" in row["kind"], "hidden": "hidden" in row["kind"],
-    }  # fmt: skip
-    if row["default"]:
-        made["default"] = (row["default"],) if made["multiple"] else row["default"]
-    if kind == "flag":
-        # `none` distinguishes a flag that was not given from one that is off.
-        made |= {"flag_value": more} if more not in ("", "none") else {"is_flag": True}
-        made |= {"default": None} if more == "none" else {}
-    elif kind == "optional":  # it may stand without its value
-        made |= {"is_flag": False, "flag_value": more}
-    elif kind in ("int", "float"):
-        number, within = (int, click.IntRange) if kind == "int" else (float, click.FloatRange)
-        ends: list[Any] = [number(end) if end else None for end in more.split("..")]
-        made["type"] = within(*ends) if more else number
-    elif "|" in kind:
-        made["type"] = click.Choice(kind.split("|"), case_sensitive=False)
-    elif kind.startswith("{"):
-        values: Any = given[kind[1:-1]]
-        if isinstance(values, click.ParamType):
-            made["type"] = values
-        elif callable(values):
-            made["callback"] = values
-        else:
-            made["type"] = click.Choice([*map(str, values)], case_sensitive=False)
-    elif kind in KINDS:
-        made |= KINDS[kind]
-    else:
-        parse = getattr(units, f"parse_{kind}")
-        made["callback"] = parsed(partial(parse, what=more) if more else parse)
-    return option(*row["option"].split(), *([row["name"]] if row["name"] else []), **made)
 
 
 def typed(context: click.Context) -> dict[str, str]:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
 from math import isfinite
 from pathlib import Path
@@ -86,13 +86,30 @@ def report(request: ReportRequest | Sequence[Result], facts: Facts | None = None
 
 
 def material(facts: Facts, results: Sequence[Result]) -> ReportInput:
-    """The results with everything known of their GPUs."""
+    """The results with everything known of their GPUs, also the prediction for each measurement."""
+    predicted: dict[tuple[str, str], Record] = {}
+    for result in results:
+        gpu_id = result.environment.gpu_id
+        for m in result.measurements if gpu_id else ():
+            config = m.config
+            # Predictions are of what torch runs, of single measurements at full size.
+            is_predicted = config.mode in PREDICTED and config.size != "toy" and config.framework == "torch"
+            if not is_predicted or m.batch is None or gpu_id is None:
+                continue
+            one = replace(config, batch=None, gpus=1)
+            try:
+                (record,) = facts.forecasts(one, (gpu_id,), count=config.gpus, batch=m.batch)
+            except GpuwiseError:  # a workload of another machine's file, a mode of an older version
+                continue
+            # The batch of an uploaded file may be any number.
+            if record.throughput and isfinite(record.throughput.value):
+                predicted[gpu_id, m.question.key()] = record
     ids = {r.environment.gpu_id for r in results if r.environment.gpu_id}
     return ReportInput(
         results=tuple(results),
         published=published.plausible(published.select(gpu_ids=ids)) if ids else (),
         offers=facts.offers,
-        predicted=dict(_predicted(facts, results)),
+        predicted=predicted,
         today=facts.today,
     )
 
@@ -148,8 +165,15 @@ def uses(facts: Facts, spec: GpuSpec) -> Answer[tuple[Use, ...]]:
     """How one GPU does in every preset of `choose`, among all GPUs."""
     from gpuwise.show import choice as show
 
-    known = {"results": facts.results, "published": facts.published}
-    uses = [*suited.uses(spec.id, facts.forecasts, facts.offers, today=facts.today, **known)]
+    found = suited.uses(
+        spec.id,
+        facts.forecasts,
+        facts.offers,
+        today=facts.today,
+        results=facts.results,
+        published=facts.published,
+    )
+    uses = list(found)
     for place, use in enumerate(uses):
         # What in 16 bits does not run may in 4, one sequence of a language model at a time.
         if use.verdict == "no" and (request := _SMALLER.get(use.preset)) is not None:
@@ -169,23 +193,3 @@ def forecasts(facts: Facts, ids: Sequence[str]) -> tuple[Record, ...]:
     """Every kind of work on one of each GPU, and those that scale on several."""
     cells = [(kind, 1) for kind in KINDS] + [(kind, n) for kind in SCALED for n in COUNTS[1:]]
     return tuple(p for kind, n in cells for p in facts.forecasts.known(kind.config, ids, n))
-
-
-def _predicted(facts: Facts, results: Sequence[Result]) -> Iterator[tuple[tuple[str, str], Record]]:
-    """The prediction for each measurement, by GPU and question."""
-    for result in results:
-        gpu_id = result.environment.gpu_id
-        for m in result.measurements if gpu_id else ():
-            config = m.config
-            # Predictions are of what torch runs, of single measurements at full size.
-            is_predicted = config.mode in PREDICTED and config.size != "toy" and config.framework == "torch"
-            if not is_predicted or m.batch is None or gpu_id is None:
-                continue
-            one = replace(config, batch=None, gpus=1)
-            try:
-                (record,) = facts.forecasts(one, (gpu_id,), count=config.gpus, batch=m.batch)
-            except GpuwiseError:  # a workload of another machine's file, a mode of an older version
-                continue
-            # The batch of an uploaded file may be any number.
-            if record.throughput and isfinite(record.throughput.value):
-                yield (gpu_id, m.question.key()), record
