@@ -164,7 +164,8 @@ class DeviceChoice(click.ParamType["Devices"]):
         kind, indices = kind.casefold(), list[str]()
         for word in units.parse_list(numbers):
             ends = re.fullmatch(r"(\d{1,3})-(\d{1,3})", word)
-            indices += map(str, range(int(ends[1]), int(ends[2]) + 1)) if ends else [word]
+            found = range(int(ends[1]), int(ends[2]) + 1) if ends else ()
+            indices += [str(i) for i in found] or [word]
         known = kind in self.kinds or (not kind and indices)
         if not known or not all(word.isdecimal() for word in indices):
             indexed = f"GPU indices as nvidia-smi counts, like {'0,2 or 0-3' if self.several else 0}"

@@ -83,8 +83,9 @@ def test_a_job_is_waited_for(slurm: Path, tmp_path: Path) -> None:
     (tmp_path / "bin" / "sbatch").write_text(
         '#!/bin/bash\n[ "$*" = "--wait --parsable" ] || exit 1\necho "17;x"; bash -s > /dev/null; exit 4\n'
     )
-    submitted = cluster.follow("echo hello")
-    assert (submitted.number, submitted.wait()) == ("17", 4)
+    number, process = cluster.follow("echo hello")
+    with process:
+        assert (number, process.wait()) == ("17", 4)
     (tmp_path / "bin" / "sbatch").write_text("#!/bin/bash\necho 'invalid partition' >&2; exit 1\n")
     with pytest.raises(RunError, match="sbatch refused: invalid partition"):
         cluster.follow("")
