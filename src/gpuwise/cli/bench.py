@@ -7,6 +7,7 @@ import shlex
 import signal
 import sys
 from collections.abc import Callable, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import fields
 from pathlib import Path
 from typing import Any
@@ -284,7 +285,7 @@ class Screen:
 
     def listen(self, update: Any) -> None:
         """Progress on the status line, what is final as a line of its own; None: the user interrupts."""
-        with printer.lenient():
+        with suppress(OSError, ValueError):  # a full log or a lost terminal
             if update is None:
                 # What is done is delivered now; a second Ctrl-C would only take the exit code from it.
                 for sign in printer.ENDING:

@@ -10,8 +10,8 @@ import os
 import shutil
 import signal
 import sys
-from collections.abc import Callable, Iterable, Iterator, Sequence
-from contextlib import contextmanager, suppress
+from collections.abc import Callable, Iterable, Sequence
+from contextlib import suppress
 from datetime import date
 from pathlib import Path
 from textwrap import wrap
@@ -36,13 +36,6 @@ DRAWINGS = (".svg", ".png")
 
 class OutputError(OSError):
     """The standard output cannot be written: a full disk, a stream that is closed."""
-
-
-@contextmanager
-def lenient() -> Iterator[None]:
-    """A context in which output may be lost: a full log or a lost terminal ends no measurement."""
-    with suppress(OSError, ValueError):
-        yield
 
 
 def out(text: str) -> None:
