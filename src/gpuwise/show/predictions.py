@@ -155,6 +155,11 @@ def _without_bench(p: Record) -> bool:
 
 # Columns of whether a model fits that are numbers, also where no row has one.
 _FIT_NUMBERS = frozenset({"context", "batch", "needs", "of", "tokens/s (80 %)", "first token"})
+# What runs weights in a format; else an engine with fused kernels.
+_ENGINES = {
+    **dict.fromkeys(GGUF, "llama.cpp (GGUF)"),
+    Precision.NF4: "transformers with bitsandbytes (nf4)",
+}
 _TASKS = {"infer": "inference", "full": "full fine-tuning", "lora": "LoRA", "qlora": "QLoRA"}
 
 
@@ -170,8 +175,9 @@ def fit_table(rows: Sequence[Fit], asked: str = "", *, every: bool = True) -> Ta
         "fits: within 95 % of the memory, which fragments and rounding leave usable; speeds come from the "
         "data sheet and from public rows of other cards, 80 % interval",
     ]
-    engines = {_engine(row.plan.weights): None for row in rows if row.plan.task == "infer"}
-    notes += [f"speeds are those of {', '.join(engines)}"] * bool(engines)
+    weights = [row.plan.weights for row in rows if row.plan.task == "infer"]
+    if engines := dict.fromkeys(_ENGINES.get(each, "an engine with fused kernels") for each in weights):
+        notes.append(f"speeds are those of {', '.join(engines)}")
     if any(row.fits and row.plan.chunked for row in rows):
         notes.append(
             "in chunks: fits where the loss is computed for some tokens at a time, as by Unsloth, "
@@ -237,14 +243,6 @@ def _fit_row(answer: Fit) -> dict[str, str]:
         "first token": seconds(answer.first_token_s) if answer.first_token_s else "",
         "why no speed": answer.refusal,
     }
-
-
-def _engine(weights: Precision) -> str:
-    """What runs weights in this format."""
-    if weights in GGUF:
-        return "llama.cpp (GGUF)"
-    nf4 = weights == Precision.NF4
-    return "transformers with bitsandbytes (nf4)" if nf4 else "an engine with fused kernels"
 
 
 def _plan(answer: Fit) -> str:

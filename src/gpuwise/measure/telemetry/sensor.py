@@ -297,7 +297,15 @@ def energies(samples: Sequence[Sample], windows: Sequence[Window]) -> tuple[floa
     def grown(series: Series, start_s: float, end_s: float) -> float:
         return _at(series, end_s) - _at(series, start_s)
 
-    return _over(grown, counter, windows), _over(_trapezoid, power, windows)
+    def integral(series: Series, start_s: float, end_s: float) -> float:
+        """Linear between samples."""
+        first = bisect_left(series, (start_s,))
+        last = bisect_left(series, (end_s,), lo=first)
+        edges = (start_s, _at(series, start_s)), (end_s, _at(series, end_s))
+        points = [edges[0], *series[first:last], edges[1]]
+        return sum((b - a) * (u + v) / 2 for (a, u), (b, v) in pairwise(points))
+
+    return _over(grown, counter, windows), _over(integral, power, windows)
 
 
 def _over(
@@ -316,15 +324,6 @@ def _at(series: Series, moment_s: float) -> float:
     right = max(1, bisect_left(series, (moment_s,)))
     (t0, v0), (t1, v1) = series[right - 1], series[min(right, len(series) - 1)]
     return v0 if t1 == t0 else v0 + (v1 - v0) * (moment_s - t0) / (t1 - t0)
-
-
-def _trapezoid(series: Series, start_s: float, end_s: float) -> float:
-    """Integral of a value over time, linear between samples."""
-    first = bisect_left(series, (start_s,))
-    last = bisect_left(series, (end_s,), lo=first)
-    edges = (start_s, _at(series, start_s)), (end_s, _at(series, end_s))
-    points = [edges[0], *series[first:last], edges[1]]
-    return sum((b - a) * (u + v) / 2 for (a, u), (b, v) in pairwise(points))
 
 
 def _disagree(counted: float, integrated: float | None, windows: Sequence[Window], samples: int) -> bool:
