@@ -3,20 +3,23 @@
 from __future__ import annotations
 
 import json
+import os
 import signal
 import subprocess
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from contextlib import suppress
 from pathlib import Path
 
 import pytest
 
 from gpuwise import store
+from gpuwise.cli.print import ENDING
 from gpuwise.measure import telemetry
-from gpuwise.measure.events import Failed
+from gpuwise.measure.events import Event, Failed
 from gpuwise.measure.prepare import only_writer
 from gpuwise.measure.request import SUITES, Request
+from gpuwise.model.result import Window
 
 from ..pretended import Pretended
 from .test_schemas import check
@@ -276,6 +279,30 @@ def test_an_interrupt_keeps_what_is_done(process: Start, tmp_path: Path) -> None
     assert "Traceback" not in err
     result = store.load(store.find("last"))
     assert [m.status for m in result.measurements] == ["ok", "ok", "interrupted"]
+
+
+@pytest.mark.parametrize("sign", ENDING)
+def test_what_was_timed_before_a_signal_is_kept(
+    gpuwise: Call, monkeypatch: pytest.MonkeyPatch, sign: signal.Signals
+) -> None:
+    class Struck(Pretended):
+        def events(self) -> Iterator[Event]:
+            for event in super().events():
+                if isinstance(event, Window) and event.started_s == 3 and self._config.mode == "infer":
+                    os.kill(os.getpid(), sign)
+                yield event
+
+    monkeypatch.setattr("gpuwise.measure.session.Child", Struck)
+    before = {each: signal.getsignal(each) for each in ENDING}
+    try:
+        code, _, err = gpuwise(*TOY, "--mode", "infer")
+    finally:
+        for each, handler in before.items():
+            signal.signal(each, handler)
+    assert code == 130, err
+    last = store.load(store.find("last")).measurements[-1]
+    assert (last.status, len(last.windows)) == ("interrupted", 3)
+    assert last.throughput is not None
 
 
 def test_a_second_interrupt_loses_nothing_either(process: Start) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import io
 import math
 import os
 import signal
@@ -12,12 +13,14 @@ from collections.abc import Callable
 from contextlib import nullcontext
 from dataclasses import replace
 from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
 
 from gpuwise import workloads
 from gpuwise.errors import InputError, RunError
 from gpuwise.measure import child, events
+from gpuwise.measure import session as engine
 from gpuwise.measure.frameworks.torch import TorchAdapter
 from gpuwise.measure.session import Child
 from gpuwise.model.precision import Precision
@@ -132,6 +135,31 @@ def test_a_child_that_hangs_up_and_does_not_end_is_not_waited_for(
     monkeypatch.setattr("gpuwise.measure.session.ENDING_S", 0.2)
     _, ending = heard(tmp_path, build="os.closerange(3, 50); time.sleep(99)")
     assert ending == "the measuring process hung up and did not end within 0 s"
+
+
+@pytest.mark.parametrize(("said", "limit_s"), [((), 0.2), ((events.First(seconds=0.1),), 0.4)])
+def test_a_step_that_hangs_ends_at_its_limit(
+    monkeypatch: pytest.MonkeyPatch, said: tuple[events.Event, ...], limit_s: float
+) -> None:
+    """Before the first step it is the limit of building, then that of a step with three first ones."""
+    silent = SimpleNamespace(poll=lambda: None, stdin=io.BytesIO(), pid=1)
+    monkeypatch.setattr(engine.subprocess, "Popen", lambda *_, **__: silent)
+    monkeypatch.setattr(engine, "BUILDING_S", 0.2)
+    monkeypatch.setattr(engine, "STEP_S", 0.1 - 2 * 0.01)
+    reader, writer = os.pipe()
+    running = Child({})
+    running._log.close()
+    os.close(running._reader)
+    running._reader = reader
+    running.order(replace(CONFIG, time_s=0.01))
+    os.write(writer, b"".join(events.encode(each) for each in said))
+    heard, began = [], time.monotonic()
+    with pytest.raises(TimeoutError, match="said nothing for"):
+        heard += running.events(tick_s=0.01)
+    assert limit_s <= time.monotonic() - began < limit_s + 5
+    assert len(heard) >= len(said)
+    os.close(reader)
+    os.close(writer)
 
 
 ALONE = """\

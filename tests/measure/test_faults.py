@@ -64,7 +64,7 @@ def rows(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Measurement]:
     kept: list[Result] = []
     session = new_session(kept)
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(engine, "STEP_S", 11.0)  # and twice the time budget
+        patch.setattr(engine, "STEP_S", 5.0)  # and twice the time budget
         # A process that is handed these tests in two parts makes the file twice.
         patch.setattr(registry, "_FOREIGN", {})
         found = workloads.find(str(path))

@@ -7,6 +7,7 @@ from collections.abc import Callable
 import pytest
 
 from gpuwise.judge import audit
+from gpuwise.judge.audit.grid import JUDGED
 
 Read = Callable[..., list[tuple[str, str, str]]]
 FACTS = {
@@ -426,3 +427,9 @@ def test_a_share_of_one_has_no_point_for_thousands() -> None:
 def test_the_title_of_a_white_paper_is_no_claim() -> None:
     text = "- The Instinct MI100, table of launch data\n- AMD CDNA 4 architecture white paper\n"
     assert [one for one in audit.audit_text(text, "a.md").findings if one.verdict == "contradicts"] == []
+
+
+@pytest.mark.parametrize(("rows", "read"), [(JUDGED - 1, 0), (JUDGED, JUDGED - 1)])
+def test_a_long_column_is_known_by_a_part_of_it(rows: int, read: int) -> None:
+    head = "gpu,foo\nT4,16 GB\nT4,lots\n"
+    assert len(audit.audit_text(head + "T4,16 GB\n" * (rows - 2), "a.csv").findings) == read

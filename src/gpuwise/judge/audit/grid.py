@@ -34,8 +34,9 @@ NEARLY = 0.9
 SETTLED = 0.6
 # The same where a table above has settled the order.
 ORDERED = 0.5
-# The share of values that the catalog must confirm where rows are shorter than their header, and of how many.
-FIRM, LEAST = 0.75, 3
+# The share of values that the catalog must confirm where rows are shorter than their header, and of how many;
+# so many of a column are looked at.
+FIRM, LEAST, JUDGED = 0.75, 3, 64
 # GPUs of a machine whose count is not said.
 IN_MACHINE = 8
 # Characters; a longer cell is prose, and a longer name no name.
@@ -531,6 +532,7 @@ class Grid:
         """The label of a row or column whose own words are unknown, by what the catalog confirms of at least
         half of its values; and whether so many are confirmed that the others are of that field, too."""
         found: list[tuple[int, Label]] = []
+        cells = cells[:: 1 + len(cells) // JUDGED]
         scanned = {cell: scan(_ASIDE.sub("", cell.text)) for cell, _ in cells}
         # Below whichever word, "GPU" or "Silicon", AD102 and AD103 are chips.
         names = {t.field for one in scanned.values() for t in one if t.kind == "name" and t.field in FIELDS}

@@ -1253,8 +1253,7 @@ class _Sentence:
             words = self.nameless(held.end, token.start)
         # "It was in 2021 released" reports nothing.
         words = words.replace("was ", "") if field == "launch" else words
-        vouched, over = self.is_vouched(place, self.owned[place][0]), self.is_impossible(place, field)
-        value = _Value(place, token, field, words, held, bound, vouched, over)
+        value = _Value(place, token, field, words, held, bound, self.is_impossible(place, field))
         return next((one["says"] for one in DOUBTS if _holds(one, self, value)), "")
 
     def ellipses(self, named: Sequence[Token]) -> Iterator[tuple[re.Match[str], Token, Subject, str]]:
@@ -1313,7 +1312,7 @@ class _Sentence:
 
 class _Value(NamedTuple):
     """A value of a sentence, with the words before it that may be about it, the GPU before it, whether it is
-    bound to one behind it, vouched for by others, above all that its GPU has."""
+    bound to one behind it, above all that its GPU has."""
 
     place: int
     token: Token
@@ -1321,7 +1320,6 @@ class _Value(NamedTuple):
     words: str
     held: Token | None
     bound: bool
-    vouched: bool
     over: bool
 
 
@@ -1329,13 +1327,13 @@ class _Value(NamedTuple):
 FACTS: Mapping[str, Callable[[_Sentence, _Value], object]] = {
     "no GPU": lambda s, v: not s.gpus,
     "each": lambda s, v: CUES["each_of_several"].match(s.text, v.token.end),
-    "vouched": lambda s, v: v.vouched,
+    "vouched": lambda s, v: s.is_vouched(v.place, s.owned[v.place][0]),
     "bound": lambda s, v: v.bound,
     "in order": lambda s, v: v.token.start in s.ordered,
     "above all": lambda s, v: v.over,
     # More watts than are allowed were measured, too; of what a list holds only power and rates are.
     "impossible": lambda s, v: v.over and v.token.measures != "w",
-    "vouched, no rate": lambda s, v: v.vouched and v.token.measures not in ("w", "op/s"),
+    "vouched, no rate": lambda s, v: v.token.measures not in ("w", "op/s") and FACTS["vouched"](s, v),
     "measured in its title": lambda s, v: s.measured,
     "card by number": lambda s, v: s.numbered is not None and s.numbered < v.token.start,
     "a question": lambda s, v: s.text.endswith("?"),
