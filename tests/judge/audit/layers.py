@@ -9,7 +9,7 @@ from dataclasses import fields
 from itertools import groupby, product
 
 from gpuwise.judge.audit import cells, document, english, evidence, grid, layout, read, words
-from gpuwise.judge.audit.prose import TIMES
+from gpuwise.judge.audit.comparisons import TIMES
 from gpuwise.model.judgement import Number
 
 VALUES = """\

@@ -15,7 +15,7 @@ from gpuwise.judge.audit.grid import Scope, name_of
 from gpuwise.judge.audit.judge import _agrees, _is_same_text
 from gpuwise.judge.audit.layout import MOST_MISSED, kind
 from gpuwise.judge.audit.prose import FAR, _Sentence
-from gpuwise.judge.audit.words import scan
+from gpuwise.judge.audit.words import CUES, scan
 from gpuwise.model.judgement import Claim, Number
 
 from .conftest import Read
@@ -179,4 +179,6 @@ def test_what_a_layout_says(layout: str, claimed: Read) -> None:
 def test_a_launch_price_is_called_so_nearby(gap: int, before: bool) -> None:
     said = " " * gap
     text = f"MSRP{said}$1599" if before else f"$1599{said}MSRP"
-    assert _Sentence(text, None, None, Scope()).is_launch_price(int(before)) is (gap == 36)
+    sentence = _Sentence(text, None, None, Scope())
+    near = sentence.around(sentence.tokens[int(before)])
+    assert (CUES["at_launch"].search(near) is not None) is (gap == 36)

@@ -435,6 +435,16 @@ R La RTX 4090 tiene 16.384 núcleos CUDA, 512 núcleos tensoriales y 128 núcleo
 W La RTX 4090 tiene 16.834 núcleos CUDA y 512 núcleos tensoriales.
 R La RTX 3090 tiene 328 núcleos de tensor y 82 núcleos para trazado de rayos.
 W La RTX 3090 tiene 382 núcleos tensoriales.
+W The RTX 3050 6 GB has its memory bus cut from 128 bits to 64 bits.
+W The RTX 4070 was reduced from 24 GB to 16 GB of memory and has a 192-bit bus.
+R The memory of the RTX 3050 6 GB was reduced from 8 GB to 6 GB.
+N The RTX 4070 has 256 fewer CUDA cores.
+N The A100 resembles cards of Volta and Pascal.
+N The RTX 5080 will use 3 GB GDDR7 memory modules.
+N The laptop market gets the RTX 4090 with a TGP of 150 W.
+W The RTX 5090 has 32 GB on a 152-bit bus.
+N RT cores of the RTX 4090: 3. Generation
+W RTX 4070 bellek kapasitesi 16 GB, veri yolu 192 bit ve TDP değeri 200 W.
 N In a laptop 4090 cores are fewer than in the desktop card.
 N The laptop 4090 has 9,728 CUDA cores.
 N A laptop 5090 CUDA build is what I use.
@@ -565,8 +575,6 @@ N The RTX 4080 costs less. The Blackwell RTX 5080 and its new GDDR7 memory help.
 W The RTX 4090 has 24 GB of GDDR6 memory.
 W RTX 4090: 24 GB GDDR7, 450 W
 W The new nodes have 4x H100 SXM (80 GB HBM3, 5.33 TB/s, NVLink 900 GB/s).
-W Each node has 8x A100 40GB (40 GB HBM2, 1.55 TB/s, 500 W).
-W Four A40 (48 GB, 669 GB/s, 300 W) do the rendering.
 R Four A40 (48 GB, 696 GB/s, 300 W) do the rendering.
 W Okay, the 3090. The 3090 has 24 gigs, the bandwidth is 963 gigabytes per second.
 W The RTX 5090, at 757 W, needs a strong power supply; the RTX 5080, at 360 W, does not.
@@ -622,9 +630,6 @@ R We sustained 650 TFLOPS of BF16 per GPU in training on the H100 SXM, which has
 W The 70B model in Q4 is a 40 GB file. Split over two RTX 3090 it generates 95 tokens/s for one user.
 W A 32 GB GGUF split across two RTX 4090 gives 88 tokens per second in llama.cpp.
 N A 32 GB GGUF split across two RTX 4090 gives 28 tokens per second in llama.cpp.
-W The H200 is the bigger brother. Compared with the H100 SXM it has 2.6 times its memory.
-W The A100 SXM 80GB is slower than the H100 SXM, which has 2.6 times its memory bandwidth.
-W The RTX 4090 has 24 GB. The RTX 5090 has twice its memory.
 R The RTX 3080 10GB has 10 GB. The RTX 3090 has 2.4 times its memory.
 W The V100 came in 2017, the A100 in 2020, the H100 in 2019.
 R The V100 came in 2017, the A100 in 2020, the H100 in 2022.
@@ -638,9 +643,7 @@ W 3090 is still king. Got Turing tech, 24 GB!
 W The A40 is a 10,752-core Hopper GPU.
 R The A40 is a 10,752-core Ampere GPU.
 W The A40 is a 12,752-core Ampere GPU.
-W Two of them: the L40S has 48 GB, so two of them hold 128 GB.
 R The L40S has 48 GB, so two of them hold 96 GB.
-W The RTX A6000 has 48 GB. Four of them have 256 GB.
 W The Arc B580 is built on the Alchemist architecture.
 R The Arc B580 is built on the Battlemage architecture.
 W The MI300X has 228 compute units.
@@ -665,8 +668,6 @@ W Le H100 SXM atteint 989 TFLOPS en FP16 sans sparsité, et 2 879 en FP8.
 W La RX 7800 XT offre 16 Go et 3 480 processeurs de flux.
 W Bei der RTX A6000 werden 53,0 TFLOPS bei einfacher Genauigkeit erreicht.
 W L'A100 existe en deux versions. La version SXM de 80 Go offre 2 309 Go/s pour 400 W.
-W The RTX A5000 has 8,192 CUDA cores, and yes, it supports FP8.
-R Le V100 existe en deux versions, mais il ne connaît pas le BF16.
 W Le L4 ne dispose pas de FP8.
 W Die RTX A6000 hat 48 GB GDDR6X, die RTX 3090 nur die Hälfte.
 W The RTX 5090 has a TDP of 788 W, a PSU of 1,000 W is a must.

@@ -18,6 +18,8 @@ TWICE = 0.03
 SUMMED = frozenset({"memory_bytes", "memory_bytes_per_s", "cuda_cores", "tensor_cores"})
 # Fields of the rates of a format.
 FORMATS = tuple(field for field in FIELDS if field[:5] == "peak:" and field[5:])
+# The field of a value without words.
+OF_UNIT = {"w": "power_w", "bytes": "memory_bytes", "bytes/s": "memory_bytes_per_s"}
 # Fields that count things.
 WHOLE = frozenset({"cuda_cores", "stream_processors", "tensor_cores", "rt_cores", "sm_count"})
 # Characters between a value and the word that says what it counts: "568 fourth-generation Tensor Cores".

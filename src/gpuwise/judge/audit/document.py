@@ -69,7 +69,10 @@ def claims(blocks: Sequence[Block]) -> Iterator[Claim | Left]:
         named = {t.field if t.kind == "name" else t.kind for t in scan(block.text)}
         if "chip" in named and "gpu" not in named:
             dies.append(block.line)
-    for found in _Walk(blocks, marks).found():
+    portable = any(CUES["laptop_name"].search(text) for text in texts) and not any(
+        "esktop" in text for text in texts
+    )
+    for found in _Walk(blocks, marks, portable).found():
         at = bisect_right(dies, found.line)
         near = at > 0 and found.line - dies[at - 1] <= DIE_LINES
         whole = near and isinstance(found, Claim) and found.block < GRID and may_be_of_die(found)
@@ -88,9 +91,9 @@ def _as_list(cells: Sequence[str]) -> str:
 class _Walk:
     """The headings passed so far, and what the text speaks of."""
 
-    def __init__(self, blocks: Sequence[Block], marks: tuple[str, ...] | None) -> None:
+    def __init__(self, blocks: Sequence[Block], marks: tuple[str, ...] | None, portable: bool) -> None:
         self.blocks = blocks
-        self.scope = Scope(marks=marks)
+        self.scope = Scope(marks=marks, portable=portable)
         self.headings: dict[int, Subject | None] = {}
         self.recent: Subject | None = None
         # The GPUs that the paragraphs so far have named, by what they may be.

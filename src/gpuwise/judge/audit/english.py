@@ -12,10 +12,13 @@ from collections.abc import Iterable, Mapping
 from gpuwise.judge.audit.words import data
 
 _LANGUAGES: Mapping[str, Mapping[str, list[str]]] = data("languages")
+# Letters of languages that part no words by spaces, by language.
+_SCRIPTS = {"ja": "[\u3040-\u30ff]", "ko": "[\uac00-\ud7a3]", "zh": "[\u4e00-\u9fff]"}
 _GLOSSARIES = {
     language: {
         # "l'A100" is two words.
-        word: english + " " * (word[-1] in "'\u2019") for english, words in glossary.items() for word in words
+        word: f"\0{english}\0" if language in _SCRIPTS else english + " " * (word[-1] in "'\u2019")
+        for english, words in glossary.items() for word in words
     }
     for language, glossary in _LANGUAGES.items() if language != "en"
 }  # fmt: skip
@@ -27,10 +30,10 @@ for _language, _words in {"en": _LANGUAGES["en"]["words"], **_GLOSSARIES}.items(
 # Longer phrases first. A word ends where no letter follows, or with its apostrophe.
 _PHRASES = {
     language: re.compile(
-        r"(?:(?<![\w-])|(?=,))(?:"
+        ("(?:" if language in _SCRIPTS else r"(?:(?<![\w/-])|(?=,))(?:")
         + "|".join(
             f"[{word[0]}{word[0].upper()}]{re.escape(word[1:])}"
-            + ("" if word[-1] in "'\u2019." else r"(?![\w-])")
+            + ("" if language in _SCRIPTS or word[-1] in "'\u2019." else r"(?![\w-])")
             for word in sorted(glossary, key=len, reverse=True)
         )
         + ")"
@@ -45,9 +48,10 @@ ENOUGH = 4
 
 def language_of(texts: Iterable[str], otherwise: str = "en") -> str:
     """The language that most words are of, two at least; `otherwise` where none leads."""
-    counted = Counter(
-        of for text in texts for word in _WORDS.findall(text.lower()) for of in _OF.get(word, ())
-    )
+    text = "\n".join(texts).lower()
+    counted = Counter(of for word in _WORDS.findall(text) for of in _OF.get(word, ()))
+    # Japanese is written with as many Chinese letters.
+    counted.update({of: len(re.findall(script, text)) << (of == "ja") for of, script in _SCRIPTS.items()})
     (best, most), (_, second) = [*counted.most_common(2), ("", 0), ("", 0)][:2]
     return best if most > max(second, 1) else otherwise
 
@@ -68,4 +72,5 @@ def in_english(text: str, otherwise: str) -> str:
         instead = glossary[word[0].lower() + word[1:]]
         return instead[:1].upper() + instead[1:] if begins else word
 
-    return _PHRASES[language].sub(english, text)
+    # One space parts a word from the letters beside it: two would be a gap between columns.
+    return re.sub(" ?\0[\0 ]*", " ", _PHRASES[language].sub(english, text))

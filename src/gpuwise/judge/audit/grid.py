@@ -89,6 +89,8 @@ class Scope:
     opening: str = ""
     marks: tuple[str, ...] | None = ()
     """Footnote marks of rates that are sparse; None where a footnote may be about all rates."""
+    portable: bool = False
+    """Whether the document names GPUs of laptops and no desktop."""
 
 
 def subject_of(text: str, tokens: Sequence[Token] | None = None) -> Subject | None:

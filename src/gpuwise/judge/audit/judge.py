@@ -47,6 +47,8 @@ ROUNDED = 0.025
 FEW, FEW_CLOSE = 2, 0.01
 # Databases differ by so much in the clocks of one card.
 CLOCKS = 0.015
+# Digits from which on a clock in MHz is printed to the last one.
+EXACT_MHZ = 4
 # The same where no more than one decimal, or one digit of a large unit, is printed: 0.3 TB/s for 0.32.
 COARSE = 0.17
 # For "about" and "nearly".
@@ -59,6 +61,8 @@ DYNAMIC_BOOST_W = 25
 APART = 0.15
 # The same of a percentage, which has so many digits.
 PERCENT, APART_PERCENT = 3, 0.09
+# Bits of the bus of a memory chip, of which that of every product is a multiple.
+OF_BUS = 32
 # So many times a memory's rate is that of a cache, or of several GPUs.
 CACHED = 8.0
 # Of its memory a GPU leaves a program so much.
@@ -455,7 +459,7 @@ def _is_witnessed(claim: Claim, text: Around) -> bool:
             abs(stated - node) > (node <= FINE and (stated <= FINE or not nvidia))
             for stated in _numbers(claim.values) for node in evidence.nodes(gpu_id)
         )  # fmt: skip
-        if max((k.witnesses for k in known), default=0) + far < needed:
+        if max((k.witnesses for k in known), default=0) + (far or _is_of_no_bus(claim)) < needed:
             return False
     return True
 
@@ -509,7 +513,7 @@ def same(claim: Claim, stated: Number | str, known: float | str) -> bool:
 def _is_near(claim: Claim, stated: Number, known: float) -> bool:
     difference = abs(stated.value - known) / known if known else abs(stated.value)
     few = stated.digits <= FEW or claim.field == "memory_bytes"
-    clock = CLOCKS if claim.field.endswith("_hz") else 0.0
+    clock = CLOCKS if claim.field.endswith("_hz") and not _is_swapped(stated, known) else 0.0
     # "About 936" has three significant digits: only figures of fewer digits are taken as rounded.
     rough = ROUGH if claim.approximate and stated.digits <= FEW else 0.0
     if difference <= max(clock, rough, FEW_CLOSE if few else CLOSE):
@@ -522,6 +526,12 @@ def _is_near(claim: Claim, stated: Number, known: float) -> bool:
     told = 10.0 ** (floor(log10(known)) - 1)
     rounded = ((round(known / unit) * unit, stated.value), (floor(known / unit) * unit, stated.value))
     return any(abs(a - b) <= 1e-6 * abs(b) for a, b in (*rounded, (round(stated.value / told) * told, known)))
+
+
+def _is_swapped(stated: Number, known: float) -> bool:
+    """Whether a clock printed to the last digit has the digits of the known one in another order."""
+    ours, theirs = (_digits(value / 1e6, 6) for value in (stated.value, known))
+    return ours != theirs and stated.digits >= EXACT_MHZ and sorted(ours) == sorted(theirs)
 
 
 def _is_same_text(field: str, stated: str, known: str, at_once: bool) -> bool:
@@ -716,7 +726,12 @@ def may_be_of_die(claim: Claim) -> bool:
     """Whether a count may be that of the whole die: it equals it, or no source states the die's count."""
     dies = (catalog.chips().get(catalog.get(i).text("chip") or "") for i in claim.gpu_ids)
     counts = (getattr(die, claim.field, None) for die in dies if claim.field in OF_DIE)
-    return any(count is None or states(claim, float(count)) for count in counts)
+    return not _is_of_no_bus(claim) and any(count is None or states(claim, float(count)) for count in counts)
+
+
+def _is_of_no_bus(claim: Claim) -> bool:
+    """Whether a width is no multiple of a memory chip's, so that no product has it."""
+    return claim.field == "memory_bus_bits" and any(v % OF_BUS for v in _numbers(claim.values))
 
 
 def _place(claim: Claim) -> tuple[int, tuple[str, ...]]:

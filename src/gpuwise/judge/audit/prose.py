@@ -22,6 +22,7 @@ from typing import Any, NamedTuple
 from gpuwise.checks import network_in
 from gpuwise.facts import catalog
 from gpuwise.judge.audit import evidence
+from gpuwise.judge.audit.abilities import NAMED, abilities
 from gpuwise.judge.audit.cells import (
     FASTEST_SLOT,
     NEAR,
@@ -31,11 +32,11 @@ from gpuwise.judge.audit.cells import (
     WHOLE,
     Reading,
     ability_of,
-    label_of,
     mark_near,
     own_field,
     scaled,
 )
+from gpuwise.judge.audit.comparisons import comparisons
 from gpuwise.judge.audit.grid import (
     IN_CONTEXT,
     Scope,
@@ -49,7 +50,6 @@ from gpuwise.judge.audit.grid import (
     variant,
 )
 from gpuwise.judge.audit.words import (
-    ABILITIES,
     COUNTED,
     COUNTS,
     CUES,
@@ -57,13 +57,14 @@ from gpuwise.judge.audit.words import (
     LEAD,
     NAMES,
     Token,
+    became,
     count_of,
     cue_before,
     data,
     scan,
     unit_of,
 )
-from gpuwise.model.judgement import Claim, Number, Relation
+from gpuwise.model.judgement import Claim
 
 # Characters; a longer sentence is a table or a listing that lost its line ends.
 LONGEST = 4000
@@ -110,14 +111,9 @@ MOST = 400
 IN_PASSING = frozenset({"architecture", "chip", "pcie_generation", "process_nm"})
 # Units of which a value is worth a word that it was not judged.
 WORTH_NOTING = frozenset({"bytes", "bytes/s", "op/s", "w", "hz"})
-# The field of a value without words, and what it is at least: a size, watts, more than the fastest slot.
-OF_UNIT = {"w": "power_w", "bytes": "memory_bytes", "bytes/s": "memory_bytes_per_s"}
+# What a value without words is at least: a size, watts, more than the fastest slot.
 SMALLEST = {"bytes": FIELDS["memory_bytes"].low, "w": FIELDS["power_w"].low, "bytes/s": FASTEST_SLOT}
-TIMES: Mapping[str, float] = NAMES["times"]
 BRANDS: Mapping[str, str] = NAMES["brands"]
-# Fields that texts compare without a number.
-COMPARED_FIELDS = SUMMED | {"power_w", "sm_count", "l2_bytes", "memory_bus_bits"}
-
 _VERSUS = ("vs", "vs.", "versus")
 _INSIDE = re.compile(r"\b(?:in|into|on) (?:\w{1,6} )?$")
 _WITH = re.compile(r"\bwith (?:its |only |just |a ){0,2}$", re.I)
@@ -135,24 +131,6 @@ _BRACKETS = re.compile(
 )
 # The number of GPUs that a list begins with.
 _COUNT_BEFORE = re.compile(rf"(?:\b(?:{'|'.join(COUNTED)})|\d)[\s-]?(?:x\s?)?$", re.IGNORECASE)
-_ABILITY = re.compile(
-    r"(?<![A-Za-z0-9])(?:" + "|".join(ABILITIES.values()) + r")(?![A-Za-z0-9]"
-    r"|-(?!capable|ready|enabled|anschluss|unterst|verbindung|br))",
-    re.IGNORECASE,
-)
-# Words before a GPU that is named by the way; before an ability that a GPU has; behind a GPU that does what
-# was said before, or does not.
-_BEHIND_NAME = re.compile(r"\)?\s?[:(\u2013\u2014-]")
-# Things that a list behind a GPU names before the last one, which may be denied.
-_LIST_OF = re.compile(
-    r"(?P<has>(?:has|with|offers|supports|features|comes with) )?"
-    r"(?:(?P<not>(?:no|without) )?(?:(?:" + "|".join(ABILITIES.values()) + r")(?: support)?"
-    r"|[\d.,]{1,6} ?(?:[GT]B(?:/s)?|W|TFLOPS)(?: (?:of )?\w{1,10}){0,2}|(?:HBM|G?DDR)\w{1,3}"
-    r"|(?-i:[A-Z]{2,5}[ -]?\d{1,2}))"
-    r"\s?[,;/+]\s?(?:and |but )?)+",
-    re.IGNORECASE,
-)
-_ABLE = ("able_not", "able_verb", "able_weak", "able_turn", "able_filler")
 
 
 @dataclass(frozen=True, slots=True)
@@ -218,12 +196,10 @@ def claims(text: Text) -> Iterator[Claim | Left | Subject]:
     """Every claim of a paragraph; last, what it spoke of in the end."""
     about = text.scope.about
     topic: str | None = None
-    asked = ""
     able: str | None = None
     for start, end in _sentences(text.text):
         words = text.text[start:end]
-        if about is None and not scan(words) and not _ABILITY.search(words):
-            asked = ""
+        if about is None and not scan(words) and not NAMED.search(words):
             continue
         if about is not None and about.sure and (brand := CUES["brand"].search(words)) and (
             not any(str(catalog.get(i).vendor).lower() == BRANDS[brand[0].lower()] for i in about.gpu_ids)
@@ -231,12 +207,8 @@ def claims(text: Text) -> Iterator[Claim | Left | Subject]:
             # "The Radeon has 16 GB": not the GeForce before it.
             about = replace(about, sure=False)
         sentence = _Sentence(words, about, topic, text.scope)
-        sentence.asked = asked
         near = text.text[max(0, start - 2 * STRETCH) : end]
         sentence.of_model = CUES["language_model"].search(near) is not None
-        fields = [t.field for t in sentence.tokens if t.kind == "field" and t.field]
-        # "Which bus does it have? 192-bit."
-        asked = fields[0] if words.rstrip(' *"').endswith("?") and fields else ""
         # "The unreleased RTX 3070 16 GB": of no product that there is.
         denied = (CUES["denied"].match(text.text, end) or CUES["guessed"].search(words)) is not None
         heads = {head.start for head in sentence.listed.values()}
@@ -272,22 +244,15 @@ def claims(text: Text) -> Iterator[Claim | Left | Subject]:
             named = [Token(kind="gpu", start=0, end=0, text=about.text, gpu_ids=about.gpu_ids)]
         # Of "FP8 in its tensor cores" FP8 alone.
         said_abilities = [
-            (field, match) for match in _ABILITY.finditer(words) if (field := ability_of(match[0]))
+            (field, match) for match in NAMED.finditer(words) if (field := ability_of(match[0]))
             # "(Full GPU, no MIG)" is how a machine was set up.
             if field != "mig" or "(" not in words[: match.start()].rpartition(")")[2]
             if field != "matrix_units" or not CUES["in_units"].search(words, 0, match.start())
         ]  # fmt: skip
-        named = sentence.with_it(named) if said_abilities else named
         for claim in abilities(words, named, line, text.block, said_abilities, able):
             yield replace(claim, sure=False) if denied else claim
         able = said_abilities[-1][0] if said_abilities else None
-        yield from _comparisons(words, named, line, text.block)
-        for match, speaks, other, field in sentence.ellipses(named):
-            said = f"{words[: match.start('of')]} the {field} of "
-            end, ids = len(said) + 1, other.gpu_ids
-            second = Token(kind="gpu", start=len(said), end=end, text=other.text, gpu_ids=ids)
-            for claim in _comparisons(f"{said}X", [speaks, second], line, text.block):
-                yield replace(claim, stated=match[0])
+        yield from comparisons(words, named, line, text.block)
         about = sentence.subject_after()
     if about is not None:
         yield about
@@ -305,27 +270,23 @@ def sized(gpu: Token, line: int, block: int) -> Iterator[Claim]:
             yield claim_of(reading, replace(owner, count=1), line, block, True)
 
 
-def _typed(text: str, about: Subject | None) -> tuple[Token, ...]:
+def _typed(text: str, about: Subject | None, portable: bool) -> tuple[Token, ...]:
     """The typed words of a sentence: "the PCIe version" is that of what the text speaks of; "the P100 with 12
-    GB", or "a 12 GB P100", is the variant of that size."""
+    GB", or "a 12 GB P100", is the variant of that size; where the text is about laptops, theirs is meant."""
     tokens: list[Token] = []
+    spoken = about.gpu_ids if about is not None and about.sure else ()
+    laptops = (portable or "laptop" in "".join(spoken) or CUES["of_laptops"].search(text)) and (
+        "desktop" not in text.lower()
+    )
     for token in scan(text):
         size = None
         if len(token.gpu_ids) > 1:
             size = CUES["of_size"].match(text, token.end) or cue_before("size_before", text, token.start)
         owner = subject([token]) if size else None
         narrowed = variant(owner, size[1]).gpu_ids if size and owner else token.gpu_ids
-        if token.kind == "gpu" and about is not None and about.sure and _is_short(text, token, about.text):
-            narrowed = about.gpu_ids
+        if laptops and token.kind == "gpu" and (theirs := _laptop(token)):
+            narrowed = spoken if set(theirs) >= {*spoken} != set() else (*narrowed, *theirs)
         tokens.append(token if narrowed == token.gpu_ids else replace(token, gpu_ids=narrowed))
-    gpus = [t for t in tokens if t.kind == "gpu"]
-    for one, other in pairwise(gpus):
-        # "An 8x A100 40GB server (DGX A100)": the name again.
-        again = set(one.gpu_ids) & set(other.gpu_ids) and re.fullmatch(
-            r"[\w ]{0,12}\((?:\w+ )?", text[one.end : other.start]
-        )
-        if again and text[other.end : other.end + 1] == ")":
-            tokens.remove(other if one.count >= other.count else one)
     gpus = [t for t in tokens if t.kind == "gpu"]
     for match in islice(CUES["version"].finditer(text), PRONOUNS):
         name = next((g.text for g in reversed(gpus) if g.end <= match.start()), about.text if about else "")
@@ -336,19 +297,13 @@ def _typed(text: str, about: Subject | None) -> tuple[Token, ...]:
             start, ids = match.start("form"), form.gpu_ids
             version = Token(kind="gpu", start=start, end=match.end(), text=form.text, gpu_ids=ids)
             tokens.append(version)
-    for match in islice(CUES["of_them"].finditer(text) if " of th" in text else (), PRONOUNS):
-        # "Two of them hold 96 GB"
-        last = next((subject([g]) for g in reversed(gpus) if g.end <= match.start()), about)
-        if last is not None and not last.several:
-            start, end, ids, number = match.start(), match.end(1), last.gpu_ids, count_of(match[1])
-            tokens.append(Token(kind="gpu", start=start, end=end, text=last.text, gpu_ids=ids, count=number))
     return tuple(sorted(tokens, key=lambda token: token.start))
 
 
-def _is_short(text: str, gpu: Token, name: str) -> bool:
-    """Whether a GPU is the laptop's that the text speaks of, without the word."""
-    short = re.search(rf"{re.escape(gpu.text)} (?:laptop|mobile|max-q)\b", name, re.IGNORECASE)
-    return short is not None and "desktop" not in text.lower()
+def _laptop(gpu: Token) -> tuple[str, ...]:
+    """The laptops' GPU that is called like a desktop card."""
+    found = subject_of(f"{gpu.text} Laptop GPU") if re.search(r"[RG]TX", gpu.text) else None
+    return tuple(i for i in found.gpu_ids if "laptop" in i and i not in gpu.gpu_ids) if found else ()
 
 
 def _in_order(text: str, tokens: Sequence[Token]) -> tuple[tuple[Token, ...], dict[int, Token]]:
@@ -406,14 +361,15 @@ class _Sentence:
 
     def __init__(self, text: str, about: Subject | None, topic: str | None, scope: Scope) -> None:
         self.text, self.about, self.topic = text, about, topic
-        # The field that the sentence before asks for.
-        self.asked = ""
         # Whether it or the words before it name a language model, whose size a value may be.
         self.of_model = False
         self.marks = scope.marks
         self.heard: dict[str, re.Match[str] | None] = {}
         self.own_fields: dict[int, str | None] = {}
-        self.tokens, self.ordered = _in_order(text, _typed(text, about))
+        self.tokens, self.ordered = _in_order(text, _typed(text, about, scope.portable))
+        # By the start of a figure whether it became the next one, or is the least of a range.
+        alike = ((a, b) for a, b in pairwise(self.tokens) if a.dimension == b.dimension != "")
+        self.changed = {a.start: became(text, a, b) for a, b in alike}
         self.gpus = [t for t in self.tokens if t.kind == "gpu"]
         counted = CUES["counted_gpus"].search(text) if CUES["machine"].search(text) else None
         counted = counted or CUES["product_of_gpus"].search(text)
@@ -517,6 +473,11 @@ class _Sentence:
         """The field that the words beside a value name; looked for once."""
         if place not in self.own_fields:
             self.own_fields[place] = own_field(self.text, self.tokens, place)
+            # What changes "from 128 to 96 bits" is one field.
+            for at in (place - 1, place + 1):
+                first = self.tokens[min(at, place)].start if 0 <= at < len(self.tokens) else -1
+                if self.own_fields[place] is None and self.changed.get(first):
+                    self.own_fields[place] = self.own(at)
         return self.own_fields[place]
 
     @cached_property
@@ -612,7 +573,6 @@ class _Sentence:
         total |= field == "power_w" and (place in self.listed or self.says("added") is not None) and (
             self.is_summed(place)
         )  # fmt: skip
-        each |= not (total or self.is_summed(place)) and self.is_of_one(self.listed.get(place))
         if each:
             best = replace(best, owner=replace(best.owner, count=1))
         if total and (count := self.times(best)) != best.owner.count:
@@ -626,11 +586,8 @@ class _Sentence:
             sure = self.is_owned(place, best)
         settled = best.known and not field.startswith("peak:")
         self.owned[place], doubt = (best.owner, sure), ""
-        if sure and each:
-            # "At 280 W each (power limited)", "we get 400 TFLOPS per GPU"
-            sure = not (CUES["doubt_after"].match(self.text, token.end) or self.is_in_use(place, field))
-        elif sure and not (total or settled or field == "throughput"):
-            sure = not (doubt := self.doubt(place, field))
+        if sure and (each or not (total or settled or field == "throughput")):
+            sure = not (doubt := self.doubt(place, field, each))
         beside = self.text[self.tokens[place - 1].end : token.start] if place else ""
         if token.field == "memory_type" and place - 1 in self.owned and len(beside) < TELEGRAM:
             # "141 GB of HBM3e": the type is of the memory beside it.
@@ -644,7 +601,7 @@ class _Sentence:
         sure = sure and not other
         self.owned[place] = best.owner, sure
         claim = replace(claim_of(best.reading, best.owner, line, block, sure), doubt=doubt)
-        if field == "launch_price_usd" and not self.is_launch_price(place):
+        if field == "launch_price_usd" and not CUES["at_launch"].search(self.around(token)):
             # Today's or the one at launch: as the other prices of the sentence.
             claim = replace(claim, group=f"prices {line}")
         return replace(claim, total=True) if total else claim
@@ -707,7 +664,7 @@ class _Sentence:
             hourly = self.hourly and token.numbers[0].value < DEAREST_HOUR
             if token.hourly or hourly or re.match(r"\s?(?:/|per |an )\s?(?:gpu[- ])?h|\s?hourly", after):
                 yield 0.0, "rent per hour"
-            elif self.is_launch_price(place) or place in self.listed:
+            elif CUES["at_launch"].search(self.around(token)) or place in self.listed:
                 yield 0.0, "launch_price_usd"
             else:
                 yield LISTED, "price"
@@ -730,8 +687,6 @@ class _Sentence:
             elif own and own[:5] == "peak:" and self.rates and token.numbers[0].digits > 1:
                 # "989 TFLOPS in FP16 and 1,979 in FP8"
                 yield LISTED, own
-            elif own is None and self.asked in COUNTS:
-                yield LISTED, self.asked
             elif re.fullmatch(r"20[0-3]\d", token.text) and (
                 (named and (named["own"] or after[:1] in (")", ",")))
                 or after_it
@@ -798,7 +753,7 @@ class _Sentence:
             return
         for field in UNSAID:
             if FIELDS[field].dimension == dimension:
-                again = LISTED if field == self.asked else AGAIN if self.follows(place, field) else FAR
+                again = AGAIN if self.follows(place, field) else FAR
                 yield min(self.unsaid(place, field), self.named(place, field), again), field
 
     def follows(self, place: int, field: str) -> bool:
@@ -922,11 +877,6 @@ class _Sentence:
         owns = previous.text.endswith(("'s", "\u2019s")) or gap.strip()
         return bool(owns and len(gap) < NEAR and CUES["has"].fullmatch(gap))
 
-    def is_launch_price(self, place: int) -> bool:
-        """Whether words beside a price call it the one at launch."""
-        token = self.tokens[place]
-        return CUES["at_launch"].search(self.around(token)) is not None
-
     def is_of_part(self, place: int) -> bool:
         """Whether a value is that of each part, or of the machine."""
         token = self.tokens[place]
@@ -972,17 +922,6 @@ class _Sentence:
         holds = CUES["holds"].search(before)
         # "For 405 GB you need six H100": before any GPU stands what is needed.
         return bool(equals or said or (holds and (start or holds[0].strip().lower() != "for")))
-
-    def is_of_one(self, head: Token | None) -> bool:
-        """Whether the list of several GPUs states what one has: "4x A100 (40 GB HBM2, 1.5 TB/s)"."""
-        if head is None or head.count == 1:
-            return False
-        stated = [
-            t for n, t in enumerate(self.tokens) if self.listed.get(n) is head and t.measures in OF_UNIT
-        ]
-        return re.search(r"\(\d+ ?GB", head.text) is not None or any(
-            evidence.supports(i, OF_UNIT[t.measures], t.numbers[0]) for t in stated for i in head.gpu_ids
-        )
 
     def is_total(self, place: int, best: _Option) -> bool:
         """Whether a value is the sum over its GPUs: said so, or a multiple of one's right behind."""
@@ -1210,13 +1149,6 @@ class _Sentence:
                 return True
         return False
 
-    def is_in_use(self, place: int, field: str) -> bool:
-        """Whether a rate was reached by somebody, which is less than what the product has."""
-        token = self.tokens[place]
-        said = token.measures == "op/s" and self.says("in_use")
-        said = said or (token.measures in ("op/s", "bytes/s") and self.says("measured_rate"))
-        return bool(said) and not self.is_impossible(place, field)
-
     def is_impossible(self, place: int, field: str) -> bool:
         """Whether a rate, or a power, is above all that its owner has, without a word of sparsity."""
         rate = field[:5] == "peak:" or field in ("memory_bytes_per_s", "power_w")
@@ -1225,8 +1157,9 @@ class _Sentence:
         most = max((k.value for k in known if isinstance(k.value, float) and k.form != "sparse"), default=0.0)
         return self.sparse_at < 0 < most < self.tokens[place].numbers[0].value
 
-    def doubt(self, place: int, field: str) -> str:
-        """What the words around a value make of it, where it is something else than what its product has."""
+    def doubt(self, place: int, field: str, each: bool) -> str:
+        """What the words around a value make of it, where it is something else than what its product has, or
+        each of several."""
         token = self.tokens[place]
         # The names of GPUs are not words: "RTX PRO 6000 Server Edition"; nor is their count.
         words = self.nameless(token.start - (4 * LEAD if self.in_turn else LEAD), token.start)
@@ -1254,36 +1187,15 @@ class _Sentence:
         # "It was in 2021 released" reports nothing.
         words = words.replace("was ", "") if field == "launch" else words
         value = _Value(place, token, field, words, held, bound, self.is_impossible(place, field))
-        return next((one["says"] for one in DOUBTS if _holds(one, self, value)), "")
-
-    def ellipses(self, named: Sequence[Token]) -> Iterator[tuple[re.Match[str], Token, Subject, str]]:
-        """Ratios without the second GPU's name: "twice its memory", of another GPU of this sentence or of the
-        one that the text spoke of."""
-        its = self.says("its_ratio") if " its " in self.text else None
-        before = [g for g in named if g.end <= its.start()] if its else []
-        if its is None or not before:
-            return
-        # "Slower than the A10, which has twice its memory", else the one that is compared with no other.
-        which = re.match(r",? (?:which|that|with|at)\b", self.text[before[-1].end :])
-        speaks = next((g for g in reversed(before) if which or g.start not in self.compared), before[-1])
-        for other in (*(subject([g]) for g in reversed(before)), self.about):
-            if other and not other.several and not set(other.gpu_ids) & set(speaks.gpu_ids):
-                yield its, speaks, other, its["field"]
-                return
-
-    def with_it(self, named: Sequence[Token]) -> list[Token]:
-        """The GPUs of the sentence, and each "it" behind the only one before it."""
-        found = list(named)
-        for start, end in (it.span("it") for it in islice(CUES["it_too"].finditer(self.text), PRONOUNS)):
-            before = [g for g in named if g.end <= start and g.start not in self.compared]
-            if len({g.gpu_ids for g in before}) == 1:
-                found.append(replace(before[-1], start=start, end=end))
-        return sorted(found, key=lambda g: g.start)
+        doubts = (one for one in DOUBTS if not each or "of_each" in one)
+        return next((one["says"] for one in doubts if _holds(one, self, value)), "")
 
     def subject_after(self) -> Subject | None:
         """What the next sentence speaks of: the GPU of this one, the first of several if it leads it."""
         if not self.gpus:
             return replace(self.about, sure=False) if self.about and self.numbered is not None else self.about
+        if self.says("another_version") and (of := subject(self.gpus)):
+            return replace(of, sure=False)
         it = CUES["about_it"].match(self.text)
         related = self.related.issuperset(g.start for g in self.gpus)
         # "Its 300 GB/s are half of the A10's", but "Its 300 GB/s put the L4 behind".
@@ -1345,11 +1257,14 @@ FACTS: Mapping[str, Callable[[_Sentence, _Value], object]] = {
     "or another size": lambda s, v: v.held and _OR_SIZE.fullmatch(
         v.held.text[-NEAR:] + s.between(v.held.end, v.token.start)),
     "title or several": lambda s, v: len(s.tokens) == 1 or len({t.name for t in s.architectures}) > 1,
+    "before a change": lambda s, v: s.changed.get(v.token.start),
+    "in a range": lambda s, v: any(
+        s.changed.get(t.start) is False for t in s.tokens[max(0, v.place - 1) : v.place + 1]),
+    "more families than GPUs": lambda s, v: len({t.name for t in s.architectures}) > max(1, len(s.gpus)),
     "behind a plus": lambda s, v: v.held and s.text[: v.held.start].rstrip()[-1:] == "+",
     "other architecture": lambda s, v: s.is_of_other(s.owned[v.place][0], v.token),
     "a name": lambda s, v: v.token.kind == "name",
     "in bits": lambda s, v: v.token.in_bits,
-    "in use": lambda s, v: s.is_in_use(v.place, v.field),
     "equals its label": lambda s, v: v.place and s.tokens[v.place - 1].field == v.field,
     "reached range": lambda s, v: v.token.is_range and (
         v.token.measures in ("op/s", "bytes/s") or v.words.rstrip().endswith("from")),
@@ -1385,215 +1300,3 @@ def _holds(doubt: Mapping[str, Any], s: _Sentence, v: _Value) -> bool:
         and all(FACTS[fact](s, v) for fact in doubt.get("when", ()))
         and not any(FACTS[fact](s, v) for fact in doubt.get("unless", ()))
     )
-
-
-def abilities(
-    sentence: str, gpus: Sequence[Token], line: int, block: int,
-    abilities: Sequence[tuple[str, re.Match[str]]], before: str | None = None,
-) -> Iterator[Claim]:  # fmt: skip
-    """What a GPU can do: "The T4 supports FP8", "the RTX 4090 has no NVLink", "FP8 is not on it".
-
-    `abilities`: those that it names; `before`: the one that the sentence before names, of which this one may
-    go on: "The A10 does not."
-    """
-    if not (gpus and (abilities or before)):
-        return
-    # What a sentence is about is not in its asides: "The T4, unlike the A100, has no bf16".
-    named = [g for g in gpus if not cue_before("by_the_way", sentence, g.start)]
-    found: list[tuple[str, list[Token], int, int, str]] = []
-    # Who has no FP8 tensor cores may have others.
-    of_format = [
-        m for f, m in abilities if f == "matrix_units" and CUES["of_format"].search(sentence, 0, m.start())
-    ]
-    for field, match in abilities:
-        lead = sentence[: match.start()]
-        first = next((n for n in range(len(named), 0, -1) if named[n - 1].end <= match.start()), 0)
-        after = named[first] if first < len(named) else None
-        natively = field[:7] != "matrix_" or CUES["natively"].match(sentence, match.end()) is not None
-        clause = re.split(r"[.;,]", sentence[match.end() :], maxsplit=1)[0]
-        said, owners, start = None, named[:0], 0
-        if first:
-            # All GPUs of a list have what the last one has.
-            from_ = first - 1
-            while from_ and CUES["list"].fullmatch(sentence, named[from_ - 1].end, named[from_].start):
-                from_ -= 1
-            owners, start = named[from_:first], named[first - 1].end
-            words = CUES["unlike_aside"].sub(" ", lead[start:]).lstrip(" :*(\u2013\u2014-")
-            # "Limitations: no TF32"
-            words = re.sub(r"^\w{4,16}: (?=\w)", "", words) if not start else words
-            listed = _LIST_OF.match(words)
-            if listed and (_BEHIND_NAME.match(lead, start) or listed["has"]):
-                # "A100: 80 GB, NVLink, no FP8, MIG": each thing of a list is said by itself.
-                if listed["not"] and not words[listed.end() :].strip() and not re.search(r"\bn?or\b", clause):
-                    continue
-                words = words[listed.end() :]
-            said = _answer(words, natively)
-            if listed and not words.strip() and not re.match(r"\s?(?!and\b|or\b|support\b)\w", clause):
-                said, words = "yes", "listed"
-            if said is None and (further := CUES["does_also"].fullmatch(words)) is not None:
-                # "The L40S draws 350 W and supports NVLink."
-                said = _answer(further["does"], natively)
-            if not words.strip(" ,"):
-                # "RTX 4090: NVLink", "On the RTX 5090, FP4 is supported".
-                bare = "" if lead[start:].strip() in ("", ",") or re.match(r"\s?\w", clause) else "yes"
-                said = _answer(clause, natively) or bare or ("yes" if clause[:6] == " with " else None)
-            denied = re.search(
-                r"\b(?:neither|nor|none of)\b[^.;,]*$", sentence[: owners[0].start], re.IGNORECASE
-            )
-            said = {"yes": "no", "no": None, None: None}[said] if denied else said
-        if said is None and after is not None:
-            # "FP8 is not supported on the A100", "You cannot use FP8 on an A100", "With its FP8, the A100".
-            start = max(start, *(lead.rfind(mark) + 1 for mark in ",;:"))
-            between = sentence[match.end() : after.start]
-            given = CUES["given"].search(lead) and re.fullmatch(
-                r"(?: support| tensor cores)?,? (?:the |an? )?", between
-            )
-            if not re.search(rf",\s(?:{CUES['able_turn'].pattern})\b", between):
-                said = _answer(f"{lead[start:]} {between}", natively) or _answer(between, natively)
-            if re.match(r"\s*without\b", lead[start:], re.IGNORECASE):
-                # "Without tensor cores the H100 reaches 67 TFLOPS" denies nothing.
-                continue
-            if re.search(r"\b(?:which|that) (?:the |an? )?$", between):
-                # "It adds FP4, which the H100 lacks"
-                said = _answer(re.split(r"[.;,]", sentence[after.end :], maxsplit=1)[0], natively)
-            said, owners = "yes" if given else said, [after]
-            for one, other in pairwise(named[first:]):
-                # "MIG is available on the A100, A30 and L40S."
-                if not CUES["list"].fullmatch(sentence, one.end, other.start) or (
-                    # "It is missing on the T4, the A10 has it."
-                    re.match(r" (?:still )?(?:has|have|does|can|supports)\b", sentence[other.end :])
-                ):
-                    break
-                owners.append(other)
-        if said is not None and not (said == "no" and match in of_format):
-            found.append((field, owners, start, match.end(), said))
-    for gpu in named:
-        # "The A10 does not.", "FP8: L4 yes, A10 no".
-        again = CUES["does_too"].match(sentence, gpu.end)
-        ability = next(
-            (f for f, m in reversed(abilities) if m.end() <= gpu.start and m not in of_format), before
-        )
-        if again and ability and not any(gpu in owners and f == ability for f, owners, *_ in found):
-            said = "no" if again["no"] or again["not"] or again["none"] else "yes"
-            found.append((ability, [gpu], gpu.start, again.end(), said))
-    for field, owners, start, end, said in found:
-        follows = CUES["not_an_ability"].match(sentence, end)
-        # What runs in software, or of stored weights alone, is no ability of the chip.
-        clause = re.split(r"[,;]", sentence[end:], maxsplit=1)[0]
-        doubt = follows or CUES["in_software"].search(sentence[:end] + clause) or sentence.endswith("?")
-        for gpu in owners:
-            owner = subject([gpu])
-            stated = sentence[min(start, end) : end].strip(" ,:'\u2019")
-            token = Token(kind="name", start=start, end=end, text=stated)
-            reading = Reading(field=field, values=(said,), token=token)
-            if owner is not None:
-                sure = (owner.count == 1 or field == "link") and not doubt
-                yield claim_of(reading, replace(owner, count=1), line, block, sure)
-
-
-def _answer(words: str, natively: bool) -> str | None:
-    """Whether words between a GPU and an ability say "yes" or "no"; None where one of them may say more."""
-    kinds: list[str] = []
-    for word in re.findall(r"[^\W_][\w'\u2019-]*|['\u2019]s|[,;:().!?]", _ABILITY.sub(" ", words).lower()):
-        kind = next((k for k in _ABLE if CUES[k].fullmatch(word)), "" if word in (",", "(", ")") else None)
-        if kind is None:
-            return None
-        kinds.append(kind)
-    if re.search(r"\b(?:or|and|/) ?without\b", words):
-        return None
-    # What stands last before the ability says it; behind a turn the contrary of what was said before.
-    told = [kind for kind in kinds if kind not in ("able_filler", "")]
-    if not told or (told[-1] == "able_weak" and not natively and "able_not" not in told[-2:]):
-        return None
-    negated = told[-1] == "able_not" or (
-        told[-1] in ("able_verb", "able_weak") and told[-2:-1] == ["able_not"]
-    )
-    if told[-1] == "able_turn":
-        negated = "able_not" not in told
-    return "no" if negated else "yes"
-
-
-def _comparisons(sentence: str, gpus: Sequence[Token], line: int, block: int) -> Iterator[Claim]:
-    """What one GPU has beside another: "2.4 times the memory of", "78 % more bandwidth", "100 W less than",
-    "the same bus as", "more power than"; also behind "Compared with the one, the other ..."."""
-    before: tuple[Token, Token] | None = None
-    found: list[tuple[re.Match[str], Token, Token, str]] = []
-    for place, (first, second) in enumerate(pairwise(gpus)):
-        behind = gpus[place + 2].start if place + 2 < len(gpus) else len(sentence)
-        turned = CUES["beside"].fullmatch(sentence[: first.start]) and re.fullmatch(
-            r",?\s(?:the |an? )?", sentence[first.end : second.start]
-        )
-        start, end = (second.end, behind) if turned else (first.end, second.start)
-        match = (CUES["compared_to"] if turned else CUES["compares"]).search(sentence, start, end)
-        # Two comparisons in a row are of one GPU: "more power than the A10 and less than the A40".
-        speaks = before[0] if before is not None and before[1] is first else first
-        words = sentence[start : match.start()] if match else ""
-        if place and speaks is first and re.match(r"\W*(?:but|and)\b", words):
-            # "The H200 keeps the compute of the H100 but offers 1.76 times ...".
-            speaks = gpus[0]
-        if match is None or re.search(r"[.;]", words) or len(words) > 2 * NEAR:
-            continue
-        before = (second, first) if turned else (speaks, second)
-        found.append((match, *before, words))
-        if further := CUES["its_too"].match(sentence, match.end() if turned else second.end, behind):
-            found.append((further, *before, "has"))
-    for match, speaks, second, words in found:
-        lead = sentence[: speaks.start]
-        one, other = subject([speaks]), subject([second])
-        if one is None or other is None:
-            continue
-        said, times = match["more"] or match["more_"], match["times"]
-        less = said is not None and said.lower() in ("less", "lower", "smaller", "fewer", "narrower")
-        amount = next(iter(scan(match["amount"])), None) if match["amount"] else None
-        of_unit = OF_UNIT.get(amount.dimension) if amount is not None else None
-        # The field that it names, or that of its unit, or what is compared: "The memory of the one is".
-        of_subject = label_of(lead[-NEAR:]).first if re.search(r"\bof (?:the |an? )?$", lead) else None
-        named = label_of(match["field"]).first or (label_of(match[0]).first if amount is None else None)
-        field = named if named is not None else of_unit or label_of(words).first or of_subject
-        # "33 % de m\u00e9moire de plus" says how much more, not how much.
-        extra = match["percent"] and re.search(r"\b(?:additional|more|extra)\b", match[0])
-        if not field or field not in COMPARED_FIELDS or (of_unit and of_unit != field) or extra:
-            continue
-        verb = (
-            CUES["has_ratio"].search(words)
-            or (times or "").lower() in ("doubles", "triples", "quadruples", "halves")
-            or (field == "power_w" and re.search(r"\b(?:needs?|requires?)\b", words))
-            # "The A10's memory, 1.5 times that of"; "and 1.4 times the bandwidth of", of the same GPU.
-            or (speaks.text.endswith(("'s", "\u2019s")) and label_of(words).first == field)
-            or CUES["and_also"].fullmatch(words)
-        )
-        if (
-            CUES["open"].search(words.replace("need", "") if field == "power_w" else words + match[0])
-            or not verb
-        ):
-            continue
-        value, digits, more = 1.0, 1, False
-        relation: Relation = "same" if match["same"] else "under" if less else "over"
-        sign = -1 if less else 1
-        if times:
-            relation, written = "times", times.lower()
-            value = TIMES.get(written) or float(written.replace(",", ".")) / (100 if match["percent"] else 1)
-            # "twice" and "3 times" are round numbers; "2.4 times" is printed to its last digit.
-            digits = 3 if match["percent"] else len(written) - 1 if re.search(r"[.,]", written) else 1
-            more = said is not None and value > 1
-            if said and value < 1:
-                value, digits = 1 + sign * value, 2
-            if less and more:
-                continue
-        elif amount is not None:
-            relation = "times" if amount.dimension == "%" else "plus"
-            stated = sign * amount.numbers[0].value
-            exact = amount.numbers[0].digits
-            value, digits = (1 + stated / 100, 3) if relation == "times" else (stated, exact)
-        bound = CUES["bound"].search(words)
-        if times and bound is not None:
-            relation = "over" if bound["over"] or str(bound["more"]).lower() == "more" else "under"
-        about = cue_before("about", sentence, match.start())
-        token = Token(
-            kind="value", start=match.start(), end=match.end("field"), approximate=about is not None,
-            text=sentence[match.start() : match.end("field")].strip(),
-        )  # fmt: skip
-        doubt = sentence[-1:] == "?" or CUES["doubt"].search(lead[-LEAD:])
-        reading = Reading(field=field, values=(Number(value=value, digits=digits),), token=token)
-        claim = claim_of(reading, one, line, block, not doubt and one.count == 1)
-        yield replace(claim, than=other.gpu_ids, more=more, relation=relation)

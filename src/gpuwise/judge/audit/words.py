@@ -362,6 +362,15 @@ def _value(match: re.Match[str], text: str) -> Token:
     )  # fmt: skip
 
 
+def became(text: str, one: Token, two: Token) -> bool | None:
+    """Whether a figure became the next one ("cut from 8 to 6 GB"); False in a range, else None."""
+    if not CUES["changed_to"].fullmatch(text, one.end, two.start) or not cue_before(
+        "changed_from", text, one.start
+    ):
+        return None
+    return CUES["changes"].search(text, max(0, one.start - LEAD), two.end + LEAD) is not None
+
+
 def count_of(written: str) -> int:
     """A count of GPUs or of machines, in digits or as a word; 1 for another word."""
     return int(written) if written.isdecimal() else COUNTED.get(written.lower(), 1)
@@ -393,7 +402,7 @@ def _joined(text: str, tokens: list[Token]) -> Iterator[Token]:
             joins = (
                 _BETWEEN if last.dimension != "bare" or token.dimension != "bytes" or not alone else _SIZES
             )
-            between = joins.fullmatch(text, last.end, token.start)
+            between = None if became(text, last, token) else joins.fullmatch(text, last.end, token.start)
         if last is None or between is None or re.fullmatch(r"20[0-3]\d", last.text):
             if last is not None:
                 yield last

@@ -1,0 +1,103 @@
+"""Find out how sentences compare two GPUs: "2.4 times the memory of", "100 W less than", "the same bus"."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
+from itertools import pairwise
+
+from gpuwise.judge.audit.cells import NEAR, OF_UNIT, SUMMED, Reading, label_of
+from gpuwise.judge.audit.grid import claim_of, subject
+from gpuwise.judge.audit.words import CUES, LEAD, NAMES, Token, cue_before, scan
+from gpuwise.model.judgement import Claim, Number, Relation
+
+TIMES: Mapping[str, float] = NAMES["times"]
+# Fields that texts compare without a number.
+COMPARED_FIELDS = SUMMED | {"power_w", "sm_count", "l2_bytes", "memory_bus_bits"}
+
+
+def comparisons(sentence: str, gpus: Sequence[Token], line: int, block: int) -> Iterator[Claim]:
+    """What one GPU has beside another: "2.4 times the memory of", "78 % more bandwidth", "100 W less than",
+    "the same bus as", "more power than"; also behind "Compared with the one, the other ..."."""
+    before: tuple[Token, Token] | None = None
+    found: list[tuple[re.Match[str], Token, Token, str]] = []
+    for place, (first, second) in enumerate(pairwise(gpus)):
+        behind = gpus[place + 2].start if place + 2 < len(gpus) else len(sentence)
+        turned = CUES["beside"].fullmatch(sentence[: first.start]) and re.fullmatch(
+            r",?\s(?:the |an? )?", sentence[first.end : second.start]
+        )
+        start, end = (second.end, behind) if turned else (first.end, second.start)
+        match = (CUES["compared_to"] if turned else CUES["compares"]).search(sentence, start, end)
+        # Two comparisons in a row are of one GPU: "more power than the A10 and less than the A40".
+        speaks = before[0] if before is not None and before[1] is first else first
+        words = sentence[start : match.start()] if match else ""
+        if place and speaks is first and re.match(r"\W*(?:but|and)\b", words):
+            # "The H200 keeps the compute of the H100 but offers 1.76 times ...".
+            speaks = gpus[0]
+        if match is None or re.search(r"[.;]", words) or len(words) > 2 * NEAR:
+            continue
+        before = (second, first) if turned else (speaks, second)
+        found.append((match, *before, words))
+        if further := CUES["its_too"].match(sentence, match.end() if turned else second.end, behind):
+            found.append((further, *before, "has"))
+    for match, speaks, second, words in found:
+        lead = sentence[: speaks.start]
+        one, other = subject([speaks]), subject([second])
+        if one is None or other is None:
+            continue
+        said, times = match["more"] or match["more_"], match["times"]
+        less = said is not None and said.lower() in ("less", "lower", "smaller", "fewer", "narrower")
+        amount = next(iter(scan(match["amount"])), None) if match["amount"] else None
+        of_unit = OF_UNIT.get(amount.dimension) if amount is not None else None
+        # The field that it names, or that of its unit, or what is compared: "The memory of the one is".
+        of_subject = label_of(lead[-NEAR:]).first if re.search(r"\bof (?:the |an? )?$", lead) else None
+        named = label_of(match["field"]).first or (label_of(match[0]).first if amount is None else None)
+        field = named if named is not None else of_unit or label_of(words).first or of_subject
+        # "33 % de m\u00e9moire de plus" says how much more, not how much.
+        extra = match["percent"] and re.search(r"\b(?:additional|more|extra)\b", match[0])
+        if not field or field not in COMPARED_FIELDS or (of_unit and of_unit != field) or extra:
+            continue
+        verb = (
+            CUES["has_ratio"].search(words)
+            or (times or "").lower() in ("doubles", "triples", "quadruples", "halves")
+            or (field == "power_w" and re.search(r"\b(?:needs?|requires?)\b", words))
+            # "The A10's memory, 1.5 times that of"; "and 1.4 times the bandwidth of", of the same GPU.
+            or (speaks.text.endswith(("'s", "\u2019s")) and label_of(words).first == field)
+            or CUES["and_also"].fullmatch(words)
+        )
+        if (
+            CUES["open"].search(words.replace("need", "") if field == "power_w" else words + match[0])
+            or not verb
+        ):
+            continue
+        value, digits, more = 1.0, 1, False
+        relation: Relation = "same" if match["same"] else "under" if less else "over"
+        sign = -1 if less else 1
+        if times:
+            relation, written = "times", times.lower()
+            value = TIMES.get(written) or float(written.replace(",", ".")) / (100 if match["percent"] else 1)
+            # "twice" and "3 times" are round numbers; "2.4 times" is printed to its last digit.
+            digits = 3 if match["percent"] else len(written) - 1 if re.search(r"[.,]", written) else 1
+            more = said is not None and value > 1
+            if said and value < 1:
+                value, digits = 1 + sign * value, 2
+            if less and more:
+                continue
+        elif amount is not None:
+            relation = "times" if amount.dimension == "%" else "plus"
+            stated = sign * amount.numbers[0].value
+            exact = amount.numbers[0].digits
+            value, digits = (1 + stated / 100, 3) if relation == "times" else (stated, exact)
+        bound = CUES["bound"].search(words)
+        if times and bound is not None:
+            relation = "over" if bound["over"] or str(bound["more"]).lower() == "more" else "under"
+        about = cue_before("about", sentence, match.start())
+        token = Token(
+            kind="value", start=match.start(), end=match.end("field"), approximate=about is not None,
+            text=sentence[match.start() : match.end("field")].strip(),
+        )  # fmt: skip
+        doubt = sentence[-1:] == "?" or CUES["doubt"].search(lead[-LEAD:])
+        reading = Reading(field=field, values=(Number(value=value, digits=digits),), token=token)
+        claim = claim_of(reading, one, line, block, not doubt and one.count == 1)
+        yield replace(claim, than=other.gpu_ids, more=more, relation=relation)
