@@ -173,7 +173,8 @@ class _Walk:
         pair = self.order if ordered else table.scope.pair
         scope = replace(self.scope, about=self.recent or self.about, pair=pair, ordered=ordered)
         # A title among the lines before it is known only now.
-        late = (scope.title, scope.above) != (table.scope.title, table.scope.above)
+        first = table.scope
+        late = (scope.title, scope.above, scope.about) != (first.title, first.above, first.about)
         table = grid.Grid(table.rows, scope, table.trusted) if late else table
         table.scope = scope
         yield from table.claims(self.tables)

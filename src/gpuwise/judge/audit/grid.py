@@ -30,10 +30,11 @@ from gpuwise.model.judgement import Claim, Number
 NAME_COLUMNS = 4
 # A second orientation that explains so much of what the best one does leaves the table open.
 NEARLY = 0.9
-# The share of values that the catalog must confirm where the order of the GPUs is taken from a title.
+# The share of values that the catalog must confirm where the order of the GPUs is not clear.
 SETTLED = 0.6
-# The same where a table above has settled the order.
-ORDERED = 0.5
+# Columns of which each order is tried; values that only another order than the one of the names confirms, and
+# so many times those that only the names' order does, for it to be the right one; values for the names' own.
+MOST_ORDERED, MOVED, AGAINST, LEAST_TOLD = 4, 6, 4, 2
 # The share of values that the catalog must confirm where rows are shorter than their header, and of how many;
 # so many of a column are looked at.
 FIRM, LEAST, JUDGED = 0.75, 3, 64
@@ -58,6 +59,8 @@ _COUNT = re.compile(
 
 # Fields of which a table may state what one part of the chip has.
 OF_PARTS = SUMMED | {"l2_bytes", "sm_count"}
+# The head of a column that names a variant of the GPU above the table and nothing else.
+_VARIANT = re.compile(rf"(?:{CUES['form_name'].pattern}|\s?\b(?:Ti|Super|Laptop)\b){{1,3}}", re.IGNORECASE)
 _PART = re.compile(r"\bper (?:xcd|gcd|cu|sm|die|tile|core|chiplet|gpc|tpc|wgp)\b", re.IGNORECASE)
 
 
@@ -265,9 +268,16 @@ class Grid:
         width = widths.most_common(1)[0][0] if widths else 0
         # A header that is one cell short lacks the corner above the labels.
         below = [row[0].text for row in self.rows[1:] if row]
-        names = name_of(self.rows[0][0].text) is not None if self.rows and self.rows[0] else False
-        if self.rows and len(self.rows[0]) + 1 == width and (names or all(map(name_of, below))):
+        named = name_of(self.rows[0][0].text) is not None if self.rows and self.rows[0] else False
+        if self.rows and len(self.rows[0]) + 1 == width and (named or all(map(name_of, below))):
             self.rows = ((Cell(self.rows[0][0].line, ""), *self.rows[0]), *self.rows[1:])
+        about, names = self.scope.about, self.rows[0] if self.rows else ()
+        heads = [c.text for c in names[1:] if c.text] if about and not label_of(names[0].text).fields else []
+        if about and not about.several and len(heads) > 1 and all(map(_VARIANT.fullmatch, heads)):
+            # "40 GB PCIe | 80 GB SXM" below "NVIDIA A100 (40 GB / 80 GB)".
+            name = about.text.partition("(")[0].strip()
+            full = (replace(c, text=f"{name} {c.text}") for c in names[1:])
+            self.rows = ((names[0], *full), *self.rows[1:])
         self.header = self.rows[0] if self.rows else ()
         under = self.rows[1] if len(self.rows) > 2 else ()
         spans = any(a.text == b.text != "" for a, b in pairwise(self.header))
@@ -334,28 +344,24 @@ class Grid:
 
     def claims(self, block: int) -> Iterator[Claim]:
         """Every claim of the table, under the orientation that explains it best."""
-        options = [list(self.by_row()), list(self.by_column(self.columns, self.rows[1:], 1))]
-        options += [list(self.about_side()), list(self.about_top())]
-        pairs = {order: [*placed] for order, placed in self.by_pair()}
-        # Of a GPU that the catalog lacks it confirms nothing.
-        share, least = (ORDERED, 0) if self.scope.ordered else (SETTLED, LEAST)
-        pairs = {
-            order: one for order, one in pairs.items() if len(one) > least
-            and sum(p.known for p in one) >= max(share * sum(bool(p.owner.gpu_ids) for p in one), 1)
-        }  # fmt: skip
-        # The columns of a pair are not both of the GPU that the text spoke of last.
-        options[2:] = [[], []] if pairs else options[2:]
-        ranked = sorted([*options, *pairs.values()], key=explained, reverse=True)
+        columns, told = self.in_order(self.columns, self.rows[1:], 1)
+        options = [list(self.by_row()), list(self.by_column(columns, self.rows[1:], 1))]
+        pair = self.pair()
+        if pair:
+            # The columns of a pair are not both of the GPU that the text spoke of last.
+            pair, told = self.in_order(pair, self.rows, 0)
+            told = told or self.scope.ordered
+            options += [list(self.by_column(pair, self.rows, 0)), [], []]
+        else:
+            options += [list(self.about_side()), list(self.about_top())]
+        ranked = sorted(options, key=explained, reverse=True)
         best, second = ranked[0], ranked[1]
-        self.order = next((order for order, one in pairs.items() if one is best), ())
+        self.order = tuple(pair.values()) if told and pair and best is options[2] else ()
         clear = explained(second) < NEARLY * explained(best) or {p.said for p in second} <= {
             p.said for p in best
         }
-        settled = sum(p.known for p in best) >= (share if self.order else SETTLED) * len(best)
-        # Cells that moved would not fit: where nearly all do, the last ones are missing.
-        widths = {len(row) for row in self.rows[1:]}
-        named = len(widths) == 1 and min(widths) < len(self.header) and any(best is o for o in options[:2])
-        firm = named and len(best) > LEAST and sum(p.known for p in best) >= FIRM * len(best)
+        clear = clear and told is not None and not (pair and best is options[2])
+        settled = told or sum(p.known for p in best) >= SETTLED * len(best)
         # Where empty cells were dropped those behind them moved: the row ends in several, and does not fit.
         pushed = {
             number
@@ -363,8 +369,6 @@ class Grid:
             if len(row) > 2 and not any(cell.text.strip() for cell in row[-2:])
             and sum(p.known for p in best if p.row == number) < SETTLED * sum(p.row == number for p in best)
         }  # fmt: skip
-        # "2x186 GB" makes the row one of a pair of GPUs; the rest may be of both together.
-        doubled = {(p.row, p.owner.text) for p in best if p.reading.token.count > 1 == p.owner.count}
         for placed in best:
             owner, row = placed.owner, placed.row
             if placed.reading.token.count == owner.count > 1:
@@ -373,15 +377,12 @@ class Grid:
                 placed = replace(
                     placed, reading=replace(placed.reading, token=replace(placed.reading.token, count=1))
                 )
-            moved = (self.ragged or len(self.rows[row]) != len(self.header)) and not firm
-            moved = moved or row in pushed
-            sure = (clear or settled) and not moved and (row, owner.text) not in doubled
+            moved = self.ragged or len(self.rows[row]) != len(self.header) or row in pushed
+            sure = (clear or settled) and not moved
             sure = sure and (self.trusted or settled)
-            # Where the label names no GPU, it is unknown whose values several columns hold.
-            anonymous = best is options[2] and not owner.sure and len(self.rows[row]) > NAME_COLUMNS - 1
             # "NVLink 4 (H100) | 900 GB/s" under "Bandwidth"
             name = self.rows[row][0].text if placed.reading.field == "memory_bytes_per_s" else ""
-            sure = sure and not (anonymous or CUES["link"].search(name))
+            sure = sure and not CUES["link"].search(name)
             top = self.columns.get(placed.column)
             place = placed.column if top is not None and top.text == owner.text else row
             claim = claim_of(placed.reading, owner, placed.cell.line, block * GRID + place, sure)
@@ -424,9 +425,9 @@ class Grid:
 
     def worth(self) -> float:
         """How much of the table its columns of GPUs explain."""
-        if self.columns:
-            return explained(list(self.by_column(self.columns, self.rows[1:], 1)))
-        return max((explained(list(one)) for _, one in self.by_pair()), default=0.0)
+        start = 1 if self.columns else 0
+        columns, _ = self.in_order(self.columns or self.pair(), self.rows[start:], start)
+        return explained(list(self.by_column(columns, self.rows[start:], start)))
 
     def around(self, placed: _Placed) -> Iterator[str]:
         """The cells of a row with their labels, other figures apart, and the label above the value."""
@@ -570,17 +571,32 @@ class Grid:
         of = FIELDS[likely[0].fields[0]].dimension
         return likely[0], most > 1 or of == "nm" or not (text.isascii() or of == "hz")
 
-    def by_pair(self) -> Iterator[tuple[tuple[Subject, ...], Iterator[_Placed]]]:
-        """The GPUs of the title as columns, in any order or the known one, where the table names none."""
+    def pair(self) -> dict[int, Subject]:
+        """The GPUs of the title as columns, where the table names none of them: a header may name chips of
+        which a product has the name."""
         pair = self.scope.pair
-        if len(self.header) != len(pair) + 1 or not 1 < len(pair) < 4:
-            return
-        own = {gpu_id for one in self.columns.values() for gpu_id in one.gpu_ids}
-        if own & {gpu_id for one in pair for gpu_id in one.gpu_ids}:
-            # A header may name chips of which a product has the name, but not the title's own GPUs.
-            return
-        for order in [pair] if self.scope.ordered else permutations(pair):
-            yield order, self.by_column(dict(enumerate(order, 1)), self.rows, 0)
+        own, its = ({i for one in names for i in one.gpu_ids} for names in (self.columns.values(), pair))
+        fits = len(self.header) == len(pair) + 1 and 1 < len(pair) < MOST_ORDERED
+        return dict(enumerate(pair, 1)) if fits and own.isdisjoint(its) else {}
+
+    def in_order(
+        self, columns: dict[int, Subject], rows: Sequence[Sequence[Cell]], start: int
+    ) -> tuple[dict[int, Subject], bool | None]:
+        """The owners in the order in which they stand, or in another one that the catalog confirms so much
+        better that the names were moved; and whether it tells the order, None where it speaks for another."""
+        own = [*self.by_column(columns, rows, start)] if 1 < len(columns) < MOST_ORDERED else []
+        if not own or 2 * sum(p.known for p in own) > len(own):
+            return columns, bool(own)
+        ways = [dict(zip(columns, order, strict=True)) for order in permutations(columns.values())]
+        found = [{(p.row, p.column, p.reading.field) for p in self.by_column(way, rows, start) if p.known}
+                 for way in ways]  # fmt: skip
+        best = max(range(len(ways)), key=lambda n: len(found[n]))
+        more, less = len(found[best] - found[0]), len(found[0] - found[best])
+        if best and more >= max(MOVED, AGAINST * less):
+            return ways[best], True
+        rest = max(len(one - found[0]) for one in found)
+        other = more > max(less, LEAST_TOLD - 1)
+        return columns, None if other else len(found[0]) >= max(LEAST_TOLD, AGAINST * rest)
 
     def about_side(self) -> Iterator[_Placed]:
         """One GPU outside the table, or named by a row of it: labels in the first column, values beside."""
@@ -681,14 +697,16 @@ def own_part(cell: str, owner: Subject) -> str:
 
 def variant(owner: Subject, words: str) -> Subject:
     """The variants of the owner that these words leave; the owner where they say nothing."""
-    found = subject_of(f"{owner.text} {words}")
-    narrower = found is not None and 0 < len(found.gpu_ids) < len(owner.gpu_ids)
-    return replace(owner, gpu_ids=found.gpu_ids) if found is not None and narrower else owner
+    found = subject_of(f"{CUES['form_name'].sub('', owner.text)} {words}")
+    ids = tuple(i for i in found.gpu_ids if i in owner.gpu_ids) if found else ()
+    return replace(owner, gpu_ids=ids) if 0 < len(ids) < len(owner.gpu_ids) else owner
 
 
 def of_form(owner: Subject, text: str, token: Token) -> Subject:
     """The variant that words behind a value name: "700 W (SXM), 350 W (PCIe)"."""
     form = None if owner.several else CUES["form"].match(text, token.end)
+    # "40 GB (80 GB)" is two sizes.
+    form = form if form and not (form["form"][0].isdigit() and token.dimension == "bytes") else None
     return variant(owner, form["form"]) if form else owner
 
 

@@ -38,6 +38,8 @@ ALIKE = frozenset({"launch", "launch_price_usd"})
 OF_DIE = frozenset({"cuda_cores", "tensor_cores", "rt_cores", "sm_count", "memory_bus_bits", "l2_bytes"})
 # What the design of a chip and its memory fixes, so that no source is far from it.
 OF_DESIGN = frozenset({"sm_count", "rt_cores", "memory_bus_bits", "memory_bytes_per_s", "l2_bytes"})
+# What programs measure, rates of arithmetic apart.
+MEASURED = frozenset({"memory_bytes_per_s", "link_bytes_per_s", "power_w", "boost_hz", "base_hz"})
 NOT_JUDGED = frozenset({"price", "peak:"})
 # Relative difference of one figure printed by two vendors' pages: 1792 and 1800 GB/s.
 CLOSE = 0.006
@@ -151,14 +153,14 @@ def judge(claims: Sequence[Claim]) -> tuple[Finding, ...]:
     for claim, verdict in once.values():
         if verdict == "contradicts" and (mechanism(claim) or ("",))[0] in TAKEN_FOR_OTHER:
             # A rate of the other kind is read right: of just this GPU and format.
-            places[_place(claim)]["agrees"] += 1
+            places[_failing(claim)]["agrees"] += 1
             continue
         near = claim.field != "power_w" and any(_is_within(claim, k, EDITIONS) for k in _known(claim))
         if verdict == "contradicts" and near:
             # So near the right value the reading did not fail; but power near it may be what was drawn.
             continue
         united = verdict == "contradicts" and _UNIT.search(claim.stated)
-        for key in (_place(claim), claim.group):
+        for key in (_failing(claim), claim.group):
             places[key].update((verdict, "united") if united else (verdict,))
     # A sentence that states the right value, too, speaks of two things: what is stated and what is reached.
     right = {_said(c) for c, v in judged if c.sure and v == "agrees"}
@@ -180,9 +182,9 @@ def judge(claims: Sequence[Claim]) -> tuple[Finding, ...]:
     for place, (claim, verdict) in enumerate(judged):
         if verdict != "contradicts":
             continue
-        here, group = places[_place(claim)], places[claim.group]
+        here, group = places[_failing(claim)], places[claim.group]
         trust = 2 if here["united"] == here["contradicts"] else 1
-        failed = here["contradicts"] > max(here["agrees"] * trust, MOSTLY - 1)
+        failed = _failing(claim) and here["contradicts"] > max(here["agrees"] * trust, MOSTLY - 1)
         # Of a table below an unsure heading more must agree than of sentences.
         many = 2 if claim.block >= GRID else 1
         weak = claim.group and group["agrees"] < many * max(LEAST, group["contradicts"])
@@ -204,6 +206,13 @@ def judge(claims: Sequence[Claim]) -> tuple[Finding, ...]:
     for place in doubted:
         found[place] = replace(found[place], explanation="the reading is doubtful")
     return (*found, *ratios)
+
+
+def _failing(claim: Claim) -> tuple[object, ...]:
+    """The place of claims that are doubted together; none for what a table states of a product: its layout
+    says whose it is, however much is wrong, but what programs measure is below what the GPU is rated at."""
+    measured = claim.field.startswith("peak:") or claim.field in MEASURED
+    return _place(claim) if measured or claim.block < GRID else ()
 
 
 def _said(claim: Claim) -> tuple[object, ...]:
@@ -242,7 +251,9 @@ def _narrowed(claims: Sequence[Claim]) -> tuple[Claim, ...]:
         if others and all(len(best - one) >= (DISTINCT if one - best else 1) for one in others):
             chosen[key] = tuple(i for i in ids if agreed[i] == best)
     return tuple(
-        replace(c, gpu_ids=chosen[c.block, c.gpu]) if (c.block, c.gpu) in chosen and len(c.gpu_ids) > 1 else c
+        replace(c, gpu_ids=ids)
+        if len(c.gpu_ids) > 1 and (ids := chosen.get((c.block, c.gpu), ())) and {*ids} <= {*c.gpu_ids}
+        else c
         for c in claims
     )
 

@@ -13,12 +13,21 @@ from collections import defaultdict
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from functools import cache, lru_cache, partial
-from itertools import accumulate, pairwise, product
+from itertools import accumulate, pairwise, permutations, product
 
 from gpuwise.judge.audit import evidence
 from gpuwise.judge.audit.cells import NEAR, Label, label_of, readings
-from gpuwise.judge.audit.grid import INFERRED, Grid, Scope, Subject, carded, is_known, subject, subject_of
-from gpuwise.judge.audit.read import Cell, Line, spelt
+from gpuwise.judge.audit.grid import (
+    INFERRED,
+    MOST_ORDERED,
+    Grid,
+    Scope,
+    Subject,
+    is_known,
+    subject,
+    subject_of,
+)  # fmt: skip
+from gpuwise.judge.audit.read import Cell, Line
 from gpuwise.judge.audit.words import CUES, FIELDS, Token, scan
 
 # Characters of a line that may be one cell of a table, and of one that may be a row or a header.
@@ -43,10 +52,6 @@ _SIDES = re.compile(r"([\w. -]{2,40}?) (?:vs\.?|versus) ([\w. -]{2,40})", re.IGN
 _PARTED = re.compile(r" ?\| ?| ?\t ?| {2,40}|\s\u2502\s")
 _TABS = re.compile(r" ?\t ?")
 _RULE = re.compile(r"[\s|:+=\u2500-\u257f-]+")
-# What parts the cells of a line: commas, or slashes with spaces around them.
-_SEPARATORS = (",", " / ", ";")
-_SEPARATOR = re.compile(r",| / |;")
-_IN_PARENTHESES = re.compile(r"\(([^()]{8,})\):?$")
 _PAIRED = re.compile(r"[|\t] ?[\w ()-]{2,30}:\s?\S")
 _CAPITAL = re.compile(r"(?<=[a-z0-9)])(?=[A-Z\u2713\u2717\u2014])|(?<=\u2014)(?=\S)")
 _NEXT_CELL = re.compile(r"(?<=[a-z0-9)])(?=[A-Z][a-zA-Z]{0,20}\d{2}|[A-Z][a-z]{3,20} )")
@@ -54,7 +59,8 @@ _NUMBER = re.compile(r"\d{1,3},\d{3}|(?:19|20)\d\d")
 _NUMBERS = re.compile(r"(?<![\d.,])(?:(?:\d{1,3},\d{3}){2,12}|(?:(?:19|20)\d\d){2,12})(?![\d.,])")
 _WHOLE = re.compile(r"\d{1,3}(?:,\d{3})+|\d+(?:\.\d+)?")
 _PIECE = re.compile(r"\s*(?:\d[\d.,]{0,6}|[KMGTP]i?B/s|[KMGTP]B|TFLOPS|W)\s*")
-_MAKER, _CORNER = re.compile(r"\s*(?:(?i:nvidia|amd)\s)?"), re.compile(r"\W*(?:\w{2,20}\W+){0,2}")
+_MAKER = re.compile(r"\s*(?:\([^()]{1,40}\)\s*)?(?:(?i:nvidia|amd)\s)?")
+_CORNER = re.compile(r"\W*(?:\w{2,20}\W+){0,2}")
 _BRAND = re.compile(r"(?:(?:NVIDIA|AMD|GeForce|RTX|Tesla|Quadro|Radeon) ){1,2}", re.IGNORECASE)
 _PERCENT = re.compile(r"[+\u2212-]?\d[\d.,]{0,6} ?%")
 
@@ -100,28 +106,6 @@ def side_by_side(text: str) -> tuple[Subject, ...]:
     joined = all(CUES["versus"].fullmatch(text, a.end, b.start) for a, b in pairwise(gpus))
     named = tuple(one for gpu in gpus if (one := subject([gpu])) is not None)
     return named if joined and not any(t.kind == "value" for t in tokens) else ()
-
-
-def _places(lines: Sequence[Line], start: int) -> tuple[list[tuple[int, int]], int]:
-    """The columns of a table that blanks alone align, some of them one wide, and the index of the line behind
-    it: where every line has a blank a column ends, unless its heading goes on. None where gaps tell it."""
-    first = lines[start]
-    if "  " not in first.text or all(kind(part) != "F" for part in _PARTED.split(first.text)):
-        return [], start
-    # Each line of a text comes here: a log is not to be read anew by each of its own.
-    near = range(start, min(start + LONGEST, len(lines)))
-    last = next((n for n in near if lines[n].paragraph != first.paragraph), near.stop)
-    texts = [line.text for line in lines[start:last] if not _RULE.fullmatch(line.text)]
-    widths = {len(_PARTED.split(text)) for text in texts}
-    if len(texts) < 3 or len(widths) == 1 or any("|" in t or "\t" in t for t in texts):
-        return [], start
-    blank = "".join("01"[all(t[n : n + 1] in " " for t in texts)] for n in range(max(map(len, texts))))
-    places: list[tuple[int, int]] = []
-    for a, b in (match.span() for match in re.finditer("0+", blank)):
-        goes_on = places and not (texts[0][a:b].strip() and any(text[a:b].strip() for text in texts[1:]))
-        places = [*places[:-1], (places[-1][0], b)] if goes_on else [*places, (a, b)]
-    named = sum(kind(texts[0][a:b].strip()) == "F" for a, b in places)
-    return (places, last) if 2 * named >= len(places) > 2 else ([], start)
 
 
 def _broken(lines: Sequence[Line], start: int, scope: Scope) -> Found:
@@ -175,7 +159,6 @@ def _delimited(lines: Sequence[Line], start: int, scope: Scope) -> Found:
     """Lines with pipes, tabs or wide gaps between the cells."""
     rows: Rows = []
     at, full = start, False
-    places, last = _places(lines, start)
     while at < len(lines):
         text = lines[at].text
         # Fields that name their values between pipes ("VRAM: 24 GB | TDP: 450 W") are pairs, not cells.
@@ -189,7 +172,6 @@ def _delimited(lines: Sequence[Line], start: int, scope: Scope) -> Found:
         # Below a header with tabs a pipe stands inside of a cell.
         pipes = bare.count("|") > 1 and not (rows and "\t" in bare and "\t" in lines[start].text)
         cells = bare.split("|") if pipes else (_TABS if "\t" in bare else _PARTED).split(bare)
-        cells = [text[a:b] for a, b in places] if at < last else cells
         if len(cells) < 2 or (len(cells) == 2 and "\t" not in text and "|" not in text):
             break
         # "L40S | Data sheet" among rows with tabs is their title.
@@ -221,36 +203,6 @@ def _delimited(lines: Sequence[Line], start: int, scope: Scope) -> Found:
         rows.append(tuple(Cell(lines[at].line, part.strip()) for part in cells))
         at += 1
     return (rows, at, True) if len(rows) > 1 else None
-
-
-def _separated(lines: Sequence[Line], start: int, scope: Scope) -> Found:
-    """A line of field words between commas or slashes, then lines of a GPU and as many values: what a program
-    prints as CSV, or "Cheat sheet (cores / VRAM / watts)" above "4090: 16384 / 24 / 450"."""
-    text = lines[start].text
-    if len(text) > ROW or text[-1:] in (".", "!", "?") or not _SEPARATOR.search(text):
-        return None
-    inside = _IN_PARENTHESES.search(text)
-    head = inside[1] if inside else text.rstrip(":")
-    mark = max(_SEPARATORS, key=head.count)
-    labels = [spelt(label) for label in head.split(mark)]
-    tokens = [scan(label) for label in labels]
-    named = sum(any(t.field for t in one) for one in tokens)
-    # A word that names no field may be "name" or "cores": of such words most must name one.
-    if named < (1 if mark == "," else 2) or any(t.kind != "field" for one in tokens for t in one):
-        return None
-    rows: Rows = []
-    header = [Cell(lines[start].line, label) for label in labels]
-    for line in lines[start + 1 :]:
-        name, colon, rest = line.text[:ROW].partition(": ")
-        text = f"{name}\t{rest}" if colon and kind(name) != "F" else line.text[:ROW]
-        parted = re.split(r"\t|\s?\|\s?", text.replace(max(_SEPARATORS, key=text.count), "\t"))
-        cells = tuple(Cell(line.line, spelt(cell)) for cell in parted)
-        if len(cells) == len(labels) + 1 and not rows:
-            header = [Cell(lines[start].line, "GPU"), *header]
-        if len(cells) != len(header) or not any(kind(cell.text) == "G" or carded(cell) for cell in cells):
-            break
-        rows.append(cells)
-    return ([tuple(header), *rows], start + 1 + len(rows), True) if rows else None
 
 
 def _under_fields(lines: Sequence[Line], start: int, scope: Scope) -> Found:
@@ -426,6 +378,10 @@ def _head(text: str) -> list[Token]:
         return []
     tokens = scan(_GLUE.sub("\t", text) if _GLUED.search(text) else text)
     gpus = [t for t in tokens if t.kind == "gpu"]
+    names = [gpu.gpu_ids for gpu in gpus]
+    if len(gpus) > 2 and names[::2] == names[1::2]:
+        # "Tesla T4 Tesla T4 L4 L4" names each twice.
+        gpus = gpus[::2]
     stated = any(t.kind == "value" for t in tokens)
     return gpus if 1 < len(gpus) <= MOST_GPUS and not stated else []
 
@@ -490,25 +446,27 @@ def _cut(digits: str, label: Label, owners: Sequence[Subject | None]) -> list[st
     and of two neighbours one; empty where two ways are as good."""
     found: list[tuple[int, list[str]]] = []
 
-    def part(at: int, cells: list[str], knew: bool, known: int) -> None:
-        owner = owners[len(cells)] if len(cells) < len(owners) else None
+    def part(order: Sequence[Subject | None], at: int, cells: list[str], knew: bool, known: int) -> None:
+        owner = order[len(cells)] if len(cells) < len(order) else None
         if owner is None:
             found.extend([(known, cells)] if at == len(digits) else [])
         elif digits[at : at + 1] == "-":
-            part(at + 1, [*cells, "-"], True, known)
+            part(order, at + 1, [*cells, "-"], True, known)
         for end in range(at + 1, min(at + LONGEST_NUMBER, len(digits)) + 1) if owner else ():
             one = digits[at:end]
             if not _WHOLE.fullmatch(one):
                 continue
             read, fits = _reads(label, one, owner)
             if fits or (knew and read and one[0] not in "0.,"):
-                part(end, [*cells, one], fits, known + fits)
+                part(order, end, [*cells, one], fits, known + fits)
 
-    if re.fullmatch(r"-*\d[\d.,-]{3,60}", digits):
-        part(0, [], True, 0)
+    # The columns may stand in another order than the names.
+    orders = permutations(owners) if len(owners) < MOST_ORDERED else [tuple(owners)]
+    for order in orders if re.fullmatch(r"-*\d[\d.,-]{3,60}", digits) else ():
+        part(order, 0, [], True, 0)
     most = max((known for known, _ in found), default=0)
-    best = [cells for known, cells in found if known == most]
-    return best[0] if len(best) == 1 and 2 * most >= len(owners) else []
+    best = [*dict.fromkeys(tuple(cells) for known, cells in found if known == most)]
+    return [*best[0]] if len(best) == 1 and 2 * most >= len(owners) else []
 
 
 def _below_title(lines: Sequence[Line], start: int, scope: Scope) -> Found:
@@ -766,6 +724,8 @@ def _between(body: Sequence[Line], count: int) -> Arranged:
         named = kind(body[at].text) == "F" and all(kind(t) == "V" and any(readings(label, t)) for t in values)
         shapes = [[(t.kind, t.dimension, t.field) for t in scan(text)] for text in values]
         alike = len(shapes[0]) == 1 and shapes[0] == shapes[1] and shapes[0][0][:2] != ("value", "bare")
+        if at > 1 and body[at - 2].text == body[at].text:
+            named = alike = False  # The label stands before each value
         if named or (alike and not re.search(r"\d", body[at].text) and not body[at].text.isascii()):
             rows.append((body[at], body[at - 1], body[at + 1]))
             at, end = at + 3, at + 2
@@ -781,7 +741,8 @@ def _repeated(body: Sequence[Line], count: int) -> Arranged:
     rows: list[tuple[Line, ...]] = []
     if not labels:  # labels in a language that is not known stand between values
         return rows, 0
-    lead = body[: labels[0]]
+    # The names may stand there once more, each with a price.
+    lead = [li for li in body[: labels[0]] if all(t.kind != "gpu" for t in scan(li.text))]
     size = len(lead) // count
     columns = [lead[n * size : (n + 1) * size] for n in range(count)]
     shapes = [[[t.kind + t.field + t.dimension for t in scan(li.text)] for li in one] for one in columns]
@@ -805,6 +766,6 @@ def _repeated(body: Sequence[Line], count: int) -> Arranged:
 
 # In the order in which they are tried.
 READERS: tuple[Callable[[Sequence[Line], int, Scope], Found], ...] = (
-    _broken, _delimited, _separated, _under_fields, _under_gpus, _below_title, _in_one_line, _rows_of_lines,
+    _broken, _delimited, _under_fields, _under_gpus, _below_title, _in_one_line, _rows_of_lines,
     _columns_of_lines,
 )  # fmt: skip
