@@ -21,6 +21,7 @@ from gpuwise.model.precision import Precision
 from gpuwise.model.question import USUAL, RunConfig, modern
 from gpuwise.predictor.graph import ALLOCATE, FREE, Event, Tape
 from gpuwise.predictor.kernels import Trace
+from gpuwise.predictor.recorder import record
 from gpuwise.predictor.step import KIB, MIB, workspace_bytes
 from gpuwise.predictor.trace import (
     About,
@@ -30,6 +31,7 @@ from gpuwise.predictor.trace import (
     replay,
     trace_module,
     trace_of,
+    workspaces,
 )
 from gpuwise.predictor.trace_store import find, obtain
 from gpuwise.workloads import registry
@@ -458,3 +460,15 @@ def test_truths_are_copied_to_whole_numbers_before_they_are_counted() -> None:
     assert copied.bytes_written == 8 * MIB
     assert trace.memory is not None
     assert trace.memory.peak > 4 * MIB + 4 * MIB + 8 * MIB
+
+
+@pytest.mark.parametrize(
+    ("log", "compiled", "taken"), [(False, False, 1), (True, False, 0), (False, True, 0)]
+)
+def test_the_gradient_of_a_softmax_is_made_from_a_tensor_more(log: bool, compiled: bool, taken: int) -> None:
+    def build() -> tuple[Callable[[], object], float]:
+        scores = torch.ones(2048, 2048, device="meta", requires_grad=True)
+        of: Any = torch.log_softmax if log else torch.softmax
+        return lambda: of(scores, 1).sum().backward(), 1.0
+
+    assert list(workspaces(record(build), compiled=compiled).values()) == [16 * MIB] * taken

@@ -25,7 +25,6 @@ Each kernel has a class, of which was measured on one card how it departs from p
 
 A, V, M and the number of latencies are data (`data/classes.csv`, `evaluation.predict.classes`). A class is a
 path from the general to the special: what was never measured has those of the most special part that was.
-How far kernels scatter around it is what makes an interval know what is new (`novelty`).
 """
 
 from __future__ import annotations

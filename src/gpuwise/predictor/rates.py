@@ -14,14 +14,11 @@ it. A family that was not fitted has none: that is what makes its interval wide.
 Intervals hold by split conformal prediction on the errors of cards that were left out:
 
     half width = s x the ceil((n + 1) level) / n quantile of |log(predicted / measured)| / s
-    interval   = predicted x exp(-half) to predicted x exp(half)
     s          = exp(b0 + b1 . z + b2 . z^2)      how hard such work is (`Difficulty`)
 
-(Vovk et al. 2005; Lei et al. 2018; by cross-validation as in Barber et al. 2021.) The quantiles are computed
-in `evaluation/predict/cross.py` and shipped in `data`, for each evidence level its own.
+(Vovk et al. 2005; Lei et al. 2018; Barber et al. 2021), computed in `evaluation/predict/cross.py`.
 
-What single operators that were timed on an owned card say (`gpuwise calibrate`) lies in a file a card in
-the user's folder; predictions of that card use it until it is deleted (`Operators`).
+What `gpuwise calibrate` timed on an owned card lies in a file a card in the user's folder (`Operators`).
 """
 
 from __future__ import annotations

@@ -13,9 +13,8 @@ The host launches the kernels, and the GPU waits where it is late (`host_waits`)
 Forward pass, backward pass and optimiser follow each other, each bound by the GPU or by the host, which
 runs ahead by what the driver holds, 1,024 launches: thousands of an optimiser's small kernels starve the GPU.
 
-A step fits where (peak + workspaces) x error <= stated memory x share that the driver leaves - context. The
-error is the distribution of log(measured / predicted) of peaks that were measured (`data/errors.json`), so
-that "fits" is a probability: the share of the known errors with which it would fit.
+A step fits where (peak + workspaces) x error <= stated memory x share that the driver leaves - context, for
+the share of known errors that is its probability (`data/errors.json`).
 """
 
 from __future__ import annotations

@@ -254,6 +254,7 @@ def _trained(module: nn.Module, *, training: bool) -> Iterator[None]:
             part.training = was
 
 
+SOFTMAX_BACKWARD = "aten._softmax_backward_data"
 MIB = 2**20
 SMALLEST, SMALL, SMALL_SEGMENT = 512, 1 * MIB, 2 * MIB
 LARGE_SEGMENT, OWN_SEGMENT, OWN_ROUNDING = 20 * MIB, 10 * MIB, 2 * MIB
@@ -329,14 +330,19 @@ class Allocator:
 def workspaces(tape: Tape, *, compiled: bool) -> dict[int, float]:
     """What libraries take beside the tensors while a kernel runs, by its place. cuDNN convolves 16 bits with
     channels last and copies what lies otherwise, and the result; not of images where no window reaches beyond
-    its place, a plain product, nor in torch's own kernels of one channel a group."""
-    return {
+    its place, a plain product, nor in torch's own kernels of one channel a group. A softmax's gradient is
+    made of gradient times result, a tensor more (aten/src/ATen/native/cuda/SoftMax.cu)."""
+    copies = {
         i: sum(size for _, size in (*node.reads, *node.writes))
         for i, node in enumerate(tape.nodes)
         if node.kind == "convolution" and node.dtype in HALF and not 1 < node.shape[8] == node.shape[1]
         and (max(node.shape[5:7]) > 1 or CHANNELS_FIRST not in node.name)
         and copied(node.name, node.shape, compiled=compiled)
     }  # fmt: skip
+    softmax = (
+        () if compiled else tuple(i for i, n in enumerate(tape.nodes) if n.name.startswith(SOFTMAX_BACKWARD))
+    )
+    return copies | {i: max(size for _, size in tape.nodes[i].reads) for i in softmax}
 
 
 def replay(
