@@ -638,7 +638,7 @@ def test_hours_of_the_day(text: str, hours: float) -> None:
     assert asked(f"an A100 for resnet50, {text}").assumptions.hours_per_week == hours
 
 
-RATES = {"EUR": 1.1, "JPY": 0.0063, "CNY": 0.15, "BRL": 0.19}
+RATES = {"EUR": 1.1, "GBP": 1.3, "JPY": 0.0063, "CNY": 0.15, "BRL": 0.19}
 LANGUAGES = tomllib.loads(Path(__file__).with_name("languages.toml").read_text(encoding="utf-8"))
 
 

@@ -205,9 +205,8 @@ class _Reader:
         self._read_amounts()
         if self.have and (times := self.take(P.faster)):
             said = re.sub(r"x$| times", "", times[1])
-            faster = NUMBERS.get(said) or float(USUAL.times.get(said, said))
-            self.fields |= {"faster": faster, "upgrade": True}
-            self.usual["goal"] = "price"
+            self.fields["faster"] = NUMBERS.get(said) or float(USUAL.times.get(said, said))
+            self.fields["upgrade"], self.usual["goal"] = True, "price"
         for pattern, problem, hint, goal in RULES["refused"]:
             if (found := self.take(pattern, again=False)) and goal and len(self.sets) > (goal == "speed"):
                 self.usual |= {"goal": goal} if goal == "speed" else {}  # Which of them is faster
@@ -467,8 +466,8 @@ class _Reader:
             start, end = int(day[1] or 9), int(day[2] or 5)
             hours = end - start if end > start else (end - start) % 12 or 12  # Past noon
             days = 7 if re.search(r"\b(?:each|every|per) day|daily", day[0]) else 5
-            self.assumed["hours_per_week"] = min(24, hours) * days
-            self.notes.append(f"{day[0].strip()}: {min(24, hours)} hours on {days} days")
+            self.assumed["hours_per_week"] = hours * days
+            self.notes.append(f"{day[0].strip()}: {hours} hours on {days} days")
         # Years of a reservation are not those of what is owned.
         if not self.said(r"reserv|commit") and (years := self.take(P.kept)):
             months = years[2] or years[4]
@@ -583,8 +582,7 @@ class _Reader:
         seller, providers = rf"({_sellers()})\b|\b(?:on|at|via|from) ({P.common})\b|{beside}", list[str]()
         near = rf"(?:,|\b(?:or|vs|versus|and)\b|/) ?({P.common})\b"
         for pattern in (rf"\b(?:(?:on|at|from|via|by) )?(?:{seller})(?: only)?", near):
-            while (providers or pattern != near) and (one := take(pattern, again=False)):
-                name = next(filter(None, one.groups()))
+            while (providers or pattern != near) and (name := self.first(pattern, again=False)):
                 providers.append(needs.PROVIDERS.get(name, name))
         fields |= allowed | ({"providers": tuple(dict.fromkeys(providers))} if providers else {})
         fields |= {"spot": True} if spot else {}
