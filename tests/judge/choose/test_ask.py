@@ -164,7 +164,7 @@ def asked(text: str) -> Need:
         ("100 hours of a100 time for bert-large", "hire_h", 100),
         ("how many h100s and what cost, full fine-tuning of llama 3.1 8b on 1M tokens", "deadline_s", None),
         ("i have 2x 3090 and 1x 4090, bert-large", "have", ("rtx-3090", "rtx-3090", "rtx-4090")),
-        ("lambda or runpod for an h100, bert-large", "providers", ("runpod", "lambda")),
+        ("lambda or runpod for an h100, bert-large", "providers", ("lambda", "runpod")),
         ("half the time llama 8b, half of it sd", "workloads", (("llm-8b-decode", 0.5), ("unet-sd15", 0.5))),
         ("qwen 8b", "workloads", (("qwen3-8b", 1.0),)),
         ("bert-large on 2 passive cards, max 300W each", "power_w", 600),
@@ -607,13 +607,38 @@ def test_a_machine_that_is_there_takes_one_card_unless_more_are_said() -> None:
         ("llama 8b for a firm in germany, data must stay in the eu, rented", "region", "Europe"),
         ("llama 8b in the eu, best in germany, rented", "region", "Germany"),
         ("batch transcription of 40 hours of podcasts every week", "batched", True),
+        ("9 to 5 on weekdays we need an a100, rent or buy", "ignored", ()),
+        ("vast or lambda for a single 4090?", "providers", ("vast", "lambda")),
+        ("h100 on vast, runpod or lambda, which is cheapest", "providers", ("vast", "runpod", "lambda")),
+        ("two people each need a workstation for qlora of 70b models, 20k dollars together", "users", 2),
+        ("solar with 600 W continuous for everything, best machine for an 8b llm", "outlet_w", 600.0),
+        ("what llms can I run on an old Tesla P40?", "unproven", True),
+        ("we run 3 rented L4 for whisper, would owning be cheaper?", "sets", (("l4", 3),)),
+        ("cheapest way to have 80gb of vram for a month", "total_gb", 80.0),
     ],
 )
 def test_more_of_what_buyers_say(text: str, field: str, value: object) -> None:
     assert getattr(need_of(text, {}, {"EUR": 1.1}, today=date(2026, 11, 23))[0], field) == value
 
 
-RATES = {"EUR": 1.1, "JPY": 0.0063, "CNY": 0.15, "BRL": 0.19}
+@pytest.mark.parametrize(
+    ("text", "hours"),
+    [
+        ("9 to 5 on weekdays", 40.0),
+        ("9am to 5pm", 40.0),
+        ("8 to 18 o clock", 50.0),
+        ("from 22 to 6 every day", 56.0),
+        ("6 to 18 every day", 84.0),
+        ("12 to 12 daily", 84.0),
+        ("during the day", 40.0),
+        ("2 to 5 cards", 40.0),
+    ],
+)
+def test_hours_of_the_day(text: str, hours: float) -> None:
+    assert asked(f"an A100 for resnet50, {text}").assumptions.hours_per_week == hours
+
+
+RATES = {"EUR": 1.1, "GBP": 1.3, "JPY": 0.0063, "CNY": 0.15, "BRL": 0.19}
 LANGUAGES = tomllib.loads(Path(__file__).with_name("languages.toml").read_text(encoding="utf-8"))
 
 

@@ -205,9 +205,8 @@ class _Reader:
         self._read_amounts()
         if self.have and (times := self.take(P.faster)):
             said = re.sub(r"x$| times", "", times[1])
-            faster = NUMBERS.get(said) or float(USUAL.times.get(said, said))
-            self.fields |= {"faster": faster, "upgrade": True}
-            self.usual["goal"] = "price"
+            self.fields["faster"] = NUMBERS.get(said) or float(USUAL.times.get(said, said))
+            self.fields["upgrade"], self.usual["goal"] = True, "price"
         for pattern, problem, hint, goal in RULES["refused"]:
             if (found := self.take(pattern, again=False)) and goal and len(self.sets) > (goal == "speed"):
                 self.usual |= {"goal": goal} if goal == "speed" else {}  # Which of them is faster
@@ -304,8 +303,10 @@ class _Reader:
                 usual = _of_laptop(usual)
             owner = re.compile(P.owner).search(before, self.places[-1][3] if self.places else 0)
             also = owned >= 0 and re.fullmatch(rf" ?(?:and|plus|\+|&) (?:{P.count}\s*x? ?)?", before[owned:])
-            if owner and owner[2] and self.said(P.replaceable):
-                owner = None  # Whether one is as good as the other
+            if owner and (
+                (owner[2] and self.said(P.replaceable)) or re.search(r"\brented (?:\S+ )?$", before)
+            ):
+                owner = None  # Whether one is as good as the other, and what is hired
             if owner or also or mine:
                 have += [usual] * count
             elif more := re.search(rf"\b{P.another} (?:(?:used|new) )?$", before):
@@ -461,11 +462,14 @@ class _Reader:
         if any(each.period == "night" for each in self.found):
             self.assumed["utilisation"] = USUAL.night
             self.notes.append("the work of a night is done within 12 hours")
+        if day := self.take(P.day_hours):
+            start, end = int(day[1] or 9), int(day[2] or 5)
+            hours = end - start if end > start else (end - start) % 12 or 12  # Past noon
+            days = 7 if re.search(r"\b(?:each|every|per) day|daily", day[0]) else 5
+            self.assumed["hours_per_week"] = hours * days
+            self.notes.append(f"{day[0].strip()}: {hours} hours on {days} days")
         # Years of a reservation are not those of what is owned.
-        span = rf"(?:({P.count}) years?|([6-9]|\d\d) months)\b"  # Fewer months are rented
-        kept = rf"\b(?:over|for|(?:keep|used?) (?:it |them )?(?:for )?)(?: the next)? {span}"
-        kept += rf"|\b{span} (?:of )?ownership"
-        if not self.said(r"reserv|commit") and (years := self.take(kept)):
+        if not self.said(r"reserv|commit") and (years := self.take(P.kept)):
             months = years[2] or years[4]
             self.assumed["years"] = int(months) / 12 if months else float(_number(years[1] or years[3]))
 
@@ -573,13 +577,13 @@ class _Reader:
         allowed = {kind: True for kind, words in RULES["kinds"] if take(rf"\b(?:{words})\b", again=False)}
         if allowed.get("reserved") and (term := take(rf"\b({P.count})[ -](month|year)s?\b", again=False)):
             fields["most_commitment_h"] = units.parse_seconds(f"{_number(term[1])}{term[2]}") / 3600
-        # Words of everyday English are providers only where a place stands before them.
-        seller, providers = rf"({_sellers()})\b|\b(?:on|at|via|from) ({P.common})\b", list[str]()
-        # Beside one of them, the others are providers, too.
-        near = rf"\b(?:or|vs|versus|and),? ({P.common})\b|\b({P.common}),? (?:or|vs|versus|and)\b"
+        # Words of everyday English are providers only behind "on" or "at", or beside another one.
+        beside = rf"\b({P.common})(?=(?:,|,? (?:or|vs\.?|versus|and)|/) ?(?:{_sellers()}|{P.common})\b)"
+        seller, providers = rf"({_sellers()})\b|\b(?:on|at|via|from) ({P.common})\b|{beside}", list[str]()
+        near = rf"(?:,|\b(?:or|vs|versus|and)\b|/) ?({P.common})\b"
         for pattern in (rf"\b(?:(?:on|at|from|via|by) )?(?:{seller})(?: only)?", near):
-            while (providers or pattern != near) and (one := take(pattern, again=False)):
-                providers.append(needs.PROVIDERS.get(one[1] or one[2], one[1] or one[2]))
+            while (providers or pattern != near) and (name := self.first(pattern, again=False)):
+                providers.append(needs.PROVIDERS.get(name, name))
         fields |= allowed | ({"providers": tuple(dict.fromkeys(providers))} if providers else {})
         fields |= {"spot": True} if spot else {}
         # "A firm in Germany, data stays in the EU": the last is the demand.
@@ -666,7 +670,7 @@ class _Reader:
             fields["asks"] = "faster"  # "Is A enough, or should I take B"
         number = self.said(r"\bhow (?:long|much|many)\b")  # Asked of a number, not whether
         if asks[:1] == ["largest"] and (self.sets or self.have or "memory_gb" in fields):
-            fields |= {"asks": "largest", "keep": bool(self.have)}
+            fields |= {"asks": "largest", "keep": bool(self.have), "unproven": bool(self.sets)}
             return
         alone &= bool(asks) and (asks[0] in ("energy", "speed") or not number)
         if asks and (asks[0] == "memory" or able or alone):
@@ -677,14 +681,13 @@ class _Reader:
     def _read_own_machine(self) -> None:
         """Slots, plugs, supplies and watts of a machine that one has."""
         fields, take = self.fields, self.take
-        fuse = take(P.fuse)
-        if fuse:
-            self.notes.append(f"a circuit of {fuse[0].strip()}: four fifths of it for what runs for hours")
-        if fuse and (volts := fuse[1] or fuse[3]):
+        if fuse := take(P.fuse):
             # By the codes of most countries.
-            fields["outlet_w"] = 0.8 * float(fuse[2]) * float(volts)
-        elif fuse and not re.search(r"\d ?k?w(?:atts?)?\b", self.left()):
-            raise InputError(f"how many watts has a {fuse[0]}?", hint="say its volts: '15 A at 120 V'")
+            self.notes.append(f"a circuit of {fuse[0].strip()}: four fifths of it for what runs for hours")
+            if volts := fuse[1] or fuse[3]:
+                fields["outlet_w"] = 0.8 * float(fuse[2]) * float(volts)
+            elif not re.search(r"\d ?k?w(?:atts?)?\b", self.left()):
+                raise InputError(f"how many watts has a {fuse[0]}?", hint="say its volts: '15 A at 120 V'")
         if watts := take(P.watts):
             # What a card may draw limits cards; what a supply or an outlet gives, the whole machine.
             near = self.plain[max(0, watts.start() - 40) : watts.end() + 20]
@@ -748,12 +751,11 @@ class _Reader:
             # Who says no amount rents for so long.
             fields |= {"hire_h": fields.pop("deadline_s") / 3600, "acquire": fields.get("acquire", "rent")}
         credits = rf"(?:(?:of|in|worth|cloud|free|gpu|{_sellers()}|{P.common}) )*credits\b"
-        alone = r"(?=\s*(?:$|[,;:?]|\.(?!\d)|(?:for|to|in|on|with|and|an?|per|or|at|total|each)\b))"
         money = (
             re.search(P.money, self.left())
             or take(rf"\b({P.amount}\s?k?) {credits}")  # "40k google cloud credits"
-            or take(rf"{P.at_most} ?({P.amount}\s?k?)\b{alone}", again=False)
-            or take(rf"(?<![\w-])({P.decimal}\s?k)\b{alone}", again=False)
+            or take(rf"{P.at_most} ?({P.amount}\s?k?)\b{P.sum_alone}", again=False)
+            or take(rf"(?<![\w-])({P.decimal}\s?k)\b{P.sum_alone}", again=False)
             or (take(r"(?<![\w.-])(\d{3,5})$", again=False) if self.said(rf"\b(?:{P.machine})\b") else None)
         )  # fmt: skip
         if money is None:
@@ -940,7 +942,8 @@ class _Reader:
         fields = self.fields
         # Many people, each with a small job now and then, need no machine each: their hours are what counts.
         often = self.take(P.now_and_then, again=False) if fields.get("users", 1) > 1 else None
-        self.shared = fields.get("users", 1) > 1 and bool(self.take(P.sharing) or often)
+        apart = fields.get("concurrent") == 1 and not often  # Each has one; "together" is of the money
+        self.shared = fields.get("users", 1) > 1 and not apart and bool(self.take(P.sharing) or often)
         if often:
             week = self.assumed.get("hours_per_week", {"day": 7, "week": 1}.get(often[1] or "week", 1))
             self.notes += [] if "hours_per_week" in self.assumed else ["an hour for each time"]
@@ -1096,11 +1099,10 @@ class _Reader:
         for share in shares:
             self.mark(*share.span())
         ends = [0, *(share.start() for share in shares), len(self.plain)]
-        first = self._within(ends[0], ends[1], lambda: self._name() or self._use())
+        first = self._within(ends[0], ends[1])
         spans = [(ends[n], ends[n + 1]) for n in range(len(shares) + 1)][0 if first else 1 :][: len(shares)]
         names: list[str | None] = [first] if first else []
-        for start, end in spans[len(names) :]:
-            names.append(self._within(start, end, lambda: self._name() or self._use()))
+        names += [self._within(start, end) for start, end in spans[len(names) :]]
         if not all(names):
             raise InputError("shares of what?", hint="name each: 'llm-8b-decode 70 %, sd 30 %'")
         weights = [float(share[1] or 50) for share in shares]
@@ -1115,11 +1117,11 @@ class _Reader:
         self.notes += [f"all of it is taken in mode {self.mode}"] if "" in said and any(said) else []
         self.mixed = tuple(zip(map(str, names), weights, strict=True))
 
-    def _within(self, start: int, end: int, read: Callable[[], str | None]) -> str | None:
-        """What `read` finds there, as though all other words were read."""
+    def _within(self, start: int, end: int) -> str | None:
+        """The work that is named there, as though all other words were read."""
         before = self._left
         self._left = f"{' ' * start}{before[start:end]}{' ' * (len(before) - end)}"
-        found = read()
+        found = self._name() or self._use()
         self._left = before[:start] + self._left[start:end] + before[end:]
         return found
 
@@ -1133,7 +1135,8 @@ class _Reader:
         words = "|".join(re.escape(word) for word in self.unread() if not re.fullmatch(P.bits, word))
         # What is to be run, trained or worked with has a name that means nothing here.
         of_work = self.said(rf"\b(?:{P.of_work}) (?:(?:an?|the|my|our) )?(?:{words or '(?!)'})\b")
-        known = gpus and (self.mode or self.sets or self.have or self.quotes) and not of_work
+        hired = self.rents and "memory_gb" in fields
+        known = gpus and (self.mode or self.sets or self.have or self.quotes or hired) and not of_work
         if (words and not (priced or known)) or not (gpus or self.take(P.machine)):
             raise needs.unknown(self.text)
         if other := self.said(P.other_work):
