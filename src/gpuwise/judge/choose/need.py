@@ -278,8 +278,7 @@ def is_question(text: str) -> bool:
     listed = all(re.fullmatch(r"\s*\S+(?: \S+)?(?:=.*|\s+[\d.]+\s*%)", part) for part in text.split(","))
     if listed or text.casefold() in names():
         return False
-    words = " " in text or text.isalpha() or not text.isascii()
-    return words or stand_in(text.casefold(), None) is not None
+    return " " in text or text.isalpha() or not text.isascii() or bool(stand_in(text.casefold(), None))
 
 
 def unknown(name: str) -> InputError:
