@@ -268,7 +268,7 @@ def test_many_refused_gpus_share_a_line(gpuwise: Cli) -> None:
     ("arguments", "step"),
     [
         (("predict", "resnet50", "--gpus", "4090"), "--gpu 4090"),
-        (("predict", "resnet50", "--gpus", "65"), "1 to 64\n"),
+        (("predict", "resnet50", "--gpus", "1025"), "1 to 1024\n"),
         (("predict", "resnet50", "h100", "l4"), "gpuwise predict resnet50 --gpu h100,l4"),
         (("fit", "llama-3.1-8b", "rtx-4090"), "gpuwise fit llama-3.1-8b --gpu rtx-4090"),
     ],
@@ -279,6 +279,21 @@ def test_a_gpu_in_the_wrong_place_is_told_its_option(
     ended, out, err = gpuwise(*arguments)
     assert (ended, out) == (2, "")
     assert step in err
+
+
+@pytest.mark.parametrize(
+    ("name", "workload", "mode"),
+    [("yolo", "resnet50", "train"), ("Whisper", "llm-1b-decode", "infer"), ("flux", "dit-xl2-512", "infer")],
+)
+def test_what_is_most_like_a_name_stands_in_for_it(gpuwise: Cli, name: str, workload: str, mode: str) -> None:
+    code, out, err = gpuwise("predict", name, "--gpu", "l4", "--json")
+    question = json.loads(out)["predictions"][0]["config"]
+    assert (code, question["workload"], question["mode"]) == (0, workload, mode)
+    assert workload in err
+
+
+def test_a_cluster_is_refused_for_what_joins_its_machines(gpuwise: Cli) -> None:
+    assert gpuwise("predict", "resnet50", "--gpu", "h100-sxm5-80gb:1024")[0] == 5
 
 
 def test_a_precision_may_be_written_in_capitals(gpuwise: Cli) -> None:

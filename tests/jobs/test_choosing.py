@@ -15,7 +15,7 @@ from gpuwise.errors import InputError, NoDataError
 from gpuwise.jobs.choosing import CompareRequest, choose, compare, need_for, stored_spread
 from gpuwise.jobs.facts import Facts
 from gpuwise.judge.choose import fit
-from gpuwise.judge.choose.candidates import host_of, hours_a_month
+from gpuwise.judge.choose.candidates import host_of, hours_a_month, hours_of_use, lost_share
 from gpuwise.model.judgement import Need
 from gpuwise.model.precision import Precision
 from gpuwise.model.question import Environment, RunConfig
@@ -117,6 +117,7 @@ def test_what_is_asked_of_a_card_is_answered_first(text: str, ways: set[str], be
     [
         # 16 machines of 8 at what one of the first option takes, for 168 hours.
         ("how much do 128 H100 cost for a week", 8, (16, 168)),
+        ("how much do 1024 H100 cost for a week", 8, (128, 168)),
         ("9 A40 for 10 days", 1, (9, 240)),
         ("12 A40 for 10 days", 4, (3, 240)),
         # Machines of the largest size hold at most a twentieth more than is asked for.
@@ -244,6 +245,28 @@ def test_a_price_that_is_old_says_from_when_buying_pays() -> None:
     )
     rent = found.options[0].per_hour_usd
     assert 0.4 * usd / rent < hours < 1.2 * usd / rent
+
+
+@pytest.mark.parametrize(
+    ("text", "gpu"),
+    [("rtx 4090, buy or rent 24/7 for 2 years", "rtx-4090"), ("a used A100 or rent, 2 years", "a100")],
+)
+def test_rent_and_owning_have_a_sum_over_the_years(text: str, gpu: str) -> None:
+    found = choose(text, Facts(today=DAY)).value
+    (said,) = (text for text in found.advice if text.startswith(f"to buy {gpu}"))
+    rent, other, price = (float(each.replace(",", "")) for each in re.findall(r"\$([\d,.]*\d)", said)[:3])
+    hours = hours_of_use(found.need)
+    assert rent == pytest.approx(found.options[0].per_hour_usd * hours, abs=1)
+    if "pays below" in said:  # Then the price at which both are the same
+        assert other + price * lost_share(found.need.assumptions) == pytest.approx(rent, abs=1)
+    else:
+        assert price * lost_share(found.need.assumptions) < other
+
+
+def test_the_fewest_that_do_it_are_not_those_that_cost_least() -> None:
+    found = choose("how many h100 sxm for llama 405b?", Facts(today=DAY)).value
+    wide = choose(replace(found.need, gpus=(1, 300), sets=()), Facts(today=DAY), alternatives=False).value
+    assert re.findall(r"fewest that do it: (\d+)", wide.answer) == ["4"]
 
 
 def test_a_batch_is_rented_for_its_hours_alone() -> None:

@@ -64,7 +64,7 @@ def _counted(text: str, asked: tuple[int, ...]) -> tuple[str, tuple[int, ...]]:
     if (count := max(asked)) > units.MOST_GPUS:
         named = f", or --gpu {count} for the GPU of that name" * catalog.is_name(str(count))
         hint = f"a number from 1 to {units.MOST_GPUS}{named}"
-        raise InputError(f"{count} GPUs are more than one machine has", hint=hint)
+        raise InputError(f"{count} GPUs are more than a cluster is counted to have", hint=hint)
     words = [catalog.counted(word) for word in units.parse_list(text)]
     counts = {number for _, number in words if number}
     if len(counts) > 1 or (counts and asked not in ((1,), tuple(counts))):

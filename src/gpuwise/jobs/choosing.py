@@ -389,14 +389,16 @@ def _with_left_out(market: _Market, choice: Recommendation, asked: Need) -> Reco
     unpriced = [gpu for gpu in names or market.facts.ids if gpu not in priced]
     advice = list(choice.advice)
     if need.acquire == "both" and names and not any(option.outlay_usd for option in choice.options):
-        sold = (gpu for gpu in names if catalog.get(gpu).text("form") not in MODULES)
-        gpu = next(sold, names[0])  # What a shop sells singly is what somebody thinks of buying
+        rents = [option for option in choice.options if option.way in RENTS and option.gpu_id in names]
+        # What a shop sells singly is what somebody thinks of buying.
+        gpus = [option.gpu_id for option in rents] or names
+        gpu = min(gpus, key=lambda gpu: catalog.get(gpu).text("form") in MODULES)
         why = no_price(replace(need, acquire="own"), gpu, market.offers)
-        if any(option.way in RENTS for option in choice.options):
+        if rent := next((option for option in rents if option.gpu_id == gpu), None):
             aged = replace(need, assumptions=replace(need.assumptions, max_age_days=None))
             older = market.best_or_none(aged)
-            bought = [o for o in older.options if o.outlay_usd and o.gpu_id == gpu] if older else []
-            why += "".join(f"; {say.older_price(need, old)}" for old in bought[:1])
+            bought = (o for o in (older.options if older else ()) if o.outlay_usd and o.gpu_id == gpu)
+            why += say.owned_against(need, rent, next(bought, None))
         advice.append(f"to buy {gpu}: {why}")
     without_price = {gpu: Issue.info("", no_price(need, gpu, market.offers)) for gpu in unpriced}
     left = {**choice.rejected, **without_price}
@@ -497,7 +499,8 @@ def _with_verdict(market: _Market, choice: Recommendation) -> Recommendation:
     if need.asks == "too much":
         free = replace(need, sets=(), only=(), gpus=(1, max(need.gpus)))
         other = market.best_or_none(free)
-        if other is None or not say.is_worth_a_word(other, choice):
+        cost = other and say.times(other.options[0].cost_per_item_usd, choice.options[0].cost_per_item_usd)
+        if not cost or cost >= say.WORTH_A_WORD:
             other = market.best_or_none(replace(free, goal="price"))
     if need.asks == "number":
         said = _fewest(market, need, choice.options[0].gpu_id)
@@ -560,10 +563,10 @@ def _fewest(market: _Market, need: Need, gpu: str) -> str:
     counts = range(need.gpus[0], need.gpus[1] + 1)
     asked = tuple(Quote(gpu_id=gpu, count=n, kind="on-demand", usd=float(n), provider="") for n in counts)
     free = replace(need, quotes=asked, only=(gpu,), acquire="rent", budget_usd=None, providers=(), region="")
-    found = replace(market, offers=stated(free, market.facts.today)).best_or_none(free)
-    least = min(found.options, key=lambda option: option.count, default=None) if found else None
-    if least is None:
+    priced = replace(market, offers=stated(free, market.facts.today))
+    if not (found := priced.best_or_none(replace(free, goal="price"))):  # Which is their number
         return ""
+    least = found.options[0]
     time = f", in {seconds(least.time_s.value)}" if least.time_s else ""
     return f"The fewest that do it: {say.counted(gpu, least.count)}{time}."
 

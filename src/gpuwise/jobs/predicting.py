@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 from gpuwise import store
 from gpuwise.errors import GpuwiseError, InputError, NoDataError
 from gpuwise.facts import catalog
+from gpuwise.judge.choose.need import stand_in
 from gpuwise.model.precision import CACHES, WEIGHTS, Precision
 from gpuwise.model.question import Asked, Mode, Recipe, RunConfig, WorkloadSpec
 from gpuwise.model.result import Issue, Record, Result
@@ -70,12 +71,14 @@ def predict(
         request = PredictRequest(workload=request, inputs=inputs if several else (inputs,), **options)
     if request.sort not in show.SORTS:
         raise InputError(f"no order {request.sort!r}", hint=f"choose from {', '.join(show.SORTS)}")
-    gpus = request.gpus or tuple(spec.id for spec in catalog.all_gpus())
-    served = isinstance(request.workload, str) and request.workload.startswith(SERVED)
-    of = _served if served else _traced if isinstance(request.workload, str) else _module
-    found = (of(request, request.workload, gpus, count) for count in request.counts)
-    ordered, asked = show.ordered(tuple(chain.from_iterable(found)), request.sort), request.workload
-    note = ""
+    gpus, asked, note = request.gpus or tuple(spec.id for spec in catalog.all_gpus()), request.workload, ""
+    if isinstance(asked, str) and (like := stand_in(asked.casefold(), request.mode)):
+        asked, mode, note = like
+        request = replace(request, workload=asked, mode=mode)
+    served = isinstance(asked, str) and asked.startswith(SERVED)
+    of = _served if served else _traced if isinstance(asked, str) else _module
+    found = (of(request, asked, gpus, count) for count in request.counts)
+    ordered = show.ordered(tuple(chain.from_iterable(found)), request.sort)
     if isinstance(asked, str) and any(record.question.workload.startswith(SERVED) for record in ordered):
         from gpuwise.facts import llms
 

@@ -176,6 +176,7 @@ class Option:
     committed_h: float = 0.0  # Hours for which this rent is taken at least
     last_usd: float | None = None  # What it was last sold at, where that is too old to be ranked
     throughput: Interval
+    parts: tuple[str, ...] = ()  # Of a mix, which has no item of its own: what it does in each part's time
     basis: Basis
     precision: str = ""  # Where it is not the one of the need
     replicas: int = 1  # Of a served model: copies of it beside each other, each on its part of the GPUs

@@ -9,6 +9,7 @@ from __future__ import annotations
 import tomllib
 from collections.abc import Mapping
 from dataclasses import dataclass
+from functools import cached_property
 from pathlib import Path
 from typing import Any, Literal
 
@@ -24,7 +25,7 @@ _LIKE = {name: family for family, names in _FAMILIES["like"].items() for name in
 THETA = 500_000.0
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@dataclass(frozen=True, kw_only=True)  # Without slots: what hundreds of plans ask of one is computed once
 class LanguageModel:
     """A decoder of one kind of layer, of which some may be dense and the others a mixture of experts."""
 
@@ -159,7 +160,7 @@ class LanguageModel:
         """Weights of the embedding, and of the head where that is another one."""
         return self.vocabulary * self.hidden
 
-    @property
+    @cached_property
     def shared(self) -> int:
         """Parameters in layers that every token passes: all but embedding, head and routed experts."""
         feed_forward = self.dense_layers * self.inner + self.expert_layers * self.shared_inner
@@ -168,17 +169,17 @@ class LanguageModel:
         products += self._matrices * self.hidden * feed_forward
         return products + router + self.small + self.extra
 
-    @property
+    @cached_property
     def routed(self) -> int:
         """Parameters in experts of which a token passes some."""
         return self.expert_layers * self.experts * self.expert
 
-    @property
+    @cached_property
     def parameters(self) -> int:
         """All of them; a tied head counts once."""
         return self.shared + self.routed + (1 if self.tied else 2) * self.embedding + self.table
 
-    @property
+    @cached_property
     def active(self) -> int:
         """Parameters that one token is multiplied with: its experts and the head, not the embedding."""
         return self.shared + self.expert_layers * self.chosen * self.expert + self.embedding

@@ -74,7 +74,7 @@ DAYS = (
 )
 MOST_USD = 1e9  # What no GPU could cost is refused: a slip of a thousand would decide
 MOST_USD_PER_KWH = 5.0
-MOST_GPUS = 64
+MOST_GPUS = 1024  # Of a cluster: a number above it is a slip, or a model's name
 
 
 class Money(NamedTuple):
@@ -516,6 +516,11 @@ def si(value: float, unit: str, digits: int = 3) -> Amount:
         if abs(value) >= factor * (1 - 0.5 * 10.0**-digits):
             return Amount(f"{significant(value / factor, digits)} {prefix}{unit}", value, unit)
     return Amount(f"{significant(value, digits)} {unit}", value, unit)
+
+
+def brief(value: float) -> Amount:
+    """`968`, `1,554`, `411 G`: a number of three digits, without its unit."""
+    return significant(value) if value < 1e6 else si(value, "")
 
 
 def whole(number: float) -> Amount:

@@ -16,7 +16,7 @@ from gpuwise.facts import catalog
 from gpuwise.judge.choose.answer import limits, obtained
 from gpuwise.model.gpu import RENTS, GpuSpec
 from gpuwise.model.judgement import Assumptions, Option, Recommendation
-from gpuwise.model.units import Amount, percent, seconds, si, significant, usd
+from gpuwise.model.units import Amount, brief, percent, seconds, significant, usd
 from gpuwise.show.table import Table, span
 
 if TYPE_CHECKING:
@@ -54,24 +54,28 @@ def table(
     first = least.value if least else _ENOUGH_USD / 1e6
     scale, unit = next((one for one in _SCALES if first * one[0] >= _ENOUGH_USD), _SCALES[-1])
     each, speed, hourly = f"cost of {unit}{found.item}s", f"{found.item}s/s", "cost of an hour"
+    fastest, money, unit_s = 1.0, usd, speed
+    if mix := bool(found.options[0].parts):  # It has no item of its own, only how two GPUs compare
+        each, speed, money, unit_s = "its cost, of the first", "speed, of the first", significant, ""
+        fastest, scale = found.options[0].throughput.value, 1 / (first or 1.0)
     # Who is served as quickly as was asked is served no better by a GPU that could do more.
     by_hour = need.concurrent > 0 and need.items is None
     rows = []
     for place, option in enumerate(shown, start=1):
         spare, pays, joules = option.memory_spare, option.break_even_h, option.energy_j_per_item
-        kwh, cost = joules * scale / 3.6e6 if joules is not None else None, option.cost_per_item_usd
+        kwh, cost = joules * scale / 3.6e6 if joules and not mix else None, option.cost_per_item_usd
         rows.append({
             # Where one row is shown for several, the list is counted as it is seen.
             "": f"{option.rank if why else place}{'*' if option.frontier else ' '}",
             "GPUs": f"{option.count} x {option.gpu_id}{option.precision and f' ({option.precision})'}",
             "from": _source(option),
             "price": _price(option),
-            speed: span(option.throughput, lambda v: Amount(rate(v), v, speed)),
+            speed: span(option.throughput.times(1 / fastest), lambda v: Amount(brief(v), v, unit_s)),
             "yours": f"{significant(option.speedup)} x" if option.speedup else "",
             "known by": option.basis,
             "time": seconds(option.time_s.value) if option.time_s else "",
             "cost": span(option.cost_usd, usd) if option.cost_usd else "",
-            each: span(cost.times(scale), usd) if cost else "",
+            each: span(cost.times(scale), money) if cost else "",
             hourly: span(cost.times((option.per_hour_usd or 0.0) / cost.value), usd)
             if cost and cost.value and by_hour else "",
             "energy": Amount(f"{significant(kwh, 2)} kWh", kwh, "kWh") if kwh is not None else "",
@@ -210,11 +214,6 @@ def _price(option: Option) -> str:
     return usd(option.price_usd.value).shown(f"({text})" if option.stale else text)
 
 
-def rate(value: float) -> Amount:
-    """`968`, `1,554`, `411 G`: items a second without their unit."""
-    return significant(value) if value < 1e6 else si(value, "")
-
-
 def _notes(found: Recommendation, shown: Sequence[Option], *, why: bool) -> list[str]:
     lines = ["* no other option is both faster and cheaper"]
     if any(option.stale for option in shown):
@@ -267,7 +266,7 @@ def uses(spec: GpuSpec, found: Sequence[Use]) -> Table:
     """For whom a GPU is: one row a preset."""
     rows = []
     for use in found:
-        speed = span(use.throughput, rate) if use.throughput else None
+        speed = span(use.throughput, brief) if use.throughput else None
         rows.append((
             f"{use.title} ({use.preset})", use.verdict,
             speed.shown(f"{speed} {use.item}s/s") if speed else "", use.basis if speed else "", use.reason,

@@ -22,7 +22,7 @@ from gpuwise.judge.choose.fit import loosened
 from gpuwise.judge.choose.need import DIFFUSION, check, need_for, need_of, presets, settled
 from gpuwise.judge.choose.speeds import gather
 from gpuwise.model.gpu import Offer, Source
-from gpuwise.model.judgement import Assumptions, Need
+from gpuwise.model.judgement import Assumptions, Need, Option
 from gpuwise.model.question import RunConfig
 from gpuwise.model.result import Interval, Record
 from gpuwise.model.units import parse_latency, parse_work
@@ -326,8 +326,8 @@ def choices() -> Iterator[str]:
         except GpuwiseError as error:
             yield refusal(loosened(error, need, decide) if error.code == "limits" else error)
             continue
-        for option in found.options:
-            yield " | ".join(brief(getattr(option, each.name)) for each in fields(option))
+        names = [each.name for each in fields(Option) if each.name != "parts"]  # Of mixes, which say them
+        yield from (" | ".join(brief(getattr(option, name)) for name in names) for option in found.options)
         yield from (f"chance {chance.other} {chance.probability:.4f}" for chance in found.chances)
         yield from (
             f"left {gpu} {issue.code} {numbers(issue.detail)}" for gpu, issue in found.rejected.items()

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import replace
 from math import log
 
@@ -201,6 +202,22 @@ def test_several_gpus_serve_at_least_as_much_as_copies_on_fewer(model: str, gpu:
     assert one.replicas == 1  # one person has no use for copies
 
 
+@pytest.mark.parametrize("latency_s", [None, 0.02, 0.05])
+@pytest.mark.parametrize(("model", "gpu"), [("qwen3-30b-a3b", "l40s"), ("llama-3.1-8b", "rtx-4090")])
+@pytest.mark.parametrize("precision", [Precision.BF16, Precision.INT4, Precision.NF4])
+def test_of_answers_the_largest_batch_in_time_is_the_best(
+    model: str, gpu: str, precision: Precision, latency_s: float | None
+) -> None:
+    asked = replace(need_for(f"served:{model}", precision=precision), latency_s=latency_s, context=4096)
+    (record,) = speeds.gather(asked, {gpu: (1,)}, forecast)
+    every = (fit(Plan(model=llms.find(model), weights=precision, batch=n), gpu) for n in speeds.SEQUENCES)
+    fast = [
+        each.tokens_per_s.value for each in every
+        if each.tokens_per_s and each.plan.batch / each.tokens_per_s.value <= (latency_s or 1e9)
+    ]  # fmt: skip
+    assert not fast or record.throughput.value == max(fast)
+
+
 def test_prompts_that_are_read_between_answers_take_their_time() -> None:
     def of(reads: float) -> float:
         asked = replace(need_for("llama-3.1-8b"), gpus=(1, 1), context=1024, reads=reads)
@@ -263,6 +280,13 @@ def test_a_mix_compares_as_its_times_do_whatever_the_items(need) -> None:
     assert fast.throughput.high / fast.throughput.value == pytest.approx(1.2)
     assert item_of(asked) == "item"
     assert item_of(need()) == "image"
+
+
+def test_a_mix_says_what_each_part_does(need) -> None:
+    asked = need(workloads=(("resnet50", 0.7), ("bert-large", 0.3)))
+    (found,) = speeds.gather(asked, {"rtx-4090": (1,)}, forecast)
+    assert [re.findall(r"[\d.]+ ", part)[:1] for part in found.notes[1:]] == [["100 "], ["100 "]]
+    assert ["70 %" in found.notes[1], "30 %" in found.notes[2]] == [True, True]
 
 
 def test_a_mix_is_refused_where_one_part_is(need) -> None:

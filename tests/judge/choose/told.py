@@ -92,7 +92,8 @@ def asked(numbers: Callable[[str], str], refusal: Callable[[GpuwiseError], str])
             other = decide_on(replace(need, only=(), have=(), sets=()))
         for one in (None, found, other):
             told = answer.verdict(found, one)
-            yield f"{told[:4]} {numbers(told)} {one and answer.is_worth_a_word(one, found)}"
+            costs = [each.options[0].cost_per_item_usd for each in (one or found, found)]
+            yield f"{told[:4]} {numbers(told)} {one and (answer.times(*costs) or 1.0) < answer.WORTH_A_WORD}"
         if asks.get("asks") == "able":
             yield from (f"{bill.of} {numbers(answer.against(bill, found))}" for bill in BILLS)
             rents = [each for each in found.options if each.way == "on-demand"]

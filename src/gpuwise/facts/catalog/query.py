@@ -108,7 +108,7 @@ def resolve(name: str) -> Resolved:
 
 # A number of GPUs as people write it: 8xH100, gpu_8x_a100, 8 H100; behind it: H100:8, H100x8, H100 (x8).
 _BEFORE = re.compile(r"(?:gpu_)?(\d{1,3})(?:\s?[x\u00d7][\s_-]?|\s)(?=\S)", re.IGNORECASE)
-_BEHIND = re.compile(r"[x\u00d7:]\s?(\d{1,3})\)?$", re.IGNORECASE)
+_BEHIND = re.compile(r"(?:[x\u00d7]\s?(?!\d{4})|:\s?)(\d{1,4})\)?$", re.IGNORECASE)
 
 
 def counted(text: str) -> tuple[str, int]:
@@ -328,9 +328,6 @@ def _variants(words: Sequence[str]) -> list[str]:
     return [spec.id for spec in specs if any(wanted <= set(_words(name)) for name in spec.names)]
 
 
-MOST = 1024
-"""The largest count of GPUs in a query."""
-
 _RANGE = re.compile(r"(?:(\d+(?:\.\d+)?)(gi?b|w)?)?\.\.(?:(\d+(?:\.\d+)?)(gi?b|w)?)?")
 _PARTS = re.compile(r"[a-z0-9.]+")
 _SPACED_SIZE = re.compile(r"(\d)\s*(gi?b|w)(?:att)?s?\b")
@@ -471,8 +468,8 @@ def _term(word: str) -> _Term:
         return _Term(float(size[1]), float(size[1]), of_power=size[2] == "w")
     behind = re.fullmatch(r"(.+):(\d+)", word)
     name, count = (behind[1], int(behind[2])) if behind else counted(word)
-    if behind and not 1 <= count <= MOST:
-        raise InputError(f"{word!r} asks for {count} GPUs", hint=f"a count from 1 to {MOST}: H100:8")
+    if behind and not 1 <= count <= MOST_GPUS:
+        raise InputError(f"{word!r} asks for {count} GPUs", hint=f"a count from 1 to {MOST_GPUS}: H100:8")
     # Joined, so that `rtx4090`, `rtx-4090` and `rtx_4090` are one word.
     wanted = "".join(_PARTS.findall(name))
     ids = frozenset(spec.id for spec in load.all_gpus() if wanted in _runs(spec.id))

@@ -19,7 +19,7 @@ from gpuwise.model.gpu import RENTS, GpuSpec, Offer
 from gpuwise.model.judgement import Assumptions, Bill, Need, Option, Quote, Recommendation
 from gpuwise.model.precision import GGUF, Precision
 from gpuwise.model.result import Interval, Issue, Record
-from gpuwise.model.units import percent, seconds, si, significant, usd
+from gpuwise.model.units import brief, percent, seconds, significant, usd
 from gpuwise.predictor.card import MODULES, is_linked
 
 # Said of a speed that is known no better.
@@ -34,7 +34,7 @@ _SOLD = {"new": "new", "used": "used", "street": "used or new"}
 LITTLE = 0.1
 # The note where the question names no model.
 LARGEST = "no model was named: {}, the largest of the usual ones that the limits hold"
-MONTH_S, YEAR_S = 2629800.0, 31557600.0
+MONTH_S = 2629800.0
 ALL_WEEK = 168.0
 
 
@@ -243,23 +243,22 @@ def _both_ways(found: Recommendation) -> str:
     else:
         price = f"{usd(own.outlay_usd)}{' with its machine' * bool(own.host_usd)}" if own else ""
         said = f"To buy instead: {_machine(own)} for {price}: {_does(need, own, found.item)}." if own else ""
-    if not (rent and own and rent.cost_usd and own.cost_usd and need.period_s and need.items):
+    if first.way == "have" or not (rent and own and need.period_s and rent.cost_usd and own.cost_usd):
         return said
-    if first.way == "have":
-        return said
-    joules = (own.energy_j_per_item or 0.0) * need.items
+    items = need.items or 0.0
+    joules = (own.energy_j_per_item or 0.0) * items
     energy = joules / 3.6e6 * need.assumptions.electricity_usd_per_kwh * need.users
     saved, each = rent.cost_usd.value - energy, fit.PERIODS.get(need.period_s, seconds(need.period_s))
     if saved <= 0:
         return f"{said} Buying never pays: its energy alone costs more."
     months = own.outlay_usd / saved * need.period_s / MONTH_S
-    kept = need.assumptions.years * YEAR_S / MONTH_S
-    paid = f"after {months:,.0f} months" if 1 <= months < kept else "within a month" if months < 1 else ""
-    paid = f"pays for it {paid}" if paid else f"does not pay for it in {need.assumptions.owned_for}"
+    soon = "within a month" if months < 1 else f"after {months:,.0f} months"
+    late = f"does not pay for it in {need.assumptions.owned_for}"
+    paid = f"pays for it {soon}" if months < 12 * need.assumptions.years else late
     if not need.batched:
         return f"{said} The rent that buying saves {paid}."
     # Rent grows with the work, and what is bought costs the same at any amount.
-    least = f"{speed_of(need.items * (own.cost_usd.value - energy) / saved)} {found.item}s a {each}"
+    least = f"{brief(items * (own.cost_usd.value - energy) / saved)} {found.item}s a {each}"
     return f"{said} Buying costs less from {least} on; at this amount the rent that it saves {paid}."
 
 
@@ -315,7 +314,7 @@ def _dated(option: Option) -> str:
 
 def _does(need: Need, first: Option, item: str) -> str:
     """Cost, time and speed of the work where its amount is known; else the speed and the cost of an hour."""
-    rate = f"{rate_of(first.throughput.value, item)}{_weights(need, first)}"
+    rate = ", ".join(first.parts) or f"{rate_of(first.throughput.value, item)}{_weights(need, first)}"
     if need.goal == "energy" and first.energy_j_per_item:
         rate += f", {significant(first.energy_j_per_item / 3.6)} kWh for a million {item}s"
     a, usual = need.assumptions, Assumptions()
@@ -329,7 +328,7 @@ def _does(need: Need, first: Option, item: str) -> str:
     if need.period_s is None:
         return f"{cost}in {seconds(first.time_s.value)} at {rate}"
     every, busy = fit.PERIODS.get(need.period_s), percent(first.time_s.value / need.period_s, 0)
-    amount = f"{speed_of(need.items or 0.0)} {item}s"
+    amount = f"{brief(need.items or 0.0)} {item}s"
     if first.cost_usd and need.period_s < MONTH_S:
         month = first.cost_usd.value * MONTH_S / need.period_s
         rate += f", {usd(month)} a month{_other(need, month, ' ({} a month)')}"
@@ -352,10 +351,10 @@ def _by_the_hour(need: Need, first: Option, item: str, rate: str) -> str:
     hourly, week = first.per_hour_usd or 0.0, need.assumptions.hours_per_week
 
     def done(hours: float) -> str:
-        if need.title and need.passes == 1:  # Of a stand-in, whose items are not those of the work
+        if first.parts or (need.title and need.passes == 1):  # Items that are not those of the work
             return f"it does {rate}"
         each = " for each" * (need.users > 1)
-        return f"{speed_of(first.throughput.value * hours * 3600)} {item}s{each} at {rate}"
+        return f"{brief(first.throughput.value * hours * 3600)} {item}s{each} at {rate}"
 
     a_month = " a month" * need.budget_per_month
     if need.budget_usd and not need.budget_per_hour and first.way in RENTS:
@@ -379,10 +378,19 @@ def hours_until(need: Need, hours: float) -> str:
     return f"{hours:,.0f} hours of use ({months:,.0f} months{_used(week)})"
 
 
-def older_price(need: Need, old: Option) -> str:
-    """From when on buying would pay at a price that is too old to rank it."""
+def owned_against(need: Need, rent: Option, old: Option | None) -> str:
+    """What a rent takes in the years that a GPU is kept, and what owning it does, at a price that is too old
+    to rank it; where none is known, below which price it costs less."""
+    a, hours, hourly = need.assumptions, priced.hours_of_use(need), rent.per_hour_usd or 0.0
+    said = f"; in {a.owned_for}{_used(a.hours_per_week)} rent takes {usd(hourly * hours)}"
+    if old is None:
+        energy = electricity(need, rent)[1] * 12 * a.years
+        most = (hourly * hours - energy) / priced.lost_share(a)
+        pays = f"pays below {usd(most)} with its machine" if most > 0 else "never pays"
+        return f"{said}, the electricity of an own one {usd(energy)}: buying {pays}"
     pays = f"pays from {hours_until(need, old.break_even_h)} on" if old.break_even_h else "does not pay"
-    return f"at that of {old.seen_on}, {usd(old.outlay_usd)} with its machine, it {pays}"
+    price = f"at the price of {old.seen_on}, {usd(old.outlay_usd)} with its machine, which {pays}"
+    return f"{said}, owning {usd((old.per_hour_usd or 0.0) * hours)} {price}"
 
 
 def _used(hours_per_week: float) -> str:
@@ -411,9 +419,11 @@ def reasons(found: Recommendation) -> tuple[str, ...]:
         link = f"they talk over {link_of(catalog.get(first.gpu_id), first.count)}"
         said.append(next((why for why in first.why if why.startswith(f"{first.count} reach")), link))
     known = WORDS["bases"][first.basis].partition(":")[0].partition(" by")[0]
-    value, low, high = (speed_of(getattr(first.throughput, end)) for end in ("value", "low", "high"))
+    shown = first.throughput.times(1 / first.throughput.value if first.parts else 1.0)
+    value, low, high = (brief(getattr(shown, end)) for end in ("value", "low", "high"))
     again = f", {RECOMPUTES.detail}" * (RECOMPUTES.detail in first.why)
-    said.append(f"speed: {value} ({low} to {high}) {found.item}s/s within 80 %, {known}{again}")
+    of = " times that" if first.parts else f" {found.item}s/s"
+    said.append(f"speed: {value} ({low} to {high}){of} within 80 %, {known}{again}")
     if first.memory_spare is not None and not need.task:  # Said with its format there
         free = percent(max(0.0, first.memory_spare), 0)
         said.append(f"memory: takes {_filled(need, first)} on each GPU, {free} stays free")
@@ -577,12 +587,7 @@ def _engine(need: Need, first: Option) -> str:
 
 def rate_of(value: float, item: str) -> str:
     """`968 tokens/s`; what takes many seconds an hour."""
-    return f"{speed_of(value * 3600)} {item}s an hour" if value < SLOW else f"{speed_of(value)} {item}s/s"
-
-
-def speed_of(value: float) -> str:
-    """`968`, `1,554`, `411 G`: items a second without their unit."""
-    return significant(value) if value < 1e6 else si(value, "").strip()
+    return f"{brief(value * 3600)} {item}s an hour" if value < SLOW else f"{brief(value)} {item}s/s"
 
 
 def why(
@@ -627,7 +632,7 @@ def why(
 
 
 def changes(need: Need, them: Candidates, places: Sequence[int]) -> Iterator[str]:
-    """What would make another option the first: prices and hours of use."""
+    """What would make another option the first: its price."""
     first = places[0]
     if them.rows[first].way == "unpriced":
         by = (
@@ -647,7 +652,6 @@ def changes(need: Need, them: Candidates, places: Sequence[int]) -> Iterator[str
             yield f"any change of price: {_name(them, other)} costs {lead} times as much, a tie"
         else:
             yield from _price_change(need, them, other, float(them.ranked[first]) * ahead)
-    yield from _hours(need, them, places)
 
 
 def _price_change(need: Need, them: Candidates, place: int, target: float) -> Iterator[str]:
@@ -681,30 +685,8 @@ def _name(them: Candidates, place: int) -> str:
     return f"{counted(row.gpu, row.count)} {how}"
 
 
-def _hours(need: Need, them: Candidates, places: Sequence[int]) -> Iterator[str]:
-    """From which hours a week buying costs less than renting."""
-    own = next((p for p in places if them.outlay[p] > 0), None)
-    rent = next((p for p in places if not them.own[p]), None)
-    # Whoever keeps what is there does neither.
-    keeps = them.rows[places[0]].way == "have"
-    if own is None or rent is None or need.period_s is not None or keeps:
-        return
-    a = need.assumptions
-    worth = priced.worth_per_hour(need, them, own, rent) - float(them.running[own])
-    if worth <= 0:
-        yield f"{_name(them, own)} never pays: its energy alone costs more than {_name(them, rent)}"
-        return
-    spread = float(them.outlay[own]) * priced.lost_share(a) / priced.hours_of_use(need)
-    hours, planned = spread * a.hours_per_week / worth, a.hours_per_week
-    if hours > 168:
-        yield f"{_name(them, own)} does not pay against {_name(them, rent)} even in use around the clock"
-    else:
-        pays = f"{_name(them, own)} costs less than {_name(them, rent)}"
-        yield f"{pays} from {hours:.1f} h a week on ({planned:g} h assumed)"
-
-
-def advice(them: Candidates, places: Sequence[int], need: Need, item: str) -> Iterator[str]:
-    """Why not to mix where they would train together: each GPU answers requests by itself."""
+def side_by_side(them: Candidates, places: Sequence[int], need: Need) -> Iterator[str]:
+    """Which GPUs are counted as so many machines that nobody offers as one."""
     apart = need.mode == "infer" and need.deadline_s is not None
     free = "each on its part of the work: ask whether so many are free"
     how = free if apart else "which share no link, so a bound"
@@ -714,20 +696,6 @@ def advice(them: Candidates, places: Sequence[int], need: Need, item: str) -> It
             each = "one" if row.offer.count == 1 else f"{row.offer.count:g}"
             all_of_it = f"counted as {row.count / row.offer.count:g} of {each}, {how}"
             yield f"no machine of {counted(row.gpu, row.count)} is offered: {all_of_it}"
-    if need.mode != "train" or not (need.have or need.gpus[1] > 1):
-        return
-    # Two different cards that somebody might put into a machine of their own.
-    one = {them.rows[p].gpu: float(them.speed[p]) for p in places if them.rows[p].count == 1}
-    own = [them.rows[p].gpu for p in places if them.own[p]]
-    cards = [gpu for gpu in dict.fromkeys((*need.have, *own)) if catalog.get(gpu).text("form") == "pcie"]
-    names = [gpu for gpu in cards if gpu in one]
-    if len(names) > 1:
-        slow, both = sorted(one[g] for g in names[:2])[0], one[names[0]] + one[names[1]]
-        yield (
-            f"do not mix {names[0]} and {names[1]} in one job: with equal batches each step waits for the "
-            f"slower, 2 x {significant(slow)} = {significant(2 * slow)} {item}s/s at most, "
-            f"{percent(2 * slow / both, 0)} of the {significant(both)} that both do apart"
-        )
 
 
 # Times as much work, or as cheap, that is worth saying though no fresh price is known.
@@ -788,7 +756,7 @@ def against(bill: Bill, found: Recommendation) -> str:
         least = f"{usd(mine * 1e6 / items)} for a million {found.item}s"
         return f"{of} costs less below {least}, what {name} takes{each and use}{asked}."
     other = bill.usd * items / bill.items if bill.items else bill.usd
-    amount = f" for {speed_of(items)} {found.item}s" if need.items else ""
+    amount = f" for {brief(items)} {found.item}s" if need.items else ""
     mine_is = f"{begun(name)} {'is' if first.count == 1 else 'are'} cheaper than {bill.of}"
     both = f"{bill.of} takes {usd(other)}{each}{amount}, {name} {usd(mine)}{each}{use}"
     less = f"{of} is cheaper" if other < mine else mine_is
@@ -817,12 +785,6 @@ def machines(found: Recommendation, number: int, share: int) -> str:
     time = f"; if none waited for another, {alone}" * (not (need.title and need.passes == 1))
     time += f"{done}, a bound" * bool(done)
     return f"{take}. How fast they are together is not known, as what joins the machines is not{time}."
-
-
-def is_worth_a_word(other: Recommendation, found: Recommendation) -> bool:
-    """Whether the first of another recommendation does the work for much less."""
-    cost = times(other.options[0].cost_per_item_usd, found.options[0].cost_per_item_usd)
-    return cost is not None and cost < WORTH_A_WORD
 
 
 # Of a need whose cards were named alone, where one does not do it.
@@ -863,7 +825,7 @@ def together(gpus: Sequence[str], found: Dealt, price: str = "") -> str:
     there = Counter(gpus[:-1] if price else gpus).items()
     name = " and ".join(counted(gpu, number) for gpu, number in there) + " together" * (not price)
     name = f"beside {name} {counted(gpus[-1], 1)}{price} does it: together they" if price else name
-    low, value, high = (speed_of(getattr(found.tokens_per_s, end)) for end in ("low", "value", "high"))
+    low, value, high = (brief(getattr(found.tokens_per_s, end)) for end in ("low", "value", "high"))
     memory = f"{found.needed_bytes / 2**30:.3g} of {found.room_bytes / 2**30:.3g} GiB in {found.weights}"
     how = "one answer at a time, layers dealt out by llama.cpp"
     return f"{name} hold it, {memory}, and do about {value} tokens/s ({low} to {high}), {how}."
@@ -881,7 +843,7 @@ def _speed(found: Recommendation) -> str:
     need, first = found.need, found.options[0]
     people = max(1, need.concurrent)
     speed = first.throughput.times(1 / people)
-    low, high, item = speed_of(speed.low), speed_of(speed.high), f"{found.item}s/s"
+    low, high, item = brief(speed.low), brief(speed.high), f"{found.item}s/s"
     each = f" for each of {people} people" if people > 1 else " for one answer at a time" * bool(need.task)
     rate = f"about {rate_of(speed.value, found.item)} ({low} to {high}){each}{_weights(need, first)}"
     does = f"{counted(first.gpu_id, first.count)} does {rate}"

@@ -1241,8 +1241,8 @@ class _Reader:
                     "within a factor of two: an A100 takes 98 s for 150 min (insanely-fast-whisper, large v3)"
                 )
             self.notes.append(
-                f"{said}: no workload here is just that, {named} stands in ({row['because']})"
-                + ", so GPUs compare by it, and its items a second are not those of yours" * (not counted)
+                needs.stands_in(said, row, named)
+                + f", so GPUs compare by it{needs.UNCOUNTED}" * (not counted)
                 + f"; it takes {self.fields['least_gb']:g} GB of memory or more"
                 * (self.fields["least_gb"] > 0)
             )

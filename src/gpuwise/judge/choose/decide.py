@@ -74,35 +74,8 @@ def recommend(
     if not places:
         named = fit.why_not(priced.names_of(need), {g: why.detail for g, why in left.items()})
         raise fit.contradiction(them, found, named or fit.too_small(need, speeds))
-    if need.goal in ("speed", "energy") or (need.goal == "cost" and them.outlay[places[0]] > 0):
-        # Of what is as good as the best, as nearly as anybody cares: what takes least money, at once where
-        # it is bought.
-        equal = EQUAL if need.goal == "cost" else AS_FAST
-        level = [p for p in places if them.ranked[p] <= equal * them.ranked[places[0]]]
-        if need.goal != "energy":
-            level = [p for p in level if them.outlay[p] > 0]
-        # The fastest of those that take as little; of a budget, what then does the work for least.
-        most = (A_LITTLE_MORE if need.goal == "speed" else EQUAL) * float(
-            min(them.outlay[level], default=0.0)
-        )
-        level = [p for p in level if them.outlay[p] <= most]
-        fastest = most > 0 and need.goal != "speed"
-        best = min(
-            level, key=lambda p: (-float(them.speed[p]) * fastest, float(them.per_item[p])), default=places[0]
-        )
-        places = [best, *(place for place in places if place != best)]
-    if them.rows[places[0]].way == "unpriced":
-        # By what was last asked: the most work for the money; of a budget, the one of the fastest that cost
-        # least.
-        last = {p: o.amount for p in places if (o := them.rows[p].offer) and np.isnan(them.price[p])}
-        by_price = bool(need.budget_usd) or need.goal == "price"
-        if by_price:
-            last = {p: usd for p, usd in last.items() if them.speed[p] * EQUAL > them.speed[places[0]]}
-        worth = {p: usd if by_price else usd / float(them.speed[p]) for p, usd in last.items()}
-        # Without any price the least that does it is likely to keep a budget.
-        least = places[-1] if need.thrifty else places[0]
-        best = min(worth, key=lambda p: worth[p], default=least)
-        places = [best, *(place for place in places if place != best)]
+    for best in (_least_money, _last_seen):
+        places.sort(key=best(need, them, tuple(places)).__ne__)
     if need.keep:  # It does the work wherever it can
         places.sort(key=lambda place: them.rows[place].way != "have")
     options = _options(need, them, places, speeds)
@@ -117,7 +90,7 @@ def recommend(
         changes=changes,
         advice=(
             *answer.owned(need, them, found, options, left, speeds),
-            *answer.advice(them, places, need, item),
+            *dict.fromkeys(answer.side_by_side(them, places, need)),
         ),
     )  # fmt: skip
     rough = f" {answer.ROUGH}" * them.rows[places[0]].speed.is_rough
@@ -127,6 +100,35 @@ def recommend(
         reasons=answer.reasons(made),
         runner_up=answer.runner_up(made),
     )
+
+
+def _least_money(need: Need, them: Candidates, places: Sequence[int]) -> int:
+    """Of what is as good as the best, as nearly as anybody cares: what takes least money, at once where it is
+    bought; the fastest of those that take as little, and of a budget what then does the work for least."""
+    if need.goal == "price" or (need.goal == "cost" and them.outlay[places[0]] <= 0):
+        return places[0]
+    equal = EQUAL if need.goal == "cost" else AS_FAST
+    near = (p for p in places if them.ranked[p] <= equal * them.ranked[places[0]])
+    level = [p for p in near if need.goal == "energy" or them.outlay[p] > 0]
+    most = (A_LITTLE_MORE if need.goal == "speed" else EQUAL) * float(min(them.outlay[level], default=0.0))
+    fastest = most > 0 and need.goal != "speed"
+    return min(
+        (p for p in level if them.outlay[p] <= most),
+        key=lambda p: (-float(them.speed[p]) * fastest, float(them.per_item[p])), default=places[0],
+    )  # fmt: skip
+
+
+def _last_seen(need: Need, them: Candidates, places: Sequence[int]) -> int:
+    """Where the first has no price, by what was last asked: the most work for the money; of a budget, the one
+    of the fastest that cost least. Without any price the least that does it is likely to keep a budget."""
+    if them.rows[places[0]].way != "unpriced":
+        return places[0]
+    last = {p: o.amount for p in places if (o := them.rows[p].offer) and np.isnan(them.price[p])}
+    by_price = bool(need.budget_usd) or need.goal == "price"
+    if by_price:
+        last = {p: usd for p, usd in last.items() if them.speed[p] * EQUAL > them.speed[places[0]]}
+    worth = {p: usd if by_price else usd / float(them.speed[p]) for p, usd in last.items()}
+    return min(worth, key=lambda p: worth[p], default=places[-1] if need.thrifty else places[0])
 
 
 def ordered(them: Candidates, ok: Mask, *, every_provider: bool = True) -> list[int]:
@@ -185,6 +187,7 @@ def _options(
             committed_h=priced.committed_h(row.offer) if row.offer else 0.0,
             last_usd=row.offer.amount if row.offer and row.way == "unpriced" else None,
             throughput=speed.throughput, basis=speed.basis,
+            parts=speed.notes[1:] if len(need.workloads) > 1 else (),
             precision="" if speed.question.precision == need.precision else str(speed.question.precision),
             replicas=speed.replicas, latency_s=speed.seconds if need.latency_s else None,
             time_s=around(float(them.time[place]), float(them.speed_half[place])) if need.items else None,

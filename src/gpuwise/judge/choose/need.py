@@ -19,7 +19,7 @@ from dataclasses import dataclass, field, replace
 from datetime import date
 from functools import cache
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Literal, NamedTuple, TypeVar, get_args
+from typing import TYPE_CHECKING, Any, Literal, NamedTuple, TypeVar, cast, get_args
 
 from gpuwise.errors import InputError
 from gpuwise.facts import catalog
@@ -27,6 +27,7 @@ from gpuwise.model import units
 from gpuwise.model.gpu import GpuSpec
 from gpuwise.model.judgement import TASKS, Acquire, Need
 from gpuwise.model.precision import WEIGHTS, Precision
+from gpuwise.model.question import Mode
 from gpuwise.model.units import Latency, Work
 from gpuwise.workloads import registry
 
@@ -169,9 +170,8 @@ def need_for(
     like = dict(ALIASES)
     if len(named) > 1:
         like |= {model: ours for ours, model in reversed(_SIZES.items())}
-        like |= {name: model.like for name, model in DIFFUSION.items()}
         like |= {name.casefold(): _decoder_like(name) for name, _ in named if is_model(name, mode)}
-        like |= _stood_in_for([name.casefold() for name, _ in named], mode)
+        like |= {n: found[0] for name, _ in named if (found := stand_in(n := name.casefold(), mode))}
     shares = {_workload(like.get(name.casefold(), name), mode): weight for name, weight in named if name}
     if not shares:
         known = ", ".join(presets())
@@ -233,10 +233,27 @@ def tokens_of(title: str) -> int:
     return int(found[1].replace(",", "")) if found else 0
 
 
-def _stood_in_for(names: Sequence[str], mode: str | None) -> dict[str, str]:
-    """The workload that is most like each name which is not one: `whisper`."""
-    rows = [row for row in catalog.rows(DATA / "stand_ins.csv") if mode in ("train", "infer", None)]
-    return {n: row[mode or row["usual"]] for n in names for row in rows if re.fullmatch(row["words"], n)}
+def stand_in(name: str, mode: str | None) -> tuple[str, Mode, str] | None:
+    """The workload that is most like a name which is not one (`whisper`, `flux`), its mode, and how much of
+    it that is in words; None where none is like it."""
+    if name in DIFFUSION:
+        images = _of_diffusion(name, mode, None, None, None, None)
+        return images.workloads[0][0], images.mode, images.notes[0]
+    for row in catalog.rows(DATA / "stand_ins.csv") if mode in ("train", "infer", None) else ():
+        if re.fullmatch(row["words"], name):
+            way = cast("Mode", mode or row["usual"])
+            times = f", {float(row['runs']):g} of its items for one" if row["counted"] == "yes" else UNCOUNTED
+            return row[way], way, stands_in(name, row, row[way]) + times
+    return None
+
+
+# Of a stand-in, by which GPUs compare and nothing is counted.
+UNCOUNTED = ", and its items a second are not those of yours"
+
+
+def stands_in(said: str, row: Mapping[str, str], like: str) -> str:
+    """That a workload is taken for what was said, and why."""
+    return f"{said}: no workload here is just that, {like} stands in ({row['because']})"
 
 
 def _decoder_like(name: str) -> str:
@@ -261,7 +278,7 @@ def is_question(text: str) -> bool:
     listed = all(re.fullmatch(r"\s*\S+(?: \S+)?(?:=.*|\s+[\d.]+\s*%)", part) for part in text.split(","))
     if listed or text.casefold() in names():
         return False
-    return " " in text or text.isalpha() or not text.isascii() or bool(_stood_in_for([text.casefold()], None))
+    return " " in text or text.isalpha() or not text.isascii() or bool(stand_in(text.casefold(), None))
 
 
 def unknown(name: str) -> InputError:

@@ -25,7 +25,7 @@ from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from dataclasses import replace
 from functools import lru_cache, partial
-from math import ceil, exp, log
+from math import ceil, exp, inf, log
 from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
 
 from gpuwise.errors import GpuwiseError, InputError, MachineError, NoDataError, check_wanted
@@ -36,7 +36,7 @@ from gpuwise.model.judgement import TASKS, Need
 from gpuwise.model.precision import GGUF, Precision
 from gpuwise.model.question import Part, RunConfig
 from gpuwise.model.result import Basis, Interval, Issue, Record, Result, records_of, refused
-from gpuwise.model.units import gibibytes, seconds
+from gpuwise.model.units import brief, gibibytes, percent, seconds
 from gpuwise.predictor.evidence import answers
 from gpuwise.predictor.forecast import FITS
 from gpuwise.predictor.rates import LEVEL, around, step_half
@@ -165,7 +165,7 @@ def _of_workload(
         known = [record for record in (model, others.get(key)) if record is not None]
         found[key] = min(
             known, default=_blank(config, *key, "no speed is known"),
-            key=lambda r: log(t.high / t.low) if (t := r.throughput) and t.low > 0 else float("inf"),
+            key=lambda r: log(t.high / t.low) if (t := r.throughput) and t.low > 0 else inf,
         )  # fmt: skip
     return found
 
@@ -225,12 +225,15 @@ def _of_model(need: Need, precision: Precision, gpu: str, count: int) -> Record:
     plan = _plan(need, precision, batch=fixed or 1, gpus=count, memory_bytes=memory)
     # Which takes as long as all else, so only where somebody asks for it.
     prompt = bool(need.reads) or need.first_token_s is not None or need.latency_kind == "TTFT"
+    most = need.latency_s or inf
     tried = [fit(plan, gpu, prompt=prompt)]
-    # At rising batches, until one does not fit.
-    for batch in SEQUENCES[1:] if not fixed and tried[0].fits else ():
-        if not (found := fit(replace(plan, batch=batch), gpu, prompt=prompt)).fits:
+    # Answers of larger batches are more a second, each of them later: the largest in time is the best.
+    serves, larger = need.mode == "infer", SEQUENCES[1:] if not fixed and tried[0].fits else ()
+    for batch in reversed(larger) if serves else larger:
+        found = fit(replace(plan, batch=batch), gpu, prompt=prompt)
+        tried += [found] if found.fits else []
+        if (serves and found.fits and (_latency(need, found) or inf) <= most) or not (serves or found.fits):
             break
-        tried.append(found)
     config = RunConfig(
         workload=need.workloads[0][0], mode=need.mode, precision=precision, gpus=count, compile=False
     )
@@ -247,11 +250,10 @@ def _of_model(need: Need, precision: Precision, gpu: str, count: int) -> Record:
     if need.first_token_s is not None and (takes := first.first_token_s or 0.0) > need.first_token_s:
         why = f"the first token takes {seconds(takes)}, {seconds(need.first_token_s)} are allowed"
         return blank(issues=refused(why))
-    most = need.latency_s or float("inf")
-    fast = [each for each in tried if (_latency(need, each) or float("inf")) <= most]
+    fast = [each for each in tried if (_latency(need, each) or inf) <= most]
     # Of batches that are all too late the quickest says which latency could be had.
     best = (max(fast, key=lambda f: f.tokens_per_s.value if f.tokens_per_s else 0.0) if fast
-            else min(tried, key=lambda f: _latency(need, f) or float("inf")))  # fmt: skip
+            else min(tried, key=lambda f: _latency(need, f) or inf))  # fmt: skip
     if best.tokens_per_s is None:
         return blank(issues=refused(best.refusal or "no speed is known"))
     detail = f"order of magnitude only: no model measured on a card of {spec.vendor} is known"
@@ -407,7 +409,7 @@ def _from_sheet(config: RunConfig, gpu_id: str, count: int) -> Record:
         lacking = f"a dense {config.precision} rate" if peak is None else "memory bandwidth"
         return _blank(config, gpu_id, count, f"no {config.precision.upper()}: no source states {lacking}")
     arithmetic = peak.flop_per_s / cost.flop_per_item
-    memory = bandwidth / cost.bytes_per_item if cost.bytes_per_item else float("inf")
+    memory = bandwidth / cost.bytes_per_item if cost.bytes_per_item else inf
     value, watts = count * REACHED * min(arithmetic, memory), gpu.power_w
     return replace(
         _blank(config, gpu_id, count),
@@ -425,7 +427,7 @@ def quickest(found: Sequence[Record], latency_s: float | None) -> Record:
     fine = [record for record in known if not _late(record, latency_s)]
     if fine:
         return max(fine, key=lambda r: r.throughput.value if r.throughput else 0.0)
-    return min(known, key=lambda r: r.seconds if r.seconds is not None else float("inf"))
+    return min(known, key=lambda r: r.seconds if r.seconds is not None else inf)
 
 
 def _late(record: Record, latency_s: float | None) -> bool:
@@ -450,13 +452,20 @@ def _mix(parts: Sequence[Record], shares: Sequence[float]) -> Record:
     chances = [part.fits_probability for part in parts if part.fits_probability is not None]
     drawn = sum(w.value * share for w, share in zip(watts, shares, strict=False))
     weakest = max(parts, key=lambda part: WEAKER.index(part.basis))
+    each = tuple(
+        f"{brief(part.throughput.value)} {part.item.removesuffix('s')}s/s of {part.question.workload} in "
+        f"{percent(share, 0)} of the time"
+        for part, share in zip(parts, shares, strict=True)
+        if part.throughput
+    )
     return replace(
         blank,
         throughput=Interval(value=value, low=low, high=high, level=LEVEL, method="geometric mean"),
         memory_bytes=max(memory, key=lambda m: m.value, default=None),
         fits_probability=min(chances, default=None),
         watts=around(drawn, max(map(half_of, watts))) if len(watts) == len(parts) else None,
-        seconds=None, bound=None, basis=weakest.basis, source=weakest.source, notes=weakest.notes,
+        seconds=None, bound=None, basis=weakest.basis, source=weakest.source,
+        notes=(*(weakest.notes or ("",)), *each),
     )  # fmt: skip
 
 
