@@ -435,6 +435,15 @@ R La RTX 4090 tiene 16.384 núcleos CUDA, 512 núcleos tensoriales y 128 núcleo
 W La RTX 4090 tiene 16.834 núcleos CUDA y 512 núcleos tensoriales.
 R La RTX 3090 tiene 328 núcleos de tensor y 82 núcleos para trazado de rayos.
 W La RTX 3090 tiene 382 núcleos tensoriales.
+W Each node has 8x A100 40GB (40 GB HBM2, 1.55 TB/s, 500 W).
+W Four A40 (48 GB, 669 GB/s, 300 W) do the rendering.
+W The H200 is the bigger brother. Compared with the H100 SXM it has 2.6 times its memory.
+W The A100 SXM 80GB is slower than the H100 SXM, which has 2.6 times its memory bandwidth.
+W The RTX 4090 has 24 GB. The RTX 5090 has twice its memory.
+W Two of them: the L40S has 48 GB, so two of them hold 128 GB.
+W The RTX A6000 has 48 GB. Four of them have 256 GB.
+W The RTX A5000 has 8,192 CUDA cores, and yes, it supports FP8.
+R Le V100 existe en deux versions, mais il ne connaît pas le BF16.
 W The RTX 3050 6 GB has its memory bus cut from 128 bits to 64 bits.
 W The RTX 4070 was reduced from 24 GB to 16 GB of memory and has a 192-bit bus.
 R The memory of the RTX 3050 6 GB was reduced from 8 GB to 6 GB.

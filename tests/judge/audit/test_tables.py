@@ -45,6 +45,8 @@ DRESSES = {
     "L4:\nVRAM: 24 GB\nBandwidth: 300 GB/s\nTDP: 72 W",
     "pairs in a line": "## T4\nVRAM: 16 GB | Bandwidth: 320 GB/s "
     "| TDP: 70 W\n\n## L4\nVRAM: 24 GB, Bandwidth: 300 GB/s, TDP: 72 W",
+    "CSV in a text": "$ ./list\nname, memory.total [MiB], memory_bandwidth_gb_s, power [W]\n"
+    "Tesla T4, 16 GB, 320, 70\nNVIDIA L4, 24 GB, 300, 72\n\nThat is all.",
     "YAML": "gpus:\n  - name: T4\n    memory_gb: 16\n    memory_bandwidth_gbs: 320\n    tdp_watts: 70\n"
     "  - name: L4\n    memory_gb: 24\n    memory_bandwidth_gbs: 300\n    tdp_watts: 72",
     "html": "<table><tr><th>GPU<th>VRAM<th>Bandwidth<th>TDP<tr><td>T4<td>16 GB<td>320 GB/s<td>70 W"
@@ -68,6 +70,18 @@ def test_spaces_align_rows_below_a_head_without_a_first_cell(claimed: Read) -> N
     found = claimed("Ten years\n\n" + "\n".join(lines), "a.txt")
     assert len(found) == len(CARDS) * len(LABELS)
     assert len({gpu for gpu, _, _ in found}) == len(CARDS)
+
+
+def test_columns_that_single_blanks_part(claimed: Read) -> None:
+    text = (
+        "Model       SMs Cores Tensor Memory   FP32\n"
+        "RTX 4090    128 16384 512    24 GB    82.6\n"
+        "RTX 3090    82  10496 328    24 GB    35.6\n"
+        "RTX A6000   84  10752 336    48 GB    38.7"
+    )
+    found = [(field, value) for gpu, field, value in claimed(text, "a.txt") if gpu == "RTX A6000"]
+    counts = [("sm_count", "84"), ("cuda_cores", "10752"), ("tensor_cores", "336")]
+    assert found == [*counts, ("memory_bytes", "48 GB"), ("peak:fp32", "38.7")]
 
 
 @pytest.mark.parametrize("comma", [",", ";", "\t"])

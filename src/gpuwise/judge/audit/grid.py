@@ -362,6 +362,10 @@ class Grid:
         }
         clear = clear and told is not None and not (pair and best is options[2])
         settled = told or sum(p.known for p in best) >= SETTLED * len(best)
+        # Cells that moved would not fit: where nearly all do, the last ones are missing.
+        widths = {len(row) for row in self.rows[1:]}
+        named = len(widths) == 1 and min(widths) < len(self.header) and any(best is o for o in options[:2])
+        firm = named and len(best) > LEAST and sum(p.known for p in best) >= FIRM * len(best)
         # Where empty cells were dropped those behind them moved: the row ends in several, and does not fit.
         pushed = {
             number
@@ -369,6 +373,8 @@ class Grid:
             if len(row) > 2 and not any(cell.text.strip() for cell in row[-2:])
             and sum(p.known for p in best if p.row == number) < SETTLED * sum(p.row == number for p in best)
         }  # fmt: skip
+        # "2x186 GB" makes the row one of a pair of GPUs; the rest may be of both together.
+        doubled = {(p.row, p.owner.text) for p in best if p.reading.token.count > 1 == p.owner.count}
         for placed in best:
             owner, row = placed.owner, placed.row
             if placed.reading.token.count == owner.count > 1:
@@ -377,12 +383,16 @@ class Grid:
                 placed = replace(
                     placed, reading=replace(placed.reading, token=replace(placed.reading.token, count=1))
                 )
-            moved = self.ragged or len(self.rows[row]) != len(self.header) or row in pushed
-            sure = (clear or settled) and not moved
+            moved = (self.ragged or len(self.rows[row]) != len(self.header)) and not firm
+            moved = moved or row in pushed
+            sure = (clear or settled) and not moved and (row, owner.text) not in doubled
             sure = sure and (self.trusted or settled)
             # "NVLink 4 (H100) | 900 GB/s" under "Bandwidth"
             name = self.rows[row][0].text if placed.reading.field == "memory_bytes_per_s" else ""
-            sure = sure and not CUES["link"].search(name)
+            # Where the label names no GPU, it is unknown whose values several columns hold.
+            anonymous = not pair and best is options[2] and not owner.sure
+            anonymous = anonymous and len(self.rows[row]) > NAME_COLUMNS - 1
+            sure = sure and not (anonymous or CUES["link"].search(name))
             top = self.columns.get(placed.column)
             place = placed.column if top is not None and top.text == owner.text else row
             claim = claim_of(placed.reading, owner, placed.cell.line, block * GRID + place, sure)

@@ -23,11 +23,12 @@ from gpuwise.judge.audit.grid import (
     Grid,
     Scope,
     Subject,
+    carded,
     is_known,
     subject,
     subject_of,
 )  # fmt: skip
-from gpuwise.judge.audit.read import Cell, Line
+from gpuwise.judge.audit.read import Cell, Line, spelt
 from gpuwise.judge.audit.words import CUES, FIELDS, Token, scan
 
 # Characters of a line that may be one cell of a table, and of one that may be a row or a header.
@@ -52,6 +53,17 @@ _SIDES = re.compile(r"([\w. -]{2,40}?) (?:vs\.?|versus) ([\w. -]{2,40})", re.IGN
 _PARTED = re.compile(r" ?\| ?| ?\t ?| {2,40}|\s\u2502\s")
 _TABS = re.compile(r" ?\t ?")
 _RULE = re.compile(r"[\s|:+=\u2500-\u257f-]+")
+_PAIRED = re.compile(r"[|\t] ?[\w ()-]{2,30}:\s?\S")
+_CAPITAL = re.compile(r"(?<=[a-z0-9)])(?=[A-Z\u2713\u2717\u2014])|(?<=\u2014)(?=\S)")
+_NEXT_CELL = re.compile(r"(?<=[a-z0-9)])(?=[A-Z][a-zA-Z]{0,20}\d{2}|[A-Z][a-z]{3,20} )")
+_NUMBER = re.compile(r"\d{1,3},\d{3}|(?:19|20)\d\d")
+_NUMBERS = re.compile(r"(?<![\d.,])(?:(?:\d{1,3},\d{3}){2,12}|(?:(?:19|20)\d\d){2,12})(?![\d.,])")
+_WHOLE = re.compile(r"\d{1,3}(?:,\d{3})+|\d+(?:\.\d+)?")
+_PIECE = re.compile(r"\s*(?:\d[\d.,]{0,6}|[KMGTP]i?B/s|[KMGTP]B|TFLOPS|W)\s*")
+# What parts the cells of a line: commas, or slashes with spaces around them.
+_SEPARATORS = (",", " / ", ";")
+_SEPARATOR = re.compile(r",| / |;")
+_IN_PARENTHESES = re.compile(r"\(([^()]{8,})\):?$")
 _PAIRED = re.compile(r"[|\t] ?[\w ()-]{2,30}:\s?\S")
 _CAPITAL = re.compile(r"(?<=[a-z0-9)])(?=[A-Z\u2713\u2717\u2014])|(?<=\u2014)(?=\S)")
 _NEXT_CELL = re.compile(r"(?<=[a-z0-9)])(?=[A-Z][a-zA-Z]{0,20}\d{2}|[A-Z][a-z]{3,20} )")
@@ -108,6 +120,28 @@ def side_by_side(text: str) -> tuple[Subject, ...]:
     return named if joined and not any(t.kind == "value" for t in tokens) else ()
 
 
+def _places(lines: Sequence[Line], start: int) -> tuple[list[tuple[int, int]], int]:
+    """The columns of a table that blanks alone align, some of them one wide, and the index of the line behind
+    it: where every line has a blank a column ends, unless its heading goes on. None where gaps tell it."""
+    first = lines[start]
+    if "  " not in first.text or all(kind(part) != "F" for part in _PARTED.split(first.text)):
+        return [], start
+    # Each line of a text comes here: a log is not to be read anew by each of its own.
+    near = range(start, min(start + LONGEST, len(lines)))
+    last = next((n for n in near if lines[n].paragraph != first.paragraph), near.stop)
+    texts = [line.text for line in lines[start:last] if not _RULE.fullmatch(line.text)]
+    widths = {len(_PARTED.split(text)) for text in texts}
+    if len(texts) < 3 or len(widths) == 1 or any("|" in t or "\t" in t for t in texts):
+        return [], start
+    blank = "".join("01"[all(t[n : n + 1] in " " for t in texts)] for n in range(max(map(len, texts))))
+    places: list[tuple[int, int]] = []
+    for a, b in (match.span() for match in re.finditer("0+", blank)):
+        goes_on = places and not (texts[0][a:b].strip() and any(text[a:b].strip() for text in texts[1:]))
+        places = [*places[:-1], (places[-1][0], b)] if goes_on else [*places, (a, b)]
+    named = sum(kind(texts[0][a:b].strip()) == "F" for a, b in places)
+    return (places, last) if 2 * named >= len(places) > 2 else ([], start)
+
+
 def _broken(lines: Sequence[Line], start: int, scope: Scope) -> Found:
     """Rows of which the cells stand on several lines, as pages are copied: each pipe ends a cell, and the
     first ones are the names of the columns. A rule has as many cells as a row."""
@@ -159,6 +193,7 @@ def _delimited(lines: Sequence[Line], start: int, scope: Scope) -> Found:
     """Lines with pipes, tabs or wide gaps between the cells."""
     rows: Rows = []
     at, full = start, False
+    places, last = _places(lines, start)
     while at < len(lines):
         text = lines[at].text
         # Fields that name their values between pipes ("VRAM: 24 GB | TDP: 450 W") are pairs, not cells.
@@ -172,6 +207,7 @@ def _delimited(lines: Sequence[Line], start: int, scope: Scope) -> Found:
         # Below a header with tabs a pipe stands inside of a cell.
         pipes = bare.count("|") > 1 and not (rows and "\t" in bare and "\t" in lines[start].text)
         cells = bare.split("|") if pipes else (_TABS if "\t" in bare else _PARTED).split(bare)
+        cells = [text[a:b] for a, b in places] if at < last else cells
         if len(cells) < 2 or (len(cells) == 2 and "\t" not in text and "|" not in text):
             break
         # "L40S | Data sheet" among rows with tabs is their title.
@@ -203,6 +239,36 @@ def _delimited(lines: Sequence[Line], start: int, scope: Scope) -> Found:
         rows.append(tuple(Cell(lines[at].line, part.strip()) for part in cells))
         at += 1
     return (rows, at, True) if len(rows) > 1 else None
+
+
+def _separated(lines: Sequence[Line], start: int, scope: Scope) -> Found:
+    """A line of field words between commas or slashes, then lines of a GPU and as many values: what a program
+    prints as CSV, or "Cheat sheet (cores / VRAM / watts)" above "4090: 16384 / 24 / 450"."""
+    text = lines[start].text
+    if len(text) > ROW or text[-1:] in (".", "!", "?") or not _SEPARATOR.search(text):
+        return None
+    inside = _IN_PARENTHESES.search(text)
+    head = inside[1] if inside else text.rstrip(":")
+    mark = max(_SEPARATORS, key=head.count)
+    labels = [spelt(label) for label in head.split(mark)]
+    tokens = [scan(label) for label in labels]
+    named = sum(any(t.field for t in one) for one in tokens)
+    # A word that names no field may be "name" or "cores": of such words most must name one.
+    if named < (1 if mark == "," else 2) or any(t.kind != "field" for one in tokens for t in one):
+        return None
+    rows: Rows = []
+    header = [Cell(lines[start].line, label) for label in labels]
+    for line in lines[start + 1 :]:
+        name, colon, rest = line.text[:ROW].partition(": ")
+        text = f"{name}\t{rest}" if colon and kind(name) != "F" else line.text[:ROW]
+        parted = re.split(r"\t|\s?\|\s?", text.replace(max(_SEPARATORS, key=text.count), "\t"))
+        cells = tuple(Cell(line.line, spelt(cell)) for cell in parted)
+        if len(cells) == len(labels) + 1 and not rows:
+            header = [Cell(lines[start].line, "GPU"), *header]
+        if len(cells) != len(header) or not any(kind(cell.text) == "G" or carded(cell) for cell in cells):
+            break
+        rows.append(cells)
+    return ([tuple(header), *rows], start + 1 + len(rows), True) if rows else None
 
 
 def _under_fields(lines: Sequence[Line], start: int, scope: Scope) -> Found:
@@ -766,6 +832,6 @@ def _repeated(body: Sequence[Line], count: int) -> Arranged:
 
 # In the order in which they are tried.
 READERS: tuple[Callable[[Sequence[Line], int, Scope], Found], ...] = (
-    _broken, _delimited, _under_fields, _under_gpus, _below_title, _in_one_line, _rows_of_lines,
+    _broken, _delimited, _separated, _under_fields, _under_gpus, _below_title, _in_one_line, _rows_of_lines,
     _columns_of_lines,
 )  # fmt: skip

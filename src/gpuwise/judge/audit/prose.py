@@ -26,6 +26,7 @@ from gpuwise.judge.audit.abilities import NAMED, abilities
 from gpuwise.judge.audit.cells import (
     FASTEST_SLOT,
     NEAR,
+    OF_UNIT,
     STARRED,
     SUMMED,
     TWICE,
@@ -196,10 +197,12 @@ def claims(text: Text) -> Iterator[Claim | Left | Subject]:
     """Every claim of a paragraph; last, what it spoke of in the end."""
     about = text.scope.about
     topic: str | None = None
+    asked = ""
     able: str | None = None
     for start, end in _sentences(text.text):
         words = text.text[start:end]
         if about is None and not scan(words) and not NAMED.search(words):
+            asked = ""
             continue
         if about is not None and about.sure and (brand := CUES["brand"].search(words)) and (
             not any(str(catalog.get(i).vendor).lower() == BRANDS[brand[0].lower()] for i in about.gpu_ids)
@@ -207,8 +210,12 @@ def claims(text: Text) -> Iterator[Claim | Left | Subject]:
             # "The Radeon has 16 GB": not the GeForce before it.
             about = replace(about, sure=False)
         sentence = _Sentence(words, about, topic, text.scope)
+        sentence.asked = asked
         near = text.text[max(0, start - 2 * STRETCH) : end]
         sentence.of_model = CUES["language_model"].search(near) is not None
+        fields = [t.field for t in sentence.tokens if t.kind == "field" and t.field]
+        # "Which bus does it have? 192-bit."
+        asked = fields[0] if words.rstrip(' *"').endswith("?") and fields else ""
         # "The unreleased RTX 3070 16 GB": of no product that there is.
         denied = (CUES["denied"].match(text.text, end) or CUES["guessed"].search(words)) is not None
         heads = {head.start for head in sentence.listed.values()}
@@ -249,10 +256,17 @@ def claims(text: Text) -> Iterator[Claim | Left | Subject]:
             if field != "mig" or "(" not in words[: match.start()].rpartition(")")[2]
             if field != "matrix_units" or not CUES["in_units"].search(words, 0, match.start())
         ]  # fmt: skip
+        named = sentence.with_it(named) if said_abilities else named
         for claim in abilities(words, named, line, text.block, said_abilities, able):
             yield replace(claim, sure=False) if denied else claim
         able = said_abilities[-1][0] if said_abilities else None
         yield from comparisons(words, named, line, text.block)
+        for match, speaks, other, field in sentence.ellipses(named):
+            said = f"{words[: match.start('of')]} the {field} of "
+            end, ids = len(said) + 1, other.gpu_ids
+            second = Token(kind="gpu", start=len(said), end=end, text=other.text, gpu_ids=ids)
+            for claim in comparisons(f"{said}X", [speaks, second], line, text.block):
+                yield replace(claim, stated=match[0])
         about = sentence.subject_after()
     if about is not None:
         yield about
@@ -288,6 +302,14 @@ def _typed(text: str, about: Subject | None, portable: bool) -> tuple[Token, ...
             narrowed = spoken if set(theirs) >= {*spoken} != set() else (*narrowed, *theirs)
         tokens.append(token if narrowed == token.gpu_ids else replace(token, gpu_ids=narrowed))
     gpus = [t for t in tokens if t.kind == "gpu"]
+    for one, other in pairwise(gpus):
+        # "An 8x A100 40GB server (DGX A100)": the name again.
+        again = set(one.gpu_ids) & set(other.gpu_ids) and re.fullmatch(
+            r"[\w ]{0,12}\((?:\w+ )?", text[one.end : other.start]
+        )
+        if again and text[other.end : other.end + 1] == ")":
+            tokens.remove(other if one.count >= other.count else one)
+    gpus = [t for t in tokens if t.kind == "gpu"]
     for match in islice(CUES["version"].finditer(text), PRONOUNS):
         name = next((g.text for g in reversed(gpus) if g.end <= match.start()), about.text if about else "")
         forms = "".join(CUES["form_name"].findall(" " + match["form"])).replace("Go", "GB")
@@ -297,6 +319,12 @@ def _typed(text: str, about: Subject | None, portable: bool) -> tuple[Token, ...
             start, ids = match.start("form"), form.gpu_ids
             version = Token(kind="gpu", start=start, end=match.end(), text=form.text, gpu_ids=ids)
             tokens.append(version)
+    for match in islice(CUES["of_them"].finditer(text) if " of th" in text else (), PRONOUNS):
+        # "Two of them hold 96 GB"
+        last = next((subject([g]) for g in reversed(gpus) if g.end <= match.start()), about)
+        if last is not None and not last.several:
+            start, end, ids, number = match.start(), match.end(1), last.gpu_ids, count_of(match[1])
+            tokens.append(Token(kind="gpu", start=start, end=end, text=last.text, gpu_ids=ids, count=number))
     return tuple(sorted(tokens, key=lambda token: token.start))
 
 
@@ -361,6 +389,8 @@ class _Sentence:
 
     def __init__(self, text: str, about: Subject | None, topic: str | None, scope: Scope) -> None:
         self.text, self.about, self.topic = text, about, topic
+        # The field that the sentence before asks for.
+        self.asked = ""
         # Whether it or the words before it name a language model, whose size a value may be.
         self.of_model = False
         self.marks = scope.marks
@@ -573,6 +603,7 @@ class _Sentence:
         total |= field == "power_w" and (place in self.listed or self.says("added") is not None) and (
             self.is_summed(place)
         )  # fmt: skip
+        each |= not (total or self.is_summed(place)) and self.is_of_one(self.listed.get(place))
         if each:
             best = replace(best, owner=replace(best.owner, count=1))
         if total and (count := self.times(best)) != best.owner.count:
@@ -687,6 +718,8 @@ class _Sentence:
             elif own and own[:5] == "peak:" and self.rates and token.numbers[0].digits > 1:
                 # "989 TFLOPS in FP16 and 1,979 in FP8"
                 yield LISTED, own
+            elif own is None and self.asked in COUNTS:
+                yield LISTED, self.asked
             elif re.fullmatch(r"20[0-3]\d", token.text) and (
                 (named and (named["own"] or after[:1] in (")", ",")))
                 or after_it
@@ -753,7 +786,7 @@ class _Sentence:
             return
         for field in UNSAID:
             if FIELDS[field].dimension == dimension:
-                again = AGAIN if self.follows(place, field) else FAR
+                again = LISTED if field == self.asked else AGAIN if self.follows(place, field) else FAR
                 yield min(self.unsaid(place, field), self.named(place, field), again), field
 
     def follows(self, place: int, field: str) -> bool:
@@ -922,6 +955,17 @@ class _Sentence:
         holds = CUES["holds"].search(before)
         # "For 405 GB you need six H100": before any GPU stands what is needed.
         return bool(equals or said or (holds and (start or holds[0].strip().lower() != "for")))
+
+    def is_of_one(self, head: Token | None) -> bool:
+        """Whether the list of several GPUs states what one has: "4x A100 (40 GB HBM2, 1.5 TB/s)"."""
+        if head is None or head.count == 1:
+            return False
+        stated = [
+            t for n, t in enumerate(self.tokens) if self.listed.get(n) is head and t.measures in OF_UNIT
+        ]
+        return re.search(r"\(\d+ ?GB", head.text) is not None or any(
+            evidence.supports(i, OF_UNIT[t.measures], t.numbers[0]) for t in stated for i in head.gpu_ids
+        )
 
     def is_total(self, place: int, best: _Option) -> bool:
         """Whether a value is the sum over its GPUs: said so, or a multiple of one's right behind."""
@@ -1189,6 +1233,30 @@ class _Sentence:
         value = _Value(place, token, field, words, held, bound, self.is_impossible(place, field))
         doubts = (one for one in DOUBTS if not each or "of_each" in one)
         return next((one["says"] for one in doubts if _holds(one, self, value)), "")
+
+    def ellipses(self, named: Sequence[Token]) -> Iterator[tuple[re.Match[str], Token, Subject, str]]:
+        """Ratios without the second GPU's name: "twice its memory", of another GPU of this sentence or of the
+        one that the text spoke of."""
+        its = self.says("its_ratio") if " its " in self.text else None
+        before = [g for g in named if g.end <= its.start()] if its else []
+        if its is None or not before:
+            return
+        # "Slower than the A10, which has twice its memory", else the one that is compared with no other.
+        which = re.match(r",? (?:which|that|with|at)\b", self.text[before[-1].end :])
+        speaks = next((g for g in reversed(before) if which or g.start not in self.compared), before[-1])
+        for other in (*(subject([g]) for g in reversed(before)), self.about):
+            if other and not other.several and not set(other.gpu_ids) & set(speaks.gpu_ids):
+                yield its, speaks, other, its["field"]
+                return
+
+    def with_it(self, named: Sequence[Token]) -> list[Token]:
+        """The GPUs of the sentence, and each "it" behind the only one before it."""
+        found = list(named)
+        for start, end in (it.span("it") for it in islice(CUES["it_too"].finditer(self.text), PRONOUNS)):
+            before = [g for g in named if g.end <= start and g.start not in self.compared]
+            if len({g.gpu_ids for g in before}) == 1:
+                found.append(replace(before[-1], start=start, end=end))
+        return sorted(found, key=lambda g: g.start)
 
     def subject_after(self) -> Subject | None:
         """What the next sentence speaks of: the GPU of this one, the first of several if it leads it."""
