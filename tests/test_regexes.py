@@ -257,12 +257,14 @@ def slow_on(pattern: re.Pattern[str], *, searched: bool) -> str | None:
             took = timed(pattern, text, searched)
             if length == LENGTHS[1] and took < LITTLE_S:
                 break
-            if took > MOST_S:  # again, since the machine has other work
-                took = min(timed(pattern, text, searched) for _ in range(3))
-            # Linear, but with many alternatives at each place: half of the text takes half of the time.
-            half = (
-                min(timed(pattern, text[: length // 2], searched) for _ in range(3)) if took > MOST_S else 0
-            )
+            half = 0.0
+            if took > MOST_S:  # again and in turn, since the machine has other work
+                each = [
+                    [timed(pattern, text[:end], searched) for end in (len(text), length // 2)]
+                    for _ in range(5)
+                ]
+                # Linear, but with many alternatives at each place: half of the text takes half of the time.
+                took, half = (min(times) for times in zip(*each, strict=True))
             if took > MOST_S and (took > 3 * half or took > 4 * MOST_S):
                 return f"{took:.2f} s on {start!r} + {body!r}, {length} characters"
     return None
