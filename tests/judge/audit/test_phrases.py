@@ -444,6 +444,8 @@ W Two of them: the L40S has 48 GB, so two of them hold 128 GB.
 W The RTX A6000 has 48 GB. Four of them have 256 GB.
 W The RTX A5000 has 8,192 CUDA cores, and yes, it supports FP8.
 R Le V100 existe en deux versions, mais il ne connaît pas le BF16.
+N The RTX 3050 OEM has 2,304 CUDA cores and the RTX A2000 Embedded 35 W.
+N The A40-12Q has 12 GB of memory.
 W The RTX 3050 6 GB has its memory bus cut from 128 bits to 64 bits.
 W The RTX 4070 was reduced from 24 GB to 16 GB of memory and has a 192-bit bus.
 R The memory of the RTX 3050 6 GB was reduced from 8 GB to 6 GB.

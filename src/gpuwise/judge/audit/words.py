@@ -265,10 +265,16 @@ def scan(text: str) -> tuple[Token, ...]:
         # The count before a name is no value.
         counted = number is not None and number.start() >= at and re.search(r"[x\u00d7]", number[0])
         found += _words(text, at, number.start() if number and counted and not size else gpu.start)
+        # "RTX 3050 OEM", "A2000 Embedded", "A40-12Q": a product of its own, which the catalog lacks. So is
+        # a name that ends with another chip: "RTX 3060 8 GB GA104".
+        more = CUES["own_product"].match(text, gpu.end)
+        if gpu.gpu_ids and (chip := CUES["chip_at_end"].match(text, gpu.end)) is not None:
+            known = {catalog.get(i).text("chip") for i in gpu.gpu_ids}
+            more = chip if None not in known and chip["chip"] not in known else more
+        at, ids = (more.end(), ()) if more else (gpu.end, gpu.gpu_ids)
         found.append(
-            Token(kind="gpu", start=gpu.start, end=gpu.end, text=gpu.text, gpu_ids=gpu.gpu_ids, count=count)
+            Token(kind="gpu", start=gpu.start, end=at, text=text[gpu.start : at], gpu_ids=ids, count=count)
         )
-        at = gpu.end
     found += _words(text, at, len(text))
     for place in range(len(found) - 1, 0, -1):
         one, two = found[place - 1 : place + 1]
