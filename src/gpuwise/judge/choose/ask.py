@@ -169,7 +169,11 @@ class _Reader:
 
     def every(self, pattern: str) -> list[str]:
         """Each match of a pattern among words that no rule has read, which then are."""
-        return [found[0].strip() for found in iter(partial(self.take, pattern, again=False), None)]
+        found = list[str]()
+        # What matches no word is not gone once it is read.
+        while (match := self.take(pattern, again=False)) and (said := match[0].strip()):
+            found.append(said)
+        return found
 
     def first(self, pattern: str, *, again: bool = True) -> str:
         """The first group that holds something of what `take` finds; empty without one."""
