@@ -3,9 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from datetime import date
+from pathlib import Path
 
 import pytest
 
+from gpuwise.errors import InputError
 from gpuwise.judge import audit
 from gpuwise.judge.audit.grid import JUDGED
 
@@ -433,3 +436,38 @@ def test_the_title_of_a_white_paper_is_no_claim() -> None:
 def test_a_long_column_is_known_by_a_part_of_it(rows: int, read: int) -> None:
     head = "gpu,foo\nT4,16 GB\nT4,lots\n"
     assert len(audit.audit_text(head + "T4,16 GB\n" * (rows - 2), "a.csv").findings) == read
+
+
+@pytest.mark.parametrize(
+    ("name", "text"),
+    [
+        # When a run took place, what a cache takes, and how many tokens a second a prompt is read with.
+        (
+            "runs.csv",
+            "timestamp,gpu_name,status\n2026-05-25T11:49:58,RTX 5060,OK\n2026-05-26T11:49:58,RTX 5060,OK\n",
+        ),
+        ("cache.csv", "gpu,cache_tensor_cuda_mib\nRTX 5060,1536.000000\nRTX 5060,2304.000000\n"),
+        (
+            "host.md",
+            "# One H100 SXM\n\n| | |\n|---|---|\n| GPU memory | 80 GB HBM3 |\n| RAM | 1.5 TB DDR5 |\n",
+        ),
+        (
+            "prompt.md",
+            "## RTX 4060\n\n| Model | Type | Prompt (t/s) |\n|-|-|-|\n| Llama 3.1 8B | Q8_0 | 1061.11 |\n",
+        ),
+    ],
+)
+def test_a_table_of_runs_accuses_no_gpu(name: str, text: str) -> None:
+    found = audit.audit_text(text, name, today=date(2026, 11, 28)).findings
+    assert [f.field for f in found if f.verdict == "contradicts"] == []
+
+
+def test_a_list_that_is_no_whole_json_is_read_as_a_text(tmp_path: Path) -> None:
+    """A comma is missing; a result of gpuwise that is damaged is still told."""
+    path = tmp_path / "list.json"
+    path.write_text('{\n "T4": {\n  "RT Core": 0\n  "memory": "24GB",\n  "bandwidth": "320GB/s"\n }\n}\n')
+    found = audit.audit_file(path, today=date(2026, 11, 28)).findings
+    assert [f.field for f in found if f.verdict == "contradicts"] == ["memory_bytes"]
+    path.write_text('{"schema": 12, "results": [')
+    with pytest.raises(InputError):
+        audit.audit_file(path)

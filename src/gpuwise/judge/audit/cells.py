@@ -114,6 +114,9 @@ def label_of(text: str) -> Label:
         fields = [f for f in fields if f not in ("tensor_cores", "cuda_cores")]
         # "Arithmetic bandwidth (TFLOP/s)" is none of the memory's.
         fields = ["peak:"] if fields == ["memory_bytes_per_s"] else fields
+    if re.search(r"[_ ][MG]i?B$", text, re.IGNORECASE):
+        # "cache_tensor_cuda_mib" counts no cores.
+        fields = [f for f in fields if f not in WHOLE]
     if unit is not None and unit[0] in ("bytes/s", "bits/s") and "memory_bytes" in fields:
         # What is counted in GB/s is a rate: "Memory (GB/s)", "Mem. Bandbreite".
         rate = [f for f in fields if FIELDS[f].dimension == "bytes/s"] or ["memory_bytes_per_s"]

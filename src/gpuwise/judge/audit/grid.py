@@ -392,7 +392,7 @@ class Grid:
             # Where the label names no GPU, it is unknown whose values several columns hold.
             anonymous = not pair and best is options[2] and not owner.sure
             anonymous = anonymous and len(self.rows[row]) > NAME_COLUMNS - 1
-            sure = sure and not (anonymous or CUES["link"].search(name))
+            sure = sure and not (anonymous or CUES["link"].search(name) or is_of_host(owner, placed.reading))
             top = self.columns.get(placed.column)
             place = placed.column if top is not None and top.text == owner.text else row
             claim = claim_of(placed.reading, owner, placed.cell.line, block * GRID + place, sure)
@@ -547,8 +547,9 @@ class Grid:
         found: list[tuple[int, Label]] = []
         cells = cells[:: 1 + len(cells) // JUDGED]
         scanned = {cell: scan(_ASIDE.sub("", cell.text)) for cell, _ in cells}
-        # Below whichever word, "GPU" or "Silicon", AD102 and AD103 are chips.
+        # Below whichever word, "GPU" or "Silicon", AD102 and AD103 are chips; dates are of anything.
         names = {t.field for one in scanned.values() for t in one if t.kind == "name" and t.field in FIELDS}
+        names -= {"launch"} if text.strip() else set()
         if len(cells) > 1 == len(names) and all(len(one) == 1 for one in scanned.values()):
             return replace(label_of(""), fields=(*names,)), True
         # A line above the table that names formats says which rates it has.
@@ -723,6 +724,15 @@ def of_form(owner: Subject, text: str, token: Token) -> Subject:
 def is_known(owner: Subject, reading: Reading) -> bool:
     """Whether the catalog has one of the values of one of the GPUs."""
     return any(evidence.supports(i, reading.field, v) for i in owner.gpu_ids[:8] for v in reading.values)
+
+
+def is_of_host(owner: Subject, reading: Reading) -> bool:
+    """Whether memory is of a kind that the machine has beside a GPU, which has none of its kind."""
+    plain = reading.field == "memory_type" and all(
+        str(v).startswith(("DDR", "LPDDR")) for v in reading.values
+    )
+    known = (str(k.value) for i in owner.gpu_ids for k in evidence.of(i, "memory_type"))
+    return plain and not any(name.startswith("LPDDR") for name in known)
 
 
 def is_multiple(owner: Subject, reading: Reading) -> bool:

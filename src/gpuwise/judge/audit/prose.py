@@ -44,6 +44,7 @@ from gpuwise.judge.audit.grid import (
     Subject,
     claim_of,
     is_known,
+    is_of_host,
     of_form,
     ratios,
     subject,
@@ -1140,12 +1141,11 @@ class _Sentence:
         since = re.sub(r";" if one else r";(?= (?:it|its)\b)", ",", since)
         if not vouched and place not in self.listed and CUES["turn"].search(since):
             return False
-        plain_ddr = any(str(value).startswith(("DDR", "LPDDR")) for value in best.reading.values) and not any(
-            str(k.value).startswith("LPDDR") for i in owner.gpu_ids for k in evidence.of(i, "memory_type")
-        )
         if field == "launch" and not self.gpus and not self.goes_on and not vouched:
             return False
-        if field == "memory_type" and (plain_ddr or (len(self.gpus) > 1 and not (self.in_turn or vouched))):
+        if field == "memory_type" and (
+            is_of_host(owner, best.reading) or (len(self.gpus) > 1 and not (self.in_turn or vouched))
+        ):
             return False
         alone = one or (self.labelled and not others)
         # "The A100 is made in 7 nm, the T4 in 12 nm"

@@ -166,7 +166,7 @@ def is_result(text: str) -> bool:
     except RecursionError:
         return True
     except ValueError:
-        return text.lstrip()[:1] == "{"
+        return text.lstrip()[:1] == "{" and '"schema"' in text
     return isinstance(made, dict) and "schema" in made
 
 
