@@ -374,9 +374,16 @@ class _Reader:
             (gpu, count), (price,), start, end = cards[0], money, run[0][0], run[-1][1]
             seller = next((match[0] for match in matches if match is not price), "")
             text, usd = self.plain[start : end + 5], self._usd(price["sum"], hourly=price["per"] == "h")
-            hourly = bool(price["per"]) or (paid and usd < USUAL.least_purchase)
+            # "We pay 14 for this box; is that one at 24 worth it?": only the first is paid.
+            mine = paid and not (found and re.search(P.other_one, self.plain[found[-1][2] : start]))
+            hourly = bool(price["per"]) or (mine and usd < USUAL.least_purchase)
             usd /= {"m": 730.5, "y": 8766.0}.get((price["per"] or "")[:1], 1.0)
-            usd *= count if re.search(P.each_card, text) else 1
+            if each := re.search(P.each_card, text):
+                # "8 H100 at $2 an hour" are $16; at $24, the whole machine.
+                whole = each[0] in ("at", "@") and hourly and usd > USUAL.dearest_card_hour
+                if count > 1 and not whole:
+                    self.notes.append(f"{count} x {gpu} at {units.usd(usd)} each")
+                    usd *= count
             if (machines := -(-count // needs.MOST_TOGETHER)) > 1 and count % machines == 0:
                 self.notes.append(f"{count} x {gpu} at {units.usd(usd)} are {machines} machines like this")
                 count, usd = count // machines, usd / machines
@@ -387,7 +394,7 @@ class _Reader:
             kind: OfferKind = next((kind for kind, said in kinds.items() if said), "street")
             quote = Quote(
                 gpu_id=gpu, count=count, kind=kind, usd=usd, provider=needs.PROVIDERS.get(seller, seller),
-                paid=paid and hourly, whole=not hourly and bool(re.search(P.with_machine, text)),
+                paid=mine and hourly, whole=not hourly and bool(re.search(P.with_machine, text)),
             )  # fmt: skip
             found.append((quote, start, end))
         if not (paid or len(found) > 1 or self.said(P.fair) or self.said(P.rent_or_not)):
