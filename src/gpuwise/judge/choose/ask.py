@@ -378,9 +378,9 @@ class _Reader:
             mine = paid and not (found and re.search(P.other_one, self.plain[found[-1][2] : start]))
             hourly = bool(price["per"]) or (mine and usd < USUAL.least_purchase)
             usd /= {"m": 730.5, "y": 8766.0}.get((price["per"] or "")[:1], 1.0)
-            if each := re.search(P.each_card, text):
+            if one := re.search(P.each_card, text):
                 # "8 H100 at $2 an hour" are $16; at $24, the whole machine.
-                whole = each[0] in ("at", "@") and hourly and usd > USUAL.dearest_card_hour
+                whole = one[0] in ("at", "@") and hourly and usd > USUAL.dearest_card_hour
                 if count > 1 and not whole:
                     self.notes.append(f"{count} x {gpu} at {units.usd(usd)} each")
                     usd *= count
