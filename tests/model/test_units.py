@@ -364,6 +364,7 @@ def test_unreadable_memory(text: str) -> None:
 def test_counts_shares_latency_and_durations() -> None:
     assert units.parse_count_range("1..8") == (1, 8)
     assert units.parse_count_range("4") == (4, 4)
+    assert units.parse_count_range("1024") == (1024, 1024)
     assert units.parse_latency("TPOT<=30ms") == ("TPOT", pytest.approx(0.03), None)
     assert units.parse_latency("ttft < 2s") == ("TTFT", 2.0, None)
     assert units.parse_latency("TTFT<=2s, TPOT<=30ms") == ("TPOT", pytest.approx(0.03), 2.0)
@@ -381,7 +382,7 @@ def test_counts_shares_latency_and_durations() -> None:
 @pytest.mark.parametrize(
     ("read", "text"),
     [
-        (units.parse_count_range, "0"), (units.parse_count_range, "8..1"), (units.parse_count_range, "1000"),
+        (units.parse_count_range, "0"), (units.parse_count_range, "8..1"), (units.parse_count_range, "1025"),
         (units.parse_latency, "30"), (units.parse_latency, "TPOT<=30"),
         (units.parse_latency, "TTFT<=1s,TTFT<=2s"), (units.parse_latency, "TTFT<=1s,TPOT<=1s,TPOT<=2s"),
         (units.parse_days, "90"),

@@ -547,9 +547,9 @@ class Grid:
         found: list[tuple[int, Label]] = []
         cells = cells[:: 1 + len(cells) // JUDGED]
         scanned = {cell: scan(_ASIDE.sub("", cell.text)) for cell, _ in cells}
-        # Below whichever word, "GPU" or "Silicon", AD102 and AD103 are chips; dates are of anything.
+        # Below whichever word, "GPU" or "Silicon", AD102 and AD103 are chips. Some dates are of runs.
         names = {t.field for one in scanned.values() for t in one if t.kind == "name" and t.field in FIELDS}
-        names -= {"launch"} if text.strip() else set()
+        names -= {"launch"} if CUES["date_of_a_run"].search(text) else set()
         if len(cells) > 1 == len(names) and all(len(one) == 1 for one in scanned.values()):
             return replace(label_of(""), fields=(*names,)), True
         # A line above the table that names formats says which rates it has.
