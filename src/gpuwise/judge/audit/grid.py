@@ -32,8 +32,8 @@ NAME_COLUMNS = 4
 NEARLY = 0.9
 # The share of values that the catalog must confirm where the order of the GPUs is not clear.
 SETTLED = 0.6
-# Columns of which each order is tried; values that only another order than the one of the names confirms, and
-# so many times those that only the names' order does, for it to be the right one; values for the names' own.
+# Each order of fewer columns than MOST_ORDERED is tried. One other than that of the names is right where it
+# alone confirms MOVED values, and AGAINST times those of the names' order alone, which needs LEAST_TOLD.
 MOST_ORDERED, MOVED, AGAINST, LEAST_TOLD = 4, 6, 4, 2
 # The share of values that the catalog must confirm where rows are shorter than their header, and of how many;
 # so many of a column are looked at.
