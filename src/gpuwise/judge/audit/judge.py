@@ -151,7 +151,7 @@ def judge(claims: Sequence[Claim]) -> tuple[Finding, ...]:
     # A figure that a text repeats counts once.
     once = {(c.block >= GRID and n, c.gpu_ids, c.field, c.stated): (c, v) for n, (c, v) in enumerate(judged)}
     for claim, verdict in once.values():
-        if verdict == "contradicts" and (mechanism(claim) or ("",))[0] in TAKEN_FOR_OTHER:
+        if verdict == "contradicts" and (text.mechanism(claim) or ("",))[0] in TAKEN_FOR_OTHER:
             # A rate of the other kind is read right: of just this GPU and format.
             places[_failing(claim)]["agrees"] += 1
             continue
@@ -679,6 +679,7 @@ class Around:
         self.right: dict[tuple[str, str], dict[object, Claim]] = defaultdict(dict)
         self.wrong: dict[tuple[int, tuple[str, ...]], list[Claim]] = defaultdict(list)
         # What was found: it is asked for as a witness, and again for the answer.
+        self.mechanism = cache(mechanism)
         self.explained: dict[Claim, Explained] = {}
         for claim in claims:
             for gpu_id in claim.gpu_ids:
@@ -695,7 +696,7 @@ class Around:
     def explain(self, claim: Claim) -> Explained:
         """(kind, sentence) for a claim that no evidence supports; the most telling explanation first."""
         if claim not in self.explained:
-            found = mechanism(claim)
+            found = self.mechanism(claim)
             if found is None or found[0] == "other variant":
                 found = self.of_neighbour(claim, 2) or found
             if found is None and claim.block >= GRID:

@@ -16,7 +16,7 @@ from functools import cache, lru_cache, partial
 from itertools import accumulate, pairwise, permutations, product
 
 from gpuwise.judge.audit import evidence
-from gpuwise.judge.audit.cells import NEAR, Label, label_of, readings
+from gpuwise.judge.audit.cells import NEAR, Label, Reading, label_of, readings
 from gpuwise.judge.audit.grid import (
     INFERRED,
     MOST_ORDERED,
@@ -494,9 +494,15 @@ def _values_of(line: Line, gpus: Sequence[Token]) -> tuple[Cell, ...] | None:
 
 
 @lru_cache(maxsize=65536)
+def _whole(label: Label, text: str) -> tuple[Reading, ...]:
+    """What a cell below this label states where it is a value and nothing else."""
+    return tuple(r for r in readings(label, text) if r.token.text == text and r.values)
+
+
+@lru_cache(maxsize=65536)
 def _reads(label: Label, text: str, owner: Subject) -> tuple[bool, bool]:
     """Whether a cell below this label states a value and nothing else, and whether its GPU has it."""
-    read = [r for r in readings(label, text) if r.token.text == text and r.values]
+    read = _whole(label, text)
     return bool(read), any(is_known(owner, r) for r in read)
 
 

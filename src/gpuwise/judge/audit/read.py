@@ -29,9 +29,9 @@ from gpuwise.judge.audit.words import CUES, data
 LARGEST = 20 * 2**20
 # Characters; a longer line is data for a program.
 LONGEST = 20_000
-# How much of a text is read, some ten seconds, and how much of it a line, a cell of a table and a number in a
-# line are: an article has 3,000 lines.
-MOST_READ, LINE, CELL, NUMBER = 125_000, 2, 3, 6
+# How much of a text is read, some eight seconds, and how much of it a line, a cell of a table and a number in
+# a line are: an article has 3,000 lines.
+MOST_READ, LINE, CELL, NUMBER = 100_000, 2, 3, 6
 # Columns of a table that are read.
 MOST_CELLS = 2_000
 # Columns or rows that one HTML cell may span: more is not a table for readers.
