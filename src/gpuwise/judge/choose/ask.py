@@ -44,6 +44,7 @@ class Asked:
     form: str | None = None
     fields: Mapping[str, Any] = field(default_factory=dict)
     assumed: Mapping[str, Any] = field(default_factory=dict)  # Fields of `Assumptions`
+    currency: str = ""  # Of its sums, where it is not the dollar: its code
     notes: tuple[str, ...] = ()  # What was assumed, and what was not read
 
 
@@ -84,6 +85,7 @@ class _Reader(Worked):
             self.ignore(later[0].strip())
         if self.fields:
             self.notes.append("what GPUs will come and what they will cost is not known: this is of today")
+        self._read_peak()
         self._read_first()
         self._read_cards()
         self._read_quotes()
@@ -249,7 +251,7 @@ class _Reader(Worked):
         used, offered = take(RULES["denied"]["used"]), self._read_offers()
         than = self.said(P.owning) and take(rf"\b(?:or|vs|versus|than) (?:on |at |from )?(?:{sellers()})\b")
         either = take(P.rent_or_not, again=False) or than
-        rents: Any = offered or take(P.renting, again=False) or either
+        rents: Any = offered or take(P.renting, again=False) or either or self.hired
         owns = used or take(P.owning) or (None if self.said(P.replaceable) else take(P.replacing))
         # What no shop sells singly is rented, unless somebody says that it is to be bought.
         modules = [catalog.get(gpu).text("form") in MODULES for gpu, _ in self.sets]
@@ -538,5 +540,5 @@ class _Reader(Worked):
         return Asked(
             workload=self.mixed or named, mode=self.mode, work=self.work, gpus=self.gpus,
             fields=self.fields, assumed=self.assumed, precision=precision, notes=tuple(self.notes),
-            form="laptop" if self.laptop else self.form,
+            form="laptop" if self.laptop else self.form, currency=self.currency,
         )  # fmt: skip

@@ -64,6 +64,7 @@ class Cards(Words):
             if text.isdigit() and (priced or text.endswith("000")):
                 continue
             number = re.search(P.count_before, before)
+            self.hired |= bool(number and re.search(r"rented|leased|cloud", number[0]))
             behind = None if number else re.match(P.count_behind, after)
             said = number or behind
             count = number_of(next(filter(None, said.groups()))) if said else 1
@@ -286,7 +287,8 @@ class Cards(Words):
             self._settle_kind(like)
         elif one[0] in self.families and (self.rents or fields.get("goal") == "price"):
             # "An A100" to rent is any of them.
-            fields["only"], self.gpus = self.families[one[0]], (one[1], one[1])
+            fields["only"] = self.families[one[0]]
+            self.gpus = self.gpus if self.gpus and one[1] == 1 else (one[1], one[1])
         elif self.sets:
             self._settle_sets()
         self.named_gpus = {gpu for gpu, _ in self.sets} or {*fields.get("only", ())}

@@ -26,6 +26,24 @@ _DRAWN = frozenset(model.like for model in DIFFUSION.values())
 class Worked(Cards):
     """What a text says of the work."""
 
+    def _read_peak(self) -> None:
+        """Of two rates of one load the highest, which must be carried; the other one is said."""
+        peak = self.said(P.peak)
+        if peak is None:
+            return
+        plain = self.plain[: peak.start()] + " " + self.plain[peak.end() :]
+        usual = re.search(P.average, plain)
+        (number, of), (_, of_usual) = (
+            [group or "" for group in found.groups() if group is not None] if found else ("", "")
+            for found in (peak, usual)
+        )
+        if not re.search(P.period, of or of_usual):
+            return  # No rate: "at most 3 dollars an hour at peak times"
+        if usual is not None:
+            self.notes.append(f"{usual[0].strip()}: GPUs for the peak of {number} are counted, and paid for")
+            plain = plain[: usual.start()] + " " + plain[usual.end() :]
+        self.plain = self._left = " ".join(f"{plain}, {number}{of or of_usual}".split())
+
     def _read_amounts(self) -> None:
         """How much is to be done, once or again and again."""
         self.found = amounts.quantities(self.plain)
@@ -204,15 +222,16 @@ class Worked(Cards):
     def _no_work(self) -> str:
         """What work is taken for in a question about GPUs alone. Raises InputError for others."""
         fields, limits = self.fields, {"memory_gb", "total_gb", "only"}
-        gpus = any((self.have, self.sets, self.quotes, self.traits, limits & fields.keys()))
+        gpus = any((self.have, self.sets, self.quotes, self.traits, self.gpu_hours, limits & fields.keys()))
         gpus = gpus or {"providers", "budget_usd"} <= fields.keys()  # "40k credits on gcp"
         # What so many hours cost, whatever they are for.
         priced = bool(self.sets) and "hire_h" in fields
         words = "|".join(re.escape(word) for word in self.unread() if not re.fullmatch(P.bits, word))
         # What is to be run, trained or worked with has a name that means nothing here.
         of_work = self.said(rf"\b(?:{P.of_work}) (?:(?:an?|the|my|our) )?(?:{words or '(?!)'})\b")
-        hired = self.rents and "memory_gb" in fields
-        known = gpus and (self.mode or self.sets or self.have or self.quotes or hired) and not of_work
+        sized = fields.keys() & {"memory_gb", "total_gb"} and (self.rents or self.owns or "sold" in fields)
+        wanted = sized or self.gpu_hours  # So much memory, or so many hours, for whatever work
+        known = gpus and (self.mode or self.sets or self.have or self.quotes or wanted) and not of_work
         if (words and not (priced or known)) or not (gpus or self.take(P.machine)):
             raise needs.unknown(self.text)
         if other := self.said(P.other_work):
@@ -260,8 +279,18 @@ class Worked(Cards):
                 data = known and re.fullmatch(units.DATASET_NAMES, known) and self._named_apart(start, end)
                 if known and of(known) and not data:
                     self.mark(start, end)
-                    return known
+                    return self._of_its_family(known)
         return None
+
+    def _of_its_family(self, said: str) -> str:
+        """The newest model of a family and size; says it where that is of another family ("llama 34b")."""
+        if said in needs.names() or llms.is_file(said) or not is_model(said, None):
+            return said
+        name = llms.newest(said)
+        full = llms.find(name).name
+        if name != said or full.partition("-")[0].rstrip("0123456789.") not in said:
+            self.notes.append(f"{said} is taken as {full}")
+        return name
 
     def _named_apart(self, start: int, end: int) -> bool:
         """Whether a network is named beside what stands there."""
@@ -352,14 +381,17 @@ class Worked(Cards):
             of_version = re.compile(rf"{family}-?{re.escape(version[1])}(?![\d])")
             of_it = list(filter(of_version.match, of_it)) or of_it
         model = next((n for n in of_it if n.endswith(("-8b", "-7b"))), of_it[0] if of_it else "")
-        if alone := self.take(P.model_size, again=False):
+        if alone := self.take(rf"{P.model_size}(?:-a{P.decimal}b\b)?", again=False):
             said, sized = alone[0], re.compile(rf"(?<![\d.]){re.escape(alone[0])}\b")
-            model = next(filter(sized.search, of_it), "") or RULES["sizes"].get(said, "")
             size = float(alone[1]) * {"m": 1e6, "b": 1e9}[alone[2]]
+            about = [n for n in llms.names() if abs(llms.find(n).parameters - size) <= USUAL.rounded * size]
             near = min(llms.names(), key=lambda n: abs(llms.find(n).parameters - size))
+            of_size = (*filter(sized.search, of_it), *(n for n in of_it if n in about))
+            model = next(iter(of_size), "") or RULES["sizes"].get(said, "")
             model = model or next(filter(sized.search, llms.names()), near)
-            if model == near and abs(llms.find(near).parameters - size) > USUAL.rounded * size:
+            if model == near and near not in about:
                 raise InputError(f"no model of {said} is known here", hint=f"the nearest: {near}")
+            said = f"{family} {said}" if of_it and model not in of_it else said
         if not model:
             return None
         self.take(rf"\b{family}" + (r"[\d.]*" if alone else r"\b") if of_it else "(?!)")
@@ -383,7 +415,8 @@ class Worked(Cards):
         data = self.said(rf"\b(?:{units.DATASET_NAMES})\b")
         epochs = next((each for each in self.found if each.kind == "epoch"), None)
         counted = [each for each in self.found if each.kind not in ("epoch", "step")]
-        timed = data and ("deadline_s" in self.fields or (not self.found and self.take(P.how_long)))
+        timed = data and ("deadline_s" in self.fields or self.said(P.whole_data_set) or self.take(P.how_long))
+        timed = timed and not self.found
         if self.stands_in or self.mixed or not (self.found or timed or self.once):
             return
         if others := [each for each in counted if each.kind in ("other", "audio")]:
