@@ -17,12 +17,12 @@ from gpuwise.jobs.facts import Facts
 from gpuwise.judge.choose import answer as say
 from gpuwise.judge.choose import decide, speeds
 from gpuwise.judge.choose import need as needs
-from gpuwise.judge.choose.candidates import EXPORT, FEW, TOGETHER, names_of, offered, stated, usable
+from gpuwise.judge.choose.candidates import EXPORT, FEW, PAID, TOGETHER, names_of, offered, stated, usable
 from gpuwise.judge.choose.fit import NO_FP64, SUPPLY, loosened, made_for_fp64, no_price, why_not
 from gpuwise.judge.choose.need import MOST_TOGETHER, SUPPORTED, USUAL_NOTE, has_form, need_for, settled
 from gpuwise.judge.choose.speeds import Forecast
 from gpuwise.model.gpu import RENTS, GpuSpec, Offer
-from gpuwise.model.judgement import Need, Quote, Recommendation
+from gpuwise.model.judgement import Need, Option, Quote, Recommendation
 from gpuwise.model.precision import Precision
 from gpuwise.model.question import Asked, RunConfig
 from gpuwise.model.result import Comparison, Issue, Record, Result
@@ -76,6 +76,7 @@ def choose(
     several = _in_machines(market, need)
     choice = several or _answered(market, settled(need))
     choice = _with_left_out(market, choice, need)
+    choice = _with_both_ways(market, choice)
     billed = say.against(need.bill, choice) if need.bill else ""
     if billed and (need.bill is None or need.bill.usd is None):  # No sum to compare with
         choice, billed = replace(choice, reasons=(billed.rstrip("."), *choice.reasons)[:3]), ""
@@ -168,7 +169,7 @@ def _beside_rent(market: _Market, choice: Recommendation) -> str:
     need = choice.need
     rented = any(option.way in RENTS for option in choice.options)
     kept = choice.options[0].way == "have" and not need.sets  # Else the question is which to buy
-    either = kept or (need.acquire == "both" and names_of(need))
+    either = kept or (need.acquire == "both" and names_of(need) and not need.either)
     direct = need.asks in ("able", "speed") or (need.asks == "faster" and need.keep)
     if not either or need.period_s or direct or rented:
         return ""
@@ -178,6 +179,47 @@ def _beside_rent(market: _Market, choice: Recommendation) -> str:
     )  # fmt: skip
     other = market.best_or_none(free)
     return say.rented_instead(choice, other.options[0]) if other else ""
+
+
+def _with_both_ways(market: _Market, choice: Recommendation) -> Recommendation:
+    """The choice with a verdict on renting against buying, where that is the question: the side that has no
+    place in it comes from prices that are older, or from any GPU where that is to rent. What costs less is
+    first, where its price is fresh."""
+    need = choice.need
+    if not need.either or need.have:
+        return choice
+    rents = [option for option in choice.options if option.way in RENTS]
+    rents.sort(key=lambda option: option.price_source != PAID)
+    owns = [option for option in choice.options if option.outlay_usd]
+    aged = replace(need.assumptions, max_age_days=None)
+    bought = replace(need, acquire="own")
+    any_rent = replace(
+        need, acquire="rent", sets=(), only=need.hired, hired=(), budget_usd=None, power_w=None, slots=None,
+        gpus=(1, need.gpus[1] if not need.hired else MOST_TOGETHER),
+    )  # fmt: skip
+    rent = rents[0] if rents else _first_of(market, any_rent, replace(any_rent, community=True))
+    own = owns[0] if owns else _first_of(market, bought, replace(bought, assumptions=aged))
+    if rent is None or own is None:
+        return choice
+    said, buys = say.either(need, rent, own, choice.item)
+    better = own if buys else rent
+    shown = {(o.gpu_id, o.count, o.way in RENTS) for o in choice.options}
+    more = (o for o in (rent, own) if (o.gpu_id, o.count, o.way in RENTS) not in shown)
+    options = [*choice.options, *more]
+    if not better.stale and (buys or options[0] not in rents):
+        options.sort(key=lambda option: option is not better)
+    made = replace(choice, options=tuple(replace(o, rank=n) for n, o in enumerate(options, start=1)))
+    if options[0] != choice.options[0]:
+        made = replace(
+            made, answer=say.plainly(made), reasons=say.reasons(made), runner_up=say.runner_up(made)
+        )  # fmt: skip
+    return replace(made, answer=f"{said} {made.answer}")
+
+
+def _first_of(market: _Market, *needs: Need) -> Option | None:
+    """The first option with a price of the first need that has one."""
+    made = filter(None, map(market.best_or_none, needs))
+    return next((o for each in made for o in each.options if o.price_usd and o.way != "have"), None)
 
 
 def _refuse_what_fits_nowhere(market: _Market, need: Need) -> None:
@@ -311,6 +353,8 @@ def _looser(need: Need, error: GpuwiseError) -> Iterator[Need]:
     if need.at_home and need.gpus == (1, 1):
         yield noted("two cards, because one is not enough", gpus=(1, 2))
         yield noted("more cards than most homes have, because two are not enough", gpus=(1, MOST_TOGETHER))
+    if error.code == "limits" and need.sets and need.period_s and not need.batched:
+        yield noted("what comes may wait, as one GPU is busy nearly all of the time", batched=True)
     if need.task and {count for _, count in need.sets} == {1}:
         # Of cards that are named alone, several may share a model.
         yield noted(say.AS_MANY, sets=(), only=names, gpus=(1, MOST_TOGETHER))
@@ -388,7 +432,8 @@ def _with_left_out(market: _Market, choice: Recommendation, asked: Need) -> Reco
     priced = offered(need, market.usable(need), today)
     unpriced = [gpu for gpu in names or market.facts.ids if gpu not in priced]
     advice = list(choice.advice)
-    if need.acquire == "both" and names and not any(option.outlay_usd for option in choice.options):
+    bought = any(option.outlay_usd for option in choice.options)
+    if need.acquire == "both" and names and not (bought or need.either):
         rents = [option for option in choice.options if option.way in RENTS and option.gpu_id in names]
         # What a shop sells singly is what somebody thinks of buying.
         gpus = [option.gpu_id for option in rents] or names

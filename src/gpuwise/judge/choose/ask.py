@@ -15,6 +15,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, fields, replace
 from datetime import date
 from functools import cache, lru_cache, partial
+from itertools import pairwise
 from typing import Any
 
 from gpuwise.errors import InputError
@@ -630,7 +631,7 @@ class _Reader:
         if no_cloud or rents or owns or self.have or denied["buy"]:
             fields["acquire"] = "rent" if (rents or denied["buy"]) and not no_cloud else "own"
             if rents and not no_cloud and (self.have or either or take(P.to_own)):
-                fields["acquire"] = "both"  # Which of the two is the question
+                fields |= {"acquire": "both", "either": bool(either or self.said(P.to_own))}
         self.rents, self.owns = bool(rents), bool(owns)
         if rents and not self.done() and (hire := take(P.hire)):
             fields["hire_h"] = _span_seconds(hire) / 3600
@@ -883,6 +884,8 @@ class _Reader:
             fields["only"], self.gpus = self.families[one[0]], (one[1], one[1])
         elif self.sets:
             self._settle_sets()
+        if fields.get("either"):
+            fields["hired"] = self._hired()
         self.named_gpus = {gpu for gpu, _ in self.sets} or {*fields.get("only", ())}
         if self.named_gpus and not any(catalog.get(gpu).vendor == "NVIDIA" for gpu in self.named_gpus):
             fields["unproven"] = True  # None of them was measured: the answer says so
@@ -896,6 +899,18 @@ class _Reader:
         self.laptop = bool(self.take(P.laptop)) and not (there or either)
         laptops = any(needs.has_form(catalog.get(gpu), "laptop") for gpu, _ in self.sets)
         self.ignore("laptop" if either and self.form != "mobile" and not laptops else "")
+
+    def _hired(self) -> tuple[str, ...]:
+        """Of several GPUs those that stand with a word for rent: "a 4090 at home or renting an L4"."""
+        ends = [*(each.end() for each in re.finditer(r"\b(?:or|vs|versus)\b|,", self.plain)), len(self.plain)]
+        parts = [self.plain[start:end] for start, end in pairwise([0, *ends])]
+        rented = {
+            gpu for gpu, *_, start, _ in self.places
+            if re.search(P.renting, parts[next(n for n, end in enumerate(ends) if start < end)])
+        }  # fmt: skip
+        if not rented or rented == {gpu for gpu, _ in self.sets}:
+            return ()
+        return tuple(dict.fromkeys(each for gpu in rented for each in (gpu, *self.families.get(gpu, ()))))
 
     def _settle_quotes(self) -> None:
         """What is compared where the question states prices, and in which ways."""

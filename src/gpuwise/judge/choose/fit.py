@@ -290,10 +290,12 @@ def _time(need: Need, them: Candidates) -> Iterator[Limit]:
     if need.items is not None:
         items, item, period = need.items, known_speeds.item_of(need), need.period_s
         busy = min(BUSIEST, need.assumptions.utilisation)
+        busy = need.assumptions.utilisation if need.batched else busy  # What waits needs no spare time
         within, unit, what = LONGEST_S, "", "takes {}, longer than any GPU is kept"
         if period is not None:
             within, unit = period * busy, f"/{PERIODS.get(period, f'{period:g}s')}"
-            what = f"takes {{}} for the work of {seconds(period)}, of which it may be busy {busy:.0%}"
+            what = f"takes {{}} for the work of {seconds(period)}"
+            what += f", of which it may be busy {busy:.0%}" * (busy < 1)
 
         def less(value: float) -> Relaxed:
             amount = float(f"{0.95 * items * within / value:.2g}")
