@@ -706,7 +706,7 @@ def why(
 
 
 def changes(need: Need, them: Candidates, places: Sequence[int]) -> Iterator[str]:
-    """What would make another option the first: its price."""
+    """What would make another option the first: its price, and hours of use."""
     first = places[0]
     if them.rows[first].way == "unpriced":
         by = (
@@ -726,6 +726,7 @@ def changes(need: Need, them: Candidates, places: Sequence[int]) -> Iterator[str
             yield f"any change of price: {_name(them, other)} costs {lead} times as much, a tie"
         else:
             yield from _price_change(need, them, other, float(them.ranked[first]) * ahead)
+    yield from _hours(need, them, places)
 
 
 def _price_change(need: Need, them: Candidates, place: int, target: float) -> Iterator[str]:
@@ -759,6 +760,28 @@ def _name(them: Candidates, place: int) -> str:
     return f"{counted(row.gpu, row.count)} {how}"
 
 
+def _hours(need: Need, them: Candidates, places: Sequence[int]) -> Iterator[str]:
+    """From which hours a week buying costs less than renting."""
+    own = next((p for p in places if them.outlay[p] > 0), None)
+    rent = next((p for p in places if not them.own[p]), None)
+    # Whoever keeps what is there does neither.
+    keeps = them.rows[places[0]].way == "have"
+    if own is None or rent is None or need.period_s is not None or keeps:
+        return
+    a = need.assumptions
+    worth = priced.worth_per_hour(need, them, own, rent) - float(them.running[own])
+    if worth <= 0:
+        yield f"{_name(them, own)} never pays: its energy alone costs more than {_name(them, rent)}"
+        return
+    spread = float(them.outlay[own]) * priced.lost_share(a) / priced.hours_of_use(need)
+    hours, planned = spread * a.hours_per_week / worth, a.hours_per_week
+    if hours > 168:
+        yield f"{_name(them, own)} does not pay against {_name(them, rent)} even in use around the clock"
+    else:
+        pays = f"{_name(them, own)} costs less than {_name(them, rent)}"
+        yield f"{pays} from {hours:.1f} h a week on ({planned:g} h assumed)"
+
+
 def side_by_side(them: Candidates, places: Sequence[int], need: Need) -> Iterator[str]:
     """Which GPUs are counted as so many machines that nobody offers as one."""
     apart = need.mode == "infer" and need.deadline_s is not None
@@ -770,6 +793,24 @@ def side_by_side(them: Candidates, places: Sequence[int], need: Need) -> Iterato
             each = "one" if row.offer.count == 1 else f"{row.offer.count:g}"
             all_of_it = f"counted as {row.count / row.offer.count:g} of {each}, {how}"
             yield f"no machine of {counted(row.gpu, row.count)} is offered: {all_of_it}"
+
+
+def mixed(need: Need, them: Candidates, places: Sequence[int], item: str) -> Iterator[str]:
+    """Why not to mix two cards in one job of training; of requests each GPU answers its own."""
+    if need.mode != "train" or not (need.have or need.gpus[1] > 1):
+        return
+    # Two different cards that somebody might put into a machine of their own.
+    one = {them.rows[p].gpu: float(them.speed[p]) for p in places if them.rows[p].count == 1}
+    own = [them.rows[p].gpu for p in places if them.own[p]]
+    cards = [gpu for gpu in dict.fromkeys((*need.have, *own)) if catalog.get(gpu).text("form") == "pcie"]
+    names = [gpu for gpu in cards if gpu in one]
+    if len(names) > 1:
+        slow, both = sorted(one[g] for g in names[:2])[0], one[names[0]] + one[names[1]]
+        yield (
+            f"do not mix {names[0]} and {names[1]} in one job: with equal batches each step waits for the "
+            f"slower, 2 x {significant(slow)} = {significant(2 * slow)} {item}s/s at most, "
+            f"{percent(2 * slow / both, 0)} of the {significant(both)} that both do apart"
+        )
 
 
 # Times as much work, or as cheap, that is worth saying though no fresh price is known.

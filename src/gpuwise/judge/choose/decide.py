@@ -91,6 +91,7 @@ def recommend(
         advice=(
             *answer.owned(need, them, found, options, left, speeds),
             *dict.fromkeys(answer.side_by_side(them, places, need)),
+            *answer.mixed(need, them, places, item),
         ),
     )  # fmt: skip
     rough = f" {answer.ROUGH}" * them.rows[places[0]].speed.is_rough
