@@ -16,7 +16,8 @@ from gpuwise.jobs.choosing import CompareRequest, choose, compare, need_for, sto
 from gpuwise.jobs.facts import Facts
 from gpuwise.judge.choose import fit
 from gpuwise.judge.choose.candidates import host_of, hours_a_month, hours_of_use, lost_share
-from gpuwise.model.judgement import Need
+from gpuwise.model.gpu import RENTS
+from gpuwise.model.judgement import Need, Recommendation
 from gpuwise.model.precision import Precision
 from gpuwise.model.question import Environment, RunConfig
 from gpuwise.model.result import Measurement, Result, Window
@@ -230,14 +231,58 @@ def test_of_equal_energy_the_cheaper_is_first() -> None:
     assert "kWh" in found.answer
 
 
-def test_months_until_buying_pays() -> None:
-    found = choose("own 8x h100 or rent them for training llama 8b", Facts(today=DAY)).value
-    hours, months = re.findall(r"([\d,]+) hours of use \((\d+) months", found.answer)[0]
-    assert int(months) == pytest.approx(float(hours.replace(",", "")) / hours_a_month(found.need), abs=0.51)
+def amounts(text: str) -> list[float]:
+    """The sums of money in a text."""
+    return [float(each.replace(",", "")) for each in re.findall(r"\$([\d,.]*\d)", text)]
+
+
+@pytest.mark.parametrize(
+    ("text", "buys"),
+    [
+        ("own 8x h100 or rent them for training llama 8b", None),
+        ("buy or rent a 5090 for vit training, 10 hours a week", False),
+        ("buy or rent a 5090 for vit training, 160 hours a week", True),
+        # A service: what is faster earns no more within its hours.
+        ("rent or buy one l40s for qwen 32b awq, 25 concurrent users", True),
+        ("should i buy a 3090 or rent a gpu for mistral 7b, 3 hours a day", False),
+    ],
+)
+def test_to_rent_or_to_buy_has_a_verdict_where_both_cost_the_same(text: str, buys: bool | None) -> None:
+    found = choose(text, Facts(today=DAY)).value
+    outlay, bought, price, rented = amounts(found.answer)[:4]
+    ways = {option.way in RENTS: option for option in reversed(found.options) if option.way != "have"}
+    own, rent, a = ways[False], ways[True], found.need.assumptions
+    assert (own.outlay_usd, rent.price_usd.value) == pytest.approx((outlay, price), rel=6e-3)
+    assert buys in (None, found.answer.startswith("Buy: "))
+    assert found.answer.startswith("Buy: ") == (bought < rented)
+    hours, week = hours_of_use(found.need), re.findall(r"from ([\d.]+) h a week", found.answer)
+    served = found.need.concurrent
+    same = 1.0 if served else own.throughput.value / rent.throughput.value
+    assert rented == pytest.approx(hours * rent.per_hour_usd * same, rel=6e-3)
+    assert bought == pytest.approx(hours * own.per_hour_usd, rel=6e-3)
+    # With so many hours a week both take the same.
+    lost = own.outlay_usd * lost_share(a)
+    meet = float(week[0]) / a.hours_per_week
+    assert meet * rented == pytest.approx(lost + meet * (bought - lost), rel=2e-2)
+
+
+def test_of_two_that_are_named_one_is_to_rent() -> None:
+    text = "which is cheaper for 100M tokens of llama 8b per day, one 4090 at home or renting an L4?"
+    found = choose(text, Facts(today=DAY)).value
+    assert {(o.gpu_id, o.way in RENTS) for o in found.options} == {("rtx-4090", False), ("l4", True)}
+    assert found.answer.startswith("Buy: a month one RTX 4090")
+    # It is busy nearly all of the day, which bars nobody whose work may wait.
+    assert "busy 100 %" in found.answer
+
+
+def unasked(text: str) -> Recommendation:
+    """What is chosen where both are allowed, and which of them is not the question."""
+    need = choose(text, Facts(today=DAY), alternatives=False).value.need
+    return choose(replace(need, either=False), Facts(today=DAY)).value
 
 
 def test_a_price_that_is_old_says_from_when_buying_pays() -> None:
-    found = choose("8x h100 sxm, buy or rent 24/7 for 2 years, llama 8b training", Facts(today=DAY)).value
+    found = unasked("8x h100 sxm, buy or rent 24/7 for 2 years, llama 8b training")
     (said,) = (text for text in found.advice if "h100-sxm5-80gb" in text)
     usd, hours = (
         float(re.findall(pattern, said)[0].replace(",", ""))
@@ -252,9 +297,9 @@ def test_a_price_that_is_old_says_from_when_buying_pays() -> None:
     [("rtx 4090, buy or rent 24/7 for 2 years", "rtx-4090"), ("a used A100 or rent, 2 years", "a100")],
 )
 def test_rent_and_owning_have_a_sum_over_the_years(text: str, gpu: str) -> None:
-    found = choose(text, Facts(today=DAY)).value
+    found = unasked(text)
     (said,) = (text for text in found.advice if text.startswith(f"to buy {gpu}"))
-    rent, other, price = (float(each.replace(",", "")) for each in re.findall(r"\$([\d,.]*\d)", said)[:3])
+    rent, other, price = amounts(said)[:3]
     hours = hours_of_use(found.need)
     assert rent == pytest.approx(found.options[0].per_hour_usd * hours, abs=1)
     if "pays below" in said:  # Then the price at which both are the same

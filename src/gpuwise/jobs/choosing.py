@@ -148,7 +148,9 @@ def _answered(market: _Market, need: Need) -> Recommendation:
     """The choice with its verdict. Whether something can do it has an answer even where it cannot: no, and
     what else would."""
     try:
-        return _with_verdict(market, _first_answer(market, need))
+        choice = _with_verdict(market, _first_answer(market, need))
+        paid = say.not_for(need, choice) if need.asks == "able" and need.budget_usd else ""
+        return replace(choice, answer=f"{paid} {choice.answer}") if paid else choice
     except GpuwiseError as error:
         other, why = error.data.get("instead"), error.data.get("why")
         if need.asks == "number" and need.deadline_s is not None and (several := _in_time(market, need)):
@@ -200,7 +202,10 @@ def _with_both_ways(market: _Market, choice: Recommendation) -> Recommendation:
     rent = rents[0] if rents else _first_of(market, any_rent, replace(any_rent, community=True))
     own = owns[0] if owns else _first_of(market, bought, replace(bought, assumptions=aged))
     if rent is None or own is None:
-        return choice
+        if rent is None:
+            return choice
+        why = f"{no_price(bought, rent.gpu_id, market.offers)}{say.owned_against(need, rent, None)}"
+        return replace(choice, answer=f"{choice.answer} To buy {rent.gpu_id}: {why}.")
     said, buys = say.either(need, rent, own, choice.item)
     better = own if buys else rent
     shown = {(o.gpu_id, o.count, o.way in RENTS) for o in choice.options}
@@ -359,8 +364,7 @@ def _looser(need: Need, error: GpuwiseError) -> Iterator[Need]:
         # Of cards that are named alone, several may share a model.
         yield noted(say.AS_MANY, sets=(), only=names, gpus=(1, MOST_TOGETHER))
     if error.code == "no-price" and names and need.budget_usd is not None and need.acquire != "rent":
-        note = "no price of these is known, so the budget is not checked"
-        yield noted(note, budget_usd=None, thrifty=True)
+        yield noted(say.UNCHECKED, budget_usd=None, thrifty=True)
     if error.code == "no-price" and names and need.acquire == "rent" and not (need.providers or need.region):
         yield noted("no offer to rent the named GPUs is known", acquire="both")
     if error.code == "no-price" and need.quotes and need.region:
@@ -411,6 +415,9 @@ def _explained(market: _Market, need: Need, error: GpuwiseError) -> GpuwiseError
 
 def _another(market: _Market, need: Need) -> Recommendation | None:
     """What does the work where the GPUs or the memory that were named do not."""
+    if need.asks == "able" and not (names_of(need) or need.memory_gb):
+        unlimited = replace(need, budget_usd=None, deadline_s=None, goal="cost")
+        return market.best_or_none(settled(unlimited))
     same = replace(need, sets=(), only=(), memory_gb=None)
     free = replace(same, gpus=(1, MOST_TOGETHER))
     wanted = (same, free, replace(free, acquire="both")) if names_of(need) or need.memory_gb else ()
@@ -547,7 +554,10 @@ def _with_verdict(market: _Market, choice: Recommendation) -> Recommendation:
         cost = other and say.times(other.options[0].cost_per_item_usd, choice.options[0].cost_per_item_usd)
         if not cost or cost >= say.WORTH_A_WORD:
             other = market.best_or_none(replace(free, goal="price"))
-    if need.asks == "number":
+    if need.asks == "number" and len({*need.have}) == 1:
+        said, more = _more(market, need)
+        choice = more or choice
+    elif need.asks == "number":
         said = _fewest(market, need, choice.options[0].gpu_id)
     if not said or need.asks == "able":
         said = f"{say.verdict(choice, other)} {said}".strip()
@@ -568,10 +578,12 @@ def _with_verdict(market: _Market, choice: Recommendation) -> Recommendation:
 def _together(market: _Market, need: Need) -> str:
     """How fast different cards that are there answer together; or the cheapest card that does the work beside
     those that are there, where one is looked for. Empty where one alone does it, or they do not."""
-    if need.task != "infer" or not need.have or need.concurrent > 1 or need.upgrade:
+    if need.task != "infer" or not need.have or need.concurrent > 1 or need.upgrade or need.asks == "number":
         return ""
     if any(speeds.dealt_out(need, [gpu]) for gpu in need.have):
         return ""
+    if need.beside and speeds.dealt_out(need, need.have):
+        return ""  # Nothing beside them is needed, and a slower card would hold them up
     if len({*need.have}) > 1:
         found = speeds.dealt_out(need, need.have)
         return say.together(need.have, found) if found else ""
@@ -603,17 +615,39 @@ def _able(market: _Market, need: Need, name: str) -> str:
     return f"{name}, one at a time: {said[0].lower()}{said[1:]}"
 
 
-def _fewest(market: _Market, need: Need, gpu: str) -> str:
+def _few(market: _Market, need: Need, gpu: str) -> Option | None:
     """The least number of a GPU that keeps the limits, whatever numbers are sold and for how much."""
     counts = range(need.gpus[0], need.gpus[1] + 1)
     asked = tuple(Quote(gpu_id=gpu, count=n, kind="on-demand", usd=float(n), provider="") for n in counts)
     free = replace(need, quotes=asked, only=(gpu,), acquire="rent", budget_usd=None, providers=(), region="")
     priced = replace(market, offers=stated(free, market.facts.today))
-    if not (found := priced.best_or_none(replace(free, goal="price"))):  # Which is their number
+    found = priced.best_or_none(replace(free, goal="price"))  # Which is their number
+    return found.options[0] if found else None
+
+
+def _fewest(market: _Market, need: Need, gpu: str) -> str:
+    """The least number of a GPU that keeps the limits."""
+    if not (least := _few(market, need, gpu)):
         return ""
-    least = found.options[0]
     time = f", in {seconds(least.time_s.value)}" if least.time_s else ""
     return f"The fewest that do it: {say.counted(gpu, least.count)}{time}."
+
+
+def _more(market: _Market, need: Need) -> tuple[str, Recommendation | None]:
+    """How many more of the GPU that is there do the work together with it, and what these take."""
+    gpu, there = need.have[0], len(need.have)
+    alone = replace(need, have=(), beside=False, upgrade=False, keep=False, unproven=True, sets=())
+    alone = replace(alone, gpus=(1, max(there, MOST_TOGETHER)))
+    found = _few(market, alone, gpu) or _few(market, _unhurried(alone, ""), gpu)
+    if found is None:
+        return f"No number of {gpu} in one machine does it.", None
+    if found.count <= there:
+        kept = replace(need, sets=(), keep=True, unproven=True)
+        does = f"{say.counted(gpu, there)}, yours, {'do' if there > 1 else 'does'} it"
+        return f"None more is needed: {does}.", market.best_or_none(kept)
+    added = replace(need, sets=((gpu, found.count),), gpus=(1, found.count), unproven=True)
+    made = market.best_or_none(added) or market.best_or_none(_unhurried(added, ""))
+    return f"{found.count - there} more: {say.counted(gpu, found.count)} in all do it.", made
 
 
 def _with_alternatives(market: _Market, choice: Recommendation) -> Recommendation:

@@ -278,9 +278,10 @@ def either(need: Need, rent: Option, own: Option, item: str) -> tuple[str, bool]
         rented, bought = often * rent.cost_usd.value, often * own.cost_usd.value
         span, meet = "a month" if need.period_s else "for this work alone", _pays(need, rent, own, item)
     else:
-        hours = priced.hours_of_use(need)
-        rented, bought = hours * _instead_of_rent(need, rent, own)[0], hours * (own.per_hour_usd or 0.0)
-        span = f"in {a.owned_for}{_used(a.hours_per_week)}"
+        hours = need.hire_h or priced.hours_of_use(need)
+        hourly, energy = _instead_of_rent(need, rent, own)
+        rented, bought = hours * hourly, hours * energy + own.outlay_usd * priced.lost_share(a)
+        span = f"for {hours:,.0f} h" if need.hire_h else f"in {a.owned_for}{_used(a.hours_per_week)}"
     less = bought < rented
     price = (
         f"{usd(own.outlay_usd)}{' with its machine' * bool(own.host_usd)}, {_dated(own)}{', old' * own.stale}"
@@ -318,7 +319,7 @@ def _from_hours(need: Need, rent: Option, own: Option) -> str:
     week = hours / priced.WEEKS_PER_YEAR / a.years
     if week > ALL_WEEK:
         return f"Buying does not pay within {a.owned_for}, even around the clock."
-    if need.items:
+    if need.items or need.hire_h:
         return f"Buying costs less from {hours:,.0f} h of use in {a.owned_for} on."
     said = f"Buying costs less from {week:.3g} h a week on ({hours:,.0f} h in {a.owned_for})"
     months = own.outlay_usd / saved / priced.hours_a_month(need)
@@ -388,6 +389,8 @@ def _does(need: Need, first: Option, item: str) -> str:
     rate = ", ".join(first.parts) or f"{rate_of(first.throughput.value, item)}{_weights(need, first)}"
     if need.goal == "energy" and first.energy_j_per_item:
         rate += f", {significant(first.energy_j_per_item / 3.6)} kWh for a million {item}s"
+    if need.goal == "power" and first.power_w:
+        rate += f", {first.power_w:g} W"
     a, usual = need.assumptions, Assumptions()
     stated = a.hours_per_week, a.electricity_usd_per_kwh
     if first.way == "unpriced" and stated != (usual.hours_per_week, usual.electricity_usd_per_kwh):
@@ -547,6 +550,19 @@ def electricity(need: Need, option: Option) -> tuple[float, float]:
     watts = host_of(option.gpu_id, option.count)[2] if a.host_w is None else a.host_w * option.count
     kwh = ((option.power_w or 0.0) + watts) / 1000 * a.cooling * priced.hours_a_month(need)
     return kwh, kwh * a.electricity_usd_per_kwh
+
+
+def bills(found: Recommendation) -> str:
+    """The electricity of each that is compared, the least first."""
+    need, each = found.need, {(o.gpu_id, o.count): o for o in reversed(found.options) if o.power_w}
+    paid = {key: electricity(need, option)[1] for key, option in each.items()}
+    low = min(paid, key=lambda key: paid[key])
+    sums = ", ".join(
+        f"{counted(*key)} {_sum(need, paid[key])}" for key in sorted(paid, key=lambda k: paid[k])
+    )
+    at = f"${need.assumptions.electricity_usd_per_kwh:.3g} a kWh"
+    use = _used(need.assumptions.hours_per_week)
+    return f"Least electricity: {counted(*low)}. A month{use}, with the machine, at {at}: {sums}."
 
 
 def _fed_by(option: Option) -> str:
@@ -766,7 +782,7 @@ def _hours(need: Need, them: Candidates, places: Sequence[int]) -> Iterator[str]
     rent = next((p for p in places if not them.own[p]), None)
     # Whoever keeps what is there does neither.
     keeps = them.rows[places[0]].way == "have"
-    if own is None or rent is None or need.period_s is not None or keeps:
+    if own is None or rent is None or need.period_s is not None or keeps or need.either:
         return
     a = need.assumptions
     worth = priced.worth_per_hour(need, them, own, rent) - float(them.running[own])
@@ -904,6 +920,8 @@ def machines(found: Recommendation, number: int, share: int) -> str:
 
 # Of a need whose cards were named alone, where one does not do it.
 AS_MANY = "as many of each as it takes"
+# Of one that has a budget.
+UNCHECKED = "no price of these is known, so the budget is not checked"
 # Of one whose memory was asked about.
 NOT_ENOUGH = "more memory than was asked about"
 
@@ -920,6 +938,22 @@ def feature(found: Recommendation) -> str:
         return f"{name} work without it, more slowly: the speed below counts on {link}."
     reach = next((why for why in first.why if why.startswith(f"{first.count} reach")), "").partition(" (")[0]
     return f"No: {name} do it over {link}{f'; {reach}' if reach else ''}."
+
+
+def not_for(need: Need, found: Recommendation) -> str:
+    """Whether the last prices known keep a budget that no fresh price was checked against; empty where one
+    was."""
+    if UNCHECKED not in found.need.notes or need.budget_usd is None:
+        return ""
+    last = {o: o.last_usd * o.count for o in found.options if o.last_usd}
+    machine = need.assumptions.host_usd is None
+    paid = {o: usd + host_of(o.gpu_id, o.count)[1] * machine for o, usd in last.items()}
+    if not paid:
+        return "Whether that is possible cannot be said: no price of what does it is known."
+    least = min(paid, key=lambda option: paid[option])
+    able = "Yes" if paid[least] <= need.budget_usd else "No"
+    takes = f"{_machine(least)}{' with a machine' * machine} took {_sum(need, paid[least])}"
+    return f"{able}, by the last prices known: {takes} in {least.seen_on[:7]}."
 
 
 def _faster(found: Recommendation) -> str:
@@ -984,6 +1018,8 @@ def verdict(found: Recommendation, other: Recommendation | None) -> str:
         return feature(found)
     if NOT_ENOUGH in need.notes:
         return "No, that much memory is not enough."
+    if need.asks == "able" and UNCHECKED in need.notes:
+        return ""  # Said by `not_for`
     if need.asks == "able":
         if first.gpu_id in named or not named:
             if AS_MANY in need.notes:
@@ -996,6 +1032,8 @@ def verdict(found: Recommendation, other: Recommendation | None) -> str:
         return _faster(found)
     if need.asks == "speed":
         return _speed(found)
+    if need.asks == "energy" and first.power_w and len(need.sets) > 1:
+        return bills(found)
     if need.asks == "energy" and first.power_w:
         kwh, paid = electricity(need, first)
         each, use = f"{usd(paid)}{_other(need, paid, ' ({})')}", _used(need.assumptions.hours_per_week)

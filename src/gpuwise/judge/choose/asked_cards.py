@@ -400,6 +400,8 @@ class Cards(Words):
             "keep": bool(keep),
             "beside": {gpu for gpu, _ in sets} <= {*have} and bool(self.said(P.beside_it)),
         }
+        if {gpu for gpu, _ in sets} <= {*have} and len({*have}) == 1 and self.take(P.how_many_more):
+            fields |= {"asks": "number", "beside": True}
         if self.of_mine:
             fields["only"] = tuple(dict.fromkeys(have))
         if keep and (self.of_mine or not any(catalog.get(gpu).vendor == "NVIDIA" for gpu in have)):

@@ -384,6 +384,7 @@ class Worked(Cards):
         epochs = next((each for each in self.found if each.kind == "epoch"), None)
         counted = [each for each in self.found if each.kind not in ("epoch", "step")]
         timed = data and ("deadline_s" in self.fields or (not self.found and self.take(P.how_long)))
+        timed = timed or (data and "budget_usd" in self.fields and self.said(RULES["asks"]["able"]))
         if self.stands_in or self.mixed or not (self.found or timed or self.once):
             return
         if others := [each for each in counted if each.kind in ("other", "audio")]:

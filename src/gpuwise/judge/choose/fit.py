@@ -475,7 +475,16 @@ def no_price(need: Need, gpu: str, offers: Sequence[Offer] = ()) -> str:
         f"in {need.region}" if need.region else "",
         f"seen within {age} days" if age is not None else "", "is known for this number of GPUs",
     )  # fmt: skip
-    return " ".join(part for part in parts if part)
+    return " ".join(part for part in parts if part) + _last_price(need, gpu, offers)
+
+
+def _last_price(need: Need, gpu: str, offers: Sequence[Offer]) -> str:
+    """What was last asked for a card, though too long ago; empty where nobody was, or rent is what counts."""
+    bought = [o for o in offers if o.gpu_ids == (gpu,) and not o.per_hour and o.count == 1 and o.seen_on]
+    if need.acquire == "rent" or not bought:
+        return ""
+    last = max(bought, key=lambda offer: offer.seen_on)
+    return f"; the last to buy it was {usd(last.amount)} in {last.seen_on[:7]}"
 
 
 def contradiction(them: Candidates, found: Sequence[Limit], left: Sequence[str] = ()) -> GpuwiseError:
