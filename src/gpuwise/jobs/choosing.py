@@ -163,7 +163,8 @@ def _answered(market: _Market, need: Need) -> Recommendation:
             raise
         if need.asks == "number" and (number := speeds.fewest_to_hold(need, names_of(need)[:1])):
             why = f"{why}; {number} would hold it, in more than one machine"
-        return replace(other, answer=f"No: {why}. {other.answer}")
+        where = f"In {other.need.region}: " if other.need.region != need.region and other.need.region else ""
+        return replace(other, answer=f"No: {why}. {where}{other.answer}")
 
 
 def _beside_rent(market: _Market, choice: Recommendation) -> str:
@@ -417,7 +418,11 @@ def _another(market: _Market, need: Need) -> Recommendation | None:
     """What does the work where the GPUs or the memory that were named do not."""
     if need.asks == "able" and not (names_of(need) or need.memory_gb):
         unlimited = replace(need, budget_usd=None, deadline_s=None, goal="cost")
-        return market.best_or_none(settled(unlimited))
+        wider = (*prices.around(need.region), "") if need.region else ()
+        elsewhere = next(
+            filter(None, (market.best_or_none(replace(need, region=each)) for each in wider)), None
+        )
+        return elsewhere or market.best_or_none(settled(unlimited))
     same = replace(need, sets=(), only=(), memory_gb=None)
     free = replace(same, gpus=(1, MOST_TOGETHER))
     wanted = (same, free, replace(free, acquire="both")) if names_of(need) or need.memory_gb else ()
@@ -452,6 +457,12 @@ def _with_left_out(market: _Market, choice: Recommendation, asked: Need) -> Reco
             bought = (o for o in (older.options if older else ()) if o.outlay_usd and o.gpu_id == gpu)
             why += say.owned_against(need, rent, next(bought, None))
         advice.append(f"to buy {gpu}: {why}")
+    for gpu in names if len(names) <= FEW else ():
+        why = choice.rejected.get(gpu)
+        if why is not None and "does not fit" in why.detail:
+            number = dict(need.sets).get(gpu, need.gpus[1])
+            detail = f"{why.detail}{speeds.shorter(need, gpu, number)}"
+            choice = replace(choice, rejected={**choice.rejected, gpu: replace(why, detail=detail)})
     without_price = {gpu: Issue.info("", no_price(need, gpu, market.offers)) for gpu in unpriced}
     left = {**choice.rejected, **without_price}
     named = why_not(names, {gpu: why.detail for gpu, why in left.items() if gpu not in need.have})

@@ -94,7 +94,11 @@ class _Reader(Worked):
             self.fields["faster"] = NUMBERS.get(said) or float(USUAL.times.get(said, said))
             self.fields["upgrade"], self.usual["goal"] = True, "price"
         for pattern, problem, hint, goal in RULES["refused"]:
-            if (found := self.take(pattern, again=False)) and goal and len(self.sets) > (goal == "speed"):
+            if (
+                (found := self.take(pattern, again=False))
+                and goal
+                and len(self.sets) + bool(self.have) > (goal == "speed")
+            ):
                 self.usual |= {"goal": goal} if goal == "speed" else {}  # Which of them is faster
                 self.ignore("" if goal == "speed" else found[0])
             elif found:

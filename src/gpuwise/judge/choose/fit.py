@@ -19,7 +19,7 @@ from typing import Any, Literal, NamedTuple
 import numpy as np
 
 from gpuwise.errors import GpuwiseError, InputError, NoDataError
-from gpuwise.facts import catalog
+from gpuwise.facts import catalog, prices
 from gpuwise.judge.choose import speeds as known_speeds
 from gpuwise.judge.choose.candidates import (
     FEW,
@@ -502,7 +502,9 @@ def contradiction(them: Candidates, found: Sequence[Limit], left: Sequence[str] 
         value, changes = limit.relaxed(float(limit.needed[place]))
         return Way(limit.code, value, f"{them.rows[place].count} x {them.rows[place].gpu}", changes)
 
-    for limit in sorted(found, key=lambda limit: limit.code == "form"):  # Nobody asks for another kind first
+    # What was asked for comes before what always holds; nobody asks for another kind first.
+    last = {"": 1, "unproven": 1, "form": 2}
+    for limit in sorted(found, key=lambda limit: last.get(limit.code, 0)):
         others = kept([other for other in found if other is not limit], len(them)) & ~limit.ok
         if others.any():
             values = np.where(others, limit.needed, np.nan)
@@ -562,10 +564,16 @@ def loosened(
         for age in (years * 365 for years in AGES if years * 365 > least):
             if answers(assumptions=replace(need.assumptions, max_age_days=age, aged_today=True)):
                 return NoDataError(problem, hint="older prices are known", code="old-price", days=age)
-        return NoDataError(problem, hint=getattr(error, "hint", ""), code=code)
+        hint = getattr(error, "hint", "")
+        if (elsewhere := _elsewhere(need, answers)) is not None:
+            hint = f"relax {elsewhere.limit} {elsewhere.value} ({elsewhere.gpus})"
+        return NoDataError(problem, hint=hint, code=code)
     if code != "limits":
         return error
     good: list[tuple[Way, ...]] = []
+    if (elsewhere := _elsewhere(need, answers)) is not None:
+        data = {**data, "why": f"of {need.region} no offer is known that keeps the other limits"}
+        good.append((elsewhere,))
     starts: list[tuple[Way, ...]] = list(data["ways"])
     budget = next((way for start in starts for way in start if way.limit == "budget"), None)
     if budget is not None and need.assumptions.host_usd is None and need.acquire == "own":
@@ -595,6 +603,16 @@ def loosened(
     if good or advice:
         return unmet(data["problem"], good or advice, data["why"])
     return InputError(str(error), hint="relax several limits", code="unmet")
+
+
+def _elsewhere(need: Need, answers: Callable[..., Recommendation | None]) -> Way | None:
+    """What keeps all other limits in a larger area than was asked for, or anywhere."""
+    for area in (*prices.around(need.region), "") if need.region else ():
+        if found := answers(region=area):
+            first = found.options[0]
+            where = f"{first.count} x {first.gpu_id} in {first.region or 'no stated place'}"
+            return Way("region", area or "any", where, {"region": area})
+    return None
 
 
 def _broken(them: Candidates, found: Sequence[Limit]) -> Array:
