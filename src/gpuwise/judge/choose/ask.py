@@ -96,7 +96,11 @@ class _Reader(Worked):
             self.fields["faster"] = NUMBERS.get(said) or float(USUAL.times.get(said, said))
             self.fields["upgrade"], self.usual["goal"] = True, "price"
         for pattern, problem, hint, goal in RULES["refused"]:
-            if (found := self.take(pattern, again=False)) and goal and len(self.sets) > (goal == "speed"):
+            if (
+                (found := self.take(pattern, again=False))
+                and goal
+                and len(self.sets) + bool(self.have) > (goal == "speed")
+            ):
                 self.usual |= {"goal": goal} if goal == "speed" else {}  # Which of them is faster
                 self.ignore("" if goal == "speed" else found[0])
             elif found:
@@ -269,7 +273,8 @@ class _Reader(Worked):
         if no_cloud or rents or owns or self.have or denied["buy"]:
             fields["acquire"] = "rent" if (rents or denied["buy"]) and not no_cloud else "own"
             if rents and not no_cloud and (self.have or either or take(P.to_own)):
-                fields["acquire"] = "both"  # Which of the two is the question
+                asked = bool(either or self.said(P.to_own)) and "bill" not in fields
+                fields |= {"acquire": "both", "either": asked}
         self.rents, self.owns = bool(rents), bool(owns)
         if rents and not self.done() and (hire := take(P.hire)):
             fields["hire_h"] = span_seconds(hire) / 3600
@@ -295,7 +300,9 @@ class _Reader(Worked):
         """What is wanted most, and what is asked of a GPU or of the work."""
         fields, take = self.fields, self.take
         self.thrifty = bool(take(P.cheaply))
-        if take(P.efficient):
+        if take(P.least_watts):
+            fields["goal"] = "power"
+        elif take(P.efficient):
             fields["goal"] = "energy"
         elif (take(P.by_price) or (self.sets and take("cheapest"))) and (
             not self.done() or self.said(P.least_card)
@@ -323,7 +330,8 @@ class _Reader(Worked):
             fields |= {"asks": "largest", "keep": bool(self.have), "unproven": bool(self.sets)}
             return
         alone &= bool(asks) and (asks[0] in ("energy", "speed") or not number)
-        if asks and (asks[0] == "memory" or able or alone):
+        bill = asks[:1] == ["energy"] and bool(self.sets)  # Of each that is named
+        if asks and (asks[0] == "memory" or able or alone or bill):
             fields["asks"] = asks[0]
         if fields.get("asks") == "memory":
             fields.setdefault("goal", "price")  # The least that has it
@@ -507,6 +515,13 @@ class _Reader(Worked):
                 elif words:
                     self.notes.append(f"{words.strip()}, in the amount")
 
+    def _asks_whether(self) -> bool:
+        """Whether a part of the question is to be answered by yes or no: "is that possible for under 10k"."""
+        parts = (part.strip() for part in re.split(P.clause_ends, self.plain))
+        return any(
+            re.match(P.asks_whether, part) and re.search(RULES["asks"]["able"], part) for part in parts
+        )
+
     def _whole(self, named: str, precision: str | None) -> Asked:
         if self.laptop and self.mode in ("infer", None) and named == "resnet50" and self.notes:
             named, self.notes = "mobile", [note for note in self.notes if "resnet50" not in note]
@@ -528,6 +543,9 @@ class _Reader(Worked):
         if double and len(only) > FEW:
             # All of a kind, not for their own sake: of these, what was made for it.
             self.fields["only"] = tuple(filter(made_for_fp64, only)) or only
+        limited = self.fields.keys() & {"budget_usd", "deadline_s"}
+        if limited and not (self.named_gpus or self.have or "asks" in self.fields) and self._asks_whether():
+            self.fields["asks"] = "able"
         if self.mode == "full" and not is_model(named, self.mode):
             self.mode = "train"
         if self.mode in ("lora", "qlora") and not (is_model(named, self.mode) or named in DIFFUSION):

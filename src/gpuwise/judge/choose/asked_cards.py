@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
+from itertools import pairwise
 from typing import Any
 
 from gpuwise.errors import InputError
@@ -291,6 +292,8 @@ class Cards(Words):
             self.gpus = self.gpus if self.gpus and one[1] == 1 else (one[1], one[1])
         elif self.sets:
             self._settle_sets()
+        if fields.get("either"):
+            fields["hired"] = self._hired()
         self.named_gpus = {gpu for gpu, _ in self.sets} or {*fields.get("only", ())}
         if self.named_gpus and not any(catalog.get(gpu).vendor == "NVIDIA" for gpu in self.named_gpus):
             fields["unproven"] = True  # None of them was measured: the answer says so
@@ -304,6 +307,18 @@ class Cards(Words):
         self.laptop = bool(self.take(P.laptop)) and not (there or either)
         laptops = any(needs.has_form(catalog.get(gpu), "laptop") for gpu, _ in self.sets)
         self.ignore("laptop" if either and self.form != "mobile" and not laptops else "")
+
+    def _hired(self) -> tuple[str, ...]:
+        """Of several GPUs those that stand with a word for rent: "a 4090 at home or renting an L4"."""
+        ends = [*(each.end() for each in re.finditer(r"\b(?:or|vs|versus)\b|,", self.plain)), len(self.plain)]
+        parts = [self.plain[start:end] for start, end in pairwise([0, *ends])]
+        rented = {
+            gpu for gpu, *_, start, _ in self.places
+            if re.search(P.renting, parts[next(n for n, end in enumerate(ends) if start < end)])
+        }  # fmt: skip
+        if not rented or rented == {gpu for gpu, _ in self.sets}:
+            return ()
+        return tuple(dict.fromkeys(each for gpu in rented for each in (gpu, *self.families.get(gpu, ()))))
 
     def _settle_quotes(self) -> None:
         """What is compared where the question states prices, and in which ways."""
@@ -387,6 +402,8 @@ class Cards(Words):
             "keep": bool(keep),
             "beside": {gpu for gpu, _ in sets} <= {*have} and bool(self.said(P.beside_it)),
         }
+        if {gpu for gpu, _ in sets} <= {*have} and len({*have}) == 1 and self.take(P.how_many_more):
+            fields |= {"asks": "number", "beside": True}
         if self.of_mine:
             fields["only"] = tuple(dict.fromkeys(have))
         if keep and (self.of_mine or not any(catalog.get(gpu).vendor == "NVIDIA" for gpu in have)):

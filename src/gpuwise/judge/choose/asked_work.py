@@ -415,8 +415,12 @@ class Worked(Cards):
         data = self.said(rf"\b(?:{units.DATASET_NAMES})\b")
         epochs = next((each for each in self.found if each.kind == "epoch"), None)
         counted = [each for each in self.found if each.kind not in ("epoch", "step")]
-        timed = data and ("deadline_s" in self.fields or self.said(P.whole_data_set) or self.take(P.how_long))
-        timed = timed and not self.found
+        timed = data and (
+            "deadline_s" in self.fields
+            or self.said(P.whole_data_set)
+            or ("budget_usd" in self.fields and self.said(RULES["asks"]["able"]))
+            or (not self.found and self.take(P.how_long))
+        )
         if self.stands_in or self.mixed or not (self.found or timed or self.once):
             return
         if others := [each for each in counted if each.kind in ("other", "audio")]:

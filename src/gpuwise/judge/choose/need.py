@@ -401,6 +401,8 @@ def settled(need: Need) -> Need:
     if need.users > 1 and unlimited and (need.task != "infer" or need.concurrent):
         need = replace(need, goal="price")
         said.append("by the price of an hour: a person alone keeps no fast machine busy")
+    if need.either and need.budget_usd is not None and need.goal == "speed":
+        need = replace(need, goal="cost")  # A budget bounds what is bought: rent has no use for all of it
     said += [f"batches of {need.batch}"] if need.batch else []
     said += [
         f"of {there} x {gpu} {MOST_TOGETHER} count: of several machines together no speed is known"
