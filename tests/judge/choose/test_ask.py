@@ -363,7 +363,6 @@ def test_what_is_said_becomes_a_limit(text: str, field: str, value: object) -> N
         "gaussian splatting on a 4090",
         "a gpu for gaming",
         "training resnet50 60 % and answering with llama 8b 40 %",
-        "one gpu for comfyui and ollama",
         "tpu v5e for bert-large",
         "train a 175b model",
     ],

@@ -375,12 +375,11 @@ class Cards(Words):
         """Whether people share a machine, and for how many hours a week they all use it together."""
         fields = self.fields
         # Many people, each with a small job now and then, need no machine each: their hours are what counts.
-        often = self.take(P.now_and_then, again=False) if fields.get("users", 1) > 1 else None
+        often = self.times_a_week if fields.get("users", 1) > 1 else 0.0
         apart = fields.get("concurrent") == 1 and not often  # Each has one; "together" is of the money
         self.shared = fields.get("users", 1) > 1 and not apart and bool(self.take(P.sharing) or often)
         if often:
-            week = self.assumed.get("hours_per_week", {"day": 7, "week": 1}.get(often[1] or "week", 1))
-            self.notes += [] if "hours_per_week" in self.assumed else ["an hour for each time"]
+            week = self.assumed.get("hours_per_week", often)
             self.assumed["hours_per_week"] = min(168.0, fields["users"] * week)
         elif self.shared and "hours_per_week" in self.assumed and self.said(r"\beach\b"):
             hours = self.assumed["hours_per_week"]

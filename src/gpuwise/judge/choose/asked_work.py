@@ -15,6 +15,7 @@ from gpuwise.judge.choose.amounts import RULES, USUAL, P
 from gpuwise.judge.choose.asked_cards import Cards
 from gpuwise.judge.choose.need import ALIASES, DATA, DIFFUSION, Purpose, is_model, presets
 from gpuwise.judge.choose.speeds import item_of
+from gpuwise.judge.choose.wording import number_of
 from gpuwise.model import units
 from gpuwise.model.judgement import Need
 from gpuwise.model.units import Latency, Work
@@ -60,6 +61,7 @@ class Worked(Cards):
             period = next(filter(None, often.groups()))
             self.found = tuple(replace(e, period=period) if e is counted else e for e in self.found)
             self.mark(*often.span() if counted else (0, 0))
+        self._read_times()
         speeds = (each for each in self.found if each.kind == "token" and each.tokens == 1 and each.period)
         speed = next(speeds, None)
         # So many in a short time are a speed: of each answer, or as a service all day long.
@@ -74,6 +76,19 @@ class Worked(Cards):
                 self.fields["latency"] = Latency("TPOT", 1 / rate)
             self.notes.append(f"{speed.words} per {speed.period} is the speed of each answer")
             self.found = tuple(each for each in self.found if each is not speed)
+
+    def _read_times(self) -> None:
+        """How often the work comes again in a day, week or month: its amount, or an hour of each person."""
+        if (often := self.take(P.now_and_then, again=False)) is None:
+            return
+        words = (often[1] or "once").removesuffix(" times")
+        times, period = USUAL.few.get(words) or number_of(words), often[2] or "week"
+        self.times_a_week = times * amounts.seconds("week") / amounts.seconds(period)
+        counted = next((each for each in self.found if each.kind not in ("epoch", "step", "other")), None)
+        if counted and not any(each.period for each in self.found):
+            again = replace(counted, number=counted.number * times, period=period)
+            self.found = tuple(again if each is counted else each for each in self.found)
+            self.notes.append(f"{counted.words.strip()}, {times} times a {period}")
 
     def _read_work(self) -> str:
         """The model, network or use, or several with their shares of time. Raises InputError without any."""
@@ -125,7 +140,10 @@ class Worked(Cards):
             before, after = self.plain[: one.start()], self.plain[one.end() :]
             near = re.search(rf"{words}[^,;]{{0,12}}$", before) or re.match(rf"[^,;]{{0,12}}{words}", after)
             more = re.match(r"(?: models?)? (?:and|plus|\+|&) ", after)
-            if near and not (more or re.search(rf"\b(?:{amounts.families()})[ -]?[\d.]*[ -]?$", before)):
+            both = near and re.search(r"\b(?:and|plus)\b|[+&]", near[0])  # "flux and a 14b model"
+            if near and not (
+                both or more or re.search(rf"\b(?:{amounts.families()})[ -]?[\d.]*[ -]?$", before)
+            ):
                 self.mark(*one.span())
 
     def _largest(self, named: str) -> str:

@@ -117,6 +117,7 @@ class Words:
         self.gpu_hours: re.Match[str] | None = None
         self.denied = dict[str, bool]()  # By the names of `denied` and `kinds` in `data/words.toml`
         self.rents = self.owns = self.once = False  # Whether it says so
+        self.times_a_week = 0.0  # That a piece of work comes, of whoever has it
         self.hired = False  # Before the name of a GPU: "4 rented 4090"
 
     def _spelt(self, plain: str) -> str:
