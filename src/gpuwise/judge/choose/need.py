@@ -493,13 +493,14 @@ class Field(NamedTuple):
     choices: tuple[str, ...] = ()
     flag: bool = False
     many: bool = False  # May be repeated
+    also: frozenset[str] = frozenset()  # Words of names that people try for it
 
 
 FIELDS = tuple(
     Field(
         **{name: row[name] for name in ("name", "group", "like", "help")},
         choices=tuple(filter(None, row["choices"].split(";"))), flag=bool(row["flag"]),
-        many=bool(row["many"]),
+        many=bool(row["many"]), also=frozenset(row["also"].split()),
     )
     for row in catalog.rows(DATA / "options.csv")
 )  # fmt: skip
