@@ -422,12 +422,14 @@ class _Reader(Worked):
             # Who says no amount rents for so long.
             fields |= {"hire_h": fields.pop("deadline_s") / 3600, "acquire": fields.get("acquire", "rent")}
         credits = rf"(?:(?:of|in|worth|cloud|free|gpu|{sellers()}|{P.common}) )*credits\b"
+        machine = self.said(rf"\b(?:{P.machine}|{P.laptop})\b")
         money = (
             re.search(P.money, self.left())
             or take(rf"\b({P.amount}\s?k?) {credits}")  # "40k google cloud credits"
             or take(rf"{P.at_most} ?({P.amount}\s?k?)\b{P.sum_alone}", again=False)
             or take(rf"(?<![\w-])({P.decimal}\s?k)\b{P.sum_alone}", again=False)
-            or (take(r"(?<![\w.-])(\d{3,5})$", again=False) if self.said(rf"\b(?:{P.machine})\b") else None)
+            or (machine and take(rf"{P.about}(\d{{3,5}}|{P.amount}\s?k)\b{P.sum_alone}", again=False))
+            or (take(r"(?<![\w.-])(\d{3,5})$", again=False) if machine else None)
         )  # fmt: skip
         if money is None:
             if self.every(P.fastest) and not self.done():

@@ -155,6 +155,8 @@ class Cards(Words):
             # "We pay 14 for this box; is that one at 24 worth it?": only the first is paid.
             mine = paid and not (found and re.search(P.other_one, self.plain[found[-1][2] : start]))
             hourly = bool(price["per"]) or (mine and usd < USUAL.least_purchase)
+            if not hourly and count == 1 and catalog.get(gpu).text("form") in MODULES:
+                gpu = self._card_of(gpu)  # Nobody sells a module singly
             usd /= {"m": 730.5, "y": 8766.0}.get((price["per"] or "")[:1], 1.0)
             if one := re.search(P.each_card, text):
                 # "8 H100 at $2 an hour" are $16; at $24, the whole machine.
@@ -191,6 +193,14 @@ class Cards(Words):
         paid_now = {quote.gpu_id for quote in self.quotes if quote.paid}
         if {gpu for gpu, _ in self.sets} <= paid_now:
             self.sets = ()
+
+    def _card_of(self, gpu: str) -> str:
+        """The variant of a named GPU that is a card, where there is one, which then is what was named."""
+        cards = (each for each in self.families.get(gpu, ()) if catalog.get(each).text("form") not in MODULES)
+        card = next(cards, gpu)
+        self.families[card] = (card,)
+        self.sets = tuple((card if each == gpu else each, count) for each, count in self.sets)
+        return card
 
     def _read_bill(self) -> None:
         """What an API asks for the same work, or what is paid now for something else than these cards."""

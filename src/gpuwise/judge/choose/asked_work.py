@@ -404,7 +404,9 @@ class Worked(Cards):
             size = float(alone[1]) * {"m": 1e6, "b": 1e9}[alone[2]]
             about = [n for n in llms.names() if abs(llms.find(n).parameters - size) <= USUAL.rounded * size]
             near = min(llms.names(), key=lambda n: abs(llms.find(n).parameters - size))
-            of_size = (*filter(sized.search, of_it), *(n for n in of_it if n in about))
+            # Nobody means a first generation by a size that it nearly has.
+            like = (n for n in of_it if n in about and not re.fullmatch(r"[a-z]+-\d+b", n))
+            of_size = (*filter(sized.search, of_it), *like)
             model = next(iter(of_size), "") or RULES["sizes"].get(said, "")
             model = model or next(filter(sized.search, llms.names()), near)
             if model == near and near not in about:

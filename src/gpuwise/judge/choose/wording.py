@@ -45,6 +45,7 @@ def _plainly(text: str) -> str:
     )
     for pattern, instead in RULES["rewrite"]:
         plain = _compiled(pattern).sub(instead, plain)
+    plain = re.sub(P.thousands_of, lambda m: f"{1000 * float(m[1]):.0f} ", plain)
     plain = re.sub(P.two_words, lambda m: str(NUMBERS[m[1]] + NUMBERS[m[2]]), plain)
     plain = re.sub(P.cents, lambda m: f"${float(m[1]) / 100:g}", plain)
     # "4090x2", "h100:8": each number of GPUs before its name.
