@@ -64,8 +64,8 @@ def _glossary(language: str) -> tuple[tuple[str, str], ...]:
     """What stands for an English word, and that word: in a language that is known by its signs, else in all
     of those that are not."""
     rows = catalog.rows(DATA / "glossary.csv")
-    apart = RULES["languages"].keys()
-    columns = (language, "other") if language in rows[0] else tuple(rows[0].keys() - apart - {"english"})
+    together = [name for name in rows[0] if name != "english" and name not in RULES["languages"]]
+    columns = [language, "other"] if language in rows[0] else together
     return tuple(
         (rf"(?<!\w)(?:{'|'.join(words)})(?!\w)", row["english"])
         for row in rows
