@@ -151,7 +151,8 @@ def test_deadlines_count_from_the_day_that_is_given_else_from_today() -> None:
     ("typed", "usd", "code"),
     [
         ("8000 zł", 2000.0, "PLN"), ("kr 8000", 800.0, "SEK"), ("CHF 1'200", 1440.0, "CHF"),
-        ("2 lakh INR", 2000.0, "INR"), ("A$2500", 1750.0, "AUD"), ("3 €/h", 3.3, "EUR"), ("$3000", 3000.0, "USD"),
+        ("2 lakh INR", 2000.0, "INR"), ("A$2500", 1750.0, "AUD"), ("3 €/h", 3.3, "EUR"),
+        ("$3000", 3000.0, "USD"),
     ],
 )  # fmt: skip
 def test_a_budget_is_read_as_it_is_written_in_any_country(typed: str, usd: float, code: str) -> None:
