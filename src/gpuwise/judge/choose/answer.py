@@ -208,6 +208,8 @@ def _otherwise(found: Recommendation) -> str:
     """What is there does it, too; or what the other of buying and renting takes, and from which hours on."""
     need, first, later = found.need, found.options[0], found.options[1:]
     years, once = need.assumptions.years, need.period_s is None
+    if need.either and not need.have:  # Said before all else, by `either`
+        return ""
     if (mine := next((o for o in later if o.way == "have"), None)) and not need.upgrade:
         does = "do" if mine.count > 1 else "does"
         return f"{begun(_machine(mine))}, yours, {does} it, too: {_does(need, mine, found.item)}."
@@ -243,23 +245,91 @@ def _both_ways(found: Recommendation) -> str:
     else:
         price = f"{usd(own.outlay_usd)}{' with its machine' * bool(own.host_usd)}" if own else ""
         said = f"To buy instead: {_machine(own)} for {price}: {_does(need, own, found.item)}." if own else ""
-    if first.way == "have" or not (rent and own and need.period_s and rent.cost_usd and own.cost_usd):
+    if first.way == "have" or not (rent and own and need.period_s):
         return said
+    return f"{said} {_pays(need, rent, own, found.item)}"
+
+
+def _pays(need: Need, rent: Option, own: Option, item: str) -> str:
+    """From when on, or from which amount on, buying pays for work that comes again."""
+    if not (need.period_s and rent.cost_usd and own.cost_usd):
+        return ""
     items = need.items or 0.0
     joules = (own.energy_j_per_item or 0.0) * items
     energy = joules / 3.6e6 * need.assumptions.electricity_usd_per_kwh * need.users
     saved, each = rent.cost_usd.value - energy, fit.PERIODS.get(need.period_s, seconds(need.period_s))
     if saved <= 0:
-        return f"{said} Buying never pays: its energy alone costs more."
+        return "Buying never pays: its energy alone costs more."
     months = own.outlay_usd / saved * need.period_s / MONTH_S
-    soon = "within a month" if months < 1 else f"after {months:,.0f} months"
     late = f"does not pay for it in {need.assumptions.owned_for}"
-    paid = f"pays for it {soon}" if months < 12 * need.assumptions.years else late
+    paid = f"pays for it {_after(months)}" if months < 12 * need.assumptions.years else late
     if not need.batched:
-        return f"{said} The rent that buying saves {paid}."
+        return f"The rent that buying saves {paid}."
     # Rent grows with the work, and what is bought costs the same at any amount.
-    least = f"{brief(items * (own.cost_usd.value - energy) / saved)} {found.item}s a {each}"
-    return f"{said} Buying costs less from {least} on; at this amount the rent that it saves {paid}."
+    least = f"{brief(items * (own.cost_usd.value - energy) / saved)} {item}s a {each}"
+    return f"Buying costs less from {least} on; at this amount the rent that it saves {paid}."
+
+
+def either(need: Need, rent: Option, own: Option, item: str) -> tuple[str, bool]:
+    """Whether to rent or to buy: what each takes for the same work, and where the two meet; and whether
+    buying costs less."""
+    a, often, meet = need.assumptions, MONTH_S / need.period_s if need.period_s else 1.0, ""
+    if rent.cost_usd and own.cost_usd:
+        rented, bought = often * rent.cost_usd.value, often * own.cost_usd.value
+        span, meet = "a month" if need.period_s else "for this work alone", _pays(need, rent, own, item)
+    else:
+        hours = need.hire_h or priced.hours_of_use(need)
+        hourly, energy = _instead_of_rent(need, rent, own)
+        rented, bought = hours * hourly, hours * energy + own.outlay_usd * priced.lost_share(a)
+        span = f"for {hours:,.0f} h" if need.hire_h else f"in {a.owned_for}{_used(a.hours_per_week)}"
+    less = bought < rented
+    price = (
+        f"{usd(own.outlay_usd)}{' with its machine' * bool(own.host_usd)}, {_dated(own)}{', old' * own.stale}"
+    )
+    buy = f"{_machine(own)} bought ({price}) take{'s' * (own.count == 1)} {_sum(need, bought)}"
+    hire = f"{_machine(rent)}{rent.provider and f' from {rent.provider}'}{_at(rent)} ({_dated(rent)})"
+    said = f"{'Buy' if less else 'Rent'}: {span} {buy}, {hire} {_sum(need, rented)} for the same."
+    return f"{said} {meet or _from_hours(need, rent, own)}", less
+
+
+def _sum(need: Need, value: float) -> str:
+    return f"{usd(value)}{_other(need, value, ' ({})')}"
+
+
+def _instead_of_rent(need: Need, rent: Option, own: Option) -> tuple[float, float]:
+    """USD of rent for what an owned option does in an hour, and of electricity for that hour."""
+    same = 1.0 if priced.is_service(need) else own.throughput.value / rent.throughput.value
+    kwh = (own.energy_j_per_item or 0.0) * own.throughput.value / 1000
+    kwh = kwh or electricity(need, own)[0] / priced.hours_a_month(need)
+    energy = kwh * need.assumptions.electricity_usd_per_kwh * need.users
+    return (rent.per_hour_usd or 0.0) * same, energy
+
+
+def _from_hours(need: Need, rent: Option, own: Option) -> str:
+    """From how many hours of use on buying costs less, and after how many months the rent that it saves has
+    paid for it."""
+    a = need.assumptions
+    hourly, energy = _instead_of_rent(need, rent, own)
+    saved = hourly - energy
+    if saved <= 0:
+        return (
+            f"Buying never pays: its electricity alone costs {usd(energy)} an hour, that rent {usd(hourly)}."
+        )
+    hours = own.outlay_usd * priced.lost_share(a) / saved
+    week = hours / priced.WEEKS_PER_YEAR / a.years
+    if week > ALL_WEEK:
+        return f"Buying does not pay within {a.owned_for}, even around the clock."
+    if need.items or need.hire_h:
+        return f"Buying costs less from {hours:,.0f} h of use in {a.owned_for} on."
+    said = f"Buying costs less from {week:.3g} h a week on ({hours:,.0f} h in {a.owned_for})"
+    months = own.outlay_usd / saved / priced.hours_a_month(need)
+    if months > 12 * a.years:
+        return f"{said}."
+    return f"{said}; at {a.hours_per_week:.3g} h the rent that it saves pays for it {_after(months)}."
+
+
+def _after(months: float) -> str:
+    return "within a month" if months < 1.5 else f"after {months:,.0f} months"
 
 
 def _sums(found: Recommendation) -> str:
@@ -268,7 +338,9 @@ def _sums(found: Recommendation) -> str:
     stated = (a.years, a.hours_per_week) != (usual.years, usual.hours_per_week)
     known = (o for o in reversed(found.options) if o.way in RENTS or o.outlay_usd)
     both = {"of rent" if o.way in RENTS else "bought": o for o in known}
-    if "bought" not in both or not stated or need.items or need.acquire != "both" or first.way == "have":
+    if need.either or "bought" not in both or not stated or need.items or need.acquire != "both":
+        return ""
+    if first.way == "have":
         return ""
     sums = (
         f"{_machine(o)} {usd(o.per_hour_usd * priced.hours_of_use(need))} {how}"
@@ -317,6 +389,8 @@ def _does(need: Need, first: Option, item: str) -> str:
     rate = ", ".join(first.parts) or f"{rate_of(first.throughput.value, item)}{_weights(need, first)}"
     if need.goal == "energy" and first.energy_j_per_item:
         rate += f", {significant(first.energy_j_per_item / 3.6)} kWh for a million {item}s"
+    if need.goal == "power" and first.power_w:
+        rate += f", {first.power_w:g} W"
     a, usual = need.assumptions, Assumptions()
     stated = a.hours_per_week, a.electricity_usd_per_kwh
     if first.way == "unpriced" and stated != (usual.hours_per_week, usual.electricity_usd_per_kwh):
@@ -438,11 +512,14 @@ def _lead(found: Recommendation) -> Iterator[str]:
     if dearer is None:
         return
     second = others[0]
-    least = {"price": "lowest price", "energy": "least energy"}.get(need.goal, "least cost")
+    names = {"price": "lowest price", "energy": "least energy", "power": "fewest watts"}
+    least = names.get(need.goal, "least cost")
     if need.goal == "price" and second.outlay_usd:
         dearer = second.outlay_usd / max(first.outlay_usd, 1.0)
     if need.goal == "energy":
         dearer = (second.energy_j_per_item or 0.0) / (first.energy_j_per_item or 1.0)
+    if need.goal == "power":
+        dearer = (second.power_w or 0.0) / (first.power_w or 1.0)
     if need.goal == "speed":
         slower = percent(second.throughput.value / first.throughput.value, 0)
         most = "the most that the limits allow, or nearly: the next GPU does"
@@ -473,6 +550,19 @@ def electricity(need: Need, option: Option) -> tuple[float, float]:
     watts = host_of(option.gpu_id, option.count)[2] if a.host_w is None else a.host_w * option.count
     kwh = ((option.power_w or 0.0) + watts) / 1000 * a.cooling * priced.hours_a_month(need)
     return kwh, kwh * a.electricity_usd_per_kwh
+
+
+def bills(found: Recommendation) -> str:
+    """The electricity of each that is compared, the least first."""
+    need, each = found.need, {(o.gpu_id, o.count): o for o in reversed(found.options) if o.power_w}
+    paid = {key: electricity(need, option)[1] for key, option in each.items()}
+    low = min(paid, key=lambda key: paid[key])
+    sums = ", ".join(
+        f"{counted(*key)} {_sum(need, paid[key])}" for key in sorted(paid, key=lambda k: paid[k])
+    )
+    at = f"${need.assumptions.electricity_usd_per_kwh:.3g} a kWh"
+    use = _used(need.assumptions.hours_per_week)
+    return f"Least electricity: {counted(*low)}. A month{use}, with the machine, at {at}: {sums}."
 
 
 def _fed_by(option: Option) -> str:
@@ -692,7 +782,7 @@ def _hours(need: Need, them: Candidates, places: Sequence[int]) -> Iterator[str]
     rent = next((p for p in places if not them.own[p]), None)
     # Whoever keeps what is there does neither.
     keeps = them.rows[places[0]].way == "have"
-    if own is None or rent is None or need.period_s is not None or keeps:
+    if own is None or rent is None or need.period_s is not None or keeps or need.either:
         return
     a = need.assumptions
     worth = priced.worth_per_hour(need, them, own, rent) - float(them.running[own])
@@ -830,6 +920,8 @@ def machines(found: Recommendation, number: int, share: int) -> str:
 
 # Of a need whose cards were named alone, where one does not do it.
 AS_MANY = "as many of each as it takes"
+# Of one that has a budget.
+UNCHECKED = "no price of these is known, so the budget is not checked"
 # Of one whose memory was asked about.
 NOT_ENOUGH = "more memory than was asked about"
 
@@ -848,10 +940,31 @@ def feature(found: Recommendation) -> str:
     return f"No: {name} do it over {link}{f'; {reach}' if reach else ''}."
 
 
+def not_for(need: Need, found: Recommendation) -> str:
+    """Whether the last prices known keep a budget that no fresh price was checked against; empty where one
+    was."""
+    if UNCHECKED not in found.need.notes or need.budget_usd is None:
+        return ""
+    last = {o: o.last_usd * o.count for o in found.options if o.last_usd}
+    machine = need.assumptions.host_usd is None
+    paid = {o: usd + host_of(o.gpu_id, o.count)[1] * machine for o, usd in last.items()}
+    if not paid:
+        return "Whether that is possible cannot be said: no price of what does it is known."
+    least = min(paid, key=lambda option: paid[option])
+    able = "Yes" if paid[least] <= need.budget_usd else "No"
+    takes = f"{_machine(least)}{' with a machine' * machine} took {_sum(need, paid[least])}"
+    return f"{able}, by the last prices known: {takes} in {least.seen_on[:7]}."
+
+
 def _faster(found: Recommendation) -> str:
     """Which of those that are compared is faster, and what that costs; empty where one alone has a rank."""
     fast, *slower = sorted(found.options, key=lambda o: -o.throughput.value)
-    slow = next((o for o in slower if (o.gpu_id, o.count) != (fast.gpu_id, fast.count)), None)
+    slower = [o for o in slower if (o.gpu_id, o.count) != (fast.gpu_id, fast.count)]
+    # What is there is what was asked about; another variant of the same card is not.
+    chip = catalog.get(fast.gpu_id).text("chip")
+    slow = min(
+        slower, key=lambda o: (o.way != "have", catalog.get(o.gpu_id).text("chip") == chip), default=None
+    )
     if slow is None:
         return ""
     ratio, name = fast.throughput.value / slow.throughput.value, _machine(slow)
@@ -905,6 +1018,8 @@ def verdict(found: Recommendation, other: Recommendation | None) -> str:
         return feature(found)
     if NOT_ENOUGH in need.notes:
         return "No, that much memory is not enough."
+    if need.asks == "able" and UNCHECKED in need.notes:
+        return ""  # Said by `not_for`
     if need.asks == "able":
         if first.gpu_id in named or not named:
             if AS_MANY in need.notes:
@@ -917,6 +1032,8 @@ def verdict(found: Recommendation, other: Recommendation | None) -> str:
         return _faster(found)
     if need.asks == "speed":
         return _speed(found)
+    if need.asks == "energy" and first.power_w and len(need.sets) > 1:
+        return bills(found)
     if need.asks == "energy" and first.power_w:
         kwh, paid = electricity(need, first)
         each, use = f"{usd(paid)}{_other(need, paid, ' ({})')}", _used(need.assumptions.hours_per_week)

@@ -106,7 +106,7 @@ def recommend(
 def _least_money(need: Need, them: Candidates, places: Sequence[int]) -> int:
     """Of what is as good as the best, as nearly as anybody cares: what takes least money, at once where it is
     bought; the fastest of those that take as little, and of a budget what then does the work for least."""
-    if need.goal == "price" or (need.goal == "cost" and them.outlay[places[0]] <= 0):
+    if need.goal in ("price", "power") or (need.goal == "cost" and them.outlay[places[0]] <= 0):
         return places[0]
     equal = EQUAL if need.goal == "cost" else AS_FAST
     near = (p for p in places if them.ranked[p] <= equal * them.ranked[places[0]])

@@ -19,7 +19,7 @@ from typing import Any, Literal, NamedTuple
 import numpy as np
 
 from gpuwise.errors import GpuwiseError, InputError, NoDataError
-from gpuwise.facts import catalog
+from gpuwise.facts import catalog, prices
 from gpuwise.judge.choose import speeds as known_speeds
 from gpuwise.judge.choose.candidates import (
     FEW,
@@ -290,10 +290,12 @@ def _time(need: Need, them: Candidates) -> Iterator[Limit]:
     if need.items is not None:
         items, item, period = need.items, known_speeds.item_of(need), need.period_s
         busy = min(BUSIEST, need.assumptions.utilisation)
+        busy = need.assumptions.utilisation if need.batched else busy  # What waits needs no spare time
         within, unit, what = LONGEST_S, "", "takes {}, longer than any GPU is kept"
         if period is not None:
             within, unit = period * busy, f"/{PERIODS.get(period, f'{period:g}s')}"
-            what = f"takes {{}} for the work of {seconds(period)}, of which it may be busy {busy:.0%}"
+            what = f"takes {{}} for the work of {seconds(period)}"
+            what += f", of which it may be busy {busy:.0%}" * (busy < 1)
 
         def less(value: float) -> Relaxed:
             amount = float(f"{0.95 * items * within / value:.2g}")
@@ -473,7 +475,16 @@ def no_price(need: Need, gpu: str, offers: Sequence[Offer] = ()) -> str:
         f"in {need.region}" if need.region else "",
         f"seen within {age} days" if age is not None else "", "is known for this number of GPUs",
     )  # fmt: skip
-    return " ".join(part for part in parts if part)
+    return " ".join(part for part in parts if part) + _last_price(need, gpu, offers)
+
+
+def _last_price(need: Need, gpu: str, offers: Sequence[Offer]) -> str:
+    """What was last asked for a card, though too long ago; empty where nobody was, or rent is what counts."""
+    bought = [o for o in offers if o.gpu_ids == (gpu,) and not o.per_hour and o.count == 1 and o.seen_on]
+    if need.acquire == "rent" or not bought:
+        return ""
+    last = max(bought, key=lambda offer: offer.seen_on)
+    return f"; the last to buy it was {usd(last.amount)} in {last.seen_on[:7]}"
 
 
 def contradiction(them: Candidates, found: Sequence[Limit], left: Sequence[str] = ()) -> GpuwiseError:
@@ -491,7 +502,9 @@ def contradiction(them: Candidates, found: Sequence[Limit], left: Sequence[str] 
         value, changes = limit.relaxed(float(limit.needed[place]))
         return Way(limit.code, value, f"{them.rows[place].count} x {them.rows[place].gpu}", changes)
 
-    for limit in sorted(found, key=lambda limit: limit.code == "form"):  # Nobody asks for another kind first
+    # What was asked for comes before what always holds; nobody asks for another kind first.
+    last = {"": 1, "unproven": 1, "form": 2}
+    for limit in sorted(found, key=lambda limit: last.get(limit.code, 0)):
         others = kept([other for other in found if other is not limit], len(them)) & ~limit.ok
         if others.any():
             values = np.where(others, limit.needed, np.nan)
@@ -551,10 +564,16 @@ def loosened(
         for age in (years * 365 for years in AGES if years * 365 > least):
             if answers(assumptions=replace(need.assumptions, max_age_days=age, aged_today=True)):
                 return NoDataError(problem, hint="older prices are known", code="old-price", days=age)
-        return NoDataError(problem, hint=getattr(error, "hint", ""), code=code)
+        hint = getattr(error, "hint", "")
+        if (elsewhere := _elsewhere(need, answers)) is not None:
+            hint = f"relax {elsewhere.limit} {elsewhere.value} ({elsewhere.gpus})"
+        return NoDataError(problem, hint=hint, code=code)
     if code != "limits":
         return error
     good: list[tuple[Way, ...]] = []
+    if (elsewhere := _elsewhere(need, answers)) is not None:
+        data = {**data, "why": f"of {need.region} no offer is known that keeps the other limits"}
+        good.append((elsewhere,))
     starts: list[tuple[Way, ...]] = list(data["ways"])
     budget = next((way for start in starts for way in start if way.limit == "budget"), None)
     if budget is not None and need.assumptions.host_usd is None and need.acquire == "own":
@@ -584,6 +603,16 @@ def loosened(
     if good or advice:
         return unmet(data["problem"], good or advice, data["why"])
     return InputError(str(error), hint="relax several limits", code="unmet")
+
+
+def _elsewhere(need: Need, answers: Callable[..., Recommendation | None]) -> Way | None:
+    """What keeps all other limits in a larger area than was asked for, or anywhere."""
+    for area in (*prices.around(need.region), "") if need.region else ():
+        if found := answers(region=area):
+            first = found.options[0]
+            where = f"{first.count} x {first.gpu_id} in {first.region or 'no stated place'}"
+            return Way("region", area or "any", where, {"region": area})
+    return None
 
 
 def _broken(them: Candidates, found: Sequence[Limit]) -> Array:
