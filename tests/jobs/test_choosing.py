@@ -304,7 +304,7 @@ def test_the_board_of_the_fewest_watts_is_first() -> None:
 
 def test_the_last_price_of_a_card_that_has_no_fresh_one_is_said() -> None:
     found = choose("rtx 4090 or rtx 5090 for vit training, buy", Facts(today=DAY)).value
-    assert "in 2026-04" in fit.no_price(found.need, "rtx-4090", Facts(today=DAY).offers)
+    assert "in 2026-04" in fit.no_fresh_price(found.need, "rtx-4090", Facts(today=DAY).offers)
 
 
 def test_what_does_not_fit_says_with_which_contexts_it_would() -> None:

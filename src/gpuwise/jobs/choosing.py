@@ -18,7 +18,15 @@ from gpuwise.judge.choose import answer as say
 from gpuwise.judge.choose import decide, speeds
 from gpuwise.judge.choose import need as needs
 from gpuwise.judge.choose.candidates import EXPORT, FEW, PAID, TOGETHER, names_of, offered, stated, usable
-from gpuwise.judge.choose.fit import NO_FP64, SUPPLY, loosened, made_for_fp64, no_price, why_not
+from gpuwise.judge.choose.fit import (
+    NO_FP64,
+    SUPPLY,
+    loosened,
+    made_for_fp64,
+    no_fresh_price,
+    no_price,
+    why_not,
+)
 from gpuwise.judge.choose.need import MOST_TOGETHER, SUPPORTED, USUAL_NOTE, has_form, need_for, settled
 from gpuwise.judge.choose.speeds import Forecast
 from gpuwise.model.gpu import RENTS, GpuSpec, Offer
@@ -205,7 +213,7 @@ def _with_both_ways(market: _Market, choice: Recommendation) -> Recommendation:
     if rent is None or own is None:
         if rent is None:
             return choice
-        why = f"{no_price(bought, rent.gpu_id, market.offers)}{say.owned_against(need, rent, None)}"
+        why = f"{no_fresh_price(bought, rent.gpu_id, market.offers)}{say.owned_against(need, rent, None)}"
         return replace(choice, answer=f"{choice.answer} To buy {rent.gpu_id}: {why}.")
     said, buys = say.either(need, rent, own, choice.item)
     better = own if buys else rent
@@ -444,26 +452,31 @@ def _with_left_out(market: _Market, choice: Recommendation, asked: Need) -> Reco
     priced = offered(need, market.usable(need), today)
     unpriced = [gpu for gpu in names or market.facts.ids if gpu not in priced]
     advice = list(choice.advice)
-    bought = any(option.outlay_usd for option in choice.options)
-    if need.acquire == "both" and names and not (bought or need.either):
+    owned = any(option.outlay_usd for option in choice.options)
+    if need.acquire == "both" and names and not (owned or need.either):
         rents = [option for option in choice.options if option.way in RENTS and option.gpu_id in names]
         # What a shop sells singly is what somebody thinks of buying.
         gpus = [option.gpu_id for option in rents] or names
         gpu = min(gpus, key=lambda gpu: catalog.get(gpu).text("form") in MODULES)
-        why = no_price(replace(need, acquire="own"), gpu, market.offers)
+        why = no_fresh_price(replace(need, acquire="own"), gpu, market.offers)
         if rent := next((option for option in rents if option.gpu_id == gpu), None):
             aged = replace(need, assumptions=replace(need.assumptions, max_age_days=None))
             older = market.best_or_none(aged)
-            bought = (o for o in (older.options if older else ()) if o.outlay_usd and o.gpu_id == gpu)
-            why += say.owned_against(need, rent, next(bought, None))
+            key = (gpu, rent.count)  # Of as many: eight in a machine are no alternative to one
+            same = (o for o in (older.options if older else ()) if (o.gpu_id, o.count) == key)
+            why += say.owned_against(need, rent, next((o for o in same if o.outlay_usd), None))
         advice.append(f"to buy {gpu}: {why}")
     for gpu in names if len(names) <= FEW else ():
-        why = choice.rejected.get(gpu)
-        if why is not None and "does not fit" in why.detail:
+        reason = choice.rejected.get(gpu)
+        if reason is not None and "does not fit" in reason.detail:
             number = dict(need.sets).get(gpu, need.gpus[1])
-            detail = f"{why.detail}{speeds.shorter(need, gpu, number)}"
-            choice = replace(choice, rejected={**choice.rejected, gpu: replace(why, detail=detail)})
-    without_price = {gpu: Issue.info("", no_price(need, gpu, market.offers)) for gpu in unpriced}
+            detail = f"{reason.detail}{speeds.shorter(need, gpu, number)}"
+            choice = replace(choice, rejected={**choice.rejected, gpu: replace(reason, detail=detail)})
+    asked_for = {*names} if len(names) <= FEW else set[str]()
+    without_price = {
+        gpu: Issue.info("", (no_fresh_price if gpu in asked_for else no_price)(need, gpu, market.offers))
+        for gpu in unpriced
+    }
     left = {**choice.rejected, **without_price}
     named = why_not(names, {gpu: why.detail for gpu, why in left.items() if gpu not in need.have})
     offering = {option.provider.casefold() for option in choice.options}

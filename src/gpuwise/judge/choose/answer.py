@@ -278,17 +278,18 @@ def either(need: Need, rent: Option, own: Option, item: str) -> tuple[str, bool]
         rented, bought = often * rent.cost_usd.value, often * own.cost_usd.value
         span, meet = "a month" if need.period_s else "for this work alone", _pays(need, rent, own, item)
     else:
-        hours = need.hire_h or priced.hours_of_use(need)
+        hire = need.hire_h if a.years == Assumptions().years else None  # Else these years are of the hire
+        hours = hire or priced.hours_of_use(need)
         hourly, energy = _instead_of_rent(need, rent, own)
         rented, bought = hours * hourly, hours * energy + own.outlay_usd * priced.lost_share(a)
-        span = f"for {hours:,.0f} h" if need.hire_h else f"in {a.owned_for}{_used(a.hours_per_week)}"
+        span = f"for {hours:,.0f} h" if hire else f"in {a.owned_for}{_used(a.hours_per_week)}"
     less = bought < rented
     price = (
         f"{usd(own.outlay_usd)}{' with its machine' * bool(own.host_usd)}, {_dated(own)}{', old' * own.stale}"
     )
     buy = f"{_machine(own)} bought ({price}) take{'s' * (own.count == 1)} {_sum(need, bought)}"
-    hire = f"{_machine(rent)}{rent.provider and f' from {rent.provider}'}{_at(rent)} ({_dated(rent)})"
-    said = f"{'Buy' if less else 'Rent'}: {span} {buy}, {hire} {_sum(need, rented)} for the same."
+    rents = f"{_machine(rent)} rented{rent.provider and f' from {rent.provider}'}{_at(rent)} ({_dated(rent)})"
+    said = f"{'Buy' if less else 'Rent'}: {span} {buy}, {rents} {_sum(need, rented)} for the same."
     return f"{said} {meet or _from_hours(need, rent, own)}", less
 
 
@@ -319,7 +320,7 @@ def _from_hours(need: Need, rent: Option, own: Option) -> str:
     week = hours / priced.WEEKS_PER_YEAR / a.years
     if week > ALL_WEEK:
         return f"Buying does not pay within {a.owned_for}, even around the clock."
-    if need.items or need.hire_h:
+    if need.items or (need.hire_h and a.years == Assumptions().years):
         return f"Buying costs less from {hours:,.0f} h of use in {a.owned_for} on."
     said = f"Buying costs less from {week:.3g} h a week on ({hours:,.0f} h in {a.owned_for})"
     months = own.outlay_usd / saved / priced.hours_a_month(need)
@@ -464,7 +465,8 @@ def owned_against(need: Need, rent: Option, old: Option | None) -> str:
         return f"{said}, the electricity of an own one {usd(energy)}: buying {pays}"
     pays = f"pays from {hours_until(need, old.break_even_h)} on" if old.break_even_h else "does not pay"
     price = f"at the price of {old.seen_on}, {usd(old.outlay_usd)} with its machine, which {pays}"
-    return f"{said}, owning {usd((old.per_hour_usd or 0.0) * hours)} {price}"
+    owning = old.outlay_usd * priced.lost_share(a) + hours * _instead_of_rent(need, rent, old)[1]
+    return f"{said}, owning {usd(owning)} {price}"
 
 
 def _used(hours_per_week: float) -> str:
