@@ -286,6 +286,7 @@ def test_to_rent_or_to_buy_has_a_verdict_where_both_cost_the_same(text: str, buy
     served = found.need.concurrent
     same = 1.0 if served else own.throughput.value / rent.throughput.value
     assert rented == pytest.approx(hours * rent.per_hour_usd * same, rel=6e-3)
+    assert (abs(same - 1) > 0.01) == ("as many hours" in found.answer)
     assert bought == pytest.approx(hours * own.per_hour_usd, rel=6e-3)
     # With so many hours a week both take the same.
     lost = own.outlay_usd * lost_share(a)

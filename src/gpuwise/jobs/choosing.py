@@ -209,12 +209,14 @@ def _with_both_ways(market: _Market, choice: Recommendation) -> Recommendation:
         gpus=(1, need.gpus[1] if not need.hired else MOST_TOGETHER),
     )  # fmt: skip
     rent = rents[0] if rents else _first_of(market, any_rent, replace(any_rent, community=True))
-    own = owns[0] if owns else _first_of(market, bought, replace(bought, assumptions=aged))
+    older = replace(bought, assumptions=aged)
+    own = owns[0] if owns else _first_of(market, bought, older, replace(older, sold=()))
     if rent is None or own is None:
         if rent is None:
             return choice
-        why = f"{no_fresh_price(bought, rent.gpu_id, market.offers)}{say.owned_against(need, rent, None)}"
-        return replace(choice, answer=f"{choice.answer} To buy {rent.gpu_id}: {why}.")
+        gpu = next((each for each in names_of(need) if each not in need.hired), rent.gpu_id)
+        why = f"{no_fresh_price(bought, gpu, market.offers)}{say.owned_against(need, rent, None)}"
+        return replace(choice, answer=f"{choice.answer} To buy {gpu}: {why}.")
     said, buys = say.either(need, rent, own, choice.item)
     better = own if buys else rent
     shown = {(o.gpu_id, o.count, o.way in RENTS) for o in choice.options}
@@ -389,6 +391,8 @@ def _looser(need: Need, error: GpuwiseError) -> Iterator[Need]:
         yield noted(f"{note}: what does {NO_FP64}", only=_cards(need), acquire="own")
     if need.sets and not need.unproven:
         yield noted("as little as is known of the speed of what was named", unproven=True)
+    if error.code in ("limits", "no-price") and need.sold == ("used", "street"):
+        yield noted("no price of used cards alone is fresh: of used and new ones together", sold=())
     unmet = error.code == "limits"
     dated = need.assumptions.aged_today  # who says how old a price may be means it
     if (unmet or error.code in ("no-price", "too-large")) and not (names or dated) and need.acquire != "rent":

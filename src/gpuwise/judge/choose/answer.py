@@ -274,23 +274,32 @@ def either(need: Need, rent: Option, own: Option, item: str) -> tuple[str, bool]
     """Whether to rent or to buy: what each takes for the same work, and where the two meet; and whether
     buying costs less."""
     a, often, meet = need.assumptions, MONTH_S / need.period_s if need.period_s else 1.0, ""
+    same = " for the same"
     if rent.cost_usd and own.cost_usd:
         rented, bought = often * rent.cost_usd.value, often * own.cost_usd.value
         span, meet = "a month" if need.period_s else "for this work alone", _pays(need, rent, own, item)
     else:
-        hire = need.hire_h if a.years == Assumptions().years else None  # Else these years are of the hire
-        hours = hire or priced.hours_of_use(need)
+        hours = _hired(need) or priced.hours_of_use(need)
         hourly, energy = _instead_of_rent(need, rent, own)
         rented, bought = hours * hourly, hours * energy + own.outlay_usd * priced.lost_share(a)
-        span = f"for {hours:,.0f} h" if hire else f"in {a.owned_for}{_used(a.hours_per_week)}"
-    less = bought < rented
-    price = (
-        f"{usd(own.outlay_usd)}{' with its machine' * bool(own.host_usd)}, {_dated(own)}{', old' * own.stale}"
-    )
+        span = f"for {hours:,.0f} h" if _hired(need) else f"in {a.owned_for}{_used(a.hours_per_week)}"
+        faster = (rent.per_hour_usd or 0.0) / hourly
+        if abs(faster - 1) > WORTH_SAYING:  # Whoever keeps it for as long pays for more than this work
+            same = (
+                f" for the same: it is {significant(faster)} times as fast, and {usd(rented * faster)} for "
+            )
+            same += "as many hours"
+    less, machine = bought < rented, " with its machine" * bool(own.host_usd)
+    price = f"{usd(own.outlay_usd)}{machine}, {_dated(own)}{', old' * own.stale}"
     buy = f"{_machine(own)} bought ({price}) take{'s' * (own.count == 1)} {_sum(need, bought)}"
     rents = f"{_machine(rent)} rented{rent.provider and f' from {rent.provider}'}{_at(rent)} ({_dated(rent)})"
-    said = f"{'Buy' if less else 'Rent'}: {span} {buy}, {rents} {_sum(need, rented)} for the same."
+    said = f"{'Buy' if less else 'Rent'}: {span} {buy}, {rents} {_sum(need, rented)}{same}."
     return f"{said} {meet or _from_hours(need, rent, own)}", less
+
+
+def _hired(need: Need) -> float | None:
+    """Hours of rent that the question states by themselves, and not by years of so many hours a week."""
+    return need.hire_h if need.assumptions.years == Assumptions().years else None
 
 
 def _sum(need: Need, value: float) -> str:
@@ -320,7 +329,7 @@ def _from_hours(need: Need, rent: Option, own: Option) -> str:
     week = hours / priced.WEEKS_PER_YEAR / a.years
     if week > ALL_WEEK:
         return f"Buying does not pay within {a.owned_for}, even around the clock."
-    if need.items or (need.hire_h and a.years == Assumptions().years):
+    if need.items or _hired(need):
         return f"Buying costs less from {hours:,.0f} h of use in {a.owned_for} on."
     said = f"Buying costs less from {week:.3g} h a week on ({hours:,.0f} h in {a.owned_for})"
     months = own.outlay_usd / saved / priced.hours_a_month(need)

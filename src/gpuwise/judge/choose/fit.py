@@ -259,7 +259,8 @@ def _card(need: Need, them: Candidates, specs: Mapping[str, GpuSpec]) -> Iterato
         what = f"does not fit: the work needs {need.least_gb:g} GB, it {{}}"
         smaller: Relaxed = ("a smaller model", {})
         yield _bound("", size, need.least_gb - HALF_GB, say, what, lambda v: smaller, upper=False)
-    if need.memory_gb is not None:
+    # Whether one that is named is enough, "or should I look at 24 GB", is not asked of that memory.
+    if need.memory_gb is not None and not (need.sets and need.asks == "able"):
         low, high = need.memory_gb
 
         def memory(least: float, most: float | None) -> Relaxed:
