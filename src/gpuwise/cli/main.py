@@ -96,6 +96,9 @@ def _unknown(given: str, context: click.Context) -> tuple[list[str], click.Usage
             v for v, command in commands.items() if command and any(given in p.opts for p in command.params)
         ]
     if not meant and not takers:
+        also = getattr(context.command, "also", {})  # Other words for an option: "--max-watts"
+        meant = [also[word] for word in given.strip("-").split("-") if word in also]
+    if not meant and not takers:
         meant = get_close_matches(given, named, n=1, cutoff=0.75)
     guess = f" Did you mean {meant[0]!r}?" if meant else ""
     return takers, click.UsageError(f"No such option {given!r}.{guess}", context)

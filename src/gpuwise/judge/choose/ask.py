@@ -15,7 +15,7 @@ from datetime import date
 from typing import Any
 
 from gpuwise.errors import InputError
-from gpuwise.facts import catalog, prices
+from gpuwise.facts import catalog, llms, prices
 from gpuwise.judge.choose import amounts
 from gpuwise.judge.choose import need as needs
 from gpuwise.judge.choose.amounts import NUMBERS, RULES, USUAL, P
@@ -26,6 +26,7 @@ from gpuwise.judge.choose.need import ALIASES, DIFFUSION, Purpose, is_model, pre
 from gpuwise.judge.choose.wording import amount_of, number_of, sellers, span_seconds
 from gpuwise.model import units
 from gpuwise.model.judgement import Assumptions, Need
+from gpuwise.model.precision import Precision
 from gpuwise.model.units import Latency, Work
 from gpuwise.predictor.card import MODULES
 
@@ -44,6 +45,7 @@ class Asked:
     form: str | None = None
     fields: Mapping[str, Any] = field(default_factory=dict)
     assumed: Mapping[str, Any] = field(default_factory=dict)  # Fields of `Assumptions`
+    currency: str = ""  # Of its sums, where it is not the dollar: its code
     notes: tuple[str, ...] = ()  # What was assumed, and what was not read
 
 
@@ -84,6 +86,7 @@ class _Reader(Worked):
             self.ignore(later[0].strip())
         if self.fields:
             self.notes.append("what GPUs will come and what they will cost is not known: this is of today")
+        self._read_peak()
         self._read_first()
         self._read_cards()
         self._read_quotes()
@@ -145,6 +148,9 @@ class _Reader(Worked):
             days = 7 if re.search(r"\b(?:each|every|per) day|daily", day[0]) else 5
             self.assumed["hours_per_week"] = hours * days
             self.notes.append(f"{day[0].strip()}: {hours} hours on {days} days")
+        if self.times_a_week and not any(each.period for each in self.found):
+            self.notes.append("an hour for each time")
+            self.assumed.setdefault("hours_per_week", min(168.0, self.times_a_week))
         # Years of a reservation are not those of what is owned.
         if not self.said(r"reserv|commit") and (years := self.take(P.kept)):
             months = years[2] or years[4]
@@ -174,6 +180,7 @@ class _Reader(Worked):
             # "on a 16 GB card" is one card, unless another number of them is said.
             self.single = bool(self.said(rf"\b(?:on|an?|is|in|into|one|single|with) {size} ?gi?b"))
         self._read_rent()
+        self._settle_memory()
         self._read_question()
         for name, pattern, factors in RULES["numbers"]:
             if found := take(pattern):
@@ -204,6 +211,13 @@ class _Reader(Worked):
                 fields["concurrent"] = 1
         self._read_own_machine()
 
+    def _settle_memory(self) -> None:
+        """So much memory to rent may be that of several GPUs together, where no card is spoken of."""
+        fields, (least, most) = self.fields, self.fields.get("memory_gb", (None, None))
+        cards = self.single or self.sets or self.have or self.said(r"\b(?:gpu|card)s?\b")
+        if least and least == most and fields.get("acquire") == "rent" and not cards:
+            fields["total_gb"] = fields.pop("memory_gb")[0]
+
     def _read_people(self, said: re.Match[str], users: int) -> None:
         """How many there are, whether all of them at once, and how many come again in which period."""
         if part := self.take(P.part_of_them):
@@ -227,7 +241,8 @@ class _Reader(Worked):
         fields, take = self.fields, self.take
         spot = take(RULES["denied"]["spot"])
         allowed = {kind: True for kind, words in RULES["kinds"] if take(rf"\b(?:{words})\b", again=False)}
-        if allowed.get("reserved") and (term := take(rf"\b({P.count})[ -](month|year)s?\b", again=False)):
+        span = rf"\b({P.count})[ -](month|year)s?\b"
+        if allowed.get("reserved") and (term := take(P.reserved + span) or take(span, again=False)):
             fields["most_commitment_h"] = units.parse_seconds(f"{number_of(term[1])}{term[2]}") / 3600
         # Words of everyday English are providers only behind "on" or "at", or beside another one.
         beside = rf"\b({P.common})(?=(?:,|,? (?:or|vs\.?|versus|and)|/) ?(?:{sellers()}|{P.common})\b)"
@@ -253,7 +268,7 @@ class _Reader(Worked):
         used, offered = take(RULES["denied"]["used"]), self._read_offers()
         than = self.said(P.owning) and take(rf"\b(?:or|vs|versus|than) (?:on |at |from )?(?:{sellers()})\b")
         either = take(P.rent_or_not, again=False) or than
-        rents: Any = offered or take(P.renting, again=False) or either
+        rents: Any = offered or take(P.renting, again=False) or either or self.hired
         owns = used or take(P.owning) or (None if self.said(P.replaceable) else take(P.replacing))
         # What no shop sells singly is rented, unless somebody says that it is to be bought.
         modules = [catalog.get(gpu).text("form") in MODULES for gpu, _ in self.sets]
@@ -407,18 +422,21 @@ class _Reader(Worked):
             # Who says no amount rents for so long.
             fields |= {"hire_h": fields.pop("deadline_s") / 3600, "acquire": fields.get("acquire", "rent")}
         credits = rf"(?:(?:of|in|worth|cloud|free|gpu|{sellers()}|{P.common}) )*credits\b"
+        machine = self.said(rf"\b(?:{P.machine}|{P.laptop})\b")
         money = (
             re.search(P.money, self.left())
             or take(rf"\b({P.amount}\s?k?) {credits}")  # "40k google cloud credits"
             or take(rf"{P.at_most} ?({P.amount}\s?k?)\b{P.sum_alone}", again=False)
             or take(rf"(?<![\w-])({P.decimal}\s?k)\b{P.sum_alone}", again=False)
-            or (take(r"(?<![\w.-])(\d{3,5})$", again=False) if self.said(rf"\b(?:{P.machine})\b") else None)
+            or (machine and take(rf"{P.about}(\d{{3,5}}|{P.amount}\s?k)\b{P.sum_alone}", again=False))
+            or (take(r"(?<![\w.-])(\d{3,5})$", again=False) if machine else None)
         )  # fmt: skip
         if money is None:
             if self.every(P.fastest) and not self.done():
                 fields.setdefault("goal", "speed")
             return
         self.mark(*money.span())
+        each = re.match(P.each_person, self.plain[money.end() :]) if fields.get("users", 1) > 1 else None
         text = (money[1] if money.re.groups else money[0]).strip()
         if re.fullmatch(r"0\d*", text):
             hint = "a shell takes $800 for a variable: write '... $800' in single quotes"
@@ -429,6 +447,10 @@ class _Reader(Worked):
         after = self.plain[money.end() : money.end() + 14]
         per = re.match(rf"{P.period}(month|h|year)", after) or take(r"()\bhourly\b")
         budget = self._usd(text, hourly=bool(per))
+        if each is not None:
+            self.mark(money.start(), money.end() + each.end())
+            self.notes.append(f"{text}{each[0]} are {units.usd(budget * fields['users'])} in all")
+            budget *= fields["users"]
         fields["budget_usd"] = budget
         hired_h = fields.get("hire_h", 0.0) if per and per[1] == "month" else 0.0
         if not per and "deadline_s" in fields and not (self.owns or self.have or self.done()):
@@ -477,6 +499,9 @@ class _Reader(Worked):
             fields["also"] = (more,)
         elif network and not another and (llm := self.take(P.llms, again=False)):
             fields["also"] = (RULES["sizes"]["3b" if "small" in llm[0] else "8b"],)
+        elif another and self._holds_both(named, more):
+            fields["also"] = (more,)
+            self.notes.append(f"{named} is what counts; {more} must fit, too, at another time")
         elif another:
             hint = f"ask for each, or for both by shares of the time: '{named} 70 %, {more} 30 %'"
             raise InputError(f"two pieces of work are named: {named} and {more}", hint=hint)
@@ -493,6 +518,16 @@ class _Reader(Worked):
             self.assumed["host_usd"] = 0.0
             rent = "to rent, or " if self.small else ""
             self.notes.append(f"the budget is {rent}for the card, in a machine that is there")
+
+    def _holds_both(self, named: str, more: str) -> bool:
+        """Whether one is a language model and one makes images, for which the memory of one card must do."""
+        drawn = [name for name in (named, more) if name in DIFFUSION]
+        written = [name for name in (named, more) if is_model(name, None)]
+        if not (drawn and written and self.mode in (None, "infer") and not self.found):
+            return False
+        weights = llms.weight_bytes(llms.find(written[0]), Precision.INT4) / 1e9
+        self.fields["least_gb"] = max(DIFFUSION[drawn[0]].gb, weights)
+        return True
 
     def _read_no_more(self, named: str, precision: str | None) -> None:
         """Says each number that a rule read and that is in no unit in the need: it is a factor of the amount
@@ -556,5 +591,5 @@ class _Reader(Worked):
         return Asked(
             workload=self.mixed or named, mode=self.mode, work=self.work, gpus=self.gpus,
             fields=self.fields, assumed=self.assumed, precision=precision, notes=tuple(self.notes),
-            form="laptop" if self.laptop else self.form,
+            form="laptop" if self.laptop else self.form, currency=self.currency,
         )  # fmt: skip

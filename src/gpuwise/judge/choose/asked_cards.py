@@ -64,6 +64,7 @@ class Cards(Words):
             if text.isdigit() and (priced or text.endswith("000")):
                 continue
             number = re.search(P.count_before, before)
+            self.hired |= bool(number and re.search(r"rented|leased|cloud", number[0]))
             behind = None if number else re.match(P.count_behind, after)
             said = number or behind
             count = number_of(next(filter(None, said.groups()))) if said else 1
@@ -153,6 +154,8 @@ class Cards(Words):
             # "We pay 14 for this box; is that one at 24 worth it?": only the first is paid.
             mine = paid and not (found and re.search(P.other_one, self.plain[found[-1][2] : start]))
             hourly = bool(price["per"]) or (mine and usd < USUAL.least_purchase)
+            if not hourly and count == 1 and catalog.get(gpu).text("form") in MODULES:
+                gpu = self._card_of(gpu)  # Nobody sells a module singly
             usd /= {"m": 730.5, "y": 8766.0}.get((price["per"] or "")[:1], 1.0)
             if one := re.search(P.each_card, text):
                 # "8 H100 at $2 an hour" are $16; at $24, the whole machine.
@@ -189,6 +192,14 @@ class Cards(Words):
         paid_now = {quote.gpu_id for quote in self.quotes if quote.paid}
         if {gpu for gpu, _ in self.sets} <= paid_now:
             self.sets = ()
+
+    def _card_of(self, gpu: str) -> str:
+        """The variant of a named GPU that is a card, where there is one, which then is what was named."""
+        cards = (each for each in self.families.get(gpu, ()) if catalog.get(each).text("form") not in MODULES)
+        card = next(cards, gpu)
+        self.families[card] = (card,)
+        self.sets = tuple((card if each == gpu else each, count) for each, count in self.sets)
+        return card
 
     def _read_bill(self) -> None:
         """What an API asks for the same work, or what is paid now for something else than these cards."""
@@ -286,7 +297,8 @@ class Cards(Words):
             self._settle_kind(like)
         elif one[0] in self.families and (self.rents or fields.get("goal") == "price"):
             # "An A100" to rent is any of them.
-            fields["only"], self.gpus = self.families[one[0]], (one[1], one[1])
+            fields["only"] = self.families[one[0]]
+            self.gpus = self.gpus if self.gpus and one[1] == 1 else (one[1], one[1])
         elif self.sets:
             self._settle_sets()
         if fields.get("either"):
@@ -373,12 +385,11 @@ class Cards(Words):
         """Whether people share a machine, and for how many hours a week they all use it together."""
         fields = self.fields
         # Many people, each with a small job now and then, need no machine each: their hours are what counts.
-        often = self.take(P.now_and_then, again=False) if fields.get("users", 1) > 1 else None
+        often = self.times_a_week if fields.get("users", 1) > 1 else 0.0
         apart = fields.get("concurrent") == 1 and not often  # Each has one; "together" is of the money
         self.shared = fields.get("users", 1) > 1 and not apart and bool(self.take(P.sharing) or often)
         if often:
-            week = self.assumed.get("hours_per_week", {"day": 7, "week": 1}.get(often[1] or "week", 1))
-            self.notes += [] if "hours_per_week" in self.assumed else ["an hour for each time"]
+            week = self.assumed.get("hours_per_week", often)
             self.assumed["hours_per_week"] = min(168.0, fields["users"] * week)
         elif self.shared and "hours_per_week" in self.assumed and self.said(r"\beach\b"):
             hours = self.assumed["hours_per_week"]

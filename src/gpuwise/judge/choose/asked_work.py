@@ -15,6 +15,7 @@ from gpuwise.judge.choose.amounts import RULES, USUAL, P
 from gpuwise.judge.choose.asked_cards import Cards
 from gpuwise.judge.choose.need import ALIASES, DATA, DIFFUSION, Purpose, is_model, presets
 from gpuwise.judge.choose.speeds import item_of
+from gpuwise.judge.choose.wording import number_of
 from gpuwise.model import units
 from gpuwise.model.judgement import Need
 from gpuwise.model.units import Latency, Work
@@ -25,6 +26,24 @@ _DRAWN = frozenset(model.like for model in DIFFUSION.values())
 
 class Worked(Cards):
     """What a text says of the work."""
+
+    def _read_peak(self) -> None:
+        """Of two rates of one load the highest, which must be carried; the other one is said."""
+        peak = self.said(P.peak)
+        if peak is None:
+            return
+        plain = self.plain[: peak.start()] + " " + self.plain[peak.end() :]
+        usual = re.search(P.average, plain)
+        (number, of), (_, of_usual) = (
+            [group or "" for group in found.groups() if group is not None] if found else ("", "")
+            for found in (peak, usual)
+        )
+        if not re.search(P.period, of or of_usual):
+            return  # No rate: "at most 3 dollars an hour at peak times"
+        if usual is not None:
+            self.notes.append(f"{usual[0].strip()}: GPUs for the peak of {number} are counted, and paid for")
+            plain = plain[: usual.start()] + " " + plain[usual.end() :]
+        self.plain = self._left = " ".join(f"{plain}, {number}{of or of_usual}".split())
 
     def _read_amounts(self) -> None:
         """How much is to be done, once or again and again."""
@@ -42,6 +61,7 @@ class Worked(Cards):
             period = next(filter(None, often.groups()))
             self.found = tuple(replace(e, period=period) if e is counted else e for e in self.found)
             self.mark(*often.span() if counted else (0, 0))
+        self._read_times()
         speeds = (each for each in self.found if each.kind == "token" and each.tokens == 1 and each.period)
         speed = next(speeds, None)
         # So many in a short time are a speed: of each answer, or as a service all day long.
@@ -56,6 +76,19 @@ class Worked(Cards):
                 self.fields["latency"] = Latency("TPOT", 1 / rate)
             self.notes.append(f"{speed.words} per {speed.period} is the speed of each answer")
             self.found = tuple(each for each in self.found if each is not speed)
+
+    def _read_times(self) -> None:
+        """How often the work comes again in a day, week or month: its amount, or an hour of each person."""
+        if (often := self.take(P.now_and_then, again=False)) is None:
+            return
+        words = (often[1] or "once").removesuffix(" times")
+        times, period = USUAL.few.get(words) or number_of(words), often[2] or "week"
+        self.times_a_week = times * amounts.seconds("week") / amounts.seconds(period)
+        counted = next((each for each in self.found if each.kind not in ("epoch", "step", "other")), None)
+        if counted and not any(each.period for each in self.found):
+            again = replace(counted, number=counted.number * times, period=period)
+            self.found = tuple(again if each is counted else each for each in self.found)
+            self.notes.append(f"{counted.words.strip()}, {times} times a {period}")
 
     def _read_work(self) -> str:
         """The model, network or use, or several with their shares of time. Raises InputError without any."""
@@ -107,7 +140,10 @@ class Worked(Cards):
             before, after = self.plain[: one.start()], self.plain[one.end() :]
             near = re.search(rf"{words}[^,;]{{0,12}}$", before) or re.match(rf"[^,;]{{0,12}}{words}", after)
             more = re.match(r"(?: models?)? (?:and|plus|\+|&) ", after)
-            if near and not (more or re.search(rf"\b(?:{amounts.families()})[ -]?[\d.]*[ -]?$", before)):
+            both = near and re.search(r"\b(?:and|plus)\b|[+&]", near[0])  # "flux and a 14b model"
+            if near and not (
+                both or more or re.search(rf"\b(?:{amounts.families()})[ -]?[\d.]*[ -]?$", before)
+            ):
                 self.mark(*one.span())
 
     def _largest(self, named: str) -> str:
@@ -204,15 +240,16 @@ class Worked(Cards):
     def _no_work(self) -> str:
         """What work is taken for in a question about GPUs alone. Raises InputError for others."""
         fields, limits = self.fields, {"memory_gb", "total_gb", "only"}
-        gpus = any((self.have, self.sets, self.quotes, self.traits, limits & fields.keys()))
+        gpus = any((self.have, self.sets, self.quotes, self.traits, self.gpu_hours, limits & fields.keys()))
         gpus = gpus or {"providers", "budget_usd"} <= fields.keys()  # "40k credits on gcp"
         # What so many hours cost, whatever they are for.
         priced = bool(self.sets) and "hire_h" in fields
         words = "|".join(re.escape(word) for word in self.unread() if not re.fullmatch(P.bits, word))
         # What is to be run, trained or worked with has a name that means nothing here.
         of_work = self.said(rf"\b(?:{P.of_work}) (?:(?:an?|the|my|our) )?(?:{words or '(?!)'})\b")
-        hired = self.rents and "memory_gb" in fields
-        known = gpus and (self.mode or self.sets or self.have or self.quotes or hired) and not of_work
+        sized = fields.keys() & {"memory_gb", "total_gb"} and (self.rents or self.owns or "sold" in fields)
+        wanted = sized or self.gpu_hours  # So much memory, or so many hours, for whatever work
+        known = gpus and (self.mode or self.sets or self.have or self.quotes or wanted) and not of_work
         if (words and not (priced or known)) or not (gpus or self.take(P.machine)):
             raise needs.unknown(self.text)
         if other := self.said(P.other_work):
@@ -260,8 +297,18 @@ class Worked(Cards):
                 data = known and re.fullmatch(units.DATASET_NAMES, known) and self._named_apart(start, end)
                 if known and of(known) and not data:
                     self.mark(start, end)
-                    return known
+                    return self._of_its_family(known)
         return None
+
+    def _of_its_family(self, said: str) -> str:
+        """The newest model of a family and size; says it where that is of another family ("llama 34b")."""
+        if said in needs.names() or llms.is_file(said) or not is_model(said, None):
+            return said
+        name = llms.newest(said)
+        full = llms.find(name).name
+        if name != said or full.partition("-")[0].rstrip("0123456789.") not in said:
+            self.notes.append(f"{said} is taken as {full}")
+        return name
 
     def _named_apart(self, start: int, end: int) -> bool:
         """Whether a network is named beside what stands there."""
@@ -352,14 +399,19 @@ class Worked(Cards):
             of_version = re.compile(rf"{family}-?{re.escape(version[1])}(?![\d])")
             of_it = list(filter(of_version.match, of_it)) or of_it
         model = next((n for n in of_it if n.endswith(("-8b", "-7b"))), of_it[0] if of_it else "")
-        if alone := self.take(P.model_size, again=False):
+        if alone := self.take(rf"{P.model_size}(?:-a{P.decimal}b\b)?", again=False):
             said, sized = alone[0], re.compile(rf"(?<![\d.]){re.escape(alone[0])}\b")
-            model = next(filter(sized.search, of_it), "") or RULES["sizes"].get(said, "")
             size = float(alone[1]) * {"m": 1e6, "b": 1e9}[alone[2]]
+            about = [n for n in llms.names() if abs(llms.find(n).parameters - size) <= USUAL.rounded * size]
             near = min(llms.names(), key=lambda n: abs(llms.find(n).parameters - size))
+            # Nobody means a first generation by a size that it nearly has.
+            like = (n for n in of_it if n in about and not re.fullmatch(r"[a-z]+-\d+b", n))
+            of_size = (*filter(sized.search, of_it), *like)
+            model = next(iter(of_size), "") or RULES["sizes"].get(said, "")
             model = model or next(filter(sized.search, llms.names()), near)
-            if model == near and abs(llms.find(near).parameters - size) > USUAL.rounded * size:
+            if model == near and near not in about:
                 raise InputError(f"no model of {said} is known here", hint=f"the nearest: {near}")
+            said = f"{family} {said}" if of_it and model not in of_it else said
         if not model:
             return None
         self.take(rf"\b{family}" + (r"[\d.]*" if alone else r"\b") if of_it else "(?!)")
@@ -383,8 +435,12 @@ class Worked(Cards):
         data = self.said(rf"\b(?:{units.DATASET_NAMES})\b")
         epochs = next((each for each in self.found if each.kind == "epoch"), None)
         counted = [each for each in self.found if each.kind not in ("epoch", "step")]
-        timed = data and ("deadline_s" in self.fields or (not self.found and self.take(P.how_long)))
-        timed = timed or (data and "budget_usd" in self.fields and self.said(RULES["asks"]["able"]))
+        timed = data and (
+            "deadline_s" in self.fields
+            or self.said(P.whole_data_set)
+            or ("budget_usd" in self.fields and self.said(RULES["asks"]["able"]))
+            or (not self.found and self.take(P.how_long))
+        )
         if self.stands_in or self.mixed or not (self.found or timed or self.once):
             return
         if others := [each for each in counted if each.kind in ("other", "audio")]:

@@ -278,7 +278,14 @@ def is_question(text: str) -> bool:
     listed = all(re.fullmatch(r"\s*\S+(?: \S+)?(?:=.*|\s+[\d.]+\s*%)", part) for part in text.split(","))
     if listed or text.casefold() in names():
         return False
-    return " " in text or text.isalpha() or not text.isascii() or bool(stand_in(text.casefold(), None))
+    sized = re.fullmatch(r"\d+(?:\.\d+)?[bm](?:-a\d+(?:\.\d+)?b)?", text.casefold())  # "72b", "30b-a3b"
+    return (
+        " " in text
+        or bool(sized)
+        or text.isalpha()
+        or not text.isascii()
+        or bool(stand_in(text.casefold(), None))
+    )
 
 
 def unknown(name: str) -> InputError:
@@ -486,13 +493,14 @@ class Field(NamedTuple):
     choices: tuple[str, ...] = ()
     flag: bool = False
     many: bool = False  # May be repeated
+    also: frozenset[str] = frozenset()  # Words of names that people try for it
 
 
 FIELDS = tuple(
     Field(
         **{name: row[name] for name in ("name", "group", "like", "help")},
         choices=tuple(filter(None, row["choices"].split(";"))), flag=bool(row["flag"]),
-        many=bool(row["many"]),
+        many=bool(row["many"]), also=frozenset(row["also"].split()),
     )
     for row in catalog.rows(DATA / "options.csv")
 )  # fmt: skip
@@ -538,12 +546,14 @@ def need_of(
         "work": units.parse_work(work) if work else None, "form": given.get("form") or None,
         "latency": read("latency", units.parse_latency), "gpus": read("gpus", units.parse_count_range),
     }  # fmt: skip
+    currency = ""  # Of the sums of a question
     purpose, hours, counted = stated["mode"], bool(given.get("hours-per-week")), bool(stated["gpus"])
     if workload and is_question(workload):
         from gpuwise.judge.choose import ask
 
         asked = ask.read(workload, rates, today)
         need, purpose = ask.need_of(asked, stated), purpose or asked.mode
+        currency = asked.currency
         hours |= "hours_per_week" in asked.assumed
         counted |= asked.gpus is not None
     else:
@@ -621,8 +631,8 @@ def need_of(
     if need.latency_s and (late := given.get("latency")) and not re.match(r"\s*t[pt]", late, re.IGNORECASE):
         note = f"{late} is the time of each token (TPOT); of the first one it would be 'TTFT<={late.strip()}'"
         need = replace(need, notes=(*need.notes, note))
-    said = filter(None, (workload, given.get("budget"), given.get("electricity"), host))
-    if code := units.currency_of(" ".join(said), {*rates} - {"USD"}):
+    said = filter(None, (given.get("budget"), given.get("electricity"), host))
+    if code := currency or units.currency_of(" ".join(said), {*rates} - {"USD"}):
         need = replace(need, currency=(code, rates[code]))
     there = need.assumptions.host_usd == 0 and need.acquire == "own" and not need.sets
     if there and not stated["gpus"] and need.gpus == (1, MOST_TOGETHER):

@@ -23,6 +23,10 @@ from gpuwise.judge.choose.need import DATA, Purpose, is_model
 from gpuwise.model import units
 
 _compiled = lru_cache(4096)(re.compile)  # `re` itself keeps 512, fewer than a question is read by
+# Chinese digits, with other forms of zero and two, and what they count.
+_DIGITS = "零一二三四五六七八九〇\0两"
+_MYRIAD = 10_000
+_STEPS = {"十": 10, "百": 100, "千": 1000, "万": _MYRIAD, "萬": _MYRIAD, "亿": _MYRIAD**2, "億": _MYRIAD**2}
 # Words that set nothing: grammar, people, and what every such question is about.
 _PLAIN = frozenset((DATA / "plain_words.txt").read_text(encoding="utf-8").split())
 
@@ -31,9 +35,17 @@ def _plainly(text: str) -> str:
     """A text in lower case with numbers as digits and everyday short forms written out."""
     plain = unicodedata.normalize("NFKC", text).casefold().replace("\u2019", "'")
     plain = " ".join(plain.split()).rstrip("?.! ")
-    unspaced = RULES["ideographs"] if re.search(P.ideograph, plain) else ()
-    for pattern, instead in (*unspaced, *_glossary(), *RULES["rewrite"]):
+    # What is written without blanks, or with endings of its own, is not read as another language's words.
+    language = next((name for name, signs in RULES["languages"].items() if re.search(signs, plain)), "")
+    plain = re.sub(P.numeral, lambda found: f"{_numeral(found[0])}", plain)
+    for pattern, instead in (*RULES.get(language, ()), *_glossary(language)):
         plain = _compiled(pattern).sub(instead, plain)
+    plain = re.sub(
+        P.lakh, lambda m: f"{float(m[1]) * (100 if m[2][0] == 'l' else 10_000):g}k", " ".join(plain.split())
+    )
+    for pattern, instead in RULES["rewrite"]:
+        plain = _compiled(pattern).sub(instead, plain)
+    plain = re.sub(P.thousands_of, lambda m: f"{1000 * float(m[1]):.0f} ", plain)
     plain = re.sub(P.two_words, lambda m: str(NUMBERS[m[1]] + NUMBERS[m[2]]), plain)
     plain = re.sub(P.cents, lambda m: f"${float(m[1]) / 100:g}", plain)
     # "4090x2", "h100:8": each number of GPUs before its name.
@@ -48,10 +60,32 @@ def _plainly(text: str) -> str:
 
 
 @cache
-def _glossary() -> tuple[tuple[str, str], ...]:
-    """What stands for an English word in other languages, and that word."""
-    rows = [list(row.values()) for row in catalog.rows(DATA / "glossary.csv")]
-    return tuple((rf"(?<!\w)(?:{'|'.join(filter(None, words))})(?!\w)", english) for english, *words in rows)
+def _glossary(language: str) -> tuple[tuple[str, str], ...]:
+    """What stands for an English word, and that word: in a language that is known by its signs, else in all
+    of those that are not."""
+    rows = catalog.rows(DATA / "glossary.csv")
+    together = [name for name in rows[0] if name != "english" and name not in RULES["languages"]]
+    columns = [language, "other"] if language in rows[0] else together
+    return tuple(
+        (rf"(?<!\w)(?:{'|'.join(words)})(?!\w)", row["english"])
+        for row in rows
+        if (words := [row[name] for name in columns if row[name]])
+    )
+
+
+def _numeral(text: str) -> int:
+    """The value of a Chinese or Japanese number: 二十万 is 200,000 and 四千五 4,500."""
+    whole = part = digit = 0
+    step = 1
+    for character in text:
+        if character in _DIGITS:
+            digit = _DIGITS.index(character) % 10
+            step = step if digit else 1  # Behind a zero, ones
+        elif (step := _STEPS[character]) >= _MYRIAD:
+            whole, part, digit = whole + (part + digit) * step, 0, 0
+        else:
+            part, digit = part + (digit or 1) * step, 0
+    return whole + part + digit * max(1, step // 10)
 
 
 class Words:
@@ -71,6 +105,7 @@ class Words:
             self.assumed["host_usd"] = 0.0
             plain = " ".join(re.sub(P.parts, " ", plain).split())
         self.plain = self._left = plain  # The words of it that no rule has read
+        self.currency = units.currency_of(plain, {*rates} - {"USD"})
         self.stands_in = False
         self.single, self.small, self.watts_each, self.gpus_each = False, False, 0.0, False
         self.several = 1  # Machines, of which one is looked at
@@ -83,6 +118,8 @@ class Words:
         self.gpu_hours: re.Match[str] | None = None
         self.denied = dict[str, bool]()  # By the names of `denied` and `kinds` in `data/words.toml`
         self.rents = self.owns = self.once = False  # Whether it says so
+        self.times_a_week = 0.0  # That a piece of work comes, of whoever has it
+        self.hired = False  # Before the name of a GPU: "4 rented 4090"
 
     def _spelt(self, plain: str) -> str:
         """The text with words of the subject that are one letter off as they are written."""
@@ -158,7 +195,8 @@ class Words:
 
     def done(self) -> bool:
         """Whether an amount of work is stated."""
-        return any(each.kind != "other" for each in self.found) or "epoch" in self.plain
+        stated = any(each.kind != "other" for each in self.found) or "epoch" in self.plain
+        return stated or self.said(P.whole_data_set) is not None
 
 
 @cache
