@@ -125,20 +125,33 @@ SPARE = 0.05
 
 def _in_machines(market: _Market, need: Need) -> Recommendation | None:
     """One of the machines that hold the number of GPUs which is asked for, with what all of them cost; None
-    where one machine holds it, or none has a price."""
-    number = max((count for _, count in need.sets), default=need.gpus[0])
+    where one machine holds it, or none has a price. Of several GPUs each has its own number."""
+    numbers = dict(need.sets) or {"": need.gpus[0]}
+    number = max(numbers.values())
     sizes = sorted(TOGETHER, key=lambda size: (-number % size > SPARE * number, -size))
     for size in sizes if number > MOST_TOGETHER else ():
         share, limited = ceil(number / size), need.budget_usd is not None
+        sets = tuple((gpu, min(count, size)) for gpu, count in need.sets)
+        each = {gpu: ceil(numbers[gpu] / count) for gpu, count in sets} or {"": share}
+        counts = [count for _, count in sets] or [size]
+        of = "" if len({*each.values()}) > 1 else f" is one of {share} machines"
+        of = of or f"is one of as many machines as it takes, at most {share}"
         one = replace(
-            need, sets=tuple((gpu, size) for gpu, _ in need.sets), gpus=(size, size),
-            items=need.items and need.items / share, concurrent=ceil(need.concurrent / share),
-            budget_usd=need.budget_usd and need.budget_usd / share, asks="",
-            notes=(*need.notes, f"each row is one of {share} machines{' with its budget' * limited}"),
+            need, sets=sets, gpus=(min(counts), max(counts)), items=need.items and need.items / share,
+            concurrent=ceil(need.concurrent / share), asks="",
+            budget_usd=need.budget_usd and need.budget_usd / share,
+            notes=(*need.notes, f"each row {of.strip()}{' with its budget' * limited}"),
         )  # fmt: skip
         with suppress(GpuwiseError):
             found = _first_answer(market, settled(one))
-            return replace(found, answer=say.machines(found, number, share))
+            firsts = dict[int, Option]()  # The best of each number
+            for option in found.options:
+                firsts.setdefault(numbers.get(option.gpu_id, number), option)
+            said = [
+                say.machines(found, option, count, each.get(option.gpu_id, share))
+                for count, option in firsts.items()
+            ]
+            return replace(found, answer=" ".join(said))
     return None
 
 
@@ -374,6 +387,8 @@ def _looser(need: Need, error: GpuwiseError) -> Iterator[Need]:
     if need.task and {count for _, count in need.sets} == {1}:
         # Of cards that are named alone, several may share a model.
         yield noted(say.AS_MANY, sets=(), only=names, gpus=(1, MOST_TOGETHER))
+    if need.feature and need.task == "full" and error.code == "too-large":
+        yield noted("by lora: all weights are more than these hold", task="lora", precision=Precision.BF16)
     if error.code == "no-price" and names and need.budget_usd is not None and need.acquire != "rent":
         yield noted(say.UNCHECKED, budget_usd=None, thrifty=True)
     if error.code == "no-price" and names and need.acquire == "rent" and not (need.providers or need.region):
@@ -598,7 +613,8 @@ def _with_verdict(market: _Market, choice: Recommendation) -> Recommendation:
     own = need if need.asks == "able" else replace(need, sets=((first.gpu_id, first.count),), asks="speed")
     also = (_able(market, own, name) for name in need.also)
     # Who asks how fast what is named is does not ask what to get.
-    rest = "" if need.asks == "speed" else choice.answer
+    bill = need.asks == "energy" and len(need.sets) > 1 and need.acquire != "own"
+    rest = "" if need.asks == "speed" or bill else choice.answer
     parts = (said, *also, recipes, rest) if need.asks == "able" else (said, recipes, rest, *also)
     return replace(choice, answer=" ".join(filter(None, parts)))
 

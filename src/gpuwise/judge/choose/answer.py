@@ -564,16 +564,19 @@ def electricity(need: Need, option: Option) -> tuple[float, float]:
 
 
 def bills(found: Recommendation) -> str:
-    """The electricity of each that is compared, the least first."""
-    need, each = found.need, {(o.gpu_id, o.count): o for o in reversed(found.options) if o.power_w}
-    paid = {key: electricity(need, option)[1] for key, option in each.items()}
-    low = min(paid, key=lambda key: paid[key])
-    sums = ", ".join(
-        f"{counted(*key)} {_sum(need, paid[key])}" for key in sorted(paid, key=lambda k: paid[k])
+    """The electricity of each that is compared in a year, the least first: of the cards, and of all."""
+    need, a = found.need, found.need.assumptions
+    each = {(o.gpu_id, o.count): o for o in reversed(found.options) if o.power_w}
+    paid = {key: 12 * electricity(need, option)[1] for key, option in each.items()}
+    hourly = 12 * priced.hours_a_month(need) / 1000 * a.electricity_usd_per_kwh
+    sums = (
+        f"{counted(*key)} {_sum(need, hourly * (each[key].power_w or 0.0))} at {each[key].power_w:g} W, "
+        f"{_sum(need, paid[key])} with its machine and cooling"
+        for key in sorted(paid, key=lambda key: paid[key])
     )
-    at = f"${need.assumptions.electricity_usd_per_kwh:.3g} a kWh"
-    use = _used(need.assumptions.hours_per_week)
-    return f"Least electricity: {counted(*low)}. A month{use}, with the machine, at {at}: {sums}."
+    low, at = min(paid, key=lambda key: paid[key]), f"${a.electricity_usd_per_kwh:.3g} a kWh"
+    said = "; ".join(sums)
+    return f"Least electricity: {counted(*low)}. A year{_used(a.hours_per_week)} at {at}: {said}."
 
 
 def _fed_by(option: Option) -> str:
@@ -905,10 +908,10 @@ def against(bill: Bill, found: Recommendation) -> str:
     return f"{less}: {both}, {significant(mine / other)} times as much."
 
 
-def machines(found: Recommendation, number: int, share: int) -> str:
-    """What a number of GPUs in machines of the first option costs, and how fast they are where that is known:
-    what joins machines for training is not."""
-    need, first = found.need, found.options[0]
+def machines(found: Recommendation, first: Option, number: int, share: int) -> str:
+    """What a number of GPUs in machines of an option costs, and how fast they are where that is known: what
+    joins machines for training is not."""
+    need = found.need
     rented, old = first.way in RENTS, ", old, without the machine" * (first.way == "unpriced")
     paid = (first.last_usd or 0.0) * first.count if old else first.outlay_usd or first.per_hour_usd or 0.0
     hours = need.hire_h or (first.time_s.value / 3600 if first.time_s else HOURS_PER_YEAR / 12)
@@ -917,11 +920,16 @@ def machines(found: Recommendation, number: int, share: int) -> str:
     sums = {what: share * paid * times for what, times in sums.items()}
     cost = ", ".join(f"{usd(each)}{_other(need, each, ' ({})')}{what}" for what, each in sums.items())
     more = f", {share * first.count} in all," * (share * first.count > number)
-    got = f"{number} x {_short(first.gpu_id)} as {share} machines of {first.count}{more}"
-    where = f"{first.provider and f' from {first.provider}'} at {usd(paid)}{'/h' * rented} each"
+    parts = f" as {share} machines of {first.count}{more}" * (share > 1)
+    got = f"{number} x {_short(first.gpu_id)}{parts}"
+    where = (
+        f"{first.provider and f' from {first.provider}'} at {usd(paid)}{'/h' * rented}{' each' * (share > 1)}"
+    )
     take = f"{'Rent' if rented else 'Buy'} {got}{where} ({_dated(first)}{old}): {cost}"
     alone = rate_of(first.throughput.value * share, found.item)
     done = f" and {seconds(first.time_s.value)} for the work" if first.time_s else ""
+    if share == 1:
+        return f"{take}, at {alone}{done}."
     if need.mode == "infer":
         return f"{take}. Each works by itself: {alone} together{done}."
     time = f"; if none waited for another, {alone}" * (not (need.title and need.passes == 1))
