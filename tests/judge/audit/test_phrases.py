@@ -710,7 +710,28 @@ N You need at least 84 GB of VRAM on an MI300X for LoRA and 144 GB for full tuni
 N srun --gpus=a100:1 --mem=60G ./train
 N The P100 is old. Default memory per core is 30 GB.
 N On the MI250 the link between its halves reaches a bandwidth of 50 GB/s.
-N The driver of an A100 SXM4 80GB finds 79.25 GB or 15114 MB or 15,360 MiB of it free."""
+N The driver of an A100 SXM4 80GB finds 79.25 GB or 15114 MB or 15,360 MiB of it free.
+N GTX 1070 Ti的TDP为180W,比GTX 1070高30W。
+N GTX 1070 Ti拥有2432个流处理器,比GTX 1070多512个流处理器,也就是4组SM单元。
+N The RTX 3050 6GB is what remains of the RTX 3050, cut by 2 GB of memory.
+N The RTX PRO 6000 Blackwell uses GDDR7 chips of 24 GB.
+N GeForce RTX 5060 Ti отримає пам'ять GDDR7 з частотою 28 Гбіт за такт.
+W 3080显卡的CUDA核心数量达到了10,752个。
+W RTX 3080 Ti拥有10240个CUDA核心,相较于3080的9728个CUDA核心,提升很小。
+R RTX 3080 Ti拥有10240个CUDA核心,相较于3080的8704个CUDA核心,提升很大。
+W The RTX 3080 Ti has 12 GB of memory compared to the RTX 3080's 20 GB.
+W RTX 5090의 메모리 대역폭은 RTX 4090 대비 55% 증가한 1,568GB/s에 달합니다.
+W The M3 Ultra beats the M5 Max in memory bandwidth (800 vs 410 GB/s).
+R The M3 Ultra beats the M5 Max in memory bandwidth (800 vs 614 GB/s).
+W The H100 SXM computes INT8 at 1,979 TOPS with sparsity, FP8 - 2,797 TFLOPS without.
+N The RX 9070 XT reaches 389 TOPS with INT8 and, with INT4 - 1557 TOPS.
+N The RTX 2080 Ti leaves room for a new GTX Titan, which has 4,608 CUDA cores and a 384-bit bus with 12GB.
+W Il bus della RTX 2080 Ti che la interconnette alla GPU ha una ampiezza pari a 563-bit, come la GTX 1080 Ti.
+W You get 144 SMs on the RTX PRO 6000 Blackwell, of 192 of GB202.
+W The RTX 5090 has 32 GB. With all this, 5090 runs at a TGP of 600 W.
+W The RTX 2080 has 8 GB of video memory HBM2, compared to the GTX 1080.
+N Fréquence (boost) de la RX 6650 XT : 2 410/2 635 MHz.
+N The RTX 5060 has 8 GB, a 35W increase over its predecessor."""
 
 
 @pytest.mark.parametrize(

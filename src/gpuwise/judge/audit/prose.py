@@ -121,6 +121,13 @@ _INSIDE = re.compile(r"\b(?:in|into|on) (?:\w{1,6} )?$")
 _WITH = re.compile(r"\bwith (?:its |only |just |a ){0,2}$", re.I)
 _TENSOR = re.compile(r"tensor[ -]cores?\b[^.;,]*$", re.I)
 _AS_MUCH = re.compile(r"\b(?:as|than|like|of|from|on) (?:the|its|an?) $")
+_BUS = re.compile(r"\bbus", re.I)
+# The number that ends the name of a card.
+_CARD = re.compile(r"(?<=\s)\d{4}$")
+# Between a size and the type of the same memory: "8 GB of VRAM GDDR6".
+_TYPE_OF = re.compile(
+    r"[^\d.,;:()]{0,9}|(?: (?:of|memory|video|vram|ram|dedicated|memoria|speicher)){1,4} ", re.I
+)
 _CLAUSE = re.compile(r";|[,:] (?:and |but )?(?=its? )")
 _OF_MEMORY = re.compile("memory|vram|hbm|gddr", re.IGNORECASE)
 _LABEL = re.compile(r"\W*(?:[^\d.,;]{3,32}[: ])?")
@@ -285,6 +292,22 @@ def sized(gpu: Token, line: int, block: int) -> Iterator[Claim]:
             yield claim_of(reading, replace(owner, count=1), line, block, True)
 
 
+def _numbered(text: str, tokens: Sequence[Token], about: Subject | None) -> Iterator[Token]:
+    """The words, with the number alone of a GPU that is named in full, here or before, as that GPU: "The RTX
+    5090 is new. The 5090 ..."."""
+    named = [(t.text, t.gpu_ids) for t in tokens if t.kind == "gpu"]
+    named += [(about.text, about.gpu_ids)] if about is not None and not about.several else []
+    numbers = {match[0]: ids for name, ids in named if (match := _CARD.search(name)) is not None}
+    for place, token in enumerate(tokens):
+        follows = tokens[place + 1] if place + 1 < len(tokens) else token
+        counts = follows.kind == "field" and follows.start - token.end < TELEGRAM
+        if token.dimension == "bare" and token.text in numbers and not counts:
+            ids = numbers[token.text]
+            yield Token(kind="gpu", start=token.start, end=token.end, text=token.text, gpu_ids=ids)
+        else:
+            yield token
+
+
 def _typed(text: str, about: Subject | None, portable: bool) -> tuple[Token, ...]:
     """The typed words of a sentence: "the PCIe version" is that of what the text speaks of; "the P100 with 12
     GB", or "a 12 GB P100", is the variant of that size; where the text is about laptops, theirs is meant."""
@@ -293,7 +316,7 @@ def _typed(text: str, about: Subject | None, portable: bool) -> tuple[Token, ...
     laptops = (portable or "laptop" in "".join(spoken) or CUES["of_laptops"].search(text)) and (
         "desktop" not in text.lower()
     )
-    for token in scan(text):
+    for token in _numbered(text, scan(text), about):
         size = None
         if len(token.gpu_ids) > 1:
             size = CUES["of_size"].match(text, token.end) or cue_before("size_before", text, token.start)
@@ -327,6 +350,11 @@ def _typed(text: str, about: Subject | None, portable: bool) -> tuple[Token, ...
             start, end, ids, number = match.start(), match.end(1), last.gpu_ids, count_of(match[1])
             tokens.append(Token(kind="gpu", start=start, end=end, text=last.text, gpu_ids=ids, count=number))
     return tuple(sorted(tokens, key=lambda token: token.start))
+
+
+def _owns(gpu: Token, behind: str) -> bool:
+    """Whether what stands behind a GPU is its own: "the A100's 40 GB", in Chinese with \u7684."""
+    return gpu.text.endswith(("'s", "\u2019s")) or behind.lstrip()[:1] in {"'", "\u2019", "\u7684"}
 
 
 def _laptop(gpu: Token) -> tuple[str, ...]:
@@ -424,6 +452,9 @@ class _Sentence:
         self.last: dict[str, int] = {}
         # By place of a value its owner, and whether that is sure.
         self.owned: dict[int, tuple[Subject, bool]] = {}
+        # Places of values that are wrong only where they are of none of the GPUs that the text speaks of.
+        self.of_any: set[int] = set()
+        self.pair = scope.pair
         # Where the title speaks of what was measured, its values are not those of the product.
         leads = scope.opening.endswith(":")
         title = title if leads else scope.title
@@ -616,12 +647,16 @@ class _Sentence:
             if token.start not in self.ordered:
                 best = replace(best, owner=self.joined(best.owner))
             sure = self.is_owned(place, best)
+        open_ = not (sure or best.known or field == "throughput") and best.said < SAID
+        if open_ and (everyone := self.everyone(best, options)) is not None:
+            best, sure = replace(best, owner=everyone), True
+            self.of_any.add(place)
         settled = best.known and not field.startswith("peak:")
         self.owned[place], doubt = (best.owner, sure), ""
         if sure and (each or not (total or settled or field == "throughput")):
             sure = not (doubt := self.doubt(place, field, each))
         beside = self.text[self.tokens[place - 1].end : token.start] if place else ""
-        if token.field == "memory_type" and place - 1 in self.owned and len(beside) < TELEGRAM:
+        if token.field == "memory_type" and place - 1 in self.owned and _TYPE_OF.fullmatch(beside):
             # "141 GB of HBM3e": the type is of the memory beside it.
             owner, certain = self.owned[place - 1]
             best, sure = replace(best, owner=owner), certain
@@ -638,9 +673,27 @@ class _Sentence:
             claim = replace(claim, group=f"prices {line}")
         return replace(claim, total=True) if total else claim
 
+    def everyone(self, best: _Option, options: Sequence[_Option]) -> Subject | None:
+        """All GPUs that a value may be of whose owner stays open, where its field does not: it is wrong only
+        where it is of none of them. None where it may be of another one, or a rate of another format."""
+        field = best.reading.field
+        fields = {one.reading.field for one in options if one.cost - best.cost < NEARLY}
+        about = () if self.about is None else (self.about,)
+        paired = any(set(one.gpu_ids) & set(of.gpu_ids) for one in self.pair for of in about)
+        subjects = (*(self.subjects[g.start] for g in self.gpus), *about, *self.pair * paired)
+        named = {one.gpu_ids: one.text for one in subjects}
+        if field[:5] == "peak:" or fields != {field} or len(named) < 2 or not all(named):
+            return None
+        ids = dict.fromkeys(i for its in named for i in its)
+        return replace(best.owner, text=" / ".join(named.values()), gpu_ids=tuple(ids), several=False)
+
     def has_right(self, place: int, best: _Option) -> bool:
         """Whether another count of the sentence is what the GPU has: this one may be that of its die."""
-        others = (t for n, t in enumerate(self.tokens) if n != place and t.dimension == "bare" and t.numbers)
+        alike = (None, best.reading.field)
+        others = (
+            t for n, t in enumerate(self.tokens)
+            if n != place and t.dimension == "bare" and t.numbers and self.own(n) in alike
+        )  # fmt: skip
         return any(is_known(best.owner, replace(best.reading, values=other.numbers)) for other in others)
 
     def option(self, owner: Subject, reading: Reading, owned: float, said: float) -> _Option:
@@ -787,6 +840,9 @@ class _Sentence:
             return
         for field in UNSAID:
             if FIELDS[field].dimension == dimension:
+                if dimension == "bit" and _BUS.search(self.text):
+                    yield LISTED, field
+                    continue
                 again = LISTED if field == self.asked else AGAIN if self.follows(place, field) else FAR
                 yield min(self.unsaid(place, field), self.named(place, field), again), field
 
@@ -908,7 +964,7 @@ class _Sentence:
         if previous is None or previous.kind != "gpu":
             return False
         gap = self.text[previous.end : self.tokens[place].start]
-        owns = previous.text.endswith(("'s", "\u2019s")) or gap.strip()
+        owns = _owns(previous, gap) or gap.strip()
         return bool(owns and len(gap) < NEAR and CUES["has"].fullmatch(gap))
 
     def is_of_part(self, place: int) -> bool:
@@ -1017,7 +1073,7 @@ class _Sentence:
             relative = re.match(r",? (?:which|that)\b", gap)
             clear = relative is not None
             if held is not None and not clear:
-                clear = "," not in gap and held.start not in self.compared
+                clear = "," not in gap and (held.start not in self.compared or _owns(held, gap))
             named = [
                 (cost + COMPARED * (cost >= AGAIN if g.start >= token.end else clear and g is not held), g)
                 for cost, g in named
@@ -1093,7 +1149,7 @@ class _Sentence:
         most = 1.0 if alone and not self.text[: gpu.start].strip(" Ttheanwil,") else 4.0
         cost = min(len(between) * PER_CHARACTER, most) + BETWEEN * others
         cost += TURN * turns
-        owns = gpu.text.endswith(("'s", "\u2019s")) or between.startswith(("'", "\u2019"))
+        owns = _owns(gpu, between)
         if owns and len(between) < LEAD and not CUES["relative"].match(between):
             # "It doubles the H100's bandwidth to 8 TB/s".
             return cost + COMPARED if between.endswith(" to ") else max(0.0, cost - 0.8)
@@ -1309,6 +1365,7 @@ FACTS: Mapping[str, Callable[[_Sentence, _Value], object]] = {
     "each": lambda s, v: CUES["each_of_several"].match(s.text, v.token.end),
     "vouched": lambda s, v: s.is_vouched(v.place, s.owned[v.place][0]),
     "bound": lambda s, v: v.bound,
+    "wrong for all": lambda s, v: v.place in s.of_any,
     "in order": lambda s, v: v.token.start in s.ordered,
     "above all": lambda s, v: v.over,
     # More watts than are allowed were measured, too; of what a list holds only power and rates are.
