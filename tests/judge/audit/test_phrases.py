@@ -731,7 +731,20 @@ W You get 144 SMs on the RTX PRO 6000 Blackwell, of 192 of GB202.
 W The RTX 5090 has 32 GB. With all this, 5090 runs at a TGP of 600 W.
 W The RTX 2080 has 8 GB of video memory HBM2, compared to the GTX 1080.
 N Fréquence (boost) de la RX 6650 XT : 2 410/2 635 MHz.
-N The RTX 5060 has 8 GB, a 35W increase over its predecessor."""
+N The RTX 5060 has 8 GB, a 35W increase over its predecessor.
+W La RTX 4090 dispose de NVLink.
+R La RTX 3090 prend en charge NVLink.
+W La V100 a une capacité de calcul de 7.5.
+R La V100 a une capacité de calcul de 7.0.
+W La RTX 2080 Ti tiene capacidad de cómputo 7.0.
+W Le prix de lancement de la RTX 4070 était de 899 dollars.
+W El precio de lanzamiento de la RTX 4070 fue de 999 dólares.
+W RTX 4090拥有96MB二级缓存。
+W RTX 4090的首发价为1299美元。
+W Eine RTX 4090 schafft mit Llama 70B in Q4 bei einem Nutzer 300 Tokens pro Sekunde.
+W Une RTX 4090 génère 200 tokens/s avec Llama 8B en FP16 pour un seul utilisateur.
+W GeForce RTX 5090 memiliki memori GDDR7 32 GB dengan bandwidth memori 1.568 GB/s pada bus 512-bit.
+W GeForce RTX 5060 Ti отримає 16 ГБ пам'яті GDDR7 та пропускну здатність 484 ГБ/с."""
 
 
 @pytest.mark.parametrize(

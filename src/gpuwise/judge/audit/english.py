@@ -25,8 +25,8 @@ _GLOSSARIES = {
 # The languages that a word is of.
 _OF: dict[str, list[str]] = {}
 for _language, _words in {"en": _LANGUAGES["en"]["words"], **_GLOSSARIES}.items():
-    for _word in _words:
-        _OF.setdefault(_word.lower(), []).append(_language)
+    for _word in dict.fromkeys(word.lower() for phrase in _words for word in phrase.split()):
+        _OF.setdefault(_word, []).append(_language)
 # Longer phrases first. A word ends where no letter follows, or with its apostrophe.
 _PHRASES = {
     language: re.compile(

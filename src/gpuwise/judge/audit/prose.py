@@ -1285,7 +1285,7 @@ class _Sentence:
             # What a GPU has is its own, whatever is said of it: "not far from the A10's 150 W".
             words = self.nameless(held.end, token.start)
         # "It was in 2021 released" reports nothing.
-        words = words.replace("was ", "") if field == "launch" else words
+        words = words.replace("was ", "") if field.startswith("launch") else words
         value = _Value(place, token, field, words, held, bound, self.is_impossible(place, field))
         doubts = (one for one in DOUBTS if not each or "of_each" in one)
         return next((one["says"] for one in doubts if _holds(one, self, value)), "")
