@@ -744,7 +744,17 @@ W RTX 4090的首发价为1299美元。
 W Eine RTX 4090 schafft mit Llama 70B in Q4 bei einem Nutzer 300 Tokens pro Sekunde.
 W Une RTX 4090 génère 200 tokens/s avec Llama 8B en FP16 pour un seul utilisateur.
 W GeForce RTX 5090 memiliki memori GDDR7 32 GB dengan bandwidth memori 1.568 GB/s pada bus 512-bit.
-W GeForce RTX 5060 Ti отримає 16 ГБ пам'яті GDDR7 та пропускну здатність 484 ГБ/с."""
+W GeForce RTX 5060 Ti отримає 16 ГБ пам'яті GDDR7 та пропускну здатність 484 ГБ/сек.
+W The CUDA cores of the RTX 4070 Super rise from the RTX 4070's 5,888 to 8,448.
+R The CUDA cores of the RTX 4070 Super rise from the RTX 4070's 5,888 to 7,168.
+W RTX 4070 Super的CUDA核心从RTX 4070的5888个增加到8448个。
+W Its bandwidth grows from the RTX 4090's 936 GB/s to 1,792 GB/s on the RTX 5090.
+W The MI300X has 4.8x the memory (384GB vs 80GB) of the H100 SXM.
+R The MI300X has 2.4x the memory (192GB vs 80GB) of the H100 SXM.
+W At 450 W the RTX 4080 needs a PSU of 850 W.
+R At 320 W the RTX 4080 needs a PSU of 750 W.
+N RTX 5090的功耗为575W,比RTX 4090高出125W。
+W La RX 9070 XT cuenta con 56 unidades de cómputo y 4.096 procesadores de flujo."""
 
 
 @pytest.mark.parametrize(

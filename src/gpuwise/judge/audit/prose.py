@@ -535,6 +535,15 @@ class _Sentence:
         """The field that the words beside a value name; looked for once."""
         if place not in self.own_fields:
             self.own_fields[place] = own_field(self.text, self.tokens, place)
+            token = self.tokens[place]
+            if self.own_fields[place] is None and self.changed.get(token.start) is not None:
+                # "The cores rise from the A10's 9,216 to ...": of the word before, whatever GPUs are between.
+                words = (t for t in reversed(self.tokens[:place]) if t.kind != "gpu")
+                label = next(words, token)
+                if label.kind == "field" and FIELDS[label.field].dimension == token.measures and (
+                    token.start - label.end < LEAD and "," not in self.text[label.end : token.start]
+                ):  # fmt: skip
+                    self.own_fields[place] = label.field
             # What changes "from 128 to 96 bits" is one field.
             for at in (place - 1, place + 1):
                 first = self.tokens[min(at, place)].start if 0 <= at < len(self.tokens) else -1
@@ -646,7 +655,7 @@ class _Sentence:
         if sure and not best.known and field != "throughput":
             if token.start not in self.ordered:
                 best = replace(best, owner=self.joined(best.owner))
-            sure = self.is_owned(place, best)
+            sure = self.is_owned(place, best) and not self.became_other(place, best)
         open_ = not (sure or best.known or field == "throughput") and best.said < SAID
         if open_ and (everyone := self.everyone(best, options)) is not None:
             best, sure = replace(best, owner=everyone), True
@@ -654,20 +663,31 @@ class _Sentence:
         settled = best.known and not field.startswith("peak:")
         self.owned[place], doubt = (best.owner, sure), ""
         if sure and (each or not (total or settled or field == "throughput")):
-            sure = not (doubt := self.doubt(place, field, each))
+            doubt = self.doubt(place, field, each)
+            if doubt in OPEN and place not in self.of_any and (of_any := self.everyone(best, options)):
+                best = replace(best, owner=of_any)
+                self.of_any.add(place)
+                doubt = self.doubt(place, field, each)
+            sure = not doubt
         beside = self.text[self.tokens[place - 1].end : token.start] if place else ""
         if token.field == "memory_type" and place - 1 in self.owned and _TYPE_OF.fullmatch(beside):
             # "141 GB of HBM3e": the type is of the memory beside it.
             owner, certain = self.owned[place - 1]
             best, sure = replace(best, owner=owner), certain
-        if sure and field in WHOLE and not best.known and self.has_right(place, best):
+        if (
+            sure
+            and field in WHOLE
+            and not (best.known or place in self.of_any)
+            and self.has_right(place, best)
+        ):
             sure = False
         # "3090 63 tokens/s, P40 22 tokens/s": the speed of a card that is called by its number.
         # A range, "14 to 16", is not the count of a product's units.
         other = (field == "throughput" and self.numbered is not None) or (token.is_range and field in COUNTS)
         sure = sure and not other
         self.owned[place] = best.owner, sure
-        claim = replace(claim_of(best.reading, best.owner, line, block, sure), doubt=doubt)
+        claim = claim_of(best.reading, best.owner, line, block, sure)
+        claim = replace(claim, doubt=doubt, of_any=place in self.of_any)
         if field == "launch_price_usd" and not CUES["at_launch"].search(self.around(token)):
             # Today's or the one at launch: as the other prices of the sentence.
             claim = replace(claim, group=f"prices {line}")
@@ -686,6 +706,11 @@ class _Sentence:
             return None
         ids = dict.fromkeys(i for its in named for i in its)
         return replace(best.owner, text=" / ".join(named.values()), gpu_ids=tuple(ids), several=False)
+
+    def became_other(self, place: int, best: _Option) -> bool:
+        """Whether a value follows on what its owner has: "from the A10's 24 GB to 48" is of another GPU."""
+        first = self.tokens[place - 1] if place and self.changed.get(self.tokens[place - 1].start) else None
+        return first is not None and is_known(best.owner, replace(best.reading, values=first.numbers))
 
     def has_right(self, place: int, best: _Option) -> bool:
         """Whether another count of the sentence is what the GPU has: this one may be that of its die."""
@@ -812,10 +837,13 @@ class _Sentence:
             )
         ):  # fmt: skip
             return
-        # Of its own clause: "at 575 W, needs a strong power supply".
+        # Of its own clause: "at 575 W, needs a strong power supply"; not what a GPU behind needs, "At 320 W
+        # the RTX 4080 needs a supply of 750 W".
+        far = next((g.start for g in self.gpus if g.start >= token.end), len(self.text))
+        far = min(far if self.before("leads", token.start) else len(self.text), token.end + LEAD)
         clause = (
             re.split("[,;]", self.nameless(token.start - LEAD, token.start))[-1],
-            re.split(r"[,;]|\band\b", self.nameless(token.end, token.end + LEAD))[0],
+            re.split(r"[,;]|\band\b", self.nameless(token.end, far))[0],
         )
         around = dimension in ("w", "bytes") and not summed and CUES["machine_around"].search(clause[0])
         if around or (dimension == "w" and CUES["whole_machine"].search(" W ".join(clause))):
@@ -1281,7 +1309,7 @@ class _Sentence:
             # "3.35 TB/s for the H100": nothing before the value before says what it is.
             words = self.nameless(max(self.last_value(place), token.start - LEAD), token.start)
         held = next((g for g in reversed(self.near(token)) if g.end <= token.start), None)
-        if held and token.start - held.end < NEAR and held.text.endswith(("'s", "\u2019s")):
+        if held and token.start - held.end < NEAR and _owns(held, self.text[held.end : token.start]):
             # What a GPU has is its own, whatever is said of it: "not far from the A10's 150 W".
             words = self.nameless(held.end, token.start)
         # "It was in 2021 released" reports nothing.
@@ -1365,6 +1393,8 @@ FACTS: Mapping[str, Callable[[_Sentence, _Value], object]] = {
     "each": lambda s, v: CUES["each_of_several"].match(s.text, v.token.end),
     "vouched": lambda s, v: s.is_vouched(v.place, s.owned[v.place][0]),
     "bound": lambda s, v: v.bound,
+    "possessed": lambda s, v: v.held and v.token.start - v.held.end < NEAR and _owns(
+        v.held, s.text[v.held.end : v.token.start]),
     "wrong for all": lambda s, v: v.place in s.of_any,
     "in order": lambda s, v: v.token.start in s.ordered,
     "above all": lambda s, v: v.over,
@@ -1413,6 +1443,8 @@ AT: Mapping[str, Callable[[str, _Sentence, _Value], object]] = {
     "clause": lambda cue, s, v: CUES[cue].search(_CLAUSE.split(v.words)[-1]),
 }
 DOUBTS = tuple(data("doubts").values())
+# What they say where only the owner stays open.
+OPEN = frozenset(one["says"] for one in DOUBTS if "wrong for all" in one.get("unless", ()))
 
 
 def _holds(doubt: Mapping[str, Any], s: _Sentence, v: _Value) -> bool:
