@@ -754,7 +754,28 @@ R The MI300X has 2.4x the memory (192GB vs 80GB) of the H100 SXM.
 W At 450 W the RTX 4080 needs a PSU of 850 W.
 R At 320 W the RTX 4080 needs a PSU of 750 W.
 N RTX 5090的功耗为575W,比RTX 4090高出125W。
-W La RX 9070 XT cuenta con 56 unidades de cómputo y 4.096 procesadores de flujo."""
+W La RX 9070 XT cuenta con 56 unidades de cómputo y 4.096 procesadores de flujo.
+R The MI325X has 256 GB, 1.3 times that of its predecessor, the MI300X. The HBM3E memory moves 6 TB/s.
+W The MI325X has 256 GB, 1.3 times that of its predecessor, the MI300X. The HBM3E memory moves 9 TB/s.
+W RTX 5060 Ti là bản nâng cấp trực tiếp từ RTX 4060 Ti. Nó có băng thông bộ nhớ 300 GB/s.
+R RX 9060 XT는 RTX 5060 Ti보다 높은 성능을 보인다. 최대 25.6 TFLOPS FP32 연산을 처리한다.
+N In tests it shows 32 GB, RTX 5060 Ti보다 낮다. 최대 25.6 TFLOPS FP32 연산을 처리한다.
+W The RTX 5070 has 6,411 CUDA cores in total.
+R The RTX 5070 has 6,144 CUDA cores in total.
+N Der Boosttakt der RTX 4090 liegt im Schnitt 600 MHz über dem der RTX 3090.
+N Die RTX 4070 Ti hat einen Stromanschluss, der über ein Kabel bis zu 600 Watt liefert.
+N Karta RTX 4060 Ti 8 GB jest już w sprzedaży, a model z 16 GB pamięci wkrótce.
+N The RX 7900 XTX is also compatible with PCIe 3.0.
+N Whether the RTX 4080 comes with GDDR6 or GDDR6X is open.
+W The GTX 1660 has 192 GB/s instead of 403 GB/s (GTX 1660 Ti).
+N Its memory is GDDR5 at 192 GB/s instead of 288 GB/s (GTX 1660 Ti).
+W Both have fewer CUDA cores, namely 1280 for the GTX 1660 and 1536 for the GTX 1660 Ti.
+R Both have fewer CUDA cores, namely 1408 for the GTX 1660 and 1536 for the GTX 1660 Ti.
+W Die RTX 4090 hat 18.432 FP32-Recheneinheiten.
+W کارت گرافیک RTX 3060 Ti حاوی ۱۳.۲۵ میلیارد ترانزیستور است.
+R کارت گرافیک RTX 3060 Ti حاوی ۱۷.۴ میلیارد ترانزیستور است.
+W RTX 4060配备3072个CUDA核心、8GB GDDR6显存、128-bit位宽、带宽约272GB/s,典型功耗约144W。
+N The RTX 5060 Ti takes 75 W from the PCIe slot."""  # noqa: RUF001
 
 
 @pytest.mark.parametrize(

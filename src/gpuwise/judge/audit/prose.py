@@ -133,6 +133,7 @@ _OF_MEMORY = re.compile("memory|vram|hbm|gddr", re.IGNORECASE)
 _LABEL = re.compile(r"\W*(?:[^\d.,;]{3,32}[: ])?")
 # Behind a name with its size another one: "MI50 16 GB or 32 GB".
 _OR_SIZE = re.compile(r".*\d ?G[Bo]?(?:,? (?:or|and) |/)", re.IGNORECASE)
+_OR = re.compile(" or ")
 _VERSION = re.compile(r" (?:version|variant|model|one|card)\b")
 _NOT_SPARSE = re.compile(r"\([^()\d]{0,200}\d[^()]{0,200}\)|\b(?:without|no|w/o) (?:structured )?sparsity")
 _BRACKETS = re.compile(
@@ -469,6 +470,11 @@ class _Sentence:
             g.start: m.span() for m in re.finditer(r"\([^()]*\)", text) for g in self.gpus
             if m.start() < g.start < m.end() and m.end() - m.start() > g.end - g.start + 6
         }  # fmt: skip
+        # "192 GB/s instead of 288 GB/s (GTX 1660 Ti)": a name alone in brackets owns the value before only.
+        self.owns_one = {
+            b.start: a.start for a, b in pairwise(self.tokens) if a.kind == "value" and b.kind == "gpu"
+            and text[a.end : b.start].strip() == "(" and text[b.end : b.end + 1] == ")"
+        }  # fmt: skip
         # "Ten nodes with two T4": so many times the GPUs of one.
         named = CUES["machines"].search(text)
         self.machines = count_of(named["count"]) if named else 1
@@ -512,7 +518,9 @@ class _Sentence:
         one_list = len(self.gpus) == 1 and self.gpus[0].start < 4
         rest = len(text) - sum(t.end - t.start for t in self.tokens)
         # Many values and few words are a table without its line ends; values that touch are its cells.
-        close = rest < TELEGRAM * len(values) and len(values) > 4 and text[-1:] != "."
+        close = (
+            rest < TELEGRAM * len(values) and len(values) > 4 and text.rstrip()[-1:] not in (".", "\u3002")
+        )
         close = close and not (one_list and text.count(", ") > len(values) - 3)
         stated = {"value", "name"}
         touching = any(a.end == b.start and {a.kind, b.kind} <= stated for a, b in pairwise(self.tokens))
@@ -810,6 +818,8 @@ class _Sentence:
                 or any(t.field == "compute_capability" for t in self.tokens[:place])
             ):  # fmt: skip
                 yield LISTED, "compute_capability"
+            elif own is None and many and (counted := self.counted(place)):
+                yield LISTED, counted
             elif own is None and many and parted and not (
                 re.fullmatch(r"20[0-3]\d", token.text)
                 or re.match(r"\s?(?!(?:and|with|at|but|of|for|on|in)\b)\w", after)
@@ -878,6 +888,16 @@ class _Sentence:
         """Whether a value goes on about a field with another GPU: "80 GB of VRAM, 48 GB on the A40"."""
         before = self.tokens[self.last[field] : place + 2] if field in self.last else ()
         return any(t.kind == "gpu" for t in before) and len(self.tokens) < MOST
+
+    def counted(self, place: int) -> str | None:
+        """What a bare number bound to a GPU counts, by the word before: "fewer CUDA cores, 1,280 for the GTX
+        1660 and 1,536 for the 1660 Ti"."""
+        token = self.tokens[place]
+        gpu = next((g for g in self.gpus if g.start >= token.end), None)
+        if gpu is None or not CUES["binds"].search(self.between(token.end, gpu.start)):
+            return None
+        said = next((t.field for t in reversed(self.tokens[:place]) if t.kind == "field"), "")
+        return said if said in WHOLE and gpu.start - token.end < TELEGRAM * 2 else None
 
     def formats(self, place: int) -> Iterator[tuple[float, str]]:
         """Formats of a rate: by the words near it, or as the text said before."""
@@ -1142,6 +1162,8 @@ class _Sentence:
         """How far a GPU is from a value in the sentence's layout."""
         around = self.enclosed.get(gpu.start)
         if around and not around[0] < token.start < around[1]:
+            return 2 * COMPARED
+        if self.owns_one.get(gpu.start, token.start) != token.start:
             return 2 * COMPARED
         beside = [g for g in self.near(token) if g.start not in self.enclosed or around]
         if gpu.start >= token.end:
@@ -1411,6 +1433,10 @@ FACTS: Mapping[str, Callable[[_Sentence, _Value], object]] = {
     "goes on": lambda s, v: s.goes_on or CUES["about_it"].match(s.text),
     "or another size": lambda s, v: v.held and _OR_SIZE.fullmatch(
         v.held.text[-NEAR:] + s.between(v.held.end, v.token.start)),
+    "count of one": lambda s, v: v.token.measures == "count" and all(g.count == 1 for g in s.gpus),
+    "or another type": lambda s, v: any(
+        a.field == b.field == "memory_type" and _OR.fullmatch(s.text, a.end, b.start)
+        for a, b in pairwise(s.tokens[max(0, v.place - 1) : v.place + 2])),
     "title or several": lambda s, v: len(s.tokens) == 1 or len({t.name for t in s.architectures}) > 1,
     "before a change": lambda s, v: s.changed.get(v.token.start),
     "in a range": lambda s, v: any(
