@@ -756,7 +756,7 @@ R At 320 W the RTX 4080 needs a PSU of 750 W.
 N RTX 5090的功耗为575W,比RTX 4090高出125W。
 W La RX 9070 XT cuenta con 56 unidades de cómputo y 4.096 procesadores de flujo.
 R The MI325X has 256 GB, 1.3 times that of its predecessor, the MI300X. The HBM3E memory moves 6 TB/s.
-W The MI325X has 256 GB, 1.3 times that of its predecessor, the MI300X. The HBM3E memory moves 9 TB/s.
+W The MI325X has 256 GB of HBM3E, 1.3 times that of its predecessor, the MI300X. It takes 900 W.
 W RTX 5060 Ti là bản nâng cấp trực tiếp từ RTX 4060 Ti. Nó có băng thông bộ nhớ 300 GB/s.
 R RX 9060 XT는 RTX 5060 Ti보다 높은 성능을 보인다. 최대 25.6 TFLOPS FP32 연산을 처리한다.
 N In tests it shows 32 GB, RTX 5060 Ti보다 낮다. 최대 25.6 TFLOPS FP32 연산을 처리한다.
