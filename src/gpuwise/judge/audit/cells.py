@@ -315,8 +315,11 @@ def own_field(cell: str, tokens: Sequence[Token], place: int) -> str | None:
     # A format that the value touches is its own: "FP1665.1 TFLOPS peak".
     before = tokens[place - 1] if place else None
     touches = before is not None and before.end == token.start and before.field.startswith("peak:")
-    if before is not None and touches and dimension == "op/s":
-        return before.field
+    if before is not None and before.field.startswith("peak:") and dimension == "op/s" and (
+        touches or re.fullmatch(r"\s?[-\u2013\u2014:=]\s?", cell[before.end : token.start])
+    ):  # fmt: skip
+        # "INT8 779 TOPS, INT4 - 1557 TOPS": of a format that is not judged.
+        return before.field if before.field != "peak:" else "none" if "4" in before.text else None
     # "80 GB, 3.35 TB/s, NVLink 900 GB/s": the word belongs to the value behind it.
     following = tokens[place + 1 : place + 3]
     if [t.kind for t in following] == ["field", "value"] and following[1].measures == dimension and (

@@ -297,7 +297,9 @@ class _Walk:
         listed = paragraph[0].item or (len(above) <= TITLE and [t.kind for t in scan(above)[:1]] == ["gpu"])
         caption = above.endswith(":") or (len(above) <= TITLE and above[-1:] not in tuple(".!?"))
         opening = self.scope.opening if listed else above if caption else ""
-        self.scope = replace(self.scope, above=above, opening=opening)
+        # "A vs. B: ..." sets them side by side for what follows.
+        pair = layout.side_by_side(above.partition(":")[0]) if ":" in above[:TITLE] else ()
+        self.scope = replace(self.scope, above=above, opening=opening, pair=pair or self.scope.pair)
         scope = replace(self.scope, about=self.recent or self.about)
         for found in prose.claims(Text(above, tuple(starts), scope, self.section)):
             if not isinstance(found, Subject):

@@ -189,7 +189,7 @@ def judge(claims: Sequence[Claim]) -> tuple[Finding, ...]:
         many = 2 if claim.block >= GRID else 1
         weak = claim.group and group["agrees"] < many * max(LEAST, group["contradicts"])
         known, stated = _numbers(k.value for k in _known(claim)), _numbers(claim.values)
-        besides = claim.block < GRID and _said(claim) in right
+        besides = claim.block < GRID and not claim.of_any and _said(claim) in right
         # So far from every known value something else is counted: what a job asks for, images a second.
         # A rate without a unit may be of images, or in the unit of another cell.
         bare = claim.field.startswith("peak:") and not _UNIT.search(claim.stated)

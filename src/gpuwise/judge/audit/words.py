@@ -298,7 +298,8 @@ def _words(text: str, start: int, end: int) -> Iterator[Token]:
             return
         place = begin.start() if begin else at
         first = text[place].lower()[:1]
-        # All digits but the first of a year begin alike.
+        # Of any script: \u06f3 is 3. All digits but the first of a year begin alike.
+        first = f"{int(first)}" if first.isdecimal() else first
         match = _typed("3" if first in "56789" else first).match(text, place, end)
         if match is None or (begin and match.lastgroup == "value" and begin["dotted"] is not None):
             # Nothing here, or the decimals of a number that means nothing.
