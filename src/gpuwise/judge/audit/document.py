@@ -93,7 +93,8 @@ class _Walk:
 
     def __init__(self, blocks: Sequence[Block], marks: tuple[str, ...] | None, portable: bool) -> None:
         self.blocks = blocks
-        self.scope = Scope(marks=marks, portable=portable)
+        pair = layout.first_pair(block for block in blocks if isinstance(block, Line))
+        self.scope = Scope(marks=marks, portable=portable, pair=pair)
         self.headings: dict[int, Subject | None] = {}
         self.recent: Subject | None = None
         # The GPUs that the paragraphs so far have named, by what they may be.
@@ -214,7 +215,9 @@ class _Walk:
             elif not joins and (name := _of_another(part.text)):
                 self.headings, self.recent = {PLAIN + 1: Subject(name, ())}, None
             elif part.line in parents and not part.text[0].islower():
-                self.heading(PLAIN + part.item, part.text, part.line)
+                # A section that no product can be named like, "2. 核心规格", is as the others are.
+                deep = part.item if re.search("[A-Za-z]", part.text) else 0
+                self.heading(PLAIN + deep, part.text, part.line)
                 yield from self.prose([part])
             elif not joins and self.is_title(part):
                 self.heading(PLAIN + part.item, part.text, part.line)

@@ -319,6 +319,9 @@ class Grid:
         title = len({cell.text for cell in self.header}) == 1 < len(self.header)
         owners = {i: name_of(cell.text) for i, cell in enumerate(self.header) if not title}
         self.columns = {i: owner for i, owner in owners.items() if owner is not None}
+        if {*self.columns} == {0} and not any(cell.text.strip() for cell in self.header[1:]):
+            # "Specs at a glance: RTX 2080 Ti" above empty cells is the title of the rows.
+            self.columns = {}
         # A column "GPU" holds names or counts.
         self.counting = next(
             (i for i, cell in enumerate(self.header) if CUES["counting"].fullmatch(cell.text.strip())
