@@ -125,6 +125,7 @@ class Node:
     domain: int = 0  # Elements over which it loops; only equal ones merge
     launches: int = 1
     fused: int = 1  # Operators that it replaces
+    beside: float = 0.0  # Bytes that it takes beside its tensors while it runs, if it is not merged
 
     def kernel(self) -> Kernel:
         """The kernel without its links; `launches` share flop and bytes evenly."""
