@@ -315,8 +315,8 @@ def _attentive(nodes: tuple[Node, ...]) -> tuple[Node, ...]:
 
 
 # To as many elements of 16 bits inductor fills up the sides of a product
-# (torch/_inductor/fx_passes/pad_mm.py) where it finds that to be quicker: so in both networks that were looked
-# at whose products have more operations an element than half of what an H100 does while it reads one.
+# (torch/_inductor/fx_passes/pad_mm.py) where it finds that to be quicker: so in both networks that were
+# looked at whose products have more operations an element than half of what an H100 does while it reads one.
 _SIDE, _BOUND = 8, 148.0
 
 
