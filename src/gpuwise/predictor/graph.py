@@ -220,6 +220,7 @@ def fuse(tape: Tape) -> Tape:
     plain = tuple(replace(node, name=node.name.removesuffix(STRIDED), beside=0.0) for node in tape.nodes)
     tape = replace(tape, nodes=_attentive(_once(replace(tape, nodes=plain))))
     tape = replace(tape, nodes=_joined_whole(tape))
+    tape = replace(tape, nodes=_inlined(tape))
     tape = replace(tape, nodes=tuple(replace(node, beside=_filled_up(node, tape)) for node in tape.nodes))
     links = _Links(tape)
     group = _groups(tape, links)
@@ -370,6 +371,44 @@ def _joined_whole(tape: Tape) -> tuple[Node, ...]:
                 flop=node.flop + sum(n.flop for n in new), fused=node.fused + sum(n.fused for n in new),
             )  # fmt: skip
         made.append(node)
+    return tuple(made)
+
+
+# Operands up to which inductor computes again for each reader what several read (torch/_inductor/config.py,
+# `realize_reads_threshold`).
+_FEW = 4
+
+
+def _inlined(tape: Tape) -> tuple[Node, ...]:
+    """The nodes of inference where each reader computes for itself what is made of few tensors and no library
+    call reads: sums of branches are never written, their parts live as long as the last of the readers."""
+    if any(node.phase != "forward" for node in tape.nodes):
+        return tape.nodes
+    links, lasting, made = _Links(tape), tape.lasting, list[Node]()
+    parts: dict[int, dict[int, float]] = {}  # Value -> what is read in its place
+    inside: dict[int, Node] = {}  # and its node, merged with those inside it, until the first has read it
+    normal: dict[int, int] = {}  # Value of a norm that one reads -> the operands of its last pass
+    for node in tape.nodes:
+        reads = dict[int, float]()
+        for value, size in node.reads:
+            for part, amount in parts.get(value, {value: size}).items():
+                reads[part] = max(amount, reads.get(part, 0.0))
+        within = [inside.pop(value) for value, _ in node.reads if value in inside]
+        if within:
+            flop, fused = (sum(getattr(n, of) for n in (*within, node)) for of in ("flop", "fused"))
+            name = f"{within[0].name.partition('+')[0]}+{node.name.removeprefix('aten.')}"
+            node = replace(node, name=name, flop=flop, fused=fused)
+        node = replace(node, reads=tuple(reads.items()))
+        values = [value for value, _ in node.writes]
+        readers = [tape.nodes[i] for value in values for i in links.readers[value]]
+        simple = node.role == "map" and len(values) == 1 and tape.storage[values[0]] not in lasting
+        few = sum(normal.get(value, 1) for value in reads) <= _FEW
+        if simple and readers and few and all(map(_mergeable, readers)):
+            parts[values[0]], inside[values[0]] = reads, node
+            continue
+        made.append(node)
+        if node.role == "row" and len(readers) == 1:
+            normal[values[0]] = len(reads) + 2
     return tuple(made)
 
 
