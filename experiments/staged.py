@@ -2,8 +2,8 @@
 
     python experiments/staged.py OUT
 
-Each as [operator, format, sizes, order, dimensions, bytes beside operand and result]; on the CPU, where nothing
-is counted, of small ones and 0.
+Each as [operator, format, sizes, order, dimensions, bytes beside operand and result]; on the CPU, where
+nothing is counted, of small ones and 0.
 """
 
 from __future__ import annotations
