@@ -258,7 +258,8 @@ def _once(tape: Tape) -> tuple[Node, ...]:
     return tuple(made)
 
 
-# What stands between products and softmax in patterns of attention: a number that divides, a mask, a copy.
+# What stands between products and softmax in patterns of attention: a number that divides (or multiplies,
+# without a mask), a mask, a copy.
 _SCALES, _MASKS, _COPIES = ("aten.div", "aten.mul"), ("aten.add", "aten.masked_fill"), ("aten.clone",)
 _PRODUCTS = ("aten.bmm", "aten.baddbmm")
 
@@ -301,7 +302,8 @@ def _attentive(nodes: tuple[Node, ...]) -> tuple[Node, ...]:
         before, after = beside(i, back), beside(i, on)
         if before is None or after is None or node.dtype not in HALF:
             continue
-        if not any(nodes[j].name.startswith(_SCALES) for j in before):
+        masked = any(nodes[j].name.startswith(_MASKS) for j in before)
+        if not any(nodes[j].name.startswith(_SCALES[:1] if masked else _SCALES) for j in before):
             continue
         first, last = nodes[before[-1]], nodes[after[-1]]
         masks = tuple(touch for j in (*before[:-1], *after[:-1]) for touch in nodes[j].reads[1:])
