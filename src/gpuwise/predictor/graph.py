@@ -625,7 +625,7 @@ def _order(
 def _events(nodes: tuple[Node, ...], tape: Tape) -> Iterable[Event]:
     """Allocations of a compiled step: a tensor lives from its first write to its last read, and an
     element-wise kernel writes into an operand of the same size that it is the last to read, unless it ends in
-    an activation that uses its argument twice: the scheduler gives the operand's place to that argument."""
+    an activation that uses twice what is made of many: the scheduler gives the operand's place to that."""
     sizes = {storage: size for kind, storage, size in tape.events if kind == ALLOCATE}
     lasting = tape.lasting
     for node in nodes:
@@ -640,7 +640,8 @@ def _events(nodes: tuple[Node, ...], tape: Tape) -> Iterable[Event]:
         dying = {tape.storage[value] for value, _ in node.reads} - lasting
         dying = {s for s in dying if last[s] == index and s in alive}
         fresh = [s for s in dict.fromkeys(tape.storage[v] for v, _ in node.writes) if s not in alive]
-        in_place = node.role not in ("opaque", "column") and not node.name.rstrip("_").endswith(_TWICE)
+        twice = node.name.rstrip("_").endswith(_TWICE) and len(node.reads) + 2 * (node.role == "row") > _FEW
+        in_place = node.role not in ("opaque", "column") and not twice
         reused = {s for s in dying if in_place and sizes[s] in {sizes[f] for f in fresh}}
         yield from ((FREE, s, 0.0) for s in sorted(reused))
         yield from ((ALLOCATE, s, sizes[s]) for s in fresh)
