@@ -423,7 +423,10 @@ def _is_disputed(claim: Claim, stated: Number | str, known: evidence.Evidence) -
         others = [o for o in others if isinstance(o, float) and alike(o, known.value, APART)]
     span = _numbers((known.value, *others))
     if known.low is not None:
+        # Dynamic Boost alone is 15 to 25 W, too.
         span += [known.low, max(span) + DYNAMIC_BOOST_W]
+        if isinstance(stated, Number) and stated.value <= DYNAMIC_BOOST_W:
+            return True
     # What lies between two figures that sources give for one product is not known to be wrong.
     if isinstance(stated, Number) and len(span) > 1 and claim.field not in {*COUNTS, "memory_bytes"}:
         return min(span) * (1 - near) <= stated.value / times <= max(span) * (1 + near)
