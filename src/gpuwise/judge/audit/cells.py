@@ -138,7 +138,10 @@ def label_of(text: str) -> Label:
     if all(f.startswith("peak:") for f in fields) and unit is None and network_in(text):
         fields = ["throughput"]
     other = CUES["whole_machine"].search(text) or CUES["in_use_power"].search(text)
-    if CUES["ratio"].search(text) or CUES["of_its_parts"].search(text) or ("power_w" in fields and other):
+    other_memory = "memory_bytes" in fields and CUES["no_vram"].search(text)
+    if CUES["ratio"].search(text) or CUES["of_its_parts"].search(text) or other_memory or (
+        "power_w" in fields and other
+    ):  # fmt: skip
         fields = [""]
     marks = {t.field for t in tokens if t.field in ("sparse", "dense")}
     return Label(

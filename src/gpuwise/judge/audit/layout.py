@@ -120,8 +120,8 @@ def parts(lines: Sequence[Line], scope: Scope) -> Iterator[Line | Grid]:
 
 
 def _apart(lines: Iterable[Line]) -> Iterator[Line]:
-    """The lines; below a line that names cores, rows "RTX 40901638424GB" with the card, its cores and its memory
-    apart."""
+    """The lines; below a line that names cores, rows "RTX 40901638424GB" with the card, its cores and its
+    memory apart."""
     counts = ""
     for line in lines:
         heads = [t for t in scan(line.text) if t.field in _CORES] if len(line.text) <= ROW else []
@@ -131,8 +131,8 @@ def _apart(lines: Iterable[Line]) -> Iterator[Line]:
 
 
 def _parted(text: str, stuck: re.Match[str], counts: str) -> str:
-    """A row whose card, count of cores and gigabytes ran together, as the catalog confirms the one or the other;
-    the row as it is where two ways are as good."""
+    """A row whose card, count of cores and gigabytes ran together, as the catalog confirms the one or the
+    other; the row as it is where two ways are as good."""
     owner = subject_of(stuck["name"])
     ways: dict[str, int] = {}
     for size in SIZES if owner and not owner.several else ():
