@@ -31,6 +31,8 @@ _PCIE = re.compile(
 _GENERATION = re.compile(r"(?:gen(?:eration)?[ .-]?)?[1-6](?:\.0)?(?: ?x\d{1,2})?", re.IGNORECASE)
 # What parts the labels, and the values, of several fields in one cell: a slash, but none of "GB/s".
 _SLASH = re.compile(r"\s?/(?!s(?:ec)?\b)\s?")
+# Bytes above which nothing is a cache.
+LARGEST_CACHE = 2**30
 # Bytes a second of PCIe 5.0 x16, both ways.
 FASTEST_SLOT = 128e9
 # Labels under which names and values of a field may stand, besides its own: "80 GB HBM2e, 2 TB/s, 5120-bit".
@@ -256,7 +258,8 @@ def _of_value(
         # "GPUs per node", "Node": machines, where no nanometres stand beside them.
         return
     numbers = scaled(token, field, label)
-    if not numbers:
+    if not numbers or (field == "l2_bytes" and numbers[0].value > LARGEST_CACHE):
+        # What stands below "L2 cache" in gigabytes is the next line of a page.
         return
     if field == "launch":
         yield Reading(field=field, values=(f"{numbers[0].value:.0f}",), token=token)

@@ -805,7 +805,9 @@ def _columns_of_lines(lines: Sequence[Line], start: int, scope: Scope) -> Found:
     end = start + gpus
     while end < len(lines) and end - start < LONGEST and len(lines[end].text) <= 2 * SHORT:
         long = len(lines[end].text) > SHORT and re.search(r"[.:]$|, |^\D*$", lines[end].text)
-        if long or kind(lines[end].text) == "G" or side_by_side(lines[end].text):
+        # Between the lines of two cards, of which the other one may be unknown.
+        turns = end - start > gpus + LEAST and lines[end].text.strip(" .").lower() == "vs"
+        if long or turns or kind(lines[end].text) == "G" or side_by_side(lines[end].text):
             break
         end += 1
     body = lines[start + gpus : end]
