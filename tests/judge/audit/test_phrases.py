@@ -208,7 +208,10 @@ def test_the_point_of_a_text_with_decimal_commas(text: str, count: int) -> None:
     [
         # More is wrong than right: it may be the reading that fails.
         ("# L40S\nFP16 362 TFLOPS\nFP3291.6 TFLOPS\nMemory64 GB\nTDP450 W\nBandwidth999 GB/s\n"
-         "Memory bus512 bit\nFP6450 TFLOPS", 0),
+         "Memory bus512 bit\nFP6450 TFLOPS\n\nThe T4 has 16 GB.", 0),
+        # Where the text is of no other GPU it cannot be another one's.
+        ("# L40S\nFP16 362 TFLOPS\nFP3291.6 TFLOPS\nMemory64 GB\nTDP450 W\nBandwidth999 GB/s\n"
+         "Memory bus512 bit\nFP6450 TFLOPS", 4),
         # All of it is of the RTX 4090: the heading was misread.
         ("# L40S\nFP3291.6 TFLOPS\nMemory24 GB\nTDP450 W\nBandwidth1008 GB/s\nMemory bus384 bit"
          "\nCUDA cores16384", 0),

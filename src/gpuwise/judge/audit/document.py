@@ -34,6 +34,7 @@ _ENDS = re.compile(r"[A-Za-z0-9)][.!?] (?=[A-Z])")
 _NAME = re.compile(
     r"(?:card|gpu|(?:gpu )?name): (?![a-z]{2}\d{3}\b)([a-z][\w .-]{0,40}\d[\w .-]{0,20})", re.I
 )
+_PRODUCT = re.compile(r"[A-Z][\w .+-]{2,30}\d[\w .+-]{0,20}")
 _NUMBERED = re.compile(r"(?:\d{1,2}\.){1,3}\d{0,2} (?=[A-Z])")
 _WIDE = re.compile(r"(?<=\S)(?: {2,40}| ?\t ?)(?=\S)")
 # A line that begins with a name and a colon, or the mark of a log, goes on about nothing before it.
@@ -187,7 +188,14 @@ class _Walk:
         paragraph: list[Line] = []
         # What stands one level deeper is about the item above it, and about none of that item's neighbours.
         parents = {above.line for above, below in pairwise(run) if 0 < above.item < below.item}
+        above = ""
         for part in layout.parts(run, self.scope):
+            labelled = CUES["product_label"].fullmatch(above) is not None
+            above = part.text if isinstance(part, Line) else ""
+            if labelled and _PRODUCT.fullmatch(above) and not scan(above):
+                # "GPU" above a name that nobody knows: what follows is its.
+                self.headings, self.recent = {PLAIN + 1: Subject(above, ())}, None
+                continue
             # Wide gaps part the cells of a row, which is a list of its own.
             row = isinstance(part, Line) and _WIDE.search(part.text) is not None
             if row and isinstance(part, Line) and _WIDE.search(part.text[part.text.find("  ") + 2 :]):
