@@ -104,6 +104,12 @@ MOSTLY = 4
 LEAST = 2
 # Claims of one row that only one of several variants explains: the row speaks of that one.
 DISTINCT = 2
+# Fields that GPUs alone have, and how many of them, a line each, make a list the sheet of one.
+OF_GPUS = frozenset(
+    {"cuda_cores", "stream_processors", "tensor_cores", "rt_cores", "memory_type", "memory_bus_bits",
+     "memory_bytes_per_s"}
+)  # fmt: skip
+SHEET = 3
 # A text about something else mentions GPUs in passing. A claim is accused only where at least COMPANY other
 # claims within NEARBY lines are right; sizes of memory count in tables only, since they stand beside names of
 # GPUs in any text. It takes 2 false
@@ -170,6 +176,7 @@ def judge(claims: Sequence[Claim]) -> tuple[Finding, ...]:
             for place in (claim.line, -(claim.block // GRID) or claim.line):
                 agreed[place].add((claim.field, claim.gpu_ids))
     last = max((claim.line for claim in claims), default=0)
+    sheets = set() if ratios else _sheets(claims)
 
     def in_passing(claim: Claim) -> bool:
         lines = (-(claim.block // GRID), *range(max(claim.line - NEARBY, 1), claim.line + NEARBY + 1))
@@ -184,7 +191,8 @@ def judge(claims: Sequence[Claim]) -> tuple[Finding, ...]:
             continue
         here, group = places[_failing(claim)], places[claim.group]
         trust = 2 if here["united"] == here["contradicts"] else 1
-        failed = _failing(claim) and here["contradicts"] > max(here["agrees"] * trust, MOSTLY - 1)
+        sheet = claim.block in sheets
+        failed = not sheet and _failing(claim) and here["contradicts"] > max(here["agrees"] * trust, MOSTLY - 1)
         # Of a table below an unsure heading more must agree than of sentences.
         many = 2 if claim.block >= GRID else 1
         weak = claim.group and group["agrees"] < many * max(LEAST, group["contradicts"])
@@ -197,7 +205,7 @@ def judge(claims: Sequence[Claim]) -> tuple[Finding, ...]:
             not any(1 / OTHER < v / (claim.count * k) < OTHER for v in stated for k in known if k)
             and (bare or text.explain(claim)[0] in UNTELLING)
         )  # fmt: skip
-        if failed or weak or besides or else_ or in_passing(claim):
+        if failed or weak or besides or else_ or (not sheet and in_passing(claim)):
             verdicts[place] = "cannot tell"
             doubted.append(place)
         elif not _is_witnessed(claim, text):
@@ -206,6 +214,18 @@ def judge(claims: Sequence[Claim]) -> tuple[Finding, ...]:
     for place in doubted:
         found[place] = replace(found[place], explanation="the reading is doubtful")
     return (*found, *ratios)
+
+
+def _sheets(claims: Sequence[Claim]) -> set[int]:
+    """The sections that are a sheet of the only GPU that a text speaks of: fields there that GPUs alone have
+    are its, however many are wrong."""
+    if len({claim.gpu_ids for claim in claims}) != 1:
+        return set()
+    stated: dict[int, dict[str, int]] = defaultdict(dict)
+    for claim in claims:
+        if claim.sure and claim.field in OF_GPUS:
+            stated[claim.block].setdefault(claim.field, claim.line)
+    return {block for block, fields in stated.items() if len(set(fields.values())) >= SHEET}
 
 
 def _failing(claim: Claim) -> tuple[object, ...]:
