@@ -15,8 +15,9 @@ SCHEMA = 1  # Version of a recommendation file. History: 1 = first (2026-11).
 
 Acquire = Literal["own", "rent", "both"]
 Task = Literal["infer", "full", "lora", "qlora"]
-Goal = Literal["cost", "price", "speed", "energy"]
-"""What options rank by: cost of an item, what is paid at once or an hour, most work, energy of an item."""
+Goal = Literal["cost", "price", "speed", "energy", "power"]
+"""What options rank by: cost of an item, what is paid at once or an hour, most work, energy of an item, or
+the watts of the boards."""
 TASKS: tuple[Task, ...] = ("infer", "full", "lora", "qlora")
 """What is done with a language model: it answers, or learns with all weights or with adapters."""
 Way = Literal[
@@ -150,6 +151,8 @@ class Need:
     feature: str = ""  # Of a GPU, asked whether the work needs it: `nvlink`, `ecc`, ...
     larger: tuple[str, ...] = ()  # Models, of which the first that the limits hold is meant
     also: tuple[str, ...] = ()  # Other works of which the same is asked
+    either: bool = False  # Whether to rent or to buy is the question
+    hired: tuple[str, ...] = ()  # Of the GPUs that are named, those to rent beside others to buy
     hire_h: float | None = None  # Hours of rent, where these are stated and not the work
     upgrade: bool = False  # They are to be replaced: keeping them is not an answer
     faster: float = 0.0  # By how much: times their speed; 0: enough to be called an upgrade

@@ -1337,7 +1337,7 @@ class _Sentence:
         # "It was in 2021 released" reports nothing.
         words = words.replace("was ", "") if field.startswith("launch") else words
         value = _Value(place, token, field, words, held, bound, self.is_impossible(place, field))
-        doubts = (one for one in DOUBTS if not each or "of_each" in one)
+        doubts = (one for one in _doubts(field, token.measures) if not each or "of_each" in one)
         return next((one["says"] for one in doubts if _holds(one, self, value)), "")
 
     def ellipses(self, named: Sequence[Token]) -> Iterator[tuple[re.Match[str], Token, Subject, str]]:
@@ -1473,13 +1473,20 @@ DOUBTS = tuple(data("doubts").values())
 OPEN = frozenset(one["says"] for one in DOUBTS if "wrong for all" in one.get("unless", ()))
 
 
+@lru_cache(maxsize=1024)
+def _doubts(field: str, measures: str) -> tuple[Mapping[str, Any], ...]:
+    """Those that a value of that field and dimension can meet."""
+    return tuple(
+        one for one in DOUBTS
+        if field in one.get("fields", (field,)) and measures in one.get("measures", (measures,))
+    )  # fmt: skip
+
+
 def _holds(doubt: Mapping[str, Any], s: _Sentence, v: _Value) -> bool:
-    """Whether all that a doubt states is so."""
+    """Whether all else that a doubt states is so."""
     at = AT[doubt.get("at", "text")]
     return (
-        v.field in doubt.get("fields", (v.field,))
-        and v.token.measures in doubt.get("measures", (v.token.measures,))
-        and ("cues" not in doubt or any(at(cue, s, v) for cue in doubt["cues"]))
+        ("cues" not in doubt or any(at(cue, s, v) for cue in doubt["cues"]))
         and all(FACTS[fact](s, v) for fact in doubt.get("when", ()))
         and not any(FACTS[fact](s, v) for fact in doubt.get("unless", ()))
     )
