@@ -196,7 +196,9 @@ def judge(claims: Sequence[Claim]) -> tuple[Finding, ...]:
         here, group = places[_failing(claim)], places[claim.group]
         trust = 2 if here["united"] == here["contradicts"] else 1
         sheet = claim.block in sheets
-        failed = not sheet and _failing(claim) and here["contradicts"] > max(here["agrees"] * trust, MOSTLY - 1)
+        failed = (
+            not sheet and _failing(claim) and here["contradicts"] > max(here["agrees"] * trust, MOSTLY - 1)
+        )
         # Of a table below an unsure heading more must agree than of sentences.
         many = 2 if claim.block >= GRID else 1
         weak = claim.group and group["agrees"] < many * max(LEAST, group["contradicts"])
@@ -222,14 +224,20 @@ def judge(claims: Sequence[Claim]) -> tuple[Finding, ...]:
 
 def _sheets(claims: Sequence[Claim]) -> set[int]:
     """The sections that are a sheet of the only GPU that a text speaks of: fields there that GPUs alone have
-    are its, however many are wrong."""
+    are its, however many are wrong, unless all are those of another GPU."""
     if len({claim.gpu_ids for claim in claims}) != 1:
         return set()
-    stated: dict[int, dict[str, int]] = defaultdict(dict)
+    stated: dict[int, dict[str, Claim]] = defaultdict(dict)
     for claim in claims:
         if claim.sure and claim.field in OF_GPUS:
-            stated[claim.block].setdefault(claim.field, claim.line)
-    return {block for block, fields in stated.items() if len(set(fields.values())) >= SHEET}
+            stated[claim.block].setdefault(claim.field, claim)
+    sheets = {block: one for block, one in stated.items() if len({c.line for c in one.values()}) >= SHEET}
+    return {
+        block for block, one in sheets.items()
+        if not any(
+            all(is_copied(c.field, c.values, spec.id) for c in one.values()) for spec in catalog.all_gpus()
+        )
+    }  # fmt: skip
 
 
 def _failing(claim: Claim) -> tuple[object, ...]:

@@ -287,7 +287,13 @@ def scan(text: str) -> tuple[Token, ...]:
             unit = unit_of(two)
             numbers = tuple(replace(n, value=n.value * unit) for n in one.numbers)
             found[place - 1] = replace(one, dimension=two.dimension, numbers=numbers)
-    return tuple(_joined(text, found))
+    return tuple(
+        # "35 W to 115 W (+15-25 W Dynamic Boost)": what is added is none of its own.
+        replace(token, dimension="other")
+        if token.dimension == "w" and text[: token.start][-1:] == "+"
+        else token
+        for token in _joined(text, found)
+    )
 
 
 def _words(text: str, start: int, end: int) -> Iterator[Token]:
