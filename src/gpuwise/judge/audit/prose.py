@@ -710,8 +710,7 @@ class _Sentence:
         paired = any(set(one.gpu_ids) & set(of.gpu_ids) for one in self.pair for of in about)
         subjects = (*(self.subjects[g.start] for g in self.gpus), *about, *self.pair * paired)
         named = {one.gpu_ids: one.text for one in subjects}
-        alone = len(named) < 2 and not any(one.several for one in subjects)
-        if field[:5] == "peak:" or fields != {field} or alone or not all(named):
+        if field[:5] == "peak:" or fields != {field} or len(named) < 2 or not all(named):
             return None
         if best.reading.token.approximate:
             # "About 432 GB/s" may lie between them.
