@@ -363,6 +363,9 @@ SHEET = "# The 5080 and its figures\n\n- CUDA cores: {}\n- Memory interface: {}\
         (SHEET.format("14,336", "384-bit", "1,344 GB/s", "- VRAM: 24 GB"), 4),
         (SHEET.format("14,336", "384-bit", "n/a", "- VRAM: 24 GB\n- Boost: 2.9 GHz"), 0),
         (SHEET.format("14,336", "384-bit", "1,344 GB/s", "- VRAM: 24 GB\n\nThe RTX 5090 has 32 GB."), 0),
+        # A chip that is another card's.
+        ("The RX 6800 has 16 GB. The next chip of AMD is the Navi 22. It has 40 compute units.", 0),
+        ("The RX 6800 has 16 GB. It competes directly with the RTX 3070. It has 40 compute units.", 1),
         # About two cards at once.
         ("RTX 5060 vs. RTX 4060: the bandwidth grows from 272 GB/s to 484 GB/s.", 1),
         ("RTX 5060 vs. RTX 4060: the bandwidth grows from 272 GB/s to 448 GB/s.", 0),

@@ -195,7 +195,7 @@ def judge(claims: Sequence[Claim]) -> tuple[Finding, ...]:
             continue
         here, group = places[_failing(claim)], places[claim.group]
         trust = 2 if here["united"] == here["contradicts"] else 1
-        sheet = claim.block in sheets
+        sheet = claim.block in sheets and claim.field in (*OF_GPUS, "memory_bytes", "boost_hz")
         failed = (
             not sheet and _failing(claim) and here["contradicts"] > max(here["agrees"] * trust, MOSTLY - 1)
         )
@@ -211,7 +211,7 @@ def judge(claims: Sequence[Claim]) -> tuple[Finding, ...]:
             not any(1 / OTHER < v / (claim.count * k) < OTHER for v in stated for k in known if k)
             and (bare or text.explain(claim)[0] in UNTELLING)
         )  # fmt: skip
-        if failed or weak or besides or else_ or (not sheet and in_passing(claim)):
+        if failed or weak or besides or else_ or in_passing(claim):
             verdicts[place] = "cannot tell"
             doubted.append(place)
         elif not _is_witnessed(claim, text):

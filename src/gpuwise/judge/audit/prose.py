@@ -218,6 +218,11 @@ def claims(text: Text) -> Iterator[Claim | Left | Subject]:
         ):  # fmt: skip
             # "The Radeon has 16 GB": not the GeForce before it.
             about = replace(about, sure=False)
+        if about is not None and CUES["another_chip"].search(words) and (
+            {"chip"} == {t.field or t.kind for t in scan(words) if t.kind in ("gpu", "name")}
+        ):  # fmt: skip
+            # "The next chip is the Navi 22. It has 40 units": not the card of before.
+            about = replace(about, sure=False)
         sentence = _Sentence(words, about, topic, text.scope)
         sentence.asked = asked
         near = text.text[max(0, start - 2 * STRETCH) : end]
