@@ -366,6 +366,15 @@ SHEET = "# The 5080 and its figures\n\n- CUDA cores: {}\n- Memory interface: {}\
         # A chip that is another card's.
         ("The RX 6800 has 16 GB. The next chip of AMD is the Navi 22. It has 40 compute units.", 0),
         ("The RX 6800 has 16 GB. It competes directly with the RTX 3070. It has 40 compute units.", 1),
+        # A width that no product has is wrong of whichever card it is.
+        (
+            "The GTX 1660 and the GTX 1660 Ti differ. Both have 6 GB. Here a bus of 912 bit is used.",
+            1,
+        ),
+        (
+            "The GTX 1660 and the GTX 1660 Ti differ. Both have 6 GB. Here a bus of 256 bit is used.",
+            0,
+        ),
         # About two cards at once.
         ("RTX 5060 vs. RTX 4060: the bandwidth grows from 272 GB/s to 484 GB/s.", 1),
         ("RTX 5060 vs. RTX 4060: the bandwidth grows from 272 GB/s to 448 GB/s.", 0),

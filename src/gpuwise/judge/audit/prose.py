@@ -58,6 +58,7 @@ from gpuwise.judge.audit.words import (
     FIELDS,
     LEAD,
     NAMES,
+    OF_BUS,
     Token,
     became,
     count_of,
@@ -715,7 +716,10 @@ class _Sentence:
         paired = any(set(one.gpu_ids) & set(of.gpu_ids) for one in self.pair for of in about)
         subjects = (*(self.subjects[g.start] for g in self.gpus), *about, *self.pair * paired)
         named = {one.gpu_ids: one.text for one in subjects}
-        if field[:5] == "peak:" or fields != {field} or len(named) < 2 or not all(named):
+        # Of a joint subject the figure may be of both together; such a width no product has.
+        no_bus = field == "memory_bus_bits" and best.reading.token.numbers[0].value % OF_BUS
+        few = len(named) < 2 and not no_bus
+        if field[:5] == "peak:" or fields != {field} or few or not all(named):
             return None
         if best.reading.token.approximate:
             # "About 432 GB/s" may lie between them.

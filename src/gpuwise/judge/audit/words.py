@@ -57,6 +57,8 @@ COUNTS = frozenset(
         *("memory_bus_bits", "slots", "pcie_generation", "process_nm", "compute_capability"),
     }
 )
+# Bits of the bus of a memory chip, of which that of every product is a multiple.
+OF_BUS = 32
 # Names that are values, and words for numbers.
 NAMES: Mapping[str, Mapping[str, Any]] = data("names")
 # What a GPU can or has, by the field that says so; words for a count of GPUs.
