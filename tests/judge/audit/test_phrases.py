@@ -778,6 +778,9 @@ W Die RTX 4090 hat 18.432 FP32-Recheneinheiten.
 W کارت گرافیک RTX 3060 Ti حاوی ۱۳.۲۵ میلیارد ترانزیستور است.
 R کارت گرافیک RTX 3060 Ti حاوی ۱۷.۴ میلیارد ترانزیستور است.
 W RTX 4060配备3072个CUDA核心、8GB GDDR6显存、128-bit位宽、带宽约272GB/s,典型功耗约144W。
+N Con la Infinity Cache la RX 7800 XT raggiunge una banda passante effettiva di 2.708,4 GB/s.
+N The RTX 4060 Laptop takes 35W to 115W (+15-25W Dynamic Boost).
+W Il bus di memoria della RTX 3080 10GB è limitato a 224 bit.
 N The RTX 5060 Ti takes 75 W from the PCIe slot."""  # noqa: RUF001
 
 

@@ -41,9 +41,32 @@ _WIDE = re.compile(r"(?<=\S)(?: {2,40}| ?\t ?)(?=\S)")
 _NAMED = re.compile(r"[\w .()-]{2,40}:\s|\[?\d{1,2}:\d\d|\W{3}\w")
 
 
+# "RTX 4000" where a document names an RTX 4090 is that card's series, unless it names workstation cards.
+_SERIES = re.compile(r"\b(?P<line>[RG]TX|RX)[ -]?(?P<first>\d)000(?![\w.,]*\d| Ada)")
+_OF_SERIES = re.compile(r"\b([RG]TX|RX)[ -]?(\d)0?[1-9]\d{1,2}\b")
+_WORKSTATION = re.compile(r"\b(?:Quadro|Ada Generation|RTX PRO|Workstation|SFF)\b", re.IGNORECASE)
+
+
+def _without_series(blocks: Sequence[Block], texts: Sequence[str]) -> Sequence[Block]:
+    """The blocks with the names of series written as no card's: "RTX 4000" as "RTX 40 series"."""
+    if not any(_SERIES.search(text) for text in texts) or any(_WORKSTATION.search(text) for text in texts):
+        return blocks
+    cards = {match.groups() for text in texts for match in _OF_SERIES.finditer(text)}
+
+    def named(found: re.Match[str]) -> str:
+        series = (found["line"], found["first"]) in cards
+        return f"{found['line']} {found['first']}0 series" if series else found[0]
+
+    return [
+        block if isinstance(block, Table) else replace(block, text=_SERIES.sub(named, block.text))
+        for block in blocks
+    ]
+
+
 def claims(blocks: Sequence[Block]) -> Iterator[Claim | Left]:
     """Every claim of a document, and every value that found no GPU or field."""
     texts = [text for block in blocks for text in texts_of(block)]
+    blocks = _without_series(blocks, texts)
     notes = [
         CUES["footnote"].match(note)
         for text in texts

@@ -19,7 +19,7 @@ from gpuwise.facts import catalog
 from gpuwise.judge.audit import evidence
 from gpuwise.judge.audit.cells import SUMMED
 from gpuwise.judge.audit.evidence import alike
-from gpuwise.judge.audit.words import ABILITIES, COUNTS, FIELDS, IN_BITS
+from gpuwise.judge.audit.words import ABILITIES, COUNTS, FIELDS, IN_BITS, OF_BUS
 from gpuwise.model.judgement import NOT_IN_CATALOG, Claim, Finding, Kind, Number, Verdict
 
 # The block of a table's row is the table's number times this, and the row; smaller ones are sections.
@@ -67,8 +67,6 @@ FASTER = 1.2
 APART = 0.15
 # The same of a percentage, which has so many digits.
 PERCENT, APART_PERCENT = 3, 0.09
-# Bits of the bus of a memory chip, of which that of every product is a multiple.
-OF_BUS = 32
 # So many times a memory's rate is that of a cache, or of several GPUs.
 CACHED = 8.0
 # Of its memory a GPU leaves a program so much.
