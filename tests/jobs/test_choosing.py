@@ -166,6 +166,35 @@ def test_more_gpus_than_a_machine_holds_are_so_many_machines(
     assert sums[1:3] == pytest.approx([hourly, hourly * hours], rel=1e-2)
 
 
+def test_two_that_are_compared_have_each_its_own_number() -> None:
+    text = "renting 8 h100 for two weeks vs 16 a100 for two weeks for llm training, which is cheaper"
+    found = choose(text, Facts(today=DAY)).value
+    each = {option.gpu_id[:4]: option for option in reversed(found.options) if option.gpu_id[4:] != "x"}
+    h100, a100 = each["h100"].per_hour_usd, each["a100"].per_hour_usd
+    assert {round(336 * h100, -1), round(2 * 336 * a100, -1)} <= {
+        round(usd, -1) for usd in amounts(found.answer)
+    }
+    assert "16 x A100" in found.answer
+    assert "16 x H100" not in found.answer
+
+
+def test_whether_a_link_is_needed_is_answered_for_what_fits() -> None:
+    text = "do I need nvlink to train a 7b model on two cards or are two 4090s on pcie fine"
+    found = choose(text, Facts(today=DAY)).value
+    assert found.answer.startswith("No: 2 x RTX 4090 do it over PCIe 4")
+    assert found.need.task == "lora"
+
+
+def test_the_electricity_of_each_is_of_a_year() -> None:
+    text = "what is the electricity bill of a 4090 8 hours a day at $0.25/kWh compared with an L4"
+    found = choose(text, Facts(today=DAY)).value
+    price, *sums = amounts(found.answer)
+    assert price == 0.25
+    for gpu, (cards, whole) in zip((72, 450), zip(sums[::2], sums[1::2], strict=True), strict=True):
+        assert cards == pytest.approx(gpu / 1000 * 8 * 365.25 * price, rel=6e-3)
+        assert whole > 1.3 * cards
+
+
 def test_what_may_change_the_answer_and_was_not_read_is_said_first() -> None:
     found = choose("I have 2 a40, sell them or keep them for llama 70b", Facts(today=DAY)).value
     assert "sell" in found.answer.partition(".")[0]
@@ -286,6 +315,7 @@ def test_to_rent_or_to_buy_has_a_verdict_where_both_cost_the_same(text: str, buy
     served = found.need.concurrent
     same = 1.0 if served else own.throughput.value / rent.throughput.value
     assert rented == pytest.approx(hours * rent.per_hour_usd * same, rel=6e-3)
+    assert (abs(same - 1) > 0.01) == ("as many hours" in found.answer)
     assert bought == pytest.approx(hours * own.per_hour_usd, rel=6e-3)
     # With so many hours a week both take the same.
     lost = own.outlay_usd * lost_share(a)
@@ -304,7 +334,7 @@ def test_the_board_of_the_fewest_watts_is_first() -> None:
 
 def test_the_last_price_of_a_card_that_has_no_fresh_one_is_said() -> None:
     found = choose("rtx 4090 or rtx 5090 for vit training, buy", Facts(today=DAY)).value
-    assert "in 2026-04" in fit.no_price(found.need, "rtx-4090", Facts(today=DAY).offers)
+    assert "in 2026-04" in fit.no_fresh_price(found.need, "rtx-4090", Facts(today=DAY).offers)
 
 
 def test_what_does_not_fit_says_with_which_contexts_it_would() -> None:

@@ -18,7 +18,15 @@ from gpuwise.judge.choose import answer as say
 from gpuwise.judge.choose import decide, speeds
 from gpuwise.judge.choose import need as needs
 from gpuwise.judge.choose.candidates import EXPORT, FEW, PAID, TOGETHER, names_of, offered, stated, usable
-from gpuwise.judge.choose.fit import NO_FP64, SUPPLY, loosened, made_for_fp64, no_price, why_not
+from gpuwise.judge.choose.fit import (
+    NO_FP64,
+    SUPPLY,
+    loosened,
+    made_for_fp64,
+    no_fresh_price,
+    no_price,
+    why_not,
+)
 from gpuwise.judge.choose.need import MOST_TOGETHER, SUPPORTED, USUAL_NOTE, has_form, need_for, settled
 from gpuwise.judge.choose.speeds import Forecast
 from gpuwise.model.gpu import RENTS, GpuSpec, Offer
@@ -117,20 +125,33 @@ SPARE = 0.05
 
 def _in_machines(market: _Market, need: Need) -> Recommendation | None:
     """One of the machines that hold the number of GPUs which is asked for, with what all of them cost; None
-    where one machine holds it, or none has a price."""
-    number = max((count for _, count in need.sets), default=need.gpus[0])
+    where one machine holds it, or none has a price. Of several GPUs each has its own number."""
+    numbers = dict(need.sets) or {"": need.gpus[0]}
+    number = max(numbers.values())
     sizes = sorted(TOGETHER, key=lambda size: (-number % size > SPARE * number, -size))
     for size in sizes if number > MOST_TOGETHER else ():
         share, limited = ceil(number / size), need.budget_usd is not None
+        sets = tuple((gpu, min(count, size)) for gpu, count in need.sets)
+        each = {gpu: ceil(numbers[gpu] / count) for gpu, count in sets} or {"": share}
+        counts = [count for _, count in sets] or [size]
+        of = "" if len({*each.values()}) > 1 else f" is one of {share} machines"
+        of = of or f"is one of as many machines as it takes, at most {share}"
         one = replace(
-            need, sets=tuple((gpu, size) for gpu, _ in need.sets), gpus=(size, size),
-            items=need.items and need.items / share, concurrent=ceil(need.concurrent / share),
-            budget_usd=need.budget_usd and need.budget_usd / share, asks="",
-            notes=(*need.notes, f"each row is one of {share} machines{' with its budget' * limited}"),
+            need, sets=sets, gpus=(min(counts), max(counts)), items=need.items and need.items / share,
+            concurrent=ceil(need.concurrent / share), asks="",
+            budget_usd=need.budget_usd and need.budget_usd / share,
+            notes=(*need.notes, f"each row {of.strip()}{' with its budget' * limited}"),
         )  # fmt: skip
         with suppress(GpuwiseError):
             found = _first_answer(market, settled(one))
-            return replace(found, answer=say.machines(found, number, share))
+            firsts = dict[int, Option]()  # The best of each number
+            for option in found.options:
+                firsts.setdefault(numbers.get(option.gpu_id, number), option)
+            said = [
+                say.machines(found, option, count, each.get(option.gpu_id, share))
+                for count, option in firsts.items()
+            ]
+            return replace(found, answer=" ".join(said))
     return None
 
 
@@ -201,12 +222,14 @@ def _with_both_ways(market: _Market, choice: Recommendation) -> Recommendation:
         gpus=(1, need.gpus[1] if not need.hired else MOST_TOGETHER),
     )  # fmt: skip
     rent = rents[0] if rents else _first_of(market, any_rent, replace(any_rent, community=True))
-    own = owns[0] if owns else _first_of(market, bought, replace(bought, assumptions=aged))
+    older = replace(bought, assumptions=aged)
+    own = owns[0] if owns else _first_of(market, bought, older, replace(older, sold=()))
     if rent is None or own is None:
         if rent is None:
             return choice
-        why = f"{no_price(bought, rent.gpu_id, market.offers)}{say.owned_against(need, rent, None)}"
-        return replace(choice, answer=f"{choice.answer} To buy {rent.gpu_id}: {why}.")
+        gpu = next((each for each in names_of(need) if each not in need.hired), rent.gpu_id)
+        why = f"{no_fresh_price(bought, gpu, market.offers)}{say.owned_against(need, rent, None)}"
+        return replace(choice, answer=f"{choice.answer} To buy {gpu}: {why}.")
     said, buys = say.either(need, rent, own, choice.item)
     better = own if buys else rent
     shown = {(o.gpu_id, o.count, o.way in RENTS) for o in choice.options}
@@ -364,6 +387,8 @@ def _looser(need: Need, error: GpuwiseError) -> Iterator[Need]:
     if need.task and {count for _, count in need.sets} == {1}:
         # Of cards that are named alone, several may share a model.
         yield noted(say.AS_MANY, sets=(), only=names, gpus=(1, MOST_TOGETHER))
+    if need.feature and need.task == "full" and error.code == "too-large":
+        yield noted("by lora: all weights are more than these hold", task="lora", precision=Precision.BF16)
     if error.code == "no-price" and names and need.budget_usd is not None and need.acquire != "rent":
         yield noted(say.UNCHECKED, budget_usd=None, thrifty=True)
     if error.code == "no-price" and names and need.acquire == "rent" and not (need.providers or need.region):
@@ -381,6 +406,8 @@ def _looser(need: Need, error: GpuwiseError) -> Iterator[Need]:
         yield noted(f"{note}: what does {NO_FP64}", only=_cards(need), acquire="own")
     if need.sets and not need.unproven:
         yield noted("as little as is known of the speed of what was named", unproven=True)
+    if error.code in ("limits", "no-price") and need.sold == ("used", "street"):
+        yield noted("no price of used cards alone is fresh: of used and new ones together", sold=())
     unmet = error.code == "limits"
     dated = need.assumptions.aged_today  # who says how old a price may be means it
     if (unmet or error.code in ("no-price", "too-large")) and not (names or dated) and need.acquire != "rent":
@@ -444,26 +471,31 @@ def _with_left_out(market: _Market, choice: Recommendation, asked: Need) -> Reco
     priced = offered(need, market.usable(need), today)
     unpriced = [gpu for gpu in names or market.facts.ids if gpu not in priced]
     advice = list(choice.advice)
-    bought = any(option.outlay_usd for option in choice.options)
-    if need.acquire == "both" and names and not (bought or need.either):
+    owned = any(option.outlay_usd for option in choice.options)
+    if need.acquire == "both" and names and not (owned or need.either):
         rents = [option for option in choice.options if option.way in RENTS and option.gpu_id in names]
         # What a shop sells singly is what somebody thinks of buying.
         gpus = [option.gpu_id for option in rents] or names
         gpu = min(gpus, key=lambda gpu: catalog.get(gpu).text("form") in MODULES)
-        why = no_price(replace(need, acquire="own"), gpu, market.offers)
+        why = no_fresh_price(replace(need, acquire="own"), gpu, market.offers)
         if rent := next((option for option in rents if option.gpu_id == gpu), None):
             aged = replace(need, assumptions=replace(need.assumptions, max_age_days=None))
             older = market.best_or_none(aged)
-            bought = (o for o in (older.options if older else ()) if o.outlay_usd and o.gpu_id == gpu)
-            why += say.owned_against(need, rent, next(bought, None))
+            key = (gpu, rent.count)  # Of as many: eight in a machine are no alternative to one
+            same = (o for o in (older.options if older else ()) if (o.gpu_id, o.count) == key)
+            why += say.owned_against(need, rent, next((o for o in same if o.outlay_usd), None))
         advice.append(f"to buy {gpu}: {why}")
     for gpu in names if len(names) <= FEW else ():
-        why = choice.rejected.get(gpu)
-        if why is not None and "does not fit" in why.detail:
+        reason = choice.rejected.get(gpu)
+        if reason is not None and "does not fit" in reason.detail:
             number = dict(need.sets).get(gpu, need.gpus[1])
-            detail = f"{why.detail}{speeds.shorter(need, gpu, number)}"
-            choice = replace(choice, rejected={**choice.rejected, gpu: replace(why, detail=detail)})
-    without_price = {gpu: Issue.info("", no_price(need, gpu, market.offers)) for gpu in unpriced}
+            detail = f"{reason.detail}{speeds.shorter(need, gpu, number)}"
+            choice = replace(choice, rejected={**choice.rejected, gpu: replace(reason, detail=detail)})
+    asked_for = {*names} if len(names) <= FEW else set[str]()
+    without_price = {
+        gpu: Issue.info("", (no_fresh_price if gpu in asked_for else no_price)(need, gpu, market.offers))
+        for gpu in unpriced
+    }
     left = {**choice.rejected, **without_price}
     named = why_not(names, {gpu: why.detail for gpu, why in left.items() if gpu not in need.have})
     offering = {option.provider.casefold() for option in choice.options}
@@ -581,7 +613,8 @@ def _with_verdict(market: _Market, choice: Recommendation) -> Recommendation:
     own = need if need.asks == "able" else replace(need, sets=((first.gpu_id, first.count),), asks="speed")
     also = (_able(market, own, name) for name in need.also)
     # Who asks how fast what is named is does not ask what to get.
-    rest = "" if need.asks == "speed" else choice.answer
+    bill = need.asks == "energy" and len(need.sets) > 1 and need.acquire != "own"
+    rest = "" if need.asks == "speed" or bill else choice.answer
     parts = (said, *also, recipes, rest) if need.asks == "able" else (said, recipes, rest, *also)
     return replace(choice, answer=" ".join(filter(None, parts)))
 

@@ -274,22 +274,32 @@ def either(need: Need, rent: Option, own: Option, item: str) -> tuple[str, bool]
     """Whether to rent or to buy: what each takes for the same work, and where the two meet; and whether
     buying costs less."""
     a, often, meet = need.assumptions, MONTH_S / need.period_s if need.period_s else 1.0, ""
+    same = " for the same"
     if rent.cost_usd and own.cost_usd:
         rented, bought = often * rent.cost_usd.value, often * own.cost_usd.value
         span, meet = "a month" if need.period_s else "for this work alone", _pays(need, rent, own, item)
     else:
-        hours = need.hire_h or priced.hours_of_use(need)
+        hours = _hired(need) or priced.hours_of_use(need)
         hourly, energy = _instead_of_rent(need, rent, own)
         rented, bought = hours * hourly, hours * energy + own.outlay_usd * priced.lost_share(a)
-        span = f"for {hours:,.0f} h" if need.hire_h else f"in {a.owned_for}{_used(a.hours_per_week)}"
-    less = bought < rented
-    price = (
-        f"{usd(own.outlay_usd)}{' with its machine' * bool(own.host_usd)}, {_dated(own)}{', old' * own.stale}"
-    )
+        span = f"for {hours:,.0f} h" if _hired(need) else f"in {a.owned_for}{_used(a.hours_per_week)}"
+        faster = (rent.per_hour_usd or 0.0) / hourly
+        if abs(faster - 1) > WORTH_SAYING:  # Whoever keeps it for as long pays for more than this work
+            same = (
+                f" for the same: it is {significant(faster)} times as fast, and {usd(rented * faster)} for "
+            )
+            same += "as many hours"
+    less, machine = bought < rented, " with its machine" * bool(own.host_usd)
+    price = f"{usd(own.outlay_usd)}{machine}, {_dated(own)}{', old' * own.stale}"
     buy = f"{_machine(own)} bought ({price}) take{'s' * (own.count == 1)} {_sum(need, bought)}"
-    hire = f"{_machine(rent)}{rent.provider and f' from {rent.provider}'}{_at(rent)} ({_dated(rent)})"
-    said = f"{'Buy' if less else 'Rent'}: {span} {buy}, {hire} {_sum(need, rented)} for the same."
+    rents = f"{_machine(rent)} rented{rent.provider and f' from {rent.provider}'}{_at(rent)} ({_dated(rent)})"
+    said = f"{'Buy' if less else 'Rent'}: {span} {buy}, {rents} {_sum(need, rented)}{same}."
     return f"{said} {meet or _from_hours(need, rent, own)}", less
+
+
+def _hired(need: Need) -> float | None:
+    """Hours of rent that the question states by themselves, and not by years of so many hours a week."""
+    return need.hire_h if need.assumptions.years == Assumptions().years else None
 
 
 def _sum(need: Need, value: float) -> str:
@@ -319,7 +329,7 @@ def _from_hours(need: Need, rent: Option, own: Option) -> str:
     week = hours / priced.WEEKS_PER_YEAR / a.years
     if week > ALL_WEEK:
         return f"Buying does not pay within {a.owned_for}, even around the clock."
-    if need.items or need.hire_h:
+    if need.items or _hired(need):
         return f"Buying costs less from {hours:,.0f} h of use in {a.owned_for} on."
     said = f"Buying costs less from {week:.3g} h a week on ({hours:,.0f} h in {a.owned_for})"
     months = own.outlay_usd / saved / priced.hours_a_month(need)
@@ -464,7 +474,8 @@ def owned_against(need: Need, rent: Option, old: Option | None) -> str:
         return f"{said}, the electricity of an own one {usd(energy)}: buying {pays}"
     pays = f"pays from {hours_until(need, old.break_even_h)} on" if old.break_even_h else "does not pay"
     price = f"at the price of {old.seen_on}, {usd(old.outlay_usd)} with its machine, which {pays}"
-    return f"{said}, owning {usd((old.per_hour_usd or 0.0) * hours)} {price}"
+    owning = old.outlay_usd * priced.lost_share(a) + hours * _instead_of_rent(need, rent, old)[1]
+    return f"{said}, owning {usd(owning)} {price}"
 
 
 def _used(hours_per_week: float) -> str:
@@ -553,16 +564,19 @@ def electricity(need: Need, option: Option) -> tuple[float, float]:
 
 
 def bills(found: Recommendation) -> str:
-    """The electricity of each that is compared, the least first."""
-    need, each = found.need, {(o.gpu_id, o.count): o for o in reversed(found.options) if o.power_w}
-    paid = {key: electricity(need, option)[1] for key, option in each.items()}
-    low = min(paid, key=lambda key: paid[key])
-    sums = ", ".join(
-        f"{counted(*key)} {_sum(need, paid[key])}" for key in sorted(paid, key=lambda k: paid[k])
+    """The electricity of each that is compared in a year, the least first: of the cards, and of all."""
+    need, a = found.need, found.need.assumptions
+    each = {(o.gpu_id, o.count): o for o in reversed(found.options) if o.power_w}
+    paid = {key: 12 * electricity(need, option)[1] for key, option in each.items()}
+    hourly = 12 * priced.hours_a_month(need) / 1000 * a.electricity_usd_per_kwh
+    sums = (
+        f"{counted(*key)} {_sum(need, hourly * (each[key].power_w or 0.0))} at {each[key].power_w:g} W, "
+        f"{_sum(need, paid[key])} with its machine and cooling"
+        for key in sorted(paid, key=lambda key: paid[key])
     )
-    at = f"${need.assumptions.electricity_usd_per_kwh:.3g} a kWh"
-    use = _used(need.assumptions.hours_per_week)
-    return f"Least electricity: {counted(*low)}. A month{use}, with the machine, at {at}: {sums}."
+    low, at = min(paid, key=lambda key: paid[key]), f"${a.electricity_usd_per_kwh:.3g} a kWh"
+    said = "; ".join(sums)
+    return f"Least electricity: {counted(*low)}. A year{_used(a.hours_per_week)} at {at}: {said}."
 
 
 def _fed_by(option: Option) -> str:
@@ -894,10 +908,10 @@ def against(bill: Bill, found: Recommendation) -> str:
     return f"{less}: {both}, {significant(mine / other)} times as much."
 
 
-def machines(found: Recommendation, number: int, share: int) -> str:
-    """What a number of GPUs in machines of the first option costs, and how fast they are where that is known:
-    what joins machines for training is not."""
-    need, first = found.need, found.options[0]
+def machines(found: Recommendation, first: Option, number: int, share: int) -> str:
+    """What a number of GPUs in machines of an option costs, and how fast they are where that is known: what
+    joins machines for training is not."""
+    need = found.need
     rented, old = first.way in RENTS, ", old, without the machine" * (first.way == "unpriced")
     paid = (first.last_usd or 0.0) * first.count if old else first.outlay_usd or first.per_hour_usd or 0.0
     hours = need.hire_h or (first.time_s.value / 3600 if first.time_s else HOURS_PER_YEAR / 12)
@@ -906,11 +920,16 @@ def machines(found: Recommendation, number: int, share: int) -> str:
     sums = {what: share * paid * times for what, times in sums.items()}
     cost = ", ".join(f"{usd(each)}{_other(need, each, ' ({})')}{what}" for what, each in sums.items())
     more = f", {share * first.count} in all," * (share * first.count > number)
-    got = f"{number} x {_short(first.gpu_id)} as {share} machines of {first.count}{more}"
-    where = f"{first.provider and f' from {first.provider}'} at {usd(paid)}{'/h' * rented} each"
+    parts = f" as {share} machines of {first.count}{more}" * (share > 1)
+    got = f"{number} x {_short(first.gpu_id)}{parts}"
+    where = (
+        f"{first.provider and f' from {first.provider}'} at {usd(paid)}{'/h' * rented}{' each' * (share > 1)}"
+    )
     take = f"{'Rent' if rented else 'Buy'} {got}{where} ({_dated(first)}{old}): {cost}"
     alone = rate_of(first.throughput.value * share, found.item)
     done = f" and {seconds(first.time_s.value)} for the work" if first.time_s else ""
+    if share == 1:
+        return f"{take}, at {alone}{done}."
     if need.mode == "infer":
         return f"{take}. Each works by itself: {alone} together{done}."
     time = f"; if none waited for another, {alone}" * (not (need.title and need.passes == 1))

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
-from itertools import pairwise
 from typing import Any
 
 from gpuwise.errors import InputError
@@ -319,13 +318,14 @@ class Cards(Words):
         self.ignore("laptop" if either and self.form != "mobile" and not laptops else "")
 
     def _hired(self) -> tuple[str, ...]:
-        """Of several GPUs those that stand with a word for rent: "a 4090 at home or renting an L4"."""
-        ends = [*(each.end() for each in re.finditer(r"\b(?:or|vs|versus)\b|,", self.plain)), len(self.plain)]
-        parts = [self.plain[start:end] for start, end in pairwise([0, *ends])]
-        rented = {
-            gpu for gpu, *_, start, _ in self.places
-            if re.search(P.renting, parts[next(n for n, end in enumerate(ends) if start < end)])
-        }  # fmt: skip
+        """Of several GPUs those that the last verb before them, or else the first behind, is to rent: "a 4090
+        at home or renting an L4", "rent an H200 with buying an A6000"."""
+        verbs = list(re.finditer(rf"(?P<rent>{P.renting})|{P.to_own}|at home", self.plain))
+        rented = set[str]()
+        for gpu, *_, start, _ in self.places:
+            before = [verb for verb in verbs if verb.end() <= start]
+            nearest = before[-1:] or verbs[:1]
+            rented |= {gpu for verb in nearest if verb["rent"]}
         if not rented or rented == {gpu for gpu, _ in self.sets}:
             return ()
         return tuple(dict.fromkeys(each for gpu in rented for each in (gpu, *self.families.get(gpu, ()))))

@@ -259,7 +259,8 @@ def _card(need: Need, them: Candidates, specs: Mapping[str, GpuSpec]) -> Iterato
         what = f"does not fit: the work needs {need.least_gb:g} GB, it {{}}"
         smaller: Relaxed = ("a smaller model", {})
         yield _bound("", size, need.least_gb - HALF_GB, say, what, lambda v: smaller, upper=False)
-    if need.memory_gb is not None:
+    # Whether one that is named is enough, "or should I look at 24 GB", is not asked of that memory.
+    if need.memory_gb is not None and not (need.sets and need.asks == "able"):
         low, high = need.memory_gb
 
         def memory(least: float, most: float | None) -> Relaxed:
@@ -475,16 +476,17 @@ def no_price(need: Need, gpu: str, offers: Sequence[Offer] = ()) -> str:
         f"in {need.region}" if need.region else "",
         f"seen within {age} days" if age is not None else "", "is known for this number of GPUs",
     )  # fmt: skip
-    return " ".join(part for part in parts if part) + _last_price(need, gpu, offers)
+    return " ".join(part for part in parts if part)
 
 
-def _last_price(need: Need, gpu: str, offers: Sequence[Offer]) -> str:
-    """What was last asked for a card, though too long ago; empty where nobody was, or rent is what counts."""
+def no_fresh_price(need: Need, gpu: str, offers: Sequence[Offer]) -> str:
+    """`no_price` of a GPU that was named, with what was last asked for it, though too long ago."""
+    said = no_price(need, gpu, offers)
     bought = [o for o in offers if o.gpu_ids == (gpu,) and not o.per_hour and o.count == 1 and o.seen_on]
     if need.acquire == "rent" or not bought:
-        return ""
+        return said
     last = max(bought, key=lambda offer: offer.seen_on)
-    return f"; the last to buy it was {usd(last.amount)} in {last.seen_on[:7]}"
+    return f"{said}; the last to buy it was {usd(last.amount)} in {last.seen_on[:7]}"
 
 
 def contradiction(them: Candidates, found: Sequence[Limit], left: Sequence[str] = ()) -> GpuwiseError:
@@ -556,7 +558,7 @@ def loosened(
     if code == "no-price":
         problem = str(error)
         if named:  # who names them wants to know why not
-            problem = "; ".join(why_not(named, {gpu: no_price(need, gpu, offers) for gpu in named}))
+            problem = "; ".join(why_not(named, {gpu: no_fresh_price(need, gpu, offers) for gpu in named}))
         if need.acquire != "own" and answers(spot=True, community=True, reserved=True, serverless=True):
             return NoDataError(problem, hint="other kinds of rent are known", code="other-rent")
         # Prices that are too old may be all there are: how old says which answer could be had.

@@ -250,7 +250,7 @@ def _of_model(need: Need, precision: Precision, gpu: str, count: int) -> Record:
     first = tried[0]
     if not first.fits:
         room, needed = str(gibibytes(first.memory_bytes)), gibibytes(first.needed_bytes)
-        if first.needed_bytes <= first.memory_bytes:
+        if spec.text("form") != "soc" and first.needed_bytes <= first.memory_bytes:
             room = f"{gibibytes(USABLE * first.memory_bytes)} of {room} to use"
         if spec.text("form") == "soc":
             room = f"{gibibytes(USABLE_SHARED * first.memory_bytes)} of its {room} for the GPU"
