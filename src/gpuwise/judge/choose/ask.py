@@ -132,6 +132,7 @@ class _Reader(Worked):
         for name, (words, _) in RULES["features"].items():
             if self.blank(rf"{P.is_needed}(?:{words})(?: {P.needed})?|\b(?:{words}) {P.needed}"):
                 self.fields["feature"] = name
+                self.take(r"\bpcie\b" if name == "nvlink" else "(?!)")  # Which is what there is without it
         if self.gpu_hours and not self.gpu_hours[2]:
             self.fields |= {"hire_h": amount_of(self.gpu_hours[1]), "acquire": "rent"}
 
@@ -291,6 +292,7 @@ class _Reader(Worked):
         self.rents, self.owns = bool(rents), bool(owns)
         if rents and not self.done() and (hire := take(P.hire)):
             fields["hire_h"] = span_seconds(hire) / 3600
+            self.every(re.escape(hire[0]))  # Said of each of two
         elif rents and self.sets and not (self.done() or re.search(P.money, self.left())) and take(P.monthly):
             fields["hire_h"] = 730.5
         self._read_condition(bool(used))
@@ -541,7 +543,8 @@ class _Reader(Worked):
         for word in re.finditer(P.any_number, self.plain):
             number = float(re.sub(P.thousands, "", word[1]).replace(",", "."))
             factors = (unit * rate for unit in USUAL.units for rate in (1.0, *self.rates.values()))
-            if number != 1 and not any(f"{number * factor:.4g}" in values for factor in factors):
+            year = re.fullmatch(P.year, word[0]) is not None
+            if number != 1 and not year and not any(f"{number * factor:.4g}" in values for factor in factors):
                 of = (words for (start, end), words in counted if start <= word.start() < end)
                 if (words := next(of, None)) is None:
                     self.ignore(word[0])
@@ -584,7 +587,7 @@ class _Reader(Worked):
         if self.mode in ("lora", "qlora") and not (is_model(named, self.mode) or named in DIFFUSION):
             self.ignore(f"{self.mode}, which is of language models and of images that are made")
         numbers = self.every(P.number_alone)
-        self.ignore(*(each.rstrip(" ,.") for each in numbers if not re.fullmatch(r"(?:19|20)\d\d", each)))
+        self.ignore(*(each.rstrip(" ,.") for each in numbers if not re.fullmatch(P.year, each.rstrip(" ,."))))
         if unread := "|".join(map(re.escape, self.unread())):
             self.ignore(*re.findall(rf"{P.demand}\b(?:{unread})(?: (?:{unread}))*", self.left()))
         self._read_no_more(named, precision)

@@ -28,9 +28,12 @@ class Cards(Words):
         if several is None:
             return
         number = number_of(several[0].split()[0])
-        if self.said(rf"{P.money}|\b(?:buy|purchas\w*|procure\w*|course|class|students?|employees)\b"):
+        apart = several[0].endswith("each")
+        if apart or self.said(
+            rf"{P.money}|\b(?:buy|purchas\w*|procure\w*|course|class|students?|employees)\b"
+        ):
             self.fields |= {"users": number, "concurrent": 1, "acquire": "own"}
-            if self.said(P.money):
+            if self.said(rf"{P.money}|\b\d+k\b"):
                 self.usual["goal"] = "speed"
             self.gpus_each = re.search(r"\b(?:an?|one|1|single) (?:gpu|card)", several[0]) is not None
             self.notes.append(f"{number} machines, each by itself")

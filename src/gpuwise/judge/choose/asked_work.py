@@ -453,7 +453,7 @@ class Worked(Cards):
             self.work = Work(USUAL.examples.get(item, 1e6), None, item)
             self.notes.append(f"no amount was named: {self.work.items / 1e6:g} million {item}s as an example")
             return
-        usual = next((n for pattern, n in RULES["answers"] if self.said(pattern)), USUAL.answer)
+        usual = next((n for pattern, n in RULES["answers"] if self.take(pattern)), USUAL.answer)
         if not counted and not any(each.kind == "step" for each in self.found):
             whole = units.parse_work(data[0] if data else "ImageNet")
             if not data and epochs and ALIASES.get(named, named) not in USUAL.image_networks:
