@@ -349,7 +349,6 @@ def test_what_is_said_becomes_a_limit(text: str, field: str, value: object) -> N
     "text",
     [
         "a card twice as fast as a 3090 for bert-large",
-        "stable diffusion and llama 3.1 8b on one card",
         "a used card for bert-large, new only",
         "gpt-2 1.5B training on a 4090",
         "which card earns back its price quickest with llama 3.1 8b",

@@ -523,12 +523,14 @@ class _Reader(Worked):
 
     def _holds_both(self, named: str, more: str) -> bool:
         """Whether one is a language model and one makes images, for which the memory of one card must do."""
-        drawn = [name for name in (named, more) if name in DIFFUSION]
+        of_images = {"stable-diffusion", *(name for name, ours in ALIASES.items() if ours == "unet-sd15")}
+        drawn = [name for name in (named, more) if name in DIFFUSION or name in of_images]
         written = [name for name in (named, more) if is_model(name, None)]
         if not (drawn and written and self.mode in (None, "infer") and not self.found):
             return False
         weights = llms.weight_bytes(llms.find(written[0]), Precision.INT4) / 1e9
-        self.fields["least_gb"] = max(DIFFUSION[drawn[0]].gb, weights)
+        images = DIFFUSION[drawn[0]].gb if drawn[0] in DIFFUSION else USUAL.small_images_gb
+        self.fields["least_gb"] = max(images, weights)
         return True
 
     def _read_no_more(self, named: str, precision: str | None) -> None:

@@ -248,9 +248,10 @@ class Worked(Cards):
         # What is to be run, trained or worked with has a name that means nothing here.
         of_work = self.said(rf"\b(?:{P.of_work}) (?:(?:an?|the|my|our) )?(?:{words or '(?!)'})\b")
         sized = fields.keys() & {"memory_gb", "total_gb"} and (self.rents or self.owns or "sold" in fields)
-        wanted = sized or self.gpu_hours  # So much memory, or so many hours, for whatever work
+        machine = "budget_usd" in fields and self.said(rf"\b(?:{P.machine}|servers?)\b")
+        wanted = sized or self.gpu_hours or machine  # For whatever work
         known = gpus and (self.mode or self.sets or self.have or self.quotes or wanted) and not of_work
-        if (words and not (priced or known)) or not (gpus or self.take(P.machine)):
+        if (words and not (priced or known)) or not (gpus or machine or self.take(P.machine)):
             raise needs.unknown(self.text)
         if other := self.said(P.other_work):
             problem = f"{other[0]}: no work of this tool, which knows training, inference and FP64 alone"
