@@ -190,10 +190,12 @@ class _Reader(Worked):
                 whole = int(value) if value == int(value) else value
                 (self.assumed if name in _ASSUMED else fields).setdefault(name, whole)
         if late := take(rf"\b(ttft|first token)\D{{0,20}}?({P.decimal}) ?(ms|s)\w*\b"):
-            first_s = units.parse_seconds(late[2] + late[3])
+            first_s, speed = units.parse_seconds(late[2] + late[3]), fields.get("latency")
             fields["latency"] = Latency("TTFT", first_s)
             if next_s := take(rf"\btpot\D{{0,20}}?({P.decimal}) ?(ms|s)\b"):
                 fields["latency"] = Latency("TPOT", units.parse_seconds(next_s[1] + next_s[2]), first_s)
+            elif speed is not None:
+                fields["latency"] = speed._replace(first_s=first_s)
             else:
                 self.notes.append(f"the first token comes within {late[2]} {late[3]}")
         elif late := take(P.token_time):
@@ -293,6 +295,7 @@ class _Reader(Worked):
         if rents and not self.done() and (hire := take(P.hire)):
             fields["hire_h"] = span_seconds(hire) / 3600
             self.every(re.escape(hire[0]))  # Said of each of two
+            self.hired_for = hire[0].strip()
         elif rents and self.sets and not (self.done() or re.search(P.money, self.left())) and take(P.monthly):
             fields["hire_h"] = 730.5
         self._read_condition(bool(used))

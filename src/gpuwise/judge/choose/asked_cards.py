@@ -312,7 +312,7 @@ class Cards(Words):
         if "hire_h" in fields and "hours_per_week" in self.assumed:
             week, weeks = self.assumed["hours_per_week"], fields["hire_h"] / 168
             fields["hire_h"] = week * weeks
-            self.notes.append(f"{weeks:.3g} weeks of {week:.3g} h")
+            self.notes.append(f"{self.hired_for}: {weeks:.3g} weeks of {week:.3g} h".removeprefix(": "))
         # One kind of computer is ranked at a time. What a laptop that is there may be replaced by is open.
         there = any(needs.has_form(catalog.get(gpu), "laptop") for gpu in self.have)
         either = self.said(P.either_computer)
