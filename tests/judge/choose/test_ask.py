@@ -511,7 +511,7 @@ def test_a_machine_that_is_there_takes_one_card_unless_more_are_said() -> None:
         ("I have a ryzen 5600, 32gb ram and a 3060 12gb for bert-large", "have", ("rtx-3060-12gb",)),
         ("ryzen 5600 and 32gb ram, card for bert-large", "ignored", ("ryzen 5600", "32gb ram")),
         ("bert-large on a 4090, no infiniband", "ignored", ("no infiniband",)),
-        ("card for bert-large in a rack, water cooled", "ignored", ("rack", "water cooled")),
+        ("card for bert-large in a rack, water cooled", "ignored", ("water cooled",)),
         ("2nd 3090 or one 5090 for llama 70b", "have", ("rtx-3090",)),
         ("90 epochs of imagenet by monday morning (60 hours)", "deadline_s", 216_000),
         ("4090 for llama 8b on a 2 kVA ups", "outlet_w", 1800.0),

@@ -391,7 +391,7 @@ class _Reader(Worked):
         if pins := take(P.pins):  # What they bring beside the slot
             fields.setdefault("power_w", USUAL.slot_w + number_of(pins[1] or "1") * USUAL.pin_w[pins[2]])
             self.notes.append(f"{fields['power_w']:g} W by a slot and {pins[0].strip()}")
-        fields["fans"] = bool(self.said(P.in_server))
+        fields["fans"] = bool(take(P.in_server))
         if {"slots", "outlet_w", "power_w"} & fields.keys():
             fields.setdefault("acquire", "own")
 

@@ -331,7 +331,8 @@ class Cards(Words):
             rented |= {gpu for verb in nearest if verb["rent"]}
         if not rented or rented == {gpu for gpu, _ in self.sets}:
             return ()
-        return tuple(dict.fromkeys(each for gpu in rented for each in (gpu, *self.families.get(gpu, ()))))
+        in_order = sorted(rented)
+        return tuple(dict.fromkeys(each for gpu in in_order for each in (gpu, *self.families.get(gpu, ()))))
 
     def _settle_quotes(self) -> None:
         """What is compared where the question states prices, and in which ways."""

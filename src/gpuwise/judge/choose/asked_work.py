@@ -248,10 +248,11 @@ class Worked(Cards):
         # What is to be run, trained or worked with has a name that means nothing here.
         of_work = self.said(rf"\b(?:{P.of_work}) (?:(?:an?|the|my|our) )?(?:{words or '(?!)'})\b")
         sized = fields.keys() & {"memory_gb", "total_gb"} and (self.rents or self.owns or "sold" in fields)
-        machine = "budget_usd" in fields and self.said(rf"\b(?:{P.machine}|servers?)\b")
+        machine = self.said(rf"\b(?:{P.machine}|servers?)\b") if "budget_usd" in fields else None
         wanted = sized or self.gpu_hours or machine  # For whatever work
+        gpus = gpus or machine is not None
         known = gpus and (self.mode or self.sets or self.have or self.quotes or wanted) and not of_work
-        if (words and not (priced or known)) or not (gpus or machine or self.take(P.machine)):
+        if (words and not (priced or known)) or not (gpus or self.take(P.machine)):
             raise needs.unknown(self.text)
         if other := self.said(P.other_work):
             problem = f"{other[0]}: no work of this tool, which knows training, inference and FP64 alone"
