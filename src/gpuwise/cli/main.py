@@ -228,13 +228,17 @@ def run(arguments: list[str] | None = None) -> None:
         # The reader (head, less) has what it wanted.
         _abandon(sys.stdout)
         sys.exit(0)
-    except OSError as failure:  # click writes help and versions itself
+    except OSError as failure:
         ours = isinstance(failure, printer.OutputError)
-        if not ours and ("--debug" in arguments or failure.errno not in (None, EBADF, EIO, ENOSPC)):
+        if not ours and "--debug" in arguments:
             raise
-        _abandon(sys.stdout)
-        said = f"the standard output cannot be written: {failure.strerror or failure}"
-        printer.error(said, "another place for the output, or -o FILE")
+        if ours or failure.errno in (None, EBADF, EIO, ENOSPC):  # click writes help and versions itself
+            _abandon(sys.stdout)
+            said = f"the standard output cannot be written: {failure.strerror or failure}"
+            printer.error(said, "another place for the output, or -o FILE")
+        else:  # a folder that is gone, no more open files, another's quota
+            of = f": {failure.filename}" if failure.filename else ""
+            printer.error(f"the system refuses: {failure.strerror}{of}", "gpuwise --debug ...")
         sys.exit(MachineError.exit_code)
     except GpuwiseError as failure:  # what was raised on purpose has its code and its next step
         if "--debug" in arguments:

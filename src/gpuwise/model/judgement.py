@@ -301,6 +301,8 @@ class Claim:
     vector: bool = False  # The text speaks of the ordinary cores, not of the matrix units
     several: bool = False
     """`gpu_ids` are different products, so that disagreement with all of them proves little."""
+    of_any: bool = False
+    """`gpu_ids` are all products that the text speaks of here: it is of one of them, and wrong if of none."""
     is_range: bool = False  # The values are the ends of a range: "600-900 W"
     count: int = 1  # Of "8x H100": how many GPUs the value may be the sum of
     total: bool = False  # The text says that the value is the sum over `count` GPUs

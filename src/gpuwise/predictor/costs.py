@@ -16,12 +16,14 @@ from __future__ import annotations
 import math
 import tomllib
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 from functools import partial
 from pathlib import Path
 from typing import Any
 
 from gpuwise.predictor import kernels
 from gpuwise.predictor.graph import STRIDED, Call, Node, Role, Touch, Value
+from gpuwise.predictor.staging import SUM, staged, staged_bytes
 
 # How names of kernels end that reduce across the order of memory.
 COLUMNS = ":columns"
@@ -184,7 +186,8 @@ def convolution_backward(call: Call) -> tuple[Node, ...]:
             call, "reduction", suffix=":bias", reads=touch(grad), writes=touch(gb), shape=gb.shape,
             flop=float(grad.numel), role="column", domain=grad.numel, dtype=grad.dtype,
         )  # fmt: skip
-        made.append(bias)
+        apart = [i for i in range(len(grad.shape)) if i != 1]
+        made.append(replace(bias, beside=staged_bytes(grad, apart, SUM)))
     return tuple(made)
 
 
@@ -367,7 +370,8 @@ def reduction(call: Call, role: Role | None = None) -> tuple[Node, ...]:
     kind: kernels.KernelClass = "optimiser" if call.phase == "optimiser" else "reduction"
     role = role or ("row" if trailing and length > 1 else "column")
     suffix = COLUMNS if given and not trailing else ""
-    return (node_of(call, kind, suffix=suffix, role=role, domain=x.numel, flop=float(x.numel)),)
+    made = node_of(call, kind, suffix=suffix, role=role, domain=x.numel, flop=float(x.numel))
+    return (replace(made, beside=staged(call)),)
 
 
 def lookup(call: Call) -> tuple[Node, ...]:

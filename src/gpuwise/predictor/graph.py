@@ -125,6 +125,7 @@ class Node:
     domain: int = 0  # Elements over which it loops; only equal ones merge
     launches: int = 1
     fused: int = 1  # Operators that it replaces
+    beside: float = 0.0  # Bytes that it takes beside its tensors while it runs, if it is not merged
 
     def kernel(self) -> Kernel:
         """The kernel without its links; `launches` share flop and bytes evenly."""
@@ -216,9 +217,11 @@ class _Links:
 def fuse(tape: Tape) -> Tape:
     """The compiled step: merged nodes in a valid order, with the allocations that remain."""
     # Code is generated for the order in which operands lie.
-    plain = tuple(replace(node, name=node.name.removesuffix(STRIDED)) for node in tape.nodes)
+    plain = tuple(replace(node, name=node.name.removesuffix(STRIDED), beside=0.0) for node in tape.nodes)
     tape = replace(tape, nodes=_attentive(_once(replace(tape, nodes=plain))))
     tape = replace(tape, nodes=_joined_whole(tape))
+    tape = replace(tape, nodes=_inlined(tape))
+    tape = replace(tape, nodes=tuple(replace(node, beside=_filled_up(node, tape)) for node in tape.nodes))
     links = _Links(tape)
     group = _groups(tape, links)
     members: dict[int, list[int]] = defaultdict(list)
@@ -255,7 +258,8 @@ def _once(tape: Tape) -> tuple[Node, ...]:
     return tuple(made)
 
 
-# What stands between products and softmax in patterns of attention: a number that divides, a mask, a copy.
+# What stands between products and softmax in patterns of attention: a number that divides (or multiplies,
+# without a mask), a mask, a copy.
 _SCALES, _MASKS, _COPIES = ("aten.div", "aten.mul"), ("aten.add", "aten.masked_fill"), ("aten.clone",)
 _PRODUCTS = ("aten.bmm", "aten.baddbmm")
 
@@ -298,7 +302,8 @@ def _attentive(nodes: tuple[Node, ...]) -> tuple[Node, ...]:
         before, after = beside(i, back), beside(i, on)
         if before is None or after is None or node.dtype not in HALF:
             continue
-        if not any(nodes[j].name.startswith(_SCALES) for j in before):
+        masked = any(nodes[j].name.startswith(_MASKS) for j in before)
+        if not any(nodes[j].name.startswith(_SCALES[:1] if masked else _SCALES) for j in before):
             continue
         first, last = nodes[before[-1]], nodes[after[-1]]
         masks = tuple(touch for j in (*before[:-1], *after[:-1]) for touch in nodes[j].reads[1:])
@@ -310,6 +315,26 @@ def _attentive(nodes: tuple[Node, ...]) -> tuple[Node, ...]:
         )  # fmt: skip
         gone |= {i, *before, *after[:-1]}
     return tuple(made.get(i, node) for i, node in enumerate(nodes) if i not in gone)
+
+
+# To as many elements of 16 bits inductor fills up the sides of a product
+# (torch/_inductor/fx_passes/pad_mm.py) where it finds that to be quicker: so in both networks that were
+# looked at whose products have more operations an element than half of what an H100 does while it reads one.
+_SIDE, _BOUND = 8, 148.0
+
+
+def _filled_up(node: Node, tape: Tape) -> float:
+    """Bytes of the copy of a weight that is filled up before its product; 0 where no kernel is for it. What
+    another kernel computes is written so at once."""
+    if node.kind != "matmul" or node.phase != "forward" or node.dtype not in HALF or len(node.shape) != 4:
+        return 0.0
+    batch, m, n, k = node.shape
+    bound = m * n * k > _BOUND * (m * k + n * k + m * n)
+    given = any(tape.storage[value] in tape.start and size == 2 * n * k for value, size in node.reads)
+    if batch != 1 or not given or not bound or not (n % _SIDE or k % _SIDE):
+        return 0.0
+    n, k = (-(-side // _SIDE) * _SIDE for side in (n, k))
+    return 2.0 * n * k
 
 
 def _joined_whole(tape: Tape) -> tuple[Node, ...]:
@@ -348,6 +373,44 @@ def _joined_whole(tape: Tape) -> tuple[Node, ...]:
                 flop=node.flop + sum(n.flop for n in new), fused=node.fused + sum(n.fused for n in new),
             )  # fmt: skip
         made.append(node)
+    return tuple(made)
+
+
+# Operands up to which inductor computes again for each reader what several read (torch/_inductor/config.py,
+# `realize_reads_threshold`).
+_FEW = 4
+
+
+def _inlined(tape: Tape) -> tuple[Node, ...]:
+    """The nodes of inference where each reader computes for itself what is made of few tensors and no library
+    call reads: sums of branches are never written, their parts live as long as the last of the readers."""
+    if any(node.phase != "forward" for node in tape.nodes):
+        return tape.nodes
+    links, lasting, made = _Links(tape), tape.lasting, list[Node]()
+    parts: dict[int, dict[int, float]] = {}  # Value -> what is read in its place
+    inside: dict[int, Node] = {}  # and its node, merged with those inside it, until the first has read it
+    normal: dict[int, int] = {}  # Value of a norm that one reads -> the operands of its last pass
+    for node in tape.nodes:
+        reads = dict[int, float]()
+        for value, size in node.reads:
+            for part, amount in parts.get(value, {value: size}).items():
+                reads[part] = max(amount, reads.get(part, 0.0))
+        within = [inside.pop(value) for value, _ in node.reads if value in inside]
+        if within:
+            flop, fused = (sum(getattr(n, of) for n in (*within, node)) for of in ("flop", "fused"))
+            name = f"{within[0].name.partition('+')[0]}+{node.name.removeprefix('aten.')}"
+            node = replace(node, name=name, flop=flop, fused=fused)
+        node = replace(node, reads=tuple(reads.items()))
+        values = [value for value, _ in node.writes]
+        readers = [tape.nodes[i] for value in values for i in links.readers[value]]
+        simple = node.role == "map" and len(values) == 1 and tape.storage[values[0]] not in lasting
+        few = sum(normal.get(value, 1) for value in reads) <= _FEW
+        if simple and readers and few and all(map(_mergeable, readers)):
+            parts[values[0]], inside[values[0]] = reads, node
+            continue
+        made.append(node)
+        if node.role == "row" and len(readers) == 1:
+            normal[values[0]] = len(reads) + 2
     return tuple(made)
 
 
@@ -562,7 +625,7 @@ def _order(
 def _events(nodes: tuple[Node, ...], tape: Tape) -> Iterable[Event]:
     """Allocations of a compiled step: a tensor lives from its first write to its last read, and an
     element-wise kernel writes into an operand of the same size that it is the last to read, unless it ends in
-    an activation that uses its argument twice: the scheduler gives the operand's place to that argument."""
+    an activation that uses twice what is made of many: the scheduler gives the operand's place to that."""
     sizes = {storage: size for kind, storage, size in tape.events if kind == ALLOCATE}
     lasting = tape.lasting
     for node in nodes:
@@ -577,7 +640,8 @@ def _events(nodes: tuple[Node, ...], tape: Tape) -> Iterable[Event]:
         dying = {tape.storage[value] for value, _ in node.reads} - lasting
         dying = {s for s in dying if last[s] == index and s in alive}
         fresh = [s for s in dict.fromkeys(tape.storage[v] for v, _ in node.writes) if s not in alive]
-        in_place = node.role not in ("opaque", "column") and not node.name.rstrip("_").endswith(_TWICE)
+        twice = node.name.rstrip("_").endswith(_TWICE) and len(node.reads) + 2 * (node.role == "row") > _FEW
+        in_place = node.role not in ("opaque", "column") and not twice
         reused = {s for s in dying if in_place and sizes[s] in {sizes[f] for f in fresh}}
         yield from ((FREE, s, 0.0) for s in sorted(reused))
         yield from ((ALLOCATE, s, sizes[s]) for s in fresh)

@@ -331,7 +331,7 @@ def workspaces(tape: Tape, *, compiled: bool) -> dict[int, float]:
     """What libraries take beside the tensors while a kernel runs, by its place. cuDNN convolves 16 bits with
     channels last and copies what lies otherwise, and the result; not of images where no window reaches beyond
     its place, a plain product, nor in torch's own kernels of one channel a group. A softmax's gradient is
-    made of gradient times result, a tensor more (aten/src/ATen/native/cuda/SoftMax.cu)."""
+    made of gradient times result, a tensor more (aten/src/ATen/native/cuda/SoftMax.cu). Others know it."""
     copies = {
         i: sum(size for _, size in (*node.reads, *node.writes))
         for i, node in enumerate(tape.nodes)
@@ -339,10 +339,12 @@ def workspaces(tape: Tape, *, compiled: bool) -> dict[int, float]:
         and (max(node.shape[5:7]) > 1 or CHANNELS_FIRST not in node.name)
         and copied(node.name, node.shape, compiled=compiled)
     }  # fmt: skip
-    softmax = (
-        () if compiled else tuple(i for i, n in enumerate(tape.nodes) if n.name.startswith(SOFTMAX_BACKWARD))
-    )
-    return copies | {i: max(size for _, size in tape.nodes[i].reads) for i in softmax}
+    softmax = {
+        i: max(size for _, size in node.reads)
+        for i, node in enumerate(tape.nodes)
+        if node.name.startswith(SOFTMAX_BACKWARD) and not compiled
+    }
+    return copies | softmax | {i: node.beside for i, node in enumerate(tape.nodes) if node.beside}
 
 
 def replay(

@@ -31,7 +31,7 @@ _STEPS = {"十": 10, "百": 100, "千": 1000, "万": _MYRIAD, "萬": _MYRIAD, "�
 _PLAIN = frozenset((DATA / "plain_words.txt").read_text(encoding="utf-8").split())
 
 
-def _plainly(text: str) -> str:
+def plainly(text: str) -> str:
     """A text in lower case with numbers as digits and everyday short forms written out."""
     plain = unicodedata.normalize("NFKC", text).casefold().replace("\u2019", "'")
     plain = " ".join(plain.split()).rstrip("?.! ")
@@ -98,7 +98,7 @@ class Words:
         self.text, self.rates, self.today = text, rates, today
         self.notes = list[str]()
         self.fields, self.assumed, self.usual = dict[str, Any](), dict[str, Any](), dict[str, Any]()
-        plain = self._spelt(_plainly(text))
+        plain = self._spelt(plainly(text))
         # Who names the parts of a machine has it; one in between parts an owner from his card.
         if parts := [part[0] for part in re.finditer(P.parts, plain)]:
             self.ignore(*(re.sub(P.around_parts, "", part) for part in parts))
