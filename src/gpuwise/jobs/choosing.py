@@ -22,6 +22,7 @@ from gpuwise.judge.choose.fit import (
     HOST_PEAK_W,
     NO_FP64,
     SUPPLY,
+    last_price,
     loosened,
     made_for_fp64,
     no_fresh_price,
@@ -495,6 +496,9 @@ def _with_left_out(market: _Market, choice: Recommendation, asked: Need) -> Reco
         if reason is not None and "does not fit" in reason.detail:
             number = dict(need.sets).get(gpu, need.gpus[1])
             detail = f"{reason.detail}{speeds.shorter(need, gpu, number)}"
+            choice = replace(choice, rejected={**choice.rejected, gpu: replace(reason, detail=detail)})
+        elif reason is not None and reason.code != "budget" and gpu not in need.have:
+            detail = f"{reason.detail}{last_price(need, gpu, market.offers)}"
             choice = replace(choice, rejected={**choice.rejected, gpu: replace(reason, detail=detail)})
     asked_for = {*names} if len(names) <= FEW else set[str]()
     without_price = {

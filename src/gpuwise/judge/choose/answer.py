@@ -1044,8 +1044,10 @@ def verdict(found: Recommendation, other: Recommendation | None) -> str:
     if need.asks == "able" and len({*need.sets}) > 1 and not need.have:
         gpu, count = need.sets[0]  # "Is A enough, or should I take B"
         able = any((o.gpu_id, o.count) == (gpu, count) for o in found.options)
-        why = found.rejected[gpu].detail if gpu in found.rejected else "no price is known"
-        said = f"Yes, {counted(gpu, count)} can." if able else f"No. {begun(counted(gpu, count))}: {why}."
+        name, left = counted(gpu, count), found.rejected.get(gpu)
+        said = f"Yes, {name} can." if able else f"Whether {name} can is not known."
+        if left is not None and (left.code not in ("", "unproven") or "does not fit" in left.detail):
+            said = f"No. {begun(name)}: {left.detail}."
         return f"{said} {_faster(found)}".strip()
     if need.asks == "able":
         if first.gpu_id in named or not named:
