@@ -19,8 +19,10 @@ from gpuwise.judge.choose import decide, speeds
 from gpuwise.judge.choose import need as needs
 from gpuwise.judge.choose.candidates import EXPORT, FEW, PAID, TOGETHER, names_of, offered, stated, usable
 from gpuwise.judge.choose.fit import (
+    HOST_PEAK_W,
     NO_FP64,
     SUPPLY,
+    last_price,
     loosened,
     made_for_fp64,
     no_fresh_price,
@@ -34,7 +36,7 @@ from gpuwise.model.judgement import Need, Option, Quote, Recommendation
 from gpuwise.model.precision import Precision
 from gpuwise.model.question import Asked, RunConfig
 from gpuwise.model.result import Comparison, Issue, Record, Result
-from gpuwise.model.units import seconds, significant, usd
+from gpuwise.model.units import percent, seconds, significant, usd
 from gpuwise.predictor.card import MODULES
 from gpuwise.show.table import Answer
 
@@ -337,8 +339,10 @@ def _first_answer(market: _Market, need: Need) -> Recommendation:
             tried.update(map(_same, looser))
             waiting += looser
     else:
-        patient = (each for each in failed if USUAL_NOTE not in each[0].notes)
-        raise _explained(market, *next(patient, failed[0])) from None
+        patient = [each for each in failed if USUAL_NOTE not in each[0].notes]
+        # What a supply feeds at a lower limit of power is what to go by, where nothing does.
+        fed = [each for each in patient or failed if LOWERED in each[0].notes]
+        raise _explained(market, *next(iter(fed or patient or failed))) from None
     names = names_of(need)
     late = [gpu for gpu in names if gpu in choice.rejected and choice.rejected[gpu].code == "latency"]
     if USUAL_NOTE in need.notes and late and len(names) <= FEW:
@@ -358,6 +362,8 @@ def _unhurried(need: Need, note: str) -> Need:
     return replace(need, latency_s=None, concurrent=need.concurrent or 1, notes=notes)
 
 
+# Of a desktop without its card, under load: what then is left of its supply is less than makers advise.
+LEAST_HOST_W = 200.0
 LOWERED = "the supply is less than makers advise for these: lower the power limit of each card"
 
 
@@ -396,8 +402,8 @@ def _looser(need: Need, error: GpuwiseError) -> Iterator[Need]:
     if error.code == "no-price" and need.quotes and need.region:
         yield noted(f"no price in {need.region} is known, so compared with those of everywhere", region="")
     supply = need.power_w and any(note.startswith("a supply of") for note in need.notes)
-    if error.code == "limits" and need.sets and supply and LOWERED not in need.notes:
-        yield noted(LOWERED, power_w=(need.power_w or 0.0) * SUPPLY)
+    if error.code == "limits" and supply and LOWERED not in need.notes:
+        yield noted(LOWERED, power_w=((need.power_w or 0.0) + HOST_PEAK_W) * SUPPLY - LEAST_HOST_W)
     if error.code == "limits" and len(need.sets) > 1 and need.budget_usd is not None:
         yield noted("none of these keeps the budget", budget_usd=None)
     if need.precision == Precision.FP64 and not need.only and not need.sets and need.acquire != "rent":
@@ -490,6 +496,9 @@ def _with_left_out(market: _Market, choice: Recommendation, asked: Need) -> Reco
         if reason is not None and "does not fit" in reason.detail:
             number = dict(need.sets).get(gpu, need.gpus[1])
             detail = f"{reason.detail}{speeds.shorter(need, gpu, number)}"
+            choice = replace(choice, rejected={**choice.rejected, gpu: replace(reason, detail=detail)})
+        elif reason is not None and reason.code != "budget" and gpu not in need.have:
+            detail = f"{reason.detail}{last_price(need, gpu, market.offers)}"
             choice = replace(choice, rejected={**choice.rejected, gpu: replace(reason, detail=detail)})
     asked_for = {*names} if len(names) <= FEW else set[str]()
     without_price = {
@@ -674,6 +683,8 @@ def _fewest(market: _Market, need: Need, gpu: str) -> str:
     if not (least := _few(market, need, gpu)):
         return ""
     time = f", in {seconds(least.time_s.value)}" if least.time_s else ""
+    if least.time_s and need.period_s:  # What comes each day has no end, but a load
+        time = f", busy {percent(least.time_s.value / need.period_s, 0)} of the time"
     return f"The fewest that do it: {say.counted(gpu, least.count)}{time}."
 
 

@@ -261,7 +261,7 @@ def asked(text: str) -> Need:
         ("flux and sdxl on a 16 gb card", "title", "flux"),
         ("flux dev in 8 bit, at most 1000 dollars", "precision", "bf16"),
         ("strix halo or dgx spark for gpt-oss 120b", "concurrent", 1),
-        ("is fp64 on the rtx 4090 enough for cfd or should I rent an A100", "asks", "faster"),
+        ("is fp64 on the rtx 4090 enough for cfd or should I rent an A100", "asks", "able"),
         ("gpu for molecular dynamics in double precision, 25000 dollars, new", "sold", ("new", "street")),
         ("does the 5070 ti have enough memory for sdxl lora training", "items", None),
         ("RTX 5090 for 2400 dollars good buy for wan 2.2?", "budget_usd", None),

@@ -620,8 +620,10 @@ def runner_up(found: Recommendation) -> str:
     )
     if other is None:
         return ""
-    cost = times(other.cost_per_item_usd, first.cost_per_item_usd)
-    said = [f"{significant(cost)} times the cost"] if cost is not None else []
+    cost, of = times(other.cost_per_item_usd, first.cost_per_item_usd), "cost"
+    if found.need.goal == "price" and bool(first.outlay_usd) == bool(other.outlay_usd):
+        cost, of = times(other.price_usd, first.price_usd), "price"
+    said = [f"{significant(cost)} times the {of}"] if cost is not None else []
     said.append(f"{significant(other.throughput.value / first.throughput.value)} times as fast")
     said += [f"{significant(other.speedup)} times what you have"] if other.speedup else []
     return f"{offered_as(other)}: {', '.join(said)}"
@@ -1039,6 +1041,14 @@ def verdict(found: Recommendation, other: Recommendation | None) -> str:
         return "No, that much memory is not enough."
     if need.asks == "able" and UNCHECKED in need.notes:
         return ""  # Said by `not_for`
+    if need.asks == "able" and len({*need.sets}) > 1 and not need.have:
+        gpu, count = need.sets[0]  # "Is A enough, or should I take B"
+        able = any((o.gpu_id, o.count) == (gpu, count) for o in found.options)
+        name, left = counted(gpu, count), found.rejected.get(gpu)
+        said = f"Yes, {name} can." if able else f"Whether {name} can is not known."
+        if left is not None and (left.code not in ("", "unproven") or "does not fit" in left.detail):
+            said = f"No. {begun(name)}: {left.detail}."
+        return f"{said} {_faster(found)}".strip()
     if need.asks == "able":
         if first.gpu_id in named or not named:
             if AS_MANY in need.notes:

@@ -341,8 +341,8 @@ class _Reader(Worked):
         if several and (self.of_mine or self.said(P.which_faster)):
             fields |= {"asks": "faster", "goal": "speed"}
             return
-        if asks[:1] == ["able"] and len(self.sets) > 1 and not self.have:
-            fields["asks"] = "faster"  # "Is A enough, or should I take B"
+        if "able" in asks and len(self.sets) > 1 and not self.have:
+            fields["asks"] = "able"  # "Is A enough, or should I take B": of the first
         number = self.said(r"\bhow (?:long|much|many)\b")  # Asked of a number, not whether
         if asks[:1] == ["largest"] and (self.sets or self.have or "memory_gb" in fields):
             fields |= {"asks": "largest", "keep": bool(self.have), "unproven": bool(self.sets)}

@@ -287,6 +287,8 @@ def _offers(
 ) -> Iterator[Row]:
     bought = [o for o in offers if not o.per_hour and len(o.gpu_ids) == 1]
     last = {o.gpu_ids[0]: o.seen_on for o in sorted(bought, key=lambda o: o.seen_on)}
+    # Of machines that share out work with a deadline, `_in_time` takes as many as keep it and no more.
+    split = need.mode == "infer" and need.deadline_s is not None and need.gpus[1] > MOST_TOGETHER
     single = (o for o in offers if need.sets and o.per_hour and len(o.gpu_ids) == 1)
     direct = {(o.gpu_ids[0], int(o.count)) for o in single}
     for offer in offers:
@@ -297,6 +299,8 @@ def _offers(
         half = price_half(offer, today)
         for count, number in machines(need, offer):
             if number > 1 and offer.per_hour and direct.intersection((g, count) for g in offer.gpu_ids):
+                continue
+            if number > 1 and offer.per_hour and split:
                 continue
             found = [known.get((gpu, count)) for gpu in offer.gpu_ids]
             able = [speed for speed in found if speed is not None and speed.throughput is not None]
