@@ -82,9 +82,11 @@ class _Reader(Worked):
 
     def asked(self) -> Asked:
         """Reads it all, the most particular rules first, and takes what nothing reads as a limit for one."""
+        unreleased = False
         while later := self.blank(P.unreleased):
+            unreleased = True
             self.ignore(later[0].strip())
-        if self.fields:
+        if unreleased:
             self.notes.append("what GPUs will come and what they will cost is not known: this is of today")
         self._read_peak()
         self._read_first()
@@ -507,6 +509,8 @@ class _Reader(Worked):
         elif another and self._holds_both(named, more):
             fields["also"] = (more,)
             self.notes.append(f"{named} is what counts; {more} must fit, too, at another time")
+        elif another and is_model(more, None) and is_model(named, None) and self._is_larger(named, more):
+            self.notes.append(f"of {named} and {more} the largest decides, one at a time")
         elif another:
             hint = f"ask for each, or for both by shares of the time: '{named} 70 %, {more} 30 %'"
             raise InputError(f"two pieces of work are named: {named} and {more}", hint=hint)
@@ -523,6 +527,9 @@ class _Reader(Worked):
             self.assumed["host_usd"] = 0.0
             rent = "to rent, or " if self.small else ""
             self.notes.append(f"the budget is {rent}for the card, in a machine that is there")
+
+    def _is_larger(self, one: str, other: str) -> bool:
+        return llms.find(one).parameters >= llms.find(other).parameters
 
     def _holds_both(self, named: str, more: str) -> bool:
         """Whether one is a language model and one makes images, for which the memory of one card must do."""

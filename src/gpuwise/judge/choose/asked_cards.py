@@ -251,7 +251,13 @@ class Cards(Words):
             self.fields |= {"acquire": "own", "unproven": True, "thrifty": True}
 
     def _read_number_of_gpus(self) -> None:
-        number = self.take(P.number_of_gpus) or self.take(r"()\b(\d{1,2}) ?x\b(?! ?\d)", again=False)
+        # "8 4090 cards": a name is no number.
+        named = [range(start, end) for *_, start, end in self.places]
+        numbers = re.finditer(P.number_of_gpus, self.plain)
+        number = next((n for n in numbers if not any(n.start(2) in each for each in named)), None)
+        if number:
+            self.mark(*number.span())
+        number = number or self.take(r"()\b(\d{1,2}) ?x\b(?! ?\d)", again=False)
         self.number = number[0] if number else ""
         self.gpus = (1 if number[1] else number_of(number[2]), number_of(number[2])) if number else None
         if len(self.sets) < 2 and not number and self.take(P.how_many):

@@ -35,7 +35,7 @@ _PLAIN = frozenset((DATA / "plain_words.txt").read_text(encoding="utf-8").split(
 
 def plainly(text: str) -> str:
     """A text in lower case with numbers as digits and everyday short forms written out."""
-    plain = unicodedata.normalize("NFKC", text).casefold().replace("\u2019", "'")
+    plain = unicodedata.normalize("NFKC", text).casefold().replace("\u2019", "'").replace("\u2010", "-")
     plain = " ".join(plain.split()).rstrip("?.! ")
     # What is written without blanks, or with endings of its own, is not read as another language's words.
     language = next((name for name, signs in RULES["languages"].items() if re.search(signs, plain)), "")
