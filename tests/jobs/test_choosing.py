@@ -180,7 +180,7 @@ def test_the_loss_of_years_is_no_price_of_one_piece_of_work() -> None:
     both = choose(replace(found.need, acquire="both", sets=(("rtx-3090", 1),)), Facts(today=DAY)).value
     cost = both.options[0].cost_usd.value
     assert cost > 1000
-    assert not [usd for usd in amounts(both.answer) if abs(usd / cost - 1) < 0.01]
+    assert not [usd for usd in amounts(both.answer) if abs(usd / cost - 1) < 0.001]
 
 
 def test_two_that_are_compared_have_each_its_own_number() -> None:

@@ -361,8 +361,10 @@ def _first_answer(market: _Market, need: Need) -> Recommendation:
         raise _explained(market, *next(iter(fed or patient or failed))) from None
     names = names_of(need)
     late = [gpu for gpu in names if gpu in choice.rejected and choice.rejected[gpu].code == "latency"]
-    if USUAL_NOTE in need.notes and late and len(names) <= FEW:
-        # Who compares these wants to hear of each.
+    left = (choice.rejected[gpu].detail for gpu in {*need.have} if gpu in choice.rejected)
+    slow = any("too late" in why for why in left)
+    if USUAL_NOTE in need.notes and ((late and len(names) <= FEW) or slow):
+        # Who compares these, or has them, wants to hear of each.
         return _first_answer(market, _unhurried(need, f"not all make {USUAL_NOTE}"))
     return choice
 
