@@ -84,7 +84,7 @@ def choose(
         need = replace(need, only=(), notes=tuple(notes))
     need, largest = _with_largest(market, need)
     several = _in_machines(market, need)
-    choice = several or _answered(market, settled(need))
+    choice = several or _by_the_second(market, _answered(market, settled(need)))
     choice = _with_left_out(market, choice, need)
     choice = _with_both_ways(market, choice)
     billed = say.against(need.bill, choice) if need.bill else ""
@@ -119,6 +119,22 @@ def _with_largest(market: _Market, need: Need) -> tuple[Need, str]:
         if (found := market.best_or_none(settled(larger))) and found.options[0].price_usd:
             return replace(larger, notes=(*need.notes, say.LARGEST.format(name))), ""
     return need, ""
+
+
+# Share of the time below which nobody keeps a machine for work that comes again.
+IDLE = 0.01
+
+
+def _by_the_second(market: _Market, choice: Recommendation) -> Recommendation:
+    """The choice, or rent by the second of use where a machine would wait nearly all of the time."""
+    need, first = choice.need, choice.options[0]
+    busy = first.time_s.value / need.period_s if first.time_s and need.period_s else 1.0
+    if busy >= IDLE or need.acquire == "own" or need.serverless or need.batched or names_of(need):
+        return choice
+    note = f"busy less than {percent(IDLE, 0)} of the time: rent by the second of use is allowed"
+    one = (need.gpus[0], need.gpus[0])  # More would only wait, too
+    other = market.best_or_none(replace(need, serverless=True, gpus=one, notes=(*need.notes, note)))
+    return other if other and other.options[0].way == "serverless" else choice
 
 
 # Share of GPUs more than were asked for, up to which whole machines of the largest size are taken.
@@ -345,8 +361,10 @@ def _first_answer(market: _Market, need: Need) -> Recommendation:
         raise _explained(market, *next(iter(fed or patient or failed))) from None
     names = names_of(need)
     late = [gpu for gpu in names if gpu in choice.rejected and choice.rejected[gpu].code == "latency"]
-    if USUAL_NOTE in need.notes and late and len(names) <= FEW:
-        # Who compares these wants to hear of each.
+    left = (choice.rejected[gpu].detail for gpu in {*need.have} if gpu in choice.rejected)
+    slow = any("too late" in why for why in left)
+    if USUAL_NOTE in need.notes and ((late and len(names) <= FEW) or slow):
+        # Who compares these, or has them, wants to hear of each.
         return _first_answer(market, _unhurried(need, f"not all make {USUAL_NOTE}"))
     return choice
 

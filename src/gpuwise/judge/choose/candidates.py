@@ -452,8 +452,10 @@ def columns(need: Need, rows: Sequence[Row]) -> Candidates:
     )
     time = np.full(len(rows), np.nan) if need.items is None else need.items / speed
     used = np.full(len(rows), hours_of_use(need))
-    if need.acquire == "both" and need.items is not None and need.period_s is None:
-        # Who may as well rent, and states all there is to do, does not buy for years of other work.
+    usual = a.hours_per_week == Assumptions().hours_per_week
+    if need.acquire == "both" and usual and need.items is not None and need.period_s is None:
+        # Who may as well rent, and states all there is to do and no hours of a week, does not buy for years
+        # of other work.
         used = np.minimum(used, time / 3600 / a.utilisation)
     fixed = np.where(own, outlay * lost_share(a) / used, price)
     drawn = np.nan_to_num(watts) + host_w
