@@ -245,9 +245,10 @@ def _with_both_ways(market: _Market, choice: Recommendation) -> Recommendation:
     if rent is None or own is None:
         if rent is None:
             return choice
-        gpu = next((each for each in names_of(need) if each not in need.hired), rent.gpu_id)
+        thought_of = [gpu for gpu in names_of(need) if gpu not in need.hired] or [rent.gpu_id]
+        gpu = min(thought_of, key=lambda gpu: catalog.get(gpu).text("form") in MODULES)
         why = f"{no_fresh_price(bought, gpu, market.offers)}{say.owned_against(need, rent, None)}"
-        return replace(choice, answer=f"{choice.answer} To buy {gpu}: {why}.")
+        return replace(choice, answer=f"Rent: of {gpu} {why}. {choice.answer}")
     said, buys = say.either(need, rent, own, choice.item)
     better = own if buys else rent
     shown = {(o.gpu_id, o.count, o.way in RENTS) for o in choice.options}
@@ -361,7 +362,11 @@ def _first_answer(market: _Market, need: Need) -> Recommendation:
         raise _explained(market, *next(iter(fed or patient or failed))) from None
     names = names_of(need)
     late = [gpu for gpu in names if gpu in choice.rejected and choice.rejected[gpu].code == "latency"]
-    left = (choice.rejected[gpu].detail for gpu in {*need.have} if gpu in choice.rejected)
+    mine = [choice.rejected[gpu] for gpu in {*need.have} if gpu in choice.rejected]
+    if need.keep and not need.unproven and any(why.code == "unproven" for why in mine):
+        # Whether what is there does it is answered, however little is known of how fast.
+        return _first_answer(market, replace(need, unproven=True))
+    left = (why.detail for why in mine)
     slow = any("too late" in why for why in left)
     if USUAL_NOTE in need.notes and ((late and len(names) <= FEW) or slow):
         # Who compares these, or has them, wants to hear of each.
@@ -576,7 +581,8 @@ def _unranked(market: _Market, choice: Recommendation, asked: Need) -> Iterator[
         groups.append(tuple(spec.id for spec in catalog.all_gpus() if has_form(spec, "mobile")))
         alone = replace(alone, gpus=(1, 1))
     for group in groups:
-        this = replace(alone, only=group)
+        sets = tuple(one for one in need.sets if one[0] in group)  # As many as were asked about
+        this = replace(alone, only=() if sets else group, sets=sets)
         other = market.best_or_none(this)
         if other is None and USUAL_NOTE in need.notes:
             other = market.best_or_none(_unhurried(this, ""))
