@@ -197,6 +197,12 @@ def _answered(market: _Market, need: Need) -> Recommendation:
         if error.code == "bench" and names_of(need) and isinstance(other, Recommendation):
             room = say.room(need, names_of(need)[0], other)
             return replace(other, answer=f"{room}How fast that is, is not known: {why}. {other.answer}")
+        if need.asks == "too much" and error.code == "no-price" and isinstance(other, Recommendation):
+            name, count = _one_set(need) or ("", 0)
+            more = f"{say.begun(say.counted(name, count))} {'is' if count == 1 else 'are'} more than it takes"
+            return replace(
+                other, answer=f"{more}: {say.offered_as(other.options[0])} does it. {other.answer}"
+            )
         asked = need.asks in ("able", "too much", "number", "faster")
         if not asked or error.code not in ("limits", "too-large") or not isinstance(other, Recommendation):
             raise
@@ -422,6 +428,8 @@ def _looser(need: Need, error: GpuwiseError) -> Iterator[Need]:
         yield noted(say.UNCHECKED, budget_usd=None, thrifty=True)
     if error.code == "no-price" and names and need.acquire == "rent" and not (need.providers or need.region):
         yield noted("no offer to rent the named GPUs is known", acquire="both")
+    if error.code == "limits" and need.acquire == "rent" and len(need.only) > FEW and not need.named:
+        yield noted("none of that kind keeps the limits: of any kind", only=())
     if error.code == "no-price" and need.quotes and need.region:
         yield noted(f"no price in {need.region} is known, so compared with those of everywhere", region="")
     supply = need.power_w and any(note.startswith("a supply of") for note in need.notes)
