@@ -131,6 +131,19 @@ def test_what_an_api_takes_stands_beside_what_a_machine_takes(text: str, sums: t
             {"street"},
             "Least electricity: one RTX A6000",
         ),
+        # Of what is more than it takes no price is needed, nor the kind of what is rented.
+        ("are 2 H200 overkill for 15 people with a 32b, to buy", {"street"}, "2 x H200 SXM are more than"),
+        ("rent a server gpu for mistral 24b, 200 euros a month", {"on-demand"}, "Rent one"),
+        ("can our 4 V100 32GB serve a 70B to 20 users", {"have"}, "Yes"),
+        # The default time of a token leaves out nothing that is there.
+        ("we have three rtx 4090 and $3000, what helps to serve a 70b to 10 people", {"have"}, "Keep 3 x"),
+        # What stands between to buy and to rent is the work.
+        (
+            "is it worth buying a 4090 for sdxl or is renting one enough, 10 hours a week",
+            {"street"},
+            "Rent: in",
+        ),
+        ("a used A100 or rent, 2 years", {"on-demand"}, "Rent: of a100"),
         ("two 4090 with a 1000 W psu enough for llama 3.3 70b", {"street"}, "No: rtx-4090: takes 900W"),
     ],
 )

@@ -197,6 +197,12 @@ def _answered(market: _Market, need: Need) -> Recommendation:
         if error.code == "bench" and names_of(need) and isinstance(other, Recommendation):
             room = say.room(need, names_of(need)[0], other)
             return replace(other, answer=f"{room}How fast that is, is not known: {why}. {other.answer}")
+        if need.asks == "too much" and error.code == "no-price" and isinstance(other, Recommendation):
+            name, count = _one_set(need) or ("", 0)
+            more = f"{say.begun(say.counted(name, count))} {'is' if count == 1 else 'are'} more than it takes"
+            return replace(
+                other, answer=f"{more}: {say.offered_as(other.options[0])} does it. {other.answer}"
+            )
         asked = need.asks in ("able", "too much", "number", "faster")
         if not asked or error.code not in ("limits", "too-large") or not isinstance(other, Recommendation):
             raise
@@ -245,9 +251,10 @@ def _with_both_ways(market: _Market, choice: Recommendation) -> Recommendation:
     if rent is None or own is None:
         if rent is None:
             return choice
-        gpu = next((each for each in names_of(need) if each not in need.hired), rent.gpu_id)
+        thought_of = [gpu for gpu in names_of(need) if gpu not in need.hired] or [rent.gpu_id]
+        gpu = min(thought_of, key=lambda gpu: catalog.get(gpu).text("form") in MODULES)
         why = f"{no_fresh_price(bought, gpu, market.offers)}{say.owned_against(need, rent, None)}"
-        return replace(choice, answer=f"{choice.answer} To buy {gpu}: {why}.")
+        return replace(choice, answer=f"Rent: of {gpu} {why}. {choice.answer}")
     said, buys = say.either(need, rent, own, choice.item)
     better = own if buys else rent
     shown = {(o.gpu_id, o.count, o.way in RENTS) for o in choice.options}
@@ -361,7 +368,11 @@ def _first_answer(market: _Market, need: Need) -> Recommendation:
         raise _explained(market, *next(iter(fed or patient or failed))) from None
     names = names_of(need)
     late = [gpu for gpu in names if gpu in choice.rejected and choice.rejected[gpu].code == "latency"]
-    left = (choice.rejected[gpu].detail for gpu in {*need.have} if gpu in choice.rejected)
+    mine = [choice.rejected[gpu] for gpu in {*need.have} if gpu in choice.rejected]
+    if need.keep and not need.unproven and any(why.code == "unproven" for why in mine):
+        # Whether what is there does it is answered, however little is known of how fast.
+        return _first_answer(market, replace(need, unproven=True))
+    left = (why.detail for why in mine)
     slow = any("too late" in why for why in left)
     if USUAL_NOTE in need.notes and ((late and len(names) <= FEW) or slow):
         # Who compares these, or has them, wants to hear of each.
@@ -417,6 +428,8 @@ def _looser(need: Need, error: GpuwiseError) -> Iterator[Need]:
         yield noted(say.UNCHECKED, budget_usd=None, thrifty=True)
     if error.code == "no-price" and names and need.acquire == "rent" and not (need.providers or need.region):
         yield noted("no offer to rent the named GPUs is known", acquire="both")
+    if error.code == "limits" and need.acquire == "rent" and len(need.only) > FEW and not need.named:
+        yield noted("none of that kind keeps the limits: of any kind", only=())
     if error.code == "no-price" and need.quotes and need.region:
         yield noted(f"no price in {need.region} is known, so compared with those of everywhere", region="")
     supply = need.power_w and any(note.startswith("a supply of") for note in need.notes)
@@ -576,7 +589,8 @@ def _unranked(market: _Market, choice: Recommendation, asked: Need) -> Iterator[
         groups.append(tuple(spec.id for spec in catalog.all_gpus() if has_form(spec, "mobile")))
         alone = replace(alone, gpus=(1, 1))
     for group in groups:
-        this = replace(alone, only=group)
+        sets = tuple(one for one in need.sets if one[0] in group)  # As many as were asked about
+        this = replace(alone, only=() if sets else group, sets=sets)
         other = market.best_or_none(this)
         if other is None and USUAL_NOTE in need.notes:
             other = market.best_or_none(_unhurried(this, ""))

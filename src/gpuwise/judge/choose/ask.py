@@ -272,7 +272,9 @@ class _Reader(Worked):
         no_cloud = bool(take(P.offline)) or denied["rent"]
         used, offered = take(RULES["denied"]["used"]), self._read_offers()
         than = self.said(P.owning) and take(rf"\b(?:or|vs|versus|than) (?:on |at |from )?(?:{sellers()})\b")
-        either = take(P.rent_or_not, again=False) or than
+        either = self.said(P.rent_or_not) or than
+        if either:  # What stands between the two words may be the work
+            self.every(P.words_of_either)
         rents: Any = offered or take(P.renting, again=False) or either or self.hired
         owns = used or take(P.owning) or (None if self.said(P.replaceable) else take(P.replacing))
         # What no shop sells singly is rented, unless somebody says that it is to be bought.
@@ -320,6 +322,12 @@ class _Reader(Worked):
         """What is wanted most, and what is asked of a GPU or of the work."""
         fields, take = self.fields, self.take
         self.thrifty = bool(take(P.cheaply))
+        if fields.get("either"):
+            for asked in RULES[
+                "asks"
+            ].values():  # "Is it worth buying, or is renting enough": said by the verdict
+                take(asked)
+            return
         if take(P.least_watts):
             fields["goal"] = "power"
         elif take(P.efficient):
@@ -473,6 +481,8 @@ class _Reader(Worked):
             fields["budget_per_hour" if per[1] in ("", "h") else "budget_per_month"] = True
             if per[1] in ("", "h") and not (self.owns or self.have):
                 fields.setdefault("acquire", "rent")  # What is bought has no price of an hour
+            if per[1] in ("", "h") and self.every(P.fastest):
+                fields.setdefault("goal", "speed")
         elif not self.rents and not (self.done() and not (self.owns or self.have)):
             gpus = self.owns or self.have or self.sets or self.traits or self.said(rf"\b(?:{P.machine})\b")
             self.small = budget < USUAL.small_sum and not gpus

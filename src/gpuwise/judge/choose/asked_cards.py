@@ -268,9 +268,11 @@ class Cards(Words):
         fields, one = self.fields, self.single or self.gpus_each or self.said(r"\bmy own (?:gpu|card)\b")
         much = fields.get("budget_usd", 0.0) >= USUAL.large_sum and "budget_per_hour" not in fields
         much &= fields.get("users", 1) == 1 and self.said(P.several_cards) is not None
+        # Who pays so much an hour for speed takes as many as that pays for.
+        hourly = fields.get("budget_per_hour") and fields.get("goal") == "speed"
         if self.gpus is None and (fields.get("goal") == "energy" or (one and not self.sets)):
             self.gpus = (1, 1)
-        elif self.gpus is None and ("total_gb" in fields or (much and not self.sets)):
+        elif self.gpus is None and ("total_gb" in fields or ((much or hourly) and not self.sets)):
             self.gpus = (1, needs.MOST_TOGETHER)
         if self.watts_each and self.gpus:
             self.fields["power_w"] = self.watts_each * self.gpus[1]

@@ -67,7 +67,8 @@ class Worked(Cards):
         # So many in a short time are a speed: of each answer, or as a service all day long.
         slow = speed.number / amounts.seconds(speed.period) <= USUAL.one_reader if speed else False
         able = self.said(RULES["asks"]["able"])
-        meant = self.said(P.alone) or (slow and (self.said(P.at_least) or able))
+        card = self.said(P.least_watts) or self.said(r"\b(?:card|gpu)s? (?:that|which)\b")
+        meant = self.said(P.alone) or (slow and (self.said(P.at_least) or able or card))
         if speed and meant and amounts.seconds(speed.period) < amounts.DAY_S:
             self.per_person, rate = True, speed.number / amounts.seconds(speed.period)
             if (self.sets or self.have) and able:
