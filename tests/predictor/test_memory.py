@@ -19,9 +19,10 @@ from torch import nn
 
 from gpuwise.model.precision import Precision
 from gpuwise.model.question import USUAL, RunConfig, modern
-from gpuwise.predictor.graph import ALLOCATE, FREE, Event, Tape
+from gpuwise.predictor.graph import ALLOCATE, FREE, Call, Event, Tape, Value
 from gpuwise.predictor.kernels import Trace
 from gpuwise.predictor.recorder import record
+from gpuwise.predictor.staging import staged
 from gpuwise.predictor.step import KIB, MIB, workspace_bytes
 from gpuwise.predictor.trace import (
     About,
@@ -471,4 +472,44 @@ def test_the_gradient_of_a_softmax_is_made_from_a_tensor_more(log: bool, compile
         of: Any = torch.log_softmax if log else torch.softmax
         return lambda: of(scores, 1).sum().backward(), 1.0
 
-    assert list(workspaces(record(build), compiled=compiled).values()) == [16 * MIB] * taken
+    taken_beside = workspaces(record(build), compiled=compiled).values()
+    assert [size for size in taken_beside if size > MIB] == [16 * MIB] * taken
+
+
+def test_reductions_take_what_was_measured() -> None:
+    """124 cases on an H200, predicted before they were measured; the allocator may give a MiB more."""
+    cases = json.loads((RESULTS.parent / "experiments" / "staged.json").read_text())
+    for name, dtype, sizes, order, dims, measured in cases:
+        last = torch.channels_last if order == "last" else torch.contiguous_format
+        x = torch.empty(sizes, device="meta").contiguous(memory_format=last)
+        operand = Value(
+            id=1, storage=1, shape=tuple(sizes), dtype="bf16" if dtype == "bfloat16" else "fp32",
+            bytes=float(x.numel()), strides=x.stride(),
+        )  # fmt: skip
+        args = (operand, *((2,) if name == "linalg_vector_norm" else ()), dims)
+        taken = staged(Call(name=f"aten.{name}", args=args, kwargs={}, outs=(operand,)))
+        assert 0 <= measured - taken <= MIB + 2 * 512
+
+
+@pytest.mark.parametrize(
+    ("rows", "columns", "taken"),
+    [(1023, 512, 0), (1024, 512, 4 * MIB), (1024, 511, 2 * 2**19 * 511 / 512), (64, 2**18, 0)],
+)
+def test_sums_leave_parts_from_256_elements_of_a_thread_on(rows: int, columns: int, taken: float) -> None:
+    """Four columns a thread and 4 threads a column, of which each adds 256 from 1,024 rows on."""
+    x = Value(
+        id=1, storage=1, shape=(rows, columns), dtype="bf16", bytes=2.0 * rows * columns, strides=(columns, 1)
+    )
+    assert staged(Call(name="aten.sum", args=(x, [0]), kwargs={}, outs=(x,))) == taken
+
+
+@pytest.mark.parametrize(("bias", "taken"), [(True, 1), (False, 0)])
+def test_the_gradient_of_a_bias_is_a_sum(bias: bool, taken: int) -> None:
+    def build() -> tuple[Callable[[], object], float]:
+        with torch.device("meta"):
+            layer = nn.Conv2d(64, 256, 1, bias=bias).to(memory_format=torch.channels_last)
+            images = torch.empty(64, 64, 56, 56).contiguous(memory_format=torch.channels_last)
+        return lambda: layer(images).sum().backward(), 1.0
+
+    beside = workspaces(record(build), compiled=False).values()
+    assert [size for size in beside if size > MIB] == [132 * MIB] * taken

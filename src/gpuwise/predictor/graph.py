@@ -664,27 +664,25 @@ def _kept_for_later(events: Sequence[Event], nodes: Sequence[Node], tape: Tape) 
     (torch/_inductor/codegen/wrapper.py, `memory_plan_reuse`)."""
     writer = {tape.storage[value]: i for i, node in reversed([*enumerate(nodes)]) for value, _ in node.writes}
     live, most = _live(nodes, tape, {s: size for kind, s, size in events if kind == ALLOCATE})
-    made, now = list[Event | None](events), 0
-    left: dict[tuple[str, float], list[tuple[int, int, int]]] = defaultdict(list)
-    sizes, place = dict[int, float](), dict[int, int]()  # Storage -> the storage whose place it has
+    made, now = [[event] for event in events], 0
+    left: dict[tuple[str, float], list[tuple[int, int]]] = defaultdict(list)  # Where releases stand, and when
+    sizes = dict[int, float]()
     for i, (kind, storage, size) in enumerate(events):
         if kind == RUN:
             now = storage + 1
         elif kind == FREE and storage in sizes:
-            made[i] = (FREE, place.get(storage, storage), 0.0)
-            left[nodes[writer[storage]].phase, sizes[storage]].append((i, now, place.get(storage, storage)))
+            left[nodes[writer[storage]].phase, sizes[storage]].append((i, now))
         elif kind == ALLOCATE and storage in writer:
             sizes[storage], node = size, nodes[writer[storage]]
             waiting = left[node.phase, size]
             if not waiting or (node.role == "opaque" and node.kind not in _TOLD):
                 continue
-            released, since, first = waiting[-1]
+            released, since = waiting[-1]
             if since == now or size + live[since:now].max() <= most[node.phase]:
                 live[since:now] += size
-                place[storage] = first
-                made[released] = made[i] = None
+                made[i], made[released] = [*made[released], *made[i]], []
                 waiting.pop()
-    return tuple(event for event in made if event is not None)
+    return tuple(event for each in made for event in each)
 
 
 def _live(
