@@ -7,8 +7,9 @@
 
 Good files (results, of an endpoint too, a report, prices, articles, a notebook, published logs, measured
 times, requests, a language model's config.json and GGUF header) are changed at random: bytes, lines, cells,
-JSON values; so are words of the command line. Each goes through one verb, in the process of a worker. What
-must hold of every call: an exit code of 0 to 5, less than LONGEST_S of processor time (more for some), less
+JSON values; so are words of the command line, forms as browsers send them and addresses of pages. Each goes
+through one verb, or to a team's server, in the process of a worker. What must hold of every call: an exit
+code of 0 to 5, of the server an answer below 500, less than LONGEST_S of processor time (more for some), less
 than MOST_BYTES more memory, and no control character in what is printed. Each broken rule is printed with its
 call, and its file is kept. Exit code 1 where there was one.
 """
@@ -34,8 +35,13 @@ import tempfile
 import time
 from collections import Counter
 from collections.abc import Callable
+from functools import cache
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
+from urllib.parse import quote
+
+if TYPE_CHECKING:
+    from starlette.testclient import TestClient
 
 ROOT = Path(__file__).parents[1]
 LONGEST_S = 2.0
@@ -81,6 +87,13 @@ QUESTIONS = (
     "2 million images a day with resnet50, 40 % whisper",
     "rtx 4090 or 2x 3090 at $700 each for sdxl, 0.30 EUR/kWh",
 )
+ADDRESSES = (
+    "/predict/resnet50?gpu=l4&gpu=rtx-4090&precision=bf16&mode=train&batch=64&sort=power",
+    "/choose?ask=how much do 16 H100 cost for 2 weeks&acquire=rent", "/choose/vision-cnn?host=1000&per=day",
+    "/fit?model=llama-3.1-8b&weights=int4&batch=4&context=8192&cache=fp8&gpus=2", "/compare/l4,h100-sxm",
+    "/gpus?q=rtx 40&memory=24&sort=memory", "/prices/h100-sxm.csv", "/results/resnet50?gpu=h200-sxm",
+    "/?class=server&by=rent&memory=24", "/team/lab?tag=a", "/scaling/bert-large.json",
+)  # fmt: skip
 ODD = (b"0", b"0.0", b"-1", b"1.2.3", b"1,2,3", b"9" * 25, b"1e309", b"0.0001", b"1..2", b"zero", b"half")
 TIMES = "m,n,k,h100_sxm\n4096,4096,4096,0.21\n8192,8192,8192,1.6\n"
 # Values that programs trip over.
@@ -108,6 +121,7 @@ def calls(folder: Path) -> dict[str, tuple[list[str], list[list[str]]]]:
     words = ("served:llama-3.1-8b", "2x h100-sxm,24GB..", "TTFT<=500ms,TPOT<=50ms", "1,4,16", "8k", "100ms")
     text |= {f"{number}.word": word for number, word in enumerate(words)}
     text |= {f"{number}.asked": asked for number, asked in enumerate(QUESTIONS)}
+    text |= {f"{number}.address": address for number, address in enumerate(ADDRESSES)}
     for name, content in text.items():
         (folder / name).write_text(content)
     quiet(["report", str(good), "-o", str(folder / "report.html")])
@@ -116,6 +130,11 @@ def calls(folder: Path) -> dict[str, tuple[list[str], list[list[str]]]]:
     (folder / "model.gguf").write_bytes(gguf())
     (folder / "times.csv.gz").write_bytes(gzip.compress(TIMES.encode()))
     endpoint(folder / "endpoint.json")
+    article = (ROOT / "examples" / "article.md").read_bytes()
+    fields = {"project": b"lab", "tags": b"a b", "name": b"ann", "role": b"push", "do": b"add"}
+    fields["result"] = json.loads(good.read_bytes())["id"].encode()
+    (folder / "result.form").write_bytes(form(good.read_bytes(), **fields))
+    (folder / "article.form").write_bytes(form(article, text=article))
     results = [
         str(good),
         str(folder / "endpoint.json"),
@@ -131,9 +150,12 @@ def calls(folder: Path) -> dict[str, tuple[list[str], list[list[str]]]]:
             ["results", "resnet50", "--file", "FILE"], ["show", "FILE", "-o", "OUT.csv"],
             ["predict", "resnet50", "--gpu", "h200-sxm", "--calibrate", "FILE"],
             ["choose", "resnet50", "--gpu", "h200-sxm,l4", "--measured", "FILE"],
-            ["team", "verify", "--signers", "FILE", "GOOD"],
+            ["team", "verify", "--signers", "FILE", "GOOD"], ["POST", "/push?project=lab&tag=a", "FILE"],
+            ["POST", "/upload", "FILE"], ["POST", "/upload.csv", "FILE"],
         ]),
-        "report": ([str(folder / "report.html")], [["show", "FILE"], ["audit", "FILE"], ["report", "FILE"]]),
+        "report": ([str(folder / "report.html")], [
+            ["show", "FILE"], ["audit", "FILE"], ["report", "FILE"], ["POST", "/upload", "FILE"],
+        ]),
         "choice": ([str(folder / "choice.json")], [["choose", "FILE"]]),
         "prices": ([str(folder / "prices.csv")], [
             ["prices", "rtx-4090", "--prices", "FILE"], ["prices", "--prices", "FILE", "--json"],
@@ -148,6 +170,7 @@ def calls(folder: Path) -> dict[str, tuple[list[str], list[list[str]]]]:
         ]),
         "article": ([str(ROOT / "examples" / "article.md"), str(ROOT / "README.md")], [
             ["audit", "FILE"], ["audit", "--all", "FILE"], ["audit", "FILE", "--json"],
+            ["POST", "/audit", "FILE"], ["POST", "/audit.json", "FILE"],
         ]),
         "log": ([str(folder / "aime.log"), str(folder / "results.csv")], [
             ["results", "--import", "FILE"], ["results", "--import", "FILE", "--json"], ["audit", "FILE"],
@@ -166,6 +189,13 @@ def calls(folder: Path) -> dict[str, tuple[list[str], list[list[str]]]]:
         ]),
         "questions": ([str(folder / f"{number}.asked") for number in range(len(QUESTIONS))], [
             ["choose", "WORD"],
+        ]),
+        "forms": ([str(folder / f"{name}.form") for name in ("result", "article")], [
+            ["POST", path, "FILE"]
+            for path in ("/upload", "/upload.json", "/audit", "/audit.csv", "/team", "/team/lab", "/members")
+        ]),
+        "addresses": ([str(folder / f"{number}.address") for number in range(len(ADDRESSES))], [
+            ["GET", "WORD"],
         ]),
     }  # fmt: skip
 
@@ -193,9 +223,59 @@ def endpoint(file: Path) -> None:
     server.kill()
 
 
+def form(data: bytes, **fields: bytes) -> bytes:
+    """A form with a file, as a browser sends it."""
+    parts = [f'name="{name}"\r\n\r\n'.encode() + value for name, value in fields.items()]
+    parts.append(b'name="file"; filename="r.json"\r\n\r\n' + data)
+    beginning = b"--x\r\nContent-Disposition: form-data; "
+    return b"".join(beginning + part + b"\r\n" for part in parts) + b"--x--\r\n"
+
+
+@cache
+def site() -> TestClient:
+    """A team's server, asked in this process by one who may all."""
+    from starlette.testclient import TestClient
+
+    from gpuwise.jobs.facts import Facts
+    from gpuwise.web import guard, server
+    from gpuwise.web.team import Team
+
+    class Here:
+        """Reads files in this process, where their time and memory are seen."""
+
+        def __init__(self, work: guard.Work) -> None:
+            self.work = work
+
+        async def __call__(self, question: dict[str, str], data: bytes, receive: object) -> guard.Answer:
+            return self.work(question, data)
+
+    guard.Reader = Here  # type: ignore[misc,assignment]
+    team = Team("sqlite:///team.db")
+    token = {"Authorization": f"Bearer {team.add_user('fuzzer', 'admin')}"}
+    app = server.create(Facts(()), team=team)
+    return TestClient(app, "http://127.0.0.1", headers=token, follow_redirects=False)
+
+
+def asked(method: str, address: str, file: str = "") -> tuple[int, str]:
+    """0 for an answer below 500, which may have any characters: a browser shows them."""
+    data = Path(file).read_bytes() if file else b""
+    headers = {"Content-Type": "multipart/form-data; boundary=x"}
+    place = quote(address, "/?&=,", errors="surrogateescape")
+    if not address.startswith("/push") and not file.endswith(".form"):
+        data = form(data)
+    try:
+        status = site().request(method, place, content=data, headers=headers).status_code
+    except Exception as error:  # noqa: BLE001 - what the server itself would only log
+        return 70, f"{type(error).__name__}: {error}"
+    return (0, "") if status < 500 else (status, "")
+
+
 def quiet(words: list[str]) -> tuple[int, str]:
     """Exit code and everything that was printed."""
     from gpuwise.cli.main import run
+
+    if words[0].isupper():
+        return asked(*words)
 
     said = io.StringIO()
     with contextlib.redirect_stdout(said), contextlib.redirect_stderr(said):
@@ -213,7 +293,7 @@ def changed(data: bytes, suffix: str, other: bytes, chance: random.Random) -> by
         ways += [_value] * 8
     if suffix in (".csv", ".md"):
         ways += [_cell] * 4
-    if suffix == ".asked":
+    if suffix in (".asked", ".address"):
         ways += [_number] * 8
     for _ in range(chance.randint(1, 4)):
         data = chance.choice(ways)(data, other, chance)
@@ -278,6 +358,11 @@ def _value(data: bytes, other: bytes, chance: random.Random) -> bytes:
             break
         at = inner
     return json.dumps(document).encode("utf-8", "surrogatepass")
+
+
+def longest_of(verb: list[str]) -> float:
+    """Seconds that a verb may take."""
+    return LONGEST_AUDIT_S if "audit" in verb[0] + verb[1] else LONGEST_S
 
 
 def filled(verb: list[str], file: Path, folder: Path) -> list[str]:
@@ -347,7 +432,6 @@ def large(wanted: list[str]) -> int:
         seeds = {Path(name).suffix: Path(name) for name in files}
         for verb in [] if kind == "words" or kind not in (wanted or kind) else verbs:
             quiet(filled(verb, Path(files[0]), folder))
-            longest = LONGEST_AUDIT_S if verb[0] == "audit" else LONGEST_S
             for suffix, seed_file in seeds.items():
                 file = folder / "input" / f"input{suffix}"
                 for name, data in enlarged(seed_file.read_bytes(), suffix).items():
@@ -355,7 +439,7 @@ def large(wanted: list[str]) -> int:
                     began = time.process_time()
                     code, _ = quiet(filled(verb, file, folder))
                     took, tried = time.process_time() - began, tried + 1
-                    if took > longest or not 0 <= code <= 5:
+                    if took > longest_of(verb) or not 0 <= code <= 5:
                         bad += 1
                         print(f"{' '.join(verb)}: {name} in {suffix}: {took:.1f} s, exit {code}", flush=True)
                 file.unlink()
@@ -395,7 +479,7 @@ def worker(seed: int, longest_s: float, count: int, wanted: list[str], found: An
         broken = []
         if not 0 <= code <= 5:
             broken.append(f"exit {code}: {said.strip()[-300:]}")
-        if took > (LONGEST_AUDIT_S if verb[0] == "audit" else LONGEST_S):
+        if took > longest_of(verb):
             broken.append(f"{took:.1f} s")
         if (now - held) * 1024 > MOST_BYTES:
             broken.append(f"{(now - held) // 1024} MiB more")

@@ -7,8 +7,9 @@
 
 A mutant changes one place of one file: a comparison by one (`<` to `<=`), an operator to its opposite, a
 number to its double (0 to 1), `and` to `or`, a truth to its contrary; words for people and arguments of
-decorators are left alone. It is killed where a test fails, or does not end in time (of the processor: others
-may have it too).
+decorators are left alone. It is killed where a test fails, does so again, and passes without the fault right
+after, so that neither chance nor a load counts; or where the tests do not end in time (of the processor:
+others may have it too).
 
 The tests are those of the mirrored folder, tests/stats for src/gpuwise/stats, what other folders have under
 its name, as tests/cli/test_audit.py, and with --quick no others than those of them that ran the statement and
@@ -199,10 +200,14 @@ class Recorder:
 
 
 class Picked:
-    """Runs these tests, in this order."""
+    """Runs these tests, in this order; the name of one that fails goes to a file."""
 
-    def __init__(self, tests: list[str]) -> None:
-        self.tests = tests
+    def __init__(self, tests: list[str], failed: Path) -> None:
+        self.tests, self._failed = tests, failed
+
+    def pytest_runtest_logreport(self, report: Any) -> None:
+        if report.failed:
+            self._failed.write_text(report.nodeid)
 
     def pytest_collection_modifyitems(self, items: list[Any]) -> None:
         by_name = {item.nodeid: item for item in items}
@@ -240,22 +245,33 @@ def tests_for(mutant: Mutant, ran: Ran, *, quick: bool) -> list[str]:
 
 
 def killed(mutant: Mutant, copy: Path, tests: list[str]) -> bool:
-    """Whether the tests notice."""
-    target = copy / mutant.path
+    """Whether the tests notice: the one that fails does so again, and not without the fault."""
+    target, failed = copy / mutant.path, copy / "failed"
+    failed.unlink(missing_ok=True)
     sound, seen = target.read_text(), target.stat()
+
+    def status_of(tests: list[str]) -> int:
+        words = [*PYTEST, "-x", *dict.fromkeys(test.split("::")[0] for test in tests)]
+        return _forked(copy, words, Picked(tests, failed), LONGEST_S) if tests else 0
+
     target.write_text(mutant.text)
     # Bytecode that a process keeps goes by seconds: no two mutants have the same.
     os.utime(target, (0, 1e9 + next(COUNTED)))
+    about = f"{mutant.path}:{mutant.line}: {mutant.old}  ->  {mutant.new}"
     try:
-        words = [*PYTEST, "-x", *dict.fromkeys(test.split("::")[0] for test in tests)]
-        status = _forked(copy, words, Picked(tests), LONGEST_S) if tests else 0
+        status = status_of(tests)
         if status < 0:
-            print(f"no end in time: {mutant.path}:{mutant.line}: {mutant.old}  ->  {mutant.new}", flush=True)
-        # 5: none was run.
-        return status not in (0, 5)
+            print(f"no end in time: {about}", flush=True)
+        again = [failed.read_text()] if failed.exists() else []
+        chance = bool(again) and not status_of(again)
     finally:
         target.write_text(sound)
         os.utime(target, (0, seen.st_mtime))
+    if chance or status_of(again):
+        print(f"fails by chance: {again[0]}: {about}", flush=True)
+        return False
+    # 5: none was run.
+    return status not in (0, 5)
 
 
 def _forked(

@@ -12,7 +12,8 @@ from pathlib import Path
 import pytest
 
 from gpuwise.cli import print as printer
-from gpuwise.errors import InputError
+from gpuwise.cli.main import run
+from gpuwise.errors import InputError, MachineError
 from gpuwise.show.table import Table
 
 
@@ -67,6 +68,29 @@ def test_a_file_is_written_whole_or_not_at_all(tmp_path: Path, monkeypatch: pyte
     assert older.read_bytes() == b"newer"
     printer.save(Path(os.devnull), b"nowhere")  # no file that could be replaced
     assert Path(os.devnull).is_char_device()
+
+
+def test_a_system_that_refuses_is_no_failed_gate(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    gone = tmp_path / "gone"
+    gone.mkdir()
+    monkeypatch.chdir(gone)
+    gone.rmdir()
+    with pytest.raises(SystemExit) as ended:
+        run(["gpus", "l4", "-o", "l4.csv"])
+    assert ended.value.code == MachineError.exit_code
+    assert len(capsys.readouterr().err.splitlines()) == 2
+
+
+def test_a_line_of_progress_steers_no_terminal(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setattr("sys.stderr.isatty", lambda: True)
+    monkeypatch.setattr("os.get_terminal_size", lambda *_: os.terminal_size((80, 24)))
+    monkeypatch.setattr("sys.stderr.fileno", lambda: 2)
+    printer.status("a\x1b[31m\u202eb\u061c")
+    assert capsys.readouterr().err == "\r\x1b[2Ka\\x1b[31m\\u202eb\\u061c"
 
 
 @pytest.mark.parametrize("arguments", [("gpus",), ("results",), ("--help",), ("gpus", "--json")])

@@ -161,6 +161,15 @@ def test_pipes_and_devices_are_not_replaced(example: Result, tmp_path: Path) -> 
     assert names(tmp_path) == ["pipe.json"]
 
 
+def test_what_is_no_file_is_no_kept_result(example: Result, own_home: Path) -> None:
+    kept = store.save(example)
+    os.mkfifo(own_home / "results" / "pipe.json")
+    (own_home / "results" / "zero.json").symlink_to("/dev/zero")
+    (own_home / "results" / "loop.json").symlink_to("loop.json")
+    (own_home / "results" / "folder.json").mkdir()
+    assert store.saved() == (kept,)
+
+
 def test_load_refuses_what_it_cannot_read(tmp_path: Path) -> None:
     for path in (tmp_path / "missing.json", tmp_path):
         with pytest.raises(InputError, match="cannot read"):

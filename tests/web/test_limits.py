@@ -20,6 +20,7 @@ from urllib.parse import urlsplit
 
 import pytest
 from starlette.requests import ClientDisconnect
+from starlette.testclient import TestClient
 from starlette.types import Message
 from uvicorn import Server
 
@@ -411,3 +412,10 @@ def test_half_open_requests_lock_nobody_out(
     assert {answers(port, path) for path in ("/", "/gpus", "/static/web.css")} == {200}
     assert time.monotonic() - began < 10
     assert resident(served_pid()) - before < 100 * 2**20
+
+
+def test_damaged_forms_fill_no_log(client: TestClient, caplog: pytest.LogCaptureFixture) -> None:
+    for damage in (b"\x90", b"\r", b"name"):
+        body = b"--x\r\nContent-Disposition: form-data" + damage + b"\r\n\r\nx\r\n--x--\r\n"
+        assert client.post("/upload", content=body, headers={"content-type": FORM}).status_code == 400
+    assert caplog.records == []

@@ -299,6 +299,52 @@ def test_a_webhook_gets_every_alert_once_it_answers(team: Team, monkeypatch: pyt
     assert all("% on 1 of 1 card" in each["text"] for each in Receiver.came)
 
 
+class Stranger(BaseHTTPRequestHandler):
+    """No server of gpuwise."""
+
+    answer: tuple[int, dict[str, str], bytes] = 200, {}, b""
+
+    def do_POST(self) -> None:
+        self.rfile.read(int(self.headers["Content-Length"]))
+        status, headers, body = self.answer
+        self.send_response(status)
+        for name, value in headers.items():
+            self.send_header(name, value)
+        self.end_headers()
+        self.wfile.write(body)
+
+    def log_message(self, *_: object) -> None:
+        pass
+
+
+@pytest.mark.parametrize(
+    ("answer", "code"),
+    [
+        ((200, {}, b"[" * 100_000), 3),
+        ((201, {}, b'{"id": 5, "speeds": 7}'), 3),
+        ((200, {}, b'{"speeds": []}'), 3),
+        ((429, {"Retry-After": "\xb2"}, b""), 2),
+        ((500, {"Content-Length": "9"}, b"x"), 3),
+        ((400, {}, b'{"error": {"a": 1}, "hint": [2]}'), 2),
+    ],
+)
+def test_a_push_to_no_server_of_gpuwise_says_so(
+    answer: tuple[int, dict[str, str], bytes], code: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(Stranger, "answer", answer)
+    with HTTPServer(("127.0.0.1", 0), Stranger) as server:
+        thread = threading.Thread(target=server.serve_forever, args=(0.01,))
+        thread.start()
+        to = f"http://127.0.0.1:{server.server_port}"
+        try:
+            with pytest.raises(SystemExit) as ended:
+                run(["push", str(H200 / "repeat-1.json"), "--to", to, "--token", "x"])
+        finally:
+            server.shutdown()
+            thread.join()
+    assert ended.value.code == code
+
+
 @pytest.fixture
 def key(tmp_path: Path) -> Path:
     path = tmp_path / "key"

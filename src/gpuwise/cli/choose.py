@@ -6,7 +6,7 @@ import sys
 from collections.abc import Mapping
 from dataclasses import replace
 from pathlib import Path
-from typing import Any, cast
+from typing import Any, ClassVar, cast
 
 import click
 
@@ -21,7 +21,9 @@ from gpuwise.model.result import Result
 
 
 class _Grouped(click.Command):
-    """Its help lists options by what they are about."""
+    """Its help lists options by what they are about, and a name of none is taken for the nearest."""
+
+    also: ClassVar = {word: f"--{field.name}" for field in FIELDS for word in field.also}
 
     def format_options(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
         groups: dict[str, list[tuple[str, str]]] = {field.group: [] for field in FIELDS}

@@ -96,6 +96,9 @@ def _unknown(given: str, context: click.Context) -> tuple[list[str], click.Usage
             v for v, command in commands.items() if command and any(given in p.opts for p in command.params)
         ]
     if not meant and not takers:
+        also = getattr(context.command, "also", {})  # Other words for an option: "--max-watts"
+        meant = [also[word] for word in given.strip("-").split("-") if word in also]
+    if not meant and not takers:
         meant = get_close_matches(given, named, n=1, cutoff=0.75)
     guess = f" Did you mean {meant[0]!r}?" if meant else ""
     return takers, click.UsageError(f"No such option {given!r}.{guess}", context)
@@ -225,13 +228,17 @@ def run(arguments: list[str] | None = None) -> None:
         # The reader (head, less) has what it wanted.
         _abandon(sys.stdout)
         sys.exit(0)
-    except OSError as failure:  # click writes help and versions itself
+    except OSError as failure:
         ours = isinstance(failure, printer.OutputError)
-        if not ours and ("--debug" in arguments or failure.errno not in (None, EBADF, EIO, ENOSPC)):
+        if not ours and "--debug" in arguments:
             raise
-        _abandon(sys.stdout)
-        said = f"the standard output cannot be written: {failure.strerror or failure}"
-        printer.error(said, "another place for the output, or -o FILE")
+        if ours or failure.errno in (None, EBADF, EIO, ENOSPC):  # click writes help and versions itself
+            _abandon(sys.stdout)
+            said = f"the standard output cannot be written: {failure.strerror or failure}"
+            printer.error(said, "another place for the output, or -o FILE")
+        else:  # a folder that is gone, no more open files, another's quota
+            of = f": {failure.filename}" if failure.filename else ""
+            printer.error(f"the system refuses: {failure.strerror}{of}", "gpuwise --debug ...")
         sys.exit(MachineError.exit_code)
     except GpuwiseError as failure:  # what was raised on purpose has its code and its next step
         if "--debug" in arguments:

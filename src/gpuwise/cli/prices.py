@@ -98,7 +98,9 @@ def command(
     for line in show.skipped_lines(priced.skipped):
         printer.talk(line)
     if priced.ignored:
-        printer.talk(f"columns ignored: {', '.join(priced.ignored)}")
+        from gpuwise.show.results import some
+
+        printer.talk(f"columns ignored: {some(priced.ignored)}")
     hints = [] if priced.gpu else ["the offers of one GPU: gpuwise prices NAME"]
     if priced.gpu and output is None:
         # What a person reads at once; files and JSON hold every offer.

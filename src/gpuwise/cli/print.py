@@ -81,7 +81,7 @@ def status(text: str) -> None:
     if has_status():
         width = os.get_terminal_size(sys.stderr.fileno()).columns
         # To the start of the line, clear it; one character less, or a full line would scroll.
-        print(f"\r\x1b[2K{text[: width - 1]}", end="", file=sys.stderr, flush=True)
+        print(f"\r\x1b[2K{visible(text)[: width - 1]}", end="", file=sys.stderr, flush=True)
 
 
 def check_output(output: Path | None, suffixes: Sequence[str] = SUFFIXES) -> None:

@@ -7,9 +7,10 @@ import getpass
 import json
 import platform
 import re
+from contextlib import suppress
 from importlib.util import find_spec
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, cast
+from typing import TYPE_CHECKING, Any, TypedDict, cast
 
 import click
 
@@ -24,6 +25,25 @@ if TYPE_CHECKING:
 
 # Of a push, which waits for its turn.
 PATIENCE_S = 60
+
+
+class _Speed(TypedDict):
+    label: str
+    device: str
+    ratio: float | None
+    verdict: str | None
+    change: str
+
+
+class _Answer(TypedDict):
+    """What a server says of a result that it keeps, of which this needs no more."""
+
+    id: str
+    new: bool
+    problem: str
+    speeds: list[_Speed]
+    slower: list[str]
+    alerts: list[str]
 
 
 def database_of(url: str | None, *, webhook: bool = False) -> Team:
@@ -259,6 +279,8 @@ def _send(
     """The server's answer to one result. Raises the error that it names."""
     from urllib.parse import urlencode
 
+    import msgspec
+
     from gpuwise.web.send import post_patiently
 
     headers = {
@@ -268,12 +290,13 @@ def _send(
     place = address.partition("?")[0].rstrip("/")
     place = f"{place if '://' in place else f'http://{place}'}/push?{urlencode(query, doseq=True)}"
     sent = post_patiently(place, data, headers, within_s=PATIENCE_S)
-    try:
+    said, hint = sent.body[:10_000].decode("utf-8", "replace").strip(), None
+    # Whatever answers there may be no gpuwise.
+    with suppress(ValueError, RecursionError, AttributeError, msgspec.ValidationError):
         answer: dict[str, Any] = json.loads(sent.body)
-        said, hint = answer.get("error", ""), answer.get("hint") or None
-    except (ValueError, AttributeError):
-        answer, said, hint = {}, sent.body[:10_000].decode("utf-8", "replace").strip(), None
-    if sent.status in (200, 201) and "speeds" in answer:
-        return answer
+        said, hint = str(answer.get("error", said)), str(answer.get("hint") or "") or None
+        if sent.status in (200, 201):
+            msgspec.convert(answer, _Answer)
+            return answer
     kind: type[GpuwiseError] = MachineError if sent.status >= 500 or sent.status < 400 else InputError
     raise kind(f"the server refuses ({sent.status}): {said}", hint=hint)

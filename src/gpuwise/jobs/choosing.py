@@ -17,12 +17,20 @@ from gpuwise.jobs.facts import Facts
 from gpuwise.judge.choose import answer as say
 from gpuwise.judge.choose import decide, speeds
 from gpuwise.judge.choose import need as needs
-from gpuwise.judge.choose.candidates import EXPORT, FEW, TOGETHER, names_of, offered, stated, usable
-from gpuwise.judge.choose.fit import NO_FP64, SUPPLY, loosened, made_for_fp64, no_price, why_not
+from gpuwise.judge.choose.candidates import EXPORT, FEW, PAID, TOGETHER, names_of, offered, stated, usable
+from gpuwise.judge.choose.fit import (
+    NO_FP64,
+    SUPPLY,
+    loosened,
+    made_for_fp64,
+    no_fresh_price,
+    no_price,
+    why_not,
+)
 from gpuwise.judge.choose.need import MOST_TOGETHER, SUPPORTED, USUAL_NOTE, has_form, need_for, settled
 from gpuwise.judge.choose.speeds import Forecast
 from gpuwise.model.gpu import RENTS, GpuSpec, Offer
-from gpuwise.model.judgement import Need, Quote, Recommendation
+from gpuwise.model.judgement import Need, Option, Quote, Recommendation
 from gpuwise.model.precision import Precision
 from gpuwise.model.question import Asked, RunConfig
 from gpuwise.model.result import Comparison, Issue, Record, Result
@@ -76,6 +84,7 @@ def choose(
     several = _in_machines(market, need)
     choice = several or _answered(market, settled(need))
     choice = _with_left_out(market, choice, need)
+    choice = _with_both_ways(market, choice)
     billed = say.against(need.bill, choice) if need.bill else ""
     if billed and (need.bill is None or need.bill.usd is None):  # No sum to compare with
         choice, billed = replace(choice, reasons=(billed.rstrip("."), *choice.reasons)[:3]), ""
@@ -116,20 +125,33 @@ SPARE = 0.05
 
 def _in_machines(market: _Market, need: Need) -> Recommendation | None:
     """One of the machines that hold the number of GPUs which is asked for, with what all of them cost; None
-    where one machine holds it, or none has a price."""
-    number = max((count for _, count in need.sets), default=need.gpus[0])
+    where one machine holds it, or none has a price. Of several GPUs each has its own number."""
+    numbers = dict(need.sets) or {"": need.gpus[0]}
+    number = max(numbers.values())
     sizes = sorted(TOGETHER, key=lambda size: (-number % size > SPARE * number, -size))
     for size in sizes if number > MOST_TOGETHER else ():
         share, limited = ceil(number / size), need.budget_usd is not None
+        sets = tuple((gpu, min(count, size)) for gpu, count in need.sets)
+        each = {gpu: ceil(numbers[gpu] / count) for gpu, count in sets} or {"": share}
+        counts = [count for _, count in sets] or [size]
+        of = "" if len({*each.values()}) > 1 else f" is one of {share} machines"
+        of = of or f"is one of as many machines as it takes, at most {share}"
         one = replace(
-            need, sets=tuple((gpu, size) for gpu, _ in need.sets), gpus=(size, size),
-            items=need.items and need.items / share, concurrent=ceil(need.concurrent / share),
-            budget_usd=need.budget_usd and need.budget_usd / share, asks="",
-            notes=(*need.notes, f"each row is one of {share} machines{' with its budget' * limited}"),
+            need, sets=sets, gpus=(min(counts), max(counts)), items=need.items and need.items / share,
+            concurrent=ceil(need.concurrent / share), asks="",
+            budget_usd=need.budget_usd and need.budget_usd / share,
+            notes=(*need.notes, f"each row {of.strip()}{' with its budget' * limited}"),
         )  # fmt: skip
         with suppress(GpuwiseError):
             found = _first_answer(market, settled(one))
-            return replace(found, answer=say.machines(found, number, share))
+            firsts = dict[int, Option]()  # The best of each number
+            for option in found.options:
+                firsts.setdefault(numbers.get(option.gpu_id, number), option)
+            said = [
+                say.machines(found, option, count, each.get(option.gpu_id, share))
+                for count, option in firsts.items()
+            ]
+            return replace(found, answer=" ".join(said))
     return None
 
 
@@ -147,7 +169,9 @@ def _answered(market: _Market, need: Need) -> Recommendation:
     """The choice with its verdict. Whether something can do it has an answer even where it cannot: no, and
     what else would."""
     try:
-        return _with_verdict(market, _first_answer(market, need))
+        choice = _with_verdict(market, _first_answer(market, need))
+        paid = say.not_for(need, choice) if need.asks == "able" and need.budget_usd else ""
+        return replace(choice, answer=f"{paid} {choice.answer}") if paid else choice
     except GpuwiseError as error:
         other, why = error.data.get("instead"), error.data.get("why")
         if need.asks == "number" and need.deadline_s is not None and (several := _in_time(market, need)):
@@ -160,7 +184,8 @@ def _answered(market: _Market, need: Need) -> Recommendation:
             raise
         if need.asks == "number" and (number := speeds.fewest_to_hold(need, names_of(need)[:1])):
             why = f"{why}; {number} would hold it, in more than one machine"
-        return replace(other, answer=f"No: {why}. {other.answer}")
+        where = f"In {other.need.region}: " if other.need.region != need.region and other.need.region else ""
+        return replace(other, answer=f"No: {why}. {where}{other.answer}")
 
 
 def _beside_rent(market: _Market, choice: Recommendation) -> str:
@@ -168,7 +193,7 @@ def _beside_rent(market: _Market, choice: Recommendation) -> str:
     need = choice.need
     rented = any(option.way in RENTS for option in choice.options)
     kept = choice.options[0].way == "have" and not need.sets  # Else the question is which to buy
-    either = kept or (need.acquire == "both" and names_of(need))
+    either = kept or (need.acquire == "both" and names_of(need) and not need.either)
     direct = need.asks in ("able", "speed") or (need.asks == "faster" and need.keep)
     if not either or need.period_s or direct or rented:
         return ""
@@ -178,6 +203,52 @@ def _beside_rent(market: _Market, choice: Recommendation) -> str:
     )  # fmt: skip
     other = market.best_or_none(free)
     return say.rented_instead(choice, other.options[0]) if other else ""
+
+
+def _with_both_ways(market: _Market, choice: Recommendation) -> Recommendation:
+    """The choice with a verdict on renting against buying, where that is the question: the side that has no
+    place in it comes from prices that are older, or from any GPU where that is to rent. What costs less is
+    first, where its price is fresh."""
+    need = choice.need
+    if not need.either or need.have:
+        return choice
+    rents = [option for option in choice.options if option.way in RENTS]
+    rents.sort(key=lambda option: option.price_source != PAID)
+    owns = [option for option in choice.options if option.outlay_usd]
+    aged = replace(need.assumptions, max_age_days=None)
+    bought = replace(need, acquire="own")
+    any_rent = replace(
+        need, acquire="rent", sets=(), only=need.hired, hired=(), budget_usd=None, power_w=None, slots=None,
+        gpus=(1, need.gpus[1] if not need.hired else MOST_TOGETHER),
+    )  # fmt: skip
+    rent = rents[0] if rents else _first_of(market, any_rent, replace(any_rent, community=True))
+    older = replace(bought, assumptions=aged)
+    own = owns[0] if owns else _first_of(market, bought, older, replace(older, sold=()))
+    if rent is None or own is None:
+        if rent is None:
+            return choice
+        gpu = next((each for each in names_of(need) if each not in need.hired), rent.gpu_id)
+        why = f"{no_fresh_price(bought, gpu, market.offers)}{say.owned_against(need, rent, None)}"
+        return replace(choice, answer=f"{choice.answer} To buy {gpu}: {why}.")
+    said, buys = say.either(need, rent, own, choice.item)
+    better = own if buys else rent
+    shown = {(o.gpu_id, o.count, o.way in RENTS) for o in choice.options}
+    more = (o for o in (rent, own) if (o.gpu_id, o.count, o.way in RENTS) not in shown)
+    options = [*choice.options, *more]
+    if not better.stale and (buys or options[0] not in rents):
+        options.sort(key=lambda option: option is not better)
+    made = replace(choice, options=tuple(replace(o, rank=n) for n, o in enumerate(options, start=1)))
+    if options[0] != choice.options[0]:
+        made = replace(
+            made, answer=say.plainly(made), reasons=say.reasons(made), runner_up=say.runner_up(made)
+        )  # fmt: skip
+    return replace(made, answer=f"{said} {made.answer}")
+
+
+def _first_of(market: _Market, *needs: Need) -> Option | None:
+    """The first option with a price of the first need that has one."""
+    made = filter(None, map(market.best_or_none, needs))
+    return next((o for each in made for o in each.options if o.price_usd and o.way != "have"), None)
 
 
 def _refuse_what_fits_nowhere(market: _Market, need: Need) -> None:
@@ -311,12 +382,15 @@ def _looser(need: Need, error: GpuwiseError) -> Iterator[Need]:
     if need.at_home and need.gpus == (1, 1):
         yield noted("two cards, because one is not enough", gpus=(1, 2))
         yield noted("more cards than most homes have, because two are not enough", gpus=(1, MOST_TOGETHER))
+    if error.code == "limits" and need.sets and need.period_s and not need.batched:
+        yield noted("what comes may wait, as one GPU is busy nearly all of the time", batched=True)
     if need.task and {count for _, count in need.sets} == {1}:
         # Of cards that are named alone, several may share a model.
         yield noted(say.AS_MANY, sets=(), only=names, gpus=(1, MOST_TOGETHER))
+    if need.feature and need.task == "full" and error.code == "too-large":
+        yield noted("by lora: all weights are more than these hold", task="lora", precision=Precision.BF16)
     if error.code == "no-price" and names and need.budget_usd is not None and need.acquire != "rent":
-        note = "no price of these is known, so the budget is not checked"
-        yield noted(note, budget_usd=None, thrifty=True)
+        yield noted(say.UNCHECKED, budget_usd=None, thrifty=True)
     if error.code == "no-price" and names and need.acquire == "rent" and not (need.providers or need.region):
         yield noted("no offer to rent the named GPUs is known", acquire="both")
     if error.code == "no-price" and need.quotes and need.region:
@@ -332,6 +406,8 @@ def _looser(need: Need, error: GpuwiseError) -> Iterator[Need]:
         yield noted(f"{note}: what does {NO_FP64}", only=_cards(need), acquire="own")
     if need.sets and not need.unproven:
         yield noted("as little as is known of the speed of what was named", unproven=True)
+    if error.code in ("limits", "no-price") and need.sold == ("used", "street"):
+        yield noted("no price of used cards alone is fresh: of used and new ones together", sold=())
     unmet = error.code == "limits"
     dated = need.assumptions.aged_today  # who says how old a price may be means it
     if (unmet or error.code in ("no-price", "too-large")) and not (names or dated) and need.acquire != "rent":
@@ -367,6 +443,13 @@ def _explained(market: _Market, need: Need, error: GpuwiseError) -> GpuwiseError
 
 def _another(market: _Market, need: Need) -> Recommendation | None:
     """What does the work where the GPUs or the memory that were named do not."""
+    if need.asks == "able" and not (names_of(need) or need.memory_gb):
+        unlimited = replace(need, budget_usd=None, deadline_s=None, goal="cost")
+        wider = (*prices.around(need.region), "") if need.region else ()
+        elsewhere = next(
+            filter(None, (market.best_or_none(replace(need, region=each)) for each in wider)), None
+        )
+        return elsewhere or market.best_or_none(settled(unlimited))
     same = replace(need, sets=(), only=(), memory_gb=None)
     free = replace(same, gpus=(1, MOST_TOGETHER))
     wanted = (same, free, replace(free, acquire="both")) if names_of(need) or need.memory_gb else ()
@@ -388,19 +471,31 @@ def _with_left_out(market: _Market, choice: Recommendation, asked: Need) -> Reco
     priced = offered(need, market.usable(need), today)
     unpriced = [gpu for gpu in names or market.facts.ids if gpu not in priced]
     advice = list(choice.advice)
-    if need.acquire == "both" and names and not any(option.outlay_usd for option in choice.options):
+    owned = any(option.outlay_usd for option in choice.options)
+    if need.acquire == "both" and names and not (owned or need.either):
         rents = [option for option in choice.options if option.way in RENTS and option.gpu_id in names]
         # What a shop sells singly is what somebody thinks of buying.
         gpus = [option.gpu_id for option in rents] or names
         gpu = min(gpus, key=lambda gpu: catalog.get(gpu).text("form") in MODULES)
-        why = no_price(replace(need, acquire="own"), gpu, market.offers)
+        why = no_fresh_price(replace(need, acquire="own"), gpu, market.offers)
         if rent := next((option for option in rents if option.gpu_id == gpu), None):
             aged = replace(need, assumptions=replace(need.assumptions, max_age_days=None))
             older = market.best_or_none(aged)
-            bought = (o for o in (older.options if older else ()) if o.outlay_usd and o.gpu_id == gpu)
-            why += say.owned_against(need, rent, next(bought, None))
+            key = (gpu, rent.count)  # Of as many: eight in a machine are no alternative to one
+            same = (o for o in (older.options if older else ()) if (o.gpu_id, o.count) == key)
+            why += say.owned_against(need, rent, next((o for o in same if o.outlay_usd), None))
         advice.append(f"to buy {gpu}: {why}")
-    without_price = {gpu: Issue.info("", no_price(need, gpu, market.offers)) for gpu in unpriced}
+    for gpu in names if len(names) <= FEW else ():
+        reason = choice.rejected.get(gpu)
+        if reason is not None and "does not fit" in reason.detail:
+            number = dict(need.sets).get(gpu, need.gpus[1])
+            detail = f"{reason.detail}{speeds.shorter(need, gpu, number)}"
+            choice = replace(choice, rejected={**choice.rejected, gpu: replace(reason, detail=detail)})
+    asked_for = {*names} if len(names) <= FEW else set[str]()
+    without_price = {
+        gpu: Issue.info("", (no_fresh_price if gpu in asked_for else no_price)(need, gpu, market.offers))
+        for gpu in unpriced
+    }
     left = {**choice.rejected, **without_price}
     named = why_not(names, {gpu: why.detail for gpu, why in left.items() if gpu not in need.have})
     offering = {option.provider.casefold() for option in choice.options}
@@ -502,7 +597,10 @@ def _with_verdict(market: _Market, choice: Recommendation) -> Recommendation:
         cost = other and say.times(other.options[0].cost_per_item_usd, choice.options[0].cost_per_item_usd)
         if not cost or cost >= say.WORTH_A_WORD:
             other = market.best_or_none(replace(free, goal="price"))
-    if need.asks == "number":
+    if need.asks == "number" and len({*need.have}) == 1:
+        said, more = _more(market, need)
+        choice = more or choice
+    elif need.asks == "number":
         said = _fewest(market, need, choice.options[0].gpu_id)
     if not said or need.asks == "able":
         said = f"{say.verdict(choice, other)} {said}".strip()
@@ -515,7 +613,8 @@ def _with_verdict(market: _Market, choice: Recommendation) -> Recommendation:
     own = need if need.asks == "able" else replace(need, sets=((first.gpu_id, first.count),), asks="speed")
     also = (_able(market, own, name) for name in need.also)
     # Who asks how fast what is named is does not ask what to get.
-    rest = "" if need.asks == "speed" else choice.answer
+    bill = need.asks == "energy" and len(need.sets) > 1 and need.acquire != "own"
+    rest = "" if need.asks == "speed" or bill else choice.answer
     parts = (said, *also, recipes, rest) if need.asks == "able" else (said, recipes, rest, *also)
     return replace(choice, answer=" ".join(filter(None, parts)))
 
@@ -523,10 +622,12 @@ def _with_verdict(market: _Market, choice: Recommendation) -> Recommendation:
 def _together(market: _Market, need: Need) -> str:
     """How fast different cards that are there answer together; or the cheapest card that does the work beside
     those that are there, where one is looked for. Empty where one alone does it, or they do not."""
-    if need.task != "infer" or not need.have or need.concurrent > 1 or need.upgrade:
+    if need.task != "infer" or not need.have or need.concurrent > 1 or need.upgrade or need.asks == "number":
         return ""
     if any(speeds.dealt_out(need, [gpu]) for gpu in need.have):
         return ""
+    if need.beside and speeds.dealt_out(need, need.have):
+        return ""  # Nothing beside them is needed, and a slower card would hold them up
     if len({*need.have}) > 1:
         found = speeds.dealt_out(need, need.have)
         return say.together(need.have, found) if found else ""
@@ -558,17 +659,39 @@ def _able(market: _Market, need: Need, name: str) -> str:
     return f"{name}, one at a time: {said[0].lower()}{said[1:]}"
 
 
-def _fewest(market: _Market, need: Need, gpu: str) -> str:
+def _few(market: _Market, need: Need, gpu: str) -> Option | None:
     """The least number of a GPU that keeps the limits, whatever numbers are sold and for how much."""
     counts = range(need.gpus[0], need.gpus[1] + 1)
     asked = tuple(Quote(gpu_id=gpu, count=n, kind="on-demand", usd=float(n), provider="") for n in counts)
     free = replace(need, quotes=asked, only=(gpu,), acquire="rent", budget_usd=None, providers=(), region="")
     priced = replace(market, offers=stated(free, market.facts.today))
-    if not (found := priced.best_or_none(replace(free, goal="price"))):  # Which is their number
+    found = priced.best_or_none(replace(free, goal="price"))  # Which is their number
+    return found.options[0] if found else None
+
+
+def _fewest(market: _Market, need: Need, gpu: str) -> str:
+    """The least number of a GPU that keeps the limits."""
+    if not (least := _few(market, need, gpu)):
         return ""
-    least = found.options[0]
     time = f", in {seconds(least.time_s.value)}" if least.time_s else ""
     return f"The fewest that do it: {say.counted(gpu, least.count)}{time}."
+
+
+def _more(market: _Market, need: Need) -> tuple[str, Recommendation | None]:
+    """How many more of the GPU that is there do the work together with it, and what these take."""
+    gpu, there = need.have[0], len(need.have)
+    alone = replace(need, have=(), beside=False, upgrade=False, keep=False, unproven=True, sets=())
+    alone = replace(alone, gpus=(1, max(there, MOST_TOGETHER)))
+    found = _few(market, alone, gpu) or _few(market, _unhurried(alone, ""), gpu)
+    if found is None:
+        return f"No number of {gpu} in one machine does it.", None
+    if found.count <= there:
+        kept = replace(need, sets=(), keep=True, unproven=True)
+        does = f"{say.counted(gpu, there)}, yours, {'do' if there > 1 else 'does'} it"
+        return f"None more is needed: {does}.", market.best_or_none(kept)
+    added = replace(need, sets=((gpu, found.count),), gpus=(1, found.count), unproven=True)
+    made = market.best_or_none(added) or market.best_or_none(_unhurried(added, ""))
+    return f"{found.count - there} more: {say.counted(gpu, found.count)} in all do it.", made
 
 
 def _with_alternatives(market: _Market, choice: Recommendation) -> Recommendation:

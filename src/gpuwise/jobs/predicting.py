@@ -12,7 +12,6 @@ from typing import TYPE_CHECKING, Any
 from gpuwise import store
 from gpuwise.errors import GpuwiseError, InputError, NoDataError
 from gpuwise.facts import catalog
-from gpuwise.judge.choose.need import stand_in
 from gpuwise.model.precision import CACHES, WEIGHTS, Precision
 from gpuwise.model.question import Asked, Mode, Recipe, RunConfig, WorkloadSpec
 from gpuwise.model.result import Issue, Record, Result
@@ -72,9 +71,12 @@ def predict(
     if request.sort not in show.SORTS:
         raise InputError(f"no order {request.sort!r}", hint=f"choose from {', '.join(show.SORTS)}")
     gpus, asked, note = request.gpus or tuple(spec.id for spec in catalog.all_gpus()), request.workload, ""
-    if isinstance(asked, str) and (like := stand_in(asked.casefold(), request.mode)):
-        asked, mode, note = like
-        request = replace(request, workload=asked, mode=mode)
+    if isinstance(asked, str) and not asked.endswith(".py"):
+        from gpuwise.judge.choose.need import stand_in  # A file is its own network
+
+        if like := stand_in(asked.casefold(), request.mode):
+            asked, mode, note = like
+            request = replace(request, workload=asked, mode=mode)
     served = isinstance(asked, str) and asked.startswith(SERVED)
     of = _served if served else _traced if isinstance(asked, str) else _module
     found = (of(request, asked, gpus, count) for count in request.counts)

@@ -15,8 +15,9 @@ SCHEMA = 1  # Version of a recommendation file. History: 1 = first (2026-11).
 
 Acquire = Literal["own", "rent", "both"]
 Task = Literal["infer", "full", "lora", "qlora"]
-Goal = Literal["cost", "price", "speed", "energy"]
-"""What options rank by: cost of an item, what is paid at once or an hour, most work, energy of an item."""
+Goal = Literal["cost", "price", "speed", "energy", "power"]
+"""What options rank by: cost of an item, what is paid at once or an hour, most work, energy of an item, or
+the watts of the boards."""
 TASKS: tuple[Task, ...] = ("infer", "full", "lora", "qlora")
 """What is done with a language model: it answers, or learns with all weights or with adapters."""
 Way = Literal[
@@ -150,6 +151,8 @@ class Need:
     feature: str = ""  # Of a GPU, asked whether the work needs it: `nvlink`, `ecc`, ...
     larger: tuple[str, ...] = ()  # Models, of which the first that the limits hold is meant
     also: tuple[str, ...] = ()  # Other works of which the same is asked
+    either: bool = False  # Whether to rent or to buy is the question
+    hired: tuple[str, ...] = ()  # Of the GPUs that are named, those to rent beside others to buy
     hire_h: float | None = None  # Hours of rent, where these are stated and not the work
     upgrade: bool = False  # They are to be replaced: keeping them is not an answer
     faster: float = 0.0  # By how much: times their speed; 0: enough to be called an upgrade
@@ -298,6 +301,8 @@ class Claim:
     vector: bool = False  # The text speaks of the ordinary cores, not of the matrix units
     several: bool = False
     """`gpu_ids` are different products, so that disagreement with all of them proves little."""
+    of_any: bool = False
+    """`gpu_ids` are all products that the text speaks of here: it is of one of them, and wrong if of none."""
     is_range: bool = False  # The values are the ends of a range: "600-900 W"
     count: int = 1  # Of "8x H100": how many GPUs the value may be the sum of
     total: bool = False  # The text says that the value is the sum over `count` GPUs

@@ -386,12 +386,12 @@ def _stall_limit(steps: Sequence[float]) -> tuple[float, float]:
 def drift(windows: Windows) -> float:
     """Relative change of the mean step time from the first window to the last.
 
-    0.03 means that steps take 3 % longer at the end. The line through the windows' means has the
-    median of all pairwise slopes (Theil 1950, Sen 1968), so that one window with a hiccup makes no
-    trend. Fewer than two windows: 0.
+    0.03 means that steps take 3 % longer at the end; it is above -1. The line through the logarithms of
+    the windows' means has the median of all pairwise slopes (Theil 1950, Sen 1968), so that one window
+    with a hiccup makes no trend. Fewer than two windows: 0.
     """
-    means = [fmean(steps) for steps in windows if steps]
+    means = [log(fmean(steps)) for steps in windows if steps]
     if len(means) < 2:
         return 0.0
     slope = median((b - a) / (j - i) for (i, a), (j, b) in combinations(enumerate(means), 2))
-    return slope * (len(means) - 1) / median(means)
+    return expm1(slope * (len(means) - 1))

@@ -77,8 +77,8 @@ def slug(device: str) -> str:
 
 
 def saved() -> tuple[Path, ...]:
-    """Every result kept in the store, oldest first."""
-    return tuple(sorted(results_dir().glob("*.json")))
+    """Every result kept in the store, oldest first; no pipe or device, which would never end."""
+    return tuple(sorted(path for path in results_dir().glob("*.json") if is_file(str(path))))
 
 
 def changed(path: Path) -> int:

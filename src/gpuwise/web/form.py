@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import PurePosixPath
@@ -16,6 +17,8 @@ from gpuwise.web.guard import LARGEST_BODY
 
 MOST_FIELDS = 8
 MultiPartParser.spool_max_size = LARGEST_BODY  # nothing touches the disk
+# What it warns of is answered; a crowd of damaged forms must not fill the log.
+logging.getLogger("python_multipart").setLevel(logging.ERROR)
 
 
 @dataclass(frozen=True, slots=True)

@@ -45,11 +45,13 @@ def post(address: str, data: bytes, headers: Mapping[str, str], *, within_s: flo
         address, data=data, method="POST", headers={"Content-Type": "application/json", **headers}
     )
     try:
-        with build_opener(_Stay).open(request, timeout=within_s) as answer:
-            return Sent(answer.status, answer.read(LONGEST_ANSWER), 0.0)
-    except HTTPError as error:
-        wait = error.headers.get("Retry-After", "")
-        return Sent(error.code, error.read(10_000), float(wait) if wait.isdigit() else 0.0)
+        try:
+            with build_opener(_Stay).open(request, timeout=within_s) as answer:
+                return Sent(answer.status, answer.read(LONGEST_ANSWER), 0.0)
+        except HTTPError as error:
+            wait = error.headers.get("Retry-After", "")
+            wait_s = float(wait) if wait.isascii() and wait.isdigit() else 0.0
+            return Sent(error.code, error.read(10_000), wait_s)
     except (OSError, ValueError, HTTPException) as error:
         reason = getattr(error, "reason", None) or error
         raise MachineError(f"{address} does not answer: {reason}", hint="see that it runs") from error

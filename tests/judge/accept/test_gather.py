@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
@@ -26,6 +27,7 @@ def test_folders_and_bundles_are_hosts_and_loose_files_are_none(card: Make, tmp_
     (tmp_path / "rack" / "b.zip").write_bytes(bundle.pack([card(0), card(1)], (), "", {}))
     (tmp_path / "rack" / "note.json").write_text("{}")
     (tmp_path / "rack" / "a" / "broken.zip").write_text("")
+    os.mkfifo(tmp_path / "rack" / "a" / "pipe.json")
     found, skipped = gather([tmp_path])
     assert {host.name: [c.name for c in host.cards] for host in found} == {
         "": ["loose"],

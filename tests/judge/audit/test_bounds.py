@@ -128,7 +128,7 @@ def test_a_sum_is_of_several() -> None:
 
 def test_what_the_text_spoke_of_owns_no_value_beside_another_gpu() -> None:
     assert verdicts("The T4 is old. It has 12 GB of memory.") == ["contradicts"]
-    assert verdicts("The T4 is old. With 12 GB of memory that is no match for the L4.") != ["contradicts"]
+    assert verdicts("The T4 is old. With 24 GB of memory that is no match for the L4.") != ["contradicts"]
 
 
 @pytest.mark.parametrize(("text", "line"), [("```\nVRAM: 20 GB\n```", 4), ("    VRAM: 20 GB", 3)])

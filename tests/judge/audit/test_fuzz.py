@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from contextlib import suppress
 from datetime import date
+from importlib import import_module
 
 import pytest
 from hypothesis import given
@@ -204,6 +205,24 @@ def test_words_that_name_nothing_are_read_a_few_times(text: str, monkeypatch: py
     lines = text.count("\n")
     assert read["Cell"] < 3 * lines  # 13 where each row read those after it
     assert read["kind"] < 30 * lines  # 43 where each line read those after it
+
+
+GLUED = "SpecA100H100L40S\n" + "".join(f"FP16 TFLOPS{n}{n + 1}{n + 2}\n" for n in range(300, 340))
+WRONG = "| GPU | TDP |\n|---|---|\n" + "".join(f"| T4 | {n} W |\n| L4 | 72 W |\n" for n in range(700, 720))
+
+
+@pytest.mark.parametrize(
+    ("at", "name", "text", "most"),
+    [("layout", "readings", GLUED, 1000), ("judge", "mechanism", WRONG, 30)],  # 1,953 and 40 before
+)
+def test_what_was_found_is_not_looked_for_again(
+    at: str, name: str, text: str, most: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    module = import_module(f"gpuwise.judge.audit.{at}")
+    real, calls = getattr(module, name), []
+    monkeypatch.setattr(module, name, lambda *given, **more: [calls.append(1), real(*given, **more)][1])
+    audited(text, "a.md")
+    assert 0 < len(calls) < most
 
 
 def test_cells_that_say_none_name_no_field() -> None:

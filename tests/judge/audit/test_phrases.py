@@ -710,7 +710,72 @@ N You need at least 84 GB of VRAM on an MI300X for LoRA and 144 GB for full tuni
 N srun --gpus=a100:1 --mem=60G ./train
 N The P100 is old. Default memory per core is 30 GB.
 N On the MI250 the link between its halves reaches a bandwidth of 50 GB/s.
-N The driver of an A100 SXM4 80GB finds 79.25 GB or 15114 MB or 15,360 MiB of it free."""
+N The driver of an A100 SXM4 80GB finds 79.25 GB or 15114 MB or 15,360 MiB of it free.
+N GTX 1070 Ti的TDP为180W,比GTX 1070高30W。
+N GTX 1070 Ti拥有2432个流处理器,比GTX 1070多512个流处理器,也就是4组SM单元。
+N The RTX 3050 6GB is what remains of the RTX 3050, cut by 2 GB of memory.
+N The RTX PRO 6000 Blackwell uses GDDR7 chips of 24 GB.
+N GeForce RTX 5060 Ti отримає пам'ять GDDR7 з частотою 28 Гбіт за такт.
+W 3080显卡的CUDA核心数量达到了10,752个。
+W RTX 3080 Ti拥有10240个CUDA核心,相较于3080的9728个CUDA核心,提升很小。
+R RTX 3080 Ti拥有10240个CUDA核心,相较于3080的8704个CUDA核心,提升很大。
+W The RTX 3080 Ti has 12 GB of memory compared to the RTX 3080's 20 GB.
+W RTX 5090의 메모리 대역폭은 RTX 4090 대비 55% 증가한 1,568GB/s에 달합니다.
+W The M3 Ultra beats the M5 Max in memory bandwidth (800 vs 410 GB/s).
+R The M3 Ultra beats the M5 Max in memory bandwidth (800 vs 614 GB/s).
+W The H100 SXM computes INT8 at 1,979 TOPS with sparsity, FP8 - 2,797 TFLOPS without.
+N The RX 9070 XT reaches 389 TOPS with INT8 and, with INT4 - 1557 TOPS.
+N The RTX 2080 Ti leaves room for a new GTX Titan, which has 4,608 CUDA cores and a 384-bit bus with 12GB.
+W Il bus della RTX 2080 Ti che la interconnette alla GPU ha una ampiezza pari a 563-bit, come la GTX 1080 Ti.
+W You get 144 SMs on the RTX PRO 6000 Blackwell, of 192 of GB202.
+W The RTX 5090 has 32 GB. With all this, 5090 runs at a TGP of 600 W.
+W The RTX 2080 has 8 GB of video memory HBM2, compared to the GTX 1080.
+N Fréquence (boost) de la RX 6650 XT : 2 410/2 635 MHz.
+N The RTX 5060 has 8 GB, a 35W increase over its predecessor.
+W La RTX 4090 dispose de NVLink.
+R La RTX 3090 prend en charge NVLink.
+W La V100 a une capacité de calcul de 7.5.
+R La V100 a une capacité de calcul de 7.0.
+W La RTX 2080 Ti tiene capacidad de cómputo 7.0.
+W Le prix de lancement de la RTX 4070 était de 899 dollars.
+W El precio de lanzamiento de la RTX 4070 fue de 999 dólares.
+W RTX 4090拥有96MB二级缓存。
+W RTX 4090的首发价为1299美元。
+W Eine RTX 4090 schafft mit Llama 70B in Q4 bei einem Nutzer 300 Tokens pro Sekunde.
+W Une RTX 4090 génère 200 tokens/s avec Llama 8B en FP16 pour un seul utilisateur.
+W GeForce RTX 5090 memiliki memori GDDR7 32 GB dengan bandwidth memori 1.568 GB/s pada bus 512-bit.
+W GeForce RTX 5060 Ti отримає 16 ГБ пам'яті GDDR7 та пропускну здатність 484 ГБ/сек.
+W The CUDA cores of the RTX 4070 Super rise from the RTX 4070's 5,888 to 8,448.
+R The CUDA cores of the RTX 4070 Super rise from the RTX 4070's 5,888 to 7,168.
+W RTX 4070 Super的CUDA核心从RTX 4070的5888个增加到8448个。
+W Its bandwidth grows from the RTX 4090's 936 GB/s to 1,792 GB/s on the RTX 5090.
+W The MI300X has 4.8x the memory (384GB vs 80GB) of the H100 SXM.
+R The MI300X has 2.4x the memory (192GB vs 80GB) of the H100 SXM.
+W At 450 W the RTX 4080 needs a PSU of 850 W.
+R At 320 W the RTX 4080 needs a PSU of 750 W.
+N RTX 5090的功耗为575W,比RTX 4090高出125W。
+W La RX 9070 XT cuenta con 56 unidades de cómputo y 4.096 procesadores de flujo.
+R The MI325X has 256 GB, 1.3 times that of its predecessor, the MI300X. The HBM3E memory moves 6 TB/s.
+W The MI325X has 256 GB of HBM3E, 1.3 times that of its predecessor, the MI300X. It takes 900 W.
+W RTX 5060 Ti là bản nâng cấp trực tiếp từ RTX 4060 Ti. Nó có băng thông bộ nhớ 300 GB/s.
+R RX 9060 XT는 RTX 5060 Ti보다 높은 성능을 보인다. 최대 25.6 TFLOPS FP32 연산을 처리한다.
+N In tests it shows 32 GB, RTX 5060 Ti보다 낮다. 최대 25.6 TFLOPS FP32 연산을 처리한다.
+W The RTX 5070 has 6,411 CUDA cores in total.
+R The RTX 5070 has 6,144 CUDA cores in total.
+N Der Boosttakt der RTX 4090 liegt im Schnitt 600 MHz über dem der RTX 3090.
+N Die RTX 4070 Ti hat einen Stromanschluss, der über ein Kabel bis zu 600 Watt liefert.
+N Karta RTX 4060 Ti 8 GB jest już w sprzedaży, a model z 16 GB pamięci wkrótce.
+N The RX 7900 XTX is also compatible with PCIe 3.0.
+N Whether the RTX 4080 comes with GDDR6 or GDDR6X is open.
+W The GTX 1660 has 192 GB/s instead of 403 GB/s (GTX 1660 Ti).
+N Its memory is GDDR5 at 192 GB/s instead of 288 GB/s (GTX 1660 Ti).
+W Both have fewer CUDA cores, namely 1280 for the GTX 1660 and 1536 for the GTX 1660 Ti.
+R Both have fewer CUDA cores, namely 1408 for the GTX 1660 and 1536 for the GTX 1660 Ti.
+W Die RTX 4090 hat 18.432 FP32-Recheneinheiten.
+W کارت گرافیک RTX 3060 Ti حاوی ۱۳.۲۵ میلیارد ترانزیستور است.
+R کارت گرافیک RTX 3060 Ti حاوی ۱۷.۴ میلیارد ترانزیستور است.
+W RTX 4060配备3072个CUDA核心、8GB GDDR6显存、128-bit位宽、带宽约272GB/s,典型功耗约144W。
+N The RTX 5060 Ti takes 75 W from the PCIe slot."""  # noqa: RUF001
 
 
 @pytest.mark.parametrize(

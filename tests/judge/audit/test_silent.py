@@ -52,6 +52,18 @@ BATCHES = ("96,48,192,64,16", "192,96,384,128,32", "384,192,768,256,64")
         # A chip that is called as a card is, and the lowest setting of a card.
         (SHEET.format("GP100"), SHEET.format("Quadro GP100")),
         ("The H100 NVL has a TDP of 350 W.", "The H100 NVL has a TDP of 340 W."),
+        # What a machine, its board or its maker sets, and what is no less than so much.
+        ("# RTX 3090\n\nRAM: 64GB DDR5-5600\n", "# RTX 3090\n\nVRAM: 64GB\n"),
+        ("# RTX 3090\n\nBoost clock: 1,860 MHz (OC mode)\n", "# RTX 3090\n\nBoost clock: 1,860 MHz\n"),
+        ("The RTX 3090 in slot 2 runs PCIe 5.0 x8.", "The RTX 3090 runs PCIe 5.0 x8."),
+        (TABLE.format("Bandwidth", "> 1.2 TB/s"), TABLE.format("Bandwidth", "1.2 TB/s")),
+        ("# RTX A500 Laptop\n\nTDP: 25 W\n", "# RTX A500 Laptop\n\nTDP: 15 W\n"),
+        ("# RTX A500 Laptop\n\nTDP: 135 W\n", "# RTX A500 Laptop\n\nTDP: 175 W\n"),
+        ("# RTX 3080 Laptop\n\nFP32: 13.5 TFLOPS\n", "# RTX 3080 Laptop\n\nFP32: 12.9 TFLOPS\n"),
+        ("# RTX A500 Laptop\n\nBandwidth: 96 GB/s\n", "# RTX A500 Laptop\n\nBandwidth: 68 GB/s\n"),
+        ("# GB200\n\nMemory: 192 GB\n", "# GB200\n\nMemory: 196 GB\n"),
+        ("# M1 Max\n\nBandwidth: 400.0 GB/s\n", "# M1 Max\n\nBandwidth: 300.0 GB/s\n"),
+        ("# Pro A40\n\nMemory: 6 GB\n", "# A40\n\nMemory: 6 GB\n"),
         # Dates, formulas, titles, networks, machines as they were set up.
         ("The H200 is available as of 2026-07-31.", "The H200 was launched on 2026-07-31."),
         ("# T4\n\nThe memory is 2*(3-1)/3 * 4GiB = 5 GiB.", "# T4\n\nThe memory is 5 GiB."),

@@ -128,20 +128,33 @@ def test_the_hours_from_which_buying_pays_are_where_costs_are_equal(need, speed,
     speeds = [speed("rtx-4090", 100.0)]
     offers = [offer("rtx-4090", 0.5), offer("rtx-4090", 1800, "new")]
     found = made(need(), speeds, offers)
-    bought = next(o for o in found.options if o.way == "new")
-    hours = (bought.break_even_h or 0.0) / (365.25 / 7 * 3)
+    text = next(t for t in found.changes if "a week on" in t)
+    hours = float(text.split(" a week on")[0].split()[-2])
     at = made(need(assumptions=replace(need().assumptions, hours_per_week=hours)), speeds, offers)
     costs = [o.cost_per_item_usd.value for o in at.options]
     assert costs[0] == pytest.approx(costs[1], rel=0.01)
+    bought = next(o for o in found.options if o.way == "new")
+    assert bought.break_even_h == pytest.approx(hours * 365.25 / 7 * 3, rel=0.01)
 
 
-def test_a_rented_machine_has_equal_gpus(need, speed, offer) -> None:
+def test_no_mixing(need, speed, offer) -> None:
     speeds = [speed("rtx-3090", 100.0), speed("rtx-3090", 190.0, 2), speed("h100-pcie-80gb", 300.0)]
     offers = [offer("rtx-3090", 0.2), offer("rtx-3090", 0.4, count=2), offer("h100-pcie-80gb", 2.0)]
     found = made(need(gpus=(1, 2)), speeds, offers)
-    assert not found.advice
+    assert not found.advice  # a rented machine has equal GPUs
+    bought = [offer("rtx-3090", 1500.0, "new"), offer("h100-pcie-80gb", 30000.0, "new")]
+    advice = made(need(gpus=(1, 2)), speeds, bought).advice
+    assert "2 x 100 = 200 images/s at most, 50 % of the 400 that both do apart" in advice[0]
     pair = next(o for o in found.options if o.count == 2)
     assert any(text.startswith("2 reach 95 % of 2 times one (NVLink") for text in pair.why)
+
+
+def test_gpus_that_answer_apart_do_not_wait_for_each_other(need, speed, offer) -> None:
+    speeds = [speed("rtx-3090", 100.0), speed("h100-pcie-80gb", 300.0)]
+    offers = [offer("rtx-3090", 1500.0, "new"), offer("h100-pcie-80gb", 30000.0, "new")]
+    found = made(need(gpus=(1, 2), mode="infer"), speeds, offers)
+    assert not any("do not mix" in text for text in found.advice)
+    assert any("do not mix" in text for text in made(need(gpus=(1, 2)), speeds, offers).advice)
 
 
 def test_equal_costs_are_ordered_by_speed_not_by_their_last_bits(need, speed, offer) -> None:
@@ -482,6 +495,15 @@ def test_work_of_more_than_five_years_is_no_answer(need, speed, offer, years: fl
         made(work, [speed("rtx-3090", 100.0)], [offer("rtx-3090", 0.2)])
     assert caught.value.code == "limits"
     assert caught.value.data["ways"][0][0].limit == "work"
+
+
+def test_who_keeps_a_card_hears_nothing_of_buying_against_renting(need, speed, offer) -> None:
+    speeds = [speed("rtx-4090", 100.0), speed("rtx-5090", 158.0), speed("rtx-a5000", 70.0)]
+    offers = [offer("rtx-5090", 2873.0, "new"), offer("rtx-a5000", 0.27)]
+    kept = made(need(have=("rtx-4090",)), speeds, offers)
+    assert kept.options[0].way == "have"
+    assert not any("h a week" in change for change in kept.changes)
+    assert any("h a week" in change for change in made(need(), speeds, offers).changes)
 
 
 def test_who_is_served_pays_for_hours_and_their_cost_does_not_hang_on_speed(need, speed, offer) -> None:

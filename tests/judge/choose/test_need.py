@@ -145,3 +145,32 @@ def test_deadlines_count_from_the_day_that_is_given_else_from_today() -> None:
         end = (start + timedelta(days=10)).isoformat()
         need, _ = need_of("resnet50", {"work": "1M images", "deadline": end}, {}, today=given)
         assert need.deadline_s == 10 * 86400
+
+
+@pytest.mark.parametrize(
+    ("typed", "usd", "code"),
+    [
+        ("8000 zł", 2000.0, "PLN"), ("kr 8000", 800.0, "SEK"), ("CHF 1'200", 1440.0, "CHF"),
+        ("2 lakh INR", 2000.0, "INR"), ("A$2500", 1750.0, "AUD"), ("3 €/h", 3.3, "EUR"),
+        ("$3000", 3000.0, "USD"),
+    ],
+)  # fmt: skip
+def test_a_budget_is_read_as_it_is_written_in_any_country(typed: str, usd: float, code: str) -> None:
+    rates = {"EUR": 1.1, "PLN": 0.25, "SEK": 0.1, "CHF": 1.2, "INR": 0.01, "AUD": 0.7}
+    need, _ = need_of("resnet50", {"budget": typed}, rates)
+    assert need.budget_usd == pytest.approx(usd)
+    assert need.currency[0] == code
+
+
+def test_a_budget_that_is_none_is_refused_as_it_was_typed() -> None:
+    with pytest.raises(InputError, match="10 potatoes"):
+        need_of("resnet50", {"budget": "10 potatoes"}, {})
+
+
+@pytest.mark.parametrize(
+    ("work", "items", "hours"),
+    [("10000 gpu hours", None, 10_000.0), ("5 lakh images", 5e5, None), ("1,2 Mio Bilder", 1.2e6, None)],
+)
+def test_an_amount_is_read_as_in_a_question(work: str, items: float | None, hours: float | None) -> None:
+    need, _ = need_of("sdxl", {"work": work}, {})
+    assert (need.items, need.hire_h) == (items, hours)

@@ -41,6 +41,8 @@ _LARGEST = 2**24
 _FEWEST, ALIKE = 5, 0.03
 # Billions of parameters of the model that most people run, where only its family is named.
 USUAL_SIZE = 8
+# How far the size in a name may be from the count; "e2b" has twice as many as it computes with.
+_ROUNDED = 1.4
 _MOST_ADDED = 6  # Words of a name that are left out
 _SCALARS = {0: "B", 1: "b", 2: "H", 3: "h", 4: "I", 5: "i", 6: "f", 7: "?", 10: "Q", 11: "q", 12: "d"}
 
@@ -122,6 +124,17 @@ def _meant(name: str) -> tuple[str, ...]:
 def known(name: str) -> bool:
     """True if the table has a model of that name, or of that family and size ("llama 70b")."""
     return _exact(name) is not None or (any(map(_SIZE.fullmatch, _words(name))) and bool(_meant(name)))
+
+
+def newest(name: str) -> str:
+    """Of a family and a size with no version ("qwen 7b") the newest model of that size; other names as they
+    are."""
+    words = _words(name)
+    if len(words) != 2 or not _SIZE.fullmatch(words[1]) or _exact(name) is None:
+        return name
+    size = float(words[1][:-1]) * {"m": 1e6, "b": 1e9}[words[1][-1]]
+    alike = (full for full in _meant(name) if abs(log(find(full).parameters / size)) < log(_ROUNDED))
+    return next(alike, name)
 
 
 def note(name: str) -> str:

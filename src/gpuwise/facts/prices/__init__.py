@@ -227,6 +227,13 @@ def renting() -> frozenset[str]:
     return frozenset(offer.provider.casefold() for offer in shipped() if offer.per_hour)
 
 
+def around(place: str) -> tuple[str, ...]:
+    """Larger areas that hold a place, as `areas` call them."""
+    return tuple(
+        area for area, _, regions in areas() if area != place and re.search(regions, place.casefold())
+    )
+
+
 def is_in(offer: Offer, place: str) -> bool:
     """True if the offer's region is, or may be chosen, in an area, or has `place` in its name."""
     region, place = offer.region.casefold(), place.casefold()

@@ -232,9 +232,9 @@ def _files(paths: Sequence[Path]) -> Iterator[tuple[Path, str, bool]]:
             exists = False
         if not exists:
             raise InputError(f"there is no {path}", hint="give result files, bundles or folders of them")
-        every = (
-            sorted(p for p in path.rglob("*") if p.suffix in (".json", ".zip")) if path.is_dir() else [path]
-        )
+        every = [path]
+        if path.is_dir():
+            every = sorted(p for p in path.rglob("*") if p.suffix in (".json", ".zip") and p.is_file())
         for file in every:
             inside = file.parent.relative_to(path).as_posix() if path.is_dir() else "."
             folder = LOOSE if inside == "." else inside

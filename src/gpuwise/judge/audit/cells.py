@@ -138,7 +138,7 @@ def label_of(text: str) -> Label:
     if all(f.startswith("peak:") for f in fields) and unit is None and network_in(text):
         fields = ["throughput"]
     other = CUES["whole_machine"].search(text) or CUES["in_use_power"].search(text)
-    if CUES["ratio"].search(text) or ("power_w" in fields and other):
+    if CUES["ratio"].search(text) or CUES["of_its_parts"].search(text) or ("power_w" in fields and other):
         fields = [""]
     marks = {t.field for t in tokens if t.field in ("sparse", "dense")}
     return Label(
@@ -180,6 +180,11 @@ def readings(label: Label, cell: str, *, marks: tuple[str, ...] | None = ()) -> 
             for reading in readings(label_of(title), text.strip(), marks=marks):
                 yield replace(reading, either=True) if mixed else reading
         return
+    if len(pairs := [*CUES["key_value"].finditer(cell)]) > 1:
+        # "CUDA_CORES:5120, CLOCK_RATE:877": each value has its own key.
+        for pair in pairs:
+            yield from readings(label_of(pair["key"].replace("_", " ")), pair["value"], marks=marks)
+        return
     if label.first == "":
         return
     if not label.text and any(t.field == "memory_type" for t in scan(cell)):
@@ -201,7 +206,9 @@ def readings(label: Label, cell: str, *, marks: tuple[str, ...] | None = ()) -> 
     last: Reading | None = None
     # Beside HBM or GDDR, plain DDR is the memory of a CPU, and so is the size before it.
     types = [t for t in tokens if t.field == "memory_type" and t.kind == "name"]
-    foreign = {t.start for t in types if "DDR" in t.name and t.name[0] != "G"} if len(types) > 1 else set()
+    plain = {t.start for t in types if "DDR" in t.name and t.name[0] != "G"}
+    # So is what has its grade: "64 GB DDR5-5600".
+    foreign = plain if len(types) > 1 or CUES["graded"].search(cell) else set()
     for place, token in enumerate(tokens):
         if foreign & {token.start, tokens[place + 1].start if place + 1 < len(tokens) else -1}:
             continue
@@ -219,7 +226,9 @@ def readings(label: Label, cell: str, *, marks: tuple[str, ...] | None = ()) -> 
                     if reading.field.startswith("peak:") and _is_twice(one, two):
                         reading = replace(reading, sparse=True)
                 last = reading
-                yield replace(reading, either=True) if open_ else reading
+                # Of "> 2.5 TB/s" only the least is said.
+                least = open_ or CUES["at_least"].search(cell, 0, token.start)
+                yield replace(reading, either=True) if least else reading
 
 
 def _of_value(
@@ -315,8 +324,11 @@ def own_field(cell: str, tokens: Sequence[Token], place: int) -> str | None:
     # A format that the value touches is its own: "FP1665.1 TFLOPS peak".
     before = tokens[place - 1] if place else None
     touches = before is not None and before.end == token.start and before.field.startswith("peak:")
-    if before is not None and touches and dimension == "op/s":
-        return before.field
+    if before is not None and before.field.startswith("peak:") and dimension == "op/s" and (
+        touches or re.fullmatch(r"\s?[-\u2013\u2014:=]\s?", cell[before.end : token.start])
+    ):  # fmt: skip
+        # "INT8 779 TOPS, INT4 - 1557 TOPS": of a format that is not judged.
+        return before.field if before.field != "peak:" else "none" if "4" in before.text else None
     # "80 GB, 3.35 TB/s, NVLink 900 GB/s": the word belongs to the value behind it.
     following = tokens[place + 1 : place + 3]
     if [t.kind for t in following] == ["field", "value"] and following[1].measures == dimension and (

@@ -9,14 +9,14 @@ from copy import copy
 from dataclasses import replace
 from itertools import pairwise
 
-from gpuwise.judge.audit import grid, layout, prose
+from gpuwise.judge.audit import evidence, grid, layout, prose
 from gpuwise.judge.audit.cells import NEAR, label_of, own_field, readings
 from gpuwise.judge.audit.grid import IN_CONTEXT, Scope, Subject, claim_of, of_form, subject, subject_of
 from gpuwise.judge.audit.judge import GRID, may_be_of_die
 from gpuwise.judge.audit.prose import Left, Text
 from gpuwise.judge.audit.read import PLAIN, Block, Heading, Line, Table, texts_of
 from gpuwise.judge.audit.words import CHIP, CUES, Token, scan
-from gpuwise.model.judgement import Claim
+from gpuwise.model.judgement import Claim, Number
 
 # So many lines below the name of a chip its counts may still be meant.
 DIE_LINES = 8
@@ -93,7 +93,8 @@ class _Walk:
 
     def __init__(self, blocks: Sequence[Block], marks: tuple[str, ...] | None, portable: bool) -> None:
         self.blocks = blocks
-        self.scope = Scope(marks=marks, portable=portable)
+        pair = layout.first_pair(block for block in blocks if isinstance(block, Line))
+        self.scope = Scope(marks=marks, portable=portable, pair=pair)
         self.headings: dict[int, Subject | None] = {}
         self.recent: Subject | None = None
         # The GPUs that the paragraphs so far have named, by what they may be.
@@ -211,8 +212,12 @@ class _Walk:
             elif not joins and (named := _NAME.fullmatch(part.text)) and not prose.gpus_of(part.text):
                 # "gpu: A16" begins an object, "gpu: AD102" does not.
                 self.headings, self.recent = {PLAIN + 1: subject_of(named[1])}, None
+            elif not joins and (name := _of_another(part.text)):
+                self.headings, self.recent = {PLAIN + 1: Subject(name, ())}, None
             elif part.line in parents and not part.text[0].islower():
-                self.heading(PLAIN + part.item, part.text, part.line)
+                # A section that no product can be named like, "2. 核心规格", is as the others are.
+                deep = part.item if re.search("[A-Za-z]", part.text) else 0
+                self.heading(PLAIN + deep, part.text, part.line)
                 yield from self.prose([part])
             elif not joins and self.is_title(part):
                 self.heading(PLAIN + part.item, part.text, part.line)
@@ -297,7 +302,9 @@ class _Walk:
         listed = paragraph[0].item or (len(above) <= TITLE and [t.kind for t in scan(above)[:1]] == ["gpu"])
         caption = above.endswith(":") or (len(above) <= TITLE and above[-1:] not in tuple(".!?"))
         opening = self.scope.opening if listed else above if caption else ""
-        self.scope = replace(self.scope, above=above, opening=opening)
+        # "A vs. B: ..." sets them side by side for what follows.
+        pair = layout.side_by_side(above.partition(":")[0]) if ":" in above[:TITLE] else ()
+        self.scope = replace(self.scope, above=above, opening=opening, pair=pair or self.scope.pair)
         scope = replace(self.scope, about=self.recent or self.about)
         for found in prose.claims(Text(above, tuple(starts), scope, self.section)):
             if not isinstance(found, Subject):
@@ -362,6 +369,23 @@ def _shared(value: str, gpus: Sequence[Token]) -> list[tuple[Subject | None, str
             return []
         spans = zip([0, *ends[:-1]], [g.start for g in gpus], strict=True)
     return [(subject([gpu]), value[a:b].lstrip(" =:")) for gpu, (a, b) in zip(gpus, spans, strict=True)]
+
+
+def _of_another(text: str) -> str:
+    """The name in "name: GTX 1080 11Gbps", which says more than that of the card that the catalog has: a kind
+    or a size of memory that the card has not; empty for any other text."""
+    named = CUES["named"].fullmatch(text)
+    gpus = [t for t in scan(named["name"]) if t.kind == "gpu"] if named else []
+    if named is None or len(gpus) != 1 or gpus[0].count > 1:
+        return ""
+    if not gpus[0].gpu_ids:
+        return named["name"]
+    for more in CUES["more_of_name"].finditer(named["name"], gpus[0].end):
+        of = {"size": "memory_bytes", "type": "memory_type"}.get(more.lastgroup or "")
+        stated = Number(value=float(more["size"]) * 2**30, digits=2) if more["size"] else more[0].upper()
+        if of is None or not any(evidence.supports(gpu_id, of, stated) for gpu_id in gpus[0].gpu_ids):
+            return named["name"]
+    return ""
 
 
 def _pairs(text: str) -> Iterator[tuple[str, str]]:

@@ -22,11 +22,18 @@ _GLOSSARIES = {
     }
     for language, glossary in _LANGUAGES.items() if language != "en"
 }  # fmt: skip
+_ENGLISH = {
+    word.lower() for glossary in _LANGUAGES.values() for english in glossary for word in english.split()
+}
 # The languages that a word is of.
 _OF: dict[str, list[str]] = {}
 for _language, _words in {"en": _LANGUAGES["en"]["words"], **_GLOSSARIES}.items():
-    for _word in _words:
-        _OF.setdefault(_word.lower(), []).append(_language)
+    # Of phrases the words that are long enough to be of one language, and not taken from English.
+    for _word in dict.fromkeys(
+        word.lower() for phrase in _words for word in phrase.split()
+        if " " not in phrase or (len(word) > 3 and not {word.lower(), f"{word.lower()}s"} & _ENGLISH)
+    ):  # fmt: skip
+        _OF.setdefault(_word, []).append(_language)
 # Longer phrases first. A word ends where no letter follows, or with its apostrophe.
 _PHRASES = {
     language: re.compile(

@@ -25,6 +25,9 @@ Form = Literal["value", "dense", "sparse", "vector", "matrix"]
 matrix units in fp32 or fp64, which the ordinary cores compute too."""
 # How near a value must be for the aligner, which weighs many readings.
 CLOSE = 0.012
+# The lowest and the highest power that makers of laptops set, of the one that a database has (A500: 20 to
+# 60 W of 60, RTX 5060: 45 to 100 W of 45).
+OF_LAPTOPS = (0.33, 2.3)
 _TENSOR = ("fp16", "bf16")
 # Architectures whose matrix units do 2:4 sparsity at twice the dense rate.
 _SPARSE_SINCE = ("Ampere", "Ada", "Hopper", "Blackwell", "CDNA 3", "CDNA 4")
@@ -110,13 +113,17 @@ def of(gpu_id: str, field: str) -> tuple[Evidence, ...]:
         if isinstance(value, float) and "of one GPU of the board" in fact.note
         else []
     )
+    least = spec.number("power_min_w") if field == "power_w" else None
+    if field == "power_w" and least is None and spec.text("form") == "laptop" and isinstance(value, float):
+        # Its maker chooses, and nobody states from what to what.
+        board = [value * part for part in OF_LAPTOPS]
     stated = Evidence(
         value=value, text=printed(field, value), source=fact.source,
         alternatives=(*_alternatives(spec, field, fact), *board), computed=_is_computed(spec, field, fact),
         sources=2 if field in _EXACT else len({
             source.copy_of or source.id for other in (spec, *alike) for source in other.sources(field)
         }),
-        low=spec.number("power_min_w") if field == "power_w" else None,
+        low=least,
     )  # fmt: skip
     if field != "memory_bytes":
         return (stated,)

@@ -40,6 +40,8 @@ MOST_ORDERED, MOVED, AGAINST, LEAST_TOLD = 4, 6, 4, 2
 FIRM, LEAST, JUDGED = 0.75, 3, 64
 # GPUs of a machine whose count is not said.
 IN_MACHINE = 8
+# How near the rates of one format are that sources give for variants of a card (P100: 18.7 and 19.05).
+RATES = 0.045
 # Characters; a longer cell is prose, and a longer name no name.
 LONGEST, NAME = 300, 80
 # Fields of which other words of the row say what was measured or offered.
@@ -132,8 +134,7 @@ def name_of(text: str) -> Subject | None:
     gpus = [t for t in tokens if t.kind == "gpu"]
     if not gpus:
         return None
-    if re.search(r"\bMIG\b|\dg\.\d{1,3}gb|\b(?:half|quarter)\b|\b1/\d\b", text, re.IGNORECASE):
-        # A slice of a GPU has a part of its figures.
+    if CUES["no_whole"].search(text):
         return None
     before = [t for t in tokens if t.kind == "value" and t.start < gpus[0].start]
     named = sum(t.end - t.start for t in gpus)
@@ -246,11 +247,13 @@ class Grid:
     """Whether words around the table say that its plain numbers are tokens a second."""
     measured: bool = False
     """Whether a column is of what was measured."""
+    named: bool = False
+    """Whether the first column is of names of GPUs, by its head."""
 
     def __post_init__(self) -> None:
         self.rows = _straight(self.rows)
         # Below "GPU" and along the top "4090" is a card.
-        product = (
+        self.named = product = (
             bool(self.rows and self.rows[0])
             and CUES["product_label"].fullmatch(self.rows[0][0].text) is not None
         )
@@ -316,6 +319,9 @@ class Grid:
         title = len({cell.text for cell in self.header}) == 1 < len(self.header)
         owners = {i: name_of(cell.text) for i, cell in enumerate(self.header) if not title}
         self.columns = {i: owner for i, owner in owners.items() if owner is not None}
+        if {*self.columns} == {0} and not any(cell.text.strip() for cell in self.header[1:]):
+            # "Specs at a glance: RTX 2080 Ti" above empty cells is the title of the rows.
+            self.columns = {}
         # A column "GPU" holds names or counts.
         self.counting = next(
             (i for i, cell in enumerate(self.header) if CUES["counting"].fullmatch(cell.text.strip())
@@ -338,6 +344,7 @@ class Grid:
             return replace(found, fields=("throughput",))
         # "AWS | Azure" below "On-demand, $ per GPU and hour".
         hourly = found.hourly or ("hourly" in self.above and found.fields in ((), ("price",)))
+        hourly = hourly and not CUES["longer"].search(text)
         drawn = self.measured and not CUES["rated"].search(text)
         die = "die " if "full_dies" in self.above else ""
         return replace(found, hourly=hourly, drawn=drawn, text=die + found.text)
@@ -654,6 +661,8 @@ class Grid:
             # A network's row is of its speeds, whatever formats stand along the top.
             network = row and label_of(row[0].text).first == "throughput"
             theirs = any(t.kind == "gpu" for c in row[:NAME_COLUMNS] for t in scan(c.text))
+            # So is one that begins with the name of a card which nobody knows.
+            theirs |= self.named and re.search("[A-Za-z]", row[0].text) is not None
             if owner is None or network or theirs:
                 continue
             for column, cell in enumerate(row[: len(self.labels)]):
@@ -678,8 +687,24 @@ class Grid:
             known = is_known(mine, reading)
             # "4 MiB L2 cache | per XCD": of a part of it.
             part = reading.field in OF_PARTS and row in self.of_parts
+            # Who writes "TFLOPS" may take of each card another rate that it is known for.
+            part |= (
+                not known
+                and reading.field in FORMATS
+                and not self.names_format(column, row)
+                and any(
+                    evidence.alike(ratio, 1, RATES)
+                    for other in FORMATS
+                    for ratio in ratios(mine, replace(reading, field=other))
+                )
+            )
             reading = replace(reading, either=True) if part or not (sure or known) else reading
             yield _Placed(cell, mine, reading, row, column, label.text, known)
+
+    def names_format(self, column: int, row: int) -> bool:
+        """Whether the head of a column or of a row names a format of numbers."""
+        cells = (*self.header[column : column + 1], *self.rows[row][:1])
+        return any(t.field in FORMATS for cell in cells for t in scan(cell.text[:NAME]))
 
     def narrowed(self, owner: Subject, row: Sequence[Cell], name: int) -> Subject:
         """The variants that a column for form or memory leaves: "H100 | SXM5"."""

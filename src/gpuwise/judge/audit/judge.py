@@ -59,6 +59,10 @@ ROUGH = 0.05
 RATIO = 0.2
 # What NVIDIA's Dynamic Boost adds at most to the power that a laptop's maker sets.
 DYNAMIC_BOOST_W = 25
+# Of its rates a laptop's GPU has so much at the lowest power that makers set (RTX 3000: 4.7 of 6.4).
+SLOWED = 0.7
+# And its memory so much more (RTX 3000: 336 of 288 GB/s).
+FASTER = 1.2
 # A ratio that is off by less is nobody's error.
 APART = 0.15
 # The same of a percentage, which has so many digits.
@@ -151,7 +155,7 @@ def judge(claims: Sequence[Claim]) -> tuple[Finding, ...]:
     # A figure that a text repeats counts once.
     once = {(c.block >= GRID and n, c.gpu_ids, c.field, c.stated): (c, v) for n, (c, v) in enumerate(judged)}
     for claim, verdict in once.values():
-        if verdict == "contradicts" and (mechanism(claim) or ("",))[0] in TAKEN_FOR_OTHER:
+        if verdict == "contradicts" and (text.mechanism(claim) or ("",))[0] in TAKEN_FOR_OTHER:
             # A rate of the other kind is read right: of just this GPU and format.
             places[_failing(claim)]["agrees"] += 1
             continue
@@ -189,7 +193,7 @@ def judge(claims: Sequence[Claim]) -> tuple[Finding, ...]:
         many = 2 if claim.block >= GRID else 1
         weak = claim.group and group["agrees"] < many * max(LEAST, group["contradicts"])
         known, stated = _numbers(k.value for k in _known(claim)), _numbers(claim.values)
-        besides = claim.block < GRID and _said(claim) in right
+        besides = claim.block < GRID and not claim.of_any and _said(claim) in right
         # So far from every known value something else is counted: what a job asks for, images a second.
         # A rate without a unit may be of images, or in the unit of another cell.
         bare = claim.field.startswith("peak:") and not _UNIT.search(claim.stated)
@@ -368,11 +372,35 @@ def _is_option(claim: Claim) -> bool:
             low, high = spec.number("base_hz"), spec.number("boost_hz")
             if spec.vendor != "NVIDIA" and low and high:
                 return all(low <= value <= (1 + EDITIONS) * high for value in _numbers(claim.values))
+    if _is_of_laptop(claim):
+        return True
     # GB200 and B200, GH200 and H200 are printed for each other.
-    if not claim.field.startswith("peak:"):
+    if claim.field != "memory_bytes" and not claim.field.startswith("peak:"):
         return False
     twins = {other for gpu_id in claim.gpu_ids for other in _twins(gpu_id)} - set(claim.gpu_ids)
+    if claim.field == "memory_bytes":
+        return any(_agrees(replace(claim, gpu_ids=(other,))) for other in twins)
     return any(states(claim, k.value) for k in _known(replace(claim, gpu_ids=tuple(twins))))
+
+
+def _is_of_laptop(claim: Claim) -> bool:
+    """Whether a rate or a clock is one that a laptop's GPU has at a lower power, a memory rate that of slower
+    or faster chips, which a workstation's has, or a rate that of a unified chip with fewer cores."""
+    rate = claim.field.startswith("peak:")
+    if not rate and claim.field not in ("boost_hz", "memory_bytes_per_s"):
+        return False
+    if claim.field == "memory_bytes_per_s" and (
+        mechanism(claim) or any(catalog.get(i).text("segment") == "consumer" for i in claim.gpu_ids)
+    ):
+        return False
+    forms = {catalog.get(i).text("form") for i in claim.gpu_ids}
+    plain = replace(claim, field="peak:fp32") if claim.field in ("peak:fp16", "peak:bf16") else claim
+    ways = [(claim, 1), (plain, 1), (plain, 2)]
+    known = [n * k for one, n in ways for k in _numbers(k.value for k in _known(one))]
+    most = FASTER if claim.field == "memory_bytes_per_s" else 1.0
+    return (forms == {"laptop"} or (rate and forms == {"soc"})) and all(
+        any(SLOWED * k <= v <= most * k for k in known) for v in _numbers(claim.values)
+    )
 
 
 def _twins(gpu_id: str) -> tuple[str, ...]:
@@ -442,7 +470,7 @@ def _is_witnessed(claim: Claim, text: Around) -> bool:
     near = EDITIONS if chance or kind in UNTELLING else VARIANTS if kind == "other variant" else 0.0
     # The figure of the next product was taken for this one's: also where they differ by little.
     of_next = any(is_copied(claim.field, claim.values, other) for i in claim.gpu_ids for other in next_to(i))
-    near = CLOSE if of_next and claim.field == "memory_bytes_per_s" else near
+    near = ROUNDED if of_next and claim.field == "memory_bytes_per_s" else near
     if any(_is_within(claim, known, near) for known in _known(claim)):
         return False
     # That the text says otherwise elsewhere speaks against it only where both are of one GPU.
@@ -679,6 +707,7 @@ class Around:
         self.right: dict[tuple[str, str], dict[object, Claim]] = defaultdict(dict)
         self.wrong: dict[tuple[int, tuple[str, ...]], list[Claim]] = defaultdict(list)
         # What was found: it is asked for as a witness, and again for the answer.
+        self.mechanism = cache(mechanism)
         self.explained: dict[Claim, Explained] = {}
         for claim in claims:
             for gpu_id in claim.gpu_ids:
@@ -695,7 +724,7 @@ class Around:
     def explain(self, claim: Claim) -> Explained:
         """(kind, sentence) for a claim that no evidence supports; the most telling explanation first."""
         if claim not in self.explained:
-            found = mechanism(claim)
+            found = self.mechanism(claim)
             if found is None or found[0] == "other variant":
                 found = self.of_neighbour(claim, 2) or found
             if found is None and claim.block >= GRID:
@@ -781,7 +810,9 @@ def mechanism(claim: Claim) -> Explained | None:
         for theirs in {_digits(value / scale, n) for value in values for n in (6, max(1, len(ours)))}:
             if ours != theirs and len(ours) >= 2 and len(set(ours)) > 1 and sorted(ours) == sorted(theirs):
                 return "digit swap", f"the digits of {theirs} in another order"
-    if field.endswith(("_bytes", "_bytes_per_s")) and any(equal(m, v * f) for m, v in pairs for f in _BINARY):
+    # Rates are counted in GB/s: 1.024 times 800 is computed from clocks.
+    steps = _BINARY[2 * field.endswith("_bytes_per_s") :]
+    if field.endswith(("_bytes", "_bytes_per_s")) and any(equal(m, v * f) for m, v in pairs for f in steps):
         return "unit", "right but for the step from decimal to binary prefixes"
     if other := {"boost_hz": "base_hz", "base_hz": "boost_hz"}.get(field):
         clocks = (k.value for gpu_id in claim.gpu_ids for k in evidence.of(gpu_id, other))

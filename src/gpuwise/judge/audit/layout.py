@@ -10,15 +10,16 @@ from __future__ import annotations
 import re
 from bisect import bisect_right
 from collections import defaultdict
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from functools import cache, lru_cache, partial
 from itertools import accumulate, pairwise, permutations, product
 
 from gpuwise.judge.audit import evidence
-from gpuwise.judge.audit.cells import NEAR, Label, label_of, readings
+from gpuwise.judge.audit.cells import NEAR, Label, Reading, label_of, readings
 from gpuwise.judge.audit.grid import (
     INFERRED,
+    LARGE,
     MOST_ORDERED,
     Grid,
     Scope,
@@ -69,6 +70,11 @@ _CORNER = re.compile(r"\W*(?:\w{2,20}\W+){0,2}")
 _BRAND = re.compile(r"(?:(?:NVIDIA|AMD|GeForce|RTX|Tesla|Quadro|Radeon) ){1,2}", re.IGNORECASE)
 _PERCENT = re.compile(r"[+\u2212-]?\d[\d.,]{0,6} ?%")
 
+# A figure of each of two GPUs: "Higher boost: 2617 MHz (2617 MHz vs 2520MHz)".
+_COMPARED = re.compile(
+    r"(?P<label>[^():\d][^():]{3,60}?)(?:: [^()]{1,24})? ?"
+    r"\((?P<one>\d[^()]{0,24}?) (?:vs\.?|versus) (?P<two>\d[^()]{0,24})\)"
+)
 # Where a word ends that lost its gap, what stands in parentheses, a label before digits that run together.
 _SEAM = re.compile(r"(?<=[^\W\d_]{2}[^\W\d_A-Z])(?<!int)(?=[A-Z\d])|(?<=\))(?=\w)")
 _ASIDE = re.compile(r"\([^()]{1,40}\)")
@@ -81,21 +87,40 @@ Found = tuple[Rows, int, bool] | None
 
 def parts(lines: Sequence[Line], scope: Scope) -> Iterator[Line | Grid]:
     """The lines, with those that are rows of a table replaced by it."""
+    # A mark of a question, and what is shown to who asks, stand between a label and its value.
+    lines = [
+        line for before, line in pairwise((Line(0, "", 0, 0), *lines))
+        if line.text != "?" and not (before.text == "?" and len(line.text) > SHORT)
+    ]  # fmt: skip
     at = 0
     while at < len(lines):
         found = next((one for reader in READERS if (one := reader(lines, at, scope)) is not None), None)
         if found is None:
-            named = lines[at : at + 3]
-            between = len(named) == 3 and CUES["name_label"].fullmatch(named[1].text.strip()) is not None
-            # "Tesla K80, Model Name, Tesla P40" on three lines names both columns.
-            title = f"{named[0].text} vs {named[2].text}" if between else lines[at].text
-            pair = side_by_side(title)
+            pair = _named_beside(lines[at : at + 3]) or side_by_side(lines[at].text)
             scope = replace(scope, pair=pair) if pair else scope
             yield lines[at]
             at += 1
         else:
             rows, at, certain = found
             yield Grid(tuple(rows), scope, certain)
+
+
+def first_pair(lines: Iterable[Line]) -> tuple[Subject, ...]:
+    """The GPUs that the first title or the first three lines "A, Model Name, B" compare; none where no line
+    does."""
+    last: list[Line] = []
+    for line in lines:
+        last = [*last[-2:], line]
+        if pair := side_by_side(line.text) or _named_beside(last):
+            return pair
+    return ()
+
+
+def _named_beside(lines: Sequence[Line]) -> tuple[Subject, ...]:
+    """The GPUs of "Tesla K80, Model Name, Tesla P40" on three lines, which name two columns."""
+    if len(lines) != 3 or CUES["name_label"].fullmatch(lines[1].text.strip()) is None:
+        return ()
+    return side_by_side(f"{lines[0].text} vs {lines[2].text}")
 
 
 def side_by_side(text: str) -> tuple[Subject, ...]:
@@ -110,7 +135,8 @@ def side_by_side(text: str) -> tuple[Subject, ...]:
         return ()
     joined = all(CUES["versus"].fullmatch(text, a.end, b.start) for a, b in pairwise(gpus))
     named = tuple(one for gpu in gpus if (one := subject([gpu])) is not None)
-    return named if joined and not any(t.kind == "value" for t in tokens) else ()
+    # "GTX 1080 11Gbps" is how it is sold.
+    return named if joined and not any(t.kind == "value" and t.dimension != "other" for t in tokens) else ()
 
 
 def _places(lines: Sequence[Line], start: int) -> tuple[list[tuple[int, int]], int]:
@@ -494,9 +520,15 @@ def _values_of(line: Line, gpus: Sequence[Token]) -> tuple[Cell, ...] | None:
 
 
 @lru_cache(maxsize=65536)
+def _whole(label: Label, text: str) -> tuple[Reading, ...]:
+    """What a cell below this label states where it is a value and nothing else."""
+    return tuple(r for r in readings(label, text) if r.token.text == text and r.values)
+
+
+@lru_cache(maxsize=65536)
 def _reads(label: Label, text: str, owner: Subject) -> tuple[bool, bool]:
     """Whether a cell below this label states a value and nothing else, and whether its GPU has it."""
-    read = [r for r in readings(label, text) if r.token.text == text and r.values]
+    read = _whole(label, text)
     return bool(read), any(is_known(owner, r) for r in read)
 
 
@@ -751,6 +783,23 @@ def _columns_of_lines(lines: Sequence[Line], start: int, scope: Scope) -> Found:
     return table, last, gpus > 0
 
 
+def _in_parentheses(lines: Sequence[Line], start: int, scope: Scope) -> Found:
+    """Lines "Larger memory (24 GB vs 16 GB)", or "Boost: 2.6 GHz (2.6 GHz vs 2.5 GHz)", of two GPUs: below
+    the name of one of them its value is the first, else they stand as in the title."""
+    rows: Rows = []
+    at = start
+    while len(scope.pair) == 2 and at < len(lines) and (found := _COMPARED.fullmatch(lines[at].text)):
+        rows.append(tuple(Cell(lines[at].line, found[n]) for n in ("label", "one", "two")))
+        at += 1
+    if not rows:
+        return None
+    above = (subject_of(line.text[:SHORT]) for line in reversed(lines[max(0, start - MOST_MISSED) : start]))
+    heading = next((found for found in above if found and not found.several), scope.pair[0])
+    turned = not {*heading.gpu_ids} & {*scope.pair[0].gpu_ids}
+    names = [Cell(lines[start].line, one.text) for one in scope.pair[:: -1 if turned else 1]]
+    return [(Cell(lines[start].line, ""), *names), *rows], at, True
+
+
 Arranged = tuple[list[tuple[Line, ...]], int]
 """Rows of a label and its values, and the index behind the last of these lines."""
 
@@ -780,9 +829,20 @@ def _between(body: Sequence[Line], count: int) -> Arranged:
     at, end = 1, 0
     while at < len(body) - 1 and count == 2:
         values, label = (body[at - 1].text, body[at + 1].text), label_of(body[at].text)
-        named = kind(body[at].text) == "F" and all(kind(t) == "V" and any(readings(label, t)) for t in values)
-        shapes = [[(t.kind, t.dimension, t.field) for t in scan(text)] for text in values]
-        alike = len(shapes[0]) == 1 and shapes[0] == shapes[1] and shapes[0][0][:2] != ("value", "bare")
+        stated = [any(readings(label, t)) for t in values]
+        # One of them may have none: "240, Tensor Cores, -".
+        none = [CUES["no_value"].fullmatch(t.strip()) for t in values]
+        named = kind(body[at].text) == "F" and any(stated) and all(
+            kind(t) == "V" and (one or empty) for t, one, empty in zip(values, stated, none, strict=True)
+        )  # fmt: skip
+        typed = [scan(text) for text in values]
+        shapes = [[(t.kind, t.dimension, t.field) for t in one] for one in typed]
+        alike = len(shapes[0]) == 1 and shapes[0] == shapes[1]
+        # Small numbers may count anything.
+        alike = alike and (shapes[0][0][:2] != ("value", "bare") or all(
+            one[0].text == text and one[0].numbers[0].value >= LARGE
+            for one, text in zip(typed, values, strict=True)
+        ))  # fmt: skip
         if at > 1 and body[at - 2].text == body[at].text:
             named = alike = False  # The label stands before each value
         if named or (alike and not re.search(r"\d", body[at].text) and not body[at].text.isascii()):
@@ -825,6 +885,6 @@ def _repeated(body: Sequence[Line], count: int) -> Arranged:
 
 # In the order in which they are tried.
 READERS: tuple[Callable[[Sequence[Line], int, Scope], Found], ...] = (
-    _broken, _delimited, _separated, _under_fields, _under_gpus, _below_title, _in_one_line, _rows_of_lines,
-    _columns_of_lines,
+    _broken, _delimited, _separated, _under_fields, _under_gpus, _in_parentheses, _below_title, _in_one_line,
+    _rows_of_lines, _columns_of_lines,
 )  # fmt: skip

@@ -121,11 +121,19 @@ _INSIDE = re.compile(r"\b(?:in|into|on) (?:\w{1,6} )?$")
 _WITH = re.compile(r"\bwith (?:its |only |just |a ){0,2}$", re.I)
 _TENSOR = re.compile(r"tensor[ -]cores?\b[^.;,]*$", re.I)
 _AS_MUCH = re.compile(r"\b(?:as|than|like|of|from|on) (?:the|its|an?) $")
+_BUS = re.compile(r"\bbus", re.I)
+# The number that ends the name of a card.
+_CARD = re.compile(r"(?<=\s)\d{4}$")
+# Between a size and the type of the same memory: "8 GB of VRAM GDDR6".
+_TYPE_OF = re.compile(
+    r"[^\d.,;:()]{0,9}|(?: (?:of|memory|video|vram|ram|dedicated|memoria|speicher)){1,4} ", re.I
+)
 _CLAUSE = re.compile(r";|[,:] (?:and |but )?(?=its? )")
 _OF_MEMORY = re.compile("memory|vram|hbm|gddr", re.IGNORECASE)
 _LABEL = re.compile(r"\W*(?:[^\d.,;]{3,32}[: ])?")
 # Behind a name with its size another one: "MI50 16 GB or 32 GB".
 _OR_SIZE = re.compile(r".*\d ?G[Bo]?(?:,? (?:or|and) |/)", re.IGNORECASE)
+_OR = re.compile(" or ")
 _VERSION = re.compile(r" (?:version|variant|model|one|card)\b")
 _NOT_SPARSE = re.compile(r"\([^()\d]{0,200}\d[^()]{0,200}\)|\b(?:without|no|w/o) (?:structured )?sparsity")
 _BRACKETS = re.compile(
@@ -285,6 +293,22 @@ def sized(gpu: Token, line: int, block: int) -> Iterator[Claim]:
             yield claim_of(reading, replace(owner, count=1), line, block, True)
 
 
+def _numbered(text: str, tokens: Sequence[Token], about: Subject | None) -> Iterator[Token]:
+    """The words, with the number alone of a GPU that is named in full, here or before, as that GPU: "The RTX
+    5090 is new. The 5090 ..."."""
+    named = [(t.text, t.gpu_ids) for t in tokens if t.kind == "gpu"]
+    named += [(about.text, about.gpu_ids)] if about is not None and not about.several else []
+    numbers = {match[0]: ids for name, ids in named if (match := _CARD.search(name)) is not None}
+    for place, token in enumerate(tokens):
+        follows = tokens[place + 1] if place + 1 < len(tokens) else token
+        counts = follows.kind == "field" and follows.start - token.end < TELEGRAM
+        if token.dimension == "bare" and token.text in numbers and not counts:
+            ids = numbers[token.text]
+            yield Token(kind="gpu", start=token.start, end=token.end, text=token.text, gpu_ids=ids)
+        else:
+            yield token
+
+
 def _typed(text: str, about: Subject | None, portable: bool) -> tuple[Token, ...]:
     """The typed words of a sentence: "the PCIe version" is that of what the text speaks of; "the P100 with 12
     GB", or "a 12 GB P100", is the variant of that size; where the text is about laptops, theirs is meant."""
@@ -293,7 +317,7 @@ def _typed(text: str, about: Subject | None, portable: bool) -> tuple[Token, ...
     laptops = (portable or "laptop" in "".join(spoken) or CUES["of_laptops"].search(text)) and (
         "desktop" not in text.lower()
     )
-    for token in scan(text):
+    for token in _numbered(text, scan(text), about):
         size = None
         if len(token.gpu_ids) > 1:
             size = CUES["of_size"].match(text, token.end) or cue_before("size_before", text, token.start)
@@ -327,6 +351,11 @@ def _typed(text: str, about: Subject | None, portable: bool) -> tuple[Token, ...
             start, end, ids, number = match.start(), match.end(1), last.gpu_ids, count_of(match[1])
             tokens.append(Token(kind="gpu", start=start, end=end, text=last.text, gpu_ids=ids, count=number))
     return tuple(sorted(tokens, key=lambda token: token.start))
+
+
+def _owns(gpu: Token, behind: str) -> bool:
+    """Whether what stands behind a GPU is its own: "the A100's 40 GB", in Chinese with \u7684."""
+    return gpu.text.endswith(("'s", "\u2019s")) or behind.lstrip()[:1] in {"'", "\u2019", "\u7684"}
 
 
 def _laptop(gpu: Token) -> tuple[str, ...]:
@@ -424,6 +453,9 @@ class _Sentence:
         self.last: dict[str, int] = {}
         # By place of a value its owner, and whether that is sure.
         self.owned: dict[int, tuple[Subject, bool]] = {}
+        # Places of values that are wrong only where they are of none of the GPUs that the text speaks of.
+        self.of_any: set[int] = set()
+        self.pair = scope.pair
         # Where the title speaks of what was measured, its values are not those of the product.
         leads = scope.opening.endswith(":")
         title = title if leads else scope.title
@@ -437,6 +469,11 @@ class _Sentence:
         self.enclosed = {
             g.start: m.span() for m in re.finditer(r"\([^()]*\)", text) for g in self.gpus
             if m.start() < g.start < m.end() and m.end() - m.start() > g.end - g.start + 6
+        }  # fmt: skip
+        # "192 GB/s instead of 288 GB/s (GTX 1660 Ti)": a name alone in brackets owns the value before only.
+        self.owns_one = {
+            b.start: a.start for a, b in pairwise(self.tokens) if a.kind == "value" and b.kind == "gpu"
+            and text[a.end : b.start].strip() == "(" and text[b.end : b.end + 1] == ")"
         }  # fmt: skip
         # "Ten nodes with two T4": so many times the GPUs of one.
         named = CUES["machines"].search(text)
@@ -481,7 +518,9 @@ class _Sentence:
         one_list = len(self.gpus) == 1 and self.gpus[0].start < 4
         rest = len(text) - sum(t.end - t.start for t in self.tokens)
         # Many values and few words are a table without its line ends; values that touch are its cells.
-        close = rest < TELEGRAM * len(values) and len(values) > 4 and text[-1:] != "."
+        close = (
+            rest < TELEGRAM * len(values) and len(values) > 4 and text.rstrip()[-1:] not in (".", "\u3002")
+        )
         close = close and not (one_list and text.count(", ") > len(values) - 3)
         stated = {"value", "name"}
         touching = any(a.end == b.start and {a.kind, b.kind} <= stated for a, b in pairwise(self.tokens))
@@ -504,6 +543,15 @@ class _Sentence:
         """The field that the words beside a value name; looked for once."""
         if place not in self.own_fields:
             self.own_fields[place] = own_field(self.text, self.tokens, place)
+            token = self.tokens[place]
+            if self.own_fields[place] is None and self.changed.get(token.start) is not None:
+                # "The cores rise from the A10's 9,216 to ...": of the word before, whatever GPUs are between.
+                words = (t for t in reversed(self.tokens[:place]) if t.kind != "gpu")
+                label = next(words, token)
+                if label.kind == "field" and FIELDS[label.field].dimension == token.measures and (
+                    token.start - label.end < LEAD and "," not in self.text[label.end : token.start]
+                ):  # fmt: skip
+                    self.own_fields[place] = label.field
             # What changes "from 128 to 96 bits" is one field.
             for at in (place - 1, place + 1):
                 first = self.tokens[min(at, place)].start if 0 <= at < len(self.tokens) else -1
@@ -615,32 +663,70 @@ class _Sentence:
         if sure and not best.known and field != "throughput":
             if token.start not in self.ordered:
                 best = replace(best, owner=self.joined(best.owner))
-            sure = self.is_owned(place, best)
+            sure = self.is_owned(place, best) and not self.became_other(place, best)
+        open_ = not (sure or best.known or field == "throughput") and best.said < SAID
+        if open_ and (everyone := self.everyone(best, options)) is not None:
+            best, sure = replace(best, owner=everyone), True
+            self.of_any.add(place)
         settled = best.known and not field.startswith("peak:")
         self.owned[place], doubt = (best.owner, sure), ""
         if sure and (each or not (total or settled or field == "throughput")):
-            sure = not (doubt := self.doubt(place, field, each))
+            doubt = self.doubt(place, field, each)
+            if doubt in OPEN and place not in self.of_any and (of_any := self.everyone(best, options)):
+                best = replace(best, owner=of_any)
+                self.of_any.add(place)
+                doubt = self.doubt(place, field, each)
+            sure = not doubt
         beside = self.text[self.tokens[place - 1].end : token.start] if place else ""
-        if token.field == "memory_type" and place - 1 in self.owned and len(beside) < TELEGRAM:
+        if token.field == "memory_type" and place - 1 in self.owned and _TYPE_OF.fullmatch(beside):
             # "141 GB of HBM3e": the type is of the memory beside it.
             owner, certain = self.owned[place - 1]
             best, sure = replace(best, owner=owner), certain
-        if sure and field in WHOLE and not best.known and self.has_right(place, best):
+        if (
+            sure
+            and field in WHOLE
+            and not (best.known or place in self.of_any)
+            and self.has_right(place, best)
+        ):
             sure = False
         # "3090 63 tokens/s, P40 22 tokens/s": the speed of a card that is called by its number.
         # A range, "14 to 16", is not the count of a product's units.
         other = (field == "throughput" and self.numbered is not None) or (token.is_range and field in COUNTS)
         sure = sure and not other
         self.owned[place] = best.owner, sure
-        claim = replace(claim_of(best.reading, best.owner, line, block, sure), doubt=doubt)
+        claim = claim_of(best.reading, best.owner, line, block, sure)
+        claim = replace(claim, doubt=doubt, of_any=place in self.of_any)
         if field == "launch_price_usd" and not CUES["at_launch"].search(self.around(token)):
             # Today's or the one at launch: as the other prices of the sentence.
             claim = replace(claim, group=f"prices {line}")
         return replace(claim, total=True) if total else claim
 
+    def everyone(self, best: _Option, options: Sequence[_Option]) -> Subject | None:
+        """All GPUs that a value may be of whose owner stays open, where its field does not: it is wrong only
+        where it is of none of them. None where it may be of another one, or a rate of another format."""
+        field = best.reading.field
+        fields = {one.reading.field for one in options if one.cost - best.cost < NEARLY}
+        about = () if self.about is None else (self.about,)
+        paired = any(set(one.gpu_ids) & set(of.gpu_ids) for one in self.pair for of in about)
+        subjects = (*(self.subjects[g.start] for g in self.gpus), *about, *self.pair * paired)
+        named = {one.gpu_ids: one.text for one in subjects}
+        if field[:5] == "peak:" or fields != {field} or len(named) < 2 or not all(named):
+            return None
+        ids = dict.fromkeys(i for its in named for i in its)
+        return replace(best.owner, text=" / ".join(named.values()), gpu_ids=tuple(ids), several=False)
+
+    def became_other(self, place: int, best: _Option) -> bool:
+        """Whether a value follows on what its owner has: "from the A10's 24 GB to 48" is of another GPU."""
+        first = self.tokens[place - 1] if place and self.changed.get(self.tokens[place - 1].start) else None
+        return first is not None and is_known(best.owner, replace(best.reading, values=first.numbers))
+
     def has_right(self, place: int, best: _Option) -> bool:
         """Whether another count of the sentence is what the GPU has: this one may be that of its die."""
-        others = (t for n, t in enumerate(self.tokens) if n != place and t.dimension == "bare" and t.numbers)
+        alike = (None, best.reading.field)
+        others = (
+            t for n, t in enumerate(self.tokens)
+            if n != place and t.dimension == "bare" and t.numbers and self.own(n) in alike
+        )  # fmt: skip
         return any(is_known(best.owner, replace(best.reading, values=other.numbers)) for other in others)
 
     def option(self, owner: Subject, reading: Reading, owned: float, said: float) -> _Option:
@@ -732,6 +818,8 @@ class _Sentence:
                 or any(t.field == "compute_capability" for t in self.tokens[:place])
             ):  # fmt: skip
                 yield LISTED, "compute_capability"
+            elif own is None and many and (counted := self.counted(place)):
+                yield LISTED, counted
             elif own is None and many and parted and not (
                 re.fullmatch(r"20[0-3]\d", token.text)
                 or re.match(r"\s?(?!(?:and|with|at|but|of|for|on|in)\b)\w", after)
@@ -759,10 +847,13 @@ class _Sentence:
             )
         ):  # fmt: skip
             return
-        # Of its own clause: "at 575 W, needs a strong power supply".
+        # Of its own clause: "at 575 W, needs a strong power supply"; not what a GPU behind needs, "At 320 W
+        # the RTX 4080 needs a supply of 750 W".
+        far = next((g.start for g in self.gpus if g.start >= token.end), len(self.text))
+        far = min(far if self.before("leads", token.start) else len(self.text), token.end + LEAD)
         clause = (
             re.split("[,;]", self.nameless(token.start - LEAD, token.start))[-1],
-            re.split(r"[,;]|\band\b", self.nameless(token.end, token.end + LEAD))[0],
+            re.split(r"[,;]|\band\b", self.nameless(token.end, far))[0],
         )
         around = dimension in ("w", "bytes") and not summed and CUES["machine_around"].search(clause[0])
         if around or (dimension == "w" and CUES["whole_machine"].search(" W ".join(clause))):
@@ -787,6 +878,9 @@ class _Sentence:
             return
         for field in UNSAID:
             if FIELDS[field].dimension == dimension:
+                if dimension == "bit" and _BUS.search(self.text):
+                    yield LISTED, field
+                    continue
                 again = LISTED if field == self.asked else AGAIN if self.follows(place, field) else FAR
                 yield min(self.unsaid(place, field), self.named(place, field), again), field
 
@@ -794,6 +888,16 @@ class _Sentence:
         """Whether a value goes on about a field with another GPU: "80 GB of VRAM, 48 GB on the A40"."""
         before = self.tokens[self.last[field] : place + 2] if field in self.last else ()
         return any(t.kind == "gpu" for t in before) and len(self.tokens) < MOST
+
+    def counted(self, place: int) -> str | None:
+        """What a bare number bound to a GPU counts, by the word before: "fewer CUDA cores, 1,280 for the GTX
+        1660 and 1,536 for the 1660 Ti"."""
+        token = self.tokens[place]
+        gpu = next((g for g in self.gpus if g.start >= token.end), None)
+        if gpu is None or not CUES["binds"].search(self.between(token.end, gpu.start)):
+            return None
+        said = next((t.field for t in reversed(self.tokens[:place]) if t.kind == "field"), "")
+        return said if said in WHOLE and gpu.start - token.end < TELEGRAM * 2 else None
 
     def formats(self, place: int) -> Iterator[tuple[float, str]]:
         """Formats of a rate: by the words near it, or as the text said before."""
@@ -908,7 +1012,7 @@ class _Sentence:
         if previous is None or previous.kind != "gpu":
             return False
         gap = self.text[previous.end : self.tokens[place].start]
-        owns = previous.text.endswith(("'s", "\u2019s")) or gap.strip()
+        owns = _owns(previous, gap) or gap.strip()
         return bool(owns and len(gap) < NEAR and CUES["has"].fullmatch(gap))
 
     def is_of_part(self, place: int) -> bool:
@@ -1017,7 +1121,7 @@ class _Sentence:
             relative = re.match(r",? (?:which|that)\b", gap)
             clear = relative is not None
             if held is not None and not clear:
-                clear = "," not in gap and held.start not in self.compared
+                clear = "," not in gap and (held.start not in self.compared or _owns(held, gap))
             named = [
                 (cost + COMPARED * (cost >= AGAIN if g.start >= token.end else clear and g is not held), g)
                 for cost, g in named
@@ -1059,6 +1163,8 @@ class _Sentence:
         around = self.enclosed.get(gpu.start)
         if around and not around[0] < token.start < around[1]:
             return 2 * COMPARED
+        if self.owns_one.get(gpu.start, token.start) != token.start:
+            return 2 * COMPARED
         beside = [g for g in self.near(token) if g.start not in self.enclosed or around]
         if gpu.start >= token.end:
             between = self.between(token.end, gpu.start)
@@ -1093,7 +1199,7 @@ class _Sentence:
         most = 1.0 if alone and not self.text[: gpu.start].strip(" Ttheanwil,") else 4.0
         cost = min(len(between) * PER_CHARACTER, most) + BETWEEN * others
         cost += TURN * turns
-        owns = gpu.text.endswith(("'s", "\u2019s")) or between.startswith(("'", "\u2019"))
+        owns = _owns(gpu, between)
         if owns and len(between) < LEAD and not CUES["relative"].match(between):
             # "It doubles the H100's bandwidth to 8 TB/s".
             return cost + COMPARED if between.endswith(" to ") else max(0.0, cost - 0.8)
@@ -1225,13 +1331,13 @@ class _Sentence:
             # "3.35 TB/s for the H100": nothing before the value before says what it is.
             words = self.nameless(max(self.last_value(place), token.start - LEAD), token.start)
         held = next((g for g in reversed(self.near(token)) if g.end <= token.start), None)
-        if held and token.start - held.end < NEAR and held.text.endswith(("'s", "\u2019s")):
+        if held and token.start - held.end < NEAR and _owns(held, self.text[held.end : token.start]):
             # What a GPU has is its own, whatever is said of it: "not far from the A10's 150 W".
             words = self.nameless(held.end, token.start)
         # "It was in 2021 released" reports nothing.
-        words = words.replace("was ", "") if field == "launch" else words
+        words = words.replace("was ", "") if field.startswith("launch") else words
         value = _Value(place, token, field, words, held, bound, self.is_impossible(place, field))
-        doubts = (one for one in DOUBTS if not each or "of_each" in one)
+        doubts = (one for one in _doubts(field, token.measures) if not each or "of_each" in one)
         return next((one["says"] for one in doubts if _holds(one, self, value)), "")
 
     def ellipses(self, named: Sequence[Token]) -> Iterator[tuple[re.Match[str], Token, Subject, str]]:
@@ -1309,6 +1415,9 @@ FACTS: Mapping[str, Callable[[_Sentence, _Value], object]] = {
     "each": lambda s, v: CUES["each_of_several"].match(s.text, v.token.end),
     "vouched": lambda s, v: s.is_vouched(v.place, s.owned[v.place][0]),
     "bound": lambda s, v: v.bound,
+    "possessed": lambda s, v: v.held and v.token.start - v.held.end < NEAR and _owns(
+        v.held, s.text[v.held.end : v.token.start]),
+    "wrong for all": lambda s, v: v.place in s.of_any,
     "in order": lambda s, v: v.token.start in s.ordered,
     "above all": lambda s, v: v.over,
     # More watts than are allowed were measured, too; of what a list holds only power and rates are.
@@ -1324,6 +1433,10 @@ FACTS: Mapping[str, Callable[[_Sentence, _Value], object]] = {
     "goes on": lambda s, v: s.goes_on or CUES["about_it"].match(s.text),
     "or another size": lambda s, v: v.held and _OR_SIZE.fullmatch(
         v.held.text[-NEAR:] + s.between(v.held.end, v.token.start)),
+    "count of one": lambda s, v: v.token.measures == "count" and all(g.count == 1 for g in s.gpus),
+    "or another type": lambda s, v: any(
+        a.field == b.field == "memory_type" and _OR.fullmatch(s.text, a.end, b.start)
+        for a, b in pairwise(s.tokens[max(0, v.place - 1) : v.place + 2])),
     "title or several": lambda s, v: len(s.tokens) == 1 or len({t.name for t in s.architectures}) > 1,
     "before a change": lambda s, v: s.changed.get(v.token.start),
     "in a range": lambda s, v: any(
@@ -1356,15 +1469,24 @@ AT: Mapping[str, Callable[[str, _Sentence, _Value], object]] = {
     "clause": lambda cue, s, v: CUES[cue].search(_CLAUSE.split(v.words)[-1]),
 }
 DOUBTS = tuple(data("doubts").values())
+# What they say where only the owner stays open.
+OPEN = frozenset(one["says"] for one in DOUBTS if "wrong for all" in one.get("unless", ()))
+
+
+@lru_cache(maxsize=1024)
+def _doubts(field: str, measures: str) -> tuple[Mapping[str, Any], ...]:
+    """Those that a value of that field and dimension can meet."""
+    return tuple(
+        one for one in DOUBTS
+        if field in one.get("fields", (field,)) and measures in one.get("measures", (measures,))
+    )  # fmt: skip
 
 
 def _holds(doubt: Mapping[str, Any], s: _Sentence, v: _Value) -> bool:
-    """Whether all that a doubt states is so."""
+    """Whether all else that a doubt states is so."""
     at = AT[doubt.get("at", "text")]
     return (
-        v.field in doubt.get("fields", (v.field,))
-        and v.token.measures in doubt.get("measures", (v.token.measures,))
-        and ("cues" not in doubt or any(at(cue, s, v) for cue in doubt["cues"]))
+        ("cues" not in doubt or any(at(cue, s, v) for cue in doubt["cues"]))
         and all(FACTS[fact](s, v) for fact in doubt.get("when", ()))
         and not any(FACTS[fact](s, v) for fact in doubt.get("unless", ()))
     )

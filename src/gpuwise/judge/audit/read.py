@@ -29,9 +29,9 @@ from gpuwise.judge.audit.words import CUES, data
 LARGEST = 20 * 2**20
 # Characters; a longer line is data for a program.
 LONGEST = 20_000
-# How much of a text is read, some ten seconds, and how much of it a line, a cell of a table and a number in a
-# line are: an article has 3,000 lines.
-MOST_READ, LINE, CELL, NUMBER = 125_000, 2, 3, 6
+# How much of a text is read, some eight seconds, and how much of it a line, a cell of a table and a number in
+# a line are: an article has 3,000 lines.
+MOST_READ, LINE, CELL, NUMBER = 100_000, 2, 3, 6
 # Columns of a table that are read.
 MOST_CELLS = 2_000
 # Columns or rows that one HTML cell may span: more is not a table for readers.
@@ -232,6 +232,8 @@ def _blocks_of(text: str, name: str, notes: list[str]) -> Iterator[Block]:
             with suppress(ValueError, RecursionError):
                 text = json.dumps(json.loads(text), indent=1)
         text = _JSON_MARKS.sub("", _NEXT_OBJECT.sub(OBJECT, text)).replace("_", " ")
+    # So is one of a program's list.
+    text = _NEXT_OBJECT.sub(OBJECT, text)
     # An empty line between rows of a table becomes an empty row; the rule stands below its head.
     text = CUES["rows_apart"].sub(r"\1\n||\n", CUES["rule_apart"].sub(r"\1\n\2\n||", text))
     text = CUES["measure"].sub(r"\n\1 \2 \3\n", text)
@@ -278,7 +280,7 @@ def spelt(name: str) -> str:
     """What a name of a program says: gpu_name, bandwidth_gb_s, maxTDPWatts."""
     if re.match("[a-z]+\\d*[A-Z]", name):
         name = re.sub(
-            r"(?<=[a-z\d])(?=[A-Z])|(?<=[A-Z])(?=[A-Z][a-z]{2})", " ", re.sub("(?<=B)s$", "/s", name)
+            r"(?<=[a-z\d])(?=[A-Z])|(?<=[A-Z])(?=[A-Z][a-z]{2})", " ", re.sub("(?<=B)p?s$", "/s", name)
         )
     return re.sub(r"(?<=[gt]b)_(?=s(?:_|$))", "/", name, flags=re.IGNORECASE).replace("_", " ").strip()
 
@@ -412,10 +414,13 @@ def _squashed(line: str, number: int) -> tuple[str, Table, str] | None:
 def _lines(text: str, start: int, depth: int, paragraph: int) -> Iterator[Block]:
     objects: list[tuple[Cell, ...]] = []
     for number, line in enumerate((*text.split("\n"), ""), start):
+        if line == OBJECT:  # in a block of code
+            yield Heading(number, PLAIN, "")
+            continue
         # Objects of JSON or a program on a line each: those with the same entries are rows of a table.
         one = CUES["object"].fullmatch(line)
         entries = CUES["object_field"].findall(one["fields"]) if one is not None else []
-        head = tuple(Cell(number, spelt(key)) for key in ("GPU", *(key for key, _ in entries)))
+        head = tuple(Cell(number, spelt(key.strip())) for key in ("GPU", *(key for key, _ in entries)))
         if objects and [cell.text for cell in head] != [cell.text for cell in objects[0]]:
             yield Table(tuple(objects))
             objects = []

@@ -272,6 +272,7 @@ def scan(text: str) -> tuple[Token, ...]:
             known = {catalog.get(i).text("chip") for i in gpu.gpu_ids}
             more = chip if None not in known and chip["chip"] not in known else more
         at, ids = (more.end(), ()) if more else (gpu.end, gpu.gpu_ids)
+        ids = () if cue_before("of_intel", text, gpu.start) and gpu.text[0] == "A" else ids
         found.append(
             Token(kind="gpu", start=gpu.start, end=at, text=text[gpu.start : at], gpu_ids=ids, count=count)
         )
@@ -298,7 +299,8 @@ def _words(text: str, start: int, end: int) -> Iterator[Token]:
             return
         place = begin.start() if begin else at
         first = text[place].lower()[:1]
-        # All digits but the first of a year begin alike.
+        # Of any script: \u06f3 is 3. All digits but the first of a year begin alike.
+        first = f"{int(first)}" if first.isdecimal() else first
         match = _typed("3" if first in "56789" else first).match(text, place, end)
         if match is None or (begin and match.lastgroup == "value" and begin["dotted"] is not None):
             # Nothing here, or the decimals of a number that means nothing.
@@ -385,10 +387,10 @@ def count_of(written: str) -> int:
 def number_of(written: str, factor: float = 1.0) -> Number:
     """A number as printed: 1,792 by thousands, 27,8 by decimals, trailing zeros of whole ones not exact."""
     plain = re.sub(r"['\u2019\u2009 ]|,(?=\d{3}(?!\d))", "", written).replace(",", ".")
-    digits = plain.partition("e")[0].replace(".", "").lstrip("0")
-    return Number(
-        value=float(plain) * factor, digits=max(1, len(digits if "." in plain else digits.rstrip("0")))
-    )
+    # "400.0" is how programs write 400.
+    digits = re.sub(r"(?<=\d{3})\.0$", "", plain.partition("e")[0]).lstrip("0")
+    digits = digits if "." in digits else digits.rstrip("0")
+    return Number(value=float(plain) * factor, digits=max(1, len(digits.replace(".", "").lstrip("0"))))
 
 
 def unit_of(token: Token) -> float:

@@ -208,6 +208,8 @@ def _otherwise(found: Recommendation) -> str:
     """What is there does it, too; or what the other of buying and renting takes, and from which hours on."""
     need, first, later = found.need, found.options[0], found.options[1:]
     years, once = need.assumptions.years, need.period_s is None
+    if need.either and not need.have:  # Said before all else, by `either`
+        return ""
     if (mine := next((o for o in later if o.way == "have"), None)) and not need.upgrade:
         does = "do" if mine.count > 1 else "does"
         return f"{begun(_machine(mine))}, yours, {does} it, too: {_does(need, mine, found.item)}."
@@ -243,23 +245,101 @@ def _both_ways(found: Recommendation) -> str:
     else:
         price = f"{usd(own.outlay_usd)}{' with its machine' * bool(own.host_usd)}" if own else ""
         said = f"To buy instead: {_machine(own)} for {price}: {_does(need, own, found.item)}." if own else ""
-    if first.way == "have" or not (rent and own and need.period_s and rent.cost_usd and own.cost_usd):
+    if first.way == "have" or not (rent and own and need.period_s):
         return said
+    return f"{said} {_pays(need, rent, own, found.item)}"
+
+
+def _pays(need: Need, rent: Option, own: Option, item: str) -> str:
+    """From when on, or from which amount on, buying pays for work that comes again."""
+    if not (need.period_s and rent.cost_usd and own.cost_usd):
+        return ""
     items = need.items or 0.0
     joules = (own.energy_j_per_item or 0.0) * items
     energy = joules / 3.6e6 * need.assumptions.electricity_usd_per_kwh * need.users
     saved, each = rent.cost_usd.value - energy, fit.PERIODS.get(need.period_s, seconds(need.period_s))
     if saved <= 0:
-        return f"{said} Buying never pays: its energy alone costs more."
+        return "Buying never pays: its energy alone costs more."
     months = own.outlay_usd / saved * need.period_s / MONTH_S
-    soon = "within a month" if months < 1 else f"after {months:,.0f} months"
     late = f"does not pay for it in {need.assumptions.owned_for}"
-    paid = f"pays for it {soon}" if months < 12 * need.assumptions.years else late
+    paid = f"pays for it {_after(months)}" if months < 12 * need.assumptions.years else late
     if not need.batched:
-        return f"{said} The rent that buying saves {paid}."
+        return f"The rent that buying saves {paid}."
     # Rent grows with the work, and what is bought costs the same at any amount.
-    least = f"{brief(items * (own.cost_usd.value - energy) / saved)} {found.item}s a {each}"
-    return f"{said} Buying costs less from {least} on; at this amount the rent that it saves {paid}."
+    least = f"{brief(items * (own.cost_usd.value - energy) / saved)} {item}s a {each}"
+    return f"Buying costs less from {least} on; at this amount the rent that it saves {paid}."
+
+
+def either(need: Need, rent: Option, own: Option, item: str) -> tuple[str, bool]:
+    """Whether to rent or to buy: what each takes for the same work, and where the two meet; and whether
+    buying costs less."""
+    a, often, meet = need.assumptions, MONTH_S / need.period_s if need.period_s else 1.0, ""
+    same = " for the same"
+    if rent.cost_usd and own.cost_usd:
+        rented, bought = often * rent.cost_usd.value, often * own.cost_usd.value
+        span, meet = "a month" if need.period_s else "for this work alone", _pays(need, rent, own, item)
+    else:
+        hours = _hired(need) or priced.hours_of_use(need)
+        hourly, energy = _instead_of_rent(need, rent, own)
+        rented, bought = hours * hourly, hours * energy + own.outlay_usd * priced.lost_share(a)
+        span = f"for {hours:,.0f} h" if _hired(need) else f"in {a.owned_for}{_used(a.hours_per_week)}"
+        faster = (rent.per_hour_usd or 0.0) / hourly
+        if abs(faster - 1) > WORTH_SAYING:  # Whoever keeps it for as long pays for more than this work
+            same = (
+                f" for the same: it is {significant(faster)} times as fast, and {usd(rented * faster)} for "
+            )
+            same += "as many hours"
+    less, machine = bought < rented, " with its machine" * bool(own.host_usd)
+    price = f"{usd(own.outlay_usd)}{machine}, {_dated(own)}{', old' * own.stale}"
+    buy = f"{_machine(own)} bought ({price}) take{'s' * (own.count == 1)} {_sum(need, bought)}"
+    rents = f"{_machine(rent)} rented{rent.provider and f' from {rent.provider}'}{_at(rent)} ({_dated(rent)})"
+    said = f"{'Buy' if less else 'Rent'}: {span} {buy}, {rents} {_sum(need, rented)}{same}."
+    return f"{said} {meet or _from_hours(need, rent, own)}", less
+
+
+def _hired(need: Need) -> float | None:
+    """Hours of rent that the question states by themselves, and not by years of so many hours a week."""
+    return need.hire_h if need.assumptions.years == Assumptions().years else None
+
+
+def _sum(need: Need, value: float) -> str:
+    return f"{usd(value)}{_other(need, value, ' ({})')}"
+
+
+def _instead_of_rent(need: Need, rent: Option, own: Option) -> tuple[float, float]:
+    """USD of rent for what an owned option does in an hour, and of electricity for that hour."""
+    same = 1.0 if priced.is_service(need) else own.throughput.value / rent.throughput.value
+    kwh = (own.energy_j_per_item or 0.0) * own.throughput.value / 1000
+    kwh = kwh or electricity(need, own)[0] / priced.hours_a_month(need)
+    energy = kwh * need.assumptions.electricity_usd_per_kwh * need.users
+    return (rent.per_hour_usd or 0.0) * same, energy
+
+
+def _from_hours(need: Need, rent: Option, own: Option) -> str:
+    """From how many hours of use on buying costs less, and after how many months the rent that it saves has
+    paid for it."""
+    a = need.assumptions
+    hourly, energy = _instead_of_rent(need, rent, own)
+    saved = hourly - energy
+    if saved <= 0:
+        return (
+            f"Buying never pays: its electricity alone costs {usd(energy)} an hour, that rent {usd(hourly)}."
+        )
+    hours = own.outlay_usd * priced.lost_share(a) / saved
+    week = hours / priced.WEEKS_PER_YEAR / a.years
+    if week > ALL_WEEK:
+        return f"Buying does not pay within {a.owned_for}, even around the clock."
+    if need.items or _hired(need):
+        return f"Buying costs less from {hours:,.0f} h of use in {a.owned_for} on."
+    said = f"Buying costs less from {week:.3g} h a week on ({hours:,.0f} h in {a.owned_for})"
+    months = own.outlay_usd / saved / priced.hours_a_month(need)
+    if months > 12 * a.years:
+        return f"{said}."
+    return f"{said}; at {a.hours_per_week:.3g} h the rent that it saves pays for it {_after(months)}."
+
+
+def _after(months: float) -> str:
+    return "within a month" if months < 1.5 else f"after {months:,.0f} months"
 
 
 def _sums(found: Recommendation) -> str:
@@ -268,7 +348,9 @@ def _sums(found: Recommendation) -> str:
     stated = (a.years, a.hours_per_week) != (usual.years, usual.hours_per_week)
     known = (o for o in reversed(found.options) if o.way in RENTS or o.outlay_usd)
     both = {"of rent" if o.way in RENTS else "bought": o for o in known}
-    if "bought" not in both or not stated or need.items or need.acquire != "both" or first.way == "have":
+    if need.either or "bought" not in both or not stated or need.items or need.acquire != "both":
+        return ""
+    if first.way == "have":
         return ""
     sums = (
         f"{_machine(o)} {usd(o.per_hour_usd * priced.hours_of_use(need))} {how}"
@@ -317,6 +399,8 @@ def _does(need: Need, first: Option, item: str) -> str:
     rate = ", ".join(first.parts) or f"{rate_of(first.throughput.value, item)}{_weights(need, first)}"
     if need.goal == "energy" and first.energy_j_per_item:
         rate += f", {significant(first.energy_j_per_item / 3.6)} kWh for a million {item}s"
+    if need.goal == "power" and first.power_w:
+        rate += f", {first.power_w:g} W"
     a, usual = need.assumptions, Assumptions()
     stated = a.hours_per_week, a.electricity_usd_per_kwh
     if first.way == "unpriced" and stated != (usual.hours_per_week, usual.electricity_usd_per_kwh):
@@ -390,7 +474,8 @@ def owned_against(need: Need, rent: Option, old: Option | None) -> str:
         return f"{said}, the electricity of an own one {usd(energy)}: buying {pays}"
     pays = f"pays from {hours_until(need, old.break_even_h)} on" if old.break_even_h else "does not pay"
     price = f"at the price of {old.seen_on}, {usd(old.outlay_usd)} with its machine, which {pays}"
-    return f"{said}, owning {usd((old.per_hour_usd or 0.0) * hours)} {price}"
+    owning = old.outlay_usd * priced.lost_share(a) + hours * _instead_of_rent(need, rent, old)[1]
+    return f"{said}, owning {usd(owning)} {price}"
 
 
 def _used(hours_per_week: float) -> str:
@@ -438,11 +523,14 @@ def _lead(found: Recommendation) -> Iterator[str]:
     if dearer is None:
         return
     second = others[0]
-    least = {"price": "lowest price", "energy": "least energy"}.get(need.goal, "least cost")
+    names = {"price": "lowest price", "energy": "least energy", "power": "fewest watts"}
+    least = names.get(need.goal, "least cost")
     if need.goal == "price" and second.outlay_usd:
         dearer = second.outlay_usd / max(first.outlay_usd, 1.0)
     if need.goal == "energy":
         dearer = (second.energy_j_per_item or 0.0) / (first.energy_j_per_item or 1.0)
+    if need.goal == "power":
+        dearer = (second.power_w or 0.0) / (first.power_w or 1.0)
     if need.goal == "speed":
         slower = percent(second.throughput.value / first.throughput.value, 0)
         most = "the most that the limits allow, or nearly: the next GPU does"
@@ -473,6 +561,22 @@ def electricity(need: Need, option: Option) -> tuple[float, float]:
     watts = host_of(option.gpu_id, option.count)[2] if a.host_w is None else a.host_w * option.count
     kwh = ((option.power_w or 0.0) + watts) / 1000 * a.cooling * priced.hours_a_month(need)
     return kwh, kwh * a.electricity_usd_per_kwh
+
+
+def bills(found: Recommendation) -> str:
+    """The electricity of each that is compared in a year, the least first: of the cards, and of all."""
+    need, a = found.need, found.need.assumptions
+    each = {(o.gpu_id, o.count): o for o in reversed(found.options) if o.power_w}
+    paid = {key: 12 * electricity(need, option)[1] for key, option in each.items()}
+    hourly = 12 * priced.hours_a_month(need) / 1000 * a.electricity_usd_per_kwh
+    sums = (
+        f"{counted(*key)} {_sum(need, hourly * (each[key].power_w or 0.0))} at {each[key].power_w:g} W, "
+        f"{_sum(need, paid[key])} with its machine and cooling"
+        for key in sorted(paid, key=lambda key: paid[key])
+    )
+    low, at = min(paid, key=lambda key: paid[key]), f"${a.electricity_usd_per_kwh:.3g} a kWh"
+    said = "; ".join(sums)
+    return f"Least electricity: {counted(*low)}. A year{_used(a.hours_per_week)} at {at}: {said}."
 
 
 def _fed_by(option: Option) -> str:
@@ -632,7 +736,7 @@ def why(
 
 
 def changes(need: Need, them: Candidates, places: Sequence[int]) -> Iterator[str]:
-    """What would make another option the first: its price."""
+    """What would make another option the first: its price, and hours of use."""
     first = places[0]
     if them.rows[first].way == "unpriced":
         by = (
@@ -652,6 +756,7 @@ def changes(need: Need, them: Candidates, places: Sequence[int]) -> Iterator[str
             yield f"any change of price: {_name(them, other)} costs {lead} times as much, a tie"
         else:
             yield from _price_change(need, them, other, float(them.ranked[first]) * ahead)
+    yield from _hours(need, them, places)
 
 
 def _price_change(need: Need, them: Candidates, place: int, target: float) -> Iterator[str]:
@@ -685,6 +790,28 @@ def _name(them: Candidates, place: int) -> str:
     return f"{counted(row.gpu, row.count)} {how}"
 
 
+def _hours(need: Need, them: Candidates, places: Sequence[int]) -> Iterator[str]:
+    """From which hours a week buying costs less than renting."""
+    own = next((p for p in places if them.outlay[p] > 0), None)
+    rent = next((p for p in places if not them.own[p]), None)
+    # Whoever keeps what is there does neither.
+    keeps = them.rows[places[0]].way == "have"
+    if own is None or rent is None or need.period_s is not None or keeps or need.either:
+        return
+    a = need.assumptions
+    worth = priced.worth_per_hour(need, them, own, rent) - float(them.running[own])
+    if worth <= 0:
+        yield f"{_name(them, own)} never pays: its energy alone costs more than {_name(them, rent)}"
+        return
+    spread = float(them.outlay[own]) * priced.lost_share(a) / priced.hours_of_use(need)
+    hours, planned = spread * a.hours_per_week / worth, a.hours_per_week
+    if hours > 168:
+        yield f"{_name(them, own)} does not pay against {_name(them, rent)} even in use around the clock"
+    else:
+        pays = f"{_name(them, own)} costs less than {_name(them, rent)}"
+        yield f"{pays} from {hours:.1f} h a week on ({planned:g} h assumed)"
+
+
 def side_by_side(them: Candidates, places: Sequence[int], need: Need) -> Iterator[str]:
     """Which GPUs are counted as so many machines that nobody offers as one."""
     apart = need.mode == "infer" and need.deadline_s is not None
@@ -696,6 +823,24 @@ def side_by_side(them: Candidates, places: Sequence[int], need: Need) -> Iterato
             each = "one" if row.offer.count == 1 else f"{row.offer.count:g}"
             all_of_it = f"counted as {row.count / row.offer.count:g} of {each}, {how}"
             yield f"no machine of {counted(row.gpu, row.count)} is offered: {all_of_it}"
+
+
+def mixed(need: Need, them: Candidates, places: Sequence[int], item: str) -> Iterator[str]:
+    """Why not to mix two cards in one job of training; of requests each GPU answers its own."""
+    if need.mode != "train" or not (need.have or need.gpus[1] > 1):
+        return
+    # Two different cards that somebody might put into a machine of their own.
+    one = {them.rows[p].gpu: float(them.speed[p]) for p in places if them.rows[p].count == 1}
+    own = [them.rows[p].gpu for p in places if them.own[p]]
+    cards = [gpu for gpu in dict.fromkeys((*need.have, *own)) if catalog.get(gpu).text("form") == "pcie"]
+    names = [gpu for gpu in cards if gpu in one]
+    if len(names) > 1:
+        slow, both = sorted(one[g] for g in names[:2])[0], one[names[0]] + one[names[1]]
+        yield (
+            f"do not mix {names[0]} and {names[1]} in one job: with equal batches each step waits for the "
+            f"slower, 2 x {significant(slow)} = {significant(2 * slow)} {item}s/s at most, "
+            f"{percent(2 * slow / both, 0)} of the {significant(both)} that both do apart"
+        )
 
 
 # Times as much work, or as cheap, that is worth saying though no fresh price is known.
@@ -763,10 +908,10 @@ def against(bill: Bill, found: Recommendation) -> str:
     return f"{less}: {both}, {significant(mine / other)} times as much."
 
 
-def machines(found: Recommendation, number: int, share: int) -> str:
-    """What a number of GPUs in machines of the first option costs, and how fast they are where that is known:
-    what joins machines for training is not."""
-    need, first = found.need, found.options[0]
+def machines(found: Recommendation, first: Option, number: int, share: int) -> str:
+    """What a number of GPUs in machines of an option costs, and how fast they are where that is known: what
+    joins machines for training is not."""
+    need = found.need
     rented, old = first.way in RENTS, ", old, without the machine" * (first.way == "unpriced")
     paid = (first.last_usd or 0.0) * first.count if old else first.outlay_usd or first.per_hour_usd or 0.0
     hours = need.hire_h or (first.time_s.value / 3600 if first.time_s else HOURS_PER_YEAR / 12)
@@ -775,11 +920,16 @@ def machines(found: Recommendation, number: int, share: int) -> str:
     sums = {what: share * paid * times for what, times in sums.items()}
     cost = ", ".join(f"{usd(each)}{_other(need, each, ' ({})')}{what}" for what, each in sums.items())
     more = f", {share * first.count} in all," * (share * first.count > number)
-    got = f"{number} x {_short(first.gpu_id)} as {share} machines of {first.count}{more}"
-    where = f"{first.provider and f' from {first.provider}'} at {usd(paid)}{'/h' * rented} each"
+    parts = f" as {share} machines of {first.count}{more}" * (share > 1)
+    got = f"{number} x {_short(first.gpu_id)}{parts}"
+    where = (
+        f"{first.provider and f' from {first.provider}'} at {usd(paid)}{'/h' * rented}{' each' * (share > 1)}"
+    )
     take = f"{'Rent' if rented else 'Buy'} {got}{where} ({_dated(first)}{old}): {cost}"
     alone = rate_of(first.throughput.value * share, found.item)
     done = f" and {seconds(first.time_s.value)} for the work" if first.time_s else ""
+    if share == 1:
+        return f"{take}, at {alone}{done}."
     if need.mode == "infer":
         return f"{take}. Each works by itself: {alone} together{done}."
     time = f"; if none waited for another, {alone}" * (not (need.title and need.passes == 1))
@@ -789,6 +939,8 @@ def machines(found: Recommendation, number: int, share: int) -> str:
 
 # Of a need whose cards were named alone, where one does not do it.
 AS_MANY = "as many of each as it takes"
+# Of one that has a budget.
+UNCHECKED = "no price of these is known, so the budget is not checked"
 # Of one whose memory was asked about.
 NOT_ENOUGH = "more memory than was asked about"
 
@@ -807,10 +959,31 @@ def feature(found: Recommendation) -> str:
     return f"No: {name} do it over {link}{f'; {reach}' if reach else ''}."
 
 
+def not_for(need: Need, found: Recommendation) -> str:
+    """Whether the last prices known keep a budget that no fresh price was checked against; empty where one
+    was."""
+    if UNCHECKED not in found.need.notes or need.budget_usd is None:
+        return ""
+    last = {o: o.last_usd * o.count for o in found.options if o.last_usd}
+    machine = need.assumptions.host_usd is None
+    paid = {o: usd + host_of(o.gpu_id, o.count)[1] * machine for o, usd in last.items()}
+    if not paid:
+        return "Whether that is possible cannot be said: no price of what does it is known."
+    least = min(paid, key=lambda option: paid[option])
+    able = "Yes" if paid[least] <= need.budget_usd else "No"
+    takes = f"{_machine(least)}{' with a machine' * machine} took {_sum(need, paid[least])}"
+    return f"{able}, by the last prices known: {takes} in {least.seen_on[:7]}."
+
+
 def _faster(found: Recommendation) -> str:
     """Which of those that are compared is faster, and what that costs; empty where one alone has a rank."""
     fast, *slower = sorted(found.options, key=lambda o: -o.throughput.value)
-    slow = next((o for o in slower if (o.gpu_id, o.count) != (fast.gpu_id, fast.count)), None)
+    slower = [o for o in slower if (o.gpu_id, o.count) != (fast.gpu_id, fast.count)]
+    # What is there is what was asked about; another variant of the same card is not.
+    chip = catalog.get(fast.gpu_id).text("chip")
+    slow = min(
+        slower, key=lambda o: (o.way != "have", catalog.get(o.gpu_id).text("chip") == chip), default=None
+    )
     if slow is None:
         return ""
     ratio, name = fast.throughput.value / slow.throughput.value, _machine(slow)
@@ -864,6 +1037,8 @@ def verdict(found: Recommendation, other: Recommendation | None) -> str:
         return feature(found)
     if NOT_ENOUGH in need.notes:
         return "No, that much memory is not enough."
+    if need.asks == "able" and UNCHECKED in need.notes:
+        return ""  # Said by `not_for`
     if need.asks == "able":
         if first.gpu_id in named or not named:
             if AS_MANY in need.notes:
@@ -876,6 +1051,8 @@ def verdict(found: Recommendation, other: Recommendation | None) -> str:
         return _faster(found)
     if need.asks == "speed":
         return _speed(found)
+    if need.asks == "energy" and first.power_w and len(need.sets) > 1:
+        return bills(found)
     if need.asks == "energy" and first.power_w:
         kwh, paid = electricity(need, first)
         each, use = f"{usd(paid)}{_other(need, paid, ' ({})')}", _used(need.assumptions.hours_per_week)

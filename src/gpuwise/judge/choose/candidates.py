@@ -177,6 +177,7 @@ def usable(need: Need, offers: Sequence[Offer], today: date) -> tuple[Offer, ...
         and (not wanted or not offer.per_hour or offer.provider.casefold() in wanted)
         and offer.provider.casefold() not in need.avoid
         and (not need.region or not offer.per_hour or prices.is_in(offer, need.region))
+        and (not need.hired or offer.per_hour == bool(set(need.hired).intersection(offer.gpu_ids)))
         and (need.most_commitment_h is None or committed_h(offer) <= need.most_commitment_h)
     ]
     # Of a laptop, and of a GPU that was named, the last known price is said, though too old to rank by.
@@ -483,15 +484,16 @@ def columns(need: Need, rows: Sequence[Row]) -> Candidates:
     cards = np.divide(np.nan_to_num(watts), drawn, out=np.zeros_like(drawn), where=drawn > 0)
     joules = (watts + host_w) * a.cooling / speed
     # A service is paid for whether it is busy or not: its speed then costs nothing.
-    service = need.period_s is not None or (need.concurrent > 0 and need.items is None)
-    timed_half = speed_half * (0.0 if service else 1.0)
+    boards = array([catalog.get(row.gpu).power_w for row in rows]) * count
+    apart = {"speed": 1 / speed, "energy": joules, "power": boards}
+    timed_half = speed_half * (0.0 if is_service(need) else 1.0)
     return Candidates(
         rows=tuple(rows), count=count, price=price, price_half=price_half, speed=speed, speed_half=speed_half,
         own=own, host=host, outlay=outlay, fixed=fixed, running=running, per_hour=per_hour,
         time=time, per_item=per_item, upper=upper,
         half=np.hypot(np.hypot(timed_half, price_half * share), watts_half * (1.0 - share) * cards),
-        ranked=np.where(np.isnan(price), np.nan, {"speed": 1 / speed, "energy": joules}[need.goal])
-        if need.goal in ("speed", "energy") else paid * (share * upper + 1 - share),
+        ranked=np.where(np.isnan(price), np.nan, apart[need.goal])
+        if need.goal in apart else paid * (share * upper + 1 - share),
         joules=joules, drawn=drawn,
     )  # fmt: skip
 
@@ -533,8 +535,13 @@ def chance(them: Candidates, first: int, other: int) -> float:
     return NormalDist().cdf(apart / spread) if spread > 0 else 0.5 if apart == 0 else float(apart > 0)
 
 
+def is_service(need: Need) -> bool:
+    """Whether hours are paid for, busy or not: what does more within them is worth no more."""
+    return need.period_s is not None or (need.concurrent > 0 and need.items is None)
+
+
 def worth_per_hour(need: Need, them: Candidates, place: int, rent: int) -> float:
     """What renting costs for the work that an hour of an owned option does; of a service, for that hour."""
-    if need.period_s is not None:
+    if is_service(need):
         return float(them.per_hour[rent])
     return float(them.per_item[rent] * 3600 * them.speed[place]) * need.assumptions.utilisation

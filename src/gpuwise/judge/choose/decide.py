@@ -25,7 +25,7 @@ from gpuwise.errors import NoDataError
 from gpuwise.facts import catalog
 from gpuwise.judge.choose import answer, fit
 from gpuwise.judge.choose import candidates as priced
-from gpuwise.judge.choose.candidates import EQUAL, Candidates, Mask, cards_paid, worth_per_hour
+from gpuwise.judge.choose.candidates import EQUAL, FEW, Candidates, Mask, cards_paid, worth_per_hour
 from gpuwise.judge.choose.speeds import memory_of
 from gpuwise.model.gpu import Offer
 from gpuwise.model.judgement import Chance, Need, Option, Recommendation
@@ -72,7 +72,8 @@ def recommend(
     places = ordered(them, fit.kept(found, len(them)), every_provider=every_provider)
     left = fit.rejected(need, them, found, speeds, offers)
     if not places:
-        named = fit.why_not(priced.names_of(need), {g: why.detail for g, why in left.items()})
+        names = priced.names_of(need) if len(priced.names_of(need)) <= FEW else ()
+        named = fit.why_not(names, {g: why.detail for g, why in left.items()})
         raise fit.contradiction(them, found, named or fit.too_small(need, speeds))
     for best in (_least_money, _last_seen):
         places.sort(key=best(need, them, tuple(places)).__ne__)
@@ -91,6 +92,7 @@ def recommend(
         advice=(
             *answer.owned(need, them, found, options, left, speeds),
             *dict.fromkeys(answer.side_by_side(them, places, need)),
+            *answer.mixed(need, them, places, item),
         ),
     )  # fmt: skip
     rough = f" {answer.ROUGH}" * them.rows[places[0]].speed.is_rough
@@ -105,7 +107,7 @@ def recommend(
 def _least_money(need: Need, them: Candidates, places: Sequence[int]) -> int:
     """Of what is as good as the best, as nearly as anybody cares: what takes least money, at once where it is
     bought; the fastest of those that take as little, and of a budget what then does the work for least."""
-    if need.goal == "price" or (need.goal == "cost" and them.outlay[places[0]] <= 0):
+    if need.goal in ("price", "power") or (need.goal == "cost" and them.outlay[places[0]] <= 0):
         return places[0]
     equal = EQUAL if need.goal == "cost" else AS_FAST
     near = (p for p in places if them.ranked[p] <= equal * them.ranked[places[0]])

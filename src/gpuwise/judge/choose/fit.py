@@ -19,7 +19,7 @@ from typing import Any, Literal, NamedTuple
 import numpy as np
 
 from gpuwise.errors import GpuwiseError, InputError, NoDataError
-from gpuwise.facts import catalog
+from gpuwise.facts import catalog, prices
 from gpuwise.judge.choose import speeds as known_speeds
 from gpuwise.judge.choose.candidates import (
     FEW,
@@ -259,7 +259,8 @@ def _card(need: Need, them: Candidates, specs: Mapping[str, GpuSpec]) -> Iterato
         what = f"does not fit: the work needs {need.least_gb:g} GB, it {{}}"
         smaller: Relaxed = ("a smaller model", {})
         yield _bound("", size, need.least_gb - HALF_GB, say, what, lambda v: smaller, upper=False)
-    if need.memory_gb is not None:
+    # Whether one that is named is enough, "or should I look at 24 GB", is not asked of that memory.
+    if need.memory_gb is not None and not (need.sets and need.asks == "able"):
         low, high = need.memory_gb
 
         def memory(least: float, most: float | None) -> Relaxed:
@@ -290,10 +291,12 @@ def _time(need: Need, them: Candidates) -> Iterator[Limit]:
     if need.items is not None:
         items, item, period = need.items, known_speeds.item_of(need), need.period_s
         busy = min(BUSIEST, need.assumptions.utilisation)
+        busy = need.assumptions.utilisation if need.batched else busy  # What waits needs no spare time
         within, unit, what = LONGEST_S, "", "takes {}, longer than any GPU is kept"
         if period is not None:
             within, unit = period * busy, f"/{PERIODS.get(period, f'{period:g}s')}"
-            what = f"takes {{}} for the work of {seconds(period)}, of which it may be busy {busy:.0%}"
+            what = f"takes {{}} for the work of {seconds(period)}"
+            what += f", of which it may be busy {busy:.0%}" * (busy < 1)
 
         def less(value: float) -> Relaxed:
             amount = float(f"{0.95 * items * within / value:.2g}")
@@ -476,6 +479,16 @@ def no_price(need: Need, gpu: str, offers: Sequence[Offer] = ()) -> str:
     return " ".join(part for part in parts if part)
 
 
+def no_fresh_price(need: Need, gpu: str, offers: Sequence[Offer]) -> str:
+    """`no_price` of a GPU that was named, with what was last asked for it, though too long ago."""
+    said = no_price(need, gpu, offers)
+    bought = [o for o in offers if o.gpu_ids == (gpu,) and not o.per_hour and o.count == 1 and o.seen_on]
+    if need.acquire == "rent" or not bought:
+        return said
+    last = max(bought, key=lambda offer: offer.seen_on)
+    return f"{said}; the last to buy it was {usd(last.amount)} in {last.seen_on[:7]}"
+
+
 def contradiction(them: Candidates, found: Sequence[Limit], left: Sequence[str] = ()) -> GpuwiseError:
     """The error for limits that nothing meets: which one to relax, and by how much; NoDataError where what is
     asked for is not for sale here at all. `left` says of GPUs that were named why each is left out."""
@@ -491,7 +504,9 @@ def contradiction(them: Candidates, found: Sequence[Limit], left: Sequence[str] 
         value, changes = limit.relaxed(float(limit.needed[place]))
         return Way(limit.code, value, f"{them.rows[place].count} x {them.rows[place].gpu}", changes)
 
-    for limit in sorted(found, key=lambda limit: limit.code == "form"):  # Nobody asks for another kind first
+    # What was asked for comes before what always holds; nobody asks for another kind first.
+    last = {"": 1, "unproven": 1, "form": 2}
+    for limit in sorted(found, key=lambda limit: last.get(limit.code, 0)):
         others = kept([other for other in found if other is not limit], len(them)) & ~limit.ok
         if others.any():
             values = np.where(others, limit.needed, np.nan)
@@ -543,7 +558,7 @@ def loosened(
     if code == "no-price":
         problem = str(error)
         if named:  # who names them wants to know why not
-            problem = "; ".join(why_not(named, {gpu: no_price(need, gpu, offers) for gpu in named}))
+            problem = "; ".join(why_not(named, {gpu: no_fresh_price(need, gpu, offers) for gpu in named}))
         if need.acquire != "own" and answers(spot=True, community=True, reserved=True, serverless=True):
             return NoDataError(problem, hint="other kinds of rent are known", code="other-rent")
         # Prices that are too old may be all there are: how old says which answer could be had.
@@ -551,10 +566,16 @@ def loosened(
         for age in (years * 365 for years in AGES if years * 365 > least):
             if answers(assumptions=replace(need.assumptions, max_age_days=age, aged_today=True)):
                 return NoDataError(problem, hint="older prices are known", code="old-price", days=age)
-        return NoDataError(problem, hint=getattr(error, "hint", ""), code=code)
+        hint = getattr(error, "hint", "")
+        if (elsewhere := _elsewhere(need, answers)) is not None:
+            hint = f"relax {elsewhere.limit} {elsewhere.value} ({elsewhere.gpus})"
+        return NoDataError(problem, hint=hint, code=code)
     if code != "limits":
         return error
     good: list[tuple[Way, ...]] = []
+    if (elsewhere := _elsewhere(need, answers)) is not None:
+        data = {**data, "why": f"of {need.region} no offer is known that keeps the other limits"}
+        good.append((elsewhere,))
     starts: list[tuple[Way, ...]] = list(data["ways"])
     budget = next((way for start in starts for way in start if way.limit == "budget"), None)
     if budget is not None and need.assumptions.host_usd is None and need.acquire == "own":
@@ -584,6 +605,16 @@ def loosened(
     if good or advice:
         return unmet(data["problem"], good or advice, data["why"])
     return InputError(str(error), hint="relax several limits", code="unmet")
+
+
+def _elsewhere(need: Need, answers: Callable[..., Recommendation | None]) -> Way | None:
+    """What keeps all other limits in a larger area than was asked for, or anywhere."""
+    for area in (*prices.around(need.region), "") if need.region else ():
+        if found := answers(region=area):
+            first = found.options[0]
+            where = f"{first.count} x {first.gpu_id} in {first.region or 'no stated place'}"
+            return Way("region", area or "any", where, {"region": area})
+    return None
 
 
 def _broken(them: Candidates, found: Sequence[Limit]) -> Array:

@@ -278,7 +278,16 @@ def is_question(text: str) -> bool:
     listed = all(re.fullmatch(r"\s*\S+(?: \S+)?(?:=.*|\s+[\d.]+\s*%)", part) for part in text.split(","))
     if listed or text.casefold() in names():
         return False
-    return " " in text or text.isalpha() or not text.isascii() or bool(stand_in(text.casefold(), None))
+    sized = re.fullmatch(
+        r"(?:\d+x)?\d+(?:\.\d+)?[bm](?:-a\d+(?:\.\d+)?b)?", text.casefold()
+    )  # "72b", "30b-a3b"
+    return (
+        " " in text
+        or bool(sized)
+        or text.isalpha()
+        or not text.isascii()
+        or bool(stand_in(text.casefold(), None))
+    )
 
 
 def unknown(name: str) -> InputError:
@@ -394,6 +403,8 @@ def settled(need: Need) -> Need:
     if need.users > 1 and unlimited and (need.task != "infer" or need.concurrent):
         need = replace(need, goal="price")
         said.append("by the price of an hour: a person alone keeps no fast machine busy")
+    if need.either and need.budget_usd is not None and need.goal == "speed":
+        need = replace(need, goal="cost")  # A budget bounds what is bought: rent has no use for all of it
     said += [f"batches of {need.batch}"] if need.batch else []
     said += [
         f"of {there} x {gpu} {MOST_TOGETHER} count: of several machines together no speed is known"
@@ -484,13 +495,14 @@ class Field(NamedTuple):
     choices: tuple[str, ...] = ()
     flag: bool = False
     many: bool = False  # May be repeated
+    also: frozenset[str] = frozenset()  # Words of names that people try for it
 
 
 FIELDS = tuple(
     Field(
         **{name: row[name] for name in ("name", "group", "like", "help")},
         choices=tuple(filter(None, row["choices"].split(";"))), flag=bool(row["flag"]),
-        many=bool(row["many"]),
+        many=bool(row["many"]), also=frozenset(row["also"].split()),
     )
     for row in catalog.rows(DATA / "options.csv")
 )  # fmt: skip
@@ -523,11 +535,12 @@ def need_of(
         raise InputError(problem, hint="leave out what the choice does not depend on")
     work = given.get("work")
     if work and workload and not units.is_work(work):
-        from gpuwise.judge.choose.amounts import quantities
+        from gpuwise.judge.choose.amounts import P, quantities
+        from gpuwise.judge.choose.wording import plainly
 
-        if quantities(
-            work.casefold()
-        ):  # "2000 hours of audio" and "3M tokens/night" are read as in a question
+        # "2000 hours of audio", "3M tokens/night" and "5 lakh images" are read as in a question.
+        plain = plainly(work)
+        if quantities(plain) or re.search(P.gpu_hours, plain):
             workload, work = f"{workload}: {work}", None
     if "%" in (work or "") and not workload:  # the shares of a mix are work, too
         workload, work = work, None
@@ -536,12 +549,14 @@ def need_of(
         "work": units.parse_work(work) if work else None, "form": given.get("form") or None,
         "latency": read("latency", units.parse_latency), "gpus": read("gpus", units.parse_count_range),
     }  # fmt: skip
+    currency = ""  # Of the sums of a question
     purpose, hours, counted = stated["mode"], bool(given.get("hours-per-week")), bool(stated["gpus"])
     if workload and is_question(workload):
         from gpuwise.judge.choose import ask
 
         asked = ask.read(workload, rates, today)
         need, purpose = ask.need_of(asked, stated), purpose or asked.mode
+        currency = asked.currency
         hours |= "hours_per_week" in asked.assumed
         counted |= asked.gpus is not None
     else:
@@ -568,8 +583,7 @@ def need_of(
     ids = [(gpu, number or 1) for name, number in named for gpu in _meant(name)]
     sets = tuple(ids) if any(number for _, number in named) else ()
     sizes = [number for _, number in sets]
-    budget = read("budget", lambda text: units.parse_budget(
-        re.sub(r"^\s*([\d.,]+\s*k?)\s*($|/.*|a .*|per .*)", r"$\1\2", text), rates))  # fmt: skip
+    budget = read("budget", lambda text: _budget(text, rates))
     host, users, egress = given.get("host"), count("users"), read("egress", units.parse_memory_range)
     assumed = _stated(
         electricity_usd_per_kwh=read("electricity", lambda text: units.parse_usd(
@@ -619,8 +633,7 @@ def need_of(
     if need.latency_s and (late := given.get("latency")) and not re.match(r"\s*t[pt]", late, re.IGNORECASE):
         note = f"{late} is the time of each token (TPOT); of the first one it would be 'TTFT<={late.strip()}'"
         need = replace(need, notes=(*need.notes, note))
-    said = filter(None, (workload, given.get("budget"), given.get("electricity"), host))
-    if code := units.currency_of(" ".join(said), {*rates} - {"USD"}):
+    if code := currency or _currency((given.get("budget"), given.get("electricity"), host), rates):
         need = replace(need, currency=(code, rates[code]))
     there = need.assumptions.host_usd == 0 and need.acquire == "own" and not need.sets
     if there and not stated["gpus"] and need.gpus == (1, MOST_TOGETHER):
@@ -631,6 +644,30 @@ def need_of(
     if purpose == "finetune" and need.task == "lora" and not given.get("precision"):
         need = _by_what_fits(need)
     return need, results
+
+
+def _budget(text: str, rates: Mapping[str, float]) -> tuple[float, str | None]:
+    """A sum, of dollars where no currency stands there, also as it is written in a question: "8000 zł"."""
+    try:
+        return units.parse_budget(re.sub(r"^\s*([\d.,]+\s*k?)\s*($|/.*|a .*|per .*)", r"$\1\2", text), rates)
+    except InputError:
+        from gpuwise.judge.choose.wording import plainly
+
+        if (plain := plainly(text)) == " ".join(text.casefold().split()):
+            raise
+        return units.parse_budget(plain, rates)
+
+
+def _currency(sums: Sequence[str | None], rates: Mapping[str, float]) -> str:
+    """The code of the first currency of these sums that is not the dollar; empty without one."""
+    known, said = {*rates} - {"USD"}, [text for text in sums if text]
+    if code := units.currency_of(" ".join(said), known):
+        return code
+    if all(re.match(r"\s*\$?[\d.,]+\s*k?\s*(?:[/$]|usd|$)", text, re.IGNORECASE) for text in said):
+        return ""
+    from gpuwise.judge.choose.wording import plainly
+
+    return units.currency_of(" ".join(map(plainly, said)), known)
 
 
 def _by_what_fits(need: Need) -> Need:

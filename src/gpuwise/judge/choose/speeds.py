@@ -58,6 +58,8 @@ REACHED = 0.5
 BATCHES = tuple(2**k for k in range(11))
 # Shares of a model that are looked at.
 MOST_SHARES = 256
+# Tokens of a context below which nobody talks to a model.
+SHORTEST = 512
 # Sequences that a language model answers or learns from at once.
 SEQUENCES = BATCHES[:9]
 # Each says less than the one before; a mix is known as little as its least known part.
@@ -186,7 +188,13 @@ def _in_best_format(need: Need, gpu: str, count: int) -> Record:
         elif float(catalog.get(gpu).text("compute_capability") or OLDEST) < OLDEST:
             native += [Precision.Q8_0, Precision.Q4_K_M]  # What people run on cards that engines left behind
     # The refusal of the shortest, which comes first, says what the work needs at least.
-    together = quickest([_of_model(need, each, gpu, count) for each in reversed(native)], need.latency_s)
+    found = [_of_model(need, each, gpu, count) for each in reversed(native)]
+    if need.task == "infer" and need.formats and Precision.INT4 in native and need.concurrent <= 1:
+        # One person's card that is just too small for an engine that serves many runs llama.cpp: no faster
+        # than the format that does not fit, so a small memory is no advantage.
+        small = _of_model(need, Precision.Q4_K_M, gpu, count) if all(map(_too_large, found)) else None
+        found += [small] if small and not _too_large(small) else []
+    together = quickest(found, need.latency_s)
     if need.task != "infer":
         return together
     # Copies of the model beside each other, where one takes fewer GPUs and there are requests for each.
@@ -212,12 +220,12 @@ def _plan(need: Need, weights: Precision, **more: Any) -> Plan:
     task = need.task or "infer"
     return Plan(
         model=llms.find(need.workloads[0][0]), task=task, weights=weights,
-        context=need.context or CONTEXTS[task], checkpoint=need.mode == "train", **more,
+        context=settled_context(need), checkpoint=need.mode == "train", **more,
     )  # fmt: skip
 
 
 def _of_model(need: Need, precision: Precision, gpu: str, count: int) -> Record:
-    from gpuwise.predictor.fit import USABLE_SHARED, fit
+    from gpuwise.predictor.fit import USABLE, USABLE_SHARED, fit
 
     check_wanted()
     spec, fixed = catalog.get(gpu), need.concurrent or need.batch
@@ -242,6 +250,8 @@ def _of_model(need: Need, precision: Precision, gpu: str, count: int) -> Record:
     first = tried[0]
     if not first.fits:
         room, needed = str(gibibytes(first.memory_bytes)), gibibytes(first.needed_bytes)
+        if spec.text("form") != "soc" and first.needed_bytes <= first.memory_bytes:
+            room = f"{gibibytes(USABLE * first.memory_bytes)} of {room} to use"
         if spec.text("form") == "soc":
             room = f"{gibibytes(USABLE_SHARED * first.memory_bytes)} of its {room} for the GPU"
         why = first.refusal or f"does not fit: {needed} on each of {count}, and {gpu} has {room}"
@@ -545,6 +555,22 @@ def fewest_to_hold(need: Need, gpus: Sequence[str]) -> int | None:
     plan = _plan(need, (need.formats or (need.precision,))[-1])
     each = ((n, sum(size for _, size in memory(replace(plan, gpus=n)))) for n in range(1, MOST_SHARES))
     return next((n for n, size in each if size <= room), None)
+
+
+def shorter(need: Need, gpu: str, count: int) -> str:
+    """With which shorter contexts a language model fits that does not fit as it is asked for; empty where it
+    fits with none."""
+    context = settled_context(need)
+    while need.task == "infer" and (context := context // 2) >= SHORTEST:
+        found = _in_best_format(replace(need, context=context), gpu, count)
+        if not _too_large(found):
+            return f"; it fits with contexts of {context:,} tokens"
+    return ""
+
+
+def settled_context(need: Need) -> int:
+    """Tokens of a context, the usual ones where none were asked for."""
+    return need.context or CONTEXTS[need.task or "infer"]
 
 
 def recipes(need: Need, gpu: str, count: int) -> str:

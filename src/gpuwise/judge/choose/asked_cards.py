@@ -1,0 +1,433 @@
+"""The GPUs of a question: which are compared, are there or are not to be, and the prices beside them."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from typing import Any
+
+from gpuwise.errors import InputError
+from gpuwise.facts import catalog
+from gpuwise.judge.choose import amounts
+from gpuwise.judge.choose import need as needs
+from gpuwise.judge.choose.amounts import RULES, USUAL, P
+from gpuwise.judge.choose.candidates import FEW, is_sold_new
+from gpuwise.judge.choose.wording import Words, amount_of, number_of, sellers
+from gpuwise.model import units
+from gpuwise.model.gpu import GpuSpec, OfferKind
+from gpuwise.model.judgement import Bill, Quote
+from gpuwise.predictor.card import MODULES
+
+
+class Cards(Words):
+    """What a text says of GPUs and of what they cost."""
+
+    def _read_machines(self) -> None:
+        """Several machines: each works by itself, for somebody of its own where they are to be bought."""
+        several = self.take(rf"{P.machines}(?:{P.machines_of})?")
+        if several is None:
+            return
+        number = number_of(several[0].split()[0])
+        if self.said(rf"{P.money}|\b(?:buy|purchas\w*|procure\w*|course|class|students?|employees)\b"):
+            self.fields |= {"users": number, "concurrent": 1, "acquire": "own"}
+            if self.said(P.money):
+                self.usual["goal"] = "speed"
+            self.gpus_each = re.search(r"\b(?:an?|one|1|single) (?:gpu|card)", several[0]) is not None
+            self.notes.append(f"{number} machines, each by itself")
+            return
+        self.several = number
+        one = self.said(P.watts)  # Of which one has its share
+        if not one and {count for _, count in self.sets} == {needs.MOST_TOGETHER}:
+            self.sets = tuple((gpu, count * number) for gpu, count in self.sets)
+            self.notes.append(several[0].strip())
+        elif not one:
+            self.ignore(several[0].strip())
+            self.notes.append("of one machine: nothing is known of a network between several")
+
+    def _read_cards(self) -> None:
+        """GPUs to compare with how many of each, those that are there, and those that are not to be."""
+        sets, have, barred = list[tuple[str, int]](), list[str](), set[str]()
+        added = list[tuple[str, int, int]]()  # "A second 3090": GPU, how many more, beside how many
+        self.families = dict[str, tuple[str, ...]]()  # A usual variant -> all that its name may mean
+        owned = -1  # Where the last owned card ends
+        self.of_mine = mine = bool(self.blank(P.of_mine))  # All of them are
+        self.places = list[tuple[str, int, int, int]]()  # Of all of them: GPU, number, start and end
+        for named in catalog.mentions(self.plain, loose=True):
+            text = self.plain[named.start : named.end].strip()
+            # "4090", "p40" and "t4" are cards; "m4" in a sentence may be anything.
+            before, after = self.plain[: named.start], self.plain[named.end :]
+            card = named.exact or re.search(r"\d{4}|[a-z]\d\d|\b[tl]4s?\b", text)
+            if not named.gpu_ids or not (card or re.search(r"\bmac(?:book)?\b.{0,12}$", before)):
+                continue
+            # A number alone may be the RTX 8000, or an amount: "4000 reais", "under 8000 dollars".
+            priced = re.search(rf"(?:[$€£]\s?|\b{P.at_most} )$", before) or re.match(P.other_unit, after)
+            if text.isdigit() and (priced or text.endswith("000")):
+                continue
+            number = re.search(P.count_before, before)
+            self.hired |= bool(number and re.search(r"rented|leased|cloud", number[0]))
+            behind = None if number else re.match(P.count_behind, after)
+            said = number or behind
+            count = number_of(next(filter(None, said.groups()))) if said else 1
+            if said and (count > USUAL.most_gpus or re.fullmatch(r"\D*0+\D*", said[0])):
+                raise InputError(f"{said[0].strip()} GPUs", hint=f"1 to {USUAL.most_gpus:,} of them")
+            one = len(named.gpu_ids) == 1
+            if not one:
+                self.families[catalog.resolve(text.removesuffix("s")).spec.id] = named.gpu_ids
+            usual = named.gpu_ids[0] if one else catalog.resolve(text.removesuffix("s")).spec.id
+            if re.search(rf"(?:{P.used}) (?:\S+ )?$", before) and catalog.get(usual).text("form") in MODULES:
+                # Nobody sells a module singly.
+                cards = (gpu for gpu in named.gpu_ids if catalog.get(gpu).text("form") not in MODULES)
+                usual = next(cards, usual)
+            if re.search(rf"\b(?:{P.laptop}) (?:with )?(?:an? )?$", before) or re.match(
+                rf" (?:{P.laptop})\b", after
+            ):
+                usual = _of_laptop(usual)
+            owner = re.compile(P.owner).search(before, self.places[-1][3] if self.places else 0)
+            also = owned >= 0 and re.fullmatch(rf" ?(?:and|plus|\+|&) (?:{P.count}\s*x? ?)?", before[owned:])
+            if owner and (
+                (owner[2] and self.said(P.replaceable)) or re.search(r"\brented (?:\S+ )?$", before)
+            ):
+                owner = None  # Whether one is as good as the other, and what is hired
+            if owner or also or mine:
+                have += [usual] * count
+            elif more := re.search(rf"\b{P.another} (?:(?:used|new) )?$", before):
+                added.append((usual, count, 1 + ("third" in more[0])))
+            elif re.search(rf"{P.denial}(?:{P.count} ?x? ?)?$", before):
+                barred |= set(named.gpu_ids)
+            else:
+                sets.append((usual, count))
+            start = number.start() if number else named.start
+            end = named.end + (behind.end() if behind else 0)
+            self.places.append((usual, count, start, end))
+            owned = end if owner or also else -1
+            self.mark(start, end)
+            if owner:  # What stands between may be the work: "my sdxl on a 3060"
+                self.mark(*owner.span(1 if owner[1] else 2))
+        for gpu, count, beside in added:
+            have += [] if gpu in have else [gpu] * beside
+            sets.append((gpu, have.count(gpu) + count))
+        if (
+            have
+            and not added
+            and (more := self.take(rf"\b(?:{P.another}|({P.count}) more)\b(?: (?:one|cards?|gpus?|of)\b)*"))
+        ):
+            # To what is there: each such card is one beside them.
+            gpu, there = have[0], have.count(have[0])
+            count = next((n for each, n in sets if each == gpu), number_of(more[1] or ""))
+            sets = [(gpu, there + count), *(one for one in sets if one[0] != gpu)]
+            self.notes += [f"{count} more, beside {there}"] if count > 1 else []
+        if self.said(rf"\b(?:{P.laptop})\b") and not self.said(P.either_computer):
+            sets = [(_of_laptop(gpu), 1) for gpu, _ in sets]
+            have = [_of_laptop(gpu) for gpu in have]
+        if len(have) > 1:
+            self.take(r"\b(?:the|these|both|of) (?:2|two|both)\b")
+        self.quotes: tuple[Quote, ...] = ()
+        self.sets, self.have, self.barred = tuple(dict.fromkeys(sets)), tuple(have), frozenset(barred)
+
+    def _read_quotes(self) -> None:
+        """Prices that stand beside cards: what is paid now, or what is asked for two of them, or for one of
+        which that is the question. Others are budgets."""
+        sums, shops = (re.finditer(each, self.plain) for each in (P.price, rf"\b(?:{sellers()})\b"))
+        pieces: list[tuple[int, int, Any]] = [(start, end, (gpu, n)) for gpu, n, start, end in self.places]
+        if len(alone := {gpu for gpu, *_ in self.places}) == 1:  # "Or buy one for $2400"
+            same = re.finditer(P.same_card, self.plain)
+            pieces += [(match.start(), match.end(), (*alone, 1)) for match in same]
+        pieces += [(match.start(), match.end(), match) for match in (*sums, *shops)]
+        runs: list[list[tuple[int, int, Any]]] = []
+        for piece in sorted(pieces, key=lambda piece: piece[:2]):
+            if runs and re.fullmatch(P.about_price, self.plain[runs[-1][-1][1] : piece[0]]):
+                runs[-1].append(piece)
+            else:
+                runs.append([piece])
+        paid, found = bool(self.said(P.paying)), list[tuple[Quote, int, int]]()
+        for run in runs:
+            cards = [what for *_, what in run if isinstance(what, tuple)]
+            matches = [what for *_, what in run if not isinstance(what, tuple)]
+            money = [match for match in matches if "sum" in match.re.groupindex]
+            if len(cards) != 1 or len(money) != 1:
+                continue
+            if not paid and re.search(P.budget, self.plain[: money[0].start()]):
+                continue
+            (gpu, count), (price,), start, end = cards[0], money, run[0][0], run[-1][1]
+            seller = next((match[0] for match in matches if match is not price), "")
+            text, usd = self.plain[start : end + 5], self._usd(price["sum"], hourly=price["per"] == "h")
+            # "We pay 14 for this box; is that one at 24 worth it?": only the first is paid.
+            mine = paid and not (found and re.search(P.other_one, self.plain[found[-1][2] : start]))
+            hourly = bool(price["per"]) or (mine and usd < USUAL.least_purchase)
+            if not hourly and count == 1 and catalog.get(gpu).text("form") in MODULES:
+                gpu = self._card_of(gpu)  # Nobody sells a module singly
+            usd /= {"m": 730.5, "y": 8766.0}.get((price["per"] or "")[:1], 1.0)
+            if one := re.search(P.each_card, text):
+                # "8 H100 at $2 an hour" are $16; at $24, the whole machine.
+                whole = one[0] in ("at", "@") and hourly and usd > USUAL.dearest_card_hour
+                if count > 1 and not whole:
+                    self.notes.append(f"{count} x {gpu} at {units.usd(usd)} each")
+                    usd *= count
+            if (machines := -(-count // needs.MOST_TOGETHER)) > 1 and count % machines == 0:
+                self.notes.append(f"{count} x {gpu} at {units.usd(usd)} are {machines} machines like this")
+                count, usd = count // machines, usd / machines
+                self.sets = tuple((g, count if g == gpu else n) for g, n in self.sets)
+            kinds: dict[OfferKind, bool] = {
+                "on-demand": hourly, "used": bool(re.search(P.used, text)), "new": "new" in text,
+            }  # fmt: skip
+            kind: OfferKind = next((kind for kind, said in kinds.items() if said), "street")
+            quote = Quote(
+                gpu_id=gpu, count=count, kind=kind, usd=usd, provider=needs.PROVIDERS.get(seller, seller),
+                paid=mine and hourly, whole=not hourly and bool(re.search(P.with_machine, text)),
+            )  # fmt: skip
+            found.append((quote, start, end))
+        if not (paid or len(found) > 1 or self.said(P.fair) or self.said(P.rent_or_not)):
+            return
+        for quote, start, end in found:
+            self.mark(start, end)
+            each = "/h" if quote.kind == "on-demand" else ""
+            self.notes.append(f"{quote.count} x {quote.gpu_id} at {units.usd(quote.usd)}{each}, as stated")
+        self.quotes = tuple(quote for quote, *_ in found)
+        priced = {quote.gpu_id for quote in self.quotes}
+        # "I get an A6000 for $3000": what is offered is not there yet.
+        offered = ((quote.gpu_id, quote.count) for quote in self.quotes if quote.gpu_id in self.have)
+        self.sets = tuple(dict.fromkeys((*self.sets, *offered)))
+        self.have = tuple(gpu for gpu in self.have if gpu not in priced)
+        # What is paid now competes with everything, or with what else is named.
+        paid_now = {quote.gpu_id for quote in self.quotes if quote.paid}
+        if {gpu for gpu, _ in self.sets} <= paid_now:
+            self.sets = ()
+
+    def _card_of(self, gpu: str) -> str:
+        """The variant of a named GPU that is a card, where there is one, which then is what was named."""
+        cards = (each for each in self.families.get(gpu, ()) if catalog.get(each).text("form") not in MODULES)
+        card = next(cards, gpu)
+        self.families[card] = (card,)
+        self.sets = tuple((card if each == gpu else each, count) for each, count in self.sets)
+        return card
+
+    def _read_bill(self) -> None:
+        """What an API asks for the same work, or what is paid now for something else than these cards."""
+        self.bill: Bill | None = None
+        api = self.said(P.api) if self.said(P.api_compared) else None
+        name = re.sub(r"\bapis?\b.*", "API", api[0]) if api and api[0] != "api" else "an API"
+        if price := self.take(P.item_price):
+            items = RULES["scales"].get(price[2], 1.0)
+            self.bill = Bill(of=name, usd=self._usd(price[1], hourly=True), items=items)
+        elif (paying := self.said(P.paying) and not self.quotes) or api:
+            monthly = re.search(P.monthly_sum, self.left())
+            if monthly and (paying or not re.search(P.budget, self.plain[: monthly.start()])):
+                of = name if api else monthly[2] or "what you have"
+                self.bill = Bill(of=of, usd=self._usd(monthly[1]))
+                self.blank(re.escape(monthly[0]))
+            elif api:
+                self.bill = Bill(of=name)
+        while self.bill and self.blank(P.api):  # No model to run
+            pass
+        if self.bill:
+            self.fields["bill"] = self.bill
+
+    def _read_kinds_of_gpu(self) -> None:
+        """What only some GPUs are: (kind, field of the catalog, pattern of it, whether it must match)."""
+        table = RULES["traits"]
+        self.traits = [(kind, name, value, False) for kind, words, name, value in table if self.deny(words)]
+        if self.barred:
+            self.traits.append(("name", "id", f"^(?:{'|'.join(self.barred)})$", False))
+        if length := self.take(P.length):
+            most = float(length[1]) * {"m": 1e-3, "c": 1e-2, "i": 0.0254}[length[2][0]]
+            short = (spec.id for spec in catalog.all_gpus() if (spec.number("length_m") or 1.0) <= most)
+            self.traits.append(("length", "id", f"^(?:{'|'.join(short)})$", True))
+        for kind, words, name, value in table:
+            if found := self.take(rf"\b(?:{words})\b", again=False):
+                if any(0 <= start - found.end() <= 1 for *_, start, _ in self.places):
+                    continue  # "Mac Studio M3 Ultra": of the name behind it
+                if kind == "link" and self.sets:
+                    self.ignore(found[0])  # What is named has it or not
+                else:
+                    self.traits.append((kind, name, value, True))
+                    self.notes += [] if kind in ("maker", "segment") else [f"only: {found[0]}"]
+        self.form = "pcie" if self.denied["nvlink"] else self.first(P.board, again=False) or None
+        if not (self.traits or self.sets) and self.take(P.computer):
+            self.form = "mobile" if self.said(P.laptop) else "small"
+            # Few of them were measured, and none has a price that is fresh.
+            self.fields |= {"acquire": "own", "unproven": True, "thrifty": True}
+
+    def _read_number_of_gpus(self) -> None:
+        number = self.take(P.number_of_gpus) or self.take(r"()\b(\d{1,2}) ?x\b(?! ?\d)", again=False)
+        self.number = number[0] if number else ""
+        self.gpus = (1 if number[1] else number_of(number[2]), number_of(number[2])) if number else None
+        if len(self.sets) < 2 and not number and self.take(P.how_many):
+            self.fields |= {"asks": "number"} | ({"only": (self.sets[0][0],)} if self.sets else {})
+            self.sets, self.gpus = (), (1, needs.MOST_TOGETHER)
+        if self.gpus and self.gpus[1] == self.fields.get("users"):
+            self.gpus = (1, 1)  # "5 GPUs for 5 students"
+        fields, one = self.fields, self.single or self.gpus_each or self.said(r"\bmy own (?:gpu|card)\b")
+        much = fields.get("budget_usd", 0.0) >= USUAL.large_sum and "budget_per_hour" not in fields
+        much &= fields.get("users", 1) == 1 and self.said(P.several_cards) is not None
+        if self.gpus is None and (fields.get("goal") == "energy" or (one and not self.sets)):
+            self.gpus = (1, 1)
+        elif self.gpus is None and ("total_gb" in fields or (much and not self.sets)):
+            self.gpus = (1, needs.MOST_TOGETHER)
+        if self.watts_each and self.gpus:
+            self.fields["power_w"] = self.watts_each * self.gpus[1]
+
+    def _settle_gpus(self) -> None:
+        """What the names, kinds and numbers of GPUs say together."""
+        fields = self.fields
+        if self.quotes:
+            self._settle_quotes()
+        self._settle_people()
+        if self.gpu_hours and self.gpu_hours[2] and len(self.sets) < 2:
+            week = amount_of(self.gpu_hours[1]) * amounts.seconds("week") / amounts.seconds(self.gpu_hours[2])
+            number = int(max(1, -(-week // 168)))
+            self.assumed["hours_per_week"] = week / number
+            self.sets, self.gpus = tuple((gpu, number) for gpu, _ in self.sets), (number, number)
+        if self.have:
+            self._settle_owned(self.sets)
+        large = fields.get("acquire") == "own" and fields.get("budget_usd", 0.0) >= USUAL.supported_sum
+        open_to = not (self.sets or self.have or self.traits or fields.keys() & {"at_home", "sold"})
+        if large and open_to and fields.get("users", 1) > 1 and self.said(P.organisation):
+            every = ((spec.id, spec.text("segment")) for spec in catalog.all_gpus())
+            fields["only"] = tuple(gpu for gpu, segment in every if segment in ("server", "workstation"))
+            self.notes.append(needs.SUPPORTED)
+        like = tuple(spec.id for spec in catalog.all_gpus() if self._meant(spec)) if self.traits else ()
+        apart = next((gpu for gpu, _ in self.sets if self.traits and gpu not in like), None)
+        if apart and not self.said(r"\b(?:or|vs|versus|than)\b"):
+            problem = f"the question names {apart}, and others that it is not one of"
+            raise InputError(problem, hint="name each GPU")
+        if apart and {count for _, count in self.sets} != {1}:
+            self.sets, apart = (*self.sets, *((gpu, 1) for gpu in like)), None
+        one = self.sets[0] if len(self.sets) == 1 else ("", 0)
+        if apart or (self.traits and not self.sets):
+            self._settle_kind(like)
+        elif one[0] in self.families and (self.rents or fields.get("goal") == "price"):
+            # "An A100" to rent is any of them.
+            fields["only"] = self.families[one[0]]
+            self.gpus = self.gpus if self.gpus and one[1] == 1 else (one[1], one[1])
+        elif self.sets:
+            self._settle_sets()
+        if fields.get("either"):
+            fields["hired"] = self._hired()
+        self.named_gpus = {gpu for gpu, _ in self.sets} or {*fields.get("only", ())}
+        if self.named_gpus and not any(catalog.get(gpu).vendor == "NVIDIA" for gpu in self.named_gpus):
+            fields["unproven"] = True  # None of them was measured: the answer says so
+        if "hire_h" in fields and "hours_per_week" in self.assumed:
+            week, weeks = self.assumed["hours_per_week"], fields["hire_h"] / 168
+            fields["hire_h"] = week * weeks
+            self.notes.append(f"{weeks:.3g} weeks of {week:.3g} h")
+        # One kind of computer is ranked at a time. What a laptop that is there may be replaced by is open.
+        there = any(needs.has_form(catalog.get(gpu), "laptop") for gpu in self.have)
+        either = self.said(P.either_computer)
+        self.laptop = bool(self.take(P.laptop)) and not (there or either)
+        laptops = any(needs.has_form(catalog.get(gpu), "laptop") for gpu, _ in self.sets)
+        self.ignore("laptop" if either and self.form != "mobile" and not laptops else "")
+
+    def _hired(self) -> tuple[str, ...]:
+        """Of several GPUs those that the last verb before them, or else the first behind, is to rent: "a 4090
+        at home or renting an L4", "rent an H200 with buying an A6000"."""
+        verbs = list(re.finditer(rf"(?P<rent>{P.renting})|{P.to_own}|at home", self.plain))
+        rented = set[str]()
+        for gpu, *_, start, _ in self.places:
+            before = [verb for verb in verbs if verb.end() <= start]
+            nearest = before[-1:] or verbs[:1]
+            rented |= {gpu for verb in nearest if verb["rent"]}
+        if not rented or rented == {gpu for gpu, _ in self.sets}:
+            return ()
+        return tuple(dict.fromkeys(each for gpu in rented for each in (gpu, *self.families.get(gpu, ()))))
+
+    def _settle_quotes(self) -> None:
+        """What is compared where the question states prices, and in which ways."""
+        fields, sets = self.fields, self.sets
+        fields["quotes"] = self.quotes
+        quoted = tuple((quote.gpu_id, quote.count) for quote in self.quotes)
+        self.sets = tuple(dict.fromkeys((*sets, *quoted))) if sets else ()
+        ways = {"rent" if quote.kind == "on-demand" else "own" for quote in self.quotes}
+        # Whether one price to buy is good is also a question of what renting costs.
+        alone = len(self.quotes) == 1 and not (self.denied["rent"] or fields.get("at_home"))
+        both = len(ways) > 1 or (self.owns if "rent" in ways else alone)
+        fields["acquire"] = "both" if both else ways.pop()
+        if not sets and "budget_usd" not in fields:
+            # Nothing that costs more an hour is cheaper.
+            fields |= {"budget_usd": max(quote.usd for quote in self.quotes), "budget_per_hour": True}
+            self.gpus = self.gpus or (1, max(8, *(quote.count for quote in self.quotes)))
+
+    def _settle_kind(self, like: Sequence[str]) -> None:
+        """ "A Mac or a 5090": each of the kind is one of the alternatives."""
+        fields, sets = self.fields, self.sets
+        if not (sets or fields.get("sold")):  # Of computers that are to be bought, those in the shops
+            cards = {gpu for gpu in like if catalog.get(gpu).text("form") != "soc"}
+            like = tuple(gpu for gpu in like if gpu in cards or is_sold_new(gpu, self.today)) or like
+        fields["only"] = tuple(dict.fromkeys((*(gpu for gpu, _ in sets), *like)))
+        if len(fields["only"]) > FEW:
+            fields["named"] = tuple(gpu for gpu, _ in sets)
+        self.gpus = self.gpus or ((1, 1) if sets else None)
+        if not fields["only"]:
+            raise InputError("no GPU is all that the question names", hint="leave one of it out")
+
+    def _settle_sets(self) -> None:
+        """How many of each GPU that is named. Raises InputError for two numbers."""
+        fields, gpus = self.fields, self.gpus
+        counts = [count for _, count in self.sets]
+        if gpus and not gpus[0] <= min(counts) <= max(counts) <= gpus[1]:
+            if set(counts) != {1}:
+                raise InputError(f"{self.number}, or as many as stand beside the names?", hint="say one")
+            # The number was said apart from the names.
+            counts = [gpus[1]] * len(self.sets)
+        self.gpus, own = (min(counts), max(counts)), fields.get("acquire") == "own"
+        sets = tuple((gpu, count) for (gpu, _), count in zip(self.sets, counts, strict=True))
+        if len(sets) > 1 and not fields.get("asks") and not self.quotes:
+            # Any variant of a name with the same memory will do: the cheapest of them decides.
+            sets = tuple(
+                (each, count)
+                for gpu, count in sets
+                for each in dict.fromkeys((gpu, *self.families.get(gpu, ())))
+                if catalog.get(each).memory_bytes == catalog.get(gpu).memory_bytes
+                and (each == gpu or not own or catalog.get(gpu).text("form") in MODULES)
+            )
+        fields["sets"] = sets
+
+    def _settle_people(self) -> None:
+        """Whether people share a machine, and for how many hours a week they all use it together."""
+        fields = self.fields
+        # Many people, each with a small job now and then, need no machine each: their hours are what counts.
+        often = self.times_a_week if fields.get("users", 1) > 1 else 0.0
+        apart = fields.get("concurrent") == 1 and not often  # Each has one; "together" is of the money
+        self.shared = fields.get("users", 1) > 1 and not apart and bool(self.take(P.sharing) or often)
+        if often:
+            week = self.assumed.get("hours_per_week", often)
+            self.assumed["hours_per_week"] = min(168.0, fields["users"] * week)
+        elif self.shared and "hours_per_week" in self.assumed and self.said(r"\beach\b"):
+            hours = self.assumed["hours_per_week"]
+            self.notes.append(f"{hours:g} h a week of each of {fields['users']} people")
+            self.assumed["hours_per_week"] = min(168.0, fields["users"] * hours)
+
+    def _settle_owned(self, sets: Sequence[tuple[str, int]]) -> None:
+        """What is to become of the cards that are there, beside those that were named."""
+        fields, have = self.fields, self.have
+        fields["have"] = have
+        # Whether it is worth it is a question about what is there; what to buy instead is not.
+        replaced = self.take(r"upgrad\w*|replac\w*") and not {gpu for gpu, _ in sets}.intersection(have)
+        asked = replaced and self.take(r"\bworth\b|\bshould (?:i|we)\b")
+        fields["upgrade"] = "faster" in fields or (bool(replaced) and not asked)
+        # "QLoRA on my 3060", "can I run ... or rent": whether it can, before what else could.
+        able, mine, other = map(self.said, (RULES["asks"]["able"], P.mine, P.other))
+        keep = (able or self.of_mine or (mine and not other)) and not sets and not fields["upgrade"]
+        fields |= {
+            "keep": bool(keep),
+            "beside": {gpu for gpu, _ in sets} <= {*have} and bool(self.said(P.beside_it)),
+        }
+        if {gpu for gpu, _ in sets} <= {*have} and len({*have}) == 1 and self.take(P.how_many_more):
+            fields |= {"asks": "number", "beside": True}
+        if self.of_mine:
+            fields["only"] = tuple(dict.fromkeys(have))
+        if keep and (self.of_mine or not any(catalog.get(gpu).vendor == "NVIDIA" for gpu in have)):
+            fields["unproven"] = True  # Whether it can is answered, however little is known of how fast
+
+    def _meant(self, spec: GpuSpec) -> bool:
+        """Whether a GPU is of every kind that is wanted, and of none that is not."""
+        found = dict[tuple[str, bool], bool]()
+        for kind, name, value, wanted in self.traits:
+            stated = spec.facts[name].value if name in spec.facts else getattr(spec, name, "")
+            found[kind, wanted] = found.get((kind, wanted), False) | bool(re.search(value, str(stated)))
+        return all(has == wanted for (_, wanted), has in found.items())
+
+
+def _of_laptop(gpu: str) -> str:
+    """A card's variant in laptops, where there is one."""
+    own = (spec.id for spec in catalog.all_gpus() if spec.id == f"{gpu}-laptop")
+    return gpu if needs.has_form(catalog.get(gpu), "laptop") else next(own, gpu)

@@ -1,0 +1,515 @@
+"""The work of a question: a model, a network or a use, how much of it there is, and in which format."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable
+from dataclasses import replace
+from functools import partial
+
+from gpuwise.errors import InputError
+from gpuwise.facts import catalog, llms
+from gpuwise.judge.choose import amounts
+from gpuwise.judge.choose import need as needs
+from gpuwise.judge.choose.amounts import RULES, USUAL, P
+from gpuwise.judge.choose.asked_cards import Cards
+from gpuwise.judge.choose.need import ALIASES, DATA, DIFFUSION, Purpose, is_model, presets
+from gpuwise.judge.choose.speeds import item_of
+from gpuwise.judge.choose.wording import number_of
+from gpuwise.model import units
+from gpuwise.model.judgement import Need
+from gpuwise.model.units import Latency, Work
+from gpuwise.workloads import registry
+
+_DRAWN = frozenset(model.like for model in DIFFUSION.values())
+
+
+class Worked(Cards):
+    """What a text says of the work."""
+
+    def _read_peak(self) -> None:
+        """Of two rates of one load the highest, which must be carried; the other one is said."""
+        peak = self.said(P.peak)
+        if peak is None:
+            return
+        plain = self.plain[: peak.start()] + " " + self.plain[peak.end() :]
+        usual = re.search(P.average, plain)
+        (number, of), (_, of_usual) = (
+            [group or "" for group in found.groups() if group is not None] if found else ("", "")
+            for found in (peak, usual)
+        )
+        if not re.search(P.period, of or of_usual):
+            return  # No rate: "at most 3 dollars an hour at peak times"
+        if usual is not None:
+            self.notes.append(f"{usual[0].strip()}: GPUs for the peak of {number} are counted, and paid for")
+            plain = plain[: usual.start()] + " " + plain[usual.end() :]
+        self.plain = self._left = " ".join(f"{plain}, {number}{of or of_usual}".split())
+
+    def _read_amounts(self) -> None:
+        """How much is to be done, once or again and again."""
+        self.found = amounts.quantities(self.plain)
+        self.work: Work | None = None
+        self.per_person, self.pixels = False, self.first(P.resolution)
+        for each in self.found:
+            for start, end in each.spans:
+                maker = self.plain[start:end].strip()
+                if not (maker in needs.names() or (maker and is_model(maker, None))):  # "1000 sdxl images"
+                    self.mark(start, end)
+        if (often := self.said(P.again)) and not any(each.period for each in self.found):
+            # "Every night, 2M tokens each time"
+            counted = next((each for each in self.found if each.kind not in ("epoch", "step", "other")), None)
+            period = next(filter(None, often.groups()))
+            self.found = tuple(replace(e, period=period) if e is counted else e for e in self.found)
+            self.mark(*often.span() if counted else (0, 0))
+        self._read_times()
+        speeds = (each for each in self.found if each.kind == "token" and each.tokens == 1 and each.period)
+        speed = next(speeds, None)
+        # So many in a short time are a speed: of each answer, or as a service all day long.
+        slow = speed.number / amounts.seconds(speed.period) <= USUAL.one_reader if speed else False
+        able = self.said(RULES["asks"]["able"])
+        meant = self.said(P.alone) or (slow and (self.said(P.at_least) or able))
+        if speed and meant and amounts.seconds(speed.period) < amounts.DAY_S:
+            self.per_person, rate = True, speed.number / amounts.seconds(speed.period)
+            if (self.sets or self.have) and able:
+                self.fields |= {"asks": "speed", "rate": rate}  # Whether what is named is as fast
+            else:
+                self.fields["latency"] = Latency("TPOT", 1 / rate)
+            self.notes.append(f"{speed.words} per {speed.period} is the speed of each answer")
+            self.found = tuple(each for each in self.found if each is not speed)
+
+    def _read_times(self) -> None:
+        """How often the work comes again in a day, week or month: its amount, or an hour of each person."""
+        if (often := self.take(P.now_and_then, again=False)) is None:
+            return
+        words = (often[1] or "once").removesuffix(" times")
+        times, period = USUAL.few.get(words) or number_of(words), often[2] or "week"
+        self.times_a_week = times * amounts.seconds("week") / amounts.seconds(period)
+        counted = next((each for each in self.found if each.kind not in ("epoch", "step", "other")), None)
+        if counted and not any(each.period for each in self.found):
+            again = replace(counted, number=counted.number * times, period=period)
+            self.found = tuple(again if each is counted else each for each in self.found)
+            self.notes.append(f"{counted.words.strip()}, {times} times a {period}")
+
+    def _read_work(self) -> str:
+        """The model, network or use, or several with their shares of time. Raises InputError without any."""
+        # Who fine-tunes by QLoRA says both, and means the first.
+        modes: list[Purpose] = [mode for pattern, mode in RULES["modes"] if self.take(pattern)]
+        self.mode = modes[0] if modes else None
+        self._read_shares()
+        self._read_sizes_of_images()
+        named = self.mixed[0][0] if self.mixed else self._name() or self._open_instead()
+        if not named:
+            # A model that has a size wins over what people are or do.
+            named = self._of_size()
+            self.by_use = bool(named) or not (named := self._stand_in())
+        elif not self.mixed:
+            self._read_others(named := self._largest(named))
+        named = named or self._use(again=True) or ("mobile" if self.laptop else None)
+        if named is None and self.bill and self.bill.of.endswith("API"):
+            named = str(P.open)
+            self.notes.append(f"no model was named: {named}, an open one, is taken")
+        if named is None:
+            named = self._no_work()
+        else:
+            self._read_size_behind(named)
+        start = f"{ALIASES.get(named, named)}-pretrain"
+        whole = [name for name in registry.names() if name.startswith(start)]
+        if whole and self.said(r"pre-?train|from scratch"):
+            named = min(whole)  # of the shortest sequences, on which nine steps of ten are made
+            self.notes.append(f"pre-training is taken as {named}: {registry.get(named).spec.title}")
+        if self.shared and not (is_model(named, self.mode) and self.mode in (None, "infer")):
+            # One machine for all of them, and of what the money buys the most.
+            people = self.people = self.fields.pop("users")
+            self.notes.append(f"one machine that {people} people share")
+            self.gpus = self.gpus or (1, 8)
+            if "budget_usd" in self.fields and not self.done():
+                self.fields.setdefault("goal", "speed")
+        images = named in DIFFUSION or "diffusion" in named or ALIASES.get(named) == "unet-sd15"
+        if self.mode is None and (images or any(each.period for each in self.found)):
+            # What comes again every day is answered, not learnt; people make images more often than models.
+            self.mode = "infer"
+        if images:
+            self._read_steps(named)
+        return named
+
+    def _read_sizes_of_images(self) -> None:
+        """Marks sizes that are of networks of images: "wan 14b", unless a language model is named before."""
+        drawn = (*(row["words"] for row in catalog.rows(DATA / "stand_ins.csv")), *map(re.escape, DIFFUSION))
+        words = rf"(?<![\w-])(?:{'|'.join(drawn)})(?![\w-])"
+        for one in re.finditer(rf"(?<!\w){P.decimal}b\b", self.left()):
+            before, after = self.plain[: one.start()], self.plain[one.end() :]
+            near = re.search(rf"{words}[^,;]{{0,12}}$", before) or re.match(rf"[^,;]{{0,12}}{words}", after)
+            more = re.match(r"(?: models?)? (?:and|plus|\+|&) ", after)
+            both = near and re.search(r"\b(?:and|plus)\b|[+&]", near[0])  # "flux and a 14b model"
+            if near and not (
+                both or more or re.search(rf"\b(?:{amounts.families()})[ -]?[\d.]*[ -]?$", before)
+            ):
+                self.mark(*one.span())
+
+    def _largest(self, named: str) -> str:
+        """Of several models of one kind the largest: what does it does the others, one at a time."""
+        drawn = named in DIFFUSION
+        if not (drawn or is_model(named, None)):
+            return named
+        kind = DIFFUSION.__contains__ if drawn else partial(is_model, mode=None)
+        several = [named, *iter(lambda: self._name(kind), None)]
+        if len(set(several)) > 1:
+            self.notes.append(f"of {', '.join(dict.fromkeys(several))} the largest decides, one at a time")
+        return max(several, key=lambda name: DIFFUSION[name].gb if drawn else llms.find(name).parameters)
+
+    def _read_others(self, named: str) -> None:
+        """A second network beside a first, where no amount of one of them is stated."""
+        own, apart = ALIASES.get(named, named), {*DIFFUSION, *presets()}
+        if self.found or named in apart or is_model(named, None):
+            return
+        if other := self._name(
+            lambda name: not (name in apart or is_model(name, None) or ALIASES.get(name, name) == own)
+        ):
+            self.mixed = ((named, 1.0), (other, 1.0))
+            self.notes.append(f"{named} and {other}, half of the time each")
+
+    def _read_size_behind(self, named: str) -> None:
+        """The size of a model behind its name: "gpt-2 124M"."""
+        if size := re.search(rf"{P.model_size}(?: param(?:eter)?s?)?", self.left()):
+            like = (name for name in registry.names() if name.startswith(ALIASES.get(named, named)))
+            weights = next((n for name in like if (n := registry.get(name).spec.parameters)), 0)
+            weights = llms.find(named).parameters if is_model(named, self.mode) else weights
+            stated = float(size[1]) * {"m": 1e6, "b": 1e9}[size[2]]
+            if abs(weights - stated) < USUAL.rounded * stated:
+                self.mark(*size.span())
+
+    def _read_steps(self, named: str) -> None:
+        """Steps of each image that is made; where a model of images learns, of all of it: so many batches."""
+        steps = next((each for each in self.found if each.kind == "step"), None)
+        if self.mode == "infer":
+            self.found = tuple(each for each in self.found if each is not steps)
+            if steps and named in DIFFUSION:
+                self.fields["steps"] = int(steps.number)
+            elif steps:
+                self.ignore(steps.words)
+            return
+        images = next((each for each in self.found if each.kind == "image"), None)
+        if any(each.kind == "epoch" for each in self.found):
+            return
+        # What it learns from is seen again and again.
+        learns = self.mode in ("lora", "qlora", "finetune")
+        if steps is None and learns and self.fields.get("asks") != "able":  # Whether it can takes no amount
+            words = f"{USUAL.steps:,} steps, as is usual" + (f" for {images.words}" if images else "")
+            steps = amounts.Quantity(USUAL.steps, "step", 0.0, "", "", "", (), words)
+        if steps is not None:
+            self.found = (*(each for each in self.found if each not in (steps, images)), steps)
+            self.fields.setdefault("batch", 1)
+
+    def _read_shares(self) -> None:
+        """Several works with their shares of the time, each before its share or behind it. Raises InputError
+        for a share of nothing, and for works in different modes."""
+        shares = list(re.finditer(rf"({P.decimal}) ?%", self.plain))
+        if len(shares) < 2:
+            shares = list(re.finditer(r"\bhalf()\b (?:of )?(?:the time|it)?", self.plain))
+        if len(shares) < 2:
+            return
+        for share in shares:
+            self.mark(*share.span())
+        ends = [0, *(share.start() for share in shares), len(self.plain)]
+        first = self._within(ends[0], ends[1])
+        spans = [(ends[n], ends[n + 1]) for n in range(len(shares) + 1)][0 if first else 1 :][: len(shares)]
+        names: list[str | None] = [first] if first else []
+        names += [self._within(start, end) for start, end in spans[len(names) :]]
+        if not all(names):
+            raise InputError("shares of what?", hint="name each: 'llm-8b-decode 70 %, sd 30 %'")
+        weights = [float(share[1] or 50) for share in shares]
+        if not all(weights):
+            raise InputError("a share of nothing", hint="leave out what takes no time")
+        parts = [self.plain[start:end] for start, end in spans]
+        said = [next((mode for words, mode in RULES["modes"] if re.search(words, p)), "") for p in parts]
+        if len({*filter(None, said)}) > 1:
+            problem = f"{' and '.join(filter(None, said))} in one mix: only works of one mode have one speed"
+            raise InputError(problem, hint="ask for each apart")
+        self.mode = self.mode or "infer"
+        self.notes += [f"all of it is taken in mode {self.mode}"] if "" in said and any(said) else []
+        self.mixed = tuple(zip(map(str, names), weights, strict=True))
+
+    def _within(self, start: int, end: int) -> str | None:
+        """The work that is named there, as though all other words were read."""
+        before = self._left
+        self._left = f"{' ' * start}{before[start:end]}{' ' * (len(before) - end)}"
+        found = self._name() or self._use()
+        self._left = before[:start] + self._left[start:end] + before[end:]
+        return found
+
+    def _no_work(self) -> str:
+        """What work is taken for in a question about GPUs alone. Raises InputError for others."""
+        fields, limits = self.fields, {"memory_gb", "total_gb", "only"}
+        gpus = any((self.have, self.sets, self.quotes, self.traits, self.gpu_hours, limits & fields.keys()))
+        gpus = gpus or {"providers", "budget_usd"} <= fields.keys()  # "40k credits on gcp"
+        # What so many hours cost, whatever they are for.
+        priced = bool(self.sets) and "hire_h" in fields
+        words = "|".join(re.escape(word) for word in self.unread() if not re.fullmatch(P.bits, word))
+        # What is to be run, trained or worked with has a name that means nothing here.
+        of_work = self.said(rf"\b(?:{P.of_work}) (?:(?:an?|the|my|our) )?(?:{words or '(?!)'})\b")
+        sized = fields.keys() & {"memory_gb", "total_gb"} and (self.rents or self.owns or "sold" in fields)
+        wanted = sized or self.gpu_hours  # So much memory, or so many hours, for whatever work
+        known = gpus and (self.mode or self.sets or self.have or self.quotes or wanted) and not of_work
+        if (words and not (priced or known)) or not (gpus or self.take(P.machine)):
+            raise needs.unknown(self.text)
+        if other := self.said(P.other_work):
+            problem = f"{other[0]}: no work of this tool, which knows training, inference and FP64 alone"
+            raise InputError(problem, hint="name a model, a network or what it is to compute")
+        if self.quotes and not self.sets:
+            # The same machine, wherever it is rented.
+            fields["sets"] = tuple((quote.gpu_id, quote.count) for quote in self.quotes)
+            self.gpus = (min(quote.count for quote in self.quotes), max(quote.count for quote in self.quotes))
+        # Of other makers' cards no training was measured; what they read from memory says how they answer.
+        answers = fields.get("unproven") or self.mode == "infer" or self.said(r"\b(?:fp[48]|int[48])\b")
+        answers = answers or fields.get("asks") == "largest"
+        named, self.mode = ("llama-3.1-8b", "infer") if answers else ("resnet50", "train")
+        self.notes.append(f"no work was named: taken as {USUAL.taken[self.mode]}")
+        if not answers:
+            fields["title"] = f"no work named (by {named})"
+        if "budget_usd" in fields and fields.get("acquire") == "own":
+            fields.setdefault("goal", "speed")
+        if fields.get("goal") == "price" and not self.have:
+            # A question about prices: of cards alone, whatever is known of their speeds.
+            fields |= {"acquire": fields.get("acquire", "own"), "unproven": True}
+            self.assumed["host_usd"] = 0.0
+            self.notes[-1] = f"no work was named: by price; speeds are those of {USUAL.taken[self.mode]}"
+        return named
+
+    def _name(self, of: Callable[[str], bool] = bool) -> str | None:
+        """The first model or network, of one kind, whose name stands there; of a data set only where nothing
+        else does."""
+        left, names = self.left(), needs.names()
+        # With its version, else without one that is not known.
+        for size, version in ((3, "b?"), (2, "b?"), (3, "b"), (2, "b"), (1, "b")):
+            words = list(re.finditer(rf"[a-z][\w.+-]*|\d+(?:\.\d+|x\d+)?{version}\b", left))
+            for at in range(len(words) - size + 1):
+                start, end = words[at].start(), words[at + size - 1].end()
+                parts = [word[0] for word in words[at : at + size]]
+                # "qwen3 8b 2507" has the month of its release behind it; another number is a limit.
+                if re.fullmatch(r"\d{4,}", parts[-1]) and not re.fullmatch(r"2\d(0[1-9]|1[012])", parts[-1]):
+                    continue
+                name = "-".join(parts).rstrip(".")
+                spelt = (name, name.replace("-", ""), " ".join(parts), name.removesuffix("s"))
+                known = next((each for each in spelt if each in names), None)
+                if known is None and (size > 1 or not name.isalpha()) and name not in RULES["sizes"]:
+                    together = "-".join(("".join(parts[:2]), *parts[2:]))  # qwen 2.5 32b
+                    known = next((each for each in (name, together) if is_model(each, None)), None)
+                data = known and re.fullmatch(units.DATASET_NAMES, known) and self._named_apart(start, end)
+                if known and of(known) and not data:
+                    self.mark(start, end)
+                    return self._of_its_family(known)
+        return None
+
+    def _of_its_family(self, said: str) -> str:
+        """The newest model of a family and size; says it where that is of another family ("llama 34b")."""
+        if said in needs.names() or llms.is_file(said) or not is_model(said, None):
+            return said
+        name = llms.newest(said)
+        full = llms.find(name).name
+        if name != said or full.partition("-")[0].rstrip("0123456789.") not in said:
+            self.notes.append(f"{said} is taken as {full}")
+        return name
+
+    def _named_apart(self, start: int, end: int) -> bool:
+        """Whether a network is named beside what stands there."""
+        text = self.plain[:start] + " " + self.plain[end:]
+        like = (row["words"] for row in catalog.rows(DATA / "stand_ins.csv"))
+        names = (rf"(?<![\w-]){re.escape(name)}(?![\w-])" for name in registry.names())
+        return any(re.search(each, text) for each in (*names, *like))
+
+    def _open_instead(self) -> str | None:
+        """An open model, where one is wanted that is like one whose weights nobody has. Raises InputError
+        where just that one is wanted."""
+        name, like = P.closed, P.like
+        if self.bill and (found := self.take(rf"\b(?:{name})\b")):
+            self.notes.append(f"{found[0]} is compared with {P.open}, an open model")
+            return str(P.open)
+        if wanted := self.take(rf"(?:{like}) (?:the |an? )?({name})\b|\b({name})[ -](?:{like})\b"):
+            said, instead = wanted[1] or wanted[2], P.open
+            self.notes.append(f"the weights of {said} are closed: {instead}, an open model, is taken instead")
+            return str(instead)
+        if closed := self.take(rf"\b(?:{name})\b"):
+            raise InputError(
+                f"{closed[0]} cannot be run on GPUs of one's own: its maker does not publish the weights",
+                hint=f"an open model instead, such as {P.open}",
+            )
+        return None
+
+    def _stand_in(self) -> str | None:
+        """What stands in for work that no workload is. Raises InputError where nothing here is like it."""
+        for row in catalog.rows(DATA / "stand_ins.csv"):
+            found, words = list[str](), rf"(?<![\w-])(?:{row['words']})"
+            # "Video generation", of which the mode took a word already.
+            while one := self.take(words, again=not found):
+                found.append(one[0])
+            if not found:
+                continue
+            said, usual = ", ".join(found), row["usual"] if self.mode is None else "train"
+            self.mode = "infer" if "infer" in (usual, self.mode) else "train"
+            named = row[self.mode]
+            self.fields["title"] = f"{row['what']} (by {named})"
+            self.fields |= {"least_gb": float(row[f"gb_{self.mode}"]), "passes": float(row["runs"])}
+            # Whether its items are those of the work, or how many of them an hour of audio is.
+            heard = self.mode == "infer" and any(each.kind == "audio" for each in self.found)
+            counted = row["counted"] == "yes" or bool(heard and row["counted"])
+            if heard and counted:
+                hour = float(row["counted"])
+                self.found = tuple(
+                    replace(e, number=e.number * e.tokens / 3600 * hour, kind="token", tokens=1, role="out")
+                    if e.kind == "audio" else e for e in self.found
+                )  # fmt: skip
+                hours = sum(each.number for each in self.found if each.kind == "token") / hour
+                self.notes.append(
+                    f"{round(hours, 1):,g} h of audio count as {hour / 1e6:g} M tokens of {named} an hour, "
+                    "within a factor of two: an A100 takes 98 s for 150 min (insanely-fast-whisper, large v3)"
+                )
+            self.notes.append(
+                needs.stands_in(said, row, named)
+                + f", so GPUs compare by it{needs.UNCOUNTED}" * (not counted)
+                + f"; it takes {self.fields['least_gb']:g} GB of memory or more"
+                * (self.fields["least_gb"] > 0)
+            )
+            if counted:
+                return named
+            if "deadline_s" in self.fields:
+                hint = "leave the deadline out"
+                raise InputError(f"how long {said} takes is not known, only how GPUs compare", hint=hint)
+            if counted_in := [each.words for each in self.found if each.words]:
+                self.ignore(*counted_in)
+                self.notes.append(f"what {' and '.join(counted_in)} cost is not known")
+                self._rent_once()
+            self.ignore(f"{self.pixels} pixels" if self.pixels else "")
+            self.stands_in = True  # Nor are epochs of another network's data set
+            return named
+        for row in catalog.rows(DATA / "no_stand_ins.csv"):
+            if one := self.take(row["words"]):
+                problem = f"{one[0]} ({row['what']}): no workload here is like it, so its speed is not known"
+                hint = "ask by memory and price: 'cheapest new card with 24 GB'"
+                raise InputError(f"{problem}: {row['because']}", hint=hint)
+        return None
+
+    def _of_size(self) -> str | None:
+        """The model that a size or a family is taken as. Raises InputError for a size that none has."""
+        known = {name.split("-")[0] for name in llms.names()}
+        words = (w for word in self.unread() for w in (word, word.rstrip("0123456789.")))
+        said = family = next((word for word in words if word in known), "")
+        of_it = [name for name in llms.names() if family and name.startswith(family)]
+        if family and (version := self.said(rf"\b{family} ?(\d[\d.]*)(?![\w.])")):
+            self.mark(*version.span())
+            of_version = re.compile(rf"{family}-?{re.escape(version[1])}(?![\d])")
+            of_it = list(filter(of_version.match, of_it)) or of_it
+        model = next((n for n in of_it if n.endswith(("-8b", "-7b"))), of_it[0] if of_it else "")
+        if alone := self.take(rf"{P.model_size}(?:-a{P.decimal}b\b)?", again=False):
+            said, sized = alone[0], re.compile(rf"(?<![\d.]){re.escape(alone[0])}\b")
+            size = float(alone[1]) * {"m": 1e6, "b": 1e9}[alone[2]]
+            about = [n for n in llms.names() if abs(llms.find(n).parameters - size) <= USUAL.rounded * size]
+            near = min(llms.names(), key=lambda n: abs(llms.find(n).parameters - size))
+            # Nobody means a first generation by a size that it nearly has.
+            like = (n for n in of_it if n in about and not re.fullmatch(r"[a-z]+-\d+b", n))
+            of_size = (*filter(sized.search, of_it), *like)
+            model = next(iter(of_size), "") or RULES["sizes"].get(said, "")
+            model = model or next(filter(sized.search, llms.names()), near)
+            if model == near and near not in about:
+                raise InputError(f"no model of {said} is known here", hint=f"the nearest: {near}")
+            said = f"{family} {said}" if of_it and model not in of_it else said
+        if not model:
+            return None
+        self.take(rf"\b{family}" + (r"[\d.]*" if alone else r"\b") if of_it else "(?!)")
+        self.take(P.llms, again=False)
+        self.notes.append(f"{said} is taken as {model}")
+        return model
+
+    def _use(self, *, again: bool = False) -> str | None:
+        """What a size, a family or a use is taken as; `again` also of words that were read before."""
+        if model := self._of_size():
+            return model
+        for pattern, name in RULES["uses"]:
+            if found := self.take(pattern, again=again):
+                self.open_model = is_model(name, None) and "small" not in found[0]
+                self.notes += [f"{found[0]} is taken as {name}"] if name not in presets() else []
+                return str(name)
+        return None
+
+    def _settle_work(self, named: str) -> None:
+        """What the amounts say together of the work that was named."""
+        data = self.said(rf"\b(?:{units.DATASET_NAMES})\b")
+        epochs = next((each for each in self.found if each.kind == "epoch"), None)
+        counted = [each for each in self.found if each.kind not in ("epoch", "step")]
+        timed = data and (
+            "deadline_s" in self.fields
+            or self.said(P.whole_data_set)
+            or ("budget_usd" in self.fields and self.said(RULES["asks"]["able"]))
+            or (not self.found and self.take(P.how_long))
+        )
+        if self.stands_in or self.mixed or not (self.found or timed or self.once):
+            return
+        if others := [each for each in counted if each.kind in ("other", "audio")]:
+            self.ignore(others[0].words)
+            return
+        served = is_model(named, self.mode)
+        need = needs.need_for(named, mode=self.mode)
+        if not (self.found or data):
+            item = item_of(need).partition("-")[0]
+            self.work = Work(USUAL.examples.get(item, 1e6), None, item)
+            self.notes.append(f"no amount was named: {self.work.items / 1e6:g} million {item}s as an example")
+            return
+        usual = next((n for pattern, n in RULES["answers"] if self.said(pattern)), USUAL.answer)
+        if not counted and not any(each.kind == "step" for each in self.found):
+            whole = units.parse_work(data[0] if data else "ImageNet")
+            if not data and epochs and ALIASES.get(named, named) not in USUAL.image_networks:
+                raise InputError(f"{epochs.words} of what?", hint="say of how many items, or of ImageNet")
+            number = epochs.number if epochs else USUAL.epochs
+            if not (data and epochs):
+                self.notes.append(f"{number:g} epochs of {data[0] if data else 'ImageNet'}")
+            self.work = whole._replace(items=whole.items * number)
+            return
+        if self.pixels and self.pixels not in _about(need):
+            self.ignore(f"{self.pixels} pixels", *(each.words for each in counted))
+            self.notes.append(f"images of {self.pixels} pixels take another time, so no total is given")
+            self._rent_once()
+            return
+        found = amounts.amount(
+            self.found, item=item_of(need).partition("-")[0],
+            learns=need.mode == "train" or self.mode in ("lora", "qlora", "finetune"),
+            people=self.fields.get("users", self.people), batch=self.fields.get("batch"),
+            length=needs.tokens_of(_about(need)) or self.fields.get("context", 0), usual=usual,
+        )  # fmt: skip
+        self.work, self.notes = found.work, [*self.notes, *found.notes]
+        read = counted and counted[0].role == "in" and need.workloads[0][0] not in _DRAWN
+        again = (self.work.period_s if self.work and read else None) or 0.0
+        night = any(each.period == "night" for each in counted)
+        learns = need.mode == "train" or self.said(P.batch)
+        if night or again >= amounts.seconds("week") or (self.work and self.work.period_s and learns):
+            self.fields["batched"] = True
+            self.notes.append("a batch: rented only for the hours that it takes")
+        if served and need.mode == "infer" and self.work:
+            self.fields.pop("users", None)  # They share it: how many they are is in the amount
+            self.fields |= {"reads": found.reads}
+            if found.context and found.context <= USUAL.longest:  # Longer ones are read in pieces
+                self.fields.setdefault("context", found.context)
+        if self.work is None:
+            self.ignore(*(each.words for each in counted))  # How long one is was not said
+            self.notes.append("the cost of all of it is not known: how much that is was not said")
+            self._rent_once()
+
+    def _rent_once(self) -> None:
+        """Of work that is done once nobody knows whether a machine pays whose hours are not known."""
+        if not any(each.period for each in self.found):
+            self.fields.setdefault("acquire", "rent")
+
+    def _read_precision(self, named: str) -> str | None:
+        bits = self.take(P.bits) or self.take(P.bits_in_words)
+        if bits and named in DIFFUSION and not re.fullmatch(r"(?:bf|fp)16|fp32|tf32", bits[0]):
+            self.notes.append(f"{bits[0]}: weights count in 8 bits, products in 16")
+            bits = None
+        if not bits:
+            return None
+        infers = self.mode in ("infer", None) and is_model(named, self.mode)
+        formats = RULES["formats"].get(next(filter(None, bits.groups()), ""), {})
+        return str(formats.get("infer" if infers else "", formats.get("", bits[0])))
+
+
+def _about(need: Need) -> str:
+    """What is said of a need's only workload, with its pixels or tokens."""
+    title = "" if need.task else registry.get(need.workloads[0][0]).spec.title
+    return " ".join(need.notes) if need.title else title

@@ -1,0 +1,221 @@
+"""The words of a question in one spelling, and which of them some rule has read.
+
+Numbers become digits, and what other languages and short forms say is written in English (`data/words.toml`,
+`data/glossary.csv`). What no rule reads stays, and is named with the answer.
+"""
+
+from __future__ import annotations
+
+import difflib
+import re
+import unicodedata
+from collections.abc import Mapping
+from datetime import date
+from functools import cache, lru_cache
+from typing import Any
+
+from gpuwise.errors import InputError
+from gpuwise.facts import catalog, prices
+from gpuwise.judge.choose import amounts
+from gpuwise.judge.choose import need as needs
+from gpuwise.judge.choose.amounts import NUMBERS, RULES, USUAL, P
+from gpuwise.judge.choose.need import DATA, Purpose, is_model
+from gpuwise.model import units
+
+_compiled = lru_cache(4096)(re.compile)  # `re` itself keeps 512, fewer than a question is read by
+# Chinese digits, with other forms of zero and two, and what they count.
+_DIGITS = "零一二三四五六七八九〇\0两"
+_MYRIAD = 10_000
+_STEPS = {"十": 10, "百": 100, "千": 1000, "万": _MYRIAD, "萬": _MYRIAD, "亿": _MYRIAD**2, "億": _MYRIAD**2}
+# Words that set nothing: grammar, people, and what every such question is about.
+_PLAIN = frozenset((DATA / "plain_words.txt").read_text(encoding="utf-8").split())
+
+
+def plainly(text: str) -> str:
+    """A text in lower case with numbers as digits and everyday short forms written out."""
+    plain = unicodedata.normalize("NFKC", text).casefold().replace("\u2019", "'")
+    plain = " ".join(plain.split()).rstrip("?.! ")
+    # What is written without blanks, or with endings of its own, is not read as another language's words.
+    language = next((name for name, signs in RULES["languages"].items() if re.search(signs, plain)), "")
+    plain = re.sub(P.numeral, lambda found: f"{_numeral(found[0])}", plain)
+    for pattern, instead in (*RULES.get(language, ()), *_glossary(language)):
+        plain = _compiled(pattern).sub(instead, plain)
+    plain = re.sub(
+        P.lakh, lambda m: f"{float(m[1]) * (100 if m[2][0] == 'l' else 10_000):g}k", " ".join(plain.split())
+    )
+    for pattern, instead in RULES["rewrite"]:
+        plain = _compiled(pattern).sub(instead, plain)
+    plain = re.sub(P.thousands_of, lambda m: f"{1000 * float(m[1]):.0f} ", plain)
+    plain = re.sub(P.two_words, lambda m: str(NUMBERS[m[1]] + NUMBERS[m[2]]), plain)
+    plain = re.sub(P.cents, lambda m: f"${float(m[1]) / 100:g}", plain)
+    # "4090x2", "h100:8": each number of GPUs before its name.
+    plain = re.sub(
+        r"(?<![\w-])[a-z\d-]+(?:x|:)\d{1,2}(?![\w-])",
+        lambda word: f"{n[1]}x {n[0]}" if (n := catalog.counted(word[0]))[1] else n[0],
+        plain,
+    )
+    plain = re.sub(P.terabytes, lambda m: f"{1000 * float(m[1]):g}gb", plain)
+    # "Two thousand", "half a million"
+    return re.sub(P.in_words, lambda m: f"{NUMBERS.get(m[1], 0.5) * amounts.MANY[m[2] or '']:.0f}", plain)
+
+
+@cache
+def _glossary(language: str) -> tuple[tuple[str, str], ...]:
+    """What stands for an English word, and that word: in a language that is known by its signs, else in all
+    of those that are not."""
+    rows = catalog.rows(DATA / "glossary.csv")
+    together = [name for name in rows[0] if name != "english" and name not in RULES["languages"]]
+    columns = [language, "other"] if language in rows[0] else together
+    return tuple(
+        (rf"(?<!\w)(?:{'|'.join(words)})(?!\w)", row["english"])
+        for row in rows
+        if (words := [row[name] for name in columns if row[name]])
+    )
+
+
+def _numeral(text: str) -> int:
+    """The value of a Chinese or Japanese number: 二十万 is 200,000 and 四千五 4,500."""
+    whole = part = digit = 0
+    step = 1
+    for character in text:
+        if character in _DIGITS:
+            digit = _DIGITS.index(character) % 10
+            step = step if digit else 1  # Behind a zero, ones
+        elif (step := _STEPS[character]) >= _MYRIAD:
+            whole, part, digit = whole + (part + digit) * step, 0, 0
+        else:
+            part, digit = part + (digit or 1) * step, 0
+    return whole + part + digit * max(1, step // 10)
+
+
+class Words:
+    """A text, which of its words some rule has read, and what they set."""
+
+    fields: dict[str, Any]  # Of a `Need`
+    notes: list[str]
+
+    def __init__(self, text: str, rates: Mapping[str, float], today: date) -> None:
+        self.text, self.rates, self.today = text, rates, today
+        self.notes = list[str]()
+        self.fields, self.assumed, self.usual = dict[str, Any](), dict[str, Any](), dict[str, Any]()
+        plain = self._spelt(plainly(text))
+        # Who names the parts of a machine has it; one in between parts an owner from his card.
+        if parts := [part[0] for part in re.finditer(P.parts, plain)]:
+            self.ignore(*(re.sub(P.around_parts, "", part) for part in parts))
+            self.assumed["host_usd"] = 0.0
+            plain = " ".join(re.sub(P.parts, " ", plain).split())
+        self.plain = self._left = plain  # The words of it that no rule has read
+        self.currency = units.currency_of(plain, {*rates} - {"USD"})
+        self.stands_in = False
+        self.single, self.small, self.watts_each, self.gpus_each = False, False, 0.0, False
+        self.several = 1  # Machines, of which one is looked at
+        self.members = self.people = 1  # Of whom not all are there at once; who share a machine
+        self.open_model = False  # Some language model, none by name
+        self.sets, self.mixed = tuple[tuple[str, int], ...](), tuple[tuple[str, float], ...]()
+        self.by_use = False  # No name stands there, but a size or a use
+        self.mode: Purpose | None = None
+        self.found: tuple[amounts.Quantity, ...] = ()  # Amounts of work
+        self.gpu_hours: re.Match[str] | None = None
+        self.denied = dict[str, bool]()  # By the names of `denied` and `kinds` in `data/words.toml`
+        self.rents = self.owns = self.once = False  # Whether it says so
+        self.times_a_week = 0.0  # That a piece of work comes, of whoever has it
+        self.hired = False  # Before the name of a GPU: "4 rented 4090"
+
+    def _spelt(self, plain: str) -> str:
+        """The text with words of the subject that are one letter off as they are written."""
+        for word in dict.fromkeys(re.findall(r"(?<![\w-])[a-z][a-z-]{3,}(?![\w-])", plain)):
+            if word in _PLAIN or word in RULES["spelling"] or is_model(word, None):
+                continue
+            meant = "".join(difflib.get_close_matches(word, RULES["spelling"], 1, USUAL.one_letter))
+            if word[0] == meant[:1] and not meant.startswith(word.rstrip("s")):
+                plain = re.sub(rf"(?<![\w-]){word}(?![\w-])", meant, plain)
+                self.notes.append(f"{word} is read as {meant}")
+        return plain
+
+    def mark(self, start: int, end: int) -> None:
+        while self.plain[:end][-1:].isalnum() and self.plain[end : end + 1].isalnum():
+            end += 1
+        self._left = self._left[:start] + " " * (end - start) + self._left[end:]
+
+    def said(self, pattern: str) -> re.Match[str] | None:
+        """The first match of a pattern anywhere, read or not."""
+        return _compiled(pattern).search(self.plain)
+
+    def take(self, pattern: str, *, again: bool = True) -> re.Match[str] | None:
+        """The first match of a pattern, unless `again` among words that no rule has read; the words that it
+        touches are read."""
+        if match := _compiled(pattern).search(self.plain if again else self.left()):
+            self.mark(*match.span())
+        return match
+
+    def blank(self, pattern: str) -> re.Match[str] | None:
+        """The first match of a pattern, which is then gone for every other rule."""
+        if (match := self.take(pattern)) is not None:
+            start, end = match.span()
+            self.plain = self.plain[:start] + " " * (end - start) + self.plain[end:]
+        return match
+
+    def every(self, pattern: str) -> list[str]:
+        """Each match of a pattern among words that no rule has read, which then are."""
+        found = list[str]()
+        # What matches no word is not gone once it is read.
+        while (match := self.take(pattern, again=False)) and (said := match[0].strip()):
+            found.append(said)
+        return found
+
+    def first(self, pattern: str, *, again: bool = True) -> str:
+        """The first group that holds something of what `take` finds; empty without one."""
+        match = self.take(pattern, again=again)
+        return next(filter(None, match.groups()), "") if match else ""
+
+    def deny(self, pattern: str) -> bool:
+        """Whether the text says that it is not to be."""
+        return bool(self.blank(rf"{P.denial}(?:{pattern})\b"))
+
+    def left(self) -> str:
+        """The text without what was read."""
+        return self._left
+
+    def unread(self) -> list[str]:
+        words = re.findall(r"[^\W_][\w.+-]*", self.left())
+        return [word for word in words if word.strip(".") not in _PLAIN]
+
+    def ignore(self, *words: str) -> None:
+        if found := dict.fromkeys((*self.fields.get("ignored", ()), *filter(None, words))):
+            self.fields["ignored"] = tuple(found)
+
+    def _usd(self, text: str, *, hourly: bool = False) -> float:
+        """USD of a sum as people write it; of dollars, where no currency stands there."""
+        plain = re.sub(r"\s?euros?$", "eur", re.sub(r"\s?(?:dollars?|bucks|usd)", "", text)).strip()
+        if not hourly and not re.match(r"\D*0", plain):
+            # Nobody pays tenths of a cent: "1.500 euro", "20,000 euros" and "1 200" are thousands.
+            plain = re.sub(r"(?<=\d)[., ](?=\d{3}(?!\d))", "", plain)
+        plain = plain.replace(" ", "")
+        return units.parse_usd(f"${plain}" if re.fullmatch(rf"{P.amount}k?", plain) else plain, self.rates)[0]
+
+    def done(self) -> bool:
+        """Whether an amount of work is stated."""
+        stated = any(each.kind != "other" for each in self.found) or "epoch" in self.plain
+        return stated or self.said(P.whole_data_set) is not None
+
+
+@cache
+def sellers() -> str:
+    """Names of providers, the longest first, but for words that questions use for something else."""
+    names = sorted({*prices.renting(), *needs.PROVIDERS}.difference(amounts.COMMON))
+    return "|".join(map(re.escape, sorted(names, key=len, reverse=True)))
+
+
+def span_seconds(span: re.Match[str]) -> float:
+    return units.parse_seconds(f"{NUMBERS.get(span[1], span[1])} {span[2].replace('hrs', 'h')}")
+
+
+def number_of(word: str) -> int:
+    return NUMBERS.get(word) or max(1, int(word) if word.isdigit() else 1)
+
+
+def amount_of(text: str) -> float:
+    try:
+        return units.read_number(text.rstrip(".,"))
+    except ValueError as error:
+        raise InputError(str(error), hint="write it without a comma or dot for thousands") from error
