@@ -493,10 +493,10 @@ def test_reductions_take_what_was_measured() -> None:
 
 @pytest.mark.parametrize(
     ("rows", "columns", "taken"),
-    [(1023, 512, 0), (1024, 512, 4 * MIB), (1024, 511, 2 * 2**19 * 511 / 512), (64, 2**18, 0)],
+    [(1020, 512, 0), (1021, 512, 4 * MIB), (4080, 511, 0), (4081, 511, 16 * 32 * 4 * 511)],
 )
 def test_sums_leave_parts_from_256_elements_of_a_thread_on(rows: int, columns: int, taken: float) -> None:
-    """Four columns a thread and 4 threads a column, of which each adds 256 from 1,024 rows on."""
+    """A thread has four columns if four divides them, else one; so 4 or 16 threads share a column."""
     x = Value(
         id=1, storage=1, shape=(rows, columns), dtype="bf16", bytes=2.0 * rows * columns, strides=(columns, 1)
     )
