@@ -275,7 +275,7 @@ EXCEPTIONS: tuple[tuple[Callable[[Row], bool], float, float], ...] = (
     (lambda row: row.name in BRANCHED and row.mode == "infer" and not row.compiled, -0.32, -0.2),
     (lambda row: row.compiled and row.mode == "train" and row.name.startswith("unet-"), -0.12, -0.04),
     (lambda row: row.compiled and row.precision == "tf32" and row.name in WITH_HEAD, 0.05, 0.1),
-    (lambda row: row.compiled and row.mode == "infer" and row.name == "vit-b16", -0.32, -0.25),
+    (lambda row: row.compiled and row.mode == "infer" and row.name == "vit-b16", -0.14, -0.08),
     (lambda row: row.compiled and row.mode == "infer" and "1b-prefill" in row.name, -0.08, -0.05),
     (lambda row: row.compiled and row.mode == "infer" and row.name == "dit-xl2-512", -0.06, -0.03),
     (lambda row: row.compiled and row.mode == "infer" and row.name.startswith("unet-"), -0.15, 0.11),
