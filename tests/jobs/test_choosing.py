@@ -166,6 +166,23 @@ def test_more_gpus_than_a_machine_holds_are_so_many_machines(
     assert sums[1:3] == pytest.approx([hourly, hourly * hours], rel=1e-2)
 
 
+@pytest.mark.parametrize(
+    ("work", "way"), [("100000 images every day", "serverless"), ("50 million images every day", "street")]
+)
+def test_what_waits_nearly_all_of_the_time_is_paid_by_the_second(work: str, way: str) -> None:
+    found = choose(f"classify {work} with resnet50", Facts(today=DAY)).value
+    assert found.options[0].way == way
+    assert found.options[0].count == 1 or way == "street"
+
+
+def test_the_loss_of_years_is_no_price_of_one_piece_of_work() -> None:
+    found = choose("finetune llama 8b on 5M tokens on a 3090, buy", Facts(today=DAY)).value
+    both = choose(replace(found.need, acquire="both", sets=(("rtx-3090", 1),)), Facts(today=DAY)).value
+    cost = both.options[0].cost_usd.value
+    assert cost > 1000
+    assert not [usd for usd in amounts(both.answer) if abs(usd / cost - 1) < 0.001]
+
+
 def test_two_that_are_compared_have_each_its_own_number() -> None:
     text = "renting 8 h100 for two weeks vs 16 a100 for two weeks for llm training, which is cheaper"
     found = choose(text, Facts(today=DAY)).value

@@ -19,8 +19,10 @@ from gpuwise.judge.choose import decide, speeds
 from gpuwise.judge.choose import need as needs
 from gpuwise.judge.choose.candidates import EXPORT, FEW, PAID, TOGETHER, names_of, offered, stated, usable
 from gpuwise.judge.choose.fit import (
+    HOST_PEAK_W,
     NO_FP64,
     SUPPLY,
+    last_price,
     loosened,
     made_for_fp64,
     no_fresh_price,
@@ -34,7 +36,7 @@ from gpuwise.model.judgement import Need, Option, Quote, Recommendation
 from gpuwise.model.precision import Precision
 from gpuwise.model.question import Asked, RunConfig
 from gpuwise.model.result import Comparison, Issue, Record, Result
-from gpuwise.model.units import seconds, significant, usd
+from gpuwise.model.units import percent, seconds, significant, usd
 from gpuwise.predictor.card import MODULES
 from gpuwise.show.table import Answer
 
@@ -82,7 +84,7 @@ def choose(
         need = replace(need, only=(), notes=tuple(notes))
     need, largest = _with_largest(market, need)
     several = _in_machines(market, need)
-    choice = several or _answered(market, settled(need))
+    choice = several or _by_the_second(market, _answered(market, settled(need)))
     choice = _with_left_out(market, choice, need)
     choice = _with_both_ways(market, choice)
     billed = say.against(need.bill, choice) if need.bill else ""
@@ -117,6 +119,22 @@ def _with_largest(market: _Market, need: Need) -> tuple[Need, str]:
         if (found := market.best_or_none(settled(larger))) and found.options[0].price_usd:
             return replace(larger, notes=(*need.notes, say.LARGEST.format(name))), ""
     return need, ""
+
+
+# Share of the time below which nobody keeps a machine for work that comes again.
+IDLE = 0.01
+
+
+def _by_the_second(market: _Market, choice: Recommendation) -> Recommendation:
+    """The choice, or rent by the second of use where a machine would wait nearly all of the time."""
+    need, first = choice.need, choice.options[0]
+    busy = first.time_s.value / need.period_s if first.time_s and need.period_s else 1.0
+    if busy >= IDLE or need.acquire == "own" or need.serverless or need.batched or names_of(need):
+        return choice
+    note = f"busy less than {percent(IDLE, 0)} of the time: rent by the second of use is allowed"
+    one = (need.gpus[0], need.gpus[0])  # More would only wait, too
+    other = market.best_or_none(replace(need, serverless=True, gpus=one, notes=(*need.notes, note)))
+    return other if other and other.options[0].way == "serverless" else choice
 
 
 # Share of GPUs more than were asked for, up to which whole machines of the largest size are taken.
@@ -337,12 +355,16 @@ def _first_answer(market: _Market, need: Need) -> Recommendation:
             tried.update(map(_same, looser))
             waiting += looser
     else:
-        patient = (each for each in failed if USUAL_NOTE not in each[0].notes)
-        raise _explained(market, *next(patient, failed[0])) from None
+        patient = [each for each in failed if USUAL_NOTE not in each[0].notes]
+        # What a supply feeds at a lower limit of power is what to go by, where nothing does.
+        fed = [each for each in patient or failed if LOWERED in each[0].notes]
+        raise _explained(market, *next(iter(fed or patient or failed))) from None
     names = names_of(need)
     late = [gpu for gpu in names if gpu in choice.rejected and choice.rejected[gpu].code == "latency"]
-    if USUAL_NOTE in need.notes and late and len(names) <= FEW:
-        # Who compares these wants to hear of each.
+    left = (choice.rejected[gpu].detail for gpu in {*need.have} if gpu in choice.rejected)
+    slow = any("too late" in why for why in left)
+    if USUAL_NOTE in need.notes and ((late and len(names) <= FEW) or slow):
+        # Who compares these, or has them, wants to hear of each.
         return _first_answer(market, _unhurried(need, f"not all make {USUAL_NOTE}"))
     return choice
 
@@ -358,6 +380,8 @@ def _unhurried(need: Need, note: str) -> Need:
     return replace(need, latency_s=None, concurrent=need.concurrent or 1, notes=notes)
 
 
+# Of a desktop without its card, under load: what then is left of its supply is less than makers advise.
+LEAST_HOST_W = 200.0
 LOWERED = "the supply is less than makers advise for these: lower the power limit of each card"
 
 
@@ -396,8 +420,8 @@ def _looser(need: Need, error: GpuwiseError) -> Iterator[Need]:
     if error.code == "no-price" and need.quotes and need.region:
         yield noted(f"no price in {need.region} is known, so compared with those of everywhere", region="")
     supply = need.power_w and any(note.startswith("a supply of") for note in need.notes)
-    if error.code == "limits" and need.sets and supply and LOWERED not in need.notes:
-        yield noted(LOWERED, power_w=(need.power_w or 0.0) * SUPPLY)
+    if error.code == "limits" and supply and LOWERED not in need.notes:
+        yield noted(LOWERED, power_w=((need.power_w or 0.0) + HOST_PEAK_W) * SUPPLY - LEAST_HOST_W)
     if error.code == "limits" and len(need.sets) > 1 and need.budget_usd is not None:
         yield noted("none of these keeps the budget", budget_usd=None)
     if need.precision == Precision.FP64 and not need.only and not need.sets and need.acquire != "rent":
@@ -490,6 +514,9 @@ def _with_left_out(market: _Market, choice: Recommendation, asked: Need) -> Reco
         if reason is not None and "does not fit" in reason.detail:
             number = dict(need.sets).get(gpu, need.gpus[1])
             detail = f"{reason.detail}{speeds.shorter(need, gpu, number)}"
+            choice = replace(choice, rejected={**choice.rejected, gpu: replace(reason, detail=detail)})
+        elif reason is not None and reason.code != "budget" and gpu not in need.have:
+            detail = f"{reason.detail}{last_price(need, gpu, market.offers)}"
             choice = replace(choice, rejected={**choice.rejected, gpu: replace(reason, detail=detail)})
     asked_for = {*names} if len(names) <= FEW else set[str]()
     without_price = {
@@ -674,6 +701,8 @@ def _fewest(market: _Market, need: Need, gpu: str) -> str:
     if not (least := _few(market, need, gpu)):
         return ""
     time = f", in {seconds(least.time_s.value)}" if least.time_s else ""
+    if least.time_s and need.period_s:  # What comes each day has no end, but a load
+        time = f", busy {percent(least.time_s.value / need.period_s, 0)} of the time"
     return f"The fewest that do it: {say.counted(gpu, least.count)}{time}."
 
 

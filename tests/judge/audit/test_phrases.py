@@ -208,7 +208,10 @@ def test_the_point_of_a_text_with_decimal_commas(text: str, count: int) -> None:
     [
         # More is wrong than right: it may be the reading that fails.
         ("# L40S\nFP16 362 TFLOPS\nFP3291.6 TFLOPS\nMemory64 GB\nTDP450 W\nBandwidth999 GB/s\n"
-         "Memory bus512 bit\nFP6450 TFLOPS", 0),
+         "Memory bus512 bit\nFP6450 TFLOPS\n\nThe T4 has 16 GB.", 0),
+        # Where the text is of no other GPU it cannot be another one's.
+        ("# L40S\nFP16 362 TFLOPS\nFP3291.6 TFLOPS\nMemory64 GB\nTDP450 W\nBandwidth999 GB/s\n"
+         "Memory bus512 bit\nFP6450 TFLOPS", 4),
         # All of it is of the RTX 4090: the heading was misread.
         ("# L40S\nFP3291.6 TFLOPS\nMemory24 GB\nTDP450 W\nBandwidth1008 GB/s\nMemory bus384 bit"
          "\nCUDA cores16384", 0),
@@ -775,6 +778,9 @@ W Die RTX 4090 hat 18.432 FP32-Recheneinheiten.
 W کارت گرافیک RTX 3060 Ti حاوی ۱۳.۲۵ میلیارد ترانزیستور است.
 R کارت گرافیک RTX 3060 Ti حاوی ۱۷.۴ میلیارد ترانزیستور است.
 W RTX 4060配备3072个CUDA核心、8GB GDDR6显存、128-bit位宽、带宽约272GB/s,典型功耗约144W。
+N Con la Infinity Cache la RX 7800 XT raggiunge una banda passante effettiva di 2.708,4 GB/s.
+N The RTX 4060 Laptop takes 35W to 115W (+15-25W Dynamic Boost).
+W Il bus di memoria della RTX 3080 10GB è limitato a 224 bit.
 N The RTX 5060 Ti takes 75 W from the PCIe slot."""  # noqa: RUF001
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from datetime import date
 
 import pytest
 
@@ -346,3 +347,39 @@ def test_the_one_wrong_figure_is_accused(text: str, wrong: list[str]) -> None:
 )
 def test_what_was_set_or_estimated_accuses_nobody(text: str) -> None:
     assert "contradicts" not in verdicts(text)
+
+
+SERIES = "The RTX 4090 is new.\n\n## RTX 4000 at work\n\nAt 360 W the RTX 4090 draws little."
+SHEET = "# The 5080 and its figures\n\n- CUDA cores: {}\n- Memory interface: {}\n- Memory bandwidth: {}\n{}"
+
+
+@pytest.mark.parametrize(
+    ("text", "wrong"),
+    [
+        # The name of a series is no card's, where a card of it is named and no workstation's.
+        (SERIES, 1),
+        ("The RX 7600 is one of the Radeon RX 7000. It has 12 GB of memory.", 1),
+        # However much of a sheet is wrong: three fields that only a GPU has, a line each, and no other GPU.
+        (SHEET.format("14,336", "384-bit", "1,344 GB/s", "- VRAM: 24 GB"), 4),
+        (SHEET.format("14,336", "384-bit", "n/a", "- VRAM: 24 GB\n- Boost: 2.9 GHz"), 0),
+        (SHEET.format("14,336", "384-bit", "1,344 GB/s", "- VRAM: 24 GB\n\nThe RTX 5090 has 32 GB."), 0),
+        # A chip that is another card's.
+        ("The RX 6800 has 16 GB. The next chip of AMD is the Navi 22. It has 40 compute units.", 0),
+        ("The RX 6800 has 16 GB. It competes directly with the RTX 3070. It has 40 compute units.", 1),
+        # A width that no product has is wrong of whichever card it is.
+        (
+            "The GTX 1660 and the GTX 1660 Ti differ. Both have 6 GB. Here a bus of 912 bit is used.",
+            1,
+        ),
+        (
+            "The GTX 1660 and the GTX 1660 Ti differ. Both have 6 GB. Here a bus of 256 bit is used.",
+            0,
+        ),
+        # About two cards at once.
+        ("RTX 5060 vs. RTX 4060: the bandwidth grows from 272 GB/s to 484 GB/s.", 1),
+        ("RTX 5060 vs. RTX 4060: the bandwidth grows from 272 GB/s to 448 GB/s.", 0),
+    ],
+)
+def test_whose_figures_they_are_by_the_whole_text(text: str, wrong: int) -> None:
+    found = audit.audit_text(text, "a.md", today=date(2026, 11, 28)).findings
+    assert sum(f.verdict == "contradicts" for f in found) == wrong

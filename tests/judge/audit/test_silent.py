@@ -57,10 +57,11 @@ BATCHES = ("96,48,192,64,16", "192,96,384,128,32", "384,192,768,256,64")
         ("# RTX 3090\n\nBoost clock: 1,860 MHz (OC mode)\n", "# RTX 3090\n\nBoost clock: 1,860 MHz\n"),
         ("The RTX 3090 in slot 2 runs PCIe 5.0 x8.", "The RTX 3090 runs PCIe 5.0 x8."),
         (TABLE.format("Bandwidth", "> 1.2 TB/s"), TABLE.format("Bandwidth", "1.2 TB/s")),
-        ("# RTX A500 Laptop\n\nTDP: 25 W\n", "# RTX A500 Laptop\n\nTDP: 15 W\n"),
-        ("# RTX A500 Laptop\n\nTDP: 135 W\n", "# RTX A500 Laptop\n\nTDP: 175 W\n"),
-        ("# RTX 3080 Laptop\n\nFP32: 13.5 TFLOPS\n", "# RTX 3080 Laptop\n\nFP32: 12.9 TFLOPS\n"),
-        ("# RTX A500 Laptop\n\nBandwidth: 96 GB/s\n", "# RTX A500 Laptop\n\nBandwidth: 68 GB/s\n"),
+        ("# RTX A2000 Laptop\n\nTDP: 32 W\n", "# RTX A2000 Laptop\n\nTDP: 31 W\n"),
+        ("# RTX A2000 Laptop\n\nTDP: 218 W\n", "# RTX A2000 Laptop\n\nTDP: 220 W\n"),
+        ("# RTX 3080 Laptop\n\nFP32: 13.3 TFLOPS\n", "# RTX 3080 Laptop\n\nFP32: 13.2 TFLOPS\n"),
+        ("# RTX A500 Laptop\n\nBandwidth: 79 GB/s\n", "# RTX A500 Laptop\n\nBandwidth: 78 GB/s\n"),
+        ("# RTX A500 Laptop\n\nBandwidth: 134 GB/s\n", "# RTX A500 Laptop\n\nBandwidth: 136 GB/s\n"),
         ("# GB200\n\nMemory: 192 GB\n", "# GB200\n\nMemory: 196 GB\n"),
         ("# M1 Max\n\nBandwidth: 400.0 GB/s\n", "# M1 Max\n\nBandwidth: 300.0 GB/s\n"),
         ("# Pro A40\n\nMemory: 6 GB\n", "# A40\n\nMemory: 6 GB\n"),
@@ -200,3 +201,15 @@ def test_a_doubt_is_explained() -> None:
     used += [(prose.FACTS, [f for one in prose.DOUBTS for k in ("when", "unless") for f in one.get(k, ())])]
     used += [(CUES, [cue for one in prose.DOUBTS for cue in one.get("cues", ())])]
     assert all(set(names) <= set(known) for known, names in used)
+
+
+@pytest.mark.parametrize(
+    ("fields", "apart", "wrong"),
+    # So few fields make no sheet, whose values are right or wrong whatever stands around them; nor do values
+    # so far from each other.
+    [(3, 0, 0), (4, 0, 3), (4, 36, 3), (4, 37, 0)],
+)
+def test_a_sheet_of_one_gpu(fields: int, apart: int, wrong: int) -> None:
+    stated = ["Architecture: Ada", "VRAM: 20 GB", "Bandwidth: 1100 GB/s", "Memory bus: 512 bit"][-fields:]
+    text = f"# RTX 4090{24 * chr(10)}{stated[0]}{apart * chr(10)}\n" + "\n".join(stated[1:])
+    assert audit.audit_text(f"{text}{24 * chr(10)}The end.", "a.txt").count("contradicts") == wrong

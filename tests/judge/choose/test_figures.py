@@ -71,8 +71,12 @@ def test_of_two_that_are_alike_one_is_on_the_frontier(need, speed, offer) -> Non
 
 def test_who_may_as_well_rent_does_not_buy_for_other_work(need, speed, offer) -> None:  # type: ignore[no-untyped-def]
     offers = [offer("rtx-4090", 2000, "new")]
-    for acquire, cost in (("both", 3500 * 0.75), ("own", 3500 * 0.75 * 2 / (20 * 2 * 365.25 / 7))):
-        asked = need(items=3.6e5, acquire=acquire, assumptions=PLAIN)
+    usual, lost = Assumptions().hours_per_week, 3500 * 0.75 * 2 / (2 * 365.25 / 7)
+    for acquire, hours, cost in (
+        ("both", usual, 3500 * 0.75), ("own", usual, lost / usual),
+        ("own", 20, lost / 20), ("both", 20, lost / 20),  # Of so many hours that are stated
+    ):  # fmt: skip
+        asked = need(items=3.6e5, acquire=acquire, assumptions=replace(PLAIN, hours_per_week=hours))
         (found,) = made(asked, [speed("rtx-4090", 100.0)], offers).options
         assert found.cost_usd.value == pytest.approx(cost)
 

@@ -309,3 +309,14 @@ def test_the_largest_model_grows_as_its_weights_shrink(count: int, formats: list
     assert [*found] == formats
     sizes = [llms.find(name).parameters for name in found.values()]
     assert sizes == sorted(sizes)
+
+
+@pytest.mark.parametrize(
+    ("said", "meant"),
+    [
+        ("qwen-7b", "qwen2.5-7b"), ("qwen 72b", "qwen2.5-72b"), ("gemma-2b", "gemma-2-2b"),
+        ("gemma-7b", "gemma-7b"), ("qwen2.5-7b", "qwen2.5-7b"), ("mixtral-8x7b", "mixtral-8x7b"),
+    ],
+)  # fmt: skip
+def test_a_family_and_a_size_mean_the_newest_of_about_that_size(said: str, meant: str) -> None:
+    assert llms.newest(said) == meant

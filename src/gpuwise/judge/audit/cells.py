@@ -31,6 +31,8 @@ _PCIE = re.compile(
 _GENERATION = re.compile(r"(?:gen(?:eration)?[ .-]?)?[1-6](?:\.0)?(?: ?x\d{1,2})?", re.IGNORECASE)
 # What parts the labels, and the values, of several fields in one cell: a slash, but none of "GB/s".
 _SLASH = re.compile(r"\s?/(?!s(?:ec)?\b)\s?")
+# Bytes above which nothing is a cache.
+LARGEST_CACHE = 2**30
 # Bytes a second of PCIe 5.0 x16, both ways.
 FASTEST_SLOT = 128e9
 # Labels under which names and values of a field may stand, besides its own: "80 GB HBM2e, 2 TB/s, 5120-bit".
@@ -138,7 +140,10 @@ def label_of(text: str) -> Label:
     if all(f.startswith("peak:") for f in fields) and unit is None and network_in(text):
         fields = ["throughput"]
     other = CUES["whole_machine"].search(text) or CUES["in_use_power"].search(text)
-    if CUES["ratio"].search(text) or CUES["of_its_parts"].search(text) or ("power_w" in fields and other):
+    other_memory = "memory_bytes" in fields and CUES["no_vram"].search(text)
+    if CUES["ratio"].search(text) or CUES["of_its_parts"].search(text) or other_memory or (
+        "power_w" in fields and other
+    ):  # fmt: skip
         fields = [""]
     marks = {t.field for t in tokens if t.field in ("sparse", "dense")}
     return Label(
@@ -253,7 +258,8 @@ def _of_value(
         # "GPUs per node", "Node": machines, where no nanometres stand beside them.
         return
     numbers = scaled(token, field, label)
-    if not numbers:
+    if not numbers or (field == "l2_bytes" and numbers[0].value > LARGEST_CACHE):
+        # What stands below "L2 cache" in gigabytes is the next line of a page.
         return
     if field == "launch":
         yield Reading(field=field, values=(f"{numbers[0].value:.0f}",), token=token)

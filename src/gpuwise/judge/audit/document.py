@@ -34,15 +34,39 @@ _ENDS = re.compile(r"[A-Za-z0-9)][.!?] (?=[A-Z])")
 _NAME = re.compile(
     r"(?:card|gpu|(?:gpu )?name): (?![a-z]{2}\d{3}\b)([a-z][\w .-]{0,40}\d[\w .-]{0,20})", re.I
 )
+_PRODUCT = re.compile(r"[A-Z][\w .+-]{2,30}\d[\w .+-]{0,20}")
 _NUMBERED = re.compile(r"(?:\d{1,2}\.){1,3}\d{0,2} (?=[A-Z])")
 _WIDE = re.compile(r"(?<=\S)(?: {2,40}| ?\t ?)(?=\S)")
 # A line that begins with a name and a colon, or the mark of a log, goes on about nothing before it.
 _NAMED = re.compile(r"[\w .()-]{2,40}:\s|\[?\d{1,2}:\d\d|\W{3}\w")
 
 
+# "RTX 4000" where a document names an RTX 4090 is that card's series, unless it names workstation cards.
+_SERIES = re.compile(r"\b(?P<line>[RG]TX|RX)[ -]?(?P<first>\d)000(?![\w.,]*\d| Ada)")
+_OF_SERIES = re.compile(r"\b([RG]TX|RX)[ -]?(\d)0?[1-9]\d{1,2}\b")
+_WORKSTATION = re.compile(r"\b(?:Quadro|Ada Generation|RTX PRO|Workstation|SFF)\b", re.IGNORECASE)
+
+
+def _without_series(blocks: Sequence[Block], texts: Sequence[str]) -> Sequence[Block]:
+    """The blocks with the names of series written as no card's: "RTX 4000" as "RTX 40 series"."""
+    if not any(_SERIES.search(text) for text in texts) or any(_WORKSTATION.search(text) for text in texts):
+        return blocks
+    cards = {match.groups() for text in texts for match in _OF_SERIES.finditer(text)}
+
+    def named(found: re.Match[str]) -> str:
+        series = (found["line"], found["first"]) in cards
+        return f"{found['line']} {found['first']}0 series" if series else found[0]
+
+    return [
+        block if isinstance(block, Table) else replace(block, text=_SERIES.sub(named, block.text))
+        for block in blocks
+    ]
+
+
 def claims(blocks: Sequence[Block]) -> Iterator[Claim | Left]:
     """Every claim of a document, and every value that found no GPU or field."""
     texts = [text for block in blocks for text in texts_of(block)]
+    blocks = _without_series(blocks, texts)
     notes = [
         CUES["footnote"].match(note)
         for text in texts
@@ -187,7 +211,14 @@ class _Walk:
         paragraph: list[Line] = []
         # What stands one level deeper is about the item above it, and about none of that item's neighbours.
         parents = {above.line for above, below in pairwise(run) if 0 < above.item < below.item}
+        above = ""
         for part in layout.parts(run, self.scope):
+            labelled = CUES["product_label"].fullmatch(above) is not None
+            above = part.text if isinstance(part, Line) else ""
+            if labelled and _PRODUCT.fullmatch(above) and not scan(above):
+                # "GPU" above a name that nobody knows: what follows is its.
+                self.headings, self.recent = {PLAIN + 1: Subject(above, ())}, None
+                continue
             # Wide gaps part the cells of a row, which is a list of its own.
             row = isinstance(part, Line) and _WIDE.search(part.text) is not None
             if row and isinstance(part, Line) and _WIDE.search(part.text[part.text.find("  ") + 2 :]):

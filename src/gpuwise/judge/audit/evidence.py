@@ -168,13 +168,23 @@ def nodes(gpu_id: str) -> frozenset[float]:
     return frozenset(node for spec in alike if (node := spec.number("process_nm")) is not None)
 
 
+def _begin(field: str, text: str) -> str:
+    """What names of one thing begin with: of dates the year, of chips all but the letter of a revision, of
+    architectures the first word and its number."""
+    begin = {"launch": r"\d{4}", "chip": r".*?\d(?=[a-z]?$)", "architecture": r"[a-z]+(?: ?\d)?"}.get(
+        field, ""
+    )
+    found = re.match(begin, text.lower()) if begin else None
+    return found[0].replace(" ", "") if found else text.lower()
+
+
 def supports(gpu_id: str, field: str, value: Number | str) -> bool:
     """Whether the catalog has about this value; for the aligner, which weighs many readings."""
     for known in of(gpu_id, field):
         if isinstance(value, str) or isinstance(known.value, str):
-            # Of dates the year, of architectures the beginning; of memory types all, but for a G left out.
-            mine, theirs = str(value).lower(), str(known.value).lower()
-            if theirs.endswith(mine) or (mine[:4] == theirs[:4] and field != "memory_type"):
+            # Of memory types all, but for a G left out.
+            mine, theirs = _begin(field, str(value)), _begin(field, str(known.value))
+            if theirs.endswith(mine) or (field == "architecture" and theirs.startswith(mine)):
                 return True
         elif abs(value.value - known.value) <= CLOSE * abs(known.value):
             return True

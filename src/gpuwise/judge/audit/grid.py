@@ -50,6 +50,8 @@ IN_CONTEXT = frozenset({"throughput", "rent per hour"})
 # value of one without a unit.
 INFERRED: Sequence[str] = NAMES["inferred"]["labels"]
 LARGE = 1000
+# Dimensions that values of one field have, with a label of it.
+OF_ONE_FIELD = {"bytes/s": "memory bandwidth", "bit": "memory bus"}
 _ASIDE = re.compile(r"\([^()]{1,40}\)")
 _TIMES_FIRST = re.compile(r"\s*\d{1,3}\s?[x\u00d7]")
 # A column head or a cell that is a count of GPUs and nothing else: "8", "three", "4 GPUs", "x2".
@@ -583,6 +585,16 @@ class Grid:
         likely = [label for known, label in found if 2 * known >= max(2 * most, len(cells))]
         # Ordinary cores may reach as much in FP16 as in FP32.
         single = [label for label in likely if label.first == "peak:fp32"]
+        # In a label of another alphabet a unit that one field has says which it is.
+        units = {t.dimension for one in scanned.values() for t in one}
+        if (
+            not likely
+            and len(cells) > 1
+            and not text.isascii()
+            and {*OF_ONE_FIELD} >= units
+            and len(units) == 1
+        ):
+            return replace(label_of(OF_ONE_FIELD[units.pop()]), text=text), True
         if len(likely := single or likely) != 1:
             return None
         # Only processes are counted in nm; the clock of one may as well be the base clock of the other.

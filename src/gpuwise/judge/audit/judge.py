@@ -19,7 +19,7 @@ from gpuwise.facts import catalog
 from gpuwise.judge.audit import evidence
 from gpuwise.judge.audit.cells import SUMMED
 from gpuwise.judge.audit.evidence import alike
-from gpuwise.judge.audit.words import ABILITIES, COUNTS, FIELDS, IN_BITS
+from gpuwise.judge.audit.words import ABILITIES, COUNTS, FIELDS, IN_BITS, OF_BUS
 from gpuwise.model.judgement import NOT_IN_CATALOG, Claim, Finding, Kind, Number, Verdict
 
 # The block of a table's row is the table's number times this, and the row; smaller ones are sections.
@@ -67,8 +67,6 @@ FASTER = 1.2
 APART = 0.15
 # The same of a percentage, which has so many digits.
 PERCENT, APART_PERCENT = 3, 0.09
-# Bits of the bus of a memory chip, of which that of every product is a multiple.
-OF_BUS = 32
 # So many times a memory's rate is that of a cache, or of several GPUs.
 CACHED = 8.0
 # Of its memory a GPU leaves a program so much.
@@ -114,6 +112,9 @@ DISTINCT = 2
 # accusations of 3 in whole documents, 1 true one of 300 in pages about GPUs.
 COMPANY, NEARBY = 2, 12
 PLAIN = (*TAKEN_FOR_OTHER, "digit swap", "full die for product")  # No other meaning explains them
+# Fields of one GPU and no other that make a text its sheet, and from how many lines on it is of more: of the
+# machine around the card, say.
+SHEET, SHEET_LINES = 4, 40
 # Claims about one field of one GPU among which the right value is looked for.
 LOOKED = 500
 # How near a figure must be to the right one times a prefix (278 MB for 277.5 GiB), and to the one that it is
@@ -182,6 +183,8 @@ def judge(claims: Sequence[Claim]) -> tuple[Finding, ...]:
         few = len(beside - {(claim.field, claim.gpu_ids)}) < COMPANY
         return few and not whole and text.explain(claim)[0] not in PLAIN
 
+    # Of a sheet, whose every claim is of one GPU, no other one can be the owner.
+    sheet = _is_sheet(claims) and not _is_of_another(claim for claim, v in judged if v == "contradicts")
     doubted: list[int] = []
     for place, (claim, verdict) in enumerate(judged):
         if verdict != "contradicts":
@@ -201,7 +204,7 @@ def judge(claims: Sequence[Claim]) -> tuple[Finding, ...]:
             not any(1 / OTHER < v / (claim.count * k) < OTHER for v in stated for k in known if k)
             and (bare or text.explain(claim)[0] in UNTELLING)
         )  # fmt: skip
-        if failed or weak or besides or else_ or in_passing(claim):
+        if besides or else_ or (not sheet and (failed or weak or in_passing(claim))):
             verdicts[place] = "cannot tell"
             doubted.append(place)
         elif not _is_witnessed(claim, text):
@@ -210,6 +213,24 @@ def judge(claims: Sequence[Claim]) -> tuple[Finding, ...]:
     for place in doubted:
         found[place] = replace(found[place], explanation="the reading is doubtful")
     return (*found, *ratios)
+
+
+def _is_sheet(claims: Sequence[Claim]) -> bool:
+    """Whether a short text states several fields of one GPU and nothing of any other."""
+    lines = [claim.line for claim in claims] or [0]
+    fields = {claim.field for claim in claims if claim.sure}
+    one = len({claim.gpu_ids for claim in claims}) == 1 and not any(claim.several for claim in claims)
+    return one and len(fields) >= SHEET and max(lines) - min(lines) < SHEET_LINES
+
+
+def _is_of_another(wrong: Iterable[Claim]) -> bool:
+    """Whether all that is wrong is right of one other product: the name may be the wrong one."""
+    claims = [claim for claim in wrong if claim.field not in SHARED]
+    own = {sibling for claim in claims[:1] for i in claim.gpu_ids for sibling in (i, *family(i))}
+    return any(
+        all(is_copied(claim.field, claim.values, spec.id) for claim in claims)
+        for spec in catalog.all_gpus() if claims and spec.id not in own
+    )  # fmt: skip
 
 
 def _failing(claim: Claim) -> tuple[object, ...]:
@@ -338,6 +359,9 @@ def _is_option(claim: Claim) -> bool:
         consumer = any(s.text("segment") == "consumer" and s.text("form") != "laptop" for s in specs)
         navi = str(claim.values[0])[:4].lower() == "navi"
         return (larger and consumer and not navi) or any(i[0] == "k" for i in claim.gpu_ids)
+    if claim.field == "memory_bytes" and claim.is_range:
+        # "9-10 GB" is what something takes.
+        return True
     if claim.field == "memory_bytes" and not claim.total:
         ratios = [
             v / size for v in _numbers(claim.values) for size in _numbers(k.value for k in _known(claim))
@@ -423,7 +447,10 @@ def _is_disputed(claim: Claim, stated: Number | str, known: evidence.Evidence) -
         others = [o for o in others if isinstance(o, float) and alike(o, known.value, APART)]
     span = _numbers((known.value, *others))
     if known.low is not None:
+        # Dynamic Boost alone is 15 to 25 W, too.
         span += [known.low, max(span) + DYNAMIC_BOOST_W]
+        if isinstance(stated, Number) and stated.value <= DYNAMIC_BOOST_W:
+            return True
     # What lies between two figures that sources give for one product is not known to be wrong.
     if isinstance(stated, Number) and len(span) > 1 and claim.field not in {*COUNTS, "memory_bytes"}:
         return min(span) * (1 - near) <= stated.value / times <= max(span) * (1 + near)

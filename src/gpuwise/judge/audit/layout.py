@@ -45,9 +45,10 @@ LONGEST_NUMBER = 7
 LEAST = 3
 
 _MODEL = r"(?:NVIDIA|AMD|GeForce|Radeon|RTX|GTX|MI\d{3}|G?[ABHLTV]\d{2,3}S?(?!\d)|[LT]4(?!\d)|GB\d{3})"
-_GLUED = re.compile(rf"[A-Za-z0-9)](?<!G){_MODEL}")
+_MAKERS = r"(?:EVGA|ASUS|MSI|ZOTAC|PNY|XFX|Gigabyte|Sapphire|PowerColor|Palit|Gainward|Inno3D|KFA2|ASRock)\b"
+_GLUED = re.compile(rf"[A-Za-z0-9)](?<!G){_MODEL}|\d{_MAKERS}")
 _GLUE = re.compile(
-    rf"(?<=[A-Za-z0-9)])(?:(?<![GM])|(?<=SXM))(?={_MODEL})|(?<=[A-Za-z0-9])(?=[A-Z][a-z]{{3}})(?!Force)"
+    rf"(?<=\d)(?={_MAKERS})|(?<=[A-Za-z0-9)])(?:(?<![GM])|(?<=SXM))(?={_MODEL})|(?<=[A-Za-z0-9])(?=[A-Z][a-z]{{3}})(?!Force)"
 )
 _NAMED = re.compile(r"(?:\w{1,20} ){0,3}[A-Z]{1,3} ?\d{2,4}[A-Za-z]{0,2}(?: \w{1,20}| \d{1,3} ?GB)?")
 _SIDES = re.compile(r"([\w. -]{2,40}?) (?:vs\.?|versus) ([\w. -]{2,40})", re.IGNORECASE)
@@ -70,13 +71,25 @@ _CORNER = re.compile(r"\W*(?:\w{2,20}\W+){0,2}")
 _BRAND = re.compile(r"(?:(?:NVIDIA|AMD|GeForce|RTX|Tesla|Quadro|Radeon) ){1,2}", re.IGNORECASE)
 _PERCENT = re.compile(r"[+\u2212-]?\d[\d.,]{0,6} ?%")
 
+# A card, its count of cores and its gigabytes, run together; the usual sizes, and how a count is printed.
+_STUCK = re.compile(
+    r"(?P<name>(?:(?:GeForce|Radeon) )?(?:RTX|GTX|RX) \d{4}(?: ?(?:Ti|SUPER|XTX?|GRE)(?![A-Za-z])){0,2}"
+    r"(?: \d{1,2} ?GB)?)(?P<digits>\d{4,7})(?=GB)",
+    re.IGNORECASE,
+)
+SIZES = ("4", "6", "8", "10", "11", "12", "16", "20", "24", "32", "48")
+_COUNTED = re.compile(r"[1-9]\d{2,4}")
+_CORES = ("cuda_cores", "stream_processors")
 # A figure of each of two GPUs: "Higher boost: 2617 MHz (2617 MHz vs 2520MHz)".
 _COMPARED = re.compile(
     r"(?P<label>[^():\d][^():]{3,60}?)(?:: [^()]{1,24})? ?"
     r"\((?P<one>\d[^()]{0,24}?) (?:vs\.?|versus) (?P<two>\d[^()]{0,24})\)"
 )
 # Where a word ends that lost its gap, what stands in parentheses, a label before digits that run together.
-_SEAM = re.compile(r"(?<=[^\W\d_]{2}[^\W\d_A-Z])(?<!int)(?=[A-Z\d])|(?<=\))(?=\w)")
+_SEAM = re.compile(
+    r"(?<=[^\W\d_]{2}[^\W\d_A-Z])(?<!int)(?=[A-Z\d])|(?<=\))(?=\w)|(?<=[A-Z\d])(?=(?:AD|TU|G[ABHKMPV])\d{3}(?!\d))"
+    r"|(?<=\d)(?=[\u0410-\u042f])"
+)
 _ASIDE = re.compile(r"\([^()]{1,40}\)")
 _RUN_TOGETHER = re.compile(r"((?:(?:FP|TF|BF|INT|L)\d{1,2}|\D){2,80}?)([\d.,]{3,30})")
 
@@ -92,6 +105,7 @@ def parts(lines: Sequence[Line], scope: Scope) -> Iterator[Line | Grid]:
         line for before, line in pairwise((Line(0, "", 0, 0), *lines))
         if line.text != "?" and not (before.text == "?" and len(line.text) > SHORT)
     ]  # fmt: skip
+    lines = [*_apart(lines)]
     at = 0
     while at < len(lines):
         found = next((one for reader in READERS if (one := reader(lines, at, scope)) is not None), None)
@@ -103,6 +117,34 @@ def parts(lines: Sequence[Line], scope: Scope) -> Iterator[Line | Grid]:
         else:
             rows, at, certain = found
             yield Grid(tuple(rows), scope, certain)
+
+
+def _apart(lines: Iterable[Line]) -> Iterator[Line]:
+    """The lines; below a line that names cores, rows "RTX 40901638424GB" with the card, its cores and its
+    memory apart."""
+    counts = ""
+    for line in lines:
+        heads = [t for t in scan(line.text) if t.field in _CORES] if len(line.text) <= ROW else []
+        counts = heads[0].text if heads else counts
+        stuck = _STUCK.match(line.text) if counts else None
+        yield replace(line, text=_parted(line.text, stuck, counts)) if stuck else line
+
+
+def _parted(text: str, stuck: re.Match[str], counts: str) -> str:
+    """A row whose card, count of cores and gigabytes ran together, as the catalog confirms the one or the
+    other; the row as it is where two ways are as good."""
+    owner = subject_of(stuck["name"])
+    ways: dict[str, int] = {}
+    for size in SIZES if owner and not owner.several else ():
+        count = stuck["digits"].removesuffix(size)
+        if count != stuck["digits"] and _COUNTED.fullmatch(count):
+            cells = ((label_of(counts), count), (label_of("VRAM"), f"{size}GB"))
+            ways[f"{stuck['name']}: {count} {counts}, {size}"] = sum(
+                _reads(*cell, owner)[1] for cell in cells
+            )
+    most = max(ways.values(), default=0)
+    best = [way for way, known in ways.items() if known == most > 0]
+    return best[0] + text[stuck.end() :] if len(best) == 1 else text
 
 
 def first_pair(lines: Iterable[Line]) -> tuple[Subject, ...]:
@@ -602,7 +644,11 @@ def _sides(text: str, pair: Sequence[Subject]) -> list[str] | None:
         return None
     if glued := _RUN_TOGETHER.fullmatch(text):
         known = label_of(glued[1])
+        half = glued[2][: len(glued[2]) // 2]
+        # "19201920" is one count twice.
+        twice = [half] * 2 if len(pair) == 2 and half * 2 == glued[2] and half.isdecimal() else ()
         cells = _cut(glued[2], known, pair) if known.fields else _joined(tuple(pair)).get(glued[2], ())
+        cells = cells or twice
         return [glued[1].strip(), *cells] if cells else None
     text = _SEAM.sub(" ", text)
     kinds = defaultdict[tuple[str, ...], list[Token]](list)
@@ -759,7 +805,9 @@ def _columns_of_lines(lines: Sequence[Line], start: int, scope: Scope) -> Found:
     end = start + gpus
     while end < len(lines) and end - start < LONGEST and len(lines[end].text) <= 2 * SHORT:
         long = len(lines[end].text) > SHORT and re.search(r"[.:]$|, |^\D*$", lines[end].text)
-        if long or kind(lines[end].text) == "G" or side_by_side(lines[end].text):
+        # Between the lines of two cards, of which the other one may be unknown.
+        turns = end - start > gpus + LEAST and lines[end].text.strip(" .").lower() == "vs"
+        if long or turns or kind(lines[end].text) == "G" or side_by_side(lines[end].text):
             break
         end += 1
     body = lines[start + gpus : end]

@@ -58,6 +58,7 @@ from gpuwise.judge.audit.words import (
     FIELDS,
     LEAD,
     NAMES,
+    OF_BUS,
     Token,
     became,
     count_of,
@@ -217,6 +218,11 @@ def claims(text: Text) -> Iterator[Claim | Left | Subject]:
             not any(str(catalog.get(i).vendor).lower() == BRANDS[brand[0].lower()] for i in about.gpu_ids)
         ):  # fmt: skip
             # "The Radeon has 16 GB": not the GeForce before it.
+            about = replace(about, sure=False)
+        if about is not None and CUES["another_chip"].search(words) and (
+            {"chip"} == {t.field or t.kind for t in scan(words) if t.kind in ("gpu", "name")}
+        ):  # fmt: skip
+            # "The next chip is the Navi 22. It has 40 units": not the card of before.
             about = replace(about, sure=False)
         sentence = _Sentence(words, about, topic, text.scope)
         sentence.asked = asked
@@ -710,7 +716,13 @@ class _Sentence:
         paired = any(set(one.gpu_ids) & set(of.gpu_ids) for one in self.pair for of in about)
         subjects = (*(self.subjects[g.start] for g in self.gpus), *about, *self.pair * paired)
         named = {one.gpu_ids: one.text for one in subjects}
-        if field[:5] == "peak:" or fields != {field} or len(named) < 2 or not all(named):
+        # Of a joint subject the figure may be of both together; such a width no product has.
+        no_bus = field == "memory_bus_bits" and best.reading.token.numbers[0].value % OF_BUS
+        few = len(named) < 2 and not no_bus
+        if field[:5] == "peak:" or fields != {field} or few or not all(named):
+            return None
+        if best.reading.token.approximate:
+            # "About 432 GB/s" may lie between them.
             return None
         ids = dict.fromkeys(i for its in named for i in its)
         return replace(best.owner, text=" / ".join(named.values()), gpu_ids=tuple(ids), several=False)

@@ -450,6 +450,9 @@ def _lines(text: str, start: int, depth: int, paragraph: int) -> Iterator[Block]
             # An entry of JSON: its key is a label, and that of an object a heading.
             said = entry["value"] or entry["number"]
             words = entry["key"].replace("_", " ") + (f": {said}" if said else "")
+        # A comment behind a value says what is counted in: "peak_flops: 165.2, // TFLOPS FP32".
+        if (noted := CUES["noted"].fullmatch(words)) is not None:
+            words = f"{noted['key'].replace('_', ' ')} ({noted['note'].strip()}): {noted['value']}"
         # The key of a line of YAML.
         words = re.sub(r"^(?:[A-Za-z]+_\w|[a-z]+\d*[A-Z])\w*(?=\s?[:=])", lambda key: spelt(key[0]), words)
         if (smi := CUES["nvidia_smi"].fullmatch(words)) is not None:

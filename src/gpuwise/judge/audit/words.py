@@ -57,6 +57,8 @@ COUNTS = frozenset(
         *("memory_bus_bits", "slots", "pcie_generation", "process_nm", "compute_capability"),
     }
 )
+# Bits of the bus of a memory chip, of which that of every product is a multiple.
+OF_BUS = 32
 # Names that are values, and words for numbers.
 NAMES: Mapping[str, Mapping[str, Any]] = data("names")
 # What a GPU can or has, by the field that says so; words for a count of GPUs.
@@ -287,7 +289,13 @@ def scan(text: str) -> tuple[Token, ...]:
             unit = unit_of(two)
             numbers = tuple(replace(n, value=n.value * unit) for n in one.numbers)
             found[place - 1] = replace(one, dimension=two.dimension, numbers=numbers)
-    return tuple(_joined(text, found))
+    return tuple(
+        # "35 W to 115 W (+15-25 W Dynamic Boost)": what is added is none of its own.
+        replace(token, dimension="other")
+        if token.dimension == "w" and text[: token.start][-1:] == "+"
+        else token
+        for token in _joined(text, found)
+    )
 
 
 def _words(text: str, start: int, end: int) -> Iterator[Token]:

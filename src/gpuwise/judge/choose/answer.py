@@ -47,7 +47,7 @@ def limits(need: Need) -> Iterator[str]:
     if need.budget_usd is not None:
         other = _other(need, need.budget_usd, f" ({{}}{per})")
         yield f"at most {usd(need.budget_usd)}{per}{other}"
-    if need.memory_gb is not None:
+    if need.memory_gb is not None and not (need.sets and need.asks == "able"):
         low, high = need.memory_gb
         yield f"{low:g} GB" + (" or more" if high is None else f" to {high:g} GB" * (high > low))
     for value, words in (
@@ -89,12 +89,21 @@ def times(cost: Interval | None, least: Interval | None) -> float | None:
     return cost.value / least.value if cost and least and least.value else None
 
 
+# Times from which on a figure is that of a purchase put on one piece of work.
+FAR = 100.0
+
+
+def _times(ratio: float) -> str:
+    return f"{significant(ratio)} times" if ratio <= FAR else f"more than {FAR:g} times"
+
+
 def allowing(way: str, option: Option, first: Interval | None) -> str:
     """What another kind of rent or GPU would save; empty where that is little."""
     cost = times(option.cost_per_item_usd, first)
     if not option.price_usd or not (first is None or (cost is not None and cost < WORTH_A_WORD)):
         return ""
-    more = f", {significant(cost)} times the cost" if cost is not None else ""
+    # A thousandth is of a purchase that one piece of work does not pay for.
+    more = f", {significant(cost)} times the cost" if cost is not None and cost > WORTH_SAYING else ""
     return f"{way} ({offered_as(option)}{more})"
 
 
@@ -409,6 +418,9 @@ def _does(need: Need, first: Option, item: str) -> str:
     if first.time_s is None:
         return _by_the_hour(need, first, item, rate) if first.per_hour_usd else rate
     cost = f"{_about(need, first.cost_usd)} " if first.cost_usd else ""
+    once = need.period_s is None and need.acquire == "both" and need.items is not None
+    if once and first.outlay_usd and need.assumptions.hours_per_week == usual.hours_per_week:
+        cost = ""  # All that it loses in years, put on one piece of work, is no price of that
     if need.period_s is None:
         return f"{cost}in {seconds(first.time_s.value)} at {rate}"
     every, busy = fit.PERIODS.get(need.period_s), percent(first.time_s.value / need.period_s, 0)
@@ -542,7 +554,7 @@ def _lead(found: Recommendation) -> Iterator[str]:
             yield f"{offered_as(thrifty)} costs {significant(less)} of it, {slower} times as fast"
     elif dearer >= 1:
         close = "; within the uncertainty that is a tie" * (dearer < priced.EQUAL)
-        yield f"{least}: the next GPU takes {significant(dearer)} times as much{close}"
+        yield f"{least}: the next GPU takes {_times(dearer)} as much{close}"
     elif second.outlay_usd > first.outlay_usd:
         more = f"{usd(second.outlay_usd)} at once instead of {usd(first.outlay_usd)}"
         near = "a tie with" if dearer * priced.EQUAL > 1 else f"{significant(1 / dearer)} times"
@@ -620,8 +632,10 @@ def runner_up(found: Recommendation) -> str:
     )
     if other is None:
         return ""
-    cost = times(other.cost_per_item_usd, first.cost_per_item_usd)
-    said = [f"{significant(cost)} times the cost"] if cost is not None else []
+    cost, of = times(other.cost_per_item_usd, first.cost_per_item_usd), "cost"
+    if found.need.goal == "price" and bool(first.outlay_usd) == bool(other.outlay_usd):
+        cost, of = times(other.price_usd, first.price_usd), "price"
+    said = [f"{_times(cost)} the {of}"] if cost is not None else []
     said.append(f"{significant(other.throughput.value / first.throughput.value)} times as fast")
     said += [f"{significant(other.speedup)} times what you have"] if other.speedup else []
     return f"{offered_as(other)}: {', '.join(said)}"
@@ -1039,6 +1053,14 @@ def verdict(found: Recommendation, other: Recommendation | None) -> str:
         return "No, that much memory is not enough."
     if need.asks == "able" and UNCHECKED in need.notes:
         return ""  # Said by `not_for`
+    if need.asks == "able" and len({*need.sets}) > 1 and not need.have:
+        gpu, count = need.sets[0]  # "Is A enough, or should I take B"
+        able = any((o.gpu_id, o.count) == (gpu, count) for o in found.options)
+        name, left = counted(gpu, count), found.rejected.get(gpu)
+        said = f"Yes, {name} can." if able else f"Whether {name} can is not known."
+        if left is not None and (left.code not in ("", "unproven") or "does not fit" in left.detail):
+            said = f"No. {begun(name)}: {left.detail}."
+        return f"{said} {_faster(found)}".strip()
     if need.asks == "able":
         if first.gpu_id in named or not named:
             if AS_MANY in need.notes:

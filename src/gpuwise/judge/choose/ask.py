@@ -82,9 +82,11 @@ class _Reader(Worked):
 
     def asked(self) -> Asked:
         """Reads it all, the most particular rules first, and takes what nothing reads as a limit for one."""
+        unreleased = False
         while later := self.blank(P.unreleased):
+            unreleased = True
             self.ignore(later[0].strip())
-        if self.fields:
+        if unreleased:
             self.notes.append("what GPUs will come and what they will cost is not known: this is of today")
         self._read_peak()
         self._read_first()
@@ -132,6 +134,7 @@ class _Reader(Worked):
         for name, (words, _) in RULES["features"].items():
             if self.blank(rf"{P.is_needed}(?:{words})(?: {P.needed})?|\b(?:{words}) {P.needed}"):
                 self.fields["feature"] = name
+                self.take(r"\bpcie\b" if name == "nvlink" else "(?!)")  # Which is what there is without it
         if self.gpu_hours and not self.gpu_hours[2]:
             self.fields |= {"hire_h": amount_of(self.gpu_hours[1]), "acquire": "rent"}
 
@@ -189,10 +192,12 @@ class _Reader(Worked):
                 whole = int(value) if value == int(value) else value
                 (self.assumed if name in _ASSUMED else fields).setdefault(name, whole)
         if late := take(rf"\b(ttft|first token)\D{{0,20}}?({P.decimal}) ?(ms|s)\w*\b"):
-            first_s = units.parse_seconds(late[2] + late[3])
+            first_s, speed = units.parse_seconds(late[2] + late[3]), fields.get("latency")
             fields["latency"] = Latency("TTFT", first_s)
             if next_s := take(rf"\btpot\D{{0,20}}?({P.decimal}) ?(ms|s)\b"):
                 fields["latency"] = Latency("TPOT", units.parse_seconds(next_s[1] + next_s[2]), first_s)
+            elif speed is not None:
+                fields["latency"] = speed._replace(first_s=first_s)
             else:
                 self.notes.append(f"the first token comes within {late[2]} {late[3]}")
         elif late := take(P.token_time):
@@ -291,6 +296,8 @@ class _Reader(Worked):
         self.rents, self.owns = bool(rents), bool(owns)
         if rents and not self.done() and (hire := take(P.hire)):
             fields["hire_h"] = span_seconds(hire) / 3600
+            self.every(re.escape(hire[0]))  # Said of each of two
+            self.hired_for = hire[0].strip()
         elif rents and self.sets and not (self.done() or re.search(P.money, self.left())) and take(P.monthly):
             fields["hire_h"] = 730.5
         self._read_condition(bool(used))
@@ -336,8 +343,8 @@ class _Reader(Worked):
         if several and (self.of_mine or self.said(P.which_faster)):
             fields |= {"asks": "faster", "goal": "speed"}
             return
-        if asks[:1] == ["able"] and len(self.sets) > 1 and not self.have:
-            fields["asks"] = "faster"  # "Is A enough, or should I take B"
+        if "able" in asks and len(self.sets) > 1 and not self.have:
+            fields["asks"] = "able"  # "Is A enough, or should I take B": of the first
         number = self.said(r"\bhow (?:long|much|many)\b")  # Asked of a number, not whether
         if asks[:1] == ["largest"] and (self.sets or self.have or "memory_gb" in fields):
             fields |= {"asks": "largest", "keep": bool(self.have), "unproven": bool(self.sets)}
@@ -386,7 +393,7 @@ class _Reader(Worked):
         if pins := take(P.pins):  # What they bring beside the slot
             fields.setdefault("power_w", USUAL.slot_w + number_of(pins[1] or "1") * USUAL.pin_w[pins[2]])
             self.notes.append(f"{fields['power_w']:g} W by a slot and {pins[0].strip()}")
-        fields["fans"] = bool(self.said(P.in_server))
+        fields["fans"] = bool(take(P.in_server))
         if {"slots", "outlet_w", "power_w"} & fields.keys():
             fields.setdefault("acquire", "own")
 
@@ -502,6 +509,8 @@ class _Reader(Worked):
         elif another and self._holds_both(named, more):
             fields["also"] = (more,)
             self.notes.append(f"{named} is what counts; {more} must fit, too, at another time")
+        elif another and is_model(more, None) and is_model(named, None) and self._is_larger(named, more):
+            self.notes.append(f"of {named} and {more} the largest decides, one at a time")
         elif another:
             hint = f"ask for each, or for both by shares of the time: '{named} 70 %, {more} 30 %'"
             raise InputError(f"two pieces of work are named: {named} and {more}", hint=hint)
@@ -519,14 +528,19 @@ class _Reader(Worked):
             rent = "to rent, or " if self.small else ""
             self.notes.append(f"the budget is {rent}for the card, in a machine that is there")
 
+    def _is_larger(self, one: str, other: str) -> bool:
+        return llms.find(one).parameters >= llms.find(other).parameters
+
     def _holds_both(self, named: str, more: str) -> bool:
         """Whether one is a language model and one makes images, for which the memory of one card must do."""
-        drawn = [name for name in (named, more) if name in DIFFUSION]
+        of_images = {"stable-diffusion", *(name for name, ours in ALIASES.items() if ours == "unet-sd15")}
+        drawn = [name for name in (named, more) if name in DIFFUSION or name in of_images]
         written = [name for name in (named, more) if is_model(name, None)]
         if not (drawn and written and self.mode in (None, "infer") and not self.found):
             return False
         weights = llms.weight_bytes(llms.find(written[0]), Precision.INT4) / 1e9
-        self.fields["least_gb"] = max(DIFFUSION[drawn[0]].gb, weights)
+        images = DIFFUSION[drawn[0]].gb if drawn[0] in DIFFUSION else USUAL.small_images_gb
+        self.fields["least_gb"] = max(images, weights)
         return True
 
     def _read_no_more(self, named: str, precision: str | None) -> None:
@@ -541,7 +555,8 @@ class _Reader(Worked):
         for word in re.finditer(P.any_number, self.plain):
             number = float(re.sub(P.thousands, "", word[1]).replace(",", "."))
             factors = (unit * rate for unit in USUAL.units for rate in (1.0, *self.rates.values()))
-            if number != 1 and not any(f"{number * factor:.4g}" in values for factor in factors):
+            year = re.fullmatch(P.year, word[0]) is not None
+            if number != 1 and not year and not any(f"{number * factor:.4g}" in values for factor in factors):
                 of = (words for (start, end), words in counted if start <= word.start() < end)
                 if (words := next(of, None)) is None:
                     self.ignore(word[0])
@@ -584,7 +599,7 @@ class _Reader(Worked):
         if self.mode in ("lora", "qlora") and not (is_model(named, self.mode) or named in DIFFUSION):
             self.ignore(f"{self.mode}, which is of language models and of images that are made")
         numbers = self.every(P.number_alone)
-        self.ignore(*(each.rstrip(" ,.") for each in numbers if not re.fullmatch(r"(?:19|20)\d\d", each)))
+        self.ignore(*(each.rstrip(" ,.") for each in numbers if not re.fullmatch(P.year, each.rstrip(" ,."))))
         if unread := "|".join(map(re.escape, self.unread())):
             self.ignore(*re.findall(rf"{P.demand}\b(?:{unread})(?: (?:{unread}))*", self.left()))
         self._read_no_more(named, precision)

@@ -28,9 +28,12 @@ class Cards(Words):
         if several is None:
             return
         number = number_of(several[0].split()[0])
-        if self.said(rf"{P.money}|\b(?:buy|purchas\w*|procure\w*|course|class|students?|employees)\b"):
+        apart = several[0].endswith("each")
+        if apart or self.said(
+            rf"{P.money}|\b(?:buy|purchas\w*|procure\w*|course|class|students?|employees)\b"
+        ):
             self.fields |= {"users": number, "concurrent": 1, "acquire": "own"}
-            if self.said(P.money):
+            if self.said(rf"{P.money}|\b\d+k\b"):
                 self.usual["goal"] = "speed"
             self.gpus_each = re.search(r"\b(?:an?|one|1|single) (?:gpu|card)", several[0]) is not None
             self.notes.append(f"{number} machines, each by itself")
@@ -248,7 +251,13 @@ class Cards(Words):
             self.fields |= {"acquire": "own", "unproven": True, "thrifty": True}
 
     def _read_number_of_gpus(self) -> None:
-        number = self.take(P.number_of_gpus) or self.take(r"()\b(\d{1,2}) ?x\b(?! ?\d)", again=False)
+        # "8 4090 cards": a name is no number.
+        named = [range(start, end) for *_, start, end in self.places]
+        numbers = re.finditer(P.number_of_gpus, self.plain)
+        number = next((n for n in numbers if not any(n.start(2) in each for each in named)), None)
+        if number:
+            self.mark(*number.span())
+        number = number or self.take(r"()\b(\d{1,2}) ?x\b(?! ?\d)", again=False)
         self.number = number[0] if number else ""
         self.gpus = (1 if number[1] else number_of(number[2]), number_of(number[2])) if number else None
         if len(self.sets) < 2 and not number and self.take(P.how_many):
@@ -309,7 +318,7 @@ class Cards(Words):
         if "hire_h" in fields and "hours_per_week" in self.assumed:
             week, weeks = self.assumed["hours_per_week"], fields["hire_h"] / 168
             fields["hire_h"] = week * weeks
-            self.notes.append(f"{weeks:.3g} weeks of {week:.3g} h")
+            self.notes.append(f"{self.hired_for}: {weeks:.3g} weeks of {week:.3g} h".removeprefix(": "))
         # One kind of computer is ranked at a time. What a laptop that is there may be replaced by is open.
         there = any(needs.has_form(catalog.get(gpu), "laptop") for gpu in self.have)
         either = self.said(P.either_computer)
@@ -328,7 +337,8 @@ class Cards(Words):
             rented |= {gpu for verb in nearest if verb["rent"]}
         if not rented or rented == {gpu for gpu, _ in self.sets}:
             return ()
-        return tuple(dict.fromkeys(each for gpu in rented for each in (gpu, *self.families.get(gpu, ()))))
+        in_order = sorted(rented)
+        return tuple(dict.fromkeys(each for gpu in in_order for each in (gpu, *self.families.get(gpu, ()))))
 
     def _settle_quotes(self) -> None:
         """What is compared where the question states prices, and in which ways."""

@@ -248,7 +248,9 @@ class Worked(Cards):
         # What is to be run, trained or worked with has a name that means nothing here.
         of_work = self.said(rf"\b(?:{P.of_work}) (?:(?:an?|the|my|our) )?(?:{words or '(?!)'})\b")
         sized = fields.keys() & {"memory_gb", "total_gb"} and (self.rents or self.owns or "sold" in fields)
-        wanted = sized or self.gpu_hours  # So much memory, or so many hours, for whatever work
+        machine = self.said(rf"\b(?:{P.machine}|servers?)\b") if "budget_usd" in fields else None
+        wanted = sized or self.gpu_hours or machine  # For whatever work
+        gpus = gpus or machine is not None
         known = gpus and (self.mode or self.sets or self.have or self.quotes or wanted) and not of_work
         if (words and not (priced or known)) or not (gpus or self.take(P.machine)):
             raise needs.unknown(self.text)
@@ -453,7 +455,7 @@ class Worked(Cards):
             self.work = Work(USUAL.examples.get(item, 1e6), None, item)
             self.notes.append(f"no amount was named: {self.work.items / 1e6:g} million {item}s as an example")
             return
-        usual = next((n for pattern, n in RULES["answers"] if self.said(pattern)), USUAL.answer)
+        usual = next((n for pattern, n in RULES["answers"] if self.take(pattern)), USUAL.answer)
         if not counted and not any(each.kind == "step" for each in self.found):
             whole = units.parse_work(data[0] if data else "ImageNet")
             if not data and epochs and ALIASES.get(named, named) not in USUAL.image_networks:

@@ -287,6 +287,8 @@ def _offers(
 ) -> Iterator[Row]:
     bought = [o for o in offers if not o.per_hour and len(o.gpu_ids) == 1]
     last = {o.gpu_ids[0]: o.seen_on for o in sorted(bought, key=lambda o: o.seen_on)}
+    # Of machines that share out work with a deadline, `_in_time` takes as many as keep it and no more.
+    split = need.mode == "infer" and need.deadline_s is not None and need.gpus[1] > MOST_TOGETHER
     single = (o for o in offers if need.sets and o.per_hour and len(o.gpu_ids) == 1)
     direct = {(o.gpu_ids[0], int(o.count)) for o in single}
     for offer in offers:
@@ -297,6 +299,8 @@ def _offers(
         half = price_half(offer, today)
         for count, number in machines(need, offer):
             if number > 1 and offer.per_hour and direct.intersection((g, count) for g in offer.gpu_ids):
+                continue
+            if number > 1 and offer.per_hour and split:
                 continue
             found = [known.get((gpu, count)) for gpu in offer.gpu_ids]
             able = [speed for speed in found if speed is not None and speed.throughput is not None]
@@ -448,8 +452,10 @@ def columns(need: Need, rows: Sequence[Row]) -> Candidates:
     )
     time = np.full(len(rows), np.nan) if need.items is None else need.items / speed
     used = np.full(len(rows), hours_of_use(need))
-    if need.acquire == "both" and need.items is not None and need.period_s is None:
-        # Who may as well rent, and states all there is to do, does not buy for years of other work.
+    usual = a.hours_per_week == Assumptions().hours_per_week
+    if need.acquire == "both" and usual and need.items is not None and need.period_s is None:
+        # Who may as well rent, and states all there is to do and no hours of a week, does not buy for years
+        # of other work.
         used = np.minimum(used, time / 3600 / a.utilisation)
     fixed = np.where(own, outlay * lost_share(a) / used, price)
     drawn = np.nan_to_num(watts) + host_w

@@ -164,7 +164,9 @@ def limits(need: Need, them: Candidates, speeds: Sequence[Record]) -> tuple[Limi
     if have.any():
         # Nobody replaces a card by one that does no more.
         least = float(them.speed[have].max()) * (need.faster or (UPGRADE if need.upgrade else 1.0))
-        ok = have & (not need.upgrade) | ~have & ((them.outlay <= 0) | (them.speed > least))
+        # What somebody thinks of getting is compared all the same.
+        thought_of = every(lambda row, spec: not need.upgrade and (row.gpu, row.count) in need.sets)
+        ok = have & (not need.upgrade) | ~have & ((them.outlay <= 0) | (them.speed > least) | thought_of)
         found.append(Limit("", ok, them.speed, False, lambda p: NO_FASTER,
                            lambda v: ("a faster GPU", {})))  # fmt: skip
         if need.upgrade and not named:
@@ -481,12 +483,16 @@ def no_price(need: Need, gpu: str, offers: Sequence[Offer] = ()) -> str:
 
 def no_fresh_price(need: Need, gpu: str, offers: Sequence[Offer]) -> str:
     """`no_price` of a GPU that was named, with what was last asked for it, though too long ago."""
-    said = no_price(need, gpu, offers)
+    return no_price(need, gpu, offers) + last_price(need, gpu, offers)
+
+
+def last_price(need: Need, gpu: str, offers: Sequence[Offer]) -> str:
+    """What was last asked for a card, however long ago; empty where nobody was, or rent is what counts."""
     bought = [o for o in offers if o.gpu_ids == (gpu,) and not o.per_hour and o.count == 1 and o.seen_on]
     if need.acquire == "rent" or not bought:
-        return said
+        return ""
     last = max(bought, key=lambda offer: offer.seen_on)
-    return f"{said}; the last to buy it was {usd(last.amount)} in {last.seen_on[:7]}"
+    return f"; the last to buy it was {usd(last.amount)} in {last.seen_on[:7]}"
 
 
 def contradiction(them: Candidates, found: Sequence[Limit], left: Sequence[str] = ()) -> GpuwiseError:

@@ -405,6 +405,10 @@ def settled(need: Need) -> Need:
         said.append("by the price of an hour: a person alone keeps no fast machine busy")
     if need.either and need.budget_usd is not None and need.goal == "speed":
         need = replace(need, goal="cost")  # A budget bounds what is bought: rent has no use for all of it
+    if USUAL_NOTE in need.notes and need.items is not None and need.period_s is None and not need.concurrent:
+        # Nobody reads along while a batch is made.
+        notes = tuple(note for note in need.notes if note != USUAL_NOTE)
+        need = replace(need, latency_s=None, notes=notes)
     said += [f"batches of {need.batch}"] if need.batch else []
     said += [
         f"of {there} x {gpu} {MOST_TOGETHER} count: of several machines together no speed is known"

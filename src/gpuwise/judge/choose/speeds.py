@@ -235,13 +235,21 @@ def _of_model(need: Need, precision: Precision, gpu: str, count: int) -> Record:
     prompt = bool(need.reads) or need.first_token_s is not None or need.latency_kind == "TTFT"
     most = need.latency_s or inf
     tried = [fit(plan, gpu, prompt=prompt)]
-    # Answers of larger batches are more a second, each of them later: the largest in time is the best.
     serves, larger = need.mode == "infer", SEQUENCES[1:] if not fixed and tried[0].fits else ()
-    for batch in reversed(larger) if serves else larger:
+    if serves:
+        # Answers of larger batches are more a second, each of them later: the largest in time is the best.
+        low, high = 0, len(larger)  # So many are in time, and so many may be
+        while low < high:
+            middle = (low + high) // 2
+            found = fit(replace(plan, batch=larger[middle]), gpu, prompt=prompt)
+            tried += [found] if found.fits else []
+            in_time = found.fits and (_latency(need, found) or inf) <= most
+            low, high = (middle + 1, high) if in_time else (low, middle)
+    for batch in () if serves else larger:
         found = fit(replace(plan, batch=batch), gpu, prompt=prompt)
-        tried += [found] if found.fits else []
-        if (serves and found.fits and (_latency(need, found) or inf) <= most) or not (serves or found.fits):
+        if not found.fits:
             break
+        tried.append(found)
     config = RunConfig(
         workload=need.workloads[0][0], mode=need.mode, precision=precision, gpus=count, compile=False
     )

@@ -27,22 +27,23 @@ _compiled = lru_cache(4096)(re.compile)  # `re` itself keeps 512, fewer than a q
 _DIGITS = "零一二三四五六七八九〇\0两"
 _MYRIAD = 10_000
 _STEPS = {"十": 10, "百": 100, "千": 1000, "万": _MYRIAD, "萬": _MYRIAD, "亿": _MYRIAD**2, "億": _MYRIAD**2}
+# Of a lakh, a crore and a million.
+_THOUSANDS = {"l": 100, "c": 10_000, "m": 1000}
 # Words that set nothing: grammar, people, and what every such question is about.
 _PLAIN = frozenset((DATA / "plain_words.txt").read_text(encoding="utf-8").split())
 
 
 def plainly(text: str) -> str:
     """A text in lower case with numbers as digits and everyday short forms written out."""
-    plain = unicodedata.normalize("NFKC", text).casefold().replace("\u2019", "'")
+    plain = unicodedata.normalize("NFKC", text).casefold().replace("\u2019", "'").replace("\u2010", "-")
     plain = " ".join(plain.split()).rstrip("?.! ")
     # What is written without blanks, or with endings of its own, is not read as another language's words.
     language = next((name for name, signs in RULES["languages"].items() if re.search(signs, plain)), "")
     plain = re.sub(P.numeral, lambda found: f"{_numeral(found[0])}", plain)
     for pattern, instead in (*RULES.get(language, ()), *_glossary(language)):
         plain = _compiled(pattern).sub(instead, plain)
-    plain = re.sub(
-        P.lakh, lambda m: f"{float(m[1]) * (100 if m[2][0] == 'l' else 10_000):g}k", " ".join(plain.split())
-    )
+    plain = re.sub(P.lakh, lambda m: f"{float(m[1]) * _THOUSANDS[m[2][0]]:g}k", " ".join(plain.split()))
+    plain = re.sub(P.power_of_ten, lambda m: f"{10 ** int(m[1])}", plain)
     for pattern, instead in RULES["rewrite"]:
         plain = _compiled(pattern).sub(instead, plain)
     plain = re.sub(P.thousands_of, lambda m: f"{1000 * float(m[1]):.0f} ", plain)
@@ -119,6 +120,7 @@ class Words:
         self.denied = dict[str, bool]()  # By the names of `denied` and `kinds` in `data/words.toml`
         self.rents = self.owns = self.once = False  # Whether it says so
         self.times_a_week = 0.0  # That a piece of work comes, of whoever has it
+        self.hired_for = ""  # The words of for how long
         self.hired = False  # Before the name of a GPU: "4 rented 4090"
 
     def _spelt(self, plain: str) -> str:

@@ -37,6 +37,8 @@ FP8_MAX = 448.0
 TINY = 1e-12
 # Most rows that are multiplied by narrow weights as they are.
 MAX_KERNEL_ROWS = 64
+# Weights of experts that become narrow at once: the numbers in between take some 16 bytes of each.
+AT_ONCE = 1 << 26
 # Weights that share a scale.
 NF4_GROUP, MXFP4_GROUP, NVFP4_GROUP = 64, 32, 16
 # Quantiles of the normal distribution, of which one is zero (appendix E of the paper).
@@ -224,17 +226,13 @@ class NarrowExperts(Narrow):
     def __init__(self, weights: Tensor, kind: Precision) -> None:
         super().__init__()
         self.kind, (self.count, self.rows, self.width) = kind, weights.shape
-        names = ("weight", "scale", "zero")
-        if STORED.get(kind, STORED[Precision.INT8])[1] is from_levels:  # all have the same levels
-            pairs, scale, levels = STORED[kind][0](weights.detach().flatten(0, 1))
-            parts = (_split(pairs, 0, self.count, -1), _split(scale, 0, self.count, -1), levels)
-            for name, part in zip(names, parts, strict=True):
-                self.register_buffer(name, part)
-            return
-        # int8's form serves fp8 too: weights alone are narrow, one scale a row.
-        stored = [_stored(each, kind) for each in weights.detach()]
-        for name, parts in zip(names, zip(*stored, strict=True), strict=False):
-            self.register_buffer(name, torch.stack(parts) if parts[0] is not None else None)
+        # Many experts at once, since there are thousands; not all, whose floats would fill a GPU.
+        most = max(1, AT_ONCE // (self.rows * self.width))
+        stored = [_stored(part.flatten(0, 1), kind) for part in torch.split(weights.detach(), most)]
+        for name, parts in zip(("weight", "scale", "zero"), zip(*stored, strict=True), strict=True):
+            one = parts[0]  # None, or levels, which are the same of all; else of these experts' rows
+            whole = one is None or (name == "zero" and one.dim() == 1)
+            self.register_buffer(name, one if whole else _split(torch.cat(parts), 0, self.count, -1))
 
     def wide(self, whose: Tensor | None, dtype: torch.dtype) -> Tensor:
         """Weights (E, N, K) of all experts, or (n, N, K) of those that are asked for."""
