@@ -19,9 +19,10 @@ from torch import nn
 
 from gpuwise.model.precision import Precision
 from gpuwise.model.question import USUAL, RunConfig, modern
-from gpuwise.predictor.graph import ALLOCATE, FREE, Event, Tape
+from gpuwise.predictor.graph import ALLOCATE, FREE, Call, Event, Tape, Value
 from gpuwise.predictor.kernels import Trace
 from gpuwise.predictor.recorder import record
+from gpuwise.predictor.staging import staged
 from gpuwise.predictor.step import KIB, MIB, workspace_bytes
 from gpuwise.predictor.trace import (
     About,
@@ -274,19 +275,15 @@ EXCEPTIONS: tuple[tuple[Callable[[Row], bool], float, float], ...] = (
     (lambda row: row.name in BRANCHED and row.mode == "infer" and not row.compiled, -0.32, -0.2),
     (lambda row: row.compiled and row.mode == "train" and row.name.startswith("unet-"), -0.12, -0.04),
     (lambda row: row.compiled and row.precision == "tf32" and row.name in WITH_HEAD, 0.05, 0.1),
-    (lambda row: row.compiled and row.mode == "infer" and row.name == "vit-b16", -0.32, -0.25),
-    (lambda row: row.compiled and row.mode == "infer" and "1b-prefill" in row.name, -0.08, -0.05),
-    (lambda row: row.compiled and row.mode == "infer" and row.name == "dit-xl2-512", -0.06, -0.03),
-    (lambda row: row.compiled and row.mode == "infer" and row.name.startswith("unet-"), -0.15, 0.11),
+    (lambda row: row.compiled and row.mode == "infer" and row.name == "vit-b16", -0.14, -0.08),
 )
 """What is further off than 4 %, and between which errors. Workspaces of convolutions are not seen: training
 in tf32 took 13 GB of cuDNN beside 89 GB of tensors, eager inference 10 beside 12, that of networks with
 branches in bf16 half a GB beside one. Compiled training holds less than is replayed where the compiler
 computes again what it does not keep (separate attention kernels of BERT, the U-Net), and where the
 gradient of a head is summed over chunks in 32 bits: replayed, all chunks' products are there until they are
-summed at once. Compiled inference took 0.2 GB more than is replayed for ViT and 0.27 for the prefill of the
-1 B model: where the compiler casts all weights before it multiplies, their 16-bit copies (0.17 GB of ViT) are
-there at once; nothing is known of the other. That of the U-Net took half a GB more, of cuDNN."""
+summed at once. Compiled inference took 0.08 GB more than is replayed for ViT, where the compiler casts all
+weights before it multiplies: their 16-bit copies (0.17 GB) are there at once."""
 BRANCHED = ("googlenet", "inception-v3")
 WITH_HEAD = ("llm-124m", "llm-1b")
 
@@ -471,4 +468,44 @@ def test_the_gradient_of_a_softmax_is_made_from_a_tensor_more(log: bool, compile
         of: Any = torch.log_softmax if log else torch.softmax
         return lambda: of(scores, 1).sum().backward(), 1.0
 
-    assert list(workspaces(record(build), compiled=compiled).values()) == [16 * MIB] * taken
+    taken_beside = workspaces(record(build), compiled=compiled).values()
+    assert [size for size in taken_beside if size > MIB] == [16 * MIB] * taken
+
+
+def test_reductions_take_what_was_measured() -> None:
+    """124 cases on an H200, predicted before they were measured; the allocator may give a MiB more."""
+    cases = json.loads((RESULTS.parent / "experiments" / "staged.json").read_text())
+    for name, dtype, sizes, order, dims, measured in cases:
+        last = torch.channels_last if order == "last" else torch.contiguous_format
+        x = torch.empty(sizes, device="meta").contiguous(memory_format=last)
+        operand = Value(
+            id=1, storage=1, shape=tuple(sizes), dtype="bf16" if dtype == "bfloat16" else "fp32",
+            bytes=float(x.numel()), strides=x.stride(),
+        )  # fmt: skip
+        args = (operand, *((2,) if name == "linalg_vector_norm" else ()), dims)
+        taken = staged(Call(name=f"aten.{name}", args=args, kwargs={}, outs=(operand,)))
+        assert 0 <= measured - taken <= MIB + 2 * 512
+
+
+@pytest.mark.parametrize(
+    ("rows", "columns", "taken"),
+    [(1020, 512, 0), (1021, 512, 4 * MIB), (4080, 511, 0), (4081, 511, 16 * 32 * 4 * 511)],
+)
+def test_sums_leave_parts_from_256_elements_of_a_thread_on(rows: int, columns: int, taken: float) -> None:
+    """A thread has four columns if four divides them, else one; so 4 or 16 threads share a column."""
+    x = Value(
+        id=1, storage=1, shape=(rows, columns), dtype="bf16", bytes=2.0 * rows * columns, strides=(columns, 1)
+    )
+    assert staged(Call(name="aten.sum", args=(x, [0]), kwargs={}, outs=(x,))) == taken
+
+
+@pytest.mark.parametrize(("bias", "taken"), [(True, 1), (False, 0)])
+def test_the_gradient_of_a_bias_is_a_sum(bias: bool, taken: int) -> None:
+    def build() -> tuple[Callable[[], object], float]:
+        with torch.device("meta"):
+            layer = nn.Conv2d(64, 256, 1, bias=bias).to(memory_format=torch.channels_last)
+            images = torch.empty(64, 64, 56, 56).contiguous(memory_format=torch.channels_last)
+        return lambda: layer(images).sum().backward(), 1.0
+
+    beside = workspaces(record(build), compiled=False).values()
+    assert [size for size in beside if size > MIB] == [132 * MIB] * taken

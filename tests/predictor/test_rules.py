@@ -152,7 +152,7 @@ class Masked(nn.Module):
         return found
 
 
-@pytest.mark.parametrize(("compiled", "launches"), [(False, 5), (True, 3)])
+@pytest.mark.parametrize(("compiled", "launches"), [(False, 5), (True, 1)])
 def test_softmax_of_masked_rows_is_several_kernels_until_compiled(compiled: bool, launches: int) -> None:
     given = (torch.empty(4, 8, 64, 64),)
     trace = trace_module(Masked(), given, name="own", mode="infer", compiled=compiled)

@@ -29,9 +29,12 @@ and only nodes of one level merge. Never more bytes than eager, the same operati
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any, Literal
+
+import numpy as np
+from numpy.typing import NDArray
 
 from gpuwise.predictor.kernels import HALF, Kernel, KernelClass, Phase
 
@@ -233,7 +236,7 @@ def fuse(tape: Tape) -> Tape:
     }
     order = _order(merged, members, group, links)
     nodes = tuple(merged[root] for root in order)
-    return replace(tape, nodes=nodes, events=tuple(_events(nodes, tape)))
+    return replace(tape, nodes=nodes, events=_kept_for_later(tuple(_events(nodes, tape)), nodes, tape))
 
 
 # Casts and masks: given the same whole tensors they compute the same values, so they are computed once.
@@ -649,3 +652,54 @@ def _events(nodes: tuple[Node, ...], tape: Tape) -> Iterable[Event]:
         unread = {s for s in fresh if last[s] == index and s not in lasting}
         yield from ((FREE, s, 0.0) for s in sorted((dying - reused) | unread))
         alive = (alive | set(fresh)) - dying - unread
+
+
+# Library calls that write where the compiler's code says; others make their results themselves.
+_TOLD = ("matmul",)
+
+
+def _kept_for_later(events: Sequence[Event], nodes: Sequence[Node], tape: Tape) -> tuple[Event, ...]:
+    """The allocations where a place that a pass has left is taken by its next tensor of as many bytes, and is
+    not given back until then, if no more than what the pass takes without such places is there at once
+    (torch/_inductor/codegen/wrapper.py, `memory_plan_reuse`)."""
+    writer = {tape.storage[value]: i for i, node in reversed([*enumerate(nodes)]) for value, _ in node.writes}
+    live, most = _live(nodes, tape, {s: size for kind, s, size in events if kind == ALLOCATE})
+    made, now = [[event] for event in events], 0
+    left: dict[tuple[str, float], list[tuple[int, int]]] = defaultdict(list)  # Where releases stand, and when
+    sizes = dict[int, float]()
+    for i, (kind, storage, size) in enumerate(events):
+        if kind == RUN:
+            now = storage + 1
+        elif kind == FREE and storage in sizes:
+            left[nodes[writer[storage]].phase, sizes[storage]].append((i, now))
+        elif kind == ALLOCATE and storage in writer:
+            sizes[storage], node = size, nodes[writer[storage]]
+            waiting = left[node.phase, size]
+            if not waiting or (node.role == "opaque" and node.kind not in _TOLD):
+                continue
+            released, since = waiting[-1]
+            if since == now or size + live[since:now].max() <= most[node.phase]:
+                live[since:now] += size
+                made[i], made[released] = [*made[released], *made[i]], []
+                waiting.pop()
+    return tuple(event for each in made for event in each)
+
+
+def _live(
+    nodes: Sequence[Node], tape: Tape, sizes: Mapping[int, float]
+) -> tuple[NDArray[np.float64], Mapping[str, float]]:
+    """Bytes of what the kernels made that are there while each runs, nothing in the place of another, and the
+    most of each pass."""
+    ends: dict[int, tuple[int, int]] = {}
+    for i, node in enumerate(nodes):
+        for value, _ in (*node.reads, *node.writes):
+            ends[tape.storage[value]] = ends.get(tape.storage[value], (i, i))[0], i
+    change, lasting = np.zeros(len(nodes) + 1), tape.lasting
+    for storage, (first, last) in ends.items():
+        if storage in sizes:
+            change[first] += sizes[storage]
+            change[len(nodes) if storage in lasting else last + 1] -= sizes[storage]
+    live, most = np.cumsum(change), dict[str, float]()
+    for node, size in zip(nodes, live[:-1], strict=True):
+        most[node.phase] = max(float(size), most.get(node.phase, 0.0))
+    return live, most
