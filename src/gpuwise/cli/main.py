@@ -177,8 +177,8 @@ def _end_messages() -> None:
 atexit.register(_end_messages)
 
 
-# Characters of a word of the command line: the longest path has 4,096, and no list of names is longer.
-LONGEST_WORD = 8192
+# Characters of a word of the command line: the longest path has as many, and no list of names is longer.
+LONGEST_WORD = 4096
 
 
 def run(arguments: list[str] | None = None) -> None:
