@@ -176,6 +176,7 @@ def read_everything() -> None:
     bundle.private("x")
     prices.is_in(prices.shipped()[0], "Europe")
     prices.is_in(prices.shipped()[0], "us-east")
+    prices.around("frankfurt")
     formats._gpu_of_headings(("A100 DGX 40GB",))
 
 
