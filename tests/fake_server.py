@@ -43,6 +43,8 @@ class Fake:
             raise web.HTTPTemporaryRedirect(f"{self.target}/v1/models")
         if self.fault == "other protocol":
             return web.Response(text="<html>a shop</html>", content_type="text/html")
+        if self.fault == "deep":
+            return web.Response(text="[" * 100_000, content_type="application/json")
         listed = [self.model, "other"] if self.fault == "two models" else [self.model]
         return web.json_response({"object": "list", "data": [{"id": name} for name in listed]})
 

@@ -72,7 +72,6 @@ BOUNDED = (
     ("model/units.py", r"\s*([0-9]*\.?[0-9]+)"),
     # A name of at most LONGEST_NAME characters, and an amount of LONGEST_MONEY without double spaces.
     ("facts/catalog/query.py", r"(\d+)[\s_-]*gi?b"),
-    ("facts/prices/__init__.py", r"(\d+(?:\.\d+)?)\s*gi?b"),
     ("model/units.py", r"(?P<before>us"),
     # Linear, but it tries a thousand words at each place: an article of digits is timed below.
     ("judge/audit/words.py", r"(?:(?<![A-Za-z0-9.,])"),
@@ -177,6 +176,7 @@ def read_everything() -> None:
     bundle.private("x")
     prices.is_in(prices.shipped()[0], "Europe")
     prices.is_in(prices.shipped()[0], "us-east")
+    prices.around("frankfurt")
     formats._gpu_of_headings(("A100 DGX 40GB",))
 
 

@@ -17,7 +17,7 @@ import pytest
 from aiohttp import web
 
 from gpuwise import store
-from gpuwise.measure.endpoint import address
+from gpuwise.measure.endpoint import Client, Timing, address
 from gpuwise.measure.endpoint.load import lengths
 from gpuwise.model.result import Measurement
 
@@ -137,6 +137,23 @@ def test_a_fault_in_the_run_is_counted(
     assert "Traceback" not in err
 
 
+@pytest.mark.parametrize(
+    ("event", "failure"),
+    [
+        (b'{"usage": {"completion_tokens": 16}}', ""),
+        (b'{"usage": {"completion_tokens": 17}}', "protocol"),  # of 8 that were asked for
+        (b'{"usage": {"completion_tokens": 0}}', ""),
+        (b'{"usage": {"completion_tokens": -1}}', "protocol"),
+        (b'{"choices": ' + b"[" * 100_000, "protocol"),
+        (b"[" * 100_000, "protocol"),
+    ],
+)
+def test_what_a_server_cannot_mean_is_a_failure(event: bytes, failure: str) -> None:
+    timing = Timing(begun_s=0.0, asked=8)
+    assert Client(url="")._event(event, timing, 1.0) == (failure == "")
+    assert timing.failure == failure
+
+
 def test_fewer_tokens_than_asked_are_said(gpuwise: Call, server: Callable[..., tuple[str, Fake]]) -> None:
     url, _ = server(fault="fewer tokens")
     assert gpuwise("bench", "--endpoint", url, *QUICK)[0] == 0
@@ -160,6 +177,7 @@ def test_a_server_that_knows_less_is_asked_for_less(
     ("fault", "code", "said"),
     [
         ("other protocol", 2, "speaks another protocol"),
+        ("deep", 2, "speaks another protocol"),
         ("two models", 2, "--model NAME"),
         ("429", 3, "http-429"),
     ],

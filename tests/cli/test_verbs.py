@@ -11,6 +11,7 @@ from pathlib import Path
 import pytest
 
 from gpuwise import store, workloads
+from gpuwise.cli.main import LONGEST_WORD
 from gpuwise.cli.options import DeviceChoice
 from gpuwise.errors import InputError
 from gpuwise.measure import telemetry
@@ -158,6 +159,11 @@ def test_files_that_are_no_results(gpuwise: Call, tmp_path: Path, text: str, sai
 def test_one_thing_is_compared_with_its_like(gpuwise: Call, what: str, hint: str) -> None:
     code, _, err = gpuwise("compare", what)
     assert (code, hint in err) == (2, True)
+
+
+def test_a_word_without_end_is_refused(gpuwise: Call) -> None:
+    assert gpuwise("gpus", "4090" + " " * (LONGEST_WORD - 4))[0] == 0
+    assert gpuwise("gpus", "4090" + " " * (LONGEST_WORD - 3))[0] == 2
 
 
 def test_a_page_that_is_not_there_is_no_gpu(gpuwise: Call) -> None:

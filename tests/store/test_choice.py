@@ -53,7 +53,7 @@ def test_a_newer_schema_is_refused(tmp_path: Path) -> None:
     "changes",
     [{"passes": 0.0}, {"users": 0}, {"currency": ("EUR", 0.0)}, {"budget_usd": -1.0}, {"power_w": 1e16},
      {"workloads": (("resnet50", 0.0),)}, {"items": 0.0}, {"batch": 0},
-     {"deadline_s": 5e-324}, {"gpus": (0, 1)}, {"memory_gb": (-1.0, None)}],
+     {"feature": "x"}, {"deadline_s": 5e-324}, {"gpus": (0, 1)}, {"memory_gb": (-1.0, None)}],
 )  # fmt: skip
 def test_numbers_that_no_need_has_are_refused(tmp_path: Path, changes: dict[str, Any]) -> None:
     path = tmp_path / "choice.json"

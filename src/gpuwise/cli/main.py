@@ -177,6 +177,10 @@ def _end_messages() -> None:
 atexit.register(_end_messages)
 
 
+# Characters of a word of the command line: the longest path has as many, and no list of names is longer.
+LONGEST_WORD = 4096
+
+
 def run(arguments: list[str] | None = None) -> None:
     """Run the command line and exit with the documented code."""
     arguments = sys.argv[1:] if arguments is None else arguments
@@ -187,6 +191,9 @@ def run(arguments: list[str] | None = None) -> None:
         if getattr(sys, name) is None:
             setattr(sys, name, Path(os.devnull).open("w" if name == "stderr" else "r"))  # noqa: SIM115
     written = sys.stdout
+    if any(len(word) > LONGEST_WORD for word in arguments):
+        printer.error(f"a word has at most {LONGEST_WORD:,} characters", "put what is longer into a file")
+        sys.exit(2)
     try:
         # Not standalone: click would end the process with codes of its own. A result keeps the command that
         # makes it again, so the words as they were typed go along.

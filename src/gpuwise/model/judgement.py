@@ -148,7 +148,8 @@ class Need:
     """What else is asked: whether a GPU can do the work or is too much, memory, electricity, how many, which
     of several is faster, how fast one is, which model is the largest that it holds, or who rents it."""
     rate: float = 0.0  # Of `speed`: items a second of each answer, which it is to reach; 0: none was asked
-    feature: str = ""  # Of a GPU, asked whether the work needs it: `nvlink`, `ecc`, ...
+    # Of a GPU, asked whether the work needs it.
+    feature: Literal["", "nvlink", "ecc", "pcie 5", "tensor cores"] = ""
     larger: tuple[str, ...] = ()  # Models, of which the first that the limits hold is meant
     also: tuple[str, ...] = ()  # Other works of which the same is asked
     either: bool = False  # Whether to rent or to buy is the question

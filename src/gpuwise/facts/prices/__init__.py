@@ -48,7 +48,7 @@ MEMORY_TOLERANCE = 0.12
 _ISO = re.compile(r"(\d{4})(?:-(\d{2})(?:-(\d{2}))?)?", re.ASCII)
 _FORM = re.compile(r"(pcie|sxm|nvl|oam|maxq|workstation|ws|server|edition|blackwell|hbm3e?)*")
 _FORMS = re.compile(_FORM.pattern.removesuffix("*"))
-_MEMORY = re.compile(r"(\d+(?:\.\d+)?)\s*gi?b", re.IGNORECASE)
+_MEMORY = re.compile(r"(?<!\d)(\d+(?:\.\d+)?)\s*gi?b", re.IGNORECASE)
 _SXM = re.compile(r"sxm\d")
 _WORDS = re.compile(r"[a-z0-9]+")
 

@@ -30,6 +30,8 @@ CONNECT_S = 10.0
 # Servers close connections that were idle for 5 s (uvicorn's default); one that is reused as it is closed
 # would look like a failure.
 IDLE_S = 3.0
+# A server's own count of an answer is none where it is so many times what was asked for and what came.
+MOST_TOKENS = 2
 # Failures that another path or set of fields would not mend.
 UNREACHED = ("connect", "timeout", "redirect", "http-401", "http-429")
 # What makes answers as long as asked and counts their tokens; a strict server refuses unknown fields, so each
@@ -108,7 +110,9 @@ class Client:
     session: aiohttp.ClientSession | None = field(default=None, repr=False)
 
     async def __aenter__(self) -> Client:
-        headers = {"Authorization": f"Bearer {self.key}"} if self.key else {}
+        # Compressed, tokens would wait for each other, and a small answer could be a large one.
+        headers = {"Accept-Encoding": "identity"}
+        headers |= {"Authorization": f"Bearer {self.key}"} if self.key else {}
         # Proxies and cookies of this machine are left out: they belong to other programs. limit=0: as many
         # connections as requests, since a queue in the client would look like a slow server.
         self.session = aiohttp.ClientSession(
@@ -117,6 +121,7 @@ class Client:
             connector=aiohttp.TCPConnector(limit=0, keepalive_timeout=IDLE_S),
             timeout=aiohttp.ClientTimeout(total=None, sock_connect=CONNECT_S),
             read_bufsize=LONGEST_LINE,
+            auto_decompress=False,
         )
         return self
 
@@ -184,7 +189,7 @@ class Client:
             try:
                 listed = msgspec.json.decode(body)["data"] if response.status == 200 else []
                 return [str(each["id"]) for each in listed]
-            except (msgspec.DecodeError, KeyError, TypeError) as error:
+            except (msgspec.DecodeError, KeyError, TypeError, RecursionError) as error:
                 form = "its list of models is not JSON in OpenAI's form"
                 problem = f"{self.url} speaks another protocol: {form}"
                 raise InputError(problem, hint="give the address of the API, up to /v1") from error
@@ -263,7 +268,7 @@ class Client:
             return True
         try:
             chunk = _DECODE.decode(data)
-        except (msgspec.DecodeError, msgspec.ValidationError):
+        except (msgspec.DecodeError, RecursionError):
             timing.failure, timing.said = "protocol", self.clean(data[:MAX_QUOTED].decode("utf-8", "replace"))
             return False
         if chunk.error is not None:
@@ -275,6 +280,10 @@ class Client:
                 timing.tokens_s.append(now_s)
             timing.finished = timing.finished or choice.finish_reason is not None
         if chunk.usage is not None:
+            counted, known = chunk.usage.completion_tokens, max(timing.asked, len(timing.tokens_s))
+            if not 0 <= counted <= MOST_TOKENS * known:
+                timing.failure, timing.said = "protocol", f"it counts {counted:,} tokens where {known} came"
+                return False
             timing.prompt_tokens = chunk.usage.prompt_tokens
             timing.answer_tokens = chunk.usage.completion_tokens
         return True
