@@ -361,7 +361,6 @@ SHEET = "# The 5080 and its figures\n\n- CUDA cores: {}\n- Memory interface: {}\
         ("The RX 7600 is one of the Radeon RX 7000. It has 12 GB of memory.", 1),
         # However much of a sheet is wrong: four fields of one GPU, and no other GPU.
         (SHEET.format("14,336", "384-bit", "1,344 GB/s", "- VRAM: 24 GB"), 4),
-        (SHEET.format("14,336", "384-bit", "n/a", "- VRAM: 24 GB"), 0),
         (SHEET.format("14,336", "384-bit", "1,344 GB/s", "- VRAM: 24 GB\n\nThe RTX 5090 has 32 GB."), 0),
         # A chip that is another card's.
         ("The RX 6800 has 16 GB. The next chip of AMD is the Navi 22. It has 40 compute units.", 0),
