@@ -374,6 +374,24 @@ SHEET = "# The 5080 and its figures\n\n- CUDA cores: {}\n- Memory interface: {}\
             "The GTX 1660 and the GTX 1660 Ti differ. Both have 6 GB. Here a bus of 256 bit is used.",
             0,
         ),
+        # CUDA cores are of another maker's card than the Radeon of the sentence before; a chip's, whoever counts.
+        ("The RX 6600 is fine. A GeForce has 2,560 CUDA cores.", 0),
+        ("The RTX 3060 is fine. It has 2,560 CUDA cores.", 1),
+        ("The RTX 3050 8 GB has 12 billion transistors.", 0),
+        ("The RTX 3050 8 GB has 28 billion transistors.", 1),
+        # One digit of a large unit is rounded, and Polish has a word for it.
+        ("Karta RX 6500 XT ma 5 mld tranzystorów.", 0),
+        # What a card has no more.
+        ("Die RTX 4060 hat 8 GB. Auf GDDR6X wird verzichtet.", 0),
+        ("Die RTX 4060 hat 8 GB. GDDR6X ist dabei.", 1),
+        ("The RTX 4070 Ti SUPER has a bus of 256 bit instead of a 192 bit one.", 0),
+        # A machine without GPUs, and one with two.
+        ("# A100\n\n- GPUs: 0\n- Memory: 100 GB\n- TDP: 55 W", 2),
+        ("| GPU | Memory |\n|---|---|\n| 0x A100 | 100 GB |", 0),
+        # Names of other products than the catalog's.
+        ("| GPU | TDP |\n|---|---|\n| Radeon Pro 5700 XT | 130 W |\n| RX 5700 XT | 225 W |", 0),
+        ("| GPU | Memory |\n|---|---|\n| GRID M40 | 8 GB |\n| Titan V CEO Edition | 32 GB |", 0),
+        ("| GPU | TDP |\n|---|---|\n| RX 5700 XT 50th Anniversary | 235 W |\n| RX 5700 | 180 W |", 0),
         # About two cards at once.
         ("RTX 5060 vs. RTX 4060: the bandwidth grows from 272 GB/s to 484 GB/s.", 1),
         ("RTX 5060 vs. RTX 4060: the bandwidth grows from 272 GB/s to 448 GB/s.", 0),

@@ -107,6 +107,10 @@ def test_a_language_model_is_read_once_for_each_token() -> None:
     # What several requests get together is bound by arithmetic, and experts read a part.
     assert models("Tokens per second, batch size 32:", "Llama 8B | Q8_0 | 9.4 GB | 930 | 1900") == []
     assert models(ONE, "Mixtral 8x7B | Q4_0 | 26 GB | 70 | 99") == []
+    # So may any of more than 80 B, but for those that are known not to.
+    assert models(ONE, "Some 80B | Q4_0 | | 99 | 99") == [("RTX 3090", "99"), ("RTX 4090", "99")]
+    assert models(ONE, "Some 81B | Q4_0 | | 99 | 99") == []
+    assert models(ONE, "Llama 405B | Q4_0 | | 99 | 99") == [("RTX 3090", "99"), ("RTX 4090", "99")]
 
 
 def test_what_does_not_fit_runs_at_the_pace_of_the_processor() -> None:

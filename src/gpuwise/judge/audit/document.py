@@ -234,7 +234,7 @@ class _Walk:
                 ] == [0] and sum(t.dimension not in ("", "bare", "other") for t in scan(part.text)) > 2)
             )  # fmt: skip
             if isinstance(part, Line) and (counted := _COUNTED.fullmatch(part.text)):
-                self.count = int(counted[1])
+                self.count = int(counted[1]) or 1  # A machine without GPUs counts none of them
             if not joins:
                 yield from self.prose(paragraph)
                 paragraph = []

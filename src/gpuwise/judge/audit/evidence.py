@@ -117,6 +117,11 @@ def of(gpu_id: str, field: str) -> tuple[Evidence, ...]:
     if field == "power_w" and least is None and spec.text("form") == "laptop" and isinstance(value, float):
         # Its maker chooses, and nobody states from what to what.
         board = [value * part for part in OF_LAPTOPS]
+    if field == "transistors":
+        # Those of the chip, on whatever card a source counts them.
+        chip = spec.text("chip")
+        same = (other.number(field) for other in catalog.all_gpus() if chip and other.text("chip") == chip)
+        board = [count for count in same if count]
     stated = Evidence(
         value=value, text=printed(field, value), source=fact.source,
         alternatives=(*_alternatives(spec, field, fact), *board), computed=_is_computed(spec, field, fact),

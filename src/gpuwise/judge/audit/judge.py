@@ -132,7 +132,10 @@ _IN_BYTES = ("memory_bytes", "memory_bytes_per_s", "link_bytes_per_s")
 _UNIT = re.compile(r"\d ?[A-Za-z]")
 _COMMA = re.compile(r"(?<![\d.,])\d{1,3},(?:\d{1,2}|0\d\d)(?![\d.,])")
 _THOUSANDS = re.compile(r"(?<![\d.,])[1-9]\d{0,2}\.\d{3}(?![\d.,]) ?(?:[GT]|M?Hz)")
-_COARSE = re.compile(r"(?<![\d.,])\d[.,]\d(?!\d)|(?<![\d.,])\d ?[TP](?:B|FLOP|OP)", re.IGNORECASE)
+_COARSE = re.compile(
+    r"(?<![\d.,])\d[.,]\d(?!\d)|(?<![\d.,])\d ?(?:[TP](?:B|FLOP|OP)|bill|bilh|bn|mld|mrd|mil[il]i?ar)",
+    re.IGNORECASE,
+)
 
 
 def judge(claims: Sequence[Claim]) -> tuple[Finding, ...]:

@@ -80,6 +80,8 @@ _STUCK = re.compile(
 SIZES = ("4", "6", "8", "10", "11", "12", "16", "20", "24", "32", "48")
 _COUNTED = re.compile(r"[1-9]\d{2,4}")
 _CORES = ("cuda_cores", "stream_processors")
+# So many letters may stand between a label and a bare number of a table without ends: " (3rd gen.) ".
+MOST_BEHIND = 16
 # A figure of each of two GPUs: "Higher boost: 2617 MHz (2617 MHz vs 2520MHz)".
 _COMPARED = re.compile(
     r"(?P<label>[^():\d][^():]{3,60}?)(?:: [^()]{1,24})? ?"
@@ -687,7 +689,7 @@ def _in_one_line(lines: Sequence[Line], start: int, scope: Scope) -> Found:
         cells = _alike(tokens, at, len(gpus))
         at += 1
         if cells:
-            label = Cell(lines[start].line, text[last : cells[0].start].strip())
+            label = Cell(lines[start].line, text[_label_from(tokens[:at], last) : cells[0].start].strip())
             at = tokens.index(cells[-1]) + 1
             # "24 GB GDDR6X" is one cell.
             while (
@@ -702,6 +704,15 @@ def _in_one_line(lines: Sequence[Line], start: int, scope: Scope) -> Found:
             )))  # fmt: skip
     header = tuple(Cell(lines[start].line, name) for name in ("", *(t.text for t in gpus)))
     return ([header, *rows], start + place(last) + 1, True) if len(rows) >= LEAST else None
+
+
+def _label_from(tokens: Sequence[Token], start: int) -> int:
+    """Where the label of the last of these begins: what a bare number counts stands right before it, as in
+    "Node TSMC N6 TSMC N4 Xe cores 24 18"."""
+    cell = tokens[-1]
+    word = next((t for t in reversed(tokens[:-1]) if t.kind == "field" and t.start >= start), None)
+    far = word is not None and cell.dimension == "bare" and cell.start - word.end > MOST_BEHIND
+    return word.end if word is not None and far else start
 
 
 def _leading(text: str) -> list[Token]:

@@ -1456,6 +1456,8 @@ FACTS: Mapping[str, Callable[[_Sentence, _Value], object]] = {
     "more families than GPUs": lambda s, v: len({t.name for t in s.architectures}) > max(1, len(s.gpus)),
     "behind a plus": lambda s, v: v.held and s.text[: v.held.start].rstrip()[-1:] == "+",
     "other architecture": lambda s, v: s.is_of_other(s.owned[v.place][0], v.token),
+    "CUDA of others": lambda s, v: "cuda" in s.around(v.token).lower() and all(
+        catalog.get(gpu_id).vendor != "NVIDIA" for gpu_id in s.owned[v.place][0].gpu_ids),
     "a name": lambda s, v: v.token.kind == "name",
     "in bits": lambda s, v: v.token.in_bits,
     "equals its label": lambda s, v: v.place and s.tokens[v.place - 1].field == v.field,

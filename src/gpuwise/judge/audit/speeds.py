@@ -83,6 +83,8 @@ HOURS_OF = {"hours": [1], "day": [24], "week": [168], "month": [672, 744], "year
 NEAR = 1000
 # Figures that one finding lists.
 LISTED = 12
+# Larger ones are mixtures of experts, but for those that are known by name (Qwen3.5 122B reads 10 of 122 B).
+LARGEST_DENSE = 80e9
 _BYTES = [(re.compile(name, re.IGNORECASE), each) for name, each in NAMES["weights"].items()]
 
 
@@ -210,6 +212,8 @@ def _of_tokens(claim: Claim) -> Finding:
     ):  # fmt: skip
         return _finding(claim, "nothing says which model, or how many requests run together")
     weights = min(map(float, first), default=0.0) * 1e9
+    if weights > LARGEST_DENSE and not CUES["dense_model"].search(text):
+        return _finding(claim, "a model of this size may be a mixture that reads few of its weights")
     alone = CUES["one_request"].search(text) and not CUES["many_requests"].search(text)
     # The closest words that name a format, such as those of the column.
     formats = ([each for pattern, each in _BYTES if pattern.search(piece)] for piece in claim.context)

@@ -274,7 +274,8 @@ def scan(text: str) -> tuple[Token, ...]:
             known = {catalog.get(i).text("chip") for i in gpu.gpu_ids}
             more = chip if None not in known and chip["chip"] not in known else more
         at, ids = (more.end(), ()) if more else (gpu.end, gpu.gpu_ids)
-        ids = () if cue_before("of_intel", text, gpu.start) and gpu.text[0] == "A" else ids
+        intel = cue_before("of_intel", text, gpu.start) and gpu.text[0] == "A"
+        ids = () if intel or cue_before("of_another_line", text, gpu.start) else ids
         found.append(
             Token(kind="gpu", start=gpu.start, end=at, text=text[gpu.start : at], gpu_ids=ids, count=count)
         )
@@ -388,8 +389,8 @@ def became(text: str, one: Token, two: Token) -> bool | None:
 
 
 def count_of(written: str) -> int:
-    """A count of GPUs or of machines, in digits or as a word; 1 for another word."""
-    return int(written) if written.isdecimal() else COUNTED.get(written.lower(), 1)
+    """A count of GPUs or of machines, in digits or as a word; 1 for another word, and for none of them."""
+    return int(written) or 1 if written.isdecimal() else COUNTED.get(written.lower(), 1)
 
 
 def number_of(written: str, factor: float = 1.0) -> Number:
