@@ -245,7 +245,13 @@ def _with_both_ways(market: _Market, choice: Recommendation) -> Recommendation:
         need, acquire="rent", sets=(), only=need.hired, hired=(), budget_usd=None, power_w=None, slots=None,
         gpus=(1, need.gpus[1] if not need.hired else MOST_TOGETHER),
     )  # fmt: skip
-    rent = rents[0] if rents else _first_of(market, any_rent, replace(any_rent, community=True))
+    rent, where = rents[0] if rents else None, ""
+    for place in (need.region, *prices.around(need.region), "") if need.region else ("",):
+        if rent is None:
+            here = replace(any_rent, region=place)
+            rent = _first_of(market, here, replace(here, community=True))
+            elsewhere = rent is not None and place != need.region
+            where = say.from_elsewhere(need.region, place) if elsewhere else ""
     older = replace(bought, assumptions=aged)
     own = owns[0] if owns else _first_of(market, bought, older, replace(older, sold=()))
     if rent is None or own is None:
@@ -267,7 +273,7 @@ def _with_both_ways(market: _Market, choice: Recommendation) -> Recommendation:
         made = replace(
             made, answer=say.plainly(made), reasons=say.reasons(made), runner_up=say.runner_up(made)
         )  # fmt: skip
-    return replace(made, answer=f"{said} {made.answer}")
+    return replace(made, answer=f"{where}{said} {made.answer}")
 
 
 def _first_of(market: _Market, *needs: Need) -> Option | None:

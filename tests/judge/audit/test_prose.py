@@ -374,7 +374,7 @@ SHEET = "# The 5080 and its figures\n\n- CUDA cores: {}\n- Memory interface: {}\
             "The GTX 1660 and the GTX 1660 Ti differ. Both have 6 GB. Here a bus of 256 bit is used.",
             0,
         ),
-        # CUDA cores are of another maker's card than the Radeon of the sentence before; a chip's, whoever counts.
+        # CUDA cores are of another maker's card than the Radeon of the sentence before.
         ("The RX 6600 is fine. A GeForce has 2,560 CUDA cores.", 0),
         ("The RTX 3060 is fine. It has 2,560 CUDA cores.", 1),
         ("The RTX 3050 8 GB has 12 billion transistors.", 0),

@@ -721,8 +721,8 @@ class _Sentence:
         few = len(named) < 2 and not no_bus
         if field[:5] == "peak:" or fields != {field} or few or not all(named):
             return None
-        if best.reading.token.approximate:
-            # "About 432 GB/s" may lie between them.
+        if best.reading.token.approximate or field in IN_PASSING:
+            # "About 432 GB/s" may lie between them; "Blackwell" may be said of what has no name here.
             return None
         ids = dict.fromkeys(i for its in named for i in its)
         return replace(best.owner, text=" / ".join(named.values()), gpu_ids=tuple(ids), several=False)

@@ -804,6 +804,11 @@ def _name(them: Candidates, place: int) -> str:
     return f"{counted(row.gpu, row.count)} {how}"
 
 
+def from_elsewhere(asked: str, place: str) -> str:
+    """That nothing to rent is known where it was asked for, and where that is."""
+    return f"In {asked} no offer to rent what does it is known: rent is that of {place or 'any region'}. "
+
+
 def _hours(need: Need, them: Candidates, places: Sequence[int]) -> Iterator[str]:
     """From which hours a week buying costs less than renting."""
     own = next((p for p in places if them.outlay[p] > 0), None)

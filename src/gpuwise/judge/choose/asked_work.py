@@ -68,7 +68,7 @@ class Worked(Cards):
         slow = speed.number / amounts.seconds(speed.period) <= USUAL.one_reader if speed else False
         able = self.said(RULES["asks"]["able"])
         card = self.said(P.least_watts) or self.said(r"\b(?:card|gpu)s? (?:that|which)\b")
-        meant = self.said(P.alone) or (slow and (self.said(P.at_least) or able or card))
+        meant = self.said(P.alone) or (slow and (self.said(P.at_least) or able or card or self.sets))
         if speed and meant and amounts.seconds(speed.period) < amounts.DAY_S:
             self.per_person, rate = True, speed.number / amounts.seconds(speed.period)
             if (self.sets or self.have) and able:
