@@ -139,6 +139,7 @@ def kept(row: Row, folder: Path | None) -> Trace | None:
         print(f"{row['key']}: {str(error)[:120]}", file=sys.stderr)
         return None
     if path is not None:
+        path.parent.mkdir(parents=True, exist_ok=True)
         path.write_bytes(pickle.dumps(made))
     return made
 
