@@ -356,7 +356,7 @@ def test_to_rent_or_to_buy_has_a_verdict_where_both_cost_the_same(text: str, buy
 def test_rent_of_the_larger_area_stands_beside_buying_where_a_country_has_none() -> None:
     text = "serve qwen 32b to 25 developers during office hours in frankfurt, rent or buy, we have 15k"
     found = choose(text, Facts(today=DAY)).value
-    assert re.match(r"In Germany .* Europe\. Buy: ", found.answer)
+    assert re.match(r".* Germany, .* Europe\. Buy: ", found.answer)
     assert {option.outlay_usd > 0 for option in found.options} == {True, False}
 
 

@@ -381,6 +381,10 @@ SHEET = "# The 5080 and its figures\n\n- CUDA cores: {}\n- Memory interface: {}\
         ("The RTX 3050 8 GB has 28 billion transistors.", 1),
         # One digit of a large unit is rounded, and Polish has a word for it.
         ("Karta RX 6500 XT ma 5 mld tranzystorów.", 0),
+        # A card by its number alone, in Chinese.
+        ("4060显卡怎么样。4060只有6GB的显存。", 1),
+        ("4060显卡怎么样。4060只有8GB的显存。", 0),
+        ("RTX 4060显卡只有6GB的显存。", 1),
         # What a card has no more.
         ("Die RTX 4060 hat 8 GB. Auf GDDR6X wird verzichtet.", 0),
         ("Die RTX 4060 hat 8 GB. GDDR6X ist dabei.", 1),

@@ -806,7 +806,7 @@ def _name(them: Candidates, place: int) -> str:
 
 def from_elsewhere(asked: str, place: str) -> str:
     """That nothing to rent is known where it was asked for, and where that is."""
-    return f"In {asked} no offer to rent what does it is known: rent is that of {place or 'any region'}. "
+    return f"Nothing that does it is known to rent in {asked}, so rent is of {place or 'any region'}. "
 
 
 def _hours(need: Need, them: Candidates, places: Sequence[int]) -> Iterator[str]:
