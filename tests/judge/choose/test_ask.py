@@ -534,6 +534,8 @@ def test_a_machine_that_is_there_takes_one_card_unless_more_are_said() -> None:
         ("fine-tune qwen2.5 14b on 2M tokens, 3 hours each night", "period_s", None),
         ("does a 4060 ti 16gb give me 40 tokens per second with llama 3.1 8b", "rate", 40.0),
         ("does a 4060 ti 16gb give me 40 tokens per second with llama 3.1 8b", "items", None),
+        ("what is cheaper per million tokens, L40S or A100, for llama 70b", "items", 1e6),
+        ("serve llama 8b, 100M tokens/day, cheapest cost per million tokens", "items", 1e8),
         ("does a 4090 do 100 tokens per second on qwen3 32b", "rate", 100.0),
         ("does a 4090 do 101 tokens per second on qwen3 32b", "rate", 0.0),
         ("can an m4 max macbook with 64gb do 20 tokens per second on a 32b model", "rate", 20.0),

@@ -48,6 +48,8 @@ class Worked(Cards):
     def _read_amounts(self) -> None:
         """How much is to be done, once or again and again."""
         self.found = amounts.quantities(self.plain)
+        if self.take(r"\bper mtok\b") and not self.found:  # What a million takes, as a batch of them
+            self.found = tuple(replace(each, spans=()) for each in amounts.quantities("1m tokens"))
         self.work: Work | None = None
         self.per_person, self.pixels = False, self.first(P.resolution)
         for each in self.found:
