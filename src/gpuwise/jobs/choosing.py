@@ -121,7 +121,7 @@ def _with_largest(market: _Market, need: Need) -> tuple[Need, str]:
     return need, ""
 
 
-# Share of the time below which nobody keeps a machine for work that comes again.
+# Share of busy time below which a machine is not rented around the clock.
 IDLE = 0.01
 
 
@@ -245,18 +245,16 @@ def _with_both_ways(market: _Market, choice: Recommendation) -> Recommendation:
         need, acquire="rent", sets=(), only=need.hired, hired=(), budget_usd=None, power_w=None, slots=None,
         gpus=(1, need.gpus[1] if not need.hired else MOST_TOGETHER),
     )  # fmt: skip
-    rent, where = rents[0] if rents else None, ""
-    for place in (need.region, *prices.around(need.region), "") if need.region else ("",):
-        if rent is None:
-            here = replace(any_rent, region=place)
-            rent = _first_of(market, here, replace(here, community=True))
-            elsewhere = rent is not None and place != need.region
-            where = say.from_elsewhere(need.region, place) if elsewhere else ""
+    rent, where = rents[0] if rents else _to_rent(market, any_rent), ""
+    for place in prices.around(need.region) if rent is None else ():
+        if rent := _to_rent(market, replace(any_rent, region=place)):
+            where = say.from_elsewhere(need.region, place)
+            break
+    if rent is None:
+        return choice
     older = replace(bought, assumptions=aged)
     own = owns[0] if owns else _first_of(market, bought, older, replace(older, sold=()))
-    if rent is None or own is None:
-        if rent is None:
-            return choice
+    if own is None:
         thought_of = [gpu for gpu in names_of(need) if gpu not in need.hired] or [rent.gpu_id]
         gpu = min(thought_of, key=lambda gpu: catalog.get(gpu).text("form") in MODULES)
         why = f"{no_fresh_price(bought, gpu, market.offers)}{say.owned_against(need, rent, None)}"
@@ -274,6 +272,11 @@ def _with_both_ways(market: _Market, choice: Recommendation) -> Recommendation:
             made, answer=say.plainly(made), reasons=say.reasons(made), runner_up=say.runner_up(made)
         )  # fmt: skip
     return replace(made, answer=f"{where}{said} {made.answer}")
+
+
+def _to_rent(market: _Market, need: Need) -> Option | None:
+    """The first option to rent, of private hosts where nobody else offers one."""
+    return _first_of(market, need, replace(need, community=True))
 
 
 def _first_of(market: _Market, *needs: Need) -> Option | None:
@@ -488,11 +491,8 @@ def _another(market: _Market, need: Need) -> Recommendation | None:
     """What does the work where the GPUs or the memory that were named do not."""
     if need.asks == "able" and not (names_of(need) or need.memory_gb):
         unlimited = replace(need, budget_usd=None, deadline_s=None, goal="cost")
-        wider = (*prices.around(need.region), "") if need.region else ()
-        elsewhere = next(
-            filter(None, (market.best_or_none(replace(need, region=each)) for each in wider)), None
-        )
-        return elsewhere or market.best_or_none(settled(unlimited))
+        wider = (market.best_or_none(replace(need, region=each)) for each in prices.around(need.region))
+        return next(filter(None, wider), None) or market.best_or_none(settled(unlimited))
     same = replace(need, sets=(), only=(), memory_gb=None)
     free = replace(same, gpus=(1, MOST_TOGETHER))
     wanted = (same, free, replace(free, acquire="both")) if names_of(need) or need.memory_gb else ()
@@ -524,7 +524,7 @@ def _with_left_out(market: _Market, choice: Recommendation, asked: Need) -> Reco
         if rent := next((option for option in rents if option.gpu_id == gpu), None):
             aged = replace(need, assumptions=replace(need.assumptions, max_age_days=None))
             older = market.best_or_none(aged)
-            key = (gpu, rent.count)  # Of as many: eight in a machine are no alternative to one
+            key = (gpu, rent.count)  # With as many GPUs: a machine of eight does not replace one
             same = (o for o in (older.options if older else ()) if (o.gpu_id, o.count) == key)
             why += say.owned_against(need, rent, next((o for o in same if o.outlay_usd), None))
         advice.append(f"to buy {gpu}: {why}")

@@ -228,10 +228,12 @@ def renting() -> frozenset[str]:
 
 
 def around(place: str) -> tuple[str, ...]:
-    """Larger areas that hold a place, as `areas` call them."""
-    return tuple(
-        area for area, _, regions in areas() if area != place and re.search(regions, place.casefold())
-    )
+    """Where to look when a place has no offer: larger areas that hold it, as `areas` call them, then anywhere
+    (""); nowhere for no place."""
+    if not place:
+        return ()
+    larger = (name for name, _, regions in areas() if name != place and re.search(regions, place.casefold()))
+    return (*larger, "")
 
 
 def is_in(offer: Offer, place: str) -> bool:

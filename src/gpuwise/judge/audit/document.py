@@ -216,7 +216,7 @@ class _Walk:
             labelled = CUES["product_label"].fullmatch(above) is not None
             above = part.text if isinstance(part, Line) else ""
             if labelled and _PRODUCT.fullmatch(above) and not scan(above):
-                # "GPU" above a name that nobody knows: what follows is its.
+                # "GPU" above a name outside the catalog: the lines that follow describe that product.
                 self.headings, self.recent = {PLAIN + 1: Subject(above, ())}, None
                 continue
             # Wide gaps part the cells of a row, which is a list of its own.

@@ -49,13 +49,6 @@ _PHRASES = {
 }
 _WORDS = re.compile(r"[^\W\d_]+['\u2019]?")
 _BEGINS = re.compile(r"(?:^|[.!?:] |[(\u00ab\u201e\"|*-] ?|\t| {2})$")
-# "4060显卡", "4060只有6GB": a card by its number alone, before the word for one or what a card has.
-_CARD = re.compile(
-    r"(?<![\d.,A-Za-z])(?<!TX )((?:[2345]0[5-9]0|1[06][5-8]0)(?: ?(?:Ti|SUPER))?)"
-    "(?=\\s?(?:\u663e\u5361|\u986f\u5361|\u663e\u793a\u5361|\u662f\u57fa\u4e8e|\u53ea\u6709|\u62e5\u6709|\u91c7\u7528"
-    "|\u7684(?:\u663e\u5b58|\u529f\u8017|\u6838\u5fc3|\u89c4\u683c|CUDA)))",
-    re.IGNORECASE,
-)
 # Spaces in a line from which on it may be in another language than its document.
 ENOUGH = 4
 
@@ -76,8 +69,6 @@ def in_english(text: str, otherwise: str) -> str:
     if language == "en":
         return text
     glossary = _GLOSSARIES[language]
-    if language in _SCRIPTS:
-        text = _CARD.sub(lambda card: f"{'G' if card[1][0] == '1' else 'R'}TX {card[1]}", text)
 
     def english(found: re.Match[str]) -> str:
         word, start = found[0], found.start()

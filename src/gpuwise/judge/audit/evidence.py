@@ -103,28 +103,27 @@ def of(gpu_id: str, field: str) -> tuple[Evidence, ...]:
                 value="yes" if yes else "no", text="yes" if yes else "no", source=fact.source, sources=2
             ),
         )
-    same_chip = _by_chip()[spec.text("chip")] if field in _OF_CHIP and "chip" in spec.facts else ()
-    alike = [s for s in same_chip if field in s.facts and s.facts[field].value == fact.value]
+    same_chip = _by_chip()[spec.text("chip")] if "chip" in spec.facts else ()
+    shared = same_chip if field in _OF_CHIP else ()
+    alike = [s for s in shared if field in s.facts and s.facts[field].value == fact.value]
     number = field == "compute_capability" or not isinstance(fact.value, str)
     value = float(fact.value) if number else str(fact.value)
     # Texts state what the board has: the K80 has two GPUs, the A16 four.
-    board = (
+    others = (
         [n * value for n in (2, 4)]
         if isinstance(value, float) and "of one GPU of the board" in fact.note
         else []
     )
     least = spec.number("power_min_w") if field == "power_w" else None
     if field == "power_w" and least is None and spec.text("form") == "laptop" and isinstance(value, float):
-        # Its maker chooses, and nobody states from what to what.
-        board = [value * part for part in OF_LAPTOPS]
+        # Its maker chooses it, within limits that no source states.
+        others = [value * part for part in OF_LAPTOPS]
     if field == "transistors":
         # Those of the chip, on whatever card a source counts them.
-        chip = spec.text("chip")
-        same = (other.number(field) for other in catalog.all_gpus() if chip and other.text("chip") == chip)
-        board = [count for count in same if count]
+        others = [count for other in same_chip if (count := other.number(field))]
     stated = Evidence(
         value=value, text=printed(field, value), source=fact.source,
-        alternatives=(*_alternatives(spec, field, fact), *board), computed=_is_computed(spec, field, fact),
+        alternatives=(*_alternatives(spec, field, fact), *others), computed=_is_computed(spec, field, fact),
         sources=2 if field in _EXACT else len({
             source.copy_of or source.id for other in (spec, *alike) for source in other.sources(field)
         }),

@@ -673,7 +673,7 @@ class Grid:
             # A network's row is of its speeds, whatever formats stand along the top.
             network = row and label_of(row[0].text).first == "throughput"
             theirs = any(t.kind == "gpu" for c in row[:NAME_COLUMNS] for t in scan(c.text))
-            # So is one that begins with the name of a card which nobody knows.
+            # So is one that begins with the name of a card outside the catalog.
             theirs |= self.named and re.search("[A-Za-z]", row[0].text) is not None
             if owner is None or network or theirs:
                 continue

@@ -334,8 +334,8 @@ def _from_hours(need: Need, rent: Option, own: Option) -> str:
         return (
             f"Buying never pays: its electricity alone costs {usd(energy)} an hour, that rent {usd(hourly)}."
         )
-    hours = own.outlay_usd * priced.lost_share(a) / saved
-    week = hours / priced.WEEKS_PER_YEAR / a.years
+    hours = priced.hours_until_paid(a, own.outlay_usd, saved)
+    week = priced.hours_a_week(a, hours)
     if week > ALL_WEEK:
         return f"Buying does not pay within {a.owned_for}, even around the clock."
     if need.items or _hired(need):
@@ -420,7 +420,7 @@ def _does(need: Need, first: Option, item: str) -> str:
     cost = f"{_about(need, first.cost_usd)} " if first.cost_usd else ""
     once = need.period_s is None and need.acquire == "both" and need.items is not None
     if once and first.outlay_usd and need.assumptions.hours_per_week == usual.hours_per_week:
-        cost = ""  # All that it loses in years, put on one piece of work, is no price of that
+        cost = ""  # One piece of work is not charged with the loss of value of years
     if need.period_s is None:
         return f"{cost}in {seconds(first.time_s.value)} at {rate}"
     every, busy = fit.PERIODS.get(need.period_s), percent(first.time_s.value / need.period_s, 0)
@@ -822,13 +822,12 @@ def _hours(need: Need, them: Candidates, places: Sequence[int]) -> Iterator[str]
     if worth <= 0:
         yield f"{_name(them, own)} never pays: its energy alone costs more than {_name(them, rent)}"
         return
-    spread = float(them.outlay[own]) * priced.lost_share(a) / priced.hours_of_use(need)
-    hours, planned = spread * a.hours_per_week / worth, a.hours_per_week
-    if hours > 168:
+    hours = priced.hours_a_week(a, priced.hours_until_paid(a, float(them.outlay[own]), worth))
+    if hours > ALL_WEEK:
         yield f"{_name(them, own)} does not pay against {_name(them, rent)} even in use around the clock"
     else:
         pays = f"{_name(them, own)} costs less than {_name(them, rent)}"
-        yield f"{pays} from {hours:.1f} h a week on ({planned:g} h assumed)"
+        yield f"{pays} from {hours:.1f} h a week on ({a.hours_per_week:g} h assumed)"
 
 
 def side_by_side(them: Candidates, places: Sequence[int], need: Need) -> Iterator[str]:

@@ -251,7 +251,7 @@ class Cards(Words):
             self.fields |= {"acquire": "own", "unproven": True, "thrifty": True}
 
     def _read_number_of_gpus(self) -> None:
-        # "8 4090 cards": a name is no number.
+        # "8 4090 cards": 4090 is a name here, not a count.
         named = [range(start, end) for *_, start, end in self.places]
         numbers = re.finditer(P.number_of_gpus, self.plain)
         number = next((n for n in numbers if not any(n.start(2) in each for each in named)), None)

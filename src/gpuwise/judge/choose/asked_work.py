@@ -323,7 +323,7 @@ class Worked(Cards):
         return any(re.search(each, text) for each in (*names, *like))
 
     def _open_instead(self) -> str | None:
-        """An open model, where one is wanted that is like one whose weights nobody has. Raises InputError
+        """An open model in place of a closed one, whose weights are not published. Raises InputError
         where just that one is wanted."""
         name, like = P.closed, P.like
         if self.bill and (found := self.take(rf"\b(?:{name})\b")):
@@ -498,7 +498,7 @@ class Worked(Cards):
             self._rent_once()
 
     def _rent_once(self) -> None:
-        """Of work that is done once nobody knows whether a machine pays whose hours are not known."""
+        """Buying for work that is done once cannot be judged without hours of use."""
         if not any(each.period for each in self.found):
             self.fields.setdefault("acquire", "rent")
 

@@ -515,6 +515,16 @@ def lost_share(a: Assumptions) -> float:
     return 1.0 - float((1.0 - a.depreciation) ** a.years)
 
 
+def hours_until_paid(a: Assumptions, outlay_usd: float, saved_usd: float) -> float:
+    """Hours of use after which what a GPU saves has paid for the value that it loses while it is kept."""
+    return outlay_usd * lost_share(a) / saved_usd
+
+
+def hours_a_week(a: Assumptions, hours: float) -> float:
+    """Hours of use in the years that a GPU is kept, by the week."""
+    return hours / WEEKS_PER_YEAR / a.years
+
+
 def hours_of_use(need: Need) -> float:
     """Hours over which an outlay is spread: those of work, of a service all."""
     a = need.assumptions

@@ -615,7 +615,7 @@ def loosened(
 
 def _elsewhere(need: Need, answers: Callable[..., Recommendation | None]) -> Way | None:
     """What keeps all other limits in a larger area than was asked for, or anywhere."""
-    for area in (*prices.around(need.region), "") if need.region else ():
+    for area in prices.around(need.region):
         if found := answers(region=area):
             first = found.options[0]
             where = f"{first.count} x {first.gpu_id} in {first.region or 'no stated place'}"
