@@ -17,7 +17,7 @@ import pytest
 from aiohttp import web
 
 from gpuwise import store
-from gpuwise.measure.endpoint import Client, Timing, address
+from gpuwise.measure.endpoint import Client, Timing, address, run
 from gpuwise.measure.endpoint.load import lengths
 from gpuwise.model.result import Measurement
 
@@ -291,3 +291,26 @@ def test_a_lost_terminal_keeps_what_was_measured(
     statuses = [m.status for m in store.load(kept[0]).measurements]
     assert statuses[0] == "ok"
     assert 0 < statuses.count("ok") < 4
+
+
+@pytest.mark.parametrize("sign", [signal.SIGINT, signal.SIGTERM, signal.SIGHUP])
+def test_a_signal_ends_the_main_task_not_the_one_that_runs(sign: signal.Signals) -> None:
+    before = signal.signal(sign, signal.default_int_handler)
+    raised: list[KeyboardInterrupt] = []
+
+    async def receives() -> None:
+        try:
+            signal.raise_signal(sign)
+        except KeyboardInterrupt as error:
+            raised.append(error)
+
+    async def work() -> None:
+        await asyncio.create_task(receives())
+        await asyncio.sleep(30)
+
+    try:
+        with pytest.raises(KeyboardInterrupt):
+            run(work())
+        assert (raised, signal.getsignal(sign)) == ([], signal.default_int_handler)
+    finally:
+        signal.signal(sign, before)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 import os
 from collections.abc import Callable
 from contextlib import ExitStack
@@ -140,7 +139,7 @@ def measure_endpoint(
 
     complete = True
     try:
-        asyncio.run(run())
+        endpoint.run(run())
     except KeyboardInterrupt:
         listen(None)
         complete = False

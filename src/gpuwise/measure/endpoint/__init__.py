@@ -7,9 +7,11 @@ The key is sent in one header, read from an environment variable, and taken out 
 from __future__ import annotations
 
 import asyncio
+import signal
+import threading
 import time
 from array import array
-from collections.abc import Mapping, Sequence
+from collections.abc import Coroutine, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Literal
 from urllib.parse import urljoin, urlsplit
@@ -306,3 +308,26 @@ def address(text: str) -> str:
     for known in PATHS.values():
         path = path.removesuffix(f"/{known}")
     return f"{parts.scheme}://{parts.netloc}{path if path.endswith('/v1') else path + '/v1'}"
+
+
+def run(work: Coroutine[Any, Any, None]) -> None:
+    """`asyncio.run`, which SIGTERM and SIGHUP end as Ctrl-C does where they would raise KeyboardInterrupt.
+
+    asyncio answers Ctrl-C by cancelling the main task; an error raised by a signal's handler would be that of
+    whichever task runs, and be printed as one that nobody read. Raises KeyboardInterrupt.
+    """
+
+    async def main() -> None:
+        # Handlers are the main thread's to set; elsewhere asyncio leaves Ctrl-C as it is too.
+        ours = threading.current_thread() is threading.main_thread()
+        raising = [s for s in signal.valid_signals() if signal.getsignal(s) is signal.default_int_handler]
+        alike = raising if ours else []
+        for sign in alike:
+            signal.signal(sign, signal.getsignal(signal.SIGINT))
+        try:
+            await work
+        finally:
+            for sign in alike:
+                signal.signal(sign, signal.default_int_handler)
+
+    asyncio.run(main())

@@ -29,6 +29,7 @@ import aiohttp
 
 from gpuwise.errors import InputError, MachineError
 from gpuwise.facts import llms
+from gpuwise.measure import endpoint
 from gpuwise.model.precision import Precision
 from gpuwise.model.units import visible
 
@@ -100,7 +101,7 @@ def started(launch: Launch) -> Iterator[tuple[str, str]]:
             )  # fmt: skip
         try:
             url = f"http://127.0.0.1:{port}"
-            asyncio.run(_answers(url, process, launch, log))
+            endpoint.run(_answers(url, process, launch, log))
             yield url, source if launch.engine == "transformers" else launch.model
         finally:
             # End the engine's whole session: engines have workers, which hold the GPUs' memory
