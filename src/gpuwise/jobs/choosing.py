@@ -15,7 +15,7 @@ from gpuwise.errors import GpuwiseError, InputError, NoDataError, check_wanted
 from gpuwise.facts import catalog, prices
 from gpuwise.jobs.facts import Facts
 from gpuwise.judge.choose import answer as say
-from gpuwise.judge.choose import decide, speeds
+from gpuwise.judge.choose import decide, owning, phrases, speeds, verdicts
 from gpuwise.judge.choose import need as needs
 from gpuwise.judge.choose.candidates import EXPORT, FEW, PAID, TOGETHER, names_of, offered, stated, usable
 from gpuwise.judge.choose.fit import (
@@ -87,7 +87,7 @@ def choose(
     choice = several or _by_the_second(market, _answered(market, settled(need)))
     choice = _with_left_out(market, choice, need)
     choice = _with_both_ways(market, choice)
-    billed = say.against(need.bill, choice) if need.bill else ""
+    billed = verdicts.against(need.bill, choice) if need.bill else ""
     if billed and (need.bill is None or need.bill.usd is None):  # No sum to compare with
         choice, billed = replace(choice, reasons=(billed.rstrip("."), *choice.reasons)[:3]), ""
     rent = "" if several else _beside_rent(market, choice)
@@ -106,13 +106,13 @@ def _with_largest(market: _Market, need: Need) -> tuple[Need, str]:
         gpu, count = (first.gpu_id, first.count) if not names_of(need) else _one_set(need) or ("", 0)
         models = speeds.largest_models(settled(need), gpu, count)
         if not models:
-            raise NoDataError(f"no model known here fits on {say.counted(gpu, count)}", code="too-large")
+            raise NoDataError(f"no model known here fits on {phrases.counted(gpu, count)}", code="too-large")
         name, sets = models[list(models)[-1]], ((gpu, count),) if names_of(need) else ()
         formats = need_for(f"{needs.SERVED}{name}", mode="infer").formats if need.formats else ()
         context = settled(need).context or 0
         notes = tuple(note for note in need.notes if not note.endswith(need.workloads[0][0]))
         held = replace(need, workloads=((name, 1.0),), formats=formats, asks="speed", notes=notes, sets=sets)
-        return held, say.largest(models, gpu, count, context)
+        return held, verdicts.largest(models, gpu, count, context)
     for name in need.larger:
         formats = need_for(name, mode="infer").formats if need.formats else ()
         larger = replace(need, workloads=((name, 1.0),), formats=formats, larger=())
@@ -166,7 +166,7 @@ def _in_machines(market: _Market, need: Need) -> Recommendation | None:
             for option in found.options:
                 firsts.setdefault(numbers.get(option.gpu_id, number), option)
             said = [
-                say.machines(found, option, count, each.get(option.gpu_id, share))
+                verdicts.machines(found, option, count, each.get(option.gpu_id, share))
                 for count, option in firsts.items()
             ]
             return replace(found, answer=" ".join(said))
@@ -188,20 +188,21 @@ def _answered(market: _Market, need: Need) -> Recommendation:
     what else would."""
     try:
         choice = _with_verdict(market, _first_answer(market, need))
-        paid = say.not_for(need, choice) if need.asks == "able" and need.budget_usd else ""
+        paid = verdicts.not_for(need, choice) if need.asks == "able" and need.budget_usd else ""
         return replace(choice, answer=f"{paid} {choice.answer}") if paid else choice
     except GpuwiseError as error:
         other, why = error.data.get("instead"), error.data.get("why")
         if need.asks == "number" and need.deadline_s is not None and (several := _in_time(market, need)):
             return several
         if error.code == "bench" and names_of(need) and isinstance(other, Recommendation):
-            room = say.room(need, names_of(need)[0], other)
+            room = verdicts.room(need, names_of(need)[0], other)
             return replace(other, answer=f"{room}How fast that is, is not known: {why}. {other.answer}")
         if need.asks == "too much" and error.code == "no-price" and isinstance(other, Recommendation):
             name, count = _one_set(need) or ("", 0)
-            more = f"{say.begun(say.counted(name, count))} {'is' if count == 1 else 'are'} more than it takes"
+            named = phrases.begun(phrases.counted(name, count))
+            more = f"{named} {'is' if count == 1 else 'are'} more than it takes"
             return replace(
-                other, answer=f"{more}: {say.offered_as(other.options[0])} does it. {other.answer}"
+                other, answer=f"{more}: {phrases.offered_as(other.options[0])} does it. {other.answer}"
             )
         asked = need.asks in ("able", "too much", "number", "faster")
         if not asked or error.code not in ("limits", "too-large") or not isinstance(other, Recommendation):
@@ -226,7 +227,7 @@ def _beside_rent(market: _Market, choice: Recommendation) -> str:
         gpus=(1, need.gpus[1]),
     )  # fmt: skip
     other = market.best_or_none(free)
-    return say.rented_instead(choice, other.options[0]) if other else ""
+    return owning.rented_instead(choice, other.options[0]) if other else ""
 
 
 def _with_both_ways(market: _Market, choice: Recommendation) -> Recommendation:
@@ -248,7 +249,7 @@ def _with_both_ways(market: _Market, choice: Recommendation) -> Recommendation:
     rent, where = rents[0] if rents else _to_rent(market, any_rent), ""
     for place in prices.around(need.region) if rent is None else ():
         if rent := _to_rent(market, replace(any_rent, region=place)):
-            where = say.from_elsewhere(need.region, place)
+            where = verdicts.from_elsewhere(need.region, place)
             break
     if rent is None:
         return choice
@@ -257,9 +258,9 @@ def _with_both_ways(market: _Market, choice: Recommendation) -> Recommendation:
     if own is None:
         thought_of = [gpu for gpu in names_of(need) if gpu not in need.hired] or [rent.gpu_id]
         gpu = min(thought_of, key=lambda gpu: catalog.get(gpu).text("form") in MODULES)
-        why = f"{no_fresh_price(bought, gpu, market.offers)}{say.owned_against(need, rent, None)}"
+        why = f"{no_fresh_price(bought, gpu, market.offers)}{owning.owned_against(need, rent, None)}"
         return replace(choice, answer=f"Rent: of {gpu} {why}. {choice.answer}")
-    said, buys = say.either(need, rent, own, choice.item)
+    said, buys = owning.either(need, rent, own, choice.item)
     better = own if buys else rent
     shown = {(o.gpu_id, o.count, o.way in RENTS) for o in choice.options}
     more = (o for o in (rent, own) if (o.gpu_id, o.count, o.way in RENTS) not in shown)
@@ -419,7 +420,7 @@ def _looser(need: Need, error: GpuwiseError) -> Iterator[Need]:
         notes = (*(each for each in need.notes if each != "adapters, by lora"), said)
         yield replace(need, task="qlora", precision=Precision.NF4, notes=notes)
     if need.asks == "able" and need.memory_gb and not names:
-        yield noted(say.NOT_ENOUGH, memory_gb=None)
+        yield noted(verdicts.NOT_ENOUGH, memory_gb=None)
     if need.upgrade:
         note = "nothing within the limits is enough faster than what you have"
         yield noted(note, upgrade=False, keep=True)
@@ -430,11 +431,11 @@ def _looser(need: Need, error: GpuwiseError) -> Iterator[Need]:
         yield noted("what comes may wait, as one GPU is busy nearly all of the time", batched=True)
     if need.task and {count for _, count in need.sets} == {1}:
         # Of cards that are named alone, several may share a model.
-        yield noted(say.AS_MANY, sets=(), only=names, gpus=(1, MOST_TOGETHER))
+        yield noted(verdicts.AS_MANY, sets=(), only=names, gpus=(1, MOST_TOGETHER))
     if need.feature and need.task == "full" and error.code == "too-large":
         yield noted("by lora: all weights are more than these hold", task="lora", precision=Precision.BF16)
     if error.code == "no-price" and names and need.budget_usd is not None and need.acquire != "rent":
-        yield noted(say.UNCHECKED, budget_usd=None, thrifty=True)
+        yield noted(verdicts.UNCHECKED, budget_usd=None, thrifty=True)
     if error.code == "no-price" and names and need.acquire == "rent" and not (need.providers or need.region):
         yield noted("no offer to rent the named GPUs is known", acquire="both")
     if error.code == "limits" and need.acquire == "rent" and len(need.only) > FEW and not need.named:
@@ -482,7 +483,7 @@ def _explained(market: _Market, need: Need, error: GpuwiseError) -> GpuwiseError
         said.append(speeds.recipes(need, *named))
         data["why"] = "; ".join(said)
     if other := _another(market, need):
-        said.append(f"{say.offered_as(other.options[0])} would do")
+        said.append(f"{phrases.offered_as(other.options[0])} would do")
         data["instead"] = other
     return type(error)("; ".join(said), hint=error.hint, code=error.code, **data)
 
@@ -526,7 +527,7 @@ def _with_left_out(market: _Market, choice: Recommendation, asked: Need) -> Reco
             older = market.best_or_none(aged)
             key = (gpu, rent.count)  # With as many GPUs: a machine of eight does not replace one
             same = (o for o in (older.options if older else ()) if (o.gpu_id, o.count) == key)
-            why += say.owned_against(need, rent, next((o for o in same if o.outlay_usd), None))
+            why += owning.owned_against(need, rent, next((o for o in same if o.outlay_usd), None))
         advice.append(f"to buy {gpu}: {why}")
     for gpu in names if len(names) <= FEW else ():
         reason = choice.rejected.get(gpu)
@@ -566,12 +567,12 @@ def _older(market: _Market, choice: Recommendation) -> str:
     if need.quiet and first.way == "unpriced":
         loud = market.best_or_none(replace(need, quiet=False, only=()))
         same = loud is None or loud.options[0].key == first.key
-        return f"What is not quiet: {say.offered_as(loud.options[0])}." if loud and not same else ""
+        return f"What is not quiet: {phrases.offered_as(loud.options[0])}." if loud and not same else ""
     if need.goal not in ("speed", "cost") or need.acquire != "own" or a.aged_today or not first.outlay_usd:
         return ""
     cards = need.only or _cards(need)
     other = market.best_or_none(replace(need, only=cards, assumptions=replace(a, max_age_days=None)))
-    return say.would_do_more(other.options[0], first, need) if other else ""
+    return verdicts.would_do_more(other.options[0], first, need) if other else ""
 
 
 # A GPU that the question does not name is mentioned only from this share of the first option's speed on.
@@ -607,10 +608,10 @@ def _unranked(market: _Market, choice: Recommendation, asked: Need) -> Iterator[
             continue
         same = other.need.concurrent == need.concurrent
         ratio = significant(option.throughput.value / first.throughput.value)
-        times = f", {ratio} times as fast as {say.counted(first.gpu_id, first.count)}" * same
-        speed = say.rate_of(option.throughput.value, other.item) + times
+        times = f", {ratio} times as fast as {phrases.counted(first.gpu_id, first.count)}" * same
+        speed = phrases.rate_of(option.throughput.value, other.item) + times
         how = "" if same else ", one answer at a time"
-        yield f"{say.offered_as(option)}: {speed}{how}, by its data sheet: within an order of magnitude"
+        yield f"{phrases.offered_as(option)}: {speed}{how}, by its data sheet: within an order of magnitude"
 
 
 def _beside(market: _Market, need: Need) -> str:
@@ -621,7 +622,7 @@ def _beside(market: _Market, need: Need) -> str:
     )
     today = market.facts.today
     others = usable(anybody, market.facts.offers, today) if need.quotes else ()
-    said = "; ".join(filter(None, (say.beside(quote, others, today) for quote in need.quotes)))
+    said = "; ".join(filter(None, (verdicts.beside(quote, others, today) for quote in need.quotes)))
     return f"{said}." if said else ""
 
 
@@ -632,7 +633,7 @@ def _with_verdict(market: _Market, choice: Recommendation) -> Recommendation:
     if together := _together(market, need):
         if need.asks == "able":
             return replace(choice, answer=f"Yes: {together}", reasons=())
-        return replace(choice, answer=f"{say.begun(together)} {choice.answer}")
+        return replace(choice, answer=f"{phrases.begun(together)} {choice.answer}")
     sized = need.asks == "memory" or (need.asks == "able" and need.memory_gb)
     said = speeds.memory_needed(need) if sized else ""
     recipes = ""
@@ -641,8 +642,10 @@ def _with_verdict(market: _Market, choice: Recommendation) -> Recommendation:
     if need.asks == "too much":
         free = replace(need, sets=(), only=(), gpus=(1, max(need.gpus)))
         other = market.best_or_none(free)
-        cost = other and say.times(other.options[0].cost_per_item_usd, choice.options[0].cost_per_item_usd)
-        if not cost or cost >= say.WORTH_A_WORD:
+        cost = other and phrases.times(
+            other.options[0].cost_per_item_usd, choice.options[0].cost_per_item_usd
+        )
+        if not cost or cost >= phrases.WORTH_A_WORD:
             other = market.best_or_none(replace(free, goal="price"))
     if need.asks == "number" and len({*need.have}) == 1:
         said, more = _more(market, need)
@@ -650,7 +653,7 @@ def _with_verdict(market: _Market, choice: Recommendation) -> Recommendation:
     elif need.asks == "number":
         said = _fewest(market, need, choice.options[0].gpu_id)
     if not said or need.asks == "able":
-        said = f"{say.verdict(choice, other)} {said}".strip()
+        said = f"{verdicts.verdict(choice, other)} {said}".strip()
     if other is not None and need.sets:
         sets = dict.fromkeys((*need.sets, (other.options[0].gpu_id, other.options[0].count)))
         counts = [count for _, count in sets]
@@ -677,7 +680,7 @@ def _together(market: _Market, need: Need) -> str:
         return ""  # Nothing beside them is needed, and a slower card would hold them up
     if len({*need.have}) > 1:
         found = speeds.dealt_out(need, need.have)
-        return say.together(need.have, found) if found else ""
+        return verdicts.together(need.have, found) if found else ""
     free = replace(need, acquire="own", sets=())  # Of what is named, prices that are old are known, too
     sold = usable(free, market.offers, market.facts.today) if need.beside else ()
     cards = ((o, gpu) for o in sold if not o.per_hour and o.count == 1 and not o.whole for gpu in o.gpu_ids)
@@ -688,7 +691,7 @@ def _together(market: _Market, need: Need) -> str:
             continue
         if found := speeds.dealt_out(need, (*need.have, gpu)):
             price = f" for {usd(offer.amount)} (price of {offer.seen_on})"
-            return say.together((*need.have, gpu), found, price)
+            return verdicts.together((*need.have, gpu), found, price)
     return ""
 
 
@@ -702,7 +705,7 @@ def _able(market: _Market, need: Need, name: str) -> str:
         found = replace(market, item=speeds.item_of(other)).best(settled(other))
     except GpuwiseError as error:
         return f"{name}: no, {error}."
-    said = say.verdict(found, None) or "yes."
+    said = verdicts.verdict(found, None) or "yes."
     return f"{name}, one at a time: {said[0].lower()}{said[1:]}"
 
 
@@ -723,7 +726,7 @@ def _fewest(market: _Market, need: Need, gpu: str) -> str:
     time = f", in {seconds(least.time_s.value)}" if least.time_s else ""
     if least.time_s and need.period_s:  # What comes each day has no end, but a load
         time = f", busy {percent(least.time_s.value / need.period_s, 0)} of the time"
-    return f"The fewest that do it: {say.counted(gpu, least.count)}{time}."
+    return f"The fewest that do it: {phrases.counted(gpu, least.count)}{time}."
 
 
 def _more(market: _Market, need: Need) -> tuple[str, Recommendation | None]:
@@ -736,11 +739,11 @@ def _more(market: _Market, need: Need) -> tuple[str, Recommendation | None]:
         return f"No number of {gpu} in one machine does it.", None
     if found.count <= there:
         kept = replace(need, sets=(), keep=True, unproven=True)
-        does = f"{say.counted(gpu, there)}, yours, {'do' if there > 1 else 'does'} it"
+        does = f"{phrases.counted(gpu, there)}, yours, {'do' if there > 1 else 'does'} it"
         return f"None more is needed: {does}.", market.best_or_none(kept)
     added = replace(need, sets=((gpu, found.count),), gpus=(1, found.count), unproven=True)
     made = market.best_or_none(added) or market.best_or_none(_unhurried(added, ""))
-    return f"{found.count - there} more: {say.counted(gpu, found.count)} in all do it.", made
+    return f"{found.count - there} more: {phrases.counted(gpu, found.count)} in all do it.", made
 
 
 def _with_alternatives(market: _Market, choice: Recommendation) -> Recommendation:

@@ -13,7 +13,8 @@ from datetime import date
 from typing import TYPE_CHECKING
 
 from gpuwise.facts import catalog
-from gpuwise.judge.choose.answer import limits, obtained
+from gpuwise.judge.choose.answer import limits
+from gpuwise.judge.choose.phrases import obtained
 from gpuwise.model.gpu import RENTS, GpuSpec
 from gpuwise.model.judgement import Assumptions, Option, Recommendation
 from gpuwise.model.units import Amount, brief, percent, seconds, significant, usd

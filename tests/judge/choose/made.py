@@ -13,7 +13,7 @@ from typing import Any
 
 from gpuwise.errors import GpuwiseError
 from gpuwise.facts import catalog
-from gpuwise.judge.choose import answer
+from gpuwise.judge.choose import answer, owning, phrases, verdicts
 from gpuwise.judge.choose.candidates import HOURS_PER_YEAR, PAID, STATED
 from gpuwise.judge.choose.decide import recommend
 from gpuwise.judge.choose.need import USUAL_NOTE, settled
@@ -79,7 +79,7 @@ NEEDS: tuple[dict[str, Any], ...] = (
     {"budget_usd": 50.0}, {"budget_usd": 0.6, "budget_per_hour": True}, {"thrifty": True},
     {"budget_usd": 150.0, "budget_per_month": True}, {"budget_usd": 1000.0, "budget_per_month": True},
     {"concurrent": 4, "mode": "infer"}, {"hire_h": 100.0}, {"deadline_s": 7200.0, **WORK},
-    {**WORK, "period_s": 86400.0}, {**WORK, "period_s": answer.MONTH_S}, {**WORK, "period_s": 1e5},
+    {**WORK, "period_s": 86400.0}, {**WORK, "period_s": phrases.MONTH_S}, {**WORK, "period_s": 1e5},
     {"currency": ("EUR", 1.25)}, {"currency": ("EUR", 0.005)}, {"currency": ("EUR", 26.0)},
     {"title": "another"}, {"title": "another", "passes": 2.0}, {"latency_s": 0.05},
     {"latency_s": 0.05, "latency_kind": "TTFT"}, {"latency_s": 0.05, "notes": (USUAL_NOTE,)},
@@ -145,16 +145,16 @@ def rows(numbers: Callable[[str], str], brief: Callable[[object], str]) -> Itera
         other = replace(found, options=more) if more else None
         texts = (
             answer.plainly(found), "; ".join(answer.reasons(found)), answer.runner_up(found),
-            "; ".join(answer.limits(need)), answer.verdict(found, other),
-            *(answer.would_do_more(each, first, need) for each in more),
-            *(answer.allowing("spot rent", each, first.cost_per_item_usd) for each in more),
-            *((answer.against(bill, found) for bill in BILLS) if n % 2 else ()),
-            *(answer.rented_instead(found, each) for each in more),
+            "; ".join(answer.limits(need)), verdicts.verdict(found, other),
+            *(verdicts.would_do_more(each, first, need) for each in more),
+            *(owning.allowing("spot rent", each, first.cost_per_item_usd) for each in more),
+            *((verdicts.against(bill, found) for bill in BILLS) if n % 2 else ()),
+            *(owning.rented_instead(found, each) for each in more),
             *(answer.differences(plain, found) if not n + s else ()),
         )  # fmt: skip
         yield f"{n} {f} {s} | {' | '.join(map(said, texts))}"
     for value in (0.0999, 0.1, 0.15, 1.0, 999.0, 999999.0, 1e6, 1000001.0):
-        yield f"{value} | {answer.rate_of(value, 'image')}"
+        yield f"{value} | {phrases.rate_of(value, 'image')}"
     need = _need(assumptions=Assumptions())
     speed, spec = made_up("rtx-4090", throughput=near(100.0), notes=("file.json",)), catalog.get("rtx-4090")
     for changes in WHYS:
@@ -162,7 +162,7 @@ def rows(numbers: Callable[[str], str], brief: Callable[[object], str]) -> Itera
         for one in (None, 90.0):
             why = answer.why(need, option, FIRST, speed, one, spec)
             yield f"{brief(tuple(changes.values()))} {one} | {said('; '.join(why))}"
-    yield from (f"{hours} | {answer.hours_until(need, hours)}" for hours in (1.0, 8766.0))
+    yield from (f"{hours} | {phrases.hours_until(need, hours)}" for hours in (1.0, 8766.0))
     speeds, offers = world()
     for limit in LIMITS:
         with suppress(GpuwiseError):

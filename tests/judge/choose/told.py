@@ -13,7 +13,7 @@ from typing import Any
 
 from gpuwise.errors import GpuwiseError
 from gpuwise.facts import catalog
-from gpuwise.judge.choose import answer, candidates, decide, fit
+from gpuwise.judge.choose import candidates, decide, fit, owning, phrases, verdicts
 from gpuwise.judge.choose.candidates import machines, price_half
 from gpuwise.judge.choose.need import need_for, presets, settled
 from gpuwise.model.judgement import Bill, Need, Quote, Recommendation
@@ -36,8 +36,8 @@ BESIDE: tuple[dict[str, Any], ...] = (
     {"budget_usd": 700.0, "acquire": "own"},
     {"budget_usd": 0.05, "budget_per_hour": True}, {"total_gb": 150.0, "gpus": (1, 8)}, {"total_gb": 2000.0},
     {"mode": "infer", "task": "infer"}, {"mode": "infer", "task": "infer", "latency_s": 0.05},
-    {"memory_gb": (300.0, None)}, {"memory_gb": (0.0, 10.0)}, {"notes": (answer.AS_MANY,)},
-    {"notes": (answer.NOT_ENOUGH,)}, {"users": 4}, {"gpus": (3, 3)}, {"gpus": (16, 16)},
+    {"memory_gb": (300.0, None)}, {"memory_gb": (0.0, 10.0)}, {"notes": (verdicts.AS_MANY,)},
+    {"notes": (verdicts.NOT_ENOUGH,)}, {"users": 4}, {"gpus": (3, 3)}, {"gpus": (16, 16)},
     {"power_w": 60.0, "acquire": "own"}, {"slots": 1.0, "acquire": "own"},
     {"deadline_s": 3600.0, "items": 1e9},
     {"deadline_s": 36000.0, "items": 1e7, "budget_usd": 1.0}, {"providers": ("nobody",)}, {"quiet": True},
@@ -54,7 +54,7 @@ def offered(numbers: Callable[[str], str]) -> Iterator[str]:
         told = []
         for count, factor in product((1, 2), FACTORS):
             quote = Quote(gpu_id=gpu, count=count, kind=kind, usd=factor * count * offer.per_gpu)
-            text = answer.beside(quote, offers, TODAY)
+            text = verdicts.beside(quote, offers, TODAY)
             told.append((f"{count} x {factor}", text.partition(":")[0].rpartition(" is ")[2], numbers(text)))
         turns = [f"{next(run)[0]} {word}" for word, run in groupby(told, key=lambda one: one[1])]
         yield f"{gpu} {kind} | {told[0][2]} | {told[-1][2]} | {', '.join(turns)}"
@@ -91,13 +91,13 @@ def asked(numbers: Callable[[str], str], refusal: Callable[[GpuwiseError], str])
         with suppress(GpuwiseError):
             other = decide_on(replace(need, only=(), have=(), sets=()))
         for one in (None, found, other):
-            told = answer.verdict(found, one)
-            costs = [each.options[0].cost_per_item_usd for each in (one or found, found)]
-            yield f"{told[:4]} {numbers(told)} {one and (answer.times(*costs) or 1.0) < answer.WORTH_A_WORD}"
+            told = verdicts.verdict(found, one)
+            ratio = phrases.times(*(each.options[0].cost_per_item_usd for each in (one or found, found)))
+            yield f"{told[:4]} {numbers(told)} {one and (ratio or 1.0) < phrases.WORTH_A_WORD}"
         if asks.get("asks") == "able":
-            yield from (f"{bill.of} {numbers(answer.against(bill, found))}" for bill in BILLS)
+            yield from (f"{bill.of} {numbers(verdicts.against(bill, found))}" for bill in BILLS)
             rents = [each for each in found.options if each.way == "on-demand"]
-            yield from (numbers(answer.rented_instead(found, rent)) for rent in rents[:2])
+            yield from (numbers(owning.rented_instead(found, rent)) for rent in rents[:2])
 
 
 def models() -> Iterator[str]:

@@ -23,7 +23,7 @@ import numpy as np
 
 from gpuwise.errors import NoDataError
 from gpuwise.facts import catalog
-from gpuwise.judge.choose import answer, fit
+from gpuwise.judge.choose import answer, fit, owning, phrases, verdicts
 from gpuwise.judge.choose import candidates as priced
 from gpuwise.judge.choose.candidates import EQUAL, FEW, Candidates, Mask, cards_paid, worth_per_hour
 from gpuwise.judge.choose.speeds import memory_of
@@ -91,11 +91,11 @@ def recommend(
         changes=changes,
         advice=(
             *answer.owned(need, them, found, options, left, speeds),
-            *dict.fromkeys(answer.side_by_side(them, places, need)),
-            *answer.mixed(need, them, places, item),
+            *dict.fromkeys(verdicts.side_by_side(them, places, need)),
+            *verdicts.mixed(need, them, places, item),
         ),
     )  # fmt: skip
-    rough = f" {answer.ROUGH}" * them.rows[places[0]].speed.is_rough
+    rough = f" {phrases.ROUGH}" * them.rows[places[0]].speed.is_rough
     return replace(
         made,
         answer=f"{answer.plainly(made)}{rough}",
@@ -230,6 +230,6 @@ def with_excluded(
             best.setdefault(f"{option.way} rent", option)
     if other is not None and other.options[0].key != found.options[0].key:
         best["another region" if need.region else "another GPU"] = other.options[0]
-    said = filter(None, (answer.allowing(way, option, first) for way, option in best.items()))
+    said = filter(None, (owning.allowing(way, option, first) for way, option in best.items()))
     allowed = " or ".join(said)
     return replace(found, changes=(*([f"to allow {allowed}"] if allowed else []), *found.changes))

@@ -1,0 +1,228 @@
+"""The sentences of `choose` on renting against buying: what both cost, and from when on owning costs less."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+
+from gpuwise.judge.choose import candidates as priced
+from gpuwise.judge.choose import fit
+from gpuwise.judge.choose.candidates import Candidates
+from gpuwise.judge.choose.phrases import (
+    ALL_WEEK,
+    MONTH_S,
+    WORTH_A_WORD,
+    WORTH_SAYING,
+    counted,
+    dated,
+    electricity,
+    hours_until,
+    machine_of,
+    name_of,
+    offered_as,
+    priced_at,
+    sum_of,
+    times,
+    weekly_use,
+    what_it_does,
+)
+from gpuwise.model.gpu import RENTS
+from gpuwise.model.judgement import Assumptions, Need, Option, Recommendation
+from gpuwise.model.result import Interval
+from gpuwise.model.units import brief, seconds, significant, usd
+
+
+def allowing(way: str, option: Option, first: Interval | None) -> str:
+    """What another kind of rent or GPU would save; empty where that is little."""
+    cost = times(option.cost_per_item_usd, first)
+    if not option.price_usd or not (first is None or (cost is not None and cost < WORTH_A_WORD)):
+        return ""
+    # A thousandth is of a purchase that one piece of work does not pay for.
+    more = f", {significant(cost)} times the cost" if cost is not None and cost > WORTH_SAYING else ""
+    return f"{way} ({offered_as(option)}{more})"
+
+
+def both_ways(found: Recommendation) -> str:
+    """What the other of owning and renting takes for the same work, and from when on buying pays where the
+    work comes again."""
+    need, first = found.need, found.options[0]
+    rent = next((o for o in found.options if o.way in RENTS), None)
+    own = next((o for o in found.options if o.outlay_usd), None)
+    if first.way not in RENTS:
+        said = rented_instead(found, rent) if rent else ""
+    else:
+        price = f"{usd(own.outlay_usd)}{' with its machine' * bool(own.host_usd)}" if own else ""
+        said = (
+            f"To buy instead: {machine_of(own)} for {price}: {what_it_does(need, own, found.item)}."
+            if own
+            else ""
+        )
+    if first.way == "have" or not (rent and own and need.period_s):
+        return said
+    return f"{said} {_pays(need, rent, own, found.item)}"
+
+
+def _pays(need: Need, rent: Option, own: Option, item: str) -> str:
+    """From when on, or from which amount on, buying pays for work that comes again."""
+    if not (need.period_s and rent.cost_usd and own.cost_usd):
+        return ""
+    items = need.items or 0.0
+    joules = (own.energy_j_per_item or 0.0) * items
+    energy = joules / 3.6e6 * need.assumptions.electricity_usd_per_kwh * need.users
+    saved, each = rent.cost_usd.value - energy, fit.PERIODS.get(need.period_s, seconds(need.period_s))
+    if saved <= 0:
+        return "Buying never pays: its energy alone costs more."
+    months = own.outlay_usd / saved * need.period_s / MONTH_S
+    late = f"does not pay for it in {need.assumptions.owned_for}"
+    paid = f"pays for it {_after(months)}" if months < 12 * need.assumptions.years else late
+    if not need.batched:
+        return f"The rent that buying saves {paid}."
+    # Rent grows with the work, and what is bought costs the same at any amount.
+    least = f"{brief(items * (own.cost_usd.value - energy) / saved)} {item}s a {each}"
+    return f"Buying costs less from {least} on; at this amount the rent that it saves {paid}."
+
+
+def either(need: Need, rent: Option, own: Option, item: str) -> tuple[str, bool]:
+    """Whether to rent or to buy: what each takes for the same work, and where the two meet; and whether
+    buying costs less."""
+    a, often, meet = need.assumptions, MONTH_S / need.period_s if need.period_s else 1.0, ""
+    same = " for the same"
+    if rent.cost_usd and own.cost_usd:
+        rented, bought = often * rent.cost_usd.value, often * own.cost_usd.value
+        span, meet = "a month" if need.period_s else "for this work alone", _pays(need, rent, own, item)
+    else:
+        hours = _hired(need) or priced.hours_of_use(need)
+        hourly, energy = _instead_of_rent(need, rent, own)
+        rented, bought = hours * hourly, hours * energy + own.outlay_usd * priced.lost_share(a)
+        span = f"for {hours:,.0f} h" if _hired(need) else f"in {a.owned_for}{weekly_use(a.hours_per_week)}"
+        faster = (rent.per_hour_usd or 0.0) / hourly
+        if abs(faster - 1) > WORTH_SAYING:  # Whoever keeps it for as long pays for more than this work
+            same += (
+                f": it is {significant(faster)} times as fast, and {usd(rented * faster)} for as many hours"
+            )
+    less, machine = bought < rented, " with its machine" * bool(own.host_usd)
+    price = f"{usd(own.outlay_usd)}{machine}, {dated(own)}{', old' * own.stale}"
+    buy = f"{machine_of(own)} bought ({price}) take{'s' * (own.count == 1)} {sum_of(need, bought)}"
+    source = rent.provider and f" from {rent.provider}"
+    rents = f"{machine_of(rent)} rented{source}{priced_at(rent)} ({dated(rent)})"
+    said = f"{'Buy' if less else 'Rent'}: {span} {buy}, {rents} {sum_of(need, rented)}{same}."
+    return f"{said} {meet or _from_hours(need, rent, own)}", less
+
+
+def _hired(need: Need) -> float | None:
+    """Hours of rent that the question states by themselves, and not by years of so many hours a week."""
+    return need.hire_h if need.assumptions.years == Assumptions().years else None
+
+
+def _instead_of_rent(need: Need, rent: Option, own: Option) -> tuple[float, float]:
+    """USD of rent for what an owned option does in an hour, and of electricity for that hour."""
+    same = 1.0 if priced.is_service(need) else own.throughput.value / rent.throughput.value
+    kwh = (own.energy_j_per_item or 0.0) * own.throughput.value / 1000
+    kwh = kwh or electricity(need, own)[0] / priced.hours_a_month(need)
+    energy = kwh * need.assumptions.electricity_usd_per_kwh * need.users
+    return (rent.per_hour_usd or 0.0) * same, energy
+
+
+def _from_hours(need: Need, rent: Option, own: Option) -> str:
+    """From how many hours of use on buying costs less, and after how many months the rent that it saves has
+    paid for it."""
+    a = need.assumptions
+    hourly, energy = _instead_of_rent(need, rent, own)
+    saved = hourly - energy
+    if saved <= 0:
+        return (
+            f"Buying never pays: its electricity alone costs {usd(energy)} an hour, that rent {usd(hourly)}."
+        )
+    hours = priced.hours_until_paid(a, own.outlay_usd, saved)
+    week = priced.hours_a_week(a, hours)
+    if week > ALL_WEEK:
+        return f"Buying does not pay within {a.owned_for}, even around the clock."
+    if need.items or _hired(need):
+        return f"Buying costs less from {hours:,.0f} h of use in {a.owned_for} on."
+    said = f"Buying costs less from {week:.3g} h a week on ({hours:,.0f} h in {a.owned_for})"
+    months = own.outlay_usd / saved / priced.hours_a_month(need)
+    if months > 12 * a.years:
+        return f"{said}."
+    return f"{said}; at {a.hours_per_week:.3g} h the rent that it saves pays for it {_after(months)}."
+
+
+def _after(months: float) -> str:
+    return "within a month" if months < 1.5 else f"after {months:,.0f} months"
+
+
+def sums_of_years(found: Recommendation) -> str:
+    """What the years that the question states cost, bought and rented."""
+    need, first, a, usual = found.need, found.options[0], found.need.assumptions, Assumptions()
+    stated = (a.years, a.hours_per_week) != (usual.years, usual.hours_per_week)
+    known = (o for o in reversed(found.options) if o.way in RENTS or o.outlay_usd)
+    both = {"of rent" if o.way in RENTS else "bought": o for o in known}
+    if need.either or "bought" not in both or not stated or need.items or need.acquire != "both":
+        return ""
+    if first.way == "have":
+        return ""
+    sums = (
+        f"{machine_of(o)} {usd(o.per_hour_usd * priced.hours_of_use(need))} {how}"
+        for how, o in both.items()
+        if o.per_hour_usd
+    )
+    return f" In {a.owned_for}{weekly_use(a.hours_per_week)}: {', '.join(sums)}."
+
+
+def rented_instead(found: Recommendation, rent: Option) -> str:
+    """What the work takes on a rented GPU where an own one is kept or bought."""
+    does = what_it_does(found.need, rent, found.item)
+    cost = times(rent.cost_per_item_usd, found.options[0].cost_per_item_usd)
+    less = "Renting another costs less" if cost and cost < 1 else "To rent instead"
+    return f"{less}: {machine_of(rent)} from {rent.provider}{priced_at(rent)}: {does}."
+
+
+def owned_against(need: Need, rent: Option, old: Option | None) -> str:
+    """What a rent takes in the years that a GPU is kept, and what owning it does, at a price that is too old
+    to rank it; where none is known, below which price it costs less."""
+    a, hours, hourly = need.assumptions, priced.hours_of_use(need), rent.per_hour_usd or 0.0
+    said = f"; in {a.owned_for}{weekly_use(a.hours_per_week)} rent takes {usd(hourly * hours)}"
+    if old is None:
+        energy = electricity(need, rent)[1] * 12 * a.years
+        most = (hourly * hours - energy) / priced.lost_share(a)
+        pays = f"pays below {usd(most)} with its machine" if most > 0 else "never pays"
+        return f"{said}, the electricity of an own one {usd(energy)}: buying {pays}"
+    pays = f"pays from {hours_until(need, old.break_even_h)} on" if old.break_even_h else "does not pay"
+    price = f"at the price of {old.seen_on}, {usd(old.outlay_usd)} with its machine, which {pays}"
+    owning = old.outlay_usd * priced.lost_share(a) + hours * _instead_of_rent(need, rent, old)[1]
+    return f"{said}, owning {usd(owning)} {price}"
+
+
+def bills(found: Recommendation) -> str:
+    """The electricity of each that is compared in a year, the least first: of the cards, and of all."""
+    need, a = found.need, found.need.assumptions
+    each = {(o.gpu_id, o.count): o for o in reversed(found.options) if o.power_w}
+    paid = {key: 12 * electricity(need, option)[1] for key, option in each.items()}
+    hourly = 12 * priced.hours_a_month(need) / 1000 * a.electricity_usd_per_kwh
+    sums = (
+        f"{counted(*key)} {sum_of(need, hourly * (each[key].power_w or 0.0))} at {each[key].power_w:g} W, "
+        f"{sum_of(need, paid[key])} with its machine and cooling"
+        for key in sorted(paid, key=lambda key: paid[key])
+    )
+    low, at = min(paid, key=lambda key: paid[key]), f"${a.electricity_usd_per_kwh:.3g} a kWh"
+    said = "; ".join(sums)
+    return f"Least electricity: {counted(*low)}. A year{weekly_use(a.hours_per_week)} at {at}: {said}."
+
+
+def hours_that_pay(need: Need, them: Candidates, places: Sequence[int]) -> Iterator[str]:
+    """From which hours a week buying costs less than renting."""
+    own = next((p for p in places if them.outlay[p] > 0), None)
+    rent = next((p for p in places if not them.own[p]), None)
+    # Whoever keeps what is there does neither.
+    keeps = them.rows[places[0]].way == "have"
+    if own is None or rent is None or need.period_s is not None or keeps or need.either:
+        return
+    a = need.assumptions
+    worth = priced.worth_per_hour(need, them, own, rent) - float(them.running[own])
+    if worth <= 0:
+        yield f"{name_of(them, own)} never pays: its energy alone costs more than {name_of(them, rent)}"
+        return
+    hours = priced.hours_a_week(a, priced.hours_until_paid(a, float(them.outlay[own]), worth))
+    if hours > ALL_WEEK:
+        yield f"{name_of(them, own)} does not pay against {name_of(them, rent)} even in use around the clock"
+    else:
+        pays = f"{name_of(them, own)} costs less than {name_of(them, rent)}"
+        yield f"{pays} from {hours:.1f} h a week on ({a.hours_per_week:g} h assumed)"

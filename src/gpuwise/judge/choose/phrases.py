@@ -1,0 +1,231 @@
+"""Phrases that the sentences of `choose` share: a machine, a price, a rate, what an option does."""
+
+from __future__ import annotations
+
+from gpuwise.facts import catalog
+from gpuwise.judge.choose import candidates as priced
+from gpuwise.judge.choose import fit
+from gpuwise.judge.choose.candidates import PAID, STATED, Candidates, host_of
+from gpuwise.judge.choose.need import HOURS_PER_YEAR
+from gpuwise.judge.choose.speeds import memory_of
+from gpuwise.model.gpu import RENTS
+from gpuwise.model.judgement import Assumptions, Need, Option
+from gpuwise.model.precision import GGUF
+from gpuwise.model.result import Interval
+from gpuwise.model.units import brief, percent, seconds, significant, usd
+
+# Said of a speed that is known no better.
+ROUGH = "No GPU like it was measured: its speed is known within an order of magnitude."
+WORTH_A_WORD = 0.8
+# Items a second below which people count them by the hour.
+SLOW = 0.1
+# Smaller changes of a price or speed are rounding.
+WORTH_SAYING = 0.01
+MONTH_S = 2629800.0
+ALL_WEEK = 168.0
+
+
+def times(cost: Interval | None, least: Interval | None) -> float | None:
+    """How many times the one is of the other; None where one is not known, or is nothing."""
+    return cost.value / least.value if cost and least and least.value else None
+
+
+# Times from which on a figure is that of a purchase put on one piece of work.
+FAR = 100.0
+
+
+def as_times(ratio: float) -> str:
+    return f"{significant(ratio)} times" if ratio <= FAR else f"more than {FAR:g} times"
+
+
+def option_name(option: Option) -> str:
+    where = f" at {option.provider}" if option.provider else ""
+    return f"{option.count} x {option.gpu_id} {option.way}{where}"
+
+
+def sum_of(need: Need, value: float) -> str:
+    return f"{usd(value)}{converted(need, value, ' ({})')}"
+
+
+def begun(text: str) -> str:
+    """A text as a sentence begins."""
+    return text[:1].upper() + text[1:]
+
+
+def dated(option: Option) -> str:
+    return option.price_source if option.price_source in (PAID, STATED) else f"price of {option.seen_on}"
+
+
+def what_it_does(need: Need, first: Option, item: str) -> str:
+    """Cost, time and speed of the work where its amount is known; else the speed and the cost of an hour."""
+    rate = ", ".join(first.parts) or f"{rate_of(first.throughput.value, item)}{weights_of(need, first)}"
+    if need.goal == "energy" and first.energy_j_per_item:
+        rate += f", {significant(first.energy_j_per_item / 3.6)} kWh for a million {item}s"
+    if need.goal == "power" and first.power_w:
+        rate += f", {first.power_w:g} W"
+    a, usual = need.assumptions, Assumptions()
+    stated = a.hours_per_week, a.electricity_usd_per_kwh
+    if first.way == "unpriced" and stated != (usual.hours_per_week, usual.electricity_usd_per_kwh):
+        kwh, paid = electricity(need, first)
+        rate += f", {kwh:,.0f} kWh a month{weekly_use(need.assumptions.hours_per_week)} for {usd(paid)}"
+    if first.time_s is None:
+        return _by_the_hour(need, first, item, rate) if first.per_hour_usd else rate
+    cost = f"{about(need, first.cost_usd)} " if first.cost_usd else ""
+    once = need.period_s is None and need.acquire == "both" and need.items is not None
+    if once and first.outlay_usd and need.assumptions.hours_per_week == usual.hours_per_week:
+        cost = ""  # One piece of work is not charged with the loss of value of years
+    if need.period_s is None:
+        return f"{cost}in {seconds(first.time_s.value)} at {rate}"
+    every, busy = fit.PERIODS.get(need.period_s), percent(first.time_s.value / need.period_s, 0)
+    amount = f"{brief(need.items or 0.0)} {item}s"
+    if first.cost_usd and need.period_s < MONTH_S:
+        month = first.cost_usd.value * MONTH_S / need.period_s
+        rate += f", {usd(month)} a month{converted(need, month, ' ({} a month)')}"
+        hired = first.cost_usd.value * (need.hire_h or 0.0) * 3600 / need.period_s
+        rate += f", {usd(hired)} for {need.hire_h:,.0f} h" if need.hire_h else ""
+    return f"{cost}for {amount} each {every or seconds(need.period_s)}, busy {busy} of it at {rate}"
+
+
+def weights_of(need: Need, option: Option) -> str:
+    """In which format a language model's weights are, by which engine, and the memory that it all takes."""
+    if not need.task:
+        return ""
+    memory = (
+        ""
+        if option.memory_spare is None
+        else f", {memory_filled(need, option)}{' each' * (option.count > 1)}"
+    )
+    return f" with weights in {option.precision or need.precision}{_engine(need, option)}{memory}"
+
+
+def _by_the_hour(need: Need, first: Option, item: str, rate: str) -> str:
+    """What is paid for the hours that are stated, or that a budget pays for; else what an hour costs, and a
+    month where one asks for a service, states the hours or pays by the month."""
+    hourly, week = first.per_hour_usd or 0.0, need.assumptions.hours_per_week
+
+    def done(hours: float) -> str:
+        if first.parts or (need.title and need.passes == 1):  # Items that are not those of the work
+            return f"it does {rate}"
+        each = " for each" * (need.users > 1)
+        return f"{brief(first.throughput.value * hours * 3600)} {item}s{each} at {rate}"
+
+    a_month = " a month" * need.budget_per_month
+    if need.budget_usd and not need.budget_per_hour and first.way in RENTS:
+        hours = need.budget_usd / hourly
+        hours = min(hours, HOURS_PER_YEAR / 12) if a_month else hours
+        paid = f"{usd(hours * hourly)}{a_month}{converted(need, hours * hourly, f' ({{}}{a_month})')}"
+        return f"{paid} pays for {hours:,.0f} h: {done(hours)}"
+    if need.hire_h and not first.outlay_usd:
+        return f"{usd(hourly * need.hire_h)} for {need.hire_h:,.0f} h, {done(need.hire_h)}"
+    said = [rate, f"{usd(hourly)} an hour of use"] if first.outlay_usd or need.concurrent else [rate]
+    if need.concurrent or a_month or week != Assumptions().hours_per_week:
+        # Idle hours are paid for, too.
+        month = hourly * priced.hours_a_month(need)
+        said.append(f"{usd(month)} a month{converted(need, month, ' ({} a month)')}{weekly_use(week)}")
+    return ", ".join(said)
+
+
+def hours_until(need: Need, hours: float) -> str:
+    """Hours of use, and how many months these are."""
+    months, week = hours / priced.hours_a_month(need), need.assumptions.hours_per_week
+    return f"{hours:,.0f} hours of use ({months:,.0f} months{weekly_use(week)})"
+
+
+def weekly_use(hours_per_week: float) -> str:
+    return " around the clock" if hours_per_week == ALL_WEEK else f" of {hours_per_week:.4g} h a week"
+
+
+def memory_filled(need: Need, option: Option) -> str:
+    """How much of each GPU's memory the work takes: `19.8 of 24 GiB`."""
+    size = memory_of(need, catalog.get(option.gpu_id)) or 0.0
+    return f"{size * (1 - max(0.0, option.memory_spare or 0.0)) / 2**30:.3g} of {size / 2**30:.4g} GiB"
+
+
+def electricity(need: Need, option: Option) -> tuple[float, float]:
+    """kWh and USD of a month of the machine with its cooling, at the board power of its cards."""
+    a = need.assumptions
+    watts = host_of(option.gpu_id, option.count)[2] if a.host_w is None else a.host_w * option.count
+    kwh = ((option.power_w or 0.0) + watts) / 1000 * a.cooling * priced.hours_a_month(need)
+    return kwh, kwh * a.electricity_usd_per_kwh
+
+
+def fed_by(option: Option) -> str:
+    board_w, host_w = option.power_w or 0.0, host_of(option.gpu_id, option.count)[2]
+    supply = fit.supply_w(board_w)
+    return f"a power supply of {supply} W" if supply else f"{(board_w + host_w) / 1000:.2g} kW with its host"
+
+
+def machine_of(option: Option) -> str:
+    """`one RTX 4090`, `8 x H100 SXM5 80 GB`; a laptop with its power limit, which makers set."""
+    spec = catalog.get(option.gpu_id)
+    if spec.text("form") == "laptop" and spec.power_w:
+        return f"a laptop with an {short_name(option.gpu_id).partition(' Laptop')[0]} of {spec.power_w:g} W"
+    return counted(option.gpu_id, option.count)
+
+
+def counted(gpu_id: str, count: int) -> str:
+    """`one RTX 4090`, `2 x RTX 4090`."""
+    return f"one {short_name(gpu_id)}" if count == 1 else f"{count} x {short_name(gpu_id)}"
+
+
+def short_name(gpu_id: str) -> str:
+    return catalog.get(gpu_id).name.removeprefix("NVIDIA ").removeprefix("GeForce ")
+
+
+def obtained(option: Option) -> str:
+    """Where it comes from: `runpod, spot`, `bought used`, `yours`."""
+    seen = f"last seen at {usd(option.last_usd or 0.0)}, {option.seen_on[:7]}"
+    last = seen if option.last_usd else "price not known"
+    fixed = {"have": "yours", "unpriced": last, "street": "bought used or new"}
+    if option.way in ("new", "used"):
+        return f"bought {option.way}"
+    return fixed.get(option.way) or f"{option.provider or option.price_source}, {option.way}"
+
+
+def offered_as(option: Option) -> str:
+    """`one RTX 4090, runpod, spot at $0.30/h`."""
+    return f"{machine_of(option)}, {obtained(option)}{priced_at(option)}"
+
+
+def priced_at(option: Option) -> str:
+    """` at $0.30/h`; nothing where no price is known."""
+    if option.price_usd is None or option.way == "have":
+        return ""
+    return f" at {usd(option.price_usd.value)}{'' if option.outlay_usd else '/h'}"
+
+
+def converted(need: Need, value: float, words: str) -> str:
+    """An amount of USD in the currency of the question, `288 EUR`, in `words`; nothing where that is USD."""
+    code, rate = need.currency
+    amount = f"{value / rate:,.2f}" if value < 100 * rate else f"{value / rate:,.0f}"
+    return "" if code == "USD" else words.format(f"{amount} {code}")
+
+
+def about(need: Need, interval: Interval) -> str:
+    other = converted(need, interval.value, "; {}")
+    return f"about {usd(interval.value)} ({usd(interval.low)} to {usd(interval.high)}{other})"
+
+
+def _engine(need: Need, first: Option) -> str:
+    """What runs it in that format, and how several GPUs share the model."""
+    gguf = (first.precision or need.precision) in GGUF or catalog.get(first.gpu_id).vendor == "Apple"
+    if need.task != "infer":
+        return f" (FSDP over {first.count})" if first.count > 1 else ""
+    engine, shared = ("llama.cpp", "layers dealt out to") if gguf else ("vLLM", "tensor parallel over")
+    each = first.count // first.replicas
+    how = f", {first.replicas} copies" * (first.replicas > 1) + f", {shared} {each}" * (each > 1)
+    return f" ({engine}{how})"
+
+
+def rate_of(value: float, item: str) -> str:
+    """`968 tokens/s`; what takes many seconds an hour."""
+    return f"{brief(value * 3600)} {item}s an hour" if value < SLOW else f"{brief(value)} {item}s/s"
+
+
+def name_of(them: Candidates, place: int) -> str:
+    row = them.rows[place]
+    where = {"have": "that you have", "new": "bought new", "used": "bought used", "street": "bought"}
+    kind = "" if row.way == "on-demand" else f" ({row.way})"
+    offer = row.offer
+    how = where.get(row.way) or f"from {(offer.provider or offer.source.title) if offer else 'no one'}{kind}"
+    return f"{counted(row.gpu, row.count)} {how}"

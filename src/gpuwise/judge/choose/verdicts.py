@@ -1,0 +1,324 @@
+"""The sentences of `choose` on what was named: will it do, is the price fair, how do two of them compare."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterator, Mapping, Sequence
+from datetime import date
+from math import inf
+
+from gpuwise.facts import catalog, prices
+from gpuwise.judge.choose import candidates as priced
+from gpuwise.judge.choose.candidates import Candidates, host_of
+from gpuwise.judge.choose.fit import link_of
+from gpuwise.judge.choose.need import HOURS_PER_YEAR, WORDS
+from gpuwise.judge.choose.owning import bills
+from gpuwise.judge.choose.phrases import (
+    MONTH_S,
+    WORTH_A_WORD,
+    begun,
+    converted,
+    counted,
+    dated,
+    electricity,
+    machine_of,
+    offered_as,
+    rate_of,
+    short_name,
+    sum_of,
+    times,
+    weekly_use,
+    weights_of,
+)
+from gpuwise.judge.choose.speeds import Dealt, memory_of
+from gpuwise.model.gpu import RENTS, Offer
+from gpuwise.model.judgement import Bill, Need, Option, Quote, Recommendation
+from gpuwise.model.precision import Precision
+from gpuwise.model.units import brief, percent, seconds, significant, usd
+from gpuwise.predictor.card import is_linked
+
+
+def room(need: Need, gpu: str, other: Recommendation) -> str:
+    """Whether a GPU of no known speed has the memory that the work takes on another; empty if that is not."""
+    first = other.options[0]
+    size, has = memory_of(need, catalog.get(first.gpu_id)), memory_of(need, catalog.get(gpu))
+    if not size or not has or first.memory_spare is None:
+        return ""
+    enough = size * (1 - first.memory_spare) <= has
+    return f"{begun(counted(gpu, 1))} {'has' if enough else 'lacks'} the memory for it. "
+
+
+def from_elsewhere(asked: str, place: str) -> str:
+    """That nothing to rent is known where it was asked for, and where that is."""
+    return f"Nothing that does it is known to rent in {asked}, so rent is of {place or 'any region'}. "
+
+
+def side_by_side(them: Candidates, places: Sequence[int], need: Need) -> Iterator[str]:
+    """Which GPUs are counted as so many machines that nobody offers as one."""
+    apart = need.mode == "infer" and need.deadline_s is not None
+    free = "each on its part of the work: ask whether so many are free"
+    how = free if apart else "which share no link, so a bound"
+    for place in places[:1] if apart else places if need.mode == "train" or need.task else ():
+        row = them.rows[place]
+        if row.offer and row.offer.per_hour and row.count > row.offer.count:
+            each = "one" if row.offer.count == 1 else f"{row.offer.count:g}"
+            all_of_it = f"counted as {row.count / row.offer.count:g} of {each}, {how}"
+            yield f"no machine of {counted(row.gpu, row.count)} is offered: {all_of_it}"
+
+
+def mixed(need: Need, them: Candidates, places: Sequence[int], item: str) -> Iterator[str]:
+    """Why not to mix two cards in one job of training; of requests each GPU answers its own."""
+    if need.mode != "train" or not (need.have or need.gpus[1] > 1):
+        return
+    # Two different cards that somebody might put into a machine of their own.
+    one = {them.rows[p].gpu: float(them.speed[p]) for p in places if them.rows[p].count == 1}
+    own = [them.rows[p].gpu for p in places if them.own[p]]
+    cards = [gpu for gpu in dict.fromkeys((*need.have, *own)) if catalog.get(gpu).text("form") == "pcie"]
+    names = [gpu for gpu in cards if gpu in one]
+    if len(names) > 1:
+        slow, both = sorted(one[g] for g in names[:2])[0], one[names[0]] + one[names[1]]
+        yield (
+            f"do not mix {names[0]} and {names[1]} in one job: with equal batches each step waits for the "
+            f"slower, 2 x {significant(slow)} = {significant(2 * slow)} {item}s/s at most, "
+            f"{percent(2 * slow / both, 0)} of the {significant(both)} that both do apart"
+        )
+
+
+# Times as much work, or as cheap, that is worth saying though no fresh price is known.
+MUCH = 1.5
+
+
+def would_do_more(other: Option, first: Option, need: Need) -> str:
+    """That another is better by far at its last price, which is old; empty where it is not."""
+    by_speed = need.goal == "speed"
+    faster = other.throughput.value / first.throughput.value
+    better = faster if by_speed else times(first.cost_per_item_usd, other.cost_per_item_usd)
+    if better is None or better < MUCH:
+        return ""
+    less, name = f"cost {significant(1 / better)} of it for the same work", begun(offered_as(other))
+    does = f"do {significant(better)} times as much" if by_speed else less
+    return f"{name}, would {does}, but that price is of {other.seen_on}: ask for today's."
+
+
+# Times the middle of what others ask, up to which a price is called so.
+CALLED = ((0.75, "low"), (1.2, "fair"), (1.6, "rather high"), (inf, "high"))
+
+
+def beside(quote: Quote, offers: Sequence[Offer], today: date) -> str:
+    """How a price compares with those that others ask for the same GPU, by the last of them where none is
+    fresh; empty where none is known."""
+    per_hour = quote.kind in RENTS
+    same = [o for o in offers if o.gpu_ids == (quote.gpu_id,) and o.per_hour == per_hour]
+    asked = sorted((o for o in same if prices.is_fresh(o, today)), key=lambda o: o.per_gpu)
+    asked = asked or sorted(same, key=lambda o: o.seen_on)[-1:]
+    unit, name = "/h" if per_hour else "", counted(quote.gpu_id, quote.count)
+    if not asked:
+        known = f"no other price to {'rent' if per_hour else 'buy'} it is known here"
+        return f"{usd(quote.usd)}{unit} for {name}: {known}"
+    low, middle, high = (quote.count * asked[place].per_gpu for place in (0, len(asked) // 2, -1))
+    called = next(word for most, word in CALLED if quote.usd <= most * middle)
+    others = f"others ask {usd(low)} to {usd(high)}{unit}, the middle of {len(asked)} {usd(middle)}{unit}"
+    if len(asked) == 1:
+        others = f"the last price known, of {asked[0].seen_on}, is {usd(middle)}{unit}"
+    return f"{usd(quote.usd)}{unit} for {name} is {called}: {others}"
+
+
+def against(bill: Bill, found: Recommendation) -> str:
+    """What the work costs elsewhere beside what the first option takes; without a sum, or an amount of work,
+    the price below which the other costs less. Empty where no price of the first is known."""
+    need, first, name, of = found.need, found.options[0], machine_of(found.options[0]), begun(bill.of)
+    if first.per_hour_usd is None:
+        return ""
+    if need.items and first.cost_usd:  # Of what is stated, in a month where it comes again
+        often, use = (MONTH_S / need.period_s if need.period_s else 1.0), ""
+        each = " a month" if need.period_s else ""
+        items, mine = need.items * often, first.cost_usd.value * often
+    else:  # Of all that it does in the hours of a month
+        hours, each = priced.hours_a_month(need), " a month"
+        use = weekly_use(need.assumptions.hours_per_week) + ", all of them busy" * (not need.concurrent)
+        items, mine = first.throughput.value * hours * 3600, first.per_hour_usd * hours
+    if bill.usd is None or (bill.items and not need.items):
+        asked = f", and asks {usd(bill.usd * 1e6 / bill.items)}" if bill.usd else ""
+        least = f"{usd(mine * 1e6 / items)} for a million {found.item}s"
+        return f"{of} costs less below {least}, what {name} takes{each and use}{asked}."
+    other = bill.usd * items / bill.items if bill.items else bill.usd
+    amount = f" for {brief(items)} {found.item}s" if need.items else ""
+    mine_is = f"{begun(name)} {'is' if first.count == 1 else 'are'} cheaper than {bill.of}"
+    both = f"{bill.of} takes {usd(other)}{each}{amount}, {name} {usd(mine)}{each}{use}"
+    less = f"{of} is cheaper" if other < mine else mine_is
+    return f"{less}: {both}, {significant(mine / other)} times as much."
+
+
+def machines(found: Recommendation, first: Option, number: int, share: int) -> str:
+    """What a number of GPUs in machines of an option costs, and how fast they are where that is known: what
+    joins machines for training is not."""
+    need = found.need
+    rented, old = first.way in RENTS, ", old, without the machine" * (first.way == "unpriced")
+    paid = (first.last_usd or 0.0) * first.count if old else first.outlay_usd or first.per_hour_usd or 0.0
+    hours = need.hire_h or (first.time_s.value / 3600 if first.time_s else HOURS_PER_YEAR / 12)
+    span = f"{hours:,.0f} h" if need.hire_h else "the work" if first.time_s else "a month around the clock"
+    sums = {" an hour": 1.0, f" for {span}": hours} if rented else {"": 1.0}
+    sums = {what: share * paid * times for what, times in sums.items()}
+    cost = ", ".join(f"{usd(each)}{converted(need, each, ' ({})')}{what}" for what, each in sums.items())
+    more = f", {share * first.count} in all," * (share * first.count > number)
+    parts = f" as {share} machines of {first.count}{more}" * (share > 1)
+    got = f"{number} x {short_name(first.gpu_id)}{parts}"
+    where = (
+        f"{first.provider and f' from {first.provider}'} at {usd(paid)}{'/h' * rented}{' each' * (share > 1)}"
+    )
+    take = f"{'Rent' if rented else 'Buy'} {got}{where} ({dated(first)}{old}): {cost}"
+    alone = rate_of(first.throughput.value * share, found.item)
+    done = f" and {seconds(first.time_s.value)} for the work" if first.time_s else ""
+    if share == 1:
+        return f"{take}, at {alone}{done}."
+    if need.mode == "infer":
+        return f"{take}. Each works by itself: {alone} together{done}."
+    time = f"; if none waited for another, {alone}" * (not (need.title and need.passes == 1))
+    time += f"{done}, a bound" * bool(done)
+    return f"{take}. How fast they are together is not known, as what joins the machines is not{time}."
+
+
+# Of a need whose cards were named alone, where one does not do it.
+AS_MANY = "as many of each as it takes"
+# Of one that has a budget.
+UNCHECKED = "no price of these is known, so the budget is not checked"
+# Of one whose memory was asked about.
+NOT_ENOUGH = "more memory than was asked about"
+
+
+def feature(found: Recommendation) -> str:
+    """Whether the work needs what a GPU may have, beside the first option."""
+    need, first = found.need, found.options[0]
+    if need.feature != "nvlink":
+        return str(WORDS["features"][need.feature][1])
+    if first.count == 1:
+        return "No: one GPU does it, and talks to no other."
+    name, link = counted(first.gpu_id, first.count), link_of(catalog.get(first.gpu_id), first.count)
+    if is_linked(catalog.get(first.gpu_id), first.count) and "PCIe" not in link:
+        return f"{name} work without it, more slowly: the speed below counts on {link}."
+    reach = next((why for why in first.why if why.startswith(f"{first.count} reach")), "").partition(" (")[0]
+    return f"No: {name} do it over {link}{f'; {reach}' if reach else ''}."
+
+
+def not_for(need: Need, found: Recommendation) -> str:
+    """Whether the last prices known keep a budget that no fresh price was checked against; empty where one
+    was."""
+    if UNCHECKED not in found.need.notes or need.budget_usd is None:
+        return ""
+    last = {o: o.last_usd * o.count for o in found.options if o.last_usd}
+    machine = need.assumptions.host_usd is None
+    paid = {o: usd + host_of(o.gpu_id, o.count)[1] * machine for o, usd in last.items()}
+    if not paid:
+        return "Whether that is possible cannot be said: no price of what does it is known."
+    least = min(paid, key=lambda option: paid[option])
+    able = "Yes" if paid[least] <= need.budget_usd else "No"
+    takes = f"{machine_of(least)}{' with a machine' * machine} took {sum_of(need, paid[least])}"
+    return f"{able}, by the last prices known: {takes} in {least.seen_on[:7]}."
+
+
+def _faster(found: Recommendation) -> str:
+    """Which of those that are compared is faster, and what that costs; empty where one alone has a rank."""
+    fast, *slower = sorted(found.options, key=lambda o: -o.throughput.value)
+    slower = [o for o in slower if (o.gpu_id, o.count) != (fast.gpu_id, fast.count)]
+    # What is there is what was asked about; another variant of the same card is not.
+    chip = catalog.get(fast.gpu_id).text("chip")
+    slow = min(
+        slower, key=lambda o: (o.way != "have", catalog.get(o.gpu_id).text("chip") == chip), default=None
+    )
+    if slow is None:
+        return ""
+    ratio, name = fast.throughput.value / slow.throughput.value, machine_of(slow)
+    dearer = times(fast.cost_per_item_usd, slow.cost_per_item_usd)
+    cost = f", at {significant(dearer)} times its cost for the same work" if dearer else ""
+    much = f"faster: {significant(ratio)} times {name}" if ratio > 1.005 else f"as fast as {name}"
+    return f"{begun(machine_of(fast))} {'is' if fast.count == 1 else 'are'} {much}{cost}."
+
+
+def together(gpus: Sequence[str], found: Dealt, price: str = "") -> str:
+    """How fast different cards answer together; the last is bought where it has a price."""
+    there = Counter(gpus[:-1] if price else gpus).items()
+    name = " and ".join(counted(gpu, number) for gpu, number in there) + " together" * (not price)
+    name = f"beside {name} {counted(gpus[-1], 1)}{price} does it: together they" if price else name
+    low, value, high = (brief(getattr(found.tokens_per_s, end)) for end in ("low", "value", "high"))
+    memory = f"{found.needed_bytes / 2**30:.3g} of {found.room_bytes / 2**30:.3g} GiB in {found.weights}"
+    how = "one answer at a time, layers dealt out by llama.cpp"
+    return f"{name} hold it, {memory}, and do about {value} tokens/s ({low} to {high}), {how}."
+
+
+def largest(models: Mapping[Precision, str], gpu: str, count: int, context: int) -> str:
+    """The largest models that a number of GPUs hold, the shortest format of weights first."""
+    held = ", ".join(f"{name} in {weights}" for weights, name in reversed([*models.items()]))
+    cards = f"{counted(gpu, count)} can hold with {context:,} tokens"
+    return f"The largest model known here that {cards}: {held}."
+
+
+def _speed(found: Recommendation) -> str:
+    """How fast the GPU that was named does the work, and whether that is as fast as was asked."""
+    need, first = found.need, found.options[0]
+    people = max(1, need.concurrent)
+    speed = first.throughput.times(1 / people)
+    low, high, item = brief(speed.low), brief(speed.high), f"{found.item}s/s"
+    each = f" for each of {people} people" if people > 1 else " for one answer at a time" * bool(need.task)
+    rate = f"about {rate_of(speed.value, found.item)} ({low} to {high}){each}{weights_of(need, first)}"
+    does = f"{counted(first.gpu_id, first.count)} does {rate}"
+    if not need.rate:
+        return f"{begun(does)}."
+    sure = "Yes" if speed.low >= need.rate else "No" if speed.high < need.rate else ""
+    sure = sure or ("Probably" if speed.value >= need.rate else "Probably not")
+    return f"{sure}: {does}; {need.rate:g} {item} are asked."
+
+
+def verdict(found: Recommendation, other: Recommendation | None) -> str:
+    """Whether the GPU that was named can do the work, or is more than it takes: then `other` names what else
+    does it. Empty where that was not asked."""
+    need, first = found.need, found.options[0]
+    asked = priced.names_of(need) if need.sets or not need.have else ()
+    named, name = {*need.have, *asked}, counted(first.gpu_id, first.count)
+    if need.feature:
+        return feature(found)
+    if NOT_ENOUGH in need.notes:
+        return "No, that much memory is not enough."
+    if need.asks == "able" and UNCHECKED in need.notes:
+        return ""  # Said by `not_for`
+    if need.asks == "able" and len({*need.sets}) > 1 and not need.have:
+        gpu, count = need.sets[0]  # "Is A enough, or should I take B"
+        able = any((o.gpu_id, o.count) == (gpu, count) for o in found.options)
+        name, left = counted(gpu, count), found.rejected.get(gpu)
+        said = f"Yes, {name} can." if able else f"Whether {name} can is not known."
+        if left is not None and (left.code not in ("", "unproven") or "does not fit" in left.detail):
+            said = f"No. {begun(name)}: {left.detail}."
+        return f"{said} {_faster(found)}".strip()
+    if need.asks == "able":
+        if first.gpu_id in named or not named:
+            if AS_MANY in need.notes:
+                return f"One alone cannot; {name} can."
+            slow = " though slowly:" if need.task == "infer" and need.latency_s is None else ""
+            return f"Yes,{slow} {name} can."
+        why = next((f"{gpu}: {found.rejected[gpu].detail}" for gpu in named if gpu in found.rejected), "")
+        return f"No. {short_name(why.partition(':')[0])}:{why.partition(':')[2]}." if why else ""
+    if need.asks == "faster":
+        return _faster(found)
+    if need.asks == "speed":
+        return _speed(found)
+    if need.asks == "energy" and first.power_w and len(need.sets) > 1:
+        return bills(found)
+    if need.asks == "energy" and first.power_w:
+        kwh, paid = electricity(need, first)
+        each, use = (
+            f"{usd(paid)}{converted(need, paid, ' ({})')}",
+            weekly_use(need.assumptions.hours_per_week),
+        )
+        drawn = f"take {kwh:,.0f} kWh a month{use}, {12 * kwh:,.0f} a year: {each} of electricity a month"
+        drawn += f", {usd(12 * paid)}{converted(need, 12 * paid, ' ({})')} a year"
+        return f"{begun(name)} and its machine {drawn}."
+    if need.asks != "too much":
+        return ""
+    least = other.options[0] if other else first
+    cost = times(least.cost_per_item_usd, first.cost_per_item_usd)
+    speed = significant(least.throughput.value / first.throughput.value)
+    does = f"{offered_as(least)}, {speed} times as fast"
+    if least.key == first.key:
+        return f"Not overkill: nothing that costs less does this work than {name}."
+    if cost and cost < WORTH_A_WORD:
+        return f"{begun(name)} is overkill: for {significant(cost)} of the cost, {does}."
+    return f"Not overkill by the cost of the work; the least that does it: {does}."
