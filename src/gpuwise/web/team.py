@@ -186,7 +186,7 @@ class Team:
         """Take a token back. Raises NoDataError for an unknown name."""
         with self.writing() as to:
             if not to.execute(USERS.delete().where(USERS.c.name == name)).rowcount:
-                raise NoDataError(f"nobody is called {name!r}", hint="see the list of tokens")
+                raise NoDataError(f"no token has the name {name!r}", hint="see the list of tokens")
             _note(to, by or name, "token revoked", name)
 
     def users(self) -> tuple[User, ...]:

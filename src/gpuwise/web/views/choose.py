@@ -171,7 +171,7 @@ def _ranking(found: Recommendation) -> dict[str, Any]:
     likely = "The first costs less than the second with a chance of"
     certainty = [f"{likely} {percent(c.probability, 0)}." for c in found.chances[:1]]
     if close := ", ".join(str(chance.other) for chance in found.chances if not chance.told_apart):
-        certainty.append(f"It cannot be told apart from place {close} at 80 %.")
+        certainty.append(f"It and place {close} cost the same within the uncertainty (80 %).")
     return {
         "sheet": Sheet(
             table=replace(table.second(table.columns[-1]), title="", before=(), notes=by_name(table.notes)),
