@@ -399,6 +399,32 @@ SHEET = "# The 5080 and its figures\n\n- CUDA cores: {}\n- Memory interface: {}\
         # About two cards at once.
         ("RTX 5060 vs. RTX 4060: the bandwidth grows from 272 GB/s to 484 GB/s.", 1),
         ("RTX 5060 vs. RTX 4060: the bandwidth grows from 272 GB/s to 448 GB/s.", 0),
+        # What a chip has is its own until a GPU is named; what its process and its products tell is judged.
+        (
+            "L'A100 existe en PCIe. La GA100 est une grosse puce. Avec 54 milliards de transistors, elle "
+            "compte 8192 coeurs CUDA et 48 Mo de cache L2.",
+            0,
+        ),
+        ("The A100 exists as a PCIe card. The GA100 is a big chip. It is made in a 12 nm process.", 1),
+        # Said of both, wrong of one; and said of the second alone.
+        ("Both the A40 and the RTX A6000 have 48 GB of GDDR6 and a 256-bit bus.", 2),
+        ("The L4 and the T4 both have 16 GB of memory.", 1),
+        ("Both the L4 and the RTX A4000 use PCIe, but only the L4 comes with 24 GB.", 0),
+        # The name in brackets has the value before it, wherever the brackets are from.
+        ("核心数从640个CUDA核心\uff08V100\uff09增加到6912个CUDA核心\uff08A100\uff09。", 1),
+        # From one figure to the next, in a language without its own words here.
+        ("Máme tu RTX 4070. Proti RTX 3070 se sběrnice zúžila z 256 na 192 bitů.", 0),
+        # A figure that the sentence compares with does not change what the next one speaks of, nor does an
+        # example.
+        ("The RTX 4070 Ti has 12 GB, compared with the 16 GB of the RTX 4080. It has a 192-bit bus.", 0),
+        ("The RTX 4070 has 12 GB. For example, the RTX 3080 has 10 GB. It draws 200 W.", 0),
+        # What a leak says, in this sentence and behind it.
+        ("Selon un leaker, la RTX 4080 aurait 16 Go. Sa consommation est de 420 W.", 0),
+        ("La RTX 4080 a 16 Go. Sa consommation est de 420 W.", 1),
+        # In a form that the catalog lacks.
+        ("The Gaudi 3 has 128 GB and draws 600 W in its PCIe version.", 0),
+        # What another predicate denies is not this one's.
+        ("The T4 was announced in September 2018 and draws 95 W.", 1),
     ],
 )
 def test_whose_figures_they_are_by_the_whole_text(text: str, wrong: int) -> None:

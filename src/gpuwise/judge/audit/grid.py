@@ -79,6 +79,8 @@ class Subject:
     count: int = 1
     sure: bool = True
     """False where a heading between may have changed the subject: sure where most claims agree with it."""
+    die: bool = False
+    """A chip that products are made of: its counts may be those of the whole die."""
 
 
 @dataclass(frozen=True, slots=True)

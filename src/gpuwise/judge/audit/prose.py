@@ -129,7 +129,9 @@ _CARD = re.compile(r"(?<=\s)\d{4}$")
 _TYPE_OF = re.compile(
     r"[^\d.,;:()]{0,9}|(?: (?:of|memory|video|vram|ram|dedicated|memoria|speicher)){1,4} ", re.I
 )
-_CLAUSE = re.compile(r";|[,:] (?:and |but )?(?=its? )")
+_CLAUSE = re.compile(
+    r";|[,:] (?:and |but )?(?=its? )| and (?=(?:has|draws|needs|offers|comes|delivers|uses|carries|gets)\b)"
+)
 _OF_MEMORY = re.compile("memory|vram|hbm|gddr", re.IGNORECASE)
 _LABEL = re.compile(r"\W*(?:[^\d.,;]{3,32}[: ])?")
 # Behind a name with its size another one: "MI50 16 GB or 32 GB".
@@ -209,6 +211,7 @@ def claims(text: Text) -> Iterator[Claim | Left | Subject]:
     topic: str | None = None
     asked = ""
     able: str | None = None
+    leaked = _speaks("leaked", text.scope.title)
     for start, end in _sentences(text.text):
         words = text.text[start:end]
         if about is None and not scan(words) and not NAMED.search(words):
@@ -224,6 +227,7 @@ def claims(text: Text) -> Iterator[Claim | Left | Subject]:
         ):  # fmt: skip
             # "The next chip is the Navi 22. It has 40 units": not the card of before.
             about = replace(about, sure=False)
+        about = _chip_led(words, about) or about
         sentence = _Sentence(words, about, topic, text.scope)
         sentence.asked = asked
         near = text.text[max(0, start - 2 * STRETCH) : end]
@@ -232,7 +236,8 @@ def claims(text: Text) -> Iterator[Claim | Left | Subject]:
         # "Which bus does it have? 192-bit."
         asked = fields[0] if words.rstrip(' *"').endswith("?") and fields else ""
         # "The unreleased RTX 3070 16 GB": of no product that there is.
-        denied = (CUES["denied"].match(text.text, end) or CUES["guessed"].search(words)) is not None
+        leaked |= CUES["leaked"].search(words) is not None
+        denied = (CUES["denied"].match(text.text, end) or CUES["guessed"].search(words)) is not None or leaked
         heads = {head.start for head in sentence.listed.values()}
         for gpu in (g for g in sentence.gpus if g.start in heads or re.search(r" GB|\dgb", g.text)):
             yield from sized(gpu, text.line(start + gpu.start), text.block)
@@ -252,7 +257,8 @@ def claims(text: Text) -> Iterator[Claim | Left | Subject]:
                     before = "" if model else text.text[max(0, start - 2 * STRETCH) : start]
                     context = (part, before, text.scope.opening, text.scope.title)
                     claim = replace(claim, context=context)
-                yield replace(claim, sentence=start, sure=claim.sure and not denied)
+                claim = replace(claim, sentence=start, sure=claim.sure and not denied)
+                yield from sentence.each(place, claim)
             elif token.dimension in WORTH_NOTING and (sentence.gpus or about):
                 yield Left(line, token.text)
         line = text.line(start)
@@ -285,6 +291,22 @@ def claims(text: Text) -> Iterator[Claim | Left | Subject]:
         about = sentence.subject_after()
     if about is not None:
         yield about
+
+
+def _chip_led(text: str, about: Subject | None) -> Subject | None:
+    """The products of the chip that a sentence without a GPU is about: "The GA100 is the largest chip."
+    What follows is the chip's, until a GPU is named."""
+    led = CUES["chip_led"].match(text)
+    named = scan(text) if led is not None else ()
+    chip = next((t for t in named if t.kind != "field"), None)
+    if led is None or chip is None or chip.field != "chip" or chip.start > led.end():
+        return None
+    ids = tuple(s.id for s in catalog.all_gpus() if (s.text("chip") or "").lower() == chip.name.lower())
+    if any(t.kind == "gpu" for t in named) or not ids:
+        return None
+    if about is not None and set(about.gpu_ids) <= {*ids} and not about.several:
+        return replace(about, text=f"{chip.name} / {about.text}", die=True)
+    return Subject(chip.name, ids, die=True)
 
 
 def sized(gpu: Token, line: int, block: int) -> Iterator[Claim]:
@@ -477,9 +499,13 @@ class _Sentence:
             if m.start() < g.start < m.end() and m.end() - m.start() > g.end - g.start + 6
         }  # fmt: skip
         # "192 GB/s instead of 288 GB/s (GTX 1660 Ti)": a name alone in brackets owns the value before only.
+        # A word for its field may stand between: "640 Tensor cores (V100)".
         self.owns_one = {
-            b.start: a.start for a, b in pairwise(self.tokens) if a.kind == "value" and b.kind == "gpu"
-            and text[a.end : b.start].strip() == "(" and text[b.end : b.end + 1] == ")"
+            gpu.start: a.start
+            for a, (b, gpu) in zip((None, *self.tokens), pairwise(self.tokens), strict=False)
+            if gpu.kind == "gpu" and text[b.end : gpu.start].strip() == "(" and text[gpu.end :][:1] == ")"
+            for a in (b if b.kind == "value" else a,) if a is not None and a.kind == "value"
+            and (a is b or (b.kind == "field" and b.start - a.end < TELEGRAM))
         }  # fmt: skip
         # "Ten nodes with two T4": so many times the GPUs of one.
         named = CUES["machines"].search(text)
@@ -718,7 +744,7 @@ class _Sentence:
         named = {one.gpu_ids: one.text for one in subjects}
         # Of a joint subject the figure may be of both together; such a width no product has.
         no_bus = field == "memory_bus_bits" and best.reading.token.numbers[0].value % OF_BUS
-        few = len(named) < 2 and not no_bus
+        few = len(named) < 2 and not no_bus and not self.of_them(best.owner)
         if field[:5] == "peak:" or fields != {field} or few or not all(named):
             return None
         if best.reading.token.approximate or field in IN_PASSING:
@@ -726,6 +752,33 @@ class _Sentence:
             return None
         ids = dict.fromkeys(i for its in named for i in its)
         return replace(best.owner, text=" / ".join(named.values()), gpu_ids=tuple(ids), several=False)
+
+    def of_them(self, owner: Subject) -> bool:
+        """Whether the sentence speaks of all GPUs that were named last: "Both have 24 GB"."""
+        return owner is self.about and owner.several and CUES["both_of_them"].match(self.text) is not None
+
+    @cached_property
+    def of_both(self) -> list[tuple[Token, Token]]:
+        """The pairs of GPUs of which what follows is said of both: "Both the A40 and the L40 have 48 GB"."""
+        return [
+            (one, two) for one, two in pairwise(self.gpus)
+            if CUES["list"].fullmatch(self.text, one.end, two.start)
+            and (self.before("both_before", one.start) or CUES["both_behind"].match(self.text, two.end))
+        ]  # fmt: skip
+
+    def each(self, place: int, claim: Claim) -> tuple[Claim, ...]:
+        """The claim, of each of the two GPUs where it is said of both."""
+        start = self.tokens[place].start
+        for one, two in self.of_both:
+            of_them = {*claim.gpu_ids} <= {*one.gpu_ids, *two.gpu_ids} and two.end <= start < two.end + LEAD
+            alone = of_them and claim.count == 1 and not claim.total and claim.field in FIELDS
+            # "Both use PCIe, but only the A30 has ..."
+            if alone and not CUES["apart"].search(self.text, two.end, start):
+                return tuple(
+                    replace(claim, gpu=g.text, gpu_ids=g.gpu_ids, several=False, of_any=False)
+                    for g in (one, two)
+                )
+        return (claim,)
 
     def became_other(self, place: int, best: _Option) -> bool:
         """Whether a value follows on what its owner has: "from the A10's 24 GB to 48" is of another GPU."""
@@ -917,6 +970,9 @@ class _Sentence:
         fields = self.formats_named
         if not (fields or self.topic) and cue_before(_TENSOR, self.text, token.start):
             fields = ["peak:tensor"]
+        if not (fields or self.topic):
+            # "82.6 TFLOPS" alone: of single precision, where the GPU has just that rate.
+            yield UNREAD, "peak:fp32"
         for field in fields or ([self.topic] if self.topic else []):
             # "3,352 AI TOPS" may count any format.
             if field != "peak:tensor" or "fl" in token.text.lower():
@@ -1177,6 +1233,8 @@ class _Sentence:
             return 2 * COMPARED
         if self.owns_one.get(gpu.start, token.start) != token.start:
             return 2 * COMPARED
+        if gpu.start in self.owns_one:
+            return 0.1
         beside = [g for g in self.near(token) if g.start not in self.enclosed or around]
         if gpu.start >= token.end:
             between = self.between(token.end, gpu.start)
@@ -1232,7 +1290,8 @@ class _Sentence:
         while first and CUES["list"].fullmatch(self.text, self.gpus[first - 1].end, self.gpus[first].start):
             first -= 1
         ids = dict.fromkeys(i for g in self.gpus[first : at + 1] for i in g.gpu_ids)
-        return replace(owner, gpu_ids=tuple(ids)) if first < at else owner
+        text = " / ".join(g.text for g in self.gpus[first : at + 1])
+        return replace(owner, text=text, gpu_ids=tuple(ids)) if first < at else owner
 
     def is_owned(self, place: int, best: _Option) -> bool:
         """Whether a value that the catalog does not confirm surely is of its owner."""
@@ -1390,6 +1449,8 @@ class _Sentence:
         if self.about is not None and (related or (it and (it["it"] or not self.uncompared))):
             return self.about
         everyone, first = subject(self.gpus), self.gpus[0]
+        if self.about is not None and CUES["for_example"].search(self.text, 0, first.start):
+            return self.about
         if everyone is not None and not everyone.several:
             # A GPU far behind in a sentence may be named by the way: the text may go on about another one.
             other = self.about is not None and not set(self.about.gpu_ids) & set(everyone.gpu_ids)
@@ -1441,7 +1502,11 @@ FACTS: Mapping[str, Callable[[_Sentence, _Value], object]] = {
     "a table without its cells": lambda s, v: s.telegram,
     "unnamed field": lambda s, v: s.own(v.place) is None,
     "language model": lambda s, v: s.of_model and v.token.approximate,
-    "chip leads": lambda s, v: s.chip_leads(v.token),
+    "chip leads": lambda s, v: s.chip_leads(v.token) and not s.owned[v.place][0].die,
+    "another form": lambda s, v: (said := s.says("form_said")) is not None and not any(
+        catalog.get(i).text("form") in (None, re.sub(r"[-\d]", "", said["form"].lower()))
+        for i in s.owned[v.place][0].gpu_ids),
+    "of a die": lambda s, v: s.owned[v.place][0].die,
     "goes on": lambda s, v: s.goes_on or CUES["about_it"].match(s.text),
     "or another size": lambda s, v: v.held and _OR_SIZE.fullmatch(
         v.held.text[-NEAR:] + s.between(v.held.end, v.token.start)),
