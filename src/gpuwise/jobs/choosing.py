@@ -68,8 +68,18 @@ def choose(
     need = needs.need_of(need, {}, rates, today=facts.today)[0] if isinstance(need, str) else need
     for gpu in (*names_of(need), *need.have):  # a need of a file may name what is none
         catalog.get(gpu)
+    try:
+        return _chosen(need, facts, forecast or predicted, every_provider, alternatives)
+    except GpuwiseError as error:  # Who is refused wants to see what was understood
+        error.args = (say.refusal(need, error),)
+        raise
+
+
+def _chosen(
+    need: Need, facts: Facts, forecast: Forecast, every_provider: bool, alternatives: bool
+) -> Answer[Recommendation]:
     market = _Market(
-        facts=facts, offers=_believed(need, facts), forecast=_asked_once(forecast or predicted),
+        facts=facts, offers=_believed(need, facts), forecast=_asked_once(forecast),
         item=speeds.item_of(need),
         every_provider=every_provider or len(need.providers) > 1 or need.asks == "provider",
     )  # fmt: skip
@@ -91,7 +101,15 @@ def choose(
     if billed and (need.bill is None or need.bill.usd is None):  # No sum to compare with
         choice, billed = replace(choice, reasons=(billed.rstrip("."), *choice.reasons)[:3]), ""
     rent = "" if several else _beside_rent(market, choice)
-    said = (say.not_counted(need), largest, _beside(market, need), billed, choice.answer, rent)
+    said = (
+        say.not_counted(need),
+        *need.corrected,
+        largest,
+        _beside(market, need),
+        billed,
+        choice.answer,
+        rent,
+    )
     choice = replace(choice, answer=" ".join(filter(None, said)))
     if alternatives:
         choice = _with_alternatives(market, choice)
@@ -186,6 +204,10 @@ def _in_time(market: _Market, need: Need) -> Recommendation | None:
 def _answered(market: _Market, need: Need) -> Recommendation:
     """The choice with its verdict. Whether something can do it has an answer even where it cannot: no, and
     what else would."""
+    double = need.precision == Precision.FP64 and need.asks == "able" and names_of(need)
+    if double and not any(map(made_for_fp64, double)) and (better := _another(market, need)):
+        slow = "; ".join(dict.fromkeys(map(verdicts.slow_in_fp64, double)))
+        return replace(better, answer=f"No, though it runs: {slow}. {better.answer}")
     try:
         choice = _with_verdict(market, _first_answer(market, need))
         paid = verdicts.not_for(need, choice) if need.asks == "able" and need.budget_usd else ""
@@ -473,9 +495,17 @@ def _cards(need: Need) -> tuple[str, ...]:
     return tuple(spec.id for spec in fit if not EXPORT.search(spec.id))
 
 
+# Below it no computer runs that holds one of the GPUs here: the least cards take 30 W, and it as much.
+LEAST_COMPUTER_W = 60.0
+
+
 def _explained(market: _Market, need: Need, error: GpuwiseError) -> GpuwiseError:
     """The error of a need, with what would lead to an answer, and what else would do the work where GPUs or a
     memory were named."""
+    if error.code == "limits" and min(need.power_w or inf, need.outlet_w or inf) < LEAST_COMPUTER_W:
+        problem = f"{error}; so few watts drive modules such as Jetson boards, of which nothing is known here"
+        hint = "tables of their makers, or a limit of more watts"
+        return NoDataError(problem, hint=hint, code="too-few-watts")
     error = loosened(error, need, market.best, market.offers)
     data = {"why": str(error), **error.data}
     said = [str(error)]

@@ -7,6 +7,7 @@ from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from math import inf
 
+from gpuwise.errors import GpuwiseError
 from gpuwise.facts import catalog, prices
 from gpuwise.judge.choose import candidates as priced
 from gpuwise.judge.choose import fit
@@ -75,6 +76,19 @@ def limits(need: Need) -> Iterator[str]:
     ):  # fmt: skip
         if value:
             yield words.format(value)
+
+
+def taken_as_asked(need: Need) -> str:
+    """The limits of a need, and how words of its question were read."""
+    taken = "; ".join(dict.fromkeys((*limits(need), *need.notes)))
+    return f"Taken as asked: {taken}" if taken else ""
+
+
+def refusal(need: Need, error: GpuwiseError) -> str:
+    """Why there is no answer, beside what was understood of the question and what was not."""
+    unread = f"Not taken into account: {', '.join(need.ignored)}" if need.ignored else ""
+    parts = (str(error), *need.corrected, taken_as_asked(need), unread)
+    return ". ".join(part.rstrip(".") for part in parts if part)
 
 
 def owned(

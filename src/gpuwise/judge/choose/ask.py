@@ -82,12 +82,14 @@ class _Reader(Worked):
 
     def asked(self) -> Asked:
         """Reads it all, the most particular rules first, and takes what nothing reads as a limit for one."""
-        unreleased = False
+        unreleased = list[str]()
         while later := self.blank(P.unreleased):
-            unreleased = True
-            self.ignore(later[0].strip())
+            unreleased.append(later[0].strip())
+            self.ignore(unreleased[-1])
         if unreleased:
-            self.notes.append("what GPUs will come and what they will cost is not known: this is of today")
+            self.correct(
+                "What GPUs will come, and how fast and dear they are, is not known: this is of today."
+            )
         self._read_peak()
         self._read_first()
         self._read_cards()
@@ -125,6 +127,8 @@ class _Reader(Worked):
         named = self._read_work()
         self._settle_work(named)
         precision = self._read_precision(named)
+        if not self.stands_in and "title" not in self.fields:
+            self._read_beside()
         self._settle_budget(named)
         return self._whole(named, precision)
 
@@ -189,6 +193,8 @@ class _Reader(Worked):
             if found := take(pattern):
                 value = NUMBERS.get(found[1]) or amount_of(re.sub(P.thousands, "", found[1]))
                 value *= factors.get(found[2], 1)
+                if found[2].isdigit():  # "4 h a day on 5 days a week"
+                    self.notes.append(found[0].strip())
                 whole = int(value) if value == int(value) else value
                 (self.assumed if name in _ASSUMED else fields).setdefault(name, whole)
         if late := take(rf"\b(ttft|first token)\D{{0,20}}?({P.decimal}) ?(ms|s)\w*\b"):
@@ -245,6 +251,15 @@ class _Reader(Worked):
         """Kinds of rent, providers and places; whether any of the first two says to rent."""
         fields, take = self.fields, self.take
         spot = take(RULES["denied"]["spot"])
+        if take(P.uninterrupted):
+            if spot:
+                self.correct(
+                    "What is spot may be taken back at any moment, so none that must not stop is spot: "
+                    "these are rented on demand."
+                )
+            self.notes.append("not to be interrupted, so no spot rent")
+            spot, fields["spot"] = None, False
+            self.denied["spot"] = True
         allowed = {kind: True for kind, words in RULES["kinds"] if take(rf"\b(?:{words})\b", again=False)}
         span = rf"\b({P.count})[ -](month|year)s?\b"
         if allowed.get("reserved") and (term := take(P.reserved + span) or take(span, again=False)):
@@ -269,13 +284,15 @@ class _Reader(Worked):
     def _read_rent(self) -> None:
         """Whether to rent or to own, where that is said, and for how long."""
         fields, take, denied = self.fields, self.take, self.denied
+        if (take(P.only_rent) and take(P.only_own)) or (denied["rent"] and denied["buy"]):
+            raise InputError("only to rent and only to buy at once", hint="leave one of them out")
         no_cloud = bool(take(P.offline)) or denied["rent"]
         used, offered = take(RULES["denied"]["used"]), self._read_offers()
         than = self.said(P.owning) and take(rf"\b(?:or|vs|versus|than) (?:on |at |from )?(?:{sellers()})\b")
         either = self.said(P.rent_or_not) or than
         if either:  # What stands between the two words may be the work
             self.every(P.words_of_either)
-        rents: Any = offered or take(P.renting, again=False) or either or self.hired
+        rents: Any = offered or take(P.renting, again=False) or take(P.hosted) or either or self.hired
         owns = used or take(P.owning) or (None if self.said(P.replaceable) else take(P.replacing))
         # What no shop sells singly is rented, unless somebody says that it is to be bought.
         modules = [catalog.get(gpu).text("form") in MODULES for gpu, _ in self.sets]

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 from functools import partial
+from typing import Any
 
 from gpuwise.errors import InputError
 from gpuwise.facts import catalog, llms
@@ -18,9 +19,12 @@ from gpuwise.judge.choose.speeds import item_of
 from gpuwise.judge.choose.wording import number_of
 from gpuwise.model import units
 from gpuwise.model.judgement import Need
+from gpuwise.model.precision import Precision
 from gpuwise.model.units import Latency, Work
 from gpuwise.workloads import registry
 
+# What adapters take beside the weights, as a share of these.
+ADAPTERS = 1.15
 _DRAWN = frozenset(model.like for model in DIFFUSION.values())
 
 
@@ -133,6 +137,8 @@ class Worked(Cards):
             self.mode = "infer"
         if images:
             self._read_steps(named)
+            if self.mode == "infer" and self.gpus and self.gpus[1] > 1 and self.take(P.one_image):
+                self.correct("Each image is made on one GPU: two of them make two at once, neither sooner.")
         return named
 
     def _read_sizes_of_images(self) -> None:
@@ -217,7 +223,9 @@ class Worked(Cards):
         first = self._within(ends[0], ends[1])
         spans = [(ends[n], ends[n + 1]) for n in range(len(shares) + 1)][0 if first else 1 :][: len(shares)]
         names: list[str | None] = [first] if first else []
-        names += [self._within(start, end) for start, end in spans[len(names) :]]
+        for start, end in spans[len(names) :]:
+            same = names and re.search(P.the_same, self.plain[start:end])
+            names.append(names[-1] if same else self._within(start, end))
         if not all(names):
             raise InputError("shares of what?", hint="name each: 'llm-8b-decode 70 %, sd 30 %'")
         weights = [float(share[1] or 50) for share in shares]
@@ -226,11 +234,32 @@ class Worked(Cards):
         parts = [self.plain[start:end] for start, end in spans]
         said = [next((mode for words, mode in RULES["modes"] if re.search(words, p)), "") for p in parts]
         if len({*filter(None, said)}) > 1:
-            problem = f"{' and '.join(filter(None, said))} in one mix: only works of one mode have one speed"
-            raise InputError(problem, hint="ask for each apart")
+            # Only works of one mode have one speed.
+            self._read_largest_share([*zip(weights, said, map(str, names), spans, strict=True)])
+            return
         self.mode = self.mode or "infer"
         self.notes += [f"all of it is taken in mode {self.mode}"] if "" in said and any(said) else []
         self.mixed = tuple(zip(map(str, names), weights, strict=True))
+
+    def _read_largest_share(self, parts: Sequence[tuple[float, Any, str, tuple[int, int]]]) -> None:
+        """Of works in different modes the one that takes most of the time; the others are named."""
+        most = max(parts, key=lambda part: part[0])
+        share, mode, named, _ = most
+        self.mode, self.mixed = mode or "infer", ((named, 1.0),)
+        for other, way, name, span in parts:
+            if (other, way, name, span) == most:
+                continue
+            self.mark(*span)
+            said = " ".join(filter(None, (way, name)))
+            self.notes.append(
+                f"speeds and costs are of {named}, {share:g} % of the time; {said}, {other:g} %, is not in "
+                "them: ask for it apart"
+            )
+            if way in ("lora", "qlora") and is_model(name, way):
+                weights = Precision.BF16 if way == "lora" else Precision.NF4
+                held = ADAPTERS * llms.weight_bytes(llms.find(name), weights) / 1e9
+                self.fields["least_gb"] = held
+                self.notes.append(f"{way} of {name} must fit, too: about {held:.0f} GB on one GPU")
 
     def _within(self, start: int, end: int) -> str | None:
         """The work that is named there, as though all other words were read."""
@@ -392,6 +421,21 @@ class Worked(Cards):
                 hint = "ask by memory and price: 'cheapest new card with 24 GB'"
                 raise InputError(f"{problem}: {row['because']}", hint=hint)
         return None
+
+    def _read_beside(self) -> None:
+        """Work beside the one that was named, which something stands in for: its memory counts."""
+        for row in catalog.rows(DATA / "stand_ins.csv"):
+            found = self.every(rf"(?<![\w-])(?:{row['words']})")
+            if not found:
+                continue
+            size = float(row[f"gb_{'infer' if self.mode in (None, 'infer') else 'train'}"])
+            self.fields["least_gb"] = max(size, self.fields.get("least_gb", 0.0))
+            like = row["infer" if self.mode in (None, "infer") else "train"]
+            holds = f", but its memory, {size:g} GB or more" * (size > 0)
+            self.notes.append(
+                f"{', '.join(found)}: {row['what']}, {row['because']}: its speed is not counted{holds}; GPUs "
+                f"compare on it as on {like}"
+            )
 
     def _of_size(self) -> str | None:
         """The model that a size or a family is taken as. Raises InputError for a size that none has."""

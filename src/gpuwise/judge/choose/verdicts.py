@@ -186,6 +186,17 @@ UNCHECKED = "no price of these is known, so the budget is not checked"
 NOT_ENOUGH = "more memory than was asked about"
 
 
+def slow_in_fp64(gpu: str) -> str:
+    """How fast a GPU computes in FP64 that was not made for it, beside its rate in FP32."""
+    spec = catalog.get(gpu)
+    double, single = spec.peak("fp64"), spec.peak("fp32")
+    if double is None:
+        return f"no rate of {short_name(gpu)} in FP64 is known"
+    rate = f"{significant(double.flop_per_s / 1e12)} TFLOP/s"
+    share = f", 1/{single.flop_per_s / double.flop_per_s:.0f} of its rate in FP32" if single else ""
+    return f"{short_name(gpu)} computes FP64 at {rate}{share}, no faster than a server's processor"
+
+
 def feature(found: Recommendation) -> str:
     """Whether the work needs what a GPU may have, beside the first option."""
     need, first = found.need, found.options[0]
