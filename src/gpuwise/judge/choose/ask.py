@@ -29,6 +29,7 @@ from gpuwise.model.judgement import Assumptions, Need
 from gpuwise.model.precision import Precision
 from gpuwise.model.units import Latency, Work
 from gpuwise.predictor.card import MODULES
+from gpuwise.workloads import registry
 
 _ASSUMED = frozenset(each.name for each in fields(Assumptions))
 
@@ -208,10 +209,12 @@ class _Reader(Worked):
                 self.notes.append(f"the first token comes within {late[2]} {late[3]}")
         elif late := take(P.token_time):
             if not take(r"\btpot\b") and "token" not in late[0]:
+                self.late = late[0].strip()
                 first = f"'TTFT<={late[1]}ms'"
                 self.notes.append(f"{late[0].strip()} is of each token; of the first one it would be {first}")
             fields["latency"] = Latency("TPOT", float(late[1]) / 1e3)
         elif late := take(P.answer_time):
+            self.late = late[0].strip()
             of = next((e for e in self.found if e.role == "out" and e.kind in ("token", "part")), None)
             written = of.number * of.tokens if of else USUAL.answer
             fields["latency"] = Latency("TPOT", float(late[1]) / written)
@@ -234,6 +237,10 @@ class _Reader(Worked):
         if part := self.take(P.part_of_them):
             self.notes.append(f"{part[0].strip()} are {float(part[1]) / 100:.2g} of {users:,}")
             users = max(1, round(users * float(part[1]) / 100))
+        if (some := self.take(P.so_many_at_once, again=False)) and 0 < number_of(some[1]) < users:
+            self.notes.append(f"{some[0].strip()}, of {users:,}")
+            self.fields["users"] = number_of(some[1])
+            return
         self.fields["users"] = users
         self.callers = re.search(P.callers, said[0]) is not None  # Who ask, not who may
         if not self.take(P.at_once) and (users > USUAL.crowd or not self.callers):
@@ -387,7 +394,9 @@ class _Reader(Worked):
         if fuse := take(P.fuse):
             # By the codes of most countries.
             self.notes.append(f"a circuit of {fuse[0].strip()}: four fifths of it for what runs for hours")
-            if volts := fuse[1] or fuse[3]:
+            home = "230" if self.currency in RULES["usual"]["volts_230"] else ""
+            if volts := fuse[1] or fuse[3] or home:
+                self.notes += [f"at {volts} V, as where the currency is from"] if volts == home else []
                 fields["outlet_w"] = 0.8 * float(fuse[2]) * float(volts)
             elif not re.search(r"\d ?k?w(?:atts?)?\b", self.left()):
                 raise InputError(f"how many watts has a {fuse[0]}?", hint="say its volts: '15 A at 120 V'")
@@ -468,6 +477,15 @@ class _Reader(Worked):
                 fields.setdefault("goal", "speed")
             return
         self.mark(*money.span())
+        code = re.sub(r"[^a-z]", "", re.sub(r"\d\s?k\b", "", money[0])).upper()
+        if code.casefold() in (*RULES["unrated"], "try") and code not in self.rates:
+            self.correct(
+                f"{money[0].strip().upper()}: no rate of {code} is known here, so no price is checked "
+                f"against it: '--rate {code}=...' gives it in dollars."
+            )
+            fields["acquire"] = fields.get("acquire", "own")
+            fields.setdefault("goal", "price")
+            return
         each = re.match(P.each_person, self.plain[money.end() :]) if fields.get("users", 1) > 1 else None
         text = (money[1] if money.re.groups else money[0]).strip()
         if re.fullmatch(r"0\d*", text):
@@ -500,6 +518,8 @@ class _Reader(Worked):
                 fields.setdefault("acquire", "rent")  # What is bought has no price of an hour
             if per[1] in ("", "h") and self.every(P.fastest):
                 fields.setdefault("goal", "speed")
+        elif self.done() and self.every(P.fastest) and not (self.owns or self.have):
+            fields.setdefault("goal", "speed")
         elif not self.rents and not (self.done() and not (self.owns or self.have)):
             gpus = self.owns or self.have or self.sets or self.traits or self.said(rf"\b(?:{P.machine})\b")
             self.small = budget < USUAL.small_sum and not gpus
@@ -573,7 +593,8 @@ class _Reader(Worked):
     def _read_no_more(self, named: str, precision: str | None) -> None:
         """Says each number that a rule read and that is in no unit in the need: it is a factor of the amount
         of work, or not taken into account."""
-        parts = (self.fields, self.assumed, self.work, self.gpus, self.mixed, self.notes)
+        title = registry.get(own).spec.title if (own := ALIASES.get(named, named)) in registry.names() else ""
+        parts = (self.fields, self.assumed, self.work, self.gpus, self.mixed, self.notes, title)
         stated = repr((parts, named, ALIASES.get(named), precision))
         there = re.findall(r"\d+(?:\.\d+)?(?:e[+-]\d+)?", re.sub(r"(?<=\d),(?=\d{3})", "", stated))
         values = {f"{float(number):.4g}" for number in there}
@@ -598,7 +619,8 @@ class _Reader(Worked):
         )
 
     def _whole(self, named: str, precision: str | None) -> Asked:
-        if self.laptop and self.mode in ("infer", None) and named == "resnet50" and self.notes:
+        seen = self.said(r"\bvision\b|\bcnns?\b|\bimagenet\b")
+        if self.laptop and self.mode in ("infer", None) and named == "resnet50" and self.notes and not seen:
             named, self.notes = "mobile", [note for note in self.notes if "resnet50" not in note]
         if named in presets():
             self.mode = None
@@ -621,6 +643,10 @@ class _Reader(Worked):
         limited = self.fields.keys() & {"budget_usd", "deadline_s"}
         if limited and not (self.named_gpus or self.have or "asks" in self.fields) and self._asks_whether():
             self.fields["asks"] = "able"
+        if self.late and "latency" in self.fields and not (is_model(named, self.mode) or "decode" in named):
+            del self.fields["latency"]
+            self.notes = [note for note in self.notes if self.late not in note]
+            self.ignore(self.late)  # Only of what answers token by token is the time of an answer known
         if self.mode == "full" and not is_model(named, self.mode):
             self.mode = "train"
         if self.mode in ("lora", "qlora") and not (is_model(named, self.mode) or named in DIFFUSION):

@@ -129,6 +129,11 @@ class Cards(Words):
             have = [_of_laptop(gpu) for gpu in have]
         if len(have) > 1:
             self.take(r"\b(?:the|these|both|of) (?:2|two|both)\b")
+        sizes = re.findall(r"\((\d+)gb\)", self.plain)
+        self.every(r"\(\d+gb\)")
+        sizes += re.findall(r" (\d+) ?gb", " ".join(self.plain[start:end] for *_, start, end in self.places))
+        if len(self.places) == 1 and catalog.get(self.places[0][0]).text("form") == "soc" and sizes:
+            self.fields["memory_gb"] = (float(sizes[0]), float(sizes[0]))  # Which is sold with less, too
         self.quotes: tuple[Quote, ...] = ()
         self.sets, self.have, self.barred = tuple(dict.fromkeys(sets)), tuple(have), frozenset(barred)
 
@@ -213,6 +218,7 @@ class Cards(Words):
         """What an API asks for the same work, or what is paid now for something else than these cards."""
         self.bill: Bill | None = None
         api = self.said(P.api) if self.said(P.api_compared) else None
+        self.api = api is not None
         name = re.sub(r"\bapis?\b.*", "API", api[0]) if api and api[0] != "api" else "an API"
         if price := self.take(P.item_price):
             items = RULES["scales"].get(price[2], 1.0)
@@ -223,6 +229,7 @@ class Cards(Words):
                 of = name if api else monthly[2] or "what you have"
                 self.bill = Bill(of=of, usd=self._usd(monthly[1]))
                 self.blank(re.escape(monthly[0]))
+                self.billed_monthly = True
             elif api:
                 self.bill = Bill(of=name)
         while self.bill and self.blank(P.api):  # No model to run
@@ -234,12 +241,22 @@ class Cards(Words):
         """What only some GPUs are: (kind, field of the catalog, pattern of it, whether it must match)."""
         table = RULES["traits"]
         self.traits = [(kind, name, value, False) for kind, words, name, value in table if self.deny(words)]
+        self.notes += [f"none where the {name} is {value.strip('^$')}" for _, name, value, _ in self.traits]
         if self.barred:
+            self.notes.append(f"not {', '.join(sorted(self.barred)[:4])}")
             self.traits.append(("name", "id", f"^(?:{'|'.join(self.barred)})$", False))
         if length := self.take(P.length):
             most = float(length[1]) * {"m": 1e-3, "c": 1e-2, "i": 0.0254}[length[2][0]]
+            self.notes.append(f"cards of {length[0].strip()}")
             short = (spec.id for spec in catalog.all_gpus() if (spec.number("length_m") or 1.0) <= most)
             self.traits.append(("length", "id", f"^(?:{'|'.join(short)})$", True))
+        if (width := self.take(P.bandwidth)) and (self.sets or self.have):
+            self.ignore(width[0].strip())  # What is named has it or not
+        elif width:
+            least = float(width[1]) * {"t": 1e12, "g": 1e9}[width[2]]
+            wide = (s.id for s in catalog.all_gpus() if (s.number("memory_bytes_per_s") or 0.0) >= least)
+            self.notes.append(f"memory of {width[1]} {width[2].upper()}B/s or more")
+            self.traits.append(("bandwidth", "id", f"^(?:{'|'.join(wide)})$", True))
         for kind, words, name, value in table:
             if found := self.take(rf"\b(?:{words})\b", again=False):
                 if any(0 <= start - found.end() <= 1 for *_, start, _ in self.places):
@@ -292,7 +309,7 @@ class Cards(Words):
         much = fields.get("budget_usd", 0.0) >= USUAL.large_sum and "budget_per_hour" not in fields
         much &= fields.get("users", 1) == 1 and self.said(P.several_cards) is not None
         # Who pays so much an hour for speed takes as many as that pays for.
-        hourly = fields.get("budget_per_hour") and fields.get("goal") == "speed"
+        hourly = (fields.get("budget_per_hour") or self.done()) and fields.get("goal") == "speed"
         if self.gpus is None and (fields.get("goal") == "energy" or (one and not self.sets)):
             self.gpus = (1, 1)
         elif self.gpus is None and ("total_gb" in fields or ((much or hourly) and not self.sets)):

@@ -67,6 +67,8 @@ class Worked(Cards):
             period = next(filter(None, often.groups()))
             self.found = tuple(replace(e, period=period) if e is counted else e for e in self.found)
             self.mark(*often.span() if counted else (0, 0))
+        if self.billed_monthly and not any(each.period for each in self.found):  # So the amount is, too
+            self.found = tuple(replace(e, period="month") if e.kind == "token" else e for e in self.found)
         self._read_times()
         speeds = (each for each in self.found if each.kind == "token" and each.tokens == 1 and each.period)
         speed = next(speeds, None)
@@ -112,7 +114,7 @@ class Worked(Cards):
         elif not self.mixed:
             self._read_others(named := self._largest(named))
         named = named or self._use(again=True) or ("mobile" if self.laptop else None)
-        if named is None and self.bill and self.bill.of.endswith("API"):
+        if named is None and self.bill and self.api:
             named = str(P.open)
             self.notes.append(f"no model was named: {named}, an open one, is taken")
         if named is None:
@@ -131,14 +133,16 @@ class Worked(Cards):
             self.gpus = self.gpus or (1, 8)
             if "budget_usd" in self.fields and not self.done():
                 self.fields.setdefault("goal", "speed")
+        drawn = named in _DRAWN | DIFFUSION.keys()
+        if drawn and self.mode in (None, "infer") and any(count > 1 for _, count in self.sets):
+            self.take(P.one_image)
+            self.correct("Each image or clip is made on one GPU: two make two at once, neither sooner.")
         images = named in DIFFUSION or "diffusion" in named or ALIASES.get(named) == "unet-sd15"
         if self.mode is None and (images or any(each.period for each in self.found)):
             # What comes again every day is answered, not learnt; people make images more often than models.
             self.mode = "infer"
         if images:
             self._read_steps(named)
-            if self.mode == "infer" and self.gpus and self.gpus[1] > 1 and self.take(P.one_image):
-                self.correct("Each image is made on one GPU: two of them make two at once, neither sooner.")
         return named
 
     def _read_sizes_of_images(self) -> None:
@@ -348,6 +352,8 @@ class Worked(Cards):
         """Whether a network is named beside what stands there."""
         text = self.plain[:start] + " " + self.plain[end:]
         like = (row["words"] for row in catalog.rows(DATA / "stand_ins.csv"))
+        if re.search(P.other_network, text):
+            return True
         names = (rf"(?<![\w-]){re.escape(name)}(?![\w-])" for name in registry.names())
         return any(re.search(each, text) for each in (*names, *like))
 
@@ -496,6 +502,8 @@ class Worked(Cards):
             self.ignore(others[0].words)
             return
         served = is_model(named, self.mode)
+        if served and self.mode in (None, "infer") and self._read_sizes_of_requests():
+            return
         need = needs.need_for(named, mode=self.mode)
         if not (self.found or data):
             item = item_of(need).partition("-")[0]
@@ -536,10 +544,28 @@ class Worked(Cards):
             self.fields |= {"reads": found.reads}
             if found.context and found.context <= USUAL.longest:  # Longer ones are read in pieces
                 self.fields.setdefault("context", found.context)
+        once = self.work and not (self.work.period_s or epochs or self.fields.get("batch"))
+        if once and need.mode == "train" and counted and counted[0].kind in ("text", "image", "sequence"):
+            self.notes.append(f"{counted[0].words.strip()} once: each further epoch takes as much again")
         if self.work is None:
             self.ignore(*(each.words for each in counted))  # How long one is was not said
             self.notes.append("the cost of all of it is not known: how much that is was not said")
             self._rent_once()
+
+    def _read_sizes_of_requests(self) -> bool:
+        """Whether the tokens that are stated are those of each request of people who ask at once, and how
+        many requests come is not said."""
+        fields = self.fields
+        asked = "users" in fields or "concurrent" in fields
+        if not asked or any(e.period or not e.role or e.kind not in ("token", "part") for e in self.found):
+            return False
+        prompt, answer = (sum(e.number * e.tokens for e in self.found if e.role == r) for r in ("in", "out"))
+        answer = answer or USUAL.answer
+        fields |= {"reads": prompt / answer}
+        fields.setdefault("context", int(prompt + answer))
+        self.notes.append(f"each request has a prompt of {prompt:,.0f} tokens and an answer of {answer:,.0f}")
+        self.found = ()
+        return True
 
     def _rent_once(self) -> None:
         """Buying for work that is done once cannot be judged without hours of use."""

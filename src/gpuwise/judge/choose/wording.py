@@ -112,11 +112,15 @@ class Words:
         while self.take(P.in_currency, again=False):
             pass
         self.stands_in = False
+        self.late = ""  # A limit on the time of an answer, as it was written
+        self.api = False  # Whether an API is named
+        self.billed_monthly = False  # Whether what is paid for the work is a sum of each month
         self.single, self.small, self.watts_each, self.gpus_each = False, False, 0.0, False
         self.several = 1  # Machines, of which one is looked at
         self.members = self.people = 1  # Of whom not all are there at once; who share a machine
         self.open_model = False  # Some language model, none by name
         self.sets, self.mixed = tuple[tuple[str, int], ...](), tuple[tuple[str, float], ...]()
+        self.gpus: tuple[int, int] | None = None  # How many of them
         self.by_use = False  # No name stands there, but a size or a use
         self.mode: Purpose | None = None
         self.found: tuple[amounts.Quantity, ...] = ()  # Amounts of work
