@@ -68,8 +68,18 @@ def choose(
     need = needs.need_of(need, {}, rates, today=facts.today)[0] if isinstance(need, str) else need
     for gpu in (*names_of(need), *need.have):  # a need of a file may name what is none
         catalog.get(gpu)
+    try:
+        return _chosen(need, facts, forecast or predicted, every_provider, alternatives)
+    except GpuwiseError as error:  # Who is refused wants to see what was understood
+        error.args = (say.refusal(need, error, speeds.item_of(need)),)
+        raise
+
+
+def _chosen(
+    need: Need, facts: Facts, forecast: Forecast, every_provider: bool, alternatives: bool
+) -> Answer[Recommendation]:
     market = _Market(
-        facts=facts, offers=_believed(need, facts), forecast=_asked_once(forecast or predicted),
+        facts=facts, offers=_believed(need, facts), forecast=_asked_once(forecast),
         item=speeds.item_of(need),
         every_provider=every_provider or len(need.providers) > 1 or need.asks == "provider",
     )  # fmt: skip
@@ -84,14 +94,22 @@ def choose(
         need = replace(need, only=(), notes=tuple(notes))
     need, largest = _with_largest(market, need)
     several = _in_machines(market, need)
-    choice = several or _by_the_second(market, _answered(market, settled(need)))
+    choice = several or _by_the_second(market, _kept_for_once(_answered(market, settled(need))))
     choice = _with_left_out(market, choice, need)
-    choice = _with_both_ways(market, choice)
+    choice = _with_both_ways(market, choice, several is not None)
     billed = verdicts.against(need.bill, choice) if need.bill else ""
     if billed and (need.bill is None or need.bill.usd is None):  # No sum to compare with
         choice, billed = replace(choice, reasons=(billed.rstrip("."), *choice.reasons)[:3]), ""
     rent = "" if several else _beside_rent(market, choice)
-    said = (say.not_counted(need), largest, _beside(market, need), billed, choice.answer, rent)
+    said = (
+        say.not_counted(need),
+        *need.corrected,
+        largest,
+        _beside(market, need),
+        billed,
+        choice.answer,
+        rent,
+    )
     choice = replace(choice, answer=" ".join(filter(None, said)))
     if alternatives:
         choice = _with_alternatives(market, choice)
@@ -102,7 +120,10 @@ def _with_largest(market: _Market, need: Need) -> tuple[Need, str]:
     """The need of the largest model that its limits hold, where it names none; and which it is, where that is
     the question."""
     if need.asks == "largest" and need.task == "infer":
-        first = market.best(settled(replace(need, asks=""))).options[0]  # Has as much memory as any like it
+        free = settled(replace(need, asks=""))
+        first = (market.best_or_none(free) or market.best(_unhurried(free, ""))).options[
+            0
+        ]  # Has as much memory as any like it
         gpu, count = (first.gpu_id, first.count) if not names_of(need) else _one_set(need) or ("", 0)
         models = speeds.largest_models(settled(need), gpu, count)
         if not models:
@@ -119,6 +140,19 @@ def _with_largest(market: _Market, need: Need) -> tuple[Need, str]:
         if (found := market.best_or_none(settled(larger))) and found.options[0].price_usd:
             return replace(larger, notes=(*need.notes, say.LARGEST.format(name))), ""
     return need, ""
+
+
+def _kept_for_once(choice: Recommendation) -> Recommendation:
+    """The choice, with what is there first where it does a piece of work that is done once: nobody buys a card
+    for that who did not ask for one."""
+    need, first = choice.need, choice.options[0]
+    mine = next((option for option in choice.options if option.way == "have" and option.time_s), None)
+    asked = need.upgrade or need.sets or need.only or need.budget_usd or need.period_s or need.asks
+    if mine is None or asked or not first.outlay_usd:
+        return choice
+    options = sorted(choice.options, key=lambda option: option is not mine)
+    made = replace(choice, options=tuple(replace(o, rank=n) for n, o in enumerate(options, start=1)))
+    return replace(made, answer=say.plainly(made), reasons=say.reasons(made), runner_up=say.runner_up(made))
 
 
 # Share of busy time below which a machine is not rented around the clock.
@@ -186,6 +220,10 @@ def _in_time(market: _Market, need: Need) -> Recommendation | None:
 def _answered(market: _Market, need: Need) -> Recommendation:
     """The choice with its verdict. Whether something can do it has an answer even where it cannot: no, and
     what else would."""
+    double = need.precision == Precision.FP64 and need.asks == "able" and names_of(need)
+    if double and not any(map(made_for_fp64, double)) and (better := _another(market, need)):
+        slow = "; ".join(dict.fromkeys(map(verdicts.slow_in_fp64, double)))
+        return replace(better, answer=f"No, though it runs: {slow}. {better.answer}")
     try:
         choice = _with_verdict(market, _first_answer(market, need))
         paid = verdicts.not_for(need, choice) if need.asks == "able" and need.budget_usd else ""
@@ -230,7 +268,7 @@ def _beside_rent(market: _Market, choice: Recommendation) -> str:
     return owning.rented_instead(choice, other.options[0]) if other else ""
 
 
-def _with_both_ways(market: _Market, choice: Recommendation) -> Recommendation:
+def _with_both_ways(market: _Market, choice: Recommendation, several: bool) -> Recommendation:
     """The choice with a verdict on renting against buying, where that is the question: the side that has no
     place in it comes from prices that are older, or from any GPU where that is to rent. What costs less is
     first, where its price is fresh."""
@@ -269,9 +307,13 @@ def _with_both_ways(market: _Market, choice: Recommendation) -> Recommendation:
         options.sort(key=lambda option: option is not better)
     made = replace(choice, options=tuple(replace(o, rank=n) for n, o in enumerate(options, start=1)))
     if options[0] != choice.options[0]:
+        # Of several machines all is said already.
         made = replace(
-            made, answer=say.plainly(made), reasons=say.reasons(made), runner_up=say.runner_up(made)
-        )  # fmt: skip
+            made,
+            answer=choice.answer if several else say.plainly(made),
+            reasons=say.reasons(made),
+            runner_up=say.runner_up(made),
+        )
     return replace(made, answer=f"{where}{said} {made.answer}")
 
 
@@ -379,7 +421,8 @@ def _first_answer(market: _Market, need: Need) -> Recommendation:
     names = names_of(need)
     late = [gpu for gpu in names if gpu in choice.rejected and choice.rejected[gpu].code == "latency"]
     mine = [choice.rejected[gpu] for gpu in {*need.have} if gpu in choice.rejected]
-    if need.keep and not need.unproven and any(why.code == "unproven" for why in mine):
+    asked = need.keep or need.asks == "faster"
+    if asked and not need.unproven and any(why.code == "unproven" for why in mine):
         # Whether what is there does it is answered, however little is known of how fast.
         return _first_answer(market, replace(need, unproven=True))
     left = (why.detail for why in mine)
@@ -461,6 +504,8 @@ def _looser(need: Need, error: GpuwiseError) -> Iterator[Need]:
         # What keeps every limit may only lack a price that is fresh.
         note = "no price that is fresh is known of what keeps the limits"
         yield noted(note, only=_cards(need), acquire="own")
+        if not need.unproven:
+            yield noted("nothing keeps the limits whose like was measured: by data sheets", unproven=True)
 
 
 def _cards(need: Need) -> tuple[str, ...]:
@@ -473,9 +518,17 @@ def _cards(need: Need) -> tuple[str, ...]:
     return tuple(spec.id for spec in fit if not EXPORT.search(spec.id))
 
 
+# Below it no computer runs that holds one of the GPUs here: the least cards take 30 W, and it as much.
+LEAST_COMPUTER_W = 60.0
+
+
 def _explained(market: _Market, need: Need, error: GpuwiseError) -> GpuwiseError:
     """The error of a need, with what would lead to an answer, and what else would do the work where GPUs or a
     memory were named."""
+    if error.code == "limits" and min(need.power_w or inf, need.outlet_w or inf) < LEAST_COMPUTER_W:
+        problem = f"{error}; so few watts drive modules such as Jetson boards, of which nothing is known here"
+        hint = "tables of their makers, or a limit of more watts"
+        return NoDataError(problem, hint=hint, code="too-few-watts")
     error = loosened(error, need, market.best, market.offers)
     data = {"why": str(error), **error.data}
     said = [str(error)]
@@ -548,6 +601,11 @@ def _with_left_out(market: _Market, choice: Recommendation, asked: Need) -> Reco
     offering = {option.provider.casefold() for option in choice.options}
     if missing := [name for name in need.providers if name.casefold() not in offering]:
         advice.append(f"left out: {', '.join(missing)}: no price of theirs for this is known")
+    kinds = ("spot", "community", "reserved", "serverless")
+    ways = {option.way for option in choice.options}
+    lacking = [kind for kind in kinds if getattr(asked, kind) and getattr(need, kind) and kind not in ways]
+    if lacking and need.acquire != "own":
+        advice.append(f"left out: {', '.join(lacking)} rent: no such price is known that keeps the limits")
     unranked, answer = tuple(_unranked(market, choice, asked)), choice.answer
     if need.asks == "faster" and unranked and len(choice.options) == 1:
         answer = f"{unranked[0][:1].upper()}{unranked[0][1:]}. {answer}"
@@ -592,7 +650,8 @@ def _unranked(market: _Market, choice: Recommendation, asked: Need) -> Iterator[
     groups += [tuple(gpu for gpu in kind if catalog.get(gpu).vendor == maker) for maker in makers]
     alone = replace(need, sets=(), named=(), have=(), unproven=True)
     free = not names_of(asked)
-    if need.task == "infer" and need.acquire == "own" and free and choice.options[0].count > 1:
+    bought = need.acquire == "own" or choice.options[0].outlay_usd
+    if need.task == "infer" and bought and free and choice.options[0].count > 1:
         groups.append(tuple(spec.id for spec in catalog.all_gpus() if has_form(spec, "mobile")))
         alone = replace(alone, gpus=(1, 1))
     for group in groups:

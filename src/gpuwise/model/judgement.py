@@ -119,6 +119,7 @@ class Need:
     users: int = 1  # People who work at the same time, each with such a machine
     notes: tuple[str, ...] = ()  # How words of the question were read
     ignored: tuple[str, ...] = ()  # Words of it that change nothing here
+    corrected: tuple[str, ...] = ()  # What it takes for granted and is not so, each as a sentence
     providers: tuple[str, ...] = ()  # Empty: every provider
     avoid: tuple[str, ...] = ()  # Providers that are not to be
     region: str = ""  # Where rented GPUs stand, an area of `prices.areas` or a part of a region's name

@@ -413,11 +413,13 @@ def read_money(text: str, *, typed: bool = False) -> Money:
 
 
 def currency_of(text: str, known: Container[str]) -> str:
-    """The code of the first of these currencies that stands beside a number; empty without one."""
-    beside = re.finditer(
-        r"[€£¥₹]|(?<=\d)\s?(?:k\b\s?)?(?P<b>[a-z]{3,8})|\b(?P<a>[a-z]{3})\s?(?=\d)", text.casefold()
-    )
-    words = (found["a"] or found["b"] or found[0] for found in beside)
+    """The code of the first of these currencies that stands beside a number, or else behind "in"; empty
+    without one."""
+    plain = text.casefold()
+    beside = re.findall(
+        r"([€£¥₹])|(?<=\d)\s?(?:k\b\s?)?([a-z]{3,8})|\b([a-z]{3})\s?(?=\d)", plain
+    ) + re.findall(r"()()\b(?:in|en|em|w|в) ([a-z]{3,8}|[€£¥₹])", plain)
+    words = ("".join(found) for found in beside)
     codes = (_currency(word) for word in words)
     return next((code for code in codes if code in known), "")
 

@@ -13,7 +13,7 @@ from datetime import date
 from typing import TYPE_CHECKING
 
 from gpuwise.facts import catalog
-from gpuwise.judge.choose.answer import limits
+from gpuwise.judge.choose.answer import taken_as_asked
 from gpuwise.judge.choose.phrases import obtained
 from gpuwise.model.gpu import RENTS, GpuSpec
 from gpuwise.model.judgement import Assumptions, Option, Recommendation
@@ -120,7 +120,6 @@ def said(found: Recommendation) -> tuple[str, ...]:
     """The answer in plain sentences: the pick, why, the runner-up, and what would change it."""
     if not found.answer:  # a recommendation of an earlier version
         return ()
-    taken = dict.fromkeys((*limits(found.need), *found.need.notes))
     unsaid = [words for words in found.need.ignored if words not in found.answer]
     days = (date.fromisoformat(found.made_on) - date.fromisoformat(found.prices_on or found.made_on)).days
     aged = f"Caution: the newest prices are {days} days old; today's rents: gpuwise prices update"
@@ -132,7 +131,7 @@ def said(found: Recommendation) -> tuple[str, ...]:
         *(f"Would change it: {text}" for text in found.changes[:_CHANGES]),
         # A card that is there and cannot do the work is what its owner asks about first.
         *(text for text in found.advice if any(word in text for word in ADVISED)),
-        *(["Taken as asked: " + "; ".join(taken)] if taken else []),
+        *filter(None, [taken_as_asked(found.need)]),
         *([aged] if days > OLD_LIST_DAYS else []),
     )
 

@@ -7,6 +7,7 @@ from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from math import inf
 
+from gpuwise.errors import GpuwiseError
 from gpuwise.facts import catalog, prices
 from gpuwise.judge.choose import candidates as priced
 from gpuwise.judge.choose import fit
@@ -34,12 +35,14 @@ from gpuwise.judge.choose.phrases import (
     option_name,
     priced_at,
     short_name,
+    sum_of,
     times,
     what_it_does,
 )
 from gpuwise.judge.choose.speeds import OLDEST, RECOMPUTES
-from gpuwise.model.gpu import GpuSpec
-from gpuwise.model.judgement import Assumptions, Need, Option, Recommendation
+from gpuwise.model.gpu import RENTS, GpuSpec
+from gpuwise.model.judgement import Assumptions, Bill, Need, Option, Recommendation
+from gpuwise.model.precision import Precision
 from gpuwise.model.result import Interval, Issue, Record
 from gpuwise.model.units import brief, percent, seconds, significant, usd
 from gpuwise.predictor.card import MODULES
@@ -47,6 +50,8 @@ from gpuwise.predictor.card import MODULES
 _SOLD = {"new": "new", "used": "used", "street": "used or new"}
 # Share of memory below which what stays free is worth a word.
 LITTLE = 0.1
+# A rent that is shorter is decided by how it is billed.
+SHORT_S = 900.0
 # The note where the question names no model.
 LARGEST = "no model was named: {}, the largest of the usual ones that the limits hold"
 
@@ -63,10 +68,13 @@ def limits(need: Need) -> Iterator[str]:
     if need.memory_gb is not None and not (need.sets and need.asks == "able"):
         low, high = need.memory_gb
         yield f"{low:g} GB" + (" or more" if high is None else f" to {high:g} GB" * (high > low))
+    if need.precision == Precision.FP64 and "cholesky" in dict(need.workloads):
+        yield "FP64 by matrix units in cholesky, where a GPU has them, by its ordinary cores in fft and stencil"
     for value, words in (
         (need.deadline_s and seconds(need.deadline_s), "done within {}"), (need.total_gb, "{:g} GB in all"),
         (need.power_w, "{:.0f} W for GPUs"), (need.outlet_w, "{:.0f} W from the wall"),
         (need.slots, "{:g} slots"), (need.form, "{}"), (" or ".join(need.sold), "{} prices"),
+        (need.bill and need.bill.usd and f"{need.bill.of} at {_billed(need, need.bill)}", "{}"),
         (", ".join(need.providers), "of {}"), (", ".join(need.avoid), "not of {}"),
         (need.quiet, "quiet"), (need.at_home, "at home"), (need.egress_gb, "{:g} GB sent out" + out),
         (kwh != usual.electricity_usd_per_kwh and kwh, "${:.3g} a kWh"),
@@ -75,6 +83,28 @@ def limits(need: Need) -> Iterator[str]:
     ):  # fmt: skip
         if value:
             yield words.format(value)
+
+
+def _billed(need: Need, bill: Bill) -> str:
+    """What is paid elsewhere, as it was read."""
+    of = f" for {brief(bill.items)}" if bill.items else " a month"
+    return f"{sum_of(need, bill.usd or 0.0)}{of}"
+
+
+def taken_as_asked(need: Need) -> str:
+    """The limits of a need, and how words of its question were read."""
+    taken = "; ".join(dict.fromkeys((*limits(need), *need.notes)))
+    return f"Taken as asked: {taken}" if taken else ""
+
+
+def refusal(need: Need, error: GpuwiseError, item: str) -> str:
+    """Why there is no answer, beside what was understood of the question and what was not."""
+    unread = f"Not taken into account: {', '.join(need.ignored)}" if need.ignored else ""
+    amount = f"{brief(need.items)} {item}s" if need.items else ""
+    if need.items and need.period_s:
+        amount += f" each {fit.PERIODS.get(need.period_s) or seconds(need.period_s)}"
+    parts = (str(error), *need.corrected, taken_as_asked(need), amount, unread)
+    return ". ".join(part.rstrip(".") for part in parts if part)
 
 
 def owned(
@@ -140,6 +170,9 @@ def plainly(found: Recommendation) -> str:
         take += f" instead of {machine_of(paid)}{priced_at(paid)}"
         take += f", {significant(dearer)} times the cost of the work"
     does = f"{take}: {what_it_does(found.need, first, found.item)}."
+    once = found.need.period_s is None and first.way in RENTS
+    if once and first.time_s and first.price_usd and first.time_s.value < SHORT_S:
+        does += f" Starting takes minutes, and many bill a whole hour: {usd(first.price_usd.value)}."
     return " ".join(filter(None, (does, f"{_otherwise(found)}{sums_of_years(found)}".strip())))
 
 
@@ -253,6 +286,9 @@ def reasons(found: Recommendation) -> tuple[str, ...]:
         first.way == "unpriced" and first.power_w and catalog.get(first.gpu_id).text("form") not in COMPUTERS
     ):
         said.append(f"{first.power_w:g} W: {fed_by(first)}")
+    allowed = need.outlet_w or need.power_w
+    if allowed and first.power_w and catalog.get(first.gpu_id).text("form") in COMPUTERS:
+        said.append(f"{first.power_w:g} W at most, of {allowed:.0f} W allowed")
     if need.deadline_s and first.time_s:
         said.append(f"done in {seconds(first.time_s.value)} of the {seconds(need.deadline_s)} allowed")
     if need.mode == "train" and first.count > 1:

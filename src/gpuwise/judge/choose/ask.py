@@ -29,6 +29,7 @@ from gpuwise.model.judgement import Assumptions, Need
 from gpuwise.model.precision import Precision
 from gpuwise.model.units import Latency, Work
 from gpuwise.predictor.card import MODULES
+from gpuwise.workloads import registry
 
 _ASSUMED = frozenset(each.name for each in fields(Assumptions))
 
@@ -82,12 +83,14 @@ class _Reader(Worked):
 
     def asked(self) -> Asked:
         """Reads it all, the most particular rules first, and takes what nothing reads as a limit for one."""
-        unreleased = False
+        unreleased = list[str]()
         while later := self.blank(P.unreleased):
-            unreleased = True
-            self.ignore(later[0].strip())
+            unreleased.append(later[0].strip())
+            self.ignore(unreleased[-1])
         if unreleased:
-            self.notes.append("what GPUs will come and what they will cost is not known: this is of today")
+            self.correct(
+                "What GPUs will come, and how fast and dear they are, is not known: this is of today."
+            )
         self._read_peak()
         self._read_first()
         self._read_cards()
@@ -125,6 +128,8 @@ class _Reader(Worked):
         named = self._read_work()
         self._settle_work(named)
         precision = self._read_precision(named)
+        if not self.stands_in and "title" not in self.fields:
+            self._read_beside()
         self._settle_budget(named)
         return self._whole(named, precision)
 
@@ -189,6 +194,8 @@ class _Reader(Worked):
             if found := take(pattern):
                 value = NUMBERS.get(found[1]) or amount_of(re.sub(P.thousands, "", found[1]))
                 value *= factors.get(found[2], 1)
+                if found[2].isdigit():  # "4 h a day on 5 days a week"
+                    self.notes.append(found[0].strip())
                 whole = int(value) if value == int(value) else value
                 (self.assumed if name in _ASSUMED else fields).setdefault(name, whole)
         if late := take(rf"\b(ttft|first token)\D{{0,20}}?({P.decimal}) ?(ms|s)\w*\b"):
@@ -202,10 +209,12 @@ class _Reader(Worked):
                 self.notes.append(f"the first token comes within {late[2]} {late[3]}")
         elif late := take(P.token_time):
             if not take(r"\btpot\b") and "token" not in late[0]:
+                self.late = late[0].strip()
                 first = f"'TTFT<={late[1]}ms'"
                 self.notes.append(f"{late[0].strip()} is of each token; of the first one it would be {first}")
             fields["latency"] = Latency("TPOT", float(late[1]) / 1e3)
         elif late := take(P.answer_time):
+            self.late = late[0].strip()
             of = next((e for e in self.found if e.role == "out" and e.kind in ("token", "part")), None)
             written = of.number * of.tokens if of else USUAL.answer
             fields["latency"] = Latency("TPOT", float(late[1]) / written)
@@ -228,6 +237,10 @@ class _Reader(Worked):
         if part := self.take(P.part_of_them):
             self.notes.append(f"{part[0].strip()} are {float(part[1]) / 100:.2g} of {users:,}")
             users = max(1, round(users * float(part[1]) / 100))
+        if (some := self.take(P.so_many_at_once, again=False)) and 0 < number_of(some[1]) < users:
+            self.notes.append(f"{some[0].strip()}, of {users:,}")
+            self.fields["users"] = number_of(some[1])
+            return
         self.fields["users"] = users
         self.callers = re.search(P.callers, said[0]) is not None  # Who ask, not who may
         if not self.take(P.at_once) and (users > USUAL.crowd or not self.callers):
@@ -245,6 +258,15 @@ class _Reader(Worked):
         """Kinds of rent, providers and places; whether any of the first two says to rent."""
         fields, take = self.fields, self.take
         spot = take(RULES["denied"]["spot"])
+        if take(P.uninterrupted):
+            if spot:
+                self.correct(
+                    "What is spot may be taken back at any moment, so none that must not stop is spot: "
+                    "these are rented on demand."
+                )
+            self.notes.append("not to be interrupted, so no spot rent")
+            spot, fields["spot"] = None, False
+            self.denied["spot"] = True
         allowed = {kind: True for kind, words in RULES["kinds"] if take(rf"\b(?:{words})\b", again=False)}
         span = rf"\b({P.count})[ -](month|year)s?\b"
         if allowed.get("reserved") and (term := take(P.reserved + span) or take(span, again=False)):
@@ -269,13 +291,15 @@ class _Reader(Worked):
     def _read_rent(self) -> None:
         """Whether to rent or to own, where that is said, and for how long."""
         fields, take, denied = self.fields, self.take, self.denied
+        if (take(P.only_rent) and take(P.only_own)) or (denied["rent"] and denied["buy"]):
+            raise InputError("only to rent and only to buy at once", hint="leave one of them out")
         no_cloud = bool(take(P.offline)) or denied["rent"]
         used, offered = take(RULES["denied"]["used"]), self._read_offers()
         than = self.said(P.owning) and take(rf"\b(?:or|vs|versus|than) (?:on |at |from )?(?:{sellers()})\b")
         either = self.said(P.rent_or_not) or than
         if either:  # What stands between the two words may be the work
             self.every(P.words_of_either)
-        rents: Any = offered or take(P.renting, again=False) or either or self.hired
+        rents: Any = offered or take(P.renting, again=False) or take(P.hosted) or either or self.hired
         owns = used or take(P.owning) or (None if self.said(P.replaceable) else take(P.replacing))
         # What no shop sells singly is rented, unless somebody says that it is to be bought.
         modules = [catalog.get(gpu).text("form") in MODULES for gpu, _ in self.sets]
@@ -370,7 +394,9 @@ class _Reader(Worked):
         if fuse := take(P.fuse):
             # By the codes of most countries.
             self.notes.append(f"a circuit of {fuse[0].strip()}: four fifths of it for what runs for hours")
-            if volts := fuse[1] or fuse[3]:
+            home = "230" if self.currency in RULES["usual"]["volts_230"] else ""
+            if volts := fuse[1] or fuse[3] or home:
+                self.notes += [f"at {volts} V, as where the currency is from"] if volts == home else []
                 fields["outlet_w"] = 0.8 * float(fuse[2]) * float(volts)
             elif not re.search(r"\d ?k?w(?:atts?)?\b", self.left()):
                 raise InputError(f"how many watts has a {fuse[0]}?", hint="say its volts: '15 A at 120 V'")
@@ -451,6 +477,15 @@ class _Reader(Worked):
                 fields.setdefault("goal", "speed")
             return
         self.mark(*money.span())
+        code = re.sub(r"[^a-z]", "", re.sub(r"\d\s?k\b", "", money[0])).upper()
+        if code.casefold() in (*RULES["unrated"], "try") and code not in self.rates:
+            self.correct(
+                f"{money[0].strip().upper()}: no rate of {code} is known here, so no price is checked "
+                f"against it: '--rate {code}=...' gives it in dollars."
+            )
+            fields["acquire"] = fields.get("acquire", "own")
+            fields.setdefault("goal", "price")
+            return
         each = re.match(P.each_person, self.plain[money.end() :]) if fields.get("users", 1) > 1 else None
         text = (money[1] if money.re.groups else money[0]).strip()
         if re.fullmatch(r"0\d*", text):
@@ -483,6 +518,8 @@ class _Reader(Worked):
                 fields.setdefault("acquire", "rent")  # What is bought has no price of an hour
             if per[1] in ("", "h") and self.every(P.fastest):
                 fields.setdefault("goal", "speed")
+        elif self.done() and self.every(P.fastest) and not (self.owns or self.have):
+            fields.setdefault("goal", "speed")
         elif not self.rents and not (self.done() and not (self.owns or self.have)):
             gpus = self.owns or self.have or self.sets or self.traits or self.said(rf"\b(?:{P.machine})\b")
             self.small = budget < USUAL.small_sum and not gpus
@@ -556,7 +593,8 @@ class _Reader(Worked):
     def _read_no_more(self, named: str, precision: str | None) -> None:
         """Says each number that a rule read and that is in no unit in the need: it is a factor of the amount
         of work, or not taken into account."""
-        parts = (self.fields, self.assumed, self.work, self.gpus, self.mixed, self.notes)
+        title = registry.get(own).spec.title if (own := ALIASES.get(named, named)) in registry.names() else ""
+        parts = (self.fields, self.assumed, self.work, self.gpus, self.mixed, self.notes, title)
         stated = repr((parts, named, ALIASES.get(named), precision))
         there = re.findall(r"\d+(?:\.\d+)?(?:e[+-]\d+)?", re.sub(r"(?<=\d),(?=\d{3})", "", stated))
         values = {f"{float(number):.4g}" for number in there}
@@ -581,7 +619,8 @@ class _Reader(Worked):
         )
 
     def _whole(self, named: str, precision: str | None) -> Asked:
-        if self.laptop and self.mode in ("infer", None) and named == "resnet50" and self.notes:
+        seen = self.said(r"\bvision\b|\bcnns?\b|\bimagenet\b")
+        if self.laptop and self.mode in ("infer", None) and named == "resnet50" and self.notes and not seen:
             named, self.notes = "mobile", [note for note in self.notes if "resnet50" not in note]
         if named in presets():
             self.mode = None
@@ -604,6 +643,10 @@ class _Reader(Worked):
         limited = self.fields.keys() & {"budget_usd", "deadline_s"}
         if limited and not (self.named_gpus or self.have or "asks" in self.fields) and self._asks_whether():
             self.fields["asks"] = "able"
+        if self.late and "latency" in self.fields and not (is_model(named, self.mode) or "decode" in named):
+            del self.fields["latency"]
+            self.notes = [note for note in self.notes if self.late not in note]
+            self.ignore(self.late)  # Only of what answers token by token is the time of an answer known
         if self.mode == "full" and not is_model(named, self.mode):
             self.mode = "train"
         if self.mode in ("lora", "qlora") and not (is_model(named, self.mode) or named in DIFFUSION):

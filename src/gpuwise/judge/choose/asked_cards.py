@@ -16,7 +16,7 @@ from gpuwise.judge.choose.wording import Words, amount_of, number_of, sellers
 from gpuwise.model import units
 from gpuwise.model.gpu import GpuSpec, OfferKind
 from gpuwise.model.judgement import Bill, Quote
-from gpuwise.predictor.card import MODULES
+from gpuwise.predictor.card import MODULES, is_linked
 
 
 class Cards(Words):
@@ -71,6 +71,7 @@ class Cards(Words):
             behind = None if number else re.match(P.count_behind, after)
             said = number or behind
             count = number_of(next(filter(None, said.groups()))) if said else 1
+            plural = not said and text.endswith("s")
             if said and (count > USUAL.most_gpus or re.fullmatch(r"\D*0+\D*", said[0])):
                 raise InputError(f"{said[0].strip()} GPUs", hint=f"1 to {USUAL.most_gpus:,} of them")
             one = len(named.gpu_ids) == 1
@@ -98,7 +99,7 @@ class Cards(Words):
             elif re.search(rf"{P.denial}(?:{P.count} ?x? ?)?$", before):
                 barred |= set(named.gpu_ids)
             else:
-                sets.append((usual, count))
+                sets.append((usual, 0 if plural else count))
             start = number.start() if number else named.start
             end = named.end + (behind.end() if behind else 0)
             self.places.append((usual, count, start, end))
@@ -106,6 +107,10 @@ class Cards(Words):
             self.mark(start, end)
             if owner:  # What stands between may be the work: "my sdxl on a 3060"
                 self.mark(*owner.span(1 if owner[1] else 2))
+        # "8 A100 or H200s": as many of the one as of the other.
+        counts = {count for _, count in sets if count} if have == [] else {1}
+        as_many = counts.pop() if len(counts) == 1 else 1
+        sets = [(gpu, count or as_many) for gpu, count in sets]
         for gpu, count, beside in added:
             have += [] if gpu in have else [gpu] * beside
             sets.append((gpu, have.count(gpu) + count))
@@ -124,6 +129,11 @@ class Cards(Words):
             have = [_of_laptop(gpu) for gpu in have]
         if len(have) > 1:
             self.take(r"\b(?:the|these|both|of) (?:2|two|both)\b")
+        sizes = re.findall(r"\((\d+)gb\)", self.plain)
+        self.every(r"\(\d+gb\)")
+        sizes += re.findall(r" (\d+) ?gb", " ".join(self.plain[start:end] for *_, start, end in self.places))
+        if len(self.places) == 1 and catalog.get(self.places[0][0]).text("form") == "soc" and sizes:
+            self.fields["memory_gb"] = (float(sizes[0]), float(sizes[0]))  # Which is sold with less, too
         self.quotes: tuple[Quote, ...] = ()
         self.sets, self.have, self.barred = tuple(dict.fromkeys(sets)), tuple(have), frozenset(barred)
 
@@ -208,6 +218,7 @@ class Cards(Words):
         """What an API asks for the same work, or what is paid now for something else than these cards."""
         self.bill: Bill | None = None
         api = self.said(P.api) if self.said(P.api_compared) else None
+        self.api = api is not None
         name = re.sub(r"\bapis?\b.*", "API", api[0]) if api and api[0] != "api" else "an API"
         if price := self.take(P.item_price):
             items = RULES["scales"].get(price[2], 1.0)
@@ -218,6 +229,7 @@ class Cards(Words):
                 of = name if api else monthly[2] or "what you have"
                 self.bill = Bill(of=of, usd=self._usd(monthly[1]))
                 self.blank(re.escape(monthly[0]))
+                self.billed_monthly = True
             elif api:
                 self.bill = Bill(of=name)
         while self.bill and self.blank(P.api):  # No model to run
@@ -229,26 +241,54 @@ class Cards(Words):
         """What only some GPUs are: (kind, field of the catalog, pattern of it, whether it must match)."""
         table = RULES["traits"]
         self.traits = [(kind, name, value, False) for kind, words, name, value in table if self.deny(words)]
+        self.notes += [f"none where the {name} is {value.strip('^$')}" for _, name, value, _ in self.traits]
         if self.barred:
+            self.notes.append(f"not {', '.join(sorted(self.barred)[:4])}")
             self.traits.append(("name", "id", f"^(?:{'|'.join(self.barred)})$", False))
         if length := self.take(P.length):
             most = float(length[1]) * {"m": 1e-3, "c": 1e-2, "i": 0.0254}[length[2][0]]
+            self.notes.append(f"cards of {length[0].strip()}")
             short = (spec.id for spec in catalog.all_gpus() if (spec.number("length_m") or 1.0) <= most)
             self.traits.append(("length", "id", f"^(?:{'|'.join(short)})$", True))
+        if (width := self.take(P.bandwidth)) and (self.sets or self.have):
+            self.ignore(width[0].strip())  # What is named has it or not
+        elif width:
+            least = float(width[1]) * {"t": 1e12, "g": 1e9}[width[2]]
+            wide = (s.id for s in catalog.all_gpus() if (s.number("memory_bytes_per_s") or 0.0) >= least)
+            self.notes.append(f"memory of {width[1]} {width[2].upper()}B/s or more")
+            self.traits.append(("bandwidth", "id", f"^(?:{'|'.join(wide)})$", True))
         for kind, words, name, value in table:
             if found := self.take(rf"\b(?:{words})\b", again=False):
                 if any(0 <= start - found.end() <= 1 for *_, start, _ in self.places):
                     continue  # "Mac Studio M3 Ultra": of the name behind it
                 if kind == "link" and self.sets:
-                    self.ignore(found[0])  # What is named has it or not
+                    self._say_of_links()
                 else:
                     self.traits.append((kind, name, value, True))
                     self.notes += [] if kind in ("maker", "segment") else [f"only: {found[0]}"]
+        self._say_of_software()
         self.form = "pcie" if self.denied["nvlink"] else self.first(P.board, again=False) or None
         if not (self.traits or self.sets) and self.take(P.computer):
             self.form = "mobile" if self.said(P.laptop) else "small"
             # Few of them were measured, and none has a price that is fresh.
             self.fields |= {"acquire": "own", "unproven": True, "thrifty": True}
+
+    def _say_of_links(self) -> None:
+        """Which of the GPUs that are named have no NVLink."""
+        for gpu in dict.fromkeys((*(gpu for gpu, _ in self.sets), *self.have)):
+            spec = catalog.get(gpu)
+            if not is_linked(spec, 2) or "NVLink" not in (spec.text("link") or ""):
+                name = spec.name.removeprefix("NVIDIA ").removeprefix("GeForce ")
+                memory = f"{(spec.memory_bytes or 0) / 2**30:.3g} GiB"
+                self.correct(
+                    f"{name} has no NVLink: several of them talk over PCIe, and each keeps its own {memory}."
+                )
+
+    def _say_of_software(self) -> None:
+        """What runs networks on the GPUs of other makers than the one whose software was named."""
+        vendors = {catalog.get(gpu).vendor for gpu, *_ in self.places} & RULES["software"].keys()
+        for vendor in sorted(vendors) if self.take(P.cuda) else ():
+            self.correct(f"{vendor} GPUs have no CUDA cores: {RULES['software'][vendor]}.")
 
     def _read_number_of_gpus(self) -> None:
         # "8 4090 cards": 4090 is a name here, not a count.
@@ -269,7 +309,7 @@ class Cards(Words):
         much = fields.get("budget_usd", 0.0) >= USUAL.large_sum and "budget_per_hour" not in fields
         much &= fields.get("users", 1) == 1 and self.said(P.several_cards) is not None
         # Who pays so much an hour for speed takes as many as that pays for.
-        hourly = fields.get("budget_per_hour") and fields.get("goal") == "speed"
+        hourly = (fields.get("budget_per_hour") or self.done()) and fields.get("goal") == "speed"
         if self.gpus is None and (fields.get("goal") == "energy" or (one and not self.sets)):
             self.gpus = (1, 1)
         elif self.gpus is None and ("total_gb" in fields or ((much or hourly) and not self.sets)):
@@ -324,7 +364,11 @@ class Cards(Words):
         # One kind of computer is ranked at a time. What a laptop that is there may be replaced by is open.
         there = any(needs.has_form(catalog.get(gpu), "laptop") for gpu in self.have)
         either = self.said(P.either_computer)
-        self.laptop = bool(self.take(P.laptop)) and not (there or either)
+        cloud = fields.get("either") and not (there or self.sets) and self.take(P.laptop)
+        if cloud:  # "Laptop or cloud"
+            fields |= {"acquire": "rent", "either": False}
+            self.notes.append("of laptops no price is fresh, so none is set against rent: ask for one alone")
+        self.laptop = bool(self.take(P.laptop)) and not (there or either or cloud)
         laptops = any(needs.has_form(catalog.get(gpu), "laptop") for gpu, _ in self.sets)
         self.ignore("laptop" if either and self.form != "mobile" and not laptops else "")
 

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 from functools import partial
+from typing import Any
 
 from gpuwise.errors import InputError
 from gpuwise.facts import catalog, llms
@@ -18,9 +19,12 @@ from gpuwise.judge.choose.speeds import item_of
 from gpuwise.judge.choose.wording import number_of
 from gpuwise.model import units
 from gpuwise.model.judgement import Need
+from gpuwise.model.precision import Precision
 from gpuwise.model.units import Latency, Work
 from gpuwise.workloads import registry
 
+# What adapters take beside the weights, as a share of these.
+ADAPTERS = 1.15
 _DRAWN = frozenset(model.like for model in DIFFUSION.values())
 
 
@@ -63,6 +67,8 @@ class Worked(Cards):
             period = next(filter(None, often.groups()))
             self.found = tuple(replace(e, period=period) if e is counted else e for e in self.found)
             self.mark(*often.span() if counted else (0, 0))
+        if self.billed_monthly and not any(each.period for each in self.found):  # So the amount is, too
+            self.found = tuple(replace(e, period="month") if e.kind == "token" else e for e in self.found)
         self._read_times()
         speeds = (each for each in self.found if each.kind == "token" and each.tokens == 1 and each.period)
         speed = next(speeds, None)
@@ -108,7 +114,7 @@ class Worked(Cards):
         elif not self.mixed:
             self._read_others(named := self._largest(named))
         named = named or self._use(again=True) or ("mobile" if self.laptop else None)
-        if named is None and self.bill and self.bill.of.endswith("API"):
+        if named is None and self.bill and self.api:
             named = str(P.open)
             self.notes.append(f"no model was named: {named}, an open one, is taken")
         if named is None:
@@ -127,6 +133,10 @@ class Worked(Cards):
             self.gpus = self.gpus or (1, 8)
             if "budget_usd" in self.fields and not self.done():
                 self.fields.setdefault("goal", "speed")
+        drawn = named in _DRAWN | DIFFUSION.keys()
+        if drawn and self.mode in (None, "infer") and any(count > 1 for _, count in self.sets):
+            self.take(P.one_image)
+            self.correct("Each image or clip is made on one GPU: two make two at once, neither sooner.")
         images = named in DIFFUSION or "diffusion" in named or ALIASES.get(named) == "unet-sd15"
         if self.mode is None and (images or any(each.period for each in self.found)):
             # What comes again every day is answered, not learnt; people make images more often than models.
@@ -217,7 +227,9 @@ class Worked(Cards):
         first = self._within(ends[0], ends[1])
         spans = [(ends[n], ends[n + 1]) for n in range(len(shares) + 1)][0 if first else 1 :][: len(shares)]
         names: list[str | None] = [first] if first else []
-        names += [self._within(start, end) for start, end in spans[len(names) :]]
+        for start, end in spans[len(names) :]:
+            same = names and re.search(P.the_same, self.plain[start:end])
+            names.append(names[-1] if same else self._within(start, end))
         if not all(names):
             raise InputError("shares of what?", hint="name each: 'llm-8b-decode 70 %, sd 30 %'")
         weights = [float(share[1] or 50) for share in shares]
@@ -226,11 +238,32 @@ class Worked(Cards):
         parts = [self.plain[start:end] for start, end in spans]
         said = [next((mode for words, mode in RULES["modes"] if re.search(words, p)), "") for p in parts]
         if len({*filter(None, said)}) > 1:
-            problem = f"{' and '.join(filter(None, said))} in one mix: only works of one mode have one speed"
-            raise InputError(problem, hint="ask for each apart")
+            # Only works of one mode have one speed.
+            self._read_largest_share([*zip(weights, said, map(str, names), spans, strict=True)])
+            return
         self.mode = self.mode or "infer"
         self.notes += [f"all of it is taken in mode {self.mode}"] if "" in said and any(said) else []
         self.mixed = tuple(zip(map(str, names), weights, strict=True))
+
+    def _read_largest_share(self, parts: Sequence[tuple[float, Any, str, tuple[int, int]]]) -> None:
+        """Of works in different modes the one that takes most of the time; the others are named."""
+        most = max(parts, key=lambda part: part[0])
+        share, mode, named, _ = most
+        self.mode, self.mixed = mode or "infer", ((named, 1.0),)
+        for other, way, name, span in parts:
+            if (other, way, name, span) == most:
+                continue
+            self.mark(*span)
+            said = " ".join(filter(None, (way, name)))
+            self.notes.append(
+                f"speeds and costs are of {named}, {share:g} % of the time; {said}, {other:g} %, is not in "
+                "them: ask for it apart"
+            )
+            if way in ("lora", "qlora") and is_model(name, way):
+                weights = Precision.BF16 if way == "lora" else Precision.NF4
+                held = ADAPTERS * llms.weight_bytes(llms.find(name), weights) / 1e9
+                self.fields["least_gb"] = held
+                self.notes.append(f"{way} of {name} must fit, too: about {held:.0f} GB on one GPU")
 
     def _within(self, start: int, end: int) -> str | None:
         """The work that is named there, as though all other words were read."""
@@ -319,6 +352,8 @@ class Worked(Cards):
         """Whether a network is named beside what stands there."""
         text = self.plain[:start] + " " + self.plain[end:]
         like = (row["words"] for row in catalog.rows(DATA / "stand_ins.csv"))
+        if re.search(P.other_network, text):
+            return True
         names = (rf"(?<![\w-]){re.escape(name)}(?![\w-])" for name in registry.names())
         return any(re.search(each, text) for each in (*names, *like))
 
@@ -393,6 +428,21 @@ class Worked(Cards):
                 raise InputError(f"{problem}: {row['because']}", hint=hint)
         return None
 
+    def _read_beside(self) -> None:
+        """Work beside the one that was named, which something stands in for: its memory counts."""
+        for row in catalog.rows(DATA / "stand_ins.csv"):
+            found = self.every(rf"(?<![\w-])(?:{row['words']})")
+            if not found:
+                continue
+            size = float(row[f"gb_{'infer' if self.mode in (None, 'infer') else 'train'}"])
+            self.fields["least_gb"] = max(size, self.fields.get("least_gb", 0.0))
+            like = row["infer" if self.mode in (None, "infer") else "train"]
+            holds = f", but its memory, {size:g} GB or more" * (size > 0)
+            self.notes.append(
+                f"{', '.join(found)}: {row['what']}, {row['because']}: its speed is not counted{holds}; GPUs "
+                f"compare on it as on {like}"
+            )
+
     def _of_size(self) -> str | None:
         """The model that a size or a family is taken as. Raises InputError for a size that none has."""
         known = {name.split("-")[0] for name in llms.names()}
@@ -452,6 +502,8 @@ class Worked(Cards):
             self.ignore(others[0].words)
             return
         served = is_model(named, self.mode)
+        if served and self.mode in (None, "infer") and self._read_sizes_of_requests():
+            return
         need = needs.need_for(named, mode=self.mode)
         if not (self.found or data):
             item = item_of(need).partition("-")[0]
@@ -492,10 +544,28 @@ class Worked(Cards):
             self.fields |= {"reads": found.reads}
             if found.context and found.context <= USUAL.longest:  # Longer ones are read in pieces
                 self.fields.setdefault("context", found.context)
+        once = self.work and not (self.work.period_s or epochs or self.fields.get("batch"))
+        if once and need.mode == "train" and counted and counted[0].kind in ("text", "image", "sequence"):
+            self.notes.append(f"{counted[0].words.strip()} once: each further epoch takes as much again")
         if self.work is None:
             self.ignore(*(each.words for each in counted))  # How long one is was not said
             self.notes.append("the cost of all of it is not known: how much that is was not said")
             self._rent_once()
+
+    def _read_sizes_of_requests(self) -> bool:
+        """Whether the tokens that are stated are those of each request of people who ask at once, and how
+        many requests come is not said."""
+        fields = self.fields
+        asked = "users" in fields or "concurrent" in fields
+        if not asked or any(e.period or not e.role or e.kind not in ("token", "part") for e in self.found):
+            return False
+        prompt, answer = (sum(e.number * e.tokens for e in self.found if e.role == r) for r in ("in", "out"))
+        answer = answer or USUAL.answer
+        fields |= {"reads": prompt / answer}
+        fields.setdefault("context", int(prompt + answer))
+        self.notes.append(f"each request has a prompt of {prompt:,.0f} tokens and an answer of {answer:,.0f}")
+        self.found = ()
+        return True
 
     def _rent_once(self) -> None:
         """Buying for work that is done once cannot be judged without hours of use."""

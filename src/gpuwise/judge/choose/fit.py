@@ -13,7 +13,7 @@ from dataclasses import dataclass, replace
 from datetime import date
 from functools import reduce
 from itertools import islice
-from math import ceil, floor
+from math import ceil, floor, inf
 from typing import Any, Literal, NamedTuple
 
 import numpy as np
@@ -588,7 +588,7 @@ def loosened(
         there = replace(need.assumptions, host_usd=0.0)
         starts.append((Way("host", "0", "with a machine that is there", {"assumptions": there}),))
     if budget is not None and need.budget_usd and need.budget_per_month:
-        hours = need.assumptions.hours_per_week * need.budget_usd / budget.changes["budget_usd"]
+        hours = need.assumptions.hours_per_week * need.budget_usd / (budget.changes["budget_usd"] or inf)
         fewer = replace(need.assumptions, hours_per_week=float(floor(hours)))
         if hours >= 1:
             starts.append((Way("hours-per-week", f"{floor(hours)}", budget.gpus, {"assumptions": fewer}),))

@@ -303,6 +303,8 @@ def unknown(name: str) -> InputError:
         near += [each for each in known if family and each.startswith(family[0])][: 3 - len(near)]
     kinds = "a language model (llama-3.1-8b), a network (resnet50, bert-large) or images (sdxl, flux)"
     guess = f"did you mean {' or '.join(dict.fromkeys(near[:3]))}?" if near else f"known: {kinds}"
+    if " " in name.strip() and not near:  # A question, of which the work is missing
+        guess += "; a question that has an answer: 'serve llama-3.1-70b to 20 people in 4 bits'"
     return InputError(f"unknown workload {name[:80]!r}; {guess}", hint="all names", code="workload")
 
 

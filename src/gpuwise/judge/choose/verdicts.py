@@ -128,7 +128,7 @@ def against(bill: Bill, found: Recommendation) -> str:
     the price below which the other costs less. Empty where no price of the first is known."""
     need, first, name, of = found.need, found.options[0], machine_of(found.options[0]), begun(bill.of)
     if first.per_hour_usd is None:
-        return ""
+        return _against_last_price(bill, found)
     if need.items and first.cost_usd:  # Of what is stated, in a month where it comes again
         often, use = (MONTH_S / need.period_s if need.period_s else 1.0), ""
         each = " a month" if need.period_s else ""
@@ -147,6 +147,21 @@ def against(bill: Bill, found: Recommendation) -> str:
     both = f"{bill.of} takes {usd(other)}{each}{amount}, {name} {usd(mine)}{each}{use}"
     less = f"{of} is cheaper" if other < mine else mine_is
     return f"{less}: {both}, {significant(mine / other)} times as much."
+
+
+def _against_last_price(bill: Bill, found: Recommendation) -> str:
+    """What a purchase at its last price takes in a month beside a sum that is paid each month."""
+    need, first, a = found.need, found.options[0], found.need.assumptions
+    if not (bill.usd and first.last_usd) or bill.items:
+        return ""
+    host = host_of(first.gpu_id, first.count)[1] if a.host_usd is None else a.host_usd * first.count
+    lost = (first.last_usd * first.count + host) * priced.lost_share(a) / (12 * a.years)
+    mine, name = lost + electricity(need, first)[1], machine_of(first)
+    less = f"{begun(name)} of your own would cost less" if mine < bill.usd else f"{begun(bill.of)} costs less"
+    return (
+        f"{less}: {bill.of} takes {sum_of(need, bill.usd)} a month, {name} about {sum_of(need, mine)} a "
+        f"month over {a.owned_for}, at its last price, of {first.seen_on[:7]}."
+    )
 
 
 def machines(found: Recommendation, first: Option, number: int, share: int) -> str:
@@ -184,6 +199,17 @@ AS_MANY = "as many of each as it takes"
 UNCHECKED = "no price of these is known, so the budget is not checked"
 # Of one whose memory was asked about.
 NOT_ENOUGH = "more memory than was asked about"
+
+
+def slow_in_fp64(gpu: str) -> str:
+    """How fast a GPU computes in FP64 that was not made for it, beside its rate in FP32."""
+    spec = catalog.get(gpu)
+    double, single = spec.peak("fp64"), spec.peak("fp32")
+    if double is None:
+        return f"no rate of {short_name(gpu)} in FP64 is known"
+    rate = f"{significant(double.flop_per_s / 1e12)} TFLOP/s"
+    share = f", 1/{single.flop_per_s / double.flop_per_s:.0f} of its rate in FP32" if single else ""
+    return f"{short_name(gpu)} computes FP64 at {rate}{share}, no faster than a server's processor"
 
 
 def feature(found: Recommendation) -> str:

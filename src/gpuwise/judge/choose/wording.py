@@ -99,7 +99,9 @@ class Words:
         self.text, self.rates, self.today = text, rates, today
         self.notes = list[str]()
         self.fields, self.assumed, self.usual = dict[str, Any](), dict[str, Any](), dict[str, Any]()
-        plain = self._spelt(plainly(text))
+        plain = plainly(text)
+        if (spelt := self._spelt(plain)) != plain:
+            plain = plainly(spelt)  # What several words mean together was not seen before
         # Who names the parts of a machine has it; one in between parts an owner from his card.
         if parts := [part[0] for part in re.finditer(P.parts, plain)]:
             self.ignore(*(re.sub(P.around_parts, "", part) for part in parts))
@@ -107,12 +109,18 @@ class Words:
             plain = " ".join(re.sub(P.parts, " ", plain).split())
         self.plain = self._left = plain  # The words of it that no rule has read
         self.currency = units.currency_of(plain, {*rates} - {"USD"})
+        while self.take(P.in_currency, again=False):
+            pass
         self.stands_in = False
+        self.late = ""  # A limit on the time of an answer, as it was written
+        self.api = False  # Whether an API is named
+        self.billed_monthly = False  # Whether what is paid for the work is a sum of each month
         self.single, self.small, self.watts_each, self.gpus_each = False, False, 0.0, False
         self.several = 1  # Machines, of which one is looked at
         self.members = self.people = 1  # Of whom not all are there at once; who share a machine
         self.open_model = False  # Some language model, none by name
         self.sets, self.mixed = tuple[tuple[str, int], ...](), tuple[tuple[str, float], ...]()
+        self.gpus: tuple[int, int] | None = None  # How many of them
         self.by_use = False  # No name stands there, but a size or a use
         self.mode: Purpose | None = None
         self.found: tuple[amounts.Quantity, ...] = ()  # Amounts of work
@@ -129,6 +137,8 @@ class Words:
             if word in _PLAIN or word in RULES["spelling"] or is_model(word, None):
                 continue
             meant = "".join(difflib.get_close_matches(word, RULES["spelling"], 1, USUAL.one_letter))
+            swapped = (word[:n] + word[n + 1] + word[n] + word[n + 2 :] for n in range(1, len(word) - 1))
+            meant = meant or next((each for each in swapped if each in RULES["spelling"]), "")
             if word[0] == meant[:1] and not meant.startswith(word.rstrip("s")):
                 plain = re.sub(rf"(?<![\w-]){word}(?![\w-])", meant, plain)
                 self.notes.append(f"{word} is read as {meant}")
@@ -185,6 +195,10 @@ class Words:
     def ignore(self, *words: str) -> None:
         if found := dict.fromkeys((*self.fields.get("ignored", ()), *filter(None, words))):
             self.fields["ignored"] = tuple(found)
+
+    def correct(self, sentence: str) -> None:
+        """Notes what the question takes for granted and is not so."""
+        self.fields["corrected"] = tuple(dict.fromkeys((*self.fields.get("corrected", ()), sentence)))
 
     def _usd(self, text: str, *, hourly: bool = False) -> float:
         """USD of a sum as people write it; of dollars, where no currency stands there."""
