@@ -11,6 +11,7 @@ import os
 import re
 import shlex
 import sys
+from collections.abc import Sequence
 from contextlib import suppress
 from errno import EBADF, EIO, ENOSPC
 from importlib import import_module
@@ -32,8 +33,9 @@ _VERBS = rows("verbs.csv")
 VERBS = {row["verb"]: row["help"] for row in _VERBS}
 
 
-def next_step(error: GpuwiseError) -> str | None:
-    """The line after an error: its hint with the options and commands that do what it says."""
+def next_step(error: GpuwiseError, arguments: Sequence[str] = ()) -> str | None:
+    """The line after an error: its hint with the options and commands that do what it says. `arguments` are
+    the words that were typed: where the same verb is to be called again it keeps the other options."""
     data: dict[str, Any] = error.data
     if error.code == "rate":
         return f"--rate {data['currency']}=USD-FOR-ONE"
@@ -49,6 +51,11 @@ def next_step(error: GpuwiseError) -> str | None:
     # The command or option that helps, with names of the error's data in braces.
     commands = {row["code"]: row["command"] for row in rows("next_steps.csv")}
     command = commands.get(error.code or "", "").format(**quoted).rstrip()
+    if error.code in ("predict-with", "train") and arguments[:1] == [command.split()[1]]:
+        typed = [i for i, word in enumerate(arguments) if word.startswith("-")]
+        for i, end in zip(typed, [*typed[1:], len(arguments)], strict=True):
+            if arguments[i].partition("=")[0] not in command.split():
+                command += f" {shlex.join(arguments[i:end])}"
     return f"{error.hint}: {command}" if command and error.hint else command or error.hint
 
 
@@ -297,7 +304,7 @@ def run(arguments: list[str] | None = None) -> None:
     except GpuwiseError as failure:  # what was raised on purpose has its code and its next step
         if "--debug" in arguments:
             raise
-        printer.error(str(failure), next_step(failure))
+        printer.error(str(failure), next_step(failure, arguments))
         sys.exit(failure.exit_code)
     except Exception as defect:  # no user sees a traceback without asking for it
         if "--debug" in arguments:

@@ -258,7 +258,7 @@ def _card(need: Need, them: Candidates, specs: Mapping[str, GpuSpec]) -> Iterato
     sold, stated = (_numbers(them, specs, field) for field in ("memory_sold_gb", "memory_bytes"))
     size, say = np.asarray(np.where(np.isnan(sold), stated / 2**30, sold)), "has {:g} GB of memory".format
     if need.least_gb:
-        what = f"does not fit: the work needs {need.least_gb:g} GB, it {{}}"
+        what = f"does not fit: the work needs {need.least_gb:.3g} GB, it {{}}"
         smaller: Relaxed = ("a smaller model", {})
         yield _bound("", size, need.least_gb - HALF_GB, say, what, lambda v: smaller, upper=False)
     # Whether one that is named is enough, "or should I look at 24 GB", is not asked of that memory.
