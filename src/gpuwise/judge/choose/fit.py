@@ -647,6 +647,7 @@ class Use:
     title: str
     verdict: Suitability
     reason: str = ""  # Of a no, or what a GPU that runs it lacks
+    example: str = ""  # The work that its speed is of: workload, mode and precision
     item: str
     throughput: Interval | None = None
     basis: Basis = "spec-only"
@@ -674,8 +675,10 @@ def use(name: str, need: Need, own: Record, offers: Sequence[Offer], today: date
         return Use(preset=name, title=preset.title, verdict=verdict, reason=reason, item=item)
     lacks = "; ".join(lacking(preset, spec))
     them = candidates(need, [own], offers, today=today)
+    works = ", ".join(part for part, _ in need.workloads)
     return Use(
         preset=name, title=preset.title, verdict="runs" if lacks else "well suited", reason=lacks, item=item,
+        example=f"{works} {need.mode} {own.question.precision or need.precision}",
         throughput=own.throughput, basis=own.basis,
         cost_per_item_usd=min((float(cost) for cost in them.per_item if cost > 0), default=None),
     )  # fmt: skip

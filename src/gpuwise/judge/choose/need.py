@@ -286,6 +286,14 @@ def names() -> Mapping[str, None]:
     return dict.fromkeys((*registry.names(), *ALIASES, *DIFFUSION, *presets()))
 
 
+def is_work(text: str) -> bool:
+    """Whether a text names work, of any kind."""
+    from gpuwise.facts import llms
+
+    name = text.casefold()
+    return name in names() or llms.known(name) or bool(llms.note(name)) or stand_in(name, None) is not None
+
+
 def is_question(text: str) -> bool:
     """Whether it is a sentence, or a word of one ("llama"), rather than the name of a workload, or a list of
     them with shares."""
