@@ -37,7 +37,8 @@ if TYPE_CHECKING:
     from gpuwise.facts.catalog import find as find_gpu
     from gpuwise.jobs.accepting import AcceptRequest, accept
     from gpuwise.jobs.auditing import AuditRequest, audit
-    from gpuwise.jobs.choosing import CompareRequest, choose, compare, compare_gpus
+    from gpuwise.jobs.choosing import choose
+    from gpuwise.jobs.comparing import CompareRequest, compare, compare_gpus
     from gpuwise.jobs.facts import prices
     from gpuwise.jobs.measuring import BenchRequest, bench
     from gpuwise.jobs.predicting import PredictRequest, fit, predict
@@ -58,7 +59,8 @@ _MODULES = {
     "facts.catalog": ("all_gpus", "find_gpu"),
     "jobs.accepting": ("AcceptRequest", "accept"),
     "jobs.auditing": ("AuditRequest", "audit"),
-    "jobs.choosing": ("CompareRequest", "choose", "compare", "compare_gpus"),
+    "jobs.choosing": ("choose",),
+    "jobs.comparing": ("CompareRequest", "compare", "compare_gpus"),
     "jobs.facts": ("prices",),
     "jobs.measuring": ("BenchRequest", "bench"),
     "jobs.predicting": ("PredictRequest", "fit", "predict"),

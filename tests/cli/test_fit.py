@@ -167,3 +167,13 @@ def test_of_each_gpu_the_formats_that_a_reader_needs(gpuwise: Callable[..., Ran]
         ("rtx-4090", "int4"), ("h100-sxm5-80gb", "fp8"), ("h100-sxm5-80gb", "int4"),
     ]  # fmt: skip
     assert sum(" inference " in line and "largest" not in line for line in every) == 10
+
+
+def test_a_size_alone_is_the_usual_model_of_it(gpuwise: Callable[..., Ran]) -> None:
+    code, out, err = gpuwise("fit", "70b", "--gpu", "2x4090")
+    assert code == 0
+    assert "'70b' is taken as llama-3.1-70b" in err
+    assert out.splitlines()[0].startswith("llama-3.1-70b:")
+    # The parts of memory are those of a row that is shown, and so are the engines.
+    assert "inference in int4" in out.partition("largest")[2]
+    assert "llama.cpp" not in out

@@ -307,3 +307,30 @@ def test_a_name_of_several_variants_is_the_usual_one(gpuwise: Cli) -> None:
     assert code == 0
     assert {row["gpu"] for row in json.loads(text)["predictions"]} == {"NVIDIA GeForce RTX 3060 12 GB"}
     assert "rtx-3060-8gb" in talk
+
+
+@pytest.mark.parametrize(
+    ("words", "code", "next_"),
+    [
+        (("resnet50", "--gpu", "mi300x", "--precision", "fp8"), 2, "--precision bf16 --gpu mi300x"),
+        (("llama-3.1-8b", "--mode", "train", "--gpu", "l4"), 2, "llama-3.1-8b-lora --mode train --gpu l4"),
+        (("resnet50", "--gpu", "k80"), 5, "gpuwise show k80"),
+        (("llama-3.1-70b", "--gpu", "h100"), 5, "llama-3.1-70b --gpu h100 --gpus 2"),
+        (("llama-3.1-8b", "--gpu", "2x4090"), 5, "gpuwise fit llama-3.1-8b --gpu 4090"),
+    ],
+)
+def test_a_refusal_names_the_command_that_answers(
+    gpuwise: Cli, words: tuple[str, ...], code: int, next_: str
+) -> None:
+    left, _, err = gpuwise("predict", *words)
+    assert left == code
+    assert next_ in err.partition("next: ")[2]
+
+
+def test_a_stand_in_says_the_speed_and_memory_of_what_was_asked_for(gpuwise: Cli) -> None:
+    code, _, err = gpuwise("predict", "stable-diffusion-xl", "--gpu", "rtx-4090")
+    assert code == 0
+    assert "images/s of stable-diffusion-xl: 0.2" in err
+    assert "it takes 8.00 GB of memory, not the peak below" in err
+    # All weights learn with 8 bytes each.
+    assert "it takes 20.6 GB" in gpuwise("predict", "sdxl", "--gpu", "rtx-4090", "--mode", "train")[2]

@@ -12,7 +12,8 @@ import pytest
 
 from gpuwise import store
 from gpuwise.errors import InputError, NoDataError
-from gpuwise.jobs.choosing import CompareRequest, choose, compare, need_for, stored_spread
+from gpuwise.jobs.choosing import choose, need_for
+from gpuwise.jobs.comparing import CompareRequest, compare, stored_spread
 from gpuwise.jobs.facts import Facts
 from gpuwise.judge.choose import fit
 from gpuwise.judge.choose.candidates import host_of, hours_a_month, hours_of_use, lost_share

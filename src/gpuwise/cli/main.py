@@ -11,6 +11,7 @@ import os
 import re
 import shlex
 import sys
+from collections.abc import Sequence
 from contextlib import suppress
 from errno import EBADF, EIO, ENOSPC
 from importlib import import_module
@@ -32,8 +33,9 @@ _VERBS = rows("verbs.csv")
 VERBS = {row["verb"]: row["help"] for row in _VERBS}
 
 
-def next_step(error: GpuwiseError) -> str | None:
-    """The line after an error: its hint with the options and commands that do what it says."""
+def next_step(error: GpuwiseError, arguments: Sequence[str] = ()) -> str | None:
+    """The line after an error: its hint with the options and commands that do what it says. `arguments` are
+    the words that were typed: where the same verb is to be called again it keeps the other options."""
     data: dict[str, Any] = error.data
     if error.code == "rate":
         return f"--rate {data['currency']}=USD-FOR-ONE"
@@ -49,6 +51,11 @@ def next_step(error: GpuwiseError) -> str | None:
     # The command or option that helps, with names of the error's data in braces.
     commands = {row["code"]: row["command"] for row in rows("next_steps.csv")}
     command = commands.get(error.code or "", "").format(**quoted).rstrip()
+    if error.code in ("predict-with", "train") and arguments[:1] == [command.split()[1]]:
+        typed = [i for i, word in enumerate(arguments) if word.startswith("-")]
+        for i, end in zip(typed, [*typed[1:], len(arguments)], strict=True):
+            if arguments[i].partition("=")[0] not in command.split():
+                command += f" {shlex.join(arguments[i:end])}"
     return f"{error.hint}: {command}" if command and error.hint else command or error.hint
 
 
@@ -79,29 +86,79 @@ def _meant(usage: click.UsageError, arguments: list[str]) -> str:
     return ""
 
 
-def _unknown(given: str, context: click.Context) -> tuple[list[str], click.UsageError]:
-    """The verbs that take an option which this one does not, and the error: with the option that is meant
-    where one is the beginning, the singular or the plural of what was given, or nearly the same."""
-    from difflib import get_close_matches
-
-    named = [name for p in context.command.params for name in p.opts]
+def _unknown(given: str, context: click.Context, arguments: list[str]) -> tuple[click.UsageError, str]:
+    """The error for an option that the verb does not take, and the next step: the command line with the one
+    that is meant, or with the verb that answers."""
+    command = context.command
+    named, verb = [name for p in command.params for name in p.opts], str(context.info_name)
+    word = given.strip("-").casefold()
     meant = [name for name in named if name.startswith(f"{given}-")]
     meant += [name for name in named if given in (f"{name}s", f"{name}es") or name == f"{given}s"]
     if given == "--gpu" and "--device" in named:
         meant = ["--device"]  # names of GPUs are `--gpu`, those of this machine `--device`
-    takers = []
-    if not meant and context.parent:
-        commands = {verb: gpuwise.get_command(context.parent, verb) for verb in VERBS}
-        takers = [
-            v for v, command in commands.items() if command and any(given in p.opts for p in command.params)
-        ]
-    if not meant and not takers:
-        also = getattr(context.command, "also", {})  # Other words for an option: "--max-watts"
-        meant = [also[word] for word in given.strip("-").split("-") if word in also]
-    if not meant and not takers:
+    also = getattr(command, "also", {}) | {
+        each: row["option"].split()[-1]
+        for row in rows("options.csv") if verb in row["verbs"].split() for each in (row["also"] or "").split()
+    }  # fmt: skip
+    meant += [also[part] for part in (word, *word.split("-")) if part in also]
+    at = next((i for i, text in enumerate(arguments) if text.partition("=")[0] == given), len(arguments))
+    before, (text, *after) = arguments[:at], arguments[at:] or [given]
+    behind = [text.partition("=")[2], *after] if "=" in text else after
+    value = behind[0] if behind and not behind[0].startswith("-") else ""
+    if not meant and (other := _another_verb(verb, given, value, [*before[1:], *behind[bool(value) :]])):
+        return click.UsageError(f"No such option {given!r}.", context), other
+    if not meant:
+        from difflib import get_close_matches
+
         meant = get_close_matches(given, named, n=1, cutoff=0.75)
     guess = f" Did you mean {meant[0]!r}?" if meant else ""
-    return takers, click.UsageError(f"No such option {given!r}.{guess}", context)
+    again = ["gpuwise", *before, *meant[:1], *behind]
+    follow = shlex.join(again) if meant else f"{context.command_path} --help"
+    return click.UsageError(f"No such option {given!r}.{guess}", context), follow
+
+
+# What people call the work that GPUs are compared for, and the verbs whose argument is a GPU, or work.
+_WORK = ("for", "workload", "model", "work", "task", "use")
+_OF_GPUS, _OF_WORK = ("show", "compare", "prices", "gpus"), ("predict", "fit")
+
+
+def _another_verb(verb: str, given: str, value: str, words: list[str]) -> str:
+    """The command line for an option that this verb lacks: its own argument says it (`gpus --memory 24GB`),
+    another verb is of that name (`show h100 --price`), or takes it. Empty where none does."""
+    from gpuwise.facts import catalog
+    from gpuwise.model.gpu import RENTS
+
+    word, with_value = given.strip("-"), [value] if value else []
+    gpus = [each for each in words if catalog.is_name(each)]
+    if verb in _OF_GPUS and given == "--gpu":
+        return shlex.join(["gpuwise", verb, *words, *with_value])
+    if verb == "gpus":
+        size = f"{value}GB" if value.isdecimal() and {"memory", "vram"} & {*word.split("-")} else value
+        if not size.isdecimal() and (asked := next((q for q in (size, word) if q and catalog.select(q)), "")):
+            rest = [each for each in words if not each.startswith("--") or each == "--sort"]
+            return shlex.join(["gpuwise", verb, *rest, asked])
+    if verb == "prices" and word in (*RENTS, "new", "used"):
+        return shlex.join(["gpuwise", verb, *words, *with_value, word])
+    if verb in _OF_GPUS and value and word in _WORK:
+        return shlex.join(["gpuwise", "choose", value, *(["--gpu", ",".join(gpus)] if gpus else [])])
+    if other := next((v for v in VERBS if v != verb and v in (word, f"{word}s")), ""):
+        return shlex.join(["gpuwise", other, *words, *with_value])
+    table = [row for row in rows("options.csv") if given in row["option"].split()]
+    takers = [v for v in VERBS if any(v in row["verbs"].split() for row in table)]
+    if "choose" not in takers and verb in (*_OF_GPUS, *_OF_WORK):  # its options are in a table of its own
+        from gpuwise.cli.choose import command as choose
+
+        if not any(given in p.opts for p in choose.params):
+            given = next((choose.also[part] for part in word.split("-") if part in choose.also), "")
+        takers += ["choose"] if given else []
+    if verb in _OF_WORK and "choose" in takers:
+        return shlex.join(["gpuwise", "choose", *words, given, *with_value])
+    if verb in _OF_GPUS and gpus and "prices" in takers:
+        return shlex.join(["gpuwise", "prices", *gpus[:1], given, *with_value])
+    if verb in _OF_GPUS and (other := next((v for v in ("predict", "choose", "fit") if v in takers), "")):
+        of = ["--gpu", ",".join(gpus)] if gpus else []
+        return f"gpuwise {other} WORKLOAD {shlex.join([*of, given, *with_value])}"
+    return f"{' or '.join(takers[:3])} takes it; gpuwise {verb} --help" if takers else ""
 
 
 class LazyGroup(click.Group):
@@ -207,11 +264,9 @@ def run(arguments: list[str] | None = None) -> None:
         _abandon(sys.stdout)
         sys.exit(0)
     except click.ClickException as usage:
-        takers: list[str] = []
-        option = None
+        follow = ""
         if isinstance(usage, click.NoSuchOption) and usage.ctx:
-            option = usage.option_name
-            takers, usage = _unknown(option, usage.ctx)
+            usage, follow = _unknown(usage.option_name, usage.ctx, arguments)
         usage.show()
         if isinstance(usage, click.exceptions.NoArgsIsHelpError):
             printer.error("a command is missing", "one of those above")
@@ -221,9 +276,8 @@ def run(arguments: list[str] | None = None) -> None:
                     printer.talk(f"  next: gpuwise {row['verb']} {row['example']}")
         elif isinstance(usage, click.UsageError) and (meant := _meant(usage, arguments)):
             printer.talk(f"  next: {meant}")
-        elif option and isinstance(usage, click.UsageError) and usage.ctx:
-            other = f"{' or '.join(takers[:3])} takes it; " if takers else ""
-            printer.talk(f"  next: {other}{usage.ctx.command_path} --help")
+        elif follow:
+            printer.talk(f"  next: {follow}")
         elif isinstance(usage, click.UsageError) and usage.ctx is None:
             verb = arguments[0] if arguments and arguments[0] in VERBS else ""
             printer.talk(f"  next: gpuwise {verb} --help".replace("  --", " --"))
@@ -250,7 +304,7 @@ def run(arguments: list[str] | None = None) -> None:
     except GpuwiseError as failure:  # what was raised on purpose has its code and its next step
         if "--debug" in arguments:
             raise
-        printer.error(str(failure), next_step(failure))
+        printer.error(str(failure), next_step(failure, arguments))
         sys.exit(failure.exit_code)
     except Exception as defect:  # no user sees a traceback without asking for it
         if "--debug" in arguments:

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import shlex
 import sys
+from dataclasses import replace
 from importlib import import_module
 from pathlib import Path
 from typing import Any
@@ -15,9 +17,10 @@ from gpuwise.cli import print as printer
 from gpuwise.cli.options import again, drawn_output, options, output_options
 from gpuwise.errors import InputError, NoDataError
 from gpuwise.facts import catalog
-from gpuwise.jobs.predicting import FitRequest, PredictRequest, predict, runs_in
+from gpuwise.jobs.predicting import COUNTS, SERVED, FitRequest, PredictRequest, predict, runs_in
 from gpuwise.jobs.predicting import fit as fit_model
 from gpuwise.model import units
+from gpuwise.predictor.card import UNMEASURED
 from gpuwise.show import predictions as report
 
 
@@ -44,7 +47,8 @@ def command(workload: str, gpus: tuple[str, ...], output: Path | None, as_json: 
     for name in ("calibration", "source"):
         options[name] = options[name] and store.load(store.find(options[name]))
     names, options["counts"] = _counted(",".join(gpus), options["counts"])
-    answer = predict(PredictRequest(workload=workload, gpus=_ids(names), **options))
+    request = PredictRequest(workload=workload, gpus=_ids(names), **options)
+    answer = predict(request)
     printer.deliver_answer(answer, as_json=as_json, output=output)
     # The one that is most likely to help: a precision that the GPU has, a smaller batch, another GPU.
     if answer.exit_status:
@@ -53,7 +57,18 @@ def command(workload: str, gpus: tuple[str, ...], output: Path | None, as_json: 
         other = ("--gpu", "all") if options["batch"] is None else ("--batch", "auto")
         if precision := runs_in(records[0]):
             other = ("--precision", str(precision))
-        raise NoDataError(several + records[0].refusal, hint=again(other))
+        if records[0].question.workload.startswith(SERVED) and names != "all":
+            more = (n for n in COUNTS[1:] if n > max(request.counts))
+            enough = next((n for n in more if not predict(replace(request, counts=(n,))).exit_status), 0)
+            if not enough:  # other formats, engines and numbers of cards
+                name = workload.removeprefix(SERVED)
+                hint = shlex.join(["gpuwise", "fit", name, "--gpu", names])
+                raise NoDataError(several + records[0].refusal, hint=hint)
+            other = ("--gpus", str(enough))
+        hint = again(other)
+        if len(records) == 1 and UNMEASURED in records[0].refusal:  # no batch or precision helps
+            hint = f"what is stated of it: gpuwise show {records[0].gpu_id}"
+        raise NoDataError(several + records[0].refusal, hint=hint)
 
 
 def _counted(text: str, asked: tuple[int, ...]) -> tuple[str, tuple[int, ...]]:

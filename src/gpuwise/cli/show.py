@@ -54,13 +54,13 @@ def command(
     """Show WHAT: a result file, `last`, the beginning of a result's id, a report, or a GPU's name."""
     what = " ".join(words)  # a GPU's name needs no quotes
     # Pages and uses need forecasts, so the predictor: only when they are asked for.
-    from gpuwise.jobs import reporting
-
     if for_whom:
+        from gpuwise.jobs import reporting
+
         uses = reporting.uses(Facts(tell=printer.talk), printer.gpu(what))
         printer.deliver_answer(uses, as_json=as_json, output=output)
         return
-    results = reporting.named(what)
+    results = store.named(what)
     if results is None:
         several = _several(what)
         if several:
@@ -70,6 +70,7 @@ def command(
             hint = f"gpuwise show {spec.id} -o gpu.html"
             raise InputError("--chart is of results; a GPU has a page", hint=hint)
         if output is not None and output.suffix not in printer.SUFFIXES:
+            from gpuwise.jobs import reporting
             from gpuwise.show import card
 
             facts = Facts(tell=printer.talk)
@@ -83,6 +84,8 @@ def command(
         printer.deliver(table, document, as_json=as_json, output=output)
         return
     if output is not None and output.suffix not in printer.SUFFIXES:
+        from gpuwise.jobs import reporting
+
         answer = reporting.report(reporting.ReportRequest(results=results), Facts(tell=printer.talk))
         printer.deliver_page(answer.value, answer.to_chart, as_json=False, output=output)
         return
@@ -131,8 +134,7 @@ def compared(
 
     A report counts as the results that it holds.
     """
-    from gpuwise.jobs import reporting
-    from gpuwise.jobs.choosing import CompareRequest, compare, compare_gpus
+    from gpuwise.jobs.comparing import CompareRequest, compare, compare_gpus
     from gpuwise.stats.comparison import parse_condition
 
     if not all(map(catalog.is_name, what)):
@@ -142,6 +144,8 @@ def compared(
         printer.check_output(output, (".html", ".pdf", ".md", ".json"))
         if condition:
             raise InputError("--fail-if judges measurements, not articles", hint="give two result files")
+        from gpuwise.jobs import reporting
+
         specs = [printer.gpu(name) for name in what]
         page = reporting.article(Facts(files, tell=printer.talk), specs)
         printer.deliver_page(page, lambda: None, as_json=as_json, output=output)
@@ -150,9 +154,17 @@ def compared(
         raise InputError("--file belongs to --article", hint=f"gpuwise compare {' '.join(what)}")
     printer.check_output(output, (*printer.SUFFIXES, *printer.DRAWINGS))
     gate = parse_condition(condition) if condition else None
-    stored = [reporting.named(name) for name in what]
+    stored = [store.named(name) for name in what]
     # Names of GPUs alone: their specifications are compared.
     if all(results is None for results in stored):
+        if work := [name for name in what if not catalog.is_name(name)]:
+            from gpuwise.judge.choose.need import is_work
+
+            asked = " ".join(word for word in work if word not in ("for", "on", "in"))
+            cards = ",".join(name for name in what if name not in work)
+            if cards and asked and ("for" in work or is_work(asked)):
+                hint = shlex.join(["gpuwise", "choose", asked, "--gpu", cards])
+                raise InputError(f"compare takes GPUs alone, not {asked!r}", hint=hint)
         if gate is not None:
             problem = "--fail-if judges measurements, not specifications"
             raise InputError(problem, hint="give two result files")
@@ -206,7 +218,7 @@ def report(what: tuple[str, ...], output: Path | None, as_json: bool) -> None:
     """
     from gpuwise.jobs import reporting
 
-    results = tuple(result for name in what or ("last",) for result in reporting.results_of(name))
+    results = tuple(result for name in what or ("last",) for result in store.results_of(name))
     answer = reporting.report(reporting.ReportRequest(results=results), Facts(tell=printer.talk))
     printer.deliver_page(answer.value, answer.to_chart, as_json=as_json, output=output)
 

@@ -15,6 +15,7 @@ from gpuwise.facts import catalog
 from gpuwise.model.precision import CACHES, WEIGHTS, Precision
 from gpuwise.model.question import Asked, Mode, Recipe, RunConfig, WorkloadSpec
 from gpuwise.model.result import Issue, Record, Result
+from gpuwise.model.units import significant
 from gpuwise.predictor.card import card
 from gpuwise.show.table import Answer, usual_variant
 from gpuwise.workloads import registry
@@ -71,16 +72,25 @@ def predict(
     if request.sort not in show.SORTS:
         raise InputError(f"no order {request.sort!r}", hint=f"choose from {', '.join(show.SORTS)}")
     gpus, asked, note = request.gpus or tuple(spec.id for spec in catalog.all_gpus()), request.workload, ""
+    like = None
     if isinstance(asked, str) and not asked.endswith(".py"):
         from gpuwise.judge.choose.need import stand_in  # A file is its own network
 
         if like := stand_in(asked.casefold(), request.mode):
-            asked, mode, note = like
-            request = replace(request, workload=asked, mode=mode)
+            named, asked, note = asked, like.workload, like.words
+            request = replace(request, workload=asked, mode=like.mode)
     served = isinstance(asked, str) and asked.startswith(SERVED)
     of = _served if served else _traced if isinstance(asked, str) else _module
     found = (of(request, asked, gpus, count) for count in request.counts)
     ordered = show.ordered(tuple(chain.from_iterable(found)), request.sort)
+    if like and like.runs and (fastest := [record for record in ordered if record.throughput]):
+        own = (
+            f"{significant(r.throughput.value / like.runs)} on {r.gpu_id}"
+            for r in fastest[:3]
+            if r.throughput
+        )
+        note += f"; {like.item}s/s of {named}: {', '.join(own)}"
+        note += f"; it takes {significant(like.gb)} GB of memory, not the peak below" if like.gb else ""
     if isinstance(asked, str) and any(record.question.workload.startswith(SERVED) for record in ordered):
         from gpuwise.facts import llms
 

@@ -5,15 +5,12 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
 from math import isfinite
-from pathlib import Path
+from typing import TYPE_CHECKING
 
-from gpuwise import store
-from gpuwise.errors import GpuwiseError, InputError, NoDataError
+from gpuwise.errors import GpuwiseError, InputError
 from gpuwise.facts import prices, published
 from gpuwise.jobs.facts import Facts
 from gpuwise.jobs.predicting import FitRequest, fit
-from gpuwise.judge.choose import fit as suited
-from gpuwise.judge.choose.fit import Use
 from gpuwise.model.gpu import GpuSpec
 from gpuwise.model.question import Asked
 from gpuwise.model.result import Record, Result
@@ -24,6 +21,9 @@ from gpuwise.show.page import Page, References
 from gpuwise.show.records import BATCHED, BATCHES, COUNTS, KINDS, SCALED
 from gpuwise.show.report import ReportInput
 from gpuwise.show.table import Answer
+
+if TYPE_CHECKING:
+    from gpuwise.judge.choose.fit import Use
 
 PREDICTED = ("train", "infer")
 """Modes of which single measurements are forecast."""
@@ -40,28 +40,6 @@ class ReportRequest(Asked):
     """Results to report together."""
 
     results: tuple[Result, ...]
-
-
-def results_of(what: str) -> tuple[Result, ...]:
-    """The results that a file, `last`, the beginning of an id or a report holds. Raises as `store.find`."""
-    return tuple(store.load_all(store.find(what)))
-
-
-def named(what: str) -> tuple[Result, ...] | None:
-    """The results that `what` names, or None where it can only be a GPU.
-
-    Raises what `store.find` raises where `what` is clearly meant as a result.
-    """
-    meant = what == "last" or Path(what).suffix in (".json", ".html") or store.is_file(what)
-    try:
-        return results_of(what)
-    except NoDataError:
-        if meant:
-            raise
-    except InputError:
-        if meant or what[:8].isdecimal() or store.is_file(what):
-            raise
-    return None
 
 
 def report(request: ReportRequest | Sequence[Result], facts: Facts | None = None) -> Answer[Page]:
@@ -163,6 +141,7 @@ def card(facts: Facts, spec: GpuSpec, uses: Sequence[Use] = ()) -> Card:
 
 def uses(facts: Facts, spec: GpuSpec) -> Answer[tuple[Use, ...]]:
     """How one GPU does in every preset of `choose`, among all GPUs."""
+    from gpuwise.judge.choose import fit as suited
     from gpuwise.show import choice as show
 
     found = suited.uses(
@@ -179,9 +158,12 @@ def uses(facts: Facts, spec: GpuSpec) -> Answer[tuple[Use, ...]]:
         if use.verdict == "no" and (request := _SMALLER.get(use.preset)) is not None:
             plan = next((plan for plan in fit(replace(request, gpus=(spec.id,))).value if plan.fits), None)
             if plan is not None and plan.tokens_per_s is not None:
-                reason = "in 4 bits, one sequence at a time; in 16 bits it does not"
-                speed, basis = plan.tokens_per_s, plan.basis
-                uses[place] = replace(use, verdict="runs", reason=reason, throughput=speed, basis=basis)
+                work = plan.plan
+                uses[place] = replace(
+                    use, verdict="runs", throughput=plan.tokens_per_s, basis=plan.basis,
+                    reason="in 4 bits, one sequence at a time; in 16 bits it does not",
+                    example=f"{work.model.name} {work.task} {work.weights}",
+                )  # fmt: skip
     return Answer(
         value=tuple(uses),
         to_table=lambda: show.uses(spec, uses),

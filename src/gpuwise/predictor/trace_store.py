@@ -288,10 +288,11 @@ def check_offered(config: RunConfig) -> None:
         (config.mode, spec.modes, "mode"), (config.precision, precisions, "precision"),
     ):  # fmt: skip
         if asked not in allowed:
+            nearest = Precision.BF16 if Precision.BF16 in allowed else allowed[0]
             raise InputError(
                 f"{config.workload} has no {what} {asked}, only {', '.join(allowed)}",
-                hint=f"such as {what} {allowed[0]}", code="predict-with", workload=config.workload,
-                option=what, value=str(allowed[0]),
+                hint=f"such as {what} {nearest}", code="predict-with", workload=config.workload,
+                option=what, value=str(nearest),
             )  # fmt: skip
 
 

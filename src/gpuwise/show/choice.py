@@ -269,11 +269,15 @@ def uses(spec: GpuSpec, found: Sequence[Use]) -> Table:
         speed = span(use.throughput, brief) if use.throughput else None
         rows.append((
             f"{use.title} ({use.preset})", use.verdict,
-            speed.shown(f"{speed} {use.item}s/s") if speed else "", use.basis if speed else "", use.reason,
+            speed.shown(f"{speed} {use.item}s/s") if speed else "", use.example,
+            use.basis if speed else "", use.reason,
         ))  # fmt: skip
     return Table(
         title=f"{spec.name}: for whom",
-        columns=("use", "verdict", "speed", "basis", "why not, or what it lacks"),
+        columns=("use", "verdict", "speed", "of", "basis", "why not, or what it lacks"),
         rows=tuple(rows),
-        notes=("well suited: it has what the use needs, whatever other GPUs have",),
+        notes=(
+            "well suited: it has what the use needs, whatever other GPUs have",
+            "of several workloads the speed is the geometric mean",
+        ),
     )

@@ -8,7 +8,7 @@ from dataclasses import asdict, replace
 from math import inf
 from typing import TYPE_CHECKING, Any
 
-from gpuwise.facts import catalog
+from gpuwise.facts import catalog, llms
 from gpuwise.model.precision import GGUF, Precision
 from gpuwise.model.question import Question
 from gpuwise.model.result import Record
@@ -169,13 +169,14 @@ def fit_table(rows: Sequence[Fit], asked: str = "", *, every: bool = True) -> Ta
     fits and the longest, else the one that takes the fewest GPUs."""
     model = rows[0].plan.model
     experts = f", {significant(model.active / 1e9)} billion a token" if model.experts else ""
-    own = model.name in asked.casefold() or not asked or asked.startswith("hf:") or asked.endswith(".gguf")
+    own = model.name in asked.casefold() or not asked or llms.is_file(asked) or llms.note(asked)
     shape = model.name if own else f"{asked}, in shape {model.name}"
     notes = [
         "fits: within 95 % of the memory, which fragments and rounding leave usable; speeds come from the "
         "data sheet and from public rows of other cards, 80 % interval",
     ]
-    weights = [row.plan.weights for row in rows if row.plan.task == "infer"]
+    shown = rows if every else [row for row in rows if row in _best(rows)]
+    weights = [row.plan.weights for row in shown if row.tokens_per_s and row.plan.task == "infer"]
     if engines := dict.fromkeys(_ENGINES.get(each, "an engine with fused kernels") for each in weights):
         notes.append(f"speeds are those of {', '.join(engines)}")
     if any(row.fits and row.plan.chunked for row in rows):
@@ -195,11 +196,10 @@ def fit_table(rows: Sequence[Fit], asked: str = "", *, every: bool = True) -> Ta
         if sizes[1:] and catalog.get(gpu).text("form") == "soc":
             sold = ", ".join(f"{size / 2**30:.0f}" for size in sizes)
             notes.append(f"{gpu} is sold with {sold} GB: --memory")
-    largest = max(rows, key=lambda row: row.needed_bytes)
+    largest = max(shown, key=lambda row: row.needed_bytes)
     parts = ", ".join(f"{name} {gibibytes(size)}" for name, size in largest.parts if size)
     if parts:
         notes.append(f"largest, {_plan(largest)}: {parts}")
-    shown = rows if every else [row for row in rows if row in _best(rows)]
     if left := len(rows) - len(shown):
         notes.append(f"{left} rows of other formats are left out: --all")
     return Table.of(

@@ -24,7 +24,8 @@ if TYPE_CHECKING:
 
 __all__ = [
     "begun", "changed", "check_writable", "compact", "decode", "decoded", "encode", "find", "home", "is_file",
-    "load", "load_all", "new_id", "placed", "read", "results_dir", "save", "saved", "slug", "write",
+    "load", "load_all", "named", "new_id", "placed", "read", "results_dir", "results_of", "save",
+    "saved", "slug", "write",
 ]  # fmt: skip
 
 
@@ -264,3 +265,25 @@ def load_all(path: str | Path) -> tuple[Result, ...]:
     if path.suffix.lower() in codec.SUFFIXES:
         return codec.results(data, str(path))
     return (decode(data, str(path)),)
+
+
+def results_of(what: str) -> tuple[Result, ...]:
+    """The results that a file, `last`, the beginning of an id or a report holds. Raises as `find`."""
+    return load_all(find(what))
+
+
+def named(what: str) -> tuple[Result, ...] | None:
+    """The results that `what` names, or None where it can only be a GPU.
+
+    Raises what `find` raises where `what` is clearly meant as a result.
+    """
+    meant = what == "last" or Path(what).suffix in (".json", ".html") or is_file(what)
+    try:
+        return results_of(what)
+    except NoDataError:
+        if meant:
+            raise
+    except InputError:
+        if meant or what[:8].isdecimal() or is_file(what):
+            raise
+    return None

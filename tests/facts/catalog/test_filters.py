@@ -26,7 +26,7 @@ def test_no_words_mean_all() -> None:
     assert ids("") == ids(" ") == ALL
 
 
-@pytest.mark.parametrize("size", ["24GB", "24gb", "24 GB", "24 GiB", "24gib"])
+@pytest.mark.parametrize("size", ["24GB", "24gb", "24 GB", "24 GiB", "24gib", "24G"])
 def test_a_size_is_the_number_on_the_product(size: str) -> None:
     assert sizes(size) == [24.0]
     assert {"rtx-4090", "rtx-a5000", "a10"} <= ids(size)

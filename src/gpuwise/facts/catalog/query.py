@@ -328,10 +328,10 @@ def _variants(words: Sequence[str]) -> list[str]:
     return [spec.id for spec in specs if any(wanted <= set(_words(name)) for name in spec.names)]
 
 
-_RANGE = re.compile(r"(?:(\d+(?:\.\d+)?)(gi?b|w)?)?\.\.(?:(\d+(?:\.\d+)?)(gi?b|w)?)?")
+_RANGE = re.compile(r"(?:(\d+(?:\.\d+)?)(gi?b?|w)?)?\.\.(?:(\d+(?:\.\d+)?)(gi?b?|w)?)?")
 _PARTS = re.compile(r"[a-z0-9.]+")
 _SPACED_SIZE = re.compile(r"(\d)\s*(gi?b|w)(?:att)?s?\b")
-_SIZE = r"\s*((\d+)(?:\.\d+)?(gi?b|w))\b(?!\.\.)"
+_SIZE = r"\s*((\d+)(?:\.\d+)?(gi?b?|w))\b(?!\.\.)"
 # Bounds of memory and power as people write them, as ranges; sizes of products are whole numbers.
 _SIGNS: tuple[tuple[str, str | Callable[[re.Match[str]], str]], ...] = (
     (rf"(?:>=|≥|\bat\s+least|\bmin(?:imum)?\b){_SIZE}", r"\1.."),
@@ -464,8 +464,11 @@ def _term(word: str) -> _Term:
         if low > high:
             raise InputError(f"the range {word!r} is empty", hint=f"{high:g}{unit}..{low:g}{unit}")
         return _Term(low, high, of_power=unit == "W")
-    if size := re.fullmatch(r"(\d+(?:\.\d+)?)(gi?b|w)", word):
+    if size := re.fullmatch(r"(\d+(?:\.\d+)?)(gi?b?|w)", word):
         return _Term(float(size[1]), float(size[1]), of_power=size[2] == "w")
+    if bare := re.fullmatch(r"((?:[<>]=?|[≤≥])\d+(?:\.\d+)?)\S*", word):
+        hint = f"{bare[1]}GB of memory, or {bare[1]}W of power"
+        raise InputError(f"{word!r} does not say of what", hint=hint)
     behind = re.fullmatch(r"(.+):(\d+)", word)
     name, count = (behind[1], int(behind[2])) if behind else counted(word)
     if behind and not 1 <= count <= MOST_GPUS:

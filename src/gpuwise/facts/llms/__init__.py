@@ -33,6 +33,7 @@ _ADDED = re.compile(
 )
 _PARTS = re.compile(r"[a-z]{2,}(?=\d)|[\d.]+(?=[a-z]{2})|.+")  # "phi4", "2.5vl"
 _SIZE = re.compile(r"\d+(\.\d+)?[bm]")
+_SIZED = re.compile(r"(\d+x)?\d+(\.\d+)?[bm]|a\d+(\.\d+)?b")  # "8x7b", "30b-a3b"
 # Longest text in the header of a GGUF file that is believed; vocabularies have a million entries at most.
 _LONGEST, _MOST = 2**20, 2**22
 # Bytes of a config.json.
@@ -41,6 +42,12 @@ _LARGEST = 2**24
 _FEWEST, ALIKE = 5, 0.03
 # Billions of parameters of the model that most people run, where only its family is named.
 USUAL_SIZE = 8
+# By a size alone, where several families have it.
+USUAL = {
+    "1b": "llama-3.2-1b", "3b": "llama-3.2-3b", "7b": "qwen2.5-7b", "8b": "llama-3.1-8b",
+    "14b": "qwen2.5-14b", "32b": "qwen2.5-32b", "70b": "llama-3.1-70b", "72b": "qwen2.5-72b",
+    "405b": "llama-3.1-405b",
+}  # fmt: skip
 # How far the size in a name may be from the count; "e2b" has twice as many as it computes with.
 _ROUNDED = 1.4
 _MOST_ADDED = 6  # Words of a name that are left out
@@ -107,6 +114,10 @@ def _meant(name: str) -> tuple[str, ...]:
     """Models that a shorter name can mean ("mixtral", "qwen 32b"), the one that most people run first: of
     those near the usual size the newest, else the one next to it."""
     words = _words(name)
+    if words and all(map(_SIZED.fullmatch, words)):
+        usual = [USUAL[words[0]]] if words[0] in USUAL and len(words) == 1 else []
+        having = (full for alias, full in _aliases().items() if {*words} <= {*alias})
+        return tuple(dict.fromkeys((*usual, *having)))
     # A version says another shape ("deepseek-v4"), what it was tuned for does not.
     for asked in (words, tuple(word for word in words if not _ADDED.fullmatch(word) or word[:1] == "v")):
         found: dict[str, tuple[bool, float, float]] = {}
@@ -123,7 +134,9 @@ def _meant(name: str) -> tuple[str, ...]:
 
 def known(name: str) -> bool:
     """True if the table has a model of that name, or of that family and size ("llama 70b")."""
-    return _exact(name) is not None or (any(map(_SIZE.fullmatch, _words(name))) and bool(_meant(name)))
+    words = _words(name)
+    sized = any(map(_SIZE.fullmatch, words)) and not all(map(_SIZED.fullmatch, words))
+    return _exact(name) is not None or (sized and bool(_meant(name)))
 
 
 def newest(name: str) -> str:

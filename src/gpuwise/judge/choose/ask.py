@@ -552,7 +552,7 @@ class _Reader(Worked):
         if another and fields.get("asks") == "able":
             fields["also"] = (more,)
         elif network and not another and (llm := self.take(P.llms, again=False)):
-            fields["also"] = (RULES["sizes"]["3b" if "small" in llm[0] else "8b"],)
+            fields["also"] = (llms.USUAL["3b" if "small" in llm[0] else "8b"],)
         elif another and self._holds_both(named, more):
             fields["also"] = (more,)
             self.notes.append(f"{named} is what counts; {more} must fit, too, at another time")

@@ -329,7 +329,7 @@ class Worked(Cards):
                 name = "-".join(parts).rstrip(".")
                 spelt = (name, name.replace("-", ""), " ".join(parts), name.removesuffix("s"))
                 known = next((each for each in spelt if each in names), None)
-                if known is None and (size > 1 or not name.isalpha()) and name not in RULES["sizes"]:
+                if known is None and (size > 1 or not name.isalpha()) and name not in llms.USUAL:
                     together = "-".join(("".join(parts[:2]), *parts[2:]))  # qwen 2.5 32b
                     known = next((each for each in (name, together) if is_model(each, None)), None)
                 data = known and re.fullmatch(units.DATASET_NAMES, known) and self._named_apart(start, end)
@@ -462,7 +462,7 @@ class Worked(Cards):
             # Nobody means a first generation by a size that it nearly has.
             like = (n for n in of_it if n in about and not re.fullmatch(r"[a-z]+-\d+b", n))
             of_size = (*filter(sized.search, of_it), *like)
-            model = next(iter(of_size), "") or RULES["sizes"].get(said, "")
+            model = next(iter(of_size), "") or llms.USUAL.get(said, "")
             model = model or next(filter(sized.search, llms.names()), near)
             if model == near and near not in about:
                 raise InputError(f"no model of {said} is known here", hint=f"the nearest: {near}")

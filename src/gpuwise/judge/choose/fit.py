@@ -258,7 +258,7 @@ def _card(need: Need, them: Candidates, specs: Mapping[str, GpuSpec]) -> Iterato
     sold, stated = (_numbers(them, specs, field) for field in ("memory_sold_gb", "memory_bytes"))
     size, say = np.asarray(np.where(np.isnan(sold), stated / 2**30, sold)), "has {:g} GB of memory".format
     if need.least_gb:
-        what = f"does not fit: the work needs {need.least_gb:g} GB, it {{}}"
+        what = f"does not fit: the work needs {need.least_gb:.3g} GB, it {{}}"
         smaller: Relaxed = ("a smaller model", {})
         yield _bound("", size, need.least_gb - HALF_GB, say, what, lambda v: smaller, upper=False)
     # Whether one that is named is enough, "or should I look at 24 GB", is not asked of that memory.
@@ -647,6 +647,7 @@ class Use:
     title: str
     verdict: Suitability
     reason: str = ""  # Of a no, or what a GPU that runs it lacks
+    example: str = ""  # The work that its speed is of: workload, mode and precision
     item: str
     throughput: Interval | None = None
     basis: Basis = "spec-only"
@@ -674,8 +675,10 @@ def use(name: str, need: Need, own: Record, offers: Sequence[Offer], today: date
         return Use(preset=name, title=preset.title, verdict=verdict, reason=reason, item=item)
     lacks = "; ".join(lacking(preset, spec))
     them = candidates(need, [own], offers, today=today)
+    works = ", ".join(part for part, _ in need.workloads)
     return Use(
         preset=name, title=preset.title, verdict="runs" if lacks else "well suited", reason=lacks, item=item,
+        example=f"{works} {need.mode} {own.question.precision or need.precision}",
         throughput=own.throughput, basis=own.basis,
         cost_per_item_usd=min((float(cost) for cost in them.per_item if cost > 0), default=None),
     )  # fmt: skip

@@ -61,18 +61,18 @@ class Diffusion(NamedTuple):
     runs: float  # Passes of the smaller model that cost as much as one of this
     gb: float  # Weights and text encoders in 8 bits, or what their maker says that it takes
     gb_lora: float  # To train adapters of it
+    weights: float
     words: str
 
 
 DIFFUSION: dict[str, Diffusion] = {
-    row["model"]: Diffusion(
+    name: Diffusion(
         like=row["like"], steps=int(row["steps"]), guided=int(row["guided"]),
         runs=float(row["tflop"]) / float(row["tflop_of_like"]), gb=float(row["gb"]),
-        gb_lora=float(row["gb_lora"]), words=row["words"],
+        gb_lora=float(row["gb_lora"]), weights=float(row["weights"]), words=row["words"],
     )
-    for row in catalog.rows(DATA / "diffusion.csv")
+    for row in catalog.rows(DATA / "diffusion.csv") for name in (row["model"], *row["also"].split())
 }  # fmt: skip
-DIFFUSION |= {"flux.1": DIFFUSION["flux"], "flux-dev": DIFFUSION["flux"], "unet-sdxl": DIFFUSION["sdxl"]}
 SERVED = "served:"
 # What people train adapters with; of a served model a prompt and an answer of usual length together.
 CONTEXTS = {"infer": 4096, "full": 2048, "lora": 2048, "qlora": 2048}
@@ -233,17 +233,32 @@ def tokens_of(title: str) -> int:
     return int(found[1].replace(",", "")) if found else 0
 
 
-def stand_in(name: str, mode: str | None) -> tuple[str, Mode, str] | None:
-    """The workload that is most like a name which is not one (`whisper`, `flux`), its mode, and how much of
-    it that is in words; None where none is like it."""
+class StandIn(NamedTuple):
+    """The workload that is most like a name which is not one (`whisper`, `flux`)."""
+
+    workload: str
+    mode: Mode
+    words: str  # That it stands in, and how much of it that is
+    runs: float  # Of its items for one of what was named; 0 where that is not known
+    item: str  # Of what was named
+    gb: float = 0.0  # That it takes itself; 0 where that is not known
+
+
+def stand_in(name: str, mode: str | None) -> StandIn | None:
+    """What stands in for a name; None where nothing is like it."""
     if name in DIFFUSION:
         images = _of_diffusion(name, mode, None, None, None, None)
-        return images.workloads[0][0], images.mode, images.notes[0]
+        return StandIn(
+            images.workloads[0][0], images.mode, images.notes[0], images.passes, "image", images.least_gb or 0
+        )
     for row in catalog.rows(DATA / "stand_ins.csv") if mode in ("train", "infer", None) else ():
         if re.fullmatch(row["words"], name):
             way = cast("Mode", mode or row["usual"])
-            times = f", {float(row['runs']):g} of its items for one" if row["counted"] == "yes" else UNCOUNTED
-            return row[way], way, stands_in(name, row, row[way]) + times
+            counted, item = row["counted"] == "yes", registry.get(row[way]).spec.item.removesuffix("s")
+            times = f", {float(row['runs']):g} of its items for one" if counted else UNCOUNTED
+            words = stands_in(name, row, row[way]) + times
+            runs, gb = float(row["runs"]) if counted else 0.0, float(row[f"gb_{way}"])
+            return StandIn(row[way], way, words, runs, item, gb)
     return None
 
 
@@ -269,6 +284,14 @@ def _decoder_like(name: str) -> str:
 def names() -> Mapping[str, None]:
     """Of all work but language models, in order."""
     return dict.fromkeys((*registry.names(), *ALIASES, *DIFFUSION, *presets()))
+
+
+def is_work(text: str) -> bool:
+    """Whether a text names work, of any kind."""
+    from gpuwise.facts import llms
+
+    name = text.casefold()
+    return name in names() or llms.known(name) or bool(llms.note(name)) or stand_in(name, None) is not None
 
 
 def is_question(text: str) -> bool:
@@ -342,7 +365,8 @@ def _of_diffusion(
     how = "adapters learn" if adapters else "all weights learn" if learns else f"{steps} steps"
     title = f"adapters of {name}" if adapters else name
     note = f"{model.words}, {how}: an image counts as {runs:,.0f} runs of {model.like}, by its operations"
-    least_gb = model.gb_lora if learns else model.gb
+    # All weights learn with gradients and moments in 16 bits, 8 bytes each, at the least.
+    least_gb = model.gb if not learns else model.gb_lora if adapters else 8 * model.weights / 1e9
     return _with(
         replace(base, title=title, passes=runs, least_gb=least_gb, notes=(note,)), work, None, "image"
     )

@@ -496,7 +496,7 @@ def memory_needed(need: Need) -> str:
     """How much memory a language model takes in all, in each format that competes; of other work what is
     stated, empty where nothing is."""
     if not need.task:
-        return f"{need.title} takes {need.least_gb:g} GB of memory or more." if need.least_gb else ""
+        return f"{need.title} takes {need.least_gb:.3g} GB of memory or more." if need.least_gb else ""
     from gpuwise.predictor.fit import memory
 
     requests, said = need.concurrent or 1, []
