@@ -8,6 +8,7 @@ from typing import Any
 import pytest
 
 from gpuwise import store
+from gpuwise.errors import InputError
 from gpuwise.model.result import Result
 
 
@@ -50,3 +51,11 @@ def test_a_card_at_its_own_power_limit_was_no_reason_for_a_caution(
     document["measurements"][0]["cautions"] = [old]
     (caution,) = store.decode(json.dumps(document).encode(), "old.json").measurements[0].cautions
     assert (caution.code, caution.severity) == found
+
+
+def test_cautions_that_are_no_records_are_refused_as_such(example: Result) -> None:
+    document: dict[str, Any] = json.loads(store.encode(example)) | {"schema": 1}
+    document["measurements"][0]["cautions"] = ["throttled"]
+    with pytest.raises(InputError) as refused:
+        store.decode(json.dumps(document).encode(), "old.json")
+    assert "cautions" in str(refused.value)
