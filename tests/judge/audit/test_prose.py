@@ -418,6 +418,13 @@ SHEET = "# The 5080 and its figures\n\n- CUDA cores: {}\n- Memory interface: {}\
         # example.
         ("The RTX 4070 Ti has 12 GB, compared with the 16 GB of the RTX 4080. It has a 192-bit bus.", 0),
         ("The RTX 4070 has 12 GB. For example, the RTX 3080 has 10 GB. It draws 200 W.", 0),
+        ("Die RTX 4070 hat 12 GB. Zum Vergleich: Die RTX 3080 hat 10 GB. Sie zieht 200 Watt.", 0),
+        # Where a chip is known from, by the way.
+        ("Die Tesla P4 nutzt den GP104, bekannt von der GTX 1080, mit 2650 CUDA-Kernen.", 1),
+        ("L'RTX 4080 ha 45,9 miliardi di transistor, la RTX 4090 ne ha 67,3 miliardi.", 1),
+        # Of all that the sentence before named.
+        ("Llegan las Quadro RTX 6000 y Quadro RTX 8000. Estas tarjetas usan memoria GDDR6X.", 1),
+        ("Llegan las Quadro RTX 6000 y Quadro RTX 8000. Estas tarjetas tienen hasta 48 GB.", 0),
         # What a leak says, in this sentence and behind it.
         ("Selon un leaker, la RTX 4080 aurait 16 Go. Sa consommation est de 420 W.", 0),
         ("La RTX 4080 a 16 Go. Sa consommation est de 420 W.", 1),

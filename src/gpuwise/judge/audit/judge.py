@@ -572,7 +572,9 @@ def same(claim: Claim, stated: Number | str, known: float | str) -> bool:
         at_once = all(catalog.get(i).text("segment") == "consumer" for i in claim.gpu_ids)
         return _is_same_text(claim.field, str(stated), str(known), at_once)
     if claim.field in COUNTS:
-        return abs(stated.value - known) <= (ROUGH * known if claim.approximate else 0)
+        # "More than 8,000 cores" are 8,704.
+        near = (COARSE if stated.digits == 1 else ROUGH) if claim.approximate else 0.0
+        return abs(stated.value - known) <= near * known
     if claim.field == "memory_bytes" and _is_near(claim, stated, known / 1e9 * 2**30):
         # Product numbers are GiB on most cards and decimal GB on some; both count.
         return True
@@ -757,7 +759,7 @@ class Around:
             found = self.mechanism(claim)
             if found is None or found[0] == "other variant":
                 found = self.of_neighbour(claim, 2) or found
-            if found is None and claim.block >= GRID:
+            if found is None and claim.block >= GRID and claim.field not in SHARED:
                 found = self.of_neighbour(claim, 1)
             self.explained[claim] = found or self.elsewhere(claim) or ("wrong value", "")
         return self.explained[claim]
@@ -904,7 +906,7 @@ def word(field: str, text: str) -> str:
     plain = re.sub(r"\.0$|[^a-z0-9]", "", text.casefold())
     if field == "architecture":
         plain = re.sub(r"^(blackwell).*", r"\1", plain.replace("lovelace", "").removeprefix("grace"))
-        plain = {"alchemist": "xehpg", "battlemage": "xe2hpg"}.get(plain, plain)
+        plain = {"alchemist": "xehpg", "battlemage": "xe2hpg", "xe2": "xe2hpg"}.get(plain, plain)
         return plain.removesuffix("1")
     if field == "chip":
         # GK110 and GK110B are one chip.
@@ -953,7 +955,7 @@ def _numbered() -> dict[str, tuple[str, int, str]]:
 def family(gpu_id: str) -> tuple[str, ...]:
     """The other variants of the same product name: H100 PCIe, SXM and NVL; a laptop and a desktop part."""
     # `h100-pcie-80gb` -> h100, `rtx-4090-laptop` -> rtx-4090, `l40s` -> l40.
-    alike = _alike(r"((?:rtx-)?(?:pro-)?[a-z]*\d+)")[gpu_id]
+    alike = _alike(r"((?:(?:rtx|gtx|rx)-)?(?:pro-)?[a-z]*\d+)")[gpu_id]
     return tuple(other for other in alike if other != gpu_id)
 
 

@@ -1205,6 +1205,8 @@ class _Sentence:
             yield cost + OTHER * self.is_of_other(one, token), one
         # "Hopper's 132 SMs" are of no Ampere that was spoken of before.
         other = about is not None and self.is_of_other(about, token)
+        # Nor is what is said of a GPU the chip's that the text spoke of.
+        other |= about is not None and about.die and held is not None
         if about is not None and head is None and not self.labelled and not other:
             # What a sentence names before the value comes first; then what the text spoke of, unless a
             # pronoun brings it back.
