@@ -425,6 +425,11 @@ SHEET = "# The 5080 and its figures\n\n- CUDA cores: {}\n- Memory interface: {}\
         # Of all that the sentence before named.
         ("Llegan las Quadro RTX 6000 y Quadro RTX 8000. Estas tarjetas usan memoria GDDR6X.", 1),
         ("Llegan las Quadro RTX 6000 y Quadro RTX 8000. Estas tarjetas tienen hasta 48 GB.", 0),
+        ("The RTX 3080 has more than 8,000 CUDA cores.", 0),
+        ("The RTX 3080 has about 12,000 CUDA cores.", 1),
+        ("La RTX 3090 rinde el doble que ofrece la Titan RTX. Sus 24 GB de memoria GDDR6X bastan.", 0),
+        ("The P40 has 347 GB/s, a third of the 936 GB/s of a 3090. Its 24 GB are GDDR5.", 0),
+        ("# GTX 980\n\nStreaming Multiprocessors 16\nCUDA Cores (single precision) 2816", 1),
         # What a leak says, in this sentence and behind it.
         ("Selon un leaker, la RTX 4080 aurait 16 Go. Sa consommation est de 420 W.", 0),
         ("La RTX 4080 a 16 Go. Sa consommation est de 420 W.", 1),
