@@ -430,6 +430,18 @@ SHEET = "# The 5080 and its figures\n\n- CUDA cores: {}\n- Memory interface: {}\
         ("La RTX 3090 rinde el doble que ofrece la Titan RTX. Sus 24 GB de memoria GDDR6X bastan.", 0),
         ("The P40 has 347 GB/s, a third of the 936 GB/s of a 3090. Its 24 GB are GDDR5.", 0),
         ("# GTX 980\n\nStreaming Multiprocessors 16\nCUDA Cores (single precision) 2816", 1),
+        # In Japanese and Chinese letters the word for a field touches its unit, and a counter stands between.
+        ("RTX 4090は24,576個のCUDAコアと36GBのメモリを搭載する。", 2),
+        ("RTX 4090は16,384個のCUDAコアと24GBのメモリを搭載する。", 0),
+        ("8卡H100服务器共有640GB显存。", 0),
+        ("8卡H100服务器共有512GB显存。", 1),
+        ("Карта H100 PCIe имеет 80 ГБ и 3,35 ТБ/сек.", 1),
+        # Sparsity is said of the rate that is not written out.
+        ("The H100 PCIe reaches 756 TFLOPS in FP16, with sparsity twice that.", 0),
+        # As miners set their cards.
+        ("The GTX 1660 SUPER does 31 MH/s at 75 W.", 0),
+        # Another card's form is no doubt of this clause.
+        ("The A100 80GB PCIe has 1,935 GB/s within 400 W; the SXM4 card has 2,039 GB/s.", 1),
         # What a leak says, in this sentence and behind it.
         ("Selon un leaker, la RTX 4080 aurait 16 Go. Sa consommation est de 420 W.", 0),
         ("La RTX 4080 a 16 Go. Sa consommation est de 420 W.", 1),

@@ -239,7 +239,7 @@ def claims(text: Text) -> Iterator[Claim | Left | Subject]:
         leaked |= CUES["leaked"].search(words) is not None
         denied = (CUES["denied"].match(text.text, end) or CUES["guessed"].search(words)) is not None or leaked
         heads = {head.start for head in sentence.listed.values()}
-        for gpu in (g for g in sentence.gpus if g.start in heads or re.search(r" GB|\dgb", g.text)):
+        for gpu in (g for g in sentence.gpus if g.start in heads or re.search(r" GB|\dgb|[Г]Б", g.text)):
             yield from sized(gpu, text.line(start + gpu.start), text.block)
         for place, token in enumerate(sentence.tokens):
             # "Tensor performance is another area. It offers 222.2 TFLOPS": the format was named before.
@@ -752,6 +752,13 @@ class _Sentence:
             return None
         ids = dict.fromkeys(i for its in named for i in its)
         return replace(best.owner, text=" / ".join(named.values()), gpu_ids=tuple(ids), several=False)
+
+    def form_of(self, token: Token) -> re.Match[str] | None:
+        """The form of a GPU that the clause around a value names."""
+        start = max((m.end() for m in re.finditer("[;,.:(]", self.text[: token.start])), default=0)
+        end = re.search("[;,.:)]", self.text[token.end :])
+        stop = token.end + end.start() if end else len(self.text)
+        return CUES["form_said"].search(self.text, start, stop)
 
     def of_them(self, owner: Subject) -> bool:
         """Whether the sentence speaks of all GPUs that were named last: "Both have 24 GB"."""
@@ -1505,7 +1512,7 @@ FACTS: Mapping[str, Callable[[_Sentence, _Value], object]] = {
     "unnamed field": lambda s, v: s.own(v.place) is None,
     "language model": lambda s, v: s.of_model and v.token.approximate,
     "chip leads": lambda s, v: s.chip_leads(v.token) and not s.owned[v.place][0].die,
-    "another form": lambda s, v: (said := s.says("form_said")) is not None and not any(
+    "another form": lambda s, v: (said := s.form_of(v.token)) is not None and not any(
         catalog.get(i).text("form") in (None, re.sub(r"[-\d]", "", said["form"].lower()))
         for i in s.owned[v.place][0].gpu_ids),
     "of a die": lambda s, v: s.owned[v.place][0].die,
