@@ -136,7 +136,7 @@ _OF_MEMORY = re.compile("memory|vram|hbm|gddr", re.IGNORECASE)
 _LABEL = re.compile(r"\W*(?:[^\d.,;]{3,32}[: ])?")
 # Behind a name with its size another one: "MI50 16 GB or 32 GB".
 _OR_SIZE = re.compile(r".*\d ?G[Bo]?(?:,? (?:or|and) |/)", re.IGNORECASE)
-_OR = re.compile(" or ")
+_OR = re.compile(r" (?:or|vs\.?|versus) ")
 _VERSION = re.compile(r" (?:version|variant|model|one|card)\b")
 _NOT_SPARSE = re.compile(r"\([^()\d]{0,200}\d[^()]{0,200}\)|\b(?:without|no|w/o) (?:structured )?sparsity")
 _BRACKETS = re.compile(
@@ -744,11 +744,14 @@ class _Sentence:
         named = {one.gpu_ids: one.text for one in subjects}
         # Of a joint subject the figure may be of both together; such a width no product has.
         no_bus = field == "memory_bus_bits" and best.reading.token.numbers[0].value % OF_BUS
-        few = len(named) < 2 and not no_bus and not self.of_them(best.owner)
+        of_them = self.of_them(best.owner, field)
+        few = len(named) < 2 and not no_bus and not of_them
         if field[:5] == "peak:" or fields != {field} or few or not all(named):
             return None
-        if best.reading.token.approximate or field in IN_PASSING:
+        if best.reading.token.approximate or (field in IN_PASSING and not of_them):
             # "About 432 GB/s" may lie between them; "Blackwell" may be said of what has no name here.
+            return None
+        if is_of_host(best.owner, best.reading):
             return None
         ids = dict.fromkeys(i for its in named for i in its)
         return replace(best.owner, text=" / ".join(named.values()), gpu_ids=tuple(ids), several=False)
@@ -760,9 +763,11 @@ class _Sentence:
         stop = token.end + end.start() if end else len(self.text)
         return CUES["form_said"].search(self.text, start, stop)
 
-    def of_them(self, owner: Subject) -> bool:
-        """Whether the sentence speaks of all GPUs that were named last: "Both have 24 GB"."""
-        return owner is self.about and owner.several and CUES["both_of_them"].match(self.text) is not None
+    def of_them(self, owner: Subject, field: str) -> bool:
+        """Whether it speaks of all GPUs that were named last: "Both have 24 GB", "They are made in 8 nm"."""
+        of_chip = field in IN_PASSING and not self.gpus and self.goes_on and self.says("made") is not None
+        said = of_chip or CUES["both_of_them"].match(self.text) is not None
+        return owner is self.about and owner.several and said
 
     @cached_property
     def of_both(self) -> list[tuple[Token, Token]]:
