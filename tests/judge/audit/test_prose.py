@@ -442,6 +442,24 @@ SHEET = "# The 5080 and its figures\n\n- CUDA cores: {}\n- Memory interface: {}\
         ("The GTX 1660 SUPER does 31 MH/s at 75 W.", 0),
         # Another card's form is no doubt of this clause.
         ("The A100 80GB PCIe has 1,935 GB/s within 400 W; the SXM4 card has 2,039 GB/s.", 1),
+        # All figures are of a card that has no name here; of a sheet of one GPU they are its own.
+        (
+            "The RTX 4090 has 24 GB.\n\n" + "Filler.\n\n" * 12 + "Someone sells an accelerator: 408 GB/s, "
+            "150 W, 44 TFLOPS of FP16.\n\nThe T4 has 16 GB and draws 70 W.",
+            0,
+        ),
+        # Memory of the machine, a program's needs, a page about another family, a card by its number alone.
+        ("RTX A6000 workstations take up to four A6000 and 4 TB of DDR5.", 0),
+        ("The setup of Tesla V100 fails, it supports only Ampere.", 0),
+        ("See NVIDIA's Blackwell documentation on the RTX 4090.", 0),
+        ("The R9700 is new. For the same price I can get 2x3090 with 900 GB/s and 48 GB.", 0),
+        # As its owner sets it, or draws it.
+        ("You can powercap the RTX 3090 to 250 W.", 0),
+        ("The RTX 3090 needs two plugs at 365 W actual draw.", 0),
+        # One of two figures that stand side by side may be of a card that only the title names.
+        ("A100 oder H100? Der Unterschied liegt im Speicher (24 GB vs. 80 GB).", 0),
+        # Cards with chips of twice the size are sold.
+        ("The 2080 Ti 22GB has 22 GB of memory.", 0),
         # What a leak says, in this sentence and behind it.
         ("Selon un leaker, la RTX 4080 aurait 16 Go. Sa consommation est de 420 W.", 0),
         ("La RTX 4080 a 16 Go. Sa consommation est de 420 W.", 1),

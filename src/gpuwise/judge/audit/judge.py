@@ -102,6 +102,8 @@ SHARED = frozenset(
 VECTOR = 0.07
 # Contradictions of one place that outnumber what agrees there: the reading is wrong, not the text.
 MOSTLY = 4
+# Lines around a claim in which nothing is right of its GPU.
+IN_A_ROW = 6
 # Claims of a group that must agree, and as many as contradict, for a contradiction to be sure.
 LEAST = 2
 # Claims of one row that only one of several variants explains: the row speaks of that one.
@@ -189,6 +191,20 @@ def judge(claims: Sequence[Claim]) -> tuple[Finding, ...]:
     # Of a sheet, whose every claim is of one GPU, no other one can be the owner.
     sheet = _is_sheet(claims) and not _is_of_another(claim for claim, v in judged if v == "contradicts")
     doubted: list[int] = []
+    # Where several fields in a row are wrong of a GPU and hardly one is right, they are of a product that has
+    # no name here.
+    strange: dict[tuple[str, ...], list[tuple[int, str, Verdict]]] = defaultdict(list)
+    for claim, verdict in judged:
+        if claim.block < GRID and verdict in ("agrees", "contradicts"):
+            strange[claim.gpu_ids].append((claim.line, claim.field, verdict))
+
+    def is_of_stranger(claim: Claim) -> bool:
+        lines = range(claim.line - IN_A_ROW, claim.line + IN_A_ROW + 1)
+        near = [(field, verdict) for line, field, verdict in strange[claim.gpu_ids] if line in lines]
+        wrong = {field for field, verdict in near if verdict == "contradicts"}
+        right = {field for field, verdict in near if verdict == "agrees"}
+        return claim.block < GRID and len(wrong) >= max(MOSTLY - 1, (MOSTLY - 1) * len(right))
+
     for place, (claim, verdict) in enumerate(judged):
         if verdict != "contradicts":
             continue
@@ -207,7 +223,8 @@ def judge(claims: Sequence[Claim]) -> tuple[Finding, ...]:
             not any(1 / OTHER < v / (claim.count * k) < OTHER for v in stated for k in known if k)
             and (bare or text.explain(claim)[0] in UNTELLING)
         )  # fmt: skip
-        if besides or else_ or (not sheet and (failed or weak or in_passing(claim))):
+        stranger = not sheet and is_of_stranger(claim)
+        if besides or else_ or stranger or (not sheet and (failed or weak or in_passing(claim))):
             verdicts[place] = "cannot tell"
             doubted.append(place)
         elif not _is_witnessed(claim, text):
@@ -393,7 +410,7 @@ def _is_option(claim: Claim) -> bool:
     if claim.field == "memory_type":
         # HBM2e is called HBM2, too.
         return claim.values == ("HBM2",) and all(str(k.value).upper() == "HBM2E" for k in _known(claim))
-    if claim.field.endswith("_hz") and mechanism(claim) is None:
+    if claim.field.endswith("_hz") and (mechanism(claim) or ("other variant",))[0] == "other variant":
         # Between its base and its boost clock a card has a game clock, and those of its makers.
         for spec in map(catalog.get, claim.gpu_ids):
             low, high = spec.number("base_hz"), spec.number("boost_hz")

@@ -123,6 +123,7 @@ _WITH = re.compile(r"\bwith (?:its |only |just |a ){0,2}$", re.I)
 _TENSOR = re.compile(r"tensor[ -]cores?\b[^.;,]*$", re.I)
 _AS_MUCH = re.compile(r"\b(?:as|than|like|of|from|on) (?:the|its|an?) $")
 _BUS = re.compile(r"\bbus", re.I)
+_NUMBERED = re.compile(r"(?:\d[x\u00d7]\s?)?\d{4}")
 # The number that ends the name of a card.
 _CARD = re.compile(r"(?<=\s)\d{4}$")
 # Between a size and the type of the same memory: "8 GB of VRAM GDDR6".
@@ -491,8 +492,10 @@ class _Sentence:
         said = any(_speaks(cue, title) for cue in ("ratio", "reached", "taken"))
         self.measured = said and (leads or any(t.kind == "field" and t.field for t in scan(title)))
         # A number that is some card's ("3090 came out in 2020") may be what the sentence is about.
-        numbers = (t for t in self.tokens if t.dimension == "bare" and len(t.text) == 4)
-        self.numbered = next((t.start for t in numbers if catalog.mentions(t.text, loose=True)), None)
+        # "2x3090" is, too.
+        bare = (t for t in self.tokens if t.kind == "value" and _NUMBERED.fullmatch(t.text))
+        numbers = ((t.start, t.text[-4:]) for t in bare)
+        self.numbered = next((start for start, name in numbers if catalog.mentions(name, loose=True)), None)
         # By place of a GPU the parentheses around it that hold more than its name.
         self.enclosed = {
             g.start: m.span() for m in re.finditer(r"\([^()]*\)", text) for g in self.gpus
@@ -1505,6 +1508,7 @@ FACTS: Mapping[str, Callable[[_Sentence, _Value], object]] = {
     "possessed": lambda s, v: v.held and v.token.start - v.held.end < NEAR and _owns(
         v.held, s.text[v.held.end : v.token.start]),
     "wrong for all": lambda s, v: v.place in s.of_any,
+    "wrong for all named": lambda s, v: v.place in s.of_any and len(s.gpus) > 1,
     "in order": lambda s, v: v.token.start in s.ordered,
     "above all": lambda s, v: v.over,
     # More watts than are allowed were measured, too; of what a list holds only power and rates are.
@@ -1563,7 +1567,7 @@ AT: Mapping[str, Callable[[str, _Sentence, _Value], object]] = {
 }
 DOUBTS = tuple(data("doubts").values())
 # What they say where only the owner stays open.
-OPEN = frozenset(one["says"] for one in DOUBTS if "wrong for all" in one.get("unless", ()))
+OPEN = frozenset(one["says"] for one in DOUBTS if any("wrong for all" in f for f in one.get("unless", ())))
 
 
 @lru_cache(maxsize=1024)
