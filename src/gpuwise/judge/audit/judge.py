@@ -193,14 +193,14 @@ def judge(claims: Sequence[Claim]) -> tuple[Finding, ...]:
     doubted: list[int] = []
     # Where several fields in a row are wrong of a GPU and hardly one is right, they are of a product that has
     # no name here.
-    strange: dict[tuple[str, ...], list[tuple[int, str, Verdict]]] = defaultdict(list)
+    strange: dict[tuple[tuple[str, ...], int], set[tuple[str, Verdict]]] = defaultdict(set)
     for claim, verdict in judged:
         if claim.block < GRID and verdict in ("agrees", "contradicts"):
-            strange[claim.gpu_ids].append((claim.line, claim.field, verdict))
+            strange[claim.gpu_ids, claim.line].add((claim.field, verdict))
 
     def is_of_stranger(claim: Claim) -> bool:
         lines = range(claim.line - IN_A_ROW, claim.line + IN_A_ROW + 1)
-        near = [(field, verdict) for line, field, verdict in strange[claim.gpu_ids] if line in lines]
+        near = {one for line in lines for one in strange.get((claim.gpu_ids, line), ())}
         wrong = {field for field, verdict in near if verdict == "contradicts"}
         right = {field for field, verdict in near if verdict == "agrees"}
         return claim.block < GRID and len(wrong) >= max(MOSTLY - 1, (MOSTLY - 1) * len(right))
