@@ -418,6 +418,48 @@ SHEET = "# The 5080 and its figures\n\n- CUDA cores: {}\n- Memory interface: {}\
         # example.
         ("The RTX 4070 Ti has 12 GB, compared with the 16 GB of the RTX 4080. It has a 192-bit bus.", 0),
         ("The RTX 4070 has 12 GB. For example, the RTX 3080 has 10 GB. It draws 200 W.", 0),
+        ("Die RTX 4070 hat 12 GB. Zum Vergleich: Die RTX 3080 hat 10 GB. Sie zieht 200 Watt.", 0),
+        # Where a chip is known from, by the way.
+        ("Die Tesla P4 nutzt den GP104, bekannt von der GTX 1080, mit 2650 CUDA-Kernen.", 1),
+        ("L'RTX 4080 ha 45,9 miliardi di transistor, la RTX 4090 ne ha 67,3 miliardi.", 1),
+        # Of all that the sentence before named.
+        ("Llegan las Quadro RTX 6000 y Quadro RTX 8000. Estas tarjetas usan memoria GDDR6X.", 1),
+        ("Llegan las Quadro RTX 6000 y Quadro RTX 8000. Estas tarjetas tienen hasta 48 GB.", 0),
+        ("The RTX 3080 has more than 8,000 CUDA cores.", 0),
+        ("The RTX 3080 has about 12,000 CUDA cores.", 1),
+        ("La RTX 3090 rinde el doble que ofrece la Titan RTX. Sus 24 GB de memoria GDDR6X bastan.", 0),
+        ("The P40 has 347 GB/s, a third of the 936 GB/s of a 3090. Its 24 GB are GDDR5.", 0),
+        ("# GTX 980\n\nStreaming Multiprocessors 16\nCUDA Cores (single precision) 2816", 1),
+        # In Japanese and Chinese letters the word for a field touches its unit, and a counter stands between.
+        ("RTX 4090は24,576個のCUDAコアと36GBのメモリを搭載する。", 2),
+        ("RTX 4090は16,384個のCUDAコアと24GBのメモリを搭載する。", 0),
+        ("8卡H100服务器共有640GB显存。", 0),
+        ("8卡H100服务器共有512GB显存。", 1),
+        ("Карта H100 PCIe имеет 80 ГБ и 3,35 ТБ/сек.", 1),
+        # Sparsity is said of the rate that is not written out.
+        ("The H100 PCIe reaches 756 TFLOPS in FP16, with sparsity twice that.", 0),
+        # As miners set their cards.
+        ("The GTX 1660 SUPER does 31 MH/s at 75 W.", 0),
+        # Another card's form is no doubt of this clause.
+        ("The A100 80GB PCIe has 1,935 GB/s within 400 W; the SXM4 card has 2,039 GB/s.", 1),
+        # All figures are of a card that has no name here; of a sheet of one GPU they are its own.
+        (
+            "The RTX 4090 has 24 GB.\n\n" + "Filler.\n\n" * 12 + "Someone sells an accelerator: 408 GB/s, "
+            "150 W, 44 TFLOPS of FP16.\n\nThe T4 has 16 GB and draws 70 W.",
+            0,
+        ),
+        # Memory of the machine, a program's needs, a page about another family, a card by its number alone.
+        ("RTX A6000 workstations take up to four A6000 and 4 TB of DDR5.", 0),
+        ("The setup of Tesla V100 fails, it supports only Ampere.", 0),
+        ("See NVIDIA's Blackwell documentation on the RTX 4090.", 0),
+        ("The R9700 is new. For the same price I can get 2x3090 with 900 GB/s and 48 GB.", 0),
+        # As its owner sets it, or draws it.
+        ("You can powercap the RTX 3090 to 250 W.", 0),
+        ("The RTX 3090 needs two plugs at 365 W actual draw.", 0),
+        # One of two figures that stand side by side may be of a card that only the title names.
+        ("A100 oder H100? Der Unterschied liegt im Speicher (24 GB vs. 80 GB).", 0),
+        # Cards with chips of twice the size are sold.
+        ("The 2080 Ti 22GB has 22 GB of memory.", 0),
         # What a leak says, in this sentence and behind it.
         ("Selon un leaker, la RTX 4080 aurait 16 Go. Sa consommation est de 420 W.", 0),
         ("La RTX 4080 a 16 Go. Sa consommation est de 420 W.", 1),

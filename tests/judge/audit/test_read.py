@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import csv
 import json
 import re
 from itertools import chain
@@ -11,7 +12,7 @@ import pytest
 
 from gpuwise.errors import InputError
 from gpuwise.judge import audit
-from gpuwise.judge.audit import read
+from gpuwise.judge.audit import read, words
 from gpuwise.judge.audit.read import CELL, LINE, LONGEST, NUMBER, Heading, Line, Table
 
 
@@ -154,3 +155,10 @@ def test_json_nested_too_deep_is_refused(tmp_path: Path) -> None:
     with pytest.raises(InputError):
         audit.audit_file(path)
     assert audit.audit_text(path.read_text(), "pasted.json").findings == ()
+
+
+@pytest.mark.parametrize("name", ["words.csv", "units.csv"])
+def test_no_pattern_ends_at_a_comma_of_its_own(name: str) -> None:
+    text = (Path(words.__file__).parent / "data" / name).read_text(encoding="utf-8")
+    head, *rows = csv.reader(text.splitlines())
+    assert {len(row) for row in rows} == {len(head)}

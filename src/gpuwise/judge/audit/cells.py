@@ -24,6 +24,8 @@ OF_UNIT = {"w": "power_w", "bytes": "memory_bytes", "bytes/s": "memory_bytes_per
 WHOLE = frozenset({"cuda_cores", "stream_processors", "tensor_cores", "rt_cores", "sm_count"})
 # Characters between a value and the word that says what it counts: "568 fourth-generation Tensor Cores".
 NEAR = 40
+# Letters of a cell, those of Chinese counted thrice, from which on it is a remark.
+REMARK = 30
 # Below "PCIe" its generation goes without the name: "4.0 x16", "Gen 4".
 _PCIE = re.compile(
     r"\W*pci[ -]?e(?:xpress)?[ .]*(?:gen(?:eration)?|version|interface|bus)?\W*", re.IGNORECASE
@@ -208,6 +210,9 @@ def readings(label: Label, cell: str, *, marks: tuple[str, ...] | None = ()) -> 
     summed = re.search(r"=|\d[ \w]{0,8}[\u00d7*] ?\d|\d \+ ?\d|^\d+ \(\d+\)|e\d+ ?/", cell) is not None
     measured = str(label.first)[:5] == "peak:" and CUES["measured_rate"].search(label.text) is not None
     open_ = summed or measured or any(CUES[cue].search(cell) for cue in ("guessed", "set_up"))
+    # A remark below a label that is of no field, "Notes", may speak of other cards, or of a miner's.
+    letters = sum(1 + 2 * (letter > "\u3040") for letter in cell if letter.isalpha())
+    open_ |= label.first is None and label.text != "" and letters > REMARK
     last: Reading | None = None
     # Beside HBM or GDDR, plain DDR is the memory of a CPU, and so is the size before it.
     types = [t for t in tokens if t.field == "memory_type" and t.kind == "name"]
@@ -466,6 +471,8 @@ def mark_near(cell: str, tokens: Sequence[Token], place: int) -> bool | None:
             mark = tokens[at]
             gap = cell[token.end : mark.start] if step > 0 else cell[mark.end : token.start]
             near = mark.field in ("sparse", "dense") and len(gap) < LEAD
+            # "756 TFLOPS, with sparsity twice that": of another rate, which is not written out.
+            near &= step < 0 or CUES["doubled"].match(cell, mark.end) is None
             # What stands in the parentheses of another value belongs to that one.
             if near and not re.search(r"[;|.]\s|\), " if step > 0 else r"[;|.]\s|[()]", gap):
                 marks.append(mark.field)

@@ -44,7 +44,7 @@ def comparisons(sentence: str, gpus: Sequence[Token], line: int, block: int) -> 
     for match, speaks, second, words in found:
         lead = sentence[: speaks.start]
         one, other = subject([speaks]), subject([second])
-        if one is None or other is None:
+        if one is None or other is None or set(one.gpu_ids) & set(other.gpu_ids):
             continue
         said, times = match["more"] or match["more_"], match["times"]
         less = said is not None and said.lower() in ("less", "lower", "smaller", "fewer", "narrower")

@@ -445,11 +445,14 @@ def _pairs(text: str) -> Iterator[tuple[str, str]]:
             starts.append((0 if first else token.start, after.end()))
         elif first and (glued := _glued(text, tokens, place)):
             starts.append((0, glued))
-        elif first and len(text) < 48 and [t.kind for t in tokens[place + 1 :]] == ["value"]:
-            gap = text[token.end : tokens[-1].start].strip()
-            # "TDP 450 W" and nothing else on the line.
-            if gap in ("", "dense") and len(text) - tokens[-1].end < 6 and not lead.strip():
-                starts.append((0, token.end))
+        elif first and len(text) < 48:
+            # "TDP 450 W" and nothing else on the line, or "CUDA cores (single precision) 2816".
+            aside = re.match(r" ?\([^()]*\)", text[token.end :])
+            end = token.end + (aside.end() if aside else 0)
+            rest = [t for t in tokens[place + 1 :] if t.start >= end]
+            alone = [t.kind for t in rest] == ["value"] and len(text) - tokens[-1].end < 6
+            if alone and not lead.strip() and text[end : tokens[-1].start].strip() in ("", "dense"):
+                starts.append((0, end))
     for (begin, end), following in zip(starts, [*starts, (len(text), 0)][1:], strict=True):
         yield text[begin:end].rstrip(" :=-\u2013\u2014"), text[end : following[0]].rstrip(" ,;|/\u00b7")
 

@@ -102,6 +102,8 @@ SHARED = frozenset(
 VECTOR = 0.07
 # Contradictions of one place that outnumber what agrees there: the reading is wrong, not the text.
 MOSTLY = 4
+# Lines around a claim in which nothing is right of its GPU.
+IN_A_ROW = 6
 # Claims of a group that must agree, and as many as contradict, for a contradiction to be sure.
 LEAST = 2
 # Claims of one row that only one of several variants explains: the row speaks of that one.
@@ -189,6 +191,20 @@ def judge(claims: Sequence[Claim]) -> tuple[Finding, ...]:
     # Of a sheet, whose every claim is of one GPU, no other one can be the owner.
     sheet = _is_sheet(claims) and not _is_of_another(claim for claim, v in judged if v == "contradicts")
     doubted: list[int] = []
+    # Where several fields in a row are wrong of a GPU and hardly one is right, they are of a product that has
+    # no name here.
+    strange: dict[tuple[tuple[str, ...], int], set[tuple[str, Verdict]]] = defaultdict(set)
+    for claim, verdict in judged:
+        if claim.block < GRID and verdict in ("agrees", "contradicts"):
+            strange[claim.gpu_ids, claim.line].add((claim.field, verdict))
+
+    def is_of_stranger(claim: Claim) -> bool:
+        lines = range(claim.line - IN_A_ROW, claim.line + IN_A_ROW + 1)
+        near = {one for line in lines for one in strange.get((claim.gpu_ids, line), ())}
+        wrong = {field for field, verdict in near if verdict == "contradicts"}
+        right = {field for field, verdict in near if verdict == "agrees"}
+        return claim.block < GRID and len(wrong) >= max(MOSTLY - 1, (MOSTLY - 1) * len(right))
+
     for place, (claim, verdict) in enumerate(judged):
         if verdict != "contradicts":
             continue
@@ -207,7 +223,8 @@ def judge(claims: Sequence[Claim]) -> tuple[Finding, ...]:
             not any(1 / OTHER < v / (claim.count * k) < OTHER for v in stated for k in known if k)
             and (bare or text.explain(claim)[0] in UNTELLING)
         )  # fmt: skip
-        if besides or else_ or (not sheet and (failed or weak or in_passing(claim))):
+        stranger = not sheet and is_of_stranger(claim)
+        if besides or else_ or stranger or (not sheet and (failed or weak or in_passing(claim))):
             verdicts[place] = "cannot tell"
             doubted.append(place)
         elif not _is_witnessed(claim, text):
@@ -393,7 +410,7 @@ def _is_option(claim: Claim) -> bool:
     if claim.field == "memory_type":
         # HBM2e is called HBM2, too.
         return claim.values == ("HBM2",) and all(str(k.value).upper() == "HBM2E" for k in _known(claim))
-    if claim.field.endswith("_hz") and mechanism(claim) is None:
+    if claim.field.endswith("_hz") and (mechanism(claim) or ("other variant",))[0] == "other variant":
         # Between its base and its boost clock a card has a game clock, and those of its makers.
         for spec in map(catalog.get, claim.gpu_ids):
             low, high = spec.number("base_hz"), spec.number("boost_hz")
@@ -572,7 +589,9 @@ def same(claim: Claim, stated: Number | str, known: float | str) -> bool:
         at_once = all(catalog.get(i).text("segment") == "consumer" for i in claim.gpu_ids)
         return _is_same_text(claim.field, str(stated), str(known), at_once)
     if claim.field in COUNTS:
-        return abs(stated.value - known) <= (ROUGH * known if claim.approximate else 0)
+        # "More than 8,000 cores" are 8,704.
+        near = (COARSE if stated.digits == 1 else ROUGH) if claim.approximate else 0.0
+        return abs(stated.value - known) <= near * known
     if claim.field == "memory_bytes" and _is_near(claim, stated, known / 1e9 * 2**30):
         # Product numbers are GiB on most cards and decimal GB on some; both count.
         return True
@@ -757,7 +776,7 @@ class Around:
             found = self.mechanism(claim)
             if found is None or found[0] == "other variant":
                 found = self.of_neighbour(claim, 2) or found
-            if found is None and claim.block >= GRID:
+            if found is None and claim.block >= GRID and claim.field not in SHARED:
                 found = self.of_neighbour(claim, 1)
             self.explained[claim] = found or self.elsewhere(claim) or ("wrong value", "")
         return self.explained[claim]
@@ -904,7 +923,7 @@ def word(field: str, text: str) -> str:
     plain = re.sub(r"\.0$|[^a-z0-9]", "", text.casefold())
     if field == "architecture":
         plain = re.sub(r"^(blackwell).*", r"\1", plain.replace("lovelace", "").removeprefix("grace"))
-        plain = {"alchemist": "xehpg", "battlemage": "xe2hpg"}.get(plain, plain)
+        plain = {"alchemist": "xehpg", "battlemage": "xe2hpg", "xe2": "xe2hpg"}.get(plain, plain)
         return plain.removesuffix("1")
     if field == "chip":
         # GK110 and GK110B are one chip.
@@ -953,7 +972,7 @@ def _numbered() -> dict[str, tuple[str, int, str]]:
 def family(gpu_id: str) -> tuple[str, ...]:
     """The other variants of the same product name: H100 PCIe, SXM and NVL; a laptop and a desktop part."""
     # `h100-pcie-80gb` -> h100, `rtx-4090-laptop` -> rtx-4090, `l40s` -> l40.
-    alike = _alike(r"((?:rtx-)?(?:pro-)?[a-z]*\d+)")[gpu_id]
+    alike = _alike(r"((?:(?:rtx|gtx|rx)-)?(?:pro-)?[a-z]*\d+)")[gpu_id]
     return tuple(other for other in alike if other != gpu_id)
 
 

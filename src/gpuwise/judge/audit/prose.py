@@ -123,6 +123,7 @@ _WITH = re.compile(r"\bwith (?:its |only |just |a ){0,2}$", re.I)
 _TENSOR = re.compile(r"tensor[ -]cores?\b[^.;,]*$", re.I)
 _AS_MUCH = re.compile(r"\b(?:as|than|like|of|from|on) (?:the|its|an?) $")
 _BUS = re.compile(r"\bbus", re.I)
+_NUMBERED = re.compile(r"(?:\d[x\u00d7]\s?)?\d{4}")
 # The number that ends the name of a card.
 _CARD = re.compile(r"(?<=\s)\d{4}$")
 # Between a size and the type of the same memory: "8 GB of VRAM GDDR6".
@@ -136,7 +137,7 @@ _OF_MEMORY = re.compile("memory|vram|hbm|gddr", re.IGNORECASE)
 _LABEL = re.compile(r"\W*(?:[^\d.,;]{3,32}[: ])?")
 # Behind a name with its size another one: "MI50 16 GB or 32 GB".
 _OR_SIZE = re.compile(r".*\d ?G[Bo]?(?:,? (?:or|and) |/)", re.IGNORECASE)
-_OR = re.compile(" or ")
+_OR = re.compile(r" (?:or|vs\.?|versus) ")
 _VERSION = re.compile(r" (?:version|variant|model|one|card)\b")
 _NOT_SPARSE = re.compile(r"\([^()\d]{0,200}\d[^()]{0,200}\)|\b(?:without|no|w/o) (?:structured )?sparsity")
 _BRACKETS = re.compile(
@@ -239,7 +240,7 @@ def claims(text: Text) -> Iterator[Claim | Left | Subject]:
         leaked |= CUES["leaked"].search(words) is not None
         denied = (CUES["denied"].match(text.text, end) or CUES["guessed"].search(words)) is not None or leaked
         heads = {head.start for head in sentence.listed.values()}
-        for gpu in (g for g in sentence.gpus if g.start in heads or re.search(r" GB|\dgb", g.text)):
+        for gpu in (g for g in sentence.gpus if g.start in heads or re.search(r" GB|\dgb|[Г]Б", g.text)):
             yield from sized(gpu, text.line(start + gpu.start), text.block)
         for place, token in enumerate(sentence.tokens):
             # "Tensor performance is another area. It offers 222.2 TFLOPS": the format was named before.
@@ -491,8 +492,10 @@ class _Sentence:
         said = any(_speaks(cue, title) for cue in ("ratio", "reached", "taken"))
         self.measured = said and (leads or any(t.kind == "field" and t.field for t in scan(title)))
         # A number that is some card's ("3090 came out in 2020") may be what the sentence is about.
-        numbers = (t for t in self.tokens if t.dimension == "bare" and len(t.text) == 4)
-        self.numbered = next((t.start for t in numbers if catalog.mentions(t.text, loose=True)), None)
+        # "2x3090" is, too.
+        bare = (t for t in self.tokens if t.kind == "value" and _NUMBERED.fullmatch(t.text))
+        numbers = ((t.start, t.text[-4:]) for t in bare)
+        self.numbered = next((start for start, name in numbers if catalog.mentions(name, loose=True)), None)
         # By place of a GPU the parentheses around it that hold more than its name.
         self.enclosed = {
             g.start: m.span() for m in re.finditer(r"\([^()]*\)", text) for g in self.gpus
@@ -744,18 +747,30 @@ class _Sentence:
         named = {one.gpu_ids: one.text for one in subjects}
         # Of a joint subject the figure may be of both together; such a width no product has.
         no_bus = field == "memory_bus_bits" and best.reading.token.numbers[0].value % OF_BUS
-        few = len(named) < 2 and not no_bus and not self.of_them(best.owner)
+        of_them = self.of_them(best.owner, field)
+        few = len(named) < 2 and not no_bus and not of_them
         if field[:5] == "peak:" or fields != {field} or few or not all(named):
             return None
-        if best.reading.token.approximate or field in IN_PASSING:
+        if best.reading.token.approximate or (field in IN_PASSING and not of_them):
             # "About 432 GB/s" may lie between them; "Blackwell" may be said of what has no name here.
+            return None
+        if is_of_host(best.owner, best.reading):
             return None
         ids = dict.fromkeys(i for its in named for i in its)
         return replace(best.owner, text=" / ".join(named.values()), gpu_ids=tuple(ids), several=False)
 
-    def of_them(self, owner: Subject) -> bool:
-        """Whether the sentence speaks of all GPUs that were named last: "Both have 24 GB"."""
-        return owner is self.about and owner.several and CUES["both_of_them"].match(self.text) is not None
+    def form_of(self, token: Token) -> re.Match[str] | None:
+        """The form of a GPU that the clause around a value names."""
+        start = max((m.end() for m in re.finditer("[;,.:(]", self.text[: token.start])), default=0)
+        end = re.search("[;,.:)]", self.text[token.end :])
+        stop = token.end + end.start() if end else len(self.text)
+        return CUES["form_said"].search(self.text, start, stop)
+
+    def of_them(self, owner: Subject, field: str) -> bool:
+        """Whether it speaks of all GPUs that were named last: "Both have 24 GB", "They are made in 8 nm"."""
+        of_chip = field in IN_PASSING and not self.gpus and self.goes_on and self.says("made") is not None
+        said = of_chip or CUES["both_of_them"].match(self.text) is not None
+        return owner is self.about and owner.several and said
 
     @cached_property
     def of_both(self) -> list[tuple[Token, Token]]:
@@ -1205,6 +1220,8 @@ class _Sentence:
             yield cost + OTHER * self.is_of_other(one, token), one
         # "Hopper's 132 SMs" are of no Ampere that was spoken of before.
         other = about is not None and self.is_of_other(about, token)
+        # Nor is what is said of a GPU the chip's that the text spoke of.
+        other |= about is not None and about.die and held is not None
         if about is not None and head is None and not self.labelled and not other:
             # What a sentence names before the value comes first; then what the text spoke of, unless a
             # pronoun brings it back.
@@ -1491,6 +1508,7 @@ FACTS: Mapping[str, Callable[[_Sentence, _Value], object]] = {
     "possessed": lambda s, v: v.held and v.token.start - v.held.end < NEAR and _owns(
         v.held, s.text[v.held.end : v.token.start]),
     "wrong for all": lambda s, v: v.place in s.of_any,
+    "wrong for all named": lambda s, v: v.place in s.of_any and len(s.gpus) > 1,
     "in order": lambda s, v: v.token.start in s.ordered,
     "above all": lambda s, v: v.over,
     # More watts than are allowed were measured, too; of what a list holds only power and rates are.
@@ -1503,7 +1521,7 @@ FACTS: Mapping[str, Callable[[_Sentence, _Value], object]] = {
     "unnamed field": lambda s, v: s.own(v.place) is None,
     "language model": lambda s, v: s.of_model and v.token.approximate,
     "chip leads": lambda s, v: s.chip_leads(v.token) and not s.owned[v.place][0].die,
-    "another form": lambda s, v: (said := s.says("form_said")) is not None and not any(
+    "another form": lambda s, v: (said := s.form_of(v.token)) is not None and not any(
         catalog.get(i).text("form") in (None, re.sub(r"[-\d]", "", said["form"].lower()))
         for i in s.owned[v.place][0].gpu_ids),
     "of a die": lambda s, v: s.owned[v.place][0].die,
@@ -1549,7 +1567,7 @@ AT: Mapping[str, Callable[[str, _Sentence, _Value], object]] = {
 }
 DOUBTS = tuple(data("doubts").values())
 # What they say where only the owner stays open.
-OPEN = frozenset(one["says"] for one in DOUBTS if "wrong for all" in one.get("unless", ()))
+OPEN = frozenset(one["says"] for one in DOUBTS if any("wrong for all" in f for f in one.get("unless", ())))
 
 
 @lru_cache(maxsize=1024)

@@ -174,7 +174,8 @@ _SLOTS = {"single": 1.0, "dual": 2.0, "double": 2.0, "triple": 3.0}
 # fields whose words begin at one place the earlier one is meant: "FP32 cores" are cores.
 _PLACES = {f"f{number}": name for number, name in enumerate(FIELDS)}
 _TYPED = [(name, "", "", pattern) for name, pattern in _NAMES.items()] + [
-    (place, "(?<![A-Za-z])", "(?-i:(?![a-z]))", FIELDS[name].words) for place, name in _PLACES.items()
+    (place, r"(?:(?<![A-Za-z])|(?=[\u3040-\u9fff]))", "(?-i:(?![a-z]))", FIELDS[name].words)
+    for place, name in _PLACES.items()
 ]
 # Where a token may begin: at a word, behind a point and in a few places inside a word. Words that no token
 # begins with are passed over, because they are every second one.
@@ -237,7 +238,8 @@ def _typed(first: str) -> re.Pattern[str]:
 
 
 _COUNT = re.compile(
-    rf"(?<![\w.])(\d{{1,3}})\s?(?:[x\u00d7]\s?|\u00d7 )$|(?<![\w.])(2|4|8|16|{'|'.join(COUNTED)})(?:\s|-)$"
+    r"(?<![\w.])(\d{1,3})\s?(?:[x\u00d7]\s?|\u00d7 |[\u5361\u5f20\u5f35\u5757\u584a\u679a])$"
+    rf"|(?<![\w.])(2|4|8|16|{'|'.join(COUNTED)})(?:\s|-)$"
     r"|\b(?:with|of|has|have|holds?|own|are)\s(\d{1,3})\s$",
     re.I,
 )
