@@ -120,10 +120,8 @@ def _with_largest(market: _Market, need: Need) -> tuple[Need, str]:
     """The need of the largest model that its limits hold, where it names none; and which it is, where that is
     the question."""
     if need.asks == "largest" and need.task == "infer":
-        free = settled(replace(need, asks=""))
-        first = (market.best_or_none(free) or market.best(_unhurried(free, ""))).options[
-            0
-        ]  # Has as much memory as any like it
+        free = settled(replace(need, asks=""))  # Its first has as much memory as any like it
+        first = (market.best_or_none(free) or market.best(_unhurried(free, ""))).options[0]
         gpu, count = (first.gpu_id, first.count) if not names_of(need) else _one_set(need) or ("", 0)
         models = speeds.largest_models(settled(need), gpu, count)
         if not models:
@@ -143,8 +141,8 @@ def _with_largest(market: _Market, need: Need) -> tuple[Need, str]:
 
 
 def _kept_for_once(choice: Recommendation) -> Recommendation:
-    """The choice, with what is there first where it does a piece of work that is done once: nobody buys a card
-    for that who did not ask for one."""
+    """The choice, with what is there first where it does a piece of work that is done once: nobody buys a
+    card for that who did not ask for one."""
     need, first = choice.need, choice.options[0]
     mine = next((option for option in choice.options if option.way == "have" and option.time_s), None)
     asked = need.upgrade or need.sets or need.only or need.budget_usd or need.period_s or need.asks
@@ -504,7 +502,7 @@ def _looser(need: Need, error: GpuwiseError) -> Iterator[Need]:
         # What keeps every limit may only lack a price that is fresh.
         note = "no price that is fresh is known of what keeps the limits"
         yield noted(note, only=_cards(need), acquire="own")
-        if not need.unproven:
+        if need.acquire == "own" and not (need.unproven or need.asks):
             yield noted("nothing keeps the limits whose like was measured: by data sheets", unproven=True)
 
 

@@ -69,7 +69,7 @@ def limits(need: Need) -> Iterator[str]:
         low, high = need.memory_gb
         yield f"{low:g} GB" + (" or more" if high is None else f" to {high:g} GB" * (high > low))
     if need.precision == Precision.FP64 and "cholesky" in dict(need.workloads):
-        yield "FP64 by matrix units in cholesky, where a GPU has them, by its ordinary cores in fft and stencil"
+        yield "FP64 by matrix units in cholesky, where a GPU has them, by ordinary cores in fft and stencil"
     for value, words in (
         (need.deadline_s and seconds(need.deadline_s), "done within {}"), (need.total_gb, "{:g} GB in all"),
         (need.power_w, "{:.0f} W for GPUs"), (need.outlet_w, "{:.0f} W from the wall"),
