@@ -37,7 +37,7 @@ from gpuwise.model.precision import Precision
 from gpuwise.model.question import Asked, RunConfig
 from gpuwise.model.result import Comparison, Issue, Record, Result
 from gpuwise.model.units import percent, seconds, significant, usd
-from gpuwise.predictor.card import MODULES
+from gpuwise.predictor.card import MODULES, UNMEASURED
 from gpuwise.show.table import Answer
 
 if TYPE_CHECKING:
@@ -587,7 +587,10 @@ def _with_left_out(market: _Market, choice: Recommendation, asked: Need) -> Reco
             detail = f"{reason.detail}{speeds.shorter(need, gpu, number)}"
             choice = replace(choice, rejected={**choice.rejected, gpu: replace(reason, detail=detail)})
         elif reason is not None and reason.code != "budget" and gpu not in need.have:
-            detail = f"{reason.detail}{last_price(need, gpu, market.offers)}"
+            kind = catalog.get(gpu)
+            old = f" ({kind.text('architecture')}, compute capability {kind.text('compute_capability')})"
+            detail = f"{reason.detail}{old * (reason.detail == UNMEASURED)}"
+            detail += last_price(need, gpu, market.offers)
             choice = replace(choice, rejected={**choice.rejected, gpu: replace(reason, detail=detail)})
     asked_for = {*names} if len(names) <= FEW else set[str]()
     without_price = {

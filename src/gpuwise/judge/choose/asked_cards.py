@@ -189,7 +189,9 @@ class Cards(Words):
                 paid=mine and hourly, whole=not hourly and bool(re.search(P.with_machine, text)),
             )  # fmt: skip
             found.append((quote, start, end))
-        if not (paid or len(found) > 1 or self.said(P.fair) or self.said(P.rent_or_not)):
+        # "A K80 for $60 or a 3060": what more cards stand behind is the price of the first.
+        of_one = any(start > found[0][2] for *_, start, _ in self.places) if found else False
+        if not (paid or len(found) > 1 or of_one or self.said(P.fair) or self.said(P.rent_or_not)):
             return
         for quote, start, end in found:
             self.mark(start, end)
@@ -456,6 +458,11 @@ class Cards(Words):
         """What is to become of the cards that are there, beside those that were named."""
         fields, have = self.fields, self.have
         fields["have"] = have
+        sizes = [round((catalog.get(gpu).memory_bytes or 0) / 2**30) for gpu in have]
+        soc = any(catalog.get(gpu).text("form") == "soc" for gpu in have)
+        if fields.get("memory_gb", ("", ""))[1] in (*sizes, sum(sizes)) and not (sets or soc):
+            # "My two of 8 GB, 16 together": no limit of others.
+            self.notes.append(f"{fields.pop('memory_gb')[0]:g} GB are those that are there")
         # Whether it is worth it is a question about what is there; what to buy instead is not.
         replaced = self.take(r"upgrad\w*|replac\w*") and not {gpu for gpu, _ in sets}.intersection(have)
         asked = replaced and self.take(r"\bworth\b|\bshould (?:i|we)\b")
@@ -485,5 +492,6 @@ class Cards(Words):
 
 def _of_laptop(gpu: str) -> str:
     """A card's variant in laptops, where there is one."""
-    own = (spec.id for spec in catalog.all_gpus() if spec.id == f"{gpu}-laptop")
+    names = (f"{gpu}-laptop", f"{re.sub(r'-[0-9]+gb$', '', gpu)}-laptop")  # "3050 4gb" of a laptop, too
+    own = (spec.id for spec in catalog.all_gpus() if spec.id in names)
     return gpu if needs.has_form(catalog.get(gpu), "laptop") else next(own, gpu)
