@@ -449,6 +449,9 @@ class _Reader(Worked):
             hours = take(rf"\((?:in |within |about |~)?{P.span}\)", again=False)  # As it was counted
             fields["deadline_s"] = span_seconds(hours) if hours else (day - self.today).days * amounts.DAY_S
             self.notes.append(f"{last[0].strip()} is {day}, {(day - self.today).days} days from now")
+            if not self.done() and take(P.spend_by):
+                del fields["deadline_s"]
+                self.notes[-1] = f"the money is to be spent by {day}"
         elif span := take(rf"\b{P.before} {P.span}") or take(
             rf"(?<![$€£\w] )(?<!euros )(?<!dollars )\b{P.span},? {P.after}\b"  # "400 dollars a month max"
         ):
@@ -474,13 +477,14 @@ class _Reader(Worked):
             fields |= {"hire_h": fields.pop("deadline_s") / 3600, "acquire": fields.get("acquire", "rent")}
         credits = rf"(?:(?:of|in|worth|cloud|free|gpu|{sellers()}|{P.common}) )*credits\b"
         machine = self.said(rf"\b(?:{P.machine}|{P.laptop})\b")
+        bare = rf"(?!{P.year}\b)\d{{3,5}}"
         money = (
             re.search(P.money, self.left())
             or take(rf"\b({P.amount}\s?k?) {credits}")  # "40k google cloud credits"
             or take(rf"{P.at_most} ?({P.amount}\s?k?)\b{P.sum_alone}", again=False)
             or take(rf"(?<![\w-]){self._no_context()}({P.decimal}\s?k)\b{P.sum_alone}", again=False)
-            or (machine and take(rf"{P.about}(\d{{3,5}}|{P.amount}\s?k)\b{P.sum_alone}", again=False))
-            or (take(r"(?<![\w.-])(\d{3,5})$", again=False) if machine else None)
+            or (machine and take(rf"{P.about}({bare}|{P.amount}\s?k)\b{P.sum_alone}", again=False))
+            or (take(rf"(?<![\w.-])({bare})$", again=False) if machine else None)
         )  # fmt: skip
         if money is None:
             if self.every(P.fastest) and not self.done():
@@ -506,7 +510,7 @@ class _Reader(Worked):
         # What follows the amount says what it is for.
         after = self.plain[money.end() : money.end() + 14]
         per = re.match(rf"{P.period}(month|h|year)", after) or take(r"()\bhourly\b")
-        budget = self._usd(text, hourly=bool(per))
+        budget = self._usd(text, hourly=per is not None and per[1] in ("", "h"))
         if each is not None:
             self.mark(money.start(), money.end() + each.end())
             self.notes.append(f"{text}{each[0]} are {units.usd(budget * fields['users'])} in all")

@@ -144,7 +144,10 @@ class Cards(Words):
         pieces: list[tuple[int, int, Any]] = [(start, end, (gpu, n)) for gpu, n, start, end in self.places]
         if len(alone := {gpu for gpu, *_ in self.places}) == 1:  # "Or buy one for $2400"
             same = re.finditer(P.same_card, self.plain)
-            pieces += [(match.start(), match.end(), (*alone, 1)) for match in same]
+            number = self.places[0][1] if len(self.places) == 1 else 1
+            pieces += [
+                (found.start(), found.end(), (*alone, 1 if found[0] == "one" else number)) for found in same
+            ]
         pieces += [(match.start(), match.end(), match) for match in (*sums, *shops)]
         runs: list[list[tuple[int, int, Any]]] = []
         for piece in sorted(pieces, key=lambda piece: piece[:2]):
@@ -171,8 +174,9 @@ class Cards(Words):
                 gpu = self._card_of(gpu)  # Nobody sells a module singly
             usd /= {"m": 730.5, "y": 8766.0}.get((price["per"] or "")[:1], 1.0)
             if one := re.search(P.each_card, text):
-                # "8 H100 at $2 an hour" are $16; at $24, the whole machine.
-                whole = one[0] in ("at", "@") and hourly and usd > USUAL.dearest_card_hour
+                # "8 H100 at $2 an hour" are $16; at $24, or so much a month, the whole machine.
+                contract = (price["per"] or "h")[0] in "my" or usd > USUAL.dearest_card_hour
+                whole = one[0] in ("at", "@") and hourly and contract
                 if count > 1 and not whole:
                     self.notes.append(f"{count} x {gpu} at {units.usd(usd)} each")
                     usd *= count
