@@ -280,15 +280,17 @@ class Cards(Words):
             self.fields |= {"acquire": "own", "unproven": True, "thrifty": True}
 
     def _say_of_links(self) -> None:
-        """Which of the GPUs that are named have no NVLink."""
+        """Which of the GPUs that are named have NVLink."""
         for gpu in dict.fromkeys((*(gpu for gpu, _ in self.sets), *self.have)):
             spec = catalog.get(gpu)
-            if not is_linked(spec, 2) or "NVLink" not in (spec.text("link") or ""):
-                name = spec.name.removeprefix("NVIDIA ").removeprefix("GeForce ")
-                memory = f"{(spec.memory_bytes or 0) / 2**30:.3g} GiB"
-                self.correct(
-                    f"{name} has no NVLink: several of them talk over PCIe, and each keeps its own {memory}."
-                )
+            name = spec.name.removeprefix("NVIDIA ").removeprefix("GeForce ")
+            if is_linked(spec, 2) and "NVLink" in (spec.text("link") or ""):
+                self.notes.append(f"{name} has NVLink")
+                continue
+            memory = f"{(spec.memory_bytes or 0) / 2**30:.3g} GiB"
+            self.correct(
+                f"{name} has no NVLink: several of them talk over PCIe, and each keeps its own {memory}."
+            )
 
     def _say_of_software(self) -> None:
         """What runs networks on the GPUs of other makers than the one whose software was named."""
