@@ -294,6 +294,10 @@ def _with_both_ways(market: _Market, choice: Recommendation, several: bool) -> R
     if own is None:
         thought_of = [gpu for gpu in names_of(need) if gpu not in need.hired] or [rent.gpu_id]
         gpu = min(thought_of, key=lambda gpu: catalog.get(gpu).text("form") in MODULES)
+        unfit = choice.rejected.get(gpu)
+        if unfit is not None and "does not fit" in unfit.detail:
+            no = f"{phrases.counted(gpu, 1)} cannot do it"
+            return replace(choice, answer=f"Rent: {no} ({unfit.detail}). {choice.answer}")
         why = f"{no_fresh_price(bought, gpu, market.offers)}{owning.owned_against(need, rent, None)}"
         return replace(choice, answer=f"Rent: of {gpu} {why}. {choice.answer}")
     said, buys = owning.either(need, rent, own, choice.item)
