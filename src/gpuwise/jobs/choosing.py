@@ -592,7 +592,8 @@ def _with_left_out(market: _Market, choice: Recommendation, asked: Need) -> Reco
             choice = replace(choice, rejected={**choice.rejected, gpu: replace(reason, detail=detail)})
         elif reason is not None and reason.code != "budget" and gpu not in need.have:
             kind = catalog.get(gpu)
-            old = f" ({kind.text('architecture')}, compute capability {kind.text('compute_capability')})"
+            version = kind.text("compute_capability")
+            old = f" ({kind.text('architecture')}{f', compute capability {version}' if version else ''})"
             detail = f"{reason.detail}{old * (reason.detail == UNMEASURED)}"
             detail += last_price(need, gpu, market.offers)
             choice = replace(choice, rejected={**choice.rejected, gpu: replace(reason, detail=detail)})
