@@ -36,7 +36,7 @@ from gpuwise.model.precision import Precision
 from gpuwise.model.question import RunConfig
 from gpuwise.model.result import Issue, Record
 from gpuwise.model.units import percent, seconds, significant, usd
-from gpuwise.predictor.card import MODULES
+from gpuwise.predictor.card import MODULES, UNMEASURED
 from gpuwise.show.table import Answer
 
 __all__ = ["choose", "need_for", "offers_with"]
@@ -115,10 +115,8 @@ def _with_largest(market: _Market, need: Need) -> tuple[Need, str]:
     """The need of the largest model that its limits hold, where it names none; and which it is, where that is
     the question."""
     if need.asks == "largest" and need.task == "infer":
-        free = settled(replace(need, asks=""))
-        first = (market.best_or_none(free) or market.best(_unhurried(free, ""))).options[
-            0
-        ]  # Has as much memory as any like it
+        free = settled(replace(need, asks=""))  # Its first has as much memory as any like it
+        first = (market.best_or_none(free) or market.best(_unhurried(free, ""))).options[0]
         gpu, count = (first.gpu_id, first.count) if not names_of(need) else _one_set(need) or ("", 0)
         models = speeds.largest_models(settled(need), gpu, count)
         if not models:
@@ -291,6 +289,10 @@ def _with_both_ways(market: _Market, choice: Recommendation, several: bool) -> R
     if own is None:
         thought_of = [gpu for gpu in names_of(need) if gpu not in need.hired] or [rent.gpu_id]
         gpu = min(thought_of, key=lambda gpu: catalog.get(gpu).text("form") in MODULES)
+        unfit = choice.rejected.get(gpu)
+        if unfit is not None and "does not fit" in unfit.detail:
+            no = f"{phrases.counted(gpu, 1)} cannot do it"
+            return replace(choice, answer=f"Rent: {no} ({unfit.detail}). {choice.answer}")
         why = f"{no_fresh_price(bought, gpu, market.offers)}{owning.owned_against(need, rent, None)}"
         return replace(choice, answer=f"Rent: of {gpu} {why}. {choice.answer}")
     said, buys = owning.either(need, rent, own, choice.item)
@@ -499,7 +501,7 @@ def _looser(need: Need, error: GpuwiseError) -> Iterator[Need]:
         # What keeps every limit may only lack a price that is fresh.
         note = "no price that is fresh is known of what keeps the limits"
         yield noted(note, only=_cards(need), acquire="own")
-        if not need.unproven:
+        if need.acquire == "own" and not (need.unproven or need.asks):
             yield noted("nothing keeps the limits whose like was measured: by data sheets", unproven=True)
 
 
@@ -584,7 +586,11 @@ def _with_left_out(market: _Market, choice: Recommendation, asked: Need) -> Reco
             detail = f"{reason.detail}{speeds.shorter(need, gpu, number)}"
             choice = replace(choice, rejected={**choice.rejected, gpu: replace(reason, detail=detail)})
         elif reason is not None and reason.code != "budget" and gpu not in need.have:
-            detail = f"{reason.detail}{last_price(need, gpu, market.offers)}"
+            kind = catalog.get(gpu)
+            version = kind.text("compute_capability")
+            old = f" ({kind.text('architecture')}{f', compute capability {version}' if version else ''})"
+            detail = f"{reason.detail}{old * (reason.detail == UNMEASURED)}"
+            detail += last_price(need, gpu, market.offers)
             choice = replace(choice, rejected={**choice.rejected, gpu: replace(reason, detail=detail)})
     asked_for = {*names} if len(names) <= FEW else set[str]()
     without_price = {

@@ -448,6 +448,12 @@ def test_what_is_not_so_is_corrected(text: str, said: str) -> None:
     assert said in " ".join(asked(text).corrected)
 
 
+def test_two_prices_of_as_many_cards() -> None:
+    quotes = asked("4 L40S leased for 24 months at $5000/month or buying it for $40,000").quotes
+    assert [(quote.count, quote.kind) for quote in quotes] == [(4, "on-demand"), (4, "street")]
+    assert [quote.usd for quote in quotes] == [pytest.approx(5000 / 730.5), 40000.0]
+
+
 def test_days_are_deadlines() -> None:
     for text in ("train resnet50 on 1M images by friday", "resnet50 on 1M images, done by 2026-11-27"):
         need = need_of(text, {}, {}, today=date(2026, 11, 26))[0]
@@ -608,6 +614,25 @@ def test_a_machine_that_is_there_takes_one_card_unless_more_are_said() -> None:
         ("the fastest way to train resnet50 for 90 epochs of imagenet, $400", "goal", "speed"),
         ("a dit-xl/2 on imagenet 256 for 5 epochs", "workloads", (("dit-xl2", 1.0),)),
         ("gpu of at least 900 GB/s for bert-large, 900 dollars", "acquire", "own"),
+        ("llama-3.1-8b 3 users 16k", "context", 16384),
+        ("qwen3-8b im 32k Kontext auf einer 3090", "context", 32768),
+        ("llm for 90 employees, rack of 5 kW, buy", "outlet_w", 5000.0),
+        ("4 folds of resnet50 with 10 epochs of imagenet", "items", pytest.approx(40 * 1.2812e6, rel=1e-3)),
+        ("a p100 12gb for 80 dollars, or rather a 3060, for resnet50", "budget_usd", None),
+        ("largest model i can serve to 4 people for 150 euros a month", "budget_per_month", True),
+        ("my laptop has a 3050 4gb, can it run llama-3.2-3b", "have", ("rtx-3050-laptop",)),
+        ("serve qwen3-8b to 30 users, what is the price per million tokens", "items", None),
+        ("qwen3-8b from taiwan", "region", "Asia"),
+        ("9000 dollars that must be spent by december 20, a server for bert-large", "deadline_s", None),
+        ("9000 Euro müssen bis 20. Dezember ausgegeben sein, Server für bert-large", "acquire", "own"),
+        ("bert-large bis 9. Dezember auf 3 Milliarden Tokens trainieren, mieten", "deadline_s", 1382400.0),
+        ("a card without cuda for qwen3-8b, 900 dollars", "unproven", True),
+        ("best card for resnet50 in 2026", "budget_usd", None),
+        ("qwen3-8b for 25 simultaneous calls", "users", 25),
+        ("bert-large sur 2 milliards de tokens en moins d'une semaine, louer", "deadline_s", 604800.0),
+        ("bert-large auf 2 Milliarden Tokens in weniger als einer Woche, mieten", "deadline_s", 604800.0),
+        ("a 3090 on vast for 2 weeks of 6 hours a day", "hire_h", 84.0),
+        ("de 1 à 2 gpu pour bert-large, louer", "gpus", (1, 2)),
         ("largest model I can run on two 16GB cards", "asks", "largest"),
         ("I have a 4070, what second card should I add for qwen3 32b", "beside", True),
         ("I have a 4070, what should I buy for qwen3 32b", "beside", False),

@@ -284,9 +284,18 @@ class _Reader(Worked):
         if places := [
             (at.start(), area) for area, words, _ in prices.areas() if (at := take(words, again=False))
         ]:
-            fields["region"] = place = max(places)[1]
+            fields["region"] = place = self._with_offers(max(places)[1])
             self.notes.append(f"rented in {place}, where a source states it; prices to buy are of the US")
         return bool(spot or allowed or providers)
+
+    def _with_offers(self, place: str) -> str:
+        """The place, or where nothing to rent is known in it the next larger area that has something."""
+        offers = [offer for offer in prices.shipped() if offer.per_hour]
+        if any(prices.is_in(offer, place) for offer in offers):
+            return place
+        other = next(at for at in prices.around(place) if not at or any(prices.is_in(o, at) for o in offers))
+        self.correct(f"Nothing to rent in {place} is known here: rents are of {other or 'any region'}.")
+        return other
 
     def _read_rent(self) -> None:
         """Whether to rent or to own, where that is said, and for how long."""
@@ -375,9 +384,9 @@ class _Reader(Worked):
         if several and (self.of_mine or self.said(P.which_faster)):
             fields |= {"asks": "faster", "goal": "speed"}
             return
-        if "able" in asks and len(self.sets) > 1 and not self.have:
-            fields["asks"] = "able"  # "Is A enough, or should I take B": of the first
         number = self.said(r"\bhow (?:long|much|many)\b")  # Asked of a number, not whether
+        if "able" in asks and len(self.sets) > 1 and not (self.have or number):
+            fields["asks"] = "able"  # "Is A enough, or should I take B": of the first
         if asks[:1] == ["largest"] and (self.sets or self.have or "memory_gb" in fields):
             fields |= {"asks": "largest", "keep": bool(self.have), "unproven": bool(self.sets)}
             return
@@ -418,7 +427,8 @@ class _Reader(Worked):
                 if not (self.sets or self.said(P.in_server)):
                     fields.setdefault("at_home", True)  # A PC, whose fans cool no server's card
             # "10 kW in the rack" of forty people, each with a machine, is for all of these.
-            share = self.several * (fields.get("users", 1) if re.search(r"\brack|\broom\b", near) else 1)
+            apart = re.search(r"\brack|\broom\b", near) and not self._of_llm()
+            share = self.several * (fields.get("users", 1) if apart else 1)
             self.notes += [f"{watts[0].strip()} are for {share} machines"] if share > 1 else []
             value /= share
             fields[limit] = min(value, fields.get(limit, value))
@@ -439,6 +449,9 @@ class _Reader(Worked):
             hours = take(rf"\((?:in |within |about |~)?{P.span}\)", again=False)  # As it was counted
             fields["deadline_s"] = span_seconds(hours) if hours else (day - self.today).days * amounts.DAY_S
             self.notes.append(f"{last[0].strip()} is {day}, {(day - self.today).days} days from now")
+            if not self.done() and take(P.spend_by):
+                del fields["deadline_s"]
+                self.notes[-1] = f"the money is to be spent by {day}"
         elif span := take(rf"\b{P.before} {P.span}") or take(
             rf"(?<![$€£\w] )(?<!euros )(?<!dollars )\b{P.span},? {P.after}\b"  # "400 dollars a month max"
         ):
@@ -464,13 +477,14 @@ class _Reader(Worked):
             fields |= {"hire_h": fields.pop("deadline_s") / 3600, "acquire": fields.get("acquire", "rent")}
         credits = rf"(?:(?:of|in|worth|cloud|free|gpu|{sellers()}|{P.common}) )*credits\b"
         machine = self.said(rf"\b(?:{P.machine}|{P.laptop})\b")
+        bare = rf"(?!{P.year}\b)\d{{3,5}}"
         money = (
             re.search(P.money, self.left())
             or take(rf"\b({P.amount}\s?k?) {credits}")  # "40k google cloud credits"
             or take(rf"{P.at_most} ?({P.amount}\s?k?)\b{P.sum_alone}", again=False)
-            or take(rf"(?<![\w-])({P.decimal}\s?k)\b{P.sum_alone}", again=False)
-            or (machine and take(rf"{P.about}(\d{{3,5}}|{P.amount}\s?k)\b{P.sum_alone}", again=False))
-            or (take(r"(?<![\w.-])(\d{3,5})$", again=False) if machine else None)
+            or take(rf"(?<![\w-]){self._no_context()}({P.decimal}\s?k)\b{P.sum_alone}", again=False)
+            or (machine and take(rf"{P.about}({bare}|{P.amount}\s?k)\b{P.sum_alone}", again=False))
+            or (take(rf"(?<![\w.-])({bare})$", again=False) if machine else None)
         )  # fmt: skip
         if money is None:
             if self.every(P.fastest) and not self.done():
@@ -496,7 +510,7 @@ class _Reader(Worked):
         # What follows the amount says what it is for.
         after = self.plain[money.end() : money.end() + 14]
         per = re.match(rf"{P.period}(month|h|year)", after) or take(r"()\bhourly\b")
-        budget = self._usd(text, hourly=bool(per))
+        budget = self._usd(text, hourly=per is not None and per[1] in ("", "h"))
         if each is not None:
             self.mark(money.start(), money.end() + each.end())
             self.notes.append(f"{text}{each[0]} are {units.usd(budget * fields['users'])} in all")
@@ -528,6 +542,23 @@ class _Reader(Worked):
             least = self.thrifty or self.small or fields.get("users", 1) > 1 or "latency" in fields
             if not self.done() and (most or not least):
                 fields.setdefault("goal", "speed")  # The most that the money buys
+
+    def _of_llm(self) -> bool:
+        """Whether a language model is spoken of, which those who ask share."""
+        return self.said(rf"{P.llms}|\b(?:{amounts.families()})|\b\d+b\b") is not None
+
+    def _no_context(self) -> str:
+        """What keeps thousands that are a usual context of a language model from being read as money: a
+        lookahead, empty where the text speaks of money. Takes them as the context."""
+        if self.said(P.of_money) or not self._of_llm():
+            return ""
+        usual = r"(?:4|8|16|32|64|128|256)\s?k\b"
+        if "context" not in self.fields and (
+            size := self.take(rf"(?<![\w-]){usual}{P.sum_alone}", again=False)
+        ):
+            self.fields["context"] = 1024 * int(re.sub(r"\D", "", size[0]))
+            self.notes.append(f"{size[0].strip()} is read as the context")
+        return f"(?!{usual})"
 
     def _at_once(self, people: int) -> int:
         """How many of so many people are answered at one moment."""
@@ -594,7 +625,8 @@ class _Reader(Worked):
         """Says each number that a rule read and that is in no unit in the need: it is a factor of the amount
         of work, or not taken into account."""
         title = registry.get(own).spec.title if (own := ALIASES.get(named, named)) in registry.names() else ""
-        parts = (self.fields, self.assumed, self.work, self.gpus, self.mixed, self.notes, title)
+        pixels = self.pixels if self.pixels in title else ""
+        parts = (self.fields, self.assumed, self.work, self.gpus, self.mixed, self.notes, pixels)
         stated = repr((parts, named, ALIASES.get(named), precision))
         there = re.findall(r"\d+(?:\.\d+)?(?:e[+-]\d+)?", re.sub(r"(?<=\d),(?=\d{3})", "", stated))
         values = {f"{float(number):.4g}" for number in there}
@@ -633,7 +665,7 @@ class _Reader(Worked):
             if not (self.rents or "users" in fields) and (one or self.said(P.how_fast)):
                 fields.setdefault("concurrent", 1)  # Of one reader, unless more are named
             once = "budget_usd" in fields and not fields.keys() & {"budget_per_hour", "budget_per_month"}
-            if self.open_model and once and fields.get("acquire") == "own":
+            if self.open_model and ((once and fields.get("acquire") == "own") or self.biggest):
                 fields["larger"] = tuple(RULES["larger"])
         only = self.fields.get("only", ())
         double = "fp64" in (precision, presets()[named].precision if named in presets() else "")

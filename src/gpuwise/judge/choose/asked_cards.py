@@ -144,7 +144,10 @@ class Cards(Words):
         pieces: list[tuple[int, int, Any]] = [(start, end, (gpu, n)) for gpu, n, start, end in self.places]
         if len(alone := {gpu for gpu, *_ in self.places}) == 1:  # "Or buy one for $2400"
             same = re.finditer(P.same_card, self.plain)
-            pieces += [(match.start(), match.end(), (*alone, 1)) for match in same]
+            number = self.places[0][1] if len(self.places) == 1 else 1
+            pieces += [
+                (found.start(), found.end(), (*alone, 1 if found[0] == "one" else number)) for found in same
+            ]
         pieces += [(match.start(), match.end(), match) for match in (*sums, *shops)]
         runs: list[list[tuple[int, int, Any]]] = []
         for piece in sorted(pieces, key=lambda piece: piece[:2]):
@@ -171,8 +174,9 @@ class Cards(Words):
                 gpu = self._card_of(gpu)  # Nobody sells a module singly
             usd /= {"m": 730.5, "y": 8766.0}.get((price["per"] or "")[:1], 1.0)
             if one := re.search(P.each_card, text):
-                # "8 H100 at $2 an hour" are $16; at $24, the whole machine.
-                whole = one[0] in ("at", "@") and hourly and usd > USUAL.dearest_card_hour
+                # "8 H100 at $2 an hour" are $16; at $24, or so much a month, the whole machine.
+                contract = (price["per"] or "h")[0] in "my" or usd > USUAL.dearest_card_hour
+                whole = one[0] in ("at", "@") and hourly and contract
                 if count > 1 and not whole:
                     self.notes.append(f"{count} x {gpu} at {units.usd(usd)} each")
                     usd *= count
@@ -189,7 +193,9 @@ class Cards(Words):
                 paid=mine and hourly, whole=not hourly and bool(re.search(P.with_machine, text)),
             )  # fmt: skip
             found.append((quote, start, end))
-        if not (paid or len(found) > 1 or self.said(P.fair) or self.said(P.rent_or_not)):
+        # "A K80 for $60 or a 3060": what more cards stand behind is the price of the first.
+        of_one = any(start > found[0][2] for *_, start, _ in self.places) if found else False
+        if not (paid or len(found) > 1 or of_one or self.said(P.fair) or self.said(P.rent_or_not)):
             return
         for quote, start, end in found:
             self.mark(start, end)
@@ -274,15 +280,17 @@ class Cards(Words):
             self.fields |= {"acquire": "own", "unproven": True, "thrifty": True}
 
     def _say_of_links(self) -> None:
-        """Which of the GPUs that are named have no NVLink."""
+        """Which of the GPUs that are named have NVLink."""
         for gpu in dict.fromkeys((*(gpu for gpu, _ in self.sets), *self.have)):
             spec = catalog.get(gpu)
-            if not is_linked(spec, 2) or "NVLink" not in (spec.text("link") or ""):
-                name = spec.name.removeprefix("NVIDIA ").removeprefix("GeForce ")
-                memory = f"{(spec.memory_bytes or 0) / 2**30:.3g} GiB"
-                self.correct(
-                    f"{name} has no NVLink: several of them talk over PCIe, and each keeps its own {memory}."
-                )
+            name = spec.name.removeprefix("NVIDIA ").removeprefix("GeForce ")
+            if is_linked(spec, 2) and "NVLink" in (spec.text("link") or ""):
+                self.notes.append(f"{name} has NVLink")
+                continue
+            memory = f"{(spec.memory_bytes or 0) / 2**30:.3g} GiB"
+            self.correct(
+                f"{name} has no NVLink: several of them talk over PCIe, and each keeps its own {memory}."
+            )
 
     def _say_of_software(self) -> None:
         """What runs networks on the GPUs of other makers than the one whose software was named."""
@@ -456,6 +464,11 @@ class Cards(Words):
         """What is to become of the cards that are there, beside those that were named."""
         fields, have = self.fields, self.have
         fields["have"] = have
+        sizes = [round((catalog.get(gpu).memory_bytes or 0) / 2**30) for gpu in have]
+        soc = any(catalog.get(gpu).text("form") == "soc" for gpu in have)
+        if fields.get("memory_gb", ("", ""))[1] in (*sizes, sum(sizes)) and not (sets or soc):
+            # "My two of 8 GB, 16 together": no limit of others.
+            self.notes.append(f"{fields.pop('memory_gb')[0]:g} GB are those that are there")
         # Whether it is worth it is a question about what is there; what to buy instead is not.
         replaced = self.take(r"upgrad\w*|replac\w*") and not {gpu for gpu, _ in sets}.intersection(have)
         asked = replaced and self.take(r"\bworth\b|\bshould (?:i|we)\b")
@@ -485,5 +498,6 @@ class Cards(Words):
 
 def _of_laptop(gpu: str) -> str:
     """A card's variant in laptops, where there is one."""
-    own = (spec.id for spec in catalog.all_gpus() if spec.id == f"{gpu}-laptop")
+    names = (f"{gpu}-laptop", f"{re.sub(r'-[0-9]+gb$', '', gpu)}-laptop")  # "3050 4gb" of a laptop, too
+    own = (spec.id for spec in catalog.all_gpus() if spec.id in names)
     return gpu if needs.has_form(catalog.get(gpu), "laptop") else next(own, gpu)

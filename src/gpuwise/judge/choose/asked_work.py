@@ -6,6 +6,7 @@ import re
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 from functools import partial
+from math import prod
 from typing import Any
 
 from gpuwise.errors import InputError
@@ -52,7 +53,10 @@ class Worked(Cards):
     def _read_amounts(self) -> None:
         """How much is to be done, once or again and again."""
         self.found = amounts.quantities(self.plain)
-        if self.take(r"\bper mtok\b") and not self.found:  # What a million takes, as a batch of them
+        people = self.said(P.how_many_people)  # Whose hours are what is paid
+        if self.take(r"\bper mtok\b") and not (
+            self.found or people
+        ):  # What a million takes, as a batch of them
             self.found = tuple(replace(each, spans=()) for each in amounts.quantities("1m tokens"))
         self.work: Work | None = None
         self.per_person, self.pixels = False, self.first(P.resolution)
@@ -76,7 +80,9 @@ class Worked(Cards):
         slow = speed.number / amounts.seconds(speed.period) <= USUAL.one_reader if speed else False
         able = self.said(RULES["asks"]["able"])
         card = self.said(P.least_watts) or self.said(r"\b(?:card|gpu)s? (?:that|which)\b")
-        meant = self.said(P.alone) or (slow and (self.said(P.at_least) or able or card or self.sets))
+        meant = self.said(P.alone) or (
+            slow and (self.said(P.at_least) or able or card or self.sets or self.have)
+        )
         if speed and meant and amounts.seconds(speed.period) < amounts.DAY_S:
             self.per_person, rate = True, speed.number / amounts.seconds(speed.period)
             if (self.sets or self.have) and able:
@@ -114,6 +120,8 @@ class Worked(Cards):
         elif not self.mixed:
             self._read_others(named := self._largest(named))
         named = named or self._use(again=True) or ("mobile" if self.laptop else None)
+        if named is None and "budget_usd" in self.fields and self.take(RULES["asks"]["largest"]):
+            named, self.mode, self.open_model, self.biggest = "llama-3.1-8b", "infer", True, True
         if named is None and self.bill and self.api:
             named = str(P.open)
             self.notes.append(f"no model was named: {named}, an open one, is taken")
@@ -515,7 +523,7 @@ class Worked(Cards):
             whole = units.parse_work(data[0] if data else "ImageNet")
             if not data and epochs and ALIASES.get(named, named) not in USUAL.image_networks:
                 raise InputError(f"{epochs.words} of what?", hint="say of how many items, or of ImageNet")
-            number = epochs.number if epochs else USUAL.epochs
+            number = prod(e.number for e in self.found if e.kind == "epoch") if epochs else USUAL.epochs
             if not (data and epochs):
                 self.notes.append(f"{number:g} epochs of {data[0] if data else 'ImageNet'}")
             self.work = whole._replace(items=whole.items * number)

@@ -118,6 +118,8 @@ def _by_the_hour(need: Need, first: Option, item: str, rate: str) -> str:
     if need.hire_h and not first.outlay_usd:
         return f"{usd(hourly * need.hire_h)} for {need.hire_h:,.0f} h, {done(need.hire_h)}"
     said = [rate, f"{usd(hourly)} an hour of use"] if first.outlay_usd or need.concurrent else [rate]
+    if need.concurrent > 1 and need.task and hourly:
+        said.append(f"{usd(hourly / first.throughput.value / 3600 * 1e6)} for a million {item}s at that load")
     if need.concurrent or a_month or week != Assumptions().hours_per_week:
         # Idle hours are paid for, too.
         month = hourly * priced.hours_a_month(need)

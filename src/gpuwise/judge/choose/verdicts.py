@@ -255,7 +255,8 @@ def _faster(found: Recommendation) -> str:
         return ""
     ratio, name = fast.throughput.value / slow.throughput.value, machine_of(slow)
     dearer = times(fast.cost_per_item_usd, slow.cost_per_item_usd)
-    cost = f", at {significant(dearer)} times its cost for the same work" if dearer else ""
+    alike = (fast.way in RENTS) == (slow.way in RENTS)  # A rent is paid for the work, a card for years
+    cost = f", at {significant(dearer)} times its cost for the same work" if dearer and alike else ""
     much = f"faster: {significant(ratio)} times {name}" if ratio > 1.005 else f"as fast as {name}"
     return f"{begun(machine_of(fast))} {'is' if fast.count == 1 else 'are'} {much}{cost}."
 

@@ -118,6 +118,7 @@ class Words:
         self.single, self.small, self.watts_each, self.gpus_each = False, False, 0.0, False
         self.several = 1  # Machines, of which one is looked at
         self.members = self.people = 1  # Of whom not all are there at once; who share a machine
+        self.biggest = False  # Whether the largest model that the limits hold is asked for
         self.open_model = False  # Some language model, none by name
         self.sets, self.mixed = tuple[tuple[str, int], ...](), tuple[tuple[str, float], ...]()
         self.gpus: tuple[int, int] | None = None  # How many of them
