@@ -7,13 +7,14 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from datetime import date
 from typing import TYPE_CHECKING
 
 from gpuwise.facts import catalog
 from gpuwise.judge.choose.answer import limits
+from gpuwise.judge.choose.fit import PERIODS
 from gpuwise.judge.choose.phrases import obtained
 from gpuwise.model.gpu import RENTS, GpuSpec
 from gpuwise.model.judgement import Assumptions, Option, Recommendation
@@ -120,7 +121,7 @@ def said(found: Recommendation) -> tuple[str, ...]:
     """The answer in plain sentences: the pick, why, the runner-up, and what would change it."""
     if not found.answer:  # a recommendation of an earlier version
         return ()
-    taken = dict.fromkeys((*limits(found.need), *found.need.notes))
+    taken = dict.fromkeys((*_work(found), *limits(found.need), *found.need.notes, *_no_rent(found)))
     unsaid = [words for words in found.need.ignored if words not in found.answer]
     days = (date.fromisoformat(found.made_on) - date.fromisoformat(found.prices_on or found.made_on)).days
     aged = f"Caution: the newest prices are {days} days old; today's rents: gpuwise prices update"
@@ -135,6 +136,22 @@ def said(found: Recommendation) -> tuple[str, ...]:
         *(["Taken as asked: " + "; ".join(taken)] if taken else []),
         *([aged] if days > OLD_LIST_DAYS else []),
     )
+
+
+def _work(found: Recommendation) -> Iterator[str]:
+    """How much work there is, as it was counted."""
+    need = found.need
+    if need.items is not None:
+        often = f" each {PERIODS.get(need.period_s, seconds(need.period_s))}" if need.period_s else ""
+        yield f"{brief(need.items)} {found.item}s{often}"
+
+
+def _no_rent(found: Recommendation) -> Iterator[str]:
+    """Kinds of rent that are allowed, and of which nothing is offered within the limits."""
+    ways = {option.way for option in found.options}
+    for kind in ("spot", "community", "reserved", "serverless"):
+        if getattr(found.need, kind) and ways and kind not in ways:
+            yield f"no {kind} rent is known that keeps the limits and costs less"
 
 
 def _lines(answer: str) -> list[str]:

@@ -37,7 +37,7 @@ from gpuwise.judge.choose.phrases import (
     times,
     what_it_does,
 )
-from gpuwise.judge.choose.speeds import OLDEST, RECOMPUTES
+from gpuwise.judge.choose.speeds import FIRST_TOKEN, OLDEST, RECOMPUTES
 from gpuwise.model.gpu import GpuSpec
 from gpuwise.model.judgement import Assumptions, Need, Option, Recommendation
 from gpuwise.model.result import Interval, Issue, Record
@@ -243,7 +243,9 @@ def reasons(found: Recommendation) -> tuple[str, ...]:
     need, first, said = found.need, found.options[0], list[str]()
     if need.latency_s and first.latency_s and USUAL_NOTE not in need.notes:
         of = "the first token" if need.latency_kind == "TTFT" else "each token"
-        said.append(f"{of} after {seconds(first.latency_s)}, of {seconds(need.latency_s)} allowed")
+        begun = next((f"; {why}, of {seconds(need.first_token_s)} allowed" for why in first.why
+                      if need.first_token_s and why.startswith(FIRST_TOKEN)), "")  # fmt: skip
+        said.append(f"{of} after {seconds(first.latency_s)}, of {seconds(need.latency_s)} allowed{begun}")
     if first.speedup is not None and first.way != "have":
         said.append(f"{significant(first.speedup)} times what you have")
     said += _lead(found)
@@ -388,6 +390,7 @@ def why(
     yield "speed " + WORDS["bases"][found.basis].format(where)
     if speed.bound:
         yield f"bound by {speed.bound}"
+    yield from (note for note in speed.notes if note.startswith(FIRST_TOKEN))
 
 
 def changes(need: Need, them: Candidates, places: Sequence[int]) -> Iterator[str]:
