@@ -591,7 +591,7 @@ def loosened(
     if budget is not None and need.assumptions.host_usd is None and need.acquire == "own":
         there = replace(need.assumptions, host_usd=0.0)
         starts.append((Way("host", "0", "with a machine that is there", {"assumptions": there}),))
-    if need.sold:
+    if "used" in need.sold:  # Of few cards is a price of used ones known
         starts.append((Way("condition", "any", "of used and new ones together", {"sold": ()}),))
     if budget is not None and need.budget_usd and need.budget_per_month:
         hours = need.assumptions.hours_per_week * need.budget_usd / budget.changes["budget_usd"]
