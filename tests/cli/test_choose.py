@@ -144,6 +144,38 @@ def test_a_result_file_says_what_one_has_and_how_fast_it_is(gpuwise) -> None:
     assert (first["gpu_id"], first["way"], first["basis"]) == ("h200-sxm", "have", "measured")
 
 
+def test_what_is_replaced_is_not_kept(gpuwise) -> None:
+    words = ("choose", "llama-3.1-8b", "--mode", "qlora", "--have", "rtx-3080", "--own", "--budget", "700")
+    options = json.loads(gpuwise(*words, "--upgrade", "--json")[1])["options"]
+    assert all(each["way"] != "have" and 1 < each["speedup"] < 1.3 for each in options)
+    assert "nothing within the limits is 1.3 times as fast" in gpuwise(*words, "--upgrade")[1]
+
+
+@pytest.mark.parametrize(
+    ("words", "says"),
+    [
+        (("resnet50", "--work", "2 epochs of ImageNet"), "Taken as asked: 2.56 M images"),
+        (
+            ("resnet50", "--rent", "--provider", "aws", "--spot"),
+            "no spot rent is known that keeps the",
+        ),
+        (("qwen3-8b", "--users", "4", "--latency", "TTFT<=3s,TPOT<=50ms"), "of 3.00 s allowed"),
+        (("resnet50", "--own", "--electricity", "0.30"), "$0.3 a kWh"),
+    ],
+)
+def test_what_was_asked_is_repeated(gpuwise, words: tuple[str, ...], says: str) -> None:
+    code, out, _ = gpuwise("choose", *words)
+    assert code == 0
+    assert says in out
+
+
+def test_used_cards_are_not_answered_with_new_ones(gpuwise) -> None:
+    words = ("--memory", "40GB..", "--own", "--budget", "9000 CHF", "--condition", "used")
+    code, out, err = gpuwise("choose", "scientific-fp64", *words)
+    assert (code, out) == (2, "")
+    assert "no --condition (of used and new ones together)" in err
+
+
 @pytest.mark.parametrize("preset", ["vision-cnn", "llm-inference", "scientific-fp64", "llm-finetuning"])
 def test_presets_answer(gpuwise, preset: str) -> None:
     code, out, err = gpuwise("choose", preset)
@@ -159,6 +191,8 @@ def test_presets_answer(gpuwise, preset: str) -> None:
         (("resnet50", "--provider", "nobody"), "no offer of a provider 'nobody'"),
         (("launch",), "cannot be chosen for"),
         (("resnet5",), "did you mean"),
+        (("llama-3.1-8b", "--precision", "4bit"), "next: int4, nf4 or q4_k_m"),
+        (("resnet50", "--own", "--budget", "90 €"), "$100 are allowed"),
         (("resnet50", "--work", "1M images", "--deadline", "1s"), "nothing meets all limits together"),
         (("resnet50", "--model", "resnet50"), "say the same"),
         (("resnet50", "--have", "rtx"), "could be any of"),

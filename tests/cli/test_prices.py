@@ -127,7 +127,7 @@ def test_every_format(gpuwise: Call, tmp_path: Path) -> None:
         (("h100", "--kind", "rented"), 2, "unknown kind 'rented'"),
         (("h100", "--max", "3 doubloons"), 2, "as money"),
         (("h100", "--newer-than", "soon"), 2, "as a duration"),
-        (("h100", "--max", "2"), 2, "$2/h for rent"),
+        (("h100", "--max", "2"), 2, "'$2/h' for rent"),
         (("h100", "--rate", "1.08"), 2, "as a rate"),
         (("h100:8", "--count", "4"), 2, "contradict"),
         (("h100", "--prices", "nowhere.csv"), 2, "cannot read nowhere.csv"),

@@ -112,7 +112,7 @@ def test_what_an_api_takes_stands_beside_what_a_machine_takes(text: str, sums: t
             {"on-demand"},
             "No: 1 x a100-pcie-80gb over budget",
         ),
-        ("is it possible to train resnet50 on imagenet for under 5 dollars", {"on-demand"}, "Yes, one V100"),
+        ("is it possible to train resnet50 on imagenet for under 5 dollars", {"on-demand"}, "No: 1 x"),
         ("deepseek v3 at home, is that possible for under 10k", {"unpriced"}, "No, by the last prices known"),
         ("a 27B for 40 people in Frankfurt, is 900 euro a month enough", {"on-demand"}, "No: of Germany no"),
         # An engine that serves many does not hold it, llama.cpp does.

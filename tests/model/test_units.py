@@ -348,11 +348,23 @@ def test_money_that_is_refused(text: str) -> None:
     ("text", "low", "high"),
     [
         ("40GB..", 40, None), ("24GB..80GB", 24, 80), ("..48GB", 0, 48), ("24GiB", 24, None),
-        ("24 gb", 24, None),
+        ("24 gb", 24, None), (">=40GB", 40, None), ("40GB+", 40, None), ("<=48GB", 0, 48),
     ],
 )  # fmt: skip
 def test_memory(text: str, low: float, high: float) -> None:
     assert units.parse_memory_range(text) == (low, high)
+
+
+@pytest.mark.parametrize(
+    ("text", "usd", "per"),
+    [
+        ("$20/day", 608.75, "month"), ("$84 a week", 365.25, "month"), ("$1200/year", 100, "month"),
+        ("3.000 €", 3300, None), ("$1.250/h", 1.25, "hour"), ("$2.50", 2.5, None), ("4k", 4000, None),
+    ],
+)  # fmt: skip
+def test_budgets(text: str, usd: float, per: str | None) -> None:
+    amount, unit = units.parse_budget(text, {"EUR": 1.1})
+    assert (round(amount, 2), unit) == (usd, per)
 
 
 @pytest.mark.parametrize("text", ["", "..", "80GB..24GB", "lots", "24"])

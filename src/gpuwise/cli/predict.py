@@ -16,7 +16,7 @@ from gpuwise import store
 from gpuwise.cli import print as printer
 from gpuwise.cli.options import again, drawn_output, options, output_options
 from gpuwise.errors import InputError, NoDataError
-from gpuwise.facts import catalog
+from gpuwise.facts import catalog, llms
 from gpuwise.jobs.predicting import COUNTS, SERVED, FitRequest, PredictRequest, predict, runs_in
 from gpuwise.jobs.predicting import fit as fit_model
 from gpuwise.model import units
@@ -133,7 +133,15 @@ def fit(model: str, output: Path | None, as_json: bool, **options: Any) -> None:
     if size := options["memory"]:
         given["memory"] = size[0]
     given["every"] |= output is not None
-    answer = fit_model(FitRequest(model=model, **{**given, "gpus": gpus}))
+    try:
+        answer = fit_model(FitRequest(model=model, **{**given, "gpus": gpus}))
+    except InputError:
+        from gpuwise.judge.choose.need import is_work
+
+        if not is_work(model) or llms.known(model) or llms.note(model):
+            raise
+        hint = shlex.join(["gpuwise", "predict", model, *(["--gpu", names] if names else [])])
+        raise InputError(f"{model} is not a language model", hint=hint) from None
     printer.deliver_answer(answer, as_json=as_json, output=output)
     if answer.exit_status:
         smaller = [("--weights", "q4_k_m")]

@@ -71,8 +71,11 @@ def command(
         raise InputError(f"unknown kind {min(unknown)!r}", hint=f"known: {', '.join(KINDS)}")
     limit = None
     if text := options["limit"]:  # `$3/h` of rent, `$3000` to buy
-        number = text.strip("$ ").partition("/")[0].strip() or 2
-        amount, per = parse_usd(text, {}, example=f"${number}/h for rent or $2000 for a purchase")
+        plain = re.fullmatch(r"([\d.,]+)\s*(/.*)?", text)
+        if plain and (plain[2] or options["buy"] or kinds & {*RENTS}):  # what it is of is plain
+            text = f"${plain[1]}{plain[2] or ('' if options['buy'] else '/h')}"
+        number = plain[1] if plain else 2
+        amount, per = parse_usd(text, {}, example=f"'${number}/h' for rent or '$2000' for a purchase")
         if per == "kwh":
             hint = "write $2/h for rent or $2000 for a purchase"
             raise InputError(f"{text!r} is a price of energy", hint=hint)

@@ -20,7 +20,9 @@ from gpuwise.judge.choose.candidates import EXPORT, FEW, PAID, TOGETHER, names_o
 from gpuwise.judge.choose.fit import (
     HOST_PEAK_W,
     NO_FP64,
+    SLIGHTLY,
     SUPPLY,
+    UPGRADE,
     last_price,
     loosened,
     made_for_fp64,
@@ -28,7 +30,15 @@ from gpuwise.judge.choose.fit import (
     no_price,
     why_not,
 )
-from gpuwise.judge.choose.need import MOST_TOGETHER, SUPPORTED, USUAL_NOTE, has_form, need_for, settled
+from gpuwise.judge.choose.need import (
+    MOST_TOGETHER,
+    REPLACED,
+    SUPPORTED,
+    USUAL_NOTE,
+    has_form,
+    need_for,
+    settled,
+)
 from gpuwise.judge.choose.speeds import Forecast
 from gpuwise.model.gpu import RENTS, Offer
 from gpuwise.model.judgement import Need, Option, Quote, Recommendation
@@ -136,8 +146,8 @@ def _with_largest(market: _Market, need: Need) -> tuple[Need, str]:
 
 
 def _kept_for_once(choice: Recommendation) -> Recommendation:
-    """The choice, with what is there first where it does a piece of work that is done once: a card for that is
-    bought only by who asked for one."""
+    """The choice, with what is there first where it does work that is done once: a card is bought for that only
+    where one was asked for."""
     need, first = choice.need, choice.options[0]
     mine = next((option for option in choice.options if option.way == "have" and option.time_s), None)
     asked = need.upgrade or need.sets or need.only or need.budget_usd or need.period_s or need.asks
@@ -462,6 +472,8 @@ def _looser(need: Need, error: GpuwiseError) -> Iterator[Need]:
     if need.asks == "able" and need.memory_gb and not names:
         yield noted(verdicts.NOT_ENOUGH, memory_gb=None)
     if need.upgrade:
+        if REPLACED in need.notes and not need.faster:
+            yield noted(f"nothing within the limits is {UPGRADE:g} times as fast", faster=SLIGHTLY)
         note = "nothing within the limits is enough faster than what you have"
         yield noted(note, upgrade=False, keep=True)
     if need.at_home and need.gpus == (1, 1):
@@ -493,8 +505,6 @@ def _looser(need: Need, error: GpuwiseError) -> Iterator[Need]:
         yield noted(f"{note}: what does {NO_FP64}", only=_cards(need), acquire="own")
     if need.sets and not need.unproven:
         yield noted("as little as is known of the speed of what was named", unproven=True)
-    if error.code in ("limits", "no-price") and need.sold == ("used", "street"):
-        yield noted("no price of used cards alone is fresh: of used and new ones together", sold=())
     unmet = error.code == "limits"
     dated = need.assumptions.aged_today  # who says how old a price may be means it
     if (unmet or error.code in ("no-price", "too-large")) and not (names or dated) and need.acquire != "rent":

@@ -401,6 +401,11 @@ def fit(request: FitRequest | str, **options: Any) -> Answer[tuple[Fit, ...]]:
         hint = f"--context {model.context}, or a config.json with what its publisher stretches it to"
         raise InputError(problem, hint=hint)
     gpus = tuple(dict.fromkeys(catalog.find(name).id for name in request.gpus or here() or USUAL_GPUS))
+    shared = [gpu for gpu in gpus if catalog.get(gpu).text("form") == "soc"]
+    sizes = {round((catalog.get(gpu).memory_bytes or 0.0) / 2**30) for gpu in gpus}
+    if request.memory and not shared and sizes != {round(request.memory)}:
+        problem = f"{gpus[0]} is not sold with {request.memory:g} GB: a size is asked of shared memory alone"
+        raise InputError(problem, hint="leave out --memory; GPUs by their memory: --gpu 24GB..")
     fits = []
     for task in dict.fromkeys(tasks):
         formats = tuple(map(Precision, request.weights)) or FORMATS[task]
@@ -422,7 +427,7 @@ def fit(request: FitRequest | str, **options: Any) -> Answer[tuple[Fit, ...]]:
                 checkpoint=request.checkpoint and task != "infer",
                 optimiser=request.optimiser,
                 rank=request.rank,
-                memory_bytes=request.memory * 2**30,
+                memory_bytes=request.memory * 2**30 if gpu in shared else 0.0,
             )
             answer = fitted(plan, gpu)
             if not answer.fits and answer.parts and catalog.get(gpu).text("form") not in ("laptop", "soc"):

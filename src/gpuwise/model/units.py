@@ -262,8 +262,9 @@ def parse_count_range(text: str) -> tuple[int, int]:
 
 
 def parse_memory_range(text: str) -> tuple[float, float | None]:
-    """Least and most GB from `40GB..`, `24GB..80GB`, `..48GB`; `24GB` alone is the least."""
-    low, _, high = text.partition("..")
+    """Least and most GB from `40GB..`, `>=40GB`, `24GB..80GB`, `..48GB`; `24GB` alone is the least."""
+    plain = re.sub(r"^\s*(?:>=|≥)(.+)|(.+)\+\s*$", r"\1\2..", re.sub(r"^\s*(?:<=|≤)", "..", text))
+    low, _, high = plain.partition("..")
     ends = []
     for part in (low, high):
         match = _GIGABYTES.fullmatch(part.strip())
@@ -278,16 +279,24 @@ def parse_memory_range(text: str) -> tuple[float, float | None]:
     return least or 0.0, most
 
 
+# So many are in a month.
+A_MONTH = {"day": 365.25 / 12, "week": 365.25 / 84, "mo": 1.0, "year": 1 / 12}
+
+
 def parse_budget(text: str, rates: Mapping[str, float]) -> tuple[float, str | None]:
-    """USD and what it is for (`hour`, `month` or None) from `$3000`, `3k`, `$2/h`, `$300/month`."""
+    """USD and what it is for (`hour`, `month` or None) from `$3000`, `3k`, `$2/h`, `$20/day`, `$9/month`."""
     # Nobody pays thousands an hour for a GPU: `3k` has one meaning, where `3` would have two.
     plain = re.fullmatch(r"[\d.,]+\s*k", text.strip(), re.IGNORECASE | re.ASCII)
-    monthly = re.fullmatch(r"(.*\S)\s*(?:/|\bper|\ba)\s*mo(?:nth)?", text.strip(), re.IGNORECASE)
-    amount = monthly[1] if monthly else text.strip()
+    again = re.fullmatch(
+        r"(.*\S)\s*(?:/|\bper|\ba)\s*(day|week|mo|year)(?:nth)?", text.strip(), re.IGNORECASE
+    )
+    amount = again[1] if again else text.strip()
+    # A whole sum has no tenths of a cent: "2.000 €" are two thousand.
+    amount = re.sub(r"^(\D*[1-9]\d{0,2})[.,](?=\d{3}(?!\d|[.,]\d))(?!.*/\s*h)", r"\1", amount)
     usd, unit = parse_usd(f"${amount}" if plain else amount, rates, example="$3000, $2/h or $300/month")
-    if monthly and unit is not None:
+    if again and unit is not None:
         raise InputError(f"cannot read {text[:80]!r} as money", hint="write it like $300/month")
-    return usd, "month" if monthly else unit
+    return usd * (A_MONTH[again[2].casefold()] if again else 1.0), "month" if again else unit
 
 
 def parse_usd(

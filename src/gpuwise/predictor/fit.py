@@ -71,7 +71,8 @@ READ_SHARE, PROMPT_SHARE, SCORES_SHARE, SHEET_SHARE = 0.85, 0.55, 0.45, 0.45
 # Bytes a clock that a multiprocessor asks for: in llama.cpp, which runs GGUF formats, fewer than HBM could
 # bring (103 public rows of 19 NVIDIA cards, as the share of the bandwidth at which it reads the cache and its
 # layer); in other engines fewer than the memory of an H20 could, which has 78 (Qwen3's public speeds).
-# Blackwell of the data centre asks for more than it has. How sharply the lower of both decides.
+# Blackwell of the data centre asks for more than it has, but not where weights are unpacked, nor in dense
+# products of FP4 (80 public speeds of Llama 3.1 70B on 1 to 8 B200). How sharply the lower of both decides.
 ASKED_GGUF, ASKED, ASKED_TCGEN05, SOFTENED, CACHE_SHARE_GGUF = 6.0, 14.0, 56.0, 6.0, 0.42
 # Seconds that a layer's kernels take beside what they move, in engines with fused kernels; of GGUF, AWQ and
 # GPTQ at 2 GHz, which those grow against. NF4 is run by bitsandbytes in transformers, where the host launches
@@ -268,7 +269,9 @@ def decode_seconds(plan: Plan, found: Card) -> float:
     m, in_gguf, gpus = plan.model, plan.weights in GGUF, 1 if plan.in_turn else plan.gpus
     read = llms.weight_bytes(m, plan.weights) * m.read(plan.batch) / m.parameters
     cache = cache_bytes(plan) * plan.gpus / gpus
-    asked = ASKED_GGUF if in_gguf else ASKED_TCGEN05 if found.engine == "tcgen05" else ASKED
+    in_fp4 = plan.weights.operand == "fp4" and not widened(plan, found)  # Products take it as it is
+    narrow = plan.weights.weight_bytes < 1 and not (in_fp4 and m.experts)
+    asked = ASKED_GGUF if in_gguf else ASKED if narrow or found.engine != "tcgen05" else ASKED_TCGEN05
     asked *= found.units * found.clock_hz
     reached = float(((READ_SHARE * found.bytes_per_s) ** -SOFTENED + asked**-SOFTENED) ** (-1.0 / SOFTENED))
     cached = CACHE_SHARE_GGUF if in_gguf else READ_SHARE
@@ -285,7 +288,7 @@ def decode_seconds(plan: Plan, found: Card) -> float:
         return max(moved, computed, unpacked, m.layers * launched * (1 if plan.batch == 1 else 1.45))
     if in_gguf:
         layer = LAYER_S_GGUF * 2e9 / found.clock_hz
-    elif plan.weights.weight_bytes < 1:
+    elif plan.weights.weight_bytes < 1 and not in_fp4:
         # Experts are unpacked within the one product of all of them, behind its reads.
         dense = 1 - m.expert_layers / m.layers
         unpacked = dense * cycles / UNPACKED

@@ -131,7 +131,7 @@ def said(found: Recommendation) -> tuple[str, ...]:
         *(f"Would change it: {text}" for text in found.changes[:_CHANGES]),
         # A card that is there and cannot do the work is what its owner asks about first.
         *(text for text in found.advice if any(word in text for word in ADVISED)),
-        *filter(None, [taken_as_asked(found.need)]),
+        *filter(None, [taken_as_asked(found.need, found.item)]),
         *([aged] if days > OLD_LIST_DAYS else []),
     )
 

@@ -179,6 +179,8 @@ def fit_table(rows: Sequence[Fit], asked: str = "", *, every: bool = True) -> Ta
     weights = [row.plan.weights for row in shown if row.tokens_per_s and row.plan.task == "infer"]
     if engines := dict.fromkeys(_ENGINES.get(each, "an engine with fused kernels") for each in weights):
         notes.append(f"speeds are those of {', '.join(engines)}")
+        if any(row.plan.batch > 1 for row in shown):
+            notes.append("tokens/s are of answers: prompts of new requests take their time between them")
     if any(row.fits and row.plan.chunked for row in rows):
         notes.append(
             "in chunks: fits where the loss is computed for some tokens at a time, as by Unsloth, "

@@ -350,6 +350,15 @@ _SHORT = {
     "power": "power_w",
     "price": "launch_price_usd",
 }
+# As people call those.
+_ALSO = {
+    "vram": "memory",
+    "tdp": "power",
+    "watts": "power",
+    "cost": "price",
+    "date": "launch",
+    "year": "launch",
+}
 _PRECISIONS = ("fp64", "fp32", "tf32", "fp16", "bf16", "fp8")
 
 
@@ -405,6 +414,10 @@ def matching(words: Sequence[str]) -> tuple[Match, ...]:
         if all(counts):
             matches.append(Match(spec=spec, count=max(counts, default=1)))
     if not matches:
+        if len(words) > 1 and all(map(is_name, words)):
+            raise InputError(
+                "no GPU is several at once", hint=f"with a comma: gpuwise gpus {','.join(words)}"
+            )
         raise NoDataError(f"no GPU in the catalog is all of {' '.join(words)!r}", hint="leave out a word")
     return tuple(matches)
 
@@ -423,6 +436,7 @@ def ordered(matches: Iterable[Match], field: str) -> tuple[Match, ...]:
     `name` and `id` go by the alphabet. Raises InputError for a field that no GPU has as a number.
     """
     smallest, name = field.startswith("-"), field.removeprefix("-").casefold()
+    name = _ALSO.get(name, name)
     if name in ("name", "id"):
         return tuple(sorted(matches, key=lambda m: getattr(m.spec, name).casefold(), reverse=smallest))
     if name not in sortable():

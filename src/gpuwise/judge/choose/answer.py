@@ -39,7 +39,7 @@ from gpuwise.judge.choose.phrases import (
     times,
     what_it_does,
 )
-from gpuwise.judge.choose.speeds import OLDEST, RECOMPUTES
+from gpuwise.judge.choose.speeds import FIRST_TOKEN, OLDEST, RECOMPUTES
 from gpuwise.model.gpu import RENTS, GpuSpec
 from gpuwise.model.judgement import Assumptions, Bill, Need, Option, Recommendation
 from gpuwise.model.precision import Precision
@@ -91,19 +91,18 @@ def _billed(need: Need, bill: Bill) -> str:
     return f"{sum_of(need, bill.usd or 0.0)}{of}"
 
 
-def taken_as_asked(need: Need) -> str:
-    """The limits of a need, and how words of its question were read."""
-    taken = "; ".join(dict.fromkeys((*limits(need), *need.notes)))
+def taken_as_asked(need: Need, item: str) -> str:
+    """The amount of work and the limits of a need, and how words of its question were read."""
+    often = f" each {fit.PERIODS.get(need.period_s) or seconds(need.period_s)}" if need.period_s else ""
+    work = [f"{brief(need.items)} {item}s{often}"] if need.items else []
+    taken = "; ".join(dict.fromkeys((*work, *limits(need), *need.notes)))
     return f"Taken as asked: {taken}" if taken else ""
 
 
 def refusal(need: Need, error: GpuwiseError, item: str) -> str:
     """Why there is no answer, beside what was understood of the question and what was not."""
     unread = f"Not taken into account: {', '.join(need.ignored)}" if need.ignored else ""
-    amount = f"{brief(need.items)} {item}s" if need.items else ""
-    if need.items and need.period_s:
-        amount += f" each {fit.PERIODS.get(need.period_s) or seconds(need.period_s)}"
-    parts = (str(error), *need.corrected, taken_as_asked(need), amount, unread)
+    parts = (str(error), *need.corrected, taken_as_asked(need, item), unread)
     return ". ".join(part.rstrip(".") for part in parts if part)
 
 
@@ -280,7 +279,9 @@ def reasons(found: Recommendation) -> tuple[str, ...]:
     need, first, said = found.need, found.options[0], list[str]()
     if need.latency_s and first.latency_s and USUAL_NOTE not in need.notes:
         of = "the first token" if need.latency_kind == "TTFT" else "each token"
-        said.append(f"{of} after {seconds(first.latency_s)}, of {seconds(need.latency_s)} allowed")
+        begun = next((f"; {why}, of {seconds(need.first_token_s)} allowed" for why in first.why
+                      if need.first_token_s and why.startswith(FIRST_TOKEN)), "")  # fmt: skip
+        said.append(f"{of} after {seconds(first.latency_s)}, of {seconds(need.latency_s)} allowed{begun}")
     if first.speedup is not None and first.way != "have":
         said.append(f"{significant(first.speedup)} times what you have")
     said += _lead(found)
@@ -428,6 +429,7 @@ def why(
     yield "speed " + WORDS["bases"][found.basis].format(where)
     if speed.bound:
         yield f"bound by {speed.bound}"
+    yield from (note for note in speed.notes if note.startswith(FIRST_TOKEN))
 
 
 def changes(need: Need, them: Candidates, places: Sequence[int]) -> Iterator[str]:

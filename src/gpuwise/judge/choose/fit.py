@@ -53,6 +53,8 @@ UNSUPPORTED = "CUDA 13 no longer supports its architecture: only frameworks buil
 UNPROVEN = "cannot rank: known by its data sheet only, so within an order of magnitude"
 # Least speed, in that of what is there, of a card that somebody would call an upgrade.
 UPGRADE = 1.3
+# What somebody who replaces a card gets at the least, where nothing within the limits is an upgrade.
+SLIGHTLY = 1.05
 NO_FASTER, LESS_MEMORY = "not enough faster than what you have", "less memory than what you have"
 # FLOP/s in FP64 below which a GPU does no more than a server's processor: 64 cores with two units of eight at
 # 2 GHz have 4 TFLOP/s, half of which such code reaches.
@@ -369,8 +371,10 @@ def _money(need: Need, them: Candidates) -> Iterator[Limit]:
     def reason(place: int) -> str:
         host = float(them.host[place]) * need.users
         with_host = f", {usd(host)} of it for the host machine" if host and not unit else ""
-        known = spent[place] == spent[place]
-        return f"over budget: {usd(float(spent[place]))}{unit}{with_host}" if known else "no price is known"
+        if spent[place] != spent[place]:
+            return "no price is known"
+        asked = f"over budget: {usd(float(spent[place]))}{unit}{with_host}"
+        return f"{asked}; {usd(need.budget_usd or 0.0)}{unit} are allowed"
 
     def relaxed(value: float) -> Relaxed:
         if value != value:
@@ -587,6 +591,8 @@ def loosened(
     if budget is not None and need.assumptions.host_usd is None and need.acquire == "own":
         there = replace(need.assumptions, host_usd=0.0)
         starts.append((Way("host", "0", "with a machine that is there", {"assumptions": there}),))
+    if "used" in need.sold:  # Of few cards is a price of used ones known
+        starts.append((Way("condition", "any", "of used and new ones together", {"sold": ()}),))
     if budget is not None and need.budget_usd and need.budget_per_month:
         hours = need.assumptions.hours_per_week * need.budget_usd / (budget.changes["budget_usd"] or inf)
         fewer = replace(need.assumptions, hours_per_week=float(floor(hours)))

@@ -92,6 +92,7 @@ MOST_YEARS, HOURS_PER_YEAR = 30, 365.25 * 24
 # A token later than this is slower than people read, where nothing else was asked for.
 USUAL_TPOT_S = 0.050
 USUAL_NOTE = "each token within 50 ms"
+REPLACED = "what you have is replaced"
 SUPPORTED = "cards of workstations and servers, which makers support where many rely on them"
 # Models by the names of our own decoders, which adapters are trained on by their public names, and by family.
 _SIZES = {"llm-8b": "llama-3.1-8b", "llm-1b": "llama-3.2-1b", "llm-8b-lora": "llama-3.1-8b"}
@@ -384,7 +385,7 @@ def _of_model(
     task = next((each for each in TASKS if each == words.get(mode, mode)), None)
     if task is None:
         raise InputError(f"{model.name} has no mode {mode}", hint=f"one of {', '.join(TASKS)}")
-    if precision is not None and precision not in tuple(WEIGHTS):
+    if precision is not None and Precision(precision) not in WEIGHTS:
         raise InputError(f"no weights are kept in {precision}", hint=f"one of {', '.join(WEIGHTS)}")
     limit = latency or (Latency("TPOT", USUAL_TPOT_S) if task == "infer" else None)
     notes = [USUAL_NOTE] if task == "infer" and latency is None else []
@@ -558,7 +559,7 @@ def need_of(
         return read(name, lambda text: units.parse_positive(text, f"--{name}", unit))
 
     def count(name: str) -> int | None:
-        return read(name, lambda text: units.parse_count(text, f"--{name}"))
+        return read(name, lambda text: units.parse_count(re.sub(r"(?<=\d)k$", "000", text), f"--{name}"))
 
     if len(workload or "") > LONGEST_QUESTION:
         problem = f"a question has at most {LONGEST_QUESTION:,} characters, not {len(workload or ''):,}"
@@ -617,7 +618,8 @@ def need_of(
     host, users, egress = given.get("host"), count("users"), read("egress", units.parse_memory_range)
     assumed = _stated(
         electricity_usd_per_kwh=read("electricity", lambda text: units.parse_usd(
-            text, rates, most=units.MOST_USD_PER_KWH, example="'$0.30/kWh'")[0]),
+            re.sub(r"^\s*([\d.,]+)\s*$", r"$\1/kWh", text), rates, most=units.MOST_USD_PER_KWH,
+            example="'$0.30/kWh'")[0]),
         host_usd=units.parse_usd("$0" if host == "0" else host, rates, free=True, example="$1500")[0]
         if host else None,
         hours_per_week=positive("hours-per-week"), years=positive("years"), cooling=positive("cooling"),
@@ -656,6 +658,8 @@ def need_of(
         | ({"unproven": True} if ids and all(catalog.get(gpu).vendor != "NVIDIA" for gpu, _ in ids) else {}),
     )  # fmt: skip
     need = replace(need, assumptions=replace(need.assumptions, **assumed), **limits)
+    if given.get("upgrade"):
+        need = replace(need, notes=(*need.notes, REPLACED))
     people = need.concurrent or need.users
     if need.task == "infer" and people > 1 and need.items is None and not (hours or need.at_home):
         # Many people are served at all hours, unless somebody says so.

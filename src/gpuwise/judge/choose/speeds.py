@@ -224,6 +224,9 @@ def _plan(need: Need, weights: Precision, **more: Any) -> Plan:
     )  # fmt: skip
 
 
+FIRST_TOKEN = "the first token of one request alone after"
+
+
 def _of_model(need: Need, precision: Precision, gpu: str, count: int) -> Record:
     from gpuwise.predictor.fit import USABLE, USABLE_SHARED, fit
 
@@ -265,6 +268,7 @@ def _of_model(need: Need, precision: Precision, gpu: str, count: int) -> Record:
         why = first.refusal or f"does not fit: {needed} on each of {count}, and {gpu} has {room}"
         return blank(issues=refused(why))
     # Of a prompt by itself, whatever the batch.
+    first_token = f"{FIRST_TOKEN} {seconds(first.first_token_s or 0.0)}"
     if need.first_token_s is not None and (takes := first.first_token_s or 0.0) > need.first_token_s:
         why = f"the first token takes {seconds(takes)}, {seconds(need.first_token_s)} are allowed"
         return blank(issues=refused(why))
@@ -281,7 +285,8 @@ def _of_model(need: Need, precision: Precision, gpu: str, count: int) -> Record:
     return blank(
         throughput=best.tokens_per_s.times(1 / (1 + read_s * best.tokens_per_s.value)),
         seconds=_latency(need, best), fits_probability=1.0,
-        issues=() if spec.vendor == "NVIDIA" else unproven, notes=(f"batch {best.plan.batch}",),
+        issues=() if spec.vendor == "NVIDIA" else unproven,
+        notes=(f"batch {best.plan.batch}", *([first_token] if need.first_token_s is not None else [])),
         memory_bytes=Interval.stated(best.needed_bytes, "sum of parts"),
         # The board's limit: what a model draws is not predicted, and decoding draws less.
         watts=Interval.stated(spec.power_w * count) if spec.power_w else None,
