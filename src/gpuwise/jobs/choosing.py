@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 from datetime import date
 from math import ceil, inf
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, get_args
 
 from gpuwise import store
 from gpuwise.errors import GpuwiseError, InputError, NoDataError, check_wanted
@@ -699,14 +699,17 @@ def _able(market: _Market, need: Need, name: str) -> str:
     """Whether what a question names can do another work, too, one after the other."""
     limits = {"sets", "only", "have", "keep", "acquire", "gpus", "memory_gb", "assumptions", "at_home"}
     try:
-        other = replace(
-            need_for(name, mode="infer"), asks=need.asks, **{each: getattr(need, each) for each in limits}
-        )
+        ways: tuple[needs.Purpose, ...] = get_args(needs.Purpose)
+        mode: needs.Purpose = next((way for way in ways if name.startswith(f"{way}:")), "infer")
+        name = name.removeprefix(f"{mode}:")
+        same = {each: getattr(need, each) for each in limits}
+        other = replace(need_for(name, mode=mode), asks=need.asks, **same)
         found = replace(market, item=speeds.item_of(other)).best(settled(other))
     except GpuwiseError as error:
         return f"{name}: no, {error}."
     said = verdicts.verdict(found, None) or "yes."
-    return f"{name}, one at a time: {said[0].lower()}{said[1:]}"
+    how = "one at a time" if mode == "infer" else "trained" if mode == "train" else f"by {mode}"
+    return f"{name}, {how}: {said[0].lower()}{said[1:]}"
 
 
 def _few(market: _Market, need: Need, gpu: str) -> Option | None:

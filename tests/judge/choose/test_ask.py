@@ -434,6 +434,29 @@ def test_prices_beside_cards_are_offers(text: str, quotes: list[object], sets: t
     assert not quotes or "providers" not in text
 
 
+@pytest.mark.parametrize(
+    ("text", "named", "also", "items"),
+    [
+        ("vit-b16 learns on 3M images and we host qwen3-8b for 9 people", "vit-b16", "qwen3-8b", 3e6),
+        (
+            "qlora of qwen3-8b on 5M tokens each week, and our 14 agents chat with it",
+            "qwen3-8b",
+            "qwen3-8b",
+            5e6,
+        ),
+        ("qwen3-8b for 5 users, and training resnet152 at times", "qwen3-8b", "train:resnet152", None),
+        ("bert-large fine-tuning plus flux images under 1500 dollars", "bert-large", "flux", None),
+    ],
+)
+def test_a_second_work_must_fit_beside_the_first(
+    text: str, named: str, also: str, items: float | None
+) -> None:
+    need = asked(text)
+    assert (need.workloads[0][0].partition("-train")[0], need.also[0]) == (named, also)
+    assert (need.items, need.users) == (items, 1 if "14" in text else need.users)
+    assert any("is what counts" in note for note in need.notes)
+
+
 def test_days_are_deadlines() -> None:
     for text in ("train resnet50 on 1M images by friday", "resnet50 on 1M images, done by 2026-11-27"):
         need = need_of(text, {}, {}, today=date(2026, 11, 26))[0]

@@ -15,7 +15,7 @@ from datetime import date
 from typing import Any
 
 from gpuwise.errors import InputError
-from gpuwise.facts import catalog, llms, prices
+from gpuwise.facts import catalog, prices
 from gpuwise.judge.choose import amounts
 from gpuwise.judge.choose import need as needs
 from gpuwise.judge.choose.amounts import NUMBERS, RULES, USUAL, P
@@ -26,7 +26,6 @@ from gpuwise.judge.choose.need import ALIASES, DIFFUSION, Purpose, is_model, pre
 from gpuwise.judge.choose.wording import amount_of, number_of, sellers, span_seconds
 from gpuwise.model import units
 from gpuwise.model.judgement import Assumptions, Need
-from gpuwise.model.precision import Precision
 from gpuwise.model.units import Latency, Work
 from gpuwise.predictor.card import MODULES
 
@@ -123,9 +122,10 @@ class _Reader(Worked):
         self._read_number_of_gpus()
         self._settle_gpus()
         named = self._read_work()
+        self._read_other_work(named)
         self._settle_work(named)
         precision = self._read_precision(named)
-        self._settle_budget(named)
+        self._settle_budget()
         return self._whole(named, precision)
 
     def _read_first(self) -> None:
@@ -228,7 +228,7 @@ class _Reader(Worked):
         if part := self.take(P.part_of_them):
             self.notes.append(f"{part[0].strip()} are {float(part[1]) / 100:.2g} of {users:,}")
             users = max(1, round(users * float(part[1]) / 100))
-        self.fields["users"] = users
+        self.fields["users"], self.people_at = users, said.start()
         self.callers = re.search(P.callers, said[0]) is not None  # Who ask, not who may
         if not self.take(P.at_once) and (users > USUAL.crowd or not self.callers):
             self.members = users
@@ -501,29 +501,9 @@ class _Reader(Worked):
         self.notes.append(f"of {people:,} people {some:.0f} at once ('at once' behind a number states it)")
         return int(some)
 
-    def _settle_budget(self, named: str) -> None:
-        """Refuses a second piece of work, and says whether a budget is of a card alone."""
+    def _settle_budget(self) -> None:
+        """Says whether a budget is of a card alone."""
         fields = self.fields
-        self.take(rf"\b(?:{units.DATASET_NAMES})\b", again=False)
-        # "ComfyUI and Ollama": of two uses, too, unless the second is what every question is about.
-        notes, open_model = list(self.notes), self.open_model
-        more = self._name() or ((self.by_use or re.search(r"\b\d+b\b", self.left())) and self._use()) or named
-        self.notes, self.open_model = notes, open_model
-        usual = {"resnet50", "mobile", "llama-3.1-8b" if self.by_use and is_model(named, None) else ""}
-        another = more not in usual and ALIASES.get(more, more) != ALIASES.get(named, named)
-        network = not is_model(named, None) and self.mode in (None, "infer")
-        if another and fields.get("asks") == "able":
-            fields["also"] = (more,)
-        elif network and not another and (llm := self.take(P.llms, again=False)):
-            fields["also"] = (RULES["sizes"]["3b" if "small" in llm[0] else "8b"],)
-        elif another and self._holds_both(named, more):
-            fields["also"] = (more,)
-            self.notes.append(f"{named} is what counts; {more} must fit, too, at another time")
-        elif another and is_model(more, None) and is_model(named, None) and self._is_larger(named, more):
-            self.notes.append(f"of {named} and {more} the largest decides, one at a time")
-        elif another:
-            hint = f"ask for each, or for both by shares of the time: '{named} 70 %, {more} 30 %'"
-            raise InputError(f"two pieces of work are named: {named} and {more}", hint=hint)
         owns = self.small or fields.get("acquire") == "own"
         if "budget_usd" not in fields or "host_usd" in self.assumed or not owns:
             return
@@ -537,21 +517,6 @@ class _Reader(Worked):
             self.assumed["host_usd"] = 0.0
             rent = "to rent, or " if self.small else ""
             self.notes.append(f"the budget is {rent}for the card, in a machine that is there")
-
-    def _is_larger(self, one: str, other: str) -> bool:
-        return llms.find(one).parameters >= llms.find(other).parameters
-
-    def _holds_both(self, named: str, more: str) -> bool:
-        """Whether one is a language model and one makes images, for which the memory of one card must do."""
-        of_images = {"stable-diffusion", *(name for name, ours in ALIASES.items() if ours == "unet-sd15")}
-        drawn = [name for name in (named, more) if name in DIFFUSION or name in of_images]
-        written = [name for name in (named, more) if is_model(name, None)]
-        if not (drawn and written and self.mode in (None, "infer") and not self.found):
-            return False
-        weights = llms.weight_bytes(llms.find(written[0]), Precision.INT4) / 1e9
-        images = DIFFUSION[drawn[0]].gb if drawn[0] in DIFFUSION else USUAL.small_images_gb
-        self.fields["least_gb"] = max(images, weights)
-        return True
 
     def _read_no_more(self, named: str, precision: str | None) -> None:
         """Says each number that a rule read and that is in no unit in the need: it is a factor of the amount
