@@ -109,7 +109,8 @@ class _Reader(Worked):
                 raise InputError(f"'{found[0]}': {problem}", hint=hint)
         self._read_machines()
         for words, values in RULES["sets"]:
-            if self.take(words, again=False):
+            if found := self.take(words, again=False):
+                self.soon = found[0] if "deadline_s" in values else self.soon
                 for name, value in values.items():
                     (self.assumed if name in _ASSUMED else self.usual).setdefault(name, value)
         self._read_use()
@@ -124,12 +125,21 @@ class _Reader(Worked):
         named = self._read_work()
         self._read_other_work(named)
         self._settle_work(named)
+        if self.soon and not self.work and self.fields.pop("deadline_s", None):
+            self.ignore(self.soon)  # Without an amount it is no deadline, but when something happens
         precision = self._read_precision(named)
         self._settle_budget()
         return self._whole(named, precision)
 
     def _read_first(self) -> None:
         """What holds words that mean something else elsewhere: hours of GPUs, and what a GPU may have."""
+        for day in (rf"(?:{units.DAYS})(?!\w)", r"(?:year|month|quarter)\b"):
+            if spent := self.blank(rf"{P.spend_by}{day}"):
+                self.ignore(spent[0].strip())
+        if again := self.blank(P.spans_again):
+            self._read_spans(again)
+        if some := self.blank(P.of_them_at_once):
+            self.at_once = number_of(some[1])
         self.gpu_hours = self.blank(P.gpu_hours)
         for name, (words, _) in RULES["features"].items():
             if self.blank(rf"{P.is_needed}(?:{words})(?: {P.needed})?|\b(?:{words}) {P.needed}"):
@@ -137,6 +147,19 @@ class _Reader(Worked):
                 self.take(r"\bpcie\b" if name == "nvlink" else "(?!)")  # Which is what there is without it
         if self.gpu_hours and not self.gpu_hours[2]:
             self.fields |= {"hire_h": amount_of(self.gpu_hours[1]), "acquire": "rent"}
+
+    def _read_spans(self, said: re.Match[str]) -> None:
+        """Hours a week of what is used for a while, again and again."""
+        number, unit, times, period = (
+            said[1] or said[7],
+            said[2] or said[8],
+            said[3] or said[5],
+            said[4] or said[6],
+        )
+        often = USUAL.few.get(times) or number_of(times.removesuffix(" times"))
+        hours = number_of(number) * amounts.seconds(unit) / 3600 * often
+        self.assumed["hours_per_week"] = min(168.0, hours * amounts.seconds("week") / amounts.seconds(period))
+        self.notes.append(f"{said[0].strip()}: {hours:,.0f} hours a {period}")
 
     def _read_use(self) -> None:
         """What the use of one's own machine costs, and for how long it is used."""
@@ -214,6 +237,8 @@ class _Reader(Worked):
             self._read_people(people, number_of(people[1]))
             if take(P.each_own) or fields["users"] == 1:
                 fields["concurrent"] = 1
+        elif self.at_once > 1:
+            self.fields["users"], self.callers = self.at_once, True
         self._read_own_machine()
 
     def _settle_memory(self) -> None:
@@ -228,9 +253,12 @@ class _Reader(Worked):
         if part := self.take(P.part_of_them):
             self.notes.append(f"{part[0].strip()} are {float(part[1]) / 100:.2g} of {users:,}")
             users = max(1, round(users * float(part[1]) / 100))
+        if self.at_once > 1:
+            self.notes.append(f"of {users:,} people {self.at_once} at once")
+            users = self.at_once
         self.fields["users"], self.people_at = users, said.start()
         self.callers = re.search(P.callers, said[0]) is not None  # Who ask, not who may
-        if not self.take(P.at_once) and (users > USUAL.crowd or not self.callers):
+        if not (self.at_once > 1 or self.take(P.at_once)) and (users > USUAL.crowd or not self.callers):
             self.members = users
         again = re.match(rf"{P.period}(?P<period>{P.periods})", self.plain[said.end() :])
         counted = [e for e in self.found if e.kind in ("text", "image", "sequence", "part")]

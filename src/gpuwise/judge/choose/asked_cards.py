@@ -138,11 +138,13 @@ class Cards(Words):
         pieces += [(match.start(), match.end(), match) for match in (*sums, *shops)]
         runs: list[list[tuple[int, int, Any]]] = []
         for piece in sorted(pieces, key=lambda piece: piece[:2]):
-            if runs and re.fullmatch(P.about_price, self.plain[runs[-1][-1][1] : piece[0]]):
+            between = self.plain[runs[-1][-1][1] : piece[0]] if runs else ""
+            if runs and re.fullmatch(rf"{P.about_price}|{P.from_whom}", between):
                 runs[-1].append(piece)
             else:
                 runs.append([piece])
         paid, found = bool(self.said(P.paying)), list[tuple[Quote, int, int]]()
+        sure = False  # That one of them is of a card, and no limit
         for run in runs:
             cards = [what for *_, what in run if isinstance(what, tuple)]
             matches = [what for *_, what in run if not isinstance(what, tuple)]
@@ -153,7 +155,9 @@ class Cards(Words):
                 continue
             (gpu, count), (price,), start, end = cards[0], money, run[0][0], run[-1][1]
             seller = next((match[0] for match in matches if match is not price), "")
-            text, usd = self.plain[start : end + 5], self._usd(price["sum"], hourly=price["per"] == "h")
+            kept = re.search(rf"(?:(?:{P.used})|\bnew) (?:nvidia |geforce |rtx )*$", self.plain[:start])
+            text = (kept[0] if kept else "") + self.plain[start : end + 5]
+            usd = self._usd(price["sum"], hourly=price["per"] == "h")
             # "We pay 14 for this box; is that one at 24 worth it?": only the first is paid.
             mine = paid and not (found and re.search(P.other_one, self.plain[found[-1][2] : start]))
             hourly = bool(price["per"]) or (mine and usd < USUAL.least_purchase)
@@ -161,11 +165,14 @@ class Cards(Words):
                 gpu = self._card_of(gpu)  # Nobody sells a module singly
             usd /= {"m": 730.5, "y": 8766.0}.get((price["per"] or "")[:1], 1.0)
             if one := re.search(P.each_card, text):
+                if one[0] == "each":  # Nobody has one of his own
+                    self.blank(rf"(?<={re.escape(text[: one.start()])})each\b")
                 # "8 H100 at $2 an hour" are $16; at $24, the whole machine.
                 whole = one[0] in ("at", "@") and hourly and usd > USUAL.dearest_card_hour
                 if count > 1 and not whole:
                     self.notes.append(f"{count} x {gpu} at {units.usd(usd)} each")
                     usd *= count
+                    sure = True
             if (machines := -(-count // needs.MOST_TOGETHER)) > 1 and count % machines == 0:
                 self.notes.append(f"{count} x {gpu} at {units.usd(usd)} are {machines} machines like this")
                 count, usd = count // machines, usd / machines
@@ -178,8 +185,9 @@ class Cards(Words):
                 gpu_id=gpu, count=count, kind=kind, usd=usd, provider=needs.PROVIDERS.get(seller, seller),
                 paid=mine and hourly, whole=not hourly and bool(re.search(P.with_machine, text)),
             )  # fmt: skip
+            sure |= kind in ("used", "new") and len({gpu for gpu, *_ in self.places}) > 1
             found.append((quote, start, end))
-        if not (paid or len(found) > 1 or self.said(P.fair) or self.said(P.rent_or_not)):
+        if not (paid or sure or len(found) > 1 or self.said(P.fair) or self.said(P.rent_or_not)):
             return
         for quote, start, end in found:
             self.mark(start, end)
@@ -414,7 +422,7 @@ class Cards(Words):
         fields["have"] = have
         # Whether it is worth it is a question about what is there; what to buy instead is not.
         replaced = self.take(r"upgrad\w*|replac\w*") and not {gpu for gpu, _ in sets}.intersection(have)
-        asked = replaced and self.take(r"\bworth\b|\bshould (?:i|we)\b")
+        asked = replaced and (fields.get("asks") == "energy" or self.take(r"\bworth\b|\bshould (?:i|we)\b"))
         fields["upgrade"] = "faster" in fields or (bool(replaced) and not asked)
         # "QLoRA on my 3060", "can I run ... or rent": whether it can, before what else could.
         able, mine, other = map(self.said, (RULES["asks"]["able"], P.mine, P.other))

@@ -300,9 +300,11 @@ def verdict(found: Recommendation, other: Recommendation | None) -> str:
         return _faster(found)
     if need.asks == "speed":
         return _speed(found)
-    if need.asks == "energy" and first.power_w and len(need.sets) > 1:
+    if need.asks == "energy" and first.power_w and len(need.sets) > 1 and not need.have:
         return bills(found)
     if need.asks == "energy" and first.power_w:
+        first = next((o for o in found.options if o.way == "have"), first)  # Who asks pays its bill
+        name = counted(first.gpu_id, first.count)
         kwh, paid = electricity(need, first)
         each, use = (
             f"{usd(paid)}{converted(need, paid, ' ({})')}",
