@@ -457,6 +457,25 @@ def test_a_second_work_must_fit_beside_the_first(
     assert any("is what counts" in note for note in need.notes)
 
 
+@pytest.mark.parametrize(
+    ("text", "field", "value"),
+    [
+        ("my funds must be spent by december 20: 7000 dollars of cards for vit-b16", "deadline_s", None),
+        ("vit-b16 here, and every weekend we all wait, buy a card under 1500 dollars", "deadline_s", None),
+        ("host qwen3-8b for 60 employees, at most 9 at the same time", "users", 9),
+        ("three weeks twice a year, full fine-tune of qwen3-8b, rent or buy a 4090", "hours_per_week", 19.32),
+        ("qwen3-8b on our 4090, 24 hours out of 24", "hours_per_week", 168.0),
+        ("qlora of qwen3-8b on 24 GB cards such as the l4, or an a100", "memory_gb", None),
+        ("qwen3-8b for 4 people on 2 p40 for $150 each, or else up to $900", "concurrent", 0),
+        ("resnet50 on a used 3080 from a neighbour for 310 eur, or a 5060 ti", "budget_usd", None),
+        ("does a llama 3.3 70b in 4 bits fit on two 4090", "asks", "able"),
+    ],
+)
+def test_what_is_said_takes_its_own_role(text: str, field: str, value: object) -> None:
+    need = asked(text)
+    assert {**asdict(need), **asdict(need.assumptions)}[field] == value
+
+
 def test_days_are_deadlines() -> None:
     for text in ("train resnet50 on 1M images by friday", "resnet50 on 1M images, done by 2026-11-27"):
         need = need_of(text, {}, {}, today=date(2026, 11, 26))[0]

@@ -150,15 +150,11 @@ class _Reader(Worked):
 
     def _read_spans(self, said: re.Match[str]) -> None:
         """Hours a week of what is used for a while, again and again."""
-        number, unit, times, period = (
-            said[1] or said[7],
-            said[2] or said[8],
-            said[3] or said[5],
-            said[4] or said[6],
-        )
+        number, unit, times, period = said.groups()[:4] if said[1] else (said[7], said[8], said[5], said[6])
         often = USUAL.few.get(times) or number_of(times.removesuffix(" times"))
         hours = number_of(number) * amounts.seconds(unit) / 3600 * often
-        self.assumed["hours_per_week"] = min(168.0, hours * amounts.seconds("week") / amounts.seconds(period))
+        week = hours * amounts.seconds("week") / amounts.seconds(period)
+        self.assumed["hours_per_week"] = min(168.0, round(week, 2))
         self.notes.append(f"{said[0].strip()}: {hours:,.0f} hours a {period}")
 
     def _read_use(self) -> None:
