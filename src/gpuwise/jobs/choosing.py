@@ -663,7 +663,8 @@ def _with_verdict(market: _Market, choice: Recommendation) -> Recommendation:
     own = need if need.asks == "able" else replace(need, sets=((first.gpu_id, first.count),), asks="speed")
     also = (_able(market, own, name) for name in need.also)
     # Who asks how fast what is named is does not ask what to get.
-    bill = need.asks == "energy" and len(need.sets) > 1 and need.acquire != "own"
+    several = len(need.sets) > 1 and not need.have
+    bill = need.asks == "energy" and several and need.acquire != "own"
     rest = "" if need.asks == "speed" or bill else choice.answer
     parts = (said, *also, recipes, rest) if need.asks == "able" else (said, recipes, rest, *also)
     return replace(choice, answer=" ".join(filter(None, parts)))

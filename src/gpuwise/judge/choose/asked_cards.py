@@ -406,15 +406,24 @@ class Cards(Words):
         fields = self.fields
         # Many people, each with a small job now and then, need no machine each: their hours are what counts.
         often = self.times_a_week if fields.get("users", 1) > 1 else 0.0
-        apart = fields.get("concurrent") == 1 and not often  # Each has one; "together" is of the money
-        self.shared = fields.get("users", 1) > 1 and not apart and bool(self.take(P.sharing) or often)
+        hours, people = self.assumed.get("hours_per_week"), fields.get("users", 1)
+        theirs = bool(people > 1 and hours and self.said(P.hours_each))  # "20 hours a week each"
+        # Each has one; "together" is of the money
+        apart = fields.get("concurrent") == 1 and not (often or theirs)
+        shares = self.take(P.sharing) or theirs or often
+        self.shared = people > 1 and not apart and bool(shares or not self.said(P.for_each))
         if often:
-            week = self.assumed.get("hours_per_week", often)
-            self.assumed["hours_per_week"] = min(168.0, fields["users"] * week)
-        elif self.shared and "hours_per_week" in self.assumed and self.said(r"\beach\b"):
-            hours = self.assumed["hours_per_week"]
-            self.notes.append(f"{hours:g} h a week of each of {fields['users']} people")
-            self.assumed["hours_per_week"] = min(168.0, fields["users"] * hours)
+            self.assumed["hours_per_week"] = min(168.0, people * self.assumed.get("hours_per_week", often))
+        elif self.shared and hours and (theirs or self.said(r"\beach\b")):
+            week = people * hours
+            number = int(max(1, -(-week // 168)))
+            there = f"; {len(self.have)} of your cards have {168 * len(self.have)}" * bool(self.have)
+            each = f"{hours:g} h a week of each of {people} people"
+            self.notes.append(f"{each}: {week:,.0f} h of one GPU{there}")
+            self.assumed["hours_per_week"] = week / number
+            if number > 1 and not self.have:
+                self.gpus = self.gpus or (number, number)
+            fields.pop("concurrent", None)
 
     def _settle_owned(self, sets: Sequence[tuple[str, int]]) -> None:
         """What is to become of the cards that are there, beside those that were named."""
