@@ -469,6 +469,7 @@ def test_a_second_work_must_fit_beside_the_first(
         ("qwen3-8b for 4 people on 2 p40 for $150 each, or else up to $900", "concurrent", 0),
         ("resnet50 on a used 3080 from a neighbour for 310 eur, or a 5060 ti", "budget_usd", None),
         ("does a llama 3.3 70b in 4 bits fit on two 4090", "asks", "able"),
+        ("qwen3-8b for 9 callers at once, prompts of 1800 tokens, answers of 150. Rent", "context", 1950),
         ("three partners train resnet50, rent or buy a 4090", "users", 1),
         ("four people, 25 hours a week each, lora of qwen3-8b, rent", "hours_per_week", 100.0),
         ("four people, each wants his own card for resnet50, 4000 dollars", "users", 4),

@@ -65,6 +65,7 @@ class Worked(Cards):
             self.found = tuple(replace(e, period=period) if e is counted else e for e in self.found)
             self.mark(*often.span() if counted else (0, 0))
         self._read_times()
+        self._read_requests()
         speeds = (each for each in self.found if each.kind == "token" and each.tokens == 1 and each.period)
         speed = next(speeds, None)
         # So many in a short time are a speed: of each answer, or as a service all day long.
@@ -80,6 +81,20 @@ class Worked(Cards):
                 self.fields["latency"] = Latency("TPOT", 1 / rate)
             self.notes.append(f"{speed.words} per {speed.period} is the speed of each answer")
             self.found = tuple(each for each in self.found if each is not speed)
+
+    def _read_requests(self) -> None:
+        """How long each prompt and answer of people who ask at once is: no amount of work."""
+        sizes = [e for e in self.found if e.kind in ("token", "part") and e.role and not e.period]
+        short = all(e.number * e.tokens <= USUAL.longest for e in sizes)
+        hour = amounts.seconds("hour")  # What comes in less is a speed
+        again = [e for e in self.found if e.period and amounts.seconds(e.period) > hour]
+        others = [e for e in self.found if e.kind in ("text", "image", "sequence", "epoch", "step")] + again
+        if sizes and short and not others and self.said(P.at_once) and self.said(P.how_many_people):
+            long = {e.role: e.number * e.tokens for e in sizes}
+            self.fields["context"] = int(sum(long.values()))
+            said = (f"{'prompts' if role == 'in' else 'answers'} of {n:,.0f}" for role, n in long.items())
+            self.notes.append(f"{' and '.join(said)} tokens of each at once")
+            self.found = tuple(each for each in self.found if each not in sizes)
 
     def _read_times(self) -> None:
         """How often the work comes again in a day, week or month: its amount, or an hour of each person."""
