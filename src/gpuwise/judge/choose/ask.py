@@ -381,7 +381,7 @@ class _Reader(Worked):
         if asks[:1] == ["largest"] and (self.sets or self.have or "memory_gb" in fields):
             fields |= {"asks": "largest", "keep": bool(self.have), "unproven": bool(self.sets)}
             return
-        alone &= bool(asks) and (asks[0] in ("energy", "speed") or not number)
+        alone &= bool(asks) and (asks[0] in ("energy", "speed", "at once") or not number)
         bill = asks[:1] == ["energy"] and bool(self.sets)  # Of each that is named
         if asks and (asks[0] == "memory" or able or alone or bill):
             fields["asks"] = asks[0]
