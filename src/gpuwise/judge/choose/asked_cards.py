@@ -171,8 +171,8 @@ class Cards(Words):
                 whole = one[0] in ("at", "@") and hourly and usd > USUAL.dearest_card_hour
                 if count > 1 and not whole:
                     self.notes.append(f"{count} x {gpu} at {units.usd(usd)} each")
+                    sure |= usd >= USUAL.least_purchase
                     usd *= count
-                    sure = True
             if (machines := -(-count // needs.MOST_TOGETHER)) > 1 and count % machines == 0:
                 self.notes.append(f"{count} x {gpu} at {units.usd(usd)} are {machines} machines like this")
                 count, usd = count // machines, usd / machines
@@ -412,6 +412,7 @@ class Cards(Words):
         apart = fields.get("concurrent") == 1 and not (often or theirs)
         shares = self.take(P.sharing) or theirs or often
         self.shared = people > 1 and not apart and bool(shares or not self.said(P.for_each))
+        self.by_default = self.shared and not shares
         if often:
             self.assumed["hours_per_week"] = min(168.0, people * self.assumed.get("hours_per_week", often))
         elif self.shared and hours and (theirs or self.said(r"\beach\b")):
