@@ -45,6 +45,7 @@ class Asked:
     fields: Mapping[str, Any] = field(default_factory=dict)
     assumed: Mapping[str, Any] = field(default_factory=dict)  # Fields of `Assumptions`
     currency: str = ""  # Of its sums, where it is not the dollar: its code
+    soon: str = ""  # Words of its deadline that may as well tell when something happens: "weekend"
     notes: tuple[str, ...] = ()  # What was assumed, and what was not read
 
 
@@ -66,6 +67,8 @@ def need_of(asked: Asked, given: Mapping[str, Any] | None = None) -> Need:
     fields = {name: value for name, value in asked.fields.items() if name not in ("latency", "steps")}
     if need.task != "infer":
         fields.pop("concurrent", None)
+    if asked.soon and need.items is None and fields.pop("deadline_s", None):
+        fields["ignored"] = (*fields.get("ignored", ()), asked.soon)  # Of no amount it is no deadline
     if stated["gpus"] != asked.gpus and len({count for _, count in fields.get("sets", ())}) == 1:
         # The number was said apart from the names.
         fields["sets"] = tuple((gpu, stated["gpus"][1]) for gpu, _ in fields["sets"])
@@ -125,8 +128,6 @@ class _Reader(Worked):
         named = self._read_work()
         self._read_other_work(named)
         self._settle_work(named)
-        if self.soon and not self.work and self.fields.pop("deadline_s", None):
-            self.ignore(self.soon)  # Without an amount it is no deadline, but when something happens
         precision = self._read_precision(named)
         self._settle_budget()
         return self._whole(named, precision)
@@ -606,4 +607,5 @@ class _Reader(Worked):
             workload=self.mixed or named, mode=self.mode, work=self.work, gpus=self.gpus,
             fields=self.fields, assumed=self.assumed, precision=precision, notes=tuple(self.notes),
             form="laptop" if self.laptop else self.form, currency=self.currency,
+            soon=self.soon,
         )  # fmt: skip
