@@ -157,7 +157,7 @@ def test_what_is_replaced_is_not_kept(gpuwise) -> None:
         (("resnet50", "--work", "2 epochs of ImageNet"), "Taken as asked: 2.56 M images"),
         (
             ("resnet50", "--rent", "--provider", "aws", "--spot"),
-            "no spot rent is known that keeps the",
+            "spot rent: no such price is known that keeps",
         ),
         (("qwen3-8b", "--users", "4", "--latency", "TTFT<=3s,TPOT<=50ms"), "of 3.00 s allowed"),
         (("resnet50", "--own", "--electricity", "0.30"), "$0.3 a kWh"),

@@ -308,6 +308,18 @@ def test_what_is_kept_stands_beside_rent_with_its_cost() -> None:
     assert 0 < float(cost) < float(rented)
 
 
+def test_how_many_at_once_and_when_the_first_token_comes_are_said() -> None:
+    found = choose("how many chats at once does a 3090 give with qwen3-8b").value
+    assert re.match(r"One RTX 3090 gives about \d+ answers at once", found.answer)
+    late = choose("rent for qwen3-8b, 8 users at once, ttft 900 ms, tpot 60 ms").value
+    assert "the first token after" in " ".join(late.options[0].why)
+
+
+def test_what_is_there_stands_beside_a_purchase_that_gains_nothing() -> None:
+    found = choose("we own four v100 16gb, qlora of qwen3-8b, should we buy two 3080?").value
+    assert [found.options[0].gpu_id, found.options[0].way] == ["v100-sxm2-16gb", "have"]
+
+
 def test_of_equal_energy_the_cheaper_is_first() -> None:
     found = choose("most energy efficient rented gpu for llama 3.1 8b", Facts(today=DAY)).value
     first = found.options[0]

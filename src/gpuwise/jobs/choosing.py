@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 from datetime import date
 from math import ceil, inf
 from pathlib import Path
-from typing import Any
+from typing import Any, get_args
 
 from gpuwise.errors import GpuwiseError, InputError, NoDataError, check_wanted
 from gpuwise.facts import catalog, prices
@@ -146,8 +146,8 @@ def _with_largest(market: _Market, need: Need) -> tuple[Need, str]:
 
 
 def _kept_for_once(choice: Recommendation) -> Recommendation:
-    """The choice, with what is there first where it does work that is done once: a card is bought for that only
-    where one was asked for."""
+    """The choice, with what is there first where it does a piece of work that is done once: nobody who does
+    not ask for a card buys one for that."""
     need, first = choice.need, choice.options[0]
     mine = next((option for option in choice.options if option.way == "have" and option.time_s), None)
     asked = need.upgrade or need.sets or need.only or need.budget_usd or need.period_s or need.asks
@@ -733,7 +733,8 @@ def _with_verdict(market: _Market, choice: Recommendation) -> Recommendation:
     own = need if need.asks == "able" else replace(need, sets=((first.gpu_id, first.count),), asks="speed")
     also = (_able(market, own, name) for name in need.also)
     # Who asks how fast what is named is does not ask what to get.
-    bill = need.asks == "energy" and len(need.sets) > 1 and need.acquire != "own"
+    several = len(need.sets) > 1 and not need.have
+    bill = need.asks == "energy" and several and need.acquire != "own"
     rest = "" if need.asks == "speed" or bill else choice.answer
     parts = (said, *also, recipes, rest) if need.asks == "able" else (said, recipes, rest, *also)
     return replace(choice, answer=" ".join(filter(None, parts)))
@@ -769,14 +770,17 @@ def _able(market: _Market, need: Need, name: str) -> str:
     """Whether what a question names can do another work, too, one after the other."""
     limits = {"sets", "only", "have", "keep", "acquire", "gpus", "memory_gb", "assumptions", "at_home"}
     try:
-        other = replace(
-            need_for(name, mode="infer"), asks=need.asks, **{each: getattr(need, each) for each in limits}
-        )
+        ways: tuple[needs.Purpose, ...] = get_args(needs.Purpose)
+        mode: needs.Purpose = next((way for way in ways if name.startswith(f"{way}:")), "infer")
+        name = name.removeprefix(f"{mode}:")
+        same = {each: getattr(need, each) for each in limits}
+        other = replace(need_for(name, mode=mode), asks=need.asks, **same)
         found = replace(market, item=speeds.item_of(other)).best(settled(other))
     except GpuwiseError as error:
         return f"{name}: no, {error}."
     said = verdicts.verdict(found, None) or "yes."
-    return f"{name}, one at a time: {said[0].lower()}{said[1:]}"
+    how = "one at a time" if mode == "infer" else "trained" if mode == "train" else f"by {mode}"
+    return f"{name}, {how}: {said[0].lower()}{said[1:]}"
 
 
 def _few(market: _Market, need: Need, gpu: str) -> Option | None:

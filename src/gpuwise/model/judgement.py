@@ -144,7 +144,8 @@ class Need:
     quotes: tuple[Quote, ...] = ()  # Prices that are candidates beside those that are known here
     bill: Bill | None = None  # What the cost is compared with
     asks: Literal[
-        "", "able", "too much", "memory", "energy", "number", "faster", "speed", "largest", "provider"
+        "", "able", "too much", "memory", "energy", "at once", "number", "faster", "speed", "largest",
+        "provider",
     ] = ""  # fmt: skip
     """What else is asked: whether a GPU can do the work or is too much, memory, electricity, how many, which
     of several is faster, how fast one is, which model is the largest that it holds, or who rents it."""

@@ -454,6 +454,56 @@ def test_two_prices_of_as_many_cards() -> None:
     assert [quote.usd for quote in quotes] == [pytest.approx(5000 / 730.5), 40000.0]
 
 
+@pytest.mark.parametrize(
+    ("text", "named", "also", "items"),
+    [
+        ("vit-b16 learns on 3M images and we host qwen3-8b for 9 people", "vit-b16", "qwen3-8b", 3e6),
+        (
+            "qlora of qwen3-8b on 5M tokens each week, and our 14 agents chat with it",
+            "qwen3-8b",
+            "qwen3-8b",
+            5e6,
+        ),
+        ("qwen3-8b for 5 users, and training resnet152 at times", "qwen3-8b", "train:resnet152", None),
+        ("bert-large fine-tuning plus flux images under 1500 dollars", "bert-large", "flux", None),
+    ],
+)
+def test_a_second_work_must_fit_beside_the_first(
+    text: str, named: str, also: str, items: float | None
+) -> None:
+    need = asked(text)
+    assert (need.workloads[0][0].partition("-train")[0], need.also[0]) == (named, also)
+    assert (need.items, need.users) == (items, 1 if "14" in text else need.users)
+    assert any("is what counts" in note for note in need.notes)
+
+
+@pytest.mark.parametrize(
+    ("text", "field", "value"),
+    [
+        ("my funds must be spent by december 20: 7000 dollars of cards for vit-b16", "deadline_s", None),
+        ("vit-b16 here, and every weekend we all wait, buy a card under 1500 dollars", "deadline_s", None),
+        ("host qwen3-8b for 60 employees, at most 9 at the same time", "users", 9),
+        ("three weeks twice a year, full fine-tune of qwen3-8b, rent or buy a 4090", "hours_per_week", 19.32),
+        ("qwen3-8b on our 4090, 24 hours out of 24", "hours_per_week", 168.0),
+        ("qlora of qwen3-8b on 24 GB cards such as the l4, or an a100", "memory_gb", None),
+        ("qwen3-8b for 4 people on 2 p40 for $150 each, or else up to $900", "concurrent", 0),
+        ("resnet50 on a used 3080 from a neighbour for 310 eur, or a 5060 ti", "budget_usd", None),
+        ("does a llama 3.3 70b in 4 bits fit on two 4090", "asks", "able"),
+        ("qwen3-8b for 9 callers at once, prompts of 1800 tokens, answers of 150. Rent", "context", 1950),
+        ("qwen3-8b для 9 сотрудников одновременно, первый токен не позже 500 мс, купить", "latency_s", 0.5),
+        ("on n'a qu'une RTX 4070, elle suffira pour un QLoRA de qwen3-8b", "have", ("rtx-4070",)),
+        ("two DGX Sparks or a 5090 for qwen3-32b", "sets", (("gb10", 2), ("rtx-5090", 1))),
+        ("three partners train resnet50, rent or buy a 4090", "users", 1),
+        ("four people, 25 hours a week each, lora of qwen3-8b, rent", "hours_per_week", 100.0),
+        ("four people, each wants his own card for resnet50, 4000 dollars", "users", 4),
+        ("host qwen3-8b for 7 guides of a museum, from 8 to 18 h, rent", "hours_per_week", 50),
+    ],
+)
+def test_what_is_said_takes_its_own_role(text: str, field: str, value: object) -> None:
+    need = asked(text)
+    assert {**asdict(need), **asdict(need.assumptions)}[field] == value
+
+
 def test_days_are_deadlines() -> None:
     for text in ("train resnet50 on 1M images by friday", "resnet50 on 1M images, done by 2026-11-27"):
         need = need_of(text, {}, {}, today=date(2026, 11, 26))[0]

@@ -39,7 +39,7 @@ from gpuwise.judge.choose.phrases import (
     times,
     what_it_does,
 )
-from gpuwise.judge.choose.speeds import FIRST_TOKEN, OLDEST, RECOMPUTES
+from gpuwise.judge.choose.speeds import AT_ONCE, FIRST_TOKEN, OLDEST, RECOMPUTES
 from gpuwise.model.gpu import RENTS, GpuSpec
 from gpuwise.model.judgement import Assumptions, Bill, Need, Option, Recommendation
 from gpuwise.model.precision import Precision
@@ -279,9 +279,8 @@ def reasons(found: Recommendation) -> tuple[str, ...]:
     need, first, said = found.need, found.options[0], list[str]()
     if need.latency_s and first.latency_s and USUAL_NOTE not in need.notes:
         of = "the first token" if need.latency_kind == "TTFT" else "each token"
-        begun = next((f"; {why}, of {seconds(need.first_token_s)} allowed" for why in first.why
-                      if need.first_token_s and why.startswith(FIRST_TOKEN)), "")  # fmt: skip
-        said.append(f"{of} after {seconds(first.latency_s)}, of {seconds(need.latency_s)} allowed{begun}")
+        said.append(f"{of} after {seconds(first.latency_s)}, of {seconds(need.latency_s)} allowed")
+        said[-1] = "; ".join((said[-1], *(why for why in first.why if why.startswith(FIRST_TOKEN))))
     if first.speedup is not None and first.way != "have":
         said.append(f"{significant(first.speedup)} times what you have")
     said += _lead(found)
@@ -427,9 +426,12 @@ def why(
     if speed.source is not None:
         where = speed.source.id if speed.origin == "measured" else speed.source.title
     yield "speed " + WORDS["bases"][found.basis].format(where)
+    if need.task == "infer" and speed.notes:
+        if not need.concurrent and (batch := re.fullmatch(r"batch (\d+)", speed.notes[0])):
+            yield f"{int(batch[1]) * found.replicas}{AT_ONCE}"
+        yield from (note for note in speed.notes[1:] if note.startswith(FIRST_TOKEN))
     if speed.bound:
         yield f"bound by {speed.bound}"
-    yield from (note for note in speed.notes if note.startswith(FIRST_TOKEN))
 
 
 def changes(need: Need, them: Candidates, places: Sequence[int]) -> Iterator[str]:

@@ -15,7 +15,7 @@ from datetime import date
 from typing import Any
 
 from gpuwise.errors import InputError
-from gpuwise.facts import catalog, llms, prices
+from gpuwise.facts import catalog, prices
 from gpuwise.judge.choose import amounts
 from gpuwise.judge.choose import need as needs
 from gpuwise.judge.choose.amounts import NUMBERS, RULES, USUAL, P
@@ -26,7 +26,6 @@ from gpuwise.judge.choose.need import ALIASES, DIFFUSION, Purpose, is_model, pre
 from gpuwise.judge.choose.wording import amount_of, number_of, sellers, span_seconds
 from gpuwise.model import units
 from gpuwise.model.judgement import Assumptions, Need
-from gpuwise.model.precision import Precision
 from gpuwise.model.units import Latency, Work
 from gpuwise.predictor.card import MODULES
 from gpuwise.workloads import registry
@@ -47,6 +46,7 @@ class Asked:
     fields: Mapping[str, Any] = field(default_factory=dict)
     assumed: Mapping[str, Any] = field(default_factory=dict)  # Fields of `Assumptions`
     currency: str = ""  # Of its sums, where it is not the dollar: its code
+    soon: str = ""  # Words of its deadline that may as well tell when something happens: "weekend"
     notes: tuple[str, ...] = ()  # What was assumed, and what was not read
 
 
@@ -68,6 +68,8 @@ def need_of(asked: Asked, given: Mapping[str, Any] | None = None) -> Need:
     fields = {name: value for name, value in asked.fields.items() if name not in ("latency", "steps")}
     if need.task != "infer":
         fields.pop("concurrent", None)
+    if asked.soon and need.items is None and fields.pop("deadline_s", None):
+        fields["ignored"] = (*fields.get("ignored", ()), asked.soon)  # Of no amount it is no deadline
     if stated["gpus"] != asked.gpus and len({count for _, count in fields.get("sets", ())}) == 1:
         # The number was said apart from the names.
         fields["sets"] = tuple((gpu, stated["gpus"][1]) for gpu, _ in fields["sets"])
@@ -113,7 +115,8 @@ class _Reader(Worked):
                 raise InputError(f"'{found[0]}': {problem}", hint=hint)
         self._read_machines()
         for words, values in RULES["sets"]:
-            if self.take(words, again=False):
+            if found := self.take(words, again=False):
+                self.soon = found[0] if "deadline_s" in values else self.soon
                 for name, value in values.items():
                     (self.assumed if name in _ASSUMED else self.usual).setdefault(name, value)
         self._read_use()
@@ -126,15 +129,23 @@ class _Reader(Worked):
         self._read_number_of_gpus()
         self._settle_gpus()
         named = self._read_work()
+        self._read_other_work(named)
         self._settle_work(named)
         precision = self._read_precision(named)
         if not self.stands_in and "title" not in self.fields:
             self._read_beside()
-        self._settle_budget(named)
+        self._settle_budget()
         return self._whole(named, precision)
 
     def _read_first(self) -> None:
         """What holds words that mean something else elsewhere: hours of GPUs, and what a GPU may have."""
+        for day in (rf"(?:{units.DAYS})(?!\w)", r"(?:year|month|quarter)\b"):
+            if spent := self.blank(rf"{P.spend_by}{day}"):
+                self.ignore(spent[0].strip())
+        if again := self.blank(P.spans_again):
+            self._read_spans(again)
+        if some := self.blank(P.of_them_at_once):
+            self.at_once = number_of(some[1])
         self.gpu_hours = self.blank(P.gpu_hours)
         for name, (words, _) in RULES["features"].items():
             if self.blank(rf"{P.is_needed}(?:{words})(?: {P.needed})?|\b(?:{words}) {P.needed}"):
@@ -142,6 +153,15 @@ class _Reader(Worked):
                 self.take(r"\bpcie\b" if name == "nvlink" else "(?!)")  # Which is what there is without it
         if self.gpu_hours and not self.gpu_hours[2]:
             self.fields |= {"hire_h": amount_of(self.gpu_hours[1]), "acquire": "rent"}
+
+    def _read_spans(self, said: re.Match[str]) -> None:
+        """Hours a week of what is used for a while, again and again."""
+        number, unit, times, period = said.groups()[:4] if said[1] else (said[7], said[8], said[5], said[6])
+        often = USUAL.few.get(times) or number_of(times.removesuffix(" times"))
+        hours = number_of(number) * amounts.seconds(unit) / 3600 * often
+        week = hours * amounts.seconds("week") / amounts.seconds(period)
+        self.assumed["hours_per_week"] = min(168.0, round(week, 2))
+        self.notes.append(f"{said[0].strip()}: {hours:,.0f} hours a {period}")
 
     def _read_use(self) -> None:
         """What the use of one's own machine costs, and for how long it is used."""
@@ -223,6 +243,8 @@ class _Reader(Worked):
             self._read_people(people, number_of(people[1]))
             if take(P.each_own) or fields["users"] == 1:
                 fields["concurrent"] = 1
+        elif self.at_once > 1:
+            self.fields["users"], self.callers = self.at_once, True
         self._read_own_machine()
 
     def _settle_memory(self) -> None:
@@ -237,13 +259,12 @@ class _Reader(Worked):
         if part := self.take(P.part_of_them):
             self.notes.append(f"{part[0].strip()} are {float(part[1]) / 100:.2g} of {users:,}")
             users = max(1, round(users * float(part[1]) / 100))
-        if (some := self.take(P.so_many_at_once, again=False)) and 0 < number_of(some[1]) < users:
-            self.notes.append(f"{some[0].strip()}, of {users:,}")
-            self.fields["users"] = number_of(some[1])
-            return
-        self.fields["users"] = users
+        if self.at_once > 1:
+            self.notes.append(f"of {users:,} people {self.at_once} at once")
+            users = self.at_once
+        self.fields["users"], self.people_at = users, said.start()
         self.callers = re.search(P.callers, said[0]) is not None  # Who ask, not who may
-        if not self.take(P.at_once) and (users > USUAL.crowd or not self.callers):
+        if not (self.at_once > 1 or self.take(P.at_once)) and (users > USUAL.crowd or not self.callers):
             self.members = users
         again = re.match(rf"{P.period}(?P<period>{P.periods})", self.plain[said.end() :])
         counted = [e for e in self.found if e.kind in ("text", "image", "sequence", "part")]
@@ -390,7 +411,7 @@ class _Reader(Worked):
         if asks[:1] == ["largest"] and (self.sets or self.have or "memory_gb" in fields):
             fields |= {"asks": "largest", "keep": bool(self.have), "unproven": bool(self.sets)}
             return
-        alone &= bool(asks) and (asks[0] in ("energy", "speed") or not number)
+        alone &= bool(asks) and (asks[0] in ("energy", "speed", "at once") or not number)
         bill = asks[:1] == ["energy"] and bool(self.sets)  # Of each that is named
         if asks and (asks[0] == "memory" or able or alone or bill):
             fields["asks"] = asks[0]
@@ -449,7 +470,7 @@ class _Reader(Worked):
             hours = take(rf"\((?:in |within |about |~)?{P.span}\)", again=False)  # As it was counted
             fields["deadline_s"] = span_seconds(hours) if hours else (day - self.today).days * amounts.DAY_S
             self.notes.append(f"{last[0].strip()} is {day}, {(day - self.today).days} days from now")
-            if not self.done() and take(P.spend_by):
+            if not self.done() and take(P.gone_after):
                 del fields["deadline_s"]
                 self.notes[-1] = f"the money is to be spent by {day}"
         elif span := take(rf"\b{P.before} {P.span}") or take(
@@ -569,29 +590,9 @@ class _Reader(Worked):
         self.notes.append(f"of {people:,} people {some:.0f} at once ('at once' behind a number states it)")
         return int(some)
 
-    def _settle_budget(self, named: str) -> None:
-        """Refuses a second piece of work, and says whether a budget is of a card alone."""
+    def _settle_budget(self) -> None:
+        """Says whether a budget is of a card alone."""
         fields = self.fields
-        self.take(rf"\b(?:{units.DATASET_NAMES})\b", again=False)
-        # "ComfyUI and Ollama": of two uses, too, unless the second is what every question is about.
-        notes, open_model = list(self.notes), self.open_model
-        more = self._name() or ((self.by_use or re.search(r"\b\d+b\b", self.left())) and self._use()) or named
-        self.notes, self.open_model = notes, open_model
-        usual = {"resnet50", "mobile", "llama-3.1-8b" if self.by_use and is_model(named, None) else ""}
-        another = more not in usual and ALIASES.get(more, more) != ALIASES.get(named, named)
-        network = not is_model(named, None) and self.mode in (None, "infer")
-        if another and fields.get("asks") == "able":
-            fields["also"] = (more,)
-        elif network and not another and (llm := self.take(P.llms, again=False)):
-            fields["also"] = (llms.USUAL["3b" if "small" in llm[0] else "8b"],)
-        elif another and self._holds_both(named, more):
-            fields["also"] = (more,)
-            self.notes.append(f"{named} is what counts; {more} must fit, too, at another time")
-        elif another and is_model(more, None) and is_model(named, None) and self._is_larger(named, more):
-            self.notes.append(f"of {named} and {more} the largest decides, one at a time")
-        elif another:
-            hint = f"ask for each, or for both by shares of the time: '{named} 70 %, {more} 30 %'"
-            raise InputError(f"two pieces of work are named: {named} and {more}", hint=hint)
         owns = self.small or fields.get("acquire") == "own"
         if "budget_usd" not in fields or "host_usd" in self.assumed or not owns:
             return
@@ -605,21 +606,6 @@ class _Reader(Worked):
             self.assumed["host_usd"] = 0.0
             rent = "to rent, or " if self.small else ""
             self.notes.append(f"the budget is {rent}for the card, in a machine that is there")
-
-    def _is_larger(self, one: str, other: str) -> bool:
-        return llms.find(one).parameters >= llms.find(other).parameters
-
-    def _holds_both(self, named: str, more: str) -> bool:
-        """Whether one is a language model and one makes images, for which the memory of one card must do."""
-        of_images = {"stable-diffusion", *(name for name, ours in ALIASES.items() if ours == "unet-sd15")}
-        drawn = [name for name in (named, more) if name in DIFFUSION or name in of_images]
-        written = [name for name in (named, more) if is_model(name, None)]
-        if not (drawn and written and self.mode in (None, "infer") and not self.found):
-            return False
-        weights = llms.weight_bytes(llms.find(written[0]), Precision.INT4) / 1e9
-        images = DIFFUSION[drawn[0]].gb if drawn[0] in DIFFUSION else USUAL.small_images_gb
-        self.fields["least_gb"] = max(images, weights)
-        return True
 
     def _read_no_more(self, named: str, precision: str | None) -> None:
         """Says each number that a rule read and that is in no unit in the need: it is a factor of the amount
@@ -692,4 +678,5 @@ class _Reader(Worked):
             workload=self.mixed or named, mode=self.mode, work=self.work, gpus=self.gpus,
             fields=self.fields, assumed=self.assumed, precision=precision, notes=tuple(self.notes),
             form="laptop" if self.laptop else self.form, currency=self.currency,
+            soon=self.soon,
         )  # fmt: skip

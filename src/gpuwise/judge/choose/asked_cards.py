@@ -151,11 +151,13 @@ class Cards(Words):
         pieces += [(match.start(), match.end(), match) for match in (*sums, *shops)]
         runs: list[list[tuple[int, int, Any]]] = []
         for piece in sorted(pieces, key=lambda piece: piece[:2]):
-            if runs and re.fullmatch(P.about_price, self.plain[runs[-1][-1][1] : piece[0]]):
+            between = self.plain[runs[-1][-1][1] : piece[0]] if runs else ""
+            if runs and re.fullmatch(rf"{P.about_price}|{P.from_whom}", between):
                 runs[-1].append(piece)
             else:
                 runs.append([piece])
         paid, found = bool(self.said(P.paying)), list[tuple[Quote, int, int]]()
+        sure = False  # That one of them is of a card, and no limit
         for run in runs:
             cards = [what for *_, what in run if isinstance(what, tuple)]
             matches = [what for *_, what in run if not isinstance(what, tuple)]
@@ -166,7 +168,9 @@ class Cards(Words):
                 continue
             (gpu, count), (price,), start, end = cards[0], money, run[0][0], run[-1][1]
             seller = next((match[0] for match in matches if match is not price), "")
-            text, usd = self.plain[start : end + 5], self._usd(price["sum"], hourly=price["per"] == "h")
+            kept = re.search(rf"(?:(?:{P.used})|\bnew) (?:nvidia |geforce |rtx )*$", self.plain[:start])
+            text = (kept[0] if kept else "") + self.plain[start : end + 5]
+            usd = self._usd(price["sum"], hourly=price["per"] == "h")
             # "We pay 14 for this box; is that one at 24 worth it?": only the first is paid.
             mine = paid and not (found and re.search(P.other_one, self.plain[found[-1][2] : start]))
             hourly = bool(price["per"]) or (mine and usd < USUAL.least_purchase)
@@ -174,11 +178,14 @@ class Cards(Words):
                 gpu = self._card_of(gpu)  # Nobody sells a module singly
             usd /= {"m": 730.5, "y": 8766.0}.get((price["per"] or "")[:1], 1.0)
             if one := re.search(P.each_card, text):
+                if one[0] == "each":  # Nobody has one of his own
+                    self.blank(rf"(?<={re.escape(text[: one.start()])})each\b")
                 # "8 H100 at $2 an hour" are $16; at $24, or so much a month, the whole machine.
                 contract = (price["per"] or "h")[0] in "my" or usd > USUAL.dearest_card_hour
                 whole = one[0] in ("at", "@") and hourly and contract
                 if count > 1 and not whole:
                     self.notes.append(f"{count} x {gpu} at {units.usd(usd)} each")
+                    sure |= usd >= USUAL.least_purchase
                     usd *= count
             if (machines := -(-count // needs.MOST_TOGETHER)) > 1 and count % machines == 0:
                 self.notes.append(f"{count} x {gpu} at {units.usd(usd)} are {machines} machines like this")
@@ -192,10 +199,11 @@ class Cards(Words):
                 gpu_id=gpu, count=count, kind=kind, usd=usd, provider=needs.PROVIDERS.get(seller, seller),
                 paid=mine and hourly, whole=not hourly and bool(re.search(P.with_machine, text)),
             )  # fmt: skip
+            sure |= kind in ("used", "new") and len({gpu for gpu, *_ in self.places}) > 1
             found.append((quote, start, end))
         # "A K80 for $60 or a 3060": what more cards stand behind is the price of the first.
         of_one = any(start > found[0][2] for *_, start, _ in self.places) if found else False
-        if not (paid or len(found) > 1 or of_one or self.said(P.fair) or self.said(P.rent_or_not)):
+        if not (paid or sure or len(found) > 1 or of_one or self.said(P.fair) or self.said(P.rent_or_not)):
             return
         for quote, start, end in found:
             self.mark(start, end)
@@ -450,15 +458,25 @@ class Cards(Words):
         fields = self.fields
         # Many people, each with a small job now and then, need no machine each: their hours are what counts.
         often = self.times_a_week if fields.get("users", 1) > 1 else 0.0
-        apart = fields.get("concurrent") == 1 and not often  # Each has one; "together" is of the money
-        self.shared = fields.get("users", 1) > 1 and not apart and bool(self.take(P.sharing) or often)
+        hours, people = self.assumed.get("hours_per_week"), fields.get("users", 1)
+        theirs = bool(people > 1 and hours and self.said(P.hours_each))  # "20 hours a week each"
+        # Each has one; "together" is of the money
+        apart = fields.get("concurrent") == 1 and not (often or theirs)
+        shares = self.take(P.sharing) or theirs or often
+        self.shared = people > 1 and not apart and bool(shares or not self.said(P.for_each))
+        self.by_default = self.shared and not shares
         if often:
-            week = self.assumed.get("hours_per_week", often)
-            self.assumed["hours_per_week"] = min(168.0, fields["users"] * week)
-        elif self.shared and "hours_per_week" in self.assumed and self.said(r"\beach\b"):
-            hours = self.assumed["hours_per_week"]
-            self.notes.append(f"{hours:g} h a week of each of {fields['users']} people")
-            self.assumed["hours_per_week"] = min(168.0, fields["users"] * hours)
+            self.assumed["hours_per_week"] = min(168.0, people * self.assumed.get("hours_per_week", often))
+        elif self.shared and hours and (theirs or self.said(r"\beach\b")):
+            week = people * hours
+            number = int(max(1, -(-week // 168)))
+            there = f"; {len(self.have)} of your cards have {168 * len(self.have)}" * bool(self.have)
+            each = f"{hours:g} h a week of each of {people} people"
+            self.notes.append(f"{each}: {week:,.0f} h of one GPU{there}")
+            self.assumed["hours_per_week"] = week / number
+            if number > 1 and not self.have:
+                self.gpus = self.gpus or (number, number)
+            fields.pop("concurrent", None)
 
     def _settle_owned(self, sets: Sequence[tuple[str, int]]) -> None:
         """What is to become of the cards that are there, beside those that were named."""
@@ -471,7 +489,7 @@ class Cards(Words):
             self.notes.append(f"{fields.pop('memory_gb')[0]:g} GB are those that are there")
         # Whether it is worth it is a question about what is there; what to buy instead is not.
         replaced = self.take(r"upgrad\w*|replac\w*") and not {gpu for gpu, _ in sets}.intersection(have)
-        asked = replaced and self.take(r"\bworth\b|\bshould (?:i|we)\b")
+        asked = replaced and (fields.get("asks") == "energy" or self.take(r"\bworth\b|\bshould (?:i|we)\b"))
         fields["upgrade"] = "faster" in fields or (bool(replaced) and not asked)
         # "QLoRA on my 3060", "can I run ... or rent": whether it can, before what else could.
         able, mine, other = map(self.said, (RULES["asks"]["able"], P.mine, P.other))

@@ -74,6 +74,7 @@ class Worked(Cards):
         if self.billed_monthly and not any(each.period for each in self.found):  # So the amount is, too
             self.found = tuple(replace(e, period="month") if e.kind == "token" else e for e in self.found)
         self._read_times()
+        self._read_requests()
         speeds = (each for each in self.found if each.kind == "token" and each.tokens == 1 and each.period)
         speed = next(speeds, None)
         # So many in a short time are a speed: of each answer, or as a service all day long.
@@ -91,6 +92,20 @@ class Worked(Cards):
                 self.fields["latency"] = Latency("TPOT", 1 / rate)
             self.notes.append(f"{speed.words} per {speed.period} is the speed of each answer")
             self.found = tuple(each for each in self.found if each is not speed)
+
+    def _read_requests(self) -> None:
+        """How long each prompt and answer of people who ask at once is: no amount of work."""
+        sizes = [e for e in self.found if e.kind in ("token", "part") and e.role and not e.period]
+        short = all(e.number * e.tokens <= USUAL.longest for e in sizes)
+        hour = amounts.seconds("hour")  # What comes in less is a speed
+        again = [e for e in self.found if e.period and amounts.seconds(e.period) > hour]
+        others = [e for e in self.found if e.kind in ("text", "image", "sequence", "epoch", "step")] + again
+        if sizes and short and not others and self.said(P.at_once) and self.said(P.how_many_people):
+            long = {e.role: e.number * e.tokens for e in sizes}
+            self.fields["context"] = int(sum(long.values()))
+            said = (f"{'prompts' if role == 'in' else 'answers'} of {n:,.0f}" for role, n in long.items())
+            self.notes.append(f"{' and '.join(said)} tokens of each at once")
+            self.found = tuple(each for each in self.found if each not in sizes)
 
     def _read_times(self) -> None:
         """How often the work comes again in a day, week or month: its amount, or an hour of each person."""
@@ -138,6 +153,7 @@ class Worked(Cards):
             # One machine for all of them, and of what the money buys the most.
             people = self.people = self.fields.pop("users")
             self.notes.append(f"one machine that {people} people share")
+            self.ignore(f"how many share it ({people} people)" if self.by_default else "")
             self.gpus = self.gpus or (1, 8)
             if "budget_usd" in self.fields and not self.done():
                 self.fields.setdefault("goal", "speed")
@@ -188,6 +204,79 @@ class Worked(Cards):
         ):
             self.mixed = ((named, 1.0), (other, 1.0))
             self.notes.append(f"{named} and {other}, half of the time each")
+
+    def _read_other_work(self, named: str) -> None:
+        """What else is to be done with what counts: its memory must do, and its speed is said by itself."""
+        fields, left = self.fields, self._left
+        self.take(rf"\b(?:{units.DATASET_NAMES})\b", again=False)
+        # "ComfyUI and Ollama": of two uses, too, unless the second is what every question is about.
+        notes, open_model = list(self.notes), self.open_model
+        again = self.by_use or re.search(r"\b\d+b\b", self.left())
+        more = self._name() or (again and self._use()) or named
+        self.notes, self.open_model = notes, open_model
+        usual = {"resnet50", "mobile", "llama-3.1-8b" if self.by_use and is_model(named, None) else ""}
+        another = more not in usual and ALIASES.get(more, more) != ALIASES.get(named, named)
+        network = not is_model(named, None) and self.mode in (None, "infer")
+        if another and fields.get("asks") == "able":
+            fields["also"] = (more,)
+        elif network and not another and (llm := self.take(P.llms, again=False)):
+            fields["also"] = (llms.USUAL["3b" if "small" in llm[0] else "8b"],)
+        elif another and is_model(more, None) and is_model(named, None):
+            self.notes.append(f"of {named} and {more} the largest decides, one at a time")
+        elif another:
+            at = next((n for n, (a, b) in enumerate(zip(left, self._left, strict=True)) if a != b), 0)
+            if re.match(P.model_size, self.plain[at:]) and not re.search(P.joined, self.plain[:at]):
+                hint = "the size of the one that is meant"
+                raise InputError(f"{named} of another size, as {more}?", hint=hint)
+            self._beside(named, more, self._clause(at))
+        elif is_model(named, None) and self.mode not in (None, "infer") and not self.mixed:
+            # "Tune it every week, and serve it to 12 people": what is served is a part by itself.
+            learns = "|".join(words for words, mode in RULES["modes"] if mode != "infer")
+            served = re.finditer(P.served, self.plain)
+            parts = (self._clause(each.start()) for each in served)
+            if part := next((p for p in parts if not re.search(learns, self.plain[p])), None):
+                self._beside(named, named, part, "infer")
+
+    def _clause(self, at: int) -> slice:
+        """The part of the text around a place, between commas, full stops and conjunctions."""
+        ends = [(0, 0), *(end.span() for end in re.finditer(P.clause_ends, self.plain))]
+        start = max(end for _, end in ends if end <= at)
+        return slice(start, next((s for s, _ in ends if s > at), len(self.plain)))
+
+    def _beside(self, named: str, more: str, part: slice, mode: Purpose | None = None) -> None:
+        """Of a work that is not counted, by the part of the text that tells of it: its memory, and that what
+        it says of amounts and people is of no other."""
+        text, drawn = self.plain[part], more in DIFFUSION or ALIASES.get(more) == "unet-sd15"
+        said = (way for words, way in RULES["modes"] if re.search(words, text))
+        model = is_model(more, None)
+        mode = mode or next(said, None) or ("infer" if drawn or model else "train")
+        mode = "train" if not (model or drawn) and mode != "infer" else mode
+        if named != more:
+            rest = self.plain[: part.start] + self.plain[part.stop :]
+            usual = None if is_model(named, None) else self.mode or "train"
+            self.mode = next((way for words, way in RULES["modes"] if re.search(words, rest)), usual)
+        apart = [e for e in self.found if e.spans and part.start <= e.spans[0][0] < part.stop]
+        self.found = tuple(each for each in self.found if each not in apart)
+        counted = [each.words.strip() for each in apart]
+        if (users := self.fields.get("users")) and part.start <= self.people_at < part.stop:
+            counted.append(f"for {users} people")
+            self.fields = {n: v for n, v in self.fields.items() if n not in ("users", "concurrent")}
+            self.members = 1
+        # Several GPUs share a language model that counts, so what it takes of one is not known here.
+        own = drawn or named in DIFFUSION
+        needed = max(_held(more, mode), _held(named, self.mode or "infer") * own)
+        if named != more:
+            self.fields["least_gb"] = max(needed, self.fields.get("least_gb", 0.0))
+        self.fields["also"] = (more if mode == "infer" else f"{mode}:{more}",)
+        ways: dict[str, str] = {"infer": "running", "train": "training"}
+        ways |= {"lora": "lora of", "qlora": "qlora of"}
+        first, other = (ways.get(each, "fine-tuning") for each in (self.mode or "infer", mode))
+        other += " it" if more == named else f" {more}"
+        amount = f" ({', '.join(counted)})" * bool(counted)
+        self.notes.append(
+            f"{first} {named} is what counts; {other}{amount} must fit, too, at another time, and what it "
+            "costs by itself is not in it: ask for it apart"
+        )
 
     def _read_size_behind(self, named: str) -> None:
         """The size of a model behind its name: "gpt-2 124M"."""
@@ -590,6 +679,17 @@ class Worked(Cards):
         infers = self.mode in ("infer", None) and is_model(named, self.mode)
         formats = RULES["formats"].get(next(filter(None, bits.groups()), ""), {})
         return str(formats.get("infer" if infers else "", formats.get("", bits[0])))
+
+
+def _held(name: str, mode: Purpose) -> float:
+    """GB of a GPU's memory that a model takes at least, as far as it is known by its weights alone."""
+    if name in DIFFUSION:
+        return DIFFUSION[name].gb if mode == "infer" else DIFFUSION[name].gb_lora
+    if ALIASES.get(name) == "unet-sd15":
+        return float(USUAL.small_images_gb)
+    formats: dict[str, Precision] = {"infer": Precision.INT4, "qlora": Precision.NF4}
+    weights = formats.get(mode, Precision.BF16)
+    return llms.weight_bytes(llms.find(name), weights) / 1e9 if is_model(name, None) else 0.0
 
 
 def _about(need: Need) -> str:

@@ -77,6 +77,10 @@ def recommend(
         raise fit.contradiction(them, found, named or fit.too_small(need, speeds))
     for best in (_least_money, _last_seen):
         places.sort(key=best(need, them, tuple(places)).__ne__)
+    kept = max((p for p in places if them.rows[p].way == "have"), key=lambda p: them.speed[p], default=None)
+    buys = need.goal == "speed" and kept is not None and them.outlay[places[0]] > 0
+    if kept is not None and buys and them.speed[places[0]] < AS_FAST * them.speed[kept]:
+        places.sort(key=kept.__ne__)  # Nobody pays for what is no faster
     if need.keep:  # It does the work wherever it can
         places.sort(key=lambda place: them.rows[place].way != "have")
     options = _options(need, them, places, speeds)

@@ -134,7 +134,8 @@ def limits(need: Need, them: Candidates, speeds: Sequence[Record]) -> tuple[Limi
         anyway = ("ok", {"unproven": True})
         # Where a maker's cards were measured, those of another by their sheets alone are no rivals.
         shown = {specs[row.gpu].vendor for row in them.rows if row.speed.basis in ("measured", "published")}
-        known = every(lambda row, spec: not row.speed.is_rough)
+        # What is there is an option however little is known of how fast it is.
+        known = have | every(lambda row, spec: not row.speed.is_rough)
         if need.mode == "compute" and shown:
             known &= every(lambda row, spec: spec.vendor in shown)
         simple("unproven", known, UNPROVEN, anyway)

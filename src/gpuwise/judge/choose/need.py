@@ -454,6 +454,7 @@ def settled(need: Need) -> Need:
         if need.task == "infer" and need.items is None:
             # People who use one machine together, or who have it at home.
             together = need.concurrent or (need.users if need.users > 1 else int(need.acquire == "own"))
+            together = 0 if need.asks == "at once" else together
             if together:
                 # Each with a machine of their own, where somebody says so.
                 need = replace(need, concurrent=together, users=need.users if need.concurrent else 1)

@@ -21,7 +21,7 @@ stated in closed form by the workload, and the nearer of two limits of the data 
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import replace
 from functools import lru_cache, partial
@@ -46,6 +46,8 @@ if TYPE_CHECKING:
     from gpuwise.predictor.fit import Fit, Plan
     from gpuwise.stats.scaling import Condition
 
+# How many answers a machine gives at one moment, and when each begins: words of an option.
+AT_ONCE, FIRST_TOKEN = " answers at once", "the first token after "
 # Compute capability of the oldest architecture in CUDA 13 (its release notes): Turing.
 OLDEST = 7.5
 # GPU and number of GPUs.
@@ -224,9 +226,6 @@ def _plan(need: Need, weights: Precision, **more: Any) -> Plan:
     )  # fmt: skip
 
 
-FIRST_TOKEN = "the first token of one request alone after"
-
-
 def _of_model(need: Need, precision: Precision, gpu: str, count: int) -> Record:
     from gpuwise.predictor.fit import USABLE, USABLE_SHARED, fit
 
@@ -267,8 +266,6 @@ def _of_model(need: Need, precision: Precision, gpu: str, count: int) -> Record:
             room = f"{gibibytes(USABLE_SHARED * first.memory_bytes)} of its {room} for the GPU"
         why = first.refusal or f"does not fit: {needed} on each of {count}, and {gpu} has {room}"
         return blank(issues=refused(why))
-    # Of a prompt by itself, whatever the batch.
-    first_token = f"{FIRST_TOKEN} {seconds(first.first_token_s or 0.0)}"
     if need.first_token_s is not None and (takes := first.first_token_s or 0.0) > need.first_token_s:
         why = f"the first token takes {seconds(takes)}, {seconds(need.first_token_s)} are allowed"
         return blank(issues=refused(why))
@@ -280,13 +277,13 @@ def _of_model(need: Need, precision: Precision, gpu: str, count: int) -> Record:
         return blank(issues=refused(best.refusal or "no speed is known"))
     detail = f"order of magnitude only: no model measured on a card of {spec.vendor} is known"
     unproven = (Issue.warning("order-of-magnitude", detail),)
+    begins = _first_token(need, first.first_token_s)
     # The prompts of so many answers are read between their steps.
     read_s = need.reads * _prompt_token_s(best) if need.reads else 0.0
     return blank(
         throughput=best.tokens_per_s.times(1 / (1 + read_s * best.tokens_per_s.value)),
         seconds=_latency(need, best), fits_probability=1.0,
-        issues=() if spec.vendor == "NVIDIA" else unproven,
-        notes=(f"batch {best.plan.batch}", *([first_token] if need.first_token_s is not None else [])),
+        issues=() if spec.vendor == "NVIDIA" else unproven, notes=(f"batch {best.plan.batch}", *begins),
         memory_bytes=Interval.stated(best.needed_bytes, "sum of parts"),
         # The board's limit: what a model draws is not predicted, and decoding draws less.
         watts=Interval.stated(spec.power_w * count) if spec.power_w else None,
@@ -309,6 +306,12 @@ def alone(need: Need, found: Record) -> Record:
     workers come and go with the requests, few share one."""
     one = replace(need, concurrent=1, formats=())
     return _of_model(one, found.question.precision or need.precision, found.gpu_id, found.gpus)
+
+
+def _first_token(need: Need, takes: float | None) -> Iterator[str]:
+    """When the first token comes, where that is limited beside each later one."""
+    if takes and need.first_token_s is not None:
+        yield f"{FIRST_TOKEN}{seconds(takes)}, of {seconds(need.first_token_s)} allowed"
 
 
 def _latency(need: Need, found: Fit) -> float | None:

@@ -30,7 +30,7 @@ from gpuwise.judge.choose.phrases import (
     weekly_use,
     weights_of,
 )
-from gpuwise.judge.choose.speeds import Dealt, memory_of
+from gpuwise.judge.choose.speeds import AT_ONCE, Dealt, memory_of
 from gpuwise.model.gpu import RENTS, Offer
 from gpuwise.model.judgement import Bill, Need, Option, Quote, Recommendation
 from gpuwise.model.precision import Precision
@@ -327,9 +327,14 @@ def verdict(found: Recommendation, other: Recommendation | None) -> str:
         return _faster(found)
     if need.asks == "speed":
         return _speed(found)
-    if need.asks == "energy" and first.power_w and len(need.sets) > 1:
+    if need.asks == "at once" and (some := next((w for w in first.why if w.endswith(AT_ONCE)), "")):
+        within = f", each token within {seconds(need.latency_s)}" if need.latency_s else ""
+        return f"{begun(name)} gives about {some}, of {need.context or 0:,} tokens each{within}."
+    if need.asks == "energy" and first.power_w and len(need.sets) > 1 and not need.have:
         return bills(found)
     if need.asks == "energy" and first.power_w:
+        first = next((o for o in found.options if o.way == "have"), first)  # Who asks pays its bill
+        name = counted(first.gpu_id, first.count)
         kwh, paid = electricity(need, first)
         each, use = (
             f"{usd(paid)}{converted(need, paid, ' ({})')}",

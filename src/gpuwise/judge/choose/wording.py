@@ -119,6 +119,10 @@ class Words:
         self.several = 1  # Machines, of which one is looked at
         self.members = self.people = 1  # Of whom not all are there at once; who share a machine
         self.biggest = False  # Whether the largest model that the limits hold is asked for
+        self.at_once = 1  # How many people ask at one moment, where that is said by itself
+        self.soon = ""  # Words that may mean a deadline: "in a weekend"
+        self.by_default = False  # People share a machine, of which the question says nothing
+        self.people_at = -1  # Where their number stands
         self.open_model = False  # Some language model, none by name
         self.sets, self.mixed = tuple[tuple[str, int], ...](), tuple[tuple[str, float], ...]()
         self.gpus: tuple[int, int] | None = None  # How many of them
