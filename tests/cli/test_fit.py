@@ -177,3 +177,11 @@ def test_a_size_alone_is_the_usual_model_of_it(gpuwise: Callable[..., Ran]) -> N
     # The parts of memory are those of a row that is shown, and so are the engines.
     assert "inference in int4" in out.partition("largest")[2]
     assert "llama.cpp" not in out
+
+
+def test_contexts_beyond_the_model_s_own_are_left_out_alone(gpuwise: Callable[..., Ran]) -> None:
+    words = ("fit", "qwen2.5-32b", "--gpu", "h200-sxm", "--weights", "int4", "--json")
+    code, out, err = gpuwise(*words, "--context", "32k,64k")
+    assert (code, {row["context"] for row in json.loads(out)["rows"]}) == (0, {32768})
+    assert "32,768 tokens, not 65,536" in err
+    assert gpuwise(*words, "--context", "64k")[0] == 2

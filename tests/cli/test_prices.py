@@ -121,7 +121,12 @@ def test_every_format(gpuwise: Call, tmp_path: Path) -> None:
     ("arguments", "code", "says"),
     [
         (("h1000",), 2, "did you mean"),
-        (("h20", "--spot"), 5, "no offer meets all the conditions"),
+        (("h20", "--spot"), 5, "no offer meets all the conditions; without the kind of offer "),
+        (
+            ("h100", "--max", "$0.01/h", "--provider", "aws"),
+            5,
+            "all the conditions; without the limit of price",
+        ),
         (("mi250x",), 5, "no price of 'mi250x' is known"),
         (("h100", "--provider", "awz"), 2, "did you mean aws"),
         (("h100", "--kind", "rented"), 2, "unknown kind 'rented'"),

@@ -349,6 +349,7 @@ def test_money_that_is_refused(text: str) -> None:
     [
         ("40GB..", 40, None), ("24GB..80GB", 24, 80), ("..48GB", 0, 48), ("24GiB", 24, None),
         ("24 gb", 24, None), (">=40GB", 40, None), ("40GB+", 40, None), ("<=48GB", 0, 48),
+        ("1.5TB", 1500, None),
     ],
 )  # fmt: skip
 def test_memory(text: str, low: float, high: float) -> None:

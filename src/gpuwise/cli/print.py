@@ -149,9 +149,9 @@ def deliver_answer(answer: Answer[Any], *, as_json: bool, output: Path | None) -
 
 
 def note(answer: Answer[Any]) -> None:
-    """Say what a name of several things was taken as."""
+    """Say what a name of several things was taken as, and what of the request was left out."""
     for issue in answer.issues:
-        if issue.code == "usual-variant":
+        if issue.code in ("usual-variant", "left-out"):
             talk(f"note: {issue.detail}")
 
 

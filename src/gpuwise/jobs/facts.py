@@ -207,24 +207,17 @@ def price_list(request: PricesRequest) -> Answer[Priced]:
         count = several
     listed = known_prices.collect(request.files, today=day, rates=request.rates)
     wanted = known_prices.wanted(name, listed.offers) if name else None
-    selected = known_prices.select(
-        listed.offers,
-        today=day,
-        wanted=wanted,
-        kinds=request.kinds,
-        providers=request.providers,
-        count=count,
-        region=request.region,
-        limit=request.limit,
-        newer_than=request.newer_than,
-    )
+    conditions: dict[str, Any] = {
+        "kinds": request.kinds, "providers": request.providers, "count": count, "region": request.region,
+        "limit": request.limit, "newer_than": request.newer_than,
+    }  # fmt: skip
+    meets = partial(known_prices.select, listed.offers, today=day, wanted=wanted)
+    selected = meets(**conditions)
     if not selected:
         if wanted and not any(wanted.matches(offer) for offer in listed.offers):
             hint = "fetch today's prices or add your own"
             raise NoDataError(f"no price of {wanted.query!r} is known", hint=hint, code="fetch-prices")
-        raise NoDataError(
-            "no offer meets all the conditions", hint="see every offer", code="prices", gpu=name
-        )
+        raise NoDataError(_why_none(conditions, meets), hint="see every offer", code="prices", gpu=name)
     changes = known_prices.changes(selected)
     newest = selected if request.every_sight else known_prices.newest(selected)
     offers = known_prices.ordered(newest, request.order, day)
@@ -242,6 +235,21 @@ def price_list(request: PricesRequest) -> Answer[Priced]:
         to_table=lambda: show.listing(offers, changes, title=title, today=day),
         to_data=lambda: show.document(offers, changes, query=name, today=day, skipped=listed.skipped),
     )
+
+
+# What a person calls each condition on an offer.
+_CONDITIONS = {
+    "kinds": "the kind of offer", "providers": "the provider", "count": "the number of GPUs",
+    "region": "the region", "limit": "the limit of price", "newer_than": "the age of the price",
+}  # fmt: skip
+
+
+def _why_none(conditions: Mapping[str, Any], meets: Callable[..., Sequence[Offer]]) -> str:
+    """Which of the conditions, left out by itself, leaves offers, and how many."""
+    none, given = {"kinds": (), "providers": ()}, (name for name, value in conditions.items() if value)
+    left = {name: len(meets(**{**conditions, name: none.get(name)})) for name in given}
+    without = ", ".join(f"without {_CONDITIONS[name]} {number} do" for name, number in left.items() if number)
+    return "no offer meets all the conditions" + (f"; {without}" if without else "")
 
 
 def rents_over_time(gpu: str) -> Answer[tuple[known_prices.Month, ...]]:

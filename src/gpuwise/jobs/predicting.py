@@ -396,10 +396,13 @@ def fit(request: FitRequest | str, **options: Any) -> Answer[tuple[Fit, ...]]:
         raise InputError(f"unknown task {unknown[0]!r}", hint=f"choose from {', '.join(TASKS)}")
     if request.optimiser not in OPTIMISERS:
         raise InputError(f"unknown optimiser {request.optimiser!r}", hint=" or ".join(OPTIMISERS))
-    if model.context and (longest := max(request.contexts, default=0)) > model.context:
-        problem = f"{model.name} was made for {model.context:,} tokens, not {longest:,}"
+    longest = max(request.contexts, default=0)
+    beyond = f"{model.name} was made for {model.context:,} tokens, not {longest:,}"
+    held = tuple(context for context in request.contexts if not model.context or context <= model.context)
+    if request.contexts and not held:
         hint = f"--context {model.context}, or a config.json with what its publisher stretches it to"
-        raise InputError(problem, hint=hint)
+        raise InputError(beyond, hint=hint)
+    left_out = (Issue.warning("left-out", f"left out: {beyond}"),) if held != request.contexts else ()
     gpus = tuple(dict.fromkeys(catalog.find(name).id for name in request.gpus or here() or USUAL_GPUS))
     shared = [gpu for gpu in gpus if catalog.get(gpu).text("form") == "soc"]
     sizes = {round((catalog.get(gpu).memory_bytes or 0.0) / 2**30) for gpu in gpus}
@@ -414,7 +417,7 @@ def fit(request: FitRequest | str, **options: Any) -> Answer[tuple[Fit, ...]]:
         if unfit := [each for each in formats if each not in WEIGHTS]:
             raise InputError(f"no weights are kept in {unfit[0]}", hint=f"choose from {', '.join(WEIGHTS)}")
         usual = 8192 if task == "infer" else 2048
-        contexts = request.contexts or (min(usual, model.context or usual),)
+        contexts = held or (min(usual, model.context or usual),)
         for gpu, weights, context, batch in product(gpus, formats, contexts, request.batches):
             plan = Plan(
                 model=model,
@@ -437,7 +440,7 @@ def fit(request: FitRequest | str, **options: Any) -> Answer[tuple[Fit, ...]]:
     rows = tuple(fits)
     return Answer(
         value=rows,
-        issues=usual_variant(llms.note(request.model)),
+        issues=(*usual_variant(llms.note(request.model)), *left_out),
         exit_status=0 if any(row.fits for row in rows) else NoDataError.exit_code,
         to_table=lambda: show.fit_table(rows, request.model, every=request.every or bool(request.weights)),
         to_data=lambda: show.fit_document(rows),

@@ -59,7 +59,7 @@ DATASET_NAMES = r"image-?net(?:-?(?:21|1)k)?|coco|cifar-?100?|mnist|squad"
 _DATASETS = re.compile(
     rf"(?:(?P<epochs>[\d.]+)\s*epochs?\s+of\s+)?(?P<name>{DATASET_NAMES})", re.IGNORECASE | re.ASCII
 )
-_GIGABYTES = re.compile(r"([\d.]+)\s*gi?b", re.IGNORECASE | re.ASCII)
+_BYTES = re.compile(r"([\d.]+)\s*([gt])i?b", re.IGNORECASE | re.ASCII)
 _LATENCY = re.compile(r"(TPOT|TTFT)\s*<=?\s*(.+)", re.IGNORECASE)
 _MONTHS = ("jan", "feb", "mar", "apr", "may", "jun", "jul", "aug", "sep", "oct", "nov", "dec")
 _WEEKDAYS = ("mon", "tue", "wed", "thu", "fri", "sat", "sun")
@@ -262,17 +262,18 @@ def parse_count_range(text: str) -> tuple[int, int]:
 
 
 def parse_memory_range(text: str) -> tuple[float, float | None]:
-    """Least and most GB from `40GB..`, `>=40GB`, `24GB..80GB`, `..48GB`; `24GB` alone is the least."""
+    """Least and most GB from `40GB..`, `>=40GB`, `24GB..80GB`, `..48GB`, `2TB`; `24GB` alone is the least."""
     plain = re.sub(r"^\s*(?:>=|≥)(.+)|(.+)\+\s*$", r"\1\2..", re.sub(r"^\s*(?:<=|≤)", "..", text))
     low, _, high = plain.partition("..")
     ends = []
     for part in (low, high):
-        match = _GIGABYTES.fullmatch(part.strip())
+        match = _BYTES.fullmatch(part.strip())
         if part.strip() and match is None:
             number = part.strip() if re.fullmatch(r"\s*\d+\s*", part, re.ASCII) else "40"
             hint = f"write it like {number}GB.. or 24GB..80GB"
             raise InputError(f"cannot read {text[:80]!r} as memory", hint=hint)
-        ends.append(_number(match[1], text) if match else None)
+        thousands = 1000.0 if match and match[2] in "tT" else 1.0
+        ends.append(_number(match[1], text) * thousands if match else None)
     least, most = ends
     if (least is None and most is None) or (most is not None and (least or 0) > most):
         raise InputError(f"{text!r} is not a range of memory", hint="write it like 40GB.. or 24GB..80GB")

@@ -100,12 +100,20 @@ def test_a_model_of_images_makes_them_unless_it_is_to_learn(name: str, mode, mea
         ({"work_on": "resnet50", "form": "cube"}, "unknown form"),
         ({"work_on": "resnet50", "latency": Latency("TPOT", 0.03)}, "of a decode workload"),
         ({"work_on": "resnet50", "mode": "compute"}, "cannot be chosen for in mode compute"),
+        ({"work_on": (("scientific-fp64", 1), ("bert-large", 1))}, "no mode in common"),
+        ({"work_on": (("resnet50", 1), ("bert-large", 1)), "precision": "fp4"}, "resnet50 does not run in"),
     ],
 )
 def test_what_is_refused(asked, says: str) -> None:
     with pytest.raises(InputError, match=says) as error:
         need_for(**asked)
     assert error.value.hint
+
+
+def test_a_preset_within_a_mix_is_what_it_consists_of() -> None:
+    mix = need_of("scientific-fp64 60 %, cholesky 40 %", {}, {})[0]
+    assert mix.workloads == (("fft", pytest.approx(0.2)), ("cholesky", 0.6), ("stencil", pytest.approx(0.2)))
+    assert mix.precision == "fp64"
 
 
 def test_tokens_of_what_counts_sequences_and_names_of_a_mix_that_others_stand_in_for() -> None:

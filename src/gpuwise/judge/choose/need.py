@@ -153,6 +153,17 @@ def need_for(
     """
     named = [(work_on, 1.0)] if isinstance(work_on, str) else list(work_on)
     preset = presets().get(named[0][0]) if len(named) == 1 else None
+    if len(named) > 1:  # A preset within a mix is the works that it consists of
+        within = {name: presets().get(name) for name, _ in named}
+        precision = precision or next(
+            (each.precision for each in within.values() if each and each.precision), None
+        )
+        consists = {n: dict(each.workloads) if each else {n: 1.0} for n, each in within.items()}
+        named = [
+            (part, weight * share / sum(consists[name].values()))
+            for name, weight in named
+            for part, share in consists[name].items()
+        ]
     if form is not None and form not in forms():
         raise InputError(f"unknown form {form!r}", hint=f"known: {', '.join(forms())}")
     if len(named) == 1 and named[0][0].casefold() in DIFFUSION:
@@ -173,7 +184,11 @@ def need_for(
         like |= {model: ours for ours, model in reversed(_SIZES.items())}
         like |= {name.casefold(): _decoder_like(name) for name, _ in named if is_model(name, mode)}
         like |= {n: found[0] for name, _ in named if (found := stand_in(n := name.casefold(), mode))}
-    shares = {_workload(like.get(name.casefold(), name), mode): weight for name, weight in named if name}
+    shares: dict[str, float] = {}
+    for name, weight in named:
+        if name:  # A work that is named twice has both shares
+            full = _workload(like.get(name.casefold(), name), mode)
+            shares[full] = shares.get(full, 0.0) + weight
     if not shares:
         known = ", ".join(presets())
         raise InputError("which workload?", hint=f"name a workload, or one of {known}", code="workload")
@@ -208,12 +223,17 @@ def need_for(
     wanted = {"finetune": "train", None: ""}.get(mode, mode)
     modes = [each for each in specs[0].modes if all(each in spec.modes for spec in specs)]
     if (wanted and wanted not in modes) or not modes or modes[0] == "limit":
-        problem = f"{', '.join(spec.id for spec in specs)} cannot be chosen for in mode {mode or 'any'}"
-        raise InputError(problem, hint="see its modes", code="modes")
+        names = ", ".join(spec.id for spec in specs)
+        if len(specs) > 1 and not wanted:
+            raise InputError(f"{names} have no mode in common", hint="choose for each of them by itself")
+        raise InputError(
+            f"{names} cannot be chosen for in mode {mode or 'any'}", hint="see its modes", code="modes"
+        )
     shared = [p for p in specs[0].precisions if all(p in spec.precisions for spec in specs)]
     if precision is not None and precision not in shared:
-        hint = f"precision {' or '.join(shared)}"
-        raise InputError(f"{specs[0].id} does not run in {precision}", hint=hint)
+        lacking = next(spec.id for spec in specs if precision not in spec.precisions)
+        hint = f"precision {' or '.join(shared)}{', or each work by itself' * (len(specs) > 1)}"
+        raise InputError(f"{lacking} does not run in {precision}", hint=hint)
     chosen = Precision(precision or (Precision.BF16 if Precision.BF16 in shared else shared[0]))
     # Requests that come again are shared out over as many GPUs as they take.
     most = MOST_TOGETHER if wanted == "infer" and work is not None and work.period_s else 1
