@@ -558,11 +558,13 @@ class Grid:
         found: list[tuple[int, Label]] = []
         cells = cells[:: 1 + len(cells) // JUDGED]
         scanned = {cell: scan(_ASIDE.sub("", cell.text)) for cell, _ in cells}
-        # Below whichever word, "GPU" or "Silicon", AD102 and AD103 are chips. Some dates are of runs.
+        # Below whichever word, "GPU" or "Silicon", AD102 and AD103 are chips. Dates may be of anything: of a run,
+        # of a price; they are launches where most of them are.
         names = {t.field for one in scanned.values() for t in one if t.kind == "name" and t.field in FIELDS}
-        names -= {"launch"} if CUES["date_of_a_run"].search(text) else set()
+        named = replace(label_of(""), fields=(*names,))
+        dates = [next(self.placed(cell, named, owner, 0, 0), None) for cell, owner in cells if names == {"launch"}]
         if len(cells) > 1 == len(names) and all(len(one) == 1 for one in scanned.values()):
-            return replace(label_of(""), fields=(*names,)), True
+            return (named, True) if 2 * sum(p is not None and p.known for p in dates) >= len(dates) else None
         # A line above the table that names formats says which rates it has.
         formats = {t.field for t in scan(self.scope.above[:NAME]) if t.field[:5] == "peak:" != t.field}
         for name in INFERRED if len(cells) > 1 else ():
