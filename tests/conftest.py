@@ -26,8 +26,9 @@ if shutil.which("nvidia-smi") is None:
 # wait for cores, and what is compiled runs a few times.
 os.environ.setdefault("OMP_NUM_THREADS", "1")
 os.environ.setdefault("TORCHINDUCTOR_COMPILE_THREADS", "1")
-# What /proc/cpuinfo says that the processor can do is not tried with a compiler, six seconds for each cache.
-os.environ.setdefault("TORCHINDUCTOR_VEC_ISA_OK", "1")
+# Code for vectors takes g++ longer, whose headers it reads for each kernel; and what the processor can do
+# would be tried with it first, six seconds for each cache.
+os.environ.setdefault("TORCHINDUCTOR_VEC_ISA_OK", "0")
 os.environ.setdefault("XLA_FLAGS", "--xla_backend_optimization_level=0")
 # A hundred processes start: what one of them has compiled, the others read, as where users install it.
 os.environ.pop("PYTHONDONTWRITEBYTECODE", None)

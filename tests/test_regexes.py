@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import ast
 import importlib
+import math
 import re
 import sys
 import time
@@ -257,17 +258,20 @@ def slow_on(pattern: re.Pattern[str], *, searched: bool) -> str | None:
             took = timed(pattern, text, searched)
             if length == LENGTHS[1] and took < LITTLE_S:
                 break
-            half = 0.0
-            if took > MOST_S:  # again and in turn, since the machine has other work
-                each = [
-                    [timed(pattern, text[:end], searched) for end in (len(text), length // 2)]
-                    for _ in range(5)
-                ]
-                # Linear, but with many alternatives at each place: half of the text takes half of the time.
-                took, half = (min(times) for times in zip(*each, strict=True))
-            if took > MOST_S and (took > 3 * half or took > 4 * MOST_S):
+            if took > MOST_S and not is_linear(pattern, text, length, searched):
                 return f"{took:.2f} s on {start!r} + {body!r}, {length} characters"
     return None
+
+
+def is_linear(pattern: re.Pattern[str], text: str, length: int, searched: bool) -> bool:
+    """Whether half of a text takes half of the time, as where there are many alternatives at each place."""
+    took = half = math.inf
+    for turn in range(5):  # again and in turn, since the machine has other work
+        took = min(took, timed(pattern, text, searched))
+        half = min(half, timed(pattern, text[: length // 2], searched))
+        if turn and (took <= MOST_S or (took <= 3 * half and took <= 4 * MOST_S)):
+            return True
+    return False
 
 
 def timed(pattern: re.Pattern[str], text: str, searched: bool) -> float:

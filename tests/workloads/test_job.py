@@ -22,6 +22,8 @@ from gpuwise.workloads.job import (
     set_precision,
     training_job,
 )
+from gpuwise.workloads.models import convnet
+from gpuwise.workloads.models.convnet import ResNet
 
 from .conftest import BATCH, BOTH, BOTH_RECIPES, Name, build, toy
 
@@ -224,8 +226,9 @@ def test_mismatch_compares_the_compiled_with_the_eager_network(monkeypatch: pyte
 def test_compiled_equals_eager(
     name: Name, mode: Mode, recipe: Recipe, region: Scope, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    # One layer in the place of two: what takes long here is a compiler of C++.
+    # One layer in the place of two, and two stages in that of four: a compiler of C++ takes long.
     monkeypatch.setattr("gpuwise.workloads.bert.TOY", replace(TOY, layers=1))
+    monkeypatch.setattr(convnet, "ResNet", lambda depths, width: ResNet(depths[:2], width))
     config = toy(name, mode, recipe=recipe, compiled=True)
     job = build(replace(config, switches=Switches(compile_scope=region)))
     assert job.mismatch is not None
