@@ -161,6 +161,8 @@ def test_what_is_replaced_is_not_kept(gpuwise) -> None:
         ),
         (("qwen3-8b", "--users", "4", "--latency", "TTFT<=3s,TPOT<=50ms"), "of 3.00 s allowed"),
         (("resnet50", "--own", "--electricity", "0.30"), "$0.3 a kWh"),
+        (("qwen3-8b", "--users", "2", "--latency", "25 tokens/s"), "of 40.0 ms allowed"),
+        (("qwen3-8b", "--work", "10k requests/day"), "a request is taken as 300 tokens of answer"),
     ],
 )
 def test_what_was_asked_is_repeated(gpuwise, words: tuple[str, ...], says: str) -> None:
@@ -191,6 +193,8 @@ def test_presets_answer(gpuwise, preset: str) -> None:
         (("resnet50", "--provider", "nobody"), "no offer of a provider 'nobody'"),
         (("launch",), "cannot be chosen for"),
         (("resnet5",), "did you mean"),
+        (("resnet50", "--mode", "infer", "--latency", "9ms"), "one image at a time: --batch 1"),
+        (("resnet50", "--own", "--outlet", "120V"), "write it like 300W"),
         (("llama-3.1-8b", "--precision", "4bit"), "next: int4, nf4 or q4_k_m"),
         (("resnet50", "--own", "--budget", "90 €"), "$100 are allowed"),
         (("resnet50", "--work", "1M images", "--deadline", "1s"), "nothing meets all limits together"),

@@ -210,14 +210,15 @@ def parse_list(text: str) -> tuple[str, ...]:
 
 def parse_positive(text: str, what: str, unit: str = "") -> float:
     """A positive number, with or without its only unit: `850W`, `1.2kW`, `850`. `what` names it in errors."""
+    like = f"300{unit}" if unit else "2"
     match = re.fullmatch(
         rf"\s*([\d.,_]+)\s*(?:(k?){unit})?\s*" if unit else r"\s*([\d.,_]+)()\s*", text, re.I | re.A
     )
     if match is None:
-        raise InputError(f"cannot read {what} {text[:80]!r} as a number", hint=f"write it like 2{unit}")
+        raise InputError(f"cannot read {what} {text[:80]!r} as a number", hint=f"write it like {like}")
     value = _number(match[1], text) * (1e3 if match[2] else 1.0)
     if value <= 0:
-        raise InputError(f"{what} must be positive, not {text}", hint=f"write it like 2{unit}")
+        raise InputError(f"{what} must be positive, not {text}", hint=f"write it like {like}")
     return value
 
 
@@ -372,7 +373,9 @@ def is_work(text: str) -> bool:
 
 
 def parse_latency(text: str) -> Latency:
-    """`TPOT<=30ms`, `TTFT<=2s` or both with a comma; a time alone is that of a token."""
+    """`TPOT<=30ms`, `TTFT<=2s` or both with a comma; a time alone, and `50 tokens/s`, are of each token."""
+    if rate := re.fullmatch(r"\s*(?:>=?)?\s*([\d.]+)\s*t(?:ok(?:en)?s?)?/s(?:ec)?\s*", text, re.IGNORECASE):
+        return Latency("TPOT", 1 / parse_positive(rate[1], "a speed"))
     if "," in text:
         each = dict(parse_latency(part)[:2] for part in text.split(","))
         if len(each) != 2 or text.count(",") != 1:

@@ -215,7 +215,8 @@ def need_for(
         wrong = next((spec.id for spec in specs if spec.phase != phase), None)
         if wrong is not None:
             problem = f"{latency.kind} is of a {phase} workload, not of {wrong}"
-            raise InputError(problem, hint=f"choose a {phase} workload")
+            one = f"; one {specs[0].item.removesuffix('s')} at a time: --batch 1"
+            raise InputError(problem, hint=f"choose a {phase} workload{one}")
         if latency.first_s is not None:
             problem = f"{specs[0].id} makes no first token, only later ones"
             raise InputError(problem, hint="limit both of a served model, as served:llama-3.1-8b")
@@ -586,7 +587,7 @@ def need_of(
         problem = f"a question has at most {LONGEST_QUESTION:,} characters, not {len(workload or ''):,}"
         raise InputError(problem, hint="leave out what the choice does not depend on")
     work = given.get("work")
-    if work and workload and not units.is_work(work):
+    if work and workload and (not units.is_work(work) or re.search(r"\brequests?\b", work)):
         from gpuwise.judge.choose.amounts import P, quantities
         from gpuwise.judge.choose.wording import plainly
 
@@ -685,7 +686,11 @@ def need_of(
     if need.task == "infer" and people > 1 and need.items is None and not (hours or need.at_home):
         # Many people are served at all hours, unless somebody says so.
         need = replace(need, assumptions=replace(need.assumptions, hours_per_week=168.0))
-    if need.latency_s and (late := given.get("latency")) and not re.match(r"\s*t[pt]", late, re.IGNORECASE):
+    if (
+        need.latency_s
+        and (late := given.get("latency"))
+        and not re.search(r"^\s*t[pt]|/s", late, re.IGNORECASE)
+    ):
         note = f"{late} is the time of each token (TPOT); of the first one it would be 'TTFT<={late.strip()}'"
         need = replace(need, notes=(*need.notes, note))
     if code := currency or _currency((given.get("budget"), given.get("electricity"), host), rates):
