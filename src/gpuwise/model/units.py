@@ -264,7 +264,11 @@ def parse_count_range(text: str) -> tuple[int, int]:
 
 def parse_memory_range(text: str) -> tuple[float, float | None]:
     """Least and most GB from `40GB..`, `>=40GB`, `24GB..80GB`, `..48GB`, `2TB`; `24GB` alone is the least."""
-    plain = re.sub(r"^\s*(?:>=|≥)(.+)|(.+)\+\s*$", r"\1\2..", re.sub(r"^\s*(?:<=|≤)", "..", text))
+    plain = text.strip()
+    if plain.startswith((">=", "≥")) or plain.endswith("+"):
+        plain = plain.strip(">=≥+") + ".."
+    elif plain.startswith(("<=", "≤")):
+        plain = ".." + plain.lstrip("<=≤")
     low, _, high = plain.partition("..")
     ends = []
     for part in (low, high):
@@ -374,7 +378,7 @@ def is_work(text: str) -> bool:
 
 def parse_latency(text: str) -> Latency:
     """`TPOT<=30ms`, `TTFT<=2s` or both with a comma; a time alone, and `50 tokens/s`, are of each token."""
-    if rate := re.fullmatch(r"\s*(?:>=?)?\s*([\d.]+)\s*t(?:ok(?:en)?s?)?/s(?:ec)?\s*", text, re.IGNORECASE):
+    if rate := re.fullmatch(r"(?:>=?)?\s*([\d.]+)\s*t(?:ok(?:en)?s?)?/s(?:ec)?", text.strip(), re.IGNORECASE):
         return Latency("TPOT", 1 / parse_positive(rate[1], "a speed"))
     if "," in text:
         each = dict(parse_latency(part)[:2] for part in text.split(","))

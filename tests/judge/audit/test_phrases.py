@@ -752,7 +752,7 @@ W The CUDA cores of the RTX 4070 Super rise from the RTX 4070's 5,888 to 8,448.
 R The CUDA cores of the RTX 4070 Super rise from the RTX 4070's 5,888 to 7,168.
 W RTX 4070 Super的CUDA核心从RTX 4070的5888个增加到8448个。
 W Its bandwidth grows from the RTX 4090's 936 GB/s to 1,792 GB/s on the RTX 5090.
-W The MI300X has 4.8x the memory (384GB vs 80GB) of the H100 SXM.
+N The MI300X has 4.8x the memory (384GB vs 80GB) of the H100 SXM.
 R The MI300X has 2.4x the memory (192GB vs 80GB) of the H100 SXM.
 W At 450 W the RTX 4080 needs a PSU of 850 W.
 R At 320 W the RTX 4080 needs a PSU of 750 W.
@@ -770,7 +770,7 @@ N Die RTX 4070 Ti hat einen Stromanschluss, der über ein Kabel bis zu 600 Watt 
 N Karta RTX 4060 Ti 8 GB jest już w sprzedaży, a model z 16 GB pamięci wkrótce.
 N The RX 7900 XTX is also compatible with PCIe 3.0.
 N Whether the RTX 4080 comes with GDDR6 or GDDR6X is open.
-W The GTX 1660 has 192 GB/s instead of 403 GB/s (GTX 1660 Ti).
+N The GTX 1660 has 192 GB/s instead of 403 GB/s (GTX 1660 Ti).
 N Its memory is GDDR5 at 192 GB/s instead of 288 GB/s (GTX 1660 Ti).
 W Both have fewer CUDA cores, namely 1280 for the GTX 1660 and 1536 for the GTX 1660 Ti.
 R Both have fewer CUDA cores, namely 1408 for the GTX 1660 and 1536 for the GTX 1660 Ti.
@@ -781,7 +781,13 @@ W RTX 4060配备3072个CUDA核心、8GB GDDR6显存、128-bit位宽、带宽约2
 N Con la Infinity Cache la RX 7800 XT raggiunge una banda passante effettiva di 2.708,4 GB/s.
 N The RTX 4060 Laptop takes 35W to 115W (+15-25W Dynamic Boost).
 W Il bus di memoria della RTX 3080 10GB è limitato a 224 bit.
-N The RTX 5060 Ti takes 75 W from the PCIe slot."""  # noqa: RUF001
+N The RTX 5060 Ti takes 75 W from the PCIe slot.
+N The H100 has 16,896 CUDA cores; half as many, 8,448, compute FP64.
+W The H100 SXM has 16,896 CUDA cores, and the RTX 4090 has 14,336 CUDA cores.
+N The GTX 1080 Ti reaches 10.6 TFLOPS in FP32.
+W The GTX 1080 Ti reaches 8.1 TFLOPS in FP32.
+N The RX 7800 XT came for 549 euros.
+N A GB200 superchip holds 384 GB and moves 16 TB/s."""  # noqa: RUF001
 
 
 @pytest.mark.parametrize(

@@ -155,7 +155,7 @@ OBJECTS = """{{"cards": [
 
 
 @pytest.mark.parametrize(
-    ("name", "count", "wrong"), [("V100S PCIe", 2, 2), ("Foo 12", 2, 0), ("RTX4090", 2, 0), ("RTX4090", 1, 1)]
+    ("name", "count", "wrong"), [("V100S PCIe", 2, 1), ("Foo 12", 2, 0), ("RTX4090", 2, 0), ("RTX4090", 1, 1)]
 )
 def test_an_object_of_a_list_speaks_of_none_of_the_others(name: str, count: int, wrong: int) -> None:
     found = audit.audit_text(OBJECTS.format(name, count), "a.json").findings
@@ -213,3 +213,29 @@ def test_a_sheet_of_one_gpu(fields: int, apart: int, wrong: int) -> None:
     stated = ["Architecture: Ada", "VRAM: 20 GB", "Bandwidth: 1100 GB/s", "Memory bus: 512 bit"][-fields:]
     text = f"# RTX 4090{24 * chr(10)}{stated[0]}{apart * chr(10)}\n" + "\n".join(stated[1:])
     assert audit.audit_text(f"{text}{24 * chr(10)}The end.", "a.txt").count("contradicts") == wrong
+
+
+LINE = "|---|---|---|\n"
+PRICES = "GPU,Price,{}\nRTX 3090,$1770,April 2022\nRTX 3080,$900,May 2022\nRTX 3070,$600,May 2022\n"
+
+
+@pytest.mark.parametrize(
+    ("text", "wrong"),
+    [
+        (PRICES.format("Month"), 0),
+        (PRICES.format("Launch"), 2),
+        (f"| | RTX 3090 | RTX 4090 |\n{LINE}| Memory | 24 GB | 24 GB |\n| FP64 | 1/64 | 1/64 |\n", 0),
+        (f"| | B200 (per die) | H100 SXM |\n{LINE}| Memory | 96 GB | 80 GB |\n| TDP | 500 W | 700 W |\n", 0),
+    ],
+)
+def test_columns_that_are_of_something_else(text: str, wrong: int) -> None:
+    found = audit.audit_text(text, "a.csv" if text[0] == "G" else "a.md").findings
+    assert sum(f.verdict == "contradicts" for f in found) == wrong
+
+
+def test_what_is_stated_rightly_elsewhere_is_of_another_product() -> None:
+    """Of a text of one GPU it is wrong all the same."""
+    one = "The RTX 4090 has 24 GB of memory.\n\nIts bus has 384 bits.\n\nIt has 32 GB of memory.\n"
+    two = one + "\nThe RTX 5080 has 16 GB of memory and a bus of 256 bits.\n"
+    found = [audit.audit_text(text, "a.md").findings for text in (one, two)]
+    assert [sum(f.verdict == "contradicts" for f in each) for each in found] == [1, 0]

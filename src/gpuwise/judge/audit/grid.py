@@ -53,6 +53,7 @@ LARGE = 1000
 # Dimensions that values of one field have, with a label of it.
 OF_ONE_FIELD = {"bytes/s": "memory bandwidth", "bit": "memory bus"}
 _ASIDE = re.compile(r"\([^()]{1,40}\)")
+_SHARE = re.compile(r"\s*1/\d")
 _TIMES_FIRST = re.compile(r"\s*\d{1,3}\s?[x\u00d7]")
 # A column head or a cell that is a count of GPUs and nothing else: "8", "three", "4 GPUs", "x2".
 _COUNT = re.compile(
@@ -558,13 +559,14 @@ class Grid:
         found: list[tuple[int, Label]] = []
         cells = cells[:: 1 + len(cells) // JUDGED]
         scanned = {cell: scan(_ASIDE.sub("", cell.text)) for cell, _ in cells}
-        # Below whichever word, "GPU" or "Silicon", AD102 and AD103 are chips. Dates may be of anything: of a run,
-        # of a price; they are launches where most of them are.
+        # Below whichever word, "GPU" or "Silicon", AD102 and AD103 are chips. Dates may be of runs or prices:
+        # they are launches where most of them are.
         names = {t.field for one in scanned.values() for t in one if t.kind == "name" and t.field in FIELDS}
         named = replace(label_of(""), fields=(*names,))
-        dates = [next(self.placed(cell, named, owner, 0, 0), None) for cell, owner in cells if names == {"launch"}]
+        dated = cells if names == {"launch"} else ()
+        launches = sum(next((p.known for p in self.placed(cell, named, o, 0, 0)), False) for cell, o in dated)
         if len(cells) > 1 == len(names) and all(len(one) == 1 for one in scanned.values()):
-            return (named, True) if 2 * sum(p is not None and p.known for p in dates) >= len(dates) else None
+            return (named, True) if 2 * launches >= len(dated) else None
         # A line above the table that names formats says which rates it has.
         formats = {t.field for t in scan(self.scope.above[:NAME]) if t.field[:5] == "peak:" != t.field}
         for name in INFERRED if len(cells) > 1 else ():
@@ -694,7 +696,8 @@ class Grid:
         """What a cell claims; where its label is not sure, only what the catalog confirms is."""
         marks = (*(self.scope.marks or ()), *self.stars) if self.stars else self.scope.marks
         text = own_part(cell.text, owner)
-        found = readings(label, text, marks=marks) if len(text) <= LONGEST else ()
+        # "1/32" of another rate is none by itself.
+        found = readings(label, text, marks=marks) if len(text) <= LONGEST and not _SHARE.match(text) else ()
         for reading in found:
             mine = of_form(owner, cell.text, reading.token)
             if CUES["of_one"].search(label.text):
