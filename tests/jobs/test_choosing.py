@@ -124,6 +124,7 @@ def test_what_an_api_takes_stands_beside_what_a_machine_takes(text: str, sums: t
         ),
         # What is there is enough, is not, and is not in any number.
         ("i have two 3090, how many more for a 70b at 4 bits", {"have"}, "None more is needed: 2 x RTX 3090"),
+        ("is a 4080 enough for a 32b in 8 bits, if not how many", {"street"}, "The fewest that do it: "),
         ("we have 2 A6000 and want to add a third gpu for a 100B, how many more", {"have"}, "None more"),
         ("i have one 3090, how many more for a 70b at 4 bits", {"street"}, "1 more: 2 x RTX 3090 in all"),
         ("i have a 3060, how many more for llama 70b in fp16", {"street"}, "No number of rtx-3060"),

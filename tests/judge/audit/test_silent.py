@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from datetime import date
+
 import pytest
 
 from gpuwise.judge import audit
@@ -231,6 +233,21 @@ PRICES = "GPU,Price,{}\nRTX 3090,$1770,April 2022\nRTX 3080,$900,May 2022\nRTX 3
 def test_columns_that_are_of_something_else(text: str, wrong: int) -> None:
     found = audit.audit_text(text, "a.csv" if text[0] == "G" else "a.md").findings
     assert sum(f.verdict == "contradicts" for f in found) == wrong
+
+
+@pytest.mark.parametrize(
+    ("gpu", "price", "verdict"),
+    [
+        ("L4", "0.600123456", "agrees"),
+        ("H100 80GB", "999", "cannot tell"),
+        ("H100 80GB", "998", "contradicts"),
+    ],
+)
+def test_prices_with_many_digits_and_marks_of_none(gpu: str, price: str, verdict: str) -> None:
+    row = '{{"gpu": "NVIDIA {}", "price_per_hour": {}}},\n'.format
+    text = f"[{row('H100 80GB', 2.1)}{row('H100 80GB', 2.4)}{row(gpu, price)}]"
+    found = audit.audit_text(text, "a.json", today=date(2026, 11, 26)).findings
+    assert [f.verdict for f in found if f.stated == price] == [verdict]
 
 
 def test_what_is_stated_rightly_elsewhere_is_of_another_product() -> None:

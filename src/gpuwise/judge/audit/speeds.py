@@ -62,6 +62,8 @@ FEWEST = 3
 HALF, FAR = 2.0, 8.0
 # Above so many times an hour's price it is a month's, which has 730 hours.
 OF_A_MONTH = 300.0
+# What lists hold where they have none.
+NO_PRICE = frozenset({0.0, 999.0, 9999.0, 99999.0, 999999.0})
 # "8 x 192 GB = 1,536 GB"; the fields of the units that are so added up, and how far a rounded sum may be off.
 _AMOUNT = r"(?:\d[\d.,]{0,9} ?(?:[GT]i?B(?:/s)?|[GT]o(?:/s)?|k?W|[PT]FLOPS)|\$\d[\d.,]{0,9}\d(?:/hr?)?)"
 PRODUCT = re.compile(
@@ -350,6 +352,8 @@ def _rent(claim: Claim, text: str, offers: Sequence[Offer], year: int) -> tuple[
     dear = min(stated) > high * slack
     if min(stated) > OF_A_MONTH * high:
         return "cannot tell", best, "of a month"
+    if all(v in NO_PRICE for v in stated):
+        return "cannot tell", best, "a mark that there is no price"
     # Spot prices, and prices that the text dates itself, may differ from offers on demand, but none is FAR
     # above all of them. The most that somebody would pay is a limit, not a price.
     past = any(int(named) != year for named in re.findall(r"\b20[12]\d\b", text))
