@@ -146,8 +146,7 @@ def _with_largest(market: _Market, need: Need) -> tuple[Need, str]:
 
 
 def _kept_for_once(choice: Recommendation) -> Recommendation:
-    """The choice, with what is there first where it does a piece of work that is done once: nobody who does
-    not ask for a card buys one for that."""
+    """The choice, with what is there first where it does work that is done once and no card was asked for."""
     need, first = choice.need, choice.options[0]
     mine = next((option for option in choice.options if option.way == "have" and option.time_s), None)
     asked = need.upgrade or need.sets or need.only or need.budget_usd or need.period_s or need.asks

@@ -244,7 +244,7 @@ class Worked(Cards):
         return slice(start, next((s for s, _ in ends if s > at), len(self.plain)))
 
     def _beside(self, named: str, more: str, part: slice, mode: Purpose | None = None) -> None:
-        """Of a work that is not counted, by the part of the text that tells of it: its memory, and that what
+        """Of a work that is not counted, by the part of the text that it stands in: its memory, and that what
         it says of amounts and people is of no other."""
         text, drawn = self.plain[part], more in DIFFUSION or ALIASES.get(more) == "unet-sd15"
         said = (way for words, way in RULES["modes"] if re.search(words, text))
@@ -682,7 +682,7 @@ class Worked(Cards):
 
 
 def _held(name: str, mode: Purpose) -> float:
-    """GB of a GPU's memory that a model takes at least, as far as it is known by its weights alone."""
+    """GB of a GPU's memory that a model takes at least: those of its weights."""
     if name in DIFFUSION:
         return DIFFUSION[name].gb if mode == "infer" else DIFFUSION[name].gb_lora
     if ALIASES.get(name) == "unet-sd15":
