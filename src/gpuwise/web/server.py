@@ -95,11 +95,12 @@ def run(
 
 def server(app: Starlette) -> uvicorn.Server:
     """What answers with the application, within limits of places, time and log."""
-    # An access log would hold tokens; errors are still reported.
+    # An access log would hold tokens; errors are still reported. Nothing waits for start or end (`lifespan`),
+    # and a server that is stopped at once would print the end of that wait as an error.
     config = uvicorn.Config(
         app, log_level="warning", access_log=False, server_header=False, http=guard.Connection,
         backlog=WAITING, limit_concurrency=guard.MOST_CONNECTIONS + WAITING, timeout_keep_alive=IDLE_S,
-        timeout_graceful_shutdown=STOP_S, h11_max_incomplete_event_size=LONGEST_HEADERS,
+        timeout_graceful_shutdown=STOP_S, h11_max_incomplete_event_size=LONGEST_HEADERS, lifespan="off",
     )  # fmt: skip
     for name in ("uvicorn.error", "asyncio"):
         logging.getLogger(name).addFilter(guard.OnceAMinute())
