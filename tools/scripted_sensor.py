@@ -1,7 +1,8 @@
-"""A sensor that plays a script, for tests and tools, and to try gpuwise without a GPU."""
+"""A sensor that plays a script, for tests and tools, and to try gpuwise without a GPU; and a clock for it."""
 
 from __future__ import annotations
 
+import time
 from collections.abc import Sequence
 
 from gpuwise.measure.telemetry.sensor import DeviceInfo, Process, Sample, Wear
@@ -49,3 +50,20 @@ class ScriptedSensor:
 
     def close(self) -> None:
         """Nothing is held."""
+
+
+class ScriptedClock:
+    """In the place of `time` where only sleeping takes any, and that at once."""
+
+    strftime = staticmethod(time.strftime)
+
+    def __init__(self) -> None:
+        self._now_s = 0.0
+
+    def monotonic(self) -> float:
+        """Seconds that were slept in all."""
+        return self._now_s
+
+    def sleep(self, seconds: float) -> None:
+        """Go on at once, that much later."""
+        self._now_s += seconds

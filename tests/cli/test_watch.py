@@ -17,9 +17,10 @@ from pathlib import Path
 
 import pytest
 
+from gpuwise.cli import watch
 from gpuwise.measure import telemetry
 from gpuwise.measure.telemetry.sensor import DeviceInfo, Process, Sample
-from tools.scripted_sensor import ScriptedSensor
+from tools.scripted_sensor import ScriptedClock, ScriptedSensor
 
 from .test_schemas import check
 
@@ -29,9 +30,13 @@ ROOT = Path(__file__).parents[2]
 WATCHED = """
 import sys
 from tools import schemas  # its sensors are scripted
+from tools.scripted_sensor import ScriptedClock
+from gpuwise.cli import watch
 from gpuwise.measure import telemetry
 from gpuwise.cli.main import run
 telemetry.sensors = schemas.sensors
+if "--for" in sys.argv:
+    watch.time = ScriptedClock()
 run(["watch", *sys.argv[1:]])
 """
 BUSY = Sample(
@@ -56,6 +61,7 @@ def two(monkeypatch: pytest.MonkeyPatch) -> None:
         )
 
     monkeypatch.setattr(telemetry, "sensors", sensors)
+    monkeypatch.setattr(watch, "time", ScriptedClock())
 
 
 @pytest.mark.usefixtures("two")
@@ -113,7 +119,7 @@ def in_a_terminal(*words: str, end: int | None = None) -> tuple[int, str]:
     try:
         while True:
             text += os.read(ours, 4096).decode(errors="replace")
-            if end is not None and text.count("held down by") == 2:
+            if end is not None and text.count("held down by") >= 2:
                 child.send_signal(end)
                 end = None
     except OSError:  # the last of its writers has closed the terminal

@@ -75,10 +75,9 @@ def process(home: Path) -> Iterator[tuple[str, subprocess.Popen[str]]]:
         yield found[0], process
     finally:
         process.send_signal(signal.SIGINT)
-        code = process.wait(timeout=10)
-        said = process.stderr.read()
+        said = process.stderr.read()  # until it ends, for a full pipe would hold it
         process.stderr.close()
-        assert code == INTERRUPTED
+        assert process.wait() == INTERRUPTED
         # Whatever the clients of these tests did, the log stays short.
         assert len(said) < 10_000, said[:1000]
 

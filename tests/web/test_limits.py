@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import asyncio
 import http.client
-import os
 import re
 import resource
 import socket
@@ -18,6 +17,7 @@ from functools import partial
 from pathlib import Path
 from urllib.parse import urlsplit
 
+import psutil
 import pytest
 from starlette.requests import ClientDisconnect
 from starlette.testclient import TestClient
@@ -44,14 +44,14 @@ async def never() -> Message:
 
 def busy(question: dict[str, str], data: bytes) -> Answer:
     """Holds the interpreter in one call for longer than anybody waits."""
-    Path(question["pid"]).write_text(str(os.getpid()))
+    if question.get("began"):
+        Path(question["began"]).touch()
     re.fullmatch(r"(a+)+b", "a" * 40)
     return 200, "text/plain", b""
 
 
 def asleep(question: dict[str, str], data: bytes) -> Answer:
     """Takes no time of a processor."""
-    Path(question["pid"]).write_text(str(os.getpid()))
     time.sleep(60)
     return 200, "text/plain", b""
 
@@ -60,29 +60,36 @@ def hungry(question: dict[str, str], data: bytes) -> Answer:
     return 200, "text/plain", b" " * int(question["bytes"])
 
 
-def is_gone(pid: int) -> bool:
-    until = time.monotonic() + 3
-    while time.monotonic() < until:
-        try:
-            os.kill(pid, 0)
-        except ProcessLookupError:
-            return True
-        time.sleep(0.02)
-    return False
+def comes_true(condition: Callable[[], object], within_s: float = 30.0) -> bool:
+    """Whether it holds, which need not be at once."""
+    until = time.monotonic() + within_s
+    while not condition():
+        if time.monotonic() > until:
+            return False
+        time.sleep(0.01)
+    return True
+
+
+def template_of(work: guard.Work) -> tuple[Reader, psutil.Process]:
+    """A reader, and the process whose children read its files."""
+    before = psutil.Process().children()
+    reader = Reader(work)
+    (template,) = (each for each in psutil.Process().children() if each not in before)
+    return reader, template
 
 
 @pytest.mark.parametrize(("work", "waits"), [(busy, 1000), (asleep, 1)])
 def test_a_file_that_takes_too_long_is_given_up(
-    work: guard.Work, waits: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    work: guard.Work, waits: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(guard, "DEADLINE_S", 0.5)
     monkeypatch.setattr(guard, "WAITS", waits)  # by the clock; by the processor it is one second
-    read, place = Reader(work), tmp_path / "pid"
+    read, template = template_of(work)
     began = time.monotonic()
     with pytest.raises(InputError, match="takes more than"):
-        asyncio.run(read({"pid": str(place)}, b"", never))
+        asyncio.run(read({}, b"", never))
     assert time.monotonic() - began < 30
-    assert is_gone(int(place.read_text()))
+    assert comes_true(lambda: not template.children())
 
 
 def test_a_file_that_takes_too_much_memory_is_given_up(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -94,26 +101,26 @@ def test_a_file_that_takes_too_much_memory_is_given_up(monkeypatch: pytest.Monke
 
 
 def test_work_ends_when_its_client_leaves(tmp_path: Path) -> None:
-    read, place = Reader(busy), tmp_path / "pid"
+    (read, template), began = template_of(busy), tmp_path / "began"
 
     async def leaves() -> Message:
-        while not place.exists() or not place.read_text():
+        while not began.exists():
             await asyncio.sleep(0.01)
         return {"type": "http.disconnect"}
 
     with pytest.raises(ClientDisconnect):
-        asyncio.run(read({"pid": str(place)}, b"", leaves))
-    assert is_gone(int(place.read_text()))
+        asyncio.run(read({"began": str(began)}, b"", leaves))
+    assert comes_true(lambda: not template.children())
 
 
-def test_whole_files_come_back_beside_a_hostile_one(tmp_path: Path) -> None:
+def test_whole_files_come_back_beside_a_hostile_one() -> None:
     def work(question: dict[str, str], data: bytes) -> Answer:
-        return busy(question, data) if question["pid"] else (201, "text/csv", data[::-1])
+        return busy(question, data) if question else (201, "text/csv", data[::-1])
 
     async def both() -> Answer:
         read = Reader(work)
-        task = asyncio.create_task(read({"pid": str(tmp_path / "pid")}, b"", never))
-        found = await read({"pid": ""}, b"a\nb" * 1_000_000, never)
+        task = asyncio.create_task(read({"is": "hostile"}, b"", never))
+        found = await read({}, b"a\nb" * 1_000_000, never)
         task.cancel()
         return found
 
@@ -160,6 +167,11 @@ def answers(port: int, path: str = "/") -> int:
     status = connection.getresponse().status
     connection.close()
     return status
+
+
+def has_heard(port: int) -> None:
+    """What the server was sent before is read, and who left is known to have left, when this returns."""
+    assert answers(port, "/static/live.js") == 200
 
 
 def test_a_header_that_never_ends_is_given_up(
@@ -211,13 +223,9 @@ def test_a_reader_that_stops_does_not_hold_its_page(
     with running(servers) as port:
         # More than both sides buffer.
         connect(port).sendall(b"GET /predict.json HTTP/1.1\r\nHost: 127.0.0.1\r\n\r\n")
-        until, connections = time.monotonic() + 5, servers[0].server_state.connections
-        while not connections and time.monotonic() < until:
-            time.sleep(0.01)
-        assert connections
-        while connections and time.monotonic() < until:
-            time.sleep(0.01)
-        assert not connections
+        connections = servers[0].server_state.connections
+        assert comes_true(lambda: connections)
+        assert comes_true(lambda: not connections)
 
 
 def test_a_page_that_nobody_waits_for_is_not_made(
@@ -227,20 +235,23 @@ def test_a_page_that_nobody_waits_for_is_not_made(
 
     def slow(facts: Facts, asked: Asked) -> View:
         made.append(asked.text("n"))
-        goes_on.wait(10)
+        goes_on.wait(60)
         raise NoDataError("nothing")
 
     addresses = [replace(each, view=slow) if each.path == "/predict" else each for each in site.ADDRESSES]
     monkeypatch.setattr("gpuwise.web.server.ADDRESSES", addresses)
-    with running() as port:
+    servers: list[Server] = []
+    with running(servers) as port:
         clients = []
         for number in range(guard.READING + 2):
             clients.append(connect(port))
             asked = f"GET /predict?n={number} HTTP/1.1\r\nHost: 127.0.0.1\r\n\r\n"
             clients[-1].sendall(asked.encode())
-            time.sleep(0.1)
+            has_heard(port)
+            assert comes_true(lambda: len(made) == min(len(clients), guard.READING))
         clients[guard.READING].close()  # it still waits for its turn
-        time.sleep(0.2)
+        assert comes_true(lambda: len(servers[0].server_state.connections) < len(clients))
+        has_heard(port)
         goes_on.set()
         # The turns are free for others.
         assert {answers(port, path) for path in ("/gpus", "/", "/gpus/l4")} == {200}
@@ -264,14 +275,16 @@ def test_a_page_ends_at_its_next_part_when_its_last_reader_leaves(
 
     addresses = [replace(each, view=endless) if each.path == "/predict" else each for each in site.ADDRESSES]
     monkeypatch.setattr("gpuwise.web.server.ADDRESSES", addresses)
-    with running() as port, ThreadPoolExecutor(1) as pool:
+    servers: list[Server] = []
+    with running(servers) as port, ThreadPoolExecutor(1) as pool:
         readers = [connect(port) for _ in range(2)]
         for reader in readers:
             reader.sendall(b"GET /predict HTTP/1.1\r\nHost: 127.0.0.1\r\n\r\n")
         try:
             assert began.acquire(timeout=10)
-            time.sleep(0.1)
+            has_heard(port)
             readers[0].close()
+            assert comes_true(lambda: len(servers[0].server_state.connections) < 2)
             assert not ended.wait(0.2)  # the other one still waits
             readers[1].close()
             assert ended.wait(10)
@@ -341,19 +354,28 @@ def test_work_is_done_in_its_order_and_refused_where_it_would_wait_too_long(
 def test_all_uploads_together_have_a_limit(
     home: Path, connect: Connect, monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    came, hold = list[int](), guard.Guard.hold
+
+    def counted(self: guard.Guard, size: int) -> None:
+        came.append(size)
+        hold(self, size)
+
+    monkeypatch.setattr(guard.Guard, "hold", counted)
     monkeypatch.setattr(guard, "LARGEST_TOGETHER", 300_000)
     head = (
         f"POST /audit HTTP/1.1\r\nHost: 127.0.0.1\r\nContent-Type: {FORM}\r\nContent-Length: 250000\r\n\r\n"
     )
-    with running() as port:
+    servers: list[Server] = []
+    with running(servers) as port:
         held = [connect(port) for _ in range(2)]
-        for client in held:
-            client.sendall(head.encode() + PART + b"a" * 200_000)
-            time.sleep(0.3)
-        held[1].settimeout(5)
+        held[0].sendall(head.encode() + PART + b"a" * 200_000)
+        assert comes_true(lambda: sum(came) > 200_000)
+        held[1].sendall(head.encode() + PART + b"a" * 200_000)
         assert b" 503 " in held[1].recv(100)
-        held[0].close()
-        time.sleep(0.3)
+        for client in held:
+            client.close()
+        assert comes_true(lambda: not servers[0].server_state.connections)
+        has_heard(port)
         again = connect(port)
         end = b"\r\n--x--\r\n"
         again.sendall(head.encode() + PART + b"a" * (250_000 - len(PART) + 2 - len(end)) + end)

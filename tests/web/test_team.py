@@ -9,10 +9,11 @@ import re
 import signal
 import subprocess
 import sys
-import time
+import threading
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
+from itertools import count
 from pathlib import Path
 from typing import Any
 
@@ -270,23 +271,23 @@ def test_postgresql_keeps_the_same(postgresql: Cluster, tmp_path: Path) -> None:
 @pytest.mark.filterwarnings("ignore::pytest.PytestUnraisableExceptionWarning")
 def test_what_is_acknowledged_survives_a_killed_database(postgresql: Cluster) -> None:
     team = Team(postgresql.url)
-    kept, refused = [], 0
+    kept, some = list[str](), threading.Semaphore(0)
 
-    def send(number: int) -> None:
-        nonlocal refused
-        try:
-            kept.append(team.push(replace(BEFORE, id=f"k{number}"), by="ann", project="killed").id)
-        except MachineError:
-            refused += 1
+    def send(sender: int) -> None:
+        """Push one after the other until the database is gone."""
+        for number in count():
+            kept.append(team.push(replace(BEFORE, id=f"k{sender}-{number}"), by="ann", project="killed").id)
+            some.release()
 
     with ThreadPoolExecutor(4) as pool:
-        sent = [pool.submit(send, number) for number in range(40)]
-        while len(kept) < 5:
-            time.sleep(0.01)
-        postgresql.kill()
+        sent = [pool.submit(send, sender) for sender in range(4)]
+        try:
+            assert all(some.acquire(timeout=60) for _ in range(5))
+        finally:
+            postgresql.kill()
         for each in sent:
-            each.result()
-    assert refused
+            with pytest.raises(MachineError):
+                each.result()
     postgresql.start()
     found = {row["id"] for row in team.results("killed")}
     assert {*kept} <= found
