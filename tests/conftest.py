@@ -64,6 +64,6 @@ def slowness() -> float:
 def forked() -> Iterator[None]:
     """Processes that measure in torch are forked of one that has imported it."""
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr("gpuwise.measure.session.subprocess", zygote.MODULE)
+        patch.setattr("gpuwise.measure.process.subprocess", zygote.MODULE)
         yield
     zygote.end()

@@ -73,7 +73,7 @@ def popen(
     words: list[str], *, stdin: int, stdout: IO[bytes], stderr: int, pass_fds: tuple[int],
     env: dict[str, str], start_new_session: bool,
 ) -> Any:  # fmt: skip
-    """A measuring process, as `gpuwise.measure.session` starts it."""
+    """A measuring process, as `gpuwise.measure.process` starts it."""
     if words[-1] == "torch":
         return Forked(words[3:], stdout, pass_fds[0], env)
     return subprocess.Popen(
@@ -85,7 +85,7 @@ def popen(
 MODULE = SimpleNamespace(
     Popen=popen, PIPE=subprocess.PIPE, STDOUT=subprocess.STDOUT, TimeoutExpired=subprocess.TimeoutExpired
 )
-"""In the place of `subprocess` in `gpuwise.measure.session`."""
+"""In the place of `subprocess` in `gpuwise.measure.process`."""
 _begun: list[tuple[socket.socket, subprocess.Popen[bytes]]] = []
 
 

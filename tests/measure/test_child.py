@@ -20,9 +20,9 @@ import pytest
 from gpuwise import workloads
 from gpuwise.errors import InputError, RunError
 from gpuwise.measure import child, events
-from gpuwise.measure import session as engine
+from gpuwise.measure import process as engine
 from gpuwise.measure.frameworks.torch import TorchAdapter
-from gpuwise.measure.session import Child
+from gpuwise.measure.process import Child
 from gpuwise.model.precision import Precision
 from gpuwise.model.question import Cost, RunConfig
 from gpuwise.model.result import Window
@@ -132,7 +132,7 @@ def test_a_fork_in_it_measures_nothing_and_does_not_live_on(tmp_path: Path) -> N
 def test_a_child_that_hangs_up_and_does_not_end_is_not_waited_for(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("gpuwise.measure.session.ENDING_S", 0.2)
+    monkeypatch.setattr("gpuwise.measure.process.ENDING_S", 0.2)
     _, ending = heard(tmp_path, build="os.closerange(3, 50); time.sleep(99)")
     assert ending == "the measuring process hung up and did not end within 0 s"
 
@@ -164,7 +164,7 @@ def test_a_step_that_hangs_ends_at_its_limit(
 
 ALONE = """\
 import os, sys
-from gpuwise.measure.session import Child
+from gpuwise.measure.process import Child
 from gpuwise.model.question import RunConfig
 from gpuwise.model.result import Window
 from gpuwise.model.result import Window
@@ -204,7 +204,7 @@ def wait_for(yes: Callable[[], bool], max_window_s: float) -> None:
 
 
 def test_a_second_interrupt_leaves_no_child_that_does_not_listen(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("gpuwise.measure.session.subprocess", subprocess)  # one that this process waits for
+    monkeypatch.setattr("gpuwise.measure.process.subprocess", subprocess)  # one that this process waits for
     running = Child(dict(os.environ))
     running.order(CONFIG)
     os.kill(running.pid, signal.SIGSTOP)  # it cannot end politely

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from gpuwise import workloads
-from gpuwise.measure import session as engine
+from gpuwise.measure import process as engine
 from gpuwise.model.question import RunConfig
 from gpuwise.model.result import Measurement, Result
 from gpuwise.workloads import registry

@@ -16,8 +16,9 @@ from gpuwise.measure import events
 from gpuwise.measure.engine import share
 from gpuwise.measure.frameworks.torch import ranks
 from gpuwise.measure.frameworks.torch.ranks import attributed, first_failure, launch_config, own_gpu, together
+from gpuwise.measure.process import Child
 from gpuwise.measure.request import Rendezvous
-from gpuwise.measure.session import Child, Progress, Session
+from gpuwise.measure.session import Progress, Session
 from gpuwise.model.question import RunConfig, Switches
 from gpuwise.model.result import Measurement, Result, Window
 from gpuwise.workloads import registry
