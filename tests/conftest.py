@@ -16,6 +16,8 @@ from statistics import median
 import pytest
 from hypothesis import HealthCheck, settings
 
+from gpuwise.cli.print import ENDING
+
 from . import zygote
 
 if shutil.which("nvidia-smi") is None:
@@ -35,6 +37,17 @@ os.environ.pop("PYTHONDONTWRITEBYTECODE", None)
 
 # A shell that starts the tests in the background has them ignore Ctrl-C, and so would all that they start.
 signal.signal(signal.SIGINT, signal.default_int_handler)
+
+
+@pytest.fixture(autouse=True)
+def handlers() -> Iterator[None]:
+    """What ends a session is as it was: a session that was interrupted ignores it from then on, and so would
+    all processes that later tests start."""
+    before = {sign: signal.getsignal(sign) for sign in ENDING}
+    yield
+    for sign, handler in before.items():
+        signal.signal(sign, handler)
+
 
 settings.register_profile(
     "gate", deadline=None, derandomize=True, suppress_health_check=[HealthCheck.too_slow]

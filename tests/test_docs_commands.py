@@ -25,6 +25,7 @@ import pytest
 
 from gpuwise import store
 from gpuwise.cli.main import gpuwise, run
+from gpuwise.cli.print import ENDING
 from gpuwise.errors import INTERRUPTED
 from gpuwise.web import site
 from gpuwise.workloads import registry
@@ -82,7 +83,7 @@ def called(words: list[str], folder: Path, env: dict[str, str]) -> tuple[int, st
     """(exit code, what was written) of `gpuwise` in this process: a second less than one of its own."""
     if words[0] == "bench":
         words = small(words)
-    said, handlers = io.StringIO(), {sign: signal.getsignal(sign) for sign in (signal.SIGINT, signal.SIGTERM)}
+    said, handlers = io.StringIO(), {sign: signal.getsignal(sign) for sign in ENDING}
     code: object = 0
     with pytest.MonkeyPatch.context() as patch, redirect_stdout(said), redirect_stderr(said):
         patch.chdir(folder)

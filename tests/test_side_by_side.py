@@ -11,7 +11,7 @@ import shlex
 import signal
 import subprocess
 import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from importlib.util import module_from_spec, spec_from_file_location
 from pathlib import Path
 from typing import Any
@@ -35,7 +35,7 @@ run_path(sys.argv[0], run_name="__main__")
 
 
 @pytest.fixture
-def here(monkeypatch: pytest.MonkeyPatch) -> Iterator[Callable[..., int]]:
+def here(monkeypatch: pytest.MonkeyPatch) -> Callable[..., int]:
     """`here("--rounds", 2)` -> the exit code of the script in this process."""
     spec = spec_from_file_location("side_by_side", SCRIPT)
     assert spec is not None
@@ -43,15 +43,12 @@ def here(monkeypatch: pytest.MonkeyPatch) -> Iterator[Callable[..., int]]:
     script = module_from_spec(spec)
     monkeypatch.setitem(sys.modules, spec.name, script)
     spec.loader.exec_module(script)
-    handlers = {sign: signal.getsignal(sign) for sign in (signal.SIGINT, signal.SIGTERM)}
 
     def run(*words: object) -> int:
         monkeypatch.setattr(sys, "argv", [str(SCRIPT), *TOY, *map(str, words)])
         return int(script.main())
 
-    yield run
-    for sign, handler in handlers.items():
-        signal.signal(sign, handler)
+    return run
 
 
 def start(*words: str | Path) -> subprocess.Popen[str]:

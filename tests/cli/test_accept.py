@@ -386,12 +386,17 @@ def phases() -> dict[tuple[str, str, str], float]:
             for m in stored.measurements}  # fmt: skip
 
 
-@pytest.mark.parametrize("cores", [16, 4])
+@pytest.mark.parametrize(("cores", "scale"), [(16, 0.03), (4, 0.005)])
 def test_eight_cards_are_tested_at_the_same_time_and_links_one_by_one(
-    gpuwise: Call, machine: Machine, monkeypatch: pytest.MonkeyPatch, cores: int, slowness: float
+    gpuwise: Call,
+    machine: Machine,
+    monkeypatch: pytest.MonkeyPatch,
+    cores: int,
+    scale: float,
+    slowness: float,
 ) -> None:
     """A part of the time that they took on an H200; ranks start once, in 15 s, and exchange 2 s each."""
-    machine.count, known, scale = 8, phases(), 0.03
+    machine.count, known = 8, phases()
     running: dict[int, RunConfig] = {}
     seen: list[tuple[int, bool]] = []
     marks: list[float] = []

@@ -295,7 +295,7 @@ def test_a_lost_terminal_keeps_what_was_measured(
 
 @pytest.mark.parametrize("sign", [signal.SIGINT, signal.SIGTERM, signal.SIGHUP])
 def test_a_signal_ends_the_main_task_not_the_one_that_runs(sign: signal.Signals) -> None:
-    before = signal.signal(sign, signal.default_int_handler)
+    signal.signal(sign, signal.default_int_handler)
     raised: list[KeyboardInterrupt] = []
 
     async def receives() -> None:
@@ -308,9 +308,6 @@ def test_a_signal_ends_the_main_task_not_the_one_that_runs(sign: signal.Signals)
         await asyncio.create_task(receives())
         await asyncio.sleep(30)
 
-    try:
-        with pytest.raises(KeyboardInterrupt):
-            run(work())
-        assert (raised, signal.getsignal(sign)) == ([], signal.default_int_handler)
-    finally:
-        signal.signal(sign, before)
+    with pytest.raises(KeyboardInterrupt):
+        run(work())
+    assert (raised, signal.getsignal(sign)) == ([], signal.default_int_handler)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import signal
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
 from typing import Literal
@@ -31,15 +31,6 @@ def short(monkeypatch: pytest.MonkeyPatch) -> None:
         return {"master_weights": ("off", "on")}
 
     monkeypatch.setattr(tuner, "axes", one)
-
-
-@pytest.fixture
-def handlers() -> Iterator[None]:
-    """The signal handlers as they were."""
-    before = {sign: signal.getsignal(sign) for sign in (signal.SIGINT, signal.SIGTERM)}
-    yield
-    for sign, handler in before.items():
-        signal.signal(sign, handler)
 
 
 @pytest.mark.slow
@@ -90,7 +81,7 @@ def test_what_is_tried_on_several_gpus_is_tried_on_top_of_the_recipe_of_one(
     assert tried == [{"master_weights": "on"} | exchange for exchange in exchanges]
 
 
-@pytest.mark.usefixtures("handlers", "pretended")
+@pytest.mark.usefixtures("pretended")
 def test_a_search_goes_on_where_it_was_interrupted(
     gpuwise: Callable[..., Ran], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

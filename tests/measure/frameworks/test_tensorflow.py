@@ -152,8 +152,8 @@ def test_steps_of_the_same_weights_end_where_torch_s_do(
     assert_same(ours, end, 1e-3)  # Keras has its rates in 32 bits, and Adam's epsilon elsewhere
 
 
-# In fp32 tests/cli/test_frameworks.py trains it. XLA takes longest for the gradients of convolutions: it compiles
-# them forward below, and the whole step of BERT.
+# In fp32 tests/cli/test_frameworks.py trains it. XLA takes longest for gradients of convolutions: it compiles
+# convolutions forward below, and the whole step of BERT.
 def test_training_learns_its_one_batch() -> None:
     made = job.TensorFlowAdapter("").build(toy("resnet50", precision="fp16"), 4)
     losses = [job.TensorFlowAdapter("").wait(made.step()) for _ in range(8)]
