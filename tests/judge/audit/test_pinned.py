@@ -11,7 +11,7 @@ import sys
 from collections.abc import Callable, Iterator
 from contextlib import suppress
 from datetime import date
-from functools import partial
+from functools import cache, partial
 from pathlib import Path
 from zlib import crc32
 
@@ -42,6 +42,7 @@ MIXED = 5
 STEP = 3
 
 
+@cache  # two hundred articles are written for it
 def tables() -> dict[str, Callable[[], list[str]]]:
     """Rows by where the texts stand."""
     found: dict[str, Callable[[], list[str]]] = {}
