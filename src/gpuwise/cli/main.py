@@ -223,15 +223,13 @@ def _abandon(stream: TextIO | None) -> None:
             os.dup2(os.open(os.devnull, os.O_WRONLY), stream.fileno())
 
 
+@atexit.register
 def _end_messages() -> None:
     """Drop what standard error holds and cannot write: Python would end with 120, a code of its own."""
     try:
         sys.stderr.flush()
     except (OSError, ValueError):
         _abandon(sys.stderr)
-
-
-atexit.register(_end_messages)
 
 
 # Characters of a word of the command line: the longest path has as many, and no list of names is longer.

@@ -132,8 +132,7 @@ class Team:
             problem = f"cannot use the database {url.partition('//')[0]}//...: {error}"
             raise InputError(problem, hint="team.db, or postgresql://user:password@host/name") from error
         if self.engine.dialect.name == "sqlite":
-            sql.event.listen(self.engine, "connect", _connected)
-            sql.event.listen(self.engine, "begin", _begun)
+            as_a_server_needs(self.engine)
         self._insert = sqlite_insert if self.engine.dialect.name == "sqlite" else postgresql_insert
         self._webhook = webhook
         self._users: dict[str, User] = {}
@@ -578,15 +577,18 @@ def _said() -> Iterator[None]:
         raise MachineError(problem, hint="see its disk and its log") from error
 
 
-def _connected(connection: Any, _: object) -> None:
-    """SQLite as a server needs it: readers beside one writer, and what is acknowledged is on the disk."""
-    connection.isolation_level = None  # transactions begin where `_begun` says
-    timeout = f"busy_timeout={BUSY_S * 1000}"
-    for setting in ("journal_mode=WAL", "synchronous=FULL", timeout, "foreign_keys=ON"):
-        connection.execute(f"PRAGMA {setting}")
+def as_a_server_needs(engine: sql.Engine) -> None:
+    """Set up SQLite: readers beside one writer, and what is acknowledged is on the disk."""
 
+    @sql.event.listens_for(engine, "connect")
+    def connected(connection: Any, _: object) -> None:
+        connection.isolation_level = None  # transactions begin where `begun` says
+        timeout = f"busy_timeout={BUSY_S * 1000}"
+        for setting in ("journal_mode=WAL", "synchronous=FULL", timeout, "foreign_keys=ON"):
+            connection.execute(f"PRAGMA {setting}")
 
-def _begun(connection: sql.Connection) -> None:
-    # A writer takes its turn at once: two that began as readers could both wait for the other.
-    writes = connection.get_execution_options().get("writes")
-    connection.exec_driver_sql("BEGIN IMMEDIATE" if writes else "BEGIN")
+    @sql.event.listens_for(engine, "begin")
+    def begun(connection: sql.Connection) -> None:
+        # A writer takes its turn at once: two that began as readers could both wait for the other.
+        writes = connection.get_execution_options().get("writes")
+        connection.exec_driver_sql("BEGIN IMMEDIATE" if writes else "BEGIN")

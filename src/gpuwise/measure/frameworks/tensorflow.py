@@ -226,14 +226,6 @@ def _as_if_trained(model: Any, residual: float) -> None:
             layer.moving_variance.assign(source.uniform(*TRAINED["running_var"], size))
 
 
-def _mismatch(compiled: Callable[..., Any], plain: Callable[..., Any], training: bool) -> float:
-    """Relative difference of loss or answer between XLA's step and the plain graph's."""
-    one = tf.constant(1.0)
-    actual, expected = (f(one)[1] if training else f() for f in (compiled, plain))
-    a, b = tf.cast(actual, tf.float32), tf.cast(expected, tf.float32)
-    return float(tf.norm(a - b) / tf.maximum(tf.norm(b), 1e-12))
-
-
 class TensorFlowAdapter(Adapter[ReferenceJob]):
     """Memory grows as it is needed (see `adapter.FRAMEWORKS`), so its peak is true."""
 
@@ -294,10 +286,17 @@ class TensorFlowAdapter(Adapter[ReferenceJob]):
             # Over GPUs, of the one number that each puts out.
             return float(np.mean([output.numpy() for output in outputs]))
 
+        def mismatch() -> float:
+            # Of loss or answer between XLA's step and the plain graph's, relative.
+            one = tf.constant(1.0)
+            actual, expected = (f(one)[1] if training else f() for f in (local, plain))
+            a, b = tf.cast(actual, tf.float32), tf.cast(expected, tf.float32)
+            return float(tf.norm(a - b) / tf.maximum(tf.norm(b), 1e-12))
+
         return ReferenceJob(
             step=lambda: waiting.submit(mean, strategy.experimental_local_results(run())),
             items=batch * strategy.num_replicas_in_sync,
-            mismatch=partial(_mismatch, local, plain, training) if compared else None,
+            mismatch=mismatch if compared else None,
         )
 
     def wait(self, output: Future[float]) -> float:
