@@ -1,6 +1,6 @@
 """The report of one or more results: the answer first, then a section for each thing that they tell.
 
-What the hardware did is in `hardware`, and sentences in `templates/report.txt`.
+What the hardware did is in `hardware` and `timeline`, and sentences in `templates/report.txt`.
 """
 
 from __future__ import annotations
@@ -17,17 +17,20 @@ from gpuwise.model.units import percent, significant, times, whole
 from gpuwise.show import hardware, serving
 from gpuwise.show import results as tables
 from gpuwise.show.charts import Mark, Rows
-from gpuwise.show.hardware import FEW, ReportInput, raw
+from gpuwise.show.hardware import ReportInput, raw
 from gpuwise.show.page import Figure, Headline, Page, References, Section, said
 from gpuwise.show.results import by_work, counted, over_sessions, settings, speed_marks
 from gpuwise.show.scaling import over_batches, shown
 from gpuwise.show.table import Table, amount, rate, speed
+from gpuwise.show.timeline import timeline
 from gpuwise.stats import scaling as stats
 from gpuwise.stats.scaling import Condition, ratio_between
 
 __all__ = ["ReportInput", "chart", "report"]
 
 HEADLINES = 3
+# Rows of a table that is shown from the start; longer ones are folded.
+FEW = 8
 # Workloads and modes that have a chart, and bars of each: those with most configurations, the fastest.
 DRAWN, BARS = 5, 10
 # Charts over the batch: of more, those with the most points.
@@ -55,7 +58,7 @@ def report(given: ReportInput) -> Page:
         serving.section(given.results),
         scaling(given, cited),
         hardware.energy(given, cited),
-        hardware.timeline(given),
+        timeline(given),
         hardware.limits(given),
         hardware.kernels(given),
         against(given, cited),
