@@ -7,7 +7,7 @@ import torch
 from torch import Tensor
 from torch.nn import functional
 
-from gpuwise.workloads.models.decoder import CHUNK_BYTES, chunk_for, chunked_cross_entropy
+from gpuwise.workloads.models.cross_entropy import CHUNK_BYTES, chunk_for, chunked_cross_entropy
 
 BATCH, TOKENS, WIDTH, VOCABULARY = 2, 5, 8, 11
 

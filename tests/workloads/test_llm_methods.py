@@ -14,7 +14,7 @@ from gpuwise.errors import InputError
 from gpuwise.model.precision import Precision
 from gpuwise.workloads import llm
 from gpuwise.workloads.llm import TOY_TOKENS
-from gpuwise.workloads.models import decoder
+from gpuwise.workloads.models.cross_entropy import chunked_cross_entropy
 from gpuwise.workloads.models.decoder import Experts, LoraLinear, add_lora, build_decoder
 from gpuwise.workloads.models.quantized import NarrowLinear
 
@@ -58,7 +58,7 @@ def test_checkpointing_changes_no_gradient(shape: str) -> None:
     for again in (False, True):
         model.recompute = again
         model.zero_grad()
-        decoder.chunked_cross_entropy(model(tokens), model.head_weight, tokens).backward()
+        chunked_cross_entropy(model(tokens), model.head_weight, tokens).backward()
         gradients.append([p.grad.clone() for p in model.parameters() if p.grad is not None])
     assert len(gradients[0]) == len(list(model.parameters()))
     for plain, recomputed in zip(*gradients, strict=True):

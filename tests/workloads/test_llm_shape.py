@@ -22,7 +22,8 @@ from gpuwise.workloads.llm import (
     train_cost,
     weight_bytes,
 )
-from gpuwise.workloads.models.decoder import Cache, Decoder, add_lora, chunked_cross_entropy
+from gpuwise.workloads.models.cross_entropy import chunked_cross_entropy
+from gpuwise.workloads.models.decoder import Cache, Decoder, add_lora
 
 from .conftest import SHAPES
 

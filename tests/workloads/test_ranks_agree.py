@@ -20,7 +20,8 @@ from gpuwise.workloads import parallel
 from gpuwise.workloads.job import Job, training_job
 from gpuwise.workloads.limits import BUS, TOY_MIB
 from gpuwise.workloads.llm import part_of
-from gpuwise.workloads.models.decoder import DIVIDED, Cache, Decoder, build_decoder, chunked_cross_entropy
+from gpuwise.workloads.models.cross_entropy import chunked_cross_entropy
+from gpuwise.workloads.models.decoder import DIVIDED, Cache, Decoder, build_decoder
 from gpuwise.workloads.models.float8 import Scales
 
 from .conftest import SHAPES, ranks_of

@@ -12,12 +12,6 @@ and `decode` (one token a sequence against a full cache).
 
 A mixture of experts multiplies the rows of each expert's tokens by its weights, all experts in one grouped
 product; which token goes where stays on the device.
-
-Head and cross entropy together, in chunks of tokens: logits of 16,384 tokens over a vocabulary of 128,256
-take 4 GB in bf16, and their gradient as much again. Here a chunk's logits live only until their loss and
-gradients are known, both of which are computed forward: the gradient with respect to logits is
-softmax(logits) - onehot(target), so no product is computed twice, and backward only scales. The idea is that
-of Cut Your Losses (arXiv:2411.09009) and of Liger (arXiv:2410.10989).
 """
 
 from __future__ import annotations
@@ -41,6 +35,7 @@ from gpuwise.workloads.input import text_feed
 from gpuwise.workloads.job import Job, as_graph, dtype_of, inference_job, relative_difference, set_precision
 from gpuwise.workloads.llm import RANK, Decoding, Method, must_recompute, part_of
 from gpuwise.workloads.models.adam8 import Adam8bit
+from gpuwise.workloads.models.cross_entropy import chunked_cross_entropy
 from gpuwise.workloads.models.quantized import (
     HAS_TRITON,
     MAX_KERNEL_ROWS,
@@ -50,7 +45,7 @@ from gpuwise.workloads.models.quantized import (
     NarrowLinear,
     quantise,
 )
-from gpuwise.workloads.parallel import Joined, given_memory, over_ranks
+from gpuwise.workloads.parallel import Joined, given_memory
 
 INITIAL_STD = 0.02
 # Weights of which every tensor-parallel rank has a part.
@@ -702,68 +697,6 @@ def add_lora(model: Decoder, rank: int = RANK) -> Decoder:
             assert isinstance(base, nn.Linear | NarrowLinear)
             setattr(owner, name, LoraLinear(base, parts, rank))
     return model
-
-
-# Of fp32 logits, at most.
-CHUNK_BYTES = 2**30
-
-
-class _ChunkedCrossEntropy(torch.autograd.Function):
-    @staticmethod
-    def forward(
-        ctx: Any, hidden: Tensor, weight: Tensor, targets: Tensor, chunk: int, trains: bool, ranks: int
-    ) -> Tensor:  # (N, C), (V, C), (N,) -> ()
-        matrix = weight.to(hidden.dtype)
-        total = torch.zeros((), device=hidden.device)
-        # In fp32: a sum over many chunks would lose its small terms in 16 bits.
-        weight_gradient = torch.zeros_like(weight, dtype=torch.float32) if trains else None
-        gradients = []
-        for x, target in zip(torch.split(hidden, chunk), torch.split(targets, chunk), strict=True):
-            logits = functional.linear(x, matrix).float()  # (n, V)
-            log_sum, place = logits.logsumexp(dim=-1, keepdim=True), target[:, None]
-            one = torch.ones_like(log_sum)
-            if ranks > 1:  # each of which has the logits of its own words
-                top = over_ranks(log_sum, "max")
-                log_sum = top + over_ranks((log_sum - top).exp()).log()
-                place = place - torch.distributed.get_rank() * len(matrix)
-                one = ((place >= 0) & (place < len(matrix))).float()
-                place = place.clamp(0, len(matrix) - 1)
-            right = logits.gather(1, place) * one
-            total = total + (log_sum - (right if ranks == 1 else over_ranks(right))).sum()
-            # In place: the logits of a chunk are the largest tensor of the step.
-            slope = logits.sub_(log_sum).exp_()
-            slope = slope.scatter_add_(1, place, -one).to(x.dtype)
-            gradients.append(slope @ matrix)
-            if weight_gradient is not None:
-                weight_gradient += slope.t() @ x
-        ctx.weight_dtype = weight.dtype
-        gradient = torch.cat(gradients)
-        ctx.save_for_backward(gradient if ranks == 1 else over_ranks(gradient), weight_gradient)
-        return total / targets.numel()
-
-    @staticmethod
-    def backward(ctx: Any, *above: Any) -> tuple[Tensor | None, ...]:
-        """Sums became a mean only here: in fp16 the gradients of a mean would vanish."""
-        hidden_gradient, weight_gradient = ctx.saved_tensors
-        scale = above[0] / hidden_gradient.shape[0]
-        scaled = None if weight_gradient is None else (weight_gradient * scale).to(ctx.weight_dtype)
-        return (hidden_gradient * scale).to(hidden_gradient.dtype), scaled, None, None, None, None
-
-
-def chunk_for(vocabulary: int) -> int:
-    """Tokens of a chunk, a power of two: 2,048 for a vocabulary of 128,256."""
-    most = max(1, CHUNK_BYTES // (4 * vocabulary))
-    return 1 << (most.bit_length() - 1)
-
-
-def chunked_cross_entropy(
-    hidden: Tensor, weight: Tensor, targets: Tensor, chunk: int | None = None, ranks: int = 1
-) -> Tensor:
-    """Mean cross entropy of linear(hidden, weight) against targets: (B, T, C), (V, C), (B, T) -> (). Of
-    several ranks each has its part of the weights."""
-    chunk = chunk or chunk_for(weight.shape[0])
-    rows, trains = hidden.flatten(0, 1), weight.requires_grad
-    return _ChunkedCrossEntropy.apply(rows, weight, targets.flatten(), chunk, trains, ranks)  # type: ignore[no-untyped-call]
 
 
 # So small that some hundred steps do not fit the one batch: a fitted one has vanishing gradients, which
