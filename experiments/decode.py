@@ -25,6 +25,7 @@ from gpuwise.workloads.job import as_graph, relative_difference
 from gpuwise.workloads.kernels import decode, stream
 from gpuwise.workloads.llm import SHAPES, shrunk
 from gpuwise.workloads.models import decoder as models
+from gpuwise.workloads.models.llm_jobs import advance
 from gpuwise.workloads.models.quantized import Fp8Linear, NarrowLinear, quantise
 
 FORMATS: dict[str, Callable[[nn.Linear], nn.Module] | None] = {
@@ -138,7 +139,7 @@ def one_after_another(layers: list[nn.Module], x: Tensor, options: dict[str, Any
 
 
 def go_on(network: nn.Module, prompt: Tensor, position: Tensor, tokens: int) -> Tensor:
-    return models.advance(network(prompt, position), prompt, position, tokens)
+    return advance(network(prompt, position), prompt, position, tokens)
 
 
 def profile(step: Callable[[], Tensor]) -> dict[str, list[float]]:

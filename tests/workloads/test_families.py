@@ -20,7 +20,8 @@ from gpuwise.facts import llms
 from gpuwise.model.llm import LanguageModel, from_config
 from gpuwise.model.precision import Precision
 from gpuwise.workloads import llm
-from gpuwise.workloads.models.decoder import Cache, Decoder, LatentAttention, add_lora, build_decoder
+from gpuwise.workloads.models.decoder import Cache, Decoder, LatentAttention, build_decoder
+from gpuwise.workloads.models.lora import add_lora
 
 from .conftest import build, toy
 

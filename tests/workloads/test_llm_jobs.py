@@ -10,7 +10,7 @@ import torch
 from gpuwise import workloads
 from gpuwise.model.precision import Precision
 from gpuwise.workloads.llm import TOY_TOKENS
-from gpuwise.workloads.models import decoder
+from gpuwise.workloads.models import llm_jobs
 
 from .conftest import build, toy
 
@@ -87,11 +87,11 @@ def test_a_compiled_decode_is_compared_with_the_eager_one(monkeypatch: pytest.Mo
 
 
 def test_the_position_cycles_within_the_last_block(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(decoder, "BLOCK", 4)
+    monkeypatch.setattr(llm_jobs, "BLOCK", 4)
     tokens, position, seen = torch.zeros(2, 1, dtype=torch.long), torch.tensor([9]), []
     for likeliest in range(6):
         logits = torch.nn.functional.one_hot(torch.tensor([likeliest, 7]), 8).float()
-        assert decoder.advance(logits, tokens, position, 10) is logits
+        assert llm_jobs.advance(logits, tokens, position, 10) is logits
         assert tokens.tolist() == [[likeliest], [7]]
         seen.append(int(position))
     assert seen == [6, 7, 8, 9, 6, 7]
@@ -100,7 +100,7 @@ def test_the_position_cycles_within_the_last_block(monkeypatch: pytest.MonkeyPat
 def test_a_toy_cache_is_shorter_than_a_block() -> None:
     tokens, position, seen = torch.zeros(1, 1, dtype=torch.long), torch.tensor([2]), set()
     for _ in range(3):
-        decoder.advance(torch.zeros(1, 4), tokens, position, 3)
+        llm_jobs.advance(torch.zeros(1, 4), tokens, position, 3)
         seen.add(int(position))
     assert seen == {0, 1, 2}
 

@@ -23,7 +23,8 @@ from gpuwise.workloads.llm import (
     weight_bytes,
 )
 from gpuwise.workloads.models.cross_entropy import chunked_cross_entropy
-from gpuwise.workloads.models.decoder import Cache, Decoder, add_lora
+from gpuwise.workloads.models.decoder import Cache, Decoder
+from gpuwise.workloads.models.lora import add_lora
 
 from .conftest import SHAPES
 

@@ -5,7 +5,8 @@ from __future__ import annotations
 import torch
 from torch import nn
 
-from gpuwise.workloads.models.decoder import ALPHA, LoraLinear, add_lora, build_decoder
+from gpuwise.workloads.models.decoder import build_decoder
+from gpuwise.workloads.models.lora import ALPHA, LoraLinear, add_lora
 
 from .conftest import SHAPES
 

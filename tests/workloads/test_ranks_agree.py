@@ -21,8 +21,9 @@ from gpuwise.workloads.job import Job, training_job
 from gpuwise.workloads.limits import BUS, TOY_MIB
 from gpuwise.workloads.llm import part_of
 from gpuwise.workloads.models.cross_entropy import chunked_cross_entropy
-from gpuwise.workloads.models.decoder import DIVIDED, Cache, Decoder, build_decoder
+from gpuwise.workloads.models.decoder import Cache, Decoder, build_decoder
 from gpuwise.workloads.models.float8 import Scales
+from gpuwise.workloads.models.llm_jobs import DIVIDED
 
 from .conftest import SHAPES, ranks_of
 

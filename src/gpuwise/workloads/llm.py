@@ -259,12 +259,12 @@ class Decoding:
 
     def __call__(self, config: RunConfig, batch: int) -> Job:
         """Build its job."""
-        from gpuwise.workloads.models import decoder
+        from gpuwise.workloads.models import llm_jobs
 
         work = self
         if config.size == "toy":
             work = replace(self, model=shrunk(self.model), tokens=TOY_TOKENS)
-        make = decoder.phase_job if self.step in ("decode", "prefill") else decoder.training_job
+        make = llm_jobs.phase_job if self.step in ("decode", "prefill") else llm_jobs.training_job
         return make(config, work, batch)
 
 
