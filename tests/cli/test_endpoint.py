@@ -275,7 +275,7 @@ def test_a_lost_terminal_keeps_what_was_measured(
     sign: signal.Signals, server: Callable[..., tuple[str, Fake]], tmp_path: Path
 ) -> None:
     url, _ = server(first_s=0.01, token_s=0.001)
-    words = ["bench", "--endpoint", url, *QUICK[:4], "--concurrency", "1,2,3,4", "--time", "2s"]
+    words = ["bench", "--endpoint", url, *QUICK[:4], "--concurrency", "1,2,3,4", "--time", "1s"]
     command = [sys.executable, "-m", "gpuwise", *words]
     with subprocess.Popen(
         command, env={**os.environ, "GPUWISE_HOME": str(tmp_path)}, stdout=subprocess.PIPE,
