@@ -52,8 +52,11 @@ def figures(errors: Sequence[float], inside: Mapping[str, Sequence[bool]], refus
     }  # fmt: skip
 
 
-ZOOS = ("zoo", "zoo-h100", "zoo-h100-3", "zoo-h100-4", "zoo-h100-5", "zoo-h100-6", "zoo-h100-6-quiet")
-"""Folders of results: one for each machine, but that of the H200 is of several."""
+ZOOS = (
+    "zoo", *(f"zoo-h200-{i}" for i in range(2, 6)), "zoo-h100", *(f"zoo-h100-{i}" for i in range(3, 8)),
+    "zoo-h100-6-quiet",
+)  # fmt: skip
+"""Folders of results: one for each machine, but that of the first H200 is of several."""
 
 
 def of_zoo(asked: argparse.Namespace, split: str, *, calibrated: bool = False, memory: bool = False) -> Found:
