@@ -342,9 +342,10 @@ def memory_errors() -> Array:
     return np.sort(np.array(errors()["memory"], dtype=float))
 
 
-OPERATORS_SCHEMA = 1
-# Seconds of a launch on the usual host: steps of 14 runs of the zoo follow the launches of their run.
-LAUNCH_S = 8.5e-6
+OPERATORS_SCHEMA = 2
+# Seconds of a launch on the usual host: steps of 14 runs of the zoo follow the launches of their run. Files
+# of schema 1 have the median of few readings, which steps follow by a power.
+LAUNCH_S, MEDIAN_POWER = 8.5e-6, 0.6
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
@@ -420,9 +421,11 @@ def _read(gpu_id: str, _: str | None) -> Operators | None:
         return None
     try:
         found = json.loads(path.read_text(encoding="utf-8"))
+        launch = float(found["launch_s"]) / LAUNCH_S
         return Operators(
-            gpu_id=found["gpu_id"], factors=found["factors"], launch_s=float(found["launch_s"]),
-            cases=found["cases"], spread=float(found["spread"]),
+            gpu_id=found["gpu_id"], factors=found["factors"], cases=found["cases"],
+            spread=float(found["spread"]),
+            launch_s=LAUNCH_S * (launch if found["schema"] > 1 else launch**MEDIAN_POWER),
         )  # fmt: skip
     except (ValueError, KeyError, TypeError) as error:
         raise InputError(f"{path} is not a calibration: {error}", hint="gpuwise calibrate") from error
