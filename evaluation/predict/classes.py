@@ -222,8 +222,9 @@ class Fit:
     def factors(self, deviations: Array) -> Array:
         return np.asarray(np.exp(self.usual + (self.member @ deviations.T).T))
 
-    def draw_to_shipped(self, part: str) -> None:
-        """Expect every class as it is shipped, and leave those alone whose names do not match `part`."""
+    def draw_to_shipped(self, part: str, *, anew: bool) -> None:
+        """Expect every class as it is shipped, and leave those alone whose names do not match `part`; `anew`
+        where its kernels were others when it was fitted."""
         rows, spreads = _shipped_rows(), np.array([SPREADS[name] for name in NAMES])
         for path in set(self.paths):
             above = self.usual[:, self.paths.index(path)]
@@ -237,7 +238,7 @@ class Fit:
                 self.centre[:, at] = here - above
                 if not re.search(part, node):
                     self.spread[:, at] = FIXED
-                elif node in rows:  # the more cases told it, the better it is known
+                elif node in rows and not anew:  # the more cases told it, the better it is known
                     self.spread[:, at] = spreads / max(1, int(rows[node]["rows"])) ** 0.5
                 above = here
 
@@ -514,7 +515,7 @@ def own_steps(folder: Path, own: Card) -> Iterator[tuple[str, Timed]]:
         )
 
 
-def refit_part(part: str, known: Mapping[str, Timed]) -> None:
+def refit_part(part: str, known: Mapping[str, Timed], *, anew: bool = False) -> None:
     """Write the classes of a part, by the operators and steps that have such kernels."""
     cases = {
         name: case
@@ -524,7 +525,7 @@ def refit_part(part: str, known: Mapping[str, Timed]) -> None:
         )
     }
     fit = Fit(cases, shipped=True)
-    fit.draw_to_shipped(part)
+    fit.draw_to_shipped(part, anew=anew)
     of_step = np.array([case.trace is not None for case in fit.cases])
 
     def errors(deviations: Array) -> Array:
@@ -558,6 +559,7 @@ def main() -> None:
     parser.add_argument("--folds", type=int, default=3)
     parser.add_argument("--held", action="store_true", help="fit to held families too, once they are scored")
     parser.add_argument("--part", help="fit only classes whose name matches, beside those shipped")
+    parser.add_argument("--anew", action="store_true", help="do not hold the part to what is shipped of it")
     asked = parser.parse_args()
     own = card(asked.gpu)
     timed = json.loads(asked.operators.read_text(encoding="utf-8"))["rows"]
@@ -600,7 +602,7 @@ def main() -> None:
         if is_bound(case.trace, own):
             cases[name] = case
     if asked.part:
-        refit_part(asked.part, cases)
+        refit_part(asked.part, cases, anew=asked.anew)
         return
     fit = Fit(cases)
     print(f"{len(fit.names)} cases, {len(fit.nodes)} classes, {len(fit.case)} kernels", flush=True)

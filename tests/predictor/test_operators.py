@@ -89,7 +89,13 @@ def test_one_slow_reading_of_the_launch_counts_for_nothing(
     monkeypatch.setattr(calibrating, "READ_EVERY", 2)
     only = ("pointwise relu 524288", "topk few", "layer_norm rows 512")
     found = calibrate(CalibrateRequest(gpu="rtx-4090", device="cpu", only=only, keep=False)).document
-    assert found["launch_s"] == 8e-6
+    assert found["launch_s"] == pytest.approx(8e-6)
+
+
+def test_a_host_that_is_slow_by_turns_lies_between_its_two_speeds() -> None:
+    assert rates.steady([7e-6] * 6 + [10e-6] * 6) == pytest.approx((7e-6 * 10e-6) ** 0.5)
+    assert rates.steady([7e-6, 7e-6, 9e-4]) == pytest.approx(7e-6)
+    assert rates.steady([7e-6]) == pytest.approx(7e-6)
 
 
 def test_a_class_that_no_operator_has_is_refused_with_those_there_are(home: Path) -> None:

@@ -16,8 +16,11 @@ from torch.utils.flop_counter import FlopCounterMode
 from gpuwise import workloads
 from gpuwise.model.precision import Precision
 from gpuwise.model.question import RunConfig
-from gpuwise.predictor.kernels import Kernel, Trace
+from gpuwise.predictor.card import card
+from gpuwise.predictor.kernels import Kernel, Trace, arrays
+from gpuwise.predictor.rates import usual
 from gpuwise.predictor.recorder import record
+from gpuwise.predictor.step import kernel_seconds
 from gpuwise.predictor.trace import About, record_workload, trace_module, trace_of, trace_workload
 
 NETWORKS = tuple(n for n in workloads.names() if {"train", "infer"} & set(workloads.get(n).spec.modes))
@@ -503,14 +506,15 @@ def test_rows_in_another_order_are_multiplied_at_once() -> None:
 
 
 class Rotated(nn.Module):
-    """Adds what lies alike, what is spread, and what lies in another order."""
+    """Adds what lies alike, what is spread, what lies in another order and what does so in whole rows."""
 
     def __init__(self) -> None:
         super().__init__()
         self.bias = nn.Parameter(torch.empty(64))
 
     def forward(self, x: Tensor) -> Tensor:
-        return (x + x).mul(self.bias) + x.transpose(0, 1).contiguous().transpose(0, 1)
+        heads = x.view(8, 8, 64).transpose(0, 1).contiguous()
+        return (x + x).mul(self.bias) + x.transpose(0, 1).contiguous().transpose(0, 1) + heads.view(64, 64)
 
 
 @pytest.mark.parametrize("compiled", [False, True])
@@ -518,10 +522,43 @@ def test_operands_that_do_not_lie_alike_are_told(compiled: bool) -> None:
     found = trace_module(
         Rotated(), (torch.empty(64, 64, device="meta"),), name="rotated", mode="infer", compiled=compiled
     )
-    strided = [kernel.name for kernel in found.kernels if kernel.name.endswith(":strided")]
-    expected = ["aten.mul:strided", "aten.clone:strided", "aten.add:strided"]
+    strided = [kernel.name for kernel in found.kernels if ":strided" in kernel.name]
+    across = ["aten.clone:strided:across", "aten.add:strided:across"]
+    expected = ["aten.mul:strided", *across, "aten.clone:strided"]
     assert sorted(strided) == ([] if compiled else sorted(expected))
     assert compiled or "aten.add" in {kernel.name for kernel in found.kernels}
+
+
+@pytest.mark.parametrize(("shared", "fused"), [(True, True), (False, False)])
+def test_heads_that_share_keys_are_fused_where_the_caller_says_so(shared: bool, fused: bool) -> None:
+    class Shared(nn.Module):
+        def forward(self, x: Tensor) -> Tensor:
+            keys = x[:, :1]
+            return functional.scaled_dot_product_attention(x, keys, keys, enable_gqa=shared)
+
+    made = (torch.empty(2, 4, 64, 64, dtype=torch.bfloat16, device="meta"),)
+    kinds = {kernel.kind for kernel in trace_module(Shared(), made, name="shared", mode="infer").kernels}
+    assert ("attention" in kinds) == fused
+    assert ("matmul" in kinds) != fused
+
+
+def test_rows_that_are_added_by_indices_wait_for_each_other() -> None:
+    class Table(nn.Module):
+        def __init__(self, places: int) -> None:
+            super().__init__()
+            self.table = nn.Parameter(torch.empty(places, 8))
+
+        def forward(self, x: Tensor) -> Tensor:
+            return self.table[x].sum()
+
+    def seconds(places: int) -> float:
+        chosen = (torch.zeros(65536, dtype=torch.long),)
+        found = trace_module(Table(places), chosen, name="table", mode="train")
+        at = [k.name for k in found.kernels].index("aten.index_put:sorted")
+        own = card("h200-sxm")
+        return float(kernel_seconds(arrays(found.kernels), own, usual(own))[at])
+
+    assert seconds(64) > 10 * seconds(65536)
 
 
 def test_dropped_attention_is_told_in_both_directions() -> None:
@@ -544,5 +581,5 @@ def test_what_lies_otherwise_is_copied_before_a_convolution(first: bool) -> None
     if not first:
         made, image = made.to(memory_format=torch.channels_last), image.to(memory_format=torch.channels_last)
     found = trace_module(made, (image,), name="n", mode="infer").kernels
-    assert sum(k.count for k in found if k.name == "aten.clone:strided") == (0 if first else 2)
+    assert sum(k.count for k in found if k.name == "aten.clone:strided:across") == (0 if first else 2)
     assert {k.name for k in found if k.kind == "convolution"} == {"aten.convolution" + ":nchw" * first}

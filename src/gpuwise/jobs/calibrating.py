@@ -3,8 +3,8 @@
 - ratio of a case: measured / predicted, over the same of the H200 on which classes were fitted, so that what
   a lone operator says otherwise than one within a step counts on neither;
 - factor of a class: exp(mean log ratio) over its cases, drawn to that of the class above it as n / (n + 2);
-- factor of the host: its measured launch, the median of readings between the cases, over that of the usual
-  host, to a power below 1: readings differ from minute to minute.
+- factor of the host: its measured launch, the mean of the middle half of readings between the cases, over
+  that of the usual host.
 """
 
 from __future__ import annotations
@@ -17,7 +17,6 @@ from dataclasses import dataclass
 from datetime import UTC, datetime
 from importlib.util import find_spec
 from math import exp, log
-from statistics import median
 
 import numpy as np
 
@@ -34,7 +33,7 @@ from gpuwise.store import write
 USUAL_S = 150.0
 FAILED_SHOWN = 3
 # Cases from one reading of the host's launch to the next.
-READ_EVERY = 20
+READ_EVERY = 2
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -96,7 +95,7 @@ def calibrate(
     if not measured:
         why = next(iter(failed.values()), "the time was too short")
         raise MachineError(f"no operator could be timed: {why}", hint="see why", code="doctor")
-    card_operators = fitted(gpu, median(launches), measured, kernels)
+    card_operators = fitted(gpu, rates.steady(launches), measured, kernels)
     about = {
         **software,
         "date": datetime.now(UTC).strftime("%Y-%m-%d %H:%M UTC"),

@@ -22,7 +22,7 @@ from pathlib import Path
 from typing import Any
 
 from gpuwise.predictor import kernels
-from gpuwise.predictor.graph import STRIDED, Call, Node, Role, Touch, Value
+from gpuwise.predictor.graph import ACROSS, STRIDED, Call, Node, Role, Touch, Value
 from gpuwise.predictor.staging import SUM, staged, staged_bytes
 
 # How names of kernels end that reduce across the order of memory.
@@ -266,7 +266,15 @@ def _strided(*values: Value) -> str:
     """`STRIDED` where operands are spread over others or lie in another order; single numbers are neither."""
     many = [value for value in values if value.numel > 1]
     alike = len({value.order for value in many}) < 2 and all(value.dense for value in many)
-    return "" if alike else STRIDED
+    return "" if alike else STRIDED + _across(*many)
+
+
+def _across(*values: Value) -> str:
+    """`ACROSS` where neighbours of one large operand are far from each other in another: each of those reads
+    a whole sector of memory."""
+    most = max((value.numel for value in values), default=0)
+    walks = {value.innermost for value in values if value.numel > most / 2 and value.innermost}
+    return ACROSS if len(walks) > 1 else ""
 
 
 def elementwise(call: Call) -> tuple[Node, ...]:
@@ -289,8 +297,8 @@ def copied(call: Call) -> tuple[Node, ...]:
     reads = touch(source) if source is not None else None
     parts = [source] if isinstance(source, Value) else list(call.ins)
     # What several are put together to lies as they do, apart from where each begins.
-    alike = [_strided(*call.outs, part) if len(parts) == 1 else _strided(part) for part in parts]
-    return (node_of(call, "copy", suffix=STRIDED if any(alike) else "", reads=reads, role="map"),)
+    suffixes = [_strided(*call.outs, part) if len(parts) == 1 else _strided(part) for part in parts]
+    return (node_of(call, "copy", suffix=max(suffixes, key=len, default=""), reads=reads, role="map"),)
 
 
 def two_pass(call: Call, x: Value, *, training: bool = True) -> tuple[Node, ...]:
@@ -389,7 +397,10 @@ def lookup(call: Call) -> tuple[Node, ...]:
 
 
 def scatter(call: Call) -> tuple[Node, ...]:
-    """Rows put into a table: the source is read, the target written where it is hit (all of a fresh one)."""
+    """Rows put into a table: the source is read, the target written where it is hit (all of a fresh one).
+    What is added by indices is put in their order first (aten/src/ATen/native/cuda/Indexing.cu)."""
+    if "index_put" in call.name and True in call.args[3:4]:
+        return (node_of(call, "gather", suffix=kernels.SORTED, shape=biggest(call.ins).shape),)
     if not call.inplace:
         return (node_of(call, "gather", suffix=_layout(call.ins[0]) if "upsample" in call.name else ""),)
     target = call.inplace[0].id

@@ -137,16 +137,18 @@ def attention(
     is_causal: bool = False, *, scale: float | None = None, enable_gqa: bool = False,
 ) -> Any:  # fmt: skip
     """Scaled dot product attention by the kernel that CUDA would choose: flash, efficient, or plain. Fused
-    ones read rows that lie together, also of the mask, and the efficient one 16 bytes at a time
+    ones read rows that lie together, also of the mask, and the efficient one 16 bytes at a time; heads that
+    share keys are fused where the caller says so, those that are only broadcast are not
     (aten/src/ATen/native/transformers/cuda/sdp_utils.cpp)."""
     lower = query.dtype in (torch.float16, torch.bfloat16)
     width = query.shape[-1] if query.dim() == 4 else _PLENTY
     rows = all(x is None or x.stride(-1) == 1 for x in (query, key, value, attn_mask))
     same = value.shape[-1] == width
-    if lower and attn_mask is None and same and rows and width <= 256 and _enabled("flash_sdp_enabled"):
+    grouped = key.dim() == 4 and key.shape[:2] != query.shape[:2]
+    flashes = lower and attn_mask is None and same and rows and width <= 256 and (enable_gqa or not grouped)
+    if flashes and _enabled("flash_sdp_enabled"):
         flash = torch.ops.aten._scaled_dot_product_flash_attention
         return flash(query, key, value, dropout_p, is_causal, scale=scale)[0]
-    grouped = key.dim() == 4 and key.shape[1] != query.shape[1]
     single = query.dtype in (torch.float16, torch.bfloat16, torch.float32)
     aligned = rows and all(x.shape[-1] * x.itemsize % 16 == 0 for x in (query, value))
     if single and query.dim() == 4 and aligned and not grouped and _enabled("mem_efficient_sdp_enabled"):

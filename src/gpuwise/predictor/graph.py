@@ -42,8 +42,9 @@ from gpuwise.predictor.kernels import HALF, Kernel, KernelClass, Phase
 # reduction over a row that fits on chip, so that maps before and after it merge with it. column: a
 # reduction after which the whole grid must wait. opaque: a library call, or an order of its own.
 Role = Literal["map", "row", "column", "opaque"]
-# How names of kernels end that compute the place of every element, for their operands do not lie alike.
-STRIDED = ":strided"
+# How names of kernels end that compute the place of every element, since their operands do not lie alike; and
+# where what is next to each other in one operand is apart in another.
+STRIDED, ACROSS = ":strided", ":across"
 ALLOCATE, FREE, RUN = 0, 1, 2
 # (ALLOCATE, storage, bytes), (FREE, storage, 0) or (RUN, index of the node, 0), in order.
 Event = tuple[int, int, float]
@@ -66,6 +67,12 @@ class Value:
         """(size, stride) of every dimension of more than one place: equal orders are walked alike."""
         sizes = zip(self.shape, self.strides, strict=True)
         return tuple((size, step) for size, step in sizes if size > 1)
+
+    @property
+    def innermost(self) -> int:
+        """The dimension, counted from the last, along which neighbours lie side by side."""
+        sizes = enumerate(zip(self.shape, self.strides, strict=True), -len(self.shape))
+        return min(((step, i) for i, (size, step) in sizes if size > 1 and step), default=(0, 0))[1]
 
     @property
     def dense(self) -> bool:
@@ -220,7 +227,7 @@ class _Links:
 def fuse(tape: Tape) -> Tape:
     """The compiled step: merged nodes in a valid order, with the allocations that remain."""
     # Code is generated for the order in which operands lie.
-    plain = tuple(replace(node, name=node.name.removesuffix(STRIDED), beside=0.0) for node in tape.nodes)
+    plain = tuple(replace(node, name=node.name.partition(STRIDED)[0], beside=0.0) for node in tape.nodes)
     tape = replace(tape, nodes=_attentive(_once(replace(tape, nodes=plain))))
     tape = replace(tape, nodes=_joined_whole(tape))
     tape = replace(tape, nodes=_inlined(tape))

@@ -207,7 +207,7 @@ def path(kernel: Kernel, *, compiled: bool) -> tuple[str, ...]:
         # Gradients of a norm's weights: one block goes down all rows of its columns, or several share them.
         if "layer_norm_backward" in parts[0] and "weight" in parts[1:]:
             parts.append("shared" if math.prod(kernel.shape[:-1]) > MANY_ROWS else "alone")
-        if parts[-1] == "strided" and sum(size > 1 for size in kernel.shape) >= DEEP:
+        if "strided" in parts and sum(size > 1 for size in kernel.shape) >= DEEP:
             parts.append("deep")
         parts.append(_width(kernel))
     return (kernel.kind, *(" ".join((kernel.kind, *parts[: i + 1])) for i in range(len(parts))))
@@ -281,7 +281,11 @@ def _product(kernel: Kernel, *, compiled: bool) -> list[str]:
         form = "batched" if min(m, n) > TINY else "batched tiny"
     elif form == "single" and min(m, n) <= THIN:
         form = "thin"
-    return [_width(kernel), form, "aligned" if aligned >= ALIGNED else f"by {aligned}"]
+    if aligned >= ALIGNED:
+        return [_width(kernel), form, "aligned"]
+    # Where only rows of the result are uneven, sums over whole rows of both operands are slower still.
+    whole = kernel.phase == "forward" and power_of_two(k) == ALIGNED
+    return [_width(kernel), form, f"by {aligned}", *(["result"] if whole else [])]
 
 
 def power_of_two(size: int) -> int:
@@ -409,6 +413,8 @@ _PLACES = 1500.0
 _BYTES: Mapping[str, float] = {"fp32": 4.0, "tf32": 4.0, "bf16": 2.0, "fp16": 2.0, "fp8": 1.0, "int8": 1.0}
 # How names of convolutions end whose tensors are in that order.
 CHANNELS_FIRST = ":nchw"
+# How names of kernels end that add rows by indices.
+SORTED = ":sorted"
 
 
 @dataclass(frozen=True, slots=True)
@@ -570,12 +576,17 @@ def copied(name: str, shape: Sequence[int], *, compiled: bool) -> bool:
 
 
 def _blocks(kernel: Kernel) -> float:
-    """Batch norm of channels-first images has a block of threads for each channel; of channels-last ones 128
-    for 32 channels, four of which share a unit (Normalization.cuh); interpolation has a thread for each place
-    of the result, which goes through all images and channels (UpSampleBilinear2d.cu)."""
+    """Batch norm of channels-first images has a block of threads for each channel where it sums; of
+    channels-last ones 128 for 32 channels, four of which share a unit (Normalization.cuh); interpolation has
+    a thread for each place of the result, which goes through all images and channels (UpSampleBilinear2d.cu,
+    UpSampleBicubic2d.cu); what is added by indices is added one by one at each place (Indexing.cu)."""
     first = kernel.name.endswith(CHANNELS_FIRST)
-    if "batch_norm" in kernel.name and len(kernel.shape) > 2 and (first or kernel.dtype == "bf16"):
+    sums = not first or not any(part in kernel.name for part in (":infer", ":apply"))
+    if "batch_norm" in kernel.name and len(kernel.shape) > 2 and sums and (first or kernel.dtype == "bf16"):
         return float(kernel.shape[1]) if first else 32.0 * math.ceil(kernel.shape[1] / 32)
-    if "upsample_bi" in kernel.name and first and "_backward" not in kernel.name:
+    cubic = kernel.name.startswith("aten.upsample_bicubic2d")  # whose kernel knows one order alone
+    if (cubic or ("upsample_bi" in kernel.name and first)) and "_backward" not in kernel.name:
         return kernel.shape[-1] * kernel.shape[-2] / _PLACES
+    if kernel.name.endswith(SORTED):
+        return max(1.0, kernel.bytes_written / _BYTES.get(kernel.dtype, 8.0) / _PLACES)
     return np.inf

@@ -81,13 +81,13 @@ def shipped(group: str) -> Parameters:
 # What the tables of products do not say. Attention by single warps and the energy of a step's arithmetic and
 # bytes are physical priors, not fitted. What the host takes for each thing it does in a step was fitted to
 # the zoo's steps (`evaluation.predict.classes`), most of them on faster hosts than the usual one: `host` is
-# that of ten runs on as many machines or days, each weighing the same. Calibration measures another's.
+# that of 14 runs on as many machines or days, each weighing the same. Calibration measures another's.
 GENERAL: Parameters = {
     "attention": log(0.45),
     "lanes": log(0.2),
     "sync": log(4e-5),
     "dispatch": log(1.2e-5),
-    "host": log(1.1),
+    "host": log(1.04),
     **{f"host.{name}": log(each * 1e-6) for name, each in HOST["microseconds"].items()},
     # Classes of kernels were measured on NVIDIA cards with matrix units. In the fp32 networks of NeuSight's
     # public rows (Lee et al. 2025) kernels take so much longer elsewhere: 43 rows of three CDNA cards, 8 of
@@ -342,10 +342,10 @@ def memory_errors() -> Array:
     return np.sort(np.array(errors()["memory"], dtype=float))
 
 
-OPERATORS_SCHEMA = 1
-# Seconds of a launch on the usual host, and the power of its relative time that steps follow: of runs of the
-# zoo on seven machines. `calibrate` reads 0.75 to 1.15 of what launches take minutes later.
-LAUNCH_S, LAUNCH_POWER = 8.5e-6, 0.6
+OPERATORS_SCHEMA = 2
+# Seconds of a launch on the usual host: steps of 14 runs of the zoo follow the launches of their run. Files
+# of schema 1 have the median of few readings, which steps follow by a power.
+LAUNCH_S, MEDIAN_POWER = 8.5e-6, 0.6
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
@@ -361,7 +361,15 @@ class Operators:
     @property
     def host(self) -> float:
         """The factor on what the usual host takes."""
-        return float((self.launch_s / LAUNCH_S) ** LAUNCH_POWER)
+        return self.launch_s / LAUNCH_S
+
+
+def steady(readings: Sequence[float]) -> float:
+    """The geometric mean of the middle half. A core is slow while somebody else's work has its other thread,
+    so a launch has two lengths: their median jumps from one to the other, and a step lives through both."""
+    logs = np.sort(np.log(readings))
+    cut = (len(logs) + 1) // 4
+    return float(np.exp(logs[cut : len(logs) - cut].mean()))
 
 
 # The card on which classes of kernels were fitted, and its operators (`evaluation.predict.classes`).
@@ -413,9 +421,11 @@ def _read(gpu_id: str, _: str | None) -> Operators | None:
         return None
     try:
         found = json.loads(path.read_text(encoding="utf-8"))
+        launch = float(found["launch_s"]) / LAUNCH_S
         return Operators(
-            gpu_id=found["gpu_id"], factors=found["factors"], launch_s=float(found["launch_s"]),
-            cases=found["cases"], spread=float(found["spread"]),
+            gpu_id=found["gpu_id"], factors=found["factors"], cases=found["cases"],
+            spread=float(found["spread"]),
+            launch_s=LAUNCH_S * (launch if found["schema"] > 1 else launch**MEDIAN_POWER),
         )  # fmt: skip
     except (ValueError, KeyError, TypeError) as error:
         raise InputError(f"{path} is not a calibration: {error}", hint="gpuwise calibrate") from error
