@@ -142,6 +142,7 @@ class _Reader(Worked):
         for day in (rf"(?:{units.DAYS})(?!\w)", r"(?:year|month|quarter)\b"):
             if spent := self.blank(rf"{P.spend_by}{day}"):
                 self.ignore(spent[0].strip())
+        self._read_energy_price()
         if again := self.blank(P.spans_again):
             self._read_spans(again)
         if some := self.blank(P.of_them_at_once):
@@ -154,6 +155,18 @@ class _Reader(Worked):
         if self.gpu_hours and not self.gpu_hours[2]:
             self.fields |= {"hire_h": amount_of(self.gpu_hours[1]), "acquire": "rent"}
 
+    def _read_energy_price(self) -> None:
+        """What a kWh costs; the sum is gone for every other rule, a question about electricity is not."""
+        for found in re.finditer(P.energy_price, self.plain):
+            usd = self._usd(found["sum"] or found["alone"], hourly=True)
+            if found["per"] or found["each"] or usd < USUAL.dearest_kwh:
+                self.assumed["electricity_usd_per_kwh"] = usd
+                self.mark(*found.span())
+                bill = re.match(r"\W*(?:bill|consum)", found["said"] or "")
+                start, end = found.span("sum" if bill else "said" if found["sum"] else "beside")
+                self.plain = self.plain[:start] + " " * (end - start) + self.plain[end:]
+                return
+
     def _read_spans(self, said: re.Match[str]) -> None:
         """Hours a week of what is used for a while, again and again."""
         number, unit, times, period = said.groups()[:4] if said[1] else (said[7], said[8], said[5], said[6])
@@ -165,8 +178,6 @@ class _Reader(Worked):
 
     def _read_use(self) -> None:
         """What the use of one's own machine costs, and for how long it is used."""
-        if energy := self.take(P.energy_price):
-            self.assumed["electricity_usd_per_kwh"] = self._usd(energy[1] or energy[2], hourly=True)
         if any(each.period == "night" for each in self.found):
             self.assumed["utilisation"] = USUAL.night
             self.notes.append("the work of a night is done within 12 hours")
@@ -187,8 +198,13 @@ class _Reader(Worked):
     def _read_denials(self) -> None:
         """What is not to be: ways of getting GPUs, and providers."""
         self.denied = {name: self.deny(words) for name, words in (*RULES["denied"].items(), *RULES["kinds"])}
-        while name := self.take(rf"{P.denial}({sellers()})\b", again=False):
-            self.fields["avoid"] = (*self.fields.get("avoid", ()), needs.PROVIDERS.get(name[1], name[1]))
+        seller = rf"(?:{sellers()}|{P.common})\b"
+        while denied := self.blank(rf"{P.denial}{seller}(?:(?:,? (?:or|and|nor|not)|,|/) ?{seller})*"):
+            names = re.findall(seller, denied[0])
+            self.fields["avoid"] = (
+                *self.fields.get("avoid", ()),
+                *(needs.PROVIDERS.get(n, n) for n in names),
+            )
 
     def _read_limits(self) -> None:
         """What the words say of memory, kinds of rent, places, delays, people and one's own machine."""
@@ -321,7 +337,8 @@ class _Reader(Worked):
     def _read_rent(self) -> None:
         """Whether to rent or to own, where that is said, and for how long."""
         fields, take, denied = self.fields, self.take, self.denied
-        if (take(P.only_rent) and take(P.only_own)) or (denied["rent"] and denied["buy"]):
+        only_rent, only_own = take(P.only_rent), take(P.only_own)
+        if (only_rent and only_own) or (denied["rent"] and denied["buy"]):
             raise InputError("only to rent and only to buy at once", hint="leave one of them out")
         no_cloud = bool(take(P.offline)) or denied["rent"]
         used, offered = take(RULES["denied"]["used"]), self._read_offers()
@@ -329,15 +346,18 @@ class _Reader(Worked):
         either = self.said(P.rent_or_not) or than
         if either:  # What stands between the two words may be the work
             self.every(P.words_of_either)
-        rents: Any = offered or take(P.renting, again=False) or take(P.hosted) or either or self.hired
-        owns = used or take(P.owning) or (None if self.said(P.replaceable) else take(P.replacing))
+        rents: Any = (
+            only_rent or offered or take(P.renting, again=False) or take(P.hosted) or either or self.hired
+        )
+        owns = only_own or used or take(P.owning) or (None if self.said(P.replaceable) else take(P.replacing))
         # What no shop sells singly is rented, unless somebody says that it is to be bought.
         modules = [catalog.get(gpu).text("form") in MODULES for gpu, _ in self.sets]
         if modules and all(modules) and not (used or self.said(P.owning)):
             rents = rents or owns or [*self.have] or self.said(r"\bcheap\w*")
             owns = None
         once = take(P.once)
-        self.once = once is not None and not (owns or self.have or denied["rent"] or either)
+        again = any(each.period for each in self.found)  # "Once a week, and what does one run cost"
+        self.once = once is not None and not (owns or self.have or denied["rent"] or either or again)
         if self.once:
             rents = once
             self.notes.append("done once, so rented: for a single run nothing pays that is bought")
@@ -513,7 +533,7 @@ class _Reader(Worked):
             return
         self.mark(*money.span())
         code = re.sub(r"[^a-z]", "", re.sub(r"\d\s?k\b", "", money[0])).upper()
-        if code.casefold() in (*RULES["unrated"], "try") and code not in self.rates:
+        if len(code) == 3 and code not in {"USD", *self.rates}:
             self.correct(
                 f"{money[0].strip().upper()}: no rate of {code} is known here, so no price is checked "
                 f"against it: '--rate {code}=...' gives it in dollars."

@@ -109,7 +109,7 @@ class Worked(Cards):
 
     def _read_times(self) -> None:
         """How often the work comes again in a day, week or month: its amount, or an hour of each person."""
-        if (often := self.take(P.now_and_then, again=False)) is None:
+        if self._aside() or (often := self.take(P.now_and_then, again=False)) is None:
             return
         words = (often[1] or "once").removesuffix(" times")
         times, period = USUAL.few.get(words) or number_of(words), often[2] or "week"
@@ -120,11 +120,22 @@ class Worked(Cards):
             self.found = tuple(again if each is counted else each for each in self.found)
             self.notes.append(f"{counted.words.strip()}, {times} times a {period}")
 
+    def _aside(self) -> tuple[slice, Purpose] | None:
+        """Where something is learnt now and then, beside what is run: that part of the text, and how."""
+        for words, mode in RULES["modes"]:
+            for learns in re.finditer(words, self.plain) if mode != "infer" else ():
+                part = self._clause(learns.start())
+                rest = self.plain[: part.start] + self.plain[part.stop :]
+                now_and_then = re.search(P.aside, self.plain[part])
+                if now_and_then and "infer" not in _modes(self.plain[part]) and _modes(rest) == ["infer"]:
+                    return part, mode
+        return None
+
     def _read_work(self) -> str:
         """The model, network or use, or several with their shares of time. Raises InputError without any."""
         # Who fine-tunes by QLoRA says both, and means the first.
         modes: list[Purpose] = [mode for pattern, mode in RULES["modes"] if self.take(pattern)]
-        self.mode = modes[0] if modes else None
+        self.mode = "infer" if self._aside() else modes[0] if modes else None
         self._read_shares()
         self._read_sizes_of_images()
         named = self.mixed[0][0] if self.mixed else self._name() or self._open_instead()
@@ -229,6 +240,8 @@ class Worked(Cards):
                 hint = "the size of the one that is meant"
                 raise InputError(f"{named} of another size, as {more}?", hint=hint)
             self._beside(named, more, self._clause(at))
+        elif is_model(named, None) and (aside := self._aside()):
+            self._beside(named, named, *aside)
         elif is_model(named, None) and self.mode not in (None, "infer") and not self.mixed:
             # "Tune it every week, and serve it to 12 people": what is served is a part by itself.
             learns = "|".join(words for words, mode in RULES["modes"] if mode != "infer")
@@ -679,6 +692,11 @@ class Worked(Cards):
         infers = self.mode in ("infer", None) and is_model(named, self.mode)
         formats = RULES["formats"].get(next(filter(None, bits.groups()), ""), {})
         return str(formats.get("infer" if infers else "", formats.get("", bits[0])))
+
+
+def _modes(text: str) -> list[Purpose]:
+    """What a text says is done with a model."""
+    return [mode for words, mode in RULES["modes"] if re.search(words, text)]
 
 
 def _held(name: str, mode: Purpose) -> float:
