@@ -791,3 +791,12 @@ def test_other_languages_say_the_same(text: str, said: dict[str, object]) -> Non
 def test_a_piece_of_a_longer_number_is_no_number(text: str) -> None:
     need = asked(f"serve llama-3.1-8b, {text}")
     assert (need.latency_s, need.deadline_s, need.assumptions) == (0.05, None, Assumptions())
+
+
+def test_double_precision_counts_before_a_network_of_another_part_of_the_text() -> None:
+    need = asked("double precision CFD, and some training of ViT-B/16 at night")
+    assert (need.precision, need.also) == ("fp64", ("train:vit-b16",))
+    need = asked("OpenFOAM in fp64 and qlora of qwen3-14b")
+    assert (need.precision, need.also) == ("fp64", ("qlora:qwen3-14b",))
+    with pytest.raises(InputError, match="does not run in fp64"):
+        asked("train resnet50 in double precision")

@@ -26,6 +26,8 @@ from gpuwise.workloads import registry
 
 # What adapters take beside the weights, as a share of these.
 ADAPTERS = 1.15
+# The work that computes in double precision.
+FP64 = "scientific-fp64"
 _DRAWN = frozenset(model.like for model in DIFFUSION.values())
 
 
@@ -138,8 +140,13 @@ class Worked(Cards):
         self.mode = "infer" if self._aside() else modes[0] if modes else None
         self._read_shares()
         self._read_sizes_of_images()
+        left = self._left
         named = self.mixed[0][0] if self.mixed else self._name() or self._open_instead()
-        if not named:
+        double = None if self.mixed else self.said(P.double)
+        if named and double and self._clause(double.start()) != self._clause(self._read_since(left)):
+            self._left, named = left, FP64  # The network is read again, as work beside it
+            self.every(next(words for words, name in RULES["uses"] if name == FP64))
+        elif not named:
             # A model that has a size wins over what people are or do.
             named = self._of_size()
             self.by_use = bool(named) or not (named := self._stand_in())
@@ -226,6 +233,7 @@ class Worked(Cards):
         more = self._name() or (again and self._use()) or named
         self.notes, self.open_model = notes, open_model
         usual = {"resnet50", "mobile", "llama-3.1-8b" if self.by_use and is_model(named, None) else ""}
+        usual = set() if named == FP64 else usual
         another = more not in usual and ALIASES.get(more, more) != ALIASES.get(named, named)
         network = not is_model(named, None) and self.mode in (None, "infer")
         if another and fields.get("asks") == "able":
@@ -235,7 +243,7 @@ class Worked(Cards):
         elif another and is_model(more, None) and is_model(named, None):
             self.notes.append(f"of {named} and {more} the largest decides, one at a time")
         elif another:
-            at = next((n for n, (a, b) in enumerate(zip(left, self._left, strict=True)) if a != b), 0)
+            at = self._read_since(left)
             if re.match(P.model_size, self.plain[at:]) and not re.search(P.joined, self.plain[:at]):
                 hint = "the size of the one that is meant"
                 raise InputError(f"{named} of another size, as {more}?", hint=hint)
@@ -249,6 +257,10 @@ class Worked(Cards):
             parts = (self._clause(each.start()) for each in served)
             if part := next((p for p in parts if not re.search(learns, self.plain[p])), None):
                 self._beside(named, named, part, "infer")
+
+    def _read_since(self, left: str) -> int:
+        """Where the first word stands that was read since so much was left."""
+        return next((n for n, (a, b) in enumerate(zip(left, self._left, strict=True)) if a != b), 0)
 
     def _clause(self, at: int) -> slice:
         """The part of the text around a place, between commas, full stops and conjunctions."""
@@ -284,6 +296,7 @@ class Worked(Cards):
         ways: dict[str, str] = {"infer": "running", "train": "training"}
         ways |= {"lora": "lora of", "qlora": "qlora of"}
         first, other = (ways.get(each, "fine-tuning") for each in (self.mode or "infer", mode))
+        first = "computing" if named == FP64 else first
         other += " it" if more == named else f" {more}"
         amount = f" ({', '.join(counted)})" * bool(counted)
         self.notes.append(
