@@ -68,9 +68,9 @@ def test_every_preset_is_answered(today: date, offer) -> None:
     assert [u.preset for u in found] == list(presets())
 
 
-def test_what_is_known_of_an_unmeasured_gpu_tells_whether_it_suits(speed, today: date) -> None:
+def test_what_is_known_of_an_unmeasured_gpu_tells_whether_it_suits(today: date) -> None:
     def found(preset: str):
-        none = replace(speed("apple-m4-max", 1.0), throughput=None, refusal=UNMEASURED)
+        none = made_up(gpu_id="apple-m4-max", refusal=UNMEASURED)
         return use(preset, replace(need_for(preset), latency_s=None), none, [], today)
 
     answers = found("llm-inference")  # Memory and bandwidth are stated
