@@ -85,10 +85,10 @@ class _Reader(Worked):
 
     def asked(self) -> Asked:
         """Reads it all, the most particular rules first, and takes what nothing reads as a limit for one."""
-        unreleased = list[str]()
+        unreleased = False
         while later := self.blank(P.unreleased):
-            unreleased.append(later[0].strip())
-            self.ignore(unreleased[-1])
+            self.ignore(later[0].strip())
+            unreleased = True
         if unreleased:
             self.correct(
                 "What GPUs will come, and how fast and dear they are, is not known: this is of today."
@@ -140,8 +140,9 @@ class _Reader(Worked):
     def _read_first(self) -> None:
         """What holds words that mean something else elsewhere: hours of GPUs, and what a GPU may have."""
         for day in (rf"(?:{units.DAYS})(?!\w)", r"(?:year|month|quarter)\b"):
-            if spent := self.blank(rf"{P.spend_by}{day}"):
-                self.ignore(spent[0].strip())
+            until = rf"\b{P.until} {day}{P.hour}(?=[^.;?]{{0,60}}?{P.gone})"
+            if spent := self.blank(rf"{P.spend_by}{day}|{until}"):
+                self.ignore(f"{spent[0].strip()}{', for the money' * bool(self.take(P.gone))}")
         self._read_energy_price()
         if again := self.blank(P.spans_again):
             self._read_spans(again)
@@ -490,9 +491,6 @@ class _Reader(Worked):
             hours = take(rf"\((?:in |within |about |~)?{P.span}\)", again=False)  # As it was counted
             fields["deadline_s"] = span_seconds(hours) if hours else (day - self.today).days * amounts.DAY_S
             self.notes.append(f"{last[0].strip()} is {day}, {(day - self.today).days} days from now")
-            if not self.done() and take(P.gone_after):
-                del fields["deadline_s"]
-                self.notes[-1] = f"the money is to be spent by {day}"
         elif span := take(rf"\b{P.before} {P.span}") or take(
             rf"(?<![$€£\w] )(?<!euros )(?<!dollars )\b{P.span},? {P.after}\b"  # "400 dollars a month max"
         ):

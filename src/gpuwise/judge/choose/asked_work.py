@@ -76,7 +76,7 @@ class Worked(Cards):
         if self.billed_monthly and not any(each.period for each in self.found):  # So the amount is, too
             self.found = tuple(replace(e, period="month") if e.kind == "token" else e for e in self.found)
         self._read_times()
-        self._read_requests()
+        self._read_requests(bool(self.said(P.at_once) and self.said(P.how_many_people)))
         speeds = (each for each in self.found if each.kind == "token" and each.tokens == 1 and each.period)
         speed = next(speeds, None)
         # So many in a short time are a speed: of each answer, or as a service all day long.
@@ -95,19 +95,24 @@ class Worked(Cards):
             self.notes.append(f"{speed.words} per {speed.period} is the speed of each answer")
             self.found = tuple(each for each in self.found if each is not speed)
 
-    def _read_requests(self) -> None:
-        """How long each prompt and answer of people who ask at once is: no amount of work."""
+    def _read_requests(self, people: bool) -> bool:
+        """Whether the tokens that are stated are those of each request of people who ask at once, and no
+        amount of work, as nothing says how many requests come."""
         sizes = [e for e in self.found if e.kind in ("token", "part") and e.role and not e.period]
-        short = all(e.number * e.tokens <= USUAL.longest for e in sizes)
         hour = amounts.seconds("hour")  # What comes in less is a speed
-        again = [e for e in self.found if e.period and amounts.seconds(e.period) > hour]
-        others = [e for e in self.found if e.kind in ("text", "image", "sequence", "epoch", "step")] + again
-        if sizes and short and not others and self.said(P.at_once) and self.said(P.how_many_people):
-            long = {e.role: e.number * e.tokens for e in sizes}
-            self.fields["context"] = int(sum(long.values()))
-            said = (f"{'prompts' if role == 'in' else 'answers'} of {n:,.0f}" for role, n in long.items())
-            self.notes.append(f"{' and '.join(said)} tokens of each at once")
-            self.found = tuple(each for each in self.found if each not in sizes)
+        speeds = [
+            e for e in self.found if e.kind == "token" and e.period and amounts.seconds(e.period) <= hour
+        ]
+        short = all(e.number * e.tokens <= USUAL.longest for e in sizes)
+        if not (people and sizes and short) or any(e not in (*sizes, *speeds) for e in self.found):
+            return False
+        prompt, answer = (sum(e.number * e.tokens for e in sizes if e.role == r) for r in ("in", "out"))
+        answer = answer or USUAL.answer
+        self.fields.setdefault("context", int(prompt + answer))
+        self.fields |= {"reads": prompt / answer}
+        self.notes.append(f"each request has a prompt of {prompt:,.0f} tokens and an answer of {answer:,.0f}")
+        self.found = tuple(speeds)
+        return True
 
     def _read_times(self) -> None:
         """How often the work comes again in a day, week or month: its amount, or an hour of each person."""
@@ -383,9 +388,7 @@ class Worked(Cards):
                 "them: ask for it apart"
             )
             if way in ("lora", "qlora") and is_model(name, way):
-                weights = Precision.BF16 if way == "lora" else Precision.NF4
-                held = ADAPTERS * llms.weight_bytes(llms.find(name), weights) / 1e9
-                self.fields["least_gb"] = held
+                self.fields["least_gb"] = held = _held(name, way)
                 self.notes.append(f"{way} of {name} must fit, too: about {held:.0f} GB on one GPU")
 
     def _within(self, start: int, end: int) -> str | None:
@@ -625,7 +628,8 @@ class Worked(Cards):
             self.ignore(others[0].words)
             return
         served = is_model(named, self.mode)
-        if served and self.mode in (None, "infer") and self._read_sizes_of_requests():
+        asked = bool(self.fields.keys() & {"users", "concurrent"})
+        if served and self.mode in (None, "infer") and self._read_requests(asked):
             return
         need = needs.need_for(named, mode=self.mode)
         if not (self.found or data):
@@ -675,21 +679,6 @@ class Worked(Cards):
             self.notes.append("the cost of all of it is not known: how much that is was not said")
             self._rent_once()
 
-    def _read_sizes_of_requests(self) -> bool:
-        """Whether the tokens that are stated are those of each request of people who ask at once, and how
-        many requests come is not said."""
-        fields = self.fields
-        asked = "users" in fields or "concurrent" in fields
-        if not asked or any(e.period or not e.role or e.kind not in ("token", "part") for e in self.found):
-            return False
-        prompt, answer = (sum(e.number * e.tokens for e in self.found if e.role == r) for r in ("in", "out"))
-        answer = answer or USUAL.answer
-        fields |= {"reads": prompt / answer}
-        fields.setdefault("context", int(prompt + answer))
-        self.notes.append(f"each request has a prompt of {prompt:,.0f} tokens and an answer of {answer:,.0f}")
-        self.found = ()
-        return True
-
     def _rent_once(self) -> None:
         """Buying for work that is done once cannot be judged without hours of use."""
         if not any(each.period for each in self.found):
@@ -720,7 +709,8 @@ def _held(name: str, mode: Purpose) -> float:
         return float(USUAL.small_images_gb)
     formats: dict[str, Precision] = {"infer": Precision.INT4, "qlora": Precision.NF4}
     weights = formats.get(mode, Precision.BF16)
-    return llms.weight_bytes(llms.find(name), weights) / 1e9 if is_model(name, None) else 0.0
+    beside = ADAPTERS if mode in ("lora", "qlora") else 1.0
+    return beside * llms.weight_bytes(llms.find(name), weights) / 1e9 if is_model(name, None) else 0.0
 
 
 def _about(need: Need) -> str:

@@ -113,7 +113,7 @@ def _least_money(need: Need, them: Candidates, places: Sequence[int]) -> int:
     bought; the fastest of those that take as little, and of a budget what then does the work for least."""
     if need.goal in ("price", "power") or (need.goal == "cost" and them.outlay[places[0]] <= 0):
         return places[0]
-    equal = EQUAL if need.goal == "cost" else AS_FAST
+    equal = AS_FAST if need.goal == "speed" else EQUAL
     near = (p for p in places if them.ranked[p] <= equal * them.ranked[places[0]])
     level = [p for p in near if need.goal == "energy" or them.outlay[p] > 0]
     most = (A_LITTLE_MORE if need.goal == "speed" else EQUAL) * float(min(them.outlay[level], default=0.0))

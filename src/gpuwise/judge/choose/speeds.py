@@ -303,7 +303,7 @@ def _prompt_token_s(found: Fit) -> float:
 
 def alone(need: Need, found: Record) -> Record:
     """The speed of a served model that answers one request at a time, in the same format of weights: where
-    workers come and go with the requests, few share one."""
+    workers come and go with the requests, few share one, unless somebody says how many ask at once."""
     one = replace(need, concurrent=1, formats=())
     return _of_model(one, found.question.precision or need.precision, found.gpu_id, found.gpus)
 
