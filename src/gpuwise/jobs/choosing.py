@@ -275,8 +275,8 @@ def _with_both_ways(market: _Market, choice: Recommendation, several: bool) -> R
     place in it comes from prices that are older, or from any GPU where that is to rent. What costs less is
     first, where its price is fresh."""
     need = choice.need
-    if not need.either or need.have:
-        return choice
+    if not need.either or any(gpu not in choice.rejected for gpu in need.have):
+        return choice  # What is there, and does the work, is one of the sides
     rents = [option for option in choice.options if option.way in RENTS]
     rents.sort(key=lambda option: option.price_source != PAID)
     owns = [option for option in choice.options if option.outlay_usd]

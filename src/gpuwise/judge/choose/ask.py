@@ -531,10 +531,8 @@ class _Reader(Worked):
             return
         self.mark(*money.span())
         code = re.sub(r"[^a-z]", "", re.sub(r"\d\s?k\b", "", money[0])).upper()
-        if code not in self.rates and code.casefold() in (
-            *RULES["unrated"],
-            *map(str.casefold, prices.rates()),
-        ):
+        codes = {*prices.rates(), *map(str.upper, RULES["unrated"])}
+        if code in codes.difference(self.rates):
             self.correct(
                 f"{money[0].strip().upper()}: no rate of {code} is known here, so no price is checked "
                 f"against it: '--rate {code}=...' gives it in dollars."
