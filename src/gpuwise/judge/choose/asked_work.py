@@ -28,6 +28,8 @@ from gpuwise.workloads import registry
 ADAPTERS = 1.15
 # The work that computes in double precision.
 FP64 = "scientific-fp64"
+# What makes images, where no model is named.
+DRAWS = "stable-diffusion"
 _DRAWN = frozenset(model.like for model in DIFFUSION.values())
 
 
@@ -235,7 +237,10 @@ class Worked(Cards):
         # "ComfyUI and Ollama": of two uses, too, unless the second is what every question is about.
         notes, open_model = list(self.notes), self.open_model
         again = self.by_use or re.search(r"\b\d+b\b", self.left())
-        more = self._name() or (again and self._use()) or named
+        # "Chat, and image generation on the same card": a language model makes none.
+        drawn = next(words for words, name in RULES["uses"] if name == DRAWS)
+        made = self.said(drawn) if is_model(named, None) else None
+        more = self._name() or (DRAWS if made else again and self._use()) or named
         self.notes, self.open_model = notes, open_model
         usual = {"resnet50", "mobile", "llama-3.1-8b" if self.by_use and is_model(named, None) else ""}
         usual = set() if named == FP64 else usual
@@ -248,7 +253,7 @@ class Worked(Cards):
         elif another and is_model(more, None) and is_model(named, None):
             self.notes.append(f"of {named} and {more} the largest decides, one at a time")
         elif another:
-            at = self._read_since(left)
+            at = made.start() if made and more == DRAWS else self._read_since(left)
             if re.match(P.model_size, self.plain[at:]) and not re.search(P.joined, self.plain[:at]):
                 hint = "the size of the one that is meant"
                 raise InputError(f"{named} of another size, as {more}?", hint=hint)

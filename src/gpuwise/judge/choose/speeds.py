@@ -575,7 +575,7 @@ def fewest_to_hold(need: Need, gpus: Sequence[str]) -> int | None:
     from gpuwise.predictor.fit import USABLE, memory
 
     room = USABLE * (catalog.get(gpus[0]).memory_bytes or 0.0)
-    plan = _plan(need, (need.formats or (need.precision,))[-1])
+    plan = _plan(need, (need.formats or (need.precision,))[-1], batch=need.concurrent or need.batch or 1)
     each = ((n, sum(size for _, size in memory(replace(plan, gpus=n)))) for n in range(1, MOST_SHARES))
     return next((n for n, size in each if size <= room), None)
 
