@@ -576,7 +576,7 @@ class _Reader(Worked):
             fields.setdefault("goal", "speed")
         elif not self.rents and not (self.done() and not (self.owns or self.have)):
             gpus = self.owns or self.have or self.sets or self.traits or self.said(rf"\b(?:{P.machine})\b")
-            self.small = budget < USUAL.small_sum and not gpus
+            self.small = budget < USUAL.small_sum and not (gpus or self.denied["rent"])
             fields["acquire"] = "both" if self.small else "own"
             most = take(rf"\bbest\b(?! value)|{P.fastest}")
             least = self.thrifty or self.small or fields.get("users", 1) > 1 or "latency" in fields
@@ -688,6 +688,8 @@ class _Reader(Worked):
             self.mode = "train"
         if self.mode in ("lora", "qlora") and not (is_model(named, self.mode) or named in DIFFUSION):
             self.ignore(f"{self.mode}, which is of language models and of images that are made")
+        if other := self.said(P.other_use):
+            self.ignore(other[0])
         numbers = self.every(P.number_alone)
         self.ignore(*(each.rstrip(" ,.") for each in numbers if not re.fullmatch(P.year, each.rstrip(" ,."))))
         if unread := "|".join(map(re.escape, self.unread())):

@@ -140,7 +140,9 @@ def _last_seen(need: Need, them: Candidates, places: Sequence[int]) -> int:
 def ordered(them: Candidates, ok: Mask, *, every_provider: bool = True) -> list[int]:
     """Places of the best candidate of each GPU, number and way, cheapest work first; of each provider apart
     where that is asked for. What has no rank for want of a price stands behind, the fastest first."""
-    keys = np.lexsort((1 / them.speed, them.per_item.astype(np.float32), them.ranked.astype(np.float32)))
+    # Of workers that are paid by the second several cost what one does.
+    few = np.array([row.count if row.way == "serverless" else 0 for row in them.rows])
+    keys = np.lexsort((1 / them.speed, few, them.per_item.astype(np.float32), them.ranked.astype(np.float32)))
     found: dict[tuple[str, int, str, str], int] = {}
     for place in keys[ok[keys]]:
         row = them.rows[place]

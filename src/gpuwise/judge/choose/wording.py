@@ -47,7 +47,8 @@ def plainly(text: str) -> str:
         plain = _compiled(pattern).sub(instead, plain)
     code = "eur" if re.search(r"€|\beur", plain) else ""
     plain = re.sub(P.cents, lambda m: _in_cents(m, code), plain)
-    plain = re.sub(P.lakh, lambda m: f"{float(m[1]) * _THOUSANDS[m[2][0]]:g}k", " ".join(plain.split()))
+    plain = " ".join(plain.split())
+    plain = re.sub(P.lakh, lambda m: f"{units.read_number(m[1]) * _THOUSANDS[m[2][0]]:g}k", plain)
     plain = re.sub(P.power_of_ten, lambda m: f"{10 ** int(m[1])}", plain)
     for pattern, instead in RULES["rewrite"]:
         plain = _compiled(pattern).sub(instead, plain)
