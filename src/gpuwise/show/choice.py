@@ -39,16 +39,16 @@ _DRAWN = 40
 
 def table(
     found: Recommendation, *, top: int | None, wide: bool = False, changed: Sequence[str] = (),
-    why: bool = True,
+    why: bool = True, every: bool = False,
 ) -> Table:  # fmt: skip
     """The answer, then the first `top` options (all for None).
 
     Where not `wide`, the columns that a terminal has no room for are left out; where not `why`, each GPU has
-    one row of what is bought and one of what is rented, and reasons of others, chances and assumptions are
-    left out.
+    one row of what is bought and one of what is rented unless `every` is wanted, and reasons of others,
+    chances and assumptions are left out.
     """
     need = found.need
-    options = found.options if why else one_of_each(found)
+    options = found.options if why or every else one_of_each(found)
     shown = options[:top]
     # Costs are of so many items that the first option costs at least a cent.
     least = found.options[0].cost_per_item_usd

@@ -688,10 +688,12 @@ class _Reader(Worked):
             self.mode = "train"
         if self.mode in ("lora", "qlora") and not (is_model(named, self.mode) or named in DIFFUSION):
             self.ignore(f"{self.mode}, which is of language models and of images that are made")
-        if other := self.said(P.other_use):
-            self.ignore(other[0])
+        for pattern in (P.other_use, P.learnt) if is_model(named, self.mode) else (P.other_use,):
+            other = self.said(pattern)
+            self.ignore(other[0] if other else "")
         numbers = self.every(P.number_alone)
-        self.ignore(*(each.rstrip(" ,.") for each in numbers if not re.fullmatch(P.year, each.rstrip(" ,."))))
+        numbers = [each.rstrip(" ,.") for each in numbers]  # One of a thing needs no word
+        self.ignore(*(each for each in numbers if each != "1" and not re.fullmatch(P.year, each)))
         if unread := "|".join(map(re.escape, self.unread())):
             self.ignore(*re.findall(rf"{P.demand}\b(?:{unread})(?: (?:{unread}))*", self.left()))
         self._read_no_more(named, precision)
