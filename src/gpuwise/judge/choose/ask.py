@@ -445,9 +445,10 @@ class _Reader(Worked):
         if fuse := take(P.fuse):
             # By the codes of most countries.
             self.notes.append(f"a circuit of {fuse[0].strip()}: four fifths of it for what runs for hours")
-            home = "230" if self.currency in RULES["usual"]["volts_230"] else ""
+            home = "120" if self.said(P.america) else ""
+            home = "230" if self.currency in RULES["usual"]["volts_230"] else home
             if volts := fuse[1] or fuse[3] or home:
-                self.notes += [f"at {volts} V, as where the currency is from"] if volts == home else []
+                self.notes += [f"at {volts} V, as is usual there"] if volts == home else []
                 fields["outlet_w"] = 0.8 * float(fuse[2]) * float(volts)
             elif not re.search(r"\d ?k?w(?:atts?)?\b", self.left()):
                 raise InputError(f"how many watts has a {fuse[0]}?", hint="say its volts: '15 A at 120 V'")
@@ -693,7 +694,8 @@ class _Reader(Worked):
             self.ignore(other[0] if other else "")
         numbers = self.every(P.number_alone)
         numbers = [each.rstrip(" ,.") for each in numbers]  # One of a thing needs no word
-        self.ignore(*(each for each in numbers if each != "1" and not re.fullmatch(P.year, each)))
+        bare = rf"1(?: (?:{P.machine}))?|{P.year}"
+        self.ignore(*(each for each in numbers if not re.fullmatch(bare, each)))
         if unread := "|".join(map(re.escape, self.unread())):
             self.ignore(*re.findall(rf"{P.demand}\b(?:{unread})(?: (?:{unread}))*", self.left()))
         self._read_no_more(named, precision)
