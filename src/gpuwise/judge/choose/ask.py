@@ -694,7 +694,7 @@ class _Reader(Worked):
             self.ignore(other[0] if other else "")
         numbers = self.every(P.number_alone)
         numbers = [each.rstrip(" ,.") for each in numbers]  # One of a thing needs no word
-        bare = rf"1(?: (?:{P.machine}))?|{P.year}"
+        bare = rf"1(?: (?:machine|server|computer|workstation|card|gpu|pc))?|{P.year}"
         self.ignore(*(each for each in numbers if not re.fullmatch(bare, each)))
         if unread := "|".join(map(re.escape, self.unread())):
             self.ignore(*re.findall(rf"{P.demand}\b(?:{unread})(?: (?:{unread}))*", self.left()))
