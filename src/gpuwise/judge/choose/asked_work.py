@@ -84,7 +84,7 @@ class Worked(Cards):
         # So many in a short time are a speed: of each answer, or as a service all day long.
         slow = speed.number / amounts.seconds(speed.period) <= USUAL.one_reader if speed else False
         able = self.said(RULES["asks"]["able"])
-        card = self.said(P.least_watts) or self.said(r"\b(?:card|gpu)s? (?:that|which)\b")
+        card = self.said(P.least_watts) or self.said(P.one_card)
         meant = self.said(P.alone) or (
             slow and (self.said(P.at_least) or able or card or self.sets or self.have)
         )
@@ -239,7 +239,7 @@ class Worked(Cards):
         again = self.by_use or re.search(r"\b\d+b\b", self.left())
         # "Chat, and image generation on the same card": a language model makes none.
         drawn = next(words for words, name in RULES["uses"] if name == DRAWS)
-        made = self.said(drawn) if is_model(named, None) else None
+        made = self.said(drawn) if is_model(named, None) and not self.mixed else None
         more = self._name() or (DRAWS if made else again and self._use()) or named
         self.notes, self.open_model = notes, open_model
         usual = {"resnet50", "mobile", "llama-3.1-8b" if self.by_use and is_model(named, None) else ""}
@@ -414,7 +414,8 @@ class Worked(Cards):
         words = "|".join(re.escape(word) for word in self.unread() if not re.fullmatch(P.bits, word))
         # What is to be run, trained or worked with has a name that means nothing here.
         of_work = self.said(rf"\b(?:{P.of_work}) (?:(?:an?|the|my|our) )?(?:{words or '(?!)'})\b")
-        sized = fields.keys() & {"memory_gb", "total_gb"} and (self.rents or self.owns or "sold" in fields)
+        sized = bool(fields.keys() & {"memory_gb", "total_gb"})
+        sized &= self.rents or self.owns or bool(fields.keys() & {"sold", "budget_usd"})
         machine = self.said(rf"\b(?:{P.machine}|servers?)\b") if "budget_usd" in fields else None
         wanted = sized or self.gpu_hours or machine  # For whatever work
         gpus = gpus or machine is not None
