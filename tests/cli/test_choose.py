@@ -188,7 +188,7 @@ def test_presets_answer(gpuwise, preset: str) -> None:
 @pytest.mark.parametrize(
     ("asked", "says"),
     [
-        (("resnet50", "--budget", "20 THB", "--work", "1M images"), "no rate is given"),
+        (("resnet50", "--budget", "20 KZT", "--work", "1M images"), "no rate is given"),
         (("resnet50", "--budget", "$-5/h"), "not a sensible price"),
         (("resnet50", "--provider", "nobody"), "no offer of a provider 'nobody'"),
         (("launch",), "cannot be chosen for"),
@@ -218,7 +218,7 @@ def test_a_price_file_with_a_bad_row_is_refused(gpuwise, tmp_path: Path) -> None
     path = tmp_path / "bad.csv"
     for row, says in (
         ("RTX 4090,-5,EUR", "-5"),
-        ("RTX 4090,5,THB", "THB"),
+        ("RTX 4090,5,KZT", "KZT"),
         ("RTX 4090,99999999,USD", "line 2"),
     ):
         path.write_text(f"gpu,amount,currency\n{row}\n")

@@ -30,6 +30,19 @@ def test_a_table_without_rows_is_its_notes(capsys: pytest.CaptureFixture[str]) -
     assert "where" in capsys.readouterr().out
 
 
+def test_a_pipe_of_a_stated_width_gets_lines_that_fit_it_where_a_verb_says_so(
+    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    content = Table(
+        columns=tuple("abcdef"), rows=(tuple("thirty characters in each cell" for _ in "abcdef"),)
+    )
+    for stated, fit, longest in (("100", True, 100), ("100", False, 198), ("", True, 198)):
+        monkeypatch.setenv("COLUMNS", stated)
+        printer.table(content, fit=fit)
+        assert max(map(len, capsys.readouterr().out.splitlines())) <= longest
+    assert longest > 100
+
+
 def test_a_terminal_of_80_columns_shows_every_cell_whole(
     capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:

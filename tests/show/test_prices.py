@@ -61,10 +61,12 @@ def test_stale_undated_family_purchase_range_and_slice_are_marked() -> None:
 
 def test_a_narrow_table_keeps_what_decides_and_says_what_it_leaves_out() -> None:
     family = replace(OFFER, gpu="H100 80GB", gpu_ids=("h100-pcie-80gb", "h100-sxm5-80gb"))
-    table = report.listing([OFFER, family], (), title="t", today=TODAY, compact=True)
+    old = replace(OFFER, count=1, amount=3, region="", seen_on="2026-01-05")
+    table = report.listing([OFFER, family, old], (), title="t", today=TODAY, compact=True)
     assert table.rows == (
-        ("$6.88", "8 x on-demand, $55.04/h", "h100-sxm5-80gb", "aws", "31 days", "list"),
-        ("$6.88", "8 x on-demand, $55.04/h", "H100 80GB *", "aws", "31 days", "list"),
+        ("$6.88", "8 x on-demand, $55.04/h", "h100-sxm5-80gb", "aws", "us-east-1", "2026-10-21"),
+        ("$6.88", "8 x on-demand, $55.04/h", "H100 80GB *", "aws", "us-east-1", "2026-10-21"),
+        ("$3.00", "1 x on-demand", "h100-sxm5-80gb", "aws", "", "2026-01-05, stale"),
     )
     assert table.notes[0] == "*: the seller does not state the variant"
 

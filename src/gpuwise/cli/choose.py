@@ -139,8 +139,9 @@ def command(
     if whole:
         table = show.whole(answer.value, changed)
     else:
-        every = why or every_provider
-        table = show.table(answer.value, top=top or None, wide=wide, changed=changed, why=every)
+        table = show.table(
+            answer.value, top=top or None, wide=wide, changed=changed, why=why, every=every_provider
+        )
     if not (whole or why):
         hints = "more: --why; GPUs left out: --rejected; assumptions: --host, --electricity, --years ..."
         table = replace(table, notes=(*table.notes, hints))

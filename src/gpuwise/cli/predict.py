@@ -49,7 +49,7 @@ def command(workload: str, gpus: tuple[str, ...], output: Path | None, as_json: 
     names, options["counts"] = _counted(",".join(gpus), options["counts"])
     request = PredictRequest(workload=workload, gpus=_ids(names), **options)
     answer = predict(request)
-    printer.deliver_answer(answer, as_json=as_json, output=output)
+    printer.deliver_answer(answer, as_json=as_json, output=output, fit=True)
     # The one that is most likely to help: a precision that the GPU has, a smaller batch, another GPU.
     if answer.exit_status:
         records = answer.value
@@ -142,7 +142,7 @@ def fit(model: str, output: Path | None, as_json: bool, **options: Any) -> None:
             raise
         hint = shlex.join(["gpuwise", "predict", model, *(["--gpu", names] if names else [])])
         raise InputError(f"{model} is not a language model", hint=hint) from None
-    printer.deliver_answer(answer, as_json=as_json, output=output)
+    printer.deliver_answer(answer, as_json=as_json, output=output, fit=True)
     if answer.exit_status:
         smaller = [("--weights", "q4_k_m")]
         if options["tasks"] != ("infer",):

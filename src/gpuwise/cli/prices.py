@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import re
-import shutil
-import sys
 from dataclasses import replace
 from math import nextafter
 from pathlib import Path
@@ -114,11 +112,11 @@ def command(
         if len(table.rows) < len(priced.offers):
             hints.append(f"{len(table.rows)} of {len(priced.offers)} offers shown; all of them: --top 0")
         if compact:
-            hints.append("date, instance, region and note of each offer: --wide, or -o FILE.csv")
+            hints.append("instance, source and note of each offer: --wide, or -o FILE.csv")
     table = replace(table, notes=(*hints, *table.notes))
-    printer.deliver(table, answer.to_data, as_json=as_json, output=output)
+    printer.deliver(table, answer.to_data, as_json=as_json, output=output, fit=True)
 
 
 def narrow() -> bool:
-    """True if a person looks at a terminal too narrow for every column."""
-    return sys.stdout.isatty() and shutil.get_terminal_size().columns < FULL_WIDTH
+    """True where lines are too short for every column."""
+    return (printer.columns() or FULL_WIDTH) < FULL_WIDTH

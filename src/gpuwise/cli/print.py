@@ -91,23 +91,30 @@ def check_output(output: Path | None, suffixes: Sequence[str] = SUFFIXES) -> Non
         raise InputError(problem, hint=f"use a suffix of {', '.join(suffixes)}")
 
 
-def table(content: Table, most: int = NO_TERMINAL, *, fold: bool = True) -> int:
+def columns() -> int | None:
+    """How wide a line may be: of a terminal, or as COLUMNS says to a pipe; None for as wide as it is."""
+    stated = os.environ.get("COLUMNS", "").isdigit() and int(os.environ["COLUMNS"]) > 0
+    return shutil.get_terminal_size().columns if stated or sys.stdout.isatty() else None
+
+
+def table(content: Table, most: int = NO_TERMINAL, *, fold: bool = True, fit: bool = False) -> int:
     """A table for a person; where a terminal is too narrow, the columns without room stand below each row,
-    and with `fold` what all rows say above them. Lines are `most` characters long at most; how many there
-    were is given back."""
+    and with `fold` what all rows say above them; with `fit` in a pipe, too, whose width is stated. Lines are
+    `most` characters long at most; how many there were is given back."""
     terminal = sys.stdout.isatty()
-    width = min(shutil.get_terminal_size().columns, most) if terminal else most
+    width = min(columns() or most, most) if terminal or fit else most
     styled = terminal and "NO_COLOR" not in os.environ and os.environ.get("TERM") != "dumb"
 
     def style(code: int, lines: Iterable[str]) -> list[str]:
         return [f"\x1b[{code}m{line}\x1b[0m" if styled and line else line for line in lines]
 
     def prose(texts: Iterable[str]) -> list[str]:
+        room = width if terminal else most
         return [
-            line for text in texts for line in wrap(text, width, initial_indent="  ", subsequent_indent="  ")
+            line for text in texts for line in wrap(text, room, initial_indent="  ", subsequent_indent="  ")
         ]
 
-    made = laid_out(content, width if terminal or most < NO_TERMINAL else None, fold=fold)
+    made = laid_out(content, width if terminal or width < NO_TERMINAL else None, fold=fold)
     lines = [*style(1, [content.title] if content.title else ()), *prose(content.before)]
     if content.rows or not content.notes:  # a head without rows says less than the lines below it
         lines += style(1, made.head)
@@ -122,14 +129,16 @@ def table(content: Table, most: int = NO_TERMINAL, *, fold: bool = True) -> int:
     return len(lines)
 
 
-def deliver(content: Table, document: Callable[[], Any], *, as_json: bool, output: Path | None) -> None:
+def deliver(
+    content: Table, document: Callable[[], Any], *, as_json: bool, output: Path | None, fit: bool = False
+) -> None:  # fmt: skip
     """Print `content` (or `document()` as JSON), or write it to `output` in its suffix's format."""
     check_output(output)
     if output is None:
         if as_json:
             out(json_text(document()))
         else:
-            table(content)
+            table(content, fit=fit)
     # A file goes before --json: who names a file wants it there.
     elif output.suffix == ".parquet":
         save(output, parquet(content))
@@ -139,13 +148,15 @@ def deliver(content: Table, document: Callable[[], Any], *, as_json: bool, outpu
         save(output, markdown(content) if output.suffix == ".md" else comma_separated(content))
 
 
-def deliver_answer(answer: Answer[Any], *, as_json: bool, output: Path | None) -> None:
+def deliver_answer(
+    answer: Answer[Any], *, as_json: bool, output: Path | None, fit: bool = False
+) -> None:  # fmt: skip
     """Print what a job found, or write it to `output`, or its chart where that is a drawing."""
     note(answer)
     if output is not None and output.suffix in DRAWINGS:
         draw(answer.to_chart(), output)
     else:
-        deliver(answer.table, answer.to_data, as_json=as_json, output=output)
+        deliver(answer.table, answer.to_data, as_json=as_json, output=output, fit=fit)
 
 
 def note(answer: Answer[Any]) -> None:

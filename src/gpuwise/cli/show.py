@@ -58,7 +58,7 @@ def command(
         from gpuwise.jobs import reporting
 
         uses = reporting.uses(Facts(tell=printer.talk), printer.gpu(what))
-        printer.deliver_answer(uses, as_json=as_json, output=output)
+        printer.deliver_answer(uses, as_json=as_json, output=output, fit=True)
         return
     results = store.named(what)
     if results is None:

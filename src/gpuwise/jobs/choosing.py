@@ -275,8 +275,8 @@ def _with_both_ways(market: _Market, choice: Recommendation, several: bool) -> R
     place in it comes from prices that are older, or from any GPU where that is to rent. What costs less is
     first, where its price is fresh."""
     need = choice.need
-    if not need.either or need.have:
-        return choice
+    if not need.either or any(gpu not in choice.rejected for gpu in need.have):
+        return choice  # What is there, and does the work, is one of the sides
     rents = [option for option in choice.options if option.way in RENTS]
     rents.sort(key=lambda option: option.price_source != PAID)
     owns = [option for option in choice.options if option.outlay_usd]
@@ -423,7 +423,10 @@ def _first_answer(market: _Market, need: Need) -> Recommendation:
         patient = [each for each in failed if USUAL_NOTE not in each[0].notes]
         # What a supply feeds at a lower limit of power is what to go by, where nothing does.
         fed = [each for each in patient or failed if LOWERED in each[0].notes]
-        raise _explained(market, *next(iter(fed or patient or failed))) from None
+        # Where one card is too small, what several of it lack is what keeps somebody from them.
+        many = [e for e in failed if verdicts.AS_MANY in e[0].notes and e[1].code == "limits"]
+        many = many if failed[0][1].code == "too-large" else []
+        raise _explained(market, *next(iter(fed or many or patient or failed))) from None
     names = names_of(need)
     late = [gpu for gpu in names if gpu in choice.rejected and choice.rejected[gpu].code == "latency"]
     mine = [choice.rejected[gpu] for gpu in {*need.have} if gpu in choice.rejected]

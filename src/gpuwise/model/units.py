@@ -434,7 +434,7 @@ def currency_of(text: str, known: Container[str]) -> str:
     without one."""
     plain = text.casefold()
     beside = re.findall(
-        r"([€£¥₹])|(?<=\d)\s?(?:k\b\s?)?([a-z]{3,8})|\b([a-z]{3})\s?(?=\d)", plain
+        r"([€£¥₹])|(?<=\d)\s?(?:k\b\s?)?([a-z]{3,8})|\b(?!try\b)([a-z]{3})\s?(?=\d)", plain
     ) + re.findall(r"()()\b(?:in|en|em|w|в) ([a-z]{3,8}|[€£¥₹])", plain)
     words = ("".join(found) for found in beside)
     codes = (_currency(word) for word in words)

@@ -13,7 +13,7 @@ from datetime import date
 from typing import TYPE_CHECKING
 
 from gpuwise.facts import catalog
-from gpuwise.judge.choose.answer import taken_as_asked
+from gpuwise.judge.choose.answer import question, taken_as_asked
 from gpuwise.judge.choose.phrases import obtained
 from gpuwise.model.gpu import RENTS, GpuSpec
 from gpuwise.model.judgement import Assumptions, Option, Recommendation
@@ -39,16 +39,16 @@ _DRAWN = 40
 
 def table(
     found: Recommendation, *, top: int | None, wide: bool = False, changed: Sequence[str] = (),
-    why: bool = True,
+    why: bool = True, every: bool = False,
 ) -> Table:  # fmt: skip
     """The answer, then the first `top` options (all for None).
 
     Where not `wide`, the columns that a terminal has no room for are left out; where not `why`, each GPU has
-    one row of what is bought and one of what is rented, and reasons of others, chances and assumptions are
-    left out.
+    one row of what is bought and one of what is rented unless `every` is wanted, and reasons of others,
+    chances and assumptions are left out.
     """
     need = found.need
-    options = found.options if why else one_of_each(found)
+    options = found.options if why or every else one_of_each(found)
     shown = options[:top]
     # Costs are of so many items that the first option costs at least a cent.
     least = found.options[0].cost_per_item_usd
@@ -89,7 +89,7 @@ def table(
     # A terminal of 100 columns holds what decides; files hold all.
     columns = [name for name in rows[0] if wide or name not in left]
     return Table(
-        title=f"{question(found)}, prices of {found.prices_on or found.made_on}",
+        title=f"{question(need)}, prices of {found.prices_on or found.made_on}",
         before=(*changed, *said(found)),
         columns=tuple(columns),
         rows=tuple(tuple(row[name] for name in columns) for row in rows),
@@ -98,18 +98,6 @@ def table(
         dim=frozenset(place for place, option in enumerate(shown) if option.stale),
         spare=frozenset({"price", "known by"}),
     ).without_empty_columns()
-
-
-def question(found: Recommendation) -> str:
-    """`llm-8b-decode infer bf16, 1 to 8 GPUs`."""
-    need, mix, (low, high) = found.need, len(found.need.workloads) > 1, found.need.gpus
-    names = need.title or " + ".join(
-        f"{name} {percent(share, 0)}" if mix else name for name, share in need.workloads
-    )
-    number = f"{low} to {high} GPUs" if low < high else f"{low} GPU{'s' if low > 1 else ''}"
-    people = f" for each of {need.users} people" if need.users > 1 else ""
-    mode = "" if need.passes != 1 else f" {need.mode}"  # Adapters learn by runs that are of inference
-    return f"{names}{mode} {need.precision}, {number}{people}"
 
 
 # Of advice, what is said without --why.

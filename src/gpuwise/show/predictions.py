@@ -222,8 +222,9 @@ def _best(rows: Sequence[Fit]) -> Iterator[Fit]:
         if fit := [row for row in group if row.fits]:
             yield fit[0]
             yield max(fit, key=lambda row: row.tokens_per_s.value if row.tokens_per_s else 0.0)
-        else:
+        else:  # The longest on the fewest cards, and what the shortest lacks on one
             yield min(group, key=lambda row: row.enough or inf)
+            yield min(group, key=lambda row: row.needed_bytes or inf)
 
 
 def _fit_row(answer: Fit) -> dict[str, str]:

@@ -38,7 +38,7 @@ def listing(
 ) -> Table:  # fmt: skip
     """One row an offer, as ordered; `top` limits the rows shown, the notes speak of all of them.
 
-    `compact` fits a narrow terminal: fewer columns, without instance and note.
+    `compact` fits a narrow terminal: fewer columns, without instance, source and note.
     """
     shown = offers[:top] if top else offers
     notes = [*(_mark_notes([offer.gpu_ids for offer in shown]) if compact else ())]
@@ -172,10 +172,12 @@ def _row(offer: Offer, today: date) -> dict[str, str]:
 def _compact_row(offer: Offer, today: date) -> dict[str, str]:
     row = _row(offer, today)
     name = offer.gpu_ids[0] if len(offer.gpu_ids) == 1 else offer.gpu
+    whole = f", {row['price']}" if offer.count != 1 or not offer.per_hour else ""
+    stale = ", stale" * prices.is_stale(offer, today) if offer.seen_on else row["age"]
     return {
-        "USD/GPU-h": row["USD/GPU-h"], "offer": f"{row['GPUs']} x {row['kind']}, {row['price']}",
-        "GPU": name + _MARKS[_unsure(offer.gpu_ids)], "provider": row["provider"], "age": row["age"],
-        "source": row["source"],
+        "USD/GPU-h": row["USD/GPU-h"], "offer": f"{row['GPUs']} x {row['kind']}{whole}",
+        "GPU": name + _MARKS[_unsure(offer.gpu_ids)], "provider": row["provider"], "region": row["region"],
+        "seen on": f"{row['seen on']}{stale}",
     }  # fmt: skip
 
 

@@ -784,12 +784,19 @@ def test_other_languages_say_the_same(text: str, said: dict[str, object]) -> Non
     need = settled(need_of(text, {}, RATES, today=date(2026, 11, 28))[0])
     stated = {**asdict(need), **asdict(need.assumptions), "users": max(need.users, need.concurrent)}
     found = json.loads(json.dumps({name: stated[name] for name in said}, default=list))
-    assert found == {
-        name: pytest.approx(value) if name.endswith("usd") else value for name, value in said.items()
-    }
+    assert found == {name: pytest.approx(value) if "usd" in name else value for name, value in said.items()}
 
 
 @pytest.mark.parametrize("text", ["1.2.3 ms per token", "1.2.3 cents per kWh", "12.12.2026 hours", "1.2.3 %"])
 def test_a_piece_of_a_longer_number_is_no_number(text: str) -> None:
     need = asked(f"serve llama-3.1-8b, {text}")
     assert (need.latency_s, need.deadline_s, need.assumptions) == (0.05, None, Assumptions())
+
+
+def test_double_precision_counts_before_a_network_of_another_part_of_the_text() -> None:
+    need = asked("double precision CFD, and some training of ViT-B/16 at night")
+    assert (need.precision, need.also) == ("fp64", ("train:vit-b16",))
+    need = asked("OpenFOAM in fp64 and qlora of qwen3-14b")
+    assert (need.precision, need.also) == ("fp64", ("qlora:qwen3-14b",))
+    with pytest.raises(InputError, match="does not run in fp64"):
+        asked("train resnet50 in double precision")

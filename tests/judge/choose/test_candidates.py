@@ -18,6 +18,8 @@ from gpuwise.judge.choose.candidates import (
     price_half,
 )
 from gpuwise.judge.choose.decide import ordered
+from gpuwise.judge.choose.need import need_for
+from gpuwise.judge.choose.speeds import gather
 from gpuwise.model.judgement import Assumptions
 
 
@@ -62,6 +64,16 @@ def test_as_many_machines_as_keep_a_deadline(need, speed, offer, today: date, it
         today=today,
     )  # fmt: skip
     assert [row.count for row in learns.rows] == [2]
+
+
+@pytest.mark.parametrize(("people", "alone"), [(1, True), (16, False)])
+def test_a_worker_answers_as_many_as_ask_at_once(offer, today: date, people: int, alone: bool) -> None:
+    asked = need_for("llama-3.1-8b", gpus=(1, 1))
+    asked = replace(asked, serverless=True, acquire="rent", concurrent=people)
+    found = gather(asked, {"rtx-4090": (1,)}, None)  # type: ignore[arg-type]
+    (row,) = candidates(asked, found, [offer("rtx-4090", 1.0, "serverless")], today=today).rows
+    assert row.speed.throughput is not None
+    assert (row.speed.throughput.value < 200) == alone
 
 
 def test_seconds_that_are_paid_by_use_are_paid_once(need, speed, offer, today: date) -> None:

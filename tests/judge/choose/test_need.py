@@ -9,7 +9,7 @@ from datetime import date, timedelta
 import pytest
 
 from gpuwise.errors import InputError
-from gpuwise.judge.choose.need import check, need_for, need_of, presets, unknown
+from gpuwise.judge.choose.need import check, need_for, need_of, presets, settled, unknown
 from gpuwise.model.judgement import Assumptions
 from gpuwise.model.units import Latency, Work
 
@@ -182,3 +182,8 @@ def test_a_budget_that_is_none_is_refused_as_it_was_typed() -> None:
 def test_an_amount_is_read_as_in_a_question(work: str, items: float | None, hours: float | None) -> None:
     need, _ = need_of("sdxl", {"work": work}, {})
     assert (need.items, need.hire_h) == (items, hours)
+
+
+def test_a_make_without_a_form_is_said() -> None:
+    with pytest.raises(InputError, match="of NVIDIA, is of the form oam"):
+        settled(replace(need_for("bert-large"), form="oam", only=("h100-sxm5-80gb", "l4")))

@@ -11,6 +11,7 @@ from gpuwise.facts import catalog
 from gpuwise.judge.choose.fit import lacking, use, uses
 from gpuwise.judge.choose.need import need_for, presets
 from gpuwise.model.result import Interval
+from gpuwise.predictor.card import UNMEASURED
 
 from ...records import made_up, predicted
 
@@ -65,3 +66,16 @@ def test_every_preset_is_answered(today: date, offer) -> None:
     assert counts == {1}
     assert costs["vision-cnn"] == pytest.approx(0.36 / 3600 / 100)
     assert [u.preset for u in found] == list(presets())
+
+
+def test_what_is_known_of_an_unmeasured_gpu_tells_whether_it_suits(today: date) -> None:
+    def found(preset: str):
+        none = made_up(gpu_id="apple-m4-max", refusal=UNMEASURED)
+        return use(preset, replace(need_for(preset), latency_s=None), none, [], today)
+
+    answers = found("llm-inference")  # Memory and bandwidth are stated
+    assert (answers.verdict, answers.throughput) == ("well suited", None)
+    assert UNMEASURED in answers.reason
+    learns = found("large-model-training")
+    assert learns.verdict == "not known"
+    assert "546 of 800 GB/s" in learns.reason

@@ -55,7 +55,9 @@ def _patterns() -> Any:
         "ones": "|".join(list(units.NUMBERS)[:9]), "scales": "|".join(filter(None, MANY)),
         "from_two": "|".join(list(units.NUMBERS)[1:]), "datasets": units.DATASET_NAMES,
         "precisions": "|".join(PRECISIONS), "weights": "|".join(WEIGHTS), "common": "|".join(COMMON),
-        "currencies": "|".join(prices.rates()).casefold(), "unrated": "|".join(WORDS["unrated"]),
+        # The Turkish lira's code is a word of English: it counts behind a number alone.
+        "currencies": "|".join(code.casefold() for code in prices.rates() if code != "TRY"),
+        "unrated": "|".join(WORDS["unrated"]),
         "things": "|".join(f"(?P<t{n}>{row['words']})" for n, row in enumerate(_THINGS)),
         "roles": "|".join(_ROLES.values()), "areas": "|".join(words for _, words, _ in prices.areas()),
         "nouns": "|".join(row["words"] for row in _THINGS if row["kind"] == "text"),

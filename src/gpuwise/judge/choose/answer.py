@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
+from contextlib import suppress
 from math import inf
 
 from gpuwise.errors import GpuwiseError
@@ -13,7 +14,7 @@ from gpuwise.judge.choose import candidates as priced
 from gpuwise.judge.choose import fit
 from gpuwise.judge.choose.candidates import PAID, Candidates, host_of
 from gpuwise.judge.choose.fit import Limit, link_of
-from gpuwise.judge.choose.need import COMPUTERS, HOURS_PER_YEAR, USUAL_NOTE, WORDS
+from gpuwise.judge.choose.need import COMPUTERS, HOURS_PER_YEAR, USUAL_NOTE, WORDS, settled
 from gpuwise.judge.choose.owning import both_ways, hours_that_pay, sums_of_years
 from gpuwise.judge.choose.phrases import (
     WORTH_A_WORD,
@@ -80,6 +81,7 @@ def limits(need: Need) -> Iterator[str]:
         (kwh != usual.electricity_usd_per_kwh and kwh, "${:.3g} a kWh"),
         (week != usual.hours_per_week and week, "{:.3g} h of use a week"),
         (a.years != usual.years and a.owned_for, "{}"),
+        (a.max_age_days != usual.max_age_days and a.max_age_days, "prices of the last {:g} days"),
     ):  # fmt: skip
         if value:
             yield words.format(value)
@@ -91,18 +93,34 @@ def _billed(need: Need, bill: Bill) -> str:
     return f"{sum_of(need, bill.usd or 0.0)}{of}"
 
 
-def taken_as_asked(need: Need, item: str) -> str:
-    """The amount of work and the limits of a need, and how words of its question were read."""
+def taken_as_asked(need: Need, item: str, *work: str) -> str:
+    """The amount of work and the limits of a need, and how words of its question were read; behind what is
+    said of the work."""
     often = f" each {fit.PERIODS.get(need.period_s) or seconds(need.period_s)}" if need.period_s else ""
-    work = [f"{brief(need.items)} {item}s{often}"] if need.items else []
-    taken = "; ".join(dict.fromkeys((*work, *limits(need), *need.notes)))
+    amount = [f"{brief(need.items)} {item}s{often}"] if need.items else []
+    taken = "; ".join(dict.fromkeys((*work, *amount, *limits(need), *need.notes)))
     return f"Taken as asked: {taken}" if taken else ""
+
+
+def question(need: Need) -> str:
+    """`llm-8b-decode infer bf16, 1 to 8 GPUs`."""
+    mix, (low, high) = len(need.workloads) > 1, need.gpus
+    names = need.title or " + ".join(
+        f"{name} {percent(share, 0)}" if mix else name for name, share in need.workloads
+    )
+    number = f"{low} to {high} GPUs" if low < high else f"{low} GPU{'s' if low > 1 else ''}"
+    people = f" for each of {need.users} people" if need.users > 1 else ""
+    mode = "" if need.passes != 1 else f" {need.mode}"  # Adapters learn by runs that are of inference
+    return f"{names}{mode} {need.precision}, {number}{people}"
 
 
 def refusal(need: Need, error: GpuwiseError, item: str) -> str:
     """Why there is no answer, beside what was understood of the question and what was not."""
     unread = f"Not taken into account: {', '.join(need.ignored)}" if need.ignored else ""
-    parts = (str(error), *need.corrected, taken_as_asked(need, item), unread)
+    with suppress(GpuwiseError):  # Where no part of it contradicts another one
+        need = settled(need)
+    taken = taken_as_asked(need, item, question(need))
+    parts = (str(error), *need.corrected, taken, unread)
     return ". ".join(part.rstrip(".") for part in parts if part)
 
 

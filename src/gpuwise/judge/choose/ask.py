@@ -85,10 +85,10 @@ class _Reader(Worked):
 
     def asked(self) -> Asked:
         """Reads it all, the most particular rules first, and takes what nothing reads as a limit for one."""
-        unreleased = list[str]()
+        unreleased = False
         while later := self.blank(P.unreleased):
-            unreleased.append(later[0].strip())
-            self.ignore(unreleased[-1])
+            self.ignore(later[0].strip())
+            unreleased = True
         if unreleased:
             self.correct(
                 "What GPUs will come, and how fast and dear they are, is not known: this is of today."
@@ -140,8 +140,10 @@ class _Reader(Worked):
     def _read_first(self) -> None:
         """What holds words that mean something else elsewhere: hours of GPUs, and what a GPU may have."""
         for day in (rf"(?:{units.DAYS})(?!\w)", r"(?:year|month|quarter)\b"):
-            if spent := self.blank(rf"{P.spend_by}{day}"):
-                self.ignore(spent[0].strip())
+            until = rf"\b{P.until} {day}{P.hour}(?=[^.;?]{{0,60}}?{P.gone})"
+            if spent := self.blank(rf"{P.spend_by}{day}|{until}"):
+                self.ignore(f"{spent[0].strip()}{', for the money' * bool(self.take(P.gone))}")
+        self._read_energy_price()
         if again := self.blank(P.spans_again):
             self._read_spans(again)
         if some := self.blank(P.of_them_at_once):
@@ -154,6 +156,18 @@ class _Reader(Worked):
         if self.gpu_hours and not self.gpu_hours[2]:
             self.fields |= {"hire_h": amount_of(self.gpu_hours[1]), "acquire": "rent"}
 
+    def _read_energy_price(self) -> None:
+        """What a kWh costs; the sum is gone for every other rule, a question about electricity is not."""
+        for found in re.finditer(P.energy_price, self.plain):
+            usd = self._usd(found["sum"] or found["alone"], hourly=True)
+            if found["per"] or found["each"] or usd < USUAL.dearest_kwh:
+                self.assumed["electricity_usd_per_kwh"] = usd
+                self.mark(*found.span())
+                bill = re.match(r"\W*(?:bill|consum)", found["said"] or "")
+                start, end = found.span("sum" if bill else "said" if found["sum"] else "beside")
+                self.plain = self.plain[:start] + " " * (end - start) + self.plain[end:]
+                return
+
     def _read_spans(self, said: re.Match[str]) -> None:
         """Hours a week of what is used for a while, again and again."""
         number, unit, times, period = said.groups()[:4] if said[1] else (said[7], said[8], said[5], said[6])
@@ -165,8 +179,6 @@ class _Reader(Worked):
 
     def _read_use(self) -> None:
         """What the use of one's own machine costs, and for how long it is used."""
-        if energy := self.take(P.energy_price):
-            self.assumed["electricity_usd_per_kwh"] = self._usd(energy[1] or energy[2], hourly=True)
         if any(each.period == "night" for each in self.found):
             self.assumed["utilisation"] = USUAL.night
             self.notes.append("the work of a night is done within 12 hours")
@@ -187,8 +199,13 @@ class _Reader(Worked):
     def _read_denials(self) -> None:
         """What is not to be: ways of getting GPUs, and providers."""
         self.denied = {name: self.deny(words) for name, words in (*RULES["denied"].items(), *RULES["kinds"])}
-        while name := self.take(rf"{P.denial}({sellers()})\b", again=False):
-            self.fields["avoid"] = (*self.fields.get("avoid", ()), needs.PROVIDERS.get(name[1], name[1]))
+        seller = rf"(?:{sellers()}|{P.common})\b"
+        while denied := self.blank(rf"{P.denial}{seller}(?:(?:,? (?:or|and|nor|not)|,|/) ?{seller})*"):
+            names = re.findall(seller, denied[0])
+            self.fields["avoid"] = (
+                *self.fields.get("avoid", ()),
+                *(needs.PROVIDERS.get(n, n) for n in names),
+            )
 
     def _read_limits(self) -> None:
         """What the words say of memory, kinds of rent, places, delays, people and one's own machine."""
@@ -321,7 +338,8 @@ class _Reader(Worked):
     def _read_rent(self) -> None:
         """Whether to rent or to own, where that is said, and for how long."""
         fields, take, denied = self.fields, self.take, self.denied
-        if (take(P.only_rent) and take(P.only_own)) or (denied["rent"] and denied["buy"]):
+        only_rent, only_own = take(P.only_rent), take(P.only_own)
+        if (only_rent and only_own) or (denied["rent"] and denied["buy"]):
             raise InputError("only to rent and only to buy at once", hint="leave one of them out")
         no_cloud = bool(take(P.offline)) or denied["rent"]
         used, offered = take(RULES["denied"]["used"]), self._read_offers()
@@ -329,15 +347,18 @@ class _Reader(Worked):
         either = self.said(P.rent_or_not) or than
         if either:  # What stands between the two words may be the work
             self.every(P.words_of_either)
-        rents: Any = offered or take(P.renting, again=False) or take(P.hosted) or either or self.hired
-        owns = used or take(P.owning) or (None if self.said(P.replaceable) else take(P.replacing))
+        rents: Any = (
+            only_rent or offered or take(P.renting, again=False) or take(P.hosted) or either or self.hired
+        )
+        owns = only_own or used or take(P.owning) or (None if self.said(P.replaceable) else take(P.replacing))
         # What no shop sells singly is rented, unless somebody says that it is to be bought.
         modules = [catalog.get(gpu).text("form") in MODULES for gpu, _ in self.sets]
         if modules and all(modules) and not (used or self.said(P.owning)):
             rents = rents or owns or [*self.have] or self.said(r"\bcheap\w*")
             owns = None
         once = take(P.once)
-        self.once = once is not None and not (owns or self.have or denied["rent"] or either)
+        again = any(each.period for each in self.found)  # "Once a week, and what does one run cost"
+        self.once = once is not None and not (owns or self.have or denied["rent"] or either or again)
         if self.once:
             rents = once
             self.notes.append("done once, so rented: for a single run nothing pays that is bought")
@@ -424,9 +445,10 @@ class _Reader(Worked):
         if fuse := take(P.fuse):
             # By the codes of most countries.
             self.notes.append(f"a circuit of {fuse[0].strip()}: four fifths of it for what runs for hours")
-            home = "230" if self.currency in RULES["usual"]["volts_230"] else ""
+            home = "120" if self.said(P.america) else ""
+            home = "230" if self.currency in RULES["usual"]["volts_230"] else home
             if volts := fuse[1] or fuse[3] or home:
-                self.notes += [f"at {volts} V, as where the currency is from"] if volts == home else []
+                self.notes += [f"at {volts} V, as is usual there"] if volts == home else []
                 fields["outlet_w"] = 0.8 * float(fuse[2]) * float(volts)
             elif not re.search(r"\d ?k?w(?:atts?)?\b", self.left()):
                 raise InputError(f"how many watts has a {fuse[0]}?", hint="say its volts: '15 A at 120 V'")
@@ -470,9 +492,6 @@ class _Reader(Worked):
             hours = take(rf"\((?:in |within |about |~)?{P.span}\)", again=False)  # As it was counted
             fields["deadline_s"] = span_seconds(hours) if hours else (day - self.today).days * amounts.DAY_S
             self.notes.append(f"{last[0].strip()} is {day}, {(day - self.today).days} days from now")
-            if not self.done() and take(P.gone_after):
-                del fields["deadline_s"]
-                self.notes[-1] = f"the money is to be spent by {day}"
         elif span := take(rf"\b{P.before} {P.span}") or take(
             rf"(?<![$€£\w] )(?<!euros )(?<!dollars )\b{P.span},? {P.after}\b"  # "400 dollars a month max"
         ):
@@ -513,7 +532,8 @@ class _Reader(Worked):
             return
         self.mark(*money.span())
         code = re.sub(r"[^a-z]", "", re.sub(r"\d\s?k\b", "", money[0])).upper()
-        if code.casefold() in (*RULES["unrated"], "try") and code not in self.rates:
+        codes = {*prices.rates(), *map(str.upper, RULES["unrated"])}
+        if code in codes.difference(self.rates):
             self.correct(
                 f"{money[0].strip().upper()}: no rate of {code} is known here, so no price is checked "
                 f"against it: '--rate {code}=...' gives it in dollars."
@@ -557,7 +577,7 @@ class _Reader(Worked):
             fields.setdefault("goal", "speed")
         elif not self.rents and not (self.done() and not (self.owns or self.have)):
             gpus = self.owns or self.have or self.sets or self.traits or self.said(rf"\b(?:{P.machine})\b")
-            self.small = budget < USUAL.small_sum and not gpus
+            self.small = budget < USUAL.small_sum and not (gpus or self.denied["rent"])
             fields["acquire"] = "both" if self.small else "own"
             most = take(rf"\bbest\b(?! value)|{P.fastest}")
             least = self.thrifty or self.small or fields.get("users", 1) > 1 or "latency" in fields
@@ -669,8 +689,13 @@ class _Reader(Worked):
             self.mode = "train"
         if self.mode in ("lora", "qlora") and not (is_model(named, self.mode) or named in DIFFUSION):
             self.ignore(f"{self.mode}, which is of language models and of images that are made")
+        for pattern in (P.other_use, P.learnt) if is_model(named, self.mode) else (P.other_use,):
+            other = self.said(pattern)
+            self.ignore(other[0] if other else "")
         numbers = self.every(P.number_alone)
-        self.ignore(*(each.rstrip(" ,.") for each in numbers if not re.fullmatch(P.year, each.rstrip(" ,."))))
+        numbers = [each.rstrip(" ,.") for each in numbers]  # One of a thing needs no word
+        bare = rf"1(?: (?:machine|server|computer|workstation|card|gpu|pc))?|{P.year}"
+        self.ignore(*(each for each in numbers if not re.fullmatch(bare, each)))
         if unread := "|".join(map(re.escape, self.unread())):
             self.ignore(*re.findall(rf"{P.demand}\b(?:{unread})(?: (?:{unread}))*", self.left()))
         self._read_no_more(named, precision)

@@ -393,7 +393,7 @@ class Cards(Words):
         at home or renting an L4", "rent an H200 with buying an A6000"."""
         verbs = list(re.finditer(rf"(?P<rent>{P.renting})|{P.to_own}|at home", self.plain))
         rented = set[str]()
-        for gpu, *_, start, _ in self.places:
+        for gpu, *_, start, _ in (place for place in self.places if place[0] not in self.have):
             before = [verb for verb in verbs if verb.end() <= start]
             nearest = before[-1:] or verbs[:1]
             rented |= {gpu for verb in nearest if verb["rent"]}
@@ -461,7 +461,7 @@ class Cards(Words):
         hours, people = self.assumed.get("hours_per_week"), fields.get("users", 1)
         theirs = bool(people > 1 and hours and self.said(P.hours_each))  # "20 hours a week each"
         # Each has one; "together" is of the money
-        apart = fields.get("concurrent") == 1 and not (often or theirs)
+        apart = fields.get("concurrent") == 1 and not (often or theirs or self.said(P.one_for_all))
         shares = self.take(P.sharing) or theirs or often
         self.shared = people > 1 and not apart and bool(shares or not self.said(P.for_each))
         self.by_default = self.shared and not shares

@@ -26,6 +26,10 @@ from gpuwise.workloads import registry
 
 # What adapters take beside the weights, as a share of these.
 ADAPTERS = 1.15
+# The work that computes in double precision.
+FP64 = "scientific-fp64"
+# What makes images, where no model is named.
+DRAWS = "stable-diffusion"
 _DRAWN = frozenset(model.like for model in DIFFUSION.values())
 
 
@@ -74,13 +78,13 @@ class Worked(Cards):
         if self.billed_monthly and not any(each.period for each in self.found):  # So the amount is, too
             self.found = tuple(replace(e, period="month") if e.kind == "token" else e for e in self.found)
         self._read_times()
-        self._read_requests()
+        self._read_requests(bool(self.said(P.at_once) and self.said(P.how_many_people)))
         speeds = (each for each in self.found if each.kind == "token" and each.tokens == 1 and each.period)
         speed = next(speeds, None)
         # So many in a short time are a speed: of each answer, or as a service all day long.
         slow = speed.number / amounts.seconds(speed.period) <= USUAL.one_reader if speed else False
         able = self.said(RULES["asks"]["able"])
-        card = self.said(P.least_watts) or self.said(r"\b(?:card|gpu)s? (?:that|which)\b")
+        card = self.said(P.least_watts) or self.said(P.one_card)
         meant = self.said(P.alone) or (
             slow and (self.said(P.at_least) or able or card or self.sets or self.have)
         )
@@ -93,23 +97,28 @@ class Worked(Cards):
             self.notes.append(f"{speed.words} per {speed.period} is the speed of each answer")
             self.found = tuple(each for each in self.found if each is not speed)
 
-    def _read_requests(self) -> None:
-        """How long each prompt and answer of people who ask at once is: no amount of work."""
+    def _read_requests(self, people: bool) -> bool:
+        """Whether the tokens that are stated are those of each request of people who ask at once, and no
+        amount of work, as nothing says how many requests come."""
         sizes = [e for e in self.found if e.kind in ("token", "part") and e.role and not e.period]
-        short = all(e.number * e.tokens <= USUAL.longest for e in sizes)
         hour = amounts.seconds("hour")  # What comes in less is a speed
-        again = [e for e in self.found if e.period and amounts.seconds(e.period) > hour]
-        others = [e for e in self.found if e.kind in ("text", "image", "sequence", "epoch", "step")] + again
-        if sizes and short and not others and self.said(P.at_once) and self.said(P.how_many_people):
-            long = {e.role: e.number * e.tokens for e in sizes}
-            self.fields["context"] = int(sum(long.values()))
-            said = (f"{'prompts' if role == 'in' else 'answers'} of {n:,.0f}" for role, n in long.items())
-            self.notes.append(f"{' and '.join(said)} tokens of each at once")
-            self.found = tuple(each for each in self.found if each not in sizes)
+        speeds = [
+            e for e in self.found if e.kind == "token" and e.period and amounts.seconds(e.period) <= hour
+        ]
+        short = all(e.number * e.tokens <= USUAL.longest for e in sizes)
+        if not (people and sizes and short) or any(e not in (*sizes, *speeds) for e in self.found):
+            return False
+        prompt, answer = (sum(e.number * e.tokens for e in sizes if e.role == r) for r in ("in", "out"))
+        answer = answer or USUAL.answer
+        self.fields.setdefault("context", int(prompt + answer))
+        self.fields |= {"reads": prompt / answer}
+        self.notes.append(f"each request has a prompt of {prompt:,.0f} tokens and an answer of {answer:,.0f}")
+        self.found = tuple(speeds)
+        return True
 
     def _read_times(self) -> None:
         """How often the work comes again in a day, week or month: its amount, or an hour of each person."""
-        if (often := self.take(P.now_and_then, again=False)) is None:
+        if self._aside() or (often := self.take(P.now_and_then, again=False)) is None:
             return
         words = (often[1] or "once").removesuffix(" times")
         times, period = USUAL.few.get(words) or number_of(words), often[2] or "week"
@@ -120,15 +129,31 @@ class Worked(Cards):
             self.found = tuple(again if each is counted else each for each in self.found)
             self.notes.append(f"{counted.words.strip()}, {times} times a {period}")
 
+    def _aside(self) -> tuple[slice, Purpose] | None:
+        """Where something is learnt now and then, beside what is run: that part of the text, and how."""
+        for words, mode in RULES["modes"]:
+            for learns in re.finditer(words, self.plain) if mode != "infer" else ():
+                part = self._clause(learns.start())
+                rest = self.plain[: part.start] + self.plain[part.stop :]
+                now_and_then = re.search(P.aside, self.plain[part])
+                if now_and_then and "infer" not in _modes(self.plain[part]) and _modes(rest) == ["infer"]:
+                    return part, mode
+        return None
+
     def _read_work(self) -> str:
         """The model, network or use, or several with their shares of time. Raises InputError without any."""
         # Who fine-tunes by QLoRA says both, and means the first.
         modes: list[Purpose] = [mode for pattern, mode in RULES["modes"] if self.take(pattern)]
-        self.mode = modes[0] if modes else None
+        self.mode = "infer" if self._aside() else modes[0] if modes else None
         self._read_shares()
         self._read_sizes_of_images()
+        left = self._left
         named = self.mixed[0][0] if self.mixed else self._name() or self._open_instead()
-        if not named:
+        double = None if self.mixed else self.said(P.double)
+        if named and double and self._clause(double.start()) != self._clause(self._read_since(left)):
+            self._left, named = left, FP64  # The network is read again, as work beside it
+            self.every(next(words for words, name in RULES["uses"] if name == FP64))
+        elif not named:
             # A model that has a size wins over what people are or do.
             named = self._of_size()
             self.by_use = bool(named) or not (named := self._stand_in())
@@ -212,9 +237,13 @@ class Worked(Cards):
         # "ComfyUI and Ollama": of two uses, too, unless the second is what every question is about.
         notes, open_model = list(self.notes), self.open_model
         again = self.by_use or re.search(r"\b\d+b\b", self.left())
-        more = self._name() or (again and self._use()) or named
+        # "Chat, and image generation on the same card": a language model makes none.
+        drawn = next(words for words, name in RULES["uses"] if name == DRAWS)
+        made = self.said(drawn) if is_model(named, None) and not self.mixed else None
+        more = self._name() or (DRAWS if made else again and self._use()) or named
         self.notes, self.open_model = notes, open_model
         usual = {"resnet50", "mobile", "llama-3.1-8b" if self.by_use and is_model(named, None) else ""}
+        usual = set() if named == FP64 else usual
         another = more not in usual and ALIASES.get(more, more) != ALIASES.get(named, named)
         network = not is_model(named, None) and self.mode in (None, "infer")
         if another and fields.get("asks") == "able":
@@ -224,11 +253,13 @@ class Worked(Cards):
         elif another and is_model(more, None) and is_model(named, None):
             self.notes.append(f"of {named} and {more} the largest decides, one at a time")
         elif another:
-            at = next((n for n, (a, b) in enumerate(zip(left, self._left, strict=True)) if a != b), 0)
+            at = made.start() if made and more == DRAWS else self._read_since(left)
             if re.match(P.model_size, self.plain[at:]) and not re.search(P.joined, self.plain[:at]):
                 hint = "the size of the one that is meant"
                 raise InputError(f"{named} of another size, as {more}?", hint=hint)
             self._beside(named, more, self._clause(at))
+        elif is_model(named, None) and (aside := self._aside()):
+            self._beside(named, named, *aside)
         elif is_model(named, None) and self.mode not in (None, "infer") and not self.mixed:
             # "Tune it every week, and serve it to 12 people": what is served is a part by itself.
             learns = "|".join(words for words, mode in RULES["modes"] if mode != "infer")
@@ -236,6 +267,10 @@ class Worked(Cards):
             parts = (self._clause(each.start()) for each in served)
             if part := next((p for p in parts if not re.search(learns, self.plain[p])), None):
                 self._beside(named, named, part, "infer")
+
+    def _read_since(self, left: str) -> int:
+        """Where the first word stands that was read since so much was left."""
+        return next((n for n, (a, b) in enumerate(zip(left, self._left, strict=True)) if a != b), 0)
 
     def _clause(self, at: int) -> slice:
         """The part of the text around a place, between commas, full stops and conjunctions."""
@@ -271,6 +306,7 @@ class Worked(Cards):
         ways: dict[str, str] = {"infer": "running", "train": "training"}
         ways |= {"lora": "lora of", "qlora": "qlora of"}
         first, other = (ways.get(each, "fine-tuning") for each in (self.mode or "infer", mode))
+        first = "computing" if named == FP64 else first
         other += " it" if more == named else f" {more}"
         amount = f" ({', '.join(counted)})" * bool(counted)
         self.notes.append(
@@ -357,9 +393,7 @@ class Worked(Cards):
                 "them: ask for it apart"
             )
             if way in ("lora", "qlora") and is_model(name, way):
-                weights = Precision.BF16 if way == "lora" else Precision.NF4
-                held = ADAPTERS * llms.weight_bytes(llms.find(name), weights) / 1e9
-                self.fields["least_gb"] = held
+                self.fields["least_gb"] = held = _held(name, way)
                 self.notes.append(f"{way} of {name} must fit, too: about {held:.0f} GB on one GPU")
 
     def _within(self, start: int, end: int) -> str | None:
@@ -380,7 +414,8 @@ class Worked(Cards):
         words = "|".join(re.escape(word) for word in self.unread() if not re.fullmatch(P.bits, word))
         # What is to be run, trained or worked with has a name that means nothing here.
         of_work = self.said(rf"\b(?:{P.of_work}) (?:(?:an?|the|my|our) )?(?:{words or '(?!)'})\b")
-        sized = fields.keys() & {"memory_gb", "total_gb"} and (self.rents or self.owns or "sold" in fields)
+        sized = bool(fields.keys() & {"memory_gb", "total_gb"})
+        sized &= self.rents or self.owns or bool(fields.keys() & {"sold", "budget_usd"})
         machine = self.said(rf"\b(?:{P.machine}|servers?)\b") if "budget_usd" in fields else None
         wanted = sized or self.gpu_hours or machine  # For whatever work
         gpus = gpus or machine is not None
@@ -599,7 +634,8 @@ class Worked(Cards):
             self.ignore(others[0].words)
             return
         served = is_model(named, self.mode)
-        if served and self.mode in (None, "infer") and self._read_sizes_of_requests():
+        asked = bool(self.fields.keys() & {"users", "concurrent"})
+        if served and self.mode in (None, "infer") and self._read_requests(asked):
             return
         need = needs.need_for(named, mode=self.mode)
         if not (self.found or data):
@@ -649,21 +685,6 @@ class Worked(Cards):
             self.notes.append("the cost of all of it is not known: how much that is was not said")
             self._rent_once()
 
-    def _read_sizes_of_requests(self) -> bool:
-        """Whether the tokens that are stated are those of each request of people who ask at once, and how
-        many requests come is not said."""
-        fields = self.fields
-        asked = "users" in fields or "concurrent" in fields
-        if not asked or any(e.period or not e.role or e.kind not in ("token", "part") for e in self.found):
-            return False
-        prompt, answer = (sum(e.number * e.tokens for e in self.found if e.role == r) for r in ("in", "out"))
-        answer = answer or USUAL.answer
-        fields |= {"reads": prompt / answer}
-        fields.setdefault("context", int(prompt + answer))
-        self.notes.append(f"each request has a prompt of {prompt:,.0f} tokens and an answer of {answer:,.0f}")
-        self.found = ()
-        return True
-
     def _rent_once(self) -> None:
         """Buying for work that is done once cannot be judged without hours of use."""
         if not any(each.period for each in self.found):
@@ -681,6 +702,11 @@ class Worked(Cards):
         return str(formats.get("infer" if infers else "", formats.get("", bits[0])))
 
 
+def _modes(text: str) -> list[Purpose]:
+    """What a text says is done with a model."""
+    return [mode for words, mode in RULES["modes"] if re.search(words, text)]
+
+
 def _held(name: str, mode: Purpose) -> float:
     """GB of a GPU's memory that a model takes at least: those of its weights."""
     if name in DIFFUSION:
@@ -689,7 +715,8 @@ def _held(name: str, mode: Purpose) -> float:
         return float(USUAL.small_images_gb)
     formats: dict[str, Precision] = {"infer": Precision.INT4, "qlora": Precision.NF4}
     weights = formats.get(mode, Precision.BF16)
-    return llms.weight_bytes(llms.find(name), weights) / 1e9 if is_model(name, None) else 0.0
+    beside = ADAPTERS if mode in ("lora", "qlora") else 1.0
+    return beside * llms.weight_bytes(llms.find(name), weights) / 1e9 if is_model(name, None) else 0.0
 
 
 def _about(need: Need) -> str:

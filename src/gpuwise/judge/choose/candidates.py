@@ -310,7 +310,7 @@ def _offers(
             if able and (len(able) == len(found) or not offer.per_hour):
                 speed = min(able, key=lambda s: s.throughput.value if s.throughput else 0.0)
                 price = offer.amount * number if offer.per_hour else offer.per_gpu
-                if offer.kind == "serverless" and need.task == "infer":
+                if offer.kind == "serverless" and need.task == "infer" and need.concurrent < 2:
                     speed = alone(need, speed)
                 row = Row(speed.gpu_id, count, offer.kind, price, half, stale, speed, offer)
                 yield row

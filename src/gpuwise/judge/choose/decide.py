@@ -113,7 +113,7 @@ def _least_money(need: Need, them: Candidates, places: Sequence[int]) -> int:
     bought; the fastest of those that take as little, and of a budget what then does the work for least."""
     if need.goal in ("price", "power") or (need.goal == "cost" and them.outlay[places[0]] <= 0):
         return places[0]
-    equal = EQUAL if need.goal == "cost" else AS_FAST
+    equal = AS_FAST if need.goal == "speed" else EQUAL
     near = (p for p in places if them.ranked[p] <= equal * them.ranked[places[0]])
     level = [p for p in near if need.goal == "energy" or them.outlay[p] > 0]
     most = (A_LITTLE_MORE if need.goal == "speed" else EQUAL) * float(min(them.outlay[level], default=0.0))
@@ -140,7 +140,9 @@ def _last_seen(need: Need, them: Candidates, places: Sequence[int]) -> int:
 def ordered(them: Candidates, ok: Mask, *, every_provider: bool = True) -> list[int]:
     """Places of the best candidate of each GPU, number and way, cheapest work first; of each provider apart
     where that is asked for. What has no rank for want of a price stands behind, the fastest first."""
-    keys = np.lexsort((1 / them.speed, them.per_item.astype(np.float32), them.ranked.astype(np.float32)))
+    # Of workers that are paid by the second several cost what one does.
+    few = np.array([row.count if row.way == "serverless" else 0 for row in them.rows])
+    keys = np.lexsort((1 / them.speed, few, them.per_item.astype(np.float32), them.ranked.astype(np.float32)))
     found: dict[tuple[str, int, str, str], int] = {}
     for place in keys[ok[keys]]:
         row = them.rows[place]

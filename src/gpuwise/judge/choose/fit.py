@@ -677,14 +677,19 @@ def uses(
 def use(name: str, need: Need, own: Record, offers: Sequence[Offer], today: date) -> Use:
     """One preset; `own` is the speed of the GPU in it."""
     preset, item, spec = presets()[name], known_speeds.item_of(need), catalog.get(own.gpu_id)
-    if reason := _reason(need, own, spec):
-        verdict: Suitability = "not known" if UNMEASURED in reason else "no"
-        return Use(preset=name, title=preset.title, verdict=verdict, reason=reason, item=item)
     lacks = "; ".join(lacking(preset, spec))
+    verdict: Suitability = "runs" if lacks else "well suited"
+    if reason := _reason(need, own, spec):
+        if UNMEASURED not in reason:
+            verdict = "no"
+        else:  # What it has is known, whatever its speed
+            verdict = "not known" if lacks else verdict
+            reason = "; ".join(filter(None, (lacks, f"its speed is not known: {reason}")))
+        return Use(preset=name, title=preset.title, verdict=verdict, reason=reason, item=item)
     them = candidates(need, [own], offers, today=today)
     works = ", ".join(part for part, _ in need.workloads)
     return Use(
-        preset=name, title=preset.title, verdict="runs" if lacks else "well suited", reason=lacks, item=item,
+        preset=name, title=preset.title, verdict=verdict, reason=lacks, item=item,
         example=f"{works} {need.mode} {own.question.precision or need.precision}",
         throughput=own.throughput, basis=own.basis,
         cost_per_item_usd=min((float(cost) for cost in them.per_item if cost > 0), default=None),

@@ -490,10 +490,17 @@ def check(need: Need) -> None:
     """Raise InputError for parts of a need that contradict each other or say what cannot be."""
     a, form = need.assumptions, f"unknown form {str(need.form)[:40]!r}"
     years = max(a.years, (need.hire_h or 0.0) / HOURS_PER_YEAR)
+    only = [catalog.get(gpu) for gpu in (*need.only, *(gpu for gpu, _ in need.sets))]
     used, again = f"{a.hours_per_week:g} hours of use a week", need.period_s is not None
     for wrong, problem, hint in (
         (not need.workloads, "no work is named", "a workload or a preset"),
         (need.form is not None and need.form not in forms(), form, f"one of {', '.join(forms())}"),
+        (
+            bool(only) and need.form in forms() and not any(has_form(gpu, need.form or "") for gpu in only),
+            f"none of the GPUs that are named, of {' and '.join(sorted({str(gpu.vendor) for gpu in only}))}, "
+            f"is of the form {need.form}",
+            f"theirs: {', '.join(sorted({gpu.text('form') or '' for gpu in only}))}",
+        ),
         (need.acquire not in get_args(Acquire), f"own, rent or both, not {need.acquire!r}", "rent or own"),
         (not 0 < a.hours_per_week <= 168, used, "more than 0, and at most the 168 hours of a week"),
         (years > MOST_YEARS, f"{years:,.0f} years: no GPU is of use so long", f"at most {MOST_YEARS}"),

@@ -10,7 +10,7 @@ from gpuwise.judge.choose.need import HOURS_PER_YEAR
 from gpuwise.judge.choose.speeds import memory_of
 from gpuwise.model.gpu import RENTS
 from gpuwise.model.judgement import Assumptions, Need, Option
-from gpuwise.model.precision import GGUF
+from gpuwise.model.precision import GGUF, Precision
 from gpuwise.model.result import Interval
 from gpuwise.model.units import brief, percent, seconds, significant, usd
 
@@ -67,7 +67,8 @@ def what_it_does(need: Need, first: Option, item: str) -> str:
     stated = a.hours_per_week, a.electricity_usd_per_kwh
     if first.way == "unpriced" and stated != (usual.hours_per_week, usual.electricity_usd_per_kwh):
         kwh, paid = electricity(need, first)
-        rate += f", {kwh:,.0f} kWh a month{weekly_use(need.assumptions.hours_per_week)} for {usd(paid)}"
+        used = weekly_use(need.assumptions.hours_per_week)
+        rate += f", {kwh:,.0f} kWh a month{used} for {usd(paid)}{converted(need, paid, ' ({})')}"
     if first.time_s is None:
         return _by_the_hour(need, first, item, rate) if first.per_hour_usd else rate
     cost = f"{about(need, first.cost_usd)} " if first.cost_usd else ""
@@ -95,7 +96,10 @@ def weights_of(need: Need, option: Option) -> str:
         if option.memory_spare is None
         else f", {memory_filled(need, option)}{' each' * (option.count > 1)}"
     )
-    return f" with weights in {option.precision or need.precision}{_engine(need, option)}{memory}"
+    weights = option.precision or need.precision
+    no_units = weights == Precision.FP8 and catalog.get(option.gpu_id).text("matrix_fp8") == "False"
+    kept = ", which it has no units for: products in 16 bits" * no_units
+    return f" with weights in {weights}{kept}{_engine(need, option)}{memory}"
 
 
 def _by_the_hour(need: Need, first: Option, item: str, rate: str) -> str:

@@ -174,6 +174,12 @@ def _of_workload(
     return found
 
 
+@lru_cache(maxsize=64)  # Of few needs, for each GPU and number: to make one takes as long as a fit
+def _share(need: Need, copies: int) -> Need:
+    """What one of so many copies of a model serves."""
+    return replace(need, concurrent=ceil(need.concurrent / copies))
+
+
 @lru_cache(maxsize=8192)
 def _in_best_format(need: Need, gpu: str, count: int) -> Record:
     """The fastest of the formats that compete. Every card may use each: where a short one were only for those
@@ -190,7 +196,9 @@ def _in_best_format(need: Need, gpu: str, count: int) -> Record:
         elif float(catalog.get(gpu).text("compute_capability") or OLDEST) < OLDEST:
             native += [Precision.Q8_0, Precision.Q4_K_M]  # What people run on cards that engines left behind
     # The refusal of the shortest, which comes first, says what the work needs at least.
-    found = [_of_model(need, each, gpu, count) for each in reversed(native)]
+    found = [_of_model(need, native[-1], gpu, count)]
+    if not _too_large(found[0]):  # Else no longer one fits
+        found += [_of_model(need, each, gpu, count) for each in reversed(native[:-1])]
     if need.task == "infer" and need.formats and Precision.INT4 in native and need.concurrent <= 1:
         # One person's card that is just too small for an engine that serves many runs llama.cpp: no faster
         # than the format that does not fit, so a small memory is no advantage.
@@ -203,8 +211,7 @@ def _in_best_format(need: Need, gpu: str, count: int) -> Record:
     beside = [together]
     for copies in range(2, count + 1):
         if count % copies == 0 and (need.concurrent or copies) >= copies:
-            share = replace(need, concurrent=ceil(need.concurrent / copies))
-            one = _in_best_format(share, gpu, count // copies)
+            one = _in_best_format(_share(need, copies), gpu, count // copies)
             if one.throughput is not None:
                 watts = one.watts.times(copies) if one.watts else None
                 beside.append(replace(
@@ -303,7 +310,7 @@ def _prompt_token_s(found: Fit) -> float:
 
 def alone(need: Need, found: Record) -> Record:
     """The speed of a served model that answers one request at a time, in the same format of weights: where
-    workers come and go with the requests, few share one."""
+    workers come and go with the requests, few share one, unless somebody says how many ask at once."""
     one = replace(need, concurrent=1, formats=())
     return _of_model(one, found.question.precision or need.precision, found.gpu_id, found.gpus)
 
@@ -568,7 +575,7 @@ def fewest_to_hold(need: Need, gpus: Sequence[str]) -> int | None:
     from gpuwise.predictor.fit import USABLE, memory
 
     room = USABLE * (catalog.get(gpus[0]).memory_bytes or 0.0)
-    plan = _plan(need, (need.formats or (need.precision,))[-1])
+    plan = _plan(need, (need.formats or (need.precision,))[-1], batch=need.concurrent or need.batch or 1)
     each = ((n, sum(size for _, size in memory(replace(plan, gpus=n)))) for n in range(1, MOST_SHARES))
     return next((n for n, size in each if size <= room), None)
 

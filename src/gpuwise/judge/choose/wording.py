@@ -12,6 +12,7 @@ import unicodedata
 from collections.abc import Mapping
 from datetime import date
 from functools import cache, lru_cache
+from math import prod
 from typing import Any
 
 from gpuwise.errors import InputError
@@ -27,6 +28,7 @@ _compiled = lru_cache(4096)(re.compile)  # `re` itself keeps 512, fewer than a q
 _DIGITS = "零一二三四五六七八九〇\0两"
 _MYRIAD = 10_000
 _STEPS = {"十": 10, "百": 100, "千": 1000, "万": _MYRIAD, "萬": _MYRIAD, "亿": _MYRIAD**2, "億": _MYRIAD**2}
+_STEPS |= {"백": 100, "천": 1000, "만": _MYRIAD, "억": _MYRIAD**2}
 # Of a lakh, a crore and a million.
 _THOUSANDS = {"l": 100, "c": 10_000, "m": 1000}
 # Words that set nothing: grammar, people, and what every such question is about.
@@ -40,15 +42,18 @@ def plainly(text: str) -> str:
     # What is written without blanks, or with endings of its own, is not read as another language's words.
     language = next((name for name, signs in RULES["languages"].items() if re.search(signs, plain)), "")
     plain = re.sub(P.numeral, lambda found: f"{_numeral(found[0])}", plain)
+    plain = re.sub(P.myriads, lambda found: _myriads(found[0]), plain)
     for pattern, instead in (*RULES.get(language, ()), *_glossary(language)):
         plain = _compiled(pattern).sub(instead, plain)
-    plain = re.sub(P.lakh, lambda m: f"{float(m[1]) * _THOUSANDS[m[2][0]]:g}k", " ".join(plain.split()))
+    code = "eur" if re.search(r"€|\beur", plain) else ""
+    plain = re.sub(P.cents, lambda m: _in_cents(m, code), plain)
+    plain = " ".join(plain.split())
+    plain = re.sub(P.lakh, lambda m: f"{units.read_number(m[1]) * _THOUSANDS[m[2][0]]:g}k", plain)
     plain = re.sub(P.power_of_ten, lambda m: f"{10 ** int(m[1])}", plain)
     for pattern, instead in RULES["rewrite"]:
         plain = _compiled(pattern).sub(instead, plain)
     plain = re.sub(P.thousands_of, lambda m: f"{1000 * float(m[1]):.0f} ", plain)
     plain = re.sub(P.two_words, lambda m: str(NUMBERS[m[1]] + NUMBERS[m[2]]), plain)
-    plain = re.sub(P.cents, lambda m: f"${float(m[1]) / 100:g}", plain)
     # "4090x2", "h100:8": each number of GPUs before its name.
     plain = re.sub(
         r"(?<![\w-])[a-z\d-]+(?:x|:)\d{1,2}(?![\w-])",
@@ -87,6 +92,23 @@ def _numeral(text: str) -> int:
         else:
             part, digit = part + (digit or 1) * step, 0
     return whole + part + digit * max(1, step // 10)
+
+
+def _in_cents(said: re.Match[str], code: str) -> str:
+    """Hundredths of a currency, else of that of their name, with which English alone puts its plural."""
+    value = f"{float(said[1].replace(',', '.')) / 100:g}"
+    code = code or ("gbp" if said[4] else "eur" if said[3] or said[2] in ("ct", "cent") else "")
+    return f"{value} {code}" if code else f"${value}"
+
+
+def _myriads(text: str) -> str:
+    """A number in digits between which stands what they count: `1.5万` is 15k and `3억2천만` 320000k."""
+    value, step = 0.0, 1
+    for digits, signs in re.findall(r"([\d.]+)([^\d.]*)", re.sub(r"[,\s]", "", text)):
+        # "2万5" are 25,000: a last digit alone counts what is next below.
+        step = prod(_STEPS[sign] for sign in signs) if signs else step // 10
+        value += float(digits) * step
+    return f"{value / 1000:.10g}k" if value >= 1000 else f"{value:.10g}"
 
 
 class Words:

@@ -13,6 +13,7 @@ from gpuwise.facts.prices import rates
 from gpuwise.jobs.choosing import choose as chosen
 from gpuwise.jobs.facts import Facts
 from gpuwise.jobs.predicting import traced
+from gpuwise.judge.choose.answer import question
 from gpuwise.judge.choose.need import FIELDS, is_model, need_of, presets, unknown
 from gpuwise.model import units
 from gpuwise.model.judgement import Acquire, Need, Recommendation
@@ -181,7 +182,7 @@ def _ranking(found: Recommendation) -> dict[str, Any]:
                 [o.basis if o.basis in ("measured", "published") else "predicted" for o in shown],
             ),
         ),
-        "question": report.question(found),
+        "question": question(found.need),
         "figure": report.figure(found),
         "out": Table(columns=("GPU", "limit", "why"), rows=tuple(barred)),
         "never": Table(columns=("GPU", "why"), rows=tuple(never)),
