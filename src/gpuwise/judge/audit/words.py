@@ -275,6 +275,14 @@ def scan(text: str) -> tuple[Token, ...]:
         if gpu.gpu_ids and (chip := CUES["chip_at_end"].match(text, gpu.end)) is not None:
             known = {catalog.get(i).text("chip") for i in gpu.gpu_ids}
             more = chip if None not in known and chip["chip"] not in known else more
+        # "RTX 3080 20GB": one with larger chips of memory, which somebody rebuilt.
+        twice = CUES["size_behind"].match(text, gpu.end) if count == 1 and not more else None
+        sizes = [catalog.get(i).facts.get("memory_bytes") for i in gpu.gpu_ids] if twice else []
+        if twice and any(
+            size and "of one GPU" not in size.note and int(twice["size"]) * 2**30 == 2 * float(size.value)
+            for size in sizes
+        ):
+            more = twice
         at, ids = (more.end(), ()) if more else (gpu.end, gpu.gpu_ids)
         intel = cue_before("of_intel", text, gpu.start) and gpu.text[0] == "A"
         ids = () if intel or cue_before("of_another_line", text, gpu.start) else ids
