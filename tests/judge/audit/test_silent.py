@@ -132,6 +132,7 @@ SPEED = "With an RTX {} and llama.cpp {} reaches {} tok/s in a single stream."
         ("Who buys an RTX 3080 20GB today?", "The RTX 3080's 20 GB are slow."),
         (DATED.format("GV100"), DATED.format("Quadro GV100")),
         (DATED.format("Radeon RX 580 2048SP"), DATED.format("Radeon RX 580")),
+        ("Intel's Arc Pro A40 is small. The A40 needs 50 W.", "NVIDIA's A40 is small. The A40 needs 50 W."),
         ("The L20 48G is dear.", "The L40's L2 cache has 48 GB."),
         # Cores of another kind, a figure in thousands, what a program drew, what a TFLOPS costs.
         (CORES.format("Double precision"), CORES.format("Single precision")),

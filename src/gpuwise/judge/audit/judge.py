@@ -363,7 +363,8 @@ def _verdict(claim: Claim) -> Verdict:
     disputed = any(_is_disputed(claim, stated, k) for k in known for stated in claim.values)
     # Of "148 / 152 SMs" one is right: the other is of an edition that the catalog lacks.
     disputed |= len(claim.values) > 1 and any(same(claim, v, k.value) for v in claim.values for k in known)
-    return "cannot tell" if disputed or _is_other_rate(claim) or _is_option(claim) else "contradicts"
+    other = _is_other_rate(claim) or _is_option(claim) or _is_stated_otherwise(claim)
+    return "cannot tell" if disputed or other else "contradicts"
 
 
 def _has_no_link(gpu_id: str, field: str) -> bool:
@@ -429,16 +430,6 @@ def _is_option(claim: Claim) -> bool:
         # What the slot carries, both ways or one: a label "Interconnect" says not which is meant.
         slots = [2**known for i in claim.gpu_ids if (known := catalog.get(i).number("pcie_generation"))]
         return any(v in (2e9 * slot, 4e9 * slot) for v in _numbers(claim.values) for slot in slots)
-    if claim.field == "launch_price_usd" and _EURO.search(claim.stated):
-        prices = _numbers(k.value for k in _known(claim))  # Prices in euros hold a tax, and rates differ
-        return all(1 / TAXED < v / price < TAXED for v in _numbers(claim.values) for price in prices)
-    if claim.field == "peak:fp32":  # Peaks of older cards are printed at the base clock, too
-        old = [s for s in map(catalog.get, claim.gpu_ids) if (s.text("launch") or "") < AT_BOOST]
-        clocks = [(s.number("base_hz"), s.number("boost_hz")) for s in old]
-        slower = [low / high for low, high in clocks if low and high]
-        peaks = [share * k for share in slower for k in _numbers(k.value for k in _known(claim))]
-        if any(alike(v, peak, AT_BASE) for v in _numbers(claim.values) for peak in peaks):
-            return True
     # NVL cards are sold in pairs, and superchips hold two, whose figures texts add up.
     if all("-nvl" in i for i in claim.gpu_ids) and claim.field in ("memory_bytes", "memory_bytes_per_s"):
         pairs = _numbers(k.value for k in _known(claim))
@@ -466,6 +457,20 @@ def _is_option(claim: Claim) -> bool:
     if claim.field == "memory_bytes":
         return any(_agrees(replace(claim, gpu_ids=(other,))) for other in twins)
     return any(states(claim, k.value) for k in _known(replace(claim, gpu_ids=tuple(twins))))
+
+
+def _is_stated_otherwise(claim: Claim) -> bool:
+    """Whether a figure is the known one as others count it: a price in euros, a peak at the base clock."""
+    values, known = _numbers(claim.values), _numbers(k.value for k in _known(claim))
+    if claim.field == "launch_price_usd" and _EURO.search(claim.stated):
+        # They hold a tax, and rates differ.
+        return all(1 / TAXED < v / price < TAXED for v in values for price in known)
+    if claim.field != "peak:fp32":
+        return False
+    old = [s for s in map(catalog.get, claim.gpu_ids) if (s.text("launch") or "") < AT_BOOST]
+    clocks = [(s.number("base_hz"), s.number("boost_hz")) for s in old]
+    peaks = [low / high * peak for low, high in clocks if low and high for peak in known]
+    return any(alike(v, peak, AT_BASE) for v in values for peak in peaks)
 
 
 def _is_of_laptop(claim: Claim) -> bool:
