@@ -30,6 +30,8 @@ DATED = "| Model | Year |\n|---|---|\n| {} | 2013 |"
 PRICED = "| Card | FP8-dense TFLOPS | {} |\n|---|---|---|\n| RTX 4090 | 330.3 | {} |"
 MODULE = "| GPU | FP16 TFLOPS | VRAM |\n|---|---|---|\n| H100 SXM | 989 | 80 GB |\n| GB200 | 2500 | {} |"
 LISTED = "The H200 has 141 GB of HBM3e.\n\n# H100 SXM\n\n- Boost clock: {} MHz\n- FP16: {}\n- {}\n"
+RATED = "A paper has 890 BF16 TFLOPS for the MI300X."
+STATED = "| | B200 |\n|---|---|\n| SMs | {} |\n| Memory | 180 GB |"
 SPEED = "With an RTX {} and llama.cpp {} reaches {} tok/s in a single stream."
 
 
@@ -147,6 +149,9 @@ SPEED = "With an RTX {} and llama.cpp {} reaches {} tok/s in a single stream."
         (SPEED.format("5090", "GPT OSS 120B in F16", 31), SPEED.format("3090", "Llama 70B in Q4", 60)),
         # Several fields that are wrong near each other are of the product that the list is about.
         (LISTED.format("2,520", "420 TFLOPS", "450 W"), LISTED.format("2,520", "989 TFLOPS", "700 W")),
+        # A rate beside measured ones, a figure that the text itself doubts.
+        (f"An MI300X sustains 708 TFLOPS at 1,207 MHz. {RATED}", RATED),
+        (STATED.format("148 (unverified: 208)"), STATED.format("208")),
         # Batch sizes, and what a month costs.
         (NETWORKS.format(*BATCHES), NETWORKS.format(*(row.replace("192", "193") for row in BATCHES))),
         (TABLE.format("Price per hour", "$1,800"), TABLE.format("Price per hour", "$180")),

@@ -298,13 +298,13 @@ def _narrowed(claims: Sequence[Claim]) -> tuple[Claim, ...]:
     # A row of a machine or of several GPUs may state the figures of one: "B200 (HGX) | 180 GB | 1000 W".
     counted: dict[tuple[int, str], list[Claim]] = defaultdict(list)
     for claim in claims:
-        if claim.count > 1 and claim.block >= GRID and claim.field not in SHARED:
+        if claim.count > 1 and claim.block >= GRID and claim.field not in SHARED | OF_EACH:
             counted[claim.block, claim.gpu].append(claim)
-    singles = {
-        key for key, row in counted.items()
-        if sum(_agrees(one := replace(c, count=1)) or mechanism(one) is not None for c in row)
-        > max(1, len(row) / 2)
-    }  # fmt: skip
+    singles = set()
+    for key, row in counted.items():
+        ones = {c.field for c in row if _agrees(one := replace(c, count=1)) or mechanism(one) is not None}
+        if len(ones) > max(1, len({c.field for c in row}) / 2):
+            singles.add(key)
     claims = [replace(c, count=1) if (c.block, c.gpu) in singles and not c.total else c for c in claims]
     for claim in claims:
         plain = len(claim.values) == 1 and claim.count == 1 and claim.field not in SHARED
