@@ -152,6 +152,9 @@ SPEED = "With an RTX {} and llama.cpp {} reaches {} tok/s in a single stream."
         # A rate beside measured ones, a figure that the text itself doubts.
         (f"An MI300X sustains 708 TFLOPS at 1,207 MHz. {RATED}", RATED),
         (STATED.format("148 (unverified: 208)"), STATED.format("208")),
+        # What a cache makes of a rate; a name that ends like a count.
+        ("# RTX 4060\n\nIts cache gives the equivalent of 453 GB/s.", "# RTX 4060\n\nMemory: 453 GB/s"),
+        ("| | GTX 980 |\n|---|---|\n| TDP | 165 W |", "| | GTX 980 |\n|---|---|\n| TDP | 195 W |"),
         # Batch sizes, and what a month costs.
         (NETWORKS.format(*BATCHES), NETWORKS.format(*(row.replace("192", "193") for row in BATCHES))),
         (TABLE.format("Price per hour", "$1,800"), TABLE.format("Price per hour", "$180")),

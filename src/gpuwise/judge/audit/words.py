@@ -297,10 +297,14 @@ def scan(text: str) -> tuple[Token, ...]:
         # "9,000 dense and up to 18,000 sparse TFLOPS", "960 rather than 768 GB/s": both have the unit.
         joins = (_AND if mark else _RATHER).fullmatch(text, mark.end if mark else one.end, two.start)
         # "The bus shrinks from 256 to 192 bits", in whatever language.
-        joins = joins or (
-            cue_before("changed_from", text, one.start)
-            and CUES["changed_to"].fullmatch(text, one.end, two.start)
+        changes = cue_before("changed_from", text, one.start) and (
+            CUES["changed_to"].fullmatch(text, one.end, two.start)
         )
+        joins = joins or changes
+        if two.dimension == "bare" and changes and one.dimension not in ("", "bare", "other"):
+            # "From 256 bits to 192"
+            numbers = tuple(replace(n, value=n.value * unit_of(one)) for n in two.numbers)
+            found[place] = two = replace(two, dimension=one.dimension, numbers=numbers)
         if one.dimension == "bare" and joins and two.dimension not in ("", "bare", "other"):
             unit = unit_of(two)
             numbers = tuple(replace(n, value=n.value * unit) for n in one.numbers)
