@@ -146,6 +146,7 @@ SPEED = "With an RTX {} and llama.cpp {} reaches {} tok/s in a single stream."
         (PRICED.format("$/TF8 (4090s lack FP4)", "4.84"), PRICED.format("FP4 TFLOPS", "1321")),
         # Two GPUs in one module; a mixture of experts, of whose weights few are read.
         (MODULE.format("384 GB"), MODULE.format("288 GB")),
+        (SPEED.format("3090", "Qwen 3 30B in F16", 60), SPEED.format("3090", "Qwen 3 32B in F16", 60)),
         (SPEED.format("5090", "GPT OSS 120B in F16", 31), SPEED.format("3090", "Llama 70B in Q4", 60)),
         # Several fields that are wrong near each other are of the product that the list is about.
         (LISTED.format("2,520", "420 TFLOPS", "450 W"), LISTED.format("2,520", "989 TFLOPS", "700 W")),
