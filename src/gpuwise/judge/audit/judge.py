@@ -215,7 +215,8 @@ def judge(claims: Sequence[Claim]) -> tuple[Finding, ...]:
         wrong = {field for field, verdict in near if verdict == "contradicts"}
         right = {field for field, verdict in near if verdict == "agrees"}
         plain = claim.block >= GRID or text.explain(claim)[0] in PLAIN
-        return not plain and len(wrong) > max(1 + is_whole(claim), len(right))
+        least = 1 + (bool(right) or is_whole(claim))
+        return not plain and len(wrong) > max(least, len(right))
 
     for place, (claim, verdict) in enumerate(judged):
         if verdict != "contradicts":
