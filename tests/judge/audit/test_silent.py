@@ -25,6 +25,16 @@ LAPTOP = "| Machine | GPU |\n|---|---|\n| Laptop (16 GB {}, 8 GB VRAM) | RTX 406
 BATCHES = ("96,48,192,64,16", "192,96,384,128,32", "384,192,768,256,64")
 
 
+CORES = "# Tesla V100\n\n| | |\n|---|---|\n| {} CUDA cores | 2560 |\n| Memory | 16 GB |"
+DATED = "| Model | Year |\n|---|---|\n| {} | 2013 |"
+PRICED = "| Card | FP8-dense TFLOPS | {} |\n|---|---|---|\n| RTX 4090 | 330.3 | {} |"
+MODULE = "| GPU | FP16 TFLOPS | VRAM |\n|---|---|---|\n| H100 SXM | 989 | 80 GB |\n| GB200 | 2500 | {} |"
+LISTED = "The H200 has 141 GB of HBM3e.\n\n# H100 SXM\n\n- Boost clock: {} MHz\n- FP16: {}\n- {}\n"
+RATED = "A paper has 890 BF16 TFLOPS for the MI300X."
+STATED = "| | B200 |\n|---|---|\n| SMs | {} |\n| Memory | 180 GB |"
+SPEED = "With an RTX {} and llama.cpp {} reaches {} tok/s in a single stream."
+
+
 @pytest.mark.parametrize(
     ("silent", "accused"),
     [
@@ -120,6 +130,32 @@ BATCHES = ("96,48,192,64,16", "192,96,384,128,32", "384,192,768,256,64")
         ("| GPU | FP8 TFLOPS |\n|---|---|\n| B200 | 4500 (FP4 9000) |", "B200: 4500 TFLOPS of dense FP4"),
         (LAPTOP.format("RAM"), LAPTOP.format("VRAM")),
         ("# RX 7600\n\nArchitecture: RDNA", "# RX 7600\n\nArchitecture: RDNA 2"),
+        # A rebuilt card, a chip that a product is named after, a cut-down card of the same name.
+        ("Who buys an RTX 3080 20GB today?", "The RTX 3080's 20 GB are slow."),
+        (DATED.format("GV100"), DATED.format("Quadro GV100")),
+        (DATED.format("Radeon RX 580 2048SP"), DATED.format("Radeon RX 580")),
+        ("Intel's Arc Pro A40 is small. The A40 needs 50 W.", "NVIDIA's A40 is small. The A40 needs 50 W."),
+        ("The L20 48G is dear.", "The L40's L2 cache has 48 GB."),
+        # Cores of another kind, a figure in thousands, what a program drew, what a TFLOPS costs.
+        (CORES.format("Double precision"), CORES.format("Single precision")),
+        ("The RTX PRO 5000 Blackwell has 14k CUDA cores.", "The RTX PRO 5000 Blackwell has 18k CUDA cores."),
+        (
+            "gpu,power_draw_max_w\nRTX 5060,111.5\nRTX 5060,133.9\nRTX 5060,98.1\n",
+            "gpu,tdp_w\nRTX 5060,180\nRTX 5070,250\nRTX 5080,360\n",
+        ),
+        (PRICED.format("$/TF8 (4090s lack FP4)", "4.84"), PRICED.format("FP4 TFLOPS", "1321")),
+        # Two GPUs in one module; a mixture of experts, of whose weights few are read.
+        (MODULE.format("384 GB"), MODULE.format("288 GB")),
+        (SPEED.format("3090", "Qwen 3 30B in F16", 60), SPEED.format("3090", "Qwen 3 32B in F16", 60)),
+        (SPEED.format("5090", "GPT OSS 120B in F16", 31), SPEED.format("3090", "Llama 70B in Q4", 60)),
+        # Several fields that are wrong near each other are of the product that the list is about.
+        (LISTED.format("2,520", "420 TFLOPS", "450 W"), LISTED.format("2,520", "989 TFLOPS", "700 W")),
+        # A rate beside measured ones, a figure that the text itself doubts.
+        (f"An MI300X sustains 708 TFLOPS at 1,207 MHz. {RATED}", RATED),
+        (STATED.format("148 (unverified: 208)"), STATED.format("208")),
+        # What a cache makes of a rate; a name that ends like a count.
+        ("# RTX 4060\n\nIts cache gives the equivalent of 453 GB/s.", "# RTX 4060\n\nMemory: 453 GB/s"),
+        ("| | GTX 980 |\n|---|---|\n| TDP | 165 W |", "| | GTX 980 |\n|---|---|\n| TDP | 195 W |"),
         # Batch sizes, and what a month costs.
         (NETWORKS.format(*BATCHES), NETWORKS.format(*(row.replace("192", "193") for row in BATCHES))),
         (TABLE.format("Price per hour", "$1,800"), TABLE.format("Price per hour", "$180")),

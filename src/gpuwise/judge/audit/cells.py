@@ -113,6 +113,9 @@ def label_of(text: str) -> Label:
     # "FP16 TFLOPS": the format says more than the unit; "FP16 Tensor Performance" too.
     if any(f.startswith("peak:") and f not in ("peak:", "peak:tensor") for f in fields):
         fields = [f for f in fields if f not in ("peak:", "peak:tensor", "tensor_cores", "power_w")]
+    if "peak:fp64" in fields and WHOLE & {*fields}:
+        # "Double precision CUDA cores" are other ones.
+        fields = [""]
     if unit is not None and unit[0] == "op/s":
         # "INT4 Tensor Core (TOPS)" is a rate of a format that is not judged, no count.
         fields = [f for f in fields if f not in ("tensor_cores", "cuda_cores")]

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from bisect import bisect_right
+from collections import defaultdict
 from collections.abc import Iterator, Sequence
 from copy import copy
 from dataclasses import replace
@@ -93,6 +94,10 @@ def claims(blocks: Sequence[Block]) -> Iterator[Claim | Left]:
         named = {t.field if t.kind == "name" else t.kind for t in scan(block.text)}
         if "chip" in named and "gpu" not in named:
             dies.append(block.line)
+    # Where "Intel Arc Pro A40" is named and no NVIDIA A40, the A40 need not be NVIDIA's.
+    in_full: dict[str, set[str]] = defaultdict(set)
+    for token in (t for text in texts for t in scan(text) if t.kind == "gpu" and " " in t.text):
+        in_full[token.text.split()[-1]] |= {*token.gpu_ids}
     portable = any(CUES["laptop_name"].search(text) for text in texts) and not any(
         "esktop" in text for text in texts
     )
@@ -100,7 +105,8 @@ def claims(blocks: Sequence[Block]) -> Iterator[Claim | Left]:
         at = bisect_right(dies, found.line)
         near = at > 0 and found.line - dies[at - 1] <= DIE_LINES
         whole = near and isinstance(found, Claim) and found.block < GRID and may_be_of_die(found)
-        yield replace(found, sure=False) if isinstance(found, Claim) and whole else found
+        other = isinstance(found, Claim) and not in_full.get(found.gpu, {*found.gpu_ids}) & {*found.gpu_ids}
+        yield replace(found, sure=False) if isinstance(found, Claim) and (whole or other) else found
 
 
 def _as_list(cells: Sequence[str]) -> str:

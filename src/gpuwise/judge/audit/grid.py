@@ -559,14 +559,14 @@ class Grid:
         found: list[tuple[int, Label]] = []
         cells = cells[:: 1 + len(cells) // JUDGED]
         scanned = {cell: scan(_ASIDE.sub("", cell.text)) for cell, _ in cells}
-        # Below whichever word, "GPU" or "Silicon", AD102 and AD103 are chips. Dates may be of runs or prices:
-        # they are launches where most of them are.
         names = {t.field for one in scanned.values() for t in one if t.kind == "name" and t.field in FIELDS}
-        named = replace(label_of(""), fields=(*names,))
-        dated = cells if names == {"launch"} else ()
-        launches = sum(next((p.known for p in self.placed(cell, named, o, 0, 0)), False) for cell, o in dated)
         if len(cells) > 1 == len(names) and all(len(one) == 1 for one in scanned.values()):
-            return (named, True) if 2 * launches >= len(dated) else None
+            # Below whichever word, "GPU" or "Silicon", AD102 and AD103 are chips. Dates may be of runs or
+            # prices: they are launches where most of them are.
+            named = replace(label_of(""), fields=(*names,))
+            dated = cells if names == {"launch"} else ()
+            placed = (next(self.placed(cell, named, owner, 0, 0), None) for cell, owner in dated)
+            return (named, True) if 2 * sum(p is not None and p.known for p in placed) >= len(dated) else None
         # A line above the table that names formats says which rates it has.
         formats = {t.field for t in scan(self.scope.above[:NAME]) if t.field[:5] == "peak:" != t.field}
         for name in INFERRED if len(cells) > 1 else ():

@@ -106,8 +106,6 @@ SHARED = frozenset(
 VECTOR = 0.07
 # Contradictions of one place that outnumber what agrees there: the reading is wrong, not the text.
 MOSTLY = 4
-# Lines around a claim in which nothing is right of its GPU.
-IN_A_ROW = 6
 # Claims of a group that must agree, and as many as contradict, for a contradiction to be sure.
 LEAST = 2
 # Claims of one row that only one of several variants explains: the row speaks of that one.
@@ -139,6 +137,7 @@ _EURO = re.compile(r"\u20ac|\beur", re.IGNORECASE)
 _UNIT = re.compile(r"\d ?[A-Za-z]")
 _COMMA = re.compile(r"(?<![\d.,])\d{1,3},(?:\d{1,2}|0\d\d)(?![\d.,])")
 _THOUSANDS = re.compile(r"(?<![\d.,])[1-9]\d{0,2}\.\d{3}(?![\d.,]) ?(?:[GT]|M?Hz)")
+_IN_THOUSANDS = re.compile(r"(?<![\d.,])\d{1,2} ?k\b", re.IGNORECASE)
 _COARSE = re.compile(
     r"(?<![\d.,])\d[.,]\d(?!\d)|(?<![\d.,])\d ?(?:[TP](?:B|FLOP|OP)|bill|bilh|bn|mld|mrd|mil[il]i?ar)",
     re.IGNORECASE,
@@ -186,30 +185,38 @@ def judge(claims: Sequence[Claim]) -> tuple[Finding, ...]:
                 agreed[place].add((claim.field, claim.gpu_ids))
     last = max((claim.line for claim in claims), default=0)
 
+    def is_whole(claim: Claim) -> bool:
+        return claim.line <= NEARBY and last <= claim.line + NEARBY
+
     def in_passing(claim: Claim) -> bool:
         lines = (-(claim.block // GRID), *range(max(claim.line - NEARBY, 1), claim.line + NEARBY + 1))
         beside = {one for n in lines for one in islice(agreed.get(n, ()), COMPANY + 1)}  # one may be its own
-        whole = claim.line <= NEARBY and last <= claim.line + NEARBY
         few = len(beside - {(claim.field, claim.gpu_ids)}) < COMPANY
-        return few and not whole and text.explain(claim)[0] not in PLAIN
+        return few and not is_whole(claim) and text.explain(claim)[0] not in PLAIN
 
     # Of a sheet, whose every claim is of one GPU, no other one can be the owner.
     sheet = _is_sheet(claims) and not _is_of_another(claim for claim, v in judged if v == "contradicts")
     several = len({claim.gpu_ids for claim in claims}) > 1
     doubted: list[int] = []
-    # Where several fields in a row are wrong of a GPU and hardly one is right, they are of a product that has
-    # no name here.
+    wrong_of: dict[object, set[tuple[float, ...]]] = defaultdict(set)
+    for claim, verdict in judged:
+        if verdict == "contradicts" and claim.block >= GRID and (figures := _numbers(claim.values)):
+            wrong_of[_column(claim)].add(tuple(figures))
+    # Where of the fields that stand near each other more are wrong of a GPU than right, they are of another
+    # product: one named before that the catalog lacks, or one that a sentence goes on about.
     strange: dict[tuple[tuple[str, ...], int], set[tuple[str, Verdict]]] = defaultdict(set)
     for claim, verdict in judged:
         if claim.block < GRID and verdict in ("agrees", "contradicts"):
             strange[claim.gpu_ids, claim.line].add((claim.field, verdict))
 
     def is_of_stranger(claim: Claim) -> bool:
-        lines = range(claim.line - IN_A_ROW, claim.line + IN_A_ROW + 1)
+        lines = range(claim.line - NEARBY, claim.line + NEARBY + 1)
         near = {one for line in lines for one in strange.get((claim.gpu_ids, line), ())}
         wrong = {field for field, verdict in near if verdict == "contradicts"}
         right = {field for field, verdict in near if verdict == "agrees"}
-        return claim.block < GRID and len(wrong) >= max(MOSTLY - 1, (MOSTLY - 1) * len(right))
+        plain = claim.block >= GRID or text.explain(claim)[0] in PLAIN
+        least = 1 + (bool(right) or is_whole(claim))
+        return not plain and len(wrong) > max(least, len(right))
 
     for place, (claim, verdict) in enumerate(judged):
         if verdict != "contradicts":
@@ -229,13 +236,15 @@ def judge(claims: Sequence[Claim]) -> tuple[Finding, ...]:
             not any(1 / OTHER < v / (claim.count * k) < OTHER for v in stated for k in known if k)
             and (bare or text.explain(claim)[0] in UNTELLING)
         )  # fmt: skip
-        stranger = not sheet and is_of_stranger(claim)
+        # A column that states several wrong figures of one GPU holds what was measured, or paid, of it.
+        measured = len(wrong_of[_column(claim)]) > 1
         # What a text of several GPUs states rightly elsewhere, it states here of another one more often
         # than wrongly: of 42 such accusations in 200 documents 29 were false.
         # The head of a row or column says whose a value is, but for peaks, of which there are several.
         owned = claim.block >= GRID and not claim.field.startswith("peak:")
         twice = several and not owned and text.explain(claim)[0] == "internal contradiction"
-        if besides or else_ or stranger or twice or (not sheet and (failed or weak or in_passing(claim))):
+        unsure = failed or weak or is_of_stranger(claim) or in_passing(claim)
+        if besides or else_ or twice or measured or (unsure and not sheet):
             verdicts[place] = "cannot tell"
             doubted.append(place)
         elif not _is_witnessed(claim, text):
@@ -271,6 +280,11 @@ def _failing(claim: Claim) -> tuple[object, ...]:
     return _place(claim) if measured or claim.block < GRID else ()
 
 
+def _column(claim: Claim) -> tuple[object, ...]:
+    """What the claims of a table about one field of one GPU have alike."""
+    return claim.block // GRID, claim.gpu_ids, claim.field, claim.sparse
+
+
 def _said(claim: Claim) -> tuple[object, ...]:
     """What claims of one sentence about one thing have alike."""
     return claim.line, claim.sentence, claim.gpu_ids, claim.field, claim.sparse, claim.total
@@ -285,13 +299,13 @@ def _narrowed(claims: Sequence[Claim]) -> tuple[Claim, ...]:
     # A row of a machine or of several GPUs may state the figures of one: "B200 (HGX) | 180 GB | 1000 W".
     counted: dict[tuple[int, str], list[Claim]] = defaultdict(list)
     for claim in claims:
-        if claim.count > 1 and claim.block >= GRID and claim.field not in SHARED:
+        if claim.count > 1 and claim.block >= GRID and claim.field not in SHARED | OF_EACH:
             counted[claim.block, claim.gpu].append(claim)
-    singles = {
-        key for key, row in counted.items()
-        if sum(_agrees(one := replace(c, count=1)) or mechanism(one) is not None for c in row)
-        > max(1, len(row) / 2)
-    }  # fmt: skip
+    singles = set()
+    for key, row in counted.items():
+        ones = {c.field for c in row if _agrees(one := replace(c, count=1)) or mechanism(one) is not None}
+        if len(ones) > max(1, len({c.field for c in row}) / 2):
+            singles.add(key)
     claims = [replace(c, count=1) if (c.block, c.gpu) in singles and not c.total else c for c in claims]
     for claim in claims:
         plain = len(claim.values) == 1 and claim.count == 1 and claim.field not in SHARED
@@ -342,13 +356,16 @@ def _verdict(claim: Claim) -> Verdict:
     )
     # A cell that names several GPUs says its value of each; in prose it may be of one of them.
     several = claim.several and claim.block < GRID
-    if not known or silent or several or not claim.sure or together or claim.field in BY_MAKER:
+    # "Volta: GV100, 2017" is about the chip, which a Quadro is named after.
+    of_chip = claim.gpu in catalog.chips()
+    if not known or silent or several or not claim.sure or together or of_chip or claim.field in BY_MAKER:
         return "cannot tell"
     # The figure of any variant of the name, in whichever form it is printed, may be what is meant.
     disputed = any(_is_disputed(claim, stated, k) for k in known for stated in claim.values)
     # Of "148 / 152 SMs" one is right: the other is of an edition that the catalog lacks.
     disputed |= len(claim.values) > 1 and any(same(claim, v, k.value) for v in claim.values for k in known)
-    return "cannot tell" if disputed or _is_other_rate(claim) or _is_option(claim) else "contradicts"
+    other = _is_other_rate(claim) or _is_option(claim) or _is_stated_otherwise(claim)
+    return "cannot tell" if disputed or other else "contradicts"
 
 
 def _has_no_link(gpu_id: str, field: str) -> bool:
@@ -414,16 +431,6 @@ def _is_option(claim: Claim) -> bool:
         # What the slot carries, both ways or one: a label "Interconnect" says not which is meant.
         slots = [2**known for i in claim.gpu_ids if (known := catalog.get(i).number("pcie_generation"))]
         return any(v in (2e9 * slot, 4e9 * slot) for v in _numbers(claim.values) for slot in slots)
-    if claim.field == "launch_price_usd" and _EURO.search(claim.stated):
-        prices = _numbers(k.value for k in _known(claim))  # Prices in euros hold a tax, and rates differ
-        return all(1 / TAXED < v / price < TAXED for v in _numbers(claim.values) for price in prices)
-    if claim.field == "peak:fp32":  # Peaks of older cards are printed at the base clock, too
-        old = [s for s in map(catalog.get, claim.gpu_ids) if (s.text("launch") or "") < AT_BOOST]
-        clocks = [(s.number("base_hz"), s.number("boost_hz")) for s in old]
-        slower = [low / high for low, high in clocks if low and high]
-        peaks = [share * k for share in slower for k in _numbers(k.value for k in _known(claim))]
-        if any(alike(v, peak, AT_BASE) for v in _numbers(claim.values) for peak in peaks):
-            return True
     # NVL cards are sold in pairs, and superchips hold two, whose figures texts add up.
     if all("-nvl" in i for i in claim.gpu_ids) and claim.field in ("memory_bytes", "memory_bytes_per_s"):
         pairs = _numbers(k.value for k in _known(claim))
@@ -431,7 +438,7 @@ def _is_option(claim: Claim) -> bool:
     if all(i in ("gb200", "gb300") for i in claim.gpu_ids) and claim.field in OF_SUPERCHIP:
         alone = tuple({i for gpu_id in claim.gpu_ids for i in (gpu_id, *_twins(gpu_id))})
         halves = _numbers(k.value for k in _known(replace(claim, gpu_ids=alone)))
-        if any(states(claim, 2 * half) for half in halves):
+        if any(same(claim, stated, 2 * half) for half in halves for stated in claim.values):
             return True
     if claim.field == "memory_type":
         # HBM2e is called HBM2, too.
@@ -451,6 +458,20 @@ def _is_option(claim: Claim) -> bool:
     if claim.field == "memory_bytes":
         return any(_agrees(replace(claim, gpu_ids=(other,))) for other in twins)
     return any(states(claim, k.value) for k in _known(replace(claim, gpu_ids=tuple(twins))))
+
+
+def _is_stated_otherwise(claim: Claim) -> bool:
+    """Whether a figure is the known one as others count it: a price in euros, a peak at the base clock."""
+    values, known = _numbers(claim.values), _numbers(k.value for k in _known(claim))
+    if claim.field == "launch_price_usd" and _EURO.search(claim.stated):
+        # They hold a tax, and rates differ.
+        return all(1 / TAXED < v / price < TAXED for v in values for price in known)
+    if claim.field != "peak:fp32":
+        return False
+    old = [s for s in map(catalog.get, claim.gpu_ids) if (s.text("launch") or "") < AT_BOOST]
+    clocks = [(s.number("base_hz"), s.number("boost_hz")) for s in old]
+    peaks = [low / high * peak for low, high in clocks if low and high for peak in known]
+    return any(alike(v, peak, AT_BASE) for v in values for peak in peaks)
 
 
 def _is_of_laptop(claim: Claim) -> bool:
@@ -615,8 +636,9 @@ def same(claim: Claim, stated: Number | str, known: float | str) -> bool:
         at_once = all(catalog.get(i).text("segment") == "consumer" for i in claim.gpu_ids)
         return _is_same_text(claim.field, str(stated), str(known), at_once)
     if claim.field in COUNTS:
-        # "More than 8,000 cores" are 8,704.
-        near = (COARSE if stated.digits == 1 else ROUGH) if claim.approximate else 0.0
+        # "More than 8,000 cores" are 8,704, "14k" 14,080.
+        rounded = claim.approximate or _IN_THOUSANDS.search(claim.stated)
+        near = (COARSE if stated.digits == 1 else ROUGH) if rounded else 0.0
         return abs(stated.value - known) <= near * known
     if claim.field == "memory_bytes" and _is_near(claim, stated, known / 1e9 * 2**30):
         # Product numbers are GiB on most cards and decimal GB on some; both count.
@@ -865,7 +887,9 @@ def mechanism(claim: Claim) -> Explained | None:
         return "capability", f"its hardware does not compute {field.removeprefix('peak:')}"
     if field in ABILITIES:
         return "capability", f"its hardware {'has it' if 'no' in claim.values else 'does not have it'}"
-    if peak and any(f == ("dense" if claim.sparse else "sparse") and states(claim, v) for v, f in known):
+    if peak and any(f == ("dense" if claim.sparse else "sparse") and (
+        states(claim, v) or all(_is_near(claim, n, v) for n in claim.values if isinstance(n, Number))
+    ) for v, f in known):  # fmt: skip
         if claim.sparse:
             return "dense as sparse", "this is the peak without sparsity"
         return "sparse as dense", "reached only with 2:4 sparsity, which the text does not say"

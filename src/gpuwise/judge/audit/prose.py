@@ -233,6 +233,8 @@ def claims(text: Text) -> Iterator[Claim | Left | Subject]:
         sentence.asked = asked
         near = text.text[max(0, start - 2 * STRETCH) : end]
         sentence.of_model = CUES["language_model"].search(near) is not None
+        around = text.text[max(0, start - 2 * STRETCH) : end + STRETCH]
+        sentence.of_measured = CUES["measured_around"].search(around) is not None
         fields = [t.field for t in sentence.tokens if t.kind == "field" and t.field]
         # "Which bus does it have? 192-bit."
         asked = fields[0] if words.rstrip(' *"').endswith("?") and fields else ""
@@ -451,7 +453,7 @@ class _Sentence:
         # The field that the sentence before asks for.
         self.asked = ""
         # Whether it or the words before it name a language model, whose size a value may be.
-        self.of_model = False
+        self.of_model = self.of_measured = False
         self.marks = scope.marks
         self.heard: dict[str, re.Match[str] | None] = {}
         self.own_fields: dict[int, str | None] = {}
@@ -1514,6 +1516,7 @@ FACTS: Mapping[str, Callable[[_Sentence, _Value], object]] = {
     # More watts than are allowed were measured, too; of what a list holds only power and rates are.
     "impossible": lambda s, v: v.over and v.token.measures != "w",
     "vouched, no rate": lambda s, v: v.token.measures not in ("w", "op/s") and FACTS["vouched"](s, v),
+    "measured around it": lambda s, v: s.of_measured,
     "measured in its title": lambda s, v: s.measured,
     "card by number": lambda s, v: s.numbered is not None and s.numbered < v.token.start,
     "a question": lambda s, v: s.text.endswith("?"),

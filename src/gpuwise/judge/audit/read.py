@@ -55,7 +55,7 @@ _JSON_MARKS = re.compile(
 OBJECT = "*" * 9
 _NEXT_OBJECT = re.compile(r"(?<=\},\n)[ \t]*\{[ \t]*$", re.MULTILINE)
 _HEADINGS = ("h1", "h2", "h3", "h4", "h5", "h6", "title", "caption", "figcaption")
-_UNSEEN = frozenset({"script", "style", "noscript", "template", "svg"})
+_UNSEEN = frozenset({"script", "style", "noscript", "template", "svg", "select"})
 _BREAKS = frozenset(
     {"p", "div", "li", "br", "section", "article", "ul", "ol", "dt", "dd", "pre", "td", "th", "tr", "table"}
 )

@@ -353,7 +353,7 @@ def _rent(claim: Claim, text: str, offers: Sequence[Offer], year: int) -> tuple[
     if min(stated) > OF_A_MONTH * high:
         return "cannot tell", best, "of a month"
     if all(v in NO_PRICE for v in stated):
-        return "cannot tell", best, "a mark that there is no price"
+        return "cannot tell", best, "a placeholder where no price is known"
     # Spot prices, and prices that the text dates itself, may differ from offers on demand, but none is FAR
     # above all of them. The most that somebody would pay is a limit, not a price.
     past = any(int(named) != year for named in re.findall(r"\b20[12]\d\b", text))

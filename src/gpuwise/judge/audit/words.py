@@ -275,6 +275,14 @@ def scan(text: str) -> tuple[Token, ...]:
         if gpu.gpu_ids and (chip := CUES["chip_at_end"].match(text, gpu.end)) is not None:
             known = {catalog.get(i).text("chip") for i in gpu.gpu_ids}
             more = chip if None not in known and chip["chip"] not in known else more
+        # "RTX 3080 20GB": one with larger chips of memory, which somebody rebuilt.
+        twice = CUES["size_behind"].match(text, gpu.end) if count == 1 and not more else None
+        sizes = [catalog.get(i).facts.get("memory_bytes") for i in gpu.gpu_ids] if twice else []
+        if twice and any(
+            size and "of one GPU" not in size.note and int(twice["size"]) * 2**30 == 2 * float(size.value)
+            for size in sizes
+        ):
+            more = twice
         at, ids = (more.end(), ()) if more else (gpu.end, gpu.gpu_ids)
         intel = cue_before("of_intel", text, gpu.start) and gpu.text[0] == "A"
         ids = () if intel or cue_before("of_another_line", text, gpu.start) else ids
@@ -289,10 +297,14 @@ def scan(text: str) -> tuple[Token, ...]:
         # "9,000 dense and up to 18,000 sparse TFLOPS", "960 rather than 768 GB/s": both have the unit.
         joins = (_AND if mark else _RATHER).fullmatch(text, mark.end if mark else one.end, two.start)
         # "The bus shrinks from 256 to 192 bits", in whatever language.
-        joins = joins or (
-            cue_before("changed_from", text, one.start)
-            and CUES["changed_to"].fullmatch(text, one.end, two.start)
+        changes = cue_before("changed_from", text, one.start) and (
+            CUES["changed_to"].fullmatch(text, one.end, two.start)
         )
+        joins = joins or changes
+        if two.dimension == "bare" and changes and one.dimension not in ("", "bare", "other"):
+            # "From 256 bits to 192"
+            numbers = tuple(replace(n, value=n.value * unit_of(one)) for n in two.numbers)
+            found[place] = two = replace(two, dimension=one.dimension, numbers=numbers)
         if one.dimension == "bare" and joins and two.dimension not in ("", "bare", "other"):
             unit = unit_of(two)
             numbers = tuple(replace(n, value=n.value * unit) for n in one.numbers)
