@@ -462,6 +462,55 @@ def test_a_table_of_runs_accuses_no_gpu(name: str, text: str) -> None:
     assert [f.field for f in found if f.verdict == "contradicts"] == []
 
 
+@pytest.mark.parametrize(
+    ("text", "wrong"),
+    [
+        # Two tables side by side; the vendor stuck to the name; a program's sizes; a type without its number.
+        (
+            "| GPU | VRAM | Arch | | GPU | VRAM | Arch |\n|---|---|---|---|---|---|---|\n"
+            "| T4 | 24 GB | Turing | | L4 | 24 GB | Ada |\n| A10 | 24 GB | Ampere | | L40 | | Turing |\n",
+            ["T4 memory_bytes", "L40 architecture"],
+        ),
+        (
+            "| | MI300XAMD - CDNA 3 | H200 SXMNVIDIA - Hopper |\n|---|---|---|\n"
+            "| Memory | 192 GB HBM3 | 80 GB HBM3e |\n| Bandwidth | 5.3 TB/s | 4.8 TB/s |\n",
+            ["H200 SXM memory_bytes"],
+        ),
+        ("Gpu(\n    name='L4',\n    memory_size=16 * 1024**3,\n    tdp=72,\n)\n", ["L4 memory_bytes"]),
+        ("The node has one A100 with 80 GB GDDR, the other an A6000 with 48 GB GDDR.", ["A100 memory_type"]),
+        # A rate of tensor cores in the row of the ordinary ones.
+        (
+            "| | A100 80GB PCIe | H100 PCIe |\n|---|---|---|\n| FP64 | 19.5 TFLOPS | 25.6 TFLOPS |\n"
+            "| FP64 Tensor Core | 19.5 TFLOPS | 51.2 TFLOPS |\n",
+            ["A100 PCIe 80 GB peak:fp64"],
+        ),
+        # Parts of a card, of the whole die, of laptops, differences, and what runs drew.
+        (
+            "| Part | GPU | VRAM |\n|---|---|---|\n| 2g.20gb | A100 80GB | 20 GB |\n| L4-8Q | L4 | 8 GB |\n",
+            [],
+        ),
+        (
+            "| Full die | AD104 | AD103 |\n|---|---|---|\n| Card | RTX 4070 | RTX 4080 |\n"
+            "| CUDA cores | 7680 | 10240 |\n",
+            [],
+        ),
+        (
+            "| GPU | TDP | Laptop TDP |\n|---|---|---|\n| RTX 4080 | 320 W | 150 W |\n",
+            [],
+        ),
+        ("| | L4 | L40 |\n|---|---|---|\n| VRAM | 24 GB | +24 GB |\n| TDP | 72 W | +228 W |\n", []),
+        (
+            "| GPU | Power draw (W) | Tokens/s |\n|---|---|---|\n| L4 | 66 | 31 |\n| T4 | 61 | 20 |\n",
+            [],
+        ),
+    ],
+)
+def test_a_table_is_judged_by_what_its_layout_says(text: str, wrong: list[str]) -> None:
+    found = audit.audit_text(text, "a.md", today=date(2026, 11, 28)).findings
+    accused = [f"{f.gpu} {f.field}" for f in found if f.verdict == "contradicts"]
+    assert [w.removeprefix("NVIDIA ").removeprefix("RTX ") for w in accused] == wrong
+
+
 def test_a_list_that_is_no_whole_json_is_read_as_a_text(tmp_path: Path) -> None:
     """A comma is missing; a result of gpuwise that is damaged is still told."""
     path = tmp_path / "list.json"

@@ -188,7 +188,9 @@ def supports(gpu_id: str, field: str, value: Number | str) -> bool:
         if isinstance(value, str) or isinstance(known.value, str):
             # Of memory types all, but for a G left out.
             mine, theirs = _begin(field, str(value)), _begin(field, str(known.value))
-            if theirs.endswith(mine) or (field == "architecture" and theirs.startswith(mine)):
+            if theirs.endswith(mine) or (
+                (field == "architecture" or mine == "gddr") and theirs.startswith(mine)
+            ):
                 return True
         elif abs(value.value - known.value) <= CLOSE * abs(known.value):
             return True

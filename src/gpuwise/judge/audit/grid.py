@@ -224,6 +224,27 @@ def _straight(rows: tuple[tuple[Cell, ...], ...]) -> tuple[tuple[Cell, ...], ...
     return tuple(found)
 
 
+def _stacked(rows: tuple[tuple[Cell, ...], ...]) -> tuple[tuple[Cell, ...], ...]:
+    """Tables that stand side by side, "GPU | VRAM | | GPU | VRAM", one below the other."""
+    heads = [cell.text.strip().casefold() for cell in rows[0]] if rows else []
+    starts = [n for n, head in enumerate(heads) if head and head == heads[0]]
+    spans = [range(a, b) for a, b in pairwise([*starts, len(heads)])]
+    apart = all(len({heads[n] for n in span}) == len(span) > 1 for span in spans)
+    if len(spans) < 2 or not apart or not all(
+        any(start < len(row) and name_of(row[start].text) for row in rows[1:]) for start in starts
+    ):  # fmt: skip
+        return rows
+    columns = [n for n, head in enumerate(heads) if head and heads.index(head) == n]
+    found = [tuple(rows[0][n] for n in columns)]
+    for span in spans:
+        at = {heads[n]: n for n in span}
+        for row in rows[1:]:
+            cells = [row[n] if (n := at.get(heads[c], len(row))) < len(row) else None for c in columns]
+            if any(cell and cell.text.strip() for cell in cells):
+                found.append(tuple(cell or replace(row[0], text="") for cell in cells))
+    return tuple(found)
+
+
 @dataclass(slots=True)
 class Grid:
     """The typed cells of a table, and what can be told from its first row and columns."""
@@ -252,11 +273,13 @@ class Grid:
     """Whether words around the table say that its plain numbers are tokens a second."""
     measured: bool = False
     """Whether a column is of what was measured."""
+    on_tensor_cores: frozenset[tuple[str, bool | None]] = frozenset()
+    """Formats of rows "FP64 Tensor Core", dense or sparse: a row "FP64" beside them is of ordinary cores."""
     named: bool = False
     """Whether the first column is of names of GPUs, by its head."""
 
     def __post_init__(self) -> None:
-        self.rows = _straight(self.rows)
+        self.rows = _straight(_stacked(self.rows))
         # Below "GPU" and along the top "4090" is a card.
         self.named = product = (
             bool(self.rows and self.rows[0])
@@ -308,7 +331,9 @@ class Grid:
         self.tokens = any(CUES["tokens"].search(text) for text in around)
         self.tokens |= any(map(speaks_of_tokens, around[:2]))
         self.above = frozenset(
-            c for c in ("hourly", "full_dies") if any(CUES[c].search(t) for t in around[:2])
+            c
+            for c in ("hourly", "full_dies")
+            if any(CUES[c].search(t) for t in (*around[:2], *(row[0].text for row in self.rows[:2] if row)))
         )
         # "FP16 TFLOPS" and "FP16 TFLOPS*": where both are given the mark is that of sparsity.
         titles = {cell.text for cell in (*self.header, *(row[0] for row in self.rows if row))}
@@ -317,8 +342,15 @@ class Grid:
             for sign in "*\u2020\u2021"
             if any(sign in t and t.replace(sign, "") in titles for t in titles)
         )
+        tensor = (label_of(t) for t in titles if CUES["on_tensor"].search(t[:NAME]))
+        self.on_tensor_cores = frozenset((la.fields[0], la.sparse) for la in tensor if len(la.fields) == 1)
         self.speed = any("throughput" in label_of(text).fields for text in around[:2])
-        self.measured = any(CUES["measured_rate"].search(text) for text in around[2:])
+        self.measured = any(
+            CUES["measured_rate"].search(text)
+            or CUES["tokens"].search(text)
+            or "throughput" in label_of(text).fields
+            for text in around[2:]
+        )
         self.labels = [self.label(cell.text) for cell in self.header]
         # A name that spans all columns is a title, not the head of each.
         title = len({cell.text for cell in self.header}) == 1 < len(self.header)
@@ -352,7 +384,12 @@ class Grid:
         hourly = hourly and not CUES["longer"].search(text)
         drawn = self.measured and not CUES["rated"].search(text)
         die = "die " if "full_dies" in self.above else ""
-        return replace(found, hourly=hourly, drawn=drawn, text=die + found.text)
+        beside = (
+            CUES["on_tensor"].search(text) is None and (found.first, found.sparse) in self.on_tensor_cores
+        )
+        return replace(
+            found, hourly=hourly, drawn=drawn, text=die + found.text, vector=found.vector or beside
+        )
 
     def claims(self, block: int) -> Iterator[Claim]:
         """Every claim of the table, under the orientation that explains it best."""
@@ -475,6 +512,9 @@ class Grid:
             if found is not None:
                 name = found[1]
                 owner = self.narrowed(found[0], row, name)
+                # "3g.40gb | A100": a part of it.
+                if any(CUES["no_whole"].search(cell.text[:NAME]) for cell in row[: name + 2]):
+                    owner = replace(owner, sure=False)
             elif not row or row[min(name, len(row) - 1)].text.strip():
                 # A blank name continues the row above; any other one is of something unknown.
                 owner = None
@@ -706,6 +746,10 @@ class Grid:
             known = is_known(mine, reading)
             # "4 MiB L2 cache | per XCD": of a part of it.
             part = reading.field in OF_PARTS and row in self.of_parts
+            # Below "Laptop TGP" stand those of other cards than the desktop's.
+            part |= CUES["portable"].search(label.text[:NAME]) is not None and not any(
+                "laptop" in gpu_id for gpu_id in owner.gpu_ids
+            )
             # Who writes "TFLOPS" may take of each card another rate that it is known for.
             part |= (
                 not known

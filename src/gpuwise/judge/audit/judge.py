@@ -650,8 +650,10 @@ def _is_swapped(stated: Number, known: float) -> bool:
 
 def _is_same_text(field: str, stated: str, known: str, at_once: bool) -> bool:
     if field != "launch":
-        # "RDNA" is said of each of its generations.
-        family = field == "architecture" and word(field, known)[:-1] == word(field, stated)
+        # "RDNA" is said of each of its generations, and so is "GDDR".
+        family = field in ("architecture", "memory_type") and (
+            word(field, known).rstrip("0123456789x") == word(field, stated)
+        )
         return word(field, stated) == word(field, known) or family
     if len(stated) == 4 == len(known):
         return abs(int(stated) - int(known)) <= 1
