@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable
 from datetime import date
 from pathlib import Path
@@ -509,6 +510,60 @@ def test_a_table_is_judged_by_what_its_layout_says(text: str, wrong: list[str]) 
     found = audit.audit_text(text, "a.md", today=date(2026, 11, 28)).findings
     accused = [f"{f.gpu} {f.field}" for f in found if f.verdict == "contradicts"]
     assert [w.removeprefix("NVIDIA ").removeprefix("RTX ") for w in accused] == wrong
+
+
+@pytest.mark.parametrize(
+    ("name", "text", "wrong"),
+    [
+        # A row that goes on in the next lines is one row.
+        (
+            "a.md",
+            "Part | L4 | T4 | A10 |\n---|---|---|---|\nVRAM | 24 GB | 16 GB |\n48 GB |\n"
+            "TDP | 72 W |\n70 W |\n150 W |\nBus | 192-bit | 256-bit | 384-bit |\n",
+            ["A10 memory_bytes"],
+        ),
+        # Entries with the equals sign and the unit in the note behind them.
+        (
+            "a.txt",
+            "'name' = 'tesla_t4';\n'model' = 'TU104';\n'power' = 90; # TDP in watts\n"
+            "'ram/size' = 16384; # MB\n'ram/bus' = '384-bit';\n",
+            ["T4 power_w", "T4 memory_bus_bits"],
+        ),
+        # Of single precision, though some cards do as much in half precision.
+        (
+            "a.csv",
+            "model,year,performance\nRX 7900 XT,2022,51.5\nRX 7900 XTX,2022,61.4\nRTX 4090,2022,82.6\n"
+            "RTX 4080,2022,35.7\nRTX 3090,2020,35.6\n",
+            ["GeForce RTX 4080 peak:fp32"],
+        ),
+        # A number of a card among names of cards.
+        (
+            "a.md",
+            "| For | Card | VRAM |\n|---|---|---|\n| 4K | 3090 Ti | 24 GB |\n| 4K | 3080 | 24 GB |\n"
+            "| 2K | 3070 Ti | 8 GB |\n| 2K | 3060 Ti | 8 GB |\n",
+            ["RTX 3080 memory_bytes"],
+        ),
+        # Rows of one card and one field vouch for each other.
+        (
+            "a.md",
+            "| Type | GPU | GPU memory |\n|---|---|---|\n"
+            + "".join(f"| x.{n} | L4 | {size} GB |\n" for n, size in enumerate((24, 24, 16, 24)))
+            + "\nfiller\n" * 20,
+            ["L4 memory_bytes"],
+        ),
+        # Between the memory's rate and that of its cache nothing is right.
+        ("a.md", "| | MI325X | H200 SXM |\n|---|---|---|\n| Memory | 256 GB | 141 GB |\n"
+         "| Bandwidth | 8 TB/s | 4.8 TB/s |\n| TDP | 1000 W | 700 W |\n", ["MI325X memory_bytes_per_s"]),
+        # Of a card that came a rumour's counts are judged, its watts are not.
+        ("a.txt", "A leaker praised the RTX 5080. It has 10,725 CUDA cores. It draws 400 W.",
+         ["GeForce RTX 5080 cuda_cores"]),
+        ("a.txt", "L'accélérateur MI300X possède 19 546 processeurs de flux.", ["MI300X stream_processors"]),
+    ],
+)  # fmt: skip
+def test_what_is_read_where_a_layout_lost_something(name: str, text: str, wrong: list[str]) -> None:
+    found = audit.audit_text(text, name, today=date(2026, 11, 28)).findings
+    accused = [f"{f.gpu} {f.field}" for f in found if f.verdict == "contradicts"]
+    assert [re.sub("NVIDIA |AMD |Instinct |Tesla ", "", one) for one in accused] == wrong
 
 
 def test_a_list_that_is_no_whole_json_is_read_as_a_text(tmp_path: Path) -> None:

@@ -290,6 +290,11 @@ class Grid:
             self.rows = ((self.rows[0][0], *(cell for cell in top if cell)), *self.rows[1:])
         if product:
             self.rows = tuple((carded(row[0]) or row[0], *row[1:]) if row else row for row in self.rows)
+        elif (at := self.names()) is not None:
+            self.rows = tuple(
+                (*row[:at], carded(row[at]) or row[at], *row[at + 1 :]) if at < len(row) else row
+                for row in self.rows
+            )
         if CUES["portable"].search(f"{self.scope.title} {self.scope.above[-NAME:]}"):
             self.rows = tuple(tuple(map(_portable, row)) for row in self.rows)
         # A row of two cells has one value for all columns: it does not show how wide the table is.
@@ -364,6 +369,16 @@ class Grid:
             (i for i, cell in enumerate(self.header) if CUES["counting"].fullmatch(cell.text.strip())
              and all(i >= len(row) or name_of(row[i].text) is None for row in self.rows[1:])), None
         )  # fmt: skip
+
+    def names(self) -> int | None:
+        """A column of names, some of which may be the number of a card alone: "3090 Ti", "3080"."""
+        for at in range(NAME_COLUMNS):
+            cells = [row[at] for row in self.rows if at < len(row) and row[at].text.strip()]
+            named = sum(name_of(cell.text) is not None for cell in cells)
+            numbers = sum(carded(cell) is not None and name_of(cell.text) is None for cell in cells)
+            if named > 1 and numbers and named + numbers + 1 >= len(cells):
+                return at
+        return None
 
     def label(self, text: str) -> Label:
         """The label's meaning; of a language model, in a table of tokens a second, its speed."""
@@ -629,8 +644,11 @@ class Grid:
                 found.append((known, label))
         most = max((known for known, _ in found), default=0)
         likely = [label for known, label in found if 2 * known >= max(2 * most, len(cells))]
-        # Ordinary cores may reach as much in FP16 as in FP32.
-        single = [label for label in likely if label.first == "peak:fp32"]
+        # Ordinary cores may reach as much in FP16 as in FP32, which is what is stated of them.
+        single = [
+            label for known, label in found
+            if label.first == "peak:fp32" and known >= max(FIRM * most, len(cells) / 2)
+        ]  # fmt: skip
         # In a label of another alphabet a unit that one field has says which it is.
         units = {t.dimension for one in scanned.values() for t in one}
         if (

@@ -179,18 +179,20 @@ def judge(claims: Sequence[Claim]) -> tuple[Finding, ...]:
             places[key].update((verdict, "united") if united else (verdict,))
     # A sentence that states the right value, too, speaks of two things: what is stated and what is reached.
     right = {_said(c) for c, v in judged if c.sure and v == "agrees"}
-    agreed: dict[int, set[tuple[str, tuple[str, ...]]]] = defaultdict(set)
+    agreed: dict[int, set[tuple[str, tuple[str, ...], int]]] = defaultdict(set)
     for claim, verdict in judged:
         if verdict == "agrees" and (claim.field != "memory_bytes" or claim.block >= GRID):
             for place in (claim.line, -(claim.block // GRID) or claim.line):
-                agreed[place].add((claim.field, claim.gpu_ids))
+                agreed[place].add((claim.field, claim.gpu_ids, claim.line))
     last = max((claim.line for claim in claims), default=0)
 
     def in_passing(claim: Claim) -> bool:
         lines = (-(claim.block // GRID), *range(max(claim.line - NEARBY, 1), claim.line + NEARBY + 1))
-        beside = {one for n in lines for one in islice(agreed.get(n, ()), COMPANY + 1)}  # one may be its own
+        # Of a table each row tells anew that it is read right.
+        told = 3 if claim.block >= GRID else 2
+        beside = {one[:told] for n in lines for one in islice(agreed.get(n, ()), COMPANY + 1)}
         whole = claim.line <= NEARBY and last <= claim.line + NEARBY
-        few = len(beside - {(claim.field, claim.gpu_ids)}) < COMPANY
+        few = len(beside - {(claim.field, claim.gpu_ids)}) < COMPANY  # one may be its own
         return few and not whole and text.explain(claim)[0] not in PLAIN
 
     # Of a sheet, whose every claim is of one GPU, no other one can be the owner.
@@ -491,7 +493,10 @@ def _is_disputed(claim: Claim, stated: Number | str, known: evidence.Evidence) -
     if claim.total and isinstance(known.value, float):
         # Sums are of the usual product, in any edition: not of one with less memory that few ever saw.
         others = [o for o in others if isinstance(o, float) and alike(o, known.value, APART)]
+    # What is far from it (the rate of a cache) is of something else: only just that figure is disputed.
     span = _numbers((known.value, *others))
+    if claim.field == "memory_bytes_per_s":
+        span = [value for value in span if alike(value, span[0], FAR)]
     if known.low is not None:
         # Dynamic Boost alone is 15 to 25 W, too.
         span += [known.low, max(span) + DYNAMIC_BOOST_W]

@@ -110,6 +110,10 @@ NEIGHBOURS = 8
 STRETCH = 300
 # Typed words of a sentence that is looked at so closely.
 MOST = 400
+# What rumours tell of variants that never came, and of days and prices.
+OF_RUMOURS = frozenset(
+    {"memory_bytes", "memory_type", "power_w", "launch", "launch_price_usd", "price", "throughput"}
+)
 # Fields that in passing are often of another product than the nearest.
 IN_PASSING = frozenset({"architecture", "chip", "pcie_generation", "process_nm"})
 # Units of which a value is worth a word that it was not judged.
@@ -238,7 +242,7 @@ def claims(text: Text) -> Iterator[Claim | Left | Subject]:
         asked = fields[0] if words.rstrip(' *"').endswith("?") and fields else ""
         # "The unreleased RTX 3070 16 GB": of no product that there is.
         leaked |= CUES["leaked"].search(words) is not None
-        denied = (CUES["denied"].match(text.text, end) or CUES["guessed"].search(words)) is not None or leaked
+        denied = (CUES["denied"].match(text.text, end) or CUES["guessed"].search(words)) is not None
         heads = {head.start for head in sentence.listed.values()}
         for gpu in (g for g in sentence.gpus if g.start in heads or re.search(r" GB|\dgb|[Г]Б", g.text)):
             yield from sized(gpu, text.line(start + gpu.start), text.block)
@@ -258,7 +262,9 @@ def claims(text: Text) -> Iterator[Claim | Left | Subject]:
                     before = "" if model else text.text[max(0, start - 2 * STRETCH) : start]
                     context = (part, before, text.scope.opening, text.scope.title)
                     claim = replace(claim, context=context)
-                claim = replace(claim, sentence=start, sure=claim.sure and not denied)
+                # Of a product that came a rumour is as wrong as any figure; but some never came in that size.
+                rumour = leaked and claim.field in OF_RUMOURS
+                claim = replace(claim, sentence=start, sure=claim.sure and not (denied or rumour))
                 yield from sentence.each(place, claim)
             elif token.dimension in WORTH_NOTING and (sentence.gpus or about):
                 yield Left(line, token.text)

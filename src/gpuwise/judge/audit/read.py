@@ -13,7 +13,7 @@ import re
 from collections.abc import Iterator, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
-from itertools import chain, pairwise
+from itertools import accumulate, chain, pairwise
 from pathlib import Path
 from statistics import median
 
@@ -359,12 +359,13 @@ def _of_markdown(lines: list[str]) -> Iterator[Block]:
         elif token.type == "tr_close":
             # Cells beyond the header are dropped by the parser, though they move the others.
             raw = lines[start - 1].strip().strip("|").replace("\\|", "")
-            rows[-1] += (Cell(start, ""),) * (min(raw.count("|") + 1, MOST_CELLS) - len(rows[-1]))
+            count = min(raw.count("|") + 1, MOST_CELLS)
+            rows[-1] = (*rows[-1][:count], *[Cell(start, "")] * (count - len(rows[-1])))
             if "|" not in lines[start - 1]:
                 # What follows without an empty line is text; the parser takes it for a row.
                 below.append(rows.pop()[0])
         elif token.type == "table_close":
-            yield Table(tuple(row for row in rows if any(cell.text for cell in row)))
+            yield Table(tuple(_rejoined([row for row in rows if any(cell.text for cell in row)])))
             paragraph += 1
             yield from (line for cell in below for line in _lines(cell.text, cell.line, depth, paragraph))
             rows, below = [], []
@@ -393,6 +394,19 @@ def _of_markdown(lines: list[str]) -> Iterator[Block]:
             indent = 0 if code else len(lines[start - 1]) - len(lines[start - 1].lstrip(" "))
             for one in _lines(" " * indent + token.content, start + code, depth, paragraph):
                 yield replace(one, code=True) if code and isinstance(one, Line) else one
+
+
+def _rejoined(rows: Sequence[tuple[Cell, ...]]) -> Iterator[tuple[Cell, ...]]:
+    """The rows of a table, each as wide as its head: one that is short goes on in the next lines where their
+    cells make it whole, as pages are copied."""
+    width, at = max(map(len, rows[:1]), default=0), 0
+    while at < len(rows):
+        ends = [*accumulate(map(len, rows[at:])), width]
+        end = at + next(n for n, wide in enumerate(ends, 1) if wide >= width)
+        whole = ends[end - at - 1] == width and end <= len(rows)
+        cells = [cell for row in rows[at : end if whole else at + 1] for cell in row]
+        yield (*cells, *(Cell(cells[0].line, "") for _ in range(width - len(cells))))
+        at = end if whole else at + 1
 
 
 def _squashed(line: str, number: int) -> tuple[str, Table, str] | None:
@@ -449,10 +463,11 @@ def _lines(text: str, start: int, depth: int, paragraph: int) -> Iterator[Block]
         if (entry := CUES["json_entry"].fullmatch(words)) is not None:
             # An entry of JSON: its key is a label, and that of an object a heading.
             said = entry["value"] or entry["number"]
-            words = entry["key"].replace("_", " ") + (f": {said}" if said else "")
+            words = re.sub(r"_|(?<=[a-z])/(?=[a-z]{3})", " ", entry["key"]) + (f": {said}" if said else "")
         # A comment behind a value says what is counted in: "peak_flops: 165.2, // TFLOPS FP32".
         if (noted := CUES["noted"].fullmatch(words)) is not None:
-            words = f"{noted['key'].replace('_', ' ')} ({noted['note'].strip()}): {noted['value']}"
+            key = re.sub("[_/]", " ", noted["key"])
+            words = f"{key} ({noted['note'].strip()}): {noted['value']}"
         # The key of a line of YAML.
         words = re.sub(r"^(?:[A-Za-z]+_\w|[a-z]+\d*[A-Z])\w*(?=\s?[:=])", lambda key: spelt(key[0]), words)
         if (smi := CUES["nvidia_smi"].fullmatch(words)) is not None:
