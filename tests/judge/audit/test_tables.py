@@ -554,6 +554,29 @@ def test_a_table_is_judged_by_what_its_layout_says(text: str, wrong: list[str]) 
         # Between the memory's rate and that of its cache nothing is right.
         ("a.md", "| | MI325X | H200 SXM |\n|---|---|---|\n| Memory | 256 GB | 141 GB |\n"
          "| Bandwidth | 8 TB/s | 4.8 TB/s |\n| TDP | 1000 W | 700 W |\n", ["MI325X memory_bytes_per_s"]),
+        # Rows of one shape below a head that is lost.
+        (
+            "a.txt",
+            "Grafikkarten\n"
+            "RTX 4090 Ada Lovelace 5 nm 16384 512 2235 MHz 2520 MHz 24 GB 450 Watt 1008.0\nGB/s\n100.0\n"
+            "RTX 4080 Ada Lovelace 5 nm 9782 304 2205 MHz 2505 MHz 16 GB 320 Watt 716.8\nGB/s\n81.0\n"
+            "RTX 4070 Ada Lovelace 5 nm 5888 184 1920 MHz 2475 MHz 12 GB 220 Watt 504.2\nGB/s\n60.3\n",
+            ["GeForce RTX 4080 cuda_cores", "GeForce RTX 4070 GDDR6X power_w"],
+        ),
+        # A row "GPU" names what the head leaves open.
+        (
+            "a.md",
+            "| | M10 (was) | P100 (is) |\n|---|---|---|\n| GPU | 4x Tesla M10 | 1x Tesla P100-PCIE-16GB |\n"
+            "| Memory | 8 GB GDDR5 | 16 GB HBM2 |\n| Memory bandwidth | 38 GB/s per GPU | 732 GB/s |\n",
+            ["M10 memory_bytes_per_s"],
+        ),
+        # A cache that the sentence before names; a comparison between dashes; "it" behind "For the X".
+        (
+            "a.txt",
+            "The RTX 4070 has 36 MB of L2 cache. The RTX 4070 Ti falls back on 64 MB.\n\n"
+            "The RTX 5090 has 32 GB of GDDR7 - 8 more than the RTX 4090 - along with a 448-bit memory bus.",
+            ["GeForce RTX 4070 Ti l2_bytes", "RTX 5090 / RTX 4090 / RTX 4070 Ti memory_bus_bits"],
+        ),
         # Of a card that came a rumour's counts are judged, its watts are not.
         ("a.txt", "A leaker praised the RTX 5080. It has 10,725 CUDA cores. It draws 400 W.",
          ["GeForce RTX 5080 cuda_cores"]),

@@ -201,7 +201,10 @@ def _straight(rows: tuple[tuple[Cell, ...], ...]) -> tuple[tuple[Cell, ...], ...
         for names, row in zip(named, texts, strict=False)
     ]
     at = heads.index(True) if any(heads) else 0
-    if any(heads) and not any(map(any, named[:at])):
+    # A row "GPU" says more than a header that lacks some of the names.
+    product = CUES["product_label"].fullmatch(texts[at][0]) if any(heads) else None
+    above = sum(map(sum, named[:at]))
+    if any(heads) and (not above or (product and above < sum(named[at]))):
         # It lacks the corner where a cell is missing at its end, and may stand above each section again.
         short = not texts[at][-1] and len(texts[at]) > 2
         apart = short and not named[at][0]

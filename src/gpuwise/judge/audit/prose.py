@@ -59,6 +59,7 @@ from gpuwise.judge.audit.words import (
     LEAD,
     NAMES,
     OF_BUS,
+    RATHER,
     Token,
     became,
     count_of,
@@ -214,7 +215,7 @@ def claims(text: Text) -> Iterator[Claim | Left | Subject]:
     """Every claim of a paragraph; last, what it spoke of in the end."""
     about = text.scope.about
     topic: str | None = None
-    asked = ""
+    asked, cached = "", False
     able: str | None = None
     leaked = _speaks("leaked", text.scope.title)
     for start, end in _sentences(text.text):
@@ -238,6 +239,8 @@ def claims(text: Text) -> Iterator[Claim | Left | Subject]:
         near = text.text[max(0, start - 2 * STRETCH) : end]
         sentence.of_model = CUES["language_model"].search(near) is not None
         fields = [t.field for t in sentence.tokens if t.kind == "field" and t.field]
+        caches = {t.field for t in sentence.tokens if "cache" in t.text.lower()}
+        sentence.cached = cached = caches <= {"l2_bytes"} and (bool(caches) or cached)
         # "Which bus does it have? 192-bit."
         asked = fields[0] if words.rstrip(' *"').endswith("?") and fields else ""
         # "The unreleased RTX 3070 16 GB": of no product that there is.
@@ -458,6 +461,8 @@ class _Sentence:
         self.asked = ""
         # Whether it or the words before it name a language model, whose size a value may be.
         self.of_model = False
+        # Whether it or the sentence before it names the L2 cache, and no other one.
+        self.cached = False
         self.marks = scope.marks
         self.heard: dict[str, re.Match[str] | None] = {}
         self.own_fields: dict[int, str | None] = {}
@@ -507,6 +512,13 @@ class _Sentence:
             g.start: m.span() for m in re.finditer(r"\([^()]*\)", text) for g in self.gpus
             if m.start() < g.start < m.end() and m.end() - m.start() > g.end - g.start + 6
         }  # fmt: skip
+        # "It brings 32 GB - 8 more than the RTX 4090 - and 1,792 GB/s": so are dashes around a comparison.
+        self.enclosed |= {
+            g.start: m.span()
+            for m in _BRACKETS.finditer(text)
+            for g in self.gpus
+            if m["dash"] and m.start() < g.start < m.end() and g.start in self.compared
+        }
         # "192 GB/s instead of 288 GB/s (GTX 1660 Ti)": a name alone in brackets owns the value before only.
         # A word for its field may stand between: "640 Tensor cores (V100)".
         self.owns_one = {
@@ -951,6 +963,10 @@ class _Sentence:
         if dimension == "op/s":
             yield from self.formats(place)
             return
+        if dimension == "bytes" and token.numbers[0].value < SMALLEST["bytes"] and self.cached:
+            # "It has 36 MB of L2 cache, the next one 48 MB."
+            yield LISTED, "l2_bytes"
+            return
         if dimension == "bytes" and follows.field.endswith("bytes_per_s") and (
             follows.start - token.end < TELEGRAM and not re.match(r",| and\b", after)
         ):  # fmt: skip
@@ -980,10 +996,15 @@ class _Sentence:
         1660 and 1,536 for the 1660 Ti"."""
         token = self.tokens[place]
         gpu = next((g for g in self.gpus if g.start >= token.end), None)
-        if gpu is None or not CUES["binds"].search(self.between(token.end, gpu.start)):
-            return None
         said = next((t.field for t in reversed(self.tokens[:place]) if t.kind == "field"), "")
-        return said if said in WHOLE and gpu.start - token.end < TELEGRAM * 2 else None
+        bound = gpu is not None and gpu.start - token.end < TELEGRAM * 2 and (
+            CUES["binds"].search(self.between(token.end, gpu.start)) is not None
+        )  # fmt: skip
+        # "Fewer CUDA cores than before: the TITAN V crammed in 3,840."
+        before = self.tokens[place - 1] if place else token
+        gap = self.text[before.end : token.start]
+        bound |= before.kind == "gpu" and len(gap) < NEAR / 2 and not set(",.;:()") & set(gap)
+        return said if said in WHOLE and bound else None
 
     def formats(self, place: int) -> Iterator[tuple[float, str]]:
         """Formats of a rate: by the words near it, or as the text said before."""
@@ -1014,7 +1035,9 @@ class _Sentence:
                 between = self.text[min(token.end, other.end) : max(token.start, other.start)]
                 if len(between) > LEAD or (
                     step > 0 and other.kind == "value" and other.dimension == token.dimension
-                ):
+                    # "16 GB instead of 24 GB GDDR6"
+                    and not (at == place + 1 and RATHER.fullmatch(between))
+                ):  # fmt: skip
                     break
                 beside = other.field == "memory_type" and field in ("memory_bytes", "memory_bytes_per_s")
                 near = other.field == "memory_bytes" and field == "memory_bytes_per_s"
@@ -1232,7 +1255,10 @@ class _Sentence:
             # What a sentence names before the value comes first; then what the text spoke of, unless a
             # pronoun brings it back.
             first = [c for c, g in named if g.end <= token.start and g.start not in self.related]
-            again = (said := self.says("again")) and said.end() <= token.start
+            again = (said := self.says("again")) and said.end() <= token.start and not any(
+                # "For the RTX 5080, it is ..."
+                g.end <= said.start() and self.before("leads", g.start) for g in self.gpus[:1]
+            )  # fmt: skip
             behind = BETWEEN + (0 if again or min(first, default=FAR) > LEADS else CONFIRMED)
             yield (min(first) + behind if first else 1.0) + (0 if about.sure else 0.5), about
 
