@@ -577,6 +577,36 @@ def test_a_table_is_judged_by_what_its_layout_says(text: str, wrong: list[str]) 
             "The RTX 5090 has 32 GB of GDDR7 - 8 more than the RTX 4090 - along with a 448-bit memory bus.",
             ["GeForce RTX 4070 Ti l2_bytes", "RTX 5090 / RTX 4090 / RTX 4070 Ti memory_bus_bits"],
         ),
+        # Czech changes; a total that is another's; what brackets hold is not doubted by what follows them.
+        (
+            "a.txt",
+            "Karta RTX 3060 je starší. Nová RTX 4060 má počet CUDA jader snížený ze 3845 na 3072, "
+            "zatímco její boost takt se zvýšil z 1777 na 2640 MHz.",
+            ["RTX 4060 / RTX 3060 cuda_cores", "RTX 4060 / RTX 3060 boost_hz"],
+        ),
+        (
+            "a.txt",
+            "The TITAN RTX has 24 GB of modern GDDR6X memory, for a total memory bandwidth of 672 GB/s. "
+            "The L40S (48 GB, 864 GB/s, 300 W) fits any profile.",
+            ["TITAN RTX memory_type", "L40S power_w"],
+        ),
+        # What a program's class holds; rates at a clock that another source states.
+        ("a.py", 'class Card:\n    self.name = "L4"\n    self.memory_gb = 16\n    self.tdp_w = 72\n',
+         ["L4 memory_bytes"]),
+        ("a.md", "| Card | FP32 (TFLOPS) |\n|---|---|\n| Pro W6600 | 10.4 |\n| RX 6600 XT | 10.6 |\n", []),
+        # A figure in the place of another; "higher than" in French; what an architecture is "of".
+        ("a.txt", "The RX 7900 XT has 84 compute units, 16 GB instead of 24 GB GDDR6.",
+         ["Radeon RX 7900 XT memory_bytes"]),
+        (
+            "a.txt",
+            "La RTX 5070 dispose de 6144 coeurs CUDA, un peu supérieur à la RTX 4070, et de 12 Go de GDDR7 "
+            "sur un bus 192 bits offrant 627 Go/s de bande passante.",
+            ["GeForce RTX 5070 memory_bytes_per_s"],
+        ),
+        ("a.txt", "The Ada architecture of the RTX 4060 Ti beats the Turing architecture of the 3060.",
+         ["3060 architecture"]),
+        ("a.py", 'class Card:\n    self.name = "A100 40GB"\n    self.l2_capacity = 30 * (1024**2)\n',
+         ["A100 40GB l2_bytes"]),
         # Of a card that came a rumour's counts are judged, its watts are not.
         ("a.txt", "A leaker praised the RTX 5080. It has 10,725 CUDA cores. It draws 400 W.",
          ["GeForce RTX 5080 cuda_cores"]),

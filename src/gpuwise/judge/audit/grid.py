@@ -615,6 +615,7 @@ class Grid:
         """The label of a row or column whose own words are unknown, by what the catalog confirms of at least
         half of its values; and whether so many are confirmed that the others are of that field, too."""
         found: list[tuple[int, Label]] = []
+        confirmed = Counter[str]()
         cells = cells[:: 1 + len(cells) // JUDGED]
         scanned = {cell: scan(_ASIDE.sub("", cell.text)) for cell, _ in cells}
         # Below whichever word, "GPU" or "Silicon", AD102 and AD103 are chips. Dates may be of runs or prices:
@@ -633,7 +634,7 @@ class Grid:
                 continue
             read = [next(self.placed(cell, label, owner, 0, 0), None) for cell, owner in cells]
             mine = [p for p in read if p is not None and p.reading.field == label.first]
-            known = sum(p.known for p in mine)
+            known = confirmed[name] = sum(p.known for p in mine)
             # Small numbers without a unit may be of any field, unless nearly all are what the GPUs have.
             many = known >= max(FIRM * len(cells), LEAST) and len({p.cell.text for p in mine}) >= LEAST
             plain = [
@@ -649,8 +650,8 @@ class Grid:
         likely = [label for known, label in found if 2 * known >= max(2 * most, len(cells))]
         # Ordinary cores may reach as much in FP16 as in FP32, which is what is stated of them.
         single = [
-            label for known, label in found
-            if label.first == "peak:fp32" and known >= max(FIRM * most, len(cells) / 2)
+            label_of("FP32") for label in likely
+            if label.first == "peak:fp16" and 2 * confirmed["FP32"] >= max(2 * FIRM * most, len(cells))
         ]  # fmt: skip
         # In a label of another alphabet a unit that one field has says which it is.
         units = {t.dimension for one in scanned.values() for t in one}

@@ -721,8 +721,10 @@ def _of_one_shape(lines: Sequence[Line], start: int, scope: Scope) -> Found:
             rows.append(tuple(Cell(lines[at].line, text[a:b].strip()) for a, b in pairwise(begins)))
             end = at + 1 + bool(goes_on)
         at += 1
+    if len(rows) < LEAST:
+        return None
     head = (Cell(lines[start].line, "GPU"), *[Cell(lines[start].line, "")] * len(shape))
-    return ([head, *rows], end, True) if len(rows) >= LEAST else None
+    return [head, *rows], end, True
 
 
 def _shape(text: str) -> tuple[tuple[str, str], ...]:

@@ -127,6 +127,7 @@ _INSIDE = re.compile(r"\b(?:in|into|on) (?:\w{1,6} )?$")
 _WITH = re.compile(r"\bwith (?:its |only |just |a ){0,2}$", re.I)
 _TENSOR = re.compile(r"tensor[ -]cores?\b[^.;,]*$", re.I)
 _AS_MUCH = re.compile(r"\b(?:as|than|like|of|from|on) (?:the|its|an?) $")
+_OF_IT = re.compile(r" (?:(?:architecture|chip|die) )?(?:of|in|on|inside) (?:(?:older |newer )?the |an? )?")
 _BUS = re.compile(r"\bbus", re.I)
 _NUMBERED = re.compile(r"(?:\d[x\u00d7]\s?)?\d{4}")
 # The number that ends the name of a card.
@@ -139,7 +140,7 @@ _CLAUSE = re.compile(
     r";|[,:] (?:and |but )?(?=its? )| and (?=(?:has|draws|needs|offers|comes|delivers|uses|carries|gets)\b)"
 )
 _OF_MEMORY = re.compile("memory|vram|hbm|gddr", re.IGNORECASE)
-_LABEL = re.compile(r"\W*(?:[^\d.,;]{3,32}[: ])?")
+_LABEL = re.compile(r"\W*(?:[^.,;\d][^.,;]{2,31}:\s|[^\d.,;]{3,32}[: ])?")
 # Behind a name with its size another one: "MI50 16 GB or 32 GB".
 _OR_SIZE = re.compile(r".*\d ?G[Bo]?(?:,? (?:or|and) |/)", re.IGNORECASE)
 _OR = re.compile(r" (?:or|vs\.?|versus) ")
@@ -1218,9 +1219,7 @@ class _Sentence:
         head = self.listed.get(place) if self.in_turn else self.bracketed.get(place)
         # Where each GPU has its own list, its values are of no other one, but "the AD102 of the 4090".
         near = self.near(token)
-        owner = next((g for g in near if g.start >= token.end), None)
-        if owner and re.fullmatch(r" (?:of|in|on) (?:the |an? )?", self.text[token.end : owner.start]):
-            head = owner
+        head = self.behind(token) or head
         held = next((g for g in reversed(near) if g.end <= token.start), None)
         if held and CUES["dated"].fullmatch(self.text, held.end, token.end):
             # "the V100 in 2017, the T4 in 2018": each year is of the GPU before it.
@@ -1269,6 +1268,11 @@ class _Sentence:
         named = [t.name[:5].lower() for t in self.architectures if start <= t.start < token.start]
         known = [(catalog.get(i).architecture or "")[:5].lower() for i in owner.gpu_ids] if named else []
         return bool(known) and not any(one.startswith(named[-1]) for one in known)
+
+    def behind(self, token: Token) -> Token | None:
+        """The GPU right behind a value that owns it: "the AD102 of the 4090"."""
+        gpu = next((g for g in self.near(token) if g.start >= token.end), None)
+        return gpu if gpu and _OF_IT.fullmatch(self.text, token.end, gpu.start) else None
 
     def near(self, token: Token) -> Sequence[Token]:
         """The GPUs around a value, of which one may own it."""
@@ -1386,6 +1390,7 @@ class _Sentence:
             beside |= bool(self.goes_on or made or vouched or bare)
         # "The Hopper architecture of the H200" binds as close as any.
         owned = bool(own) or best.owned < AGAIN
+        beside |= self.behind(token) is not None
         alone = (alone and (best.owned <= 1 or bool(made)) and owned) or beside or vouched or based
         return field not in IN_PASSING or alone or (self.in_turn and place in self.listed)
 
@@ -1585,6 +1590,8 @@ FACTS: Mapping[str, Callable[[_Sentence, _Value], object]] = {
         mark_near(s.text, s.tokens, v.place) is None),
     "two figures": lambda s, v: any(
         CUES["against"].fullmatch(s.text, a.end, b.start)
+        # "16 GB instead of 24": the first is its own.
+        and not (a is v.token and CUES["in_place_of"].fullmatch(s.text, a.end, b.start))
         for a, b in pairwise(s.tokens[max(0, v.place - 1) : v.place + 2]) if a.dimension == b.dimension),
 }  # fmt: skip
 # Where a doubt looks for a cue.

@@ -464,6 +464,7 @@ def _lines(text: str, start: int, depth: int, paragraph: int) -> Iterator[Block]
             # An entry of JSON: its key is a label, and that of an object a heading.
             said = entry["value"] or entry["number"]
             words = re.sub(r"_|(?<=[a-z])/(?=[a-z]{3})", " ", entry["key"]) + (f": {said}" if said else "")
+        words = re.sub(r"^self\.(?=\w+ ?=)", "", words)
         # A comment behind a value says what is counted in: "peak_flops: 165.2, // TFLOPS FP32".
         if (noted := CUES["noted"].fullmatch(words)) is not None:
             key = re.sub("[_/]", " ", noted["key"])
