@@ -619,6 +619,25 @@ def test_what_is_read_where_a_layout_lost_something(name: str, text: str, wrong:
     assert [re.sub("NVIDIA |AMD |Instinct |Tesla ", "", one) for one in accused] == wrong
 
 
+# A T4 has 16 GB.
+OF_PROGRAMS = {
+    "a.py": 'C = [\n  Card(name="L4", memory_gb=24, tdp_w=72),\n  Card(name="T4", memory_gb=24, tdp_w=70),\n]\n',
+    "a.sql": "INSERT INTO cards (name, vram_gb, tdp_w) VALUES\n('L4', 24, 72),\n('T4', 24, 70);\n",
+    "a.xml": '<gpu name="L4" memory="24 GB" tdp="72 W"/>\n<gpu name="T4" memory="24 GB" tdp="70 W"/>\n',
+    "a.toml": "[gpu.l4]\nmemory_gb = 24\ntdp_w = 72\n\n[gpu.t4]\nmemory_gb = 24\ntdp_w = 70\n",
+    "a.yaml": "l4:\n  memory_gb: 24\n  tdp_w: 72\nt4:\n  memory_gb: 24\n  tdp_w: 70\n",
+    "a.ts": "export const VRAM = {\n  'L4': 24,\n  'T4': 24,\n  'A10': 24,\n};\n",
+    "a.txt": "||GPU||Memory||TDP||\n|L4|24 GB|72 W|\n|T4|24 GB|70 W|\n",
+}
+
+
+@pytest.mark.parametrize("name", OF_PROGRAMS)
+def test_lists_of_programs_are_tables(name: str) -> None:
+    found = audit.audit_text(OF_PROGRAMS[name], name, today=date(2026, 11, 28)).findings
+    assert [(f.gpu, f.field) for f in found if f.verdict == "contradicts"] == [("NVIDIA T4", "memory_bytes")]
+    assert len(found) >= 3
+
+
 def test_a_list_that_is_no_whole_json_is_read_as_a_text(tmp_path: Path) -> None:
     """A comma is missing; a result of gpuwise that is damaged is still told."""
     path = tmp_path / "list.json"

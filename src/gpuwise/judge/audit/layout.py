@@ -67,7 +67,7 @@ _PIECE = re.compile(r"\s*(?:\d[\d.,]{0,6}|[KMGTP]i?B/s|[KMGTP]B|TFLOPS|W)\s*")
 # What parts the cells of a line: commas, or slashes with spaces around them.
 _SEPARATORS = (",", " / ", ";")
 _SEPARATOR = re.compile(r",| / |;")
-_IN_PARENTHESES = re.compile(r"\(([^()]{8,})\):?$")
+_IN_PARENTHESES = re.compile(r"\(([^()]{8,})\)(?::|\sVALUES)?$", re.IGNORECASE)
 _MAKER = re.compile(r"\s*(?:\([^()]{1,40}\)\s*)?(?:(?i:nvidia|amd)\s)?")
 _CORNER = re.compile(r"\W*(?:\w{2,20}\W+){0,2}")
 _BRAND = re.compile(r"(?:(?:NVIDIA|AMD|GeForce|RTX|Tesla|Quadro|Radeon) ){1,2}", re.IGNORECASE)
@@ -324,10 +324,12 @@ def _separated(lines: Sequence[Line], start: int, scope: Scope) -> Found:
     rows: Rows = []
     header = [Cell(lines[start].line, label) for label in labels]
     for line in lines[start + 1 :]:
-        name, colon, rest = line.text[:ROW].partition(": ")
-        text = f"{name}\t{rest}" if colon and kind(name) != "F" else line.text[:ROW]
+        text = line.text[:ROW].rstrip(",;")
+        name, colon, rest = text.partition(": ")
+        text = f"{name}\t{rest}" if colon and kind(name) != "F" else text
         parted = re.split(r"\t|\s?\|\s?", text.replace(max(_SEPARATORS, key=text.count), "\t"))
-        cells = tuple(Cell(line.line, spelt(cell)) for cell in parted)
+        # As programs write rows: "('L4', 24, 72)".
+        cells = tuple(Cell(line.line, spelt(cell.strip(" '\"()[]{}"))) for cell in parted)
         if len(cells) == len(labels) + 1 and not rows:
             header = [Cell(lines[start].line, "GPU"), *header]
         if len(cells) != len(header) or not any(kind(cell.text) == "G" or carded(cell) for cell in cells):

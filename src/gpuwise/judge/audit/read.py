@@ -51,8 +51,17 @@ _JSON_MARKS = re.compile(
     r'^[ \t]*[{}\[\]]+,?[ \t]*$|(?<=:)[ \t]*[{\[][ \t]*$|^[ \t]+|"(?=[:,\s]|$)|(?<=[\s:\[{])"|,[ \t]*$',
     re.MULTILINE,
 )
+# What stands before the name of a program's variable.
+_DECLARED = re.compile(
+    r"^(?:self\.|(?:(?:export|const|let|var|static|final|public|private) ){1,4})(?=\w+ ?=)"
+)
+# A key that may be a GPU's name in small letters: "t4:", "[gpu.l40s]".
+_KEY = re.compile(r"^(?:\[(?:[a-z_]{1,20}\.)?)?([a-z]\d{1,3}[a-z]{0,4})[\]:]$")
+# The head of a table of a wiki: "||GPU||Memory||".
+_DOUBLED = re.compile(r"^\|\|(?:[^|\n]{1,60}\|\|){2,40}[ \t]*$", re.MULTILINE)
 # A rule before each further object of a list, which is about nothing that was said before.
 OBJECT = "*" * 9
+_NEXT_ATTRIBUTE = re.compile(r"(?<=[\"'])\s+(?=[\w-]+=)")
 _NEXT_OBJECT = re.compile(r"(?<=\},\n)[ \t]*\{[ \t]*$", re.MULTILINE)
 _HEADINGS = ("h1", "h2", "h3", "h4", "h5", "h6", "title", "caption", "figcaption")
 _UNSEEN = frozenset({"script", "style", "noscript", "template", "svg"})
@@ -237,6 +246,8 @@ def _blocks_of(text: str, name: str, notes: list[str]) -> Iterator[Block]:
     # An empty line between rows of a table becomes an empty row; the rule stands below its head.
     text = CUES["rows_apart"].sub(r"\1\n||\n", CUES["rule_apart"].sub(r"\1\n\2\n||", text))
     text = CUES["measure"].sub(r"\n\1 \2 \3\n", text)
+    text = CUES["tag"].sub(lambda tag: f"{{{_NEXT_ATTRIBUTE.sub(', ', tag['entries'])}}}", text)
+    text = _DOUBLED.sub(lambda head: re.sub(r"\|\|", "|", head[0]), text)
     lines = text.split("\n")
     if long := [number for number, line in enumerate(lines, 1) if len(line) > LONGEST]:
         named = f"{', '.join(map(str, long[:3]))}{' ...' * (len(long) > 3)}"
@@ -432,6 +443,8 @@ def _lines(text: str, start: int, depth: int, paragraph: int) -> Iterator[Block]
             yield Heading(number, PLAIN, "")
             continue
         # Objects of JSON or a program on a line each: those with the same entries are rows of a table.
+        called = CUES["call"].fullmatch(line)
+        line = f"{{{called['entries']}}}" if called else line
         one = CUES["object"].fullmatch(line)
         entries = CUES["object_field"].findall(one["fields"]) if one is not None else []
         head = tuple(Cell(number, spelt(key.strip())) for key in ("GPU", *(key for key, _ in entries)))
@@ -464,7 +477,7 @@ def _lines(text: str, start: int, depth: int, paragraph: int) -> Iterator[Block]
             # An entry of JSON: its key is a label, and that of an object a heading.
             said = entry["value"] or entry["number"]
             words = re.sub(r"_|(?<=[a-z])/(?=[a-z]{3})", " ", entry["key"]) + (f": {said}" if said else "")
-        words = re.sub(r"^self\.(?=\w+ ?=)", "", words)
+        words = _KEY.sub(lambda key: key[1].upper(), _DECLARED.sub("", words))
         # A comment behind a value says what is counted in: "peak_flops: 165.2, // TFLOPS FP32".
         if (noted := CUES["noted"].fullmatch(words)) is not None:
             key = re.sub("[_/]", " ", noted["key"])
