@@ -607,6 +607,10 @@ def test_a_table_is_judged_by_what_its_layout_says(text: str, wrong: list[str]) 
          ["3060 architecture"]),
         ("a.py", 'class Card:\n    self.name = "A100 40GB"\n    self.l2_capacity = 30 * (1024**2)\n',
          ["A100 40GB l2_bytes"]),
+        # A type of memory in brackets behind a name; "built on"; a bus a quarter too narrow.
+        ("a.txt", "The RTX 3090 (24 GB GDDR6, 384-bit) is popular.", ["GeForce RTX 3090 memory_type"]),
+        ("a.txt", "Built on the Ada architecture, the RTX A4000 offers 16 GB.", ["RTX A4000 architecture"]),
+        ("a.txt", "The Arc A770 has 16 GB on a 192-bit bus.", ["Intel Arc A770 16 GB memory_bus_bits"]),
         # Of a card that came a rumour's counts are judged, its watts are not.
         ("a.txt", "A leaker praised the RTX 5080. It has 10,725 CUDA cores. It draws 400 W.",
          ["GeForce RTX 5080 cuda_cores"]),
@@ -621,12 +625,13 @@ def test_what_is_read_where_a_layout_lost_something(name: str, text: str, wrong:
 
 # A T4 has 16 GB.
 OF_PROGRAMS = {
-    "a.py": 'C = [\n  Card(name="L4", memory_gb=24, tdp_w=72),\n  Card(name="T4", memory_gb=24, tdp_w=70),\n]\n',
+    "a.py": 'C = [\n  Gpu(name="L4", memory_gb=24, tdp=72),\n  Gpu(name="T4", memory_gb=24, tdp=70),\n]\n',
     "a.sql": "INSERT INTO cards (name, vram_gb, tdp_w) VALUES\n('L4', 24, 72),\n('T4', 24, 70);\n",
     "a.xml": '<gpu name="L4" memory="24 GB" tdp="72 W"/>\n<gpu name="T4" memory="24 GB" tdp="70 W"/>\n',
     "a.toml": "[gpu.l4]\nmemory_gb = 24\ntdp_w = 72\n\n[gpu.t4]\nmemory_gb = 24\ntdp_w = 70\n",
     "a.yaml": "l4:\n  memory_gb: 24\n  tdp_w: 72\nt4:\n  memory_gb: 24\n  tdp_w: 70\n",
     "a.ts": "export const VRAM = {\n  'L4': 24,\n  'T4': 24,\n  'A10': 24,\n};\n",
+    "a.json": '{"l4": {"memory": {"size": 24}, "tdp": 72}, "t4": {"memory": {"size": 24}, "tdp": 70}}',
     "a.txt": "||GPU||Memory||TDP||\n|L4|24 GB|72 W|\n|T4|24 GB|70 W|\n",
 }
 

@@ -78,6 +78,8 @@ WHOLE_MB = 64
 REPORTED, MACHINE, HOST = 0.02, 2.4, 150 * 2**30
 # Relative difference beyond anything by which sources differ.
 FAR = 0.25
+# The same of buses, which sources do not round.
+WIDE = 0.15
 # Nanometres up to which one process has names that are one apart.
 FINE = 5
 # Relative difference up to which a figure may be of another edition of the sheet, or was rounded twice.
@@ -567,7 +569,8 @@ def _is_witnessed(claim: Claim, text: Around) -> bool:
         # Sources that differ from each other still agree that a figure far from all of them is wrong; so does
         # one on what its design fixes.
         far = (claim.field in OF_DESIGN or any(k.alternatives for k in known)) and all(
-            isinstance(stated, Number) and isinstance(value, float) and not alike(stated.value, value, FAR)
+            isinstance(stated, Number) and isinstance(value, float)
+            and not alike(stated.value, value, WIDE if claim.field == "memory_bus_bits" else FAR)
             for stated in claim.values for value in values
         )  # fmt: skip
         # In such a process no chip of its kind is made; 4N is called 5 nm, too, and AMD's packages mix two.

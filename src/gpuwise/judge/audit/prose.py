@@ -127,6 +127,7 @@ _INSIDE = re.compile(r"\b(?:in|into|on) (?:\w{1,6} )?$")
 _WITH = re.compile(r"\bwith (?:its |only |just |a ){0,2}$", re.I)
 _TENSOR = re.compile(r"tensor[ -]cores?\b[^.;,]*$", re.I)
 _AS_MUCH = re.compile(r"\b(?:as|than|like|of|from|on) (?:the|its|an?) $")
+_LEADS = re.compile(r"(?: \w{4,20}){0,2}, (?:the |an? |nvidia'?s? |amd'?s? ){0,2}", re.IGNORECASE)
 _OF_IT = re.compile(r" (?:(?:architecture|chip|die) )?(?:of|in|on|inside) (?:(?:older |newer )?the |an? )?")
 _BUS = re.compile(r"\bbus", re.I)
 _NUMBERED = re.compile(r"(?:\d[x\u00d7]\s?)?\d{4}")
@@ -328,7 +329,9 @@ def sized(gpu: Token, line: int, block: int) -> Iterator[Claim]:
         if found is not None and owner is not None:
             token = scan(found[0].upper())[0]
             values = token.numbers or (token.name,)
-            reading = Reading(field=field, values=values, token=replace(token, text=found[0]), either=True)
+            # What stands in brackets is no part of a name: "RTX 3090 (24 GB GDDR6, 384-bit)".
+            named = "(" not in gpu.text
+            reading = Reading(field=field, values=values, token=replace(token, text=found[0]), either=named)
             yield claim_of(reading, replace(owner, count=1), line, block, True)
 
 
@@ -1391,6 +1394,10 @@ class _Sentence:
         # "The Hopper architecture of the H200" binds as close as any.
         owned = bool(own) or best.owned < AGAIN
         beside |= self.behind(token) is not None
+        # "Built on the Ampere architecture, the A100 ..."
+        beside |= field == "architecture" and one and self.before("based_on", token.start) is not None and (
+            _LEADS.fullmatch(self.text, token.end, self.gpus[0].start) is not None
+        )  # fmt: skip
         alone = (alone and (best.owned <= 1 or bool(made)) and owned) or beside or vouched or based
         return field not in IN_PASSING or alone or (self.in_turn and place in self.listed)
 
