@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable
 from datetime import date
 from pathlib import Path
@@ -460,6 +461,186 @@ def test_a_long_column_is_known_by_a_part_of_it(rows: int, read: int) -> None:
 def test_a_table_of_runs_accuses_no_gpu(name: str, text: str) -> None:
     found = audit.audit_text(text, name, today=date(2026, 11, 28)).findings
     assert [f.field for f in found if f.verdict == "contradicts"] == []
+
+
+@pytest.mark.parametrize(
+    ("text", "wrong"),
+    [
+        # Two tables side by side; the vendor stuck to the name; a program's sizes; a type without its number.
+        (
+            "| GPU | VRAM | Arch | | GPU | VRAM | Arch |\n|---|---|---|---|---|---|---|\n"
+            "| T4 | 24 GB | Turing | | L4 | 24 GB | Ada |\n| A10 | 24 GB | Ampere | | L40 | | Turing |\n",
+            ["T4 memory_bytes", "L40 architecture"],
+        ),
+        (
+            "| | MI300XAMD - CDNA 3 | H200 SXMNVIDIA - Hopper |\n|---|---|---|\n"
+            "| Memory | 192 GB HBM3 | 80 GB HBM3e |\n| Bandwidth | 5.3 TB/s | 4.8 TB/s |\n",
+            ["H200 SXM memory_bytes"],
+        ),
+        ("Gpu(\n    name='L4',\n    memory_size=16 * 1024**3,\n    tdp=72,\n)\n", ["L4 memory_bytes"]),
+        ("The node has one A100 with 80 GB GDDR, the other an A6000 with 48 GB GDDR.", ["A100 memory_type"]),
+        # A rate of tensor cores in the row of the ordinary ones.
+        (
+            "| | A100 80GB PCIe | H100 PCIe |\n|---|---|---|\n| FP64 | 19.5 TFLOPS | 25.6 TFLOPS |\n"
+            "| FP64 Tensor Core | 19.5 TFLOPS | 51.2 TFLOPS |\n",
+            ["A100 PCIe 80 GB peak:fp64"],
+        ),
+        # Parts of a card, of the whole die, of laptops, differences, and what runs drew.
+        (
+            "| Part | GPU | VRAM |\n|---|---|---|\n| 2g.20gb | A100 80GB | 20 GB |\n| L4-8Q | L4 | 8 GB |\n",
+            [],
+        ),
+        (
+            "| Full die | AD104 | AD103 |\n|---|---|---|\n| Card | RTX 4070 | RTX 4080 |\n"
+            "| CUDA cores | 7680 | 10240 |\n",
+            [],
+        ),
+        (
+            "| GPU | TDP | Laptop TDP |\n|---|---|---|\n| RTX 4080 | 320 W | 150 W |\n",
+            [],
+        ),
+        ("| | L4 | L40 |\n|---|---|---|\n| VRAM | 24 GB | +24 GB |\n| TDP | 72 W | +228 W |\n", []),
+        (
+            "| GPU | Power draw (W) | Tokens/s |\n|---|---|---|\n| L4 | 66 | 31 |\n| T4 | 61 | 20 |\n",
+            [],
+        ),
+    ],
+)
+def test_a_table_is_judged_by_what_its_layout_says(text: str, wrong: list[str]) -> None:
+    found = audit.audit_text(text, "a.md", today=date(2026, 11, 28)).findings
+    accused = [f"{f.gpu} {f.field}" for f in found if f.verdict == "contradicts"]
+    assert [w.removeprefix("NVIDIA ").removeprefix("RTX ") for w in accused] == wrong
+
+
+@pytest.mark.parametrize(
+    ("name", "text", "wrong"),
+    [
+        # A row that goes on in the next lines is one row.
+        (
+            "a.md",
+            "Part | L4 | T4 | A10 |\n---|---|---|---|\nVRAM | 24 GB | 16 GB |\n48 GB |\n"
+            "TDP | 72 W |\n70 W |\n150 W |\nBus | 192-bit | 256-bit | 384-bit |\n",
+            ["A10 memory_bytes"],
+        ),
+        # Entries with the equals sign and the unit in the note behind them.
+        (
+            "a.txt",
+            "'name' = 'tesla_t4';\n'model' = 'TU104';\n'power' = 90; # TDP in watts\n"
+            "'ram/size' = 16384; # MB\n'ram/bus' = '384-bit';\n",
+            ["T4 power_w", "T4 memory_bus_bits"],
+        ),
+        # Of single precision, though some cards do as much in half precision.
+        (
+            "a.csv",
+            "model,year,performance\nRX 7900 XT,2022,51.5\nRX 7900 XTX,2022,61.4\nRTX 4090,2022,82.6\n"
+            "RTX 4080,2022,35.7\nRTX 3090,2020,35.6\n",
+            ["GeForce RTX 4080 peak:fp32"],
+        ),
+        # A number of a card among names of cards.
+        (
+            "a.md",
+            "| For | Card | VRAM |\n|---|---|---|\n| 4K | 3090 Ti | 24 GB |\n| 4K | 3080 | 24 GB |\n"
+            "| 2K | 3070 Ti | 8 GB |\n| 2K | 3060 Ti | 8 GB |\n",
+            ["RTX 3080 memory_bytes"],
+        ),
+        # Rows of one card and one field vouch for each other.
+        (
+            "a.md",
+            "| Type | GPU | GPU memory |\n|---|---|---|\n"
+            + "".join(f"| x.{n} | L4 | {size} GB |\n" for n, size in enumerate((24, 24, 16, 24)))
+            + "\nfiller\n" * 20,
+            ["L4 memory_bytes"],
+        ),
+        # Between the memory's rate and that of its cache nothing is right.
+        ("a.md", "| | MI325X | H200 SXM |\n|---|---|---|\n| Memory | 256 GB | 141 GB |\n"
+         "| Bandwidth | 8 TB/s | 4.8 TB/s |\n| TDP | 1000 W | 700 W |\n", ["MI325X memory_bytes_per_s"]),
+        # Rows of one shape below a head that is lost.
+        (
+            "a.txt",
+            "Grafikkarten\n"
+            "RTX 4090 Ada Lovelace 5 nm 16384 512 2235 MHz 2520 MHz 24 GB 450 Watt 1008.0\nGB/s\n100.0\n"
+            "RTX 4080 Ada Lovelace 5 nm 9782 304 2205 MHz 2505 MHz 16 GB 320 Watt 716.8\nGB/s\n81.0\n"
+            "RTX 4070 Ada Lovelace 5 nm 5888 184 1920 MHz 2475 MHz 12 GB 220 Watt 504.2\nGB/s\n60.3\n",
+            ["GeForce RTX 4080 cuda_cores", "GeForce RTX 4070 GDDR6X power_w"],
+        ),
+        # A row "GPU" names what the head leaves open.
+        (
+            "a.md",
+            "| | M10 (was) | P100 (is) |\n|---|---|---|\n| GPU | 4x Tesla M10 | 1x Tesla P100-PCIE-16GB |\n"
+            "| Memory | 8 GB GDDR5 | 16 GB HBM2 |\n| Memory bandwidth | 38 GB/s per GPU | 732 GB/s |\n",
+            ["M10 memory_bytes_per_s"],
+        ),
+        # A cache that the sentence before names; a comparison between dashes; "it" behind "For the X".
+        (
+            "a.txt",
+            "The RTX 4070 has 36 MB of L2 cache. The RTX 4070 Ti falls back on 64 MB.\n\n"
+            "The RTX 5090 has 32 GB of GDDR7 - 8 more than the RTX 4090 - along with a 448-bit memory bus.",
+            ["GeForce RTX 4070 Ti l2_bytes", "RTX 5090 / RTX 4090 / RTX 4070 Ti memory_bus_bits"],
+        ),
+        # Czech changes; a total that is another's; what brackets hold is not doubted by what follows them.
+        (
+            "a.txt",
+            "Karta RTX 3060 je starší. Nová RTX 4060 má počet CUDA jader snížený ze 3845 na 3072, "
+            "zatímco její boost takt se zvýšil z 1777 na 2640 MHz.",
+            ["RTX 4060 / RTX 3060 cuda_cores", "RTX 4060 / RTX 3060 boost_hz"],
+        ),
+        (
+            "a.txt",
+            "The TITAN RTX has 24 GB of modern GDDR6X memory, for a total memory bandwidth of 672 GB/s. "
+            "The L40S (48 GB, 864 GB/s, 300 W) fits any profile.",
+            ["TITAN RTX memory_type", "L40S power_w"],
+        ),
+        # What a program's class holds; rates at a clock that another source states.
+        ("a.py", 'class Card:\n    self.name = "L4"\n    self.memory_gb = 16\n    self.tdp_w = 72\n',
+         ["L4 memory_bytes"]),
+        ("a.md", "| Card | FP32 (TFLOPS) |\n|---|---|\n| Pro W6600 | 10.4 |\n| RX 6600 XT | 10.6 |\n", []),
+        # A figure in the place of another; "higher than" in French; what an architecture is "of".
+        ("a.txt", "The RX 7900 XT has 84 compute units, 16 GB instead of 24 GB GDDR6.",
+         ["Radeon RX 7900 XT memory_bytes"]),
+        (
+            "a.txt",
+            "La RTX 5070 dispose de 6144 coeurs CUDA, un peu supérieur à la RTX 4070, et de 12 Go de GDDR7 "
+            "sur un bus 192 bits offrant 627 Go/s de bande passante.",
+            ["GeForce RTX 5070 memory_bytes_per_s"],
+        ),
+        ("a.txt", "The Ada architecture of the RTX 4060 Ti beats the Turing architecture of the 3060.",
+         ["3060 architecture"]),
+        ("a.py", 'class Card:\n    self.name = "A100 40GB"\n    self.l2_capacity = 30 * (1024**2)\n',
+         ["A100 40GB l2_bytes"]),
+        # A type of memory in brackets behind a name; "built on"; a bus a quarter too narrow.
+        ("a.txt", "The RTX 3090 (24 GB GDDR6, 384-bit) is popular.", ["GeForce RTX 3090 memory_type"]),
+        ("a.txt", "Built on the Ada architecture, the RTX A4000 offers 16 GB.", ["RTX A4000 architecture"]),
+        ("a.txt", "The Arc A770 has 16 GB on a 192-bit bus.", ["Intel Arc A770 16 GB memory_bus_bits"]),
+        # Of a card that came a rumour's counts are judged, its watts are not.
+        ("a.txt", "A leaker praised the RTX 5080. It has 10,725 CUDA cores. It draws 400 W.",
+         ["GeForce RTX 5080 cuda_cores"]),
+        ("a.txt", "L'accélérateur MI300X possède 19 546 processeurs de flux.", ["MI300X stream_processors"]),
+    ],
+)  # fmt: skip
+def test_what_is_read_where_a_layout_lost_something(name: str, text: str, wrong: list[str]) -> None:
+    found = audit.audit_text(text, name, today=date(2026, 11, 28)).findings
+    accused = [f"{f.gpu} {f.field}" for f in found if f.verdict == "contradicts"]
+    assert [re.sub("NVIDIA |AMD |Instinct |Tesla ", "", one) for one in accused] == wrong
+
+
+# A T4 has 16 GB.
+OF_PROGRAMS = {
+    "a.py": 'C = [\n  Gpu(name="L4", memory_gb=24, tdp=72),\n  Gpu(name="T4", memory_gb=24, tdp=70),\n]\n',
+    "a.sql": "INSERT INTO cards (name, vram_gb, tdp_w) VALUES\n('L4', 24, 72),\n('T4', 24, 70);\n",
+    "a.xml": '<gpu name="L4" memory="24 GB" tdp="72 W"/>\n<gpu name="T4" memory="24 GB" tdp="70 W"/>\n',
+    "a.toml": "[gpu.l4]\nmemory_gb = 24\ntdp_w = 72\n\n[gpu.t4]\nmemory_gb = 24\ntdp_w = 70\n",
+    "a.yaml": "l4:\n  memory_gb: 24\n  tdp_w: 72\nt4:\n  memory_gb: 24\n  tdp_w: 70\n",
+    "a.ts": "export const VRAM = {\n  'L4': 24,\n  'T4': 24,\n  'A10': 24,\n};\n",
+    "a.json": '{"l4": {"memory": {"size": 24}, "tdp": 72}, "t4": {"memory": {"size": 24}, "tdp": 70}}',
+    "a.txt": "||GPU||Memory||TDP||\n|L4|24 GB|72 W|\n|T4|24 GB|70 W|\n",
+}
+
+
+@pytest.mark.parametrize("name", OF_PROGRAMS)
+def test_lists_of_programs_are_tables(name: str) -> None:
+    found = audit.audit_text(OF_PROGRAMS[name], name, today=date(2026, 11, 28)).findings
+    assert [(f.gpu, f.field) for f in found if f.verdict == "contradicts"] == [("NVIDIA T4", "memory_bytes")]
+    assert len(found) >= 3
 
 
 def test_a_list_that_is_no_whole_json_is_read_as_a_text(tmp_path: Path) -> None:

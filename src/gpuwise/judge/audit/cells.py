@@ -26,6 +26,7 @@ WHOLE = frozenset({"cuda_cores", "stream_processors", "tensor_cores", "rt_cores"
 NEAR = 40
 # Letters of a cell, those of Chinese counted thrice, from which on it is a remark.
 REMARK = 30
+_SUMMED = re.compile(r"^[+\u00b1\u2212] ?\d|=|\d[ \w]{0,8}[\u00d7*] ?\d|\d \+ ?\d|^\d+ \(\d+\)|e\d+ ?/")
 # Below "PCIe" its generation goes without the name: "4.0 x16", "Gen 4".
 _PCIE = re.compile(
     r"\W*pci[ -]?e(?:xpress)?[ .]*(?:gen(?:eration)?|version|interface|bus)?\W*", re.IGNORECASE
@@ -209,8 +210,8 @@ def readings(label: Label, cell: str, *, marks: tuple[str, ...] | None = ()) -> 
     # "16 896" is one number with a space for thousands.
     cell = cell.replace(" ", "") if re.fullmatch(r"\d{1,3}(?: \d{3})+", cell.strip()) else cell
     tokens = scan(cell)
-    # "192 GB x 72 = 13.8 TB" is a sum over several.
-    summed = re.search(r"=|\d[ \w]{0,8}[\u00d7*] ?\d|\d \+ ?\d|^\d+ \(\d+\)|e\d+ ?/", cell) is not None
+    # "192 GB x 72 = 13.8 TB" is a sum over several, and "+8 GB" what one has more than another.
+    summed = _SUMMED.search(cell) is not None
     measured = str(label.first)[:5] == "peak:" and CUES["measured_rate"].search(label.text) is not None
     open_ = summed or measured or any(CUES[cue].search(cell) for cue in ("guessed", "set_up"))
     # A remark below a label that is of no field, "Notes", may speak of other cards, or of a miner's.

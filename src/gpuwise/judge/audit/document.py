@@ -284,7 +284,9 @@ class _Walk:
             short = (gpu.start < NEAR and not ends) or (gpu.start < 4 and len(text) < 60)
             return short and not self.headed(line)
         words = text.split()
-        if line.item or len(words) > 8 or text[-1] in ".,;" or not (text[0].isupper() or start):
+        # "memory:" above "size: 24" is the key of an object.
+        key = len(words) == 1 and text[-1] == ":"
+        if line.item or len(words) > 8 or text[-1] in ".,;" or not (text[0].isupper() or start or key):
             return False
         if not tokens or start:
             return len(words) > 1 and text[-1] != ":"
@@ -293,7 +295,7 @@ class _Walk:
 
     def headed(self, line: Line) -> list[tuple[str, str]]:
         """A value, or a GPU and its value, under a heading that names the field: a pair with its label."""
-        text = line.text
+        text = said = CUES["of_size_key"].sub("", line.text)
         if len(text) >= PAIRS or not scan(text):
             return []
         opening = self.scope.opening if len(self.scope.opening) < TITLE else ""
@@ -303,7 +305,7 @@ class _Walk:
             [t.kind for t in scan(rest)[:1]] == ["gpu"]
         ):  # fmt: skip
             opening, text = lead, rest.rstrip(".")
-        topic = self.topic if self.topic.fields and not (colon and text != line.text) else label_of(opening)
+        topic = self.topic if self.topic.fields and not (colon and text != said) else label_of(opening)
         # "1 024" is one number.
         text = re.sub(r"(?<=\d) (?=\d{3}$)", "", text) if len(text) < SHORT else text
         tokens = scan(text) if topic.fields else ()

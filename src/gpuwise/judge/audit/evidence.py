@@ -188,7 +188,9 @@ def supports(gpu_id: str, field: str, value: Number | str) -> bool:
         if isinstance(value, str) or isinstance(known.value, str):
             # Of memory types all, but for a G left out.
             mine, theirs = _begin(field, str(value)), _begin(field, str(known.value))
-            if theirs.endswith(mine) or (field == "architecture" and theirs.startswith(mine)):
+            if theirs.endswith(mine) or (
+                (field == "architecture" or mine == "gddr") and theirs.startswith(mine)
+            ):
                 return True
         elif abs(value.value - known.value) <= CLOSE * abs(known.value):
             return True
@@ -226,11 +228,16 @@ def printed(field: str, value: float | str) -> str:
 def _peaks(spec: GpuSpec, form: str) -> Iterator[Evidence]:
     """Dense peaks first, then sparse ones, stated or twice the dense; vector rates last."""
 
+    # At another clock that a source states the rate is another one.
+    boost, fastest = spec.facts.get("boost_hz"), spec.number("boost_hz")
+    others = _alternatives(spec, "boost_hz", boost) if boost is not None else ()
+    clocks = [clock / fastest for clock in others if fastest and isinstance(clock, float)]
+
     def one(peak: Peak, value: float, kind: Form) -> Evidence:
-        own = value == peak.flop_per_s
+        stated = _alternatives(spec, peak.field, peak) if value == peak.flop_per_s else ()
         return Evidence(
             value=value, text=f"{printed('peak:' + form, value)} {kind}", source=peak.source, form=kind,
-            alternatives=_alternatives(spec, peak.field, peak) if own else (),
+            alternatives=(*stated, *(value * n for n in clocks)),
             computed=_is_computed(spec, peak.field, peak), sources=len(spec.sources(peak.field)),
         )  # fmt: skip
 

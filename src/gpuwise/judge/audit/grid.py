@@ -201,7 +201,10 @@ def _straight(rows: tuple[tuple[Cell, ...], ...]) -> tuple[tuple[Cell, ...], ...
         for names, row in zip(named, texts, strict=False)
     ]
     at = heads.index(True) if any(heads) else 0
-    if any(heads) and not any(map(any, named[:at])):
+    # A row "GPU" says more than a header that lacks some of the names.
+    product = CUES["product_label"].fullmatch(texts[at][0]) if any(heads) else None
+    above = sum(map(sum, named[:at]))
+    if any(heads) and (not above or (product and above < sum(named[at]))):
         # It lacks the corner where a cell is missing at its end, and may stand above each section again.
         short = not texts[at][-1] and len(texts[at]) > 2
         apart = short and not named[at][0]
@@ -221,6 +224,27 @@ def _straight(rows: tuple[tuple[Cell, ...], ...]) -> tuple[tuple[Cell, ...], ...
             found += [] if name else [row]
         else:
             found.append((name, *row[:-1]) if name and not text[-1] and name_of(text[0]) is None else row)
+    return tuple(found)
+
+
+def _stacked(rows: tuple[tuple[Cell, ...], ...]) -> tuple[tuple[Cell, ...], ...]:
+    """Tables that stand side by side, "GPU | VRAM | | GPU | VRAM", one below the other."""
+    heads = [cell.text.strip().casefold() for cell in rows[0]] if rows else []
+    starts = [n for n, head in enumerate(heads) if head and head == heads[0]]
+    spans = [range(a, b) for a, b in pairwise([*starts, len(heads)])]
+    apart = all(len({heads[n] for n in span}) == len(span) > 1 for span in spans)
+    if len(spans) < 2 or not apart or not all(
+        any(start < len(row) and name_of(row[start].text) for row in rows[1:]) for start in starts
+    ):  # fmt: skip
+        return rows
+    columns = [n for n, head in enumerate(heads) if head and heads.index(head) == n]
+    found = [tuple(rows[0][n] for n in columns)]
+    for span in spans:
+        at = {heads[n]: n for n in span}
+        for row in rows[1:]:
+            cells = [row[n] if (n := at.get(heads[c], len(row))) < len(row) else None for c in columns]
+            if any(cell and cell.text.strip() for cell in cells):
+                found.append(tuple(cell or replace(row[0], text="") for cell in cells))
     return tuple(found)
 
 
@@ -252,11 +276,13 @@ class Grid:
     """Whether words around the table say that its plain numbers are tokens a second."""
     measured: bool = False
     """Whether a column is of what was measured."""
+    on_tensor_cores: frozenset[tuple[str, bool | None]] = frozenset()
+    """Formats of rows "FP64 Tensor Core", dense or sparse: a row "FP64" beside them is of ordinary cores."""
     named: bool = False
     """Whether the first column is of names of GPUs, by its head."""
 
     def __post_init__(self) -> None:
-        self.rows = _straight(self.rows)
+        self.rows = _straight(_stacked(self.rows))
         # Below "GPU" and along the top "4090" is a card.
         self.named = product = (
             bool(self.rows and self.rows[0])
@@ -267,6 +293,11 @@ class Grid:
             self.rows = ((self.rows[0][0], *(cell for cell in top if cell)), *self.rows[1:])
         if product:
             self.rows = tuple((carded(row[0]) or row[0], *row[1:]) if row else row for row in self.rows)
+        elif (at := self.names()) is not None:
+            self.rows = tuple(
+                (*row[:at], carded(row[at]) or row[at], *row[at + 1 :]) if at < len(row) else row
+                for row in self.rows
+            )
         if CUES["portable"].search(f"{self.scope.title} {self.scope.above[-NAME:]}"):
             self.rows = tuple(tuple(map(_portable, row)) for row in self.rows)
         # A row of two cells has one value for all columns: it does not show how wide the table is.
@@ -308,7 +339,9 @@ class Grid:
         self.tokens = any(CUES["tokens"].search(text) for text in around)
         self.tokens |= any(map(speaks_of_tokens, around[:2]))
         self.above = frozenset(
-            c for c in ("hourly", "full_dies") if any(CUES[c].search(t) for t in around[:2])
+            c
+            for c in ("hourly", "full_dies")
+            if any(CUES[c].search(t) for t in (*around[:2], *(row[0].text for row in self.rows[:2] if row)))
         )
         # "FP16 TFLOPS" and "FP16 TFLOPS*": where both are given the mark is that of sparsity.
         titles = {cell.text for cell in (*self.header, *(row[0] for row in self.rows if row))}
@@ -317,8 +350,15 @@ class Grid:
             for sign in "*\u2020\u2021"
             if any(sign in t and t.replace(sign, "") in titles for t in titles)
         )
+        tensor = (label_of(t) for t in titles if CUES["on_tensor"].search(t[:NAME]))
+        self.on_tensor_cores = frozenset((la.fields[0], la.sparse) for la in tensor if len(la.fields) == 1)
         self.speed = any("throughput" in label_of(text).fields for text in around[:2])
-        self.measured = any(CUES["measured_rate"].search(text) for text in around[2:])
+        self.measured = any(
+            CUES["measured_rate"].search(text)
+            or CUES["tokens"].search(text)
+            or "throughput" in label_of(text).fields
+            for text in around[2:]
+        )
         self.labels = [self.label(cell.text) for cell in self.header]
         # A name that spans all columns is a title, not the head of each.
         title = len({cell.text for cell in self.header}) == 1 < len(self.header)
@@ -332,6 +372,16 @@ class Grid:
             (i for i, cell in enumerate(self.header) if CUES["counting"].fullmatch(cell.text.strip())
              and all(i >= len(row) or name_of(row[i].text) is None for row in self.rows[1:])), None
         )  # fmt: skip
+
+    def names(self) -> int | None:
+        """A column of names, some of which may be the number of a card alone: "3090 Ti", "3080"."""
+        for at in range(NAME_COLUMNS):
+            cells = [row[at] for row in self.rows if at < len(row) and row[at].text.strip()]
+            named = sum(name_of(cell.text) is not None for cell in cells)
+            numbers = sum(carded(cell) is not None and name_of(cell.text) is None for cell in cells)
+            if named > 1 and numbers and named + numbers + 1 >= len(cells):
+                return at
+        return None
 
     def label(self, text: str) -> Label:
         """The label's meaning; of a language model, in a table of tokens a second, its speed."""
@@ -352,7 +402,12 @@ class Grid:
         hourly = hourly and not CUES["longer"].search(text)
         drawn = self.measured and not CUES["rated"].search(text)
         die = "die " if "full_dies" in self.above else ""
-        return replace(found, hourly=hourly, drawn=drawn, text=die + found.text)
+        beside = (
+            CUES["on_tensor"].search(text) is None and (found.first, found.sparse) in self.on_tensor_cores
+        )
+        return replace(
+            found, hourly=hourly, drawn=drawn, text=die + found.text, vector=found.vector or beside
+        )
 
     def claims(self, block: int) -> Iterator[Claim]:
         """Every claim of the table, under the orientation that explains it best."""
@@ -475,6 +530,9 @@ class Grid:
             if found is not None:
                 name = found[1]
                 owner = self.narrowed(found[0], row, name)
+                # "3g.40gb | A100": a part of it.
+                if any(CUES["no_whole"].search(cell.text[:NAME]) for cell in row[: name + 2]):
+                    owner = replace(owner, sure=False)
             elif not row or row[min(name, len(row) - 1)].text.strip():
                 # A blank name continues the row above; any other one is of something unknown.
                 owner = None
@@ -557,6 +615,7 @@ class Grid:
         """The label of a row or column whose own words are unknown, by what the catalog confirms of at least
         half of its values; and whether so many are confirmed that the others are of that field, too."""
         found: list[tuple[int, Label]] = []
+        confirmed = Counter[str]()
         cells = cells[:: 1 + len(cells) // JUDGED]
         scanned = {cell: scan(_ASIDE.sub("", cell.text)) for cell, _ in cells}
         names = {t.field for one in scanned.values() for t in one if t.kind == "name" and t.field in FIELDS}
@@ -575,7 +634,7 @@ class Grid:
                 continue
             read = [next(self.placed(cell, label, owner, 0, 0), None) for cell, owner in cells]
             mine = [p for p in read if p is not None and p.reading.field == label.first]
-            known = sum(p.known for p in mine)
+            known = confirmed[name] = sum(p.known for p in mine)
             # Small numbers without a unit may be of any field, unless nearly all are what the GPUs have.
             many = known >= max(FIRM * len(cells), LEAST) and len({p.cell.text for p in mine}) >= LEAST
             plain = [
@@ -589,8 +648,11 @@ class Grid:
                 found.append((known, label))
         most = max((known for known, _ in found), default=0)
         likely = [label for known, label in found if 2 * known >= max(2 * most, len(cells))]
-        # Ordinary cores may reach as much in FP16 as in FP32.
-        single = [label for label in likely if label.first == "peak:fp32"]
+        # Ordinary cores may reach as much in FP16 as in FP32, which is what is stated of them.
+        single = [
+            label_of("FP32") for label in likely
+            if label.first == "peak:fp16" and 2 * confirmed["FP32"] >= max(2 * FIRM * most, len(cells))
+        ]  # fmt: skip
         # In a label of another alphabet a unit that one field has says which it is.
         units = {t.dimension for one in scanned.values() for t in one}
         if (
@@ -706,6 +768,10 @@ class Grid:
             known = is_known(mine, reading)
             # "4 MiB L2 cache | per XCD": of a part of it.
             part = reading.field in OF_PARTS and row in self.of_parts
+            # Below "Laptop TGP" stand those of other cards than the desktop's.
+            part |= CUES["portable"].search(label.text[:NAME]) is not None and not any(
+                "laptop" in gpu_id for gpu_id in owner.gpu_ids
+            )
             # Who writes "TFLOPS" may take of each card another rate that it is known for.
             part |= (
                 not known

@@ -78,6 +78,8 @@ WHOLE_MB = 64
 REPORTED, MACHINE, HOST = 0.02, 2.4, 150 * 2**30
 # Relative difference beyond anything by which sources differ.
 FAR = 0.25
+# The same of buses, which sources do not round.
+WIDE = 0.15
 # Nanometres up to which one process has names that are one apart.
 FINE = 5
 # Relative difference up to which a figure may be of another edition of the sheet, or was rounded twice.
@@ -178,11 +180,11 @@ def judge(claims: Sequence[Claim]) -> tuple[Finding, ...]:
             places[key].update((verdict, "united") if united else (verdict,))
     # A sentence that states the right value, too, speaks of two things: what is stated and what is reached.
     right = {_said(c) for c, v in judged if c.sure and v == "agrees"}
-    agreed: dict[int, set[tuple[str, tuple[str, ...]]]] = defaultdict(set)
+    agreed: dict[int, set[tuple[str, tuple[str, ...], int]]] = defaultdict(set)
     for claim, verdict in judged:
         if verdict == "agrees" and (claim.field != "memory_bytes" or claim.block >= GRID):
             for place in (claim.line, -(claim.block // GRID) or claim.line):
-                agreed[place].add((claim.field, claim.gpu_ids))
+                agreed[place].add((claim.field, claim.gpu_ids, claim.line))
     last = max((claim.line for claim in claims), default=0)
 
     def is_whole(claim: Claim) -> bool:
@@ -190,8 +192,10 @@ def judge(claims: Sequence[Claim]) -> tuple[Finding, ...]:
 
     def in_passing(claim: Claim) -> bool:
         lines = (-(claim.block // GRID), *range(max(claim.line - NEARBY, 1), claim.line + NEARBY + 1))
-        beside = {one for n in lines for one in islice(agreed.get(n, ()), COMPANY + 1)}  # one may be its own
-        few = len(beside - {(claim.field, claim.gpu_ids)}) < COMPANY
+        # Of a table each row tells anew that it is read right.
+        told = 3 if claim.block >= GRID else 2
+        beside = {one[:told] for n in lines for one in islice(agreed.get(n, ()), COMPANY + 1)}
+        few = len(beside - {(claim.field, claim.gpu_ids)}) < COMPANY  # one may be its own
         return few and not is_whole(claim) and text.explain(claim)[0] not in PLAIN
 
     # Of a sheet, whose every claim is of one GPU, no other one can be the owner.
@@ -512,7 +516,10 @@ def _is_disputed(claim: Claim, stated: Number | str, known: evidence.Evidence) -
     if claim.total and isinstance(known.value, float):
         # Sums are of the usual product, in any edition: not of one with less memory that few ever saw.
         others = [o for o in others if isinstance(o, float) and alike(o, known.value, APART)]
+    # What is far from it (the rate of a cache) is of something else: only just that figure is disputed.
     span = _numbers((known.value, *others))
+    if claim.field == "memory_bytes_per_s":
+        span = [value for value in span if alike(value, span[0], FAR)]
     if known.low is not None:
         # Dynamic Boost alone is 15 to 25 W, too.
         span += [known.low, max(span) + DYNAMIC_BOOST_W]
@@ -583,7 +590,8 @@ def _is_witnessed(claim: Claim, text: Around) -> bool:
         # Sources that differ from each other still agree that a figure far from all of them is wrong; so does
         # one on what its design fixes.
         far = (claim.field in OF_DESIGN or any(k.alternatives for k in known)) and all(
-            isinstance(stated, Number) and isinstance(value, float) and not alike(stated.value, value, FAR)
+            isinstance(stated, Number) and isinstance(value, float)
+            and not alike(stated.value, value, WIDE if claim.field == "memory_bus_bits" else FAR)
             for stated in claim.values for value in values
         )  # fmt: skip
         # In such a process no chip of its kind is made; 4N is called 5 nm, too, and AMD's packages mix two.
@@ -672,8 +680,10 @@ def _is_swapped(stated: Number, known: float) -> bool:
 
 def _is_same_text(field: str, stated: str, known: str, at_once: bool) -> bool:
     if field != "launch":
-        # "RDNA" is said of each of its generations.
-        family = field == "architecture" and word(field, known)[:-1] == word(field, stated)
+        # "RDNA" is said of each of its generations, and so is "GDDR".
+        family = field in ("architecture", "memory_type") and (
+            word(field, known).rstrip("0123456789x") == word(field, stated)
+        )
         return word(field, stated) == word(field, known) or family
     if len(stated) == 4 == len(known):
         return abs(int(stated) - int(known)) <= 1

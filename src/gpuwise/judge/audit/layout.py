@@ -41,6 +41,8 @@ MOST_MISSED = 8
 MOST_LINES, LONGEST = 40, 400
 # Characters of a number: "21,760", "1,979.5".
 LONGEST_NUMBER = 7
+# Letters between two values of a row that lost what parts its cells: "Up to".
+WORDS = 4
 # Rows that make lines below a title a table.
 LEAST = 3
 
@@ -65,7 +67,7 @@ _PIECE = re.compile(r"\s*(?:\d[\d.,]{0,6}|[KMGTP]i?B/s|[KMGTP]B|TFLOPS|W)\s*")
 # What parts the cells of a line: commas, or slashes with spaces around them.
 _SEPARATORS = (",", " / ", ";")
 _SEPARATOR = re.compile(r",| / |;")
-_IN_PARENTHESES = re.compile(r"\(([^()]{8,})\):?$")
+_IN_PARENTHESES = re.compile(r"\(([^()]{8,})\)(?::|\sVALUES)?$", re.IGNORECASE)
 _MAKER = re.compile(r"\s*(?:\([^()]{1,40}\)\s*)?(?:(?i:nvidia|amd)\s)?")
 _CORNER = re.compile(r"\W*(?:\w{2,20}\W+){0,2}")
 _BRAND = re.compile(r"(?:(?:NVIDIA|AMD|GeForce|RTX|Tesla|Quadro|Radeon) ){1,2}", re.IGNORECASE)
@@ -322,10 +324,12 @@ def _separated(lines: Sequence[Line], start: int, scope: Scope) -> Found:
     rows: Rows = []
     header = [Cell(lines[start].line, label) for label in labels]
     for line in lines[start + 1 :]:
-        name, colon, rest = line.text[:ROW].partition(": ")
-        text = f"{name}\t{rest}" if colon and kind(name) != "F" else line.text[:ROW]
+        text = line.text[:ROW].rstrip(",;")
+        name, colon, rest = text.partition(": ")
+        text = f"{name}\t{rest}" if colon and kind(name) != "F" else text
         parted = re.split(r"\t|\s?\|\s?", text.replace(max(_SEPARATORS, key=text.count), "\t"))
-        cells = tuple(Cell(line.line, spelt(cell)) for cell in parted)
+        # As programs write rows: "('L4', 24, 72)".
+        cells = tuple(Cell(line.line, spelt(cell.strip(" '\"()[]{}"))) for cell in parted)
         if len(cells) == len(labels) + 1 and not rows:
             header = [Cell(lines[start].line, "GPU"), *header]
         if len(cells) != len(header) or not any(kind(cell.text) == "G" or carded(cell) for cell in cells):
@@ -706,6 +710,36 @@ def _in_one_line(lines: Sequence[Line], start: int, scope: Scope) -> Found:
     return ([header, *rows], start + place(last) + 1, True) if len(rows) >= LEAST else None
 
 
+def _of_one_shape(lines: Sequence[Line], start: int, scope: Scope) -> Found:
+    """Rows that lost what parts their cells, below a head that is lost, too: a GPU, then values of the same
+    kinds in each. What a column is of its units and the catalog tell."""
+    shape, rows, at, end = _shape(lines[start].text), Rows(), start, start
+    while shape and at < len(lines) and at - end < LEAST:
+        if _shape(lines[at].text) == shape:
+            # The unit of the last one may stand on the next line: "672.0", "GB/s".
+            goes_on = at + 1 < len(lines) and re.fullmatch(r"[A-Za-z/]{1,6}", lines[at + 1].text)
+            text = f"{lines[at].text} {lines[at + 1].text}" if goes_on else lines[at].text
+            begins = [0, *(t.start for t in scan(text)[1:]), len(text)]
+            rows.append(tuple(Cell(lines[at].line, text[a:b].strip()) for a, b in pairwise(begins)))
+            end = at + 1 + bool(goes_on)
+        at += 1
+    if len(rows) < LEAST:
+        return None
+    head = (Cell(lines[start].line, "GPU"), *[Cell(lines[start].line, "")] * len(shape))
+    return [head, *rows], end, True
+
+
+def _shape(text: str) -> tuple[tuple[str, str], ...]:
+    """What stands behind a GPU with which a line begins, where that are several values and hardly a word."""
+    tokens = scan(text) if len(text) <= ROW else ()
+    values = tokens[1:]
+    if len(values) <= LEAST or tokens[0].kind != "gpu" or not _MAKER.fullmatch(text, 0, tokens[0].start):
+        return ()
+    words = len(text) - sum(t.end - t.start for t in tokens)
+    plain = all(t.kind in ("value", "name") for t in values) and words < 2 * WORDS * len(values)
+    return tuple((t.dimension, t.field) for t in values) if plain else ()
+
+
 def _label_from(tokens: Sequence[Token], start: int) -> int:
     """Where the label of the last of these begins: what a bare number counts stands right before it, as in
     "Node TSMC N6 TSMC N4 Xe cores 24 18"."""
@@ -945,5 +979,5 @@ def _repeated(body: Sequence[Line], count: int) -> Arranged:
 # In the order in which they are tried.
 READERS: tuple[Callable[[Sequence[Line], int, Scope], Found], ...] = (
     _broken, _delimited, _separated, _under_fields, _under_gpus, _in_parentheses, _below_title, _in_one_line,
-    _rows_of_lines, _columns_of_lines,
+    _of_one_shape, _rows_of_lines, _columns_of_lines,
 )  # fmt: skip

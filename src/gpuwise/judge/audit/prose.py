@@ -59,6 +59,7 @@ from gpuwise.judge.audit.words import (
     LEAD,
     NAMES,
     OF_BUS,
+    RATHER,
     Token,
     became,
     count_of,
@@ -110,6 +111,10 @@ NEIGHBOURS = 8
 STRETCH = 300
 # Typed words of a sentence that is looked at so closely.
 MOST = 400
+# What rumours tell of variants that never came, and of days and prices.
+OF_RUMOURS = frozenset(
+    {"memory_bytes", "memory_type", "power_w", "launch", "launch_price_usd", "price", "throughput"}
+)
 # Fields that in passing are often of another product than the nearest.
 IN_PASSING = frozenset({"architecture", "chip", "pcie_generation", "process_nm"})
 # Units of which a value is worth a word that it was not judged.
@@ -122,6 +127,8 @@ _INSIDE = re.compile(r"\b(?:in|into|on) (?:\w{1,6} )?$")
 _WITH = re.compile(r"\bwith (?:its |only |just |a ){0,2}$", re.I)
 _TENSOR = re.compile(r"tensor[ -]cores?\b[^.;,]*$", re.I)
 _AS_MUCH = re.compile(r"\b(?:as|than|like|of|from|on) (?:the|its|an?) $")
+_LEADS = re.compile(r"(?: \w{4,20}){0,2}, (?:the |an? |nvidia'?s? |amd'?s? ){0,2}", re.IGNORECASE)
+_OF_IT = re.compile(r" (?:(?:architecture|chip|die) )?(?:of|in|on|inside) (?:(?:older |newer )?the |an? )?")
 _BUS = re.compile(r"\bbus", re.I)
 _NUMBERED = re.compile(r"(?:\d[x\u00d7]\s?)?\d{4}")
 # The number that ends the name of a card.
@@ -134,7 +141,7 @@ _CLAUSE = re.compile(
     r";|[,:] (?:and |but )?(?=its? )| and (?=(?:has|draws|needs|offers|comes|delivers|uses|carries|gets)\b)"
 )
 _OF_MEMORY = re.compile("memory|vram|hbm|gddr", re.IGNORECASE)
-_LABEL = re.compile(r"\W*(?:[^\d.,;]{3,32}[: ])?")
+_LABEL = re.compile(r"\W*(?:[^.,;\d][^.,;]{2,31}:\s|[^\d.,;]{3,32}[: ])?")
 # Behind a name with its size another one: "MI50 16 GB or 32 GB".
 _OR_SIZE = re.compile(r".*\d ?G[Bo]?(?:,? (?:or|and) |/)", re.IGNORECASE)
 _OR = re.compile(r" (?:or|vs\.?|versus) ")
@@ -210,7 +217,7 @@ def claims(text: Text) -> Iterator[Claim | Left | Subject]:
     """Every claim of a paragraph; last, what it spoke of in the end."""
     about = text.scope.about
     topic: str | None = None
-    asked = ""
+    asked, cached = "", False
     able: str | None = None
     leaked = _speaks("leaked", text.scope.title)
     for start, end in _sentences(text.text):
@@ -236,11 +243,13 @@ def claims(text: Text) -> Iterator[Claim | Left | Subject]:
         around = text.text[max(0, start - 2 * STRETCH) : end + STRETCH]
         sentence.of_measured = CUES["measured_around"].search(around) is not None
         fields = [t.field for t in sentence.tokens if t.kind == "field" and t.field]
+        caches = {t.field for t in sentence.tokens if "cache" in t.text.lower()}
+        sentence.cached = cached = caches <= {"l2_bytes"} and (bool(caches) or cached)
         # "Which bus does it have? 192-bit."
         asked = fields[0] if words.rstrip(' *"').endswith("?") and fields else ""
         # "The unreleased RTX 3070 16 GB": of no product that there is.
         leaked |= CUES["leaked"].search(words) is not None
-        denied = (CUES["denied"].match(text.text, end) or CUES["guessed"].search(words)) is not None or leaked
+        denied = (CUES["denied"].match(text.text, end) or CUES["guessed"].search(words)) is not None
         heads = {head.start for head in sentence.listed.values()}
         for gpu in (g for g in sentence.gpus if g.start in heads or re.search(r" GB|\dgb|[Г]Б", g.text)):
             yield from sized(gpu, text.line(start + gpu.start), text.block)
@@ -260,7 +269,9 @@ def claims(text: Text) -> Iterator[Claim | Left | Subject]:
                     before = "" if model else text.text[max(0, start - 2 * STRETCH) : start]
                     context = (part, before, text.scope.opening, text.scope.title)
                     claim = replace(claim, context=context)
-                claim = replace(claim, sentence=start, sure=claim.sure and not denied)
+                # Of a product that came a rumour is as wrong as any figure; but some never came in that size.
+                rumour = leaked and claim.field in OF_RUMOURS
+                claim = replace(claim, sentence=start, sure=claim.sure and not (denied or rumour))
                 yield from sentence.each(place, claim)
             elif token.dimension in WORTH_NOTING and (sentence.gpus or about):
                 yield Left(line, token.text)
@@ -320,7 +331,9 @@ def sized(gpu: Token, line: int, block: int) -> Iterator[Claim]:
         if found is not None and owner is not None:
             token = scan(found[0].upper())[0]
             values = token.numbers or (token.name,)
-            reading = Reading(field=field, values=values, token=replace(token, text=found[0]), either=True)
+            # What stands in brackets is no part of a name: "RTX 3090 (24 GB GDDR6, 384-bit)".
+            named = "(" not in gpu.text
+            reading = Reading(field=field, values=values, token=replace(token, text=found[0]), either=named)
             yield claim_of(reading, replace(owner, count=1), line, block, True)
 
 
@@ -454,6 +467,8 @@ class _Sentence:
         self.asked = ""
         # Whether it or the words before it name a language model, whose size a value may be.
         self.of_model = self.of_measured = False
+        # Whether it or the sentence before it names the L2 cache, and no other one.
+        self.cached = False
         self.marks = scope.marks
         self.heard: dict[str, re.Match[str] | None] = {}
         self.own_fields: dict[int, str | None] = {}
@@ -503,6 +518,13 @@ class _Sentence:
             g.start: m.span() for m in re.finditer(r"\([^()]*\)", text) for g in self.gpus
             if m.start() < g.start < m.end() and m.end() - m.start() > g.end - g.start + 6
         }  # fmt: skip
+        # "It brings 32 GB - 8 more than the RTX 4090 - and 1,792 GB/s": so are dashes around a comparison.
+        self.enclosed |= {
+            g.start: m.span()
+            for m in _BRACKETS.finditer(text)
+            for g in self.gpus
+            if m["dash"] and m.start() < g.start < m.end() and g.start in self.compared
+        }
         # "192 GB/s instead of 288 GB/s (GTX 1660 Ti)": a name alone in brackets owns the value before only.
         # A word for its field may stand between: "640 Tensor cores (V100)".
         self.owns_one = {
@@ -947,6 +969,10 @@ class _Sentence:
         if dimension == "op/s":
             yield from self.formats(place)
             return
+        if dimension == "bytes" and token.numbers[0].value < SMALLEST["bytes"] and self.cached:
+            # "It has 36 MB of L2 cache, the next one 48 MB."
+            yield LISTED, "l2_bytes"
+            return
         if dimension == "bytes" and follows.field.endswith("bytes_per_s") and (
             follows.start - token.end < TELEGRAM and not re.match(r",| and\b", after)
         ):  # fmt: skip
@@ -976,10 +1002,15 @@ class _Sentence:
         1660 and 1,536 for the 1660 Ti"."""
         token = self.tokens[place]
         gpu = next((g for g in self.gpus if g.start >= token.end), None)
-        if gpu is None or not CUES["binds"].search(self.between(token.end, gpu.start)):
-            return None
         said = next((t.field for t in reversed(self.tokens[:place]) if t.kind == "field"), "")
-        return said if said in WHOLE and gpu.start - token.end < TELEGRAM * 2 else None
+        bound = gpu is not None and gpu.start - token.end < TELEGRAM * 2 and (
+            CUES["binds"].search(self.between(token.end, gpu.start)) is not None
+        )  # fmt: skip
+        # "Fewer CUDA cores than before: the TITAN V crammed in 3,840."
+        before = self.tokens[place - 1] if place else token
+        gap = self.text[before.end : token.start]
+        bound |= before.kind == "gpu" and len(gap) < NEAR / 2 and not set(",.;:()") & set(gap)
+        return said if said in WHOLE and bound else None
 
     def formats(self, place: int) -> Iterator[tuple[float, str]]:
         """Formats of a rate: by the words near it, or as the text said before."""
@@ -1010,7 +1041,9 @@ class _Sentence:
                 between = self.text[min(token.end, other.end) : max(token.start, other.start)]
                 if len(between) > LEAD or (
                     step > 0 and other.kind == "value" and other.dimension == token.dimension
-                ):
+                    # "16 GB instead of 24 GB GDDR6"
+                    and not (at == place + 1 and RATHER.fullmatch(between))
+                ):  # fmt: skip
                     break
                 beside = other.field == "memory_type" and field in ("memory_bytes", "memory_bytes_per_s")
                 near = other.field == "memory_bytes" and field == "memory_bytes_per_s"
@@ -1191,9 +1224,7 @@ class _Sentence:
         head = self.listed.get(place) if self.in_turn else self.bracketed.get(place)
         # Where each GPU has its own list, its values are of no other one, but "the AD102 of the 4090".
         near = self.near(token)
-        owner = next((g for g in near if g.start >= token.end), None)
-        if owner and re.fullmatch(r" (?:of|in|on) (?:the |an? )?", self.text[token.end : owner.start]):
-            head = owner
+        head = self.behind(token) or head
         held = next((g for g in reversed(near) if g.end <= token.start), None)
         if held and CUES["dated"].fullmatch(self.text, held.end, token.end):
             # "the V100 in 2017, the T4 in 2018": each year is of the GPU before it.
@@ -1228,7 +1259,10 @@ class _Sentence:
             # What a sentence names before the value comes first; then what the text spoke of, unless a
             # pronoun brings it back.
             first = [c for c, g in named if g.end <= token.start and g.start not in self.related]
-            again = (said := self.says("again")) and said.end() <= token.start
+            again = (said := self.says("again")) and said.end() <= token.start and not any(
+                # "For the RTX 5080, it is ..."
+                g.end <= said.start() and self.before("leads", g.start) for g in self.gpus[:1]
+            )  # fmt: skip
             behind = BETWEEN + (0 if again or min(first, default=FAR) > LEADS else CONFIRMED)
             yield (min(first) + behind if first else 1.0) + (0 if about.sure else 0.5), about
 
@@ -1239,6 +1273,11 @@ class _Sentence:
         named = [t.name[:5].lower() for t in self.architectures if start <= t.start < token.start]
         known = [(catalog.get(i).architecture or "")[:5].lower() for i in owner.gpu_ids] if named else []
         return bool(known) and not any(one.startswith(named[-1]) for one in known)
+
+    def behind(self, token: Token) -> Token | None:
+        """The GPU right behind a value that owns it: "the AD102 of the 4090"."""
+        gpu = next((g for g in self.near(token) if g.start >= token.end), None)
+        return gpu if gpu and _OF_IT.fullmatch(self.text, token.end, gpu.start) else None
 
     def near(self, token: Token) -> Sequence[Token]:
         """The GPUs around a value, of which one may own it."""
@@ -1356,6 +1395,11 @@ class _Sentence:
             beside |= bool(self.goes_on or made or vouched or bare)
         # "The Hopper architecture of the H200" binds as close as any.
         owned = bool(own) or best.owned < AGAIN
+        beside |= self.behind(token) is not None
+        # "Built on the Ampere architecture, the A100 ..."
+        beside |= field == "architecture" and one and self.before("based_on", token.start) is not None and (
+            _LEADS.fullmatch(self.text, token.end, self.gpus[0].start) is not None
+        )  # fmt: skip
         alone = (alone and (best.owned <= 1 or bool(made)) and owned) or beside or vouched or based
         return field not in IN_PASSING or alone or (self.in_turn and place in self.listed)
 
@@ -1556,6 +1600,8 @@ FACTS: Mapping[str, Callable[[_Sentence, _Value], object]] = {
         mark_near(s.text, s.tokens, v.place) is None),
     "two figures": lambda s, v: any(
         CUES["against"].fullmatch(s.text, a.end, b.start)
+        # "16 GB instead of 24": the first is its own.
+        and not (a is v.token and CUES["in_place_of"].fullmatch(s.text, a.end, b.start))
         for a, b in pairwise(s.tokens[max(0, v.place - 1) : v.place + 2]) if a.dimension == b.dimension),
 }  # fmt: skip
 # Where a doubt looks for a cue.

@@ -13,7 +13,7 @@ import re
 from collections.abc import Iterator, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
-from itertools import chain, pairwise
+from itertools import accumulate, chain, pairwise
 from pathlib import Path
 from statistics import median
 
@@ -51,8 +51,17 @@ _JSON_MARKS = re.compile(
     r'^[ \t]*[{}\[\]]+,?[ \t]*$|(?<=:)[ \t]*[{\[][ \t]*$|^[ \t]+|"(?=[:,\s]|$)|(?<=[\s:\[{])"|,[ \t]*$',
     re.MULTILINE,
 )
+# What stands before the name of a program's variable.
+_DECLARED = re.compile(
+    r"^(?:self\.|(?:(?:export|const|let|var|static|final|public|private) ){1,4})(?=\w+ ?=)"
+)
+# A key that may be a GPU's name in small letters: "t4:", "[gpu.l40s]".
+_KEY = re.compile(r"^(?:\[(?:[a-z_]{1,20}\.)?)?([a-z]\d{1,3}[a-z]{0,4})[\]:]$")
+# The head of a table of a wiki: "||GPU||Memory||".
+_DOUBLED = re.compile(r"^\|\|(?:[^|\n]{1,60}\|\|){2,40}[ \t]*$", re.MULTILINE)
 # A rule before each further object of a list, which is about nothing that was said before.
 OBJECT = "*" * 9
+_NEXT_ATTRIBUTE = re.compile(r"(?<=[\"'])\s+(?=[\w-]+=)")
 _NEXT_OBJECT = re.compile(r"(?<=\},\n)[ \t]*\{[ \t]*$", re.MULTILINE)
 _HEADINGS = ("h1", "h2", "h3", "h4", "h5", "h6", "title", "caption", "figcaption")
 _UNSEEN = frozenset({"script", "style", "noscript", "template", "svg", "select"})
@@ -237,6 +246,8 @@ def _blocks_of(text: str, name: str, notes: list[str]) -> Iterator[Block]:
     # An empty line between rows of a table becomes an empty row; the rule stands below its head.
     text = CUES["rows_apart"].sub(r"\1\n||\n", CUES["rule_apart"].sub(r"\1\n\2\n||", text))
     text = CUES["measure"].sub(r"\n\1 \2 \3\n", text)
+    text = CUES["tag"].sub(lambda tag: f"{{{_NEXT_ATTRIBUTE.sub(', ', tag['entries'])}}}", text)
+    text = _DOUBLED.sub(lambda head: re.sub(r"\|\|", "|", head[0]), text)
     lines = text.split("\n")
     if long := [number for number, line in enumerate(lines, 1) if len(line) > LONGEST]:
         named = f"{', '.join(map(str, long[:3]))}{' ...' * (len(long) > 3)}"
@@ -359,12 +370,13 @@ def _of_markdown(lines: list[str]) -> Iterator[Block]:
         elif token.type == "tr_close":
             # Cells beyond the header are dropped by the parser, though they move the others.
             raw = lines[start - 1].strip().strip("|").replace("\\|", "")
-            rows[-1] += (Cell(start, ""),) * (min(raw.count("|") + 1, MOST_CELLS) - len(rows[-1]))
+            count = min(raw.count("|") + 1, MOST_CELLS)
+            rows[-1] = (*rows[-1][:count], *[Cell(start, "")] * (count - len(rows[-1])))
             if "|" not in lines[start - 1]:
                 # What follows without an empty line is text; the parser takes it for a row.
                 below.append(rows.pop()[0])
         elif token.type == "table_close":
-            yield Table(tuple(row for row in rows if any(cell.text for cell in row)))
+            yield Table(tuple(_rejoined([row for row in rows if any(cell.text for cell in row)])))
             paragraph += 1
             yield from (line for cell in below for line in _lines(cell.text, cell.line, depth, paragraph))
             rows, below = [], []
@@ -395,6 +407,19 @@ def _of_markdown(lines: list[str]) -> Iterator[Block]:
                 yield replace(one, code=True) if code and isinstance(one, Line) else one
 
 
+def _rejoined(rows: Sequence[tuple[Cell, ...]]) -> Iterator[tuple[Cell, ...]]:
+    """The rows of a table, each as wide as its head: one that is short goes on in the next lines where their
+    cells make it whole, as pages are copied."""
+    width, at = max(map(len, rows[:1]), default=0), 0
+    while at < len(rows):
+        ends = [*accumulate(map(len, rows[at:])), width]
+        end = at + next(n for n, wide in enumerate(ends, 1) if wide >= width)
+        whole = ends[end - at - 1] == width and end <= len(rows)
+        cells = [cell for row in rows[at : end if whole else at + 1] for cell in row]
+        yield (*cells, *(Cell(cells[0].line, "") for _ in range(width - len(cells))))
+        at = end if whole else at + 1
+
+
 def _squashed(line: str, number: int) -> tuple[str, Table, str] | None:
     """What stands before a table whose rows were put on one line, the table, and what stands behind it."""
     cells = [cell.strip() for cell in line.split("|")]
@@ -418,6 +443,8 @@ def _lines(text: str, start: int, depth: int, paragraph: int) -> Iterator[Block]
             yield Heading(number, PLAIN, "")
             continue
         # Objects of JSON or a program on a line each: those with the same entries are rows of a table.
+        called = CUES["call"].fullmatch(line)
+        line = f"{{{called['entries']}}}" if called else line
         one = CUES["object"].fullmatch(line)
         entries = CUES["object_field"].findall(one["fields"]) if one is not None else []
         head = tuple(Cell(number, spelt(key.strip())) for key in ("GPU", *(key for key, _ in entries)))
@@ -449,10 +476,12 @@ def _lines(text: str, start: int, depth: int, paragraph: int) -> Iterator[Block]
         if (entry := CUES["json_entry"].fullmatch(words)) is not None:
             # An entry of JSON: its key is a label, and that of an object a heading.
             said = entry["value"] or entry["number"]
-            words = entry["key"].replace("_", " ") + (f": {said}" if said else "")
+            words = re.sub(r"_|(?<=[a-z])/(?=[a-z]{3})", " ", entry["key"]) + (f": {said}" if said else "")
+        words = _KEY.sub(lambda key: key[1].upper(), _DECLARED.sub("", words))
         # A comment behind a value says what is counted in: "peak_flops: 165.2, // TFLOPS FP32".
         if (noted := CUES["noted"].fullmatch(words)) is not None:
-            words = f"{noted['key'].replace('_', ' ')} ({noted['note'].strip()}): {noted['value']}"
+            key = re.sub("[_/]", " ", noted["key"])
+            words = f"{key} ({noted['note'].strip()}): {noted['value']}"
         # The key of a line of YAML.
         words = re.sub(r"^(?:[A-Za-z]+_\w|[a-z]+\d*[A-Z])\w*(?=\s?[:=])", lambda key: spelt(key[0]), words)
         if (smi := CUES["nvidia_smi"].fullmatch(words)) is not None:

@@ -247,7 +247,7 @@ _COUNT = re.compile(
 _SIZE = re.compile(r"\d{1,3} ?GB $")
 _CODE = re.compile(r"\W{0,3}[A-Z]\d{1,4}\W{0,3}")
 _AND = re.compile(r"(?:\s?[,;/&]|\s(?:and|or))?\s(?:up to |about )?")
-_RATHER = re.compile(
+RATHER = re.compile(
     r"\s(?:rather than|instead of|against|versus|vs\.?|compared (?:to|with)|up from)\s(?:just |only )?", re.I
 )
 # "20 ~35" are two figures, the second of them about.
@@ -295,7 +295,7 @@ def scan(text: str) -> tuple[Token, ...]:
         mark = two if two.field in ("dense", "sparse") and one.end + 1 == two.start else None
         two = found[place + 1] if mark and place + 1 < len(found) else two
         # "9,000 dense and up to 18,000 sparse TFLOPS", "960 rather than 768 GB/s": both have the unit.
-        joins = (_AND if mark else _RATHER).fullmatch(text, mark.end if mark else one.end, two.start)
+        joins = (_AND if mark else RATHER).fullmatch(text, mark.end if mark else one.end, two.start)
         # "The bus shrinks from 256 to 192 bits", in whatever language.
         changes = cue_before("changed_from", text, one.start) and (
             CUES["changed_to"].fullmatch(text, one.end, two.start)
