@@ -127,3 +127,19 @@ def test_tables_and_sections_are_numbered_from_one() -> None:
     text = f"The L4 has 24 GB.\n\n## T4\n\n- 16 GB\n\n{table}"
     claims = document.claims(read.blocks_of(text, "a.md"))
     assert [one.block for one in claims if isinstance(one, Claim)] == [1, 2, GRID + 1, GRID + 2]
+
+
+@pytest.mark.parametrize(
+    ("gpu", "rate", "verdict"),
+    [
+        ("NVIDIA RTX A5000", "222.2 TFLOPS", "contradicts"),  # FP16 with sparsity; of INT8 it would be TOPS
+        ("NVIDIA RTX A5000", "222.2", "cannot tell"),
+        ("NVIDIA RTX A5000", "111.1 TFLOPS", "agrees"),
+        ("NVIDIA L40S", "1466 TFLOPS", "cannot tell"),  # FP8 with sparsity, by which it is advertised
+    ],
+)
+def test_tensor_performance_without_a_format_is_any_of_its_rates(gpu: str, rate: str, verdict: str) -> None:
+    memory = {"NVIDIA RTX A5000": "24 GB", "NVIDIA L40S": "48 GB"}[gpu]
+    text = f"# {gpu}\n\n| | |\n|---|---|\n| Memory | {memory} |\n| Tensor Performance | {rate} |\n"
+    found = [f.verdict for f in audit.audit_text(text).findings if f.field == "peak:tensor"]
+    assert found == [verdict]

@@ -550,10 +550,15 @@ def _is_other_rate(claim: Claim) -> bool:
         cached = cached and claim.block < GRID and mechanism(claim) is None
         return cached or any(alike(value, link, ROUNDED) for value in values for link in links)
     if claim.field == "peak:tensor":
-        # Which format is meant nobody says: the rate of any, sparse or not, may be.
-        every = (f"peak:{name}" for name in ("fp16", "bf16", "tf32", "fp8", "fp4", "int8"))
-        known = _numbers(k.value for f in every for i in claim.gpu_ids for k in evidence.of(i, f))
-        return not known or any(alike(v, n * k, APART) for v in values for k in known for n in (1, 2))
+        # Which format is meant nobody says: the rate of any may be, of 8 bits and fewer the sparse one, too,
+        # by which these are advertised. Operations on integers are no FLOPS.
+        narrow = ("fp8", "fp4") if "FL" in claim.stated.upper() else ("fp8", "fp4", "int8")
+        every = [(k.form, f in narrow, k.value) for f in ("fp16", "bf16", "tf32", *narrow)
+                 for i in claim.gpu_ids for k in evidence.of(i, f"peak:{f}")]  # fmt: skip
+        known = _numbers(value for form, low, value in every if low or form != "sparse")
+        twice = _numbers(value for _, low, value in every if low)
+        times = ((v, k) for v in values for k in (*known, *(2 * k for k in twice)))
+        return not known or any(alike(v, k, APART) for v, k in times)
     # What a machine of eight does is often printed beside the name of one.
     most = _most(claim) if claim.field.startswith("peak:") else 0.0
     machine = most and mechanism(claim) is None and any(alike(v, 8 * most, ROUGH) for v in values)
