@@ -219,3 +219,17 @@ def test_no_text_takes_long(text: str, slowness: float) -> None:
 
 def test_a_bare_number_behind_an_article_is_a_card() -> None:
     assert spelled("The 4090 is fast; it took 4090 images.") == [("4090", ("rtx-4090",))]
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("FirePro M4000", ()),
+        ("GeForce 6800 XT", ()),
+        ("Quadro M4000", ("quadro-m4000",)),
+        ("AMD Radeon RX 6800 XT", ("rx-6800-xt",)),
+        ("NVIDIA Quadro A6000", ("rtx-a6000",)),
+    ],
+)
+def test_a_product_line_of_another_vendor_is_another_product(text: str, expected: tuple[str, ...]) -> None:
+    assert [(m.text, m.gpu_ids) for m in mentions(text, unknown=True)] == [(text, expected)]

@@ -49,6 +49,7 @@ SPEED = "With an RTX {} and llama.cpp {} reaches {} tok/s in a single stream."
         ("# GH200\n\nA slice has one eighth of the memory (12 GB).", "# GH200\n\nIt has memory of 12 GB."),
         ("The L4 has 76 SMs in the full GPU implementation.", "The L4 has 76 SMs."),
         (TABLE.format("L2 | Of", "4 MB | per SM"), TABLE.format("L2 | Of", "4 MB | all")),
+        (TABLE.format("Memory", "<160 GB"), TABLE.format("Memory", "160 GB")),
         (TABLE.format("Memory", "40 (160) GB"), TABLE.format("Memory", "160 GB")),
         (TABLE.format("Cores for SM", "64"), TABLE.format("SM count", "64")),
         # What another GPU has, and what chips of memory hold.

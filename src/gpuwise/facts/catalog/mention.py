@@ -26,9 +26,12 @@ for _name, _parts in tomllib.loads((load.DATA / "mentions.toml").read_text(encod
     _PATTERNS[_name] = re.compile(_text, re.IGNORECASE)
 _GAP = frozenset(" \t\u00a0\u2122\u00ae_-(")
 _WIDEST_GAP = 3
-_BRANDS = frozenset(
-    ("nvidia", "amd", "intel", "habana", "geforce", "tesla", "quadro", "instinct", "radeon", "apple")
-)
+_BRANDS = {
+    "nvidia": "NVIDIA", "geforce": "NVIDIA", "tesla": "NVIDIA", "quadro": "NVIDIA", "intel": "Intel",
+    "habana": "Intel", "amd": "AMD", "instinct": "AMD", "radeon": "AMD", "firepro": "AMD", "firegl": "AMD",
+    "apple": "Apple",
+}  # fmt: skip
+"""Words before a model -> vendor. The FirePro M4000 is no Quadro M4000, the GeForce 6800 XT no Radeon."""
 _ANOTHER = frozenset({"ti", "super", "laptop", "mobile", "maxq", "ada", "sff", "d"})
 """Words that make another product of the model before them."""
 _KINDS = (("gb", "memory"), ("hbm", "type"), ("ddr", "type"))
@@ -196,6 +199,9 @@ def _mention(text: str, start: int, end: int, model: str, *, exact: bool) -> Men
     upper = any(char.isupper() for char in text[start:end])
     singular = model[:-1] if model.endswith("s") and text[end - 1] == "s" and upper and not plural else ""
     gpu_ids, used = _meaning(model, singular, tail)
+    words = (atom[0].lower() for atom in _PATTERNS["atom"].finditer(text, start, end))
+    if vendors := {_BRANDS[word] for word in words if word in _BRANDS}:
+        gpu_ids = tuple(i for i in gpu_ids if load.get(i).vendor in vendors)
     end += used
     if "(" in text[start:end] and text[end : end + 1] == ")":
         end += 1

@@ -387,9 +387,11 @@ def _value(match: re.Match[str], text: str) -> Token:
     number = number_of(match["number"], factor * (1e3 if match["k"] else 1))
     # So few bits a second are those of one pin of a memory, or of a port.
     pin = IN_BITS.search(match[0]) is not None and number.value <= ONE_PIN
+    # "<1" is a bound, no figure.
+    bound = text[max(0, match.start() - 2) : match.start()].rstrip().endswith(("<", "\u2264", "\u2265"))
     return Token(
         kind="value", start=match.start(), end=match.end(), text=match[0],
-        dimension="other" if match["per"] or pin else "usd" if match["money"] else dimension,
+        dimension="other" if match["per"] or pin or bound else "usd" if match["money"] else dimension,
         numbers=(number,),
         count=int(match["times"][0]) if match["times"] else 1,
         approximate=cue_before("about", text, match.start()) is not None,
