@@ -6,23 +6,7 @@
 #     bash experiments/next_gpu_call.sh FOLDER [SECONDS]    results as FOLDER/*.json, logs beside them
 #
 # In the repository with torch installed; SECONDS (580) is when no further step is begun.
-set -u
-out=${1:?a folder for results}
-most=${2:-580}
-mkdir -p "$out"
-export PYTHONPATH=$PWD/src${PYTHONPATH:+:$PYTHONPATH} GPUWISE_HOME=$out/home
-begun=$SECONDS
-
-step() {  # NAME LIMIT WORDS...: one command of gpuwise, its wall time and exit code in steps.txt
-    local name=$1 limit=$2 left=$((most - SECONDS + begun)) from=$SECONDS
-    shift 2
-    if ((left < 15)); then
-        echo "$name: not begun" >> "$out/steps.txt"
-        return
-    fi
-    timeout -s INT "$((limit < left ? limit : left))" python -m gpuwise "$@" > "$out/$name.log" 2>&1
-    echo "$name: exit $? after $((SECONDS - from)) s: gpuwise $*" >> "$out/steps.txt"
-}
+. "$(dirname "$0")/steps.sh"
 
 # 1. The kernels of one row against torch on this GPU: compilation, logits, speed. No row may say "fallback".
 timeout 120 python -m pytest -n0 -q tests/workloads/test_kernels.py -k "one_row or product or fused" \

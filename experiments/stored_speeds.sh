@@ -5,23 +5,7 @@
 #     bash experiments/stored_speeds.sh FOLDER [SECONDS]    results as FOLDER/*.json, logs beside them
 #
 # In the repository with torch installed; SECONDS (580) is when no further step is begun.
-set -u
-out=${1:?a folder for results}
-most=${2:-580}
-mkdir -p "$out"
-export GPUWISE_HOME=$out/home
-begun=$SECONDS
-
-step() {  # NAME LIMIT WORDS...: one command of gpuwise, its wall time and exit code in steps.txt
-    local name=$1 limit=$2 left=$((most - SECONDS + begun)) from=$SECONDS
-    shift 2
-    if ((left < 15)); then
-        echo "$name: not begun" >> "$out/steps.txt"
-        return
-    fi
-    timeout -s INT "$((limit < left ? limit : left))" python -m gpuwise "$@" > "$out/$name.log" 2>&1
-    echo "$name: exit $? after $((SECONDS - from)) s: gpuwise $*" >> "$out/steps.txt"
-}
+. "$(dirname "$0")/steps.sh"
 
 step bert-large 120 bench bert-large --mode train --precision bf16 --compile on --batch 256 --recipe tuned --time 6s \
     -o "$out/bert-large.json"

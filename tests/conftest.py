@@ -34,6 +34,8 @@ os.environ.setdefault("TORCHINDUCTOR_VEC_ISA_OK", "0")
 os.environ.setdefault("XLA_FLAGS", "--xla_backend_optimization_level=0")
 # A hundred processes start: what one of them has compiled, the others read, as where users install it.
 os.environ.pop("PYTHONDONTWRITEBYTECODE", None)
+# Lines are as wide as they are, whatever the terminal of who starts the tests.
+os.environ.pop("COLUMNS", None)
 
 # A shell that starts the tests in the background has them ignore Ctrl-C, and so would all that they start.
 signal.signal(signal.SIGINT, signal.default_int_handler)

@@ -774,7 +774,7 @@ def test_hours_of_the_day(text: str, hours: float) -> None:
 
 RATES = {
     "EUR": 1.1, "GBP": 1.3, "JPY": 0.0063, "CNY": 0.15, "BRL": 0.19, "KRW": 0.00075, "PLN": 0.25, "CHF": 1.2,
-    "INR": 0.01, "AUD": 0.7, "SEK": 0.1,
+    "INR": 0.01, "AUD": 0.7, "SEK": 0.1, "TWD": 0.03,
 }  # fmt: skip
 LANGUAGES = tomllib.loads(Path(__file__).with_name("languages.toml").read_text(encoding="utf-8"))
 
