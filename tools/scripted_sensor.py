@@ -57,11 +57,11 @@ class ScriptedClock:
 
     strftime = staticmethod(time.strftime)
 
-    def __init__(self) -> None:
-        self._now_s = 0.0
+    def __init__(self, now_s: float = 0.0) -> None:
+        self._now_s = now_s
 
     def monotonic(self) -> float:
-        """Seconds that were slept in all."""
+        """Seconds, `now_s` at first, of which only `sleep` makes more."""
         return self._now_s
 
     def sleep(self, seconds: float) -> None:

@@ -1,8 +1,9 @@
-"""Who measures on a device and who writes a file: one session at a time, by locks of the kernel.
+"""Locks: only one session at a time measures on a device or writes a result file.
 
-A file for each device or result in gpuwise's own folder is locked (flock): the lock goes when its process
-does, however that dies, so a file left behind means nothing. Where no file can be locked (a read-only home,
-some network file systems) there is no lock; a GPU's own list of processes is asked anyway.
+Each device and each result has a lock file in gpuwise's own folder, locked with flock. The kernel releases
+the lock when the process ends, also when it is killed, so a lock file that is left behind is harmless. Where
+files cannot be locked (a read-only home, some network file systems) nothing is locked; sessions still check
+which processes the driver lists on the GPU.
 """
 
 from __future__ import annotations
@@ -24,9 +25,9 @@ from gpuwise.measure.telemetry.sensor import DeviceInfo
 def only_ours(
     devices: Sequence[DeviceInfo | None], command: str, *, free: int | None = None
 ) -> Iterator[None]:
-    """Hold the lock of each device (None: the CPU, or a GPU that nobody watches) while the block runs.
+    """Hold the lock of each device while the block runs; None is the CPU, or a GPU without a sensor.
 
-    Raises MachineError, naming the process that holds it; `free` is the index of a GPU that is not used.
+    Raises MachineError, naming the process that holds it; `free` is the index of an idle GPU to suggest.
     """
     elsewhere = f"choose GPU {free}, or " if free is not None and len(devices) == 1 else ""
     with ExitStack() as locks:
@@ -45,7 +46,7 @@ def only_ours(
 
 @contextmanager
 def only_writer(path: Path | None, command: str) -> Iterator[None]:
-    """Hold the lock of a result file likewise. Raises InputError where another session writes it."""
+    """Hold the lock of a result file while the block runs. Raises InputError where another session has it."""
     if path is None:
         yield
         return

@@ -3,18 +3,7 @@
 from __future__ import annotations
 
 from gpuwise.measure.telemetry.sensor import DeviceInfo, Sample, wait_until_cool
-from tools.scripted_sensor import ScriptedSensor
-
-
-class Time:
-    def __init__(self) -> None:
-        self.now = 1000.0
-
-    def clock(self) -> float:
-        return self.now
-
-    def sleep(self, seconds: float) -> None:
-        self.now += seconds
+from tools.scripted_sensor import ScriptedClock, ScriptedSensor
 
 
 def sensor(*heats: float | None) -> ScriptedSensor:
@@ -23,31 +12,31 @@ def sensor(*heats: float | None) -> ScriptedSensor:
 
 
 def test_cool_at_once() -> None:
-    time = Time()
-    assert wait_until_cool(sensor(31.0), sleep=time.sleep, clock=time.clock) is None
-    assert time.now == 1000.0
+    time = ScriptedClock(1000.0)
+    assert wait_until_cool(sensor(31.0), sleep=time.sleep, clock=time.monotonic) is None
+    assert time.monotonic() == 1000.0
 
 
 def test_waits_until_cool() -> None:
-    time = Time()
+    time = ScriptedClock(1000.0)
     hot = sensor(70.0, 60.0, 50.0, 49.0)
-    assert wait_until_cool(hot, poll_s=1.0, sleep=time.sleep, clock=time.clock) is None
-    assert time.now == 1003.0
+    assert wait_until_cool(hot, poll_s=1.0, sleep=time.sleep, clock=time.monotonic) is None
+    assert time.monotonic() == 1003.0
 
 
 def test_gives_up() -> None:
-    time = Time()
-    gate = wait_until_cool(sensor(71.0), timeout_s=10, poll_s=4, sleep=time.sleep, clock=time.clock)
+    time = ScriptedClock(1000.0)
+    gate = wait_until_cool(sensor(71.0), timeout_s=10, poll_s=4, sleep=time.sleep, clock=time.monotonic)
     assert gate is not None
     assert gate.code == "hot-start"
     assert gate.detail == "started at 71 °C, not below 50 °C, after 10 s"
-    assert time.now == 1010.0
+    assert time.monotonic() == 1010.0
 
 
 def test_no_waiting_at_all() -> None:
-    time = Time()
-    assert wait_until_cool(sensor(71.0), timeout_s=0, sleep=time.sleep, clock=time.clock) is not None
-    assert time.now == 1000.0
+    time = ScriptedClock(1000.0)
+    assert wait_until_cool(sensor(71.0), timeout_s=0, sleep=time.sleep, clock=time.monotonic) is not None
+    assert time.monotonic() == 1000.0
 
 
 def test_unknown_temperature_is_taken_as_cool() -> None:

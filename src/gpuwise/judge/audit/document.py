@@ -102,11 +102,14 @@ def claims(blocks: Sequence[Block]) -> Iterator[Claim | Left]:
         "esktop" in text for text in texts
     )
     for found in _Walk(blocks, marks, portable).found():
+        if not isinstance(found, Claim):
+            yield found
+            continue
         at = bisect_right(dies, found.line)
         near = at > 0 and found.line - dies[at - 1] <= DIE_LINES
-        whole = near and isinstance(found, Claim) and found.block < GRID and may_be_of_die(found)
-        other = isinstance(found, Claim) and not in_full.get(found.gpu, {*found.gpu_ids}) & {*found.gpu_ids}
-        yield replace(found, sure=False) if isinstance(found, Claim) and (whole or other) else found
+        whole = near and found.block < GRID and may_be_of_die(found)
+        other = in_full.get(found.gpu, {*found.gpu_ids}).isdisjoint(found.gpu_ids)
+        yield replace(found, sure=False) if whole or other else found
 
 
 def _as_list(cells: Sequence[str]) -> str:

@@ -192,7 +192,7 @@ def judge(claims: Sequence[Claim]) -> tuple[Finding, ...]:
 
     def in_passing(claim: Claim) -> bool:
         lines = (-(claim.block // GRID), *range(max(claim.line - NEARBY, 1), claim.line + NEARBY + 1))
-        # Of a table each row tells anew that it is read right.
+        # In a table a field that agrees in two rows counts twice: each shows that the columns are read right.
         told = 3 if claim.block >= GRID else 2
         beside = {one[:told] for n in lines for one in islice(agreed.get(n, ()), COMPANY + 1)}
         few = len(beside - {(claim.field, claim.gpu_ids)}) < COMPANY  # one may be its own
@@ -203,15 +203,14 @@ def judge(claims: Sequence[Claim]) -> tuple[Finding, ...]:
     several = len({claim.gpu_ids for claim in claims}) > 1
     doubted: list[int] = []
     wrong_of: dict[object, set[tuple[float, ...]]] = defaultdict(set)
-    for claim, verdict in judged:
-        if verdict == "contradicts" and claim.block >= GRID and (figures := _numbers(claim.values)):
-            wrong_of[_column(claim)].add(tuple(figures))
     # Where of the fields that stand near each other more are wrong of a GPU than right, they are of another
     # product: one named before that the catalog lacks, or one that a sentence goes on about.
     strange: dict[tuple[tuple[str, ...], int], set[tuple[str, Verdict]]] = defaultdict(set)
     for claim, verdict in judged:
         if claim.block < GRID and verdict in ("agrees", "contradicts"):
             strange[claim.gpu_ids, claim.line].add((claim.field, verdict))
+        elif verdict == "contradicts" and (figures := _numbers(claim.values)):
+            wrong_of[_column(claim)].add(tuple(figures))
 
     def is_of_stranger(claim: Claim) -> bool:
         lines = range(claim.line - NEARBY, claim.line + NEARBY + 1)
@@ -550,15 +549,18 @@ def _is_other_rate(claim: Claim) -> bool:
         cached = cached and claim.block < GRID and mechanism(claim) is None
         return cached or any(alike(value, link, ROUNDED) for value in values for link in links)
     if claim.field == "peak:tensor":
-        # Which format is meant nobody says: the rate of any may be, of 8 bits and fewer the sparse one, too,
-        # by which these are advertised. Operations on integers are no FLOPS.
+        # The text does not name the format. Formats of 8 bits and fewer are advertised by their sparse rate,
+        # so that counts, too; of wider ones only the dense rate. A rate in FLOPS is not of INT8.
         narrow = ("fp8", "fp4") if "FL" in claim.stated.upper() else ("fp8", "fp4", "int8")
-        every = [(k.form, f in narrow, k.value) for f in ("fp16", "bf16", "tf32", *narrow)
-                 for i in claim.gpu_ids for k in evidence.of(i, f"peak:{f}")]  # fmt: skip
-        known = _numbers(value for form, low, value in every if low or form != "sparse")
-        twice = _numbers(value for _, low, value in every if low)
-        times = ((v, k) for v in values for k in (*known, *(2 * k for k in twice)))
-        return not known or any(alike(v, k, APART) for v, k in times)
+        rates = [
+            rate * times
+            for name in ("fp16", "bf16", "tf32", *narrow)
+            for known in (k for i in claim.gpu_ids for k in evidence.of(i, f"peak:{name}"))
+            if name in narrow or known.form != "sparse"
+            for rate in _numbers([known.value])
+            for times in ((1, 2) if name in narrow else (1,))
+        ]
+        return not rates or any(alike(value, rate, APART) for value in values for rate in rates)
     # What a machine of eight does is often printed beside the name of one.
     most = _most(claim) if claim.field.startswith("peak:") else 0.0
     machine = most and mechanism(claim) is None and any(alike(v, 8 * most, ROUGH) for v in values)
@@ -902,9 +904,11 @@ def mechanism(claim: Claim) -> Explained | None:
         return "capability", f"its hardware does not compute {field.removeprefix('peak:')}"
     if field in ABILITIES:
         return "capability", f"its hardware {'has it' if 'no' in claim.values else 'does not have it'}"
-    if peak and any(f == ("dense" if claim.sparse else "sparse") and (
-        states(claim, v) or all(_is_near(claim, n, v) for n in claim.values if isinstance(n, Number))
-    ) for v, f in known):  # fmt: skip
+    others = [value for value, form in known if form == ("dense" if claim.sparse else "sparse")]
+    if peak and any(
+        states(claim, other) or all(_is_near(claim, n, other) for n in claim.values if isinstance(n, Number))
+        for other in others
+    ):
         if claim.sparse:
             return "dense as sparse", "this is the peak without sparsity"
         return "sparse as dense", "reached only with 2:4 sparsity, which the text does not say"

@@ -331,7 +331,7 @@ def sized(gpu: Token, line: int, block: int) -> Iterator[Claim]:
         if found is not None and owner is not None:
             token = scan(found[0].upper())[0]
             values = token.numbers or (token.name,)
-            # What stands in brackets is no part of a name: "RTX 3090 (24 GB GDDR6, 384-bit)".
+            # "RTX 3090 (24 GB GDDR6)": what stands in brackets is a statement, not a part of the name.
             named = "(" not in gpu.text
             reading = Reading(field=field, values=values, token=replace(token, text=found[0]), either=named)
             yield claim_of(reading, replace(owner, count=1), line, block, True)

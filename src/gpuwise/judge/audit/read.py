@@ -247,7 +247,7 @@ def _blocks_of(text: str, name: str, notes: list[str]) -> Iterator[Block]:
     text = CUES["rows_apart"].sub(r"\1\n||\n", CUES["rule_apart"].sub(r"\1\n\2\n||", text))
     text = CUES["measure"].sub(r"\n\1 \2 \3\n", text)
     text = CUES["tag"].sub(lambda tag: f"{{{_NEXT_ATTRIBUTE.sub(', ', tag['entries'])}}}", text)
-    text = _DOUBLED.sub(lambda head: re.sub(r"\|\|", "|", head[0]), text)
+    text = _DOUBLED.sub(lambda head: head[0].replace("||", "|"), text)
     lines = text.split("\n")
     if long := [number for number, line in enumerate(lines, 1) if len(line) > LONGEST]:
         named = f"{', '.join(map(str, long[:3]))}{' ...' * (len(long) > 3)}"

@@ -142,7 +142,9 @@ class _Reader(Worked):
         for day in (rf"(?:{units.DAYS})(?!\w)", r"(?:year|month|quarter)\b"):
             until = rf"\b{P.until} {day}{P.hour}(?=[^.;?]{{0,60}}?{P.gone})"
             if spent := self.blank(rf"{P.spend_by}{day}|{until}"):
-                self.ignore(f"{spent[0].strip()}{', for the money' * bool(self.take(P.gone))}")
+                # A day by which the money is spent is no deadline of the work.
+                of_money = ", for the money" if self.take(P.gone) else ""
+                self.ignore(spent[0].strip() + of_money)
         self._read_energy_price()
         if again := self.blank(P.spans_again):
             self._read_spans(again)
