@@ -141,7 +141,9 @@ def full_die(spec: GpuSpec, beside: Sequence[GpuSpec]) -> Iterator[Values]:
     chip = spec.text("chip")
     if chip in catalog.chips():
         for field in ("cuda_cores", "tensor_cores"):
-            if count := getattr(catalog.chips()[chip], field):
+            # Where a product beside it has all of the chip, the figure is that one's.
+            others = {other.number(field) for other in beside if other.text("chip") == chip}
+            if (count := getattr(catalog.chips()[chip], field)) and count not in others:
                 yield {field: f"{count}"}
 
 
@@ -154,7 +156,9 @@ def sparse(spec: GpuSpec, beside: Sequence[GpuSpec]) -> Iterator[Values]:
 def sibling(spec: GpuSpec, beside: Sequence[GpuSpec]) -> Iterator[Values]:
     for other in map(catalog.get, family(spec.id)):
         for field in ("memory_bytes", "memory_bytes_per_s", "power_w", "cuda_cores"):
-            if (value := known(other, field)) is not None:
+            # What stands beside it is a neighbour's.
+            value = known(other, field)
+            if value is not None and not any(known(one, field) == value for one in beside):
                 yield {field: f"{value:.6g}"}
 
 

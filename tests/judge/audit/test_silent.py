@@ -21,7 +21,7 @@ NETWORKS = "GPU,number of GPUs,resnet50,vgg16,alexnet,inception_v3,ssd\n" + "".j
 )
 PAIR = "| GPU | {} | {} |\n|---|---|---|\n| A100 SXM | 255 | 380 |\n| L40S | 270 | 330 |\n"
 BULLETS = "  \u2022 192 GB with 8 TB/s - {}\n  \u2022 1,000W TDP, which needs cooling\n"
-LAPTOP = "| Machine | GPU |\n|---|---|\n| Laptop (16 GB {}, 8 GB VRAM) | RTX 4060 Laptop |\n"
+LAPTOP = "| Machine | GPU |\n|---|---|\n| Laptop (16 GB {}) | RTX 4060 Laptop |\n"
 BATCHES = ("96,48,192,64,16", "192,96,384,128,32", "384,192,768,256,64")
 
 
@@ -121,7 +121,7 @@ SPEED = "With an RTX {} and llama.cpp {} reaches {} tok/s in a single stream."
         ("# A100\n\n\u6a21\u578b\u6743\u91cd\uff08130 GB\uff09\u3002", "# A100\n\nMemory (130 GB)"),
         # What a machine does with the card, and what another one has.
         (TABLE.format("PCIe", "4.0 (operates at PCIe 3.0)"), TABLE.format("PCIe", "4.0 (PCIe 3.0)")),
-        (TABLE.format("TDP", "400 W; measured 225 W"), TABLE.format("TDP", "400 W; 225 W")),
+        (TABLE.format("TDP", "400 W; measured 225 W"), TABLE.format("TDP", "225 W")),
         ("# T4\n\nLoad power: a dual-GPU rig takes 450 W", "# T4\n\nLoad power: 450 W"),
         ("Read the H100 or Blackwell paper.", "Read the paper of the H100 (Blackwell)."),
         ("NVLink (H100: 900 GB/s; Blackwell NVLink5: 1.8 TB/s)", "H100: 1.8 TB/s of NVLink"),
@@ -129,7 +129,7 @@ SPEED = "With an RTX {} and llama.cpp {} reaches {} tok/s in a single stream."
         ("| RTX 3090 + 3090 Ti (48GB) |", "| RTX 3090 Ti (48GB) |"),
         ("The L40S needs instead of 600 W only 350 W.", "The L40S needs 600 W."),
         ("| GPU | FP8 TFLOPS |\n|---|---|\n| B200 | 4500 (FP4 9000) |", "B200: 4500 TFLOPS of dense FP4"),
-        (LAPTOP.format("RAM"), LAPTOP.format("VRAM")),
+        (LAPTOP.format("RAM, 8 GB VRAM"), LAPTOP.format("VRAM")),
         ("# RX 7600\n\nArchitecture: RDNA", "# RX 7600\n\nArchitecture: RDNA 2"),
         # A rebuilt card, a chip that a product is named after, a cut-down card of the same name.
         ("Who buys an RTX 3080 20GB today?", "The RTX 3080's 20 GB are slow."),

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import re
 from collections import Counter, defaultdict
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
 from functools import cache, lru_cache
 from itertools import islice
@@ -20,6 +20,7 @@ from gpuwise.judge.audit import evidence
 from gpuwise.judge.audit.cells import SUMMED
 from gpuwise.judge.audit.evidence import alike
 from gpuwise.judge.audit.words import ABILITIES, COUNTS, FIELDS, IN_BITS, OF_BUS
+from gpuwise.model.gpu import GpuSpec
 from gpuwise.model.judgement import NOT_IN_CATALOG, Claim, Finding, Kind, Number, Verdict
 
 # The block of a table's row is the table's number times this, and the row; smaller ones are sections.
@@ -38,6 +39,7 @@ ALIKE = frozenset({"launch", "launch_price_usd"})
 OF_DIE = frozenset({"cuda_cores", "tensor_cores", "rt_cores", "sm_count", "memory_bus_bits", "l2_bytes"})
 # What the design of a chip and its memory fixes, so that no source is far from it.
 OF_DESIGN = frozenset({"sm_count", "rt_cores", "memory_bus_bits", "memory_bytes_per_s", "l2_bytes"})
+OF_MEMORY = frozenset({"memory_bytes_per_s", "memory_bus_bits"})
 # What programs measure, rates of arithmetic apart.
 MEASURED = frozenset({"memory_bytes_per_s", "link_bytes_per_s", "power_w", "boost_hz", "base_hz"})
 NOT_JUDGED = frozenset({"price", "peak:"})
@@ -49,6 +51,8 @@ ROUNDED = 0.025
 FEW, FEW_CLOSE = 2, 0.01
 # Databases differ by so much in the clocks of one card.
 CLOCKS = 0.015
+# Digits from which on the same ones in another order are no chance.
+TELLING = 3
 # Digits from which on a clock in MHz is printed to the last one.
 EXACT_MHZ = 4
 # The same where no more than one decimal, or one digit of a large unit, is printed: 0.3 TB/s for 0.32.
@@ -71,6 +75,12 @@ PERCENT, APART_PERCENT = 3, 0.09
 CACHED = 8.0
 # Of its memory a GPU leaves a program so much.
 USABLE = 0.92
+# And the bits that find errors in GDDR memory leave so much: 15 GB of 16.
+WITH_ECC = 15 / 16
+# Bytes/s between the two chips of a superchip (NVLink-C2C).
+TO_PROCESSOR = 900e9
+# Makers of consumers' cards set clocks so many times the reference's; beyond CPU times it is a processor's.
+OVERCLOCKED, CPU = 1.07, 1.45
 # Megabytes of which the memory of every GPU is a multiple.
 WHOLE_MB = 64
 # How far the size that a driver reports may be from the one that is sold; and from how many times a GPU's
@@ -96,6 +106,9 @@ OTHER = 10.0
 OF_WIDTH = frozenset({"memory_bus_bits", "l2_bytes"})
 TAKEN_FOR_OTHER = ("sparse as dense", "dense as sparse", "base as boost")
 UNTELLING = frozenset({"wrong value", "internal contradiction"})
+NEIGHBOUR: Kind = "neighbour's row copied"
+# What tells the variants of one product apart: form and memory, not the suffixes of other cards.
+_VARIANT = re.compile(r"-(?:pcie|sxm\d?|nvl|fhhl|laptop|maxq|sff|server|ws|passive|hbm3e?|gddr6x?|\d+gb)\b")
 # Announcement, release and first delivery of one GPU lie this far apart; and how many months before and after
 # the known date the year of a launch may be that of: of consumers' cards, and of those delivered later.
 MONTHS = 8
@@ -104,6 +117,9 @@ AT_ONCE, DELIVERED = (0, 1), (2, 8)
 SHARED = frozenset(
     {"launch", "architecture", "chip", "memory_type", "process_nm", "slots", "pcie_generation", "transistors"}
 )
+# Fields with so few values that any of them is some product's; the years within which products stand beside
+# each other.
+COMMON, YEARS = SHARED | {"memory_bytes", "memory_bus_bits", "power_w", "launch_price_usd"}, 3
 # How near once or twice the FP32 rate a 16-bit rate of the ordinary cores is, at whichever clock.
 VECTOR = 0.07
 # Contradictions of one place that outnumber what agrees there: the reading is wrong, not the text.
@@ -198,6 +214,12 @@ def judge(claims: Sequence[Claim]) -> tuple[Finding, ...]:
         few = len(beside - {(claim.field, claim.gpu_ids)}) < COMPANY  # one may be its own
         return few and not is_whole(claim) and text.explain(claim)[0] not in PLAIN
 
+    outside = {
+        (c.block, c.gpu_ids) for c, v in judged
+        if c.field == "memory_bytes" and c.block >= GRID and v == "cannot tell" and c.sure
+        and any(alike(n, size * 2**30, FEW_CLOSE) for n in _numbers(c.values) for i in c.gpu_ids
+                for size in catalog.sizes_outside(i))
+    }  # fmt: skip
     # Of a sheet, whose every claim is of one GPU, no other one can be the owner.
     sheet = _is_sheet(claims) and not _is_of_another(claim for claim, v in judged if v == "contradicts")
     several = len({claim.gpu_ids for claim in claims}) > 1
@@ -231,12 +253,14 @@ def judge(claims: Sequence[Claim]) -> tuple[Finding, ...]:
         many = 2 if claim.block >= GRID else 1
         weak = claim.group and group["agrees"] < many * max(LEAST, group["contradicts"])
         known, stated = _numbers(k.value for k in _known(claim)), _numbers(claim.values)
-        besides = claim.block < GRID and not claim.of_any and _said(claim) in right
+        plain = claim.block >= GRID and text.explain(claim)[0] in PLAIN
+        besides = not plain and not claim.of_any and _said(claim) in right
         # So far from every known value something else is counted: what a job asks for, images a second.
         # A rate without a unit may be of images, or in the unit of another cell.
         bare = claim.field.startswith("peak:") and not _UNIT.search(claim.stated)
+        most = CPU if claim.field.endswith("_hz") else OTHER
         else_ = bool(known and stated) and not claim.total and claim.field not in OF_WIDTH and (
-            not any(1 / OTHER < v / (claim.count * k) < OTHER for v in stated for k in known if k)
+            not any(1 / OTHER < v / (claim.count * k) < most for v in stated for k in known if k)
             and (bare or text.explain(claim)[0] in UNTELLING)
         )  # fmt: skip
         # A column that states several wrong figures of one GPU holds what was measured, or paid, of it.
@@ -244,10 +268,17 @@ def judge(claims: Sequence[Claim]) -> tuple[Finding, ...]:
         # What a text of several GPUs states rightly elsewhere, it states here of another one more often
         # than wrongly: of 42 such accusations in 200 documents 29 were false.
         # The head of a row or column says whose a value is, but for peaks, of which there are several.
-        owned = claim.block >= GRID and not claim.field.startswith("peak:")
-        twice = several and not owned and text.explain(claim)[0] == "internal contradiction"
-        unsure = failed or weak or is_of_stranger(claim) or in_passing(claim)
-        if besides or else_ or twice or measured or (unsure and not sheet):
+        twice = text.explain(claim)[0] == "internal contradiction" and not claim.field.startswith("peak:")
+        owned = twice and claim.block >= GRID
+        # So does a sheet of one GPU, in which either statement stands.
+        of_sheet = twice and claim.block < GRID and text.is_of_sheet(claim)
+        unowned = several and not (owned or of_sheet) and text.explain(claim)[0] == "internal contradiction"
+        passing = (is_of_stranger(claim) or in_passing(claim)) and not of_sheet
+        # Nor is the memory known of which a row states a size that the catalog lacks: an H20 with 141 GB.
+        foreign = claim.field in OF_MEMORY and (claim.block, claim.gpu_ids) in outside
+        passing |= text.is_of_other(claim) or foreign
+        unsure = failed or weak or passing
+        if besides or else_ or unowned or measured or (unsure and not sheet):
             verdicts[place] = "cannot tell"
             doubted.append(place)
         elif not _is_witnessed(claim, text):
@@ -311,10 +342,11 @@ def _narrowed(claims: Sequence[Claim]) -> tuple[Claim, ...]:
             singles.add(key)
     claims = [replace(c, count=1) if (c.block, c.gpu) in singles and not c.total else c for c in claims]
     for claim in claims:
-        plain = len(claim.values) == 1 and claim.count == 1 and claim.field not in SHARED
+        plain = len(claim.values) == 1 and claim.count == 1 and claim.field not in SHARED - {"memory_type"}
         if len(claim.gpu_ids) > 1 and not claim.several and plain and claim.block >= GRID:
             rows[claim.block, claim.gpu].append(claim)
     chosen: dict[tuple[int, str], tuple[str, ...]] = {}
+    largest: dict[tuple[int, tuple[str, ...]], tuple[str, ...]] = {}
     for key, row in rows.items():
         ids = row[0].gpu_ids
         agreed = {i: {n for n, c in enumerate(row) if _agrees(replace(c, gpu_ids=(i,)))} for i in ids}
@@ -323,12 +355,18 @@ def _narrowed(claims: Sequence[Claim]) -> tuple[Claim, ...]:
         # A variant that explains what the best does not must lose by more.
         if others and all(len(best - one) >= (DISTINCT if one - best else 1) for one in others):
             chosen[key] = tuple(i for i in ids if agreed[i] == best)
-    return tuple(
-        replace(c, gpu_ids=ids)
-        if len(c.gpu_ids) > 1 and (ids := chosen.get((c.block, c.gpu), ())) and {*ids} <= {*c.gpu_ids}
-        else c
-        for c in claims
-    )
+    for claim in claims:
+        if claim.field == "memory_bytes" and len(claim.values) > 1 and not claim.several:
+            # "With 40 or 80 GB": what it has at most is what the larger one has.
+            most = (Number(value=max(_numbers(claim.values)), digits=FEW),)
+            larger = (i for i in claim.gpu_ids if _agrees(replace(claim, gpu_ids=(i,), values=most)))
+            largest[claim.block, claim.gpu_ids] = tuple(larger)
+
+    def of(c: Claim) -> tuple[str, ...]:
+        ids = largest.get((c.block, c.gpu_ids), ()) if c.at_most else chosen.get((c.block, c.gpu), ())
+        return ids if ids and {*ids} <= {*c.gpu_ids} else c.gpu_ids
+
+    return tuple(replace(c, gpu_ids=of(c)) for c in claims)
 
 
 def _numbers(values: Iterable[Number | str | float]) -> list[float]:
@@ -367,7 +405,9 @@ def _verdict(claim: Claim) -> Verdict:
     disputed = any(_is_disputed(claim, stated, k) for k in known for stated in claim.values)
     # Of "148 / 152 SMs" one is right: the other is of an edition that the catalog lacks.
     disputed |= len(claim.values) > 1 and any(same(claim, v, k.value) for v in claim.values for k in known)
-    other = _is_other_rate(claim) or _is_option(claim) or _is_stated_otherwise(claim)
+    # "500+" says the least.
+    other = claim.stated.endswith("+") or _is_other_rate(claim) or _is_option(claim)
+    other = other or _is_stated_otherwise(claim)
     return "cannot tell" if disputed or other else "contradicts"
 
 
@@ -410,9 +450,16 @@ def _is_option(claim: Claim) -> bool:
         consumer = any(s.text("segment") == "consumer" and s.text("form") != "laptop" for s in specs)
         navi = str(claim.values[0])[:4].lower() == "navi"
         return (larger and consumer and not navi) or any(i[0] == "k" for i in claim.gpu_ids)
+    if claim.several and claim.block >= GRID and claim.field in (*SUMMED, "power_w"):
+        # "5070 Ti + 7900 XT | 36 GB": what they have together.
+        return min(_numbers(claim.values), default=0.0) > _most(claim) > 0
+    if claim.field == "memory_bus_bits":
+        # "Llama 3 in 4 bits" is of a model.
+        return min(_numbers(claim.values)) < OF_BUS
     if claim.field == "memory_bytes" and claim.is_range:
         # "9-10 GB" is what something takes.
         return True
+    consumer = any(catalog.get(i).text("segment") == "consumer" for i in claim.gpu_ids)
     if claim.field == "memory_bytes" and not claim.total:
         ratios = [
             v / size for v in _numbers(claim.values) for size in _numbers(k.value for k in _known(claim))
@@ -424,6 +471,7 @@ def _is_option(claim: Claim) -> bool:
         )
         finds = (odd or re.search(r"\.\d+ ?G", claim.stated)) and max(ratios, default=2.0) <= 1
         finds = finds or ("MiB" in claim.stated and any(USABLE <= ratio <= 1 for ratio in ratios))
+        finds = finds or (not consumer and any(alike(ratio, WITH_ECC, CLOSE) for ratio in ratios))
         much = bool(ratios) and min(_numbers(claim.values)) > HOST and min(ratios) > MACHINE
         machine = much and mechanism(claim) is None
         if finds or machine or any(alike(ratio, 1, REPORTED) for ratio in ratios):
@@ -432,6 +480,9 @@ def _is_option(claim: Claim) -> bool:
         return max(_numbers(claim.values)) <= _most(claim)
     if claim.field == "link_bytes_per_s":
         # What the slot carries, both ways or one: a label "Interconnect" says not which is meant.
+        # A superchip's link to its processor has a rate of its own.
+        if any(i.startswith(("gb200", "gb300", "gh200")) for i in claim.gpu_ids):
+            return any(v == TO_PROCESSOR for v in _numbers(claim.values))
         slots = [2**known for i in claim.gpu_ids if (known := catalog.get(i).number("pcie_generation"))]
         return any(v in (2e9 * slot, 4e9 * slot) for v in _numbers(claim.values) for slot in slots)
     # NVL cards are sold in pairs, and superchips hold two, whose figures texts add up.
@@ -445,13 +496,18 @@ def _is_option(claim: Claim) -> bool:
             return True
     if claim.field == "memory_type":
         # HBM2e is called HBM2, too.
-        return claim.values == ("HBM2",) and all(str(k.value).upper() == "HBM2E" for k in _known(claim))
+        # And DDR4 is the machine's.
+        main = all(re.fullmatch(r"DDR[345]", str(v)) for v in claim.values)
+        later = all(str(k.value).upper() == "HBM2E" for k in _known(claim))
+        return main or (claim.values == ("HBM2",) and later)
     if claim.field.endswith("_hz") and (mechanism(claim) or ("other variant",))[0] == "other variant":
         # Between its base and its boost clock a card has a game clock, and those of its makers.
         for spec in map(catalog.get, claim.gpu_ids):
             low, high = spec.number("base_hz"), spec.number("boost_hz")
-            if spec.vendor != "NVIDIA" and low and high:
-                return all(low <= value <= (1 + EDITIONS) * high for value in _numbers(claim.values))
+            most = OVERCLOCKED if consumer else 1 + EDITIONS
+            if low and high and (consumer or spec.vendor != "NVIDIA"):
+                least = high if spec.vendor == "NVIDIA" else low
+                return all(least <= value <= most * high for value in _numbers(claim.values))
     if _is_of_laptop(claim):
         return True
     # GB200 and B200, GH200 and H200 are printed for each other.
@@ -460,7 +516,8 @@ def _is_option(claim: Claim) -> bool:
     twins = {other for gpu_id in claim.gpu_ids for other in _twins(gpu_id)} - set(claim.gpu_ids)
     if claim.field == "memory_bytes":
         return any(_agrees(replace(claim, gpu_ids=(other,))) for other in twins)
-    return any(states(claim, k.value) for k in _known(replace(claim, gpu_ids=tuple(twins))))
+    known = _known(replace(claim, gpu_ids=tuple(twins)))
+    return any(states(claim, value) for k in known for value in (k.value, *k.alternatives))
 
 
 def _is_stated_otherwise(claim: Claim) -> bool:
@@ -547,7 +604,7 @@ def _is_other_rate(claim: Claim) -> bool:
         links = _numbers(k.value for i in claim.gpu_ids for k in evidence.of(i, "link_bytes_per_s"))
         cached = min(values, default=0.0) > CACHED * _most(claim)
         cached = cached and claim.block < GRID and mechanism(claim) is None
-        return cached or any(alike(value, link, ROUNDED) for value in values for link in links)
+        return cached or any(alike(v, link / n, ROUNDED) for v in values for link in links for n in (1, 2))
     if claim.field == "peak:tensor":
         # The text does not name the format. Formats of 8 bits and fewer are advertised by their sparse rate,
         # so that counts, too; of wider ones only the dense rate. A rate in FLOPS is not of INT8.
@@ -573,7 +630,7 @@ def _is_witnessed(claim: Claim, text: Around) -> bool:
         return True
     kind = "wrong value" if claim.total else text.explain(claim)[0]
     # One figure of a neighbour may be equal by chance; two of a row are copied.
-    chance = kind == "neighbour's row copied" and not text.of_neighbour(claim, 2)
+    chance = kind == NEIGHBOUR and not text.of_neighbour(claim, 2)
     # So near the known value a figure of no telling kind is another edition's, or rounded twice.
     near = EDITIONS if chance or kind in UNTELLING else VARIANTS if kind == "other variant" else 0.0
     # The figure of the next product was taken for this one's: also where they differ by little.
@@ -637,6 +694,12 @@ def _agrees(claim: Claim) -> bool:
     siblings = [k.value for other in others for k in evidence.of(other, claim.field)]
     values = (*(k.value for k in allowed), *siblings)
     return all(any(same(claim, one, value) for value in values) for one in claim.values)
+
+
+def wrong_values(claim: Claim) -> tuple[Number | str, ...]:
+    """Those of the values that nothing known supports, in whichever form."""
+    known = _known(claim, fitting=False)
+    return tuple(one for one in claim.values if not any(same(claim, one, k.value) for k in known))
 
 
 def _counts_bits(claim: Claim) -> bool:
@@ -714,7 +777,7 @@ def _finding(claim: Claim, verdict: Verdict, text: Around) -> Finding:
     elif verdict == "contradicts" and claim.total and not _is_no_multiple(claim):
         kind, explanation = "wrong sum", f"{claim.count} times {best} is another sum"
     elif verdict == "contradicts":
-        kind, explanation = text.explain(claim)
+        kind, explanation = text.name(claim)
     elif verdict == "differs":
         explanation = f"differs from {source or 'the catalog'} (one source)"
     elif verdict == "cannot tell" and not claim.gpu_ids:
@@ -724,8 +787,13 @@ def _finding(claim: Claim, verdict: Verdict, text: Around) -> Finding:
             claim.doubt or "the text leaves open which GPU is meant" if claim.several or not claim.sure
             else "of several GPUs together" if claim.count > 1 else "sources differ"
         )  # fmt: skip
+    stated, parts = claim.stated, re.split(r"\s*/\s*", claim.stated)
+    if verdict == "contradicts" and len(parts) == len(claim.values) > 1:
+        wrong = wrong_values(claim)
+        pairs = zip(parts, claim.values, strict=True)
+        stated = " / ".join(part for part, one in pairs if one in wrong) or stated
     return Finding(
-        lines=(claim.line,), gpu=_name(claim), field=claim.field, stated=claim.stated, verdict=verdict,
+        lines=(claim.line,), gpu=_name(claim), field=claim.field, stated=stated, verdict=verdict,
         kind=kind, best=best, source=source, explanation=explanation,
     )  # fmt: skip
 
@@ -823,7 +891,16 @@ class Around:
         # What was found: it is asked for as a witness, and again for the answer.
         self.mechanism = cache(mechanism)
         self.explained: dict[Claim, Explained] = {}
+        self.gpus = tuple(dict.fromkeys(gpu_id for claim in claims for gpu_id in claim.gpu_ids))
+        self.said: dict[tuple[str, tuple[Number | str, ...]], list[str]] = defaultdict(list)
+        # Of each block the GPUs in it, and the fields that are right of one.
+        self.owners: dict[int, set[tuple[str, ...]]] = defaultdict(set)
+        self.agreed: dict[tuple[int, tuple[str, ...]], dict[str, Claim]] = defaultdict(dict)
         for claim in claims:
+            self.owners[claim.block].add(claim.gpu_ids)
+            if claim.sure and _agrees(claim):
+                self.said[claim.field, claim.values] += claim.gpu_ids
+                self.agreed[claim.block, claim.gpu_ids][claim.field] = claim
             for gpu_id in claim.gpu_ids:
                 if len(claim.gpu_ids) == 1 or not claim.several:
                     self.near[_place(claim)[0]][gpu_id].add(claim.block)
@@ -843,8 +920,43 @@ class Around:
                 found = self.of_neighbour(claim, 2) or found
             if found is None and claim.block >= GRID and claim.field not in SHARED:
                 found = self.of_neighbour(claim, 1)
-            self.explained[claim] = found or self.elsewhere(claim) or ("wrong value", "")
+            if found is None and (other := self.elsewhere(claim)) is not None:
+                found = "internal contradiction", f"line {other.line} says {other.stated}"
+            self.explained[claim] = found or ("wrong value", "")
         return self.explained[claim]
+
+    def name(self, claim: Claim) -> Explained:
+        """The explanation, with the product whose figure it is where it is another's: of those in the text
+        first, then of those that are sold beside it."""
+        kind, why = self.explain(claim)
+        wrong = wrong_values(claim) or claim.values
+        own = {*map(product, claim.gpu_ids)}
+        variants = {
+            other for gpu_id in claim.gpu_ids for other in family(gpu_id)
+            if product(other) in own and is_copied(claim.field, wrong, other)
+        }  # fmt: skip
+        # A common figure is anybody's, and a shorter word (GDDR5 for GDDR5X) nobody's.
+        common = claim.field in COMMON
+        variant = kind == "other variant" and (variants if common else variants & {*self.gpus})
+        short = claim.field in ("memory_type", "architecture") and any(
+            str(k.value).lower().startswith(str(one).lower()) for k in _known(claim) for one in wrong
+        )
+        if variant or short or kind not in (*UNTELLING, "other variant", "full die for product"):
+            return kind, why
+        copied = [i for i in self.gpus if is_copied(claim.field, wrong, i)]
+        copied += self.said.get((claim.field, wrong), ())
+        if kind == "wrong value":
+            copied += near_products(claim.gpu_ids[0], claim.field, wrong)
+        mine = [catalog.get(i) for i in claim.gpu_ids]
+        for other in map(catalog.get, copied):
+            # Of the same chip the other product has all.
+            alike_ = {
+                "full die for product": other.text("chip") in {one.text("chip") for one in mine},
+                "other variant": not common or other.vendor == mine[0].vendor,
+            }.get(kind, True)
+            if alike_ and product(other.id) not in own:
+                return NEIGHBOUR, f"this is the figure of {other.name}" + f"; {why}" * bool(why)
+        return kind, why
 
     def of_neighbour(self, claim: Claim, least: int) -> Explained | None:
         """The figures of a GPU beside it in the text: at least so many wrong ones are its."""
@@ -858,22 +970,51 @@ class Around:
             if gpu_id not in own and (place >= 0 or blocks != {claim.block})
         )  # fmt: skip
         for other in beside:
-            if is_copied(claim.field, claim.values, other) and least <= sum(
-                is_copied(c.field, c.values, other) for c in mine
+            if is_copied(claim.field, claim.values, other) and least <= len(
+                {c.field for c in mine if is_copied(c.field, c.values, other)}
             ):  # fmt: skip
-                name = catalog.get(other).name
-                return "neighbour's row copied", f"this is the figure of {name}, which stands beside it"
+                return NEIGHBOUR, f"this is the figure of {catalog.get(other).name}, which stands beside it"
         return None
 
-    def elsewhere(self, claim: Claim) -> Explained | None:
-        """The same text states the right value at another place."""
+    def is_of_other(self, claim: Claim) -> bool:
+        """Whether what its row or section says of its GPU is right of one other product, and no more of it
+        alone: one whose name was not read ("4080 S"), or one that the text names and then calls "it"."""
+        if self.explain(claim)[0] in (*TAKEN_FOR_OTHER, "digit swap"):
+            return False
+        own = {product(other) for gpu_id in claim.gpu_ids for other in (gpu_id, *_twins(gpu_id))}
+        wrong = self.wrong.get((claim.block, claim.gpu_ids), ())[:LOOKED]
+        right = self.agreed[claim.block, claim.gpu_ids].values()
+        siblings = (other for gpu_id in claim.gpu_ids for other in family(gpu_id))
+        for other in dict.fromkeys((*self.gpus, *siblings)):
+            if product(other) in own or not is_copied(claim.field, claim.values, other):
+                continue
+            named = other in self.gpus
+            # A sentence goes on about the other one.
+            theirs, alone = (
+                {c.field for c in claims if is_copied(c.field, c.values, other) == of_it
+                 and (not named or claim.block >= GRID or c.line == claim.line)}
+                for claims, of_it in ((wrong, True), (right, False))
+            )  # fmt: skip
+            if len(theirs) > max(1, len(alone)) and not (named and alone):
+                return True
+        return False
+
+    def is_of_sheet(self, claim: Claim) -> bool:
+        """Whether the claim, or the right value elsewhere, is of a list or row about this GPU alone."""
+        other = self.elsewhere(claim)
+        return any(
+            len(self.owners[one.block]) == 1 and len(self.agreed[one.block, one.gpu_ids]) >= SHEET
+            for one in (claim, other) if one is not None
+        )  # fmt: skip
+
+    def elsewhere(self, claim: Claim) -> Claim | None:
+        """Where the same text states the right value."""
         others = (c for gpu_id in claim.gpu_ids for c in self.right.get((gpu_id, claim.field), {}).values())
         # Of the rates of a format the text may state several: the one in whose place this one stands.
         best = next((k.value for k in _known(claim)), "") if claim.field.startswith("peak:") else None
-        other = next(
+        return next(
             (c for c in others if c.values != claim.values and (best is None or states(c, best))), None
         )
-        return ("internal contradiction", f"line {other.line} says {other.stated}") if other else None
 
 
 def may_be_of_die(claim: Claim) -> bool:
@@ -896,6 +1037,8 @@ def _place(claim: Claim) -> tuple[int, tuple[str, ...]]:
 def mechanism(claim: Claim) -> Explained | None:
     """A known way in which just this wrong figure comes about: a witness of its own."""
     field, peak = claim.field, claim.field.startswith("peak:")
+    # Of "362 / 274" only what is wrong needs an explanation.
+    claim = replace(claim, values=wrong_values(claim) or claim.values)
     numbers = _numbers(claim.values)
     every = [known for gpu_id in claim.gpu_ids for known in evidence.of(gpu_id, field)]
     known = [(k.value, k.form) for k in every if isinstance(k.value, float)]
@@ -904,6 +1047,10 @@ def mechanism(claim: Claim) -> Explained | None:
         return "capability", f"its hardware does not compute {field.removeprefix('peak:')}"
     if field in ABILITIES:
         return "capability", f"its hardware {'has it' if 'no' in claim.values else 'does not have it'}"
+    values = [value for value, _ in known] + _numbers(v for k in every for v in k.alternatives)
+    swaps = list(_swaps(numbers, values, 1e12 if peak else _PRINTED.get(field, 1.0)))
+    if swapped := next((theirs for ours, theirs in swaps if len(ours) >= TELLING), ""):
+        return "digit swap", f"the digits of {swapped} in another order"
     others = [value for value, form in known if form == ("dense" if claim.sparse else "sparse")]
     if peak and any(
         states(claim, other) or all(_is_near(claim, n, other) for n in claim.values if isinstance(n, Number))
@@ -921,20 +1068,15 @@ def mechanism(claim: Claim) -> Explained | None:
             if alike(mine, factor, PREFIXED):
                 times = f"{factor:,g} times" if factor >= 1 else f"1/{1 / factor:,g} of"
                 return "unit", f"right digits, {times} the value: a unit or prefix is mistaken"
-    values = [value for value, _ in known] + _numbers(v for k in every for v in k.alternatives)
-    scale = 1e12 if peak else _PRINTED.get(field, 1.0)
-    for ours in {_digits(mine / scale, 6) for mine in numbers}:
-        # 763 for 736.3: as many digits as are printed.
-        for theirs in {_digits(value / scale, n) for value in values for n in (6, max(1, len(ours)))}:
-            if ours != theirs and len(ours) >= 2 and len(set(ours)) > 1 and sorted(ours) == sorted(theirs):
-                return "digit swap", f"the digits of {theirs} in another order"
+    if swapped := next((theirs for _, theirs in swaps), ""):
+        return "digit swap", f"the digits of {swapped} in another order"
     # Rates are counted in GB/s: 1.024 times 800 is computed from clocks.
     steps = _BINARY[2 * field.endswith("_bytes_per_s") :]
     if field.endswith(("_bytes", "_bytes_per_s")) and any(equal(m, v * f) for m, v in pairs for f in steps):
         return "unit", "right but for the step from decimal to binary prefixes"
     if other := {"boost_hz": "base_hz", "base_hz": "boost_hz"}.get(field):
-        clocks = (k.value for gpu_id in claim.gpu_ids for k in evidence.of(gpu_id, other))
-        if any(states(claim, value) for value in clocks):
+        clocks = [k.value for gpu_id in claim.gpu_ids for k in evidence.of(gpu_id, other)]
+        if any(same(claim, mine, value) for value in clocks for mine in claim.values):
             return "base as boost", f"this is the {other[:-3]} clock"
     for gpu_id in claim.gpu_ids:
         chip = catalog.get(gpu_id).text("chip") or ""
@@ -942,15 +1084,31 @@ def mechanism(claim: Claim) -> Explained | None:
         count = getattr(catalog.chips().get(chip), counted, None) if field in COUNTS else None
         if count is not None and states(claim, float(count)):
             return "full die for product", f"the whole {chip} die has that many; the product uses fewer"
-    for other in dict.fromkeys(other for gpu_id in claim.gpu_ids for other in family(gpu_id)):
+    siblings = dict.fromkeys(other for gpu_id in claim.gpu_ids for other in family(gpu_id))
+    own = {*map(product, claim.gpu_ids)}
+    for other in sorted(siblings, key=lambda other: product(other) not in own):
         laptop = field in SHARED and catalog.get(other).text("form") == "laptop"
-        siblings = evidence.of(other, field) if peak and not claim.sparse else ()
-        if any(k.form == "sparse" and states(claim, k.value) for k in siblings):
+        peaks = evidence.of(other, field) if peak and not claim.sparse else ()
+        if any(k.form == "sparse" and states(claim, k.value) for k in peaks):
             return "sparse as dense", f"reached by {catalog.get(other).name}, with 2:4 sparsity only"
         known_of = () if laptop or other in claim.gpu_ids else evidence.of(other, field)
         if any(fits_form(claim, k.form) and states(claim, k.value) for k in known_of):
             return "other variant", f"true of {catalog.get(other).name}"
     return None
+
+
+def product(gpu_id: str) -> str:
+    """The id without what tells variants of one product apart: `h100` for `h100-sxm5-80gb`."""
+    return _VARIANT.sub("", gpu_id)
+
+
+def _swaps(stated: Iterable[float], known: Sequence[float], scale: float) -> Iterator[tuple[str, str]]:
+    """The digits of stated numbers beside those of known ones that are the same in another order."""
+    for ours in {_digits(mine / scale, 6) for mine in stated}:
+        # 763 for 736.3: as many digits as are printed.
+        for theirs in {_digits(value / scale, n) for value in known for n in (6, max(1, len(ours)))}:
+            if ours != theirs and len(ours) >= 2 and len(set(ours)) > 1 and sorted(ours) == sorted(theirs):
+                yield ours, theirs
 
 
 @lru_cache(maxsize=65536)
@@ -965,7 +1123,7 @@ def is_copied(field: str, values: tuple[Number | str, ...], other: str) -> bool:
     return any(
         known.value == mine.value or equal(known.value, mine.value)
         if isinstance(mine, Number) and not isinstance(known.value, str)
-        else known.value == mine
+        else word(field, str(known.value)) == word(field, str(mine))
         for known in evidence.of(other, field) for mine in values
     )  # fmt: skip
 
@@ -1010,6 +1168,30 @@ def fits_form(claim: Claim, form: evidence.Form) -> bool:
     if form in ("vector", "matrix"):
         return claim.vector == (form == "vector") and not (claim.sparse and form == "matrix")
     return form == "value" or (form == "sparse") == bool(claim.sparse)
+
+
+def near_products(gpu_id: str, field: str, values: tuple[Number | str, ...]) -> tuple[str, ...]:
+    """The products with such a figure that come from the same vendor within YEARS, for the same use or of the
+    same architecture; none where products of several architectures have it, so that it may be anybody's."""
+    mine = catalog.get(gpu_id)
+    found = [spec for spec in catalog.all_gpus() if is_copied(field, values, spec.id)]
+    few = field in COMMON or all(isinstance(one, Number) and one.digits <= FEW for one in values)
+    if few and len({_generation(spec) for spec in found}) > 1:
+        return ()
+    return tuple(
+        spec.id for spec in found
+        if spec.vendor == mine.vendor and product(spec.id) != product(gpu_id) and (
+            spec.text("segment") == mine.text("segment") or _generation(spec) == _generation(mine)
+        ) and abs(_year(spec) - _year(mine)) <= YEARS
+    )  # fmt: skip
+
+
+def _generation(spec: GpuSpec) -> str:
+    return (spec.architecture or "").partition(" (")[0]
+
+
+def _year(spec: GpuSpec) -> int:
+    return int((spec.text("launch") or "0")[:4])
 
 
 # How far the numbers of two products lie apart that are a tier or a generation from each other.
