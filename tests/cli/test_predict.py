@@ -97,7 +97,10 @@ def test_each_number_of_gpus_has_its_row(gpuwise: Cli) -> None:
     two, one = (each["throughput"]["value"] for each in found)
     assert 1.5 < two / one < 2
     code, _, err = gpuwise("predict", "resnet50", "--gpu", "2x l40s", "--gpus", "1,4")
-    assert (code, "more than one number" in err) == (2, True)
+    assert (code, "another number of GPUs" in err) == (2, True)
+    code, out, _ = gpuwise("predict", "resnet50", "--gpu", "2x l40s,4x rtx-4090", "--json")
+    found = {(each["gpu_id"], each["count"]) for each in json.loads(out)["predictions"]}
+    assert (code, found) == (0, {("l40s", 2), ("rtx-4090", 4)})
 
 
 def test_several_gpus_say_what_joins_them(gpuwise: Cli) -> None:

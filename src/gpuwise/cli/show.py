@@ -218,7 +218,14 @@ def report(what: tuple[str, ...], output: Path | None, as_json: bool) -> None:
     """
     from gpuwise.jobs import reporting
 
-    results = tuple(result for name in what or ("last",) for result in store.results_of(name))
+    try:
+        results = tuple(result for name in what or ("last",) for result in store.results_of(name))
+    except NoDataError:
+        if not (what and all(map(catalog.is_name, what))):
+            raise
+        words = ["compare", *what, "--article"] if what[1:] else ["show", *what]
+        hint = shlex.join(["gpuwise", *words, *(["-o", str(output)] if output else [])])
+        raise InputError(f"{' and '.join(what)}: a report is of what was measured", hint=hint) from None
     answer = reporting.report(reporting.ReportRequest(results=results), Facts(tell=printer.talk))
     printer.deliver_page(answer.value, answer.to_chart, as_json=as_json, output=output)
 

@@ -198,17 +198,24 @@ def price_list(request: PricesRequest) -> Answer[Priced]:
     """
     from gpuwise.show import prices as show
 
-    day, name, count = request.today or date.today(), request.gpu, request.count
-    if match := re.fullmatch(r"(.+):(\d{1,6})", name, re.ASCII):
-        name, several = match[1], float(match[2])
-        if count not in (None, several):
-            problem = f"{request.gpu!r} and a count of {count:g} contradict each other"
-            raise InputError(problem, hint="give one of them")
-        count = several
+    day, count, providers = request.today or date.today(), request.count, [*request.providers]
     listed = known_prices.collect(request.files, today=day, rates=request.rates)
+    sellers = {offer.provider.casefold() for offer in listed.offers if offer.per_hour}
+    words = list[str]()
+    for word in request.gpu.split():  # "h100 on lambda": no GPU is called like who rents one out
+        (providers if word.casefold() in sellers else words).append(word)
+    if len(providers) > len(request.providers):
+        words = [word for word in words if word.casefold() not in ("on", "at", "from")]
+    name, several = catalog.counted(" ".join(words))
+    if match := re.fullmatch(r"(.+):(\d{1,6})", name, re.ASCII):
+        name, several = match[1], int(match[2])
+    if several and count not in (None, several):
+        problem = f"{request.gpu!r} and a count of {count:g} contradict each other"
+        raise InputError(problem, hint="give one of them")
+    count = several or count
     wanted = known_prices.wanted(name, listed.offers) if name else None
     conditions: dict[str, Any] = {
-        "kinds": request.kinds, "providers": request.providers, "count": count, "region": request.region,
+        "kinds": request.kinds, "providers": providers, "count": count, "region": request.region,
         "limit": request.limit, "newer_than": request.newer_than,
     }  # fmt: skip
     meets = partial(known_prices.select, listed.offers, today=day, wanted=wanted)
