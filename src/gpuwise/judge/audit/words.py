@@ -180,7 +180,8 @@ _TYPED = [(name, "", "", pattern) for name, pattern in _NAMES.items()] + [
 # Where a token may begin: at a word, behind a point and in a few places inside a word. Words that no token
 # begins with are passed over, because they are every second one.
 _BEGIN = re.compile(
-    r"(?:(?<![A-Za-z0-9.,])|(?<=\dx)|(?<=[a-z])(?=\d{1,3},\d{3})|(?<=/s)(?=\d)|(?P<dotted>(?<=[.,])))"
+    r"(?:(?<![A-Za-z0-9.,])|(?<=\dx)|(?<=[a-z])(?=\d{1,3},\d{3})|(?:(?<= to)|(?<=/s))(?=\d)"
+    r"|(?P<dotted>(?<=[.,])))"
     r"(?!(?:the|and|of|has|have|its?|is|are|while|which|that|as|at|an?|to|in|on|by|was|from|this|or|more|for|but"
     r"|than|you|not|can|be|offers|delivers|needs|draws) )[^\s|:;()/*]",
     re.IGNORECASE,
@@ -284,6 +285,10 @@ def scan(text: str) -> tuple[Token, ...]:
         ):
             more = twice
         at, ids = (more.end(), ()) if more else (gpu.end, gpu.gpu_ids)
+        if ids and (short := CUES["super"].match(text, at)) is not None and (
+            named := catalog.mentions(f"{gpu.text} SUPER")
+        ) and named[0].gpu_ids != ids:  # fmt: skip
+            at, ids = short.end(), named[0].gpu_ids
         intel = cue_before("of_intel", text, gpu.start) and gpu.text[0] == "A"
         ids = () if intel or cue_before("of_another_line", text, gpu.start) else ids
         found.append(
@@ -360,7 +365,7 @@ def _name(match: re.Match[str]) -> Token:
         name = text.upper()
     elif field == "architecture":
         # "RDNA 3.0" is RDNA 3.
-        name = "Ada Lovelace" if text.lower() == "lovelace" else text.removesuffix(".0")
+        name = "Ada Lovelace" if text.lower().endswith("lovelace") else text.removesuffix(".0")
     elif field == "launch":
         part = match.groupdict()
         if part.get("iso"):
@@ -387,8 +392,9 @@ def _value(match: re.Match[str], text: str) -> Token:
     number = number_of(match["number"], factor * (1e3 if match["k"] else 1))
     # So few bits a second are those of one pin of a memory, or of a port.
     pin = IN_BITS.search(match[0]) is not None and number.value <= ONE_PIN
-    # "<1" is a bound, no figure.
+    # "<1" is a bound, no figure; nor is "1024^3".
     bound = text[max(0, match.start() - 2) : match.start()].rstrip().endswith(("<", "\u2264", "\u2265"))
+    bound |= text.startswith("^", match.end())
     return Token(
         kind="value", start=match.start(), end=match.end(), text=match[0],
         dimension="other" if match["per"] or pin or bound else "usd" if match["money"] else dimension,

@@ -454,7 +454,8 @@ def settled(need: Need) -> Need:
         said.append("by the price of an hour: a person alone keeps no fast machine busy")
     if need.either and need.budget_usd is not None and need.goal == "speed":
         need = replace(need, goal="cost")  # A budget bounds what is bought: rent has no use for all of it
-    if USUAL_NOTE in need.notes and need.items is not None and need.period_s is None and not need.concurrent:
+    once = need.items is not None and (need.period_s is None or need.batched)
+    if USUAL_NOTE in need.notes and once and not need.concurrent:
         # Nobody reads along while a batch is made.
         notes = tuple(note for note in need.notes if note != USUAL_NOTE)
         need = replace(need, latency_s=None, notes=notes)
@@ -619,7 +620,7 @@ def need_of(
         need, purpose = ask.need_of(asked, stated), purpose or asked.mode
         currency = asked.currency
         hours |= "hours_per_week" in asked.assumed
-        counted |= asked.gpus is not None
+        counted |= asked.gpus is not None and need.asks != "number"
     else:
         shares = []
         for part in units.parse_list(workload or ""):
