@@ -79,6 +79,8 @@ _LANES = 64.0
 # Size of an operand against 16 bits.
 _WIDTH: Mapping[str, float] = {"tf32": 2.0, "fp8": 0.5, "int8": 0.5, "fp4": 0.25}
 _FULL_TILE = 128
+# Rows, columns and depth of one instruction of matrix units that are fed from registers (PTX ISA, `mma`).
+_LEAST = (16.0, 8.0, 16.0)
 # K that one step of the inner loop takes.
 _DEPTH = 32
 
@@ -93,11 +95,17 @@ def product_seconds(work: Products, card: Card, rates: Rates, dtype: str) -> Arr
     waves = work.b * rows * columns * SPLIT / card.units
     quantised = waves + rates["wave"] * (np.ceil(waves) - waves)
     depth = np.ceil(work.k / SPLIT / _DEPTH) * _DEPTH
+    # What fills no side of the smallest tile is computed by as many instructions as it needs.
+    tiles, sizes = (ROWS, COLUMNS, depth), (work.m, work.n, work.k / SPLIT)
+    height, width, depth = (
+        np.where(size < _DEPTH, np.minimum(tile, np.ceil(size / least) * least), tile)
+        for tile, size, least in zip(tiles, sizes, _LEAST, strict=True)
+    )
     small = 1.0 + rates["tile"] * (_FULL_TILE / ROWS + _FULL_TILE / COLUMNS - 2.0)
     # NVIDIA's vector units multiply from registers on every card.
     registers = card.vendor == "NVIDIA" and dtype not in MATRIX
     exposed = EXPOSED["mma"] if registers else EXPOSED.get(card.engine, 0.0)
-    arithmetic = quantised * 2.0 * ROWS * COLUMNS * depth * np.maximum(small, 0.5) / unit_rate
+    arithmetic = quantised * 2.0 * height * width * depth * np.maximum(small, 0.5) / unit_rate
     arithmetic = arithmetic + quantised * exposed * _FILL / card.clock_hz
     traffic = work.b * work.size * work.k * (work.m * columns + work.n * rows)
     traffic = traffic + (SPLIT - 1) * 8.0 * work.b * work.m * work.n
