@@ -370,7 +370,7 @@ NEW = 0.65
 FAMILIAR = 0.4
 # How far the time of experts may be from that of evenly chosen ones, as a logarithm: of 163 pairs of public
 # kernels, even and by a power law, four in five are within a factor of 1.48.
-UNEVEN = 0.30
+UNEVEN = 0.39
 # Of a slower clock, by how much it may be other: energies of an operation are known within half.
 SLOWED = 0.5
 # Steps, each of one trace on one card, that are remembered: some two hundred bytes each.
@@ -434,7 +434,7 @@ def spent(trace: Trace, card: Card, on: Rates, own: rates.Operators | None = Non
     total = busy + waits
     # Kernels of one class err together, classes apart.
     classes = float(np.linalg.norm(np.bincount(of.which, weights=each * of.spread)))
-    scatter = hypot(classes, UNEVEN * float(each @ kernels.routed)) / busy
+    scatter = hypot(classes, UNEVEN / rates.novelty() * float(each @ kernels.routed)) / busy
     # Of slower kernels a step is longer by a part: it is a softened maximum.
     familiar = FAMILIAR if trace.workload in rates.measured_networks() else 1.0
     quick, slow = (
