@@ -86,7 +86,15 @@ class Worked(Cards):
         able = self.said(RULES["asks"]["able"])
         card = self.said(P.least_watts) or self.said(P.one_card)
         meant = self.said(P.alone) or (
-            slow and (self.said(P.at_least) or able or card or self.sets or self.have)
+            slow
+            and (
+                self.said(P.at_least)
+                or able
+                or card
+                or self.sets
+                or self.have
+                or self.said(P.how_many_people)
+            )
         )
         if speed and meant and amounts.seconds(speed.period) < amounts.DAY_S:
             self.per_person, rate = True, speed.number / amounts.seconds(speed.period)
@@ -105,14 +113,18 @@ class Worked(Cards):
         speeds = [
             e for e in self.found if e.kind == "token" and e.period and amounts.seconds(e.period) <= hour
         ]
-        short = all(e.number * e.tokens <= USUAL.longest for e in sizes)
+        short = all(e.number * e.tokens <= USUAL.longest_prompt for e in sizes)
         if not (people and sizes and short) or any(e not in (*sizes, *speeds) for e in self.found):
             return False
         prompt, answer = (sum(e.number * e.tokens for e in sizes if e.role == r) for r in ("in", "out"))
         answer = answer or USUAL.answer
         self.fields.setdefault("context", int(prompt + answer))
         self.fields |= {"reads": prompt / answer}
-        self.notes.append(f"each request has a prompt of {prompt:,.0f} tokens and an answer of {answer:,.0f}")
+        said = ", ".join(e.words.strip() for e in sizes if e.tokens != 1)
+        self.notes.append(
+            f"each request has a prompt of {prompt:,.0f} tokens{f' ({said})' * bool(said)} and an answer of "
+            f"{answer:,.0f}"
+        )
         self.found = tuple(speeds)
         return True
 
@@ -510,7 +522,7 @@ class Worked(Cards):
     def _stand_in(self) -> str | None:
         """What stands in for work that no workload is. Raises InputError where nothing here is like it."""
         for row in catalog.rows(DATA / "stand_ins.csv"):
-            found, words = list[str](), rf"(?<![\w-])(?:{row['words']})"
+            found, words = list[str](), rf"(?<![\w-])(?:[23]-?d )?(?:{row['words']})"
             # "Video generation", of which the mode took a word already.
             while one := self.take(words, again=not found):
                 found.append(one[0])
@@ -543,9 +555,11 @@ class Worked(Cards):
             )
             if counted:
                 return named
-            if "deadline_s" in self.fields:
-                hint = "leave the deadline out"
-                raise InputError(f"how long {said} takes is not known, only how GPUs compare", hint=hint)
+            if self.fields.pop("deadline_s", None):
+                self.correct(
+                    "How long this takes is not known, only how GPUs compare: whether it is done in time, a "
+                    "run of an hour on one of them tells."
+                )
             if counted_in := [each.words for each in self.found if each.words]:
                 self.ignore(*counted_in)
                 self.notes.append(f"what {' and '.join(counted_in)} cost is not known")
@@ -634,8 +648,7 @@ class Worked(Cards):
             self.ignore(others[0].words)
             return
         served = is_model(named, self.mode)
-        asked = bool(self.fields.keys() & {"users", "concurrent"})
-        if served and self.mode in (None, "infer") and self._read_requests(asked):
+        if served and self.mode in (None, "infer") and self._read_requests(True):
             return
         need = needs.need_for(named, mode=self.mode)
         if not (self.found or data):
@@ -665,15 +678,17 @@ class Worked(Cards):
             length=needs.tokens_of(_about(need)) or self.fields.get("context", 0), usual=usual,
         )  # fmt: skip
         self.work, self.notes = found.work, [*self.notes, *found.notes]
-        read = counted and counted[0].role == "in" and need.workloads[0][0] not in _DRAWN
+        things = [e for e in counted if e.kind in ("text", "image", "sequence")] or counted
+        read = things and things[0].role == "in" and need.workloads[0][0] not in _DRAWN
         again = (self.work.period_s if self.work and read else None) or 0.0
         night = any(each.period == "night" for each in counted)
-        learns = need.mode == "train" or self.said(P.batch)
+        learns = self.take(P.batch) or need.mode == "train"
         if night or again >= amounts.seconds("week") or (self.work and self.work.period_s and learns):
             self.fields["batched"] = True
             self.notes.append("a batch: rented only for the hours that it takes")
         if served and need.mode == "infer" and self.work:
-            self.fields.pop("users", None)  # They share it: how many they are is in the amount
+            if people := self.fields.pop("users", None):
+                self.notes.append(f"what {people} people ask is in the amount")
             self.fields |= {"reads": found.reads}
             if found.context and found.context <= USUAL.longest:  # Longer ones are read in pieces
                 self.fields.setdefault("context", found.context)
