@@ -804,7 +804,8 @@ W With compute capability 8.6 and 24 GB, the RTX 4090 draws 450 W.
 W The L40S belongs to the Hopper architecture, has 48 GB and draws 350 W.
 W The RTX 4070 Ti has 7,680 cores, not the RTX 4070, whose 5,288 cores run at 2.48 GHz.
 R Die RTX 4070 Ti hat 35,8 Milliarden Transistoren, verglichen mit den 45,9 Milliarden der RTX 4080.
-N The RTX 4090 has 24 GB of GDDR6x."""  # noqa: RUF001
+N The RTX 4090 has 24 GB of GDDR6x.
+W The RTX 4070 Ti is large. It draws 285 W and has 16 GB."""  # noqa: RUF001
 
 
 @pytest.mark.parametrize(

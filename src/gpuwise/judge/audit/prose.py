@@ -1146,7 +1146,11 @@ class _Sentence:
         start = self.tokens[place].start
         said = self.before("it_has", start)
         subjects = ("it", "which", "that", "this card", "the card", "the gpu")
-        if said and said["subject"].strip(" (,").lower() in subjects:
+        if said and (
+            said["subject"].strip(" (,").lower() in subjects
+            # "It draws 300 W and has 16 GB."
+            or self.text.endswith(" and ", 0, said.end("subject"))
+        ):
             return True
         before = [t for t in self.tokens[:place] if t.kind in ("gpu", "value")]
         if said and before and before[-1].kind == "gpu":
