@@ -485,7 +485,8 @@ def _looser(need: Need, error: GpuwiseError) -> Iterator[Need]:
         yield noted("what comes may wait, as one GPU is busy nearly all of the time", batched=True)
     if need.task and {count for _, count in need.sets} == {1}:
         # Of cards that are named alone, several may share a model.
-        yield noted(verdicts.AS_MANY, sets=(), only=names, gpus=(1, MOST_TOGETHER))
+        for most in (2, 4, MOST_TOGETHER) if len(need.sets) == 1 else (MOST_TOGETHER,):
+            yield noted(verdicts.AS_MANY, sets=(), only=names, gpus=(1, most))
     if need.feature and need.task == "full" and error.code == "too-large":
         yield noted("by lora: all weights are more than these hold", task="lora", precision=Precision.BF16)
     if error.code == "no-price" and names and need.budget_usd is not None and need.acquire != "rent":

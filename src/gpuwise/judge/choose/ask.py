@@ -150,6 +150,9 @@ class _Reader(Worked):
         self.blank(P.by_rail)
         if again := self.blank(P.spans_again):
             self._read_spans(again)
+        if some := self.blank(P.evenings):
+            self.assumed["hours_per_week"] = USUAL.evening_h * number_of(some[1])
+            self.notes.append(f"{some[0].strip()}: {USUAL.evening_h:g} hours each")
         if some := self.blank(P.of_them_at_once):
             self.at_once = number_of(some[1])
         self.gpu_hours = self.blank(P.gpu_hours)
@@ -203,6 +206,9 @@ class _Reader(Worked):
     def _read_denials(self) -> None:
         """What is not to be: ways of getting GPUs, and providers."""
         self.denied = {name: self.deny(words) for name, words in (*RULES["denied"].items(), *RULES["kinds"])}
+        if self.blank(P.neoclouds):
+            self.fields["avoid"] = tuple(USUAL.hyperscalers)
+            self.notes.append(f"none of {', '.join(USUAL.hyperscalers)}")
         seller = rf"(?:{sellers()}|{P.common})\b"
         while denied := self.blank(rf"{P.denial}{seller}(?:(?:,? (?:or|and|nor|not)|,|/) ?{seller})*"):
             names = re.findall(seller, denied[0])
@@ -335,6 +341,7 @@ class _Reader(Worked):
         for pattern in (rf"\b(?:(?:on|at|from|via|by) )?(?:{seller})(?: only)?", near):
             while (providers or pattern != near) and (name := self.first(pattern, again=False)):
                 providers.append(needs.PROVIDERS.get(name, name))
+        providers += USUAL.hyperscalers if take(P.hyperscalers) else []
         fields |= allowed | ({"providers": tuple(dict.fromkeys(providers))} if providers else {})
         fields |= {"spot": True} if spot else {}
         # "A firm in Germany, data stays in the EU": the last is the demand.
