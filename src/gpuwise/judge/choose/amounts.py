@@ -109,7 +109,11 @@ def quantities(text: str) -> tuple[Quantity, ...]:
             found.append(one)
     # "600 tokens in and 150 out": nothing but tokens goes in and out.
     tokens = any(each.kind == "token" for each in found) or {each.role for each in found} >= {"in", "out"}
-    return tuple(each for each in found if tokens or each.kind != "part")
+    return tuple(
+        each
+        for each in found
+        if tokens or each.kind != "part" or (each.words and each.number >= USUAL.least_prompt)
+    )
 
 
 def _quantity(text: str, number: re.Match[str]) -> Quantity | None:
@@ -122,7 +126,8 @@ def _quantity(text: str, number: re.Match[str]) -> Quantity | None:
         if not said or number[1].endswith("b"):
             return None
         span = (number.start(), number.end() + (part.end() if part else 0))
-        return Quantity(_number(number[1]), "part", 1.0, _role(said[1]), "", "", (span,), "")
+        noun = "" if said[1] in ("in", "out") else said[1]
+        return Quantity(_number(number[1]), "part", 1.0, _role(said[1]), "", "", (span,), noun)
     row = _THINGS[next(n for n in range(len(_THINGS)) if thing[f"t{n}"])]
     end = number.end() + thing.end()
     # "llama 8b tokens" has the size of a model; "1 token every 50 ms" is a speed.

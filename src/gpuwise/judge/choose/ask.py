@@ -146,8 +146,13 @@ class _Reader(Worked):
                 of_money = ", for the money" if self.take(P.gone) else ""
                 self.ignore(spent[0].strip() + of_money)
         self._read_energy_price()
+        self.blank(P.no_card)
+        self.blank(P.by_rail)
         if again := self.blank(P.spans_again):
             self._read_spans(again)
+        if some := self.blank(P.evenings):
+            self.assumed["hours_per_week"] = USUAL.evening_h * number_of(some[1])
+            self.notes.append(f"{some[0].strip()}: {USUAL.evening_h:g} hours each")
         if some := self.blank(P.of_them_at_once):
             self.at_once = number_of(some[1])
         self.gpu_hours = self.blank(P.gpu_hours)
@@ -201,6 +206,9 @@ class _Reader(Worked):
     def _read_denials(self) -> None:
         """What is not to be: ways of getting GPUs, and providers."""
         self.denied = {name: self.deny(words) for name, words in (*RULES["denied"].items(), *RULES["kinds"])}
+        if self.blank(P.neoclouds):
+            self.fields["avoid"] = tuple(USUAL.hyperscalers)
+            self.notes.append(f"none of {', '.join(USUAL.hyperscalers)}")
         seller = rf"(?:{sellers()}|{P.common})\b"
         while denied := self.blank(rf"{P.denial}{seller}(?:(?:,? (?:or|and|nor|not)|,|/) ?{seller})*"):
             names = re.findall(seller, denied[0])
@@ -242,6 +250,8 @@ class _Reader(Worked):
             fields["latency"] = Latency("TTFT", first_s)
             if next_s := take(rf"\btpot\D{{0,20}}?({P.decimal}) ?(ms|s)\b"):
                 fields["latency"] = Latency("TPOT", units.parse_seconds(next_s[1] + next_s[2]), first_s)
+            elif each := take(P.token_time, again=False):
+                fields["latency"] = Latency("TPOT", float(each[1]) / 1e3, first_s)
             elif speed is not None:
                 fields["latency"] = speed._replace(first_s=first_s)
             else:
@@ -258,7 +268,7 @@ class _Reader(Worked):
             written = of.number * of.tokens if of else USUAL.answer
             fields["latency"] = Latency("TPOT", float(late[1]) / written)
             self.notes.append(f"an answer of {written:,.0f} tokens within {late[1]} s, without its prompt")
-        if people := take(P.how_many_people, again=False) or take(P.team):
+        if people := self._people() or take(P.team):
             self._read_people(people, number_of(people[1]))
             if take(P.each_own) or fields["users"] == 1:
                 fields["concurrent"] = 1
@@ -272,6 +282,19 @@ class _Reader(Worked):
         cards = self.single or self.sets or self.have or self.said(r"\b(?:gpu|card)s?\b")
         if least and least == most and fields.get("acquire") == "rent" and not cards:
             fields["total_gb"] = fields.pop("memory_gb")[0]
+
+    def _people(self) -> re.Match[str] | None:
+        """Where it says how many people there are: before "at once", else for the first time."""
+        found = list(re.finditer(P.how_many_people, self.left()))
+        behind = (each for each in found if re.match(rf"[ -](?:{P.at_once})", self.plain[each.end() :]))
+        one = next(behind, found[0] if found else None)
+        if one is not None:
+            self.mark(*one.span())
+            more = [each for each in found if each is not one and number_of(each[1]) > number_of(one[1])]
+            if more and one is not found[0]:  # Of all of whom these are some
+                self.mark(*more[0].span())
+                self.notes.append(f"of {more[0][0]} {one[0]} at once")
+        return one
 
     def _read_people(self, said: re.Match[str], users: int) -> None:
         """How many there are, whether all of them at once, and how many come again in which period."""
@@ -318,6 +341,7 @@ class _Reader(Worked):
         for pattern in (rf"\b(?:(?:on|at|from|via|by) )?(?:{seller})(?: only)?", near):
             while (providers or pattern != near) and (name := self.first(pattern, again=False)):
                 providers.append(needs.PROVIDERS.get(name, name))
+        providers += USUAL.hyperscalers if take(P.hyperscalers) else []
         fields |= allowed | ({"providers": tuple(dict.fromkeys(providers))} if providers else {})
         fields |= {"spot": True} if spot else {}
         # "A firm in Germany, data stays in the EU": the last is the demand.
@@ -352,7 +376,11 @@ class _Reader(Worked):
         rents: Any = (
             only_rent or offered or take(P.renting, again=False) or take(P.hosted) or either or self.hired
         )
-        owns = only_own or used or take(P.owning) or (None if self.said(P.replaceable) else take(P.replacing))
+        owns: Any = (
+            only_own or used or take(P.owning) or (None if self.said(P.replaceable) else take(P.replacing))
+        )
+        if "electricity_usd_per_kwh" in self.assumed and not (rents or self.said(RULES["asks"]["energy"])):
+            owns = owns or True  # Who rents pays no electricity
         # What no shop sells singly is rented, unless somebody says that it is to be bought.
         modules = [catalog.get(gpu).text("form") in MODULES for gpu, _ in self.sets]
         if modules and all(modules) and not (used or self.said(P.owning)):
@@ -425,7 +453,7 @@ class _Reader(Worked):
             return
         able &= "memory_gb" in fields
         several = len({*self.sets, *((gpu, 1) for gpu in self.have)}) > 1
-        if several and (self.of_mine or self.said(P.which_faster)):
+        if several and (self.of_mine or self.said(P.which_faster)) and fields.get("goal") != "energy":
             fields |= {"asks": "faster", "goal": "speed"}
             return
         number = self.said(r"\bhow (?:long|much|many)\b")  # Asked of a number, not whether
@@ -449,15 +477,19 @@ class _Reader(Worked):
             self.notes.append(f"a circuit of {fuse[0].strip()}: four fifths of it for what runs for hours")
             home = "120" if self.said(P.america) else ""
             home = "230" if self.currency in RULES["usual"]["volts_230"] else home
-            if volts := fuse[1] or fuse[3] or home:
-                self.notes += [f"at {volts} V, as is usual there"] if volts == home else []
+            watts_said = re.search(r"\d ?k?w(?:atts?)?\b", self.left())
+            home = home or ("" if watts_said else USUAL.fuse_volts.get(fuse[2], ""))
+            stated = fuse[1] or fuse[3]
+            if volts := stated or home:
+                self.notes += [] if stated else [f"at {volts} V, as is usual there"]
                 fields["outlet_w"] = 0.8 * float(fuse[2]) * float(volts)
-            elif not re.search(r"\d ?k?w(?:atts?)?\b", self.left()):
+            elif not watts_said:
                 raise InputError(f"how many watts has a {fuse[0]}?", hint="say its volts: '15 A at 120 V'")
         if watts := take(P.watts):
             # What a card may draw limits cards; what a supply or an outlet gives, the whole machine.
             near = self.plain[max(0, watts.start() - 40) : watts.end() + 20]
-            whole, each = re.search(P.whole_machine, near), watts[0].endswith("each")
+            whole = re.search(P.whole_machine, near)
+            each = watts[0].endswith("each") or self._of_each_card(*watts.span())
             if of_cards := re.match(P.of_cards, self.plain[watts.end() :]):
                 whole = None
             value = amount_of(watts[1]) * (1000 if watts[2] else 1)
@@ -469,7 +501,7 @@ class _Reader(Worked):
                 limit, supply = "power_w", value
                 value = max(USUAL.slot_w, value / SUPPLY - HOST_PEAK_W)
                 self.notes.append(f"a supply of {supply:g} W has {value:.0f} W for cards, as makers advise")
-                if not (self.sets or self.said(P.in_server)):
+                if not (self.sets or self.said(P.in_server)) and supply <= USUAL.most_at_home_w:
                     fields.setdefault("at_home", True)  # A PC, whose fans cool no server's card
             # "10 kW in the rack" of forty people, each with a machine, is for all of these.
             apart = re.search(r"\brack|\broom\b", near) and not self._of_llm()
@@ -482,12 +514,21 @@ class _Reader(Worked):
         if pins := take(P.pins):  # What they bring beside the slot
             fields.setdefault("power_w", USUAL.slot_w + number_of(pins[1] or "1") * USUAL.pin_w[pins[2]])
             self.notes.append(f"{fields['power_w']:g} W by a slot and {pins[0].strip()}")
+        if wide := take(P.wide_slots):
+            fields["slots"] = 2.0 * number_of(wide[1])
+            self.places_free = number_of(wide[1])
         fields["fans"] = bool(take(P.in_server))
         if {"slots", "outlet_w", "power_w"} & fields.keys():
             fields.setdefault("acquire", "own")
 
+    def _of_each_card(self, start: int, end: int) -> bool:
+        """Whether a limit that stands there is of one card, not of all of them together."""
+        before, after = self.plain[:start], self.plain[end:]
+        return bool(re.match(P.each_card_behind, after) or re.search(P.each_card_before, before))
+
     def _read_money(self) -> None:
         """Deadlines and budgets; so much money over so much time is a price of an hour."""
+        self.ignore(*self.every(P.bare_rate))  # Of what is not said, so neither money nor a deadline
         fields, take, often = self.fields, self.take, any(each.period for each in self.found)
         if last := take(rf"\b{P.until} ((?:{units.DAYS})(?!\w)){P.hour}"):
             day = units.parse_day(last[1], self.today)
@@ -549,7 +590,8 @@ class _Reader(Worked):
             hint = "a shell takes $800 for a variable: write '... $800' in single quotes"
             raise InputError(f"a budget of {text}", hint=hint)
         if re.fullmatch(rf"{P.amount}\s?k?", text):
-            self.notes.append(f"{money[0].strip()} is read as ${text}")
+            read = f"{text} {self.currency}" if self.currency else f"${text}"
+            self.notes.append(f"{money[0].strip()} is read as {read}")
         # What follows the amount says what it is for.
         after = self.plain[money.end() : money.end() + 14]
         per = re.match(rf"{P.period}(month|h|year)", after) or take(r"()\bhourly\b")
@@ -559,9 +601,11 @@ class _Reader(Worked):
             self.notes.append(f"{text}{each[0]} are {units.usd(budget * fields['users'])} in all")
             budget *= fields["users"]
         fields["budget_usd"] = budget
-        hired_h = fields.get("hire_h", 0.0) if per and per[1] == "month" else 0.0
+        whole = not per and self.rents and not (self.owns or self.have or self.done())  # Of all that time
+        hired_h = fields.get("hire_h", 0.0) if whole or (per and per[1] == "month") else 0.0
+        hired_h = min(hired_h, 730.5) if per else hired_h
         if not per and "deadline_s" in fields and not (self.owns or self.have or self.done()):
-            hired_h = fields.pop("deadline_s") / 3600
+            hired_h = fields.setdefault("hire_h", fields.pop("deadline_s") / 3600)
             fields["acquire"] = "rent"
         if hired_h:
             self.notes.append(f"{text} for {hired_h:g} h: at most ${budget / hired_h:.2f} an hour")
@@ -685,7 +729,7 @@ class _Reader(Worked):
             self.fields["asks"] = "able"
         if self.late and "latency" in self.fields and not (is_model(named, self.mode) or "decode" in named):
             del self.fields["latency"]
-            self.notes = [note for note in self.notes if self.late not in note]
+            self.notes = [n for n in self.notes if self.late not in n and not n.startswith("an answer of")]
             self.ignore(self.late)  # Only of what answers token by token is the time of an answer known
         if self.mode == "full" and not is_model(named, self.mode):
             self.mode = "train"

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from math import inf
 from typing import Any
 
 from gpuwise.errors import InputError
@@ -28,9 +29,12 @@ class Cards(Words):
         if several is None:
             return
         number = number_of(several[0].split()[0])
-        apart = several[0].endswith("each")
-        if apart or self.said(
-            rf"{P.money}|\b(?:buy|purchas\w*|procure\w*|course|class|students?|employees)\b"
+        people = self.said(P.how_many_people)
+        shared = people is not None and number_of(people[1]) != number  # By people, some on each machine
+        apart = several[0].endswith("each") and not shared
+        if apart or (
+            not shared
+            and self.said(rf"{P.money}|\b(?:buy|purchas\w*|procure\w*|course|class|students?|employees)\b")
         ):
             self.fields |= {"users": number, "concurrent": 1, "acquire": "own"}
             if self.said(rf"{P.money}|\b\d+k\b"):
@@ -92,7 +96,11 @@ class Cards(Words):
                 (owner[2] and self.said(P.replaceable)) or re.search(r"\brented (?:\S+ )?$", before)
             ):
                 owner = None  # Whether one is as good as the other, and what is hired
-            if owner or also or mine:
+            behind_it = after[behind.end() if behind else 0 :]
+            kept = re.match(P.kept_behind, behind_it)
+            kept = kept or (said and re.match(r" (?:(?:is|are) )?available(?=$|[,.;])", behind_it))
+            kept_there = re.search(P.idle, before) or re.search(P.inside_mine, before)
+            if owner or also or mine or kept or kept_there:
                 have += [usual] * count
             elif more := re.search(rf"\b{P.another} (?:(?:used|new) )?$", before):
                 added.append((usual, count, 1 + ("third" in more[0])))
@@ -103,10 +111,16 @@ class Cards(Words):
             start = number.start() if number else named.start
             end = named.end + (behind.end() if behind else 0)
             self.places.append((usual, count, start, end))
-            owned = end if owner or also else -1
+            end += kept.end() if kept else 0
+            owned = end if owner or also or kept else -1
             self.mark(start, end)
             if owner:  # What stands between may be the work: "my sdxl on a 3060"
                 self.mark(*owner.span(1 if owner[1] else 2))
+        if self.take(P.or_others):
+            self.notes += [f"{', '.join(dict.fromkeys(gpu for gpu, _ in sets))}: or others"] if sets else []
+            sets = []
+        # "Rented H100s": as many as the work takes.
+        self.some = len(sets) == 1 and not sets[0][1] and not (have or added)
         # "8 A100 or H200s": as many of the one as of the other.
         counts = {count for _, count in sets if count} if have == [] else {1}
         as_many = counts.pop() if len(counts) == 1 else 1
@@ -182,7 +196,7 @@ class Cards(Words):
                     self.blank(rf"(?<={re.escape(text[: one.start()])})each\b")
                 # "8 H100 at $2 an hour" are $16; at $24, or so much a month, the whole machine.
                 contract = (price["per"] or "h")[0] in "my" or usd > USUAL.dearest_card_hour
-                whole = one[0] in ("at", "@") and hourly and contract
+                whole = one[0] in ("at", "@") and ((hourly and contract) or usd > USUAL.dearest_card)
                 if count > 1 and not whole:
                     self.notes.append(f"{count} x {gpu} at {units.usd(usd)} each")
                     sure |= usd >= USUAL.least_purchase
@@ -262,15 +276,13 @@ class Cards(Words):
         if length := self.take(P.length):
             most = float(length[1]) * {"m": 1e-3, "c": 1e-2, "i": 0.0254}[length[2][0]]
             self.notes.append(f"cards of {length[0].strip()}")
-            short = (spec.id for spec in catalog.all_gpus() if (spec.number("length_m") or 1.0) <= most)
-            self.traits.append(("length", "id", f"^(?:{'|'.join(short)})$", True))
+            self._keep_only("length", lambda spec: (spec.number("length_m") or 1.0) <= most)
         if (width := self.take(P.bandwidth)) and (self.sets or self.have):
             self.ignore(width[0].strip())  # What is named has it or not
         elif width:
             least = float(width[1]) * {"t": 1e12, "g": 1e9}[width[2]]
-            wide = (s.id for s in catalog.all_gpus() if (s.number("memory_bytes_per_s") or 0.0) >= least)
             self.notes.append(f"memory of {width[1]} {width[2].upper()}B/s or more")
-            self.traits.append(("bandwidth", "id", f"^(?:{'|'.join(wide)})$", True))
+            self._keep_only("bandwidth", lambda spec: (spec.number("memory_bytes_per_s") or 0.0) >= least)
         for kind, words, name, value in table:
             if found := self.take(rf"\b(?:{words})\b", again=False):
                 if any(0 <= start - found.end() <= 1 for *_, start, _ in self.places):
@@ -281,11 +293,17 @@ class Cards(Words):
                     self.traits.append((kind, name, value, True))
                     self.notes += [] if kind in ("maker", "segment") else [f"only: {found[0]}"]
         self._say_of_software()
-        self.form = "pcie" if self.denied["nvlink"] else self.first(P.board, again=False) or None
+        no_module = self.denied["nvlink"] or self.deny(P.module)
+        self.form = "pcie" if no_module else self.first(P.board, again=False) or None
         if not (self.traits or self.sets) and self.take(P.computer):
             self.form = "mobile" if self.said(P.laptop) else "small"
             # Few of them were measured, and none has a price that is fresh.
             self.fields |= {"acquire": "own", "unproven": True, "thrifty": True}
+
+    def _keep_only(self, kind: str, meant: Callable[[GpuSpec], bool]) -> None:
+        """Of all GPUs those that are meant are a kind of which each must be."""
+        those = (spec.id for spec in catalog.all_gpus() if meant(spec))
+        self.traits.append((kind, "id", f"^(?:{'|'.join(those)})$", True))
 
     def _say_of_links(self) -> None:
         """Which of the GPUs that are named have NVLink."""
@@ -310,7 +328,10 @@ class Cards(Words):
         # "8 4090 cards": 4090 is a name here, not a count.
         named = [range(start, end) for *_, start, end in self.places]
         numbers = re.finditer(P.number_of_gpus, self.plain)
-        number = next((n for n in numbers if not any(n.start(2) in each for each in named)), None)
+        apart = [n for n in numbers if not any(n.start(2) in each for each in named)]
+        apart = [n for n in apart if not re.search(P.of_one_card, self.plain[: n.start()])]
+        # "Each job on one GPU, of four cards"
+        number = next((n for n in apart if number_of(n[2]) > 1), apart[0] if apart else None)
         if number:
             self.mark(*number.span())
         number = number or self.take(r"()\b(\d{1,2}) ?x\b(?! ?\d)", again=False)
@@ -318,6 +339,9 @@ class Cards(Words):
         self.gpus = (1 if number[1] else number_of(number[2]), number_of(number[2])) if number else None
         if len(self.sets) < 2 and not number and self.take(P.how_many):
             self.fields |= {"asks": "number"} | ({"only": (self.sets[0][0],)} if self.sets else {})
+            self.sets, self.gpus = (), (1, needs.MOST_TOGETHER)
+        elif self.some and self.done() and not self.gpus:
+            self.fields["only"] = self.families.get(self.sets[0][0], (self.sets[0][0],))
             self.sets, self.gpus = (), (1, needs.MOST_TOGETHER)
         if self.gpus and self.gpus[1] == self.fields.get("users"):
             self.gpus = (1, 1)  # "5 GPUs for 5 students"
@@ -328,10 +352,17 @@ class Cards(Words):
         hourly = (fields.get("budget_per_hour") or self.done()) and fields.get("goal") == "speed"
         if self.gpus is None and (fields.get("goal") == "energy" or (one and not self.sets)):
             self.gpus = (1, 1)
+        elif self.gpus is None and self.places_free and not self.sets:
+            self.gpus = (1, self.places_free)
         elif self.gpus is None and ("total_gb" in fields or ((much or hourly) and not self.sets)):
             self.gpus = (1, needs.MOST_TOGETHER)
         if self.watts_each and self.gpus:
-            self.fields["power_w"] = self.watts_each * self.gpus[1]
+            fields["power_w"] = self.watts_each * self.gpus[1]
+            self.notes.append(f"{self.watts_each:g} W each")
+        elif self.watts_each and not (self.sets or self.single or "users" in fields):  # However many they are
+            fields.pop("power_w", None)
+            self.notes.append(f"cards of at most {self.watts_each:g} W")
+            self._keep_only("watts", lambda spec: (spec.power_w or inf) <= self.watts_each)
 
     def _settle_gpus(self) -> None:
         """What the names, kinds and numbers of GPUs say together."""
@@ -500,10 +531,17 @@ class Cards(Words):
         }
         if {gpu for gpu, _ in sets} <= {*have} and len({*have}) == 1 and self.take(P.how_many_more):
             fields |= {"asks": "number", "beside": True}
+        if keep and not (self.owns or fields.keys() & {"budget_usd", "at_home"}) and self._learns():
+            fields["acquire"] = "both"  # Of a training that what is there does not hold the end is known
         if self.of_mine:
             fields["only"] = tuple(dict.fromkeys(have))
         if keep and (self.of_mine or not any(catalog.get(gpu).vendor == "NVIDIA" for gpu in have)):
             fields["unproven"] = True  # Whether it can is answered, however little is known of how fast
+
+    def _learns(self) -> bool:
+        """Whether what is asked first is that a model learns."""
+        modes = (mode for words, mode in RULES["modes"] if self.said(words))
+        return next(modes, "infer") != "infer"
 
     def _meant(self, spec: GpuSpec) -> bool:
         """Whether a GPU is of every kind that is wanted, and of none that is not."""

@@ -77,6 +77,7 @@ class Worked(Cards):
             self.mark(*often.span() if counted else (0, 0))
         if self.billed_monthly and not any(each.period for each in self.found):  # So the amount is, too
             self.found = tuple(replace(e, period="month") if e.kind == "token" else e for e in self.found)
+        self._read_streams()
         self._read_times()
         self._read_requests(bool(self.said(P.at_once) and self.said(P.how_many_people)))
         speeds = (each for each in self.found if each.kind == "token" and each.tokens == 1 and each.period)
@@ -86,7 +87,15 @@ class Worked(Cards):
         able = self.said(RULES["asks"]["able"])
         card = self.said(P.least_watts) or self.said(P.one_card)
         meant = self.said(P.alone) or (
-            slow and (self.said(P.at_least) or able or card or self.sets or self.have)
+            slow
+            and (
+                self.said(P.at_least)
+                or able
+                or card
+                or self.sets
+                or self.have
+                or self.said(P.how_many_people)
+            )
         )
         if speed and meant and amounts.seconds(speed.period) < amounts.DAY_S:
             self.per_person, rate = True, speed.number / amounts.seconds(speed.period)
@@ -105,16 +114,32 @@ class Worked(Cards):
         speeds = [
             e for e in self.found if e.kind == "token" and e.period and amounts.seconds(e.period) <= hour
         ]
-        short = all(e.number * e.tokens <= USUAL.longest for e in sizes)
+        short = all(e.number * e.tokens <= USUAL.longest_prompt for e in sizes)
         if not (people and sizes and short) or any(e not in (*sizes, *speeds) for e in self.found):
             return False
         prompt, answer = (sum(e.number * e.tokens for e in sizes if e.role == r) for r in ("in", "out"))
         answer = answer or USUAL.answer
         self.fields.setdefault("context", int(prompt + answer))
         self.fields |= {"reads": prompt / answer}
-        self.notes.append(f"each request has a prompt of {prompt:,.0f} tokens and an answer of {answer:,.0f}")
+        said = ", ".join(e.words.strip() for e in sizes if e.tokens != 1)
+        self.notes.append(
+            f"each request has a prompt of {prompt:,.0f} tokens{f' ({said})' * bool(said)} and an answer of "
+            f"{answer:,.0f}"
+        )
         self.found = tuple(speeds)
         return True
+
+    def _read_streams(self) -> None:
+        """Frames of all cameras together, each of which is an image."""
+        if (rate := self.said(P.frames)) is None:
+            return
+        streams = self.said(P.streams)
+        number = float(rate[1]) * (number_of(streams[1]) if streams else 1)
+        frames = amounts.Quantity(number, "image", 0.0, "in", "second", "", (rate.span(),), rate[0].strip())
+        self.found = (*(e for e in self.found if e.kind not in ("other", "image")), frames)
+        self.take(P.frames)
+        self.take(P.streams)
+        self.notes.append(f"{number:g} frames a second in all")
 
     def _read_times(self) -> None:
         """How often the work comes again in a day, week or month: its amount, or an hour of each person."""
@@ -159,6 +184,10 @@ class Worked(Cards):
             self.by_use = bool(named) or not (named := self._stand_in())
         elif not self.mixed:
             self._read_others(named := self._largest(named))
+        learns = self.mode not in (None, "infer") and not self.mixed
+        near = self._clause(self._read_since(left)) if named and learns else slice(0)
+        if named and is_model(named, None) and _modes(self.plain[near]) == ["infer"]:
+            self.mode = "infer"  # "Training small networks and serving a 32B"
         named = named or self._use(again=True) or ("mobile" if self.laptop else None)
         if named is None and "budget_usd" in self.fields and self.take(RULES["asks"]["largest"]):
             named, self.mode, self.open_model, self.biggest = "llama-3.1-8b", "infer", True, True
@@ -243,7 +272,7 @@ class Worked(Cards):
         more = self._name() or (DRAWS if made else again and self._use()) or named
         self.notes, self.open_model = notes, open_model
         usual = {"resnet50", "mobile", "llama-3.1-8b" if self.by_use and is_model(named, None) else ""}
-        usual = set() if named == FP64 else usual
+        usual = set() if named == FP64 or self.said(P.convolutions) else usual
         another = more not in usual and ALIASES.get(more, more) != ALIASES.get(named, named)
         network = not is_model(named, None) and self.mode in (None, "infer")
         if another and fields.get("asks") == "able":
@@ -254,7 +283,12 @@ class Worked(Cards):
             self.notes.append(f"of {named} and {more} the largest decides, one at a time")
         elif another:
             at = made.start() if made and more == DRAWS else self._read_since(left)
-            if re.match(P.model_size, self.plain[at:]) and not re.search(P.joined, self.plain[:at]):
+            size = re.match(P.model_size, self.plain[at:])
+            if size and not (
+                re.search(P.joined, self.plain[:at])
+                or re.match(r" (?:models?|llms?)\b", self.plain[at + size.end() :])
+                or re.search(r"\b(?:models?|llms?) $", self.plain[:at])
+            ):
                 hint = "the size of the one that is meant"
                 raise InputError(f"{named} of another size, as {more}?", hint=hint)
             self._beside(named, more, self._clause(at))
@@ -486,7 +520,8 @@ class Worked(Cards):
         like = (row["words"] for row in catalog.rows(DATA / "stand_ins.csv"))
         if re.search(P.other_network, text):
             return True
-        names = (rf"(?<![\w-]){re.escape(name)}(?![\w-])" for name in registry.names())
+        known = {*registry.names(), *(n for n in ALIASES if not re.fullmatch(units.DATASET_NAMES, n))}
+        names = (rf"(?<![\w-]){re.escape(name)}(?![\w-])" for name in known)
         return any(re.search(each, text) for each in (*names, *like))
 
     def _open_instead(self) -> str | None:
@@ -510,7 +545,7 @@ class Worked(Cards):
     def _stand_in(self) -> str | None:
         """What stands in for work that no workload is. Raises InputError where nothing here is like it."""
         for row in catalog.rows(DATA / "stand_ins.csv"):
-            found, words = list[str](), rf"(?<![\w-])(?:{row['words']})"
+            found, words = list[str](), rf"(?<![\w-])(?:[23]-?d )?(?:{row['words']})"
             # "Video generation", of which the mode took a word already.
             while one := self.take(words, again=not found):
                 found.append(one[0])
@@ -543,18 +578,26 @@ class Worked(Cards):
             )
             if counted:
                 return named
-            if "deadline_s" in self.fields:
-                hint = "leave the deadline out"
-                raise InputError(f"how long {said} takes is not known, only how GPUs compare", hint=hint)
+            if self.fields.pop("deadline_s", None):
+                self.correct(
+                    "How long this takes is not known, only how GPUs compare: whether it is done in time, a "
+                    "run of an hour on one of them tells."
+                )
             if counted_in := [each.words for each in self.found if each.words]:
                 self.ignore(*counted_in)
                 self.notes.append(f"what {' and '.join(counted_in)} cost is not known")
                 self._rent_once()
             self.ignore(f"{self.pixels} pixels" if self.pixels else "")
             self.stands_in = True  # Nor are epochs of another network's data set
+            for other in catalog.rows(DATA / "stand_ins.csv"):  # Further words of the same work
+                if other[self.mode] == named:
+                    self.every(rf"(?<![\w-])(?:[23]-?d )?(?:{other['words']})")
             return named
         for row in catalog.rows(DATA / "no_stand_ins.csv"):
             if one := self.take(row["words"]):
+                if any(self.said(words) for words, _ in RULES["uses"]):
+                    self.ignore(one[0])  # Beside a work that is known
+                    continue
                 problem = f"{one[0]} ({row['what']}): no workload here is like it, so its speed is not known"
                 hint = "ask by memory and price: 'cheapest new card with 24 GB'"
                 raise InputError(f"{problem}: {row['because']}", hint=hint)
@@ -612,6 +655,7 @@ class Worked(Cards):
             return model
         for pattern, name in RULES["uses"]:
             if found := self.take(pattern, again=again):
+                self.every(pattern)
                 self.open_model = is_model(name, None) and "small" not in found[0]
                 self.notes += [f"{found[0]} is taken as {name}"] if name not in presets() else []
                 return str(name)
@@ -634,8 +678,7 @@ class Worked(Cards):
             self.ignore(others[0].words)
             return
         served = is_model(named, self.mode)
-        asked = bool(self.fields.keys() & {"users", "concurrent"})
-        if served and self.mode in (None, "infer") and self._read_requests(asked):
+        if served and self.mode in (None, "infer") and self._read_requests(True):
             return
         need = needs.need_for(named, mode=self.mode)
         if not (self.found or data):
@@ -664,16 +707,23 @@ class Worked(Cards):
             people=self.fields.get("users", self.people), batch=self.fields.get("batch"),
             length=needs.tokens_of(_about(need)) or self.fields.get("context", 0), usual=usual,
         )  # fmt: skip
+        size = sum(each.number * each.tokens for each in self.found)
+        parts = all(each.kind in ("token", "part") and not each.period for each in self.found)
+        if parts and size <= USUAL.longest_prompt:
+            self.ignore(*(each.words for each in counted))  # No work, but the size of a part of it
+            return
         self.work, self.notes = found.work, [*self.notes, *found.notes]
-        read = counted and counted[0].role == "in" and need.workloads[0][0] not in _DRAWN
+        things = [e for e in counted if e.kind in ("text", "image", "sequence")] or counted
+        read = things and things[0].role == "in" and need.workloads[0][0] not in _DRAWN
         again = (self.work.period_s if self.work and read else None) or 0.0
         night = any(each.period == "night" for each in counted)
-        learns = need.mode == "train" or self.said(P.batch)
+        learns = self.take(P.batch) or need.mode == "train"
         if night or again >= amounts.seconds("week") or (self.work and self.work.period_s and learns):
             self.fields["batched"] = True
             self.notes.append("a batch: rented only for the hours that it takes")
         if served and need.mode == "infer" and self.work:
-            self.fields.pop("users", None)  # They share it: how many they are is in the amount
+            if people := self.fields.pop("users", None):
+                self.notes.append(f"what {people} people ask is in the amount")
             self.fields |= {"reads": found.reads}
             if found.context and found.context <= USUAL.longest:  # Longer ones are read in pieces
                 self.fields.setdefault("context", found.context)

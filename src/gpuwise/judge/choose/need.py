@@ -135,10 +135,11 @@ def forms() -> Mapping[str, tuple[str, frozenset[str]]]:
 
 
 def has_form(spec: GpuSpec, form: str) -> bool:
-    """Whether the GPU is of a form; only what sits in no server is a laptop or small computer."""
+    """Whether the GPU is of a form; only what sits in no server is a laptop or small computer, and no box for
+    a desk is carried about."""
     name, values = forms()[form]
-    no = {"mobile": ("server",), "small": ("server", "embedded")}.get(form, ())
-    return spec.text(name) in values and spec.text("segment") not in no
+    no = {"mobile": ("server", "workstation"), "small": ("server", "embedded")}.get(form, ())
+    return spec.text(name) in values and (spec.text("form") == "laptop" or spec.text("segment") not in no)
 
 
 def need_for(
@@ -453,7 +454,8 @@ def settled(need: Need) -> Need:
         said.append("by the price of an hour: a person alone keeps no fast machine busy")
     if need.either and need.budget_usd is not None and need.goal == "speed":
         need = replace(need, goal="cost")  # A budget bounds what is bought: rent has no use for all of it
-    if USUAL_NOTE in need.notes and need.items is not None and need.period_s is None and not need.concurrent:
+    once = need.items is not None and (need.period_s is None or need.batched)
+    if USUAL_NOTE in need.notes and once and not need.concurrent:
         # Nobody reads along while a batch is made.
         notes = tuple(note for note in need.notes if note != USUAL_NOTE)
         need = replace(need, latency_s=None, notes=notes)
@@ -618,7 +620,7 @@ def need_of(
         need, purpose = ask.need_of(asked, stated), purpose or asked.mode
         currency = asked.currency
         hours |= "hours_per_week" in asked.assumed
-        counted |= asked.gpus is not None
+        counted |= asked.gpus is not None and need.asks != "number"
     else:
         shares = []
         for part in units.parse_list(workload or ""):

@@ -49,6 +49,7 @@ def plainly(text: str) -> str:
     plain = re.sub(P.cents, lambda m: _in_cents(m, code), plain)
     plain = " ".join(plain.split())
     plain = re.sub(P.lakh, lambda m: f"{units.read_number(m[1]) * _THOUSANDS[m[2][0]]:g}k", plain)
+    plain = re.sub(P.millions, lambda m: f"{units.read_number(m[1]) * 1000:g}k", plain)
     plain = re.sub(P.power_of_ten, lambda m: f"{10 ** int(m[1])}", plain)
     for pattern, instead in RULES["rewrite"]:
         plain = _compiled(pattern).sub(instead, plain)
@@ -62,7 +63,8 @@ def plainly(text: str) -> str:
     )
     plain = re.sub(P.terabytes, lambda m: f"{1000 * float(m[1]):g}gb", plain)
     # "Two thousand", "half a million"
-    return re.sub(P.in_words, lambda m: f"{NUMBERS.get(m[1], 0.5) * amounts.MANY[m[2] or '']:.0f}", plain)
+    plain = re.sub(P.in_words, lambda m: f"{NUMBERS.get(m[1], 0.5) * amounts.MANY[m[2] or '']:.0f}", plain)
+    return re.sub(P.from_to, r"\1", plain)  # "2 or 3 pages": the most
 
 
 @cache
@@ -139,6 +141,8 @@ class Words:
         self.billed_monthly = False  # Whether what is paid for the work is a sum of each month
         self.single, self.small, self.watts_each, self.gpus_each = False, False, 0.0, False
         self.several = 1  # Machines, of which one is looked at
+        self.places_free = 0  # Slots that hold a card each
+        self.some = False  # One kind of GPU is named in the plural, without a number
         self.members = self.people = 1  # Of whom not all are there at once; who share a machine
         self.biggest = False  # Whether the largest model that the limits hold is asked for
         self.at_once = 1  # How many people ask at one moment, where that is said by itself
@@ -230,6 +234,8 @@ class Words:
     def _usd(self, text: str, *, hourly: bool = False) -> float:
         """USD of a sum as people write it; of dollars, where no currency stands there."""
         plain = re.sub(r"\s?euros?$", "eur", re.sub(r"\s?(?:dollars?|bucks|usd)", "", text)).strip()
+        if self.currency and plain == text and re.fullmatch(rf"{P.sum}", plain):
+            plain += f" {self.currency.casefold()}"  # Of the only one that is named
         if not hourly and not re.match(r"\D*0", plain):
             # Nobody pays tenths of a cent: "1.500 euro", "20,000 euros" and "1 200" are thousands.
             plain = re.sub(r"(?<=\d)[., ](?=\d{3}(?!\d))", "", plain)
@@ -258,7 +264,8 @@ def number_of(word: str) -> int:
 
 
 def amount_of(text: str) -> float:
+    """A number of watts, hours or GB, whose dot or comma before three digits groups thousands."""
     try:
-        return units.read_number(text.rstrip(".,"))
+        return units.read_number(re.sub(P.thousands, "", text.rstrip(".,")))
     except ValueError as error:
         raise InputError(str(error), hint="write it without a comma or dot for thousands") from error
