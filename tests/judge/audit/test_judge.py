@@ -143,3 +143,79 @@ def test_tensor_performance_without_a_format_is_any_of_its_rates(gpu: str, rate:
     text = f"# {gpu}\n\n| | |\n|---|---|\n| Memory | {memory} |\n| Tensor Performance | {rate} |\n"
     found = [f.verdict for f in audit.audit_text(text).findings if f.field == "peak:tensor"]
     assert found == [verdict]
+
+
+A4000 = "* Memory bandwidth: {}\n* CUDA cores: 6144\n* Tensor cores: 192\n* TDP: 140 W\n* Memory: 16 GB"
+
+
+def kinds(text: str) -> list[tuple[str, str | None]]:
+    """The field and the kind of each accusation."""
+    found = audit.audit_text(text).findings
+    return [(f.field, f.kind) for f in found if f.verdict == "contradicts"]
+
+
+@pytest.mark.parametrize(
+    ("before", "found"),
+    [
+        # In a list of this card alone a figure is its own, and so it is where such a list has the right one.
+        (f"**RTX A4000:**\n\n{A4000.format('512 GB/s')}\n\n## Beside each other", True),
+        (f"## RTX A4000\n\n{A4000.format('448 GB/s')}\n\n## More\n\nThe RTX A4000 moves 512 GB/s.", True),
+        ("The RTX A4000 moves 512 GB/s.\n\n## Beside each other", False),
+    ],
+)
+def test_a_sheet_tells_whose_a_contradiction_is(before: str, found: bool) -> None:
+    text = f"# Two cards\n\n{before}\n\nThe RTX A5000 moves 768 GB/s, the RTX A4000 448 GB/s."
+    assert kinds(text) == [("memory_bytes_per_s", "internal contradiction")] * found
+
+
+def test_up_to_is_of_the_largest_of_the_sizes_that_are_named() -> None:
+    text = "The A100 comes with {} of memory and up to 1555 GB/s of bandwidth."
+    assert kinds(text.format("40 GB or 80 GB")) == [("memory_bytes_per_s", "other variant")]
+    assert kinds(text.format("40 GB")) == []
+
+
+ROWS = "| GPU | VRAM | Bandwidth | CUDA cores | TDP |\n|---|---|---|---|---|\n"
+CARDS = {
+    "L4": ["24 GB", "300 GB/s", "7424", "72 W"],
+    "L40S": ["48 GB", "864 GB/s", "18176", "350 W"],
+    "H100 SXM": ["80 GB", "3350 GB/s", "16896", "700 W"],
+}
+
+
+@pytest.mark.parametrize(
+    ("card", "column", "figure", "kind"),
+    [
+        ("H100 SXM", 0, "141 GB", "neighbour's row copied"),  # Of the H200, which is sold beside it
+        ("L40S", 2, "16896", "neighbour's row copied"),
+        ("H100 SXM", 2, "14592", "other variant"),
+        ("L40S", 3, "300 W", "other variant"),  # Of the L40, which the text does not name
+        ("L40S", 2, "18716", "digit swap"),
+        ("H100 SXM", 3, "770 W", "wrong value"),  # Nobody's
+    ],
+)
+def test_a_figure_of_nobody_is_told_from_a_neighbour_s(
+    card: str, column: int, figure: str, kind: str
+) -> None:
+    rows = {name: [*row] for name, row in CARDS.items()}
+    rows[card][column] = figure
+    found = kinds(ROWS + "\n".join(f"| {' | '.join((name, *row))} |" for name, row in rows.items()))
+    assert [one for _, one in found] == [kind]
+
+
+def test_a_shorter_name_of_a_memory_is_nobody_s() -> None:
+    head = "| GPU | VRAM | TDP |\n|---|---|---|\n"
+    rows = head + "| GTX 1080 | 8 GB {} | 180 W |\n| GTX 1070 | 8 GB GDDR5 | 150 W |"
+    assert kinds(rows.format("GDDR5")) == [("memory_type", "wrong value")]
+    assert kinds(rows.format("GDDR6")) != kinds(rows.format("GDDR5X")) == []
+
+
+def test_what_is_another_product_s_throughout_is_of_it() -> None:
+    rows = "| | RTX 4090 | {} |\n|---|---|---|\n| CUDA cores | 16384 | 10240 |\n| SMs | 128 | 80 |\n"
+    assert kinds(rows.format("RTX 4080 (new)")) == []
+    line = "The H200 keeps the chip of the H100. Beside the H100 one sees it: the H100 has 141 GB of HBM3e."
+    assert kinds(line) == []
+
+
+def test_a_column_of_several_sizes_is_of_no_one_of_them() -> None:
+    sizes = "| | A100 | V100 |\n|---|---|---|\n| VRAM | 40 / 80 GB HBM2e | 16 / 32 GB HBM2 |\n"
+    assert kinds(sizes + "| TDP | 250 W | 250 W |") == []

@@ -32,6 +32,8 @@ MODULE = "| GPU | FP16 TFLOPS | VRAM |\n|---|---|---|\n| H100 SXM | 989 | 80 GB 
 LISTED = "The H200 has 141 GB of HBM3e.\n\n# H100 SXM\n\n- Boost clock: {} MHz\n- FP16: {}\n- {}\n"
 RATED = "A paper has 890 BF16 TFLOPS for the MI300X."
 STATED = "| | B200 |\n|---|---|\n| SMs | {} |\n| Memory | 180 GB |"
+BESIDE = "| GPU | VRAM | Bandwidth |\n|---|---|---|\n| L4 | 24 GB | 300 GB/s |\n| {} |\n"
+SHEET_OF = "## {}\n\n- TDP: {}\n- VRAM: {}\n- {}\n"
 SPEED = "With an RTX {} and llama.cpp {} reaches {} tok/s in a single stream."
 
 
@@ -157,6 +159,24 @@ SPEED = "With an RTX {} and llama.cpp {} reaches {} tok/s in a single stream."
         # What a cache makes of a rate; a name that ends like a count.
         ("# RTX 4060\n\nIts cache gives the equivalent of 453 GB/s.", "# RTX 4060\n\nMemory: 453 GB/s"),
         ("| | GTX 980 |\n|---|---|\n| TDP | 165 W |", "| | GTX 980 |\n|---|---|\n| TDP | 195 W |"),
+        # A figure beside the right one, what is at least, what cards have together.
+        (TABLE.format("TDP", "400 W (500 W peak)"), TABLE.format("TDP", "500 W")),
+        (BESIDE.format("T4 | 16 GB | 200+ GB/s"), BESIDE.format("T4 | 16 GB | 200 GB/s")),
+        (BESIDE.format("T4 + L4 | 40 GB | 320 GB/s"), BESIDE.format("T4 and L4 | 12 GB | 320 GB/s")),
+        # What bits that find errors leave; of another memory size than the catalog has.
+        (BESIDE.format("T4 | 15 GB | 320 GB/s"), BESIDE.format("T4 | 14 GB | 320 GB/s")),
+        (BESIDE.format("H20 | 141 GB | 4.8 TB/s"), BESIDE.format("H20 | 96 GB | 4.8 TB/s")),
+        # Of the machine: its memory, its processor, the link to it; of a model; of a maker's faster card.
+        (SHEET_OF.format("RTX 3090", "350 W", "24 GB", "RAM: DDR4"),
+         SHEET_OF.format("RTX 3090", "350 W", "24 GB", "Memory type: HBM2")),
+        (SHEET_OF.format("RTX 3090", "350 W", "24 GB", "Runs Llama with 4 bits"),
+         SHEET_OF.format("RTX 3090", "350 W", "24 GB", "Memory bus: 36 bits")),
+        (SHEET_OF.format("H100 SXM", "700 W", "80 GB", "Boost clock: 3.60 GHz"),
+         SHEET_OF.format("H100 SXM", "700 W", "80 GB", "Boost clock: 2.60 GHz")),
+        (SHEET_OF.format("GB200", "1200 W", "186 GB", "NVLink-C2C: 900 GB/s"),
+         SHEET_OF.format("B200", "1000 W", "180 GB", "NVLink: 900 GB/s")),
+        (SHEET_OF.format("RX 9060 XT", "160 W", "16 GB", "Boost clock: 3.32 GHz"),
+         SHEET_OF.format("RX 9060 XT", "160 W", "16 GB", "Boost clock: 3.42 GHz")),
         # Batch sizes, and what a month costs.
         (NETWORKS.format(*BATCHES), NETWORKS.format(*(row.replace("192", "193") for row in BATCHES))),
         (TABLE.format("Price per hour", "$1,800"), TABLE.format("Price per hour", "$180")),

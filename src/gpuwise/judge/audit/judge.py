@@ -153,6 +153,8 @@ _PRINTED = {
 _IN_BYTES = ("memory_bytes", "memory_bytes_per_s", "link_bytes_per_s")
 _EURO = re.compile(r"\u20ac|\beur", re.IGNORECASE)
 _UNIT = re.compile(r"\d ?[A-Za-z]")
+# "500+ TFLOPS", "1000W+"
+_LEAST = re.compile(r"\w\+(?! ?\d)")
 _COMMA = re.compile(r"(?<![\d.,])\d{1,3},(?:\d{1,2}|0\d\d)(?![\d.,])")
 _THOUSANDS = re.compile(r"(?<![\d.,])[1-9]\d{0,2}\.\d{3}(?![\d.,]) ?(?:[GT]|M?Hz)")
 _IN_THOUSANDS = re.compile(r"(?<![\d.,])\d{1,2} ?k\b", re.IGNORECASE)
@@ -195,6 +197,7 @@ def judge(claims: Sequence[Claim]) -> tuple[Finding, ...]:
         for key in (_failing(claim), claim.group):
             places[key].update((verdict, "united") if united else (verdict,))
     # A sentence that states the right value, too, speaks of two things: what is stated and what is reached.
+    said = Counter(_said(c) for c in claims)
     right = {_said(c) for c, v in judged if c.sure and v == "agrees"}
     agreed: dict[int, set[tuple[str, tuple[str, ...], int]]] = defaultdict(set)
     for claim, verdict in judged:
@@ -255,10 +258,12 @@ def judge(claims: Sequence[Claim]) -> tuple[Finding, ...]:
         known, stated = _numbers(k.value for k in _known(claim)), _numbers(claim.values)
         plain = claim.block >= GRID and text.explain(claim)[0] in PLAIN
         besides = not plain and not claim.of_any and _said(claim) in right
+        # Of two rates under one mark the smaller is the dense one: "362 / 724*".
+        besides |= text.explain(claim)[0] == "dense as sparse" and said[_said(claim)] > 1
         # So far from every known value something else is counted: what a job asks for, images a second.
         # A rate without a unit may be of images, or in the unit of another cell.
         bare = claim.field.startswith("peak:") and not _UNIT.search(claim.stated)
-        most = CPU if claim.field.endswith("_hz") else OTHER
+        most = CPU if claim.field.endswith("_hz") and "GHz" in claim.stated else OTHER
         else_ = bool(known and stated) and not claim.total and claim.field not in OF_WIDTH and (
             not any(1 / OTHER < v / (claim.count * k) < most for v in stated for k in known if k)
             and (bare or text.explain(claim)[0] in UNTELLING)
@@ -405,8 +410,7 @@ def _verdict(claim: Claim) -> Verdict:
     disputed = any(_is_disputed(claim, stated, k) for k in known for stated in claim.values)
     # Of "148 / 152 SMs" one is right: the other is of an edition that the catalog lacks.
     disputed |= len(claim.values) > 1 and any(same(claim, v, k.value) for v in claim.values for k in known)
-    # "500+" says the least.
-    other = claim.stated.endswith("+") or _is_other_rate(claim) or _is_option(claim)
+    other = _LEAST.search(claim.stated) is not None or _is_other_rate(claim) or _is_option(claim)
     other = other or _is_stated_otherwise(claim)
     return "cannot tell" if disputed or other else "contradicts"
 
@@ -516,8 +520,8 @@ def _is_option(claim: Claim) -> bool:
     twins = {other for gpu_id in claim.gpu_ids for other in _twins(gpu_id)} - set(claim.gpu_ids)
     if claim.field == "memory_bytes":
         return any(_agrees(replace(claim, gpu_ids=(other,))) for other in twins)
-    known = _known(replace(claim, gpu_ids=tuple(twins)))
-    return any(states(claim, value) for k in known for value in (k.value, *k.alternatives))
+    theirs = _known(replace(claim, gpu_ids=tuple(twins)))
+    return any(states(claim, value) for k in theirs for value in (k.value, *k.alternatives))
 
 
 def _is_stated_otherwise(claim: Claim) -> bool:
@@ -787,13 +791,8 @@ def _finding(claim: Claim, verdict: Verdict, text: Around) -> Finding:
             claim.doubt or "the text leaves open which GPU is meant" if claim.several or not claim.sure
             else "of several GPUs together" if claim.count > 1 else "sources differ"
         )  # fmt: skip
-    stated, parts = claim.stated, re.split(r"\s*/\s*", claim.stated)
-    if verdict == "contradicts" and len(parts) == len(claim.values) > 1:
-        wrong = wrong_values(claim)
-        pairs = zip(parts, claim.values, strict=True)
-        stated = " / ".join(part for part, one in pairs if one in wrong) or stated
     return Finding(
-        lines=(claim.line,), gpu=_name(claim), field=claim.field, stated=stated, verdict=verdict,
+        lines=(claim.line,), gpu=_name(claim), field=claim.field, stated=claim.stated, verdict=verdict,
         kind=kind, best=best, source=source, explanation=explanation,
     )  # fmt: skip
 
@@ -979,7 +978,7 @@ class Around:
     def is_of_other(self, claim: Claim) -> bool:
         """Whether what its row or section says of its GPU is right of one other product, and no more of it
         alone: one whose name was not read ("4080 S"), or one that the text names and then calls "it"."""
-        if self.explain(claim)[0] in (*TAKEN_FOR_OTHER, "digit swap"):
+        if self.explain(claim)[0] in (*TAKEN_FOR_OTHER, "digit swap", "capability"):
             return False
         own = {product(other) for gpu_id in claim.gpu_ids for other in (gpu_id, *_twins(gpu_id))}
         wrong = self.wrong.get((claim.block, claim.gpu_ids), ())[:LOOKED]
