@@ -236,3 +236,13 @@ def test_a_small_plain_price_is_of_an_hour_and_used_cards_are_also_those_asked_f
     assert 0 < max(offer["per_gpu_hour"] for offer in of_an_hour) <= 0.9
     used = json.loads(gpuwise("prices", "rtx-3090", "--used", "--json")[1])["offers"]
     assert {offer["kind"] for offer in used} == {"used", "street"}
+
+
+@pytest.mark.parametrize("words", [("4090", "5090"), ("rtx-4090,rtx-5090",), ("rtx 4090 vs rtx 5090",)])
+def test_several_gpus_have_a_line_each(words: tuple[str, ...], gpuwise: Call) -> None:
+    code, out, _ = gpuwise("prices", *words)
+    assert (code, [line.split()[0] for line in out.splitlines() if line.startswith(" rtx-")]) == (
+        0, ["rtx-4090", "rtx-5090"],
+    )  # fmt: skip
+    offers = json.loads(gpuwise("prices", *words, "--json")[1])["offers"]
+    assert {id for offer in offers for id in offer["gpu_ids"]} == {"rtx-4090", "rtx-5090"}

@@ -292,6 +292,8 @@ def test_a_busy_gpu_is_refused(gpuwise: Call, monkeypatch: pytest.MonkeyPatch) -
         (("show", "l4", "--spot"), 2, "next: gpuwise prices l4 --spot"),
         (("prices", "--gpu", "l4"), 2, "next: gpuwise prices l4"),
         (("prices", "l4", "--cheapest"), 2, "next: gpuwise prices l4 --sort price"),
+        (("compare", "l4", "--with", "t4"), 2, "next: gpuwise compare l4 t4"),
+        (("predict", "resnet50", "--gpu", "RTX 4090", "RTX 3090"), 2, "--gpu 'RTX 4090' --gpu 'RTX 3090'"),
         (("report", "l4", "h100"), 2, "next: gpuwise compare l4 h100 --article"),
         (("report", "--gpu", "l4"), 2, "next: gpuwise show l4"),
         (("choose", "gpt2", "--requests", "9/day"), 2, "choose gpt2 --work '9 requests/day'"),

@@ -80,7 +80,12 @@ def _meant(usage: click.UsageError, arguments: list[str]) -> str:
     from gpuwise.facts import catalog
     from gpuwise.model.precision import WEIGHTS
 
-    words, named = extra[1].split(), [name for p in usage.ctx.command.params for name in p.opts]
+    words, rest = list[str](), extra[1]
+    while rest:  # as they were typed: a quoted name is one word
+        typed = [word for word in arguments if rest == word or rest.startswith(f"{word} ")]
+        words.append(max(typed, key=len, default=rest.split()[0]))
+        rest = rest[len(words[-1]) :].lstrip()
+    named = [name for p in usage.ctx.command.params for name in p.opts]
     gpus, formats, name = list[str](), list[str](), list[str]()
     for word in words:
         size = re.fullmatch(r"\d{1,4}gb", word, re.IGNORECASE)  # of cards
@@ -152,7 +157,7 @@ def _another_verb(verb: str, given: str, value: str, words: list[str]) -> str:
 
     word, with_value = given.strip("-"), [value] if value else []
     gpus = [each for each in words if catalog.is_name(each)]
-    if verb in _OF_GPUS and given == "--gpu":
+    if verb in _OF_GPUS and (given == "--gpu" or (gpus and catalog.is_name(value))):
         return shlex.join(["gpuwise", verb, *words, *with_value])
     if verb == "gpus":
         size = f"{value}GB" if value.isdecimal() and {"memory", "vram"} & {*word.split("-")} else value

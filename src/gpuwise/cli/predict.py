@@ -14,14 +14,17 @@ import click
 import gpuwise
 from gpuwise import store
 from gpuwise.cli import print as printer
-from gpuwise.cli.options import again, drawn_output, options, output_options
+from gpuwise.cli.options import again, drawn_output, options, output_options, typed
 from gpuwise.errors import InputError, NoDataError
 from gpuwise.facts import catalog, llms
 from gpuwise.jobs.predicting import COUNTS, SERVED, FitRequest, PredictRequest, predict, runs_in
 from gpuwise.jobs.predicting import fit as fit_model
 from gpuwise.model import units
-from gpuwise.predictor.card import UNMEASURED
+from gpuwise.predictor.card import MOST, UNMEASURED
 from gpuwise.show import predictions as report
+
+# Rows of a terminal where no GPU was named.
+MOST_ROWS = 15
 
 
 @click.command()
@@ -49,6 +52,12 @@ def command(workload: str, gpus: tuple[str, ...], output: Path | None, as_json: 
     names, ids = _named(",".join(gpus), options["counts"])
     request = PredictRequest(workload=workload, gpus=ids, **options)
     answer = predict(request)
+    able = [record for record in answer.value if not record.refusal]
+    if output is None and "--gpu" not in typed(click.get_current_context()) and len(able) > MOST_ROWS:
+        # Nobody asked for the whole catalog; files and JSON hold it.
+        table = report.table(able[:MOST_ROWS])
+        left = f"the first {MOST_ROWS} of {len(able)} GPUs; all of them: --gpu all"
+        answer = replace(answer, to_table=lambda: replace(table, notes=(left, *table.notes)))
     printer.deliver_answer(answer, as_json=as_json, output=output, fit=True)
     # The one that is most likely to help: a precision that the GPU has, a smaller batch, another GPU.
     if answer.exit_status:
@@ -57,6 +66,8 @@ def command(workload: str, gpus: tuple[str, ...], output: Path | None, as_json: 
         other = ("--gpu", "all") if options["batch"] is None else ("--batch", "auto")
         if precision := runs_in(records[0]):
             other = ("--precision", str(precision))
+        elif min(record.gpus for record in records) > MOST:  # more than a machine holds
+            other = ("--gpus", str(MOST))
         if records[0].question.workload.startswith(SERVED) and names != "all":
             bare = replace(request, gpus=_named(names, (1,))[1])
             more = (n for n in COUNTS[1:] if n > max(record.gpus for record in records))

@@ -110,8 +110,10 @@ def command(
         from gpuwise.show.results import some
 
         printer.talk(f"columns ignored: {some(priced.ignored)}")
-    hints = [] if priced.gpu else ["the offers of one GPU: gpuwise prices NAME"]
-    if priced.gpu and output is None:
+    hints = ["the offers of one GPU: gpuwise prices NAME"] if priced.lines else []
+    if priced.lines and output is None:
+        table = show.overview(priced.lines, priced.offers, priced.changes, day)
+    elif priced.gpu and output is None:
         # What a person reads at once; files and JSON hold every offer.
         compact = not options["wide"] and narrow()
         table = show.listing(
