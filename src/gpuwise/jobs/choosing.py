@@ -640,6 +640,11 @@ def _older(market: _Market, choice: Recommendation) -> str:
         loud = market.best_or_none(replace(need, quiet=False, only=()))
         same = loud is None or loud.options[0].key == first.key
         return f"What is not quiet: {phrases.offered_as(loud.options[0])}." if loud and not same else ""
+    if need.precision == Precision.FP64 and first.outlay_usd and not made_for_fp64(first.gpu_id):
+        able = tuple(spec.id for spec in catalog.all_gpus() if made_for_fp64(spec.id))
+        free = replace(need, acquire="rent", sold=(), form=None, budget_usd=None, only=able, goal="cost")
+        made = market.best_or_none(replace(free, power_w=None, slots=None, quiet=False))
+        return f"Made for FP64, and to rent: {phrases.offered_as(made.options[0])}." if made else ""
     if need.goal not in ("speed", "cost") or need.acquire != "own" or a.aged_today or not first.outlay_usd:
         return ""
     cards = need.only or _cards(need)

@@ -528,6 +528,7 @@ class _Reader(Worked):
 
     def _read_money(self) -> None:
         """Deadlines and budgets; so much money over so much time is a price of an hour."""
+        self.ignore(*self.every(P.bare_rate))  # Of what is not said, so neither money nor a deadline
         fields, take, often = self.fields, self.take, any(each.period for each in self.found)
         if last := take(rf"\b{P.until} ((?:{units.DAYS})(?!\w)){P.hour}"):
             day = units.parse_day(last[1], self.today)
@@ -602,6 +603,7 @@ class _Reader(Worked):
         fields["budget_usd"] = budget
         whole = not per and self.rents and not (self.owns or self.have or self.done())  # Of all that time
         hired_h = fields.get("hire_h", 0.0) if whole or (per and per[1] == "month") else 0.0
+        hired_h = min(hired_h, 730.5) if per else hired_h
         if not per and "deadline_s" in fields and not (self.owns or self.have or self.done()):
             hired_h = fields.setdefault("hire_h", fields.pop("deadline_s") / 3600)
             fields["acquire"] = "rent"
@@ -727,7 +729,7 @@ class _Reader(Worked):
             self.fields["asks"] = "able"
         if self.late and "latency" in self.fields and not (is_model(named, self.mode) or "decode" in named):
             del self.fields["latency"]
-            self.notes = [note for note in self.notes if self.late not in note]
+            self.notes = [n for n in self.notes if self.late not in n and not n.startswith("an answer of")]
             self.ignore(self.late)  # Only of what answers token by token is the time of an answer known
         if self.mode == "full" and not is_model(named, self.mode):
             self.mode = "train"

@@ -99,7 +99,8 @@ class Cards(Words):
             behind_it = after[behind.end() if behind else 0 :]
             kept = re.match(P.kept_behind, behind_it)
             kept = kept or (said and re.match(r" (?:(?:is|are) )?available(?=$|[,.;])", behind_it))
-            if owner or also or mine or kept or re.search(P.idle, before):
+            kept_there = re.search(P.idle, before) or re.search(P.inside_mine, before)
+            if owner or also or mine or kept or kept_there:
                 have += [usual] * count
             elif more := re.search(rf"\b{P.another} (?:(?:used|new) )?$", before):
                 added.append((usual, count, 1 + ("third" in more[0])))

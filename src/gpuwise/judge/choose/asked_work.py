@@ -77,6 +77,7 @@ class Worked(Cards):
             self.mark(*often.span() if counted else (0, 0))
         if self.billed_monthly and not any(each.period for each in self.found):  # So the amount is, too
             self.found = tuple(replace(e, period="month") if e.kind == "token" else e for e in self.found)
+        self._read_streams()
         self._read_times()
         self._read_requests(bool(self.said(P.at_once) and self.said(P.how_many_people)))
         speeds = (each for each in self.found if each.kind == "token" and each.tokens == 1 and each.period)
@@ -127,6 +128,18 @@ class Worked(Cards):
         )
         self.found = tuple(speeds)
         return True
+
+    def _read_streams(self) -> None:
+        """Frames of all cameras together, each of which is an image."""
+        if (rate := self.said(P.frames)) is None:
+            return
+        streams = self.said(P.streams)
+        number = float(rate[1]) * (number_of(streams[1]) if streams else 1)
+        frames = amounts.Quantity(number, "image", 0.0, "in", "second", "", (rate.span(),), rate[0].strip())
+        self.found = (*(e for e in self.found if e.kind not in ("other", "image")), frames)
+        self.take(P.frames)
+        self.take(P.streams)
+        self.notes.append(f"{number:g} frames a second in all")
 
     def _read_times(self) -> None:
         """How often the work comes again in a day, week or month: its amount, or an hour of each person."""
@@ -507,7 +520,8 @@ class Worked(Cards):
         like = (row["words"] for row in catalog.rows(DATA / "stand_ins.csv"))
         if re.search(P.other_network, text):
             return True
-        names = (rf"(?<![\w-]){re.escape(name)}(?![\w-])" for name in registry.names())
+        known = {*registry.names(), *(n for n in ALIASES if not re.fullmatch(units.DATASET_NAMES, n))}
+        names = (rf"(?<![\w-]){re.escape(name)}(?![\w-])" for name in known)
         return any(re.search(each, text) for each in (*names, *like))
 
     def _open_instead(self) -> str | None:
