@@ -257,6 +257,7 @@ def uses(spec: GpuSpec, found: Sequence[Use]) -> Table:
             speed.shown(f"{speed} {use.item}s/s") if speed else "", use.example,
             use.basis if speed else "", use.reason,
         ))  # fmt: skip
+    unknown = dict.fromkeys(use.no_speed for use in found if use.no_speed)
     return Table(
         title=f"{spec.name}: for whom",
         columns=("use", "verdict", "speed", "of", "basis", "why not, or what it lacks"),
@@ -264,5 +265,6 @@ def uses(spec: GpuSpec, found: Sequence[Use]) -> Table:
         notes=(
             "well suited: it has what the use needs, whatever other GPUs have",
             "of several workloads the speed is the geometric mean",
+            *(f"without a speed: {why}" for why in unknown),
         ),
     )
