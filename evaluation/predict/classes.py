@@ -36,22 +36,23 @@ import pickle
 import random
 import re
 import tempfile
-from collections import defaultdict
+from collections import Counter, defaultdict
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from itertools import pairwise
 from math import exp
 from pathlib import Path
+from typing import Any
 from unittest import mock
 from zlib import crc32
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.optimize import least_squares
+from scipy.optimize import least_squares, minimize
 from scipy.sparse import csr_matrix
 
-from evaluation.predict import measured, zoo
+from evaluation.predict import cross, measured, zoo
 from evaluation.predict.profiles import Case, cases, profiles
 from gpuwise.facts import catalog
 from gpuwise.predictor import kernels as classes
@@ -64,7 +65,6 @@ from gpuwise.predictor.step import (
     SOFTENED,
     basis,
     half_of,
-    host_seconds,
     host_waits,
     latency,
     paced,
@@ -391,10 +391,6 @@ class Step:
         return float(run / zoo.LAUNCH_S * (self.row["launch_s"] / run) ** power)
 
 
-FACTORS = tuple(round(0.1 * tenths, 1) for tenths in range(2, 31))
-"""On the spread of classes and hosts, that are tried."""
-
-
 def priced(known: Sequence[tuple[zoo.Row, Trace]], table: Path) -> list[Step]:
     """The steps by the classes of a table."""
     found = []
@@ -435,39 +431,60 @@ def fit_host(steps: Sequence[Step]) -> tuple[dict[str, float], float]:
     return {name: float(f"{each:.3g}") for name, each in host}, round(float(found[-1]), 3)
 
 
-def widths(
-    known: Sequence[tuple[Step, float]], table: Path, factors: Sequence[float] = FACTORS
-) -> tuple[float, float]:
-    """(spread of hosts, factor on the spread) with which steps lie inside their intervals as nearly as
-    possible as often as `LEVEL` says, in both halves; the errors are of steps whose family was left out."""
-    errors, parts = np.array([error for _, error in known]), list[tuple[float, float, float, float]]()
+def novelty(known: Sequence[tuple[Step, float]], table: Path) -> float:
+    """The factor on the spread of classes with which steps that the GPU bounds lie inside their intervals as
+    often as `LEVEL` says; the errors are of steps whose family was left out."""
+    beyond = []
     with using(table):
-        for step, _ in known:
-            own, of = card(step.row["gpu"]), of_trace(step.trace)
-            on, busy = rates.usual(own), float(step.each.sum())
-            total = step.seconds(on)
-            host = float(host_seconds(step.trace, step_module._launches(step.trace)[1], on).sum())
-            classes_apart = np.linalg.norm(
-                np.bincount(of.classes.which, weights=step.each * of.classes.spread)
-            )
-            parts.append((
-                (host / total) ** SOFTENED, classes_apart / busy * (busy / total) ** SOFTENED,
-                step_module.evened(of, step.each), half_of(step.trace, own.family, "spec-only"),
-            ))  # fmt: skip
-    by_host, spread, evened, base = np.array(parts).T
-    hosted = by_host > HOST_BOUND
-    best: tuple[float, float, float] = (np.inf, 0.0, 0.0)
-    for host in np.arange(0.1, 0.81, 0.02):
-        for factor in factors:
-            inside = np.abs(errors) <= np.hypot(base, factor * evened * np.hypot(spread, host * by_host))
-            miss = sum(abs(float(inside[at].mean()) - LEVEL) for at in (hosted, ~hosted) if at.any())
-            # Of equal ones the usual factor.
-            best = min(best, (round(miss, 3) + 1e-3 * abs(np.log(factor)), float(host), float(factor)))
-    return round(best[1], 2), round(best[2], 2)
+        for step, error in known:
+            own = card(step.row["gpu"])
+            found = step_module.spent(step.trace, own, step.usual)
+            if found.waits < GPU_BOUND * found.seconds:
+                rest = error**2 - half_of(step.trace, own.family, "spec-only") ** 2
+                beyond.append(max(0.0, rest) ** 0.5 / found.spread)
+    return round(float(np.quantile(beyond, LEVEL)), 2)
 
 
-HOST_BOUND = 0.3
-"""By what share of a slower host's time a step takes longer, from which the host bounds it."""
+FEW_ROWS = 10
+
+
+def hosts(
+    known: Sequence[Step], host: Mapping[str, float], new: float, *, calibrated: bool
+) -> dict[str, list[float]]:
+    """mode -> the quickest and the slowest host, over the predicted one, with which intervals of steps have
+    the best score: their width in log space, and the tenfold of what lies outside of 80 % (Gneiting & Raftery
+    2007). Each machine weighs the same, but for few rows; the next is as far off as Student's t has it."""
+    machines = Counter((step.row["machine"], step.row["mode"]) for step in known)
+    seconds = {f"host.{name}": each * 1e-6 for name, each in host.items()}
+    cases: dict[str, list[tuple[Step, Rates, float, float]]] = defaultdict(list)
+    for step in known:
+        own = card(step.row["gpu"])
+        on = {**step.usual, **seconds}
+        on["host"] *= step.row["run_launch_s"] / rates.LAUNCH_S if calibrated else 1.0
+        found = step_module.spent(step.trace, own, on)
+        base = half_of(step.trace, own.family, "calibrated" if calibrated else "spec-only")
+        half = float(np.linalg.norm((base, new * found.spread, step_module.SLOWED * found.slowed)))
+        cases[step.row["mode"]].append(
+            (step, on, half, 1.0 / machines[step.row["machine"], step.row["mode"]])
+        )
+
+    def score(factors: Array, mode: str) -> float:
+        total = 0.0
+        for step, on, half, weight in cases[mode]:
+            predicted = step.seconds(on)
+            quick, slow = (step.seconds({**on, "host": on["host"] * factor}) for factor in np.exp(factors))
+            low, high = (np.hypot(half, np.log(ratio)) for ratio in (predicted / quick, slow / predicted))
+            error = float(np.log(step.row["step_s"] / predicted))
+            total += weight * (low + high + 2.0 / (1.0 - LEVEL) * max(0.0, -error - low, error - high))
+        return total
+
+    found_of = {}
+    for mode in sorted(cases):
+        ends = minimize(score, (-0.3, 0.4), (mode,), method="Nelder-Mead", options={"xatol": 0.005}).x
+        few = cross._few_cards(len({step.row["machine"] for step, *_ in cases[mode]}), 1.0, LEVEL)
+        ends = ends.mean() + few * (ends - ends.mean())
+        found_of[mode] = [round(float(end), 2) for end in np.exp(ends)]
+    return found_of
 
 
 def said(what: str, errors: Array) -> None:
@@ -541,6 +558,15 @@ def refit_part(part: str, known: Mapping[str, Timed], *, anew: bool = False) -> 
     write(fit, whole, fit.spreads(whole, left), classes.DATA, part)
 
 
+def ship_hosts(known: Sequence[tuple[zoo.Row, Trace]], document: dict[str, Any]) -> None:
+    """Write what predictions know of the host, with how far hosts differ."""
+    steps = priced(known, classes.DATA)
+    for name, calibrated in (("hosts", False), ("calibrated", True)):
+        document[name] = hosts(steps, document["microseconds"], document["novelty"], calibrated=calibrated)
+    rates.HOST_DATA.write_text(json.dumps(document, indent=1) + "\n", encoding="utf-8")
+    print(json.dumps(document, indent=1))
+
+
 def is_bound(trace: Trace, own: Card, host: float = 1.0) -> bool:
     """Whether a host that takes so many times the usual seconds hardly holds the GPU up."""
     found = step_module.spent(trace, own, {**rates.usual(own), "host": host})
@@ -560,8 +586,13 @@ def main() -> None:
     parser.add_argument("--held", action="store_true", help="fit to held families too, once they are scored")
     parser.add_argument("--part", help="fit only classes whose name matches, beside those shipped")
     parser.add_argument("--anew", action="store_true", help="do not hold the part to what is shipped of it")
+    parser.add_argument("--widths", action="store_true", help="fit only how far hosts differ")
     asked = parser.parse_args()
     own = card(asked.gpu)
+    if asked.widths:
+        rows = (row for folder in asked.zoo for row in zoo.rows(folder, "all"))
+        ship_hosts([(row, made) for row in rows if (made := zoo.kept(row, asked.traces))], dict(rates.HOST))
+        return
     timed = json.loads(asked.operators.read_text(encoding="utf-8"))["rows"]
     kept = asked.traces / "operators.pkl" if asked.traces else None
     if kept is not None and kept.exists():
@@ -636,19 +667,14 @@ def main() -> None:
     write(fit, whole, fit.spreads(whole, left), classes.DATA)
     host, power = fit_host(priced(known, classes.DATA))
     print(f"a bare launch tells of its step to the power of {power}")
-    spread, novelty = widths(apart, classes.DATA)
-    calibrated, _ = widths(after, classes.DATA, (novelty,))
     zoos = " ".join(f"--zoo {folder}" for folder in asked.zoo)
     document = {
         "how": f"python -m evaluation.predict.classes {asked.operators} {zoos} --own {asked.own}"
         + " --held" * asked.held,
         "microseconds": {**host, "queue": QUEUED},
-        "spread": spread,
-        "calibrated": calibrated,
-        "novelty": novelty,
+        "novelty": novelty(apart, classes.DATA),
     }
-    rates.HOST_DATA.write_text(json.dumps(document, indent=1) + "\n", encoding="utf-8")
-    print(json.dumps(document, indent=1))
+    ship_hosts(known, document)
     alone = {name: values[0] for name, values in timed.items()}
     rates.OPERATORS.write_text(json.dumps(alone, indent=0) + "\n", encoding="utf-8")
 

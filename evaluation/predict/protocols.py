@@ -54,7 +54,7 @@ class Predictions:
     cases: tuple[Case, ...]
     values: Array
     halves: Array
-    """Half widths of the intervals in log space."""
+    """Half widths of the intervals in log space, on the side where the measured figure lies."""
     folds: tuple[str, ...]
     evidence: tuple[str, ...]
     rivals: Mapping[str, Array]
@@ -116,7 +116,7 @@ def predict_all(
         values, evidence = cross.with_own_factor(asked, values), ["calibrated"] * len(asked)
     known = cross.errors_of(asked, values, [frozenset({fold}) for fold in folds])
     if hasattr(split.module, "halves"):  # those that `predict` gives
-        halves = split.module.halves(asked, evidence, peers)
+        halves = split.module.halves(asked, evidence, peers, values)
     elif holdout == "none":
         halves = _shipped_halves(split.group, asked, evidence)
     else:

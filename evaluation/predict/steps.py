@@ -196,10 +196,14 @@ def public(folder: Path) -> cross.Errors:
 
 
 def beyond(errors: Any, steps: Iterable[tuple[Trace, Card]]) -> Any:
-    """What of the errors the spread of the classes of kernels and a slower clock do not cover: a step's half
-    width is the root of the sum of all squares (`step.step`)."""
+    """What of the errors, log(measured / predicted) seconds, the spread of the classes of kernels, a slower
+    clock and other hosts do not cover: a step's half width is the root of the sum of all squares
+    (`step.step`)."""
     found = [usual(trace, own) for trace, own in steps]
-    spreads = np.array([hypot(novelty() * one.spread, SLOWED * one.slowed) for one in found])
+    spreads = np.array([
+        hypot(novelty() * one.spread, SLOWED * one.slowed, one.host[int(error > 0.0)])
+        for error, one in zip(errors, found, strict=True)
+    ])  # fmt: skip
     return np.sign(errors) * np.sqrt(np.maximum(LEAST**2, errors**2 - spreads**2))
 
 

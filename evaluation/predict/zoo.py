@@ -60,7 +60,7 @@ def rows(folder: Path, split: str) -> Iterator[Row]:
             found = [row for row in map(json.loads, lines) if "error" not in row]
         launch_s = rates.steady([row["launch_s"] for row in found])
         more = {"gpu": card(about["device"]).id, "run": path.parent.name, "run_launch_s": launch_s}
-        more["cleared"] = about.get("cleared", False)
+        more |= {"cleared": about.get("cleared", False), "machine": f"{folder.name}/{path.parent.name}"}
         for row in found:
             if split == "all" or held(row["family"]) == (split == "held"):
                 yield {**row, **more}

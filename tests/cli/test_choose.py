@@ -172,7 +172,7 @@ def test_what_was_asked_is_repeated(gpuwise, words: tuple[str, ...], says: str) 
 
 
 def test_used_cards_are_not_answered_with_new_ones(gpuwise) -> None:
-    words = ("--memory", "40GB..", "--own", "--budget", "9000 CHF", "--condition", "used")
+    words = ("--memory", "40GB..", "--own", "--budget", "3000 CHF", "--condition", "used")
     code, out, err = gpuwise("choose", "scientific-fp64", *words)
     assert (code, out) == (2, "")
     assert "no --condition (of used and new ones together)" in err

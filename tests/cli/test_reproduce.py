@@ -59,6 +59,23 @@ def test_yes_or_no_and_the_exit_code_tells(gpuwise: Call, tmp_path: Path) -> Non
     assert "no: 1 of 1 differ: resnet50:infer:fp32:eager:stock:toy" in err
 
 
+@pytest.mark.usefixtures("pretended")
+def test_what_the_intervals_leave_open_is_no_yes(gpuwise: Call, tmp_path: Path) -> None:
+    kept = tmp_path / "old.json"
+    assert gpuwise("bench", "resnet50", *TOY, "-o", str(kept))[0] == 0
+    sure = store.load(kept)
+    (m,) = (m for m in sure.measurements if m.config.mode != "limit")
+    # As many steps of half their time as of one and a half: the same speed, on average.
+    windows = m.windows[: len(m.windows) // 2 * 2]
+    wild = tuple(
+        replace(w, step_s=tuple(s * (0.5, 1.5)[i % 2] for s in w.step_s)) for i, w in enumerate(windows)
+    )
+    store.save(replace(sure, measurements=(replace(m, windows=wild),)), kept)
+    code, _, err = gpuwise("reproduce", str(kept), "-q")
+    assert (code, "yes" in err) == (0, False)
+    assert "cannot tell: 0 of 1 reproduced, 1 unclear" in err
+
+
 def test_the_batch_is_the_one_that_ran() -> None:
     (config,) = again(result(batch=96))
     assert config.batch == 96

@@ -169,11 +169,11 @@ def test_calibration_speaks_for_its_own_card_alone(name: str, least: float, most
 def test_limits_alone_change_the_rates_but_not_the_width() -> None:
     whole = result("resnet50-tuned")
     limits = tuple(m for m in whole.measurements if m.config.mode == "limit")
-    config = replace(BERT, batch=33)
+    config = replace(BERT, batch=128)
     found = one(config, "h200-sxm", calibration=replace(whole, measurements=limits))
     plain = one(config, "h200-sxm")
     assert found.throughput != plain.throughput
-    assert width(found) == pytest.approx(width(plain), rel=0.005)  # other kernels take other shares
+    assert width(found) == pytest.approx(width(plain), rel=0.01)  # other kernels take other shares
     assert "limits" in found.notes[0]
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from math import log
 
 import numpy as np
 import pytest
@@ -11,8 +12,8 @@ from hypothesis import strategies as st
 
 from gpuwise.predictor.card import card
 from gpuwise.predictor.kernels import Kernel, Memory, Phase, Trace
-from gpuwise.predictor.rates import HOST, usual
-from gpuwise.predictor.step import FUNCTIONS, QUEUE, spent
+from gpuwise.predictor.rates import hosts, usual
+from gpuwise.predictor.step import FUNCTIONS, QUEUE, halves_with, spent
 from gpuwise.predictor.step import host_waits as waits
 
 RATES = dict(usual(card("h200-sxm"))) | {
@@ -96,9 +97,29 @@ def test_a_step_takes_at_least_the_host_and_at_most_both(a: int, b: int, first: 
     assert max(0.0, host - first - last) - 1e-9 <= waited <= host + 1e-9
 
 
-def test_a_step_that_follows_the_host_is_known_as_little_as_hosts_are() -> None:
+@pytest.mark.parametrize("mode", ["train", "infer"])
+def test_a_step_that_follows_the_host_is_known_as_little_as_hosts_are(mode: str) -> None:
+    trace, own = replace(step({"forward": 4000}), mode=mode), card("h200-sxm")
+    hidden, late = (spent(trace, own, {**RATES, "dispatch": each}) for each in (1e-12, 1e-4))
+    quick, slow = hosts(mode, calibrated=False)
+    assert hidden.host == pytest.approx((0.0, 0.0), abs=1e-6)
+    assert late.host == pytest.approx((-log(quick), log(slow)), rel=0.02)
+    near, far = halves_with(trace, own, late, "spec-only")
+    assert near > -log(quick)
+    assert far > log(slow)
+    assert halves_with(trace, own, hidden, "spec-only")[0] < 0.6 * near
+
+
+def test_where_the_gpu_is_hardly_later_a_slow_host_is_waited_for_and_a_quick_one_gains_nothing() -> None:
     trace, own = replace(step({"forward": 4000}), mode="infer"), card("h200-sxm")
-    hidden = spent(trace, own, {**RATES, "dispatch": 1e-12})
-    late = spent(trace, own, {**RATES, "dispatch": 1.6 * hidden.busy / 4000})
-    assert late.waits < 0.45 * late.seconds
-    assert late.spread > 0.8 * HOST["spread"]
+    busy = spent(trace, own, {**RATES, "dispatch": 1e-12}).busy
+    even = spent(trace, own, {**RATES, "dispatch": 0.9 * busy / 4000})
+    quicker, slower = halves_with(trace, own, even, "spec-only")
+    assert even.host[1] > 2.0 * even.host[0]
+    assert slower > quicker
+
+
+@pytest.mark.parametrize("mode", ["train", "infer"])
+def test_a_host_that_was_measured_is_known_better(mode: str) -> None:
+    (quick, slow), (less, more) = (hosts(mode, calibrated=known) for known in (False, True))
+    assert quick < less < 1.0 < more < slow

@@ -41,6 +41,18 @@ def test_every_value_is_well_formed_html_with_a_table() -> None:
         assert "<script" not in text
 
 
+def test_the_prompt_shows_the_table_and_no_more_than_a_screen(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("COLUMNS", "90")
+    two = gpuwise.predict("resnet50", gpus=("l40s", "rtx-4090"))
+    assert repr(two) == str(two.table)
+    assert all(each in repr(two) for each in ("l40s", "rtx-4090", "images/s"))
+    every = gpuwise.predict("resnet50")
+    lines = repr(every).splitlines()
+    left = len(str(every.table).splitlines()) - 40
+    assert (len(lines), lines[-1]) == (41, f"... {left} lines more: print(answer.table)")
+    assert max(map(len, lines)) <= 90
+
+
 def test_a_result_has_its_chart() -> None:
     assert "<svg" in gpuwise.load(H200 / "quick.json")._repr_html_()
 

@@ -87,8 +87,7 @@ def test_the_notes_speak_of_all_offers_also_of_those_not_shown() -> None:
         "undated not counted)" in notes
     )
     assert "2026-10-21 (31 days), the oldest of 2024-01-01" in notes
-    assert "1 of 5 rents are older than 120 days: stale" in notes
-    assert "1 of 5 rents carry no date" in notes
+    assert "of 5 rents, 1 older than 120 days (stale) and 1 without a date" in notes
     assert "1 of 5 offers do not state the variant" in notes
     assert "ranges are an article's illustration" in notes
     assert "source list: A price list" in notes
@@ -104,6 +103,29 @@ def test_a_fall_is_told_with_its_two_dates() -> None:
     assert any("0 fell and 1 rose" in n for n in rising)
 
 
+def test_an_old_list_says_its_age_and_what_to_do() -> None:
+    def cautions(day: date) -> list[str]:
+        return [n for n in report.listing([OFFER], (), title="t", today=day).notes if n.startswith("Caution")]
+
+    assert cautions(date(2026, 12, 20)) == []
+    (note,) = cautions(date(2027, 11, 29))
+    assert "404 days old" in note
+    assert "gpuwise prices update" in note
+
+
+def test_what_buying_costs_stands_above_the_rents() -> None:
+    card = replace(OFFER, kind="used", count=1, amount=900)
+    offers = [OFFER, card, replace(card, kind="street", amount=1200)]
+    said = report.listing(offers, (), title="t", today=TODAY).before[-1]
+    assert said == "h100-sxm5-80gb to buy: $900 used, 2026-10; $1,200 used or new, 2026-10"
+
+
+def test_sources_are_those_of_the_rows_shown() -> None:
+    other = replace(OFFER, amount=60.0, source=replace(OFFER.source, id="other", title="Another list"))
+    shown = report.listing([OFFER, other], (), title="t", today=TODAY, top=1)
+    assert [n for n in shown.notes if n.startswith("source ")] == ["source list: A price list"]
+
+
 def test_overview_has_one_line_a_gpu() -> None:
     offers = [
         OFFER,
@@ -113,8 +135,8 @@ def test_overview_has_one_line_a_gpu() -> None:
     ]
     table = report.overview(prices.summary(offers), offers, (), TODAY)
     assert table.rows == (
-        ("A10G **", "$0.050", "$0.050", "", "", "", "", "1", "undated"),
-        ("h100-sxm5-80gb", "$6.88", "$6.88", "$1.00", "$1.00", "", "$32,000", "3", "2026-10-21"),
+        ("A10G **", "$0.050", "$0.050", "", "", "", "1", "undated"),
+        ("h100-sxm5-80gb", "$6.88", "$6.88", "$1.00", "$1.00", "$32,000", "3", "2026-10-21"),
     )
     assert "as of 2026-11-21" in markdown(table)
     assert table.notes[0] == "**: not in the catalog"

@@ -11,6 +11,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from evaluation.predict.case import Array, Case, Row, find_card
+from evaluation.predict.sets.traced import half_towards
 from evaluation.predict.transformers import transformer
 from gpuwise.errors import GpuwiseError
 from gpuwise.predictor.card import Card
@@ -87,13 +88,13 @@ def predict(parameters: Parameters, cases: Sequence[Case]) -> Array:
     return found
 
 
-def halves(cases: Sequence[Case], evidence: Sequence[str], _: object) -> Array:
-    """Half widths of the intervals that `gpuwise predict` gives, in log space."""
+def halves(cases: Sequence[Case], evidence: Sequence[str], _: object, values: Array) -> Array:
+    """Half widths of the intervals that `gpuwise predict` gives, where the measured figure lies."""
     found = np.full(len(cases), np.nan)
     for i, case in enumerate(cases):
         if case.card is not None and not case.refusal:
             speed = step(case.work.trace, case.card).throughput
-            found[i] = np.log(speed.high / speed.value)
+            found[i] = half_towards(speed, slower=case.measured > values[i])
     return found
 
 

@@ -63,6 +63,6 @@ def predict(parameters: Parameters, cases: Sequence[Case]) -> Array:
     )
 
 
-def halves(cases: Sequence[Case], evidence: Sequence[str], _: object) -> Array:
+def halves(cases: Sequence[Case], evidence: Sequence[str], *_: object) -> Array:
     """Half widths as shipped."""
     return np.full(len(cases), watts_half())

@@ -10,6 +10,7 @@ import numpy as np
 
 from evaluation.predict.case import Array, Case
 from gpuwise.errors import NoDataError
+from gpuwise.model.result import Interval
 from gpuwise.predictor.forecast import exchange
 from gpuwise.predictor.kernels import Trace
 from gpuwise.predictor.step import Evidence, step, usual
@@ -45,9 +46,16 @@ def seconds(cases: Sequence[Case]) -> Array:
     return found
 
 
-def halves(cases: Sequence[Case], evidence: Sequence[str], peers: Sequence[Case] | None) -> Array:
-    """Half widths of the intervals that `gpuwise predict` gives, in log space; `peers` are what a transfer
-    starts from."""
+def half_towards(speed: Interval, *, slower: bool) -> float:
+    """Half width of an interval in log space, on its side of slower or of quicker steps."""
+    return log(speed.value / speed.low if slower else speed.high / speed.value)
+
+
+def halves(
+    cases: Sequence[Case], evidence: Sequence[str], peers: Sequence[Case] | None, values: Array
+) -> Array:
+    """Half widths of the intervals that `gpuwise predict` gives around `values`, in log space, where the
+    measured figure lies; `peers` are what a transfer starts from."""
     found = np.full(len(cases), np.nan)
     for i, (case, level) in enumerate(zip(cases, evidence, strict=True)):
         if case.card is None or case.refusal:
@@ -59,5 +67,5 @@ def halves(cases: Sequence[Case], evidence: Sequence[str], peers: Sequence[Case]
             speed = step(case.work.trace, case.card, evidence=known, slowed=slowed).throughput
         except NoDataError:
             continue
-        found[i] = log(speed.high / speed.value)
+        found[i] = half_towards(speed, slower=case.measured > values[i])
     return found

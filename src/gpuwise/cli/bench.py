@@ -374,5 +374,6 @@ def again(what: str, device: Devices | None, quiet: bool, output: Path | None, a
     if failed:
         raise GateFailed(f"no: {len(failed)} of {len(pairs)} differ: {', '.join(failed)}")
     unclear = len(answer.issues)
-    but = f", {unclear} of them unclear: see the intervals" if unclear else ""
-    printer.talk(f"yes: {len(pairs)} of {len(pairs)} reproduced{but}; kept in {done.kept}")
+    found = f"{len(pairs) - unclear} of {len(pairs)} reproduced"
+    told = f"cannot tell: {found}, {unclear} unclear: see the intervals" if unclear else f"yes: {found}"
+    printer.talk(f"{told}; kept in {done.kept}")

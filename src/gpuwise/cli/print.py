@@ -14,12 +14,11 @@ from collections.abc import Callable, Iterable, Sequence
 from contextlib import suppress
 from datetime import date
 from pathlib import Path
-from textwrap import wrap
 from typing import TYPE_CHECKING, Any
 
 from gpuwise.errors import InputError, MachineError, NoDataError
 from gpuwise.model.units import visible
-from gpuwise.show.table import Table, comma_separated, laid_out, markdown, parquet
+from gpuwise.show.table import Table, comma_separated, lines, markdown, parquet
 
 if TYPE_CHECKING:
     from gpuwise.model.gpu import GpuSpec
@@ -108,25 +107,13 @@ def table(content: Table, most: int = NO_TERMINAL, *, fold: bool = True, fit: bo
     def style(code: int, lines: Iterable[str]) -> list[str]:
         return [f"\x1b[{code}m{line}\x1b[0m" if styled and line else line for line in lines]
 
-    def prose(texts: Iterable[str]) -> list[str]:
-        room = width if terminal else most
-        return [
-            line for text in texts for line in wrap(text, room, initial_indent="  ", subsequent_indent="  ")
-        ]
-
-    made = laid_out(content, width if terminal or width < NO_TERMINAL else None, fold=fold)
-    lines = [*style(1, [content.title] if content.title else ()), *prose(content.before)]
-    if content.rows or not content.notes:  # a head without rows says less than the lines below it
-        lines += style(1, made.head)
-        for place, row in enumerate(made.rows):
-            lines += style(2, row) if place in content.dim else row
-        lines.append("")
-    lines += prose(content.notes)
+    room = width if terminal or width < NO_TERMINAL else None
+    made = lines(content, room, width if terminal else most, fold=fold, style=style)
     if content.notes and terminal:  # what comes next stands apart
-        lines.append("")
+        made.append("")
     # A table holds no control characters; those left are this function's own.
-    _write("\n".join(lines).rstrip("\n") if not terminal else "\n".join(lines))
-    return len(lines)
+    _write("\n".join(made).rstrip("\n") if not terminal else "\n".join(made))
+    return len(made)
 
 
 def deliver(

@@ -730,7 +730,8 @@ def _with_verdict(market: _Market, choice: Recommendation) -> Recommendation:
         choice = more or choice
     elif need.asks == "number":
         said = _fewest(market, need, choice.options[0].gpu_id)
-    if not said or need.asks == "able":
+    judged = need.asks or need.feature or verdicts.NOT_ENOUGH in need.notes
+    if judged and (not said or need.asks == "able"):
         said = f"{verdicts.verdict(choice, other)} {said}".strip()
     if other is not None and need.sets:
         sets = dict.fromkeys((*need.sets, (other.options[0].gpu_id, other.options[0].count)))

@@ -35,7 +35,7 @@ from gpuwise.predictor import trace_store
 from gpuwise.predictor.card import Card, card
 from gpuwise.predictor.kernels import Products, Trace
 from gpuwise.predictor.rates import LEVEL, MEASURED, Parameters, Rates, general, on_card
-from gpuwise.predictor.step import half_with, product_seconds, usual
+from gpuwise.predictor.step import halves_with, product_seconds, usual
 from gpuwise.workloads import registry
 
 Array = NDArray[np.float64]
@@ -236,8 +236,9 @@ def calibration_of(result: Result, gpus: Sequence[str]) -> Calibration:
     for network in set(networks):  # of each, after the factor of the others
         mine = networks == network
         errors[mine] += log(own_factor(measured[~mine], predicted[~mine]))
-    halves = [half_with(trace, own, usual(trace, own).spread, "calibrated") for *_, trace in steps]
-    width, factor = own_width(np.abs(errors) / np.array(halves)), own_factor(measured, predicted)
+    halves = np.array([halves_with(trace, own, usual(trace, own), "calibrated") for *_, trace in steps])
+    sizes = np.abs(errors) / np.where(errors > 0.0, *halves.T)  # those that were quicker, and slower
+    width, factor = own_width(sizes), own_factor(measured, predicted)
     return Calibration(card_id=own.id, factor=factor, steps=len(steps), width=width)
 
 

@@ -253,11 +253,13 @@ def _timed(asked: Inputs, found: Card, need: Need) -> Timed:
 def _record(asked: Inputs, blank: Record, at: Timed) -> Record:
     """The prediction at one batch."""
     alone, shared, space = at.alone, at.shared, at.need.space
-    half = hypot(log(alone.throughput.high / alone.throughput.value), scaling_half() if shared.total else 0.0)
-    issues = _issues(card(blank.gpu_id), alone)
-    if issues:
-        # An order of magnitude from end to end, whatever kernels of other cards say.
-        half = max(half, log(10) / 2)
+    issues, speed = _issues(card(blank.gpu_id), alone), alone.throughput
+    # An order of magnitude from end to end, whatever kernels of other cards say.
+    least, scaling = log(10) / 2 if issues else 0.0, scaling_half() if shared.total else 0.0
+    above, below = (
+        max(least, hypot(log(ratio), scaling))
+        for ratio in (speed.high / speed.value, speed.value / speed.low)
+    )
     # Of the step's time with what is waited for the other GPUs.
     whole = alone.seconds + shared.seconds
     parts: list[tuple[Bound, float]] = [(name, s * alone.seconds / whole) for name, s in alone.shares]
@@ -265,7 +267,7 @@ def _record(asked: Inputs, blank: Record, at: Timed) -> Record:
     shares = tuple(sorted(parts, key=lambda pair: -pair[1]))
     return replace(
         blank, question=replace(blank.question, batch=at.need.trace.batch), seconds=at.seconds,
-        throughput=around(at.speed, half, method=alone.throughput.method),
+        throughput=around(at.speed, above, below=below, method=speed.method),
         memory_bytes=space.peak if space else None, fits_probability=space.fits if space else None,
         watts=alone.watts.times(asked.count), shares=shares, bound=shares[0][0], basis=alone.evidence,
         issues=issues, notes=_notes(card(blank.gpu_id), at),

@@ -86,7 +86,7 @@ GENERAL: Parameters = {
     "attention": log(0.45),
     "lanes": log(0.2),
     "sync": log(4e-5),
-    "dispatch": log(1.2e-5),
+    "dispatch": log(1.15e-5),
     "host": log(1.04),
     **{f"host.{name}": log(each * 1e-6) for name, each in HOST["microseconds"].items()},
     # Classes of kernels were measured on NVIDIA cards with matrix units. In the fp32 networks of NeuSight's
@@ -258,11 +258,14 @@ class Difficulty:
         return cls(**{name: tuple(found[name]) if found else () for name in names})
 
 
-def around(value: float, half: float, *, level: float = LEVEL, method: str = "conformal") -> Interval:
-    """The interval of a positive figure; it always contains its point."""
+def around(
+    value: float, half: float, *, below: float | None = None, level: float = LEVEL, method: str = "conformal"
+) -> Interval:
+    """The interval of a positive figure, `half` wide in log space, or `below` on its lower side; it always
+    contains its point."""
     return Interval(
-        value=value, low=value * exp(-half), high=value * exp(half) if half < 700 else inf, level=level,
-        method=method,
+        value=value, low=value * exp(-(half if below is None else below)),
+        high=value * exp(half) if half < 700 else inf, level=level, method=method,
     )  # fmt: skip
 
 
@@ -315,9 +318,18 @@ def step_difficulty(evidence: str) -> Difficulty:
 
 
 def novelty() -> float:
-    """Half width of a step of which only the network is new, over the spread of its classes (`step.Spent`):
-    the conformal factor from networks whose family was left out of the fit of classes."""
+    """Half width of a step of which only the network is new, over the spread of its classes (`step`)."""
     return float(HOST["novelty"])
+
+
+def hosts(mode: str, *, calibrated: bool) -> tuple[float, float]:
+    """The quickest and the slowest host, over the predicted one, between which steps of four machines in five
+    lie that nobody measured, or that were `calibrated`.
+
+    In training half of the work is autograd's thread, on another core, so that slow moments even out.
+    """
+    quick, slow = HOST["calibrated" if calibrated else "hosts"]["train" if mode == "train" else "infer"]
+    return quick, slow
 
 
 @cache

@@ -79,6 +79,8 @@ _LANES = 64.0
 # Size of an operand against 16 bits.
 _WIDTH: Mapping[str, float] = {"tf32": 2.0, "fp8": 0.5, "int8": 0.5, "fp4": 0.25}
 _FULL_TILE = 128
+# Rows, columns and depth of one instruction of matrix units that are fed from registers (PTX ISA, `mma`).
+_LEAST = (16.0, 8.0, 16.0)
 # K that one step of the inner loop takes.
 _DEPTH = 32
 
@@ -93,11 +95,17 @@ def product_seconds(work: Products, card: Card, rates: Rates, dtype: str) -> Arr
     waves = work.b * rows * columns * SPLIT / card.units
     quantised = waves + rates["wave"] * (np.ceil(waves) - waves)
     depth = np.ceil(work.k / SPLIT / _DEPTH) * _DEPTH
+    # What fills no side of the smallest tile is computed by as many instructions as it needs.
+    tiles, sizes = (ROWS, COLUMNS, depth), (work.m, work.n, work.k / SPLIT)
+    height, width, depth = (
+        np.where(size < _DEPTH, np.minimum(tile, np.ceil(size / least) * least), tile)
+        for tile, size, least in zip(tiles, sizes, _LEAST, strict=True)
+    )
     small = 1.0 + rates["tile"] * (_FULL_TILE / ROWS + _FULL_TILE / COLUMNS - 2.0)
     # NVIDIA's vector units multiply from registers on every card.
     registers = card.vendor == "NVIDIA" and dtype not in MATRIX
     exposed = EXPOSED["mma"] if registers else EXPOSED.get(card.engine, 0.0)
-    arithmetic = quantised * 2.0 * ROWS * COLUMNS * depth * np.maximum(small, 0.5) / unit_rate
+    arithmetic = quantised * 2.0 * height * width * depth * np.maximum(small, 0.5) / unit_rate
     arithmetic = arithmetic + quantised * exposed * _FILL / card.clock_hz
     traffic = work.b * work.size * work.k * (work.m * columns + work.n * rows)
     traffic = traffic + (SPLIT - 1) * 8.0 * work.b * work.m * work.n
@@ -318,7 +326,7 @@ def host_seconds(trace: Trace, launches: Array, rates: Rates) -> Array:
     gradient; only the optimiser is not compiled.
     """
     if not trace.compiled and not trace.calls:  # recorded before calls were counted
-        return np.asarray(launches.sum(axis=1) * rates["dispatch"])
+        return np.asarray(launches.sum(axis=1) * rates["dispatch"] * rates["host"])
     found = np.zeros(len(_PHASES))
     if not trace.compiled:
         calls = dict(trace.calls)
@@ -362,7 +370,7 @@ NEW = 0.65
 FAMILIAR = 0.4
 # How far the time of experts may be from that of evenly chosen ones, as a logarithm: of 163 pairs of public
 # kernels, even and by a power law, four in five are within a factor of 1.48.
-UNEVEN = 0.30
+UNEVEN = 0.39
 # Of a slower clock, by how much it may be other: energies of an operation are known within half.
 SLOWED = 0.5
 # Steps, each of one trace on one card, that are remembered: some two hundred bytes each.
@@ -391,7 +399,9 @@ class Spent:
     shares: tuple[tuple[Bound, float], ...]
     spread: float
     """Standard deviation of the logarithm of the step's time, from how far kernels scatter around the classes
-    that it consists of and hosts around the one that was fitted."""
+    that it consists of."""
+    host: tuple[float, float]
+    """By how much the step is shorter on a quick host and longer on a slow one, in log space."""
     slowed: float  # By how much the power limit lowers the clock, in log space
     new: float  # Share of the time in classes of which nothing alike was measured
 
@@ -424,15 +434,17 @@ def spent(trace: Trace, card: Card, on: Rates, own: rates.Operators | None = Non
     total = busy + waits
     # Kernels of one class err together, classes apart.
     classes = float(np.linalg.norm(np.bincount(of.which, weights=each * of.spread)))
-    scatter = hypot(classes, UNEVEN * float(each @ kernels.routed)) / busy
-    # By how much a step is longer for a slower host or slower kernels, of which it is a softened maximum.
-    host = float(host_seconds(trace, _launches(trace)[1], on).sum())
-    by_host, by_kernels = (host / total) ** SOFTENED, (busy / total) ** SOFTENED
-    spread = hypot(scatter * by_kernels, rates.HOST["spread" if own is None else "calibrated"] * by_host)
+    scatter = hypot(classes, UNEVEN / rates.novelty() * float(each @ kernels.routed)) / busy
+    # Of slower kernels a step is longer by a part: it is a softened maximum.
     familiar = FAMILIAR if trace.workload in rates.measured_networks() else 1.0
+    quick, slow = (
+        busy + host_waits(trace, each, {**on, "host": on["host"] * factor})
+        for factor in rates.hosts(trace.mode, calibrated=own is not None)
+    )
     return Spent(
         busy=busy, waits=waits, shares=_shares(kernels, card, on, each, waits),
-        spread=spread * familiar * evened(kernels, each), slowed=max(0.0, -log(held_clock)),
+        spread=scatter * (busy / total) ** SOFTENED * familiar * evened(kernels, each),
+        host=(log(total / quick), log(slow / total)), slowed=max(0.0, -log(held_clock)),
         new=float(each @ (of.spread >= NEW)) / max(total, 1e-12),
     )  # fmt: skip
 
@@ -461,14 +473,16 @@ def step(
     own = None if parameters is None else rates.on_card(parameters, card)
     found = usual(trace, card) if own is None else spent(trace, card, own)
     seconds = found.seconds * factor
-    usually = half_with(trace, card, found.spread, evidence)
-    half = rates.widened(
-        hypot(width * usually, SLOWED * abs(found.slowed - slowed)) + apart, unknown=trace.unknown,
-        known=trace.known if trace.kernels else 0.0, format_seen=trace.precision in _FITTED,
+    quicker, slower = (
+        rates.widened(
+            hypot(width * half, SLOWED * abs(found.slowed - slowed)) + apart, unknown=trace.unknown,
+            known=trace.known if trace.kernels else 0.0, format_seen=trace.precision in _FITTED,
+        ) + card.unproven(trace.precision)
+        for half in halves_with(trace, card, found, evidence)
     )  # fmt: skip
     return Step(
         throughput=rates.around(
-            trace.items / seconds, half + card.unproven(trace.precision), method=f"conformal, {evidence}"
+            trace.items / seconds, quicker, below=slower, method=f"conformal, {evidence}"
         ),
         seconds=seconds,
         watts=_watts(trace, card, seconds, found.busy * factor), bound=found.shares[0][0],
@@ -479,19 +493,22 @@ def step(
 @lru_cache(maxsize=KEPT_TRACES)
 def half_of(trace: Trace, family: str, evidence: Evidence) -> float:
     """Half width of a step's interval on a family of cards at an evidence level, before how far its classes
-    of kernels scatter and what was never seen widen it."""
+    of kernels scatter, another host and what was never seen widen it."""
     return rates.step_half(evidence, family) * float(
         rates.step_difficulty(evidence).of(np.array([traits(trace)]))[0]
     )
 
 
-def half_with(trace: Trace, card: Card, spread: float, evidence: Evidence) -> float:
-    """The same with the `spread` of its classes; cards and networks are new apart from each other. A network
-    that was measured on another card is not new. Few cards are known of some levels, but a measurement more
-    is no reason to know less than the data sheet does."""
-    spec = hypot(half_of(trace, card.family, "spec-only"), rates.novelty() * spread)
-    own = half_of(trace, card.family, evidence)
-    return min(spec, own if evidence == "transferred" else hypot(own, rates.novelty() * spread))
+def halves_with(trace: Trace, card: Card, found: Spent, evidence: Evidence) -> tuple[float, float]:
+    """The same in log space, towards a quicker and towards a slower step, with how its classes scatter and
+    hosts differ: cards, networks and hosts are new apart from each other. A network that was measured on
+    another card is not new. Few cards are known of some levels, but a measurement more is no reason to know
+    less than the data sheet does."""
+    new = rates.novelty() * found.spread
+    spec = hypot(half_of(trace, card.family, "spec-only"), new)
+    own = hypot(half_of(trace, card.family, evidence), 0.0 if evidence == "transferred" else new)
+    quicker, slower = (hypot(min(spec, own), host) for host in found.host)
+    return quicker, slower
 
 
 def traits(trace: Trace) -> tuple[float, ...]:

@@ -206,7 +206,7 @@ class Contest:
     def bought(self, gpu_id: str) -> float | None:
         """What it costs to buy, in USD: the median of street prices, or the launch price."""
         mine = exact(self.offers, gpu_id)
-        found = prices.spread(mine, "street") or prices.spread(mine, "new")
+        found = prices.usual(mine, "street", self.today) or prices.usual(mine, "new", self.today)
         return None if found is None else found.median
 
 

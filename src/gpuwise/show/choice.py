@@ -18,6 +18,7 @@ from gpuwise.judge.choose.phrases import obtained
 from gpuwise.model.gpu import RENTS, GpuSpec
 from gpuwise.model.judgement import Assumptions, Option, Recommendation
 from gpuwise.model.units import Amount, brief, percent, seconds, significant, usd
+from gpuwise.show.results import old_prices
 from gpuwise.show.table import Table, span
 
 if TYPE_CHECKING:
@@ -26,8 +27,6 @@ if TYPE_CHECKING:
 
 _SCALES = ((1.0, ""), (1e3, "1k "), (1e6, "1M "), (1e9, "1G "), (1e12, "1T "), (1e15, "1P "), (1e18, "1E "))
 _ENOUGH_USD = 0.01
-# In 2026 rents moved by a tenth within a quarter.
-OLD_LIST_DAYS = 60
 # Of the terminal: changes and left-out GPUs that are named; the rest is behind the detail.
 _CHANGES, _APART = 3, 6
 # Options whose reasons stand below the table.
@@ -109,8 +108,6 @@ def said(found: Recommendation) -> tuple[str, ...]:
     if not found.answer:  # a recommendation of an earlier version
         return ()
     unsaid = [words for words in found.need.ignored if words not in found.answer]
-    days = (date.fromisoformat(found.made_on) - date.fromisoformat(found.prices_on or found.made_on)).days
-    aged = f"Caution: the newest prices are {days} days old; today's rents: gpuwise prices update"
     return (
         *_lines(found.answer),
         *([f"Not taken into account: {', '.join(unsaid)}"] if unsaid else []),
@@ -120,7 +117,7 @@ def said(found: Recommendation) -> tuple[str, ...]:
         # A card that is there and cannot do the work is what its owner asks about first.
         *(text for text in found.advice if any(word in text for word in ADVISED)),
         *filter(None, [taken_as_asked(found.need, found.item)]),
-        *([aged] if days > OLD_LIST_DAYS else []),
+        *old_prices(found.prices_on or found.made_on, date.fromisoformat(found.made_on)),
     )
 
 

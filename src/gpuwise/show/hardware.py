@@ -185,7 +185,7 @@ def energy(given: ReportInput, cited: References) -> Section:
     """Items per joule, and what a million items take of energy and of rent."""
     title = "Energy and cost of an item"
     rents = {gpu_id: exact(given.offers, gpu_id) for gpu_id in given.gpu_ids}
-    spreads = {gpu_id: prices.rented(offers, given.today) for gpu_id, offers in rents.items()}
+    spreads = {gpu_id: prices.usual(offers, "on-demand", given.today) for gpu_id, offers in rents.items()}
     if not any(row.items_per_joule for row in given.speeds) and not any(rents.values()):
         return Section(id="energy", title=title)
     # A device is half of a machine that trains: readers multiply its figure by their bill.

@@ -126,7 +126,7 @@ def entries(
     for spec in specs:
         if spec.id in answers:
             quotes = exact(offered.get(spec.id, ()), spec.id)
-            street = prices.spread(quotes, "street")
+            street = prices.usual(quotes, "street", today)
             found.append(Entry(
                 spec=spec, record=_best(answers[spec.id]), rent_usd=hourly(quotes, spec.id, today),
                 street_usd=street.median if street else None,

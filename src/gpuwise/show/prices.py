@@ -17,7 +17,7 @@ from gpuwise.show.charts import Mark, Plot
 from gpuwise.show.charts import over_time as lines_over_time
 from gpuwise.show.gpus import short
 from gpuwise.show.page import Figure, References
-from gpuwise.show.results import counted
+from gpuwise.show.results import counted, old_prices
 from gpuwise.show.table import Table, picked
 
 if TYPE_CHECKING:
@@ -28,6 +28,9 @@ _MARKS = ("", " *", " **")
 _MARK_NOTES = ("", "*: the seller does not state the variant", "**: not in the catalog")
 # Most expensive over cheapest from which the span itself is worth a warning.
 FAR_APART = 5.0
+# GPUs of which a line each says what they cost to buy.
+FEW = 3
+_SOLD = {"street": "used or new"}
 # Colours that a reader tells apart.
 MOST_LINES = 6
 
@@ -43,11 +46,12 @@ def listing(
     shown = offers[:top] if top else offers
     notes = [*(_mark_notes([offer.gpu_ids for offer in shown]) if compact else ())]
     notes += [*_freshness(offers, today), *_moves(changes)]
-    if unsure := sum(len(offer.gpu_ids) > 1 for offer in offers):
+    if (unsure := sum(len(offer.gpu_ids) > 1 for offer in offers)) and not compact:
         notes.append(f"{unsure} of {len(offers)} offers do not state the variant")
     if not all(prices.is_quote(offer) for offer in offers):
         notes.append("ranges are an article's illustration, in no minimum or median")
-    used = {offer.source.id: offer.source.title for offer in offers}
+    # Of what is read: a list of sixteen sources below five rows buries them.
+    used = {offer.source.id: offer.source.title for offer in shown} if not compact else {}
     notes += [f"source {key}: {used[key]}" for key in sorted(used)]
     return Table.of(
         ((_compact_row if compact else _row)(offer, today) for offer in shown),
@@ -64,19 +68,19 @@ def overview(lines: Sequence[Line], offers: Sequence[Offer], changes: Sequence[C
 
     # Median beside the lowest: the cheapest of a marketplace is one host on one evening.
     def row(line: Line) -> dict[str, str]:
-        rent, spot, street, new = line.on_demand, line.spot, line.street, line.new
+        rent, spot = line.on_demand, line.spot
+        bought = {"new": line.new, "used": line.used, "used or new": line.street, "launch": line.launch}
         return {
             "GPU": line.gpu + _MARKS[_unsure(line.gpu_ids)],
             "on-demand from": usd(rent.lowest) if rent else "", "median": usd(rent.median) if rent else "",
             "spot from": usd(spot.lowest) if spot else "", "spot median": usd(spot.median) if spot else "",
-            "street": usd(street.median) if street else "", "launch": usd(new.lowest) if new else "",
+            **{name: usd(found.median) if found else "" for name, found in bought.items()},
             "offers": whole(line.offers), "newest": line.newest or "undated",
         }  # fmt: skip
 
     marks = _mark_notes([line.gpu_ids for line in lines])
     return Table.of(
         map(row, lines),
-        every=True,
         notes=(*marks, *_freshness(offers, today), *_moves(changes)),
         title=f"Prices of one GPU in USD, rent per hour, as of {today.isoformat()}",
     )
@@ -219,6 +223,12 @@ def _spans(offers: Sequence[Offer], today: date) -> tuple[str, ...]:
             notes.append(f"{kind}: {span} ({found.offers} offers{apart}){wide}")
         elif found is None and old > 1:
             notes.append(f"{kind}: only {older}")
+    sold: dict[str, list[Offer]] = defaultdict(list)
+    for offer in offers:
+        if not offer.per_hour:
+            sold[offer.gpu_ids[0] if len(offer.gpu_ids) == 1 else offer.gpu].append(offer)
+    if len(sold) <= FEW:
+        notes += [f"{gpu} to buy: {bought(mine, today)}" for gpu, mine in sold.items()]
     return tuple(notes)
 
 
@@ -226,15 +236,15 @@ def _freshness(offers: Sequence[Offer], today: date) -> tuple[str, ...]:
     # Launch prices are years old by nature and say nothing of how fresh the rents are.
     judged = [offer for offer in offers if offer.per_hour] or list(offers)
     dated = sorted((offer for offer in judged if offer.seen_on), key=lambda offer: offer.seen_on)
-    what, notes = "rents" if judged[0].per_hour else "offers", []
-    if dated:
-        newest = f"the newest price is of {dated[-1].seen_on} ({age(dated[-1], today)})"
-        notes.append(f"{newest}, the oldest of {dated[0].seen_on}")
-    if stale := sum(prices.is_stale(offer, today) for offer in dated):
-        notes.append(f"{stale} of {len(judged)} {what} are older than {prices.STALE_DAYS} days: stale")
-    if undated := len(judged) - len(dated):
-        notes.append(f"{undated} of {len(judged)} {what} carry no date: they may be of any age")
-    return tuple(notes)
+    if not dated:
+        return ("no price has a date: they may be of any age",)
+    span = f"the newest price is of {dated[-1].seen_on} ({age(dated[-1], today)})"
+    span += f", the oldest of {dated[0].seen_on}" * (dated[0].seen_on < dated[-1].seen_on)
+    stale, undated = sum(prices.is_stale(offer, today) for offer in dated), len(judged) - len(dated)
+    old = [f"{stale:,} older than {prices.STALE_DAYS} days (stale)"] if stale else []
+    old += [f"{undated:,} without a date"] if undated else []
+    what = f"; of {counted(len(judged), 'rent' if judged[0].per_hour else 'offer')}, " if old else ""
+    return (f"{span}{what}{' and '.join(old)}", *old_prices(dated[-1].seen_on, today))
 
 
 def _moves(changes: Sequence[Change]) -> tuple[str, ...]:
@@ -301,20 +311,21 @@ def rent(offers: Sequence[Offer], kind: str, today: date, cited: References) -> 
     return Amount(text, found.median, "USD", found.lowest, found.highest)
 
 
-def bought(offers: Sequence[Offer], today: date, cited: References) -> str:
+def bought(offers: Sequence[Offer], today: date, cited: References | None = None) -> str:
     """`$2,250 at launch, 2021-04 [2]` and the newest purchase of each other kind, a system's as what it is;
     a dash without one.
     """
     parts: dict[str, str] = {}
     for offer in sorted((o for o in offers if not o.per_hour), key=lambda offer: offer.seen_on):
         launch = "launch price" in offer.note
-        kind = "at launch" if launch else offer.kind
+        kind = "at launch" if launch else _SOLD.get(offer.kind, offer.kind)
         of = f" for a system of {offer.count:g}" if offer.count > 1 else ""
         seen = f", {offer.seen_on[:7]}" if offer.seen_on else ""  # the month is enough of a purchase
         # A launch price is years old by nature.
         stale = ", stale" if seen and not launch and prices.is_stale(offer, today) else ""
         # A later one of a kind takes the place of the one before it.
-        parts[kind + of] = f"{usd(offer.amount)} {kind}{of}{seen}{stale} {cited.mark(offer.source)}"
+        mark = f" {cited.mark(offer.source)}" if cited else ""
+        parts[kind + of] = f"{usd(offer.amount)} {kind}{of}{seen}{stale}{mark}"
     return "; ".join(parts.values()) or "-"
 
 

@@ -11,8 +11,9 @@ import io
 import json
 import re
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
-from dataclasses import asdict, dataclass, field, is_dataclass, replace
+from dataclasses import asdict, dataclass, is_dataclass, replace
 from itertools import zip_longest
+from shutil import get_terminal_size
 from textwrap import wrap
 from typing import TYPE_CHECKING, Any, Generic, NamedTuple, TypeVar
 
@@ -32,6 +33,10 @@ _FORMULA = ("=", "+", "-", "@", "\t")
 # Characters of a line below which prose and figures with their intervals become hard to read.
 READABLE = 28
 TIGHT = 16
+# Characters of a line where no terminal says how wide it is.
+STATED_WIDTH = 110
+# Lines of an answer that Python's prompt shows.
+MOST_LINES = 40
 _PLURAL = {"launch": "launches"}
 # Items that come by the billion, with their symbol.
 _PREFIXED = {"FLOP": "FLOP", "byte": "B", "cell": "cell"}
@@ -98,6 +103,11 @@ class Table:
     def last(self, names: Collection[str]) -> Table:
         """The table with these columns behind the others."""
         return self.only(sorted(range(len(self.columns)), key=lambda place: self.columns[place] in names))
+
+    def __str__(self) -> str:
+        """As a terminal has it: as wide as the terminal, or STATED_WIDTH where there is none."""
+        width = get_terminal_size((STATED_WIDTH, 0)).columns
+        return "\n".join(lines(self, width, width)).rstrip("\n")
 
     def second(self, name: str) -> Table:
         """The table with this column right behind the first one, and the bar there: a phone shows both."""
@@ -247,6 +257,32 @@ def laid_out(table: Table, width: int | None = None, *, fold: bool = True) -> Li
     )
 
 
+def lines(
+    table: Table,
+    width: int | None,
+    room: int,
+    *,
+    fold: bool = True,
+    style: Callable[[int, Iterable[str]], Iterable[str]] = lambda code, lines: lines,
+) -> list[str]:
+    """The table with its title, what must be read first and its notes, in lines of at most `width` characters
+    (None: as many as the cells need), prose of at most `room`; `style` of bold (1) and of grey lines (2)."""
+
+    def prose(texts: Iterable[str]) -> list[str]:
+        return [
+            line for text in texts for line in wrap(text, room, initial_indent="  ", subsequent_indent="  ")
+        ]
+
+    made = laid_out(table, width, fold=fold)
+    found = [*style(1, [table.title] if table.title else ()), *prose(table.before)]
+    if table.rows or not table.notes:  # a head without rows says less than the lines below it
+        found += style(1, made.head)
+        for place, row in enumerate(made.rows):
+            found += style(2, row) if place in table.dim else row
+        found.append("")
+    return found + prose(table.notes)
+
+
 def _natural(table: Table) -> list[int]:
     """The width of each column in which nothing wraps."""
     return [max(map(len, cells)) for cells in zip(table.columns, *table.rows, strict=True)]
@@ -381,11 +417,11 @@ def spread(interval: Interval) -> str:
     return f" ±{percent(interval.half_width)}" if interval.half_width < WIDE else " noisy"
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@dataclass(frozen=True, slots=True, kw_only=True, repr=False)
 class Answer(Generic[T]):
     """The answer of a job, and the same as table, chart and plain data, each made on first use.
 
-    A notebook shows the table and the chart.
+    Python's prompt shows the table, a notebook the chart too.
     """
 
     value: T
@@ -393,9 +429,9 @@ class Answer(Generic[T]):
     issues: tuple[Issue, ...] = ()  # What to know of it: skipped rows, options left out, a gate that failed
     exit_status: int = 0
     """Of the command with the same question: 0, or the documented code where a gate failed."""
-    to_table: Callable[[], Table] = field(repr=False)
-    to_data: Callable[[], Any] = field(repr=False)  # Plain data, or JSON of it as bytes
-    to_chart: Callable[[], Drawing | None] = field(default=lambda: None, repr=False)
+    to_table: Callable[[], Table]
+    to_data: Callable[[], Any]  # Plain data, or JSON of it as bytes
+    to_chart: Callable[[], Drawing | None] = lambda: None
 
     @property
     def document(self) -> Any:
@@ -407,6 +443,12 @@ class Answer(Generic[T]):
     def table(self) -> Table:
         """Columns and rows of text, with notes."""
         return self.to_table()
+
+    def __repr__(self) -> str:
+        told = str(self.table).splitlines()
+        if more := len(told[MOST_LINES:]):
+            told[MOST_LINES:] = [f"... {more} lines more: print(answer.table)"]
+        return "\n".join(told)
 
     def _repr_html_(self) -> str:
         from gpuwise.show.html import fragment

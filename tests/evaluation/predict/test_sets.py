@@ -88,7 +88,12 @@ def test_training() -> None:
     assert "alexnet" in cases[2].refusal
     found = training.predict({}, cases)
     assert 1 / found[0] == pytest.approx(280, rel=0.5)
-    assert np.isfinite(training.halves(cases, ["spec-only"] * 3, None)).tolist() == [True, True, False]
+    quicker, slower = (
+        training.halves(cases, ["spec-only"] * 3, None, np.array([c.measured * off for c in cases]))
+        for off in (2.0, 0.5)
+    )
+    assert np.isfinite(quicker).tolist() == np.isfinite(slower).tolist() == [True, True, False]
+    assert (slower[:2] >= quicker[:2]).all()
 
 
 def test_attention_taken_apart_has_the_same_products() -> None:

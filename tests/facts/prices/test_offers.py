@@ -16,7 +16,7 @@ from gpuwise.facts import catalog, prices
 from gpuwise.facts import prices as load
 from gpuwise.model.gpu import OfferKind, SourceKind
 
-TODAY = date(2026, 11, 23)
+TODAY = date(2026, 11, 29)
 SHIPPED = load.shipped()
 
 

@@ -90,6 +90,14 @@ def test_orders(offer: Make) -> None:
     assert [o.provider for o in prices.ordered(every, "provider")] == ["a", "b", "c", "d"]
 
 
+def test_in_an_old_installation_the_prices_of_its_last_list_still_come_first(offer: Make) -> None:
+    listed = [
+        offer(amount=1.4, seen_on="2025-05-24", listed_on="2026-11-09"),
+        offer(amount=3.0, seen_on="2026-11-09", listed_on="2026-11-09", provider="b"),
+    ]
+    assert prices.ordered(listed, today=date(2028, 1, 1))[0].amount == 3.0
+
+
 def test_limits_are_for_rent_or_for_purchase(offer: Make) -> None:
     rent, buy = prices.Limit(amount=3, per_hour=True), prices.Limit(amount=3000, per_hour=False)
     assert rent.allows(offer(amount=24, count=8.0))

@@ -48,6 +48,18 @@ def test_a_launch_price_makes_no_rent_look_dated(offer: Make) -> None:
     assert prices.summary([launch])[0].newest == "2022-10-12"
 
 
+def test_a_purchase_is_the_fresh_price_else_the_latest_and_never_the_one_at_launch(offer: Make) -> None:
+    launch = offer(kind="new", amount=2000, seen_on="2025-01-30", note="launch price")
+    old = offer(kind="street", amount=2933, seen_on="2026-01-31", provider="ebay")
+    fresh = offer(kind="street", amount=4795, seen_on="2026-09-30", provider="ebay and amazon")
+    used = [offer(kind="used", amount=a, seen_on=d, provider=d) for a, d in ((704, "2023"), (850, "2025"))]
+    (line,) = prices.summary([launch, old, fresh, *used], date(2026, 11, 21))
+    found = {name: getattr(line, name) for name in ("new", "used", "street", "launch")}
+    assert {name: each and each.median for name, each in found.items()} == {
+        "new": None, "used": 850, "street": 4795, "launch": 2000,
+    }  # fmt: skip
+
+
 def test_changes_are_between_the_first_and_the_last_sight(offer: Make) -> None:
     sights = [
         offer(seen_on="2026-09-24", amount=2.0),

@@ -435,7 +435,7 @@ def test_the_title_of_a_white_paper_is_no_claim() -> None:
 
 @pytest.mark.parametrize(("rows", "read"), [(JUDGED - 1, 0), (JUDGED, JUDGED - 1)])
 def test_a_long_column_is_known_by_a_part_of_it(rows: int, read: int) -> None:
-    head = "gpu,foo\nT4,16 GB\nT4,lots\n"
+    head = "gpu,foo\nT4,16 GB\nT4,90 W\n"
     assert len(audit.audit_text(head + "T4,16 GB\n" * (rows - 2), "a.csv").findings) == read
 
 
@@ -632,6 +632,8 @@ OF_PROGRAMS = {
     "a.yaml": "l4:\n  memory_gb: 24\n  tdp_w: 72\nt4:\n  memory_gb: 24\n  tdp_w: 70\n",
     "a.ts": "export const VRAM = {\n  'L4': 24,\n  'T4': 24,\n  'A10': 24,\n};\n",
     "a.json": '{"l4": {"memory": {"size": 24}, "tdp": 72}, "t4": {"memory": {"size": 24}, "tdp": 70}}',
+    "a.rst": ".. list-table:: Cards\n   :header-rows: 1\n\n   * - GPU\n     - Memory\n     - TDP\n"
+    "   * - L4\n     - 24 GB\n     - 72 W\n   *\n     - T4\n     - 24 GB\n     -\n\nThat is all.\n",
     "a.txt": "||GPU||Memory||TDP||\n|L4|24 GB|72 W|\n|T4|24 GB|70 W|\n",
 }
 

@@ -84,8 +84,10 @@ class Line:
     gpu_ids: tuple[str, ...]
     on_demand: Spread | None
     spot: Spread | None
-    new: Spread | None
+    new: Spread | None  # Of what shops ask since the launch
+    used: Spread | None
     street: Spread | None  # Asking prices of used and new cards together
+    launch: Spread | None
     offers: int
     newest: str  # ISO date of the latest rent seen, of a purchase where none is rented; empty where undated
 
@@ -423,7 +425,10 @@ def ordered(offers: Sequence[Offer], by: Order = "price", today: date | None = N
     fresh prices stand before old ones and those before undated ones, of each on-demand rent first."""
 
     def price(offer: Offer) -> tuple[bool, bool, bool, bool, int, float]:
-        old, kind = (is_stale(offer, today), get_args(OfferKind).index(offer.kind)) if today else (False, 0)
+        # Not by today: in an installation that is not updated all would be old, the newest behind cheap ones.
+        old, kind = (
+            (not is_fresh(offer, today), get_args(OfferKind).index(offer.kind)) if today else (False, 0)
+        )
         return not is_quote(offer), not offer.per_hour, old, old and not offer.seen_on, kind, offer.per_gpu
 
     ordered = sorted(offers, key=price)
@@ -437,7 +442,7 @@ def ordered(offers: Sequence[Offer], by: Order = "price", today: date | None = N
 def spread(offers: Sequence[Offer], kind: str, today: date | None = None) -> Spread | None:
     """Lowest, median and highest price of one GPU among offers of a kind, `today` the fresh ones; or None."""
     quoted = (offer for offer in offers if offer.kind == kind and is_quote(offer))
-    counted = (o for o in quoted if today is None or not o.per_hour or is_fresh(o, today))
+    counted = (o for o in quoted if today is None or is_fresh(o, today))
     amounts = sorted(offer.per_gpu for offer in counted)
     if not amounts:
         return None
@@ -447,9 +452,13 @@ def spread(offers: Sequence[Offer], kind: str, today: date | None = None) -> Spr
     return Spread(lowest=amounts[0], median=median, highest=amounts[-1], offers=len(amounts))
 
 
-def rented(offers: Sequence[Offer], today: date | None) -> Spread | None:
-    """On-demand rents of one GPU per hour: of dated offers that are not old, or of all where every one is."""
-    return spread(offers, "on-demand", today) or spread(offers, "on-demand")
+def usual(offers: Sequence[Offer], kind: OfferKind, today: date | None) -> Spread | None:
+    """Prices of a kind that are not old; where every one is, all rents, or the latest price of a purchase."""
+    if found := spread(offers, kind, today):
+        return found
+    mine = [offer for offer in offers if offer.kind == kind]
+    latest = max((offer.seen_on for offer in mine), default="")
+    return spread([offer for offer in mine if offer.per_hour or offer.seen_on == latest], kind)
 
 
 def summary(offers: Sequence[Offer], today: date | None = None) -> tuple[Line, ...]:
@@ -464,9 +473,15 @@ def summary(offers: Sequence[Offer], today: date | None = None) -> tuple[Line, .
         # A launch price is years old by nature: it says nothing of how fresh the rents are.
         judged = [offer for offer in same if offer.per_hour] or same
         named, newest_day = gpu_ids[0] if len(gpu_ids) == 1 else same[0].gpu, max(o.seen_on for o in judged)
-        rents = {"on_demand": rented(same, today), "spot": spread(same, "spot", today)}
-        bought = {kind: spread(same, kind) for kind in ("new", "street")}
-        line = Line(gpu=named, gpu_ids=gpu_ids, offers=len(same), newest=newest_day, **rents, **bought)
+        launch = [offer for offer in same if offer.note.startswith(LAUNCH)]
+        since = [offer for offer in same if offer not in launch]
+        sold: tuple[OfferKind, ...] = ("new", "used", "street")
+        bought = {kind: usual(since, kind, today) for kind in sold}
+        line = Line(
+            gpu=named, gpu_ids=gpu_ids, offers=len(same), newest=newest_day, **bought,
+            on_demand=usual(same, "on-demand", today), spot=spread(same, "spot", today),
+            launch=spread(launch, "new"),
+        )  # fmt: skip
         lines.append(line)
     return tuple(sorted(lines, key=lambda line: line.gpu.casefold()))
 
@@ -514,10 +529,14 @@ class Wanted:
 
 
 def wanted(query: str, offers: tuple[Offer, ...] = ()) -> Wanted:
-    """The GPUs of a `query`: one GPU, a family ("h100", "a100 80gb") or a seller's name ("a10g").
+    """The GPUs of a `query`: one GPU, a family ("h100", "a100 80gb"), a seller's name ("a10g"), or several of
+    these with commas between.
 
     Raises InputError with the nearest names where neither the catalog nor an offer knows it.
     """
+    if "," in query:
+        each = [wanted(name, offers).gpu_ids for name in query.split(",") if name.strip()]
+        return Wanted(query=query, gpu_ids=frozenset().union(*each))
     # A full name means one card, even where it is a part of another's name.
     exact = _exact().get(catalog.name_key(query))
     if exact is not None:
@@ -525,9 +544,9 @@ def wanted(query: str, offers: tuple[Offer, ...] = ()) -> Wanted:
     words = _words(query)
     named = {gpu_id for gpu_id, words_of in _known_words().items() if words and words <= words_of}
     family = frozenset(named).union(seller_ids(query))
-    wanted = Wanted(query=query, gpu_ids=family, words=words)
-    if family or any(wanted.matches(offer) for offer in offers):
-        return wanted
+    asked = Wanted(query=query, gpu_ids=family, words=words)
+    if family or any(asked.matches(offer) for offer in offers):
+        return asked
     return Wanted(query=query, gpu_ids=frozenset({catalog.find(query).id}))
 
 

@@ -201,8 +201,13 @@ def readings(label: Label, cell: str, *, marks: tuple[str, ...] | None = ()) -> 
     if not label.text and any(t.field == "memory_type" for t in scan(cell)):
         # Without a label a size beside its type is the memory's.
         label = label_of("memory")
-    if _PCIE.fullmatch(label.text) and _GENERATION.fullmatch(stated := cell.strip("\"', ")):
+    stated = cell.strip("\"', ")
+    named = label.first == "pcie_generation" and re.match("gen", stated, re.IGNORECASE)
+    if _GENERATION.match(stated) if named else _PCIE.fullmatch(label.text) and _GENERATION.fullmatch(stated):
+        # Below "PCIe host I/O" also "Gen5 128 GB/s".
         cell = f"PCIe {stated}"
+    if label.first == "architecture" and cell.strip("\"' ") == "ada":
+        cell = "Ada"
     if label.first == "chip" and (chip := CHIP.fullmatch(cell)):
         # GV100, which a product is called, too.
         yield Reading(field="chip", values=(chip[0],), token=whole)
@@ -234,10 +239,13 @@ def readings(label: Label, cell: str, *, marks: tuple[str, ...] | None = ()) -> 
                 )
         elif token.kind == "value":
             for reading in _of_value(label, cell, tokens, place, marks):
-                # A second rate that is twice the first is the sparse one, said or not.
                 if last is not None and reading.sparse is None and reading.field == last.field:
                     one, two = last.values[0], reading.values[0]
-                    if reading.field.startswith("peak:") and _is_twice(one, two):
+                    if _is_times(1, one, two) and cell[: token.start].endswith("("):
+                        # "3,350 GB/s (3.35 TB/s)" says it twice.
+                        continue
+                    # A second rate that is twice the first is the sparse one, said or not.
+                    if reading.field.startswith("peak:") and _is_times(2, one, two):
                         reading = replace(reading, sparse=True)
                 last = reading
                 # Of "> 2.5 TB/s" only the least is said.
@@ -297,9 +305,17 @@ def _of_value(
         )
         sparse = True if marked else label.sparse
     low, high = min(numbers, key=lambda n: n.value), max(numbers, key=lambda n: n.value)
-    if len(numbers) == 2 and (label.both or _is_twice(low, high)):
-        yield replace(reading, values=(low,), sparse=False)
-        yield replace(reading, values=(high,), sparse=True)
+    # "312 / 600*": the mark is that of the second one.
+    starred = len(numbers) == 2 and re.match(r"\s?[*\u2217\u2020]", cell[token.end :]) is not None
+    low, high = numbers if starred else (low, high)
+    if len(numbers) == 2 and (starred or label.both or _is_times(2, low, high)):
+        written = [*re.finditer(r"\d[\d.,]*", token.text)]
+        unit = token.text[written[-1].end() :]
+        for number, sparse in ((low, False), (high, True)):
+            # Each by itself: "312 TFLOPS" of "312 / 624 TFLOPS".
+            part = written[numbers.index(number)] if len(written) == len(numbers) else None
+            text = f"{part[0]}{unit}" if part else token.text
+            yield replace(reading, values=(number,), sparse=sparse, token=replace(token, text=text))
     else:
         either = sparse is None and (marks is None or "spars" in cell.lower())
         yield replace(reading, sparse=sparse, vector=label.vector, times=STARRED if either else None)
@@ -487,7 +503,7 @@ def mark_near(cell: str, tokens: Sequence[Token], place: int) -> bool | None:
     return None
 
 
-def _is_twice(one: Number | str, two: Number | str) -> bool:
+def _is_times(times: int, one: Number | str, two: Number | str) -> bool:
     if isinstance(one, str) or isinstance(two, str):
         return False
-    return one.value > 0 and abs(two.value / one.value - 2) < TWICE
+    return one.value > 0 and abs(two.value / one.value - times) < TWICE

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections import Counter
+from collections import Counter, defaultdict
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from itertools import pairwise, permutations
@@ -50,9 +50,14 @@ IN_CONTEXT = frozenset({"throughput", "rent per hour"})
 # value of one without a unit.
 INFERRED: Sequence[str] = NAMES["inferred"]["labels"]
 LARGE = 1000
+# What the maker of a card sets.
+OF_MAKER = frozenset({"boost_hz", "base_hz", "power_w", "launch_price_usd", "price"})
+# Fields in which variants with more memory differ.
+OF_SIZE = frozenset({"memory_bytes_per_s", "memory_type", "memory_bus_bits"})
 # Dimensions that values of one field have, with a label of it.
 OF_ONE_FIELD = {"bytes/s": "memory bandwidth", "bit": "memory bus"}
 _ASIDE = re.compile(r"\([^()]{1,40}\)")
+_SIZES = re.compile(r"\d{1,3} ?(?:GB)? ?(?:/|or|and) ?\d{1,3} ?GB", re.IGNORECASE)
 _SHARE = re.compile(r"\s*1/\d")
 _TIMES_FIRST = re.compile(r"\s*\d{1,3}\s?[x\u00d7]")
 # A column head or a cell that is a count of GPUs and nothing else: "8", "three", "4 GPUs", "x2".
@@ -80,6 +85,8 @@ class Subject:
     count: int = 1
     sure: bool = True
     """False where a heading between may have changed the subject: sure where most claims agree with it."""
+    custom: bool = False
+    """A consumers' card of a board maker, which sets its clocks and its power."""
     die: bool = False
     """A chip that products are made of: its counts may be those of the whole die."""
 
@@ -109,6 +116,7 @@ def subject_of(text: str, tokens: Sequence[Token] | None = None) -> Subject | No
     found = subject(gpus)
     if found is None or found.count > 1:
         return found
+    found = of_maker(text, found)
     # Words beside the names: not those of "Server Edition".
     ends = zip([0, *(t.end for t in gpus)], [*(t.start for t in gpus), len(text)], strict=True)
     machine = any(CUES["machine"].search(text, start, end) for start, end in ends)
@@ -116,6 +124,13 @@ def subject_of(text: str, tokens: Sequence[Token] | None = None) -> Subject | No
         return replace(found, count=max(1, int(times["a"] or times["b"])))
     machine = machine or any(re.search(r"NVL ?\d\d\b(?! ?GB)", t.text) for t in gpus)
     return replace(found, count=IN_MACHINE) if machine else found
+
+
+def of_maker(text: str, owner: Subject) -> Subject:
+    """The owner as the card of a board maker, where a text that names it speaks of one."""
+    said = CUES["board_maker"].search(text) is not None
+    consumers = said and any(catalog.get(i).text("segment") == "consumer" for i in owner.gpu_ids)
+    return replace(owner, custom=True) if consumers else owner
 
 
 def subject(gpus: Sequence[Token]) -> Subject | None:
@@ -411,6 +426,10 @@ class Grid:
 
     def claims(self, block: int) -> Iterator[Claim]:
         """Every claim of the table, under the orientation that explains it best."""
+        yield from of_size([*self.claimed(block)])
+
+    def claimed(self, block: int) -> Iterator[Claim]:
+        """The claims as the cells state them."""
         columns, told = self.in_order(self.columns, self.rows[1:], 1)
         options = [list(self.by_row()), list(self.by_column(columns, self.rows[1:], 1))]
         pair = self.pair()
@@ -434,12 +453,17 @@ class Grid:
         named = len(widths) == 1 and min(widths) < len(self.header) and any(best is o for o in options[:2])
         firm = named and len(best) > LEAST and sum(p.known for p in best) >= FIRM * len(best)
         # Where empty cells were dropped those behind them moved: the row ends in several, and does not fit.
+        ends = {
+            n for n, row in enumerate(self.rows) if len(row) > 2 and not any(c.text.strip() for c in row[-2:])
+        }
         pushed = {
-            number
-            for number, row in enumerate(self.rows)
-            if len(row) > 2 and not any(cell.text.strip() for cell in row[-2:])
-            and sum(p.known for p in best if p.row == number) < SETTLED * sum(p.row == number for p in best)
+            n for n in ends
+            if sum(p.known for p in best if p.row == n) < SETTLED * sum(p.row == n for p in best)
         }  # fmt: skip
+        # A column that nearly all such rows, or those that are cells short, confirm did not move.
+        short = [p for p in best if p.row in ends or len(self.rows[p.row]) != len(self.header)]
+        count, right = Counter(p.column for p in short), Counter(p.column for p in short if p.known)
+        standing = {at for at, n in count.items() if n > LEAST and right[at] >= FIRM * n}
         # "2x186 GB" makes the row one of a pair of GPUs; the rest may be of both together.
         doubled = {(p.row, p.owner.text) for p in best if p.reading.token.count > 1 == p.owner.count}
         for placed in best:
@@ -450,8 +474,9 @@ class Grid:
                 placed = replace(
                     placed, reading=replace(placed.reading, token=replace(placed.reading.token, count=1))
                 )
-            moved = (self.ragged or len(self.rows[row]) != len(self.header)) and not firm
-            moved = moved or row in pushed
+            moved = self.ragged or len(self.rows[row]) != len(self.header)
+            moved = (moved and not firm) or row in pushed
+            moved = moved and placed.column not in standing
             sure = (clear or settled) and not moved and (row, owner.text) not in doubled
             sure = sure and (self.trusted or settled)
             # "NVLink 4 (H100) | 900 GB/s" under "Bandwidth"
@@ -462,6 +487,9 @@ class Grid:
             sure = sure and not (anonymous or CUES["link"].search(name) or is_of_host(owner, placed.reading))
             top = self.columns.get(placed.column)
             place = placed.column if top is not None and top.text == owner.text else row
+            if placed.reading.field == "memory_type" and (sizes := _SIZES.search(placed.cell.text)):
+                # "40 / 80 GB HBM2e": the type of either variant, whichever the rest of the table is of.
+                owner = replace(owner, text=f"{owner.text} {sizes[0]}")
             claim = claim_of(placed.reading, owner, placed.cell.line, block * GRID + place, sure)
             if claim.field == "memory_bytes" and claim.count > 1 and CUES["of_gpus"].search(placed.label):
                 # GPU memory in a row that states the number of GPUs is not of the host.
@@ -626,6 +654,9 @@ class Grid:
             dated = cells if names == {"launch"} else ()
             placed = (next(self.placed(cell, named, owner, 0, 0), None) for cell, owner in dated)
             return (named, True) if 2 * sum(p is not None and p.known for p in placed) >= len(dated) else None
+        # Cells of words alone say nothing of the others.
+        stated = [(cell, owner) for cell, owner in cells if any(t.kind == "value" for t in scanned[cell])]
+        cells = stated if len(stated) >= FIRM * len(cells) else cells
         # A line above the table that names formats says which rates it has.
         formats = {t.field for t in scan(self.scope.above[:NAME]) if t.field[:5] == "peak:" != t.field}
         for name in INFERRED if len(cells) > 1 else ():
@@ -667,7 +698,8 @@ class Grid:
             return None
         # Only processes are counted in nm; the clock of one may as well be the base clock of the other.
         of = FIELDS[likely[0].fields[0]].dimension
-        return likely[0], most > 1 or of == "nm" or not (text.isascii() or of == "hz")
+        told = most > 1 if of != "hz" else most >= max(LEAST, FIRM * len(cells))
+        return likely[0], told or of == "nm" or not (text.isascii() or of == "hz")
 
     def pair(self) -> dict[int, Subject]:
         """The GPUs of the title as columns, where the table names none of them: a header may name chips of
@@ -690,7 +722,9 @@ class Grid:
                  for way in ways]  # fmt: skip
         best = max(range(len(ways)), key=lambda n: len(found[n]))
         more, less = len(found[best] - found[0]), len(found[0] - found[best])
-        if best and more >= max(MOVED, AGAINST * less):
+        # A GPU that the catalog lacks confirms nothing.
+        least = MOVED * sum(bool(one.gpu_ids) for one in columns.values()) // len(columns)
+        if best and more >= max(least, AGAINST * less):
             return ways[best], True
         rest = max(len(one - found[0]) for one in found)
         other = more > max(less, LEAST_TOLD - 1)
@@ -831,6 +865,25 @@ def of_form(owner: Subject, text: str, token: Token) -> Subject:
     return variant(owner, form["form"]) if form else owner
 
 
+def of_size(stated: Sequence[Claim]) -> Iterator[Claim]:
+    """The claims of a sentence or a table; where one size is stated of a GPU, "A100: 40 GB HBM2, 2,039 GB/s",
+    they are of the variants of that size."""
+    sizes: dict[object, list[Claim]] = defaultdict(list)
+    for claim in stated:
+        if claim.field == "memory_bytes":
+            sizes[claim.block, claim.gpu_ids].append(claim)
+    for claim in stated:
+        beside = sizes.get((claim.block, claim.gpu_ids), [])
+        ids: tuple[str, ...] = ()
+        if claim.field in OF_SIZE and not claim.at_most and len(beside) == 1:
+            size = beside[0]
+            plain = size.sure and size.count == 1 == len(size.values) and not size.several
+            ids = tuple(
+                i for i in claim.gpu_ids if plain and evidence.supports(i, size.field, size.values[0])
+            )
+        yield replace(claim, gpu_ids=ids or claim.gpu_ids)
+
+
 def is_known(owner: Subject, reading: Reading) -> bool:
     """Whether the catalog has one of the values of one of the GPUs."""
     return any(evidence.supports(i, reading.field, v) for i in owner.gpu_ids[:8] for v in reading.values)
@@ -869,11 +922,12 @@ def explained(placed: Sequence[_Placed]) -> float:
 
 def claim_of(reading: Reading, owner: Subject, line: int, block: int, sure: bool) -> Claim:
     """The claim that a reading makes of its owner."""
+    makers = owner.custom and reading.field in OF_MAKER
     return Claim(
         line=line, gpu=owner.text, gpu_ids=owner.gpu_ids, field=reading.field, values=reading.values,
         stated=reading.token.text, block=block, approximate=reading.token.approximate,
         at_most=reading.token.at_most, is_range=reading.token.is_range, sparse=reading.sparse,
         vector=reading.vector, several=owner.several, count=owner.count * reading.token.count,
-        sure=sure and not (reading.either or is_multiple(owner, reading)),
+        sure=sure and not (reading.either or is_multiple(owner, reading) or makers),
         group="" if owner.sure else " ".join(owner.gpu_ids),
     )  # fmt: skip

@@ -95,6 +95,8 @@ _SEAM = re.compile(
     r"|(?<=\d)(?=[\u0410-\u042f])"
 )
 _ASIDE = re.compile(r"\([^()]{1,40}\)")
+_NONE = "(?:no data|not rated|n/a)"
+_NO_DATA = re.compile(rf"(?P<label>\D{{2,60}}?)(?:{_NONE}(?P<two>\d.{{0,24}})|(?P<one>\d.{{0,24}}?){_NONE})")
 _RUN_TOGETHER = re.compile(r"((?:(?:FP|TF|BF|INT|L)\d{1,2}|\D){2,80}?)([\d.,]{3,30})")
 
 Rows = list[tuple[Cell, ...]]
@@ -648,6 +650,9 @@ def _sides(text: str, pair: Sequence[Subject]) -> list[str] | None:
     """Of a line the label and the value of each GPU, in order; None for any other line."""
     if len(text) > 2 * SHORT or text.endswith("."):
         return None
+    if len(pair) == 2 and (one := _NO_DATA.fullmatch(text)):
+        # "Tensor Coresno data336": of one of them a page has nothing.
+        return [one["label"].strip(), one["one"] or "-", one["two"] or "-"]
     if glued := _RUN_TOGETHER.fullmatch(text):
         known = label_of(glued[1])
         half = glued[2][: len(glued[2]) // 2]

@@ -46,6 +46,8 @@ from gpuwise.judge.audit.grid import (
     is_known,
     is_of_host,
     of_form,
+    of_maker,
+    of_size,
     ratios,
     subject,
     subject_of,
@@ -138,7 +140,8 @@ _TYPE_OF = re.compile(
     r"[^\d.,;:()]{0,9}|(?: (?:of|memory|video|vram|ram|dedicated|memoria|speicher)){1,4} ", re.I
 )
 _CLAUSE = re.compile(
-    r";|[,:] (?:and |but )?(?=its? )| and (?=(?:has|draws|needs|offers|comes|delivers|uses|carries|gets)\b)"
+    r";|[,:] (?:and |but )?(?=its? )|, (?=(?:whose|which) )"
+    r"| and (?=(?:has|draws|needs|offers|comes|delivers|uses|carries|gets)\b)"
 )
 _OF_MEMORY = re.compile("memory|vram|hbm|gddr", re.IGNORECASE)
 _LABEL = re.compile(r"\W*(?:[^.,;\d][^.,;]{2,31}:\s|[^\d.,;]{3,32}[: ])?")
@@ -253,6 +256,7 @@ def claims(text: Text) -> Iterator[Claim | Left | Subject]:
         heads = {head.start for head in sentence.listed.values()}
         for gpu in (g for g in sentence.gpus if g.start in heads or re.search(r" GB|\dgb|[Г]Б", g.text)):
             yield from sized(gpu, text.line(start + gpu.start), text.block)
+        stated: list[Claim] = []
         for place, token in enumerate(sentence.tokens):
             # "Tensor performance is another area. It offers 222.2 TFLOPS": the format was named before.
             if token.field.startswith("peak:") and token.field != "peak:":
@@ -272,9 +276,10 @@ def claims(text: Text) -> Iterator[Claim | Left | Subject]:
                 # Of a product that came a rumour is as wrong as any figure; but some never came in that size.
                 rumour = leaked and claim.field in OF_RUMOURS
                 claim = replace(claim, sentence=start, sure=claim.sure and not (denied or rumour))
-                yield from sentence.each(place, claim)
+                stated += sentence.each(place, claim)
             elif token.dimension in WORTH_NOTING and (sentence.gpus or about):
                 yield Left(line, token.text)
+        yield from of_size(stated)
         line = text.line(start)
         named: Sequence[Token] = sentence.gpus
         if about is not None and (pronoun := CUES["pronoun"].match(words)):
@@ -303,6 +308,7 @@ def claims(text: Text) -> Iterator[Claim | Left | Subject]:
             for claim in comparisons(f"{said}X", [speaks, second], line, text.block):
                 yield replace(claim, stated=match[0])
         about = sentence.subject_after()
+        about = of_maker(words, about) if about is not None and sentence.gpus else about
     if about is not None:
         yield about
 
@@ -534,6 +540,21 @@ class _Sentence:
             for a in (b if b.kind == "value" else a,) if a is not None and a.kind == "value"
             and (a is b or (b.kind == "field" and b.start - a.end < TELEGRAM))
         }  # fmt: skip
+        # By the start of a size the list behind it that it is said of: "24 GB cards (RTX 3090, RTX 4090)".
+        self.kinds: dict[int, list[Token]] = {}
+        for at, gpu in enumerate(self.gpus):
+            place = self.tokens.index(gpu)
+            size = next((t for t in reversed(self.tokens[:place]) if t.kind in ("gpu", "value")), gpu)
+            if size.dimension != "bytes" or gpu.start - size.end > NEAR:
+                continue
+            cue = "such_as" if self.before("cards_with", size.start) else "kind_of_card"
+            end = at + 1
+            while end < len(self.gpus) and CUES["list"].fullmatch(
+                text, self.gpus[end - 1].end, self.gpus[end].start
+            ):  # fmt: skip
+                end += 1
+            if CUES[cue].fullmatch(text, size.end, gpu.start):
+                self.kinds[size.start] = self.gpus[at:end]
         # "Ten nodes with two T4": so many times the GPUs of one.
         named = CUES["machines"].search(text)
         self.machines = count_of(named["count"]) if named else 1
@@ -740,7 +761,8 @@ class _Sentence:
         if token.field == "memory_type" and place - 1 in self.owned and _TYPE_OF.fullmatch(beside):
             # "141 GB of HBM3e": the type is of the memory beside it.
             owner, certain = self.owned[place - 1]
-            best, sure = replace(best, owner=owner), certain
+            # A card that the catalog lacks has no figure that confirms it.
+            best, sure = replace(best, owner=owner), certain and bool(best.owner.gpu_ids)
         if (
             sure
             and field in WHOLE
@@ -808,6 +830,8 @@ class _Sentence:
     def each(self, place: int, claim: Claim) -> tuple[Claim, ...]:
         """The claim, of each of the two GPUs where it is said of both."""
         start = self.tokens[place].start
+        if start in self.kinds and claim.field == "memory_bytes":
+            return tuple(replace(claim, gpu=g.text, gpu_ids=g.gpu_ids) for g in self.kinds[start])
         for one, two in self.of_both:
             of_them = {*claim.gpu_ids} <= {*one.gpu_ids, *two.gpu_ids} and two.end <= start < two.end + LEAD
             alone = of_them and claim.count == 1 and not claim.total and claim.field in FIELDS
@@ -838,7 +862,9 @@ class _Sentence:
         token, unit = reading.token, SAID <= said < UNREAD and owned < NEAR_BY and reading.field in BY_UNIT
         # Bits a second are a network's; and beside a word for a link a rate is not plainly the memory's.
         unit = unit and not token.in_bits and self.unsaid_alike[token.measures] <= max(1, len(self.gpus))
-        if unit and not (reading.field == "memory_bytes_per_s" and self.link_open):
+        # What follows the rate of a link may be another's link, too.
+        linked = self.link_open or self.last.get("link_bytes_per_s", -1) > self.last.get(reading.field, -1)
+        if unit and not (reading.field == "memory_bytes_per_s" and linked):
             said = LISTED if any(1 / LIKE < ratio < LIKE for ratio in ratios(owner, reading)) else said
         return _Option(owner, reading, owned, said, is_known(owner, reading))
 
@@ -909,6 +935,9 @@ class _Sentence:
             elif own and own[:5] == "peak:" and self.rates and token.numbers[0].digits > 1:
                 # "989 TFLOPS in FP16 and 1,979 in FP8"
                 yield LISTED, own
+            elif own is None and self.before("rated_at", token.start):
+                # "A TDP of 350"
+                yield LISTED, "power_w"
             elif own is None and self.asked in COUNTS:
                 yield LISTED, self.asked
             elif re.fullmatch(r"20[0-3]\d", token.text) and (
@@ -1079,7 +1108,7 @@ class _Sentence:
             or (first and place > 0
                 and CUES["listing"].fullmatch(self.text, self.tokens[place - 1].end, token.start) is not None)
         )  # fmt: skip
-        if token.start in self.ordered or below:
+        if token.start in self.ordered or token.start in self.kinds or below:
             # "- 40 GB" and "24 GB, 300 GB/s, 72 W" below the name of a GPU.
             return LISTED
         # The only such value of a list, or the one that a GPU "has".
@@ -1117,7 +1146,11 @@ class _Sentence:
         start = self.tokens[place].start
         said = self.before("it_has", start)
         subjects = ("it", "which", "that", "this card", "the card", "the gpu")
-        if said and said["subject"].strip(" (,").lower() in subjects:
+        if said and (
+            said["subject"].strip(" (,").lower() in subjects
+            # "It draws 300 W and has 16 GB."
+            or self.text.endswith(" and ", 0, said.end("subject"))
+        ):
             return True
         before = [t for t in self.tokens[:place] if t.kind in ("gpu", "value")]
         if said and before and before[-1].kind == "gpu":
@@ -1220,6 +1253,9 @@ class _Sentence:
             own = self.ordered[token.start]
             of_text = about is not None and own.gpu_ids == about.gpu_ids
             yield 0.0, about if about is not None and of_text else self.subjects[own.start]
+            return
+        if token.start in self.kinds:
+            yield 0.0, self.subjects[self.kinds[token.start][0].start]
             return
         head = self.listed.get(place) if self.in_turn else self.bracketed.get(place)
         # Where each GPU has its own list, its values are of no other one, but "the AD102 of the 4090".

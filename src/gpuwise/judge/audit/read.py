@@ -81,6 +81,8 @@ _ROW = re.compile(r"\S.{0,60}? {2,}\S")
 _NUMBER = re.compile(r"\d[\d.,]*")
 _TABLE_RULE = re.compile(r"\|?(?:\s*:?-{2,}:?\s*\|)+(?:\s*:?-{2,}:?)?")
 _OF_SMI = (("power", "power limit"), ("memory", "memory"))
+_LIST_TABLE = re.compile(r"(?P<indent>\s{0,40})\.\. list-table::\s*(?P<title>.{0,200}?)\s*")
+_LIST_CELL = re.compile(r"\s{0,60}(?P<row>\*)?\s{0,8}(?:(?P<cell>-)(?:\s(?P<text>.*))?)?")
 # Blocks only: what is inside a line is read by the scanner, and inline rules cost most of the time.
 _MARKDOWN = MarkdownIt("commonmark").enable("table")
 _MARKDOWN.core.ruler.disable(["inline"])
@@ -346,9 +348,35 @@ def _without_marks(lines: Sequence[str]) -> Iterator[str]:
             yield "\u2014" if bare == "-" else re.sub("^# (?=of )", "Number ", line)
 
 
+def _with_list_tables(lines: Sequence[str]) -> Iterator[str]:
+    """Lines of reStructuredText with the tables that it writes as lists in HTML, each cell on its line."""
+    at = 0
+    while at < len(lines):
+        begins = _LIST_TABLE.fullmatch(lines[at])
+        if begins is None:
+            yield lines[at]
+            at += 1
+            continue
+        indent = len(begins["indent"])
+        end = at + 1
+        while end < len(lines) and (not lines[end].strip() or lines[end][: indent + 1].isspace()):
+            end += 1
+        while not lines[end - 1].strip():
+            end -= 1
+        yield f"<table><caption>{begins['title']}</caption>"
+        for line in lines[at + 1 : end]:
+            cell = _LIST_CELL.fullmatch(line)
+            rest = "" if re.match(r"\s*:[a-z-]+:", line) else line.strip()
+            row = "<tr>" * bool(cell and cell["row"])
+            # An empty line would end the HTML.
+            yield (row + (f"<td>{cell['text']}" if cell["cell"] else "") if cell else rest) or "<!---->"
+        at = end
+
+
 def _of_markdown(lines: list[str]) -> Iterator[Block]:
     if any(line.lstrip().startswith(_LATEX) for line in lines):
         lines = list(_without_latex(lines))
+    lines = list(_with_list_tables(lines))
     lines = list(_without_marks(lines))
     rules = [number for number, line in enumerate(lines[:FRONT]) if line.strip() == "---"]
     if len(rules) > 1 and rules[0] == 0:

@@ -15,7 +15,7 @@ from gpuwise.judge.choose import fit
 from gpuwise.judge.choose.candidates import PAID, Candidates, host_of
 from gpuwise.judge.choose.fit import Limit, link_of
 from gpuwise.judge.choose.need import COMPUTERS, HOURS_PER_YEAR, USUAL_NOTE, WORDS, settled
-from gpuwise.judge.choose.owning import both_ways, hours_that_pay, sums_of_years
+from gpuwise.judge.choose.owning import both_ways
 from gpuwise.judge.choose.phrases import (
     WORTH_A_WORD,
     WORTH_SAYING,
@@ -30,7 +30,6 @@ from gpuwise.judge.choose.phrases import (
     hours_until,
     machine_of,
     memory_filled,
-    name_of,
     obtained,
     offered_as,
     option_name,
@@ -38,6 +37,7 @@ from gpuwise.judge.choose.phrases import (
     short_name,
     sum_of,
     times,
+    weekly_use,
     what_it_does,
 )
 from gpuwise.judge.choose.speeds import AT_ONCE, FIRST_TOKEN, OLDEST, RECOMPUTES
@@ -285,6 +285,24 @@ def _otherwise(found: Recommendation) -> str:
     return f"Buying {machine_of(owned)} instead pays only above {hours}."
 
 
+def sums_of_years(found: Recommendation) -> str:
+    """What the years that the question states cost, bought and rented."""
+    need, first, a, usual = found.need, found.options[0], found.need.assumptions, Assumptions()
+    stated = (a.years, a.hours_per_week) != (usual.years, usual.hours_per_week)
+    known = (o for o in reversed(found.options) if o.way in RENTS or o.outlay_usd)
+    both = {"of rent" if o.way in RENTS else "bought": o for o in known}
+    if need.either or "bought" not in both or not stated or need.items or need.acquire != "both":
+        return ""
+    if first.way == "have":
+        return ""
+    sums = (
+        f"{machine_of(o)} {usd(o.per_hour_usd * priced.hours_of_use(need))} {how}"
+        for how, o in both.items()
+        if o.per_hour_usd
+    )
+    return f" In {a.owned_for}{weekly_use(a.hours_per_week)}: {', '.join(sums)}."
+
+
 def not_counted(need: Need) -> str:
     """What would change the answer, had it been read; empty where nothing would."""
     words = [word for word in need.ignored if re.search(WORDS["patterns"]["deciding"], word)]
@@ -450,49 +468,3 @@ def why(
         yield from (note for note in speed.notes[1:] if note.startswith(FIRST_TOKEN))
     if speed.bound:
         yield f"bound by {speed.bound}"
-
-
-def changes(need: Need, them: Candidates, places: Sequence[int]) -> Iterator[str]:
-    """What would make another option the first: its price, and hours of use."""
-    first = places[0]
-    if them.rows[first].way == "unpriced":
-        by = (
-            "these are the last that were seen"
-            if need.goal == "price"
-            else "older ones would rank them by cost"
-        )
-        yield f"a fresh price: {by}"
-        return
-    other = next((p for p in places if them.rows[p].gpu != them.rows[first].gpu), None)
-    if other is not None and them.ranked[other] >= them.ranked[first]:
-        # What takes less money at once is first within a few percent.
-        bought = bool(them.outlay[first] > 0 and them.outlay[other] > 0)
-        ahead = priced.EQUAL ** (bought * (1 if them.outlay[other] < them.outlay[first] else -1))
-        if need.goal == "cost" and them.ranked[other] < priced.EQUAL * them.ranked[first]:
-            lead = significant(float(them.ranked[other] / them.ranked[first]))
-            yield f"any change of price: {name_of(them, other)} costs {lead} times as much, a tie"
-        else:
-            yield from _price_change(need, them, other, float(them.ranked[first]) * ahead)
-    yield from hours_that_pay(need, them, places)
-
-
-def _price_change(need: Need, them: Candidates, place: int, target: float) -> Iterator[str]:
-    """The price, asked today, at which a candidate's ranked cost is `target`."""
-    price, fixed = float(them.price[place]), float(them.fixed[place])
-    if not price > 0 or not fixed > 0 or need.goal != "cost":
-        return
-    per_hour = target * float(them.per_hour[place]) / float(them.per_item[place])
-    share = (per_hour - float(them.running[place])) / fixed
-    wanted, unit = price * share, "/h"
-    if them.own[place]:
-        host = float(them.host[place]) / priced.cards_paid(need, them.rows[place].gpu, them.rows[place].count)
-        wanted, unit = (price + host) * share - host, " a card"
-    change = wanted / price - 1
-    if them.rows[place].stale and change > 0:
-        most = f"{usd(wanted)}{unit} or less today ({usd(price)} when seen)"
-        yield f"{name_of(them, place)} is first where it costs {most}"
-    elif wanted > 0:
-        becomes = f"becomes first at {usd(wanted)}{unit}"
-        yield f"{name_of(them, place)} {becomes} (now {usd(price)}, {change:+.1%})"
-    else:
-        yield f"{name_of(them, place)} is not first at any price: the rest of its cost alone is more"

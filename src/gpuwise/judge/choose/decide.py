@@ -14,7 +14,7 @@ decision is without input or output.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from datetime import date
 from math import exp, inf
@@ -23,13 +23,15 @@ import numpy as np
 
 from gpuwise.errors import NoDataError
 from gpuwise.facts import catalog
-from gpuwise.judge.choose import answer, fit, owning, phrases, verdicts
+from gpuwise.judge.choose import answer, fit, phrases
 from gpuwise.judge.choose import candidates as priced
 from gpuwise.judge.choose.candidates import EQUAL, FEW, Candidates, Mask, cards_paid, worth_per_hour
+from gpuwise.judge.choose.phrases import WORTH_A_WORD, WORTH_SAYING, counted, offered_as, times
 from gpuwise.judge.choose.speeds import memory_of
 from gpuwise.model.gpu import Offer
 from gpuwise.model.judgement import Chance, Need, Option, Recommendation
 from gpuwise.model.result import Interval, Record
+from gpuwise.model.units import percent, significant, usd
 from gpuwise.predictor.rates import LEVEL
 
 # Options that are kept.
@@ -84,7 +86,6 @@ def recommend(
     if need.keep:  # It does the work wherever it can
         places.sort(key=lambda place: them.rows[place].way != "have")
     options = _options(need, them, places, speeds)
-    changes = tuple(answer.changes(need, them, places))
     made = Recommendation(
         made_on=today.isoformat(), need=need, item=item, options=options, rejected=left,
         chances=tuple(
@@ -92,11 +93,11 @@ def recommend(
             for rank, place in enumerate(places[1:COMPARED], start=2)
             if options[0].price_usd is not None and options[rank - 1].price_usd is not None
         ),
-        changes=changes,
+        changes=tuple(changes(need, them, places)),
         advice=(
             *answer.owned(need, them, found, options, left, speeds),
-            *dict.fromkeys(verdicts.side_by_side(them, places, need)),
-            *verdicts.mixed(need, them, places, item),
+            *dict.fromkeys(side_by_side(them, places, need)),
+            *mixed(need, them, places, item),
         ),
     )  # fmt: skip
     rough = f" {phrases.ROUGH}" * them.rows[places[0]].speed.is_rough
@@ -236,6 +237,123 @@ def with_excluded(
             best.setdefault(f"{option.way} rent", option)
     if other is not None and other.options[0].key != found.options[0].key:
         best["another region" if need.region else "another GPU"] = other.options[0]
-    said = filter(None, (owning.allowing(way, option, first) for way, option in best.items()))
+    said = filter(None, (allowing(way, option, first) for way, option in best.items()))
     allowed = " or ".join(said)
     return replace(found, changes=(*([f"to allow {allowed}"] if allowed else []), *found.changes))
+
+
+def allowing(way: str, option: Option, first: Interval | None) -> str:
+    """What another kind of rent or GPU would save; empty where that is little."""
+    cost = times(option.cost_per_item_usd, first)
+    if not option.price_usd or not (first is None or (cost is not None and cost < WORTH_A_WORD)):
+        return ""
+    # A thousandth is of a purchase that one piece of work does not pay for.
+    more = f", {significant(cost)} times the cost" if cost is not None and cost > WORTH_SAYING else ""
+    return f"{way} ({offered_as(option)}{more})"
+
+
+def changes(need: Need, them: Candidates, places: Sequence[int]) -> Iterator[str]:
+    """What would make another option the first: its price, and hours of use."""
+    first = places[0]
+    if them.rows[first].way == "unpriced":
+        by = (
+            "these are the last that were seen"
+            if need.goal == "price"
+            else "older ones would rank them by cost"
+        )
+        yield f"a fresh price: {by}"
+        return
+    other = next((p for p in places if them.rows[p].gpu != them.rows[first].gpu), None)
+    if other is not None and them.ranked[other] >= them.ranked[first]:
+        # What takes less money at once is first within a few percent.
+        bought = bool(them.outlay[first] > 0 and them.outlay[other] > 0)
+        ahead = priced.EQUAL ** (bought * (1 if them.outlay[other] < them.outlay[first] else -1))
+        if need.goal == "cost" and them.ranked[other] < priced.EQUAL * them.ranked[first]:
+            lead = significant(float(them.ranked[other] / them.ranked[first]))
+            yield f"any change of price: {name_of(them, other)} costs {lead} times as much, a tie"
+        else:
+            yield from _price_change(need, them, other, float(them.ranked[first]) * ahead)
+    yield from hours_that_pay(need, them, places)
+
+
+def _price_change(need: Need, them: Candidates, place: int, target: float) -> Iterator[str]:
+    """The price, asked today, at which a candidate's ranked cost is `target`."""
+    price, fixed = float(them.price[place]), float(them.fixed[place])
+    if not price > 0 or not fixed > 0 or need.goal != "cost":
+        return
+    per_hour = target * float(them.per_hour[place]) / float(them.per_item[place])
+    share = (per_hour - float(them.running[place])) / fixed
+    wanted, unit = price * share, "/h"
+    if them.own[place]:
+        host = float(them.host[place]) / priced.cards_paid(need, them.rows[place].gpu, them.rows[place].count)
+        wanted, unit = (price + host) * share - host, " a card"
+    change = wanted / price - 1
+    if them.rows[place].stale and change > 0:
+        most = f"{usd(wanted)}{unit} or less today ({usd(price)} when seen)"
+        yield f"{name_of(them, place)} is first where it costs {most}"
+    elif wanted > 0:
+        becomes = f"becomes first at {usd(wanted)}{unit}"
+        yield f"{name_of(them, place)} {becomes} (now {usd(price)}, {change:+.1%})"
+    else:
+        yield f"{name_of(them, place)} is not first at any price: the rest of its cost alone is more"
+
+
+def hours_that_pay(need: Need, them: Candidates, places: Sequence[int]) -> Iterator[str]:
+    """From which hours a week buying costs less than renting."""
+    own = next((p for p in places if them.outlay[p] > 0), None)
+    rent = next((p for p in places if not them.own[p]), None)
+    # Whoever keeps what is there does neither.
+    keeps = them.rows[places[0]].way == "have"
+    if own is None or rent is None or need.period_s is not None or keeps or need.either:
+        return
+    a = need.assumptions
+    worth = priced.worth_per_hour(need, them, own, rent) - float(them.running[own])
+    if worth <= 0:
+        yield f"{name_of(them, own)} never pays: its energy alone costs more than {name_of(them, rent)}"
+        return
+    hours = priced.hours_a_week(a, priced.hours_until_paid(a, float(them.outlay[own]), worth))
+    if hours > phrases.ALL_WEEK:
+        yield f"{name_of(them, own)} does not pay against {name_of(them, rent)} even in use around the clock"
+    else:
+        pays = f"{name_of(them, own)} costs less than {name_of(them, rent)}"
+        yield f"{pays} from {hours:.1f} h a week on ({a.hours_per_week:g} h assumed)"
+
+
+def side_by_side(them: Candidates, places: Sequence[int], need: Need) -> Iterator[str]:
+    """Which GPUs are counted as so many machines that nobody offers as one."""
+    apart = need.mode == "infer" and need.deadline_s is not None
+    free = "each on its part of the work: ask whether so many are free"
+    how = free if apart else "which share no link, so a bound"
+    for place in places[:1] if apart else places if need.mode == "train" or need.task else ():
+        row = them.rows[place]
+        if row.offer and row.offer.per_hour and row.count > row.offer.count:
+            each = "one" if row.offer.count == 1 else f"{row.offer.count:g}"
+            all_of_it = f"counted as {row.count / row.offer.count:g} of {each}, {how}"
+            yield f"no machine of {counted(row.gpu, row.count)} is offered: {all_of_it}"
+
+
+def mixed(need: Need, them: Candidates, places: Sequence[int], item: str) -> Iterator[str]:
+    """Why not to mix two cards in one job of training; of requests each GPU answers its own."""
+    if need.mode != "train" or not (need.have or need.gpus[1] > 1):
+        return
+    # Two different cards that somebody might put into a machine of their own.
+    one = {them.rows[p].gpu: float(them.speed[p]) for p in places if them.rows[p].count == 1}
+    own = [them.rows[p].gpu for p in places if them.own[p]]
+    cards = [gpu for gpu in dict.fromkeys((*need.have, *own)) if catalog.get(gpu).text("form") == "pcie"]
+    names = [gpu for gpu in cards if gpu in one]
+    if len(names) > 1:
+        slow, both = sorted(one[g] for g in names[:2])[0], one[names[0]] + one[names[1]]
+        yield (
+            f"do not mix {names[0]} and {names[1]} in one job: with equal batches each step waits for the "
+            f"slower, 2 x {significant(slow)} = {significant(2 * slow)} {item}s/s at most, "
+            f"{percent(2 * slow / both, 0)} of the {significant(both)} that both do apart"
+        )
+
+
+def name_of(them: Candidates, place: int) -> str:
+    row = them.rows[place]
+    where = {"have": "that you have", "new": "bought new", "used": "bought used", "street": "bought"}
+    kind = "" if row.way == "on-demand" else f" ({row.way})"
+    offer = row.offer
+    how = where.get(row.way) or f"from {(offer.provider or offer.source.title) if offer else 'no one'}{kind}"
+    return f"{counted(row.gpu, row.count)} {how}"

@@ -135,10 +135,11 @@ def forms() -> Mapping[str, tuple[str, frozenset[str]]]:
 
 
 def has_form(spec: GpuSpec, form: str) -> bool:
-    """Whether the GPU is of a form; only what sits in no server is a laptop or small computer."""
+    """Whether the GPU is of a form; only what sits in no server is a laptop or small computer, and no box for
+    a desk is carried about."""
     name, values = forms()[form]
-    no = {"mobile": ("server",), "small": ("server", "embedded")}.get(form, ())
-    return spec.text(name) in values and spec.text("segment") not in no
+    no = {"mobile": ("server", "workstation"), "small": ("server", "embedded")}.get(form, ())
+    return spec.text(name) in values and (spec.text("form") == "laptop" or spec.text("segment") not in no)
 
 
 def need_for(

@@ -2,23 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
-
 from gpuwise.judge.choose import candidates as priced
 from gpuwise.judge.choose import fit
-from gpuwise.judge.choose.candidates import Candidates
 from gpuwise.judge.choose.phrases import (
     ALL_WEEK,
     MONTH_S,
-    WORTH_A_WORD,
     WORTH_SAYING,
     counted,
     dated,
     electricity,
     hours_until,
     machine_of,
-    name_of,
-    offered_as,
     priced_at,
     sum_of,
     times,
@@ -27,18 +21,7 @@ from gpuwise.judge.choose.phrases import (
 )
 from gpuwise.model.gpu import RENTS
 from gpuwise.model.judgement import Assumptions, Need, Option, Recommendation
-from gpuwise.model.result import Interval
 from gpuwise.model.units import brief, seconds, significant, usd
-
-
-def allowing(way: str, option: Option, first: Interval | None) -> str:
-    """What another kind of rent or GPU would save; empty where that is little."""
-    cost = times(option.cost_per_item_usd, first)
-    if not option.price_usd or not (first is None or (cost is not None and cost < WORTH_A_WORD)):
-        return ""
-    # A thousandth is of a purchase that one piece of work does not pay for.
-    more = f", {significant(cost)} times the cost" if cost is not None and cost > WORTH_SAYING else ""
-    return f"{way} ({offered_as(option)}{more})"
 
 
 def both_ways(found: Recommendation) -> str:
@@ -149,24 +132,6 @@ def _after(months: float) -> str:
     return "within a month" if months < 1.5 else f"after {months:,.0f} months"
 
 
-def sums_of_years(found: Recommendation) -> str:
-    """What the years that the question states cost, bought and rented."""
-    need, first, a, usual = found.need, found.options[0], found.need.assumptions, Assumptions()
-    stated = (a.years, a.hours_per_week) != (usual.years, usual.hours_per_week)
-    known = (o for o in reversed(found.options) if o.way in RENTS or o.outlay_usd)
-    both = {"of rent" if o.way in RENTS else "bought": o for o in known}
-    if need.either or "bought" not in both or not stated or need.items or need.acquire != "both":
-        return ""
-    if first.way == "have":
-        return ""
-    sums = (
-        f"{machine_of(o)} {usd(o.per_hour_usd * priced.hours_of_use(need))} {how}"
-        for how, o in both.items()
-        if o.per_hour_usd
-    )
-    return f" In {a.owned_for}{weekly_use(a.hours_per_week)}: {', '.join(sums)}."
-
-
 def rented_instead(found: Recommendation, rent: Option) -> str:
     """What the work takes on a rented GPU where an own one is kept or bought."""
     does = what_it_does(found.need, rent, found.item)
@@ -205,24 +170,3 @@ def bills(found: Recommendation) -> str:
     low, at = min(paid, key=lambda key: paid[key]), f"${a.electricity_usd_per_kwh:.3g} a kWh"
     said = "; ".join(sums)
     return f"Least electricity: {counted(*low)}. A year{weekly_use(a.hours_per_week)} at {at}: {said}."
-
-
-def hours_that_pay(need: Need, them: Candidates, places: Sequence[int]) -> Iterator[str]:
-    """From which hours a week buying costs less than renting."""
-    own = next((p for p in places if them.outlay[p] > 0), None)
-    rent = next((p for p in places if not them.own[p]), None)
-    # Whoever keeps what is there does neither.
-    keeps = them.rows[places[0]].way == "have"
-    if own is None or rent is None or need.period_s is not None or keeps or need.either:
-        return
-    a = need.assumptions
-    worth = priced.worth_per_hour(need, them, own, rent) - float(them.running[own])
-    if worth <= 0:
-        yield f"{name_of(them, own)} never pays: its energy alone costs more than {name_of(them, rent)}"
-        return
-    hours = priced.hours_a_week(a, priced.hours_until_paid(a, float(them.outlay[own]), worth))
-    if hours > ALL_WEEK:
-        yield f"{name_of(them, own)} does not pay against {name_of(them, rent)} even in use around the clock"
-    else:
-        pays = f"{name_of(them, own)} costs less than {name_of(them, rent)}"
-        yield f"{pays} from {hours:.1f} h a week on ({a.hours_per_week:g} h assumed)"

@@ -5,7 +5,7 @@ from __future__ import annotations
 from gpuwise.facts import catalog
 from gpuwise.judge.choose import candidates as priced
 from gpuwise.judge.choose import fit
-from gpuwise.judge.choose.candidates import PAID, STATED, Candidates, host_of
+from gpuwise.judge.choose.candidates import PAID, STATED, host_of
 from gpuwise.judge.choose.need import HOURS_PER_YEAR
 from gpuwise.judge.choose.speeds import memory_of
 from gpuwise.model.gpu import RENTS
@@ -226,12 +226,3 @@ def _engine(need: Need, first: Option) -> str:
 def rate_of(value: float, item: str) -> str:
     """`968 tokens/s`; what takes many seconds an hour."""
     return f"{brief(value * 3600)} {item}s an hour" if value < SLOW else f"{brief(value)} {item}s/s"
-
-
-def name_of(them: Candidates, place: int) -> str:
-    row = them.rows[place]
-    where = {"have": "that you have", "new": "bought new", "used": "bought used", "street": "bought"}
-    kind = "" if row.way == "on-demand" else f" ({row.way})"
-    offer = row.offer
-    how = where.get(row.way) or f"from {(offer.provider or offer.source.title) if offer else 'no one'}{kind}"
-    return f"{counted(row.gpu, row.count)} {how}"

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from datetime import date
 from math import inf
 
 from gpuwise.facts import catalog, prices
 from gpuwise.judge.choose import candidates as priced
-from gpuwise.judge.choose.candidates import Candidates, host_of
+from gpuwise.judge.choose.candidates import host_of
 from gpuwise.judge.choose.fit import link_of
 from gpuwise.judge.choose.need import HOURS_PER_YEAR, WORDS
 from gpuwise.judge.choose.owning import bills
@@ -34,7 +34,7 @@ from gpuwise.judge.choose.speeds import AT_ONCE, Dealt, memory_of
 from gpuwise.model.gpu import RENTS, Offer
 from gpuwise.model.judgement import Bill, Need, Option, Quote, Recommendation
 from gpuwise.model.precision import Precision
-from gpuwise.model.units import brief, percent, seconds, significant, usd
+from gpuwise.model.units import brief, seconds, significant, usd
 from gpuwise.predictor.card import is_linked
 
 
@@ -51,37 +51,6 @@ def room(need: Need, gpu: str, other: Recommendation) -> str:
 def from_elsewhere(asked: str, place: str) -> str:
     """That nothing to rent is known where it was asked for, and where that is."""
     return f"Nothing that does it is known to rent in {asked}, so rent is of {place or 'any region'}. "
-
-
-def side_by_side(them: Candidates, places: Sequence[int], need: Need) -> Iterator[str]:
-    """Which GPUs are counted as so many machines that nobody offers as one."""
-    apart = need.mode == "infer" and need.deadline_s is not None
-    free = "each on its part of the work: ask whether so many are free"
-    how = free if apart else "which share no link, so a bound"
-    for place in places[:1] if apart else places if need.mode == "train" or need.task else ():
-        row = them.rows[place]
-        if row.offer and row.offer.per_hour and row.count > row.offer.count:
-            each = "one" if row.offer.count == 1 else f"{row.offer.count:g}"
-            all_of_it = f"counted as {row.count / row.offer.count:g} of {each}, {how}"
-            yield f"no machine of {counted(row.gpu, row.count)} is offered: {all_of_it}"
-
-
-def mixed(need: Need, them: Candidates, places: Sequence[int], item: str) -> Iterator[str]:
-    """Why not to mix two cards in one job of training; of requests each GPU answers its own."""
-    if need.mode != "train" or not (need.have or need.gpus[1] > 1):
-        return
-    # Two different cards that somebody might put into a machine of their own.
-    one = {them.rows[p].gpu: float(them.speed[p]) for p in places if them.rows[p].count == 1}
-    own = [them.rows[p].gpu for p in places if them.own[p]]
-    cards = [gpu for gpu in dict.fromkeys((*need.have, *own)) if catalog.get(gpu).text("form") == "pcie"]
-    names = [gpu for gpu in cards if gpu in one]
-    if len(names) > 1:
-        slow, both = sorted(one[g] for g in names[:2])[0], one[names[0]] + one[names[1]]
-        yield (
-            f"do not mix {names[0]} and {names[1]} in one job: with equal batches each step waits for the "
-            f"slower, 2 x {significant(slow)} = {significant(2 * slow)} {item}s/s at most, "
-            f"{percent(2 * slow / both, 0)} of the {significant(both)} that both do apart"
-        )
 
 
 # Times as much work, or as cheap, that is worth saying though no fresh price is known.
