@@ -787,7 +787,25 @@ W The H100 SXM has 16,896 CUDA cores, and the RTX 4090 has 14,336 CUDA cores.
 N The GTX 1080 Ti reaches 10.6 TFLOPS in FP32.
 W The GTX 1080 Ti reaches 8.1 TFLOPS in FP32.
 N The RX 7800 XT came for 549 euros.
-N A GB200 superchip holds 384 GB and moves 16 TB/s."""  # noqa: RUF001
+N A GB200 superchip holds 384 GB and moves 16 TB/s.
+N The RTX 5090 peaks at 640 W for milliseconds.
+N The RTX 3060 is nowhere near 1 TB/s of bandwidth.
+N The RTX 4090 lacks the 80 GB of memory that a datacenter card offers.
+N Neither the RTX 4090 nor the RTX 5090 comes with 48 GB.
+N The cluster of 1,024 H100s has 80 TB of HBM3.
+N The H200 costs $3.50 per GPU-hour, $28 per hour for the 8-GPU node.
+N STREAM gives 780 GB/s on the RTX 3090.
+R RTX 3090: FP16 with FP32 accumulate: 71 TFLOPS
+N The ASUS TUF RTX 4070 Ti draws 300 W and boosts to 2.9 GHz.
+W The ASUS TUF RTX 4070 Ti is large. It draws 300 W. It has 16 GB.
+W The T4 and the L4 have 16 GB and 42 GB, respectively.
+W The H100 SXM triples the A100's FP16 rate from 312 to 898 TFLOPS.
+W With compute capability 8.6 and 24 GB, the RTX 4090 draws 450 W.
+W The L40S belongs to the Hopper architecture, has 48 GB and draws 350 W.
+W The RTX 4070 Ti has 7,680 cores, not the RTX 4070, whose 5,288 cores run at 2.48 GHz.
+R Die RTX 4070 Ti hat 35,8 Milliarden Transistoren, verglichen mit den 45,9 Milliarden der RTX 4080.
+N The RTX 4090 has 24 GB of GDDR6x.
+W The RTX 4070 Ti is large. It draws 285 W and has 16 GB."""  # noqa: RUF001
 
 
 @pytest.mark.parametrize(

@@ -23,6 +23,8 @@ from gpuwise.model.judgement import Claim, Number
 DIE_LINES = 8
 # Characters of a line that is a value and nothing else, of a plain heading, and of a line of pairs.
 SHORT, TITLE, PAIRS = 24, 90, 600
+# Fields that a heading may name whose value stands below it.
+MOST_ASKED = 2
 # A line of a paragraph that is at least so long may go on in the next.
 WRAPPED = 50
 _COMPARES = re.compile(
@@ -198,6 +200,9 @@ class _Walk:
         for gpu in (t for t in reversed(scan(text)) if t.kind == "gpu"):
             asked = asked[: gpu.start] + asked[gpu.end :]
         self.topic, self.below = label_of(asked), line + 2
+        if len(self.topic.fields) > MOST_ASKED:
+            # The title of an offer asks for nothing.
+            self.topic = label_of("")
         self.section += 1
         self.count = 1
 
@@ -471,7 +476,7 @@ def _pairs(text: str) -> Iterator[tuple[str, str]]:
 def _glued(text: str, tokens: Sequence[Token], place: int) -> int:
     """Where the value that touches a label begins: "TDP300 W", "FP16 dense312 TFLOPS"; 0 where none does."""
     for token in tokens[place + 1 :]:
-        if token.kind == "value":
+        if token.kind == "value" or (token.kind == "name" and token.field == tokens[place].field):
             label = text[tokens[place].end : token.start]
             return token.start if re.fullmatch(r"(?:[A-Za-z ()]{0,20}[A-Za-z)])?", label) else 0
         if token.field not in ("dense", "sparse", "peak:", "peak:tensor"):

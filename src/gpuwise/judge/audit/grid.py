@@ -50,6 +50,8 @@ IN_CONTEXT = frozenset({"throughput", "rent per hour"})
 # value of one without a unit.
 INFERRED: Sequence[str] = NAMES["inferred"]["labels"]
 LARGE = 1000
+# What the maker of a card sets.
+OF_MAKER = frozenset({"boost_hz", "base_hz", "power_w", "launch_price_usd", "price"})
 # Fields in which variants with more memory differ.
 OF_SIZE = frozenset({"memory_bytes_per_s", "memory_type", "memory_bus_bits"})
 # Dimensions that values of one field have, with a label of it.
@@ -83,6 +85,8 @@ class Subject:
     count: int = 1
     sure: bool = True
     """False where a heading between may have changed the subject: sure where most claims agree with it."""
+    custom: bool = False
+    """A consumers' card of a board maker, which sets its clocks and its power."""
     die: bool = False
     """A chip that products are made of: its counts may be those of the whole die."""
 
@@ -112,6 +116,7 @@ def subject_of(text: str, tokens: Sequence[Token] | None = None) -> Subject | No
     found = subject(gpus)
     if found is None or found.count > 1:
         return found
+    found = of_maker(text, found)
     # Words beside the names: not those of "Server Edition".
     ends = zip([0, *(t.end for t in gpus)], [*(t.start for t in gpus), len(text)], strict=True)
     machine = any(CUES["machine"].search(text, start, end) for start, end in ends)
@@ -119,6 +124,13 @@ def subject_of(text: str, tokens: Sequence[Token] | None = None) -> Subject | No
         return replace(found, count=max(1, int(times["a"] or times["b"])))
     machine = machine or any(re.search(r"NVL ?\d\d\b(?! ?GB)", t.text) for t in gpus)
     return replace(found, count=IN_MACHINE) if machine else found
+
+
+def of_maker(text: str, owner: Subject) -> Subject:
+    """The owner as the card of a board maker, where a text that names it speaks of one."""
+    said = CUES["board_maker"].search(text) is not None
+    consumers = said and any(catalog.get(i).text("segment") == "consumer" for i in owner.gpu_ids)
+    return replace(owner, custom=True) if consumers else owner
 
 
 def subject(gpus: Sequence[Token]) -> Subject | None:
@@ -910,11 +922,12 @@ def explained(placed: Sequence[_Placed]) -> float:
 
 def claim_of(reading: Reading, owner: Subject, line: int, block: int, sure: bool) -> Claim:
     """The claim that a reading makes of its owner."""
+    makers = owner.custom and reading.field in OF_MAKER
     return Claim(
         line=line, gpu=owner.text, gpu_ids=owner.gpu_ids, field=reading.field, values=reading.values,
         stated=reading.token.text, block=block, approximate=reading.token.approximate,
         at_most=reading.token.at_most, is_range=reading.token.is_range, sparse=reading.sparse,
         vector=reading.vector, several=owner.several, count=owner.count * reading.token.count,
-        sure=sure and not (reading.either or is_multiple(owner, reading)),
+        sure=sure and not (reading.either or is_multiple(owner, reading) or makers),
         group="" if owner.sure else " ".join(owner.gpu_ids),
     )  # fmt: skip

@@ -46,6 +46,7 @@ from gpuwise.judge.audit.grid import (
     is_known,
     is_of_host,
     of_form,
+    of_maker,
     of_size,
     ratios,
     subject,
@@ -139,7 +140,8 @@ _TYPE_OF = re.compile(
     r"[^\d.,;:()]{0,9}|(?: (?:of|memory|video|vram|ram|dedicated|memoria|speicher)){1,4} ", re.I
 )
 _CLAUSE = re.compile(
-    r";|[,:] (?:and |but )?(?=its? )| and (?=(?:has|draws|needs|offers|comes|delivers|uses|carries|gets)\b)"
+    r";|[,:] (?:and |but )?(?=its? )|, (?=(?:whose|which) )"
+    r"| and (?=(?:has|draws|needs|offers|comes|delivers|uses|carries|gets)\b)"
 )
 _OF_MEMORY = re.compile("memory|vram|hbm|gddr", re.IGNORECASE)
 _LABEL = re.compile(r"\W*(?:[^.,;\d][^.,;]{2,31}:\s|[^\d.,;]{3,32}[: ])?")
@@ -306,6 +308,7 @@ def claims(text: Text) -> Iterator[Claim | Left | Subject]:
             for claim in comparisons(f"{said}X", [speaks, second], line, text.block):
                 yield replace(claim, stated=match[0])
         about = sentence.subject_after()
+        about = of_maker(words, about) if about is not None and sentence.gpus else about
     if about is not None:
         yield about
 
@@ -758,7 +761,8 @@ class _Sentence:
         if token.field == "memory_type" and place - 1 in self.owned and _TYPE_OF.fullmatch(beside):
             # "141 GB of HBM3e": the type is of the memory beside it.
             owner, certain = self.owned[place - 1]
-            best, sure = replace(best, owner=owner), certain
+            # A card that the catalog lacks has no figure that confirms it.
+            best, sure = replace(best, owner=owner), certain and bool(best.owner.gpu_ids)
         if (
             sure
             and field in WHOLE
@@ -858,7 +862,9 @@ class _Sentence:
         token, unit = reading.token, SAID <= said < UNREAD and owned < NEAR_BY and reading.field in BY_UNIT
         # Bits a second are a network's; and beside a word for a link a rate is not plainly the memory's.
         unit = unit and not token.in_bits and self.unsaid_alike[token.measures] <= max(1, len(self.gpus))
-        if unit and not (reading.field == "memory_bytes_per_s" and self.link_open):
+        # What follows the rate of a link may be another's link, too.
+        linked = self.link_open or self.last.get("link_bytes_per_s", -1) > self.last.get(reading.field, -1)
+        if unit and not (reading.field == "memory_bytes_per_s" and linked):
             said = LISTED if any(1 / LIKE < ratio < LIKE for ratio in ratios(owner, reading)) else said
         return _Option(owner, reading, owned, said, is_known(owner, reading))
 
@@ -1140,7 +1146,11 @@ class _Sentence:
         start = self.tokens[place].start
         said = self.before("it_has", start)
         subjects = ("it", "which", "that", "this card", "the card", "the gpu")
-        if said and said["subject"].strip(" (,").lower() in subjects:
+        if said and (
+            said["subject"].strip(" (,").lower() in subjects
+            # "It draws 300 W and has 16 GB."
+            or self.text.endswith(" and ", 0, said.end("subject"))
+        ):
             return True
         before = [t for t in self.tokens[:place] if t.kind in ("gpu", "value")]
         if said and before and before[-1].kind == "gpu":

@@ -180,8 +180,8 @@ _TYPED = [(name, "", "", pattern) for name, pattern in _NAMES.items()] + [
 # Where a token may begin: at a word, behind a point and in a few places inside a word. Words that no token
 # begins with are passed over, because they are every second one.
 _BEGIN = re.compile(
-    r"(?:(?<![A-Za-z0-9.,])|(?<=\dx)|(?<=[a-z])(?=\d{1,3},\d{3})|(?:(?<= to)|(?<=/s))(?=\d)"
-    r"|(?P<dotted>(?<=[.,])))"
+    r"(?:(?<![A-Za-z0-9.,])|(?<=\dx)|(?<=[a-z])(?=\d{1,3},\d{3})|(?:(?<= to)|(?<=/s)"
+    r"|(?<= [Pp]erformance))(?=\d)|(?P<dotted>(?<=[.,])))"
     r"(?!(?:the|and|of|has|have|its?|is|are|while|which|that|as|at|an?|to|in|on|by|was|from|this|or|more|for|but"
     r"|than|you|not|can|be|offers|delivers|needs|draws) )[^\s|:;()/*]",
     re.IGNORECASE,
@@ -239,9 +239,9 @@ def _typed(first: str) -> re.Pattern[str]:
 
 
 _COUNT = re.compile(
-    r"(?<![\w.])(\d{1,3})\s?(?:[x\u00d7]\s?|\u00d7 |[\u5361\u5f20\u5f35\u5757\u584a\u679a])$"
+    r"(?<![\w.,])(\d{1,3}(?:,\d{3})?)\s?(?:[x\u00d7]\s?|\u00d7 |[\u5361\u5f20\u5f35\u5757\u584a\u679a])$"
     rf"|(?<![\w.])(2|4|8|16|{'|'.join(COUNTED)})(?:\s|-)$"
-    r"|\b(?:with|of|has|have|holds?|own|are)\s(\d{1,3})\s$",
+    r"|\b(?:with|of|has|have|holds?|own|are)\s(\d{1,3}(?:,\d{3})?)\s$",
     re.I,
 )
 # "8 x 80 GB H100": the size stands between the count and the name.
@@ -417,7 +417,8 @@ def became(text: str, one: Token, two: Token) -> bool | None:
 
 def count_of(written: str) -> int:
     """A count of GPUs or of machines, in digits or as a word; 1 for another word, and for none of them."""
-    return int(written) or 1 if written.isdecimal() else COUNTED.get(written.lower(), 1)
+    digits = written.replace(",", "")
+    return int(digits) or 1 if digits.isdecimal() else COUNTED.get(written.lower(), 1)
 
 
 def number_of(written: str, factor: float = 1.0) -> Number:
@@ -447,6 +448,9 @@ def _joined(text: str, tokens: list[Token]) -> Iterator[Token]:
                 _BETWEEN if last.dimension != "bare" or token.dimension != "bytes" or not alone else _SIZES
             )
             between = None if became(text, last, token) else joins.fullmatch(text, last.end, token.start)
+            if between and token.dimension == "bytes" and "." in last.text and between[0].strip() == "and":
+                # "With compute capability 8.9 and 24 GB"
+                between = None
         if last is None or between is None or re.fullmatch(r"20[0-3]\d", last.text):
             if last is not None:
                 yield last
