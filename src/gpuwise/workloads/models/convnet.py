@@ -399,14 +399,14 @@ def image_job(
     return replace(job, feed=image_feed(images, labels, CLASSES))
 
 
-def _resnet(depths: Sequence[int], residual: float, config: RunConfig, batch: int) -> Job:
+def resnet_job(depths: Sequence[int], residual: float, config: RunConfig, batch: int) -> Job:
     """The toy has one narrow block a stage."""
     toy = config.size == "toy"
     network = partial(ResNet, (1, 1, 1, 1), 8) if toy else partial(ResNet, depths)
     return image_job(network, 64 if toy else convnet.IMAGE, functional.cross_entropy, config, batch, residual)
 
 
-def _googlenet(config: RunConfig, batch: int) -> Job:
+def googlenet_job(config: RunConfig, batch: int) -> Job:
     """Dropout is 0.2, and 0.7 in auxiliaries."""
     toy = config.size == "toy"
     layers = convnet.sized(convnet.GOOGLENET_LAYERS, toy)
@@ -416,7 +416,7 @@ def _googlenet(config: RunConfig, batch: int) -> Job:
     return image_job(network, 64 if toy else convnet.IMAGE, loss, config, batch)
 
 
-def _inception_v3(config: RunConfig, batch: int) -> Job:
+def inception_v3_job(config: RunConfig, batch: int) -> Job:
     """Dropout is 0.5. Training needs two images: the auxiliary classifier normalises over one pixel each."""
     toy = config.size == "toy"
     layers = convnet.sized(convnet.INCEPTION_LAYERS, toy)
@@ -427,8 +427,8 @@ def _inception_v3(config: RunConfig, batch: int) -> Job:
 
 
 JOBS = {
-    "resnet50": partial(_resnet, convnet.RESNET_50, 1.0),
-    "resnet152": partial(_resnet, convnet.RESNET_152, convnet.RESIDUAL_152),
-    "googlenet": _googlenet,
-    "inception-v3": _inception_v3,
+    "resnet50": partial(resnet_job, convnet.RESNET_50, 1.0),
+    "resnet152": partial(resnet_job, convnet.RESNET_152, convnet.RESIDUAL_152),
+    "googlenet": googlenet_job,
+    "inception-v3": inception_v3_job,
 }
