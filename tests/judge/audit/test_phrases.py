@@ -805,7 +805,10 @@ W The L40S belongs to the Hopper architecture, has 48 GB and draws 350 W.
 W The RTX 4070 Ti has 7,680 cores, not the RTX 4070, whose 5,288 cores run at 2.48 GHz.
 R Die RTX 4070 Ti hat 35,8 Milliarden Transistoren, verglichen mit den 45,9 Milliarden der RTX 4080.
 N The RTX 4090 has 24 GB of GDDR6x.
-W The RTX 4070 Ti is large. It draws 285 W and has 16 GB."""  # noqa: RUF001
+W The RTX 4070 Ti is large. It draws 285 W and has 16 GB.
+N It performs a lot like an RTX 3070 for $200 less.
+W The RTX 5070 has 12 GB, less than the 24 GB of its big sibling, the RTX 4080. It draws 250 W.
+N The RTX 3090 has 24 GB, 12 GB more than the RTX 3080 Ti."""  # noqa: RUF001
 
 
 @pytest.mark.parametrize(
