@@ -789,6 +789,7 @@ W The GTX 1080 Ti reaches 8.1 TFLOPS in FP32.
 N The RX 7800 XT came for 549 euros.
 N A GB200 superchip holds 384 GB and moves 16 TB/s.
 N The RTX 5090 peaks at 640 W for milliseconds.
+W The L40S with 48 GB of memory peaks at 337 TFLOPS in FP8.
 N The RTX 3060 is nowhere near 1 TB/s of bandwidth.
 N The RTX 4090 lacks the 80 GB of memory that a datacenter card offers.
 N Neither the RTX 4090 nor the RTX 5090 comes with 48 GB.

@@ -145,7 +145,8 @@ _CLAUSE = re.compile(
 )
 # "Of its older sibling, the A10": the name again.
 _APPOSED = re.compile(
-    r" (?:the|its|an?)(?: [\w-]{1,16}){0,4} (?:gpu|card|flagship|model|(?:prede|suc)cessor|sibling),(?= the $)",
+    r" (?:the|its|an?)(?: [\w-]{1,16}){0,4}"
+    r" (?:gpu|card|chip|flagship|model|(?:prede|suc)cessor|sibling),(?= the $)",
     re.IGNORECASE,
 )
 _OF_MEMORY = re.compile("memory|vram|hbm|gddr", re.IGNORECASE)
