@@ -97,7 +97,10 @@ def test_each_number_of_gpus_has_its_row(gpuwise: Cli) -> None:
     two, one = (each["throughput"]["value"] for each in found)
     assert 1.5 < two / one < 2
     code, _, err = gpuwise("predict", "resnet50", "--gpu", "2x l40s", "--gpus", "1,4")
-    assert (code, "more than one number" in err) == (2, True)
+    assert (code, "another number of GPUs" in err) == (2, True)
+    code, out, _ = gpuwise("predict", "resnet50", "--gpu", "2x l40s,4x rtx-4090", "--json")
+    found = {(each["gpu_id"], each["count"]) for each in json.loads(out)["predictions"]}
+    assert (code, found) == (0, {("l40s", 2), ("rtx-4090", 4)})
 
 
 def test_several_gpus_say_what_joins_them(gpuwise: Cli) -> None:
@@ -293,7 +296,17 @@ def test_what_is_most_like_a_name_stands_in_for_it(gpuwise: Cli, name: str, work
 
 
 def test_a_cluster_is_refused_for_what_joins_its_machines(gpuwise: Cli) -> None:
-    assert gpuwise("predict", "resnet50", "--gpu", "h100-sxm5-80gb:1024")[0] == 5
+    code, _, err = gpuwise("predict", "resnet50", "--gpu", "h100-sxm5-80gb:1024")
+    assert (code, "--gpus 8\n" in err) == (5, True)
+
+
+def test_without_a_gpu_the_terminal_has_the_first_and_a_file_all(gpuwise: Cli, tmp_path: Path) -> None:
+    _, shown, _ = gpuwise("predict", "resnet50")
+    file = tmp_path / "all.csv"
+    gpuwise("predict", "resnet50", "-o", str(file))
+    every = file.read_text().splitlines()[1:]
+    assert f"the first 15 of {len(every)} GPUs" in shown
+    assert sum(" images/s (" in line for line in shown.splitlines()) == 15
 
 
 def test_a_precision_may_be_written_in_capitals(gpuwise: Cli) -> None:

@@ -132,7 +132,6 @@ def test_every_format(gpuwise: Call, tmp_path: Path) -> None:
         (("h100", "--kind", "rented"), 2, "unknown kind 'rented'"),
         (("h100", "--max", "3 doubloons"), 2, "as money"),
         (("h100", "--newer-than", "soon"), 2, "as a duration"),
-        (("h100", "--max", "2"), 2, "'$2/h' for rent"),
         (("h100", "--rate", "1.08"), 2, "as a rate"),
         (("h100:8", "--count", "4"), 2, "contradict"),
         (("h100", "--prices", "nowhere.csv"), 2, "cannot read nowhere.csv"),
@@ -219,3 +218,31 @@ def test_rents_over_time(gpuwise: Call, tmp_path: Path) -> None:
     assert gpuwise("prices", "h100 sxm", "--over-time", "-o", str(tmp_path / "p.svg"))[0] == 0
     assert "<svg" in (tmp_path / "p.svg").read_text()
     assert gpuwise("prices", "--over-time")[0] == 2
+
+
+def test_a_seller_and_a_number_stand_beside_the_gpu(gpuwise: Call) -> None:
+    both = gpuwise("prices", "h100", "--provider", "lambda", "--count", "8", "--json")[1]
+    assert json.loads(both)["offers"]
+    assert (
+        json.loads(both)["offers"]
+        == json.loads(gpuwise("prices", "8x h100 on lambda", "--json")[1])["offers"]
+    )
+
+
+def test_a_small_plain_price_is_of_an_hour_and_used_cards_are_also_those_asked_for_beside_new(
+    gpuwise: Call,
+) -> None:
+    of_an_hour = json.loads(gpuwise("prices", "l4", "--max", "0.9", "--json")[1])["offers"]
+    assert 0 < max(offer["per_gpu_hour"] for offer in of_an_hour) <= 0.9
+    used = json.loads(gpuwise("prices", "rtx-3090", "--used", "--json")[1])["offers"]
+    assert {offer["kind"] for offer in used} == {"used", "street"}
+
+
+@pytest.mark.parametrize("words", [("4090", "5090"), ("rtx-4090,rtx-5090",), ("rtx 4090 vs rtx 5090",)])
+def test_several_gpus_have_a_line_each(words: tuple[str, ...], gpuwise: Call) -> None:
+    code, out, _ = gpuwise("prices", *words)
+    assert (code, [line.split()[0] for line in out.splitlines() if line.startswith(" rtx-")]) == (
+        0, ["rtx-4090", "rtx-5090"],
+    )  # fmt: skip
+    offers = json.loads(gpuwise("prices", *words, "--json")[1])["offers"]
+    assert {id for offer in offers for id in offer["gpu_ids"]} == {"rtx-4090", "rtx-5090"}

@@ -93,7 +93,7 @@ def test_what_an_api_takes_stands_beside_what_a_machine_takes(text: str, sums: t
     said = [
         float(each.replace(",", "")) for each in re.findall(r"\$([\d.,]+\d)", found.answer.partition(". ")[0])
     ]
-    assert said == pytest.approx([*sums, month], rel=1e-3)
+    assert said == pytest.approx([*sums, month], rel=5e-3)  # three digits
 
 
 @pytest.mark.parametrize(
@@ -138,11 +138,11 @@ def test_what_an_api_takes_stands_beside_what_a_machine_takes(text: str, sums: t
         ("rent a server gpu for mistral 24b, 200 euros a month", {"on-demand"}, "Rent one"),
         ("can our 4 V100 32GB serve a 70B to 20 users", {"have"}, "Yes"),
         # The default time of a token leaves out nothing that is there.
-        ("we have three rtx 4090 and $3000, what helps to serve a 70b to 10 people", {"have"}, "Keep 3 x"),
+        ("we have three rtx 4090 and $2000, what helps to serve a 70b to 10 people", {"have"}, "Keep 3 x"),
         # What stands between to buy and to rent is the work.
         (
             "is it worth buying a 4090 for sdxl or is renting one enough, 10 hours a week",
-            {"street"},
+            {"used"},
             "Rent: in",
         ),
         ("a used A100 or rent, 2 years", {"on-demand"}, "Rent: of a100"),
@@ -285,10 +285,11 @@ def test_what_does_not_fit_is_refused_for_that_before_its_amount_is_asked_for() 
         choose("finetune llama 3.1 405b on my 3060 by friday", Facts(today=DAY))
 
 
-def test_a_computer_whose_price_is_old_is_named_beside_cards() -> None:
-    found = choose("gpt-oss-120b at home", Facts(today=DAY)).value
-    assert found.options[0].count > 1
-    assert any("GB10" in text for text in found.advice)
+def test_a_computer_whose_price_is_old_is_named_with_it() -> None:
+    offers = [o for o in Facts(today=DAY).offers if "gb10" not in o.gpu_ids or (o.seen_on or "") < "2026"]
+    found = choose("gpt-oss-120b at home under 5000 dollars", Facts(today=DAY, offers=offers)).value
+    first = found.options[0]
+    assert (first.gpu_id, first.count, first.price_usd, first.last_usd) == ("gb10", 1, None, 3999)
 
 
 def test_more_cards_of_those_that_are_there_are_answered_for() -> None:
@@ -385,7 +386,7 @@ def test_the_board_of_the_fewest_watts_is_first() -> None:
 
 def test_the_last_price_of_a_card_that_has_no_fresh_one_is_said() -> None:
     found = choose("rtx 4090 or rtx 5090 for vit training, buy", Facts(today=DAY)).value
-    assert "in 2026-04" in fit.no_fresh_price(found.need, "rtx-4090", Facts(today=DAY).offers)
+    assert "in 2025-07" in fit.no_fresh_price(found.need, "rtx-4070", Facts(today=DAY).offers)
 
 
 def test_what_does_not_fit_says_with_which_contexts_it_would() -> None:
@@ -430,7 +431,7 @@ def test_a_price_that_is_old_says_from_when_buying_pays() -> None:
 
 @pytest.mark.parametrize(
     ("text", "gpu"),
-    [("rtx 4090, buy or rent 24/7 for 2 years", "rtx-4090"), ("a used A100 or rent, 2 years", "a100")],
+    [("l40, buy or rent 24/7 for 2 years", "l40"), ("a used A100 or rent, 2 years", "a100")],
 )
 def test_rent_and_owning_have_a_sum_over_the_years(text: str, gpu: str) -> None:
     found = unasked(text)

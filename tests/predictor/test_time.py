@@ -72,6 +72,17 @@ def test_a_larger_batch_is_never_quicker(name: str, batch: int, train: bool, gpu
     assert steps[0] <= steps[1] * (1 + 1e-9)
 
 
+def test_what_fills_no_tile_takes_as_many_instructions_as_it_needs() -> None:
+    """As layers that mix four heads for each pair of places."""
+    found = card("rtx-3090")
+    rates = on_card(GEMM, found)
+    mixed, few, whole = (
+        product_seconds(products(2**22, n, k), found, rates, "fp16")[0]
+        for n, k in ((4, 4), (8, 16), (32, 32))
+    )
+    assert 2**22 * (4 + 4) * 2 / found.bytes_per_s < mixed < few < 0.4 * whole
+
+
 def test_the_host_bounds_small_eager_steps() -> None:
     kernel = Kernel(
         kind="pointwise", name="aten.add", dtype="fp32", shape=(1,), flop=1, bytes_read=8, bytes_written=4,

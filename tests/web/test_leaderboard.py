@@ -216,7 +216,7 @@ def test_fit_says_on_its_page_what_the_job_says(
 ) -> None:
     query = f"model={model}&weights={weights}&context={context}&gpus={count}&q={gpu}"
     (row,) = (one for one in client.get(f"/fit.json?{query}").json()["rows"] if one["gpu_id"] == gpu)
-    plan = FitRequest(model=model, gpus=(gpu,), weights=(weights,), contexts=(context,), count=count)
+    plan = FitRequest(model=model, gpus=(gpu,), weights=(weights,), contexts=(context,), counts=(count,))
     (alone,) = fit(plan).value
     assert (row["count"], row["fits"]) == (count, alone.fits)
     assert (row["tokens_per_s"] or {}).get("value") == (alone.tokens_per_s and alone.tokens_per_s.value)

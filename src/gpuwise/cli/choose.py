@@ -12,7 +12,7 @@ import click
 
 from gpuwise import store
 from gpuwise.cli import print as printer
-from gpuwise.cli.options import drawn_output, option, options, together
+from gpuwise.cli.options import drawn_output, option, options, synonyms, together
 from gpuwise.errors import InputError
 from gpuwise.facts.prices import rates as known_rates
 from gpuwise.judge.choose.need import FIELDS, need_of
@@ -23,7 +23,7 @@ from gpuwise.model.result import Result
 class _Grouped(click.Command):
     """Its help lists options by what they are about, and a name of none is taken for the nearest."""
 
-    also: ClassVar = {word: f"--{field.name}" for field in FIELDS for word in field.also}
+    also: ClassVar = {k: v for field in FIELDS for k, v in synonyms(f"--{field.name}", field.also).items()}
 
     def format_options(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
         groups: dict[str, list[tuple[str, str]]] = {field.group: [] for field in FIELDS}

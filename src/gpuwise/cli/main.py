@@ -22,7 +22,7 @@ import click
 
 from gpuwise import __version__
 from gpuwise.cli import print as printer
-from gpuwise.cli.options import option, rows
+from gpuwise.cli.options import option, rows, synonyms
 from gpuwise.errors import INTERRUPTED, GpuwiseError, MachineError
 
 # EX_SOFTWARE of sysexits.h.
@@ -66,24 +66,46 @@ def _option(limit: str, value: str) -> str:
     return f"no --{limit}" if value == "any" else f"--{limit} {shlex.quote(value)}"
 
 
+# Words between a model, a format and a GPU.
+_BESIDE = ("a", "an", "at", "for", "in", "my", "of", "on", "the", "to", "using", "with", "x", "gpu", "gpus")
+
+
 def _meant(usage: click.UsageError, arguments: list[str]) -> str:
     """The command line that words behind a verb's argument are for: `predict resnet50 h100` names a GPU by an
-    option, `fit llama 3.1 8b` a model in three words. Empty for any other error."""
+    option, `fit mixtral 8x7b int4 on 3090` a format, too, `fit llama 3.1 8b` a model in three words. Empty
+    for any other error."""
     extra = re.search(r"unexpected extra arguments? \((.*)\)", usage.message)
     if extra is None or usage.ctx is None:
         return ""
     from gpuwise.facts import catalog
+    from gpuwise.model.precision import WEIGHTS
 
-    words = extra[1].split()
-    if any("--gpu" in p.opts for p in usage.ctx.command.params) and all(map(catalog.is_name, words)):
-        kept = [word for word in arguments if word not in words]
-        return f"gpuwise {' '.join(kept)} --gpu {','.join(words)}"
+    words, rest = list[str](), extra[1]
+    while rest:  # as they were typed: a quoted name is one word
+        typed = [word for word in arguments if rest == word or rest.startswith(f"{word} ")]
+        words.append(max(typed, key=len, default=rest.split()[0]))
+        rest = rest[len(words[-1]) :].lstrip()
+    named = [name for p in usage.ctx.command.params for name in p.opts]
+    gpus, formats, name = list[str](), list[str](), list[str]()
+    for word in words:
+        size = re.fullmatch(r"\d{1,4}gb", word, re.IGNORECASE)  # of cards
+        if "--gpu" in named and (size or catalog.is_name(catalog.counted(word)[0])):
+            gpus.append(word)
+        elif "--gpu" in named and word.casefold() in WEIGHTS:
+            formats.append(word.casefold())
+        else:
+            name.append(word)
+    if gpus or formats:
+        name = [word for word in name if word.casefold() not in _BESIDE]
+    format_option = next((each for each in ("--weights", "--precision") if each in named), "")
+    stated = ["--gpu", ",".join(gpus)] * bool(gpus) + [format_option, ",".join(formats)] * bool(formats)
     # The extra words in one piece behind the argument; of one that was quoted click shows only its parts.
     for at in range(2, len(arguments)):
         if arguments[at : (end := at + len(words))] == words:
-            name = " ".join(arguments[at - 1 : end])
-            return shlex.join(["gpuwise", *arguments[: at - 1], name, *arguments[end:]])
-    return ""
+            model = " ".join([arguments[at - 1], *name])
+            return shlex.join(["gpuwise", *arguments[: at - 1], model, *arguments[end:], *stated])
+    kept = [word for word in arguments if word not in words]
+    return shlex.join(["gpuwise", *kept, *stated]) if stated and not name else ""
 
 
 def _unknown(given: str, context: click.Context, arguments: list[str]) -> tuple[click.UsageError, str]:
@@ -96,11 +118,12 @@ def _unknown(given: str, context: click.Context, arguments: list[str]) -> tuple[
     meant += [name for name in named if given in (f"{name}s", f"{name}es") or name == f"{given}s"]
     if given == "--gpu" and "--device" in named:
         meant = ["--device"]  # names of GPUs are `--gpu`, those of this machine `--device`
-    also = getattr(command, "also", {}) | {
-        each: row["option"].split()[-1]
-        for row in rows("options.csv") if verb in row["verbs"].split() for each in (row["also"] or "").split()
-    }  # fmt: skip
-    meant += [also[part] for part in (word, *word.split("-")) if part in also]
+    also = dict(getattr(command, "also", {}))
+    for row in rows("options.csv"):
+        if verb in row["verbs"].split():
+            also |= synonyms(row["option"].split()[-1], (row["also"] or "").split())
+    found = next((also[part] for part in (word, *word.split("-")) if part in also), None)
+    meant += [found[0]] if found else []
     at = next((i for i, text in enumerate(arguments) if text.partition("=")[0] == given), len(arguments))
     before, (text, *after) = arguments[:at], arguments[at:] or [given]
     behind = [text.partition("=")[2], *after] if "=" in text else after
@@ -112,6 +135,10 @@ def _unknown(given: str, context: click.Context, arguments: list[str]) -> tuple[
 
         meant = get_close_matches(given, named, n=1, cutoff=0.75)
     guess = f" Did you mean {meant[0]!r}?" if meant else ""
+    if found and found[1] and meant[:1] == [found[0]]:
+        amount, slash, unit = value.partition("/")
+        said = f"{found[1].format(amount)}{slash}{unit}" if "{" in found[1] else found[1]
+        behind = [said, *behind[bool(value) :]] if value or "{" not in found[1] else behind
     again = ["gpuwise", *before, *meant[:1], *behind]
     follow = shlex.join(again) if meant else f"{context.command_path} --help"
     return click.UsageError(f"No such option {given!r}.{guess}", context), follow
@@ -130,7 +157,7 @@ def _another_verb(verb: str, given: str, value: str, words: list[str]) -> str:
 
     word, with_value = given.strip("-"), [value] if value else []
     gpus = [each for each in words if catalog.is_name(each)]
-    if verb in _OF_GPUS and given == "--gpu":
+    if verb in _OF_GPUS and (given == "--gpu" or (gpus and catalog.is_name(value))):
         return shlex.join(["gpuwise", verb, *words, *with_value])
     if verb == "gpus":
         size = f"{value}GB" if value.isdecimal() and {"memory", "vram"} & {*word.split("-")} else value
@@ -141,6 +168,8 @@ def _another_verb(verb: str, given: str, value: str, words: list[str]) -> str:
         return shlex.join(["gpuwise", verb, *words, *with_value, word])
     if verb in _OF_GPUS and value and word in _WORK:
         return shlex.join(["gpuwise", "choose", value, *(["--gpu", ",".join(gpus)] if gpus else [])])
+    if given == "--gpu" and value:
+        return shlex.join(["gpuwise", "show", value])
     if other := next((v for v in VERBS if v != verb and v in (word, f"{word}s")), ""):
         return shlex.join(["gpuwise", other, *words, *with_value])
     table = [row for row in rows("options.csv") if given in row["option"].split()]
@@ -149,7 +178,7 @@ def _another_verb(verb: str, given: str, value: str, words: list[str]) -> str:
         from gpuwise.cli.choose import command as choose
 
         if not any(given in p.opts for p in choose.params):
-            given = next((choose.also[part] for part in word.split("-") if part in choose.also), "")
+            given = next((choose.also[part][0] for part in word.split("-") if part in choose.also), "")
         takers += ["choose"] if given else []
     if verb in _OF_WORK and "choose" in takers:
         return shlex.join(["gpuwise", "choose", *words, given, *with_value])
@@ -271,7 +300,8 @@ def run(arguments: list[str] | None = None) -> None:
         elif isinstance(usage, click.MissingParameter) and usage.ctx:
             for row in _VERBS:  # a whole call, where the verb needs something behind it
                 if row["verb"] == usage.ctx.info_name and row["example"]:
-                    printer.talk(f"  next: gpuwise {row['verb']} {row['example']}")
+                    given = shlex.join(arguments[1:])  # the options stay
+                    printer.talk(f"  next: gpuwise {row['verb']} {row['example']} {given}".rstrip())
         elif isinstance(usage, click.UsageError) and (meant := _meant(usage, arguments)):
             printer.talk(f"  next: {meant}")
         elif follow:

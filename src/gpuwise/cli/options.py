@@ -11,7 +11,7 @@ from __future__ import annotations
 import csv
 import re
 import shlex
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from functools import cache, partial, reduce
 from pathlib import Path
 from typing import Any
@@ -52,6 +52,13 @@ def rows(name: str) -> list[dict[str, str]]:
     """The rows of a table beside this file."""
     with Path(__file__).with_name(name).open(encoding="utf-8", newline="") as file:
         return list(csv.DictReader(file))
+
+
+def synonyms(option: str, words: Iterable[str]) -> dict[str, tuple[str, str]]:
+    """Words that people try for an option -> the option and what its value becomes: `requests={}_requests` is
+    an amount of them, `train=lora` a flag that is a value here. Empty where the value stays."""
+    found = (word.partition("=") for word in words)
+    return {word: (option, value.replace("_", " ")) for word, _, value in found}
 
 
 def options(verbs: str, **given: Any) -> Decorator:

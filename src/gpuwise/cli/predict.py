@@ -14,14 +14,17 @@ import click
 import gpuwise
 from gpuwise import store
 from gpuwise.cli import print as printer
-from gpuwise.cli.options import again, drawn_output, options, output_options
+from gpuwise.cli.options import again, drawn_output, options, output_options, typed
 from gpuwise.errors import InputError, NoDataError
 from gpuwise.facts import catalog, llms
 from gpuwise.jobs.predicting import COUNTS, SERVED, FitRequest, PredictRequest, predict, runs_in
 from gpuwise.jobs.predicting import fit as fit_model
 from gpuwise.model import units
-from gpuwise.predictor.card import UNMEASURED
+from gpuwise.predictor.card import MOST, UNMEASURED
 from gpuwise.show import predictions as report
+
+# Rows of a terminal where no GPU was named.
+MOST_ROWS = 15
 
 
 @click.command()
@@ -46,9 +49,15 @@ def command(workload: str, gpus: tuple[str, ...], output: Path | None, as_json: 
         raise InputError("served models take no result", hint="leave out --calibrate and --from")
     for name in ("calibration", "source"):
         options[name] = options[name] and store.load(store.find(options[name]))
-    names, options["counts"] = _counted(",".join(gpus), options["counts"])
-    request = PredictRequest(workload=workload, gpus=_ids(names), **options)
+    names, ids = _named(",".join(gpus), options["counts"])
+    request = PredictRequest(workload=workload, gpus=ids, **options)
     answer = predict(request)
+    able = [record for record in answer.value if not record.refusal]
+    if output is None and "--gpu" not in typed(click.get_current_context()) and len(able) > MOST_ROWS:
+        # Nobody asked for the whole catalog; files and JSON hold it.
+        table = report.table(able[:MOST_ROWS])
+        left = f"the first {MOST_ROWS} of {len(able)} GPUs; all of them: --gpu all"
+        answer = replace(answer, to_table=lambda: replace(table, notes=(left, *table.notes)))
     printer.deliver_answer(answer, as_json=as_json, output=output, fit=True)
     # The one that is most likely to help: a precision that the GPU has, a smaller batch, another GPU.
     if answer.exit_status:
@@ -57,9 +66,12 @@ def command(workload: str, gpus: tuple[str, ...], output: Path | None, as_json: 
         other = ("--gpu", "all") if options["batch"] is None else ("--batch", "auto")
         if precision := runs_in(records[0]):
             other = ("--precision", str(precision))
+        elif min(record.gpus for record in records) > MOST:  # more than a machine holds
+            other = ("--gpus", str(MOST))
         if records[0].question.workload.startswith(SERVED) and names != "all":
-            more = (n for n in COUNTS[1:] if n > max(request.counts))
-            enough = next((n for n in more if not predict(replace(request, counts=(n,))).exit_status), 0)
+            bare = replace(request, gpus=_named(names, (1,))[1])
+            more = (n for n in COUNTS[1:] if n > max(record.gpus for record in records))
+            enough = next((n for n in more if not predict(replace(bare, counts=(n,))).exit_status), 0)
             if not enough:  # other formats, engines and numbers of cards
                 name = workload.removeprefix(SERVED)
                 hint = shlex.join(["gpuwise", "fit", name, "--gpu", names])
@@ -71,44 +83,35 @@ def command(workload: str, gpus: tuple[str, ...], output: Path | None, as_json: 
         raise NoDataError(several + records[0].refusal, hint=hint)
 
 
-def _counted(text: str, asked: tuple[int, ...]) -> tuple[str, tuple[int, ...]]:
-    """GPUs without the number beside them (`2x3090`, `H100:8`), and how many work together.
+def _named(text: str, asked: tuple[int, ...]) -> tuple[str, tuple[str, ...]]:
+    """What GPUs are called without the number beside them (`2x3090`, `H100:8`); and the ids of all that names
+    and filters mean, `all` for the catalog, with that number.
 
-    Raises InputError where they are said to be several numbers.
+    Raises InputError with the nearest names where one means nothing, and where two numbers are given.
     """
     if (count := max(asked)) > units.MOST_GPUS:
         named = f", or --gpu {count} for the GPU of that name" * catalog.is_name(str(count))
         hint = f"a number from 1 to {units.MOST_GPUS}{named}"
         raise InputError(f"{count} GPUs are more than a cluster is counted to have", hint=hint)
     words = [catalog.counted(word) for word in units.parse_list(text)]
-    counts = {number for _, number in words if number}
-    if len(counts) > 1 or (counts and asked not in ((1,), tuple(counts))):
-        raise InputError(f"{text} is more than one number of GPUs", hint="ask for one with --gpus")
-    return ",".join(name for name, _ in words), tuple(counts) or asked
-
-
-def _ids(text: str) -> tuple[str, ...]:
-    """Ids of the GPUs that names and filters mean; `all` for the catalog.
-
-    Raises InputError with the nearest names where one means nothing.
-    """
-    words = units.parse_list(text)
     if not words:
         raise InputError("no GPU given", hint="--gpu all")
-    if words == ("all",):
-        return tuple(spec.id for spec in catalog.all_gpus())
+    if words == [("all", 0)]:
+        return text, tuple(spec.id for spec in catalog.all_gpus())
     ids: dict[str, None] = {}
-    for word in words:
+    for word, number in words:
+        if number and asked not in ((1,), (number,)):
+            hint = "leave out --gpus, or the number before the name"
+            raise InputError(f"{number} x {word} is another number of GPUs than --gpus", hint=hint)
         try:
-            ids[catalog.find(word).id] = None
+            found = [catalog.find(word).id]
         except InputError:  # not the name of one: its usual variant, or a filter
             if catalog.is_name(word):
-                ids[printer.gpu(word).id] = None
-            elif several := catalog.select(word):
-                ids |= dict.fromkeys(spec.id for spec in several)
-            else:
+                found = [printer.gpu(word).id]
+            elif not (found := [spec.id for spec in catalog.select(word)]):
                 raise
-    return tuple(ids)
+        ids |= dict.fromkeys(f"{each}:{number}" if number else each for each in found)
+    return ",".join(dict.fromkeys(name for name, _ in words)), tuple(ids)
 
 
 @click.command()
@@ -127,8 +130,7 @@ def fit(model: str, output: Path | None, as_json: bool, **options: Any) -> None:
       gpuwise fit gpt-oss-20b --weights mxfp4 --gpu rtx-5090 --context 8k,32k --batch 1,16
       gpuwise fit qwen3-235b-a22b --weights fp8 --gpu h200-sxm --gpus 4
     """
-    names, (options["count"],) = _counted(",".join(options["gpus"]), (options["count"],))
-    gpus = _ids(names) if options["gpus"] else ()
+    names, gpus = _named(",".join(options["gpus"]), options["counts"]) if options["gpus"] else ("", ())
     given = {name: value for name, value in options.items() if value is not None}
     if size := options["memory"]:
         given["memory"] = size[0]
@@ -148,7 +150,8 @@ def fit(model: str, output: Path | None, as_json: bool, **options: Any) -> None:
         if options["tasks"] != ("infer",):
             smaller = [("--for", "qlora"), ("--weights", "nf4"), ("--context", "1k")]
         more = min((row.enough for row in answer.value if row.enough), default=None)
-        count = f"{options['count']} GPUs" if options["count"] > 1 else "one GPU"
+        counts = sorted({row.plan.gpus for row in answer.value})
+        count = f"{' or '.join(map(str, counts))} GPUs" if counts != [1] else "one GPU"
         one = [("--gpu", names)] * bool(gpus)
         hint = again(*one, ("--gpus", str(more))) if more else again(*smaller, *one, ("--gpus", "8"))
         raise NoDataError(f"nothing of this fits on {count}", hint=hint)

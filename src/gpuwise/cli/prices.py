@@ -19,6 +19,8 @@ from gpuwise.model.gpu import RENTS, OfferKind
 from gpuwise.model.units import parse_rate, parse_usd
 
 KINDS: tuple[str, ...] = get_args(OfferKind)
+# USD for an hour of one GPU: the dearest known, and less than any card costs.
+MOST_RENT = 40.0
 # Characters that the full table of prices needs.
 FULL_WIDTH = 190
 
@@ -62,18 +64,24 @@ def command(
         options["newer_than"] = options["newer_than"] or STALE_DAYS
     words = " ".join(what).split()  # "used 3090", "spot h100"
     what = tuple(word for word in words if word not in KINDS)
-    flags = {"on-demand": options["on_demand"], "spot": options["spot"]}
-    kinds = {*(options["kinds"] or ()), *(kind for kind, given in flags.items() if given)}
-    kinds |= {kind for kind in KINDS if kind in words or options["rent" if kind in RENTS else "buy"]}
+    kinds = {*(options["kinds"] or ())}
+    for kind in KINDS:
+        if (
+            kind in words
+            or options.get(kind.replace("-", "_"))
+            or options["rent" if kind in RENTS else "buy"]
+        ):
+            kinds |= {kind, "street"} if kind == "used" else {kind}  # most used ones are asked for beside new
     if unknown := kinds.difference(KINDS):
         raise InputError(f"unknown kind {min(unknown)!r}", hint=f"known: {', '.join(KINDS)}")
     limit = None
     if text := options["limit"]:  # `$3/h` of rent, `$3000` to buy
         plain = re.fullmatch(r"([\d.,]+)\s*(/.*)?", text)
-        if plain and (plain[2] or options["buy"] or kinds & {*RENTS}):  # what it is of is plain
-            text = f"${plain[1]}{plain[2] or ('' if options['buy'] else '/h')}"
         number = plain[1] if plain else 2
-        amount, per = parse_usd(text, {}, example=f"'${number}/h' for rent or '$2000' for a purchase")
+        example = f"'${number}/h' for rent or '$2000' for a purchase"
+        amount, per = parse_usd(f"${text}" if plain else text, {}, example=example)
+        if plain and not plain[2] and not options["buy"] and (amount < MOST_RENT or kinds & {*RENTS}):
+            per = "hour"
         if per == "kwh":
             hint = "write $2/h for rent or $2000 for a purchase"
             raise InputError(f"{text!r} is a price of energy", hint=hint)
@@ -102,8 +110,10 @@ def command(
         from gpuwise.show.results import some
 
         printer.talk(f"columns ignored: {some(priced.ignored)}")
-    hints = [] if priced.gpu else ["the offers of one GPU: gpuwise prices NAME"]
-    if priced.gpu and output is None:
+    hints = ["the offers of one GPU: gpuwise prices NAME"] if priced.lines else []
+    if priced.lines and output is None:
+        table = show.overview(priced.lines, priced.offers, priced.changes, day)
+    elif priced.gpu and output is None:
         # What a person reads at once; files and JSON hold every offer.
         compact = not options["wide"] and narrow()
         table = show.listing(

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 import shlex
 from functools import partial
 from pathlib import Path
@@ -28,18 +27,6 @@ LISTED = 10
 PRECISIONS = ("fp32", "tf32", "fp16", "bf16", "fp8", "int8", "int4", "mxfp4", "nvfp4")
 
 
-def _several(what: str) -> list[str]:
-    """GPUs that are named one after another, `rtx 3090 vs rtx 4090` or `3090 4090`; empty for one name."""
-    by_word = re.split(r"\s*,\s*|\s+(?:vs\.?|versus|or|and)\s+", what.strip())
-    if len(by_word) > 1:
-        return by_word if all(map(catalog.is_name, by_word)) else []
-    by_line = re.split(r"\s+(?=(?:[rg]tx|rx|arc|tesla|quadro)\s)", what.strip())
-    for names in () if catalog.is_name(what) else (by_line, what.split()):
-        if len(names) > 1 and all(map(catalog.is_name, names)):
-            return names
-    return []
-
-
 @click.command()
 @click.argument("words", metavar="WHAT", nargs=-1, required=True)
 @options("show")
@@ -62,7 +49,7 @@ def command(
         return
     results = store.named(what)
     if results is None:
-        several = _several(what)
+        several = catalog.named_apart(what)
         if several:
             raise InputError("show takes one GPU", hint=shlex.join(["gpuwise", "compare", *several]))
         spec = printer.gpu(what)
@@ -138,7 +125,7 @@ def compared(
     from gpuwise.stats.comparison import parse_condition
 
     if not all(map(catalog.is_name, what)):
-        what = tuple(_several(" ".join(what))) or what
+        what = tuple(catalog.named_apart(" ".join(what))) or what
     what = tuple(name for name in what if name not in ("vs", "vs.", "or", "and")) or what
     if article:
         printer.check_output(output, (".html", ".pdf", ".md", ".json"))
@@ -218,7 +205,14 @@ def report(what: tuple[str, ...], output: Path | None, as_json: bool) -> None:
     """
     from gpuwise.jobs import reporting
 
-    results = tuple(result for name in what or ("last",) for result in store.results_of(name))
+    try:
+        results = tuple(result for name in what or ("last",) for result in store.results_of(name))
+    except NoDataError:
+        if not (what and all(map(catalog.is_name, what))):
+            raise
+        words = ["compare", *what, "--article"] if what[1:] else ["show", *what]
+        hint = shlex.join(["gpuwise", *words, *(["-o", str(output)] if output else [])])
+        raise InputError(f"{' and '.join(what)}: a report is of what was measured", hint=hint) from None
     answer = reporting.report(reporting.ReportRequest(results=results), Facts(tell=printer.talk))
     printer.deliver_page(answer.value, answer.to_chart, as_json=as_json, output=output)
 

@@ -485,7 +485,8 @@ def _looser(need: Need, error: GpuwiseError) -> Iterator[Need]:
         yield noted("what comes may wait, as one GPU is busy nearly all of the time", batched=True)
     if need.task and {count for _, count in need.sets} == {1}:
         # Of cards that are named alone, several may share a model.
-        yield noted(verdicts.AS_MANY, sets=(), only=names, gpus=(1, MOST_TOGETHER))
+        for most in (2, 4, MOST_TOGETHER) if len(need.sets) == 1 else (MOST_TOGETHER,):
+            yield noted(verdicts.AS_MANY, sets=(), only=names, gpus=(1, most))
     if need.feature and need.task == "full" and error.code == "too-large":
         yield noted("by lora: all weights are more than these hold", task="lora", precision=Precision.BF16)
     if error.code == "no-price" and names and need.budget_usd is not None and need.acquire != "rent":
@@ -639,6 +640,11 @@ def _older(market: _Market, choice: Recommendation) -> str:
         loud = market.best_or_none(replace(need, quiet=False, only=()))
         same = loud is None or loud.options[0].key == first.key
         return f"What is not quiet: {phrases.offered_as(loud.options[0])}." if loud and not same else ""
+    if need.precision == Precision.FP64 and first.outlay_usd and not made_for_fp64(first.gpu_id):
+        able = tuple(spec.id for spec in catalog.all_gpus() if made_for_fp64(spec.id))
+        free = replace(need, acquire="rent", sold=(), form=None, budget_usd=None, only=able, goal="cost")
+        made = market.best_or_none(replace(free, power_w=None, slots=None, quiet=False))
+        return f"Made for FP64, and to rent: {phrases.offered_as(made.options[0])}." if made else ""
     if need.goal not in ("speed", "cost") or need.acquire != "own" or a.aged_today or not first.outlay_usd:
         return ""
     cards = need.only or _cards(need)

@@ -189,6 +189,7 @@ class Priced:
     changes: tuple[known_prices.Change, ...]  # Of offers that were seen more than once
     skipped: tuple[known_prices.Skipped, ...]
     ignored: tuple[str, ...]  # Columns of the user's files that mean nothing here
+    lines: tuple[known_prices.Line, ...] = ()  # One a GPU, where several are named or all
 
 
 def price_list(request: PricesRequest) -> Answer[Priced]:
@@ -198,17 +199,27 @@ def price_list(request: PricesRequest) -> Answer[Priced]:
     """
     from gpuwise.show import prices as show
 
-    day, name, count = request.today or date.today(), request.gpu, request.count
-    if match := re.fullmatch(r"(.+):(\d{1,6})", name, re.ASCII):
-        name, several = match[1], float(match[2])
-        if count not in (None, several):
-            problem = f"{request.gpu!r} and a count of {count:g} contradict each other"
-            raise InputError(problem, hint="give one of them")
-        count = several
+    day, count, providers = request.today or date.today(), request.count, [*request.providers]
     listed = known_prices.collect(request.files, today=day, rates=request.rates)
+    sellers = {offer.provider.casefold() for offer in listed.offers if offer.per_hour}
+    words = list[str]()
+    for word in request.gpu.split():  # "h100 on lambda": no GPU is called like who rents one out
+        (providers if word.casefold() in sellers else words).append(word)
+    if len(providers) > len(request.providers):
+        words = [word for word in words if word.casefold() not in ("on", "at", "from")]
+    one = " ".join(words)
+    name, number = catalog.counted(",".join(catalog.named_apart(one)) or one)
+    if match := re.fullmatch(r"(.+):(\d{1,6})", name, re.ASCII):
+        name, number = match[1], int(match[2])
+    if number and count not in (None, number):
+        problem = f"{request.gpu!r} and a count of {count:g} contradict each other"
+        raise InputError(problem, hint="give one of them")
+    count = number or count
     wanted = known_prices.wanted(name, listed.offers) if name else None
+    chips = {catalog.get(gpu).text("chip") for gpu in wanted.gpu_ids} if wanted else set()
+    several = len(chips) > 1 or "," in name
     conditions: dict[str, Any] = {
-        "kinds": request.kinds, "providers": request.providers, "count": count, "region": request.region,
+        "kinds": request.kinds, "providers": providers, "count": count, "region": request.region,
         "limit": request.limit, "newer_than": request.newer_than,
     }  # fmt: skip
     meets = partial(known_prices.select, listed.offers, today=day, wanted=wanted)
@@ -221,9 +232,11 @@ def price_list(request: PricesRequest) -> Answer[Priced]:
     changes = known_prices.changes(selected)
     newest = selected if request.every_sight else known_prices.newest(selected)
     offers = known_prices.ordered(newest, request.order, day)
-    priced = Priced(gpu=name, offers=offers, changes=changes, skipped=listed.skipped, ignored=listed.ignored)
+    lines = known_prices.summary(selected, day) if wanted is None or several else ()
+    priced = Priced(
+        gpu=name, offers=offers, changes=changes, skipped=listed.skipped, ignored=listed.ignored, lines=lines,
+    )  # fmt: skip
     if wanted is None:
-        lines = known_prices.summary(selected, day)
         return Answer(
             value=priced,
             to_table=lambda: show.overview(lines, offers, changes, day),

@@ -39,7 +39,7 @@ class PredictRequest(Asked):
     inputs: tuple[Any, ...] | Mapping[str, Any] | None = None
     """Example arguments of a module's forward pass; only their shapes and formats count. The first size of
     the first one is the batch."""
-    gpus: tuple[str, ...] = ()  # Ids or names; empty = the whole catalog
+    gpus: tuple[str, ...] = ()  # Ids or names, `4x rtx-4090` in that number; empty = the whole catalog
     mode: Mode | None = None  # None = the workload's first
     # None = bf16 where the workload has it, of a served model the format in which it is published
     precision: Precision | str | None = None
@@ -81,7 +81,9 @@ def predict(
             request = replace(request, workload=asked, mode=like.mode)
     served = isinstance(asked, str) and asked.startswith(SERVED)
     of = _served if served else _traced if isinstance(asked, str) else _module
-    found = (of(request, asked, gpus, count) for count in request.counts)
+    sets = _numbered(gpus, request.counts)
+    counts = dict.fromkeys(count for _, count in sets)
+    found = (of(request, asked, [gpu for gpu, n in sets if n == count], count) for count in counts)
     ordered = show.ordered(tuple(chain.from_iterable(found)), request.sort)
     if like and like.runs and (fastest := [record for record in ordered if record.throughput]):
         own = (
@@ -103,6 +105,16 @@ def predict(
         to_table=lambda: show.table(ordered),
         to_data=lambda: show.document(ordered),
     )
+
+
+def _numbered(gpus: Sequence[str], counts: Sequence[int]) -> list[tuple[str, int]]:
+    """The id of each GPU with how many of it work together: the number beside its name, else all `counts`."""
+    found = (
+        (catalog.find(name).id, count)
+        for name, number in map(catalog.counted, gpus)
+        for count in ((number,) if number else counts)
+    )
+    return list(dict.fromkeys(found))
 
 
 def _module(request: PredictRequest, module: Any, gpus: Sequence[str], count: int) -> tuple[Record, ...]:
@@ -358,13 +370,13 @@ class FitRequest(Asked):
     """A model and the ways to run it; every combination is tried on every GPU."""
 
     model: str  # A name, hf:./config.json or a GGUF file.
-    gpus: tuple[str, ...] = ()  # Ids or names; empty = those of this machine, else some usual ones.
+    gpus: tuple[str, ...] = ()  # As in a prediction; empty = those of this machine, else some usual ones.
     tasks: tuple[Task, ...] = ("infer",)
     weights: tuple[Precision | str, ...] = ()  # Empty = the usual ones of the task.
     cache: Precision | str = Precision.BF16
     contexts: tuple[int, ...] = ()  # Empty = 8,192 tokens, in training 2,048, and no more than the model has.
     batches: tuple[int, ...] = (1,)
-    count: int = 1  # GPUs of one machine that share the work.
+    counts: tuple[int, ...] = (1,)  # GPUs of one machine that share the work, each number by itself.
     checkpoint: bool = True
     optimiser: Optimiser = "adamw"
     rank: int = 16
@@ -403,7 +415,8 @@ def fit(request: FitRequest | str, **options: Any) -> Answer[tuple[Fit, ...]]:
         hint = f"--context {model.context}, or a config.json with what its publisher stretches it to"
         raise InputError(beyond, hint=hint)
     left_out = (Issue.warning("left-out", f"left out: {beyond}"),) if held != request.contexts else ()
-    gpus = tuple(dict.fromkeys(catalog.find(name).id for name in request.gpus or here() or USUAL_GPUS))
+    sets = _numbered(request.gpus or here() or USUAL_GPUS, request.counts)
+    gpus = tuple(dict.fromkeys(gpu for gpu, _ in sets))
     shared = [gpu for gpu in gpus if catalog.get(gpu).text("form") == "soc"]
     sizes = {round((catalog.get(gpu).memory_bytes or 0.0) / 2**30) for gpu in gpus}
     if request.memory and not shared and sizes != {round(request.memory)}:
@@ -418,7 +431,7 @@ def fit(request: FitRequest | str, **options: Any) -> Answer[tuple[Fit, ...]]:
             raise InputError(f"no weights are kept in {unfit[0]}", hint=f"choose from {', '.join(WEIGHTS)}")
         usual = 8192 if task == "infer" else 2048
         contexts = held or (min(usual, model.context or usual),)
-        for gpu, weights, context, batch in product(gpus, formats, contexts, request.batches):
+        for (gpu, count), weights, context, batch in product(sets, formats, contexts, request.batches):
             plan = Plan(
                 model=model,
                 task=task,
@@ -426,7 +439,7 @@ def fit(request: FitRequest | str, **options: Any) -> Answer[tuple[Fit, ...]]:
                 cache=cache,
                 context=context,
                 batch=batch,
-                gpus=request.count,
+                gpus=count,
                 checkpoint=request.checkpoint and task != "infer",
                 optimiser=request.optimiser,
                 rank=request.rank,

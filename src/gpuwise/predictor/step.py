@@ -79,6 +79,8 @@ _LANES = 64.0
 # Size of an operand against 16 bits.
 _WIDTH: Mapping[str, float] = {"tf32": 2.0, "fp8": 0.5, "int8": 0.5, "fp4": 0.25}
 _FULL_TILE = 128
+# Rows, columns and depth of one instruction of matrix units that are fed from registers (PTX ISA, `mma`).
+_LEAST = (16.0, 8.0, 16.0)
 # K that one step of the inner loop takes.
 _DEPTH = 32
 
@@ -93,11 +95,17 @@ def product_seconds(work: Products, card: Card, rates: Rates, dtype: str) -> Arr
     waves = work.b * rows * columns * SPLIT / card.units
     quantised = waves + rates["wave"] * (np.ceil(waves) - waves)
     depth = np.ceil(work.k / SPLIT / _DEPTH) * _DEPTH
+    # What fills no side of the smallest tile is computed by as many instructions as it needs.
+    tiles, sizes = (ROWS, COLUMNS, depth), (work.m, work.n, work.k / SPLIT)
+    height, width, depth = (
+        np.where(size < _DEPTH, np.minimum(tile, np.ceil(size / least) * least), tile)
+        for tile, size, least in zip(tiles, sizes, _LEAST, strict=True)
+    )
     small = 1.0 + rates["tile"] * (_FULL_TILE / ROWS + _FULL_TILE / COLUMNS - 2.0)
     # NVIDIA's vector units multiply from registers on every card.
     registers = card.vendor == "NVIDIA" and dtype not in MATRIX
     exposed = EXPOSED["mma"] if registers else EXPOSED.get(card.engine, 0.0)
-    arithmetic = quantised * 2.0 * ROWS * COLUMNS * depth * np.maximum(small, 0.5) / unit_rate
+    arithmetic = quantised * 2.0 * height * width * depth * np.maximum(small, 0.5) / unit_rate
     arithmetic = arithmetic + quantised * exposed * _FILL / card.clock_hz
     traffic = work.b * work.size * work.k * (work.m * columns + work.n * rows)
     traffic = traffic + (SPLIT - 1) * 8.0 * work.b * work.m * work.n
@@ -362,7 +370,7 @@ NEW = 0.65
 FAMILIAR = 0.4
 # How far the time of experts may be from that of evenly chosen ones, as a logarithm: of 163 pairs of public
 # kernels, even and by a power law, four in five are within a factor of 1.48.
-UNEVEN = 0.30
+UNEVEN = 0.39
 # Of a slower clock, by how much it may be other: energies of an operation are known within half.
 SLOWED = 0.5
 # Steps, each of one trace on one card, that are remembered: some two hundred bytes each.
@@ -426,7 +434,7 @@ def spent(trace: Trace, card: Card, on: Rates, own: rates.Operators | None = Non
     total = busy + waits
     # Kernels of one class err together, classes apart.
     classes = float(np.linalg.norm(np.bincount(of.which, weights=each * of.spread)))
-    scatter = hypot(classes, UNEVEN * float(each @ kernels.routed)) / busy
+    scatter = hypot(classes, UNEVEN / rates.novelty() * float(each @ kernels.routed)) / busy
     # Of slower kernels a step is longer by a part: it is a softened maximum.
     familiar = FAMILIAR if trace.workload in rates.measured_networks() else 1.0
     quick, slow = (

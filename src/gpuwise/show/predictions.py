@@ -213,11 +213,11 @@ def fit_table(rows: Sequence[Fit], asked: str = "", *, every: bool = True) -> Ta
 
 
 def _best(rows: Sequence[Fit]) -> Iterator[Fit]:
-    """Of each GPU and use the rows that a reader needs; formats come the longest first."""
+    """Of each number of a GPU and use the rows that a reader needs; formats come the longest first."""
     groups: dict[tuple[object, ...], list[Fit]] = {}
     for row in rows:
         plan = row.plan
-        groups.setdefault((row.gpu_id, plan.task, plan.context, plan.batch), []).append(row)
+        groups.setdefault((row.gpu_id, plan.gpus, plan.task, plan.context, plan.batch), []).append(row)
     for group in groups.values():
         if fit := [row for row in group if row.fits]:
             yield fit[0]
@@ -234,7 +234,7 @@ def _fit_row(answer: Fit) -> dict[str, str]:
         fits = f"on {answer.enough}"
     speed = answer.tokens_per_s
     return {
-        "GPU": f"{plan.gpus} x {answer.gpu_id}" if plan.gpus > 1 else answer.gpu_id,
+        "GPU": _gpus(answer),
         "for": _TASKS[plan.task],
         "weights": f"{plan.weights}{'*' * answer.widened}",
         "context": whole(plan.context),
@@ -246,6 +246,10 @@ def _fit_row(answer: Fit) -> dict[str, str]:
         "first token": seconds(answer.first_token_s) if answer.first_token_s else "",
         "why no speed": answer.refusal,
     }
+
+
+def _gpus(answer: Fit) -> str:
+    return f"{answer.plan.gpus} x {answer.gpu_id}" if answer.plan.gpus > 1 else answer.gpu_id
 
 
 def _plan(answer: Fit) -> str:
@@ -260,7 +264,7 @@ def fit_chart(rows: Sequence[Fit]) -> Rows | None:
 
     marks = [
         Mark(
-            label=row.gpu_id, value=speed.value, low=speed.low, high=speed.high, group=_plan(row),
+            label=_gpus(row), value=speed.value, low=speed.low, high=speed.high, group=_plan(row),
             colour=str(row.plan.weights), shown=f"{significant(speed.value)} tokens/s",
         )
         for row in rows

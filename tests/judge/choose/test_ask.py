@@ -12,7 +12,7 @@ import pytest
 
 from gpuwise.errors import InputError
 from gpuwise.judge.choose.need import need_of, settled
-from gpuwise.model.judgement import Assumptions, Bill, Need
+from gpuwise.model.judgement import Assumptions, Bill, Need, Quote
 
 
 def asked(text: str) -> Need:
@@ -55,6 +55,33 @@ def asked(text: str) -> Need:
             "400k images with sdxl over the next month, which cloud",
             "deadline_s",
             pytest.approx(2.63e6, rel=0.01),
+        ),
+        ("which neocloud for bert-large", "avoid", ("aws", "azure", "gcp", "oracle cloud")),
+        ("train bert-large, $1.2M", "budget_usd", 1_200_000.0),
+        (
+            "a DGX H100 at 280,000 USD, is that fair",
+            "quotes",
+            (Quote(gpu_id="h100-sxm5-80gb", count=8, kind="street", usd=280_000.0, provider=""),),
+        ),
+        ("qlora of llama 3.1 8b, 3 evenings a week, buy a card", "at_home", False),
+        ("low profile card without external power, transcoding and llama 8b", "power_w", 75.0),
+        ("Have: 2x A40. Want: train bert-large", "have", ("a40", "a40")),
+        ("replacing 10 workstations (RTX 2080 Ti) for bert-large, 1500 USD each", "have", ("rtx-2080-ti",)),
+        ("we run two servers with 4x A40, enough for llama 70b?", "have", ("a40",) * 4),
+        ("my old pc (5600x, 650w psu, rx 6600) needs a card for bert-large", "have", ("rx-6600",)),
+        (
+            "12 users at once, prompts are long (9k tokens), answers 500 tokens, qwen3 32b, buy",
+            "context",
+            9500,
+        ),
+        ("a 4090 to buy for 1800 euros or rent for 0.45 euros an hour, bert-large", "either", True),
+        ("embed 3 million titles (15 tokens each), then 40k a day", "budget_usd", None),
+        ("sdxl images, 70k per day, aws only", "items", pytest.approx(70_000)),
+        ("yolov8 at 30 fps on 6 camera streams, buy", "items", pytest.approx(180 * 86400)),
+        (
+            "rent a card for 3 months, 24 GB, 200 dollars per month, bert-large",
+            "budget_usd",
+            pytest.approx(200 / 730.5),
         ),
         ("two servers in the rack, serve a 32b model to 40 people, buy", "users", 40),
         ("train bert-large for a month, 2 TB of data must never leave the building", "acquire", "own"),

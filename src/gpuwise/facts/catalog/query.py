@@ -111,6 +111,19 @@ _BEFORE = re.compile(r"(?:gpu_)?(\d{1,3})(?:\s?[x\u00d7][\s_-]?|\s)(?=\S)", re.I
 _BEHIND = re.compile(r"(?:[x\u00d7]\s?(?!\d{4})|:\s?)(\d{1,4})\)?$", re.IGNORECASE)
 
 
+def named_apart(what: str) -> list[str]:
+    """GPUs that are named one after another, `rtx 3090 vs rtx 4090` or `3090 4090`; empty for one name."""
+    what = " ".join(what.split())
+    by_word = re.split(r" ?, ?| (?:vs\.?|versus|or|and) ", what)
+    if len(by_word) > 1:
+        return by_word if all(map(is_name, by_word)) else []
+    by_line = re.split(r" (?=(?:[rg]tx|rx|arc|tesla|quadro) )", what)
+    for names in () if is_name(what) else (by_line, what.split()):
+        if len(names) > 1 and all(map(is_name, names)):
+            return names
+    return []
+
+
 def counted(text: str) -> tuple[str, int]:
     """A name without the number of GPUs before it or behind it, and that number: `4x4090`, `8 x H100`,
     `4090x2`, `h100:8`; 0 where none stands there.

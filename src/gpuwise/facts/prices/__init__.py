@@ -529,10 +529,14 @@ class Wanted:
 
 
 def wanted(query: str, offers: tuple[Offer, ...] = ()) -> Wanted:
-    """The GPUs of a `query`: one GPU, a family ("h100", "a100 80gb") or a seller's name ("a10g").
+    """The GPUs of a `query`: one GPU, a family ("h100", "a100 80gb"), a seller's name ("a10g"), or several of
+    these with commas between.
 
     Raises InputError with the nearest names where neither the catalog nor an offer knows it.
     """
+    if "," in query:
+        each = [wanted(name, offers).gpu_ids for name in query.split(",") if name.strip()]
+        return Wanted(query=query, gpu_ids=frozenset().union(*each))
     # A full name means one card, even where it is a part of another's name.
     exact = _exact().get(catalog.name_key(query))
     if exact is not None:
@@ -540,9 +544,9 @@ def wanted(query: str, offers: tuple[Offer, ...] = ()) -> Wanted:
     words = _words(query)
     named = {gpu_id for gpu_id, words_of in _known_words().items() if words and words <= words_of}
     family = frozenset(named).union(seller_ids(query))
-    wanted = Wanted(query=query, gpu_ids=family, words=words)
-    if family or any(wanted.matches(offer) for offer in offers):
-        return wanted
+    asked = Wanted(query=query, gpu_ids=family, words=words)
+    if family or any(asked.matches(offer) for offer in offers):
+        return asked
     return Wanted(query=query, gpu_ids=frozenset({catalog.find(query).id}))
 
 

@@ -150,6 +150,9 @@ class _Reader(Worked):
         self.blank(P.by_rail)
         if again := self.blank(P.spans_again):
             self._read_spans(again)
+        if some := self.blank(P.evenings):
+            self.assumed["hours_per_week"] = USUAL.evening_h * number_of(some[1])
+            self.notes.append(f"{some[0].strip()}: {USUAL.evening_h:g} hours each")
         if some := self.blank(P.of_them_at_once):
             self.at_once = number_of(some[1])
         self.gpu_hours = self.blank(P.gpu_hours)
@@ -203,6 +206,9 @@ class _Reader(Worked):
     def _read_denials(self) -> None:
         """What is not to be: ways of getting GPUs, and providers."""
         self.denied = {name: self.deny(words) for name, words in (*RULES["denied"].items(), *RULES["kinds"])}
+        if self.blank(P.neoclouds):
+            self.fields["avoid"] = tuple(USUAL.hyperscalers)
+            self.notes.append(f"none of {', '.join(USUAL.hyperscalers)}")
         seller = rf"(?:{sellers()}|{P.common})\b"
         while denied := self.blank(rf"{P.denial}{seller}(?:(?:,? (?:or|and|nor|not)|,|/) ?{seller})*"):
             names = re.findall(seller, denied[0])
@@ -335,6 +341,7 @@ class _Reader(Worked):
         for pattern in (rf"\b(?:(?:on|at|from|via|by) )?(?:{seller})(?: only)?", near):
             while (providers or pattern != near) and (name := self.first(pattern, again=False)):
                 providers.append(needs.PROVIDERS.get(name, name))
+        providers += USUAL.hyperscalers if take(P.hyperscalers) else []
         fields |= allowed | ({"providers": tuple(dict.fromkeys(providers))} if providers else {})
         fields |= {"spot": True} if spot else {}
         # "A firm in Germany, data stays in the EU": the last is the demand.
@@ -521,6 +528,7 @@ class _Reader(Worked):
 
     def _read_money(self) -> None:
         """Deadlines and budgets; so much money over so much time is a price of an hour."""
+        self.ignore(*self.every(P.bare_rate))  # Of what is not said, so neither money nor a deadline
         fields, take, often = self.fields, self.take, any(each.period for each in self.found)
         if last := take(rf"\b{P.until} ((?:{units.DAYS})(?!\w)){P.hour}"):
             day = units.parse_day(last[1], self.today)
@@ -595,6 +603,7 @@ class _Reader(Worked):
         fields["budget_usd"] = budget
         whole = not per and self.rents and not (self.owns or self.have or self.done())  # Of all that time
         hired_h = fields.get("hire_h", 0.0) if whole or (per and per[1] == "month") else 0.0
+        hired_h = min(hired_h, 730.5) if per else hired_h
         if not per and "deadline_s" in fields and not (self.owns or self.have or self.done()):
             hired_h = fields.setdefault("hire_h", fields.pop("deadline_s") / 3600)
             fields["acquire"] = "rent"
@@ -720,7 +729,7 @@ class _Reader(Worked):
             self.fields["asks"] = "able"
         if self.late and "latency" in self.fields and not (is_model(named, self.mode) or "decode" in named):
             del self.fields["latency"]
-            self.notes = [note for note in self.notes if self.late not in note]
+            self.notes = [n for n in self.notes if self.late not in n and not n.startswith("an answer of")]
             self.ignore(self.late)  # Only of what answers token by token is the time of an answer known
         if self.mode == "full" and not is_model(named, self.mode):
             self.mode = "train"

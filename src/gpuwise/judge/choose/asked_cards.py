@@ -96,8 +96,11 @@ class Cards(Words):
                 (owner[2] and self.said(P.replaceable)) or re.search(r"\brented (?:\S+ )?$", before)
             ):
                 owner = None  # Whether one is as good as the other, and what is hired
-            kept = re.match(P.kept_behind, after[behind.end() if behind else 0 :])
-            if owner or also or mine or kept or re.search(P.idle, before):
+            behind_it = after[behind.end() if behind else 0 :]
+            kept = re.match(P.kept_behind, behind_it)
+            kept = kept or (said and re.match(r" (?:(?:is|are) )?available(?=$|[,.;])", behind_it))
+            kept_there = re.search(P.idle, before) or re.search(P.inside_mine, before)
+            if owner or also or mine or kept or kept_there:
                 have += [usual] * count
             elif more := re.search(rf"\b{P.another} (?:(?:used|new) )?$", before):
                 added.append((usual, count, 1 + ("third" in more[0])))
@@ -193,7 +196,7 @@ class Cards(Words):
                     self.blank(rf"(?<={re.escape(text[: one.start()])})each\b")
                 # "8 H100 at $2 an hour" are $16; at $24, or so much a month, the whole machine.
                 contract = (price["per"] or "h")[0] in "my" or usd > USUAL.dearest_card_hour
-                whole = one[0] in ("at", "@") and hourly and contract
+                whole = one[0] in ("at", "@") and ((hourly and contract) or usd > USUAL.dearest_card)
                 if count > 1 and not whole:
                     self.notes.append(f"{count} x {gpu} at {units.usd(usd)} each")
                     sure |= usd >= USUAL.least_purchase
@@ -355,6 +358,7 @@ class Cards(Words):
             self.gpus = (1, needs.MOST_TOGETHER)
         if self.watts_each and self.gpus:
             fields["power_w"] = self.watts_each * self.gpus[1]
+            self.notes.append(f"{self.watts_each:g} W each")
         elif self.watts_each and not (self.sets or self.single or "users" in fields):  # However many they are
             fields.pop("power_w", None)
             self.notes.append(f"cards of at most {self.watts_each:g} W")

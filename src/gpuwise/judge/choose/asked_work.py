@@ -77,6 +77,7 @@ class Worked(Cards):
             self.mark(*often.span() if counted else (0, 0))
         if self.billed_monthly and not any(each.period for each in self.found):  # So the amount is, too
             self.found = tuple(replace(e, period="month") if e.kind == "token" else e for e in self.found)
+        self._read_streams()
         self._read_times()
         self._read_requests(bool(self.said(P.at_once) and self.said(P.how_many_people)))
         speeds = (each for each in self.found if each.kind == "token" and each.tokens == 1 and each.period)
@@ -128,6 +129,18 @@ class Worked(Cards):
         self.found = tuple(speeds)
         return True
 
+    def _read_streams(self) -> None:
+        """Frames of all cameras together, each of which is an image."""
+        if (rate := self.said(P.frames)) is None:
+            return
+        streams = self.said(P.streams)
+        number = float(rate[1]) * (number_of(streams[1]) if streams else 1)
+        frames = amounts.Quantity(number, "image", 0.0, "in", "second", "", (rate.span(),), rate[0].strip())
+        self.found = (*(e for e in self.found if e.kind not in ("other", "image")), frames)
+        self.take(P.frames)
+        self.take(P.streams)
+        self.notes.append(f"{number:g} frames a second in all")
+
     def _read_times(self) -> None:
         """How often the work comes again in a day, week or month: its amount, or an hour of each person."""
         if self._aside() or (often := self.take(P.now_and_then, again=False)) is None:
@@ -171,6 +184,10 @@ class Worked(Cards):
             self.by_use = bool(named) or not (named := self._stand_in())
         elif not self.mixed:
             self._read_others(named := self._largest(named))
+        learns = self.mode not in (None, "infer") and not self.mixed
+        near = self._clause(self._read_since(left)) if named and learns else slice(0)
+        if named and is_model(named, None) and _modes(self.plain[near]) == ["infer"]:
+            self.mode = "infer"  # "Training small networks and serving a 32B"
         named = named or self._use(again=True) or ("mobile" if self.laptop else None)
         if named is None and "budget_usd" in self.fields and self.take(RULES["asks"]["largest"]):
             named, self.mode, self.open_model, self.biggest = "llama-3.1-8b", "infer", True, True
@@ -255,7 +272,7 @@ class Worked(Cards):
         more = self._name() or (DRAWS if made else again and self._use()) or named
         self.notes, self.open_model = notes, open_model
         usual = {"resnet50", "mobile", "llama-3.1-8b" if self.by_use and is_model(named, None) else ""}
-        usual = set() if named == FP64 else usual
+        usual = set() if named == FP64 or self.said(P.convolutions) else usual
         another = more not in usual and ALIASES.get(more, more) != ALIASES.get(named, named)
         network = not is_model(named, None) and self.mode in (None, "infer")
         if another and fields.get("asks") == "able":
@@ -266,7 +283,12 @@ class Worked(Cards):
             self.notes.append(f"of {named} and {more} the largest decides, one at a time")
         elif another:
             at = made.start() if made and more == DRAWS else self._read_since(left)
-            if re.match(P.model_size, self.plain[at:]) and not re.search(P.joined, self.plain[:at]):
+            size = re.match(P.model_size, self.plain[at:])
+            if size and not (
+                re.search(P.joined, self.plain[:at])
+                or re.match(r" (?:models?|llms?)\b", self.plain[at + size.end() :])
+                or re.search(r"\b(?:models?|llms?) $", self.plain[:at])
+            ):
                 hint = "the size of the one that is meant"
                 raise InputError(f"{named} of another size, as {more}?", hint=hint)
             self._beside(named, more, self._clause(at))
@@ -498,7 +520,8 @@ class Worked(Cards):
         like = (row["words"] for row in catalog.rows(DATA / "stand_ins.csv"))
         if re.search(P.other_network, text):
             return True
-        names = (rf"(?<![\w-]){re.escape(name)}(?![\w-])" for name in registry.names())
+        known = {*registry.names(), *(n for n in ALIASES if not re.fullmatch(units.DATASET_NAMES, n))}
+        names = (rf"(?<![\w-]){re.escape(name)}(?![\w-])" for name in known)
         return any(re.search(each, text) for each in (*names, *like))
 
     def _open_instead(self) -> str | None:
@@ -566,9 +589,15 @@ class Worked(Cards):
                 self._rent_once()
             self.ignore(f"{self.pixels} pixels" if self.pixels else "")
             self.stands_in = True  # Nor are epochs of another network's data set
+            for other in catalog.rows(DATA / "stand_ins.csv"):  # Further words of the same work
+                if other[self.mode] == named:
+                    self.every(rf"(?<![\w-])(?:[23]-?d )?(?:{other['words']})")
             return named
         for row in catalog.rows(DATA / "no_stand_ins.csv"):
             if one := self.take(row["words"]):
+                if any(self.said(words) for words, _ in RULES["uses"]):
+                    self.ignore(one[0])  # Beside a work that is known
+                    continue
                 problem = f"{one[0]} ({row['what']}): no workload here is like it, so its speed is not known"
                 hint = "ask by memory and price: 'cheapest new card with 24 GB'"
                 raise InputError(f"{problem}: {row['because']}", hint=hint)
@@ -626,6 +655,7 @@ class Worked(Cards):
             return model
         for pattern, name in RULES["uses"]:
             if found := self.take(pattern, again=again):
+                self.every(pattern)
                 self.open_model = is_model(name, None) and "small" not in found[0]
                 self.notes += [f"{found[0]} is taken as {name}"] if name not in presets() else []
                 return str(name)
@@ -677,6 +707,11 @@ class Worked(Cards):
             people=self.fields.get("users", self.people), batch=self.fields.get("batch"),
             length=needs.tokens_of(_about(need)) or self.fields.get("context", 0), usual=usual,
         )  # fmt: skip
+        size = sum(each.number * each.tokens for each in self.found)
+        parts = all(each.kind in ("token", "part") and not each.period for each in self.found)
+        if parts and size <= USUAL.longest_prompt:
+            self.ignore(*(each.words for each in counted))  # No work, but the size of a part of it
+            return
         self.work, self.notes = found.work, [*self.notes, *found.notes]
         things = [e for e in counted if e.kind in ("text", "image", "sequence")] or counted
         read = things and things[0].role == "in" and need.workloads[0][0] not in _DRAWN

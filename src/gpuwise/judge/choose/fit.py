@@ -677,13 +677,15 @@ def uses(
 def use(name: str, need: Need, own: Record, offers: Sequence[Offer], today: date) -> Use:
     """One preset; `own` is the speed of the GPU in it."""
     preset, item, spec = presets()[name], known_speeds.item_of(need), catalog.get(own.gpu_id)
-    lacks = "; ".join(lacking(preset, spec))
-    verdict: Suitability = "runs" if lacks else "well suited"
+    less = lacking(preset, spec)
+    lacks = "; ".join(less.values())
+    verdict: Suitability = "runs" if less else "well suited"
     if reason := _reason(need, own, spec):
         if UNMEASURED not in reason:
             verdict = "no"
-        else:  # What it has is known, whatever its speed
-            verdict = "not known" if lacks else verdict
+        else:  # What it has is known, whatever its speed; not whether it runs with less memory
+            unsure = any(asked == "memory_gb" or _has(spec, asked) is None for asked in less)
+            verdict = "not known" if unsure else verdict
             reason = "; ".join(filter(None, (lacks, f"its speed is not known: {reason}")))
         return Use(preset=name, title=preset.title, verdict=verdict, reason=reason, item=item)
     them = candidates(need, [own], offers, today=today)
@@ -696,24 +698,34 @@ def use(name: str, need: Need, own: Record, offers: Sequence[Offer], today: date
     )  # fmt: skip
 
 
-def lacking(preset: Preset, spec: GpuSpec) -> list[str]:
-    """What the preset asks for and the GPU has not, with both figures."""
-    found = []
+def lacking(preset: Preset, spec: GpuSpec) -> dict[str, str]:
+    """What the preset asks for and the GPU has not, each with both figures."""
+    found = {}
     for asked, least in preset.well.items():
-        field, unit, words = _ASKED[asked]
-        peak = spec.peak(field) if field in ("fp64", "bf16", "fp16") else None
-        value = (peak.flop_per_s if peak else None) if "flops" in asked else spec.number(field)
+        _, unit, words = _ASKED[asked]
         # A card is sold by the round number above what it leaves free.
-        if value is None or round(value / unit, 1) < least:
-            has = "no source states its " if value is None else f"{significant(value / unit)} of "
-            found.append(f"{has}{words}" if value is None else f"{has}{least:g} {words}")
+        if (has := _has(spec, asked)) is None or round(has[0] / unit, 1) < least:
+            stated = f"{significant(has[0] / unit)} of {least:g} {words}{has[1]}" if has else ""
+            found[asked] = stated or f"no source states its {words}"
     return found
+
+
+def _has(spec: GpuSpec, asked: str) -> tuple[float, str] | None:
+    """What the GPU has of this, in SI units, and how it is meant where it is another rate; None where no
+    source states it. Where no rate of 16 bits is stated they are multiplied as fast as 32."""
+    field = _ASKED[asked][0]
+    if "flops" not in asked:
+        return None if (value := spec.number(field)) is None else (value, "")
+    for other in (field, *(("fp16", "fp32") if field != "fp64" else ())):
+        if peak := spec.peak(other):
+            return peak.flop_per_s, "" if other == field else f", by its {other.upper()}"
+    return None
 
 
 def _reason(need: Need, speed: Record, spec: GpuSpec) -> str:
     """Why the GPU does not do this, or nothing."""
     if need.form is not None and not has_form(spec, need.form):
-        return "not a laptop or small computer" if need.form == "mobile" else f"not {need.form}"
+        return "not a laptop or small board" if need.form == "mobile" else f"not {need.form}"
     if speed.throughput is None:
         return speed.refusal
     if speed.fits_probability is not None and speed.fits_probability < FITS:

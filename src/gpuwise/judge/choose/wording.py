@@ -49,6 +49,7 @@ def plainly(text: str) -> str:
     plain = re.sub(P.cents, lambda m: _in_cents(m, code), plain)
     plain = " ".join(plain.split())
     plain = re.sub(P.lakh, lambda m: f"{units.read_number(m[1]) * _THOUSANDS[m[2][0]]:g}k", plain)
+    plain = re.sub(P.millions, lambda m: f"{units.read_number(m[1]) * 1000:g}k", plain)
     plain = re.sub(P.power_of_ten, lambda m: f"{10 ** int(m[1])}", plain)
     for pattern, instead in RULES["rewrite"]:
         plain = _compiled(pattern).sub(instead, plain)

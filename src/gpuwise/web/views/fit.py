@@ -36,7 +36,7 @@ def fit(facts: Facts, asked: Asked) -> View:
         contexts, tasks = (context,) if context else (), (cast(Task, task),)
         request = FitRequest(
             model=model, gpus=ids, tasks=tasks, weights=formats, cache=cache, contexts=contexts,
-            batches=(batch or 1,), count=int(gpus),
+            batches=(batch or 1,), counts=(int(gpus),),
         )  # fmt: skip
         rows = fit_model(request).value
     except GpuwiseError as error:
