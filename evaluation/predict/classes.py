@@ -590,8 +590,8 @@ def main() -> None:
     asked = parser.parse_args()
     own = card(asked.gpu)
     if asked.widths:
-        rows = (row for folder in asked.zoo for row in zoo.rows(folder, "all"))
-        ship_hosts([(row, made) for row in rows if (made := zoo.kept(row, asked.traces))], dict(rates.HOST))
+        every = [row for folder in asked.zoo for row in zoo.rows(folder, "all")]
+        ship_hosts([(row, made) for row in every if (made := zoo.kept(row, asked.traces))], dict(rates.HOST))
         return
     timed = json.loads(asked.operators.read_text(encoding="utf-8"))["rows"]
     kept = asked.traces / "operators.pkl" if asked.traces else None

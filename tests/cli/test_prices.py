@@ -246,3 +246,12 @@ def test_several_gpus_have_a_line_each(words: tuple[str, ...], gpuwise: Call) ->
     )  # fmt: skip
     offers = json.loads(gpuwise("prices", *words, "--json")[1])["offers"]
     assert {id for offer in offers for id in offer["gpu_ids"]} == {"rtx-4090", "rtx-5090"}
+
+
+def test_of_all_gpus_the_cheapest_come_first_where_few_are_asked_for(gpuwise: Call) -> None:
+    shown = gpuwise("prices", "--on-demand", "--top", "3")[1].splitlines()
+    prices = [float(line.split("$")[1].split()[0]) for line in shown if "  $" in line and line[:1] == " "][:3]
+    assert prices == sorted(prices)
+    least = min(line["on_demand"]["lowest"] for line in json.loads(
+        gpuwise("prices", "--on-demand", "--json")[1])["gpus"] if line["on_demand"])  # fmt: skip
+    assert prices[0] == pytest.approx(least, abs=0.01)

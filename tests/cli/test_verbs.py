@@ -341,3 +341,16 @@ def test_devices_are_named_by_ranges_too(value: str, indices: tuple[int, ...]) -
 def test_no_range_of_devices(value: str) -> None:
     with pytest.raises(InputError):
         DeviceChoice(("cuda",), several=True).convert(value, None, None)
+
+
+def test_a_gpu_that_nobody_measured_is_judged_by_what_is_stated(gpuwise: Call) -> None:
+    """Without a rate of 16 bits by that of 32; what may not even fit stays open."""
+    verdicts = {}
+    for gpu in ("apple-m4-max", "rx-7900-xtx"):
+        uses = json.loads(gpuwise("show", gpu, "--for-whom", "--json")[1])["uses"]
+        verdicts[gpu] = {use["preset"]: use for use in uses}
+    m4, radeon = verdicts.values()
+    assert [m4[name]["verdict"] for name in ("llm-inference", "llm-finetuning")] == ["well suited", "runs"]
+    assert "by its FP32" in m4["llm-finetuning"]["reason"]
+    assert "no measured GPU" in m4["llm-finetuning"]["no_speed"]
+    assert radeon["large-model-training"]["verdict"] == "not known"

@@ -164,7 +164,7 @@ def _another_verb(verb: str, given: str, value: str, words: list[str]) -> str:
         if not size.isdecimal() and (asked := next((q for q in (size, word) if q and catalog.select(q)), "")):
             rest = [each for each in words if not each.startswith("--") or each == "--sort"]
             return shlex.join(["gpuwise", verb, *rest, asked])
-    if verb == "prices" and word in (*RENTS, "new", "used"):
+    if verb == "prices" and word in (*RENTS, "street"):
         return shlex.join(["gpuwise", verb, *words, *with_value, word])
     if verb in _OF_GPUS and value and word in _WORK:
         return shlex.join(["gpuwise", "choose", value, *(["--gpu", ",".join(gpus)] if gpus else [])])

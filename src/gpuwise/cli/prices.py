@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from dataclasses import replace
-from math import nextafter
+from math import inf, nextafter
 from pathlib import Path
 from typing import Any, get_args
 
@@ -112,7 +112,11 @@ def command(
         printer.talk(f"columns ignored: {some(priced.ignored)}")
     hints = ["the offers of one GPU: gpuwise prices NAME"] if priced.lines else []
     if priced.lines and output is None:
-        table = show.overview(priced.lines, priced.offers, priced.changes, day)
+        each = priced.lines
+        if {"--top", "--sort"}.intersection(typed(ctx)):  # all of them are listed by name
+            cheap = sorted(each, key=lambda line: line.on_demand.lowest if line.on_demand else inf)
+            each = tuple(cheap[: options["top"] or None])
+        table = show.overview(each, priced.offers, priced.changes, day)
     elif priced.gpu and output is None:
         # What a person reads at once; files and JSON hold every offer.
         compact = not options["wide"] and narrow()

@@ -319,12 +319,11 @@ def accept_on(
         words = f"{host.command} accept {shlex.join(arguments)} -o bundle.zip"
         # The verdict goes to standard error, so that standard output is the bundle alone.
         script = f'd=$(mktemp -d) && cd "$d" && {{ {words} >&2; cat bundle.zip; cd /; rm -rf "$d"; }}'
-        reached = [option.replace("{}", host.name) for option in options]
+        call = [program, *(option.replace("{}", host.name) for option in options), script]
         try:
             done = subprocess.run(
-                [program, *reached, script], stdin=subprocess.DEVNULL, capture_output=True, timeout=limit_s,
-                check=False,
-            )  # fmt: skip
+                call, stdin=subprocess.DEVNULL, capture_output=True, timeout=limit_s, check=False
+            )
         except subprocess.TimeoutExpired:
             return f"no verdict after {limit_s:.0f} s"
         if not zipfile.is_zipfile(io.BytesIO(done.stdout)):

@@ -287,10 +287,11 @@ class Tuner:
                 else:
                     show(update)
         self._longest_s = max(self._longest_s, self.now() - began)
+        version = workloads.get(config.workload).spec.version
+        late = f"it did not end within {seconds(self.time_s)}"
         return measured or Measurement(
-            config=config, workload_version=workloads.get(config.workload).spec.version, item="",
-            status="interrupted", error=f"it did not end within {seconds(self.time_s)}", started_at="",
-        )  # fmt: skip
+            config=config, workload_version=version, status="interrupted", error=late, item="", started_at=""
+        )
 
     def _final(self, start: Setting, best: Setting, show: Show) -> Tuned | None:
         """Default and best once more; None where either fails."""

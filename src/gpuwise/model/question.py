@@ -412,6 +412,11 @@ class RunConfig(Question):
         return self.device == "cuda" and own_kernels(self.switches, self.mode, self.precision, self.workload)
 
 
+def is_lowered(limit_w: float | None, default_w: float | None) -> bool:
+    """True if a power limit is below the card's default; drivers round both."""
+    return limit_w is not None and default_w is not None and limit_w < default_w - 0.5
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Environment:
     """The machine and software of a result; no host name, user name or serial number."""

@@ -13,13 +13,13 @@ from datetime import date
 from typing import TYPE_CHECKING
 
 from gpuwise.facts import catalog
+from gpuwise.facts.prices import day
 from gpuwise.judge.choose.answer import question, taken_as_asked
 from gpuwise.judge.choose.phrases import obtained
 from gpuwise.model.gpu import RENTS, GpuSpec
 from gpuwise.model.judgement import Assumptions, Option, Recommendation
 from gpuwise.model.units import Amount, brief, percent, seconds, significant, usd
-from gpuwise.show.results import old_prices
-from gpuwise.show.table import Table, span
+from gpuwise.show.table import Table, old_prices, span
 
 if TYPE_CHECKING:
     from gpuwise.judge.choose.fit import Use
@@ -117,7 +117,7 @@ def said(found: Recommendation) -> tuple[str, ...]:
         # A card that is there and cannot do the work is what its owner asks about first.
         *(text for text in found.advice if any(word in text for word in ADVISED)),
         *filter(None, [taken_as_asked(found.need, found.item)]),
-        *old_prices(found.prices_on or found.made_on, date.fromisoformat(found.made_on)),
+        *old_prices((date.fromisoformat(found.made_on) - day(found.prices_on or found.made_on)).days),
     )
 
 
@@ -257,6 +257,7 @@ def uses(spec: GpuSpec, found: Sequence[Use]) -> Table:
             speed.shown(f"{speed} {use.item}s/s") if speed else "", use.example,
             use.basis if speed else "", use.reason,
         ))  # fmt: skip
+    unknown = dict.fromkeys(use.no_speed for use in found if use.no_speed)
     return Table(
         title=f"{spec.name}: for whom",
         columns=("use", "verdict", "speed", "of", "basis", "why not, or what it lacks"),
@@ -264,5 +265,6 @@ def uses(spec: GpuSpec, found: Sequence[Use]) -> Table:
         notes=(
             "well suited: it has what the use needs, whatever other GPUs have",
             "of several workloads the speed is the geometric mean",
+            *(f"without a speed: {why}" for why in unknown),
         ),
     )

@@ -17,8 +17,8 @@ from gpuwise.show.charts import Mark, Plot
 from gpuwise.show.charts import over_time as lines_over_time
 from gpuwise.show.gpus import short
 from gpuwise.show.page import Figure, References
-from gpuwise.show.results import counted, old_prices
-from gpuwise.show.table import Table, picked
+from gpuwise.show.results import counted
+from gpuwise.show.table import Table, old_prices, picked
 
 if TYPE_CHECKING:
     from gpuwise.facts.prices.fetch import Update
@@ -244,7 +244,7 @@ def _freshness(offers: Sequence[Offer], today: date) -> tuple[str, ...]:
     old = [f"{stale:,} older than {prices.STALE_DAYS} days (stale)"] if stale else []
     old += [f"{undated:,} without a date"] if undated else []
     what = f"; of {counted(len(judged), 'rent' if judged[0].per_hour else 'offer')}, " if old else ""
-    return (f"{span}{what}{' and '.join(old)}", *old_prices(dated[-1].seen_on, today))
+    return (f"{span}{what}{' and '.join(old)}", *old_prices((today - prices.day(dated[-1].seen_on)).days))
 
 
 def _moves(changes: Sequence[Change]) -> tuple[str, ...]:

@@ -4,11 +4,9 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Sequence
-from datetime import date
 from os.path import commonprefix
 from typing import TYPE_CHECKING
 
-from gpuwise.facts.prices import day
 from gpuwise.model.question import HOW, WORK, Environment
 from gpuwise.model.result import Issue, Measurement, Record, Result, records_of
 from gpuwise.model.units import Amount, gibibytes, percent, seconds, significant, watts, whole
@@ -17,8 +15,6 @@ from gpuwise.show.table import Table, amount, per_joule, rate, speed, unit
 if TYPE_CHECKING:
     from gpuwise.show.charts import Mark
 
-# In 2026 rents moved by a tenth within a quarter.
-OLD_LIST_DAYS = 60
 # Names that a list says before it counts the rest.
 NAMED = 4
 # Cells of a terminal that the longest bar takes.
@@ -44,13 +40,6 @@ def measured_speed(m: Measurement) -> str:
 def counted(number: int, noun: str) -> str:
     """`1 result`, `3 results`."""
     return f"{number:,} {noun}" if number == 1 else f"{number:,} {noun}s"
-
-
-def old_prices(newest: str, today: date) -> tuple[str, ...]:
-    """What to do where the `newest` of the prices (an ISO date) is old; nothing where it is not."""
-    days = (today - day(newest)).days
-    to_do = "gpuwise prices update fetches today's rents, --prices FILE adds what shops ask"
-    return (f"Caution: the newest prices are {days} days old; {to_do}",) * (days > OLD_LIST_DAYS)
 
 
 def some(names: Sequence[str]) -> str:

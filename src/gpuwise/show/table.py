@@ -386,6 +386,16 @@ def speed(found: Interval | None, item: str, status: str = "ok") -> str:
     return Amount(text, found.value, unit(item), low, high)
 
 
+# In 2026 rents moved by a tenth within a quarter.
+OLD_LIST_DAYS = 60
+
+
+def old_prices(days: int) -> tuple[str, ...]:
+    """What to do where the newest prices are so many days old; nothing where that is not old."""
+    to_do = "gpuwise prices update fetches today's rents, --prices FILE adds what shops ask"
+    return (f"Caution: the newest prices are {days} days old; {to_do}",) * (days > OLD_LIST_DAYS)
+
+
 def span(
     found: Interval, form: Callable[[float], Amount], ends: Callable[[float], str] | None = None
 ) -> Amount:

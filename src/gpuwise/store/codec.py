@@ -22,7 +22,7 @@ from typing import Any
 import msgspec
 
 from gpuwise.errors import InputError
-from gpuwise.model.question import modern
+from gpuwise.model.question import is_lowered, modern
 from gpuwise.model.result import SCHEMA, Issue, Measurement, Result, Severity
 from gpuwise.model.units import significant
 
@@ -219,12 +219,9 @@ _SEVERITIES: dict[str, Severity] = {
 def _upgrade(document: dict[str, Any]) -> None:
     """Make a decoded document of an older schema one of today's."""
     environment = document.get("environment")
-    limits = [
-        environment.get(name) if isinstance(environment, dict) else None
-        for name in ("power_limit_w", "power_limit_default_w")
-    ]
-    limit_w, default_w = (value if isinstance(value, int | float) else None for value in limits)
-    lowered = limit_w is not None and default_w is not None and limit_w < default_w - 0.5
+    stated = environment if isinstance(environment, dict) else {}
+    limits = (stated.get(name) for name in ("power_limit_w", "power_limit_default_w"))
+    lowered = is_lowered(*(value if isinstance(value, int | float) else None for value in limits))
     for measurement in _list(document, "measurements"):
         config = measurement.get("config") if isinstance(measurement, dict) else None
         if isinstance(config, dict):

@@ -13,7 +13,7 @@ import secrets
 import time
 import zlib
 from collections import defaultdict
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from datetime import UTC, datetime
@@ -105,11 +105,9 @@ class Pushed:
     def document(self) -> dict[str, Any]:
         """Plain data of the answer to a push."""
         slower = [row["label"] for row in self.speeds if row["verdict"] == "slower"]
-        return {
-            "id": self.id, "project": self.project, "new": self.new, "problem": self.problem,
-            "owner": self.owner, "slower": slower, "alerts": [alert_words(row) for row in self.alerts],
-            "speeds": list(self.speeds),
-        }  # fmt: skip
+        said = {name: getattr(self, name) for name in ("id", "project", "new", "problem", "owner")}
+        alerts = [alert_words(row) for row in self.alerts]
+        return {**said, "slower": slower, "alerts": alerts, "speeds": list(self.speeds)}
 
 
 class Team:
@@ -229,10 +227,8 @@ class Team:
             keys = {user.name: user.public_key for user in self.users() if user.public_key}
             owner = signing.signer(data, signature, keys)
         kept = judge_foreign(result.measurements, result.environment)
-        problem = "; ".join(dict.fromkeys(
-            f"{m.config.label()}: {issue.detail}" for m in kept for issue in m.cautions
-            if issue.severity == "invalid"
-        ))  # fmt: skip
+        faults = ((m, issue) for m in kept for issue in m.cautions if issue.severity == "invalid")
+        problem = "; ".join(dict.fromkeys(f"{m.config.label()}: {issue.detail}" for m, issue in faults))
         there = result.environment
         software = (*there.software, *([f"driver {there.driver}"] if there.driver else ()))
         head = {
@@ -260,15 +256,10 @@ class Team:
                 to.execute(self._insert(TAGS).values(rows).on_conflict_do_nothing())
             if there is not None:
                 mine = sql.select(SPEEDS).where(SPEEDS.c.result == result.id).order_by(SPEEDS.c.place)
-                return Pushed(
-                    id=result.id, project=there["project"], new=False, problem=there["problem"],
-                    owner=there["owner"], speeds=tuple(dict(row) for row in to.execute(mine).mappings()),
-                )  # fmt: skip
+                return _pushed(dict(there), new=False, speeds=map(dict, to.execute(mine).mappings()))
             # A result that is kept apart has no speeds.
-            rows = [] if head["problem"] else [
-                _row(result, place, head) for place, m in enumerate(result.measurements)
-                if m.status == "ok" and m.throughput is not None and m.config.size == "full"
-            ]  # fmt: skip
+            places = range(0 if head["problem"] else len(result.measurements))
+            rows = [row for place in places if (row := _row(result, place, head)) is not None]
             alerts = self._compare(to, result, rows, project) if rows else ()
             card = {name: head[name] for name in ("host", "card", "device", "software")}
             card |= {"results": 1, "first": head["measured_at"], "last": head["measured_at"]}
@@ -280,10 +271,7 @@ class Team:
                 "last": _now(),
             })  # fmt: skip
             _note(to, head["pushed_by"], "push", f"{result.id} to {project}, of {head['owner']}")
-        return Pushed(
-            id=result.id, project=project, new=True, problem=head["problem"], owner=head["owner"],
-            speeds=tuple(rows), alerts=alerts,
-        )  # fmt: skip
+        return _pushed(head, new=True, speeds=rows, alerts=alerts)
 
     def _compare(self, to: sql.Connection, result: Result, rows: list[Row], project: str) -> tuple[Row, ...]:
         """Keep the speeds, each against the one before; returns the alerts that changed."""
@@ -328,12 +316,10 @@ class Team:
         raised = to.execute(sql.select(ALERTS).where(ALERTS.c.series.in_(names))).mappings()
         there = {(row["series"], row["change"]): row for row in raised}
         # What may raise an alert, and what may change one; that one card is slower than another is no loss.
-        changes = sorted({
-            (row["series"], row["change"]) for row in rows
-            if row["ratio"] is not None and ANOTHER not in row["change"]
-            and (row["ratio"] < 1 - SAME or (row["series"], row["change"]) in there)
-        })  # fmt: skip
-        changed = (self._alert(to, project, *each, there.get(each)) for each in changes)
+        own_cards = [row for row in rows if row["ratio"] is not None and ANOTHER not in row["change"]]
+        lost = {(row["series"], row["change"]) for row in own_cards if row["ratio"] < 1 - SAME}
+        known = {(row["series"], row["change"]) for row in own_cards} & there.keys()
+        changed = (self._alert(to, project, *each, there.get(each)) for each in sorted(lost | known))
         return tuple(row for row in changed if row is not None)
 
     def _alert(
@@ -349,10 +335,9 @@ class Team:
         if found is None:
             to.execute(ALERTS.delete().where(same))
             return None
-        made = {
-            "series": series, "change": change, "project": project, "label": rows[0]["label"], **found,
-            "device": rows[0]["device"], "raised_at": _now() if there is None else there["raised_at"],
-        }  # fmt: skip
+        raised_at = _now() if there is None else there["raised_at"]
+        made = {"series": series, "change": change, "project": project, "raised_at": raised_at, **found}
+        made |= {name: rows[0][name] for name in ("label", "device")}
         if there is None:
             to.execute(ALERTS.insert().values(made))
         else:
@@ -503,10 +488,16 @@ def alert_words(row: Mapping[str, Any]) -> str:
     return f"{change}: {row['label']} {(row['ratio'] - 1) * 100:+.1f} % on {cards} ({row['device']})"
 
 
-def _row(result: Result, place: int, head: Row) -> Row:
-    """A measurement as a speed that is not compared yet."""
+def _pushed(kept: Row, *, new: bool, speeds: Iterable[Row], alerts: tuple[Row, ...] = ()) -> Pushed:
+    known = {name: kept[name] for name in ("id", "project", "problem", "owner")}
+    return Pushed(**known, new=new, speeds=tuple(speeds), alerts=alerts)
+
+
+def _row(result: Result, place: int, head: Row) -> Row | None:
+    """A measurement as a speed that is not compared yet; None for what has none, and for a toy."""
     m = result.measurements[place]
-    assert m.throughput is not None
+    if m.status != "ok" or m.throughput is None or m.config.size != "full":
+        return None
     gpu = result.environment.gpu_id or result.environment.device
     asked = (head["project"], gpu, m.question.key())
     return {
@@ -523,13 +514,10 @@ def _newest(
 ) -> Iterator[sql.Row[Any]]:
     """The newest speeds of each series, each by its index, however many are kept."""
     columns = [SPEEDS.c[name] for name in ("series", "result", "place", "software", "card", "value")]
+    query = sql.select(*columns).where(*where).order_by(SPEEDS.c.measured_at.desc(), SPEEDS.c.result)
     for start in range(0, len(series), IN_ONE_QUERY):
-        each = [
-            sql.select(*columns).where(SPEEDS.c.series == name, *where)
-            .order_by(SPEEDS.c.measured_at.desc(), SPEEDS.c.result).limit(most).subquery()
-            for name in series[start : start + IN_ONE_QUERY]
-        ]  # fmt: skip
-        yield from to.execute(sql.union_all(*map(sql.select, each)))
+        some = (query.where(SPEEDS.c.series == name) for name in series[start : start + IN_ONE_QUERY])
+        yield from to.execute(sql.union_all(*(sql.select(one.limit(most).subquery()) for one in some)))
 
 
 def _change(before: Any, row: Row) -> str:

@@ -130,10 +130,8 @@ def part_of(m: LanguageModel, ranks: int) -> LanguageModel:
         problem = f"{m.name} cannot be divided evenly between {ranks} GPUs"
         raise InputError(problem, hint=f"it has {m.heads} heads and {m.kv_heads} of keys")
     inner, expert, shared = (size // ranks for size in (m.inner, m.expert_inner, m.shared_inner))
-    return replace(
-        m, heads=m.heads // ranks, kv_heads=max(1, m.kv_heads // ranks), inner=inner, expert_inner=expert,
-        shared_inner=shared,
-    )  # fmt: skip
+    narrower = replace(m, inner=inner, expert_inner=expert, shared_inner=shared)
+    return replace(narrower, heads=m.heads // ranks, kv_heads=max(1, m.kv_heads // ranks))
 
 
 def inner_width(m: LanguageModel) -> float:

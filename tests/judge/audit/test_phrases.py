@@ -789,6 +789,7 @@ W The GTX 1080 Ti reaches 8.1 TFLOPS in FP32.
 N The RX 7800 XT came for 549 euros.
 N A GB200 superchip holds 384 GB and moves 16 TB/s.
 N The RTX 5090 peaks at 640 W for milliseconds.
+W The L40S with 48 GB of memory peaks at 337 TFLOPS in FP8.
 N The RTX 3060 is nowhere near 1 TB/s of bandwidth.
 N The RTX 4090 lacks the 80 GB of memory that a datacenter card offers.
 N Neither the RTX 4090 nor the RTX 5090 comes with 48 GB.
@@ -805,7 +806,10 @@ W The L40S belongs to the Hopper architecture, has 48 GB and draws 350 W.
 W The RTX 4070 Ti has 7,680 cores, not the RTX 4070, whose 5,288 cores run at 2.48 GHz.
 R Die RTX 4070 Ti hat 35,8 Milliarden Transistoren, verglichen mit den 45,9 Milliarden der RTX 4080.
 N The RTX 4090 has 24 GB of GDDR6x.
-W The RTX 4070 Ti is large. It draws 285 W and has 16 GB."""  # noqa: RUF001
+W The RTX 4070 Ti is large. It draws 285 W and has 16 GB.
+N It performs a lot like an RTX 3070 for $200 less.
+W The RTX 5070 has 12 GB, less than the 24 GB of its big sibling, the RTX 4080. It draws 250 W.
+N The RTX 3090 has 24 GB, 12 GB more than the RTX 3080 Ti."""  # noqa: RUF001
 
 
 @pytest.mark.parametrize(

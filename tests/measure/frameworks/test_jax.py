@@ -61,13 +61,6 @@ def from_torch(state: Mapping[str, np.ndarray], wanted: Mapping[str, Any]) -> di
     return values
 
 
-@pytest.mark.parametrize("name", NAMES)
-def test_parameters_are_those_of_torch(name: str) -> None:
-    weights = declared(NETWORKS[name](False))
-    count = sum(math.prod(w.shape) for key, w in weights.items() if not key.endswith(STATISTICS))
-    assert count == workloads.get(name).spec.parameters
-
-
 @pytest.mark.parametrize("name", TOYS)
 def test_same_weights_give_the_answers_of_torch(name: str, torch_answer: Any) -> None:
     network = NETWORKS[name](True)
@@ -102,23 +95,23 @@ def operations_of(jaxpr: Any) -> int:
 
 @pytest.mark.parametrize("mode", ["train", "infer"])
 @pytest.mark.parametrize("name", NAMES)
-def test_operations_are_those_that_the_workload_states(name: str, mode: Any) -> None:
-    network, training = NETWORKS[name](False), mode == "train"
-    weights = {
-        key: jax.ShapeDtypeStruct(weight.shape, jax.numpy.float32)
-        for key, weight in declared(network, training=training).items()
-    }
+def test_parameters_and_operations_are_those_that_the_workload_states(name: str, mode: Any) -> None:
+    network, training, spec = NETWORKS[name](False), mode == "train", workloads.get(name).spec
+    named = declared(network, training=training)
+    if training:
+        trained = (weight for key, weight in named.items() if not key.endswith(STATISTICS))
+        assert sum(math.prod(weight.shape) for weight in trained) == spec.parameters
+    weights = {key: jax.ShapeDtypeStruct(w.shape, jax.numpy.float32) for key, w in named.items()}
     inputs, _ = random_input(network, 1, np.random.default_rng(0))
 
     def forward(values: Any, inputs: Any) -> Any:
         key = jax.random.key(0)
         return network.forward(Counted(values, training=training, dtype=jax.numpy.float32, key=key), *inputs)
 
-    cost = workloads.get(name).spec.cost
-    assert cost is not None
+    assert spec.cost is not None
     passes = 3 if training else 1  # a backward pass counts as two forward ones
     counted = operations_of(jax.make_jaxpr(forward)(weights, inputs).jaxpr)
-    assert passes * counted == cost(mode, Precision.FP32, 1).flop_per_item
+    assert passes * counted == spec.cost(mode, Precision.FP32, 1).flop_per_item
 
 
 # In fp16 the loss is scaled, too; steps in fp64 are compared with torch's below.
@@ -148,7 +141,7 @@ def test_a_compiled_training_that_computes_something_else_is_seen(
     assert made.mismatch() == pytest.approx(0.5, rel=1e-3)
 
 
-def test_scaled_gradients_are_those_of_fp32() -> None:
+def test_scaled_gradients_are_those_of_fp32(one_layer: None) -> None:
     def norm(precision: Any) -> float:
         loss, _, *given = job.first_state(
             NETWORKS["bert-large"](True), replace(toy("bert-large"), precision=precision), 2

@@ -42,6 +42,7 @@ from gpuwise.judge.accept.card import (
 )
 from gpuwise.measure.telemetry.health import FABRIC
 from gpuwise.measure.telemetry.sensor import ENOUGH_SAMPLES, NEXT_STEPS, THROTTLED
+from gpuwise.model.question import is_lowered
 from gpuwise.model.result import Interval, Issue, Link, Measurement, Result
 from gpuwise.model.units import gibibytes, percent
 from gpuwise.stats.interval import ratio_of
@@ -52,8 +53,6 @@ NEAR_C = 2.0
 # Reasons for a lowered clock that are not faults: large GPUs run at their power limit, a display asks for it.
 HARMLESS = frozenset({"power-cap", "display-clocks"})
 Speeds = Mapping[Key, Interval]
-# Drivers round the power limit.
-TOLERANCE_W = 0.5
 
 
 def condition(card: TestedCard) -> Iterator[Issue]:
@@ -100,7 +99,7 @@ def settings(card: TestedCard) -> Iterator[Issue]:
         fix = "an administrator can turn it off: nvidia-smi -mig 0"
         yield Issue.invalid("mig", "MIG is on: a slice was measured, not the card", fix)
     limit, default = environment.power_limit_w, environment.power_limit_default_w
-    if limit is not None and default is not None and limit < default - TOLERANCE_W:
+    if is_lowered(limit, default):
         fix = f"an administrator can lift it: nvidia-smi -pl {default:.0f}"
         yield Issue.invalid("power-cap", f"power limit {limit:.0f} W, below the default {default:.0f} W", fix)
 

@@ -292,6 +292,8 @@ def _of_value(
     elif field in WHOLE and CUES["whole_die"].search(label.text):
         times = ENTIRE
     direction = CUES["direction"].match(cell, token.end) is not None
+    # "Effective bandwidth": that of a cache.
+    direction |= field == "memory_bytes_per_s" and CUES["with_cache"].search(label.text) is not None
     reading = Reading(field=field, values=numbers, token=token, either=direction, times=times)
     if not field.startswith("peak:"):
         yield reading

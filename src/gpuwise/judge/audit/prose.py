@@ -143,6 +143,12 @@ _CLAUSE = re.compile(
     r";|[,:] (?:and |but )?(?=its? )|, (?=(?:whose|which) )"
     r"| and (?=(?:has|draws|needs|offers|comes|delivers|uses|carries|gets)\b)"
 )
+# "Of its older sibling, the A10": the name again.
+_APPOSED = re.compile(
+    r" (?:the|its|an?)(?: [\w-]{1,16}){0,4}"
+    r" (?:gpu|card|chip|flagship|model|(?:prede|suc)cessor|sibling),(?= the $)",
+    re.IGNORECASE,
+)
 _OF_MEMORY = re.compile("memory|vram|hbm|gddr", re.IGNORECASE)
 _LABEL = re.compile(r"\W*(?:[^.,;\d][^.,;]{2,31}:\s|[^\d.,;]{3,32}[: ])?")
 # Behind a name with its size another one: "MI50 16 GB or 32 GB".
@@ -1331,7 +1337,7 @@ class _Sentence:
             return 0.1
         beside = [g for g in self.near(token) if g.start not in self.enclosed or around]
         if gpu.start >= token.end:
-            between = self.between(token.end, gpu.start)
+            between = _APPOSED.sub(" ", self.between(token.end, gpu.start))
             turns = len(CUES["turn"].findall(between))
             others = sum(token.end <= g.start < gpu.start for g in beside)
             cost = len(between) * PER_CHARACTER + BETWEEN * others

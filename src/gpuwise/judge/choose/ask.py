@@ -206,6 +206,8 @@ class _Reader(Worked):
     def _read_denials(self) -> None:
         """What is not to be: ways of getting GPUs, and providers."""
         self.denied = {name: self.deny(words) for name, words in (*RULES["denied"].items(), *RULES["kinds"])}
+        if nation := self.blank(P.not_of_country):
+            self.ignore(nation[0])
         if self.blank(P.neoclouds):
             self.fields["avoid"] = tuple(USUAL.hyperscalers)
             self.notes.append(f"none of {', '.join(USUAL.hyperscalers)}")
@@ -727,7 +729,8 @@ class _Reader(Worked):
         limited = self.fields.keys() & {"budget_usd", "deadline_s"}
         if limited and not (self.named_gpus or self.have or "asks" in self.fields) and self._asks_whether():
             self.fields["asks"] = "able"
-        if self.late and "latency" in self.fields and not (is_model(named, self.mode) or "decode" in named):
+        answers = is_model(named, self.mode) or ("decode" in named and "title" not in self.fields)
+        if self.late and "latency" in self.fields and not answers:
             del self.fields["latency"]
             self.notes = [n for n in self.notes if self.late not in n and not n.startswith("an answer of")]
             self.ignore(self.late)  # Only of what answers token by token is the time of an answer known

@@ -96,6 +96,8 @@ class Cards(Words):
                 (owner[2] and self.said(P.replaceable)) or re.search(r"\brented (?:\S+ )?$", before)
             ):
                 owner = None  # Whether one is as good as the other, and what is hired
+            if owner and re.match(P.hired_behind, after):
+                owner, self.hired = None, True
             behind_it = after[behind.end() if behind else 0 :]
             kept = re.match(P.kept_behind, behind_it)
             kept = kept or (said and re.match(r" (?:(?:is|are) )?available(?=$|[,.;])", behind_it))
@@ -467,10 +469,12 @@ class Cards(Words):
         fields, gpus = self.fields, self.gpus
         counts = [count for _, count in self.sets]
         if gpus and not gpus[0] <= min(counts) <= max(counts) <= gpus[1]:
-            if set(counts) != {1}:
+            if gpus[1] == 1:  # "Eight in one of them": of something else
+                gpus = (min(counts), max(counts))
+            elif set(counts) != {1}:
                 raise InputError(f"{self.number}, or as many as stand beside the names?", hint="say one")
-            # The number was said apart from the names.
-            counts = [gpus[1]] * len(self.sets)
+            if set(counts) == {1}:  # The number was said apart from the names.
+                counts = [gpus[1]] * len(self.sets)
         self.gpus, own = (min(counts), max(counts)), fields.get("acquire") == "own"
         sets = tuple((gpu, count) for (gpu, _), count in zip(self.sets, counts, strict=True))
         if len(sets) > 1 and not fields.get("asks") and not self.quotes:

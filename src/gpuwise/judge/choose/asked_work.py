@@ -174,14 +174,14 @@ class Worked(Cards):
         self._read_sizes_of_images()
         left = self._left
         named = self.mixed[0][0] if self.mixed else self._name() or self._open_instead()
+        sized = None if named else self._of_size()  # A model that has a size wins over what people are or do
         double = None if self.mixed else self.said(P.double)
-        if named and double and self._clause(double.start()) != self._clause(self._read_since(left)):
+        apart = double if named or sized else None
+        if apart and self._clause(apart.start()) != self._clause(self._read_since(left)):
             self._left, named = left, FP64  # The network is read again, as work beside it
             self.every(next(words for words, name in RULES["uses"] if name == FP64))
         elif not named:
-            # A model that has a size wins over what people are or do.
-            named = self._of_size()
-            self.by_use = bool(named) or not (named := self._stand_in())
+            self.by_use = bool(named := sized) or not (named := self._stand_in())
         elif not self.mixed:
             self._read_others(named := self._largest(named))
         learns = self.mode not in (None, "infer") and not self.mixed

@@ -654,6 +654,7 @@ class Use:
     title: str
     verdict: Suitability
     reason: str = ""  # Of a no, or what a GPU that runs it lacks
+    no_speed: str = ""  # Why its speed is not known, of what it may do all the same
     example: str = ""  # The work that its speed is of: workload, mode and precision
     item: str
     throughput: Interval | None = None
@@ -686,7 +687,9 @@ def use(name: str, need: Need, own: Record, offers: Sequence[Offer], today: date
         else:  # What it has is known, whatever its speed; not whether it runs with less memory
             unsure = any(asked == "memory_gb" or _has(spec, asked) is None for asked in less)
             verdict = "not known" if unsure else verdict
-            reason = "; ".join(filter(None, (lacks, f"its speed is not known: {reason}")))
+            return Use(
+                preset=name, title=preset.title, verdict=verdict, reason=lacks, item=item, no_speed=reason
+            )
         return Use(preset=name, title=preset.title, verdict=verdict, reason=reason, item=item)
     them = candidates(need, [own], offers, today=today)
     works = ", ".join(part for part, _ in need.workloads)

@@ -210,9 +210,8 @@ class Client:
     async def ask(self, prompt: str, tokens: int, due_s: float | None = None) -> Timing:
         """Stream one answer of so many tokens. Never raises but where it is cancelled."""
         assert self.session is not None
-        body: dict[str, Any] = {
-            "model": self.model, "max_tokens": tokens, "stream": True, "temperature": 0.0, **self.extras,
-        }  # fmt: skip
+        body: dict[str, Any] = {"model": self.model, "max_tokens": tokens, **self.extras}
+        body |= {"stream": True, "temperature": 0.0}
         if self.api == "chat":
             body["messages"] = [{"role": "user", "content": prompt}]
         else:

@@ -13,7 +13,7 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from math import ceil, floor, sqrt
 from pathlib import Path
-from statistics import fmean, stdev
+from statistics import NormalDist, fmean, stdev
 
 import numpy as np
 
@@ -22,6 +22,7 @@ from gpuwise.errors import InputError
 from gpuwise.measure.endpoint import Client, Timing
 from gpuwise.model.result import Failure, Interval, Quantiles, Serving
 from gpuwise.model.units import Latency
+from gpuwise.stats.interval import t_quantile
 
 # Frequent words that tokenizers of all families have as one token each, with the space before it.
 WORDS = (
@@ -250,9 +251,7 @@ async def at_rate(
 
 # Parts of the window whose rates are compared: enough for an interval, each long enough to hold requests.
 SLICES = 10
-# Student's t of 95 % with 9 degrees of freedom, for the mean of ten slices.
-T_OF_SLICES = 2.262
-Z = 1.960
+Z = NormalDist().inv_cdf(0.975)
 
 
 def quantiles(values: Sequence[float], groups: int) -> Quantiles | None:
@@ -287,7 +286,7 @@ def rate(moments: Sequence[float], weights: Sequence[float], seen: Observed) -> 
     edges = np.linspace(seen.began_s, seen.ended_s, SLICES + 1)
     sums, _ = np.histogram(np.asarray(moments), bins=edges, weights=np.asarray(weights))
     rates = [float(each) * SLICES / span_s for each in sums]
-    middle, half = fmean(rates), T_OF_SLICES * stdev(rates) / sqrt(SLICES)
+    middle, half = fmean(rates), t_quantile(0.975, SLICES - 1) * stdev(rates) / sqrt(SLICES)
     # Requests that go in step give equal slices; where the window cuts them is still a matter of one.
     half = max(half, max(weights, default=0.0) / span_s)
     return Interval(value=middle, low=max(0.0, middle - half), high=middle + half, method="slices")

@@ -65,10 +65,9 @@ class Jax:
     def conv(self, x: Array, name: str, layer: Conv) -> Array:
         shape = (*layer.kernel, x.shape[-1], layer.channels)  # HWIO
         kernel = self.weight(f"{name}.weight", shape, math.sqrt(2 / math.prod(shape[:3])))
-        return lax.conv_general_dilated(
-            x.astype(self.dtype), kernel.astype(self.dtype), (layer.stride, layer.stride),
-            [(side, side) for side in layer.padding], dimension_numbers=("NHWC", "HWIO", "NHWC"),
-        )  # fmt: skip
+        x, kernel = x.astype(self.dtype), kernel.astype(self.dtype)
+        stride, pads = (layer.stride, layer.stride), [(side, side) for side in layer.padding]
+        return lax.conv_general_dilated(x, kernel, stride, pads, dimension_numbers=("NHWC", "HWIO", "NHWC"))
 
     def norm(self, x: Array, name: str, eps: float) -> Array:
         size = (x.shape[-1],)
@@ -303,14 +302,13 @@ def gradients_of(loss: Loss, scaled: bool, state: State, batch_of: Values) -> tu
 
 
 def _step(
-    loss: Loss, update: Callable[..., tuple[Values, Any]], scaled: bool,
-    state: State, batch_of: Values,
-) -> tuple[State, Array]:  # fmt: skip
+    loss: Loss, update: Callable[..., tuple[Values, Any]], scaled: bool, state: State, batch_of: Values
+) -> tuple[State, Array]:
     gradients, value, moved = gradients_of(loss, scaled, state, batch_of)
     count = state["count"] + 1
     weights, moments = update(state["weights"], gradients, state["moments"], count)
-    new = {**state, "weights": weights, "statistics": {**state["statistics"], **moved},
-           "moments": moments, "count": count}  # fmt: skip
+    new = state | {"weights": weights, "moments": moments, "count": count}
+    new["statistics"] = state["statistics"] | moved
     return (skip_overflow(state, new, gradients) if scaled else new), value
 
 

@@ -10,6 +10,7 @@ from typing import Literal
 
 from gpuwise.measure.telemetry import TorchBuild
 from gpuwise.measure.telemetry.sensor import COOL_C, DeviceInfo, Process, Sample
+from gpuwise.model.question import is_lowered
 from gpuwise.model.units import gibibytes, si
 
 # Results are small; compiled kernels are cached on disk and are not.
@@ -169,7 +170,7 @@ def _of_device(info: DeviceInfo, sample: Sample | None, others: tuple[Process, .
     limit, default, fix = info.power_limit_w, info.power_limit_default_w, None
     power = "not reported" if limit is None else f"{limit:.0f} W"
     if limit is not None and default is not None:
-        if limit < default - 0.5:
+        if is_lowered(limit, default):
             power += f", below the default {default:.0f} W: speeds are those of the limit"
             fix = f"an administrator can lift it: nvidia-smi -i {info.index} -pl {default:.0f}"
         else:

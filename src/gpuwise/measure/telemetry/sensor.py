@@ -25,7 +25,7 @@ from pathlib import Path
 from statistics import fmean, median
 from typing import Protocol
 
-from gpuwise.model.question import Environment
+from gpuwise.model.question import Environment, is_lowered
 from gpuwise.model.result import Issue, Reading, Telemetry, Window
 from gpuwise.model.units import percent, significant
 
@@ -346,8 +346,7 @@ def cautions(
     if telemetry.samples < ENOUGH_SAMPLES:
         return ()
     clock_hz, able = telemetry.sm_clock_hz, environment or Environment(device="")
-    most_hz, limit_w, default_w = able.sm_clock_max_hz, able.power_limit_w, able.power_limit_default_w
-    lowered = limit_w is not None and default_w is not None and limit_w < default_w - 0.5
+    most_hz, lowered = able.sm_clock_max_hz, is_lowered(able.power_limit_w, able.power_limit_default_w)
     clocks = ""
     if clock_hz is not None:
         clocks = f"; median clock {clock_hz / 1e6:.0f} MHz"

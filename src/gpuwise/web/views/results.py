@@ -61,10 +61,8 @@ def _sessions(found: Sequence[Result], title: str) -> Table:
     for result in found:
         names = [m.config.workload for m in result.measurements if m.config.mode != "limit"]
         place = result.environment
-        rows.append((
-            result.id, results.some(names) if names else "limits", str(len(result.measurements)),
-            place.device, ", ".join(place.software),
-        ))  # fmt: skip
+        what, software = results.some(names) if names else "limits", ", ".join(place.software)
+        rows.append((result.id, what, str(len(result.measurements)), place.device, software))
     columns = ("result", "workloads", "measurements", "device", "software")
     return Table(title=title, columns=columns, rows=tuple(rows), numeric=frozenset({"measurements"}))
 
@@ -104,8 +102,7 @@ def _of_mode(measured: Sequence[Record], stated: Sequence[Record], mode: str) ->
     ours = sorted((r for r in measured if r.question.mode == mode), key=lambda r: -r.value)
     # By the GPU, so that figures of one and of several share an axis.
     theirs = sorted((r for r in stated if r.question.mode == mode), key=lambda r: -r.value / r.gpus)
-    alone = [replace(r.throughput, value=r.value / r.gpus, low=r.value / r.gpus, high=r.value / r.gpus)
-             for r in theirs if r.throughput]  # fmt: skip
+    alone = [r.throughput.times(1 / r.gpus) for r in theirs if r.throughput]
     mine, drawn = speeds.measured_table(ours), [r.throughput for r in ours]
     return (
         # A result's name begins with its date.

@@ -21,6 +21,8 @@ CHUNK = 1 << 24
 # Codes above zero, and the smallest value beside a block's largest.
 SIGNED, SIGNED_LEAST = 127, 1e-5
 UNSIGNED, UNSIGNED_LEAST = 255, 1e-8
+# AdamW's usual ones.
+BETAS, EPS = (0.9, 0.999), 1e-8
 
 
 def encode(x: Tensor, levels: int, least: float) -> tuple[Tensor, Tensor]:
@@ -41,15 +43,21 @@ def decode(code: Tensor, scale: Tensor, levels: int, least: float) -> Tensor:
 
 
 def update(
-    weight: Tensor, gradient: Tensor, first: Tensor, first_scale: Tensor, second: Tensor,
-    second_scale: Tensor, lr: Tensor, decay: float, corrections: Tensor, beta1: float, beta2: float,
-    eps: float,
-) -> tuple[Tensor, ...]:  # fmt: skip
+    weight: Tensor,
+    gradient: Tensor,
+    first: Tensor,
+    first_scale: Tensor,
+    second: Tensor,
+    second_scale: Tensor,
+    lr: Tensor,
+    decay: float,
+    corrections: Tensor,
+) -> tuple[Tensor, ...]:
     """Blocks (n, 256) of everything -> new weights, codes and scales."""
-    g = gradient.float()
+    g, (beta1, beta2) = gradient.float(), BETAS
     m = decode(first, first_scale, SIGNED, SIGNED_LEAST).lerp(g, 1 - beta1)
     v = decode(second, second_scale, UNSIGNED, UNSIGNED_LEAST) * beta2 + (1 - beta2) * g * g
-    move = (m / corrections[0]) / ((v / corrections[1]).sqrt() + eps)
+    move = (m / corrections[0]) / ((v / corrections[1]).sqrt() + EPS)
     new = (weight.float() * (1 - lr * decay) - lr * move).to(weight.dtype)
     return new, *encode(m, SIGNED, SIGNED_LEAST), *encode(v, UNSIGNED, UNSIGNED_LEAST)
 
@@ -58,10 +66,9 @@ class Adam8bit(torch.optim.Optimizer):
     """AdamW with moments in 8 bits; weights and gradients in whatever format they have."""
 
     def __init__(
-        self, params: Iterable[nn.Parameter], lr: float, weight_decay: float = 0.0,
-        betas: tuple[float, float] = (0.9, 0.999), eps: float = 1e-8, *, compiled: bool = False,
-    ) -> None:  # fmt: skip
-        super().__init__(params, {"lr": lr, "weight_decay": weight_decay, "betas": betas, "eps": eps})
+        self, params: Iterable[nn.Parameter], lr: float, weight_decay: float = 0.0, *, compiled: bool = False
+    ) -> None:
+        super().__init__(params, {"lr": lr, "weight_decay": weight_decay})
         self.update: Callable[..., tuple[Tensor, ...]] = torch.compile(update) if compiled else update
 
     @torch.no_grad()
@@ -79,8 +86,8 @@ class Adam8bit(torch.optim.Optimizer):
         gradient: Tensor = getattr(parameter.grad, "_local_tensor", parameter.grad)
         if not weight.numel():
             return
-        flat, (beta1, beta2) = weight.reshape(-1), group["betas"]
-        state, blocks = self.state[parameter], -(-flat.numel() // BLOCK)
+        flat, state = weight.reshape(-1), self.state[parameter]
+        blocks = -(-flat.numel() // BLOCK)
         if not state:
             state["step"] = 0
             state["first"] = torch.zeros(blocks, BLOCK, dtype=torch.int8, device=weight.device)
@@ -88,9 +95,7 @@ class Adam8bit(torch.optim.Optimizer):
             for name in ("first_scale", "second_scale"):
                 state[name] = torch.zeros(blocks, 1, device=weight.device)
         state["step"] += 1
-        corrections = torch.tensor(
-            [1 - beta1 ** state["step"], 1 - beta2 ** state["step"]], device=weight.device
-        )
+        corrections = torch.tensor([1 - beta ** state["step"] for beta in BETAS], device=weight.device)
         rate = torch.tensor(group["lr"], device=weight.device)
         for start in range(0, blocks, CHUNK // BLOCK):
             rows = slice(start, min(start + CHUNK // BLOCK, blocks))
@@ -101,10 +106,8 @@ class Adam8bit(torch.optim.Optimizer):
                 for each in (flat, gradient.reshape(-1))
             ]
             names = ("first", "first_scale", "second", "second_scale")
-            new, *stored = self.update(
-                *parts, *(state[name][rows] for name in names), rate, group["weight_decay"], corrections,
-                beta1, beta2, group["eps"],
-            )  # fmt: skip
+            parts += [state[name][rows] for name in names]
+            new, *stored = self.update(*parts, rate, group["weight_decay"], corrections)
             flat[values] = new.view(-1)[: values.stop - values.start]
             for name, value in zip(names, stored, strict=True):
                 state[name][rows] = value
