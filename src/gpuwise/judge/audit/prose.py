@@ -754,6 +754,10 @@ class _Sentence:
         if open_ and (everyone := self.everyone(best, options)) is not None:
             best, sure = replace(best, owner=everyone), True
             self.of_any.add(place)
+        # "4x RTX 3090 + 1x RTX 5090 = 128 GB": the sum of both.
+        counted = [g for g in self.gpus if g.end <= token.start] if total else []
+        if len({g.gpu_ids for g in counted}) > 1 and "+" in self.text[counted[0].end : counted[-1].start]:
+            sure = False
         settled = best.known and not field.startswith("peak:")
         self.owned[place], doubt = (best.owner, sure), ""
         if sure and (each or not (total or settled or field == "throughput")):
