@@ -11,7 +11,8 @@ from typing import Any
 import pytest
 
 from gpuwise import store
-from gpuwise.errors import InputError, NoDataError
+from gpuwise.errors import GpuwiseError, InputError, NoDataError
+from gpuwise.facts import catalog
 from gpuwise.jobs.choosing import choose, need_for
 from gpuwise.jobs.comparing import CompareRequest, compare, stored_spread
 from gpuwise.jobs.facts import Facts
@@ -506,3 +507,31 @@ def test_a_need_that_names_what_is_no_gpu_is_refused(changes: dict[str, Any]) ->
     need = Need(workloads=(("resnet50", 1.0),), mode="train", precision=Precision.BF16, **changes)
     with pytest.raises(InputError, match="has the id"):
         choose(need)
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        # What is rented keeps no sum to buy for, and nothing costs nothing.
+        "qwen2.5 72b in 4 bit on a used 4090, at most 700 dollars, buy",
+        "I can spend nothing, does my 3060 12gb hold qwen2.5 72b in 4 bit",
+    ],
+)
+def test_a_way_out_keeps_the_other_limits(text: str) -> None:
+    with pytest.raises(GpuwiseError) as refused:
+        choose(text, Facts(today=DAY))
+    assert "instead" not in refused.value.data
+
+
+def test_what_is_named_alone_gives_way() -> None:
+    with pytest.raises(InputError) as refused:
+        choose(replace(need_for("llm-8b-lora"), only=("rtx-4090",), memory_gb=(48.0, None)), Facts(today=DAY))
+    other = refused.value.data["instead"].options[0]
+    assert (catalog.get(other.gpu_id).memory_bytes or 0) >= 44e9
+
+
+@pytest.mark.parametrize(("provider", "known"), [("lambda", True), ("hyperstack", False)])
+def test_what_egress_costs_is_said_first_where_it_is_not_known(provider: str, known: bool) -> None:
+    asked = f"an A100 for ten days at {provider}, bert-large, then 15 TB of egress"
+    said = choose(asked, Facts(today=DAY)).value.answer.partition(". ")[0]
+    assert ("15,000 GB" in said) != known

@@ -108,6 +108,7 @@ def _chosen(
     rent = "" if several else _beside_rent(market, choice)
     said = (
         say.not_counted(need),
+        verdicts.sent_out(need, choice.options[0], market.offers),
         *need.corrected,
         largest,
         _beside(market, need),
@@ -325,7 +326,7 @@ def _with_both_ways(market: _Market, choice: Recommendation, several: bool) -> R
 
 def _to_rent(market: _Market, need: Need) -> Option | None:
     """The first option to rent, of private hosts where nobody else offers one."""
-    return _first_of(market, need, replace(need, community=True))
+    return _first_of(market, need, replace(need, community=need.community is not False))
 
 
 def _first_of(market: _Market, *needs: Need) -> Option | None:
@@ -557,9 +558,15 @@ def _another(market: _Market, need: Need) -> Recommendation | None:
         unlimited = replace(need, budget_usd=None, deadline_s=None, goal="cost")
         wider = (market.best_or_none(replace(need, region=each)) for each in prices.around(need.region))
         return next(filter(None, wider), None) or market.best_or_none(settled(unlimited))
-    same = replace(need, sets=(), only=(), memory_gb=None)
+    named = names_of(need)
+    if need.budget_usd == 0:
+        return None  # Nothing that costs something
+    # What is named gives way alone: what breaks another limit is no way out.
+    same = replace(need, sets=(), only=(), memory_gb=need.memory_gb if named else None)
     free = replace(same, gpus=(1, MOST_TOGETHER))
-    wanted = (same, free, replace(free, acquire="both")) if names_of(need) or need.memory_gb else ()
+    # A sum to buy for is no sum to rent for, nor the other way round.
+    ways = (same, free) if need.budget_usd is not None else (same, free, replace(free, acquire="both"))
+    wanted = ways if named or need.memory_gb else ()
     return next(filter(None, map(market.best_or_none, wanted)), None)
 
 

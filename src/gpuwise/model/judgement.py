@@ -108,7 +108,7 @@ class Need:
     budget_per_month: bool = False
     acquire: Acquire = "both"
     spot: bool = False  # Rent that may be interrupted is allowed
-    community: bool = False  # So are hosts of a marketplace
+    community: bool | None = None  # So are hosts of a marketplace; None: those that `providers` name
     reserved: bool = False  # And rent with a commitment of months or years
     most_commitment_h: float | None = None  # The longest such commitment; None: any
     serverless: bool = False  # And rent by the second of use

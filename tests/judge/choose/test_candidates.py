@@ -197,6 +197,26 @@ def test_marketplaces_and_commitments_are_asked_for(need, speed, offer, today: d
     assert [row.way for row in rows] == ["community"]
 
 
+def test_who_names_a_market_and_wants_none_of_its_hosts_gets_none(need, speed, offer, today: date) -> None:
+    offers = [
+        offer("rtx-4090", 0.3, kind=kind, provider="vast") for kind in ("community", "spot", "on-demand")
+    ]
+    named = need(providers=("vast",), spot=True)
+    for community, ways in ((None, {"community", "spot", "on-demand"}), (False, {"on-demand"})):
+        them = candidates(
+            replace(named, community=community), [speed("rtx-4090", 100.0)], offers, today=today
+        )
+        assert {row.way for row in them.rows} == ways
+
+
+def test_what_is_sent_out_counts_in_hours_of_rent_too(need, speed, offer, today: date) -> None:
+    asked = need(acquire="rent", egress_gb=1000.0, hire_h=100.0, items=None)
+    them = candidates(
+        asked, [speed("rtx-4090", 100.0)], [offer("rtx-4090", 1.0, egress_usd_per_gb=0.1)], today=today
+    )
+    assert them.per_hour.tolist() == [pytest.approx(1.0 + 0.1 * 1000 / 100)]
+
+
 def test_modules_are_sold_on_boards_and_computers_need_no_host(need, speed, offer, today: date) -> None:
     speeds = [speed("h100-sxm5-80gb", 1.0), speed("h100-sxm5-80gb", 8.0, 8), speed("gb10", 1.0)]
     asked = need(gpus=(1, 8), acquire="own")

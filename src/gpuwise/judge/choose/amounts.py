@@ -25,7 +25,10 @@ from gpuwise.model.precision import PRECISIONS, WEIGHTS
 from gpuwise.model.units import Work
 
 NUMBERS = {"a": 1, "an": 1, "single": 1, "dual": 2, "double": 2, "triple": 3, "quad": 4, **units.NUMBERS}
-MANY = {"": 1, "hundred": 100, "thousand": 1000, "million": 10**6, "billion": 10**9, "dozen": 12}
+MANY = {
+    "": 1, "dozen": 12, "hundred": 100, "thousand": 1000, "million": 10**6, "billion": 10**9,
+    "trillion": 10**12,
+}  # fmt: skip
 # What is taken for usual where a question does not say it, with a reason beside each.
 USUAL: Any = SimpleNamespace(**WORDS["usual"])
 DAY_S = 86400.0

@@ -94,8 +94,13 @@ class _Reader(Worked):
                 "What GPUs will come, and how fast and dear they are, is not known: this is of today."
             )
         self._read_peak()
+        self._read_sum()
+        self._read_unknown_things()
         self._read_first()
         self._read_cards()
+        if self.have and self.blank(P.no_money):
+            self.fields |= {"budget_usd": 0.0, "acquire": "own"}
+            self.of_mine = True  # Nothing else is to be had
         self._read_quotes()
         self._read_bill()
         self._read_amounts()
@@ -136,6 +141,25 @@ class _Reader(Worked):
             self._read_beside()
         self._settle_budget()
         return self._whole(named, precision)
+
+    def _read_sum(self) -> None:
+        """What an old card brings and what is put on top are one sum."""
+        if (found := self.said(P.put_on_top)) is None:
+            return
+        more = "top" if found["top"] else "added"
+        usd = self._usd(found["old"]) + self._usd(found[more])
+        self.notes.append(f"{found['old']} and {found[more]} are {units.usd(usd)} in all")
+        start, end = found.start("old"), self.plain[found.end(more) :].removeprefix(" on top")
+        plain = f"{self.plain[:start]}{found['between']} budget of ${usd:.0f} {end}"
+        self.plain = self._left = " ".join(plain.split())
+
+    def _read_unknown_things(self) -> None:
+        """Large numbers of what no rule knows, each read by a model, are numbers of records."""
+        found = None if amounts.quantities(self.plain) else self.said(P.unknown_things)
+        if found and found[2].split()[-1] in self.unread() and self.said(P.each_read):
+            self.notes.append(f"{found[0]} are taken as records")
+            start, end = found.span(2)
+            self.plain = self._left = f"{self.plain[:start]}records{self.plain[end:]}"
 
     def _read_first(self) -> None:
         """What holds words that mean something else elsewhere: hours of GPUs, and what a GPU may have."""
@@ -206,6 +230,8 @@ class _Reader(Worked):
     def _read_denials(self) -> None:
         """What is not to be: ways of getting GPUs, and providers."""
         self.denied = {name: self.deny(words) for name, words in (*RULES["denied"].items(), *RULES["kinds"])}
+        if self.denied["community"]:
+            self.fields["community"] = False
         if nation := self.blank(P.not_of_country):
             self.ignore(nation[0])
         if self.blank(P.neoclouds):
@@ -247,6 +273,7 @@ class _Reader(Worked):
                     self.notes.append(found[0].strip())
                 whole = int(value) if value == int(value) else value
                 (self.assumed if name in _ASSUMED else fields).setdefault(name, whole)
+        self.every(r"\begress\b" if "egress_gb" in fields else "(?!)")
         if late := take(rf"\b(ttft|first token)\D{{0,20}}?({P.decimal}) ?(ms|s)\w*\b"):
             first_s, speed = units.parse_seconds(late[2] + late[3]), fields.get("latency")
             fields["latency"] = Latency("TTFT", first_s)
@@ -632,10 +659,6 @@ class _Reader(Worked):
             if not self.done() and (most or not least):
                 fields.setdefault("goal", "speed")  # The most that the money buys
 
-    def _of_llm(self) -> bool:
-        """Whether a language model is spoken of, which those who ask share."""
-        return self.said(rf"{P.llms}|\b(?:{amounts.families()})|\b\d+b\b") is not None
-
     def _no_context(self) -> str:
         """What keeps thousands that are a usual context of a language model from being read as money: a
         lookahead, empty where the text speaks of money. Takes them as the context."""
@@ -743,7 +766,8 @@ class _Reader(Worked):
             self.ignore(other[0] if other else "")
         numbers = self.every(P.number_alone)
         numbers = [each.rstrip(" ,.") for each in numbers]  # One of a thing needs no word
-        bare = rf"1(?: (?:machine|server|computer|workstation|card|gpu|pc))?|{P.year}"
+        bare = r"1(?: (?:machine|server|computer|workstation|card|gpu|pc))?"
+        bare += rf"|{P.year}|{self.fields.get('users', 1)}"
         self.ignore(*(each for each in numbers if not re.fullmatch(bare, each)))
         if unread := "|".join(map(re.escape, self.unread())):
             self.ignore(*re.findall(rf"{P.demand}\b(?:{unread})(?: (?:{unread}))*", self.left()))

@@ -121,6 +121,8 @@ class Cards(Words):
         if self.take(P.or_others):
             self.notes += [f"{', '.join(dict.fromkeys(gpu for gpu, _ in sets))}: or others"] if sets else []
             sets = []
+        if len(sets) == 1 and not (have or added or barred) and self.take(P.is_mine):
+            have, sets = [sets[0][0]] * max(1, sets[0][1]), []
         # "Rented H100s": as many as the work takes.
         self.some = len(sets) == 1 and not sets[0][1] and not (have or added)
         # "8 A100 or H200s": as many of the one as of the other.
@@ -297,7 +299,8 @@ class Cards(Words):
         self._say_of_software()
         no_module = self.denied["nvlink"] or self.deny(P.module)
         self.form = "pcie" if no_module else self.first(P.board, again=False) or None
-        if not (self.traits or self.sets) and self.take(P.computer):
+        of_card = self.said(rf"{P.money} (?:for|on) (?:the |an? )?(?:gpu|card)\b")
+        if not (self.traits or self.sets or of_card) and self.take(P.computer):
             self.form = "mobile" if self.said(P.laptop) else "small"
             # Few of them were measured, and none has a price that is fresh.
             self.fields |= {"acquire": "own", "unproven": True, "thrifty": True}

@@ -709,8 +709,13 @@ class Worked(Cards):
         )  # fmt: skip
         size = sum(each.number * each.tokens for each in self.found)
         parts = all(each.kind in ("token", "part") and not each.period for each in self.found)
-        if parts and size <= USUAL.longest_prompt:
-            self.ignore(*(each.words for each in counted))  # No work, but the size of a part of it
+        if parts and size <= USUAL.longest_prompt:  # No work, but the size of a part of it
+            long = any(e.role or re.search(P.of_context, self.plain[: e.spans[0][0]]) for e in self.found)
+            if served and need.mode == "infer" and long and size >= USUAL.least_prompt:
+                self.fields.setdefault("context", int(size))
+                self.notes.append(f"{counted[0].words.strip()} are read as the context")
+            else:
+                self.ignore(*(each.words for each in counted))
             return
         self.work, self.notes = found.work, [*self.notes, *found.notes]
         things = [e for e in counted if e.kind in ("text", "image", "sequence")] or counted
@@ -749,7 +754,16 @@ class Worked(Cards):
             return None
         infers = self.mode in ("infer", None) and is_model(named, self.mode)
         formats = RULES["formats"].get(next(filter(None, bits.groups()), ""), {})
-        return str(formats.get("infer" if infers else "", formats.get("", bits[0])))
+        meant = str(formats.get("infer" if infers else "", formats.get("", bits[0])))
+        own = ALIASES.get(named, named)
+        if self._of_llm() and own in registry.names() and meant not in registry.get(own).spec.precisions:
+            # Beside other work a language model is counted in 4 bits.
+            if meant in ("int4", "nf4"):
+                self.notes.append(f"{bits[0]}: of the language model beside it")
+            else:
+                self.ignore(bits[0])
+            return None
+        return meant
 
 
 def _modes(text: str) -> list[Purpose]:

@@ -139,11 +139,12 @@ def names_of(need: Need) -> tuple[str, ...]:
 
 def usable(need: Need, offers: Sequence[Offer], today: date) -> tuple[Offer, ...]:
     """The dated quotes that the need allows, by kind, provider and age, each provider's newest list."""
-    wanted = {name.casefold() for name in need.providers}
+    wanted, named_so = {name.casefold() for name in need.providers}, need.community is None
     allowed = {
         "on-demand": need.acquire != "own",
         # Who names a market of other people's machines knows what it is.
-        "community": need.acquire != "own" and (need.community or bool(wanted & {*prices.MARKETS})),
+        "community": need.acquire != "own"
+        and (need.community or (named_so and bool(wanted & {*prices.MARKETS}))),
         "spot": need.acquire != "own" and need.spot,
         "reserved": need.acquire != "own" and need.reserved,
         "serverless": need.acquire != "own" and need.serverless,
@@ -164,7 +165,12 @@ def usable(need: Need, offers: Sequence[Offer], today: date) -> tuple[Offer, ...
         offer
         for offer in offers
         if offer.gpu_ids
-        and (offer.kind != "spot" or offer.provider not in prices.MARKETS or need.community or wanted)
+        and (
+            offer.kind != "spot"
+            or offer.provider not in prices.MARKETS
+            or need.community
+            or (wanted and named_so)
+        )
         and offer.seen_on
         and allowed.get(offer.kind, sold and (not need.sold or offer.kind in need.sold))
         # What is sold both new and used has the price of the new one.
@@ -475,9 +481,10 @@ def columns(need: Need, rows: Sequence[Row]) -> Candidates:
         # What is worth paying for is that all are answered as quickly as was asked.
         per_hour_items = np.full(len(rows), 3600 * need.concurrent / (need.latency_s or 1.0))
     running = np.where(own, drawn / 1000 * a.cooling * a.electricity_usd_per_kwh * busy, 0.0)
-    if need.egress_gb and need.items:
+    if need.egress_gb and (need.items or need.hire_h):
         leaving = array([(row.offer.egress_usd_per_gb or 0.0) if row.offer else 0.0 for row in rows])
-        running = running + leaving * need.egress_gb * per_hour_items / need.items
+        an_hour = per_hour_items / need.items if need.items else 1 / (need.hire_h or 1.0)
+        running = running + leaving * need.egress_gb * an_hour
     per_hour = fixed + running
     per_item = per_hour / per_hour_items
     # Where the cheapest card is asked for, how much it does with its hours does not matter; one without a

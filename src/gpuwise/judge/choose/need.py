@@ -659,7 +659,7 @@ def need_of(
         depreciation=read("depreciation", lambda text: units.parse_share(text, most=1)),
         utilisation=read("utilisation", lambda text: units.parse_share(text, most=1)),
     )  # fmt: skip
-    kinds = ("spot", "community", "serverless", "unproven")
+    kinds = ("spot", "serverless", "unproven")
     term = given.get("reserved")
     providers = tuple(PROVIDERS.get(name.casefold(), name) for name in _list(given.get("provider")))
     # People share a served model: one person, too, who was named.
@@ -684,6 +684,7 @@ def need_of(
         reserved=(bool(term) and term != "no") or None, region=given.get("region") or None,
         most_commitment_h=units.parse_seconds(term) / 3600 if term and term not in OK else None,
         quiet=bool(given.get("quiet")) or None, upgrade=bool(given.get("upgrade")) or None,
+        community={"ok": True, "no": False}.get(given.get("community") or ""),
         **{name: True for name in kinds if given.get(name) == "ok"}
         # What was measured of no card that is named is said as well as it is known.
         | ({"unproven": True} if ids and all(catalog.get(gpu).vendor != "NVIDIA" for gpu, _ in ids) else {}),

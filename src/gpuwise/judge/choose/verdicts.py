@@ -48,6 +48,17 @@ def room(need: Need, gpu: str, other: Recommendation) -> str:
     return f"{begun(counted(gpu, 1))} {'has' if enough else 'lacks'} the memory for it. "
 
 
+def sent_out(need: Need, first: Option, offers: Sequence[Offer]) -> str:
+    """What leaves a provider's network at a price that is not in the sum; empty where it is."""
+    if not need.egress_gb or first.way not in RENTS:
+        return ""
+    known = any(o.provider == first.provider and o.egress_usd_per_gb is not None for o in offers)
+    if known and (need.items or need.hire_h):
+        return ""
+    of = "no part of an hour's price" if known else f"not known of {first.provider}, so not counted"
+    return f"What {need.egress_gb:,.0f} GB sent out cost is {of}."
+
+
 def from_elsewhere(asked: str, place: str) -> str:
     """That nothing to rent is known where it was asked for, and where that is."""
     return f"Nothing that does it is known to rent in {asked}, so rent is of {place or 'any region'}. "

@@ -242,6 +242,10 @@ class Words:
         plain = plain.replace(" ", "")
         return units.parse_usd(f"${plain}" if re.fullmatch(rf"{P.amount}k?", plain) else plain, self.rates)[0]
 
+    def _of_llm(self) -> bool:
+        """Whether a language model is spoken of, which those who ask share."""
+        return self.said(rf"{P.llms}|\b(?:{amounts.families()})|\b\d+b\b") is not None
+
     def done(self) -> bool:
         """Whether an amount of work is stated."""
         stated = any(each.kind != "other" for each in self.found) or "epoch" in self.plain
