@@ -535,3 +535,11 @@ def test_what_egress_costs_is_said_first_where_it_is_not_known(provider: str, kn
     asked = f"an A100 for ten days at {provider}, bert-large, then 15 TB of egress"
     said = choose(asked, Facts(today=DAY)).value.answer.partition(". ")[0]
     assert ("15,000 GB" in said) != known
+
+
+def test_cards_that_are_to_be_replaced_are_no_answer_to_how_many() -> None:
+    asked = "our group runs 2 V100 PCIe 32GB, to be replaced for resnet50, 9000 dollars. How many of what"
+    found = choose(asked, Facts(today=DAY)).value
+    assert found.need.upgrade
+    assert found.options[0].way != "have"
+    assert not found.answer.startswith("None")

@@ -732,7 +732,7 @@ def _with_verdict(market: _Market, choice: Recommendation) -> Recommendation:
         )
         if not cost or cost >= phrases.WORTH_A_WORD:
             other = market.best_or_none(replace(free, goal="price"))
-    if need.asks == "number" and len({*need.have}) == 1:
+    if need.asks == "number" and len({*need.have}) == 1 and not need.upgrade:
         said, more = _more(market, need)
         choice = more or choice
     elif need.asks == "number":

@@ -405,6 +405,7 @@ class _Reader(Worked):
         rents: Any = (
             only_rent or offered or take(P.renting, again=False) or take(P.hosted) or either or self.hired
         )
+        rents = None if only_own and not either else rents
         owns: Any = (
             only_own or used or take(P.owning) or (None if self.said(P.replaceable) else take(P.replacing))
         )
