@@ -222,6 +222,7 @@ def test_every_sortable_name_sorts() -> None:
         ([">=48GB"], "48GB.."), (["48", "GB+"], "48GB.."), (["at", "least", "48", "GB"], "48GB.."),
         (["48GB or more"], "48GB.."), ([">48 GB"], "49GB.."), (["<=24GB"], "..24GB"),
         (["under 24 gb"], "..23GB"), (["up to", "24GB"], "..24GB"), (["under 300 watts"], "..299W"),
+        (["vram>=48"], "48GB.."), (["memory > 24gb"], "25GB.."), (["tdp<=300"], "..300W"),
         (["<= 75 W"], "..75W"), ([">=700w"], "700W.."),
     ],
 )  # fmt: skip

@@ -347,6 +347,9 @@ _SPACED_SIZE = re.compile(r"(\d)\s*(gi?b|w)(?:att)?s?\b")
 _SIZE = r"\s*((\d+)(?:\.\d+)?(gi?b?|w))\b(?!\.\.)"
 # Bounds of memory and power as people write them, as ranges; sizes of products are whole numbers.
 _SIGNS: tuple[tuple[str, str | Callable[[re.Match[str]], str]], ...] = (
+    # "vram>=48", "memory > 24gb", "tdp<=300": the word says the unit.
+    (r"\b(?:vram|memory|mem)\s*([<>]=?|[≥≤])\s*(\d+)(?:gi?b?)?\b", r" \1\2gb"),
+    (r"\b(?:power|tdp|tgp|watts?)\s*([<>]=?|[≥≤])\s*(\d+)w?\b", r" \1\2w"),
     (rf"(?:>=|≥|\bat\s+least|\bmin(?:imum)?\b){_SIZE}", r"\1.."),
     (rf"(?:<=|≤|\bat\s+most|\bup\s+to|\bmax(?:imum)?\b){_SIZE}", r"..\1"),
     (rf"(?:>|\bmore\s+than|\bover|\babove){_SIZE}", lambda m: f"{int(m[2]) + 1}{m[3]}.."),
