@@ -141,7 +141,7 @@ def test_a_compiled_training_that_computes_something_else_is_seen(
     assert made.mismatch() == pytest.approx(0.5, rel=1e-3)
 
 
-def test_scaled_gradients_are_those_of_fp32(one_layer: None) -> None:
+def test_scaled_gradients_are_those_of_fp32() -> None:
     def norm(precision: Any) -> float:
         loss, _, *given = job.first_state(
             NETWORKS["bert-large"](True), replace(toy("bert-large"), precision=precision), 2
