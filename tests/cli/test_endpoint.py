@@ -11,6 +11,7 @@ import sys
 import threading
 import time
 from collections.abc import Callable, Iterator
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -20,6 +21,7 @@ from gpuwise import store
 from gpuwise.measure.endpoint import Client, Timing, address, run
 from gpuwise.measure.endpoint.load import lengths
 from gpuwise.model.result import Measurement
+from gpuwise.show import serving
 
 from ..fake_server import Fake
 
@@ -110,6 +112,14 @@ def test_it_is_shown_compared_and_reported_as_every_result(
     assert "served:fake" in gpuwise("results", "served:fake", "--file", files[0])[1]
     code, _, err = gpuwise("reproduce", files[0])
     assert (code, "ask it again: gpuwise bench --endpoint" in err) == (2, True)
+    # Of an answer that came whole the tokens took no time: no point of a logarithmic axis.
+    found = store.load(Path(files[0]))
+    assert serving.chart(found) is not None
+    m = found.measurements[-1]
+    per = m.serving.per_token_s
+    whole = replace(m.serving, per_token_s=replace(per, p50=replace(per.p50, value=0.0, low=0.0)))
+    changed = replace(found, measurements=(*found.measurements[:-1], replace(m, serving=whole)))
+    assert serving.chart(changed) is None
 
 
 @pytest.mark.parametrize(

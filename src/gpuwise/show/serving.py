@@ -97,6 +97,8 @@ def chart(result: Result) -> Plot | None:
         per = m.serving.per_token_s if m.serving else None
         if m.throughput is not None and per is not None and m.config.load is not None:
             points.append((m.config.load.offered, m.throughput.value, 1000 * per.p50.value))
+    # Of an answer that comes whole the tokens take no time, which a logarithmic axis has no place for.
+    points = [point for point in points if min(point[1:]) > 0]
     if len(points) < 2:
         return None
     # A level is worth its place where none has more tokens a second and a shorter time per token.
