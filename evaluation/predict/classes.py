@@ -481,7 +481,7 @@ def hosts(
     found_of = {}
     for mode in sorted(cases):
         ends = minimize(score, (-0.3, 0.4), (mode,), method="Nelder-Mead", options={"xatol": 0.005}).x
-        few = cross._few_cards(len({step.row["machine"] for step, *_ in cases[mode]}), 1.0, LEVEL)
+        few = cross.few_cards(len({step.row["machine"] for step, *_ in cases[mode]}), 1.0, LEVEL)
         ends = ends.mean() + few * (ends - ends.mean())
         found_of[mode] = [round(float(end), 2) for end in np.exp(ends)]
     return found_of

@@ -205,10 +205,10 @@ def half_width(
     half = sizes[order][min(int(np.searchsorted(reached, wanted - 1e-12)), len(sizes) - 1)]
     means = np.bincount(place, weights=signed) / counts
     common = float((means**2).mean() / max(float(weights @ signed**2), 1e-300))
-    return float(half * _few_cards(len(counts), common, level))
+    return float(half * few_cards(len(counts), common, level))
 
 
-def _few_cards(cards: int, common: float, level: float) -> float:
+def few_cards(cards: int, common: float, level: float) -> float:
     """Factor on the half width where `common` of the variance of the errors is that of `cards` cards."""
     probability = (1.0 + level) / 2.0
     student = t_quantile(probability, cards) / NormalDist().inv_cdf(probability)

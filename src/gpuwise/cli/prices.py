@@ -66,11 +66,8 @@ def command(
     what = tuple(word for word in words if word not in KINDS)
     kinds = {*(options["kinds"] or ())}
     for kind in KINDS:
-        if (
-            kind in words
-            or options.get(kind.replace("-", "_"))
-            or options["rent" if kind in RENTS else "buy"]
-        ):
+        flag = options.get(kind.replace("-", "_")) or options["rent" if kind in RENTS else "buy"]
+        if flag or kind in words:
             kinds |= {kind, "street"} if kind == "used" else {kind}  # most used ones are asked for beside new
     if unknown := kinds.difference(KINDS):
         raise InputError(f"unknown kind {min(unknown)!r}", hint=f"known: {', '.join(KINDS)}")

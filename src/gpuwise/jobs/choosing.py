@@ -561,10 +561,10 @@ def _another(market: _Market, need: Need) -> Recommendation | None:
     named = names_of(need)
     if need.budget_usd == 0:
         return None  # Nothing that costs something
-    # What is named gives way alone: what breaks another limit is no way out.
+    # Only the named cards are dropped: a suggestion that breaks another stated limit helps nobody.
     same = replace(need, sets=(), only=(), memory_gb=need.memory_gb if named else None)
     free = replace(same, gpus=(1, MOST_TOGETHER))
-    # A sum to buy for is no sum to rent for, nor the other way round.
+    # A budget to buy is not taken for a budget to rent, nor the reverse.
     ways = (same, free) if need.budget_usd is not None else (same, free, replace(free, acquire="both"))
     wanted = ways if named or need.memory_gb else ()
     return next(filter(None, map(market.best_or_none, wanted)), None)

@@ -36,6 +36,7 @@ from gpuwise.model.result import (
     Bound,
     Group,
     InputPipeline,
+    Interval,
     Issue,
     KernelKind,
     Link,
@@ -176,13 +177,7 @@ def assemble(
         status = "oom" if builder.failed.kind == "oom" else "failed"
     elif interrupted:
         status = "interrupted"
-    first, speed, steady = builder.first, None, None
-    if builder.windows and builder.built is not None:
-        steps, runs = [w.step_s for w in builder.windows], [w.run for w in builder.windows]
-        method = "bursts" if config.mode == "limit" else "long-run"
-        speed = throughput(steps, builder.built.items, runs=runs, method=method)
-        stalled = stalls(steps)
-        steady = speed.value / (1 - stalled.share) if stalled is not None else None
+    (speed, steady), first = _speeds(config, builder), builder.first
     fed, pipeline = builder.fed, None
     if fed is not None and builder.built is not None:
         made, alone = (throughput(times, builder.built.items) for times in (fed.pipeline_s, fed.alone_s))
@@ -237,6 +232,17 @@ def assemble(
     died = error if status == "ok" and builder.profile is None else None
     unseen = unprofiled(builder.unprofiled.reason if builder.unprofiled else died)
     return replace(measured, cautions=(*cautions, *issues, *unseen))
+
+
+def _speeds(config: RunConfig, builder: MeasurementBuilder) -> tuple[Interval | None, float | None]:
+    """Items a second over all windows, and without the steps that stalled, where some did."""
+    if not builder.windows or builder.built is None:
+        return None, None
+    steps = [window.step_s for window in builder.windows]
+    runs, method = [w.run for w in builder.windows], "bursts" if config.mode == "limit" else "long-run"
+    speed = throughput(steps, builder.built.items, runs=runs, method=method)
+    stalled = stalls(steps)
+    return speed, speed.value / (1 - stalled.share) if stalled is not None else None
 
 
 def _of_group(

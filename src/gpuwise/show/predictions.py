@@ -60,7 +60,11 @@ def table(found: Sequence[Record], *, every: bool = False) -> Table:
     # Two GPUs have the same reason where only their names in it differ.
     refused = [p.refusal.replace(p.gpu_id, "").split(":")[0].strip() for p in found if p.refusal]
     many = len(refused) > _REFUSED and bool(given) and not every
-    notes = [f"{p.gpu_id if alike else _gpus_of(p)}: {note}" for p in given[:_LISTED] for note in p.notes]
+    notes = [
+        f"{p.gpu_id if alike else _numbered(p.gpu_id, p.gpus)}: {note}"
+        for p in given[:_LISTED]
+        for note in p.notes
+    ]
     # What keeps a row from being read like the others is said of each, equal reasons once.
     apart: dict[str, list[str]] = {}
     for p in given:
@@ -82,8 +86,8 @@ def table(found: Sequence[Record], *, every: bool = False) -> Table:
     return Table.of(rows, title=f"{name}{several}, predicted", notes=tuple(notes), dim=dim)
 
 
-def _gpus_of(p: Record) -> str:
-    return p.gpu_id if p.gpus == 1 else f"{p.gpus} x {p.gpu_id}"
+def _numbered(gpu_id: str, count: int) -> str:
+    return gpu_id if count == 1 else f"{count} x {gpu_id}"
 
 
 def _row(p: Record, *, mixed: bool) -> dict[str, str]:
@@ -94,7 +98,7 @@ def _row(p: Record, *, mixed: bool) -> dict[str, str]:
         sure = "> 99 %" if chance >= 0.99 else "< 1 %" if chance <= 0.01 else percent(chance, 0)
         fits = percent(chance).shown(sure)
     return {
-        "GPU": _gpus_of(p),
+        "GPU": _numbered(p.gpu_id, p.gpus),
         "precision": p.question.precision or "" if mixed and not p.refusal else "",
         "batch": whole(p.batch) if p.batch else "",
         "throughput (80 %)": throughput(p),
@@ -234,7 +238,7 @@ def _fit_row(answer: Fit) -> dict[str, str]:
         fits = f"on {answer.enough}"
     speed = answer.tokens_per_s
     return {
-        "GPU": _gpus(answer),
+        "GPU": _numbered(answer.gpu_id, plan.gpus),
         "for": _TASKS[plan.task],
         "weights": f"{plan.weights}{'*' * answer.widened}",
         "context": whole(plan.context),
@@ -246,10 +250,6 @@ def _fit_row(answer: Fit) -> dict[str, str]:
         "first token": seconds(answer.first_token_s) if answer.first_token_s else "",
         "why no speed": answer.refusal,
     }
-
-
-def _gpus(answer: Fit) -> str:
-    return f"{answer.plan.gpus} x {answer.gpu_id}" if answer.plan.gpus > 1 else answer.gpu_id
 
 
 def _plan(answer: Fit) -> str:
@@ -264,8 +264,8 @@ def fit_chart(rows: Sequence[Fit]) -> Rows | None:
 
     marks = [
         Mark(
-            label=_gpus(row), value=speed.value, low=speed.low, high=speed.high, group=_plan(row),
-            colour=str(row.plan.weights), shown=f"{significant(speed.value)} tokens/s",
+            label=_numbered(row.gpu_id, row.plan.gpus), value=speed.value, low=speed.low, high=speed.high,
+            group=_plan(row), colour=str(row.plan.weights), shown=f"{significant(speed.value)} tokens/s",
         )
         for row in rows
         if (speed := row.tokens_per_s) is not None

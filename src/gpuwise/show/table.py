@@ -263,7 +263,7 @@ def lines(
     room: int,
     *,
     fold: bool = True,
-    style: Callable[[int, Iterable[str]], Iterable[str]] = lambda code, lines: lines,
+    style: Callable[[int, Iterable[str]], Iterable[str]] = lambda code, plain: plain,
 ) -> list[str]:
     """The table with its title, what must be read first and its notes, in lines of at most `width` characters
     (None: as many as the cells need), prose of at most `room`; `style` of bold (1) and of grey lines (2)."""

@@ -52,8 +52,8 @@ INFERRED: Sequence[str] = NAMES["inferred"]["labels"]
 LARGE = 1000
 # What the maker of a card sets.
 OF_MAKER = frozenset({"boost_hz", "base_hz", "power_w", "launch_price_usd", "price"})
-# Fields in which variants with more memory differ.
-OF_SIZE = frozenset({"memory_bytes_per_s", "memory_type", "memory_bus_bits"})
+# Fields in which variants of one product with different memory sizes differ.
+DIFFER_BY_SIZE = frozenset({"memory_bytes_per_s", "memory_type", "memory_bus_bits"})
 # Dimensions that values of one field have, with a label of it.
 OF_ONE_FIELD = {"bytes/s": "memory bandwidth", "bit": "memory bus"}
 _ASIDE = re.compile(r"\([^()]{1,40}\)")
@@ -698,8 +698,9 @@ class Grid:
             return None
         # Only processes are counted in nm; the clock of one may as well be the base clock of the other.
         of = FIELDS[likely[0].fields[0]].dimension
-        told = most > 1 if of != "hz" else most >= max(LEAST, FIRM * len(cells))
-        return likely[0], told or of == "nm" or not (text.isascii() or of == "hz")
+        if of == "hz":
+            return likely[0], most >= max(LEAST, FIRM * len(cells))
+        return likely[0], most > 1 or of == "nm" or not text.isascii()
 
     def pair(self) -> dict[int, Subject]:
         """The GPUs of the title as columns, where the table names none of them: a header may name chips of
@@ -875,7 +876,7 @@ def of_size(stated: Sequence[Claim]) -> Iterator[Claim]:
     for claim in stated:
         beside = sizes.get((claim.block, claim.gpu_ids), [])
         ids: tuple[str, ...] = ()
-        if claim.field in OF_SIZE and not claim.at_most and len(beside) == 1:
+        if claim.field in DIFFER_BY_SIZE and not claim.at_most and len(beside) == 1:
             size = beside[0]
             plain = size.sure and size.count == 1 == len(size.values) and not size.several
             ids = tuple(

@@ -51,7 +51,7 @@ ROUNDED = 0.025
 FEW, FEW_CLOSE = 2, 0.01
 # Databases differ by so much in the clocks of one card.
 CLOCKS = 0.015
-# Digits from which on the same ones in another order are no chance.
+# From so many digits on, the same digits in another order are a transposition, not a coincidence.
 TELLING = 3
 # Digits from which on a clock in MHz is printed to the last one.
 EXACT_MHZ = 4
@@ -107,7 +107,8 @@ OF_WIDTH = frozenset({"memory_bus_bits", "l2_bytes"})
 TAKEN_FOR_OTHER = ("sparse as dense", "dense as sparse", "base as boost")
 UNTELLING = frozenset({"wrong value", "internal contradiction"})
 NEIGHBOUR: Kind = "neighbour's row copied"
-# What tells the variants of one product apart: form and memory, not the suffixes of other cards.
+# The parts of an id that name a variant of one product: form factor and memory. A suffix such as -ti names
+# another product.
 _VARIANT = re.compile(r"-(?:pcie|sxm\d?|nvl|fhhl|laptop|maxq|sff|server|ws|passive|hbm3e?|gddr6x?|\d+gb)\b")
 # Announcement, release and first delivery of one GPU lie this far apart; and how many months before and after
 # the known date the year of a launch may be that of: of consumers' cards, and of those delivered later.
@@ -256,33 +257,33 @@ def judge(claims: Sequence[Claim]) -> tuple[Finding, ...]:
         many = 2 if claim.block >= GRID else 1
         weak = claim.group and group["agrees"] < many * max(LEAST, group["contradicts"])
         known, stated = _numbers(k.value for k in _known(claim)), _numbers(claim.values)
-        plain = claim.block >= GRID and text.explain(claim)[0] in PLAIN
+        kind = text.explain(claim)[0]
+        plain = claim.block >= GRID and kind in PLAIN
         besides = not plain and not claim.of_any and _said(claim) in right
         # Of two rates under one mark the smaller is the dense one: "362 / 724*".
-        besides |= text.explain(claim)[0] == "dense as sparse" and said[_said(claim)] > 1
+        besides |= kind == "dense as sparse" and said[_said(claim)] > 1
         # So far from every known value something else is counted: what a job asks for, images a second.
         # A rate without a unit may be of images, or in the unit of another cell.
         bare = claim.field.startswith("peak:") and not _UNIT.search(claim.stated)
         most = CPU if claim.field.endswith("_hz") and "GHz" in claim.stated else OTHER
         else_ = bool(known and stated) and not claim.total and claim.field not in OF_WIDTH and (
             not any(1 / OTHER < v / (claim.count * k) < most for v in stated for k in known if k)
-            and (bare or text.explain(claim)[0] in UNTELLING)
+            and (bare or kind in UNTELLING)
         )  # fmt: skip
         # A column that states several wrong figures of one GPU holds what was measured, or paid, of it.
         measured = len(wrong_of[_column(claim)]) > 1
         # What a text of several GPUs states rightly elsewhere, it states here of another one more often
         # than wrongly: of 42 such accusations in 200 documents 29 were false.
         # The head of a row or column says whose a value is, but for peaks, of which there are several.
-        twice = text.explain(claim)[0] == "internal contradiction" and not claim.field.startswith("peak:")
+        twice = kind == "internal contradiction" and not claim.field.startswith("peak:")
         owned = twice and claim.block >= GRID
         # So does a sheet of one GPU, in which either statement stands.
         of_sheet = twice and claim.block < GRID and text.is_of_sheet(claim)
-        unowned = several and not (owned or of_sheet) and text.explain(claim)[0] == "internal contradiction"
+        unowned = several and not (owned or of_sheet) and kind == "internal contradiction"
         passing = (is_of_stranger(claim) or in_passing(claim)) and not of_sheet
-        # Nor is the memory known of which a row states a size that the catalog lacks: an H20 with 141 GB.
+        # The bandwidth is unknown of a card whose memory size the catalog lacks: an H20 with 141 GB.
         foreign = claim.field in OF_MEMORY and (claim.block, claim.gpu_ids) in outside
-        passing |= text.is_of_other(claim) or foreign
-        unsure = failed or weak or passing
+        unsure = failed or weak or passing or text.is_of_other(claim) or foreign
         if besides or else_ or unowned or measured or (unsure and not sheet):
             verdicts[place] = "cannot tell"
             doubted.append(place)
@@ -934,7 +935,7 @@ class Around:
             other for gpu_id in claim.gpu_ids for other in family(gpu_id)
             if product(other) in own and is_copied(claim.field, wrong, other)
         }  # fmt: skip
-        # A common figure is anybody's, and a shorter word (GDDR5 for GDDR5X) nobody's.
+        # A value that many products share points to none of them; nor does a shorter word (GDDR5 for GDDR5X).
         common = claim.field in COMMON
         variant = kind == "other variant" and (variants if common else variants & {*self.gpus})
         short = claim.field in ("memory_type", "architecture") and any(
@@ -948,12 +949,12 @@ class Around:
             copied += near_products(claim.gpu_ids[0], claim.field, wrong)
         mine = [catalog.get(i) for i in claim.gpu_ids]
         for other in map(catalog.get, copied):
-            # Of the same chip the other product has all.
-            alike_ = {
+            # A whole die is a neighbour's figure only where that product uses the same chip.
+            likely = {
                 "full die for product": other.text("chip") in {one.text("chip") for one in mine},
                 "other variant": not common or other.vendor == mine[0].vendor,
             }.get(kind, True)
-            if alike_ and product(other.id) not in own:
+            if likely and product(other.id) not in own:
                 return NEIGHBOUR, f"this is the figure of {other.name}" + f"; {why}" * bool(why)
         return kind, why
 
@@ -1097,7 +1098,7 @@ def mechanism(claim: Claim) -> Explained | None:
 
 
 def product(gpu_id: str) -> str:
-    """The id without what tells variants of one product apart: `h100` for `h100-sxm5-80gb`."""
+    """The id without the form factor and the memory of a variant: `h100` for `h100-sxm5-80gb`."""
     return _VARIANT.sub("", gpu_id)
 
 
@@ -1170,8 +1171,9 @@ def fits_form(claim: Claim, form: evidence.Form) -> bool:
 
 
 def near_products(gpu_id: str, field: str, values: tuple[Number | str, ...]) -> tuple[str, ...]:
-    """The products with such a figure that come from the same vendor within YEARS, for the same use or of the
-    same architecture; none where products of several architectures have it, so that it may be anybody's."""
+    """The products of the same vendor that have this figure, were launched within YEARS, and are of the same
+    segment or architecture. Empty for a figure of few digits, or of COMMON fields, that several architectures
+    have: it points to no product."""
     mine = catalog.get(gpu_id)
     found = [spec for spec in catalog.all_gpus() if is_copied(field, values, spec.id)]
     few = field in COMMON or all(isinstance(one, Number) and one.digits <= FEW for one in values)

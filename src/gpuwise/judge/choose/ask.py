@@ -273,7 +273,8 @@ class _Reader(Worked):
                     self.notes.append(found[0].strip())
                 whole = int(value) if value == int(value) else value
                 (self.assumed if name in _ASSUMED else fields).setdefault(name, whole)
-        self.every(r"\begress\b" if "egress_gb" in fields else "(?!)")
+        if "egress_gb" in fields:
+            self.every(r"\begress\b")
         if late := take(rf"\b(ttft|first token)\D{{0,20}}?({P.decimal}) ?(ms|s)\w*\b"):
             first_s, speed = units.parse_seconds(late[2] + late[3]), fields.get("latency")
             fields["latency"] = Latency("TTFT", first_s)
@@ -410,7 +411,7 @@ class _Reader(Worked):
             only_own or used or take(P.owning) or (None if self.said(P.replaceable) else take(P.replacing))
         )
         if "electricity_usd_per_kwh" in self.assumed and not (rents or self.said(RULES["asks"]["energy"])):
-            owns = owns or True  # Who rents pays no electricity
+            owns = True  # Who rents pays no electricity
         # What no shop sells singly is rented, unless somebody says that it is to be bought.
         modules = [catalog.get(gpu).text("form") in MODULES for gpu, _ in self.sets]
         if modules and all(modules) and not (used or self.said(P.owning)):

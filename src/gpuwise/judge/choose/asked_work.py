@@ -544,8 +544,10 @@ class Worked(Cards):
 
     def _stand_in(self) -> str | None:
         """What stands in for work that no workload is. Raises InputError where nothing here is like it."""
-        for row in catalog.rows(DATA / "stand_ins.csv"):
-            found, words = list[str](), rf"(?<![\w-])(?:[23]-?d )?(?:{row['words']})"
+        rows = catalog.rows(DATA / "stand_ins.csv")
+        patterns = [rf"(?<![\w-])(?:[23]-?d )?(?:{row['words']})" for row in rows]
+        for row, words in zip(rows, patterns, strict=True):
+            found = list[str]()
             # "Video generation", of which the mode took a word already.
             while one := self.take(words, again=not found):
                 found.append(one[0])
@@ -589,9 +591,9 @@ class Worked(Cards):
                 self._rent_once()
             self.ignore(f"{self.pixels} pixels" if self.pixels else "")
             self.stands_in = True  # Nor are epochs of another network's data set
-            for other in catalog.rows(DATA / "stand_ins.csv"):  # Further words of the same work
+            for other, further in zip(rows, patterns, strict=True):  # Further words of the same work
                 if other[self.mode] == named:
-                    self.every(rf"(?<![\w-])(?:[23]-?d )?(?:{other['words']})")
+                    self.every(further)
             return named
         for row in catalog.rows(DATA / "no_stand_ins.csv"):
             if one := self.take(row["words"]):

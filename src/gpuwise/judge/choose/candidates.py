@@ -139,12 +139,12 @@ def names_of(need: Need) -> tuple[str, ...]:
 
 def usable(need: Need, offers: Sequence[Offer], today: date) -> tuple[Offer, ...]:
     """The dated quotes that the need allows, by kind, provider and age, each provider's newest list."""
-    wanted, named_so = {name.casefold() for name in need.providers}, need.community is None
+    wanted = {name.casefold() for name in need.providers}
+    # Who names a market of other people's machines knows what it is.
+    markets = bool(wanted & {*prices.MARKETS}) if need.community is None else need.community
     allowed = {
         "on-demand": need.acquire != "own",
-        # Who names a market of other people's machines knows what it is.
-        "community": need.acquire != "own"
-        and (need.community or (named_so and bool(wanted & {*prices.MARKETS}))),
+        "community": need.acquire != "own" and markets,
         "spot": need.acquire != "own" and need.spot,
         "reserved": need.acquire != "own" and need.reserved,
         "serverless": need.acquire != "own" and need.serverless,
@@ -165,12 +165,7 @@ def usable(need: Need, offers: Sequence[Offer], today: date) -> tuple[Offer, ...
         offer
         for offer in offers
         if offer.gpu_ids
-        and (
-            offer.kind != "spot"
-            or offer.provider not in prices.MARKETS
-            or need.community
-            or (wanted and named_so)
-        )
+        and (offer.kind != "spot" or offer.provider not in prices.MARKETS or markets)
         and offer.seen_on
         and allowed.get(offer.kind, sold and (not need.sold or offer.kind in need.sold))
         # What is sold both new and used has the price of the new one.

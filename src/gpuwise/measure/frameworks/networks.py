@@ -166,7 +166,7 @@ def random_input(
     return (words, segments), source.integers(network.tokens, size=(batch, 2))
 
 
-def resnet_network(depths: Sequence[int], toy: bool, residual: float = 1.0) -> ImageNetwork:
+def _resnet(depths: Sequence[int], toy: bool, residual: float = 1.0) -> ImageNetwork:
     """A ResNet of so many blocks a stage; the toy has one narrow block in each."""
     sizes, width = ((1, 1, 1, 1), 8) if toy else (tuple(depths), 64)
     return ImageNetwork(
@@ -176,7 +176,7 @@ def resnet_network(depths: Sequence[int], toy: bool, residual: float = 1.0) -> I
     )
 
 
-def googlenet_network(toy: bool) -> ImageNetwork:
+def _googlenet(toy: bool) -> ImageNetwork:
     """GoogLeNet with its two auxiliary classifiers."""
     layers = convnet.sized(convnet.GOOGLENET_LAYERS, toy)
     hidden = 32 if toy else convnet.AUXILIARY_HIDDEN
@@ -195,7 +195,7 @@ def googlenet_network(toy: bool) -> ImageNetwork:
     )
 
 
-def inception_network(toy: bool) -> ImageNetwork:
+def _inception(toy: bool) -> ImageNetwork:
     """Inception v3 with its auxiliary classifier."""
     layers = convnet.sized(convnet.INCEPTION_LAYERS, toy)
     chain = convnet.TOY_AUXILIARY_LAYERS if toy else convnet.INCEPTION_AUXILIARY_LAYERS
@@ -211,7 +211,7 @@ def inception_network(toy: bool) -> ImageNetwork:
     )
 
 
-def bert_network(toy: bool) -> TokenNetwork:
+def _bert(toy: bool) -> TokenNetwork:
     """BERT-large with the head that answers questions."""
     shape, tokens = (TOY, TOY_TOKENS) if toy else (LARGE, TOKENS)
     return TokenNetwork(
@@ -223,11 +223,11 @@ def bert_network(toy: bool) -> TokenNetwork:
 
 # By workload id; the argument says whether it is the toy.
 NETWORKS: dict[str, Callable[[bool], Network]] = {
-    "resnet50": lambda toy: resnet_network(RESNET_50, toy),
-    "resnet152": lambda toy: resnet_network(RESNET_152, toy, RESIDUAL_152),
-    "inception-v3": inception_network,
-    "googlenet": googlenet_network,
-    "bert-large": bert_network,
+    "resnet50": lambda toy: _resnet(RESNET_50, toy),
+    "resnet152": lambda toy: _resnet(RESNET_152, toy, RESIDUAL_152),
+    "inception-v3": _inception,
+    "googlenet": _googlenet,
+    "bert-large": _bert,
 }
 
 

@@ -149,22 +149,20 @@ def max_pool_backward(
     return dx
 
 
-def keep(ctx: Any, inputs: tuple[Any, ...], output: tuple[Tensor, Tensor]) -> None:
-    """What the gradient needs of a step: the places, and the geometry."""
+def _keep(ctx: Any, inputs: tuple[Any, ...], output: tuple[Tensor, Tensor]) -> None:
     x, kernel, stride, padding, _, _ = inputs
     ctx.save_for_backward(output[1])
     ctx.geometry = (x.shape[2], x.shape[3], kernel, stride, padding)
 
 
-def gradients(ctx: Any, dy: Tensor, _: Tensor) -> tuple[Tensor | None, ...]:
-    """Of the six inputs of `max_pool`; its places have none."""
+def _pull(ctx: Any, dy: Tensor, _: Tensor) -> tuple[Tensor | None, ...]:
     (place,) = ctx.saved_tensors
     return max_pool_backward(dy, place, *ctx.geometry), None, None, None, None, None
 
 
 max_pool.register_fake(lambda x, kernel, stride, padding, high, wide: _pooled(x, high, wide))
 max_pool_backward.register_fake(lambda dy, place, h, w, *_: _empty(dy, (*dy.shape[:2], h, w), dy.dtype))
-max_pool.register_autograd(gradients, setup_context=keep)
+max_pool.register_autograd(_pull, setup_context=_keep)
 
 
 class TritonMaxPool(nn.Module):
@@ -191,11 +189,12 @@ class TritonMaxPool(nn.Module):
 
 def arrange_pooling(model: nn.Module) -> None:
     """Put these in place of all max poolings of a model that they can do, in place."""
-    for name, pool in list(model.named_modules()):
-        if not isinstance(pool, nn.MaxPool2d):
-            continue
-        sizes = (pool.kernel_size, pool.stride, pool.padding)
-        square = all(isinstance(n, int) for n in sizes) and pool.dilation == 1
-        small = square and pool.stride <= MOST_STRIDE and pool.kernel_size <= MOST_KERNEL  # type: ignore[operator]
-        if small and not pool.return_indices:
-            model.set_submodule(name, TritonMaxPool(pool))
+    for name, module in list(model.named_modules()):
+        if isinstance(module, nn.MaxPool2d) and _can(module):
+            model.set_submodule(name, TritonMaxPool(module))
+
+
+def _can(pool: nn.MaxPool2d) -> bool:
+    square = all(isinstance(n, int) for n in (pool.kernel_size, pool.stride, pool.padding))
+    plain = pool.dilation == 1 and not pool.return_indices
+    return square and plain and pool.stride <= MOST_STRIDE and pool.kernel_size <= MOST_KERNEL  # type: ignore[operator]
