@@ -10,7 +10,8 @@ Filters (`matching`): arguments and words are joined by "and", a comma is "or". 
     a board's power     `300W`, or a range, as above
     a name with a count `H100:8`: eight of them
     anything else       words of a name, a vendor, an architecture, a chip, a memory type, a form
-                        (pcie, sxm, oam, laptop) or a segment (consumer, workstation, server)
+                        (pcie, sxm, oam, laptop), a segment (consumer, workstation, server) or what it can
+                        (a format of its matrix units: fp8; ecc, mig, nvlink)
 Whole words only: `l4` is not the L40, `a10` not the A100.
 """
 
@@ -358,6 +359,7 @@ _SIGNS: tuple[tuple[str, str | Callable[[re.Match[str]], str]], ...] = (
 )
 _KINDS = (
     "vendor", "architecture", "chip", "memory_type", "form", "segment", "compute_capability", "gfx_target",
+    "link",
 )  # fmt: skip
 _HALF_GB = 0.5
 _SHORT = {
@@ -515,16 +517,17 @@ def _term(word: str) -> _Term:
 
     runs = {run for spec in load.all_gpus() for run in _runs(spec.id)}
     near = get_close_matches(wanted, sorted(runs), n=3, cutoff=0.7)
-    known = "filters are sizes (24GB..), power (..300W), names, kinds like laptop; all words"
+    known = "filters are sizes (24GB..), power (..300W), names, kinds like laptop, fp8 or ecc; all words"
     hint, code = (f"ask for {near[0]}", "") if near else (known, "catalog")
     raise NoDataError(f"no GPU in the catalog matches {name!r}{guess(near)}", hint=hint, code=code)
 
 
 @cache
 def _runs(gpu_id: str) -> frozenset[str]:
-    """Every run of whole words of the GPU's names, joined, and its kinds: `rtx`, `rtx4090`, `ada`."""
+    """Every run of whole words of the GPU's names, joined, its kinds and what it can: `rtx4090`, `ada`, `fp8`."""
     spec = load.get(gpu_id)
     texts = [spec.id, spec.name, *spec.aliases, *(spec.text(field) or "" for field in _KINDS)]
+    texts += [name.removeprefix("matrix_") for name, fact in spec.facts.items() if fact.value is True]
     lists = [_PARTS.findall(_SPACED_SIZE.sub(r"\1\2", text.casefold())) for text in texts]
     return frozenset(
         "".join(words[start:end])
