@@ -524,7 +524,7 @@ def _term(word: str) -> _Term:
 
 @cache
 def _runs(gpu_id: str) -> frozenset[str]:
-    """Every run of whole words of the GPU's names, joined, its kinds and what it can: `rtx4090`, `ada`, `fp8`."""
+    """Every run of whole words of the GPU's names, joined, its kinds and what it can: `rtx4090`, `fp8`."""
     spec = load.get(gpu_id)
     texts = [spec.id, spec.name, *spec.aliases, *(spec.text(field) or "" for field in _KINDS)]
     texts += [name.removeprefix("matrix_") for name, fact in spec.facts.items() if fact.value is True]
