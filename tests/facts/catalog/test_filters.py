@@ -258,3 +258,12 @@ def test_two_digits_are_a_series() -> None:
 def test_what_a_gpu_can_is_a_filter(words: str, has: str, lacks: str) -> None:
     assert has in ids(words)
     assert lacks not in ids(words)
+
+
+@pytest.mark.parametrize(("words", "least"), [("laptop", 60), ("24GB..", 100), ("amd", 50), ("all", 400)])
+def test_a_filter_is_no_name_of_one_gpu(words: str, least: int) -> None:
+    with pytest.raises(InputError) as error:
+        catalog.resolve(words)
+    assert (error.value.code, error.value.data["words"]) == ("filter", words)
+    assert len(ids(words)) >= least
+    assert error.value.exit_code == 2

@@ -7,6 +7,7 @@ that several variants share is an error. `resolve` takes the usual variant of su
 
 Filters (`matching`): arguments and words are joined by "and", a comma is "or". A word is
     a memory size       `24GB`, or a range `24GB..48GB`, `24GB..`, `..80GB`: the product's number
+    all                 every GPU
     a board's power     `300W`, or a range, as above
     a name with a count `H100:8`: eight of them
     anything else       words of a name, a vendor, an architecture, a chip, a memory type, a form
@@ -293,7 +294,10 @@ def _by_device_name() -> Mapping[str, tuple[GpuSpec, ...]]:
 
 
 def _not_found(name: str, words: Sequence[str]) -> InputError:
-    """The error for a name that is not one GPU: several variants, a near miss, or unknown."""
+    """The error for a name that is not one GPU: a filter, several variants, a near miss, or unknown."""
+    if name.strip() and not is_name(name) and (meant := select(name)):
+        problem = f"{name!r} is {len(meant)} GPUs of the catalog where one is needed"
+        return InputError(problem, hint="name one of them", code="filter", words=name)
     variants = _variants(words)
     wanted = set(words)
     # A GPU outside the catalog that shares the name must be said: a figure of one is not the other's.
@@ -486,6 +490,8 @@ def sortable() -> tuple[str, ...]:
 
 def _term(word: str) -> _Term:
     """Raises InputError for a range or count that cannot be read, NoDataError for an unknown word."""
+    if word == "all":
+        return _Term(ids=frozenset(spec.id for spec in load.all_gpus()))
     if ".." in word:
         ends = _RANGE.fullmatch(word)
         units = {unit for unit in (ends[2], ends[4]) if unit} if ends else set()
