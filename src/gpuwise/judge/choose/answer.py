@@ -68,7 +68,8 @@ def limits(need: Need) -> Iterator[str]:
         yield f"at most {usd(need.budget_usd)}{per}{other}"
     if need.memory_gb is not None and not (need.sets and need.asks == "able"):
         low, high = need.memory_gb
-        yield f"{low:g} GB" + (" or more" if high is None else f" to {high:g} GB" * (high > low))
+        least = f"{low:g} GB" + (" or more" if high is None else f" to {high:g} GB" * (high > low))
+        yield least if low else f"at most {high:g} GB of memory"
     if need.precision == Precision.FP64 and "cholesky" in dict(need.workloads):
         yield "FP64 by matrix units in cholesky, where a GPU has them, by ordinary cores in fft and stencil"
     for value, words in (
