@@ -154,7 +154,7 @@ class GpuSpec(Shown):
 
     @property
     def memory_varies(self) -> bool:
-        """Whether it is the GPU of a processor that is sold with less memory, too: `memory_bytes` is the most.
+        """Whether it is the GPU of a processor that is sold with less memory, too; `memory_bytes` is most.
 
         Modules and servers that share their memory (Jetson, GB10, MI300A) have one size.
         """
