@@ -183,10 +183,37 @@ def test_what_was_asked_is_repeated(gpuwise, words: tuple[str, ...], says: str) 
 
 
 def test_used_cards_are_not_answered_with_new_ones(gpuwise) -> None:
-    words = ("--memory", "40GB..", "--own", "--budget", "3000 CHF", "--condition", "used")
-    code, out, err = gpuwise("choose", "scientific-fp64", *words)
+    words = ("--memory", "24GB..", "--own", "--budget", "5000", "--condition", "used", "--slots", "1")
+    code, out, err = gpuwise("choose", "resnet50", *words)
     assert (code, out) == (2, "")
     assert "no --condition (of used and new ones together)" in err
+
+
+def test_a_budget_of_many_times_the_money_is_no_advice(gpuwise) -> None:
+    words = ("--memory", "40GB..", "--own", "--budget", "3000 CHF", "--condition", "used")
+    code, _, err = gpuwise("choose", "scientific-fp64", *words)
+    assert code == 2
+    assert "over budget: $18,600" in err
+    assert "--budget" not in err.partition("next:")[2]
+
+
+def test_a_remedy_keeps_what_was_named_or_says_that_it_does_not(gpuwise) -> None:
+    code, _, err = gpuwise("choose", "llm-8b-lora", "--gpu", "rtx-4090", "--memory", "48GB..", "--own")
+    said, _, remedies = err.partition("next:")
+    assert code == 2
+    assert "would do" not in said
+    first, *others = remedies.split("; or ")
+    assert "--memory 24GB.. (1 x rtx-4090)" in first
+    assert all("no --gpu" in other for other in others)
+
+
+def test_four_bits_and_more_gpus_are_remedies_of_a_model_that_is_too_large(gpuwise) -> None:
+    words = ("--precision", "fp8", "--gpus", "1..4", "--memory", "80GB..96GB", "--rent")
+    code, _, err = gpuwise("choose", "llama-3.1-405b", *words)
+    assert code == 2
+    assert {"--gpus 1..8", "--precision int4"} <= {
+        word.partition(" (")[0] for word in err.strip().split("; or ")
+    }
 
 
 @pytest.mark.parametrize("preset", ["vision-cnn", "llm-inference", "scientific-fp64", "llm-finetuning"])
@@ -297,6 +324,9 @@ def test_for_whom_a_gpu_is(gpuwise) -> None:
     code, out, err = gpuwise("show", "rtx-4090", "--for-whom")
     assert code == 0, err
     assert "training of convolutional networks (vision-cnn)" in out
+    assert {"24.0 GiB", "GDDR6X", "1.008 TB/s", "450 W", "pcie"} <= {
+        *out.splitlines()[1].strip().split(" · ")
+    }
     code, out, _ = gpuwise("show", "rtx-4090", "--for-whom", "--json")
     uses = json.loads(out)["uses"]
     assert {use["verdict"] for use in uses} <= {"well suited", "runs", "no", "not known"}

@@ -606,7 +606,8 @@ def recipes(need: Need, gpu: str, count: int) -> str:
         found = fit(_plan(way, FORMATS[task], gpus=count, chunked=True), gpu)
         said.append(f"{task} {gibibytes(found.needed_bytes)}" + " (too much)" * (not found.fits))
     room = gibibytes(catalog.get(gpu).memory_bytes or 0.0)
-    return f"On each of {count} x {gpu} with {room}: {', '.join(said)}"
+    of = f"each of {count} x" if count > 1 else "one"
+    return f"On {of} {gpu} with {room}: {', '.join(said)}"
 
 
 def memory_of(need: Need, spec: GpuSpec) -> float | None:
