@@ -623,7 +623,7 @@ def _with_left_out(market: _Market, choice: Recommendation, asked: Need) -> Reco
         reason = choice.rejected.get(gpu)
         if reason is not None and "does not fit" in reason.detail:
             number = dict(need.sets).get(gpu, need.gpus[1])
-            detail = f"{reason.detail}{speeds.shorter(need, gpu, number)}"
+            detail = f"{reason.detail}; {speeds.shorter(need, gpu, number)}" if need.task else reason.detail
             choice = replace(choice, rejected={**choice.rejected, gpu: replace(reason, detail=detail)})
         elif reason is not None and reason.code != "budget" and gpu not in need.have:
             kind = catalog.get(gpu)
