@@ -514,6 +514,9 @@ def _looser(need: Need, error: GpuwiseError) -> Iterator[Need]:
     if error.code == "limits" and len(need.sets) > 1 and need.budget_usd is not None:
         yield noted("none of these keeps the budget", budget_usd=None)
     if need.precision == Precision.FP64 and not need.only and not need.sets and need.acquire != "rent":
+        if need.mode == "compute" and not need.sold:
+            # Kernels compiled once run on: for FP64 an old card that is made for it is worth more.
+            yield noted("used cards too, also such as only CUDA 12 runs on", sold=("used", "street"))
         note = "no card that is made for FP64 keeps the limits at a fresh price"
         yield noted(note, only=tuple(filter(made_for_fp64, _cards(need))), acquire="own")
         yield noted(f"{note}: what does {NO_FP64}", only=_cards(need), acquire="own")
