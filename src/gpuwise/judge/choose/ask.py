@@ -224,8 +224,8 @@ class _Reader(Worked):
             self.assumed.setdefault("hours_per_week", min(168.0, self.times_a_week))
         # Years of a reservation are not those of what is owned.
         if not self.said(r"reserv|commit") and (years := self.take(P.kept)):
-            months = years[2] or years[4]
-            self.assumed["years"] = int(months) / 12 if months else float(number_of(years[1] or years[3]))
+            months = years[2] or years[3]
+            self.assumed["years"] = int(months) / 12 if months else float(number_of(years[1]))
 
     def _read_denials(self) -> None:
         """What is not to be: ways of getting GPUs, and providers."""
@@ -518,8 +518,9 @@ class _Reader(Worked):
                 raise InputError(f"how many watts has a {fuse[0]}?", hint="say its volts: '15 A at 120 V'")
         if watts := take(P.watts):
             # What a card may draw limits cards; what a supply or an outlet gives, the whole machine.
-            near = self.plain[max(0, watts.start() - 40) : watts.end() + 20]
-            whole = re.search(P.whole_machine, near)
+            before = re.split(r"[.,;?] ", self.plain[max(0, watts.start() - 40) : watts.start()])[-1]
+            near = before + re.split(r"[.,;?] ", self.plain[watts.start() : watts.end() + 20])[0]
+            whole = re.search(rf"\b(?:{P.whole_machine})s?\b", near)
             each = watts[0].endswith("each") or self._of_each_card(*watts.span())
             if of_cards := re.match(P.of_cards, self.plain[watts.end() :]):
                 whole = None

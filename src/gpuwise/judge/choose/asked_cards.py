@@ -348,7 +348,7 @@ class Cards(Words):
         elif self.some and self.done() and not self.gpus:
             self.fields["only"] = self.families.get(self.sets[0][0], (self.sets[0][0],))
             self.sets, self.gpus = (), (1, needs.MOST_TOGETHER)
-        if self.gpus and self.gpus[1] == self.fields.get("users"):
+        if self.gpus and self.gpus[1] == self.fields.get("users") and not self.callers:
             self.gpus = (1, 1)  # "5 GPUs for 5 students"
         fields, one = self.fields, self.single or self.gpus_each or self.said(r"\bmy own (?:gpu|card)\b")
         much = fields.get("budget_usd", 0.0) >= USUAL.large_sum and "budget_per_hour" not in fields

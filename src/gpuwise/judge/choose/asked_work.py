@@ -489,6 +489,8 @@ class Worked(Cards):
             for at in range(len(words) - size + 1):
                 start, end = words[at].start(), words[at + size - 1].end()
                 parts = [word[0] for word in words[at : at + size]]
+                if re.search(P.between_names, left[start:end]):
+                    continue
                 # "qwen3 8b 2507" has the month of its release behind it; another number is a limit.
                 if re.fullmatch(r"\d{4,}", parts[-1]) and not re.fullmatch(r"2\d(0[1-9]|1[012])", parts[-1]):
                     continue

@@ -38,7 +38,8 @@ _PLAIN = frozenset((DATA / "plain_words.txt").read_text(encoding="utf-8").split(
 def plainly(text: str) -> str:
     """A text in lower case with numbers as digits and everyday short forms written out."""
     plain = unicodedata.normalize("NFKC", text).casefold().replace("\u2019", "'").replace("\u2010", "-")
-    plain = " ".join(plain.split()).rstrip("?.! ")
+    plain = re.sub(P.line_end, ". ", plain)
+    plain = re.sub(P.dash, ", ", " ".join(plain.split()).rstrip("?.! "))
     # What is written without blanks, or with endings of its own, is not read as another language's words.
     language = next((name for name, signs in RULES["languages"].items() if re.search(signs, plain)), "")
     plain = re.sub(P.numeral, lambda found: f"{_numeral(found[0])}", plain)
@@ -148,7 +149,7 @@ class Words:
         self.at_once = 1  # How many people ask at one moment, where that is said by itself
         self.soon = ""  # Words that may mean a deadline: "in a weekend"
         self.by_default = False  # People share a machine, of which the question says nothing
-        self.people_at = -1  # Where their number stands
+        self.people_at, self.callers = -1, False  # Where their number stands; whether these ask at one moment
         self.open_model = False  # Some language model, none by name
         self.sets, self.mixed = tuple[tuple[str, int], ...](), tuple[tuple[str, float], ...]()
         self.gpus: tuple[int, int] | None = None  # How many of them
