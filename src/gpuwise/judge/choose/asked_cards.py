@@ -31,7 +31,7 @@ class Cards(Words):
         number = number_of(several[0].split()[0])
         people = self.said(P.how_many_people)
         shared = people is not None and number_of(people[1]) != number  # By people, some on each machine
-        apart = several[0].endswith("each") and not shared
+        apart = bool(several[0].endswith("each") or self.said(P.each_own)) and not shared
         if apart or (
             not shared
             and self.said(rf"{P.money}|\b(?:buy|purchas\w*|procure\w*|course|class|students?|employees)\b")
@@ -221,6 +221,7 @@ class Cards(Words):
             found.append((quote, start, end))
         # "A K80 for $60 or a 3060": what more cards stand behind is the price of the first.
         of_one = any(start > found[0][2] for *_, start, _ in self.places) if found else False
+        of_one |= any(re.search(P.priced, self.plain[start:end]) for _, start, end in found)
         if not (paid or sure or len(found) > 1 or of_one or self.said(P.fair) or self.said(P.rent_or_not)):
             return
         for quote, start, end in found:

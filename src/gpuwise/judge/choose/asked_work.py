@@ -83,22 +83,11 @@ class Worked(Cards):
         speeds = (each for each in self.found if each.kind == "token" and each.tokens == 1 and each.period)
         speed = next(speeds, None)
         # So many in a short time are a speed: of each answer, or as a service all day long.
-        slow = speed.number / amounts.seconds(speed.period) <= USUAL.one_reader if speed else False
-        able = self.said(RULES["asks"]["able"])
-        card = self.said(P.least_watts) or self.said(P.one_card)
-        meant = self.said(P.alone) or (
-            slow
-            and (
-                self.said(P.at_least)
-                or able
-                or card
-                or self.sets
-                or self.have
-                or self.said(P.how_many_people)
-            )
-        )
+        rate = speed.number / amounts.seconds(speed.period) if speed else 0.0
+        able, named = self.said(RULES["asks"]["able"]), self.sets or self.have or self.said(P.at_least)
+        meant = self.said(P.alone) or rate < USUAL.one_reader or (named and rate == USUAL.one_reader)
         if speed and meant and amounts.seconds(speed.period) < amounts.DAY_S:
-            self.per_person, rate = True, speed.number / amounts.seconds(speed.period)
+            self.per_person = True
             if (self.sets or self.have) and able:
                 self.fields |= {"asks": "speed", "rate": rate}  # Whether what is named is as fast
             else:
@@ -682,7 +671,7 @@ class Worked(Cards):
             self.ignore(others[0].words)
             return
         served = is_model(named, self.mode)
-        if served and self.mode in (None, "infer") and self._read_requests(True):
+        if served and self.mode in (None, "infer") and self._read_requests(True) and not self.found:
             return
         need = needs.need_for(named, mode=self.mode)
         if not (self.found or data):

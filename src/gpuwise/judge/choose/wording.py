@@ -51,7 +51,7 @@ def plainly(text: str) -> str:
     plain = " ".join(plain.split())
     plain = re.sub(P.lakh, lambda m: f"{units.read_number(m[1]) * _THOUSANDS[m[2][0]]:g}k", plain)
     plain = re.sub(P.millions, lambda m: f"{units.read_number(m[1]) * 1000:g}k", plain)
-    plain = re.sub(P.power_of_ten, lambda m: f"{10 ** int(m[1])}", plain)
+    plain = re.sub(P.power_of_ten, lambda m: f"{float(m[1] or 1) * 10 ** int(m[2]):.0f}", plain)
     for pattern, instead in RULES["rewrite"]:
         plain = _compiled(pattern).sub(instead, plain)
     plain = re.sub(P.thousands_of, lambda m: f"{1000 * float(m[1]):.0f} ", plain)
