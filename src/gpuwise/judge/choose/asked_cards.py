@@ -55,6 +55,7 @@ class Cards(Words):
         """GPUs to compare with how many of each, those that are there, and those that are not to be."""
         sets, have, barred = list[tuple[str, int]](), list[str](), set[str]()
         added = list[tuple[str, int, int]]()  # "A second 3090": GPU, how many more, beside how many
+        advised = list[tuple[str, int]]()  # By others
         self.families = dict[str, tuple[str, ...]]()  # A usual variant -> all that its name may mean
         owned = -1  # Where the last owned card ends
         self.of_mine = mine = bool(self.blank(P.of_mine))  # All of them are
@@ -108,6 +109,8 @@ class Cards(Words):
                 added.append((usual, count, 1 + ("third" in more[0])))
             elif re.search(rf"{P.denial}(?:{P.count} ?x? ?)?$", before):
                 barred |= set(named.gpu_ids)
+            elif re.search(P.hearsay, before):
+                advised.append((usual, 0 if plural else count))
             else:
                 sets.append((usual, 0 if plural else count))
             start = number.start() if number else named.start
@@ -118,6 +121,10 @@ class Cards(Words):
             self.mark(start, end)
             if owner:  # What stands between may be the work: "my sdxl on a 3060"
                 self.mark(*owner.span(1 if owner[1] else 2))
+        if advised and not sets:  # Any other will do, too, and the answer compares them
+            self.fields["named"] = tuple(dict.fromkeys(gpu for gpu, _ in advised))
+            self.notes.append(f"{', '.join(self.fields['named'])}: advised by others, so compared with all")
+        sets += advised if sets else []
         if self.take(P.or_others):
             self.notes += [f"{', '.join(dict.fromkeys(gpu for gpu, _ in sets))}: or others"] if sets else []
             sets = []
@@ -280,8 +287,11 @@ class Cards(Words):
             self.traits.append(("name", "id", f"^(?:{'|'.join(self.barred)})$", False))
         if length := self.take(P.length):
             most = float(length[1]) * {"m": 1e-3, "c": 1e-2, "i": 0.0254}[length[2][0]]
-            self.notes.append(f"cards of {length[0].strip()}")
-            self._keep_only("length", lambda spec: (spec.number("length_m") or 1.0) <= most)
+            if most > USUAL.longest_card_m:
+                self.ignore(length[0].strip())
+            else:
+                self.notes.append(f"cards of {length[0].strip()}")
+                self._keep_only("length", lambda spec: (spec.number("length_m") or 1.0) <= most)
         if (width := self.take(P.bandwidth)) and (self.sets or self.have):
             self.ignore(width[0].strip())  # What is named has it or not
         elif width:

@@ -77,6 +77,11 @@ class Worked(Cards):
             self.mark(*often.span() if counted else (0, 0))
         if self.billed_monthly and not any(each.period for each in self.found):  # So the amount is, too
             self.found = tuple(replace(e, period="month") if e.kind == "token" else e for e in self.found)
+        for each, behind in zip(self.found, (*self.found[1:], None), strict=False):  # "I read 3 articles"
+            alone = not (each.period or each.joined or (behind and behind.joined))
+            if each.kind == "text" and alone and each.number < USUAL.few_texts:
+                self.found = tuple(other for other in self.found if other is not each)
+                self.ignore(each.words)
         self._read_streams()
         self._read_times()
         self._read_requests(bool(self.said(P.at_once) and self.said(P.how_many_people)))
@@ -362,7 +367,8 @@ class Worked(Cards):
             return
         # What it learns from is seen again and again.
         learns = self.mode in ("lora", "qlora", "finetune")
-        if steps is None and learns and self.fields.get("asks") != "able":  # Whether it can takes no amount
+        # Whether it can takes no amount, and hours that are stated are one.
+        if steps is None and learns and self.fields.get("asks") != "able" and "hire_h" not in self.fields:
             words = f"{USUAL.steps:,} steps, as is usual" + (f" for {images.words}" if images else "")
             steps = amounts.Quantity(USUAL.steps, "step", 0.0, "", "", "", (), words)
         if steps is not None:

@@ -132,6 +132,9 @@ class Words:
             self.ignore(*(re.sub(P.around_parts, "", part) for part in parts))
             self.assumed["host_usd"] = 0.0
             plain = " ".join(re.sub(P.parts, " ", plain).split())
+        for name in re.finditer(P.identifiers, plain):
+            self.ignore(name[0])
+        plain = " ".join(re.sub(P.identifiers, " ", plain).split())
         self.plain = self._left = plain  # The words of it that no rule has read
         self.currency = units.currency_of(plain, {*rates} - {"USD"})
         while self.take(P.in_currency, again=False):
