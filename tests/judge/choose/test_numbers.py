@@ -87,7 +87,8 @@ PARTS = {
     ),
     "electricity": (("electricity costs $0.31 per kWh", "kWh price $0.31"), "electricity_usd_per_kwh", 0.31),
     "hours": (
-        ("20 hours a week", "about 20 hours weekly", "20 h/week", "20 heures par semaine"), "hours_per_week", 20,
+        ("20 hours a week", "about 20 hours weekly", "20 h/week", "20 heures par semaine"),
+        "hours_per_week", 20,
     ),
     "years": (("4 years of use", "over 4 years", "service life 4 years", "durante 4 años"), "years", 4.0),
     "condition": (
@@ -167,3 +168,27 @@ def test_amounts_in_other_words(text: str, items: float, period_s: float | None)
     work = ask.read(text, RATES, DAY).work
     assert work is not None
     assert (work.items, work.period_s) == (items, period_s)
+
+
+@pytest.mark.parametrize(
+    ("text", "workload", "mode", "ignored"),
+    [
+        ("dreambooth of sdxl", "sdxl", "finetune", ()),
+        ("training wan loras", "dit-xl2-512", "train", ()),
+        ("hunyuan lora, which card", "dit-xl2-512", "train", ()),
+        ("hunyuan a13b for 4 users", "hunyuan-a13b", None, ()),
+        ("stable diffusion 3.5 large on 16 gb", "dit-xl2-512", "infer", ()),
+        ("stable diffusion sdxl at home", "sdxl", "infer", ()),
+        ("sft of qwen3 8b on 12k conversations", "qwen3-8b", "finetune", ()),
+        ("translate 2M sentences with nllb", "llm-1b-decode", "infer", ("2m sentences",)),
+        ("gromacs simulation of a protein", "scientific-fp64", None, ("protein",)),
+        ("lora on mistral 7b, or is it qlora only", "mistral-7b", "lora", ()),
+        ("CFD in fp64, nothing with AI", "scientific-fp64", None, ()),
+        ("finjustera små BERT-modeller", "bert", "finetune", ("små",)),
+    ],
+)
+def test_work_in_other_words(text: str, workload: str, mode: str | None, ignored: tuple[str, ...]) -> None:
+    asked = ask.read(text, RATES, DAY)
+    assert (asked.workload, asked.mode) == (workload, mode)
+    assert asked.fields.get("ignored", ()) == ignored
+    assert not asked.fields.get("also")

@@ -594,7 +594,8 @@ class Worked(Cards):
             return named
         for row in catalog.rows(DATA / "no_stand_ins.csv"):
             if one := self.take(row["words"]):
-                if any(self.said(words) for words, _ in RULES["uses"]):
+                rest = self.plain[: one.start()] + self.plain[one.end() :]
+                if any(re.search(words, rest) for words, _ in RULES["uses"]):
                     self.ignore(one[0])  # Beside a work that is known
                     continue
                 problem = f"{one[0]} ({row['what']}): no workload here is like it, so its speed is not known"
