@@ -75,7 +75,8 @@ def recommend(
     left = fit.rejected(need, them, found, speeds, offers)
     if not places:
         names = priced.names_of(need) if len(priced.names_of(need)) <= FEW else ()
-        named = fit.why_not((*names, *set(need.have)), {g: why.detail for g, why in left.items()})
+        there = (*dict.fromkeys((*names, *need.have)),)
+        named = fit.why_not(there, {g: why.detail for g, why in left.items()})
         raise fit.contradiction(them, found, named or fit.too_small(need, speeds))
     places.sort(key=_least_money(need, them, tuple(places)).__ne__)
     if them.rows[places[0]].way == "unpriced":

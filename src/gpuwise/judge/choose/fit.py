@@ -173,7 +173,8 @@ def limits(need: Need, them: Candidates, speeds: Sequence[Record]) -> tuple[Limi
         least = float(them.speed[have].max()) * (need.faster or (UPGRADE if need.upgrade else 1.0))
         # What somebody thinks of getting is compared all the same.
         thought_of = every(lambda row, spec: not need.upgrade and (row.gpu, row.count) in need.sets)
-        ok = have & (not need.upgrade) | ~have & ((them.outlay <= 0) | (them.speed > least) | thought_of)
+        rented = (them.outlay <= 0) & (not need.upgrade)  # Of what takes its place more is asked
+        ok = have & (not need.upgrade) | ~have & (rented | (them.speed > least) | thought_of)
         found.append(Limit("", ok, them.speed, False, lambda p: NO_FASTER,
                            lambda v: ("a faster GPU", {})))  # fmt: skip
         if need.upgrade and not named:
@@ -607,14 +608,17 @@ def loosened(
         starts.append((Way("host", "0", "with a machine that is there", {"assumptions": there}),))
     if need.task == "infer" and need.gpus[1] < MOST_TOGETHER and not need.sets:
         all_of_it = (need.gpus[0], MOST_TOGETHER)
-        way = Way("gpus", f"{need.gpus[0]}..{MOST_TOGETHER}", "in one machine", {"gpus": all_of_it})
-        starts.append((way,))
+        starts.append((Way("gpus", f"{need.gpus[0]}..{MOST_TOGETHER}", "", {"gpus": all_of_it}),))
     weights = (Precision.BF16, Precision.FP8, Precision.INT4)
     if need.task == "infer" and need.precision in weights and not need.formats:
         starts += [
-            (Way("precision", each, "shorter weights", {"precision": each}),)
+            (Way("precision", each, "", {"precision": each}),)
             for each in weights[weights.index(need.precision) + 1 :]
         ]
+    if budget is not None and need.acquire == "rent":
+        kinds = [kind for kind in ("spot", "community", "reserved") if not getattr(need, kind)]
+        kinds = [kind for kind in kinds if kind != "community" or need.community is None]
+        starts += [(Way(kind, "ok", "", {kind: True}),) for kind in kinds]
     if "used" in need.sold:  # Of few cards is a price of used ones known
         starts.append((Way("condition", "any", "of used and new ones together", {"sold": ()}),))
     if budget is not None and need.budget_usd and need.budget_per_month:
@@ -627,7 +631,7 @@ def loosened(
         for _ in range(rounds if "" not in tried else 0):
             wanted = replace(need, **{k: v for way in tried.values() for k, v in way.changes.items()})
             try:
-                answer(wanted)
+                first = answer(wanted).options[0]
             except GpuwiseError as again:
                 more: Sequence[tuple[Way, ...]] = getattr(again, "data", {}).get("ways", ())
                 if not more:
@@ -635,7 +639,9 @@ def loosened(
                 same = (each for each in more if len(each) == 1 and each[0].limit in tried)
                 tried |= {way.limit: way for way in next(same, more[0])}
             else:
-                good.append(tuple(tried.values()))
+                found = f"{first.count} x {first.gpu_id}"
+                named_all = all(way.gpus for way in tried.values())
+                good.append(tuple(way if named_all else way._replace(gpus=found) for way in tried.values()))
                 break
     advice = [start for start in data["ways"] if "" in {way.limit for way in start}]
     good = [each for each in good if not any(_is_far(need, way) for way in each)] or good[:1]
