@@ -87,6 +87,17 @@ def test_gpus_by_name_are_all_that_is_chosen_among(gpuwise) -> None:
     assert ranked | left_out <= {"rtx-4090", "l4"}
 
 
+def test_only_processors_with_a_gpu_are_sold_with_less_memory(gpuwise) -> None:
+    assert {spec.id for spec in catalog.all_gpus() if spec.memory_varies} >= {"apple-m3-max", "radeon-8060s"}
+    assert not any(catalog.get(gpu).memory_varies for gpu in ("mi300a", "gb10", "jetson-t5000", "l4"))
+    asked = ("scientific-fp64", "--own", "--memory", "..16GB", "--rejected", "--top", "0", "--json")
+    status, out, _ = gpuwise("choose", *asked)
+    small = [catalog.get(option["gpu_id"]) for option in json.loads(out)["options"]]
+    assert status == 0
+    assert small
+    assert all(spec.memory_varies or (spec.memory_bytes or 0) <= 16.5 * 2**30 for spec in small)
+
+
 def test_a_name_of_several_variants_means_all_of_them(gpuwise) -> None:
     ranked, left_out = chosen(gpuwise, "--gpu", "h100")
     assert {"h100-sxm5-80gb"} < ranked
@@ -226,7 +237,7 @@ def test_presets_answer(gpuwise, preset: str) -> None:
         (("resnet50", "--own", "--budget", "90 €"), "$100 are allowed"),
         (("resnet50", "--work", "1M images", "--deadline", "1s"), "nothing meets all limits together"),
         (("resnet50", "--model", "resnet50"), "say the same"),
-        (("resnet50", "--have", "rtx"), "could be any of"),
+        (("resnet50", "--have", "rtx"), "where one is needed"),
         (("llm-8b-decode", "--latency", "TPOT<=30"), "lacks its unit"),
         (("resnet50", "--depreciation", "0.3"), "lacks its percent sign"),
         (("resnet50", "--budget", "-5"), "lacks its currency"),

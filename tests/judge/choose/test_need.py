@@ -157,6 +157,13 @@ def test_a_context_is_of_a_language_model_by_name() -> None:
         need_of("resnet50", {"context": "16k"}, {})
 
 
+@pytest.mark.parametrize("of_rent", [{"provider": "runpod"}, {"region": "europe"}, {"egress": "500GB"}])
+def test_what_is_bought_has_no_provider_region_or_egress(of_rent) -> None:
+    assert need_of("resnet50", of_rent, {})[0].acquire != "own"
+    with pytest.raises(InputError, match=next(iter(of_rent))):
+        need_of("resnet50", {"acquire": "own", **of_rent}, {})
+
+
 @pytest.mark.parametrize(
     ("typed", "has", "lacks"),
     [

@@ -279,7 +279,7 @@ def _card(need: Need, them: Candidates, specs: Mapping[str, GpuSpec]) -> Iterato
 
         # Computers whose processor and GPU share their memory are sold with less of it, too. That size does
         # not limit a card that is named beside one.
-        whole = np.array([specs[row.gpu].text("form") == "soc" for row in them.rows], dtype=bool)
+        whole = np.array([specs[row.gpu].memory_varies for row in them.rows], dtype=bool)
         limited = np.where(whole.any() & ~whole, low, size) if need.named or need.sets else size
         yield _bound(
             "memory", limited, low - HALF_GB, say, "{}", lambda v: memory(floor(v), high), upper=False

@@ -705,6 +705,10 @@ def need_of(
         # What was measured of no card that is named is said as well as it is known.
         | ({"unproven": True} if ids and all(catalog.get(gpu).vendor != "NVIDIA" for gpu, _ in ids) else {}),
     )  # fmt: skip
+    of_rent = next((name for name in ("provider", "region", "egress") if given.get(name)), "")
+    if of_rent and given.get("acquire") == "own":
+        problem = f"the {of_rent} is of rent, and only what is bought was asked for"
+        raise InputError(problem, hint="leave one of them out")
     if "context" in limits and not need.task:
         problem = f"a context is of a language model by name, not of {need.title or need.workloads[0][0]}"
         raise InputError(problem, hint="leave it out, or name a model: llama-3.1-8b")

@@ -611,9 +611,11 @@ def recipes(need: Need, gpu: str, count: int) -> str:
 
 
 def memory_of(need: Need, spec: GpuSpec) -> float | None:
-    """Bytes of memory of a GPU; of a computer with one memory, which is sold with less, too, as asked."""
-    if spec.text("form") == "soc" and need.memory_gb and spec.memory_bytes:
-        return min(need.memory_gb[0] * 2**30, spec.memory_bytes)
+    """Bytes of memory of a GPU; of one that is sold with less, too, as asked: the most of a range, else its
+    least."""
+    if spec.memory_varies and need.memory_gb and spec.memory_bytes:
+        low, high = need.memory_gb
+        return min((high or low) * 2**30, spec.memory_bytes)
     return spec.memory_bytes
 
 
