@@ -585,3 +585,18 @@ def test_who_is_served_pays_for_hours_and_their_cost_does_not_hang_on_speed(need
     assert one.cost_per_item_usd.value == pytest.approx(0.2 / 3600)
     width = [o.cost_per_item_usd.high / o.cost_per_item_usd.value for o in (one, batch)]
     assert width[0] < 1.3 < 2.0 <= width[1]
+
+
+def test_of_a_card_that_is_there_and_too_slow_it_is_said(need, speed, offer) -> None:
+    speeds = [speed("rtx-a6000", 100.0, seconds=0.07), speed("rtx-4090", 200.0, seconds=0.02)]
+    asked = need(have=("rtx-a6000",), acquire="own", latency_s=0.05)
+    found = made(asked, speeds, [offer("rtx-a6000", 4500, "used"), offer("rtx-4090", 2000, "used")])
+    assert any("RTX A6000 that you have is left out: answers too late: 70" in each for each in found.advice)
+
+
+def test_nobody_rents_what_is_slower_than_his_own(need, speed, offer) -> None:
+    speeds = [speed("rtx-3090", 100.0), speed("t4", 40.0), speed("l40s", 160.0)]
+    found = made(need(have=("rtx-3090",), items=3.6e5), speeds, [offer("t4", 0.05), offer("l40s", 0.9)])
+    assert found.options[0].way == "have"
+    assert "one L40S" in found.answer
+    assert "T4" not in found.answer

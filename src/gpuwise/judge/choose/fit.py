@@ -457,13 +457,11 @@ def too_small(need: Need, speeds: Sequence[Record]) -> list[str]:
     if need.memory_gb is None:
         return []
     low, high = need.memory_gb[0], need.memory_gb[1] or inf
-    of_it = [
-        speed for speed in speeds
-        if "does not fit" in speed.refusal
-        and low - HALF_GB <= (catalog.get(speed.gpu_id).memory_bytes or 0.0) / 2**30 <= high + HALF_GB
-    ]  # fmt: skip
-    largest = max(of_it, key=lambda s: s.gpus * (catalog.get(s.gpu_id).memory_bytes or 0.0), default=None)
-    return [largest.refusal] if largest else []
+    sizes = {speed.gpu_id: (catalog.get(speed.gpu_id).memory_bytes or 0.0) / 2**30 for speed in speeds}
+    of_it = [speed for speed in speeds if low - HALF_GB <= sizes[speed.gpu_id] <= high + HALF_GB]
+    largest = max(of_it, key=lambda speed: speed.gpus * sizes[speed.gpu_id], default=None)
+    fits = any(speed.throughput for speed in of_it)
+    return [largest.refusal] if largest and "does not fit" in largest.refusal and not fits else []
 
 
 def why_not(named: Sequence[str], left: Mapping[str, str]) -> list[str]:
@@ -586,15 +584,15 @@ def loosened(
             problem = "; ".join(why_not(named, {gpu: no_fresh_price(need, gpu, offers) for gpu in named}))
         if need.acquire != "own" and answers(spot=True, community=True, reserved=True, serverless=True):
             return NoDataError(problem, hint="other kinds of rent are known", code="other-rent")
+        if (elsewhere := _elsewhere(need, answers)) is not None:
+            hint = f"{elsewhere.value} {elsewhere.limit} ({elsewhere.gpus})"
+            return NoDataError(problem, hint=hint, code=code)
         # Prices that are too old may be all there are: how old says which answer could be had.
         least = need.assumptions.max_age_days or 0
         for age in (years * 365 for years in AGES if years * 365 > least):
             if answers(assumptions=replace(need.assumptions, max_age_days=age, aged_today=True)):
                 return NoDataError(problem, hint="older prices are known", code="old-price", days=age)
-        hint = getattr(error, "hint", "")
-        if (elsewhere := _elsewhere(need, answers)) is not None:
-            hint = f"{elsewhere.value} {elsewhere.limit} ({elsewhere.gpus})"
-        return NoDataError(problem, hint=hint, code=code)
+        return NoDataError(problem, hint=getattr(error, "hint", ""), code=code)
     if code != "limits":
         return error
     good: list[tuple[Way, ...]] = []
