@@ -162,7 +162,7 @@ def _by_sheet(own: str, other: str) -> str:
     """How many times the memory bandwidth of one that does not do the work at all another GPU has."""
     mine, its = (catalog.get(gpu).memory_bytes_per_s for gpu in (own, other))
     much = f"; {short_name(other)} has {significant((its or 0.0) / (mine or 1.0))} times its memory bandwidth"
-    return much * bool(mine and its)
+    return much * bool(mine and its and its > mine)
 
 
 def differences(old: Recommendation, new: Recommendation) -> tuple[str, ...]:
