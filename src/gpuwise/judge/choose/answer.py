@@ -68,8 +68,8 @@ def limits(need: Need) -> Iterator[str]:
         yield f"at most {usd(need.budget_usd)}{per}{other}"
     if need.memory_gb is not None and not (need.sets and need.asks == "able"):
         low, high = need.memory_gb
-        least = f"{low:g} GB" + (" or more" if high is None else f" to {high:g} GB" * (high > low))
-        yield least if low else f"at most {high:g} GB of memory"
+        range_of = f"{low:g} GB" + (" or more" if high is None else f" to {high:g} GB" * (high > low))
+        yield range_of if low else f"at most {high:g} GB of memory"
     if need.precision == Precision.FP64 and "cholesky" in (names := dict(need.workloads)):
         others = " and ".join(name for name in names if name != "cholesky")
         ordinary = f", by ordinary cores in {others}" * bool(others)
