@@ -600,3 +600,12 @@ def test_nobody_rents_what_is_slower_than_his_own(need, speed, offer) -> None:
     assert found.options[0].way == "have"
     assert "one L40S" in found.answer
     assert "T4" not in found.answer
+
+
+def test_dozens_of_machines_are_no_answer_where_fewer_do(need, speed, offer) -> None:
+    speeds = [speed("rtx-3090", 1.0), speed("h100-pcie-80gb", 10.0)]
+    asked = need(mode="infer", acquire="rent", items=3600.0 * 40, deadline_s=3600.0, gpus=(1, 64))
+    offers = [offer("rtx-3090", 0.1), offer("h100-pcie-80gb", 2.0)]
+    assert [(o.gpu_id, o.count) for o in made(asked, speeds, offers).options] == [("h100-pcie-80gb", 4)]
+    (alone,) = made(asked, speeds, offers[:1]).options
+    assert alone.count == 40

@@ -667,7 +667,8 @@ def need_of(
         electricity_usd_per_kwh=read("electricity", lambda text: units.parse_usd(
             re.sub(r"^\s*([\d.,]+)\s*$", r"$\1/kWh", text), rates, most=units.MOST_USD_PER_KWH,
             example="'$0.30/kWh'")[0]),
-        host_usd=units.parse_usd("$0" if host == "0" else host, rates, free=True, example="$1500")[0]
+        host_usd=units.parse_usd(
+            re.sub(r"^[\d.,]+$", r"$\g<0>", host), rates, free=True, example="$1500")[0]
         if host else None,
         hours_per_week=positive("hours-per-week"), years=positive("years"), cooling=positive("cooling"),
         host_w=positive("host-power", "W"), max_age_days=read("newer-than", units.parse_days),
