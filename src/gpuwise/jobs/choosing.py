@@ -555,8 +555,9 @@ def _explained(market: _Market, need: Need, error: GpuwiseError) -> GpuwiseError
     error = loosened(error, need, market.best, market.offers)
     data: dict[str, Any] = {"why": str(error), **error.data}
     said = [str(error)]
-    if error.code == "too-large" and need.task not in ("", "infer") and (named := _one_set(need)):
-        said.append(speeds.recipes(need, *named))
+    if error.code == "too-large" and need.task and (named := _one_set(need)):
+        said += [speeds.recipes(need, *named)] if need.task != "infer" else []
+        said.append(speeds.shorter(need, *named))
         data["why"] = "; ".join(said)
     if need.task and need.budget_usd and not names_of(need) and error.code == "limits":
         said.append(speeds.memory_needed(need).rstrip("."))

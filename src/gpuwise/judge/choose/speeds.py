@@ -596,6 +596,28 @@ def settled_context(need: Need) -> int:
     return need.context or CONTEXTS[need.task or "infer"]
 
 
+# The shortest context that is worth a word, in tokens.
+LEAST_CONTEXT = 256
+
+
+def shorter(need: Need, gpu: str, count: int) -> str:
+    """Which context, half as long or less, such GPUs hold where the one that is asked for does not fit; and
+    that nothing is counted in the host's memory."""
+    from gpuwise.facts import llms
+    from gpuwise.predictor.fit import fit
+
+    model = llms.find(need.workloads[0][0])
+    formats = need.formats or (need.precision or FORMATS[need.task or "infer"],)
+    weights = min(formats, key=lambda each: llms.weight_bytes(model, each))
+    context, held = settled_context(need) // 2, 0
+    while context >= LEAST_CONTEXT and not held:
+        asked = replace(need, context=context)
+        plan = _plan(asked, weights, gpus=count, batch=need.concurrent or 1, chunked=need.mode == "train")
+        held, context = context if fit(plan, gpu).fits else 0, context // 2
+    said = f"contexts of {held:,} tokens fit" if held else "no shorter context fits"
+    return f"{said}; layers in the host's memory, much slower, are not counted"
+
+
 def recipes(need: Need, gpu: str, count: int) -> str:
     """What each way to train a language model takes of every such GPU, and which of them fit."""
     from gpuwise.predictor.fit import fit
