@@ -127,7 +127,8 @@ def _chosen(
 def _one_alone(choice: Recommendation) -> str:
     """What one of a named GPU holds of the ways to train a language model, where several are taken."""
     need, first = choice.need, choice.options[0]
-    if need.task in ("", "infer") or need.sets or not names_of(need) or first.count == need.gpus[0]:
+    told = need.sets or need.asks == "able"  # With the verdict on these
+    if need.task in ("", "infer") or told or not names_of(need) or first.count == need.gpus[0]:
         return ""
     return f"{speeds.recipes(need, first.gpu_id, need.gpus[0])}."
 
