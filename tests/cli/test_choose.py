@@ -221,6 +221,16 @@ def test_a_remedy_keeps_what_was_named_or_says_that_it_does_not(gpuwise) -> None
     assert all("no --gpu" in other for other in others)
 
 
+def test_a_maker_that_was_named_is_kept_and_a_budget_that_nothing_keeps_is_said_first(gpuwise) -> None:
+    code, _, err = gpuwise("choose", "resnet50", "--gpu", "amd", "--rent", "--budget", "$0.5/h")
+    assert code == 2
+    assert "no --gpu (one V100" in err
+    words = ("--gpu", "rtx-3090:2,rtx-5090:2", "--own", "--budget", "1000")
+    code, out, err = gpuwise("choose", "llama-3.1-70b", *words)
+    assert code == 0, err
+    assert out.splitlines()[1].strip().startswith("None of these keeps the budget.")
+
+
 def test_four_bits_and_more_gpus_are_remedies_of_a_model_that_is_too_large(gpuwise) -> None:
     words = ("--precision", "fp8", "--gpus", "1..4", "--memory", "80GB..96GB", "--rent")
     code, _, err = gpuwise("choose", "llama-3.1-405b", *words)

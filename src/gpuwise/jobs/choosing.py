@@ -107,7 +107,9 @@ def _chosen(
     if billed and (need.bill is None or need.bill.usd is None):  # No sum to compare with
         choice, billed = replace(choice, reasons=(billed.rstrip("."), *choice.reasons)[:3]), ""
     rent = "" if several else _beside_rent(market, choice)
+    broken = (n for n in choice.need.notes if n in (NOT_TO_RENT, OF_ANY_KIND, OVER_BUDGET))
     said = (
+        *(f"{phrases.begun(note)}." for note in broken),
         say.not_counted(need),
         *need.corrected,
         largest,
@@ -472,6 +474,12 @@ LEAST_HOST_W = 200.0
 LOWERED = "the supply is less than makers advise for these: lower the power limit of each card"
 
 
+# Limits of the question that an answer breaks, which it says before all else.
+NOT_TO_RENT = "no offer to rent the named GPUs is known"
+OF_ANY_KIND = "none of that kind keeps the limits: of any kind"
+OVER_BUDGET = "none of these keeps the budget"
+
+
 def _looser(need: Need, error: GpuwiseError) -> Iterator[Need]:
     """Needs without one of the limits that the question does not state, each with a note that says which."""
     names = names_of(need)
@@ -506,16 +514,18 @@ def _looser(need: Need, error: GpuwiseError) -> Iterator[Need]:
     if error.code == "no-price" and names and need.budget_usd is not None and need.acquire != "rent":
         yield noted(verdicts.UNCHECKED, budget_usd=None, thrifty=True)
     if error.code == "no-price" and names and need.acquire == "rent" and not (need.providers or need.region):
-        yield noted("no offer to rent the named GPUs is known", acquire="both")
-    if error.code == "limits" and need.acquire == "rent" and len(need.only) > FEW and not need.named:
-        yield noted("none of that kind keeps the limits: of any kind", only=())
+        yield noted(NOT_TO_RENT, acquire="both")
+    kind = len(need.only) > FEW and not need.named
+    makers = {catalog.get(gpu).vendor for gpu in need.only} if kind else set[str]()  # Who names one means it
+    if error.code == "limits" and need.acquire == "rent" and len(makers) > 1:
+        yield noted(OF_ANY_KIND, only=())
     if error.code == "no-price" and need.quotes and need.region:
         yield noted(f"no price in {need.region} is known, so compared with those of everywhere", region="")
     supply = need.power_w and any(note.startswith("a supply of") for note in need.notes)
     if error.code == "limits" and supply and LOWERED not in need.notes:
         yield noted(LOWERED, power_w=((need.power_w or 0.0) + HOST_PEAK_W) * SUPPLY - LEAST_HOST_W)
     if error.code == "limits" and len(need.sets) > 1 and need.budget_usd is not None:
-        yield noted("none of these keeps the budget", budget_usd=None)
+        yield noted(OVER_BUDGET, budget_usd=None)
     if need.precision == Precision.FP64 and not need.only and not need.sets and need.acquire != "rent":
         if need.mode == "compute" and not need.sold:
             # Kernels compiled once run on: for FP64 an old card that is made for it is worth more.

@@ -214,7 +214,7 @@ def plainly(found: Recommendation) -> str:
     if once and first.time_s and first.price_usd and first.time_s.value < SHORT_S:
         does += f" Starting takes minutes, and many bill a whole hour: {usd(first.price_usd.value)}."
     if first.way == "spot":
-        sure = next((o for o in found.options if o.way == "on-demand"), None)
+        sure = next((o for o in found.options if o.way in {*RENTS} - {"spot"}), None)
         instead = f"; what is not: {offered_as(sure)}" if sure else ""
         does += f" What is spot may be taken back at any moment{instead}."
     return " ".join(filter(None, (does, f"{_otherwise(found)}{sums_of_years(found)}".strip())))
