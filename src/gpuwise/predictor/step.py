@@ -377,6 +377,9 @@ FAMILIAR = 0.4
 UNEVEN = 0.39
 # Of a slower clock, by how much it may be other: energies of an operation are known within half.
 SLOWED = 0.5
+# How far a transfer may be off between cards of which a multiprocessor of one does e times as much in a clock,
+# as a logarithm: where it does as much kernels are alike. Set on pairs of cards of four sets of steps.
+UNLIKE = 0.137
 # Steps, each of one trace on one card, that are remembered: some two hundred bytes each.
 KEPT_STEPS = 2**15
 
@@ -407,6 +410,7 @@ class Spent:
     host: tuple[float, float]
     """By how much the step is shorter on a quick host and longer on a slow one, in log space."""
     slowed: float  # By how much the power limit lowers the clock, in log space
+    each_clock: float  # Operations that a multiprocessor could do in a clock, of those of the step
     new: float  # Share of the time in classes of which nothing alike was measured
 
     @property
@@ -439,6 +443,9 @@ def spent(trace: Trace, card: Card, on: Rates, own: rates.Operators | None = Non
     # Kernels of one class err together, classes apart.
     classes = float(np.linalg.norm(np.bincount(of.which, weights=each * of.spread)))
     scatter = hypot(classes, UNEVEN / rates.novelty() * float(each @ kernels.routed)) / busy
+    of_format = {dtype: float((kernels.flop * kernels.counts)[at].sum()) for dtype, at in kernels.formats.items()}
+    operations = sum(of_format.values())
+    clocks = sum(flop / _each_clock(card, dtype) for dtype, flop in of_format.items())
     # Of slower kernels a step is longer by a part: it is a softened maximum.
     familiar = FAMILIAR if trace.workload in rates.measured_networks() else 1.0
     quick, slow = (
@@ -449,6 +456,7 @@ def spent(trace: Trace, card: Card, on: Rates, own: rates.Operators | None = Non
         busy=busy, waits=waits, shares=_shares(kernels, card, on, each, waits),
         spread=scatter * (busy / total) ** SOFTENED * familiar * evened(kernels, each),
         host=(log(total / quick), log(slow / total)), slowed=max(0.0, -log(held_clock)),
+        each_clock=operations / clocks if clocks else 1.0,
         new=float(each @ (of.spread >= NEW)) / max(total, 1e-12),
     )  # fmt: skip
 
@@ -463,11 +471,11 @@ def evened(kernels: Kernels, each: Array) -> float:
 
 def step(
     trace: Trace, card: Card, *, parameters: Parameters | None = None, evidence: Evidence = "spec-only",
-    factor: float = 1.0, width: float = 1.0, apart: float = 0.0, slowed: float = 0.0,
+    factor: float = 1.0, width: float = 1.0, apart: float = 0.0, source: Card | None = None,
 ) -> Step:  # fmt: skip
     """The step of `trace` on `card`; `factor` multiplies its time (`evidence.own_factor`), `width` the half
-    width of its interval (`evidence.own_width`), to which `apart` is added; `slowed` is the clock that the
-    factor knows, of a card as far below its boost clock.
+    width of its interval (`evidence.own_width`), to which `apart` is added; `source` is the card on which
+    the factor was measured: the less it is like this one the wider is the interval.
 
     Raises NoDataError where the card lacks a format of the trace, or where less than nine tenths of
     a pass are in operators of known cost.
@@ -476,10 +484,10 @@ def step(
         evidence = "calibrated"
     own = None if parameters is None else rates.on_card(parameters, card)
     found = usual(trace, card) if own is None else spent(trace, card, own)
-    seconds = found.seconds * factor
+    seconds, other = found.seconds * factor, unlike(found, usual(trace, source) if source else None)
     quicker, slower = (
         rates.widened(
-            hypot(width * half, SLOWED * abs(found.slowed - slowed)) + apart, unknown=trace.unknown,
+            hypot(width * half, other) + apart, unknown=trace.unknown,
             known=trace.known if trace.kernels else 0.0, format_seen=trace.precision in _FITTED,
         ) + card.unproven(trace.precision)
         for half in halves_with(trace, card, found, evidence)
@@ -492,6 +500,13 @@ def step(
         watts=_watts(trace, card, seconds, found.busy * factor), bound=found.shares[0][0],
         shares=found.shares, evidence=evidence, new=found.new,
     )  # fmt: skip
+
+
+def unlike(found: Spent, source: Spent | None = None) -> float:
+    """What widens a half width for the card: its slower clock, or what differs on the card of a transfer."""
+    if source is None:
+        return SLOWED * found.slowed
+    return hypot(SLOWED * (found.slowed - source.slowed), UNLIKE * log(found.each_clock / source.each_clock))
 
 
 @lru_cache(maxsize=KEPT_TRACES)
