@@ -50,7 +50,7 @@ from gpuwise.predictor.evidence import own_factor, own_width
 from gpuwise.predictor.forecast import LIKELY, exchange
 from gpuwise.predictor.kernels import Trace
 from gpuwise.predictor.rates import ERRORS, MEASURED, novelty, reference_card
-from gpuwise.predictor.step import CONTEXT, VISIBLE, step, traits, unlike, usual, workspace_bytes
+from gpuwise.predictor.step import CONTEXT, VISIBLE, step, unlike, usual, workspace_bytes
 from gpuwise.store import load as load_result
 
 LEAST_ROWS, LEAST = 5, 0.05
@@ -103,10 +103,6 @@ def shipped(document: dict[str, Any]) -> dict[str, Any]:
         "how": "python -m evaluation.predict.steps DATA_FOLDER results/h200/*.json --ship",
         "half_width": {level: round(found["half_width"], 4) for level, found in levels.items()},
         "reference": round(levels["spec-only"]["reference"], 4),
-        "difficulty": {
-            level: {name: [round(x, 5) for x in values] for name, values in found["difficulty"].items()}
-            for level, found in levels.items()
-        },
         "cards": {level: found["cards"] for level, found in levels.items()},
         "scaling": round(document["scaling"]["half_width"], 4),
         "watts": round(max(document["watts"]["half_width"], OTHER_CARDS), 4),
@@ -202,7 +198,7 @@ def public(folder: Path, level: str) -> cross.Errors:
             each.append(
                 replace(
                     errors, values=beyond(-errors.values, pairs, [source] * len(pairs)),
-                    traits=np.array([traits(trace) for trace, _ in pairs]), parts=np.full(len(pairs), ""),
+                    parts=np.full(len(pairs), ""), siblings=np.zeros(len(pairs), bool),
                     cards=np.array([f"{own.id} of {name}" for _, own in pairs]),
                 )
             )  # fmt: skip
@@ -248,13 +244,11 @@ def summary(
     inside = np.abs(known.values) <= halves
     covered = {str(gpu): float(inside[gpus == gpu].mean()) for gpu in sorted(set(gpus))}
     sizes = np.abs(np.exp(-errors) - 1.0)
-    half, difficulty = cross.shipped(known, np.isfinite(known.values))
-    relative = known.values[home] / difficulty.of(known.traits[home])
     return {
         "n": len(found), "cards": len(covered), "mape": float(sizes.mean()),
         "median": float(np.median(sizes)), "p90": float(np.quantile(sizes, 0.9)),
-        "bias": float(np.exp(errors.mean())), "half_width": half, "difficulty": asdict(difficulty),
-        "reference": cross.half_width(relative, known.cards[home]) if home.any() else None,
+        "bias": float(np.exp(errors.mean())), "half_width": cross.half_width(known.values, gpus),
+        "reference": cross.half_width(known.values[home], gpus[home]) if home.any() else None,
         "half_used": float(np.mean([halves[gpus == gpu].mean() for gpu in covered])),
         "coverage": float(np.mean(list(covered.values()))), "coverage_rows": float(inside.mean()),
         "coverage_by_card": covered, "rows_by_card": {gpu: int((gpus == gpu).sum()) for gpu in covered},
@@ -264,15 +258,15 @@ def summary(
 
 
 def errors_of(rows: Sequence[Row], errors: Any, sources: Sequence[str]) -> cross.Errors:
-    """Errors of steps with what makes each hard."""
+    """Errors of steps."""
     gpus = [row.gpu for row in rows]
     pairs = [(trace, card(row.gpu)) for row in rows if (trace := trace_of(row))]
     return cross.Errors(
         values=beyond(errors, pairs, sources),
         cards=np.array(gpus), parts=np.full(len(rows), ""),
         vendors=np.array([card(gpu).vendor for gpu in gpus]),
-        traits=np.array([traits(trace) for trace, _ in pairs]),
-        folds=tuple(map(frozenset, zip(gpus, sources, strict=True))),
+        traits=np.zeros((len(rows), 0)),
+        folds=tuple(map(frozenset, zip(gpus, sources, strict=True))), siblings=np.zeros(len(rows), bool),
     )  # fmt: skip
 
 

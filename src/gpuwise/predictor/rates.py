@@ -305,16 +305,11 @@ def errors() -> Mapping[str, Any]:
 
 
 def step_half(evidence: str, family: str = "") -> float:
-    """Half width of a traced step of usual difficulty at an evidence level, in log space. Of the family whose
-    kernels were measured less is unknown."""
+    """Half width of a traced step at an evidence level, in log space, before how far its classes of kernels
+    scatter, another host and what was never seen widen it. Of the family whose kernels were measured less is
+    unknown."""
     home = family == reference_card().family and evidence == "spec-only"
     return float(errors()["reference"] if home else errors()["half_width"][evidence])
-
-
-@cache
-def step_difficulty(evidence: str) -> Difficulty:
-    """What makes a traced step hard (`step.traits`)."""
-    return Difficulty.stated(errors().get("difficulty", {}).get(evidence))
 
 
 def novelty() -> float:

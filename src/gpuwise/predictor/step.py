@@ -377,8 +377,8 @@ FAMILIAR = 0.4
 UNEVEN = 0.39
 # Of a slower clock, by how much it may be other: energies of an operation are known within half.
 SLOWED = 0.5
-# How far a transfer may be off between cards of which a multiprocessor of one does e times as much in a clock,
-# as a logarithm: where it does as much kernels are alike. Set on pairs of cards of four sets of steps.
+# How far a transfer may be off between cards of which a multiprocessor of one does e times as much in a
+# clock, as a logarithm: where it does as much kernels are alike. Set on pairs of cards of four sets of steps.
 UNLIKE = 0.137
 # Steps, each of one trace on one card, that are remembered: some two hundred bytes each.
 KEPT_STEPS = 2**15
@@ -443,9 +443,10 @@ def spent(trace: Trace, card: Card, on: Rates, own: rates.Operators | None = Non
     # Kernels of one class err together, classes apart.
     classes = float(np.linalg.norm(np.bincount(of.which, weights=each * of.spread)))
     scatter = hypot(classes, UNEVEN / rates.novelty() * float(each @ kernels.routed)) / busy
-    of_format = {dtype: float((kernels.flop * kernels.counts)[at].sum()) for dtype, at in kernels.formats.items()}
-    operations = sum(of_format.values())
-    clocks = sum(flop / _each_clock(card, dtype) for dtype, flop in of_format.items())
+    operations = kernels.flop * kernels.counts
+    clocks = sum(
+        float(operations[at].sum()) / _each_clock(card, dtype) for dtype, at in kernels.formats.items()
+    )
     # Of slower kernels a step is longer by a part: it is a softened maximum.
     familiar = FAMILIAR if trace.workload in rates.measured_networks() else 1.0
     quick, slow = (
@@ -456,7 +457,7 @@ def spent(trace: Trace, card: Card, on: Rates, own: rates.Operators | None = Non
         busy=busy, waits=waits, shares=_shares(kernels, card, on, each, waits),
         spread=scatter * (busy / total) ** SOFTENED * familiar * evened(kernels, each),
         host=(log(total / quick), log(slow / total)), slowed=max(0.0, -log(held_clock)),
-        each_clock=operations / clocks if clocks else 1.0,
+        each_clock=float(operations @ kernels.heavy) / clocks if clocks else 1.0,
         new=float(each @ (of.spread >= NEW)) / max(total, 1e-12),
     )  # fmt: skip
 
@@ -490,7 +491,7 @@ def step(
             hypot(width * half, other) + apart, unknown=trace.unknown,
             known=trace.known if trace.kernels else 0.0, format_seen=trace.precision in _FITTED,
         ) + card.unproven(trace.precision)
-        for half in halves_with(trace, card, found, evidence)
+        for half in halves_with(card, found, evidence)
     )  # fmt: skip
     return Step(
         throughput=rates.around(
@@ -509,34 +510,16 @@ def unlike(found: Spent, source: Spent | None = None) -> float:
     return hypot(SLOWED * (found.slowed - source.slowed), UNLIKE * log(found.each_clock / source.each_clock))
 
 
-@lru_cache(maxsize=KEPT_TRACES)
-def half_of(trace: Trace, family: str, evidence: Evidence) -> float:
-    """Half width of a step's interval on a family of cards at an evidence level, before how far its classes
-    of kernels scatter, another host and what was never seen widen it."""
-    return rates.step_half(evidence, family) * float(
-        rates.step_difficulty(evidence).of(np.array([traits(trace)]))[0]
-    )
-
-
-def halves_with(trace: Trace, card: Card, found: Spent, evidence: Evidence) -> tuple[float, float]:
-    """The same in log space, towards a quicker and towards a slower step, with how its classes scatter and
-    hosts differ: cards, networks and hosts are new apart from each other. A network that was measured on
-    another card is not new. Few cards are known of some levels, but a measurement more is no reason to know
-    less than the data sheet does."""
+def halves_with(card: Card, found: Spent, evidence: Evidence) -> tuple[float, float]:
+    """Half widths in log space, towards a quicker and towards a slower step, from errors of other cards, how
+    its classes of kernels scatter and hosts differ: cards, networks and hosts are new apart from each other.
+    A network that was measured on another card is not new. Few cards are known of some levels, but a
+    measurement more is no reason to know less than the data sheet does."""
     new = rates.novelty() * found.spread
-    spec = hypot(half_of(trace, card.family, "spec-only"), new)
-    own = hypot(half_of(trace, card.family, evidence), 0.0 if evidence == "transferred" else new)
+    spec = hypot(rates.step_half("spec-only", card.family), new)
+    own = hypot(rates.step_half(evidence, card.family), 0.0 if evidence == "transferred" else new)
     quicker, slower = (hypot(min(spec, own), host) for host in found.host)
     return quicker, slower
-
-
-def traits(trace: Trace) -> tuple[float, ...]:
-    """What makes a step hard to predict: the share of its operations in convolutions, whose kernels libraries
-    choose among many more than those of plain products."""
-    kernels = of_trace(trace)
-    operations = kernels.flop * kernels.counts
-    convolved = sum(float(operations[g.at].sum()) for g in kernels.groups if g.kind == "convolution")
-    return (convolved / max(1.0, float(operations.sum())),)
 
 
 def _shares(
