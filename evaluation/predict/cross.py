@@ -120,12 +120,12 @@ def unseen(asked: Errors, folds: Sequence[str], known: Errors) -> Array:
 
 
 def _kin(known: Errors, free: Places, vendor: str, sibling: bool) -> Places:
-    """Errors of cards of which the family was known as well, or was not; of those the same vendor's where
-    that has enough cards."""
-    alike = free & (known.siblings == sibling)
-    found = alike if alike.any() else free
-    same = found & (known.vendors == vendor)
-    return same if len(set(known.cards[same])) >= _ENOUGH else found
+    """Errors of the same vendor where that has enough cards, else all; of those of the cards whose family was
+    known as well, or was not, where they are several."""
+    same = free & (known.vendors == vendor)
+    found = same if len(set(known.cards[same])) >= _ENOUGH else free
+    alike = found & (known.siblings == sibling)
+    return alike if len(set(known.cards[alike])) > 1 else found
 
 
 def shipped(known: Errors, at: Places) -> tuple[float, Difficulty]:

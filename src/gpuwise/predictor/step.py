@@ -325,15 +325,14 @@ def host_seconds(trace: Trace, launches: Array, rates: Rates) -> Array:
 
     An eager step enters modules and functions, dispatches operators (views included) and launches kernels;
     autograd notes each operator of a training step, takes longer for one than the forward pass, and each
-    gradient is set, cleared and handed over. Generated code is entered once a pass, which asks whether its
-    assumptions hold, launches its kernels and calls libraries one by one from Python, and hands over each
-    gradient; only the optimiser is not compiled.
+    gradient is set, cleared and handed over. Generated code is entered once a pass, asks of each module
+    whether its assumptions hold, launches its kernels and calls libraries one by one from Python, and hands
+    over each gradient; only the optimiser is not compiled.
     """
     if not trace.compiled and not trace.calls:  # recorded before calls were counted
         return np.asarray(launches.sum(axis=1) * rates["dispatch"] * rates["host"])
-    found = np.zeros(len(_PHASES))
+    found, calls = np.zeros(len(_PHASES)), dict(trace.calls)
     if not trace.compiled:
-        calls = dict(trace.calls)
         found[0] = calls["forward"] * rates["host.call"] + calls["modules"] * rates["host.module"]
         found[0] += calls.get("functions", FUNCTIONS * calls["modules"]) * rates["host.function"]
         found[0] += calls["forward"] * rates["host.noted"] if trace.mode == "train" else 0.0
@@ -344,6 +343,7 @@ def host_seconds(trace: Trace, launches: Array, rates: Rates) -> Array:
         found[:2] = launches[:2, :_LIBRARY].sum(axis=1) * rates["host.generated.library"]
         found[:2] += launches[:2, _LIBRARY:].sum(axis=1) * rates["host.generated.kernel"]
         found[: 1 + (trace.mode == "train")] += rates["host.entered"]
+        found[0] += calls.get("modules", 0) * rates["host.generated.module"]
     if trace.mode == "train":
         learnt = trace.memory.gradient_count if trace.memory else 0.0
         found[1] += learnt * rates["host.handed"] if trace.compiled else 0.0
