@@ -487,7 +487,7 @@ def hosts(
         on["host"] *= step.row["run_launch_s"] / rates.LAUNCH_S if calibrated else 1.0
         found = step_module.spent(step.trace, own, on)
         base = rates.step_half("calibrated" if calibrated else "spec-only", own.family)
-        half = float(np.linalg.norm((base, new * found.spread, step_module.unlike(found))))
+        half = float(np.linalg.norm((base, new * found.spread, step_module.SLOWED * found.slowed)))
         cases[step.row["mode"]].append(
             (step, on, half, 1.0 / machines[step.row["machine"], step.row["mode"]])
         )

@@ -50,7 +50,7 @@ from gpuwise.predictor.evidence import own_factor, own_width
 from gpuwise.predictor.forecast import LIKELY, exchange
 from gpuwise.predictor.kernels import Trace
 from gpuwise.predictor.rates import ERRORS, MEASURED, novelty, reference_card
-from gpuwise.predictor.step import CONTEXT, VISIBLE, step, unlike, usual, workspace_bytes
+from gpuwise.predictor.step import CONTEXT, VISIBLE, of_card, step, usual, workspace_bytes
 from gpuwise.store import load as load_result
 
 LEAST_ROWS, LEAST = 5, 0.05
@@ -209,14 +209,11 @@ def beyond(errors: Any, steps: Iterable[tuple[Trace, Card]], sources: Iterable[s
     """What of the errors, log(measured / predicted) seconds, the spread of the classes of kernels, a slower
     clock, another card than the source and other hosts do not cover: a step's half width is the root of the
     sum of all squares (`step.step`)."""
-    found = [
-        (usual(trace, own), usual(trace, card(source)) if source else None)
-        for (trace, own), source in zip_longest(steps, sources)
-    ]
-    spreads = np.array([
-        hypot(0.0 if there else novelty() * one.spread, unlike(one, there), one.host[int(error > 0.0)])
-        for error, (one, there) in zip(errors, found, strict=True)
-    ])  # fmt: skip
+    spreads = np.empty(len(errors))
+    for i, ((trace, on), source) in enumerate(zip_longest(steps, sources)):
+        found, there = usual(trace, on), card(source) if source else None
+        new = 0.0 if there else novelty() * found.spread
+        spreads[i] = hypot(new, of_card(found, trace, on, there), found.host[int(errors[i] > 0.0)])
     return np.sign(errors) * np.sqrt(np.maximum(LEAST**2, errors**2 - spreads**2))
 
 

@@ -18,7 +18,8 @@ from gpuwise.predictor.card import card
 from gpuwise.predictor.evidence import Transfer
 from gpuwise.predictor.forecast import Inputs, _predict, forecast
 from gpuwise.predictor.kernels import Kernel, arrays
-from gpuwise.predictor.step import UNLIKE, Step, kernel_seconds, step, usual
+from gpuwise.predictor.rates import UNLIKE
+from gpuwise.predictor.step import Step, kernel_seconds, step, usual
 
 OWN, OTHER = card("rtx-4090"), card("h100-sxm5-80gb")
 CONFIG = RunConfig(workload="resnet50", mode="train", precision="bf16", batch=64)  # type: ignore[arg-type]
@@ -166,8 +167,8 @@ def test_a_transfer_knows_more_where_multiprocessors_do_as_much_in_a_clock() -> 
     alike, unlike = (
         step(trace, OWN, evidence="transferred", source=known) for known in (card("rtx-3090"), OTHER)
     )
-    apart = usual(trace, OTHER).each_clock / usual(trace, OWN).each_clock
-    assert usual(trace, card("rtx-3090")).each_clock == pytest.approx(usual(trace, OWN).each_clock, rel=0.02)
+    apart = OTHER.each_clock("bf16") / OWN.each_clock("bf16")
+    assert card("rtx-3090").each_clock("bf16") == pytest.approx(OWN.each_clock("bf16"), rel=0.02)
     assert half(unlike) == pytest.approx(np.hypot(half(alike), UNLIKE * np.log(apart)), rel=0.05)
 
 

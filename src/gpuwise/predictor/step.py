@@ -230,7 +230,7 @@ def beside(kernels: Kernels, card: Card) -> tuple[Array, Array]:
     there = rates.reference_card()
     slower = np.ones_like(kernels.moved)
     for dtype, at in kernels.formats.items():
-        slower[at] = min(1.0, _each_clock(card, dtype) / _each_clock(there, dtype))
+        slower[at] = min(1.0, card.each_clock(dtype) / there.each_clock(dtype))
     here, usual = (one.bytes_per_s / one.units / one.clock_hz for one in (card, there))
     return slower, np.full_like(slower, min(1.0, here / usual))
 
@@ -246,11 +246,6 @@ def hidden(factor: Array, slower: Array) -> Array:
     behind bytes that are slower."""
     beyond = (np.maximum(factor, 1.0) ** SOFTENED - 1.0) * slower**SOFTENED
     return np.where(factor > 1.0, (1.0 + beyond) ** (1.0 / SOFTENED), factor)
-
-
-def _each_clock(card: Card, dtype: str) -> float:
-    """Operations of a multiprocessor each clock."""
-    return card.peak(dtype) / card.units / card.clock_hz
 
 
 def _attention(group: Group, card: Card, rates: Rates) -> Array:
@@ -377,9 +372,6 @@ FAMILIAR = 0.4
 UNEVEN = 0.39
 # Of a slower clock, by how much it may be other: energies of an operation are known within half.
 SLOWED = 0.5
-# How far a transfer may be off between cards of which a multiprocessor of one does e times as much in a
-# clock, as a logarithm: where it does as much kernels are alike. Set on pairs of cards of four sets of steps.
-UNLIKE = 0.137
 # Steps, each of one trace on one card, that are remembered: some two hundred bytes each.
 KEPT_STEPS = 2**15
 
@@ -410,7 +402,6 @@ class Spent:
     host: tuple[float, float]
     """By how much the step is shorter on a quick host and longer on a slow one, in log space."""
     slowed: float  # By how much the power limit lowers the clock, in log space
-    each_clock: float  # Operations that a multiprocessor could do in a clock, of those of the step
     new: float  # Share of the time in classes of which nothing alike was measured
 
     @property
@@ -443,10 +434,6 @@ def spent(trace: Trace, card: Card, on: Rates, own: rates.Operators | None = Non
     # Kernels of one class err together, classes apart.
     classes = float(np.linalg.norm(np.bincount(of.which, weights=each * of.spread)))
     scatter = hypot(classes, UNEVEN / rates.novelty() * float(each @ kernels.routed)) / busy
-    operations = kernels.flop * kernels.counts
-    clocks = sum(
-        float(operations[at].sum()) / _each_clock(card, dtype) for dtype, at in kernels.formats.items()
-    )
     # Of slower kernels a step is longer by a part: it is a softened maximum.
     familiar = FAMILIAR if trace.workload in rates.measured_networks() else 1.0
     quick, slow = (
@@ -457,7 +444,6 @@ def spent(trace: Trace, card: Card, on: Rates, own: rates.Operators | None = Non
         busy=busy, waits=waits, shares=_shares(kernels, card, on, each, waits),
         spread=scatter * (busy / total) ** SOFTENED * familiar * evened(kernels, each),
         host=(log(total / quick), log(slow / total)), slowed=max(0.0, -log(held_clock)),
-        each_clock=float(operations @ kernels.heavy) / clocks if clocks else 1.0,
         new=float(each @ (of.spread >= NEW)) / max(total, 1e-12),
     )  # fmt: skip
 
@@ -485,7 +471,7 @@ def step(
         evidence = "calibrated"
     own = None if parameters is None else rates.on_card(parameters, card)
     found = usual(trace, card) if own is None else spent(trace, card, own)
-    seconds, other = found.seconds * factor, unlike(found, usual(trace, source) if source else None)
+    seconds, other = found.seconds * factor, of_card(found, trace, card, source)
     quicker, slower = (
         rates.widened(
             hypot(width * half, other) + apart, unknown=trace.unknown,
@@ -503,11 +489,12 @@ def step(
     )  # fmt: skip
 
 
-def unlike(found: Spent, source: Spent | None = None) -> float:
+def of_card(found: Spent, trace: Trace, card: Card, source: Card | None = None) -> float:
     """What widens a half width for the card: its slower clock, or what differs on the card of a transfer."""
     if source is None:
         return SLOWED * found.slowed
-    return hypot(SLOWED * (found.slowed - source.slowed), UNLIKE * log(found.each_clock / source.each_clock))
+    slower = found.slowed - usual(trace, source).slowed
+    return hypot(SLOWED * slower, rates.unlike(source, card, trace.precision))
 
 
 def halves_with(card: Card, found: Spent, evidence: Evidence) -> tuple[float, float]:
