@@ -39,7 +39,7 @@ from gpuwise.model.result import Basis, Interval, Issue, Record, Result, records
 from gpuwise.model.units import brief, gibibytes, percent, seconds
 from gpuwise.predictor.evidence import answers
 from gpuwise.predictor.forecast import FITS
-from gpuwise.predictor.rates import LEVEL, around, step_half
+from gpuwise.predictor.rates import LEVEL, around, transfer_half
 from gpuwise.workloads import registry
 
 if TYPE_CHECKING:
@@ -346,7 +346,10 @@ def corrected(predicted: Mapping[Key, Record], measured: Mapping[Key, Record]) -
         key: replace(
             record,
             basis="transferred",
-            throughput=around(record.throughput.value * factor, step_half("transferred")),
+            throughput=around(
+                record.throughput.value * factor,
+                transfer_half(mine.gpu_id, record.gpu_id, str(record.question.precision)),
+            ),
             seconds=record.seconds / factor if record.seconds else None,
         )
         if record.origin == "predicted" and record.throughput
