@@ -37,8 +37,6 @@ OF_EACH = frozenset(
 ALIKE = frozenset({"launch", "launch_price_usd"})
 # What a chip has more of than its products.
 OF_DIE = frozenset({"cuda_cores", "tensor_cores", "rt_cores", "sm_count", "memory_bus_bits", "l2_bytes"})
-# What the design of a chip and its memory fixes, so that no source is far from it.
-OF_DESIGN = frozenset({"sm_count", "rt_cores", "memory_bus_bits", "memory_bytes_per_s", "l2_bytes"})
 OF_MEMORY = frozenset({"memory_bytes_per_s", "memory_bus_bits"})
 # What programs measure, rates of arithmetic apart.
 MEASURED = frozenset({"memory_bytes_per_s", "link_bytes_per_s", "power_w", "boost_hz", "base_hz"})
@@ -106,6 +104,8 @@ OTHER = 10.0
 OF_WIDTH = frozenset({"memory_bus_bits", "l2_bytes"})
 TAKEN_FOR_OTHER = ("sparse as dense", "dense as sparse", "base as boost")
 UNTELLING = frozenset({"wrong value", "internal contradiction"})
+# "312 TFLOPS FP32" of an A100.
+OTHER_FORMAT = "this is its rate in another format"
 NEIGHBOUR: Kind = "neighbour's row copied"
 # The parts of an id that name a variant of one product: form factor and memory. A suffix such as -ti names
 # another product.
@@ -267,18 +267,18 @@ def judge(claims: Sequence[Claim]) -> tuple[Finding, ...]:
         bare = claim.field.startswith("peak:") and not _UNIT.search(claim.stated)
         most = CPU if claim.field.endswith("_hz") and "GHz" in claim.stated else OTHER
         else_ = bool(known and stated) and not claim.total and claim.field not in OF_WIDTH and (
-            not any(1 / OTHER < v / (claim.count * k) < most for v in stated for k in known if k)
-            and (bare or kind in UNTELLING)
+            not any(1 / OTHER < v / (claim.count * k) <= most for v in stated for k in known if k)
+            and (bare or (kind in UNTELLING and text.explain(claim)[1] != OTHER_FORMAT))
         )  # fmt: skip
         # A column that states several wrong figures of one GPU holds what was measured, or paid, of it.
         measured = len(wrong_of[_column(claim)]) > 1
         # What a text of several GPUs states rightly elsewhere, it states here of another one more often
         # than wrongly: of 42 such accusations in 200 documents 29 were false.
-        # The head of a row or column says whose a value is, but for peaks, of which there are several.
-        twice = kind == "internal contradiction" and not claim.field.startswith("peak:")
+        # The head of a row or column says whose a value is.
+        twice = kind == "internal contradiction"
         owned = twice and claim.block >= GRID
-        # So does a sheet of one GPU, in which either statement stands.
-        of_sheet = twice and claim.block < GRID and text.is_of_sheet(claim)
+        # So does a sheet of one GPU, in which either statement stands, but for peaks, of which there are several.
+        of_sheet = twice and not (owned or claim.field.startswith("peak:")) and text.is_of_sheet(claim)
         unowned = several and not (owned or of_sheet) and kind == "internal contradiction"
         passing = (is_of_stranger(claim) or in_passing(claim)) and not of_sheet
         # The bandwidth is unknown of a card whose memory size the catalog lacks: an H20 with 141 GB.
@@ -448,13 +448,8 @@ def _is_option(claim: Claim) -> bool:
     """Whether the value is that of another option: a smaller unified memory, the chip in a superchip, or a
     chip of the same generation, which sources name differently (GK110B and GK180)."""
     if claim.field == "chip":
-        # Consumers' desktop cards are made of whichever larger chip is at hand; Kepler's have two names.
-        chips = [(str(v), str(k.value)) for v in claim.values for k in _known(claim)]
-        larger = any(stated[:-1] == known[:-1] and stated < known for stated, known in chips)
-        specs = [catalog.get(i) for i in claim.gpu_ids]
-        consumer = any(s.text("segment") == "consumer" and s.text("form") != "laptop" for s in specs)
-        navi = str(claim.values[0])[:4].lower() == "navi"
-        return (larger and consumer and not navi) or any(i[0] == "k" for i in claim.gpu_ids)
+        # Kepler's chips have two names.
+        return any(i[0] == "k" for i in claim.gpu_ids)
     if claim.several and claim.block >= GRID and claim.field in (*SUMMED, "power_w"):
         # "5070 Ti + 7900 XT | 36 GB": what they have together.
         return min(_numbers(claim.values), default=0.0) > _most(claim) > 0
@@ -656,9 +651,8 @@ def _is_witnessed(claim: Claim, text: Around) -> bool:
         if not known and claim.field in ALIKE:
             continue
         values = [v for k in known for v in (k.value, *k.alternatives) if v]
-        # Sources that differ from each other still agree that a figure far from all of them is wrong; so does
-        # one on what its design fixes.
-        far = (claim.field in OF_DESIGN or any(k.alternatives for k in known)) and all(
+        # No source is so far off, however much sources differ from each other.
+        far = all(
             isinstance(stated, Number) and isinstance(value, float)
             and not alike(stated.value, value, WIDE if claim.field == "memory_bus_bits" else FAR)
             for stated in claim.values for value in values
@@ -1094,6 +1088,9 @@ def mechanism(claim: Claim) -> Explained | None:
         known_of = () if laptop or other in claim.gpu_ids else evidence.of(other, field)
         if any(fits_form(claim, k.form) and states(claim, k.value) for k in known_of):
             return "other variant", f"true of {catalog.get(other).name}"
+    rates = (p.flop_per_s for i in claim.gpu_ids for p in catalog.get(i).peaks if p.unit == "matrix")
+    if peak and any(states(claim, rate) for rate in rates):
+        return "wrong value", OTHER_FORMAT
     return None
 
 

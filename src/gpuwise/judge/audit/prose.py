@@ -113,10 +113,6 @@ NEIGHBOURS = 8
 STRETCH = 300
 # Typed words of a sentence that is looked at so closely.
 MOST = 400
-# What rumours tell of variants that never came, and of days and prices.
-OF_RUMOURS = frozenset(
-    {"memory_bytes", "memory_type", "power_w", "launch", "launch_price_usd", "price", "throughput"}
-)
 # Fields that in passing are often of another product than the nearest.
 IN_PASSING = frozenset({"architecture", "chip", "pcie_generation", "process_nm"})
 # Units of which a value is worth a word that it was not judged.
@@ -279,9 +275,7 @@ def claims(text: Text) -> Iterator[Claim | Left | Subject]:
                     before = "" if model else text.text[max(0, start - 2 * STRETCH) : start]
                     context = (part, before, text.scope.opening, text.scope.title)
                     claim = replace(claim, context=context)
-                # Of a product that came a rumour is as wrong as any figure; but some never came in that size.
-                rumour = leaked and claim.field in OF_RUMOURS
-                claim = replace(claim, sentence=start, sure=claim.sure and not (denied or rumour))
+                claim = replace(claim, sentence=start, sure=claim.sure and not (denied or leaked))
                 stated += sentence.each(place, claim)
             elif token.dimension in WORTH_NOTING and (sentence.gpus or about):
                 yield Left(line, token.text)
