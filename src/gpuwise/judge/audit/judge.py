@@ -916,7 +916,9 @@ class Around:
                 found = self.of_neighbour(claim, 1)
             if found is None and (other := self.elsewhere(claim)) is not None:
                 found = "internal contradiction", f"line {other.line} says {other.stated}"
-            self.explained[claim] = found or ("wrong value", "")
+            rates = (p.flop_per_s for i in claim.gpu_ids for p in catalog.get(i).peaks if p.unit == "matrix")
+            mixed = claim.field.startswith("peak:") and any(states(claim, rate) for rate in rates)
+            self.explained[claim] = found or ("wrong value", OTHER_FORMAT * mixed)
         return self.explained[claim]
 
     def name(self, claim: Claim) -> Explained:
@@ -1088,9 +1090,6 @@ def mechanism(claim: Claim) -> Explained | None:
         known_of = () if laptop or other in claim.gpu_ids else evidence.of(other, field)
         if any(fits_form(claim, k.form) and states(claim, k.value) for k in known_of):
             return "other variant", f"true of {catalog.get(other).name}"
-    rates = (p.flop_per_s for i in claim.gpu_ids for p in catalog.get(i).peaks if p.unit == "matrix")
-    if peak and any(states(claim, rate) for rate in rates):
-        return "wrong value", OTHER_FORMAT
     return None
 
 
