@@ -414,7 +414,27 @@ def _laptop(gpu: Token) -> tuple[str, ...]:
     return tuple(i for i in found.gpu_ids if "laptop" in i and i not in gpu.gpu_ids) if found else ()
 
 
-def _in_order(text: str, tokens: Sequence[Token]) -> tuple[tuple[Token, ...], dict[int, Token]]:
+def _beside(text: str, tokens: Sequence[Token], about: Subject | None) -> Iterator[tuple[int, Token]]:
+    """The starts of two values in brackets behind two GPUs that are compared, each with its GPU: "faster than
+    the A30 (600 GB/s vs 933 GB/s)"."""
+    before = [Token(kind="gpu", start=0, end=0, text=about.text, gpu_ids=about.gpu_ids)] if about else []
+    for place, token in enumerate(tokens):
+        if token.kind != "gpu":
+            continue
+        one, two = [*(t for t in tokens[place + 1 :] if t.kind == "value"), token, token][:2]
+        if before and before[-1].gpu_ids != token.gpu_ids and text[token.end : one.start] == " (" and (
+            RATHER.fullmatch(text, one.end, two.start)
+            and one.measures == two.measures
+            and (cue_before("compared", text, token.start)
+                or CUES["list"].fullmatch(text, before[-1].end, token.start))
+        ):  # fmt: skip
+            yield from ((one.start, before[-1]), (two.start, token))
+        before.append(token)
+
+
+def _in_order(
+    text: str, tokens: Sequence[Token], about: Subject | None
+) -> tuple[tuple[Token, ...], dict[int, Token]]:
     """The words with each value of an ordered list apart, and by the start of such a value its GPU:
     "The T4 and the L4 have 16 and 24 GB respectively", "T4/L4: 16/24 GB"."""
     gpus = [t for t in tokens if t.kind == "gpu"]
@@ -427,7 +447,7 @@ def _in_order(text: str, tokens: Sequence[Token]) -> tuple[tuple[Token, ...], di
         for gap, (a, b) in zip(gaps, pairwise(gpus), strict=True)
     )
     if not listed or len(tokens) > MOST // 5 or not (slashed or CUES["respectively"].search(text)):
-        return tuple(tokens), {}
+        return tuple(tokens), dict(_beside(text, tokens, about))
     parts: list[Token] = []
     for value in values:
         written = list(re.finditer(r"\d[\d.,]*", value.text)) if len(value.numbers) > 1 else []
@@ -478,7 +498,7 @@ class _Sentence:
         self.marks = scope.marks
         self.heard: dict[str, re.Match[str] | None] = {}
         self.own_fields: dict[int, str | None] = {}
-        self.tokens, self.ordered = _in_order(text, _typed(text, about, scope.portable))
+        self.tokens, self.ordered = _in_order(text, _typed(text, about, scope.portable), about)
         # By the start of a figure whether it became the next one, or is the least of a range.
         alike = ((a, b) for a, b in pairwise(self.tokens) if a.dimension == b.dimension != "")
         self.changed = {a.start: became(text, a, b) for a, b in alike}
@@ -955,7 +975,7 @@ class _Sentence:
                 or any(t.field == "compute_capability" for t in self.tokens[:place])
             ):  # fmt: skip
                 yield LISTED, "compute_capability"
-            elif own is None and many and (counted := self.counted(place)):
+            elif own is None and (many or token.start in self.ordered) and (counted := self.counted(place)):
                 yield LISTED, counted
             elif own is None and many and parted and not (
                 re.fullmatch(r"20[0-3]\d", token.text)
@@ -1042,6 +1062,7 @@ class _Sentence:
         # "Fewer CUDA cores than before: the TITAN V crammed in 3,840."
         before = self.tokens[place - 1] if place else token
         gap = self.text[before.end : token.start]
+        bound |= token.start in self.ordered
         bound |= before.kind == "gpu" and len(gap) < NEAR / 2 and not set(",.;:()") & set(gap)
         return said if said in WHOLE and bound else None
 
@@ -1376,7 +1397,8 @@ class _Sentence:
         # What a GPU is compared with, or derived from, seldom owns what follows, but "ahead of the A30 at".
         if gpu.start in self.related and between != " at ":
             return cost + COMPARED
-        if gpu.start in self.compared and not CUES["has"].fullmatch(between):
+        # "As fast as the A10 with 24 GB" may be said of either.
+        if gpu.start in self.compared and (between == " with " or not CUES["has"].fullmatch(between)):
             return cost + (COMPARED if re.search(r"[,;)]", between) else COMPARED / 2)
         return cost
 
