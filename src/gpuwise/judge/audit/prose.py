@@ -560,12 +560,14 @@ class _Sentence:
             for a in (b if b.kind == "value" else a,) if a is not None and a.kind == "value"
             and (a is b or (b.kind == "field" and b.start - a.end < TELEGRAM))
         }  # fmt: skip
-        # By the start of a size the list behind it that it is said of: "24 GB cards (RTX 3090, RTX 4090)".
+        # By the start of a size, or of an architecture, the list behind it that it is said of: "24 GB cards (RTX
+        # 3090, RTX 4090)", "Ampere (A100, A40)".
         self.kinds: dict[int, list[Token]] = {}
         for at, gpu in enumerate(self.gpus):
             place = self.tokens.index(gpu)
-            size = next((t for t in reversed(self.tokens[:place]) if t.kind in ("gpu", "value")), gpu)
-            if size.dimension != "bytes" or gpu.start - size.end > NEAR:
+            size = next((t for t in reversed(self.tokens[:place]) if t.kind != "field"), gpu)
+            named = size.field == "architecture" and text[size.end : gpu.start].strip() == "("
+            if not named and (size.dimension != "bytes" or gpu.start - size.end > NEAR):
                 continue
             cue = "such_as" if self.before("cards_with", size.start) else "kind_of_card"
             end = at + 1
@@ -573,7 +575,7 @@ class _Sentence:
                 text, self.gpus[end - 1].end, self.gpus[end].start
             ):  # fmt: skip
                 end += 1
-            if CUES[cue].fullmatch(text, size.end, gpu.start):
+            if named or CUES[cue].fullmatch(text, size.end, gpu.start):
                 self.kinds[size.start] = self.gpus[at:end]
         # "Ten nodes with two T4": so many times the GPUs of one.
         named = CUES["machines"].search(text)
@@ -854,7 +856,7 @@ class _Sentence:
     def each(self, place: int, claim: Claim) -> tuple[Claim, ...]:
         """The claim, of each of the two GPUs where it is said of both."""
         start = self.tokens[place].start
-        if start in self.kinds and claim.field == "memory_bytes":
+        if start in self.kinds and claim.field in ("memory_bytes", "architecture"):
             return tuple(replace(claim, gpu=g.text, gpu_ids=g.gpu_ids) for g in self.kinds[start])
         for one, two in self.of_both:
             of_them = {*claim.gpu_ids} <= {*one.gpu_ids, *two.gpu_ids} and two.end <= start < two.end + LEAD
@@ -1416,7 +1418,7 @@ class _Sentence:
     def is_owned(self, place: int, best: _Option) -> bool:
         """Whether a value that the catalog does not confirm surely is of its owner."""
         token, owner, field = self.tokens[place], best.owner, best.reading.field
-        if token.start in self.ordered:
+        if token.start in self.ordered or (field == "architecture" and token.start in self.kinds):
             return True
         own = [g for g in self.gpus if g.end <= token.start and set(g.gpu_ids) & set(owner.gpu_ids)]
         others = any(not set(g.gpu_ids) & set(owner.gpu_ids) for g in self.uncompared)
