@@ -225,6 +225,9 @@ def claims(text: Text) -> Iterator[Claim | Left | Subject]:
     asked, cached = "", False
     able: str | None = None
     leaked = _speaks("leaked", text.scope.title)
+    # The GPUs named so far: where these are one of each maker, "AMD" and "the GeForce" stand for them.
+    named = [one for one in (*text.scope.pair, about) if one and not one.several]
+    rivals = {one.gpu_ids: one for one in named}
     for start, end in _sentences(text.text):
         words = text.text[start:end]
         if about is None and not scan(words) and not NAMED.search(words):
@@ -241,8 +244,9 @@ def claims(text: Text) -> Iterator[Claim | Left | Subject]:
             # "The next chip is the Navi 22. It has 40 units": not the card of before.
             about = replace(about, sure=False)
         about = _chip_led(words, about) or about
-        sentence = _Sentence(words, about, topic, text.scope)
+        sentence = _Sentence(words, about, topic, text.scope, tuple(rivals.values()))
         sentence.asked = asked
+        rivals |= {ids: one for one in sentence.subjects.values() if (ids := one.gpu_ids)}
         near = text.text[max(0, start - 2 * STRETCH) : end]
         sentence.of_model = CUES["language_model"].search(near) is not None
         around = text.text[max(0, start - 2 * STRETCH) : end + STRETCH]
@@ -359,7 +363,21 @@ def _numbered(text: str, tokens: Sequence[Token], about: Subject | None) -> Iter
             yield token
 
 
-def _typed(text: str, about: Subject | None, portable: bool) -> tuple[Token, ...]:
+def _of_brand(text: str, tokens: Sequence[Token], rivals: Sequence[Subject]) -> Iterator[Token]:
+    """The words, with the name of a maker alone as the GPU of it, where two were named so far, of two makers:
+    "While AMD has 16 GB, Nvidia offers 12 GB"."""
+    makers = [{catalog.get(i).vendor.lower() for i in one.gpu_ids} for one in rivals]
+    brands = CUES["brand"].finditer(text) if len(makers) == 2 and sum(map(len, makers)) == 2 else ()
+    for brand in islice(brands, PRONOUNS):
+        of = {BRANDS[brand[0].lower()]}
+        if of in makers and not any(t.start < brand.end() and brand.start() < t.end for t in tokens):
+            one = rivals[makers.index(of)]
+            named = any({*t.gpu_ids} & {*one.gpu_ids} for t in tokens)
+            if not (one.several or named) and makers[0] != makers[1]:
+                yield Token(kind="gpu", start=brand.start(), end=brand.end(), text=one.text, gpu_ids=one.gpu_ids)
+
+
+def _typed(text: str, about: Subject | None, portable: bool, rivals: Sequence[Subject] = ()) -> tuple[Token, ...]:
     """The typed words of a sentence: "the PCIe version" is that of what the text speaks of; "the P100 with 12
     GB", or "a 12 GB P100", is the variant of that size; where the text is about laptops, theirs is meant."""
     tokens: list[Token] = []
@@ -367,7 +385,9 @@ def _typed(text: str, about: Subject | None, portable: bool) -> tuple[Token, ...
     laptops = (portable or "laptop" in "".join(spoken) or CUES["of_laptops"].search(text)) and (
         "desktop" not in text.lower()
     )
-    for token in _numbered(text, scan(text), about):
+    typed = [*_numbered(text, scan(text), about)]
+    typed += _of_brand(text, typed, rivals)
+    for token in sorted(typed, key=lambda t: t.start) if rivals else typed:
         size = None
         if len(token.gpu_ids) > 1:
             size = CUES["of_size"].match(text, token.end) or cue_before("size_before", text, token.start)
@@ -487,7 +507,9 @@ def _speaks(cue: str, title: str) -> bool:
 class _Sentence:
     """The typed words of a sentence, and the GPU and the format that the text spoke of before it."""
 
-    def __init__(self, text: str, about: Subject | None, topic: str | None, scope: Scope) -> None:
+    def __init__(
+        self, text: str, about: Subject | None, topic: str | None, scope: Scope, rivals: Sequence[Subject]
+    ) -> None:
         self.text, self.about, self.topic = text, about, topic
         # The field that the sentence before asks for.
         self.asked = ""
@@ -498,7 +520,7 @@ class _Sentence:
         self.marks = scope.marks
         self.heard: dict[str, re.Match[str] | None] = {}
         self.own_fields: dict[int, str | None] = {}
-        self.tokens, self.ordered = _in_order(text, _typed(text, about, scope.portable), about)
+        self.tokens, self.ordered = _in_order(text, _typed(text, about, scope.portable, rivals), about)
         # By the start of a figure whether it became the next one, or is the least of a range.
         alike = ((a, b) for a, b in pairwise(self.tokens) if a.dimension == b.dimension != "")
         self.changed = {a.start: became(text, a, b) for a, b in alike}
