@@ -272,14 +272,14 @@ def judge(claims: Sequence[Claim]) -> tuple[Finding, ...]:
         )  # fmt: skip
         # A column that states several wrong figures of one GPU holds what was measured, or paid, of it.
         measured = len(wrong_of[_column(claim)]) > 1
-        # What a text of several GPUs states rightly elsewhere, it states here of another one more often
-        # than wrongly: of 42 such accusations in 200 documents 29 were false.
+        # What a text of several GPUs states rightly elsewhere, it states here of another one that has it more
+        # often than wrongly: of 42 such accusations in 200 documents 29 were false.
         # The head of a row or column says whose a value is.
         twice = kind == "internal contradiction"
         owned = twice and claim.block >= GRID
         # So does a sheet of one GPU, in which either statement stands, but for peaks, of which there are several.
         of_sheet = twice and not (owned or claim.field.startswith("peak:")) and text.is_of_sheet(claim)
-        unowned = several and not (owned or of_sheet) and kind == "internal contradiction"
+        unowned = several and twice and not (owned or of_sheet) and text.is_of_any(claim)
         passing = (is_of_stranger(claim) or in_passing(claim)) and not of_sheet
         # The bandwidth is unknown of a card whose memory size the catalog lacks: an H20 with 141 GB.
         foreign = claim.field in OF_MEMORY and (claim.block, claim.gpu_ids) in outside
@@ -994,6 +994,10 @@ class Around:
             if len(theirs) > max(1, len(alone)) and not (named and alone):
                 return True
         return False
+
+    def is_of_any(self, claim: Claim) -> bool:
+        """Whether some GPU that the text names may have this figure: has it, or is set or sold so."""
+        return claim.field in ("power_w", "launch_price_usd") or any(is_copied(claim.field, claim.values, gpu_id) for gpu_id in self.gpus)
 
     def is_of_sheet(self, claim: Claim) -> bool:
         """Whether the claim, or the right value elsewhere, is of a list or row about this GPU alone."""
