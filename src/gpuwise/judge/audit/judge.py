@@ -691,7 +691,11 @@ def _agrees(claim: Claim) -> bool:
     # One value of several ("600/700 W") may be a sibling's.
     others = {other for gpu_id in claim.gpu_ids for other in family(gpu_id)} if len(claim.values) > 1 else ()
     siblings = [k.value for other in others for k in evidence.of(other, claim.field)]
-    values = (*(k.value for k in allowed), *siblings)
+    values = [*(k.value for k in allowed), *siblings]
+    if claim.field == "launch" and len({*map(product, claim.gpu_ids)}) == 1:
+        # The years after are those of the first variant: a later one came in its own year.
+        dates = sorted(str(value) for value in values)
+        values = [dates[0], *(date[:4] for date in dates if date[:4] in map(str, claim.values))]
     return all(any(same(claim, one, value) for value in values) for one in claim.values)
 
 
