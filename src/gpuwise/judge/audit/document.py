@@ -8,7 +8,7 @@ from collections import defaultdict
 from collections.abc import Iterator, Sequence
 from copy import copy
 from dataclasses import replace
-from itertools import pairwise
+from itertools import pairwise, zip_longest
 
 from gpuwise.judge.audit import evidence, grid, layout, prose
 from gpuwise.judge.audit.cells import NEAR, label_of, own_field, readings
@@ -227,7 +227,7 @@ class _Walk:
         parents = {above.line for above, below in pairwise(run) if 0 < above.item < below.item}
         above = ""
         parts = list(layout.parts(run, self.scope))
-        for part, follows in zip(parts, [*parts[1:], None], strict=True):
+        for part, follows in zip_longest(parts, parts[1:]):
             labelled = CUES["product_label"].fullmatch(above) is not None
             above = part.text if isinstance(part, Line) else ""
             if labelled and _PRODUCT.fullmatch(above) and not scan(above):
@@ -261,7 +261,8 @@ class _Walk:
                 # So short a line may still be a sentence: "The T4 supports FP8."
                 yield from self.prose([part])
             elif not joins and not (
-                isinstance(follows, Line) and re.match(r"[(a-z]|[A-Z]{2}/s", follows.text) and _wraps(part, follows)
+                isinstance(follows, Line) and re.match(r"[(a-z]|[A-Z]{2}/s", follows.text)
+                and _wraps(part, follows)
             ) and (pairs := [*_pairs(part.text)] or self.headed(part)):  # fmt: skip
                 yield from self.pairs(part, pairs)
             else:

@@ -277,9 +277,9 @@ def judge(claims: Sequence[Claim]) -> tuple[Finding, ...]:
         # The head of a row or column says whose a value is.
         twice = kind == "internal contradiction"
         owned = twice and claim.block >= GRID
-        # So does a sheet of one GPU, in which either statement stands, but for peaks, of which there are several.
+        # So does a sheet of one GPU, in which either statement stands, but for peaks: there are several.
         of_sheet = twice and not (owned or claim.field.startswith("peak:")) and text.is_of_sheet(claim)
-        unowned = several and twice and not (owned or of_sheet) and text.is_of_any(claim)
+        unowned = several and twice and not (owned or of_sheet) and (claim.of_any or text.is_of_any(claim))
         passing = (is_of_stranger(claim) or in_passing(claim)) and not of_sheet
         # The bandwidth is unknown of a card whose memory size the catalog lacks: an H20 with 141 GB.
         foreign = claim.field in OF_MEMORY and (claim.block, claim.gpu_ids) in outside
@@ -651,8 +651,9 @@ def _is_witnessed(claim: Claim, text: Around) -> bool:
         if not known and claim.field in ALIKE:
             continue
         values = [v for k in known for v in (k.value, *k.alternatives) if v]
-        # No source is so far off, however much sources differ from each other.
-        far = all(
+        # No source is so far off, however much sources differ from each other, but of what makers set.
+        varied = claim.field == "power_w" and not any(k.alternatives for k in known)
+        far = not varied and all(
             isinstance(stated, Number) and isinstance(value, float)
             and not alike(stated.value, value, WIDE if claim.field == "memory_bus_bits" else FAR)
             for stated in claim.values for value in values
@@ -1001,7 +1002,8 @@ class Around:
 
     def is_of_any(self, claim: Claim) -> bool:
         """Whether some GPU that the text names may have this figure: has it, or is set or sold so."""
-        return claim.field in ("power_w", "launch_price_usd") or any(is_copied(claim.field, claim.values, gpu_id) for gpu_id in self.gpus)
+        varied = claim.field in ("power_w", "launch_price_usd")
+        return varied or any(is_copied(claim.field, claim.values, gpu_id) for gpu_id in self.gpus)
 
     def is_of_sheet(self, claim: Claim) -> bool:
         """Whether the claim, or the right value elsewhere, is of a list or row about this GPU alone."""

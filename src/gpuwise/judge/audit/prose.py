@@ -226,8 +226,7 @@ def claims(text: Text) -> Iterator[Claim | Left | Subject]:
     able: str | None = None
     leaked = _speaks("leaked", text.scope.title)
     # The GPUs named so far: where these are one of each maker, "AMD" and "the GeForce" stand for them.
-    named = [one for one in (*text.scope.pair, about) if one and not one.several]
-    rivals = {one.gpu_ids: one for one in named}
+    rivals = {one.gpu_ids: one for one in (*text.scope.pair, about) if one and not one.several}
     for start, end in _sentences(text.text):
         words = text.text[start:end]
         if about is None and not scan(words) and not NAMED.search(words):
@@ -366,7 +365,7 @@ def _numbered(text: str, tokens: Sequence[Token], about: Subject | None) -> Iter
 def _of_brand(text: str, tokens: Sequence[Token], rivals: Sequence[Subject]) -> Iterator[Token]:
     """The words, with the name of a maker alone as the GPU of it, where two were named so far, of two makers:
     "While AMD has 16 GB, Nvidia offers 12 GB"."""
-    makers = [{catalog.get(i).vendor.lower() for i in one.gpu_ids} for one in rivals]
+    makers = [{str(catalog.get(i).vendor).lower() for i in one.gpu_ids} for one in rivals]
     brands = CUES["brand"].finditer(text) if len(makers) == 2 and sum(map(len, makers)) == 2 else ()
     for brand in islice(brands, PRONOUNS):
         of = {BRANDS[brand[0].lower()]}
@@ -374,10 +373,11 @@ def _of_brand(text: str, tokens: Sequence[Token], rivals: Sequence[Subject]) -> 
             one = rivals[makers.index(of)]
             named = any({*t.gpu_ids} & {*one.gpu_ids} for t in tokens)
             if not (one.several or named) and makers[0] != makers[1]:
-                yield Token(kind="gpu", start=brand.start(), end=brand.end(), text=one.text, gpu_ids=one.gpu_ids)
+                start, end = brand.span()
+                yield Token(kind="gpu", start=start, end=end, text=one.text, gpu_ids=one.gpu_ids)
 
 
-def _typed(text: str, about: Subject | None, portable: bool, rivals: Sequence[Subject] = ()) -> tuple[Token, ...]:
+def _typed(text: str, about: Subject | None, portable: bool, rivals: Sequence[Subject]) -> tuple[Token, ...]:
     """The typed words of a sentence: "the PCIe version" is that of what the text speaks of; "the P100 with 12
     GB", or "a 12 GB P100", is the variant of that size; where the text is about laptops, theirs is meant."""
     tokens: list[Token] = []
@@ -508,7 +508,12 @@ class _Sentence:
     """The typed words of a sentence, and the GPU and the format that the text spoke of before it."""
 
     def __init__(
-        self, text: str, about: Subject | None, topic: str | None, scope: Scope, rivals: Sequence[Subject]
+        self,
+        text: str,
+        about: Subject | None,
+        topic: str | None,
+        scope: Scope,
+        rivals: Sequence[Subject] = (),
     ) -> None:
         self.text, self.about, self.topic = text, about, topic
         # The field that the sentence before asks for.
@@ -582,14 +587,14 @@ class _Sentence:
             for a in (b if b.kind == "value" else a,) if a is not None and a.kind == "value"
             and (a is b or (b.kind == "field" and b.start - a.end < TELEGRAM))
         }  # fmt: skip
-        # By the start of a size, or of an architecture, the list behind it that it is said of: "24 GB cards (RTX
+        # By the start of a size or an architecture the list behind it that it is said of: "24 GB cards (RTX
         # 3090, RTX 4090)", "Ampere (A100, A40)".
         self.kinds: dict[int, list[Token]] = {}
         for at, gpu in enumerate(self.gpus):
             place = self.tokens.index(gpu)
             size = next((t for t in reversed(self.tokens[:place]) if t.kind != "field"), gpu)
-            named = size.field == "architecture" and text[size.end : gpu.start].strip() == "("
-            if not named and (size.dimension != "bytes" or gpu.start - size.end > NEAR):
+            family = size.field == "architecture" and text[size.end : gpu.start].strip() == "("
+            if not family and (size.dimension != "bytes" or gpu.start - size.end > NEAR):
                 continue
             cue = "such_as" if self.before("cards_with", size.start) else "kind_of_card"
             end = at + 1
@@ -597,7 +602,7 @@ class _Sentence:
                 text, self.gpus[end - 1].end, self.gpus[end].start
             ):  # fmt: skip
                 end += 1
-            if named or CUES[cue].fullmatch(text, size.end, gpu.start):
+            if family or CUES[cue].fullmatch(text, size.end, gpu.start):
                 self.kinds[size.start] = self.gpus[at:end]
         # "Ten nodes with two T4": so many times the GPUs of one.
         named = CUES["machines"].search(text)
