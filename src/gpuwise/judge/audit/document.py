@@ -103,7 +103,8 @@ def claims(blocks: Sequence[Block]) -> Iterator[Claim | Left]:
     portable = any(CUES["laptop_name"].search(text) for text in texts) and not any(
         "esktop" in text for text in texts
     )
-    for found in _Walk(blocks, marks, portable).found():
+    short = prose.short_names(t for text in texts for t in scan(text) if t.kind == "gpu")
+    for found in _Walk(blocks, Scope(marks=marks, portable=portable, short=short)).found():
         if not isinstance(found, Claim):
             yield found
             continue
@@ -126,10 +127,10 @@ def _as_list(cells: Sequence[str]) -> str:
 class _Walk:
     """The headings passed so far, and what the text speaks of."""
 
-    def __init__(self, blocks: Sequence[Block], marks: tuple[str, ...] | None, portable: bool) -> None:
+    def __init__(self, blocks: Sequence[Block], scope: Scope) -> None:
         self.blocks = blocks
         pair = layout.first_pair(block for block in blocks if isinstance(block, Line))
-        self.scope = Scope(marks=marks, portable=portable, pair=pair)
+        self.scope = replace(scope, pair=pair)
         self.headings: dict[int, Subject | None] = {}
         self.recent: Subject | None = None
         # The GPUs that the paragraphs so far have named, by what they may be.

@@ -11,8 +11,8 @@ from __future__ import annotations
 
 import re
 from bisect import bisect_right
-from collections import Counter
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections import Counter, defaultdict
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property, lru_cache
 from itertools import islice, pairwise
@@ -131,6 +131,13 @@ _BUS = re.compile(r"\bbus", re.I)
 _NUMBERED = re.compile(r"(?:\d[x\u00d7]\s?)?\d{4}")
 # The number that ends the name of a card.
 _CARD = re.compile(r"(?<=\s)\d{4}$")
+# What a document calls a card for short, and the parts of a name that are its own.
+_SHORT = re.compile(
+    r"\b(?:the|an?) (?P<name>(?:pro )?\d{4}|xtx?|gre|ti|super)\b(?! ?(?:ti\b|super\b|xt|-))"
+    r"|\b(?P<its>\d{4})(?=['\u2019]s\b)",
+    re.I,
+)
+_PARTS_OF_NAME = re.compile(r"(?<=\s)\d{4}$|\bpro \d{4}\b|(?<=\d )(?:xtx?|gre|ti|super)$", re.I)
 # Between a size and the type of the same memory: "8 GB of VRAM GDDR6".
 _TYPE_OF = re.compile(
     r"[^\d.,;:()]{0,9}|(?: (?:of|memory|video|vram|ram|dedicated|memoria|speicher)){1,4} ", re.I
@@ -222,7 +229,7 @@ def claims(text: Text) -> Iterator[Claim | Left | Subject]:
     """Every claim of a paragraph; last, what it spoke of in the end."""
     about = text.scope.about
     topic: str | None = None
-    asked, cached = "", False
+    asked, counting, cached = "", "", False
     able: str | None = None
     leaked = _speaks("leaked", text.scope.title)
     # The GPUs named so far: where these are one of each maker, "AMD" and "the GeForce" stand for them.
@@ -244,7 +251,7 @@ def claims(text: Text) -> Iterator[Claim | Left | Subject]:
             about = replace(about, sure=False)
         about = _chip_led(words, about) or about
         sentence = _Sentence(words, about, topic, text.scope, tuple(rivals.values()))
-        sentence.asked = asked
+        sentence.asked, sentence.counting = asked, counting
         rivals |= {ids: one for one in sentence.subjects.values() if (ids := one.gpu_ids)}
         near = text.text[max(0, start - 2 * STRETCH) : end]
         sentence.of_model = CUES["language_model"].search(near) is not None
@@ -283,6 +290,7 @@ def claims(text: Text) -> Iterator[Claim | Left | Subject]:
             elif token.dimension in WORTH_NOTING and (sentence.gpus or about):
                 yield Left(line, token.text)
         yield from of_size(stated)
+        counting = next((c.field for c in reversed(stated) if c.field in WHOLE), counting)
         line = text.line(start)
         named: Sequence[Token] = sentence.gpus
         if about is not None and (pronoun := CUES["pronoun"].match(words)):
@@ -346,15 +354,36 @@ def sized(gpu: Token, line: int, block: int) -> Iterator[Claim]:
             yield claim_of(reading, replace(owner, count=1), line, block, True)
 
 
-def _numbered(text: str, tokens: Sequence[Token], about: Subject | None) -> Iterator[Token]:
+def short_names(gpus: Iterable[Token]) -> Mapping[str, tuple[str, ...]]:
+    """What GPUs that a document names in full may be called further on, each if it is one's alone: by their
+    number, or by what follows it."""
+    found: dict[str, set[tuple[str, ...]]] = defaultdict(set)
+    for gpu in gpus:
+        for part in _PARTS_OF_NAME.findall(gpu.text) if gpu.gpu_ids else ():
+            found[part.lower()].add(gpu.gpu_ids)
+    return {part: next(iter(ids)) for part, ids in found.items() if len(ids) == 1}
+
+
+def _numbered(
+    text: str, tokens: Sequence[Token], about: Subject | None, short: Mapping[str, tuple[str, ...]]
+) -> Iterator[Token]:
     """The words, with the number alone of a GPU that is named in full, here or before, as that GPU: "The RTX
     5090 is new. The 5090 ..."."""
     named = [(t.text, t.gpu_ids) for t in tokens if t.kind == "gpu"]
     named += [(about.text, about.gpu_ids)] if about is not None and not about.several else []
     numbers = {match[0]: ids for name, ids in named if (match := _CARD.search(name)) is not None}
+    called = {
+        m.span(m.lastgroup or 0): ids for m in _SHORT.finditer(text)
+        if (ids := short.get((m["name"] or m["its"]).lower()))
+    } if short else {}  # fmt: skip
+    for (start, end), ids in called.items():
+        if not any(t.kind == "gpu" and t.start < end and start < t.end for t in tokens):
+            yield Token(kind="gpu", start=start, end=end, text=catalog.get(ids[0]).name, gpu_ids=ids)
     for place, token in enumerate(tokens):
         follows = tokens[place + 1] if place + 1 < len(tokens) else token
         counts = follows.kind == "field" and follows.start - token.end < TELEGRAM
+        if token.kind != "gpu" and any(start <= token.start < end for start, end in called):
+            continue
         if token.dimension == "bare" and token.text in numbers and not counts:
             ids = numbers[token.text]
             yield Token(kind="gpu", start=token.start, end=token.end, text=token.text, gpu_ids=ids)
@@ -377,15 +406,15 @@ def _of_brand(text: str, tokens: Sequence[Token], rivals: Sequence[Subject]) -> 
                 yield Token(kind="gpu", start=start, end=end, text=one.text, gpu_ids=one.gpu_ids)
 
 
-def _typed(text: str, about: Subject | None, portable: bool, rivals: Sequence[Subject]) -> tuple[Token, ...]:
+def _typed(text: str, about: Subject | None, scope: Scope, rivals: Sequence[Subject]) -> tuple[Token, ...]:
     """The typed words of a sentence: "the PCIe version" is that of what the text speaks of; "the P100 with 12
     GB", or "a 12 GB P100", is the variant of that size; where the text is about laptops, theirs is meant."""
     tokens: list[Token] = []
     spoken = about.gpu_ids if about is not None and about.sure else ()
-    laptops = (portable or "laptop" in "".join(spoken) or CUES["of_laptops"].search(text)) and (
+    laptops = (scope.portable or "laptop" in "".join(spoken) or CUES["of_laptops"].search(text)) and (
         "desktop" not in text.lower()
     )
-    typed = [*_numbered(text, scan(text), about)]
+    typed = [*_numbered(text, scan(text), about, scope.short)]
     typed += _of_brand(text, typed, rivals)
     for token in sorted(typed, key=lambda t: t.start) if rivals else typed:
         size = None
@@ -518,6 +547,8 @@ class _Sentence:
         self.text, self.about, self.topic = text, about, topic
         # The field that the sentence before asks for.
         self.asked = ""
+        # What the sentences before counted last.
+        self.counting = ""
         # Whether it or the words before it name a language model, whose size a value may be.
         self.of_model = self.of_measured = False
         # Whether it or the sentence before it names the L2 cache, and no other one.
@@ -525,7 +556,7 @@ class _Sentence:
         self.marks = scope.marks
         self.heard: dict[str, re.Match[str] | None] = {}
         self.own_fields: dict[int, str | None] = {}
-        self.tokens, self.ordered = _in_order(text, _typed(text, about, scope.portable, rivals), about)
+        self.tokens, self.ordered = _in_order(text, _typed(text, about, scope, rivals), about)
         # By the start of a figure whether it became the next one, or is the least of a range.
         alike = ((a, b) for a, b in pairwise(self.tokens) if a.dimension == b.dimension != "")
         self.changed = {a.start: became(text, a, b) for a, b in alike}
@@ -687,6 +718,12 @@ class _Sentence:
                 if self.own_fields[place] is None and self.changed.get(first):
                     self.own_fields[place] = self.own(at)
         return self.own_fields[place]
+
+    @cached_property
+    def unified(self) -> bool:
+        """Whether all that it speaks of shares the machine's memory."""
+        ids = [i for g in self.gpus for i in g.gpu_ids] or (self.about.gpu_ids if self.about else ())
+        return bool(ids) and all(catalog.get(i).text("form") == "soc" for i in ids)
 
     @cached_property
     def words(self) -> str:
@@ -1012,8 +1049,14 @@ class _Sentence:
             ):  # fmt: skip
                 # "A MI50 has 3,840 stream processors, a MI60 4,096."
                 yield from (
-                    (LISTED, f) for f in ("cuda_cores", "stream_processors") if self.follows(place, f)
-                )
+                    (LISTED, f) for f in ("cuda_cores", "stream_processors")
+                    if self.follows(place, f)
+                    or (f == self.counting and self.has(place) and re.match(r"[.,;)]|$", after))
+                )  # fmt: skip
+            return
+        if dimension == "bytes" and self.unified and re.match(r" (?:unified )?RAM\b", after):
+            # "It supports up to 128 GB RAM"
+            yield LISTED, "memory_bytes"
             return
         if dimension == "bytes/s" and re.match(
             r"\W{0,3}(?:\w{1,12} )?(?:bisection|reduction|network)\b", after
