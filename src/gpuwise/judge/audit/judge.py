@@ -134,6 +134,8 @@ DISTINCT = 2
 # GPUs in any text. It takes 2 false
 # accusations of 3 in whole documents, 1 true one of 300 in pages about GPUs.
 COMPANY, NEARBY = 2, 12
+# What nothing but a card has, so that also a text about something else says it of one.
+OF_CARDS = frozenset({"memory_bytes_per_s", "memory_bus_bits", "memory_type", "tensor_cores", "rt_cores"})
 PLAIN = (*TAKEN_FOR_OTHER, "digit swap", "full die for product")  # No other meaning explains them
 # Fields of one GPU and no other that make a text its sheet, and from how many lines on it is of more: of the
 # machine around the card, say.
@@ -216,7 +218,7 @@ def judge(claims: Sequence[Claim]) -> tuple[Finding, ...]:
         told = 3 if claim.block >= GRID else 2
         beside = {one[:told] for n in lines for one in islice(agreed.get(n, ()), COMPANY + 1)}
         few = len(beside - {(claim.field, claim.gpu_ids)}) < COMPANY  # one may be its own
-        return few and not is_whole(claim) and text.explain(claim)[0] not in PLAIN
+        return few and not (is_whole(claim) or claim.field in OF_CARDS or text.explain(claim)[0] in PLAIN)
 
     outside = {
         (c.block, c.gpu_ids) for c, v in judged
@@ -250,14 +252,15 @@ def judge(claims: Sequence[Claim]) -> tuple[Finding, ...]:
     for place, (claim, verdict) in enumerate(judged):
         if verdict != "contradicts":
             continue
-        here, group = places[_failing(claim)], places[claim.group]
+        here, group, kind = places[_failing(claim)], places[claim.group], text.explain(claim)[0]
         trust = 2 if here["united"] == here["contradicts"] else 1
         failed = _failing(claim) and here["contradicts"] > max(here["agrees"] * trust, MOSTLY - 1)
         # Of a table below an unsure heading more must agree than of sentences.
         many = 2 if claim.block >= GRID else 1
-        weak = claim.group and group["agrees"] < many * max(LEAST, group["contradicts"])
+        weak = (
+            kind != "digit swap" and claim.group and group["agrees"] < many * max(LEAST, group["contradicts"])
+        )
         known, stated = _numbers(k.value for k in _known(claim)), _numbers(claim.values)
-        kind = text.explain(claim)[0]
         plain = claim.block >= GRID and kind in PLAIN
         besides = not plain and not claim.of_any and _said(claim) in right
         # Of two rates under one mark the smaller is the dense one: "362 / 724*".

@@ -466,19 +466,18 @@ def _laptop(gpu: Token) -> tuple[str, ...]:
 def _beside(text: str, tokens: Sequence[Token], about: Subject | None) -> Iterator[tuple[int, Token]]:
     """The starts of two values in brackets behind two GPUs that are compared, each with its GPU: "faster than
     the A30 (600 GB/s vs 933 GB/s)"."""
-    before = [Token(kind="gpu", start=0, end=0, text=about.text, gpu_ids=about.gpu_ids)] if about else []
-    for place, token in enumerate(tokens):
-        if token.kind != "gpu":
-            continue
-        one, two = [*(t for t in tokens[place + 1 :] if t.kind == "value"), token, token][:2]
-        if before and before[-1].gpu_ids != token.gpu_ids and text[token.end : one.start] == " (" and (
+    spoken = [Token(kind="gpu", start=-1, end=-1, text=about.text, gpu_ids=about.gpu_ids)] if about else []
+    for one, two in pairwise(t for t in tokens if t.kind == "value"):
+        before = [t for t in tokens if t.kind == "gpu" and t.end < one.start]
+        owners = [*spoken, *before][-2:]
+        behind = bool(before) and text[before[-1].end : one.start] == " (" and (
+            cue_before("compared", text, before[-1].start)
+            or CUES["list"].fullmatch(text, owners[0].end, before[-1].start)
+        )  # fmt: skip
+        if behind and len({g.gpu_ids for g in owners}) == 2 and one.measures == two.measures and (
             RATHER.fullmatch(text, one.end, two.start)
-            and one.measures == two.measures
-            and (cue_before("compared", text, token.start)
-                or CUES["list"].fullmatch(text, before[-1].end, token.start))
         ):  # fmt: skip
-            yield from ((one.start, before[-1]), (two.start, token))
-        before.append(token)
+            yield from zip((one.start, two.start), owners, strict=True)
 
 
 def _in_order(
