@@ -23,6 +23,8 @@ from gpuwise.model.judgement import Claim, Number
 DIE_LINES = 8
 # Characters of a line that is a value and nothing else, of a plain heading, and of a line of pairs.
 SHORT, TITLE, PAIRS = 24, 90, 600
+# Texts of a document, and characters of each, that may say that it is about a rumour.
+BEGINS, TITLES = 4, 400
 # Fields that a heading may name whose value stands below it.
 MOST_ASKED = 2
 # A line of a paragraph that is at least so long may go on in the next.
@@ -104,7 +106,8 @@ def claims(blocks: Sequence[Block]) -> Iterator[Claim | Left]:
         "esktop" in text for text in texts
     )
     short = prose.short_names(t for text in texts for t in scan(text) if t.kind == "gpu")
-    for found in _Walk(blocks, Scope(marks=marks, portable=portable, short=short)).found():
+    leaked = any(CUES["leaked_sheet"].search(text[:TITLES]) for text in texts[:BEGINS])
+    for found in _Walk(blocks, Scope(marks=marks, portable=portable, short=short, leaked=leaked)).found():
         if not isinstance(found, Claim):
             yield found
             continue

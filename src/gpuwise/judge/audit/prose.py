@@ -133,7 +133,7 @@ _NUMBERED = re.compile(r"(?:\d[x\u00d7]\s?)?\d{4}")
 _CARD = re.compile(r"(?<=\s)\d{4}$")
 # What a document calls a card for short, and the parts of a name that are its own.
 _SHORT = re.compile(
-    r"\b(?:the|an?) (?P<name>(?:pro )?\d{4}|xtx?|gre|ti|super)\b(?! ?(?:ti\b|super\b|xt|-))"
+    r"\b(?:the |an? |(?:and|or) (?=[XGTS]))(?P<name>(?:pro )?\d{4}|xtx?|gre|ti|super)\b(?! ?(?:ti\b|super\b|xt|-))"
     r"|\b(?P<its>\d{4})(?=['\u2019]s\b)",
     re.I,
 )
@@ -231,7 +231,7 @@ def claims(text: Text) -> Iterator[Claim | Left | Subject]:
     topic: str | None = None
     asked, counting, cached = "", "", False
     able: str | None = None
-    leaked = _speaks("leaked", text.scope.title)
+    leaked = text.scope.leaked or _speaks("leaked", text.scope.title)
     # The GPUs named so far: where these are one of each maker, "AMD" and "the GeForce" stand for them.
     rivals = {one.gpu_ids: one for one in (*text.scope.pair, about) if one and not one.several}
     for start, end in _sentences(text.text):
