@@ -133,8 +133,8 @@ _NUMBERED = re.compile(r"(?:\d[x\u00d7]\s?)?\d{4}")
 _CARD = re.compile(r"(?<=\s)\d{4}$")
 # What a document calls a card for short, and the parts of a name that are its own.
 _SHORT = re.compile(
-    r"\b(?:the |an? |(?:and|or) (?=[XGTS]))(?P<name>(?:pro )?\d{4}|xtx?|gre|ti|super)\b(?! ?(?:ti\b|super\b|xt|-))"
-    r"|\b(?P<its>\d{4})(?=['\u2019]s\b)",
+    r"\b(?:the |an? |(?:and|or) (?=[XGTS]))(?P<name>(?:pro )?\d{4}|xtx?|gre|ti|super)\b"
+    r"(?! ?(?:ti\b|super\b|xt|-))|\b(?P<its>\d{4})(?=['\u2019]s\b)",
     re.I,
 )
 _PARTS_OF_NAME = re.compile(r"(?<=\s)\d{4}$|\bpro \d{4}\b|(?<=\d )(?:xtx?|gre|ti|super)$", re.I)
