@@ -497,7 +497,7 @@ def test_whose_figures_they_are_by_the_whole_text(text: str, wrong: int) -> None
         ("The RTX 4070 meets the RX 7800 XT. Nvidia has 12 GB on a 256-bit bus, while AMD has 16 GB on a "
          "256-bit bus.", ["RTX 4070 256-bit"]),
         # Short names, of GPUs that are named in full somewhere.
-        ("The RX 7900 XTX and the RX 7900 XT: the XTX has 24 GB, the XT 24 GB.", ["RX 7900 XT 24 GB"]),
+        ("RX 7900 XTX and RX 7900 XT came. The XTX has 24 GB, the XT 24 GB.", ["RX 7900 XT 24 GB"]),
         ("The GTX 1070 has 1,920 CUDA cores. Compared to the 1080's 2,560 CUDA cores it has few. "
          "The GTX 1080 has 8 GB.", []),
         # Counts go on without their noun, but not of something else.
