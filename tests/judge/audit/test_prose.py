@@ -524,6 +524,10 @@ def test_whose_figures_they_are_by_the_whole_text(text: str, wrong: int) -> None
         # Last but not least: no denial; a maker's claim: no doubt.
         ("Last but not least the RTX 4080 has 24 GB of GDDR6X.", ["RTX 4080 24 GB"]),
         ("NVIDIA claims that the RTX 4080 moves 617 GB/s.", ["RTX 4080 617 GB/s"]),
+        # One version among several, but for one that some rebuild with twice the memory.
+        ("Only the 26 GB version of the RTX 4060 Ti is enough.", ["RTX 4060 Ti 26 GB"]),
+        ("The 48 GB version of the RTX 4090 sells well.", []),
+        ("The Arc B580 is new. It sports 40 of Intel's Xe cores.", ["Intel Arc B580 40"]),
         # Tensor cores in which a format runs.
         ("The V100 does not support INT8 in tensor cores.", []),
     ],

@@ -1705,6 +1705,9 @@ FACTS: Mapping[str, Callable[[_Sentence, _Value], object]] = {
         catalog.get(i).text("form") in (None, re.sub(r"[-\d]", "", said["form"].lower()))
         for i in s.owned[v.place][0].gpu_ids),
     "of a die": lambda s, v: s.owned[v.place][0].die,
+    "twice its own": lambda s, v: any(
+        one.value == 2 * known.value for i in s.owned[v.place][0].gpu_ids
+        for known in evidence.of(i, v.field) for one in v.token.numbers),
     "goes on": lambda s, v: s.goes_on or CUES["about_it"].match(s.text),
     "or another size": lambda s, v: v.held and _OR_SIZE.fullmatch(
         v.held.text[-NEAR:] + s.between(v.held.end, v.token.start)),
