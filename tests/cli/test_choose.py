@@ -10,6 +10,7 @@ from pathlib import Path
 import pytest
 
 from gpuwise.facts import catalog
+from gpuwise.judge.choose.fit import made_for_fp64
 from gpuwise.model.result import Interval, Record
 
 from ..records import predicted
@@ -96,6 +97,19 @@ def test_only_processors_with_a_gpu_are_sold_with_less_memory(gpuwise) -> None:
     assert status == 0
     assert small
     assert all(spec.memory_varies or (spec.memory_bytes or 0) <= 16.5 * 2**30 for spec in small)
+
+
+def test_an_old_card_that_is_made_for_fp64_comes_before_a_new_one_that_is_not(gpuwise) -> None:
+    status, out, _ = gpuwise("choose", "scientific-fp64", "--own", "--budget", "$8000", "--json")
+    first = json.loads(out)["options"][0]
+    assert status == 0
+    assert made_for_fp64(first["gpu_id"])
+    assert first["way"] in ("used", "street")
+    status, out, _ = gpuwise(
+        "choose", "scientific-fp64", "--own", "--budget", "$5000", "--condition", "new", "--json"
+    )
+    assert status == 0
+    assert json.loads(out)["options"][0]["way"] not in ("used", "street")
 
 
 def test_a_name_of_several_variants_means_all_of_them(gpuwise) -> None:

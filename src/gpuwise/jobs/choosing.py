@@ -514,6 +514,9 @@ def _looser(need: Need, error: GpuwiseError) -> Iterator[Need]:
     if error.code == "limits" and len(need.sets) > 1 and need.budget_usd is not None:
         yield noted("none of these keeps the budget", budget_usd=None)
     if need.precision == Precision.FP64 and not need.only and not need.sets and need.acquire != "rent":
+        if need.mode == "compute" and not need.sold:
+            # Kernels compiled once run on: for FP64 an old card that is made for it is worth more.
+            yield noted("used cards too, also such as only CUDA 12 runs on", sold=("used", "street"))
         note = "no card that is made for FP64 keeps the limits at a fresh price"
         yield noted(note, only=tuple(filter(made_for_fp64, _cards(need))), acquire="own")
         yield noted(f"{note}: what does {NO_FP64}", only=_cards(need), acquire="own")
@@ -553,8 +556,9 @@ def _explained(market: _Market, need: Need, error: GpuwiseError) -> GpuwiseError
     error = loosened(error, need, market.best, market.offers)
     data: dict[str, Any] = {"why": str(error), **error.data}
     said = [str(error)]
-    if error.code == "too-large" and need.task not in ("", "infer") and (named := _one_set(need)):
-        said.append(speeds.recipes(need, *named))
+    if error.code == "too-large" and need.task and (named := _one_set(need)):
+        said += [speeds.recipes(need, *named)] if need.task != "infer" else []
+        said.append(speeds.shorter(need, *named))
         data["why"] = "; ".join(said)
     if need.task and need.budget_usd and not names_of(need) and error.code == "limits":
         said.append(speeds.memory_needed(need).rstrip("."))
@@ -622,7 +626,7 @@ def _with_left_out(market: _Market, choice: Recommendation, asked: Need) -> Reco
         reason = choice.rejected.get(gpu)
         if reason is not None and "does not fit" in reason.detail:
             number = dict(need.sets).get(gpu, need.gpus[1])
-            detail = f"{reason.detail}{speeds.shorter(need, gpu, number)}"
+            detail = f"{reason.detail}; {speeds.shorter(need, gpu, number)}" if need.task else reason.detail
             choice = replace(choice, rejected={**choice.rejected, gpu: replace(reason, detail=detail)})
         elif reason is not None and reason.code != "budget" and gpu not in need.have:
             kind = catalog.get(gpu)

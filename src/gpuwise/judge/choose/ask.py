@@ -171,6 +171,7 @@ class _Reader(Worked):
                 self.ignore(spent[0].strip() + of_money)
         self._read_energy_price()
         self.blank(P.no_card)
+        self.blank(P.not_of_work)
         self.blank(P.by_rail)
         if again := self.blank(P.spans_again):
             self._read_spans(again)
@@ -223,9 +224,16 @@ class _Reader(Worked):
             self.notes.append("an hour for each time")
             self.assumed.setdefault("hours_per_week", min(168.0, self.times_a_week))
         # Years of a reservation are not those of what is owned.
-        if not self.said(r"reserv|commit") and (years := self.take(P.kept)):
-            months = years[2] or years[4]
-            self.assumed["years"] = int(months) / 12 if months else float(number_of(years[1] or years[3]))
+        kept = [each for each in re.finditer(P.kept, self.plain) if not self._is_past(each.start())]
+        if not self.said(r"reserv|commit") and kept:
+            years = kept[0]
+            self.mark(*years.span())
+            months = years[2] or years[3]
+            self.assumed["years"] = int(months) / 12 if months else float(number_of(years[1]))
+
+    def _is_past(self, at: int) -> bool:
+        """Whether what stands there is told of what was."""
+        return re.search(P.past, self.plain[self._clause(at)]) is not None
 
     def _read_denials(self) -> None:
         """What is not to be: ways of getting GPUs, and providers."""
@@ -518,8 +526,9 @@ class _Reader(Worked):
                 raise InputError(f"how many watts has a {fuse[0]}?", hint="say its volts: '15 A at 120 V'")
         if watts := take(P.watts):
             # What a card may draw limits cards; what a supply or an outlet gives, the whole machine.
-            near = self.plain[max(0, watts.start() - 40) : watts.end() + 20]
-            whole = re.search(P.whole_machine, near)
+            before = re.split(r"[.,;?] ", self.plain[max(0, watts.start() - 40) : watts.start()])[-1]
+            near = before + re.split(r"[.,;?] ", self.plain[watts.start() : watts.end() + 20])[0]
+            whole = re.search(rf"\b(?:{P.whole_machine})s?\b", near)
             each = watts[0].endswith("each") or self._of_each_card(*watts.span())
             if of_cards := re.match(P.of_cards, self.plain[watts.end() :]):
                 whole = None
@@ -574,6 +583,7 @@ class _Reader(Worked):
             "hire_h" not in fields
             and self.done()
             and (span := take(rf"{'' if self.rents or often else '(?<!for )'}\b{P.span}", again=False))
+            and not (span[2].startswith("y") or self._is_past(span.start()))
         ):
             if often:  # The GPU is needed for that long, again and again: it is rented
                 fields |= {"acquire": fields.get("acquire", "rent"), "hire_h": span_seconds(span) / 3600}
@@ -593,7 +603,7 @@ class _Reader(Worked):
         machine = self.said(rf"\b(?:{P.machine}|{P.laptop})\b")
         bare = rf"(?!{P.year}\b)\d{{3,5}}"
         money = (
-            re.search(P.money, self.left())
+            self._sum()
             or take(rf"\b({P.amount}\s?k?) {credits}")  # "40k google cloud credits"
             or take(rf"{P.at_most} ?({P.amount}\s?k?)\b{P.sum_alone}", again=False)
             or take(rf"(?<![\w-]){self._no_context()}({P.decimal}\s?k)\b{P.sum_alone}", again=False)
@@ -660,6 +670,23 @@ class _Reader(Worked):
             least = self.thrifty or self.small or fields.get("users", 1) > 1 or "latency" in fields
             if not self.done() and (most or not least):
                 fields.setdefault("goal", "speed")  # The most that the money buys
+
+    def _sum(self) -> re.Match[str] | None:
+        """The first sum that no rule has read and that is no trifle, whose price is of something else."""
+        sums = list(re.finditer(P.money, self.left()))
+        for each in sums:
+            hourly = bool(re.match(rf"{P.period}|\s*hourly", self.plain[each.end() :]))
+            stated = hourly or re.search(P.budget, self.plain[: each.start()])
+            try:
+                usd = self._usd(each[0].strip(), hourly=hourly)
+            except InputError:  # Of no rate that is known
+                return each
+            if stated or usd >= USUAL.least_purchase:
+                return each
+            if len(sums) > 1 or not (self.rents or self.done()):
+                self.mark(*each.span())
+                self.ignore(each[0].strip())
+        return next(re.finditer(P.money, self.left()), None)
 
     def _no_context(self) -> str:
         """What keeps thousands that are a usual context of a language model from being read as money: a
