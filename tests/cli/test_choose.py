@@ -334,6 +334,15 @@ def test_five_questions_where_there_is_a_terminal(gpuwise, monkeypatch: pytest.M
     assert "resnet50 train bf16" in out
 
 
+@pytest.mark.parametrize(
+    ("work", "tokens"), [("3 epochs of 50000 samples", "75.0 M"), ("20k examples", "10.0 M")]
+)
+def test_texts_of_a_fine_tuning_count_as_tokens(gpuwise, work: str, tokens: str) -> None:
+    code, out, err = gpuwise("choose", "llama-3.1-8b", "--mode", "lora", "--work", work, "--rent")
+    assert code == 0, err
+    assert f"{tokens} tokens; adapters, by lora" in out
+
+
 def test_for_whom_a_gpu_is(gpuwise) -> None:
     code, out, err = gpuwise("show", "rtx-4090", "--for-whom")
     assert code == 0, err

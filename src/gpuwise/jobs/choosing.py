@@ -277,8 +277,10 @@ def _beside_rent(market: _Market, choice: Recommendation) -> str:
         need, acquire="rent", have=(), sets=(), only=(), keep=False, power_w=None, slots=None,
         gpus=(1, need.gpus[1]),
     )  # fmt: skip
-    other = market.best_or_none(free)
-    return owning.rented_instead(choice, other.options[0]) if other else ""
+    other, mine = market.best_or_none(free), choice.options[0].throughput.value
+    options = other.options if other else ()  # Nobody rents what is slower than what is there
+    faster = next((option for option in options if not kept or option.throughput.value > mine), None)
+    return owning.rented_instead(choice, faster) if faster else ""
 
 
 def _with_both_ways(market: _Market, choice: Recommendation, several: bool) -> Recommendation:

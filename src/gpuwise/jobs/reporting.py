@@ -161,7 +161,7 @@ def uses(facts: Facts, spec: GpuSpec) -> Answer[tuple[Use, ...]]:
                 work = plan.plan
                 uses[place] = replace(
                     use, verdict="runs", throughput=plan.tokens_per_s, basis=plan.basis,
-                    reason="in 4 bits, one sequence at a time; in 16 bits it does not",
+                    reason=f"in 4 bits, one sequence at a time; in 16 bits: {use.reason}",
                     example=f"{work.model.name} {work.task} {work.weights}",
                 )  # fmt: skip
     return Answer(

@@ -45,8 +45,10 @@ def room(need: Need, gpu: str, other: Recommendation) -> str:
     size, has = memory_of(need, catalog.get(first.gpu_id)), memory_of(need, catalog.get(gpu))
     if not size or not has or first.memory_spare is None:
         return ""
-    enough = size * (1 - first.memory_spare) <= has
-    return f"{begun(counted(gpu, 1))} {'has' if enough else 'lacks'} the memory for it. "
+    number = dict(need.sets).get(gpu, 1)
+    enough = size * (1 - first.memory_spare) * first.count <= has * number
+    have = ("have" if number > 1 else "has") if enough else "lack" + "s" * (number == 1)
+    return f"{begun(counted(gpu, number))} {have} the memory for it. "
 
 
 def sent_out(need: Need, first: Option, offers: Sequence[Offer]) -> str:
