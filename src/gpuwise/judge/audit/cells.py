@@ -208,6 +208,8 @@ def readings(label: Label, cell: str, *, marks: tuple[str, ...] | None = ()) -> 
         cell = f"PCIe {stated}"
     if label.first == "architecture" and cell.strip("\"' ") == "ada":
         cell = "Ada"
+    if label.first == "slots" and "width" in label.text.lower() and re.fullmatch(r"[1-4](?:\.\d)?", stated):
+        cell = f"{stated}-slot"
     if label.first == "chip" and (chip := CHIP.fullmatch(cell)):
         # GV100, which a product is called, too.
         yield Reading(field="chip", values=(chip[0],), token=whole)
@@ -270,6 +272,9 @@ def _of_value(
     unnamed |= own == "memory_bytes_per_s" and "link_bytes_per_s" in label.fields
     field = own if own and not unnamed else _of_label(label, cell, token)
     if field in (None, "none") or (field == "launch" and label.first != "launch"):
+        return
+    if field == "launch" and re.search(r"[A-Za-z]{3}", cell[: token.start]):
+        # "ResNet-50 (2015)": of what else the cell names.
         return
     if field == "process_nm" and token.dimension == "bare" and CUES["machine_node"].search(label.text):
         # "GPUs per node", "Node": machines, where no nanometres stand beside them.

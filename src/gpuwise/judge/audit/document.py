@@ -41,7 +41,7 @@ _PRODUCT = re.compile(r"[A-Z][\w .+-]{2,30}\d[\w .+-]{0,20}")
 _NUMBERED = re.compile(r"(?:\d{1,2}\.){1,3}\d{0,2} (?=[A-Z])")
 _WIDE = re.compile(r"(?<=\S)(?: {2,40}| ?\t ?)(?=\S)")
 # A line that begins with a name and a colon, or the mark of a log, goes on about nothing before it.
-_NAMED = re.compile(r"[\w .()-]{2,40}:\s|\[?\d{1,2}:\d\d|\W{3}\w")
+_NAMED = re.compile(r"[\w .()-]{2,40}:(?:\s|$)|\[?\d{1,2}:\d\d|\W{3}\w")
 
 
 # "RTX 4000" where a document names an RTX 4090 is that card's series, unless it names workstation cards.
@@ -322,7 +322,8 @@ class _Walk:
         if alone and line.line <= self.below and len(text) < SHORT:
             # The value of a list of specifications that has labels and values on a line each.
             words = text[: tokens[0].start] + text[tokens[-1].end :]
-            return [(topic.text, text)] if len(re.sub(r"\W", "", words)) < 6 else []
+            # "Used: 63 MiB" below "FB Memory" is none of its size.
+            return [(topic.text, text)] if len(re.sub(r"\W", "", words)) < 6 and ":" not in words else []
         # "RTX 4090: 1008, RTX 4080: 716.8": GPUs, each with its value.
         gpus, values = tokens[::2], tokens[1::2]
         if not gpus or {t.kind for t in gpus} != {"gpu"} or {t.kind for t in values} != {"value"}:

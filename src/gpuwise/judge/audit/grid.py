@@ -642,6 +642,8 @@ class Grid:
     def inferred(self, text: str, cells: Sequence[tuple[Cell, Subject]]) -> tuple[Label, bool] | None:
         """The label of a row or column whose own words are unknown, by what the catalog confirms of at least
         half of its values; and whether so many are confirmed that the others are of that field, too."""
+        if CUES["in_use_power"].search(text):
+            return None
         found: list[tuple[int, Label]] = []
         confirmed = Counter[str]()
         cells = cells[:: 1 + len(cells) // JUDGED]
@@ -662,6 +664,8 @@ class Grid:
         for name in INFERRED if len(cells) > 1 else ():
             label = replace(label_of(name), unit=label_of(text).unit)
             if formats and label.fields[0][:5] == "peak:" and label.fields[0] not in formats:
+                continue
+            if re.search(r"\bTOPS", text) and label.first != "peak:int8":
                 continue
             read = [next(self.placed(cell, label, owner, 0, 0), None) for cell, owner in cells]
             mine = [p for p in read if p is not None and p.reading.field == label.first]

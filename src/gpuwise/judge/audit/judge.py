@@ -75,6 +75,8 @@ PERCENT, APART_PERCENT = 3, 0.09
 CACHED = 8.0
 # Of its memory a GPU leaves a program so much.
 USABLE = 0.92
+# How many decimal units of bytes make one of the binary units that the catalog counts in.
+DECIMAL = {"memory_bytes": 2**30 / 1e9, "l2_bytes": 2**20 / 1e6}
 # And the bits that find errors in GDDR memory leave so much: 15 GB of 16.
 WITH_ECC = 15 / 16
 # Bytes/s between the two chips of a superchip (NVLink-C2C).
@@ -474,7 +476,10 @@ def _is_option(claim: Claim) -> bool:
         odd = re.search(r"\d ?MB", claim.stated) and any(
             v > 2**30 and v / 2**20 % WHOLE_MB for v in _numbers(claim.values)
         )
-        finds = (odd or re.search(r"\.\d+ ?G", claim.stated)) and max(ratios, default=2.0) <= 1
+        finds = bool(odd) and max(ratios, default=2.0) <= 1
+        # Some programs count in decimal GB: the 40 GiB of a card are 42.9.
+        fraction = re.search(r"\.\d+ ?G", claim.stated) is not None
+        finds |= fraction and max(ratios, default=2.0) <= DECIMAL["memory_bytes"]
         finds = finds or ("MiB" in claim.stated and any(USABLE <= ratio <= 1 for ratio in ratios))
         finds = finds or (not consumer and any(alike(ratio, WITH_ECC, CLOSE) for ratio in ratios))
         much = bool(ratios) and min(_numbers(claim.values)) > HOST and min(ratios) > MACHINE
@@ -723,8 +728,9 @@ def same(claim: Claim, stated: Number | str, known: float | str) -> bool:
         rounded = claim.approximate or _IN_THOUSANDS.search(claim.stated)
         near = (COARSE if stated.digits == 1 else ROUGH) if rounded else 0.0
         return abs(stated.value - known) <= near * known
-    if claim.field == "memory_bytes" and _is_near(claim, stated, known / 1e9 * 2**30):
-        # Product numbers are GiB on most cards and decimal GB on some; both count.
+    decimal = claim.field == "memory_bytes" or "." in claim.stated
+    if decimal and claim.field in DECIMAL and _is_near(claim, stated, known * DECIMAL[claim.field]):
+        # Product numbers are GiB on most cards and decimal GB on some; both count. Programs print both, too.
         return True
     return _is_near(claim, stated, known)
 

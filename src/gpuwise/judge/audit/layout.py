@@ -848,7 +848,8 @@ def _columns_of_lines(lines: Sequence[Line], start: int, scope: Scope) -> Found:
         # The first GPU of the title stands above the columns of both.
         gpus, start = 0, start + 1
     above = lines[start - 1].text if start else "." * (SHORT + 1)
-    if not gpus and len(above) <= SHORT and kind(above) != "G" and not side_by_side(above):
+    begun = len(above) <= SHORT and kind(above) != "G" and not _COMPARED.fullmatch(above)
+    if not gpus and begun and not side_by_side(above):
         # Lines that belong together are looked at once, from the first one.
         return None
     count = gpus or len(scope.pair)
@@ -857,7 +858,9 @@ def _columns_of_lines(lines: Sequence[Line], start: int, scope: Scope) -> Found:
         long = len(lines[end].text) > SHORT and re.search(r"[.:]$|, |^\D*$", lines[end].text)
         # Between the lines of two cards, of which the other one may be unknown.
         turns = end - start > gpus + LEAST and lines[end].text.strip(" .").lower() == "vs"
-        if long or turns or kind(lines[end].text) == "G" or side_by_side(lines[end].text):
+        if long or turns or kind(lines[end].text) == "G" or side_by_side(lines[end].text) or (
+            _COMPARED.fullmatch(lines[end].text)
+        ):  # fmt: skip
             break
         end += 1
     body = lines[start + gpus : end]

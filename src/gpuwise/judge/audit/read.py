@@ -51,6 +51,8 @@ _JSON_MARKS = re.compile(
     r'^[ \t]*[{}\[\]]+,?[ \t]*$|(?<=:)[ \t]*[{\[][ \t]*$|^[ \t]+|"(?=[:,\s]|$)|(?<=[\s:\[{])"|,[ \t]*$',
     re.MULTILINE,
 )
+# Where JSON without spaces has its next name or value.
+_COMPACT = re.compile(r'(?<=")[:,](?=["\d\[{])|(?<=[\d\]}el]),(?=["{])')
 # What stands before the name of a program's variable.
 _DECLARED = re.compile(
     r"^(?:self\.|(?:(?:export|const|let|var|static|final|public|private) ){1,4})(?=\w+ ?=)"
@@ -231,9 +233,10 @@ def texts_of(block: Block) -> Iterator[str]:
 
 def _blocks_of(text: str, name: str, notes: list[str]) -> Iterator[Block]:
     suffix = Path(name).suffix.lower()
-    start = text[:1000].lstrip().casefold()
     # The line numbers of a finding are those that an editor shows.
     text = re.sub(r"\r\n?|[\x0b\x0c\x1c-\x1e\x85\u2028\u2029]", "\n", text)
+    text = CUES["bordered"].sub(r"\1", text)
+    start = text[:1000].lstrip().casefold()
     if suffix in (".html", ".htm", ".xhtml") or start.startswith(("<!doctype html", "<html")):
         # A page's elements are read however long its lines are.
         return _Html(0).blocks(text)
@@ -242,11 +245,14 @@ def _blocks_of(text: str, name: str, notes: list[str]) -> Iterator[Block]:
             # Lines are what findings name; a damaged document is read as it is.
             with suppress(ValueError, RecursionError):
                 text = json.dumps(json.loads(text), indent=1)
-        text = _JSON_MARKS.sub("", _NEXT_OBJECT.sub(OBJECT, text)).replace("_", " ")
+        text = _JSON_MARKS.sub("", _COMPACT.sub(r"\g<0> ", _NEXT_OBJECT.sub(OBJECT, text))).replace("_", " ")
     # So is one of a program's list.
     text = _NEXT_OBJECT.sub(OBJECT, text)
     # An empty line between rows of a table becomes an empty row; the rule stands below its head.
     text = CUES["rows_apart"].sub(r"\1\n||\n", CUES["rule_apart"].sub(r"\1\n\2\n||", text))
+    text = CUES["parted_capability"].sub(
+        r"compute_capability\g<mark>\g<major>.\g<minor>\g<gap>", text
+    )
     text = CUES["measure"].sub(r"\n\1 \2 \3\n", text)
     text = CUES["tag"].sub(lambda tag: f"{{{_NEXT_ATTRIBUTE.sub(', ', tag['entries'])}}}", text)
     text = _DOUBLED.sub(lambda head: head[0].replace("||", "|"), text)
@@ -476,6 +482,11 @@ def _lines(text: str, start: int, depth: int, paragraph: int) -> Iterator[Block]
         one = CUES["object"].fullmatch(line)
         entries = CUES["object_field"].findall(one["fields"]) if one is not None else []
         head = tuple(Cell(number, spelt(key.strip())) for key in ("GPU", *(key for key, _ in entries)))
+        if one is not None and re.fullmatch("[a-z_ ]+", one["name"]):
+            # "memory: {size: 24, type: GDDR6X}" is a part of an object: its key is that of each entry, too.
+            said = (f"{spelt(one['name'])} {spelt(key)}: {value}" for key, value in entries)
+            yield from (Line(number, words, depth, paragraph) for words in said)
+            continue
         if objects and [cell.text for cell in head] != [cell.text for cell in objects[0]]:
             yield Table(tuple(objects))
             objects = []
