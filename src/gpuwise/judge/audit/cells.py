@@ -99,6 +99,8 @@ class Label:
         return self.fields[0] if self.fields else None
 
 
+# What words are labels of that mean nothing beside others.
+_ALONE = {"type": "memory_type", "bus": "memory_bus_bits", "cuda": "compute_capability"}
 _UNIT_WORDS = [(name, re.compile(rf"(?:^|[\s(\[/_])(?:{unit})(?=$|[\s)\],/_*;])", re.IGNORECASE), factor)
                for name, unit, factor in UNITS if name not in ("count", "other", "%")]  # fmt: skip
 
@@ -140,8 +142,8 @@ def label_of(text: str) -> Label:
     if unit is not None and not fields:
         # "Q4 t/s", "On-demand $/GPU-hr"
         fields = {"item/s": ["throughput"], "usd": ["price"]}.get(unit[0], fields)
-    if alone := re.fullmatch(r"\W*(type|bus)\W*", text, re.IGNORECASE):
-        fields = [{"type": "memory_type", "bus": "memory_bus_bits"}[alone[1].lower()]]
+    if alone := re.fullmatch(r"\W*(type|bus|cuda)\W*", text, re.IGNORECASE):
+        fields = [_ALONE[alone[1].lower()]]
     # The row of a network states its throughput: "ResNet-50 FP16".
     if all(f.startswith("peak:") for f in fields) and unit is None and network_in(text):
         fields = ["throughput"]
@@ -224,6 +226,8 @@ def readings(label: Label, cell: str, *, marks: tuple[str, ...] | None = ()) -> 
     # A remark below a label that is of no field, "Notes", may speak of other cards, or of a miner's.
     letters = sum(1 + 2 * (letter > "\u3040") for letter in cell if letter.isalpha())
     open_ |= label.first is None and label.text != "" and letters > REMARK
+    # Below "CUDA" stands the capability of the GPU or the version of the library.
+    open_ |= label.text.strip().lower() == "cuda"
     last: Reading | None = None
     # Beside HBM or GDDR, plain DDR is the memory of a CPU, and so is the size before it.
     types = [t for t in tokens if t.field == "memory_type" and t.kind == "name"]

@@ -103,7 +103,12 @@ def claims(blocks: Sequence[Block]) -> Iterator[Claim | Left]:
     portable = any(CUES["laptop_name"].search(text) for text in texts) and not any(
         "esktop" in text for text in texts
     )
-    for found in _Walk(blocks, marks, portable).found():
+    walk = _Walk(blocks, marks, portable)
+    every = [*walk.found()]
+    if walk.order:
+        # The tables above the one that showed how the columns stand have the same order.
+        every = [*_Walk(blocks, marks, portable, walk.order).found()]
+    for found in every:
         if not isinstance(found, Claim):
             yield found
             continue
@@ -126,7 +131,13 @@ def _as_list(cells: Sequence[str]) -> str:
 class _Walk:
     """The headings passed so far, and what the text speaks of."""
 
-    def __init__(self, blocks: Sequence[Block], marks: tuple[str, ...] | None, portable: bool) -> None:
+    def __init__(
+        self,
+        blocks: Sequence[Block],
+        marks: tuple[str, ...] | None,
+        portable: bool,
+        order: tuple[Subject, ...] = (),
+    ) -> None:
         self.blocks = blocks
         pair = layout.first_pair(block for block in blocks if isinstance(block, Line))
         self.scope = Scope(marks=marks, portable=portable, pair=pair)
@@ -136,7 +147,7 @@ class _Walk:
         self.spoken: dict[tuple[str, ...], Subject] = {}
         self.tables, self.section = 0, 1
         # The GPUs of a title, as they stood in the columns of a table.
-        self.order: tuple[Subject, ...] = ()
+        self.order = order
         # How many GPUs a line of the section counts.
         self.count = 1
         # The fields that the last heading names, and where its value may stand below.
@@ -323,7 +334,8 @@ class _Walk:
             # The value of a list of specifications that has labels and values on a line each.
             words = text[: tokens[0].start] + text[tokens[-1].end :]
             # "Used: 63 MiB" below "FB Memory" is none of its size.
-            return [(topic.text, text)] if len(re.sub(r"\W", "", words)) < 6 and ":" not in words else []
+            used = re.search(r"[A-Za-z]:", words) is not None
+            return [] if used or len(re.sub(r"\W", "", words)) > 5 else [(topic.text, text)]
         # "RTX 4090: 1008, RTX 4080: 716.8": GPUs, each with its value.
         gpus, values = tokens[::2], tokens[1::2]
         if not gpus or {t.kind for t in gpus} != {"gpu"} or {t.kind for t in values} != {"value"}:

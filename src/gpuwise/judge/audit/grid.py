@@ -295,6 +295,8 @@ class Grid:
     """Formats of rows "FP64 Tensor Core", dense or sparse: a row "FP64" beside them is of ordinary cores."""
     named: bool = False
     """Whether the first column is of names of GPUs, by its head."""
+    beside_cpus: bool = False
+    """Whether columns are of VRAM or CPUs, beside which plain RAM is the machine's."""
 
     def __post_init__(self) -> None:
         self.rows = _straight(_stacked(self.rows))
@@ -346,6 +348,7 @@ class Grid:
             self.rows = (self.header, *self.rows[2:])
         # Otherwise nobody knows which column a cell of a ragged table belongs to.
         self.ragged = len(self.rows) > 1 and len(self.header) != width
+        self.beside_cpus = any(CUES["machine_beside"].search(cell.text) for cell in self.header)
         around = (self.scope.title, self.scope.above, *(cell.text for cell in self.header))
         # Looked at once: a wide row has as many cells as readings.
         self.of_parts = frozenset(
@@ -566,14 +569,12 @@ class Grid:
                 owner = None
             if owner is not None:
                 owned.append((number, row, self.counted(owner, row), name))
-        # Beside VRAM or CPUs, plain RAM is the machine's.
-        vram = any(CUES["machine_beside"].search(cell.text) for cell in self.header)
         rented = any(CUES["machine_column"].search(cell.text) for cell in self.header)
         for column, label in enumerate(self.labels if owned else ()):
             cells = [(row[column], o) for _, row, o, n in owned if column < len(row) and column != n]
             sure = True
             if CUES["plain_memory"].fullmatch(label.text.strip()):
-                if vram:
+                if self.beside_cpus:
                     continue
                 # So it may be in a list of machines, unless it is mostly what their GPUs have.
                 listed = rented or any(_TIMES_FIRST.match(row[n].text) for _, row, _, n in owned)
@@ -786,6 +787,8 @@ class Grid:
                 continue
             for column, cell in enumerate(row[: len(self.labels)]):
                 label = self.labels[column]
+                if self.beside_cpus and CUES["plain_memory"].fullmatch(label.text.strip()):
+                    continue
                 # Several rows of specifications are of several things; a speed's row says what it is of.
                 sure = owner.sure and (len(self.rows) == 2 or label.first in IN_CONTEXT or label.hourly)
                 mine = self.counted(replace(owner, sure=sure), row)

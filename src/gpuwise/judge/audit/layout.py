@@ -458,7 +458,7 @@ def _under_gpus(lines: Sequence[Line], start: int, scope: Scope) -> Found:
     title = side_by_side(lines[start].text)
     # One line of something else may stand between two rows, or more with as many numbers each.
     alike = re.compile(rf"(?:\s[\d.,]+){{{len(gpus)}}}$")
-    while at < len(lines) and not _head(lines[at].text) and (
+    while at < len(lines) and not _head(lines[at].text) and not _COMPARED.fullmatch(lines[at].text) and (
         missed < 2 or (missed < MOST_MISSED and alike.search(lines[at].text[-SHORT:]))
     ):  # fmt: skip
         row, end = _values_of(lines[at], gpus), at + 1

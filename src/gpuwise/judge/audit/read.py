@@ -487,6 +487,10 @@ def _lines(text: str, start: int, depth: int, paragraph: int) -> Iterator[Block]
             said = (f"{spelt(one['name'])} {spelt(key)}: {value}" for key, value in entries)
             yield from (Line(number, words, depth, paragraph) for words in said)
             continue
+        if one is None and '"' in line and CUES["entries"].fullmatch(line):
+            parts = [f"{spelt(e['key'])}: {e['value']}" for e in CUES["entry"].finditer(line)]
+            yield from (Line(number, plain(part), depth, paragraph) for part in parts)
+            continue
         if objects and [cell.text for cell in head] != [cell.text for cell in objects[0]]:
             yield Table(tuple(objects))
             objects = []
