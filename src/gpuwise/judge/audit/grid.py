@@ -643,7 +643,7 @@ class Grid:
     def inferred(self, text: str, cells: Sequence[tuple[Cell, Subject]]) -> tuple[Label, bool] | None:
         """The label of a row or column whose own words are unknown, by what the catalog confirms of at least
         half of its values; and whether so many are confirmed that the others are of that field, too."""
-        if CUES["in_use_power"].search(text):
+        if CUES["in_use_power"].search(text) or "load" in text.lower():
             return None
         found: list[tuple[int, Label]] = []
         confirmed = Counter[str]()

@@ -250,9 +250,7 @@ def _blocks_of(text: str, name: str, notes: list[str]) -> Iterator[Block]:
     text = _NEXT_OBJECT.sub(OBJECT, text)
     # An empty line between rows of a table becomes an empty row; the rule stands below its head.
     text = CUES["rows_apart"].sub(r"\1\n||\n", CUES["rule_apart"].sub(r"\1\n\2\n||", text))
-    text = CUES["parted_capability"].sub(
-        r"compute_capability\g<mark>\g<major>.\g<minor>\g<gap>", text
-    )
+    text = CUES["parted_capability"].sub(r"compute_capability\g<mark>\g<major>.\g<minor>\g<gap>", text)
     text = CUES["measure"].sub(r"\n\1 \2 \3\n", text)
     text = CUES["tag"].sub(lambda tag: f"{{{_NEXT_ATTRIBUTE.sub(', ', tag['entries'])}}}", text)
     text = _DOUBLED.sub(lambda head: head[0].replace("||", "|"), text)
@@ -482,10 +480,11 @@ def _lines(text: str, start: int, depth: int, paragraph: int) -> Iterator[Block]
         one = CUES["object"].fullmatch(line)
         entries = CUES["object_field"].findall(one["fields"]) if one is not None else []
         head = tuple(Cell(number, spelt(key.strip())) for key in ("GPU", *(key for key, _ in entries)))
-        if one is not None and re.fullmatch("[a-z_ ]+", one["name"]):
+        key = one is not None and re.fullmatch("[a-z_ ]+", one["name"])
+        if one is not None and key and line.lstrip(" \t\"'").startswith(key[0]):
             # "memory: {size: 24, type: GDDR6X}" is a part of an object: its key is that of each entry, too.
-            said = (f"{spelt(one['name'])} {spelt(key)}: {value}" for key, value in entries)
-            yield from (Line(number, words, depth, paragraph) for words in said)
+            for entry, value in entries:
+                yield Line(number, f"{spelt(one['name'])} {spelt(entry)}: {value}", depth, paragraph)
             continue
         if one is None and '"' in line and CUES["entries"].fullmatch(line):
             parts = [f"{spelt(e['key'])}: {e['value']}" for e in CUES["entry"].finditer(line)]
