@@ -26,7 +26,7 @@ WHOLE = frozenset({"cuda_cores", "stream_processors", "tensor_cores", "rt_cores"
 NEAR = 40
 # Letters of a cell, those of Chinese counted thrice, from which on it is a remark.
 REMARK = 30
-_SUMMED = re.compile(r"^[+\u00b1\u2212] ?\d|=|\d[ \w]{0,8}[\u00d7*] ?\d|\d \+ ?\d|^\d+ \(\d+\)|e\d+ ?/")
+_SUMMED = re.compile(r"^[+\u00b1\u2212] ?\d|=|\d[ \w]{0,8}[\u00d7*] ?\d|\d \+ ?\d|^\d+ \(\d+\)")
 # Below "PCIe" its generation goes without the name: "4.0 x16", "Gen 4".
 _PCIE = re.compile(
     r"\W*pci[ -]?e(?:xpress)?[ .]*(?:gen(?:eration)?|version|interface|bus)?\W*", re.IGNORECASE

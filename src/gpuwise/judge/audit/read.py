@@ -480,11 +480,11 @@ def _lines(text: str, start: int, depth: int, paragraph: int) -> Iterator[Block]
         one = CUES["object"].fullmatch(line)
         entries = CUES["object_field"].findall(one["fields"]) if one is not None else []
         head = tuple(Cell(number, spelt(key.strip())) for key in ("GPU", *(key for key, _ in entries)))
-        key = one is not None and re.fullmatch("[a-z_ ]+", one["name"])
-        if one is not None and key and line.lstrip(" \t\"'").startswith(key[0]):
+        nested = re.fullmatch("[a-z_ ]+", one["name"]) if one is not None else None
+        if nested and line.lstrip(" \t\"'").startswith(nested[0]):
             # "memory: {size: 24, type: GDDR6X}" is a part of an object: its key is that of each entry, too.
             for entry, value in entries:
-                yield Line(number, f"{spelt(one['name'])} {spelt(entry)}: {value}", depth, paragraph)
+                yield Line(number, f"{spelt(nested[0])} {spelt(entry)}: {value}", depth, paragraph)
             continue
         if one is None and '"' in line and CUES["entries"].fullmatch(line):
             parts = [f"{spelt(e['key'])}: {e['value']}" for e in CUES["entry"].finditer(line)]
