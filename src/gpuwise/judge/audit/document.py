@@ -16,7 +16,7 @@ from gpuwise.judge.audit.grid import IN_CONTEXT, Scope, Subject, claim_of, of_fo
 from gpuwise.judge.audit.judge import GRID, may_be_of_die
 from gpuwise.judge.audit.prose import Left, Text
 from gpuwise.judge.audit.read import PLAIN, Block, Heading, Line, Table, texts_of
-from gpuwise.judge.audit.words import CHIP, CUES, Token, scan
+from gpuwise.judge.audit.words import CHIP, CUES, Token, cue_before, scan
 from gpuwise.model.judgement import Claim, Number
 
 # So many lines below the name of a chip its counts may still be meant.
@@ -374,7 +374,12 @@ class _Walk:
                 # several GPUs the next paragraph goes on about.
                 alone = all(set(t.gpu_ids) & set(found.gpu_ids) for t in prose.gpus_of(above))
                 self.recent = found if alone else replace(found, sure=False)
-        for gpu in prose.gpus_of(above) if len(above) <= PAIRS else ():
+        gpus = prose.gpus_of(above) if len(above) <= PAIRS else []
+        named = len({gpu.gpu_ids for gpu in gpus}) == 1
+        if named and above.endswith(":") and not cue_before("compared", above, gpus[0].start):
+            # "For comparison, the P40 is a GP102 with 24 GB:" opens a list of it.
+            self.recent = subject(gpus)
+        for gpu in gpus:
             if not any(set(ids) & set(gpu.gpu_ids) for ids in self.spoken) and (one := subject([gpu])):
                 self.spoken[gpu.gpu_ids] = one
 
