@@ -698,3 +698,14 @@ Each node has four V100.
 |---|---|---|
 | n1 | 2 Xeon E5 | 128 GB |"""
     assert not {field for _, field, _ in claimed(text)} & {"launch", "memory_bytes"}
+
+
+def test_the_catalog_parts_the_cells_of_a_row(claimed: Read) -> None:
+    """An empty cell is left out; a row whose cells can be parted in two ways says nothing of rates."""
+    text = """GPUYearVRAMFP16 TFLOPSFP8 TFLOPSTDP
+A100 SXM (80 GB)202080 GB312400W
+H100 SXM202280 GB9891979700W
+L40S202248 GB91827364W"""
+    found = claimed(text, "a.txt")
+    assert [value for _, field, value in found if field == "power_w"][:2] == ["400W", "700W"]
+    assert [value for _, field, value in found if field[:5] == "peak:"] == ["312", "989", "1979"]

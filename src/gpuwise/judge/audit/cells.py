@@ -294,7 +294,9 @@ def _of_value(
     if field == "peak:tensor" and "fl" not in token.text.lower() and token.dimension != "bare":
         return
     times = None
-    if field in (*SUMMED, "power_w") and CUES["total"].search(label.text.replace("memory.total", "")):
+    # "65,536 total" below a rig of four
+    said = f"{label.text.replace('memory.total', '')} {cell[token.end : token.end + NEAR]}"
+    if field in (*SUMMED, "power_w") and CUES["total"].search(said):
         times = SEVERAL
     elif field == "power_w" and (label.drawn or "limit" in label.text.lower()):
         times = LIMITED

@@ -76,7 +76,9 @@ _SEPARATOR = re.compile(r",| / |;")
 _HEADS = re.compile(
     r"(?:(?<=[a-z)\]$%])|(?<=GPU)|(?<=RAM)|(?<=BW)|(?<=OPS)|(?<=TDP)|(?<=TGP))(?=[A-Z])(?<!NV)"
 )
-# Where a cell of such a row may end: not inside of a word, a decimal or a unit, nor behind a gap.
+# Where the name of such a row may end.
+_NAME_ENDS = re.compile(r"(?<=[A-Za-z)])(?=\d)")
+# Where a cell of it may end: not inside of a word, a decimal or a unit, nor behind a gap.
 _CELL_ENDS = re.compile(r"(?<=[a-zA-Z)\d])(?:(?=[\dA-Z$~ \u2248(])(?<![A-Z](?=[A-Z]))|$)")
 _IN_PARENTHESES = re.compile(r"\(([^()]{8,})\)(?::|\sVALUES)?$", re.IGNORECASE)
 _MAKER = re.compile(r"\s*(?:\([^()]{1,40}\)\s*)?(?:(?i:nvidia|amd)\s)?")
@@ -776,12 +778,12 @@ def _under_one_word(lines: Sequence[Line], start: int, scope: Scope) -> Found:
 def _parted_row(text: str, labels: Sequence[Label]) -> tuple[str, ...]:
     """The name of a GPU and a cell for each label, as the catalog confirms most of them; "" is an empty cell.
     None at all where two ways are as good, or the catalog confirms less than half of the cells."""
-    first = next(iter(scan(text)), None) if len(text) <= ROW else None
-    owner = subject([first]) if first is not None and first.kind == "gpu" and first.start == 0 else None
-    if first is None or owner is None:
+    # The longest name of a GPU with which it begins and that a cell may follow.
+    names = [match.start() for match in _NAME_ENDS.finditer(text, 1, SHORT)] if len(text) <= ROW else []
+    name = next((end for end in reversed(names) if kind(text[:end]) == "G"), 0)
+    owner = subject_of(text[:name])
+    if owner is None:
         return ()
-    sold = re.compile(r" ?\d{1,3}GB(?=\d)").match(text, first.end)
-    name = sold.end() if sold else first.end
     rest = _ASIDE.sub(" ", text[name:])
     ends = [match.start() for match in _CELL_ENDS.finditer(rest)]
 
