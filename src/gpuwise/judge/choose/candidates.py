@@ -62,6 +62,8 @@ PAID, STATED = "what you pay", "as you state it"
 TOGETHER = (1, 2, 4, 8)
 # So many at most were named for their own sake, not as all of a kind.
 FEW = 12
+# Small computers that their makers join to share a model.
+MOST_COMPUTERS = 2
 # Paid seconds of a serverless worker for one of work: it loads the model, and waits some seconds after each
 # answer for the next request (five at RunPod, unless set otherwise). An assumption, not a fact of a source.
 STARTS = 2.0
@@ -70,6 +72,8 @@ BOARD_SLOTS = 8
 # Computers, cards of consumers and those of professionals are sold new for about so long after their GPU came
 # out. An assumption.
 SHOP_YEARS, CARD_YEARS, PRO_YEARS = 3.0, 2.5, 5.0
+# USD of a GB that leaves a provider, the most of those known (egress.csv): what is not known is no bargain.
+MOST_EGRESS = 0.12
 # What is made for countries that other cards may not be sold to.
 EXPORT = re.compile(r"^[ah]800|^h20(?!0)|-d$")
 WEEKS_PER_YEAR = 365.25 / 7
@@ -187,6 +191,10 @@ def usable(need: Need, offers: Sequence[Offer], today: date) -> tuple[Offer, ...
         o for o in found
         if not _is_late(need, o, today) or (not o.per_hour and (o.whole or named.issuperset(o.gpu_ids)))
     ]  # fmt: skip
+    # Where new cards are asked for, what is asked for used and new ones together speaks for those alone of
+    # which no price of a new one is known.
+    sold_new = {o.gpu_ids for o in found if o.kind == "new"} if "new" in need.sold else set[tuple[str, ...]]()
+    found = [o for o in found if o.kind != "street" or o.gpu_ids not in sold_new]
     # Somebody sells just this: a card, a computer, or a board of modules. What a source states of a laptop's
     # GPU is the price of a part that nobody can buy; who names one in a price of his own means all of it.
     sold_so = []
@@ -217,7 +225,8 @@ def offered(need: Need, offers: Sequence[Offer], today: date) -> dict[str, tuple
     # Who names a card is told first whether it can do the work at all, then whether anybody sells it.
     for gpu in need.named or need.only:
         if len(need.named or need.only) <= FEW or catalog.get(gpu).text("form") in COMPUTERS:
-            found[gpu] |= {n for n in TOGETHER if need.gpus[0] <= n <= need.gpus[1]} | {1, need.gpus[0]}
+            most = MOST_COMPUTERS if catalog.get(gpu).text("form") in COMPUTERS else MOST_TOGETHER
+            found[gpu] |= {n for n in TOGETHER if need.gpus[0] <= n <= min(most, need.gpus[1])} | {1}
     if need.sets:
         owned = Counter(need.have)
         wanted = (*need.sets, *owned.items())
@@ -239,6 +248,9 @@ def machines(need: Need, offer: Offer) -> Iterator[tuple[int, int]]:
     # What somebody asks about by number is priced even so, as a bound.
     several = (need.mode == "infer" and not need.task) or not offer.per_hour or bool(need.sets)
     most = min(need.gpus[1], max(need.gpus[0], MOST_TOGETHER))  # `_in_time` adds more for a deadline
+    form = catalog.get(offer.gpu_ids[0]).text("form") if offer.gpu_ids else None
+    if form in COMPUTERS and not offer.per_hour:
+        most = min(most, 1 if form == "laptop" else MOST_COMPUTERS)
     fewest = max(1, -(-need.gpus[0] // size))
     for number in range(fewest, (most // size if several else 1) + 1):
         if size * number <= need.gpus[1]:
@@ -476,9 +488,9 @@ def columns(need: Need, rows: Sequence[Row]) -> Candidates:
         # What is worth paying for is that all are answered as quickly as was asked.
         per_hour_items = np.full(len(rows), 3600 * need.concurrent / (need.latency_s or 1.0))
     running = np.where(own, drawn / 1000 * a.cooling * a.electricity_usd_per_kwh * busy, 0.0)
-    if need.egress_gb and (need.items or need.hire_h):
-        leaving = array([(row.offer.egress_usd_per_gb or 0.0) if row.offer else 0.0 for row in rows])
-        an_hour = per_hour_items / need.items if need.items else 1 / (need.hire_h or 1.0)
+    if need.egress_gb and (span := egress_h(need)):
+        leaving = array([egress_of(row.offer) if row.way in RENTS and row.offer else 0.0 for row in rows])
+        an_hour = per_hour_items / need.items if need.items else 1 / span
         running = running + leaving * need.egress_gb * an_hour
     per_hour = fixed + running
     per_item = per_hour / per_hour_items
@@ -504,6 +516,19 @@ def columns(need: Need, rows: Sequence[Row]) -> Candidates:
         if need.goal in apart else paid * (share * upper + 1 - share),
         joules=joules, drawn=drawn,
     )  # fmt: skip
+
+
+def egress_h(need: Need) -> float | None:
+    """Hours in which the stated amount leaves a provider: of work, its period or all of it; of a service a
+    month, unless its hours are stated; None where nothing says."""
+    if need.items:
+        return (need.period_s or 3600.0) / 3600
+    return need.hire_h or (HOURS_PER_YEAR / 12 if is_service(need) else None)
+
+
+def egress_of(offer: Offer) -> float:
+    """USD of a GB that leaves the provider; where it is not known, as dear as anywhere."""
+    return MOST_EGRESS if offer.egress_usd_per_gb is None else offer.egress_usd_per_gb
 
 
 def committed_h(offer: Offer) -> float:

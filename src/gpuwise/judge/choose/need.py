@@ -409,6 +409,8 @@ def _of_model(
         raise InputError(f"{model.name} has no mode {mode}", hint=f"one of {', '.join(TASKS)}")
     if precision is not None and Precision(precision) not in WEIGHTS:
         raise InputError(f"no weights are kept in {precision}", hint=f"one of {', '.join(WEIGHTS)}")
+    if latency is not None and task != "infer":
+        raise InputError(f"{latency.kind} is of answers, and here {model.name} learns", hint="leave it out")
     limit = latency or (Latency("TPOT", USUAL_TPOT_S) if task == "infer" else None)
     notes = [USUAL_NOTE] if task == "infer" and latency is None else []
     if latency is not None and latency.first_s is not None:
@@ -503,6 +505,10 @@ def check(need: Need) -> None:
             f"is of the form {need.form}",
             f"theirs: {', '.join(sorted({gpu.text('form') or '' for gpu in only}))}",
         ),
+        (
+            need.acquire == "rent" and need.form in ("laptop", "mobile"),
+            "laptops and small computers are sold, not rented", "buy one, or rent a GPU without that form",
+        ),
         (need.acquire not in get_args(Acquire), f"own, rent or both, not {need.acquire!r}", "rent or own"),
         (not 0 < a.hours_per_week <= 168, used, "more than 0, and at most the 168 hours of a week"),
         (years > MOST_YEARS, f"{years:,.0f} years: no GPU is of use so long", f"at most {MOST_YEARS}"),
@@ -510,7 +516,7 @@ def check(need: Need) -> None:
         (not a.utilisation, "with a utilisation of 0 % no work gets done", "a share like 80%"),
         (
             need.deadline_s is not None and need.items is None,
-            "a deadline needs an amount of work", "state the work, like '1M sequences'",
+            "a deadline needs an amount of work", f"state the work, like '1M {_counted_in(need)}s'",
         ),
         (
             need.deadline_s is not None and again,
@@ -521,6 +527,13 @@ def check(need: Need) -> None:
             raise InputError(problem, hint=hint)
     for gpu in need.have:
         catalog.get(gpu)
+
+
+def _counted_in(need: Need) -> str:
+    """What the work is counted in: tokens of a language model, else the items of its first workload."""
+    if need.task or need.title:
+        return "token" if need.task else "image"
+    return registry.get(need.workloads[0][0]).spec.item if need.workloads else "item"
 
 
 def _workload(name: str, purpose: str | None) -> str:
@@ -689,6 +702,13 @@ def need_of(
         # What was measured of no card that is named is said as well as it is known.
         | ({"unproven": True} if ids and all(catalog.get(gpu).vendor != "NVIDIA" for gpu, _ in ids) else {}),
     )  # fmt: skip
+    of_rent = next((name for name in ("provider", "region", "egress") if given.get(name)), "")
+    if of_rent and given.get("acquire") == "own":
+        problem = f"the {of_rent} is of rent, and only what is bought was asked for"
+        raise InputError(problem, hint="leave one of them out")
+    if "context" in limits and not need.task:
+        problem = f"a context is of a language model by name, not of {need.title or need.workloads[0][0]}"
+        raise InputError(problem, hint="leave it out, or name a model: llama-3.1-8b")
     need = replace(need, assumptions=replace(need.assumptions, **assumed), **limits)
     if given.get("upgrade"):
         need = replace(need, notes=(*need.notes, REPLACED))
@@ -768,10 +788,9 @@ def _list(value: str | Sequence[str] | None) -> tuple[str, ...]:
 
 
 def _meant(name: str) -> tuple[str, ...]:
-    """Every variant of a GPU's name, or every GPU of a vendor."""
-    of_vendor = (spec.id for spec in catalog.all_gpus() if (spec.vendor or "").casefold() == name.casefold())
-    if found := tuple(of_vendor):
-        return found
+    """Every variant of a GPU's name, or every GPU that a filter means: a vendor, a kind, a size of memory."""
+    if not catalog.is_name(name) and (found := catalog.select(name)):
+        return tuple(spec.id for spec in found)
     meant = catalog.resolve(name)
     return (meant.spec.id, *meant.others)
 

@@ -606,13 +606,16 @@ def recipes(need: Need, gpu: str, count: int) -> str:
         found = fit(_plan(way, FORMATS[task], gpus=count, chunked=True), gpu)
         said.append(f"{task} {gibibytes(found.needed_bytes)}" + " (too much)" * (not found.fits))
     room = gibibytes(catalog.get(gpu).memory_bytes or 0.0)
-    return f"On each of {count} x {gpu} with {room}: {', '.join(said)}"
+    of = f"each of {count} x" if count > 1 else "one"
+    return f"On {of} {gpu} with {room}: {', '.join(said)}"
 
 
 def memory_of(need: Need, spec: GpuSpec) -> float | None:
-    """Bytes of memory of a GPU; of a computer with one memory, which is sold with less, too, as asked."""
-    if spec.text("form") == "soc" and need.memory_gb and spec.memory_bytes:
-        return min(need.memory_gb[0] * 2**30, spec.memory_bytes)
+    """Bytes of memory of a GPU; of one that is sold with less, too, as asked: the most of a range, else its
+    least."""
+    if spec.memory_varies and need.memory_gb and spec.memory_bytes:
+        low, high = need.memory_gb
+        return min((high or low) * 2**30, spec.memory_bytes)
     return spec.memory_bytes
 
 

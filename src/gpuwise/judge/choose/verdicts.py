@@ -9,7 +9,6 @@ from math import inf
 
 from gpuwise.facts import catalog, prices
 from gpuwise.judge.choose import candidates as priced
-from gpuwise.judge.choose.candidates import host_of
 from gpuwise.judge.choose.fit import link_of
 from gpuwise.judge.choose.need import HOURS_PER_YEAR, WORDS
 from gpuwise.judge.choose.owning import bills
@@ -21,8 +20,10 @@ from gpuwise.judge.choose.phrases import (
     counted,
     dated,
     electricity,
+    last_outlay,
     machine_of,
     offered_as,
+    often,
     rate_of,
     short_name,
     sum_of,
@@ -49,14 +50,17 @@ def room(need: Need, gpu: str, other: Recommendation) -> str:
 
 
 def sent_out(need: Need, first: Option, offers: Sequence[Offer]) -> str:
-    """What leaves a provider's network at a price that is not in the sum; empty where it is."""
+    """What it costs that data leave a provider's network."""
     if not need.egress_gb or first.way not in RENTS:
         return ""
-    known = any(o.provider == first.provider and o.egress_usd_per_gb is not None for o in offers)
-    if known and (need.items or need.hire_h):
-        return ""
-    of = "no part of an hour's price" if known else f"not known of {first.provider}, so not counted"
-    return f"What {need.egress_gb:,.0f} GB sent out cost is {of}."
+    rates = (o.egress_usd_per_gb for o in offers if o.provider == first.provider)
+    rate = next((each for each in rates if each is not None), None)
+    paid = f"{sum_of(need, need.egress_gb * (priced.MOST_EGRESS if rate is None else rate))}{often(need)}"
+    counted_in = "in the cost" if priced.egress_h(need) else "on top of it"
+    if rate is not None:
+        return f"{need.egress_gb:,.0f} GB sent out cost {paid} there, {counted_in}."
+    at = f"at ${priced.MOST_EGRESS:.3g} a GB, the most known of anybody, {paid}, {counted_in}"
+    return f"What {need.egress_gb:,.0f} GB sent out cost is not known of {first.provider}: {at}."
 
 
 def from_elsewhere(asked: str, place: str) -> str:
@@ -134,8 +138,7 @@ def _against_last_price(bill: Bill, found: Recommendation) -> str:
     need, first, a = found.need, found.options[0], found.need.assumptions
     if not (bill.usd and first.last_usd) or bill.items:
         return ""
-    host = host_of(first.gpu_id, first.count)[1] if a.host_usd is None else a.host_usd * first.count
-    lost = (first.last_usd * first.count + host) * priced.lost_share(a) / (12 * a.years)
+    lost = last_outlay(need, first) * priced.lost_share(a) / (12 * a.years)
     mine, name = lost + electricity(need, first)[1], machine_of(first)
     less = f"{begun(name)} of your own would cost less" if mine < bill.usd else f"{begun(bill.of)} costs less"
     return (
@@ -211,13 +214,12 @@ def not_for(need: Need, found: Recommendation) -> str:
     was."""
     if UNCHECKED not in found.need.notes or need.budget_usd is None:
         return ""
-    last = {o: o.last_usd * o.count for o in found.options if o.last_usd}
-    machine = need.assumptions.host_usd is None
-    paid = {o: usd + host_of(o.gpu_id, o.count)[1] * machine for o, usd in last.items()}
+    paid = {o: last_outlay(need, o) for o in found.options if o.last_usd}
     if not paid:
         return "Whether that is possible cannot be said: no price of what does it is known."
     least = min(paid, key=lambda option: paid[option])
     able = "Yes" if paid[least] <= need.budget_usd else "No"
+    machine = need.assumptions.host_usd is None
     takes = f"{machine_of(least)}{' with a machine' * machine} took {sum_of(need, paid[least])}"
     return f"{able}, by the last prices known: {takes} in {least.seen_on[:7]}."
 
