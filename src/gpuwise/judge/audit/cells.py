@@ -400,7 +400,7 @@ def own_field(cell: str, tokens: Sequence[Token], place: int) -> str | None:
     # "4,500 (FP8)" under a heading of another format.
     if after is not None and after.field.startswith("peak:") and dimension in ("count", "op/s"):
         # "128 FP32 lanes" counts units.
-        alone = dimension == "op/s" or not re.match(r"\s?[a-z]|\s*/", cell[after.end :], re.IGNORECASE)
+        alone = dimension == "op/s" or not re.match(r"\s?[a-z]|\s*[/-]", cell[after.end :], re.IGNORECASE)
         if cell[token.end : after.start].strip() in ("(", ""):
             # "4500 (FP4 9000)"
             value = re.match(r"[ :=~]{1,3}\d", cell[after.end :])

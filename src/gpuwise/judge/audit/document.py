@@ -23,6 +23,8 @@ from gpuwise.model.judgement import Claim, Number
 DIE_LINES = 8
 # Characters of a line that is a value and nothing else, of a plain heading, and of a line of pairs.
 SHORT, TITLE, PAIRS = 24, 90, 600
+# Blocks of a document that is walked through twice.
+MOST_TWICE = 2000
 # Fields that a heading may name whose value stands below it.
 MOST_ASKED = 2
 # A line of a paragraph that is at least so long may go on in the next.
@@ -105,7 +107,7 @@ def claims(blocks: Sequence[Block]) -> Iterator[Claim | Left]:
     )
     walk = _Walk(blocks, marks, portable)
     every = [*walk.found()]
-    if walk.order:
+    if walk.order and len(blocks) <= MOST_TWICE:
         # The tables above the one that showed how the columns stand have the same order.
         every = [*_Walk(blocks, marks, portable, walk.order).found()]
     for found in every:

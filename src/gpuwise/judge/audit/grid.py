@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections import Counter, defaultdict
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from itertools import pairwise, permutations
 
@@ -212,7 +212,11 @@ def _straight(rows: tuple[tuple[Cell, ...], ...]) -> tuple[tuple[Cell, ...], ...
     named = [[bool(text) and name_of(text) is not None for text in row] for row in texts[: NAME_COLUMNS + 1]]
     # A row of names is the header, wherever it stands: "GPU type | L40S | A100" below "Small | Large".
     heads = [
-        sum(names) > 1 and 2 * sum(names) >= sum(map(bool, row)) and not (names[0] and row[-1])
+        sum(names) > 1
+        and 2 * sum(names) >= sum(map(bool, row))
+        and not (names[0] and row[-1])
+        # Names of one product, "8x V100 | V100 | V100-SXM2", are a row of it.
+        and not _is_of_one(text for name, text in zip(names, row, strict=True) if name)
         for names, row in zip(named, texts, strict=False)
     ]
     at = heads.index(True) if any(heads) else 0
@@ -240,6 +244,12 @@ def _straight(rows: tuple[tuple[Cell, ...], ...]) -> tuple[tuple[Cell, ...], ...
         else:
             found.append((name, *row[:-1]) if name and not text[-1] and name_of(text[0]) is None else row)
     return tuple(found)
+
+
+def _is_of_one(names: Iterable[str]) -> bool:
+    """Whether there is a GPU that all of these names may mean."""
+    ids = [{*found.gpu_ids} for name in names if (found := name_of(name)) is not None]
+    return bool(set.intersection(*ids))
 
 
 def _stacked(rows: tuple[tuple[Cell, ...], ...]) -> tuple[tuple[Cell, ...], ...]:

@@ -1452,7 +1452,10 @@ class _Sentence:
     def chip_leads(self, token: Token) -> bool:
         """Whether the sentence names a chip before a value, and before it no GPU."""
         before = (t for t in self.tokens if t.end <= token.start and t.kind != "field")
-        return next((t.field for t in before if t.kind == "gpu" or t.field == "chip"), "") == "chip"
+        first = next((t for t in before if t.kind == "gpu" or t.field == "chip"), None)
+        # "TU116, 1408 shaders, 6GB" lists what a card has.
+        lists = first is not None and re.match(r",\s\d", self.text[first.end :]) is not None
+        return first is not None and first.field == "chip" and not lists
 
     @cached_property
     def goes_on(self) -> bool:
