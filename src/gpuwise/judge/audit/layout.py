@@ -333,6 +333,9 @@ def _separated(lines: Sequence[Line], start: int, scope: Scope) -> Found:
     """A line of field words between commas or slashes, then lines of a GPU and as many values: what a program
     prints as CSV, or "Cheat sheet (cores / VRAM / watts)" above "4090: 16384 / 24 / 450"."""
     text = lines[start].text
+    if start == 0 and text[-1:] in ("[", "(", "{"):
+        # The comment above a list of a program, which is a heading of Markdown.
+        text = scope.title
     if len(text) > ROW or text[-1:] in (".", "!", "?") or not _SEPARATOR.search(text):
         return None
     inside = _IN_PARENTHESES.search(text)

@@ -601,7 +601,7 @@ class _Sentence:
         # Each GPU has its own list: every value is the GPU's before it.
         self.in_turn = len(heads) == len(self.gpus) and all(n in self.listed for n in values)
         # "RTX 3060 for 220 dollars, 12 GB, 170 W, ..." is a list of one.
-        one_list = len(self.gpus) == 1 and self.gpus[0].start < 4
+        one_list = len(self.gpus) < 2 and all(gpu.start < 4 for gpu in self.gpus)
         rest = len(text) - sum(t.end - t.start for t in self.tokens)
         # Many values and few words are a table without its line ends; values that touch are its cells.
         close = (
