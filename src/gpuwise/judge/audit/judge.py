@@ -75,6 +75,8 @@ PERCENT, APART_PERCENT = 3, 0.09
 CACHED = 8.0
 # Of its memory a GPU leaves a program so much.
 USABLE = 0.92
+# Of so many GPUs a field that stands alike on lines is right, and so many times as often as it is wrong.
+ROWS, MOST_RIGHT = 4, 4
 # How many decimal units of bytes make one of the binary units that the catalog counts in.
 DECIMAL = {"memory_bytes": 2**30 / 1e9, "l2_bytes": 2**20 / 1e6}
 # And the bits that find errors in GDDR memory leave so much: 15 GB of 16.
@@ -209,6 +211,19 @@ def judge(claims: Sequence[Claim]) -> tuple[Finding, ...]:
                 agreed[place].add((claim.field, claim.gpu_ids, claim.line))
     last = max((claim.line for claim in claims), default=0)
 
+    # A field that stands alike on a line of each of several GPUs, as in a program's objects, is a column.
+    fields_on: dict[int, set[str]] = defaultdict(set)
+    for claim in claims:
+        fields_on[claim.line].add(claim.field)
+    alike_on: dict[object, dict[str, set[tuple[str, ...]]]] = defaultdict(lambda: defaultdict(set))
+    for claim, verdict in judged:
+        alike_on[claim.field, frozenset(fields_on[claim.line])][verdict].add(claim.gpu_ids)
+
+    def is_of_column(claim: Claim) -> bool:
+        found = alike_on[claim.field, frozenset(fields_on[claim.line])]
+        right, wrong = len(found["agrees"]), len(found["contradicts"])
+        return claim.block >= GRID or right >= max(ROWS, MOST_RIGHT * wrong)
+
     def is_whole(claim: Claim) -> bool:
         return claim.line <= NEARBY and last <= claim.line + NEARBY
 
@@ -218,7 +233,8 @@ def judge(claims: Sequence[Claim]) -> tuple[Finding, ...]:
         told = 3 if claim.block >= GRID else 2
         beside = {one[:told] for n in lines for one in islice(agreed.get(n, ()), COMPANY + 1)}
         few = len(beside - {(claim.field, claim.gpu_ids)}) < COMPANY  # one may be its own
-        return few and not is_whole(claim) and text.explain(claim)[0] not in PLAIN
+        alone = claim.block < GRID and is_of_column(claim)
+        return few and not (is_whole(claim) or alone) and text.explain(claim)[0] not in PLAIN
 
     outside = {
         (c.block, c.gpu_ids) for c, v in judged
@@ -278,7 +294,7 @@ def judge(claims: Sequence[Claim]) -> tuple[Finding, ...]:
         # than wrongly: of 42 such accusations in 200 documents 29 were false.
         # The head of a row or column says whose a value is, but for peaks, of which there are several.
         twice = kind == "internal contradiction" and not claim.field.startswith("peak:")
-        owned = twice and claim.block >= GRID
+        owned = twice and is_of_column(claim)
         # So does a sheet of one GPU, in which either statement stands.
         of_sheet = twice and claim.block < GRID and text.is_of_sheet(claim)
         unowned = several and not (owned or of_sheet) and kind == "internal contradiction"
