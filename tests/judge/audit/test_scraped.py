@@ -615,3 +615,121 @@ ONE_MORE = "CUDA cores 9728 21760\n"
 def test_whose_a_column_is(text: str, name: str, expected: set[str]) -> None:
     found = {f"{value} {verdict}" for _, value, verdict in judged(text, name)}
     assert found >= expected
+
+
+def test_a_nested_object_on_a_line_is_a_part_of_the_one_around_it(claimed: Read) -> None:
+    text = """{
+  "NVIDIA T4": {
+    "clock_rate": {"base": 585, "boost": 1590},
+    "memory": {"size": 16, "type": "GDDR6", "bus": 256},
+    "link": {"type": "nvlink", "bandwidth_gbps": 600},
+    "major": 7, "minor": 5
+  }
+}"""
+    expected = {
+        ("base_hz", "585"), ("boost_hz", "1590"), ("memory_bytes", "16"), ("memory_type", "GDDR6"),
+        ("memory_bus_bits", "256"), ("compute_capability", "7.5"),
+    }  # fmt: skip
+    found = {(field, value) for _, field, value in claimed(text, "a.json")}
+    assert expected <= found
+    assert ("memory_bytes_per_s", "600") not in found
+
+
+def test_json_without_spaces(claimed: Read) -> None:
+    rows = (
+        '{"id":"l4","name":"NVIDIA L4","vram":24,"tdp":72}',
+        '{"id":"t4","name":"NVIDIA T4","vram":16,"tdp":70}',
+    )
+    found = {(gpu, value) for gpu, _, value in claimed("[\n" + ",\n".join(rows) + "\n]", "a.json")}
+    assert found == {("NVIDIA L4", "24"), ("NVIDIA L4", "72"), ("NVIDIA T4", "16"), ("NVIDIA T4", "70")}
+
+
+def test_a_later_table_shows_how_the_columns_of_an_earlier_one_stand() -> None:
+    text = """RTX 3090 vs Tesla P40
+Architecture | Pascal | Ampere |
+Launch price (MSRP) | $5,699 | $1,499 |
+Detailed specifications
+General parameters such as the number of shaders, clock speeds and the like stand in what follows below.
+CUDA cores | 3840 | 10496 |
+Boost clock speed | 1531 MHz | 1695 MHz |
+TDP | 250 Watt | 350 Watt |
+Tensor cores | no data | 328 |"""
+    found = {(f.gpu, f.stated) for f in audit.audit_text(text, "a.txt").findings if f.field == "architecture"}
+    assert found == {("NVIDIA Tesla P40", "Pascal"), ("NVIDIA GeForce RTX 3090", "Ampere")}
+
+
+def test_differences_of_either_card_in_brackets(claimed: Read) -> None:
+    text = """RTX 3090 vs RTX 4080
+
+RTX 3090 Advantages
+More memory (24GB vs 16GB)
+RTX 4080 Advantages
+Boost clock raised by 48% (2505MHz vs 1695MHz)
+Lower TDP (320W vs 350W)"""
+    found = {(gpu, value) for gpu, field, value in claimed(text, "a.txt") if field in ("boost_hz", "power_w")}
+    assert found == {
+        ("RTX 4080", "2505MHz"),
+        ("RTX 3090", "1695MHz"),
+        ("RTX 4080", "320W"),
+        ("RTX 3090", "350W"),
+    }
+
+
+def test_bytes_as_programs_print_them_in_decimal_units() -> None:
+    text = "NVIDIA A100-SXM4-40GB\nTotal amount of global memory: 42.5 GB\nL2 cache size: 41.9 MB\nTDP: 400 W"
+    assert all(verdict != "contradicts" for _, _, verdict in judged(text))
+
+
+@pytest.mark.parametrize(
+    ("label", "values"),
+    [("Load", "450 350 320 450"), ("TOPS", "1321,TOPS 285,TOPS 97.5,TFLOPS 209,TFLOPS")],
+)
+def test_what_a_column_is_not_taken_for(label: str, values: str) -> None:
+    """What was measured is no TDP, and a card's TOPS are those of integers."""
+    names = ("RTX 4090", "RTX 3090", "RTX 4080", "RTX 5090")
+    pairs = zip(names, values.split(), strict=True)
+    cells = (f"| {name} | {value.replace(',', ' ')} |" for name, value in pairs)
+    found = judged("\n".join((f"| GPU | {label} |", "|---|---|", *cells)), "a.md")
+    assert not [one for one in found if one[0] in ("power_w", "peak:fp16")]
+
+
+def test_the_year_of_a_network_is_no_launch_and_ram_beside_processors_no_memory(claimed: Read) -> None:
+    text = """| Model (year) | Hardware |
+|---|---|
+| ResNet-50 (2015) | 8x P100 |
+| BERT (2018) | V100 |
+
+Each node has four V100.
+
+| Node | Processor | RAM |
+|---|---|---|
+| n1 | 2 Xeon E5 | 128 GB |"""
+    assert not {field for _, field, _ in claimed(text)} & {"launch", "memory_bytes"}
+
+
+def test_the_catalog_parts_the_cells_of_a_row(claimed: Read) -> None:
+    """An empty cell is left out; a row whose cells can be parted in two ways says nothing of rates."""
+    text = """GPUYearVRAMFP16 TFLOPSFP8 TFLOPSTDP
+A100 SXM (80 GB)202080 GB312400W
+H100 SXM202280 GB9891979700W
+L40S202248 GB91827364W"""
+    found = claimed(text, "a.txt")
+    assert [value for _, field, value in found if field == "power_w"][:2] == ["400W", "700W"]
+    assert [value for _, field, value in found if field[:5] == "peak:"] == ["312", "989", "1979"]
+
+
+def test_a_field_on_a_line_of_each_of_several_objects_is_read_as_a_column() -> None:
+    """Alone a wrong size is doubted: it may be of something else; among five objects it is not."""
+    cards = {"RTX A5000": 29, "RTX A6000": 48, "L4": 24, "A40": 48, "L40S": 48, "RTX 4090": 24}
+    objects = [f'  {{\n    "id": "x{n}",\n    "name": "{name}",\n    "brand": "a",\n    "vram_gb": {size},\n'
+               f'    "sys_ram_gb": 256,\n    "tier": "b",\n    "notes": "c"\n  }}'
+               for n, (name, size) in enumerate(cards.items())]  # fmt: skip
+    for many, expected in ((6, ["contradicts"]), (2, [])):
+        found = judged(
+            "[\n" + ",\n".join(objects[:many]) + "\n" * 30 + '{\n"name": "H100 SXM",\n"tdp_w": 700\n}\n]',
+            "a.json",
+        )
+        assert [
+            verdict for _, value, verdict in found if value == "29" and verdict != "cannot tell"
+        ] == expected
+        assert not [value for _, value, _ in found if value == "256"]

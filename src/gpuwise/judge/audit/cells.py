@@ -26,7 +26,7 @@ WHOLE = frozenset({"cuda_cores", "stream_processors", "tensor_cores", "rt_cores"
 NEAR = 40
 # Letters of a cell, those of Chinese counted thrice, from which on it is a remark.
 REMARK = 30
-_SUMMED = re.compile(r"^[+\u00b1\u2212] ?\d|=|\d[ \w]{0,8}[\u00d7*] ?\d|\d \+ ?\d|^\d+ \(\d+\)|e\d+ ?/")
+_SUMMED = re.compile(r"^[+\u00b1\u2212] ?\d|=|\d[ \w]{0,8}[\u00d7*] ?\d|\d \+ ?\d|^\d+ \(\d+\)")
 # Below "PCIe" its generation goes without the name: "4.0 x16", "Gen 4".
 _PCIE = re.compile(
     r"\W*pci[ -]?e(?:xpress)?[ .]*(?:gen(?:eration)?|version|interface|bus)?\W*", re.IGNORECASE
@@ -99,6 +99,8 @@ class Label:
         return self.fields[0] if self.fields else None
 
 
+# What words are labels of that mean nothing beside others.
+_ALONE = {"type": "memory_type", "bus": "memory_bus_bits", "cuda": "compute_capability"}
 _UNIT_WORDS = [(name, re.compile(rf"(?:^|[\s(\[/_])(?:{unit})(?=$|[\s)\],/_*;])", re.IGNORECASE), factor)
                for name, unit, factor in UNITS if name not in ("count", "other", "%")]  # fmt: skip
 
@@ -140,8 +142,8 @@ def label_of(text: str) -> Label:
     if unit is not None and not fields:
         # "Q4 t/s", "On-demand $/GPU-hr"
         fields = {"item/s": ["throughput"], "usd": ["price"]}.get(unit[0], fields)
-    if alone := re.fullmatch(r"\W*(type|bus)\W*", text, re.IGNORECASE):
-        fields = [{"type": "memory_type", "bus": "memory_bus_bits"}[alone[1].lower()]]
+    if alone := re.fullmatch(r"\W*(type|bus|cuda)\W*", text, re.IGNORECASE):
+        fields = [_ALONE[alone[1].lower()]]
     # The row of a network states its throughput: "ResNet-50 FP16".
     if all(f.startswith("peak:") for f in fields) and unit is None and network_in(text):
         fields = ["throughput"]
@@ -208,6 +210,8 @@ def readings(label: Label, cell: str, *, marks: tuple[str, ...] | None = ()) -> 
         cell = f"PCIe {stated}"
     if label.first == "architecture" and cell.strip("\"' ") == "ada":
         cell = "Ada"
+    if label.first == "slots" and "width" in label.text.lower() and re.fullmatch(r"[1-4](?:\.\d)?", stated):
+        cell = f"{stated}-slot"
     if label.first == "chip" and (chip := CHIP.fullmatch(cell)):
         # GV100, which a product is called, too.
         yield Reading(field="chip", values=(chip[0],), token=whole)
@@ -222,6 +226,8 @@ def readings(label: Label, cell: str, *, marks: tuple[str, ...] | None = ()) -> 
     # A remark below a label that is of no field, "Notes", may speak of other cards, or of a miner's.
     letters = sum(1 + 2 * (letter > "\u3040") for letter in cell if letter.isalpha())
     open_ |= label.first is None and label.text != "" and letters > REMARK
+    # Below "CUDA" stands the capability of the GPU or the version of the library.
+    open_ |= label.text.strip().lower() == "cuda"
     last: Reading | None = None
     # Beside HBM or GDDR, plain DDR is the memory of a CPU, and so is the size before it.
     types = [t for t in tokens if t.field == "memory_type" and t.kind == "name"]
@@ -271,6 +277,9 @@ def _of_value(
     field = own if own and not unnamed else _of_label(label, cell, token)
     if field in (None, "none") or (field == "launch" and label.first != "launch"):
         return
+    if field == "launch" and re.search(r"[A-Za-z]{3}", cell[: token.start]):
+        # "ResNet-50 (2015)": of what else the cell names.
+        return
     if field == "process_nm" and token.dimension == "bare" and CUES["machine_node"].search(label.text):
         # "GPUs per node", "Node": machines, where no nanometres stand beside them.
         return
@@ -285,7 +294,9 @@ def _of_value(
     if field == "peak:tensor" and "fl" not in token.text.lower() and token.dimension != "bare":
         return
     times = None
-    if field in (*SUMMED, "power_w") and CUES["total"].search(label.text.replace("memory.total", "")):
+    # "65,536 total" below a rig of four
+    said = f"{label.text.replace('memory.total', '')} {cell[token.end : token.end + NEAR]}"
+    if field in (*SUMMED, "power_w") and CUES["total"].search(said):
         times = SEVERAL
     elif field == "power_w" and (label.drawn or "limit" in label.text.lower()):
         times = LIMITED
@@ -389,7 +400,7 @@ def own_field(cell: str, tokens: Sequence[Token], place: int) -> str | None:
     # "4,500 (FP8)" under a heading of another format.
     if after is not None and after.field.startswith("peak:") and dimension in ("count", "op/s"):
         # "128 FP32 lanes" counts units.
-        alone = dimension == "op/s" or not re.match(r"\s?[a-z]|\s*/", cell[after.end :], re.IGNORECASE)
+        alone = dimension == "op/s" or not re.match(r"\s?[a-z]|\s*[/-]", cell[after.end :], re.IGNORECASE)
         if cell[token.end : after.start].strip() in ("(", ""):
             # "4500 (FP4 9000)"
             value = re.match(r"[ :=~]{1,3}\d", cell[after.end :])

@@ -16,7 +16,7 @@ from gpuwise.judge.audit.grid import IN_CONTEXT, Scope, Subject, claim_of, of_fo
 from gpuwise.judge.audit.judge import GRID, may_be_of_die
 from gpuwise.judge.audit.prose import Left, Text
 from gpuwise.judge.audit.read import PLAIN, Block, Heading, Line, Table, texts_of
-from gpuwise.judge.audit.words import CHIP, CUES, Token, scan
+from gpuwise.judge.audit.words import CHIP, CUES, Token, cue_before, scan
 from gpuwise.model.judgement import Claim, Number
 
 # So many lines below the name of a chip its counts may still be meant.
@@ -25,6 +25,8 @@ DIE_LINES = 8
 SHORT, TITLE, PAIRS = 24, 90, 600
 # Texts of a document, and characters of each, that may say that it is about a rumour.
 BEGINS, TITLES = 4, 400
+# Blocks of a document that is walked through twice.
+MOST_TWICE = 2000
 # Fields that a heading may name whose value stands below it.
 MOST_ASKED = 2
 # A line of a paragraph that is at least so long may go on in the next.
@@ -43,7 +45,7 @@ _PRODUCT = re.compile(r"[A-Z][\w .+-]{2,30}\d[\w .+-]{0,20}")
 _NUMBERED = re.compile(r"(?:\d{1,2}\.){1,3}\d{0,2} (?=[A-Z])")
 _WIDE = re.compile(r"(?<=\S)(?: {2,40}| ?\t ?)(?=\S)")
 # A line that begins with a name and a colon, or the mark of a log, goes on about nothing before it.
-_NAMED = re.compile(r"[\w .()-]{2,40}:\s|\[?\d{1,2}:\d\d|\W{3}\w")
+_NAMED = re.compile(r"[\w .()-]{2,40}:(?:\s|$)|\[?\d{1,2}:\d\d|\W{3}\w")
 
 
 # "RTX 4000" where a document names an RTX 4090 is that card's series, unless it names workstation cards.
@@ -107,7 +109,13 @@ def claims(blocks: Sequence[Block]) -> Iterator[Claim | Left]:
     )
     short = prose.short_names(t for text in texts for t in scan(text) if t.kind == "gpu")
     leaked = any(CUES["leaked_sheet"].search(text[:TITLES]) for text in texts[:BEGINS])
-    for found in _Walk(blocks, Scope(marks=marks, portable=portable, short=short, leaked=leaked)).found():
+    scope = Scope(marks=marks, portable=portable, short=short, leaked=leaked)
+    walk = _Walk(blocks, scope)
+    every = [*walk.found()]
+    if walk.order and len(blocks) <= MOST_TWICE:
+        # The tables above the one that showed how the columns stand have the same order.
+        every = [*_Walk(blocks, scope, walk.order).found()]
+    for found in every:
         if not isinstance(found, Claim):
             yield found
             continue
@@ -130,7 +138,7 @@ def _as_list(cells: Sequence[str]) -> str:
 class _Walk:
     """The headings passed so far, and what the text speaks of."""
 
-    def __init__(self, blocks: Sequence[Block], scope: Scope) -> None:
+    def __init__(self, blocks: Sequence[Block], scope: Scope, order: tuple[Subject, ...] = ()) -> None:
         self.blocks = blocks
         pair = layout.first_pair(block for block in blocks if isinstance(block, Line))
         self.scope = replace(scope, pair=pair)
@@ -140,7 +148,7 @@ class _Walk:
         self.spoken: dict[tuple[str, ...], Subject] = {}
         self.tables, self.section = 0, 1
         # The GPUs of a title, as they stood in the columns of a table.
-        self.order: tuple[Subject, ...] = ()
+        self.order = order
         # How many GPUs a line of the section counts.
         self.count = 1
         # The fields that the last heading names, and where its value may stand below.
@@ -321,7 +329,9 @@ class _Walk:
         if alone and line.line <= self.below and len(text) < SHORT:
             # The value of a list of specifications that has labels and values on a line each.
             words = text[: tokens[0].start] + text[tokens[-1].end :]
-            return [(topic.text, text)] if len(re.sub(r"\W", "", words)) < 6 else []
+            # "Used: 63 MiB" below "FB Memory" is none of its size.
+            used = re.search(r"[A-Za-z]:", words) is not None
+            return [] if used or len(re.sub(r"\W", "", words)) > 5 else [(topic.text, text)]
         # "RTX 4090: 1008, RTX 4080: 716.8": GPUs, each with its value.
         gpus, values = tokens[::2], tokens[1::2]
         if not gpus or {t.kind for t in gpus} != {"gpu"} or {t.kind for t in values} != {"value"}:
@@ -360,7 +370,12 @@ class _Walk:
                 # several GPUs the next paragraph goes on about.
                 alone = all(set(t.gpu_ids) & set(found.gpu_ids) for t in prose.gpus_of(above))
                 self.recent = found if alone else replace(found, sure=False)
-        for gpu in prose.gpus_of(above) if len(above) <= PAIRS else ():
+        gpus = prose.gpus_of(above) if len(above) <= PAIRS else []
+        named = len({gpu.gpu_ids for gpu in gpus}) == 1
+        if named and above.endswith(":") and not cue_before("compared", above, gpus[0].start):
+            # "For comparison, the P40 is a GP102 with 24 GB:" opens a list of it.
+            self.recent = subject(gpus)
+        for gpu in gpus:
             if not any(set(ids) & set(gpu.gpu_ids) for ids in self.spoken) and (one := subject([gpu])):
                 self.spoken[gpu.gpu_ids] = one
 

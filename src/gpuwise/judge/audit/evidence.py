@@ -305,7 +305,8 @@ def _alternatives(spec: GpuSpec, field: str, fact: Fact | Peak) -> tuple[float |
 
     def disputes(name: str) -> bool:
         other = catalog.sources().get(name)
-        by_vendor = name.startswith(("NVIDIA", "AMD", "Intel")) if other is None else other.kind == "vendor"
+        vendors = ("NVIDIA", "AMD", "Intel", "Apple")
+        by_vendor = name.startswith(vendors) if other is None else other.kind == "vendor"
         return mine.kind != "vendor" or by_vendor
 
     others = [o for o in spec.values(field)[1:] if o.value != stands and is_other(o.source.id)]

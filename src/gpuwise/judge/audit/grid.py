@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections import Counter, defaultdict
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from itertools import pairwise, permutations
 
@@ -216,7 +216,11 @@ def _straight(rows: tuple[tuple[Cell, ...], ...]) -> tuple[tuple[Cell, ...], ...
     named = [[bool(text) and name_of(text) is not None for text in row] for row in texts[: NAME_COLUMNS + 1]]
     # A row of names is the header, wherever it stands: "GPU type | L40S | A100" below "Small | Large".
     heads = [
-        sum(names) > 1 and 2 * sum(names) >= sum(map(bool, row)) and not (names[0] and row[-1])
+        sum(names) > 1
+        and 2 * sum(names) >= sum(map(bool, row))
+        and not (names[0] and row[-1])
+        # Names of one product, "8x V100 | V100 | V100-SXM2", are a row of it.
+        and not _is_of_one(text for name, text in zip(names, row, strict=True) if name)
         for names, row in zip(named, texts, strict=False)
     ]
     at = heads.index(True) if any(heads) else 0
@@ -244,6 +248,12 @@ def _straight(rows: tuple[tuple[Cell, ...], ...]) -> tuple[tuple[Cell, ...], ...
         else:
             found.append((name, *row[:-1]) if name and not text[-1] and name_of(text[0]) is None else row)
     return tuple(found)
+
+
+def _is_of_one(names: Iterable[str]) -> bool:
+    """Whether there is a GPU that all of these names may mean."""
+    ids = [{*found.gpu_ids} for name in names if (found := name_of(name)) is not None]
+    return bool(set.intersection(*ids))
 
 
 def _stacked(rows: tuple[tuple[Cell, ...], ...]) -> tuple[tuple[Cell, ...], ...]:
@@ -299,6 +309,8 @@ class Grid:
     """Formats of rows "FP64 Tensor Core", dense or sparse: a row "FP64" beside them is of ordinary cores."""
     named: bool = False
     """Whether the first column is of names of GPUs, by its head."""
+    beside_cpus: bool = False
+    """Whether columns are of VRAM or CPUs, beside which plain RAM is the machine's."""
 
     def __post_init__(self) -> None:
         self.rows = _straight(_stacked(self.rows))
@@ -350,6 +362,7 @@ class Grid:
             self.rows = (self.header, *self.rows[2:])
         # Otherwise nobody knows which column a cell of a ragged table belongs to.
         self.ragged = len(self.rows) > 1 and len(self.header) != width
+        self.beside_cpus = any(CUES["machine_beside"].search(cell.text) for cell in self.header)
         around = (self.scope.title, self.scope.above, *(cell.text for cell in self.header))
         # Looked at once: a wide row has as many cells as readings.
         self.of_parts = frozenset(
@@ -570,14 +583,12 @@ class Grid:
                 owner = None
             if owner is not None:
                 owned.append((number, row, self.counted(owner, row), name))
-        # Beside VRAM or CPUs, plain RAM is the machine's.
-        vram = any(CUES["machine_beside"].search(cell.text) for cell in self.header)
         rented = any(CUES["machine_column"].search(cell.text) for cell in self.header)
         for column, label in enumerate(self.labels if owned else ()):
             cells = [(row[column], o) for _, row, o, n in owned if column < len(row) and column != n]
             sure = True
             if CUES["plain_memory"].fullmatch(label.text.strip()):
-                if vram:
+                if self.beside_cpus:
                     continue
                 # So it may be in a list of machines, unless it is mostly what their GPUs have.
                 listed = rented or any(_TIMES_FIRST.match(row[n].text) for _, row, _, n in owned)
@@ -646,6 +657,8 @@ class Grid:
     def inferred(self, text: str, cells: Sequence[tuple[Cell, Subject]]) -> tuple[Label, bool] | None:
         """The label of a row or column whose own words are unknown, by what the catalog confirms of at least
         half of its values; and whether so many are confirmed that the others are of that field, too."""
+        if CUES["in_use_power"].search(text) or "load" in text.lower():
+            return None
         found: list[tuple[int, Label]] = []
         confirmed = Counter[str]()
         cells = cells[:: 1 + len(cells) // JUDGED]
@@ -666,6 +679,8 @@ class Grid:
         for name in INFERRED if len(cells) > 1 else ():
             label = replace(label_of(name), unit=label_of(text).unit)
             if formats and label.fields[0][:5] == "peak:" and label.fields[0] not in formats:
+                continue
+            if re.search(r"\bTOPS", text) and label.first != "peak:int8":
                 continue
             read = [next(self.placed(cell, label, owner, 0, 0), None) for cell, owner in cells]
             mine = [p for p in read if p is not None and p.reading.field == label.first]
@@ -786,6 +801,8 @@ class Grid:
                 continue
             for column, cell in enumerate(row[: len(self.labels)]):
                 label = self.labels[column]
+                if self.beside_cpus and CUES["plain_memory"].fullmatch(label.text.strip()):
+                    continue
                 # Several rows of specifications are of several things; a speed's row says what it is of.
                 sure = owner.sure and (len(self.rows) == 2 or label.first in IN_CONTEXT or label.hourly)
                 mine = self.counted(replace(owner, sure=sure), row)

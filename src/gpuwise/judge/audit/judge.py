@@ -73,6 +73,10 @@ PERCENT, APART_PERCENT = 3, 0.09
 CACHED = 8.0
 # Of its memory a GPU leaves a program so much.
 USABLE = 0.92
+# Of so many GPUs a field that stands alike on lines is right, and so many times as often as it is wrong.
+ROWS, MOST_RIGHT = 4, 4
+# How many decimal units of bytes make one of the binary units that the catalog counts in.
+DECIMAL = {"memory_bytes": 2**30 / 1e9, "l2_bytes": 2**20 / 1e6}
 # And the bits that find errors in GDDR memory leave so much: 15 GB of 16.
 WITH_ECC = 15 / 16
 # Bytes/s between the two chips of a superchip (NVLink-C2C).
@@ -209,6 +213,19 @@ def judge(claims: Sequence[Claim]) -> tuple[Finding, ...]:
                 agreed[place].add((claim.field, claim.gpu_ids, claim.line))
     last = max((claim.line for claim in claims), default=0)
 
+    # A field that stands alike on a line of each of several GPUs, as in a program's objects, is a column.
+    fields_on: dict[int, set[str]] = defaultdict(set)
+    for claim in claims:
+        fields_on[claim.line].add(claim.field)
+    alike_on: dict[object, dict[str, set[tuple[str, ...]]]] = defaultdict(lambda: defaultdict(set))
+    for claim, verdict in judged:
+        alike_on[claim.field, frozenset(fields_on[claim.line])][verdict].add(claim.gpu_ids)
+
+    def is_of_column(claim: Claim) -> bool:
+        found = alike_on[claim.field, frozenset(fields_on[claim.line])]
+        right, wrong = len(found["agrees"]), len(found["contradicts"])
+        return claim.block >= GRID or right >= max(ROWS, MOST_RIGHT * wrong)
+
     def is_whole(claim: Claim) -> bool:
         return claim.line <= NEARBY and last <= claim.line + NEARBY
 
@@ -218,7 +235,8 @@ def judge(claims: Sequence[Claim]) -> tuple[Finding, ...]:
         told = 3 if claim.block >= GRID else 2
         beside = {one[:told] for n in lines for one in islice(agreed.get(n, ()), COMPANY + 1)}
         few = len(beside - {(claim.field, claim.gpu_ids)}) < COMPANY  # one may be its own
-        return few and not (is_whole(claim) or claim.field in OF_CARDS or text.explain(claim)[0] in PLAIN)
+        rare = is_whole(claim) or claim.field in OF_CARDS or (claim.block < GRID and is_of_column(claim))
+        return few and not (rare or text.explain(claim)[0] in PLAIN)
 
     outside = {
         (c.block, c.gpu_ids) for c, v in judged
@@ -277,11 +295,11 @@ def judge(claims: Sequence[Claim]) -> tuple[Finding, ...]:
         measured = len(wrong_of[_column(claim)]) > 1
         # What a text of several GPUs states rightly elsewhere, it states here of another one that has it more
         # often than wrongly: of 42 such accusations in 200 documents 29 were false.
-        # The head of a row or column says whose a value is.
-        twice = kind == "internal contradiction"
-        owned = twice and claim.block >= GRID
-        # So does a sheet of one GPU, in which either statement stands, but for peaks: there are several.
-        of_sheet = twice and not (owned or claim.field.startswith("peak:")) and text.is_of_sheet(claim)
+        # The head of a row or column says whose a value is; in lists not of peaks, of which there are several.
+        twice, peak = kind == "internal contradiction", claim.field.startswith("peak:")
+        owned = twice and is_of_column(claim) and (claim.block >= GRID or not peak)
+        # So does a sheet of one GPU, in which either statement stands.
+        of_sheet = twice and not (owned or peak) and text.is_of_sheet(claim)
         unowned = several and twice and not (owned or of_sheet) and (claim.of_any or text.is_of_any(claim))
         passing = (is_of_stranger(claim) or in_passing(claim)) and not of_sheet
         # The bandwidth is unknown of a card whose memory size the catalog lacks: an H20 with 141 GB.
@@ -472,7 +490,10 @@ def _is_option(claim: Claim) -> bool:
         odd = re.search(r"\d ?MB", claim.stated) and any(
             v > 2**30 and v / 2**20 % WHOLE_MB for v in _numbers(claim.values)
         )
-        finds = (odd or re.search(r"\.\d+ ?G", claim.stated)) and max(ratios, default=2.0) <= 1
+        finds = bool(odd) and max(ratios, default=2.0) <= 1
+        # Some programs count in decimal GB: the 40 GiB of a card are 42.9.
+        fraction = re.search(r"\.\d+ ?G", claim.stated) is not None
+        finds |= fraction and max(ratios, default=2.0) <= DECIMAL["memory_bytes"]
         finds = finds or ("MiB" in claim.stated and any(USABLE <= ratio <= 1 for ratio in ratios))
         finds = finds or (not consumer and any(alike(ratio, WITH_ECC, CLOSE) for ratio in ratios))
         much = bool(ratios) and min(_numbers(claim.values)) > HOST and min(ratios) > MACHINE
@@ -725,8 +746,9 @@ def same(claim: Claim, stated: Number | str, known: float | str) -> bool:
         rounded = claim.approximate or _IN_THOUSANDS.search(claim.stated)
         near = (COARSE if stated.digits == 1 else ROUGH) if rounded else 0.0
         return abs(stated.value - known) <= near * known
-    if claim.field == "memory_bytes" and _is_near(claim, stated, known / 1e9 * 2**30):
-        # Product numbers are GiB on most cards and decimal GB on some; both count.
+    decimal = claim.field == "memory_bytes" or "." in claim.stated
+    if decimal and claim.field in DECIMAL and _is_near(claim, stated, known * DECIMAL[claim.field]):
+        # Product numbers are GiB on most cards and decimal GB on some; both count. Programs print both, too.
         return True
     return _is_near(claim, stated, known)
 

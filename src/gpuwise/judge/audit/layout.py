@@ -45,6 +45,10 @@ LONGEST_NUMBER = 7
 WORDS = 4
 # Rows that make lines below a title a table.
 LEAST = 3
+# Characters of a cell that ran together with its neighbours.
+MOST_CELL = 14
+# Cells of such a row that the catalog does not confirm.
+MOST_ODD = 2
 
 _MODEL = r"(?:NVIDIA|AMD|GeForce|Radeon|RTX|GTX|MI\d{3}|G?[ABHLTV]\d{2,3}S?(?!\d)|[LT]4(?!\d)|GB\d{3})"
 _MAKERS = r"(?:EVGA|ASUS|MSI|ZOTAC|PNY|XFX|Gigabyte|Sapphire|PowerColor|Palit|Gainward|Inno3D|KFA2|ASRock)\b"
@@ -58,6 +62,7 @@ _PARTED = re.compile(r" ?\| ?| ?\t ?| {2,40}|\s\u2502\s")
 _TABS = re.compile(r" ?\t ?")
 _RULE = re.compile(r"[\s|:+=\u2500-\u257f-]+")
 _PAIRED = re.compile(r"[|\t] ?[\w ()-]{2,30}:\s?\S")
+_LINE_NUMBER = re.compile(r"\d{1,5} \|")
 _CAPITAL = re.compile(r"(?<=[a-z0-9)])(?=[A-Z\u2713\u2717\u2014])|(?<=\u2014)(?=\S)")
 _NEXT_CELL = re.compile(r"(?<=[a-z0-9)])(?=[A-Z][a-zA-Z]{0,20}\d{2}|[A-Z][a-z]{3,20} )")
 _NUMBER = re.compile(r"\d{1,3},\d{3}|(?:19|20)\d\d")
@@ -67,6 +72,14 @@ _PIECE = re.compile(r"\s*(?:\d[\d.,]{0,6}|[KMGTP]i?B/s|[KMGTP]B|TFLOPS|W)\s*")
 # What parts the cells of a line: commas, or slashes with spaces around them.
 _SEPARATORS = (",", " / ", ";")
 _SEPARATOR = re.compile(r",| / |;")
+# Where the labels of a header that lost its gaps end.
+_HEADS = re.compile(
+    r"(?:(?<=[a-z)\]$%])|(?<=GPU)|(?<=RAM)|(?<=BW)|(?<=OPS)|(?<=TDP)|(?<=TGP))(?=[A-Z])(?<!NV)"
+)
+# Where the name of such a row may end.
+_NAME_ENDS = re.compile(r"(?<=[A-Za-z)])(?=\d)")
+# Where a cell of it may end: not inside of a word, a decimal or a unit, nor behind a gap.
+_CELL_ENDS = re.compile(r"(?<=[a-zA-Z)\d])(?:(?=[\dA-Z$~ \u2248(])(?<![A-Z](?=[A-Z]))|$)")
 _IN_PARENTHESES = re.compile(r"\(([^()]{8,})\)(?::|\sVALUES)?$", re.IGNORECASE)
 _MAKER = re.compile(r"\s*(?:\([^()]{1,40}\)\s*)?(?:(?i:nvidia|amd)\s)?")
 _CORNER = re.compile(r"\W*(?:\w{2,20}\W+){0,2}")
@@ -111,7 +124,7 @@ def parts(lines: Sequence[Line], scope: Scope) -> Iterator[Line | Grid]:
         line for before, line in pairwise((Line(0, "", 0, 0), *lines))
         if line.text != "?" and not (before.text == "?" and len(line.text) > SHORT)
     ]  # fmt: skip
-    lines = [*_apart(lines)]
+    lines = [*_apart(_unnumbered(lines))]
     at = 0
     while at < len(lines):
         found = next((one for reader in READERS if (one := reader(lines, at, scope)) is not None), None)
@@ -123,6 +136,14 @@ def parts(lines: Sequence[Line], scope: Scope) -> Iterator[Line | Grid]:
         else:
             rows, at, certain = found
             yield Grid(tuple(rows), scope, certain)
+
+
+def _unnumbered(lines: Sequence[Line]) -> Sequence[Line]:
+    """The lines without those that number the lines of a file, as pages that show one are copied: "17 |"."""
+    counted = {n: int(line.text[:-2]) for n, line in enumerate(lines) if _LINE_NUMBER.fullmatch(line.text)}
+    steps = sum(b == a + 1 for a, b in pairwise(counted.values()))
+    numbered = len(counted) > LEAST and 2 * steps > len(counted)
+    return [line for n, line in enumerate(lines) if n not in counted] if numbered else lines
 
 
 def _apart(lines: Iterable[Line]) -> Iterator[Line]:
@@ -312,6 +333,9 @@ def _separated(lines: Sequence[Line], start: int, scope: Scope) -> Found:
     """A line of field words between commas or slashes, then lines of a GPU and as many values: what a program
     prints as CSV, or "Cheat sheet (cores / VRAM / watts)" above "4090: 16384 / 24 / 450"."""
     text = lines[start].text
+    if start == 0 and text[-1:] in ("[", "(", "{"):
+        # The comment above a list of a program, which is a heading of Markdown.
+        text = scope.title
     if len(text) > ROW or text[-1:] in (".", "!", "?") or not _SEPARATOR.search(text):
         return None
     inside = _IN_PARENTHESES.search(text)
@@ -458,7 +482,7 @@ def _under_gpus(lines: Sequence[Line], start: int, scope: Scope) -> Found:
     title = side_by_side(lines[start].text)
     # One line of something else may stand between two rows, or more with as many numbers each.
     alike = re.compile(rf"(?:\s[\d.,]+){{{len(gpus)}}}$")
-    while at < len(lines) and not _head(lines[at].text) and (
+    while at < len(lines) and not _head(lines[at].text) and not _COMPARED.fullmatch(lines[at].text) and (
         missed < 2 or (missed < MOST_MISSED and alike.search(lines[at].text[-SHORT:]))
     ):  # fmt: skip
         row, end = _values_of(lines[at], gpus), at + 1
@@ -572,14 +596,16 @@ def _values_of(line: Line, gpus: Sequence[Token]) -> tuple[Cell, ...] | None:
 @lru_cache(maxsize=65536)
 def _whole(label: Label, text: str) -> tuple[Reading, ...]:
     """What a cell below this label states where it is a value and nothing else."""
-    return tuple(r for r in readings(label, text) if r.token.text == text and r.values)
+    found = tuple(r for r in readings(label, text) if r.values)
+    stated = "".join(r.token.text for r in found).removeprefix("PCIe")
+    return found if stated.replace(" ", "") == text.replace(" ", "") else ()
 
 
 @lru_cache(maxsize=65536)
 def _reads(label: Label, text: str, owner: Subject) -> tuple[bool, bool]:
     """Whether a cell below this label states a value and nothing else, and whether its GPU has it."""
     read = _whole(label, text)
-    return bool(read), any(is_known(owner, r) for r in read)
+    return bool(read), bool(read) and all(is_known(owner, r) for r in read)
 
 
 def _cut(digits: str, label: Label, owners: Sequence[Subject | None]) -> list[str]:
@@ -734,6 +760,62 @@ def _of_one_shape(lines: Sequence[Line], start: int, scope: Scope) -> Found:
     return [head, *rows], end, True
 
 
+def _under_one_word(lines: Sequence[Line], start: int, scope: Scope) -> Found:
+    """Rows that lost what parts their cells, as the header did: "GPUVRAMFP16 TFLOPSTDP" above
+    "H100 SXM80 GB989700W"."""
+    columns = _HEADS.split(lines[start].text) if len(lines[start].text) <= ROW else []
+    labels = [label_of(column) for column in columns[1:]]
+    rows: Rows = [tuple(Cell(lines[start].line, column) for column in columns)]
+    if sum(bool(label.fields) for label in labels) < LEAST or kind(columns[0]) == "F":
+        return None
+    parted = 0
+    for line in lines[start + 1 : start + MOST_LINES]:
+        cells = tuple(Cell(line.line, cell) for cell in _parted_row(line.text, labels))
+        parted += bool(cells)
+        if not (row := cells or _row(line, columns[1:])) or (len(rows) > LEAST and not parted):
+            break
+        rows.append(row)
+    return (rows, start + len(rows), True) if parted > 1 else None
+
+
+def _parted_row(text: str, labels: Sequence[Label]) -> tuple[str, ...]:
+    """The name of a GPU and a cell for each label, as the catalog confirms most of them; "" is an empty cell.
+    None at all where two ways are as good, or the catalog confirms less than half of the cells."""
+    # The longest name of a GPU with which it begins and that a cell may follow.
+    names = [match.start() for match in _NAME_ENDS.finditer(text, 1, SHORT)] if len(text) <= ROW else []
+    name = next((end for end in reversed(names) if kind(text[:end]) == "G"), 0)
+    owner = subject_of(text[:name])
+    if owner is None:
+        return ()
+    rest = _ASIDE.sub(" ", text[name:])
+    ends = [match.start() for match in _CELL_ENDS.finditer(rest)]
+
+    @cache
+    def best(at: int, column: int, knew: bool, odd: int) -> tuple[tuple[int, int], tuple[str, ...], int]:
+        """(known cells, characters of cells that are read), cells, in how many ways; of no way 0."""
+        if column == len(labels):
+            return (0, 0), (), int(not rest[at:].strip())
+        found: dict[tuple[int, int], list[tuple[tuple[str, ...], int]]] = defaultdict(list)
+        for end in (at, *(end for end in ends if at < end <= at + MOST_CELL)):
+            cell = rest[at:end].strip(" ~\u2248")
+            read, known = _reads(labels[column], cell, owner) if cell else (False, False)
+            # Memory alone stands with its type in one cell.
+            read &= labels[column].first == "memory_bytes" or not cell.startswith(("HBM", "GDDR"))
+            known &= read
+            last = column == len(labels) - 1 and end == len(rest)
+            if not (end == at or known or (read and knew and odd < MOST_ODD) or last):
+                continue
+            apart = known or not rest[end - 1 : end + 1].isdigit() if cell else knew
+            (more, length), cells, ways = best(end, column + 1, apart, odd + (bool(cell) and not known))
+            if ways:
+                found[more + known, length + read * len(cell)].append(((cell, *cells), ways))
+        top = max(found, default=(0, 0))
+        return top, found[top][0][0] if found else (), sum(ways for _, ways in found[top])
+
+    (known, _), cells, ways = best(0, 0, True, 0)
+    return (text[:name], *cells) if ways == 1 and 2 * known >= len(labels) else ()
+
+
 def _shape(text: str) -> tuple[tuple[str, str], ...]:
     """What stands behind a GPU with which a line begins, where that are several values and hardly a word."""
     tokens = scan(text) if len(text) <= ROW else ()
@@ -848,7 +930,8 @@ def _columns_of_lines(lines: Sequence[Line], start: int, scope: Scope) -> Found:
         # The first GPU of the title stands above the columns of both.
         gpus, start = 0, start + 1
     above = lines[start - 1].text if start else "." * (SHORT + 1)
-    if not gpus and len(above) <= SHORT and kind(above) != "G" and not side_by_side(above):
+    begun = len(above) <= SHORT and kind(above) != "G" and not _COMPARED.fullmatch(above)
+    if not gpus and begun and not side_by_side(above):
         # Lines that belong together are looked at once, from the first one.
         return None
     count = gpus or len(scope.pair)
@@ -857,7 +940,9 @@ def _columns_of_lines(lines: Sequence[Line], start: int, scope: Scope) -> Found:
         long = len(lines[end].text) > SHORT and re.search(r"[.:]$|, |^\D*$", lines[end].text)
         # Between the lines of two cards, of which the other one may be unknown.
         turns = end - start > gpus + LEAST and lines[end].text.strip(" .").lower() == "vs"
-        if long or turns or kind(lines[end].text) == "G" or side_by_side(lines[end].text):
+        if long or turns or kind(lines[end].text) == "G" or side_by_side(lines[end].text) or (
+            _COMPARED.fullmatch(lines[end].text)
+        ):  # fmt: skip
             break
         end += 1
     body = lines[start + gpus : end]
@@ -984,6 +1069,6 @@ def _repeated(body: Sequence[Line], count: int) -> Arranged:
 
 # In the order in which they are tried.
 READERS: tuple[Callable[[Sequence[Line], int, Scope], Found], ...] = (
-    _broken, _delimited, _separated, _under_fields, _under_gpus, _in_parentheses, _below_title, _in_one_line,
-    _of_one_shape, _rows_of_lines, _columns_of_lines,
+    _broken, _delimited, _separated, _under_one_word, _under_fields, _under_gpus, _in_parentheses,
+    _below_title, _in_one_line, _of_one_shape, _rows_of_lines, _columns_of_lines,
 )  # fmt: skip

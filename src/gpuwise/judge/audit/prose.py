@@ -674,7 +674,7 @@ class _Sentence:
         # Each GPU has its own list: every value is the GPU's before it.
         self.in_turn = len(heads) == len(self.gpus) and all(n in self.listed for n in values)
         # "RTX 3060 for 220 dollars, 12 GB, 170 W, ..." is a list of one.
-        one_list = len(self.gpus) == 1 and self.gpus[0].start < 4
+        one_list = len(self.gpus) < 2 and all(gpu.start < 4 for gpu in self.gpus)
         rest = len(text) - sum(t.end - t.start for t in self.tokens)
         # Many values and few words are a table without its line ends; values that touch are its cells.
         close = (
@@ -1539,7 +1539,10 @@ class _Sentence:
     def chip_leads(self, token: Token) -> bool:
         """Whether the sentence names a chip before a value, and before it no GPU."""
         before = (t for t in self.tokens if t.end <= token.start and t.kind != "field")
-        return next((t.field for t in before if t.kind == "gpu" or t.field == "chip"), "") == "chip"
+        first = next((t for t in before if t.kind == "gpu" or t.field == "chip"), None)
+        # "TU116, 1408 shaders, 6GB" lists what a card has.
+        lists = first is not None and re.match(r",\s\d", self.text[first.end :]) is not None
+        return first is not None and first.field == "chip" and not lists
 
     @cached_property
     def goes_on(self) -> bool:

@@ -51,6 +51,8 @@ _JSON_MARKS = re.compile(
     r'^[ \t]*[{}\[\]]+,?[ \t]*$|(?<=:)[ \t]*[{\[][ \t]*$|^[ \t]+|"(?=[:,\s]|$)|(?<=[\s:\[{])"|,[ \t]*$',
     re.MULTILINE,
 )
+# Where JSON without spaces has its next name or value.
+_COMPACT = re.compile(r'(?<=")[:,](?=["\d\[{])|(?<=[\d\]}el]),(?=["{])')
 # What stands before the name of a program's variable.
 _DECLARED = re.compile(
     r"^(?:self\.|(?:(?:export|const|let|var|static|final|public|private) ){1,4})(?=\w+ ?=)"
@@ -59,6 +61,13 @@ _DECLARED = re.compile(
 _KEY = re.compile(r"^(?:\[(?:[a-z_]{1,20}\.)?)?([a-z]\d{1,3}[a-z]{0,4})[\]:]$")
 # The head of a table of a wiki: "||GPU||Memory||".
 _DOUBLED = re.compile(r"^\|\|(?:[^|\n]{1,60}\|\|){2,40}[ \t]*$", re.MULTILINE)
+_KEYS = re.compile(
+    r"\s{0,60}(?:gpu|name|model|card|device)=\w[^\s=,;]{1,60}(?: \w{2,40}=[^\s=,;]{1,40}){2,40}\s*", re.I
+)
+# A row of a database and the names of its columns.
+_INSERTED = re.compile(
+    r"\bINSERT INTO [\w.\"`]{1,60}(\s*)\(([^()]{1,400})\)(\s*)VALUES(\s*)\(([^()]{1,600})\);", re.IGNORECASE
+)
 # A rule before each further object of a list, which is about nothing that was said before.
 OBJECT = "*" * 9
 _NEXT_ATTRIBUTE = re.compile(r"(?<=[\"'])\s+(?=[\w-]+=)")
@@ -83,6 +92,11 @@ _TABLE_RULE = re.compile(r"\|?(?:\s*:?-{2,}:?\s*\|)+(?:\s*:?-{2,}:?)?")
 _OF_SMI = (("power", "power limit"), ("memory", "memory"))
 _LIST_TABLE = re.compile(r"(?P<indent>\s{0,40})\.\. list-table::\s*(?P<title>.{0,200}?)\s*")
 _LIST_CELL = re.compile(r"\s{0,60}(?P<row>\*)?\s{0,8}(?:(?P<cell>-)(?:\s(?P<text>.*))?)?")
+# The width of a table of AsciiDoc; links and templates of a wiki, which shows their last words, and notes.
+_COLS = re.compile(r'\[.{0,40}cols="?([^"\]]{1,60})')
+_WIKI_MARK = re.compile(
+    r"(?:\[\[|\{\{)(?:[^\[\]{}|]{0,80}\|){0,4}([^\[\]{}|]{0,80})(?:\]\]|\}\})|'{2,3}|<ref[^<>]{0,80}(?:/>|>.{0,400}?</ref>)"
+)
 # Blocks only: what is inside a line is read by the scanner, and inline rules cost most of the time.
 _MARKDOWN = MarkdownIt("commonmark").enable("table")
 _MARKDOWN.core.ruler.disable(["inline"])
@@ -98,6 +112,7 @@ _SIUNITX = re.compile(r"\\(?:SI|qty)(?:\[[^\]]{0,40}\])?\{([^{}]{0,40})\}\{([^{}
 _DATA = data("marks")
 # (what a text must hold, mark, what stands in its place), in this order.
 _MARKS = tuple((needs, re.compile(mark), instead) for needs, mark, instead in _DATA["marks"])
+_TEXTS = tuple((needs, re.compile(mark), instead) for needs, mark, instead in _DATA["texts"])
 _LATEX_MARKS = tuple((re.compile(mark), instead) for mark, instead in _DATA["latex"])
 
 
@@ -233,9 +248,10 @@ def texts_of(block: Block) -> Iterator[str]:
 
 def _blocks_of(text: str, name: str, notes: list[str]) -> Iterator[Block]:
     suffix = Path(name).suffix.lower()
-    start = text[:1000].lstrip().casefold()
     # The line numbers of a finding are those that an editor shows.
     text = re.sub(r"\r\n?|[\x0b\x0c\x1c-\x1e\x85\u2028\u2029]", "\n", text)
+    text = CUES["bordered"].sub(r"\1", text)
+    start = text[:1000].lstrip().casefold()
     if suffix in (".html", ".htm", ".xhtml") or start.startswith(("<!doctype html", "<html")):
         # A page's elements are read however long its lines are.
         return _Html(0).blocks(text)
@@ -244,13 +260,14 @@ def _blocks_of(text: str, name: str, notes: list[str]) -> Iterator[Block]:
             # Lines are what findings name; a damaged document is read as it is.
             with suppress(ValueError, RecursionError):
                 text = json.dumps(json.loads(text), indent=1)
-        text = _JSON_MARKS.sub("", _NEXT_OBJECT.sub(OBJECT, text)).replace("_", " ")
+        text = _JSON_MARKS.sub("", _COMPACT.sub(r"\g<0> ", _NEXT_OBJECT.sub(OBJECT, text))).replace("_", " ")
     # So is one of a program's list.
     text = _NEXT_OBJECT.sub(OBJECT, text)
-    # An empty line between rows of a table becomes an empty row; the rule stands below its head.
-    text = CUES["rows_apart"].sub(r"\1\n||\n", CUES["rule_apart"].sub(r"\1\n\2\n||", text))
-    text = CUES["measure"].sub(r"\n\1 \2 \3\n", text)
+    for needs, mark, instead in _TEXTS:
+        if needs in text:
+            text = mark.sub(instead, text)
     text = CUES["tag"].sub(lambda tag: f"{{{_NEXT_ATTRIBUTE.sub(', ', tag['entries'])}}}", text)
+    text = _INSERTED.sub(_as_object, text)
     text = _DOUBLED.sub(lambda head: head[0].replace("||", "|"), text)
     lines = text.split("\n")
     if long := [number for number, line in enumerate(lines, 1) if len(line) > LONGEST]:
@@ -260,6 +277,16 @@ def _blocks_of(text: str, name: str, notes: list[str]) -> Iterator[Block]:
         notes.append(f"not read: from line {most + 1:,} on, of {len(lines):,}")
     lines = ["" if len(line) > LONGEST else line for line in lines[:most]]
     return _of_csv(lines, name) if suffix in (".csv", ".tsv") else _of_markdown(lines)
+
+
+def _as_object(inserted: re.Match[str]) -> str:
+    """What a statement of SQL inserts as an object, its name first, on the last of as many lines."""
+    names, values = (re.split(r",\s*", inserted[n].strip()) for n in (2, 5))
+    pairs = [f"{name.strip(' `')}: {value}" for name, value in zip(names, values, strict=False)]
+    pairs.sort(key=lambda pair: not re.match(r"\w*(?:name|model)", pair, re.IGNORECASE))
+    named = re.sub(r"^\w+", "name", pairs[0])
+    lines = "\n" * inserted[0].count("\n")
+    return f"{lines}{{{', '.join((named, *pairs[1:]))}}}" if len(names) == len(values) else inserted[0]
 
 
 def plain(text: str) -> str:
@@ -375,9 +402,37 @@ def _with_list_tables(lines: Sequence[str]) -> Iterator[str]:
         at = end
 
 
+def _with_marked_tables(lines: Sequence[str]) -> Iterator[str]:
+    """Lines with the tables of MediaWiki ("{|", a row behind "|-") and AsciiDoc ("|===", so many cells a row)
+    in HTML, each cell on its line."""
+    ends, width, count, columns = "", 0, 0, 0
+    for line in lines:
+        text = _WIKI_MARK.sub(lambda mark: mark[1] or "", line.strip()) if ends else line.strip()
+        if not ends:
+            ends = {"{|": "|}", "|=": "|==="}.get(text[:2], "") if text[:2] == "{|" or text == "|===" else ""
+            width, count = columns, 0
+            columns = cols[1].count(",") + 1 if (cols := _COLS.search(text)) else 0
+            yield "<table><tr>" if ends else line
+        elif text.startswith(ends):
+            ends = ""
+            yield "</table>"
+        elif text[:1] not in ("|", "!") or text[:2] in ("|-", "|+"):
+            yield "<tr>" if text[:2] == "|-" else text.removeprefix("|+") or "<!---->"
+        elif ends == "|}":
+            parts = (part.rpartition("|") for part in re.split(r"\|\||!!", text[1:]))
+            yield "".join(f"<td {said if '=' in said else ''}>{cell}" for said, _, cell in parts)
+        else:
+            cells = text[1:].split("|")
+            width = width or len(cells)
+            yield "".join(f"{'<tr>' * ((count + n) % width == 0)}<td>{cell}" for n, cell in enumerate(cells))
+            count += len(cells)
+
+
 def _of_markdown(lines: list[str]) -> Iterator[Block]:
     if any(line.lstrip().startswith(_LATEX) for line in lines):
         lines = list(_without_latex(lines))
+    if {"|}", "|==="} & {line.strip() for line in lines}:
+        lines = list(_with_marked_tables(lines))
     lines = list(_with_list_tables(lines))
     lines = list(_without_marks(lines))
     rules = [number for number, line in enumerate(lines[:FRONT]) if line.strip() == "---"]
@@ -473,11 +528,24 @@ def _lines(text: str, start: int, depth: int, paragraph: int) -> Iterator[Block]
             yield Heading(number, PLAIN, "")
             continue
         # Objects of JSON or a program on a line each: those with the same entries are rows of a table.
+        if _KEYS.fullmatch(line):
+            # As logs say it: "gpu=RTX_4090 memory_gb=24".
+            line = f"{{{line.strip().replace(' ', ', ').replace('_', ' ')}}}"
         called = CUES["call"].fullmatch(line)
         line = f"{{{called['entries']}}}" if called else line
         one = CUES["object"].fullmatch(line)
         entries = CUES["object_field"].findall(one["fields"]) if one is not None else []
         head = tuple(Cell(number, spelt(key.strip())) for key in ("GPU", *(key for key, _ in entries)))
+        nested = re.fullmatch("[a-z_ ]+", one["name"]) if one is not None else None
+        if nested and line.lstrip(" \t\"'").startswith(nested[0]):
+            # "memory: {size: 24, type: GDDR6X}" is a part of an object: its key is that of each entry, too.
+            for entry, value in entries:
+                yield Line(number, f"{spelt(nested[0])} {spelt(entry)}: {value}", depth, paragraph)
+            continue
+        if one is None and '"' in line and CUES["entries"].fullmatch(line):
+            parts = [f"{spelt(e['key'])}: {e['value']}" for e in CUES["entry"].finditer(line)]
+            yield from (Line(number, plain(part), depth, paragraph) for part in parts)
+            continue
         if objects and [cell.text for cell in head] != [cell.text for cell in objects[0]]:
             yield Table(tuple(objects))
             objects = []

@@ -457,6 +457,11 @@ def _joined(text: str, tokens: list[Token]) -> Iterator[Token]:
                 yield last
             last = token
             continue
+        if token.dimension == "bare" and re.search(r"\de\d+$", last.text) and "/" in between[0]:
+            # A program's "1979e12 / 2" is a half.
+            numbers = tuple(replace(n, value=n.value / token.numbers[0].value) for n in last.numbers)
+            last = replace(last, end=token.end, text=text[last.start : token.end], numbers=numbers)
+            continue
         ranged = between["range"] is not None
         if last.dimension == "usd" and token.dimension == "bare" and between["range"] == between[0]:
             token = replace(token, dimension="usd")
