@@ -416,7 +416,11 @@ class _Reader(Worked):
         )
         rents = None if only_own and not either else rents
         owns: Any = (
-            only_own or used or take(P.owning) or (None if self.said(P.replaceable) else take(P.replacing))
+            only_own
+            or used
+            or take(P.owning)
+            or self.said(P.new_only)
+            or (None if self.said(P.replaceable) else take(P.replacing))
         )
         if "electricity_usd_per_kwh" in self.assumed and not (rents or self.said(RULES["asks"]["energy"])):
             owns = True  # Who rents pays no electricity
@@ -799,7 +803,7 @@ class _Reader(Worked):
         bare += rf"|{P.year}|{self.fields.get('users', 1)}"
         self.ignore(*(each for each in numbers if not re.fullmatch(bare, each)))
         if unread := "|".join(map(re.escape, self.unread())):
-            self.ignore(*re.findall(rf"{P.demand}\b(?:{unread})(?: (?:{unread}))*", self.left()))
+            self.ignore(*re.findall(rf"{P.demand}\b(?:{unread})(?:(?<!\.) (?:{unread}))*", self.left()))
         self._read_no_more(named, precision)
         return Asked(
             workload=self.mixed or named, mode=self.mode, work=self.work, gpus=self.gpus,
