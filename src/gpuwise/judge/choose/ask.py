@@ -454,7 +454,7 @@ class _Reader(Worked):
 
     def _read_condition(self, used: bool) -> None:
         """Whether what is bought is used or new, and quiet. Raises InputError for both at once."""
-        fields, new, denied = self.fields, self.take(P.new_only), self.denied["used"]
+        fields, new, denied = self.fields, self.every(P.new_only), self.denied["used"]
         if used and ((new and not self.said(P.either_condition)) or denied):
             raise InputError("used and new at once", hint="leave one of them out")
         # "A used 3090 or a new 5070"
