@@ -10,6 +10,7 @@ from pathlib import Path
 import pytest
 
 from gpuwise.facts import catalog
+from gpuwise.judge.choose.fit import made_for_fp64
 from gpuwise.model.result import Interval, Record
 
 from ..records import predicted
@@ -85,6 +86,30 @@ def test_gpus_by_name_are_all_that_is_chosen_among(gpuwise) -> None:
     ranked, left_out = chosen(gpuwise, "--gpu", "rtx-4090,l4")
     assert "rtx-4090" in ranked
     assert ranked | left_out <= {"rtx-4090", "l4"}
+
+
+def test_only_processors_with_a_gpu_are_sold_with_less_memory(gpuwise) -> None:
+    assert {spec.id for spec in catalog.all_gpus() if spec.memory_varies} >= {"apple-m3-max", "radeon-8060s"}
+    assert not any(catalog.get(gpu).memory_varies for gpu in ("mi300a", "gb10", "jetson-t5000", "l4"))
+    asked = ("scientific-fp64", "--own", "--memory", "..16GB", "--rejected", "--top", "0", "--json")
+    status, out, _ = gpuwise("choose", *asked)
+    small = [catalog.get(option["gpu_id"]) for option in json.loads(out)["options"]]
+    assert status == 0
+    assert small
+    assert all(spec.memory_varies or (spec.memory_bytes or 0) <= 16.5 * 2**30 for spec in small)
+
+
+def test_an_old_card_that_is_made_for_fp64_comes_before_a_new_one_that_is_not(gpuwise) -> None:
+    status, out, _ = gpuwise("choose", "scientific-fp64", "--own", "--budget", "$8000", "--json")
+    first = json.loads(out)["options"][0]
+    assert status == 0
+    assert made_for_fp64(first["gpu_id"])
+    assert first["way"] in ("used", "street")
+    status, out, _ = gpuwise(
+        "choose", "scientific-fp64", "--own", "--budget", "$5000", "--condition", "new", "--json"
+    )
+    assert status == 0
+    assert json.loads(out)["options"][0]["way"] not in ("used", "street")
 
 
 def test_a_name_of_several_variants_means_all_of_them(gpuwise) -> None:
@@ -172,10 +197,47 @@ def test_what_was_asked_is_repeated(gpuwise, words: tuple[str, ...], says: str) 
 
 
 def test_used_cards_are_not_answered_with_new_ones(gpuwise) -> None:
-    words = ("--memory", "40GB..", "--own", "--budget", "3000 CHF", "--condition", "used")
-    code, out, err = gpuwise("choose", "scientific-fp64", *words)
+    words = ("--memory", "24GB..", "--own", "--budget", "5000", "--condition", "used", "--slots", "1")
+    code, out, err = gpuwise("choose", "resnet50", *words)
     assert (code, out) == (2, "")
     assert "no --condition (of used and new ones together)" in err
+
+
+def test_a_budget_of_many_times_the_money_is_no_advice(gpuwise) -> None:
+    words = ("--memory", "40GB..", "--own", "--budget", "3000 CHF", "--condition", "used")
+    code, _, err = gpuwise("choose", "scientific-fp64", *words)
+    assert code == 2
+    assert "over budget: $18,600" in err
+    assert "--budget" not in err.partition("next:")[2]
+
+
+def test_a_remedy_keeps_what_was_named_or_says_that_it_does_not(gpuwise) -> None:
+    code, _, err = gpuwise("choose", "llm-8b-lora", "--gpu", "rtx-4090", "--memory", "48GB..", "--own")
+    said, _, remedies = err.partition("next:")
+    assert code == 2
+    assert "would do" not in said
+    first, *others = remedies.split("; or ")
+    assert "--memory 24GB.. (1 x rtx-4090)" in first
+    assert all("no --gpu" in other for other in others)
+
+
+def test_a_maker_that_was_named_is_kept_and_a_budget_that_nothing_keeps_is_said_first(gpuwise) -> None:
+    code, _, err = gpuwise("choose", "resnet50", "--gpu", "amd", "--rent", "--budget", "$0.5/h")
+    assert code == 2
+    assert "no --gpu (one V100" in err
+    words = ("--gpu", "rtx-3090:2,rtx-5090:2", "--own", "--budget", "1000")
+    code, out, err = gpuwise("choose", "llama-3.1-70b", *words)
+    assert code == 0, err
+    assert out.splitlines()[1].strip().startswith("None of these keeps the budget.")
+
+
+def test_four_bits_and_more_gpus_are_remedies_of_a_model_that_is_too_large(gpuwise) -> None:
+    words = ("--precision", "fp8", "--gpus", "1..4", "--memory", "80GB..96GB", "--rent")
+    code, _, err = gpuwise("choose", "llama-3.1-405b", *words)
+    assert code == 2
+    assert {"--gpus 1..8", "--precision int4"} <= {
+        word.partition(" (")[0] for word in err.strip().split("; or ")
+    }
 
 
 @pytest.mark.parametrize("preset", ["vision-cnn", "llm-inference", "scientific-fp64", "llm-finetuning"])
@@ -199,7 +261,7 @@ def test_presets_answer(gpuwise, preset: str) -> None:
         (("resnet50", "--own", "--budget", "90 €"), "$100 are allowed"),
         (("resnet50", "--work", "1M images", "--deadline", "1s"), "nothing meets all limits together"),
         (("resnet50", "--model", "resnet50"), "say the same"),
-        (("resnet50", "--have", "rtx"), "could be any of"),
+        (("resnet50", "--have", "rtx"), "where one is needed"),
         (("llm-8b-decode", "--latency", "TPOT<=30"), "lacks its unit"),
         (("resnet50", "--depreciation", "0.3"), "lacks its percent sign"),
         (("resnet50", "--budget", "-5"), "lacks its currency"),
@@ -282,10 +344,22 @@ def test_five_questions_where_there_is_a_terminal(gpuwise, monkeypatch: pytest.M
     assert "resnet50 train bf16" in out
 
 
+@pytest.mark.parametrize(
+    ("work", "tokens"), [("3 epochs of 50000 samples", "75.0 M"), ("20k examples", "10.0 M")]
+)
+def test_texts_of_a_fine_tuning_count_as_tokens(gpuwise, work: str, tokens: str) -> None:
+    code, out, err = gpuwise("choose", "llama-3.1-8b", "--mode", "lora", "--work", work, "--rent")
+    assert code == 0, err
+    assert f"{tokens} tokens; adapters, by lora" in out
+
+
 def test_for_whom_a_gpu_is(gpuwise) -> None:
     code, out, err = gpuwise("show", "rtx-4090", "--for-whom")
     assert code == 0, err
     assert "training of convolutional networks (vision-cnn)" in out
+    assert {"24.0 GiB", "GDDR6X", "1.008 TB/s", "450 W", "pcie"} <= {
+        *out.splitlines()[1].strip().split(" · ")
+    }
     code, out, _ = gpuwise("show", "rtx-4090", "--for-whom", "--json")
     uses = json.loads(out)["uses"]
     assert {use["verdict"] for use in uses} <= {"well suited", "runs", "no", "not known"}

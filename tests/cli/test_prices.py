@@ -208,7 +208,8 @@ def test_a_watch_ends_with_0_where_there_is_such_an_offer(gpuwise: Call) -> None
     assert watched == [1, 0]
     code, out, err = gpuwise("prices", "--watch", "h100<0.01")
     assert (code, out) == (1, "")
-    assert "no fresh offer with h100<0.01" in err
+    assert "no fresh offer with h100<0.01; the lowest: $" in err
+    assert "h100<9.00: yes: $" in gpuwise("prices", "--watch", "h100<9.00")[1]
     assert gpuwise("prices", "--watch", "h100")[0] == 2
 
 

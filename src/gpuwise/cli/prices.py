@@ -97,9 +97,10 @@ def command(
     try:
         answer = price_list(request)
     except NoDataError:
-        if watched:
-            raise GateFailed(f"no fresh offer with {watched}") from None
-        raise
+        if not watched:
+            raise
+        lowest = show.lowest(price_list(replace(request, limit=None)).value.offers)
+        raise GateFailed(f"no fresh offer with {watched}; the lowest: {lowest}") from None
     priced, table = answer.value, answer.table
     for line in show.skipped_lines(priced.skipped):
         printer.talk(line)
@@ -124,7 +125,8 @@ def command(
             hints.append(f"{len(table.rows)} of {len(priced.offers)} offers shown; all of them: --top 0")
         if compact:
             hints.append("instance, source and note of each offer: --wide, or -o FILE.csv")
-    table = replace(table, notes=(*hints, *table.notes))
+    met = (f"{watched}: yes: {show.lowest(priced.offers)}",) if watched else ()
+    table = replace(table, before=(*met, *table.before), notes=(*hints, *table.notes))
     printer.deliver(table, answer.to_data, as_json=as_json, output=output, fit=True)
 
 

@@ -125,7 +125,8 @@ def compared(
     from gpuwise.stats.comparison import parse_condition
 
     if not all(map(catalog.is_name, what)):
-        what = tuple(catalog.named_apart(" ".join(what))) or what
+        apart = (part for name in what for part in catalog.named_apart(name) or [name])  # "5090,4090" t4
+        what = tuple(catalog.named_apart(" ".join(what)) or apart)
     what = tuple(name for name in what if name not in ("vs", "vs.", "or", "and")) or what
     if article:
         printer.check_output(output, (".html", ".pdf", ".md", ".json"))

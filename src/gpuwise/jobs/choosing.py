@@ -23,6 +23,7 @@ from gpuwise.judge.choose.fit import (
     SLIGHTLY,
     SUPPLY,
     UPGRADE,
+    Way,
     last_price,
     loosened,
     made_for_fp64,
@@ -106,20 +107,32 @@ def _chosen(
     if billed and (need.bill is None or need.bill.usd is None):  # No sum to compare with
         choice, billed = replace(choice, reasons=(billed.rstrip("."), *choice.reasons)[:3]), ""
     rent = "" if several else _beside_rent(market, choice)
+    broken = (n for n in choice.need.notes if n in (NOT_TO_RENT, OF_ANY_KIND, OVER_BUDGET))
     said = (
+        *(f"{phrases.begun(note)}." for note in broken),
         say.not_counted(need),
-        verdicts.sent_out(need, choice.options[0], market.offers),
         *need.corrected,
         largest,
         _beside(market, need),
         billed,
+        _one_alone(choice),
         choice.answer,
+        verdicts.sent_out(choice.need, choice.options[0], market.offers),
         rent,
     )
     choice = replace(choice, answer=" ".join(filter(None, said)))
     if alternatives:
         choice = _with_alternatives(market, choice)
     return _answer(choice)
+
+
+def _one_alone(choice: Recommendation) -> str:
+    """What one of a named GPU holds of the ways to train a language model, where several are taken."""
+    need, first = choice.need, choice.options[0]
+    told = need.sets or need.asks == "able"  # With the verdict on these
+    if need.task in ("", "infer") or told or not names_of(need) or first.count == need.gpus[0]:
+        return ""
+    return f"{speeds.recipes(need, first.gpu_id, need.gpus[0])}."
 
 
 def _with_largest(market: _Market, need: Need) -> tuple[Need, str]:
@@ -258,7 +271,7 @@ def _beside_rent(market: _Market, choice: Recommendation) -> str:
     """What the work takes elsewhere, where a card is kept, or asked about beside rent."""
     need = choice.need
     rented = any(option.way in RENTS for option in choice.options)
-    kept = choice.options[0].way == "have" and not need.sets  # Else the question is which to buy
+    kept = choice.options[0].way == "have" and not need.sets and need.acquire != "own"
     either = kept or (need.acquire == "both" and names_of(need) and not need.either)
     direct = need.asks in ("able", "speed") or (need.asks == "faster" and need.keep)
     if not either or need.period_s or direct or rented:
@@ -267,8 +280,10 @@ def _beside_rent(market: _Market, choice: Recommendation) -> str:
         need, acquire="rent", have=(), sets=(), only=(), keep=False, power_w=None, slots=None,
         gpus=(1, need.gpus[1]),
     )  # fmt: skip
-    other = market.best_or_none(free)
-    return owning.rented_instead(choice, other.options[0]) if other else ""
+    other, mine = market.best_or_none(free), choice.options[0].throughput.value
+    options = other.options if other else ()  # Nobody rents what is slower than what is there
+    faster = next((option for option in options if not kept or option.throughput.value > mine), None)
+    return owning.rented_instead(choice, faster) if faster else ""
 
 
 def _with_both_ways(market: _Market, choice: Recommendation, several: bool) -> Recommendation:
@@ -459,6 +474,12 @@ LEAST_HOST_W = 200.0
 LOWERED = "the supply is less than makers advise for these: lower the power limit of each card"
 
 
+# Limits of the question that an answer breaks, which it says before all else.
+NOT_TO_RENT = "no offer to rent the named GPUs is known"
+OF_ANY_KIND = "none of that kind keeps the limits: of any kind"
+OVER_BUDGET = "none of these keeps the budget"
+
+
 def _looser(need: Need, error: GpuwiseError) -> Iterator[Need]:
     """Needs without one of the limits that the question does not state, each with a note that says which."""
     names = names_of(need)
@@ -493,17 +514,22 @@ def _looser(need: Need, error: GpuwiseError) -> Iterator[Need]:
     if error.code == "no-price" and names and need.budget_usd is not None and need.acquire != "rent":
         yield noted(verdicts.UNCHECKED, budget_usd=None, thrifty=True)
     if error.code == "no-price" and names and need.acquire == "rent" and not (need.providers or need.region):
-        yield noted("no offer to rent the named GPUs is known", acquire="both")
-    if error.code == "limits" and need.acquire == "rent" and len(need.only) > FEW and not need.named:
-        yield noted("none of that kind keeps the limits: of any kind", only=())
+        yield noted(NOT_TO_RENT, acquire="both")
+    kind = len(need.only) > FEW and not need.named
+    makers = {catalog.get(gpu).vendor for gpu in need.only} if kind else set[str]()  # Who names one means it
+    if error.code == "limits" and need.acquire == "rent" and len(makers) > 1:
+        yield noted(OF_ANY_KIND, only=())
     if error.code == "no-price" and need.quotes and need.region:
         yield noted(f"no price in {need.region} is known, so compared with those of everywhere", region="")
     supply = need.power_w and any(note.startswith("a supply of") for note in need.notes)
     if error.code == "limits" and supply and LOWERED not in need.notes:
         yield noted(LOWERED, power_w=((need.power_w or 0.0) + HOST_PEAK_W) * SUPPLY - LEAST_HOST_W)
     if error.code == "limits" and len(need.sets) > 1 and need.budget_usd is not None:
-        yield noted("none of these keeps the budget", budget_usd=None)
+        yield noted(OVER_BUDGET, budget_usd=None)
     if need.precision == Precision.FP64 and not need.only and not need.sets and need.acquire != "rent":
+        if need.mode == "compute" and not need.sold:
+            # Kernels compiled once run on: for FP64 an old card that is made for it is worth more.
+            yield noted("used cards too, also such as only CUDA 12 runs on", sold=("used", "street"))
         note = "no card that is made for FP64 keeps the limits at a fresh price"
         yield noted(note, only=tuple(filter(made_for_fp64, _cards(need))), acquire="own")
         yield noted(f"{note}: what does {NO_FP64}", only=_cards(need), acquire="own")
@@ -541,33 +567,43 @@ def _explained(market: _Market, need: Need, error: GpuwiseError) -> GpuwiseError
         hint = "tables of their makers, or a limit of more watts"
         return NoDataError(problem, hint=hint, code="too-few-watts")
     error = loosened(error, need, market.best, market.offers)
-    data = {"why": str(error), **error.data}
+    data: dict[str, Any] = {"why": str(error), **error.data}
     said = [str(error)]
-    if error.code == "too-large" and need.task not in ("", "infer") and (named := _one_set(need)):
-        said.append(speeds.recipes(need, *named))
+    if error.code == "too-large" and need.task and (named := _one_set(need)):
+        said += [speeds.recipes(need, *named)] if need.task != "infer" else []
+        said.append(speeds.shorter(need, *named))
         data["why"] = "; ".join(said)
-    if other := _another(market, need):
-        said.append(f"{phrases.offered_as(other.options[0])} would do")
+    if need.task and need.budget_usd and not names_of(need) and error.code == "limits":
+        said.append(speeds.memory_needed(need).rstrip("."))
+    if other := _another(market, need, error.code):
         data["instead"] = other
+        instead = phrases.offered_as(other.options[0])
+        if error.code != "limits":
+            said.append(f"{instead} would do")
+        elif names_of(need):  # To give up what was named is a way like any other
+            data["ways"] = (*data["ways"], (Way("gpu", "any", instead, {}),))
     return type(error)("; ".join(said), hint=error.hint, code=error.code, **data)
 
 
-def _another(market: _Market, need: Need) -> Recommendation | None:
-    """What does the work where the GPUs or the memory that were named do not."""
+def _another(market: _Market, need: Need, code: str | None = None) -> Recommendation | None:
+    """What does the work where the GPUs or the memory that were named do not; where nobody sells these, first
+    the same to rent."""
     if need.asks == "able" and not (names_of(need) or need.memory_gb):
         unlimited = replace(need, budget_usd=None, deadline_s=None, goal="cost")
         wider = (market.best_or_none(replace(need, region=each)) for each in prices.around(need.region))
         return next(filter(None, wider), None) or market.best_or_none(settled(unlimited))
     named = names_of(need)
-    if need.budget_usd == 0:
+    if need.budget_usd == 0 or not (named or need.memory_gb):
         return None  # Nothing that costs something
     # Only the named cards are dropped: a suggestion that breaks another stated limit helps nobody.
     same = replace(need, sets=(), only=(), memory_gb=need.memory_gb if named else None)
     free = replace(same, gpus=(1, MOST_TOGETHER))
-    # A budget to buy is not taken for a budget to rent, nor the reverse.
-    ways = (same, free) if need.budget_usd is not None else (same, free, replace(free, acquire="both"))
-    wanted = ways if named or need.memory_gb else ()
-    return next(filter(None, map(market.best_or_none, wanted)), None)
+    ways = [same, free]
+    if need.budget_usd is None and code != "limits":
+        # A budget to buy is not taken for a budget to rent, nor the reverse.
+        same_to_rent = [replace(need, acquire="both")] * (not need.asks)
+        ways = [*same_to_rent, *ways, replace(free, acquire="both")]
+    return next(filter(None, map(market.best_or_none, ways)), None)
 
 
 def _one_set(need: Need) -> tuple[str, int] | None:
@@ -603,7 +639,7 @@ def _with_left_out(market: _Market, choice: Recommendation, asked: Need) -> Reco
         reason = choice.rejected.get(gpu)
         if reason is not None and "does not fit" in reason.detail:
             number = dict(need.sets).get(gpu, need.gpus[1])
-            detail = f"{reason.detail}{speeds.shorter(need, gpu, number)}"
+            detail = f"{reason.detail}; {speeds.shorter(need, gpu, number)}" if need.task else reason.detail
             choice = replace(choice, rejected={**choice.rejected, gpu: replace(reason, detail=detail)})
         elif reason is not None and reason.code != "budget" and gpu not in need.have:
             kind = catalog.get(gpu)
@@ -621,7 +657,12 @@ def _with_left_out(market: _Market, choice: Recommendation, asked: Need) -> Reco
     named = why_not(names, {gpu: why.detail for gpu, why in left.items() if gpu not in need.have})
     offering = {option.provider.casefold() for option in choice.options}
     if missing := [name for name in need.providers if name.casefold() not in offering]:
-        advice.append(f"left out: {', '.join(missing)}: no price of theirs for this is known")
+        hosts = need.community is False and [each for each in missing if each.casefold() in prices.MARKETS]
+        why = "a market of other people's machines, which --community no leaves out"
+        advice += [f"left out: {', '.join(hosts)}: {why}"] if hosts else []
+        missing = [each for each in missing if each not in (hosts or ())]
+        said = f"left out: {', '.join(missing)}: no price of theirs for this is known"
+        advice += [said] if missing else []
     kinds = ("spot", "community", "reserved", "serverless")
     ways = {option.way for option in choice.options}
     lacking = [kind for kind in kinds if getattr(asked, kind) and getattr(need, kind) and kind not in ways]
@@ -840,7 +881,8 @@ def _with_alternatives(market: _Market, choice: Recommendation) -> Recommendatio
     """The choice, with what other kinds of rent and other GPUs would change."""
     need, names = choice.need, names_of(choice.need)
     if need.acquire != "own" and choice.options[0].way != "have":
-        everything = replace(need, spot=True, community=True, reserved=True, serverless=True)
+        hosts = need.community is not False  # Who says no to them is not offered them
+        everything = replace(need, spot=True, community=hosts, reserved=True, serverless=True)
         other = None
         if need.region or 0 < len(names) <= FEW:
             other = market.best_or_none(replace(need, sets=(), only=(), region="", goal="cost"))

@@ -274,7 +274,7 @@ def rents_over_time(gpu: str) -> Answer[tuple[known_prices.Month, ...]]:
 
     if not gpu:
         raise InputError("prices over time of which GPU?", hint="name one")
-    wanted = known_prices.wanted(gpu)
+    wanted = known_prices.wanted(catalog.counted(gpu)[0])
     months = tuple(m for m in known_prices.history() if wanted.gpu_ids.issuperset(m.gpu_ids))
     if not months:
         problem = f"no rents of {gpu!r} by month are known"

@@ -417,7 +417,7 @@ def fit(request: FitRequest | str, **options: Any) -> Answer[tuple[Fit, ...]]:
     left_out = (Issue.warning("left-out", f"left out: {beyond}"),) if held != request.contexts else ()
     sets = _numbered(request.gpus or here() or USUAL_GPUS, request.counts)
     gpus = tuple(dict.fromkeys(gpu for gpu, _ in sets))
-    shared = [gpu for gpu in gpus if catalog.get(gpu).text("form") == "soc"]
+    shared = [gpu for gpu in gpus if catalog.get(gpu).memory_varies]
     sizes = {round((catalog.get(gpu).memory_bytes or 0.0) / 2**30) for gpu in gpus}
     if request.memory and not shared and sizes != {round(request.memory)}:
         problem = f"{gpus[0]} is not sold with {request.memory:g} GB: a size is asked of shared memory alone"

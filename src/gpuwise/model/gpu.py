@@ -153,6 +153,14 @@ class GpuSpec(Shown):
         return self.number("memory_bytes")
 
     @property
+    def memory_varies(self) -> bool:
+        """Whether it is the GPU of a processor that is sold with less memory, too; `memory_bytes` is most.
+
+        Modules and servers that share their memory (Jetson, GB10, MI300A) have one size.
+        """
+        return self.text("form") == "soc" and self.text("segment") == "consumer"
+
+    @property
     def memory_bytes_per_s(self) -> float | None:
         return self.number("memory_bytes_per_s")
 

@@ -177,7 +177,10 @@ def parse_deadline(text: str, today: date) -> float:
     """Seconds from now of a span (`36h`, `3d`), or until the same hour of a day (`parse_day`)."""
     if re.fullmatch(DAYS, text.strip().casefold()):
         return (parse_day(text, today) - today).days * 86400.0
-    return parse_seconds(text)
+    try:
+        return parse_seconds(text)
+    except InputError as error:
+        raise InputError(str(error), hint=f"{error.hint}, or a day: friday, 2026-12-05") from None
 
 
 def parse_days(text: str) -> int:

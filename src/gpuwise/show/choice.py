@@ -203,6 +203,8 @@ def _notes(found: Recommendation, shown: Sequence[Option], *, why: bool) -> list
     lines = ["* no other option is both faster and cheaper"]
     if any(option.stale for option in shown):
         lines.append("(price) is old: its interval is wider, and it ranks by its upper end")
+    if len(shown) > 1 and any(option.way == "unpriced" for option in shown):
+        lines.append(_order_of_unpriced(found))
     apart = [gpu for gpu, why in found.rejected.items() if why.code == "unproven"]
     if apart:
         more = f" and {len(apart) - _APART} more" if len(apart) > _APART else ""
@@ -232,6 +234,15 @@ def _notes(found: Recommendation, shown: Sequence[Option], *, why: bool) -> list
     return [*lines, *found.advice]
 
 
+def _order_of_unpriced(found: Recommendation) -> str:
+    """By what those are in order that have no fresh price."""
+    if found.options[0].way != "unpriced":
+        return "without a fresh price: behind those that have one, the fastest first"
+    by_worth = not found.need.budget_usd and any(option.last_usd for option in found.options)
+    most = "most work for the money at the last price first, those without one behind, the fastest first"
+    return f"no price is fresh: the {most if by_worth else 'fastest first'}"
+
+
 def assumed(a: Assumptions, *, service: bool = False) -> str:
     """The assumptions behind the cost of owning; a service runs around the clock."""
     host = "host by class" if a.host_usd is None else f"host ${a.host_usd:,.0f} for each GPU"
@@ -248,7 +259,9 @@ def assumed(a: Assumptions, *, service: bool = False) -> str:
 
 
 def uses(spec: GpuSpec, found: Sequence[Use]) -> Table:
-    """For whom a GPU is: one row a preset."""
+    """For whom a GPU is: its main figures, and one row a preset."""
+    from gpuwise.show.gpus import peak_name, peak_value, shown
+
     rows = []
     for use in found:
         speed = span(use.throughput, brief) if use.throughput else None
@@ -258,8 +271,13 @@ def uses(spec: GpuSpec, found: Sequence[Use]) -> Table:
             use.basis if speed else "", use.reason,
         ))  # fmt: skip
     unknown = dict.fromkeys(use.no_speed for use in found if use.no_speed)
+    main = "memory_bytes", "memory_type", "memory_bytes_per_s", "power_w", "form", "architecture"
+    stated = [str(shown(spec.facts[field])) for field in main if field in spec.facts]
+    peaks = (peak for peak in spec.peaks if peak.format in ("bf16", "fp8", "fp64") and not peak.sparse)
+    stated += [f"{peak_value(peak)} in {peak_name(peak)}" for peak in peaks]
     return Table(
         title=f"{spec.name}: for whom",
+        before=(" · ".join(stated),),
         columns=("use", "verdict", "speed", "of", "basis", "why not, or what it lacks"),
         rows=tuple(rows),
         notes=(

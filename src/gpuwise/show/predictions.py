@@ -199,7 +199,7 @@ def fit_table(rows: Sequence[Fit], asked: str = "", *, every: bool = True) -> Ta
         notes.append("*: the GPU has no units for this format: weights alone are in it, products in 16 bits")
     for gpu in dict.fromkeys(row.gpu_id for row in rows if not row.plan.memory_bytes):
         sizes = sorted({float(fact.value) for fact in catalog.get(gpu).values("memory_bytes")})
-        if sizes[1:] and catalog.get(gpu).text("form") == "soc":
+        if sizes[1:] and catalog.get(gpu).memory_varies:
             sold = ", ".join(f"{size / 2**30:.0f}" for size in sizes)
             notes.append(f"{gpu} is sold with {sold} GB: --memory")
     largest = max(shown, key=lambda row: row.needed_bytes)

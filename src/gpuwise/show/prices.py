@@ -63,6 +63,14 @@ def listing(
     )
 
 
+def lowest(offers: Sequence[Offer]) -> str:
+    """The cheapest for one GPU: `$0.94/h for one, 8 x community, H100 80GB, vast, seen on 2026-10-10`."""
+    offer = min(offers, key=lambda offer: offer.per_gpu)
+    unit, many = "/h" if offer.per_hour else "", f"{offer.count:g} x {offer.kind}"
+    where = offer.provider or offer.source.title
+    return f"{usd(offer.per_gpu)}{unit} for one, {many}, {offer.gpu}, {where}, seen on {offer.seen_on}"
+
+
 def overview(lines: Sequence[Line], offers: Sequence[Offer], changes: Sequence[Change], today: date) -> Table:
     """One row a GPU: what an hour of it costs, what it costs to buy, and how fresh that is."""
 

@@ -243,3 +243,27 @@ def test_two_digits_are_a_series() -> None:
     ids = {m.spec.id for m in matching(["RTX 40"])}
     assert {"rtx-4050-laptop", "rtx-4090", "rtx-4070-ti-super"} <= ids
     assert not {"l40", "rtx-4000-ada", "rtx-3090"} & ids
+
+
+@pytest.mark.parametrize(
+    ("words", "has", "lacks"),
+    [
+        ("fp8 >=40GB", "l40s", "rtx-a6000"),
+        ("nvlink consumer", "rtx-3090", "rtx-4090"),
+        ("ecc <=75W", "t4", "rtx-3050"),
+        ("mig", "a30", "a10"),
+        ("fp4 16GB", "rtx-5080", "rtx-4080"),
+    ],
+)
+def test_what_a_gpu_can_is_a_filter(words: str, has: str, lacks: str) -> None:
+    assert has in ids(words)
+    assert lacks not in ids(words)
+
+
+@pytest.mark.parametrize(("words", "least"), [("laptop", 60), ("24GB..", 100), ("amd", 50), ("all", 400)])
+def test_a_filter_is_no_name_of_one_gpu(words: str, least: int) -> None:
+    with pytest.raises(InputError) as error:
+        catalog.resolve(words)
+    assert (error.value.code, error.value.data["words"]) == ("filter", words)
+    assert len(ids(words)) >= least
+    assert error.value.exit_code == 2

@@ -14,8 +14,10 @@ from gpuwise.judge.choose.candidates import (
     LEAST_HALF,
     candidates,
     host_of,
+    machines,
     offered,
     price_half,
+    usable,
 )
 from gpuwise.judge.choose.decide import ordered
 from gpuwise.judge.choose.need import need_for
@@ -262,3 +264,32 @@ def test_a_card_in_the_place_of_one_that_is_there_needs_no_host(need, speed, off
     asked = need(gpus=(1, 3), have=("rtx-3090", "rtx-3090"), acquire="own")
     them = candidates(asked, speeds, [offer("rtx-4090", 1000, "new")], today=today)
     assert them.host.tolist() == [0, 0, 1500]
+
+
+def test_a_price_of_new_ones_goes_before_one_of_used_and_new_together(need, offer, today: date) -> None:
+    offers = [
+        offer("rtx-5070-ti", 900, "street"),
+        offer("rtx-5070-ti", 1200, "new"),
+        offer("rtx-5080", 1100, "street"),
+    ]
+    asked = need(acquire="own", sold=("new", "street"))
+    assert {(o.gpu, o.amount) for o in usable(asked, offers, today)} == {
+        ("rtx-5070-ti", 1200),
+        ("rtx-5080", 1100),
+    }
+    anyhow = usable(need(acquire="own"), offers, today)
+    assert len(anyhow) == 3
+
+
+def test_a_small_computer_is_joined_with_one_other_at_most(need, offer) -> None:
+    counts = [count for count, _ in machines(need(gpus=(1, 8), mode="infer"), offer("gb10", 5000, "new"))]
+    assert counts == [1, 2]
+
+
+def test_of_a_family_s_price_those_are_left_out_that_have_their_own(need, offer, today: date) -> None:
+    both = "rtx-5060-ti-16gb;rtx-5060-ti-8gb"
+    offers = [offer(both, 480, "street"), offer("rtx-5060-ti-16gb", 600, "street"), offer(both, 0.3)]
+    found = usable(need(), offers, today)
+    assert {(o.gpu_ids, o.amount) for o in found} == {
+        (("rtx-5060-ti-8gb",), 480), (("rtx-5060-ti-16gb",), 600), (tuple(both.split(";")), 0.3),
+    }  # fmt: skip

@@ -99,6 +99,7 @@ def test_a_model_of_images_makes_them_unless_it_is_to_learn(name: str, mode, mea
         ({"work_on": "resnet50", "work": Work(1e6, None, "token")}, "counts images"),
         ({"work_on": "resnet50", "form": "cube"}, "unknown form"),
         ({"work_on": "resnet50", "latency": Latency("TPOT", 0.03)}, "of a decode workload"),
+        ({"work_on": "llama-3.1-8b", "mode": "qlora", "latency": Latency("TPOT", 0.03)}, "of answers"),
         ({"work_on": "resnet50", "mode": "compute"}, "cannot be chosen for in mode compute"),
         ({"work_on": (("scientific-fp64", 1), ("bert-large", 1))}, "no mode in common"),
         ({"work_on": (("resnet50", 1), ("bert-large", 1)), "precision": "fp4"}, "resnet50 does not run in"),
@@ -131,6 +132,7 @@ def test_tokens_of_what_counts_sequences_and_names_of_a_mix_that_others_stand_in
         ({"assumptions": Assumptions(cooling=0.5)}, "at least 1"),
         ({"assumptions": Assumptions(utilisation=0.0)}, "no work gets done"),
         ({"acquire": "steal"}, "own, rent or both"),
+        ({"acquire": "rent", "form": "laptop"}, "not rented"),
         ({"have": ("nosuch",)}, "nosuch"),
     ],
 )
@@ -138,6 +140,44 @@ def test_parts_that_contradict_each_other(changes, says: str) -> None:
     with pytest.raises(InputError, match=says) as error:
         check(replace(need_for("resnet50"), **changes))
     assert error.value.hint
+
+
+@pytest.mark.parametrize(
+    ("name", "counted"), [("llama-3.1-8b", "tokens"), ("sdxl", "images"), ("fft", "FLOPs")]
+)
+def test_a_deadline_names_what_the_work_is_counted_in(name: str, counted: str) -> None:
+    with pytest.raises(InputError) as error:
+        check(replace(need_for(name), deadline_s=86400.0))
+    assert counted in str(error.value.hint)
+
+
+def test_a_context_is_of_a_language_model_by_name() -> None:
+    assert need_of("llama-3.1-8b", {"context": "16k"}, {})[0].context == 16_384
+    with pytest.raises(InputError, match="resnet50"):
+        need_of("resnet50", {"context": "16k"}, {})
+
+
+@pytest.mark.parametrize("of_rent", [{"provider": "runpod"}, {"region": "europe"}, {"egress": "500GB"}])
+def test_what_is_bought_has_no_provider_region_or_egress(of_rent) -> None:
+    assert need_of("resnet50", of_rent, {})[0].acquire != "own"
+    with pytest.raises(InputError, match=next(iter(of_rent))):
+        need_of("resnet50", {"acquire": "own", **of_rent}, {})
+
+
+@pytest.mark.parametrize(
+    ("typed", "has", "lacks"),
+    [
+        ("24GB..", "rtx-3090", "rtx-3080-10gb"),
+        ("laptop", "rtx-4050-laptop", "rtx-4090"),
+        ("amd", "mi300x", "rtx-4090"),
+        ("h100", "h100-pcie-80gb", "h200-sxm"),
+        ("fp8", "l4", "a10"),
+    ],
+)
+def test_gpus_are_named_or_meant_by_a_filter(typed: str, has: str, lacks: str) -> None:
+    only = need_of("resnet50", {"gpu": typed}, {})[0].only
+    assert has in only
+    assert lacks not in only
 
 
 @pytest.mark.parametrize(("characters", "refused"), [(2000, False), (2001, True)])

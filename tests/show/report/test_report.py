@@ -252,6 +252,12 @@ def test_the_roofline_holds_points_against_the_limits_of_their_session() -> None
     assert "limits" not in names(of(measured()))
 
 
+def test_a_product_at_toy_size_is_no_roof() -> None:
+    roofs = [limit("matmul", 1e9, "FLOP"), limit("copy", 5e8, "byte")]
+    small = (replace(row, config=replace(row.config, size="toy")) for row in (measured(), *roofs))
+    assert section(of(*small), "limits").figures == ()
+
+
 def profiled(row: Measurement, **seconds: float) -> Measurement:
     """With so many seconds of each kind, and the slowest kernel by name."""
     times = tuple(KernelTime(kind=k, count=1.0, seconds=s) for k, s in seconds.items())  # type: ignore[arg-type]

@@ -7,10 +7,12 @@ that several variants share is an error. `resolve` takes the usual variant of su
 
 Filters (`matching`): arguments and words are joined by "and", a comma is "or". A word is
     a memory size       `24GB`, or a range `24GB..48GB`, `24GB..`, `..80GB`: the product's number
+    all                 every GPU
     a board's power     `300W`, or a range, as above
     a name with a count `H100:8`: eight of them
     anything else       words of a name, a vendor, an architecture, a chip, a memory type, a form
-                        (pcie, sxm, oam, laptop) or a segment (consumer, workstation, server)
+                        (pcie, sxm, oam, laptop), a segment (consumer, workstation, server) or what it can
+                        (a format of its matrix units: fp8; ecc, mig, nvlink)
 Whole words only: `l4` is not the L40, `a10` not the A100.
 """
 
@@ -292,7 +294,10 @@ def _by_device_name() -> Mapping[str, tuple[GpuSpec, ...]]:
 
 
 def _not_found(name: str, words: Sequence[str]) -> InputError:
-    """The error for a name that is not one GPU: several variants, a near miss, or unknown."""
+    """The error for a name that is not one GPU: a filter, several variants, a near miss, or unknown."""
+    if name.strip() and not is_name(name) and (meant := select(name)):
+        problem = f"{name!r} is {len(meant)} GPUs of the catalog where one is needed"
+        return InputError(problem, hint="name one of them", code="filter", words=name)
     variants = _variants(words)
     wanted = set(words)
     # A GPU outside the catalog that shares the name must be said: a figure of one is not the other's.
@@ -358,6 +363,7 @@ _SIGNS: tuple[tuple[str, str | Callable[[re.Match[str]], str]], ...] = (
 )
 _KINDS = (
     "vendor", "architecture", "chip", "memory_type", "form", "segment", "compute_capability", "gfx_target",
+    "link",
 )  # fmt: skip
 _HALF_GB = 0.5
 _SHORT = {
@@ -484,6 +490,8 @@ def sortable() -> tuple[str, ...]:
 
 def _term(word: str) -> _Term:
     """Raises InputError for a range or count that cannot be read, NoDataError for an unknown word."""
+    if word == "all":
+        return _Term(ids=frozenset(spec.id for spec in load.all_gpus()))
     if ".." in word:
         ends = _RANGE.fullmatch(word)
         units = {unit for unit in (ends[2], ends[4]) if unit} if ends else set()
@@ -515,16 +523,17 @@ def _term(word: str) -> _Term:
 
     runs = {run for spec in load.all_gpus() for run in _runs(spec.id)}
     near = get_close_matches(wanted, sorted(runs), n=3, cutoff=0.7)
-    known = "filters are sizes (24GB..), power (..300W), names, kinds like laptop; all words"
+    known = "filters are sizes (24GB..), power (..300W), names, kinds like laptop, fp8 or ecc; all words"
     hint, code = (f"ask for {near[0]}", "") if near else (known, "catalog")
     raise NoDataError(f"no GPU in the catalog matches {name!r}{guess(near)}", hint=hint, code=code)
 
 
 @cache
 def _runs(gpu_id: str) -> frozenset[str]:
-    """Every run of whole words of the GPU's names, joined, and its kinds: `rtx`, `rtx4090`, `ada`."""
+    """Every run of whole words of the GPU's names, joined, its kinds and what it can: `rtx4090`, `fp8`."""
     spec = load.get(gpu_id)
     texts = [spec.id, spec.name, *spec.aliases, *(spec.text(field) or "" for field in _KINDS)]
+    texts += [name.removeprefix("matrix_") for name, fact in spec.facts.items() if fact.value is True]
     lists = [_PARTS.findall(_SPACED_SIZE.sub(r"\1\2", text.casefold())) for text in texts]
     return frozenset(
         "".join(words[start:end])

@@ -529,8 +529,8 @@ class Wanted:
 
 
 def wanted(query: str, offers: tuple[Offer, ...] = ()) -> Wanted:
-    """The GPUs of a `query`: one GPU, a family ("h100", "a100 80gb"), a seller's name ("a10g"), or several of
-    these with commas between.
+    """The GPUs of a `query`: one GPU, a family ("h100", "a100 80gb"), a seller's name ("a10g"), what a filter
+    means ("24GB..", "amd"), or several of these with commas between.
 
     Raises InputError with the nearest names where neither the catalog nor an offer knows it.
     """
@@ -541,6 +541,8 @@ def wanted(query: str, offers: tuple[Offer, ...] = ()) -> Wanted:
     exact = _exact().get(catalog.name_key(query))
     if exact is not None:
         return Wanted(query=query, gpu_ids=frozenset({exact}))
+    if not catalog.is_name(query) and (filtered := catalog.select(query)):
+        return Wanted(query=query, gpu_ids=frozenset(spec.id for spec in filtered))
     words = _words(query)
     named = {gpu_id for gpu_id, words_of in _known_words().items() if words and words <= words_of}
     family = frozenset(named).union(seller_ids(query))

@@ -28,10 +28,12 @@ from gpuwise.judge.choose.phrases import (
     electricity,
     fed_by,
     hours_until,
+    last_outlay,
     machine_of,
     memory_filled,
     obtained,
     offered_as,
+    often,
     option_name,
     priced_at,
     short_name,
@@ -40,7 +42,7 @@ from gpuwise.judge.choose.phrases import (
     weekly_use,
     what_it_does,
 )
-from gpuwise.judge.choose.speeds import AT_ONCE, FIRST_TOKEN, OLDEST, RECOMPUTES
+from gpuwise.judge.choose.speeds import AT_ONCE, FIRST_TOKEN, OLDEST, RECOMPUTES, recipes
 from gpuwise.model.gpu import RENTS, GpuSpec
 from gpuwise.model.judgement import Assumptions, Bill, Need, Option, Recommendation
 from gpuwise.model.precision import Precision
@@ -48,7 +50,6 @@ from gpuwise.model.result import Interval, Issue, Record
 from gpuwise.model.units import brief, percent, seconds, significant, usd
 from gpuwise.predictor.card import MODULES
 
-_SOLD = {"new": "new", "used": "used", "street": "used or new"}
 # Share of memory below which what stays free is worth a word.
 LITTLE = 0.1
 # A rent that is shorter is decided by how it is billed.
@@ -62,22 +63,27 @@ def limits(need: Need) -> Iterator[str]:
     a, usual = need.assumptions, Assumptions()
     kwh, week = a.electricity_usd_per_kwh, a.hours_per_week
     per = "/h" if need.budget_per_hour else " a month" if need.budget_per_month else ""
-    out = f" each {fit.PERIODS.get(need.period_s, seconds(need.period_s))}" if need.period_s else " in all"
     if need.budget_usd is not None:
         other = converted(need, need.budget_usd, f" ({{}}{per})")
         yield f"at most {usd(need.budget_usd)}{per}{other}"
     if need.memory_gb is not None and not (need.sets and need.asks == "able"):
         low, high = need.memory_gb
-        yield f"{low:g} GB" + (" or more" if high is None else f" to {high:g} GB" * (high > low))
-    if need.precision == Precision.FP64 and "cholesky" in dict(need.workloads):
-        yield "FP64 by matrix units in cholesky, where a GPU has them, by ordinary cores in fft and stencil"
+        range_of = f"{low:g} GB" + (" or more" if high is None else f" to {high:g} GB" * (high > low))
+        yield range_of if low else f"at most {high:g} GB of memory"
+    if need.precision == Precision.FP64 and "cholesky" in (names := dict(need.workloads)):
+        others = " and ".join(name for name in names if name != "cholesky")
+        ordinary = f", by ordinary cores in {others}" * bool(others)
+        yield f"FP64 by matrix units in cholesky, where a GPU has them{ordinary}"
     for value, words in (
         (need.deadline_s and seconds(need.deadline_s), "done within {}"), (need.total_gb, "{:g} GB in all"),
         (need.power_w, "{:.0f} W for GPUs"), (need.outlet_w, "{:.0f} W from the wall"),
-        (need.slots, "{:g} slots"), (need.form, "{}"), (" or ".join(need.sold), "{} prices"),
+        (need.slots, f"{{:g}} slot{'s' * (need.slots != 1)}"), (need.form, "{}"),
+        (" or ".join(need.sold), "{} prices"),
         (need.bill and need.bill.usd and f"{need.bill.of} at {_billed(need, need.bill)}", "{}"),
-        (", ".join(need.providers), "of {}"), (", ".join(need.avoid), "not of {}"),
-        (need.quiet, "quiet"), (need.at_home, "at home"), (need.egress_gb, "{:g} GB sent out" + out),
+        (" and ".join(counted(*each) for each in Counter(need.have).items()), "you have {}"),
+        (need.region, "in {}"), (", ".join(need.providers), "of {}"), (", ".join(need.avoid), "not of {}"),
+        (need.quiet, "quiet"), (need.at_home, "at home"),
+        (need.egress_gb, f"{{:,.0f}} GB sent out{often(need) or ' in all'}"),
         (kwh != usual.electricity_usd_per_kwh and kwh, "${:.3g} a kWh"),
         (week != usual.hours_per_week and week, "{:.3g} h of use a week"),
         (a.years != usual.years and a.owned_for, "{}"),
@@ -96,8 +102,7 @@ def _billed(need: Need, bill: Bill) -> str:
 def taken_as_asked(need: Need, item: str, *work: str) -> str:
     """The amount of work and the limits of a need, and how words of its question were read; behind what is
     said of the work."""
-    often = f" each {fit.PERIODS.get(need.period_s) or seconds(need.period_s)}" if need.period_s else ""
-    amount = [f"{brief(need.items)} {item}s{often}"] if need.items else []
+    amount = [f"{brief(need.items)} {item}s{often(need) if need.period_s else ''}"] if need.items else []
     taken = "; ".join(dict.fromkeys((*work, *amount, *limits(need), *need.notes)))
     return f"Taken as asked: {taken}" if taken else ""
 
@@ -129,19 +134,35 @@ def owned(
     left: Mapping[str, Issue], speeds: Sequence[Record],
 ) -> Iterator[str]:  # fmt: skip
     """Why GPUs that the user owns are not among the options, or as many of them as the question names."""
-    shown = {(o.gpu_id, o.count): o.way for o in options}
     no = {(s.gpu_id, s.gpus): s.refusal for s in speeds if s.refusal}
     kept = {o.gpu_id for o in options if o.way == "have"}
+
+    def broken(gpu: str, number: int, *, have: bool) -> str:
+        rows = (p for p, row in enumerate(them.rows) if (row.gpu, row.count) == (gpu, number))
+        place = next((p for p in rows if (them.rows[p].way == "have") == have), None)
+        limits = [limit.reason(place) for limit in found if not limit.ok[place]] if place is not None else []
+        return "; ".join(limits) or no.get((gpu, number), "")
+
     for gpu, number in Counter(need.have).items():
-        why = left[gpu].detail if gpu in left else "" if gpu in kept else no.get((gpu, number), "")
+        why = "" if gpu in kept else broken(gpu, number, have=True)
+        why = left[gpu].detail if gpu in left and not why else why
         if why and why != fit.NO_FASTER:
-            yield f"{short_name(gpu)} that you have is left out: {why}"
+            instead = "" if options[0].speedup else _by_sheet(gpu, options[0].gpu_id)
+            if need.task not in ("", "infer") and "does not fit" in why:
+                instead = f". {recipes(need, gpu, number)}"
+            yield f"{short_name(gpu)} that you have is left out: {why}{instead}"
+    shown = {(o.gpu_id, o.count) for o in options}
     for gpu, number in need.sets:
         if gpu in need.have and (gpu, number) not in shown:
-            bought = (p for p, row in enumerate(them.rows) if (row.gpu, row.count) == (gpu, number))
-            reasons = (limit.reason(p) for p in list(bought)[:1] for limit in found if not limit.ok[p])
-            why = "; ".join(reasons) or no.get((gpu, number), "no price is known")
+            why = broken(gpu, number, have=False) or "no price is known"
             yield f"left out: {counted(gpu, number)}: {why}"
+
+
+def _by_sheet(own: str, other: str) -> str:
+    """How many times the memory bandwidth of one that does not do the work at all another GPU has."""
+    mine, its = (catalog.get(gpu).memory_bytes_per_s for gpu in (own, other))
+    much = f"; {short_name(other)} has {significant((its or 0.0) / (mine or 1.0))} times its memory bandwidth"
+    return much * bool(mine and its and its > mine)
 
 
 def differences(old: Recommendation, new: Recommendation) -> tuple[str, ...]:
@@ -186,12 +207,14 @@ def plainly(found: Recommendation) -> str:
     if paid and (dearer := times(paid.cost_per_item_usd, first.cost_per_item_usd)):
         take += f" instead of {machine_of(paid)}{priced_at(paid)}"
         take += f", {significant(dearer)} times the cost of the work"
-    does = f"{take}: {what_it_does(found.need, first, found.item)}."
+    faster = first.speedup is not None and first.way != "have"
+    ratio = f", {significant(first.speedup or 0.0)} times what you have" * faster
+    does = f"{take}: {what_it_does(found.need, first, found.item)}{ratio}."
     once = found.need.period_s is None and first.way in RENTS
     if once and first.time_s and first.price_usd and first.time_s.value < SHORT_S:
         does += f" Starting takes minutes, and many bill a whole hour: {usd(first.price_usd.value)}."
     if first.way == "spot":
-        sure = next((o for o in found.options if o.way == "on-demand"), None)
+        sure = next((o for o in found.options if o.way in {*RENTS} - {"spot"}), None)
         instead = f"; what is not: {offered_as(sure)}" if sure else ""
         does += f" What is spot may be taken back at any moment{instead}."
     return " ".join(filter(None, (does, f"{_otherwise(found)}{sums_of_years(found)}".strip())))
@@ -208,21 +231,19 @@ def _keep(found: Recommendation) -> str:
 
 
 def _unpriced(found: Recommendation) -> str:
-    first, last, goal = found.options[0], found.options[0].last_usd, found.need.goal
-    each = " each" * (first.count > 1)
-    seen = (
-        f"last seen at about {usd(last)}{converted(found.need, last, ' ({})')}{each} in {first.seen_on[:7]}"
-        if last
-        else "price unknown"
-    )
-    host = host_of(first.gpu_id, first.count)[1] if found.need.assumptions.host_usd is None else 0.0
-    if last and host and not found.need.have:
-        seen += f", {usd(last * first.count + host)} with a machine"
-    best = "fastest" if found.need.budget_usd or not last else "most work for the money"
-    best = "slowest, so likely the cheapest," if found.need.thrifty and not last else best
-    best = f"the {'cheapest' if last and goal == 'price' else best} of {len(found.options)}"
+    need, first = found.need, found.options[0]
+    last, each = first.last_usd, " each" * (first.count > 1)
+    seen = "price unknown"
+    if last:
+        seen = f"last seen at about {sum_of(need, last)}{each} in {first.seen_on[:7]}"
+        whole = last_outlay(need, first)
+        seen += f", {usd(whole)} with a machine" * (whole > last * first.count)
+        seen += f", {usd(whole * need.users)} in all for {need.users}" * (need.users > 1)
+    best = "fastest" if need.budget_usd or not last else "most work for the money"
+    best = "slowest, so likely the cheapest," if need.thrifty and not last else best
+    best = f"the {'cheapest' if last and need.goal == 'price' else best} of {len(found.options)}"
     best = best if len(found.options) > 1 else "all that keeps the limits"
-    return f"{_got(found.need, first, 'Take').rstrip(',')}, {seen}, {best}"
+    return f"{_got(need, first, 'Take').rstrip(',')}, {seen}, {best}"
 
 
 def _got(need: Need, first: Option, how: str) -> str:
@@ -240,7 +261,7 @@ def _buy(found: Recommendation, price: Interval) -> str:
     around = f" and {host} for {usd(first.host_usd / need.users)}" if first.host_usd else ""
     around += f", {usd(first.outlay_usd)} in all for {need.users}" if need.users > 1 else ""
     days = (prices.day(found.made_on) - prices.day(first.seen_on)).days if first.stale else 0
-    sold = f"{_SOLD[first.way]}, {dated(first)}{f', {days // 30} months old' if days else ''}"
+    sold = f"{fit.SOLD[first.way]}, {dated(first)}{f', {days // 30} months old' if days else ''}"
     return f"{_got(need, first, 'Buy')}{each} at {about(need, price)} ({sold}){around}"
 
 
@@ -317,8 +338,6 @@ def reasons(found: Recommendation) -> tuple[str, ...]:
         of = "the first token" if need.latency_kind == "TTFT" else "each token"
         said.append(f"{of} after {seconds(first.latency_s)}, of {seconds(need.latency_s)} allowed")
         said[-1] = "; ".join((said[-1], *(why for why in first.why if why.startswith(FIRST_TOKEN))))
-    if first.speedup is not None and first.way != "have":
-        said.append(f"{significant(first.speedup)} times what you have")
     said += _lead(found)
     if first.outlay_usd:
         said.append(setup(need, first))
@@ -393,7 +412,8 @@ def setup(need: Need, bought: Option) -> str:
         f"{usd(bought.outlay_usd)}{converted(need, bought.outlay_usd, ' ({})')} in all, "
         + (f"{usd(bought.host_usd)} of it for the host ({host})" if bought.host_usd else "no new host"),
         f"{bought.power_w:g} W: {fed_by(bought)}" if bought.power_w else "",
-        f"{slots * bought.count:g} slots" if slots else "", f"{cooling} cooling" if cooling else "",
+        f"{slots * bought.count:g} slot{'s' * (slots * bought.count != 1)}" if slots else "",
+        f"{cooling} cooling" if cooling else "",
         "no CUDA after 12" if old else "",
         f"quiet: at most {fit.QUIET_W:g} W of heat" if need.quiet else "",
         f"{usd(energy)} of electricity a month" if bought.power_w and need.period_s is None else "",

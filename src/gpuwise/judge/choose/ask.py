@@ -611,6 +611,7 @@ class _Reader(Worked):
             or take(rf"\b({P.amount}\s?k?) {credits}")  # "40k google cloud credits"
             or take(rf"{P.at_most} ?({P.amount}\s?k?)\b{P.sum_alone}", again=False)
             or take(rf"(?<![\w-]){self._no_context()}({P.decimal}\s?k)\b{P.sum_alone}", again=False)
+            or take(rf"(?<![\w.-])({bare}|{P.amount}\s?k) (?={P.for_card})", again=False)
             or (machine and take(rf"{P.about}({bare}|{P.amount}\s?k)\b{P.sum_alone}", again=False))
             or (take(rf"(?<![\w.-])({bare})$", again=False) if machine else None)
         )  # fmt: skip
@@ -720,7 +721,7 @@ class _Reader(Worked):
         owns = self.small or fields.get("acquire") == "own"
         if "budget_usd" not in fields or "host_usd" in self.assumed or not owns:
             return
-        whole = self.said(P.with_machine)
+        whole = self.said(P.with_machine) and not self.said(P.for_card)
         computers = all(catalog.get(gpu).text("form") in needs.COMPUTERS for gpu in self.named_gpus)
         few = self.gpus is None or self.gpus[1] <= needs.MOST_THERE
         card = few and (self.sets or self.traits or self.said(r"\b(?:gpus?|cards?)\b"))

@@ -157,7 +157,7 @@ class Cards(Words):
         sizes = re.findall(r"\((\d+)gb\)", self.plain)
         self.every(r"\(\d+gb\)")
         sizes += re.findall(r" (\d+) ?gb", " ".join(self.plain[start:end] for *_, start, end in self.places))
-        if len(self.places) == 1 and catalog.get(self.places[0][0]).text("form") == "soc" and sizes:
+        if len(self.places) == 1 and catalog.get(self.places[0][0]).memory_varies and sizes:
             self.fields["memory_gb"] = (float(sizes[0]), float(sizes[0]))  # Which is sold with less, too
         self.quotes: tuple[Quote, ...] = ()
         self.sets, self.have, self.barred = tuple(dict.fromkeys(sets)), tuple(have), frozenset(barred)

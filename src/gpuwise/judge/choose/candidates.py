@@ -62,6 +62,8 @@ PAID, STATED = "what you pay", "as you state it"
 TOGETHER = (1, 2, 4, 8)
 # So many at most were named for their own sake, not as all of a kind.
 FEW = 12
+# Small computers that their makers join to share a model.
+MOST_COMPUTERS = 2
 # Paid seconds of a serverless worker for one of work: it loads the model, and waits some seconds after each
 # answer for the next request (five at RunPod, unless set otherwise). An assumption, not a fact of a source.
 STARTS = 2.0
@@ -70,6 +72,8 @@ BOARD_SLOTS = 8
 # Computers, cards of consumers and those of professionals are sold new for about so long after their GPU came
 # out. An assumption.
 SHOP_YEARS, CARD_YEARS, PRO_YEARS = 3.0, 2.5, 5.0
+# USD of a GB that leaves a provider, the most of those known (egress.csv): what is not known is no bargain.
+MOST_EGRESS = 0.12
 # What is made for countries that other cards may not be sold to.
 EXPORT = re.compile(r"^[ah]800|^h20(?!0)|-d$")
 WEEKS_PER_YEAR = 365.25 / 7
@@ -187,19 +191,30 @@ def usable(need: Need, offers: Sequence[Offer], today: date) -> tuple[Offer, ...
         o for o in found
         if not _is_late(need, o, today) or (not o.per_hour and (o.whole or named.issuperset(o.gpu_ids)))
     ]  # fmt: skip
-    # Somebody sells just this: a card, a computer, or a board of modules. What a source states of a laptop's
-    # GPU is the price of a part that nobody can buy; who names one in a price of his own means all of it.
-    sold_so = []
-    for offer in found:
-        form, whole = (
-            catalog.get(offer.gpu_ids[0]).text("form"),
-            offer.whole or offer.source.id == "own-prices",
-        )
-        if offer.per_hour or (
-            whole or offer.count >= LEAST_BOARD if form in MODULES else form != "laptop" or whole
-        ):
-            sold_so.append(offer)
-    return prices.current(sold_so)
+    return prices.current([offer for offer in _of_their_own(need, found) if _is_sold_so(offer)])
+
+
+def _of_their_own(need: Need, offers: Sequence[Offer]) -> Iterator[Offer]:
+    """The offers, of purchases without those GPUs of a family that have a price of their own, and where new
+    cards are wanted without what is asked for used and new ones together beside a price of new ones."""
+    own = {(o.gpu_ids[0], o.kind) for o in offers if not o.per_hour and len(o.gpu_ids) == 1}
+    new = {gpu for gpu, kind in own if kind == "new" and "new" in need.sold}
+    for offer in offers:
+        family, street = len(offer.gpu_ids) > 1 and not offer.per_hour, offer.kind == "street"
+        no = {
+            gpu for gpu in offer.gpu_ids if (family and (gpu, offer.kind) in own) or (street and gpu in new)
+        }
+        if left := tuple(gpu for gpu in offer.gpu_ids if gpu not in no):
+            yield replace(offer, gpu_ids=left) if no else offer
+
+
+def _is_sold_so(offer: Offer) -> bool:
+    """Whether somebody sells just this: a card, a computer, or a board of modules. What a source states of a
+    laptop's GPU is the price of a part that nobody can buy; who names one in a price of his own means all."""
+    form = catalog.get(offer.gpu_ids[0]).text("form")
+    if offer.per_hour or offer.whole or offer.source.id == "own-prices":
+        return True
+    return offer.count >= LEAST_BOARD if form in MODULES else form != "laptop"
 
 
 def offered(need: Need, offers: Sequence[Offer], today: date) -> dict[str, tuple[int, ...]]:
@@ -217,7 +232,8 @@ def offered(need: Need, offers: Sequence[Offer], today: date) -> dict[str, tuple
     # Who names a card is told first whether it can do the work at all, then whether anybody sells it.
     for gpu in need.named or need.only:
         if len(need.named or need.only) <= FEW or catalog.get(gpu).text("form") in COMPUTERS:
-            found[gpu] |= {n for n in TOGETHER if need.gpus[0] <= n <= need.gpus[1]} | {1, need.gpus[0]}
+            most = MOST_COMPUTERS if catalog.get(gpu).text("form") in COMPUTERS else MOST_TOGETHER
+            found[gpu] |= {n for n in TOGETHER if need.gpus[0] <= n <= min(most, need.gpus[1])} | {1}
     if need.sets:
         owned = Counter(need.have)
         wanted = (*need.sets, *owned.items())
@@ -239,6 +255,9 @@ def machines(need: Need, offer: Offer) -> Iterator[tuple[int, int]]:
     # What somebody asks about by number is priced even so, as a bound.
     several = (need.mode == "infer" and not need.task) or not offer.per_hour or bool(need.sets)
     most = min(need.gpus[1], max(need.gpus[0], MOST_TOGETHER))  # `_in_time` adds more for a deadline
+    form = catalog.get(offer.gpu_ids[0]).text("form") if offer.gpu_ids else None
+    if form in COMPUTERS and not offer.per_hour:
+        most = min(most, 1 if form == "laptop" else MOST_COMPUTERS)
     fewest = max(1, -(-need.gpus[0] // size))
     for number in range(fewest, (most // size if several else 1) + 1):
         if size * number <= need.gpus[1]:
@@ -476,9 +495,9 @@ def columns(need: Need, rows: Sequence[Row]) -> Candidates:
         # What is worth paying for is that all are answered as quickly as was asked.
         per_hour_items = np.full(len(rows), 3600 * need.concurrent / (need.latency_s or 1.0))
     running = np.where(own, drawn / 1000 * a.cooling * a.electricity_usd_per_kwh * busy, 0.0)
-    if need.egress_gb and (need.items or need.hire_h):
-        leaving = array([(row.offer.egress_usd_per_gb or 0.0) if row.offer else 0.0 for row in rows])
-        an_hour = per_hour_items / need.items if need.items else 1 / (need.hire_h or 1.0)
+    if need.egress_gb and (span := egress_h(need)):
+        leaving = array([egress_of(row.offer) if row.way in RENTS and row.offer else 0.0 for row in rows])
+        an_hour = per_hour_items / need.items if need.items else 1 / span
         running = running + leaving * need.egress_gb * an_hour
     per_hour = fixed + running
     per_item = per_hour / per_hour_items
@@ -504,6 +523,25 @@ def columns(need: Need, rows: Sequence[Row]) -> Candidates:
         if need.goal in apart else paid * (share * upper + 1 - share),
         joules=joules, drawn=drawn,
     )  # fmt: skip
+
+
+def machines_of(them: Candidates) -> Array:
+    """Of how many machines, or cards, each candidate is."""
+    rented = (row.offer.count if row.offer and row.way in RENTS else row.count for row in them.rows)
+    return np.asarray(them.count / np.array([*rented], dtype=float))
+
+
+def egress_h(need: Need) -> float | None:
+    """Hours in which the stated amount leaves a provider: of work, its period or all of it; of a service a
+    month, unless its hours are stated; None where nothing says."""
+    if need.items:
+        return (need.period_s or 3600.0) / 3600
+    return need.hire_h or (HOURS_PER_YEAR / 12 if is_service(need) else None)
+
+
+def egress_of(offer: Offer) -> float:
+    """USD of a GB that leaves the provider; where it is not known, as dear as anywhere."""
+    return MOST_EGRESS if offer.egress_usd_per_gb is None else offer.egress_usd_per_gb
 
 
 def committed_h(offer: Offer) -> float:

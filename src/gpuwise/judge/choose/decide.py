@@ -30,7 +30,7 @@ from gpuwise.judge.choose.phrases import WORTH_A_WORD, WORTH_SAYING, counted, of
 from gpuwise.judge.choose.speeds import memory_of
 from gpuwise.model.gpu import Offer
 from gpuwise.model.judgement import Chance, Need, Option, Recommendation
-from gpuwise.model.result import Interval, Record
+from gpuwise.model.result import Interval, Issue, Record
 from gpuwise.model.units import percent, significant, usd
 from gpuwise.predictor.rates import LEVEL
 
@@ -38,6 +38,8 @@ from gpuwise.predictor.rates import LEVEL
 MOST = 100
 # Options whose chance against the first is stated.
 COMPARED = 10
+# Machines, each with its part of the work, that somebody still looks after.
+MANY = 16
 # Kinds of rent that a need leaves out unless it says otherwise, and the cost from which one is worth a word.
 EXCLUDED = ("spot", "community", "reserved", "serverless")
 # A lead in speed that is worth no extra money, and money that is worth a lower cost of use.
@@ -71,14 +73,19 @@ def recommend(
             raise fit.too_large(need, largest)
         raise NoDataError(f"no GPU has a speed: {largest}", hint="measure it", code="bench")
     found = fit.limits(need, them, speeds)
-    places = ordered(them, fit.kept(found, len(them)), every_provider=every_provider)
+    ok, apart = fit.kept(found, len(them)), priced.machines_of(them)
+    if (ok & (apart <= MANY)).any():  # Nobody looks after dozens of machines where fewer do
+        ok &= apart <= MANY
+    places = ordered(them, ok, every_provider=every_provider)
     left = fit.rejected(need, them, found, speeds, offers)
     if not places:
         names = priced.names_of(need) if len(priced.names_of(need)) <= FEW else ()
-        named = fit.why_not(names, {g: why.detail for g, why in left.items()})
+        there = (*dict.fromkeys((*names, *need.have)),)
+        named = fit.why_not(there, {g: why.detail for g, why in left.items()})
         raise fit.contradiction(them, found, named or fit.too_small(need, speeds))
-    for best in (_least_money, _last_seen):
-        places.sort(key=best(need, them, tuple(places)).__ne__)
+    places.sort(key=_least_money(need, them, tuple(places)).__ne__)
+    if them.rows[places[0]].way == "unpriced":
+        places = _by_last_price(need, them, places)
     kept = max((p for p in places if them.rows[p].way == "have"), key=lambda p: them.speed[p], default=None)
     buys = need.goal == "speed" and kept is not None and them.outlay[places[0]] > 0
     if kept is not None and buys and them.speed[places[0]] < AS_FAST * them.speed[kept]:
@@ -86,6 +93,7 @@ def recommend(
     if need.keep:  # It does the work wherever it can
         places.sort(key=lambda place: them.rows[place].way != "have")
     options = _options(need, them, places, speeds)
+    left = {gpu: _with_speed(need, gpu, why, them, places[0]) for gpu, why in left.items()}
     made = Recommendation(
         made_on=today.isoformat(), need=need, item=item, options=options, rejected=left,
         chances=tuple(
@@ -109,12 +117,23 @@ def recommend(
     )
 
 
+def _with_speed(need: Need, gpu: str, why: Issue, them: Candidates, first: int) -> Issue:
+    """Why a GPU is left out, of one that was named with how fast it is: who compares two asks that, too."""
+    names, count = priced.names_of(need), them.rows[first].count
+    same = [p for p, row in enumerate(them.rows) if (row.gpu, row.count) == (gpu, count)]
+    if len(names) > FEW or gpu not in names or not same or them.rows[same[0]].speed.is_rough:
+        return why
+    ratio = significant(float(them.speed[same].max() / them.speed[first]))
+    return replace(why, detail=f"{why.detail}; {ratio} times as fast as {name_of(them, first)}")
+
+
 def _least_money(need: Need, them: Candidates, places: Sequence[int]) -> int:
     """Of what is as good as the best, as nearly as anybody cares: what takes least money, at once where it is
     bought; the fastest of those that take as little, and of a budget what then does the work for least."""
     if need.goal in ("price", "power") or (need.goal == "cost" and them.outlay[places[0]] <= 0):
         return places[0]
-    equal = AS_FAST if need.goal == "speed" else EQUAL
+    once = bool(need.items) and need.period_s is None  # Of what is left of it after the work nothing is said
+    equal = AS_FAST if need.goal == "speed" else A_LITTLE_MORE if once else EQUAL
     near = (p for p in places if them.ranked[p] <= equal * them.ranked[places[0]])
     level = [p for p in near if need.goal == "energy" or them.outlay[p] > 0]
     most = (A_LITTLE_MORE if need.goal == "speed" else EQUAL) * float(min(them.outlay[level], default=0.0))
@@ -125,17 +144,20 @@ def _least_money(need: Need, them: Candidates, places: Sequence[int]) -> int:
     )  # fmt: skip
 
 
-def _last_seen(need: Need, them: Candidates, places: Sequence[int]) -> int:
-    """Where the first has no price, by what was last asked: the most work for the money; of a budget, the one
-    of the fastest that cost least. Without any price the least that does it is likely to keep a budget."""
-    if them.rows[places[0]].way != "unpriced":
-        return places[0]
-    last = {p: o.amount for p in places if (o := them.rows[p].offer) and np.isnan(them.price[p])}
-    by_price = bool(need.budget_usd) or need.goal == "price"
-    if by_price:
-        last = {p: usd for p, usd in last.items() if them.speed[p] * EQUAL > them.speed[places[0]]}
-    worth = {p: usd if by_price else usd / float(them.speed[p]) for p, usd in last.items()}
-    return min(worth, key=lambda p: worth[p], default=places[-1] if need.thrifty else places[0])
+def _by_last_price(need: Need, them: Candidates, places: Sequence[int]) -> list[int]:
+    """Where nothing has a fresh price: the most work for the money at the last one, behind it the fastest
+    without one; of a budget, which that price keeps, the fastest, of several as fast the cheapest first.
+    Without any price the least that does it is likely to keep a budget."""
+    last = {
+        p: o.amount * float(them.count[p]) + float(them.host[p]) for p in places if (o := them.rows[p].offer)
+    }
+    if need.thrifty and not last:
+        return list(places)[::-1]
+    if not need.budget_usd and need.goal != "price":
+        return sorted(places, key=lambda p: last.get(p, inf) / float(them.speed[p]))
+    near = (p for p in last if them.speed[p] * EQUAL > them.speed[places[0]])
+    first = min(near, key=lambda p: last[p], default=places[0])
+    return sorted(places, key=first.__ne__)
 
 
 def ordered(them: Candidates, ok: Mask, *, every_provider: bool = True) -> list[int]:

@@ -76,6 +76,10 @@ LONG = (("d", 86400.0), ("h", 3600.0))
 FULL_BYTES = 16.0
 # Years that a search for older prices goes back, one step after the other.
 AGES = (1, 2, 3, 5)
+# Times a budget beyond which another one is no advice.
+FAR = 5.0
+# Kinds of purchases as people say them.
+SOLD = {"new": "new", "used": "used", "street": "used or new", "launch": "at launch"}
 # GPUs of which each is said, with its reason.
 SAID = 4
 # A supply for cards and the rest of their machine under load, above both: cards draw more than their board
@@ -169,7 +173,8 @@ def limits(need: Need, them: Candidates, speeds: Sequence[Record]) -> tuple[Limi
         least = float(them.speed[have].max()) * (need.faster or (UPGRADE if need.upgrade else 1.0))
         # What somebody thinks of getting is compared all the same.
         thought_of = every(lambda row, spec: not need.upgrade and (row.gpu, row.count) in need.sets)
-        ok = have & (not need.upgrade) | ~have & ((them.outlay <= 0) | (them.speed > least) | thought_of)
+        rented = (them.outlay <= 0) & (not need.upgrade)  # Of what takes its place more is asked
+        ok = have & (not need.upgrade) | ~have & (rented | (them.speed > least) | thought_of)
         found.append(Limit("", ok, them.speed, False, lambda p: NO_FASTER,
                            lambda v: ("a faster GPU", {})))  # fmt: skip
         if need.upgrade and not named:
@@ -269,11 +274,12 @@ def _card(need: Need, them: Candidates, specs: Mapping[str, GpuSpec]) -> Iterato
         low, high = need.memory_gb
 
         def memory(least: float, most: float | None) -> Relaxed:
-            return (f"{least:g}GB..{f'{most:g}GB' if most else ''}", {"memory_gb": (least, most)})
+            ends = (f"{size:g}GB" if size else "" for size in (least, most))
+            return ("..".join(ends), {"memory_gb": (least, most)})
 
         # Computers whose processor and GPU share their memory are sold with less of it, too. That size does
         # not limit a card that is named beside one.
-        whole = np.array([specs[row.gpu].text("form") == "soc" for row in them.rows], dtype=bool)
+        whole = np.array([specs[row.gpu].memory_varies for row in them.rows], dtype=bool)
         limited = np.where(whole.any() & ~whole, low, size) if need.named or need.sets else size
         yield _bound(
             "memory", limited, low - HALF_GB, say, "{}", lambda v: memory(floor(v), high), upper=False
@@ -431,11 +437,18 @@ def rejected(
             asked = dict(need.sets).get(gpu, need.have.count(gpu) or max(said))
             refusal = said.get(asked, "") or (said[max(said)] if all(said.values()) else "")
             none = all(said.values()) or ((gpu in dict(need.sets) or gpu in need.have) and refusal)
+            if gpu in need.have and refusal and (more := said.get(asked + 1)):
+                refusal += f"; nor with one more: {more.removeprefix('does not fit: ')}"
             left[gpu] = Issue.info("", refusal if none else no_price(need, gpu, offers))
             continue
         nearest = min(places[gpu], key=lambda place: (broken[place], them.ranked[place]))
         faults = [limit for limit in found if not limit.ok[nearest]]
-        left[gpu] = Issue.info(faults[0].code, "; ".join(limit.reason(nearest) for limit in faults))
+        why = "; ".join(limit.reason(nearest) for limit in faults)
+        number, there = them.rows[nearest].count, need.have.count(gpu)
+        if 0 < there < number:  # Of so many, beside those that are there
+            fewer = (said[n].removeprefix("does not fit: ") for n in range(there + 1, number) if said.get(n))
+            why = "; ".join((f"{number} of it: {why}", *islice(fewer, 1)))
+        left[gpu] = Issue.info(faults[0].code, why)
     return left
 
 
@@ -443,14 +456,12 @@ def too_small(need: Need, speeds: Sequence[Record]) -> list[str]:
     """That the work does not fit in the memory that was asked for, of the largest GPU that has it."""
     if need.memory_gb is None:
         return []
-    most = need.memory_gb[1] or float("inf")
-    of_it = [
-        speed for speed in speeds
-        if "does not fit" in speed.refusal
-        and (catalog.get(speed.gpu_id).memory_bytes or 0.0) / 2**30 <= most + HALF_GB
-    ]  # fmt: skip
-    largest = max(of_it, key=lambda s: (s.gpus, catalog.get(s.gpu_id).memory_bytes or 0.0), default=None)
-    return [largest.refusal] if largest else []
+    low, high = need.memory_gb[0], need.memory_gb[1] or inf
+    sizes = {speed.gpu_id: (catalog.get(speed.gpu_id).memory_bytes or 0.0) / 2**30 for speed in speeds}
+    of_it = [speed for speed in speeds if low - HALF_GB <= sizes[speed.gpu_id] <= high + HALF_GB]
+    largest = max(of_it, key=lambda speed: speed.gpus * sizes[speed.gpu_id], default=None)
+    fits = any(speed.throughput for speed in of_it)
+    return [largest.refusal] if largest and "does not fit" in largest.refusal and not fits else []
 
 
 def why_not(named: Sequence[str], left: Mapping[str, str]) -> list[str]:
@@ -497,7 +508,8 @@ def last_price(need: Need, gpu: str, offers: Sequence[Offer]) -> str:
     if need.acquire == "rent" or not bought:
         return ""
     last = max(bought, key=lambda offer: offer.seen_on)
-    return f"; the last to buy it was {usd(last.amount)} in {last.seen_on[:7]}"
+    kind = SOLD.get(last.kind, last.kind)
+    return f"; the last to buy it was {usd(last.amount)} ({kind}) in {last.seen_on[:7]}"
 
 
 def contradiction(them: Candidates, found: Sequence[Limit], left: Sequence[str] = ()) -> GpuwiseError:
@@ -572,15 +584,15 @@ def loosened(
             problem = "; ".join(why_not(named, {gpu: no_fresh_price(need, gpu, offers) for gpu in named}))
         if need.acquire != "own" and answers(spot=True, community=True, reserved=True, serverless=True):
             return NoDataError(problem, hint="other kinds of rent are known", code="other-rent")
+        if (elsewhere := _elsewhere(need, answers)) is not None:
+            hint = f"{elsewhere.value} {elsewhere.limit} ({elsewhere.gpus})"
+            return NoDataError(problem, hint=hint, code=code)
         # Prices that are too old may be all there are: how old says which answer could be had.
         least = need.assumptions.max_age_days or 0
         for age in (years * 365 for years in AGES if years * 365 > least):
             if answers(assumptions=replace(need.assumptions, max_age_days=age, aged_today=True)):
                 return NoDataError(problem, hint="older prices are known", code="old-price", days=age)
-        hint = getattr(error, "hint", "")
-        if (elsewhere := _elsewhere(need, answers)) is not None:
-            hint = f"relax {elsewhere.limit} {elsewhere.value} ({elsewhere.gpus})"
-        return NoDataError(problem, hint=hint, code=code)
+        return NoDataError(problem, hint=getattr(error, "hint", ""), code=code)
     if code != "limits":
         return error
     good: list[tuple[Way, ...]] = []
@@ -592,6 +604,19 @@ def loosened(
     if budget is not None and need.assumptions.host_usd is None and need.acquire == "own":
         there = replace(need.assumptions, host_usd=0.0)
         starts.append((Way("host", "0", "with a machine that is there", {"assumptions": there}),))
+    if need.task == "infer" and need.gpus[1] < MOST_TOGETHER and not need.sets:
+        all_of_it = (need.gpus[0], MOST_TOGETHER)
+        starts.append((Way("gpus", f"{need.gpus[0]}..{MOST_TOGETHER}", "", {"gpus": all_of_it}),))
+    weights = (Precision.BF16, Precision.FP8, Precision.INT4)
+    if need.task == "infer" and need.precision in weights and not need.formats:
+        starts += [
+            (Way("precision", each, "", {"precision": each}),)
+            for each in weights[weights.index(need.precision) + 1 :]
+        ]
+    if budget is not None and need.acquire == "rent":
+        kinds = [kind for kind in ("spot", "community", "reserved") if not getattr(need, kind)]
+        kinds = [kind for kind in kinds if kind != "community" or need.community is None]
+        starts += [(Way(kind, "ok", "", {kind: True}),) for kind in kinds]
     if "used" in need.sold:  # Of few cards is a price of used ones known
         starts.append((Way("condition", "any", "of used and new ones together", {"sold": ()}),))
     if budget is not None and need.budget_usd and need.budget_per_month:
@@ -604,7 +629,7 @@ def loosened(
         for _ in range(rounds if "" not in tried else 0):
             wanted = replace(need, **{k: v for way in tried.values() for k, v in way.changes.items()})
             try:
-                answer(wanted)
+                first = answer(wanted).options[0]
             except GpuwiseError as again:
                 more: Sequence[tuple[Way, ...]] = getattr(again, "data", {}).get("ways", ())
                 if not more:
@@ -612,12 +637,23 @@ def loosened(
                 same = (each for each in more if len(each) == 1 and each[0].limit in tried)
                 tried |= {way.limit: way for way in next(same, more[0])}
             else:
-                good.append(tuple(tried.values()))
+                found = f"{first.count} x {first.gpu_id}"
+                named_all = all(way.gpus for way in tried.values())
+                good.append(tuple(way if named_all else way._replace(gpus=found) for way in tried.values()))
                 break
     advice = [start for start in data["ways"] if "" in {way.limit for way in start}]
+    good = [each for each in good if not any(_is_far(need, way) for way in each)] or good[:1]
+    pairs = [{way[:2] for way in each} for each in good]
+    good = [each for each, own in zip(good, pairs, strict=True) if not any(other < own for other in pairs)]
+    good.sort(key=len)
     if good or advice:
         return unmet(data["problem"], good or advice, data["why"])
     return InputError(str(error), hint="relax several limits", code="unmet")
+
+
+def _is_far(need: Need, way: Way) -> bool:
+    """Whether a budget to be relaxed to is so much more money that nobody who stated the other has it."""
+    return way.limit == "budget" and (way.changes["budget_usd"] or inf) > FAR * (need.budget_usd or inf)
 
 
 def _elsewhere(need: Need, answers: Callable[..., Recommendation | None]) -> Way | None:

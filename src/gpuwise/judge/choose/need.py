@@ -169,7 +169,8 @@ def need_for(
         raise InputError(f"unknown form {form!r}", hint=f"known: {', '.join(forms())}")
     if len(named) == 1 and named[0][0].casefold() in DIFFUSION:
         if latency is not None:
-            raise InputError(f"{named[0][0]} makes no tokens that {latency.kind} is of", hint="leave it out")
+            problem = f"a limit on {latency.kind} is of tokens, and {named[0][0]} makes none"
+            raise InputError(problem, hint="leave it out; the answer says how fast images come")
         return _of_diffusion(named[0][0].casefold(), mode, precision, work, gpus, form, steps)
     if preset is None and len(named) == 1 and is_model(named[0][0], mode):
         return _of_model(named[0][0], mode, precision, work, latency, gpus, form)
@@ -409,6 +410,8 @@ def _of_model(
         raise InputError(f"{model.name} has no mode {mode}", hint=f"one of {', '.join(TASKS)}")
     if precision is not None and Precision(precision) not in WEIGHTS:
         raise InputError(f"no weights are kept in {precision}", hint=f"one of {', '.join(WEIGHTS)}")
+    if latency is not None and task != "infer":
+        raise InputError(f"{latency.kind} is of answers, and here {model.name} learns", hint="leave it out")
     limit = latency or (Latency("TPOT", USUAL_TPOT_S) if task == "infer" else None)
     notes = [USUAL_NOTE] if task == "infer" and latency is None else []
     if latency is not None and latency.first_s is not None:
@@ -503,6 +506,10 @@ def check(need: Need) -> None:
             f"is of the form {need.form}",
             f"theirs: {', '.join(sorted({gpu.text('form') or '' for gpu in only}))}",
         ),
+        (
+            need.acquire == "rent" and need.form in ("laptop", "mobile"),
+            "laptops and small computers are sold, not rented", "buy one, or rent a GPU without that form",
+        ),
         (need.acquire not in get_args(Acquire), f"own, rent or both, not {need.acquire!r}", "rent or own"),
         (not 0 < a.hours_per_week <= 168, used, "more than 0, and at most the 168 hours of a week"),
         (years > MOST_YEARS, f"{years:,.0f} years: no GPU is of use so long", f"at most {MOST_YEARS}"),
@@ -510,7 +517,7 @@ def check(need: Need) -> None:
         (not a.utilisation, "with a utilisation of 0 % no work gets done", "a share like 80%"),
         (
             need.deadline_s is not None and need.items is None,
-            "a deadline needs an amount of work", "state the work, like '1M sequences'",
+            "a deadline needs an amount of work", f"state the work, like '1M {_counted_in(need)}s'",
         ),
         (
             need.deadline_s is not None and again,
@@ -521,6 +528,13 @@ def check(need: Need) -> None:
             raise InputError(problem, hint=hint)
     for gpu in need.have:
         catalog.get(gpu)
+
+
+def _counted_in(need: Need) -> str:
+    """What the work is counted in: tokens of a language model, else the items of its first workload."""
+    if need.task or need.title:
+        return "token" if need.task else "image"
+    return registry.get(need.workloads[0][0]).spec.item if need.workloads else "item"
 
 
 def _workload(name: str, purpose: str | None) -> str:
@@ -596,14 +610,16 @@ def need_of(
         problem = f"a question has at most {LONGEST_QUESTION:,} characters, not {len(workload or ''):,}"
         raise InputError(problem, hint="leave out what the choice does not depend on")
     work = given.get("work")
-    if work and workload and (not units.is_work(work) or re.search(r"\brequests?\b", work)):
+    texts = r"\b(?:request|sample|example|document|conversation|message|prompt|record)s?\b"
+    if work and workload and (not units.is_work(work) or re.search(texts, work)):
         from gpuwise.judge.choose.amounts import P, quantities
         from gpuwise.judge.choose.wording import plainly
 
         # "2000 hours of audio", "3M tokens/night" and "5 lakh images" are read as in a question.
         plain = plainly(work)
         if quantities(plain) or re.search(P.gpu_hours, plain):
-            workload, work = f"{workload}: {work}", None
+            tuned = "fine-tune " * (given.get("mode") in ("finetune", *TASKS[1:]))
+            workload, work = f"{tuned}{workload}: {work}", None
     if "%" in (work or "") and not workload:  # the shares of a mix are work, too
         workload, work = work, None
     stated: dict[str, Any] = {
@@ -651,7 +667,8 @@ def need_of(
         electricity_usd_per_kwh=read("electricity", lambda text: units.parse_usd(
             re.sub(r"^\s*([\d.,]+)\s*$", r"$\1/kWh", text), rates, most=units.MOST_USD_PER_KWH,
             example="'$0.30/kWh'")[0]),
-        host_usd=units.parse_usd("$0" if host == "0" else host, rates, free=True, example="$1500")[0]
+        host_usd=units.parse_usd(
+            re.sub(r"^[\d.,]+$", r"$\g<0>", host), rates, free=True, example="$1500")[0]
         if host else None,
         hours_per_week=positive("hours-per-week"), years=positive("years"), cooling=positive("cooling"),
         host_w=positive("host-power", "W"), max_age_days=read("newer-than", units.parse_days),
@@ -689,6 +706,13 @@ def need_of(
         # What was measured of no card that is named is said as well as it is known.
         | ({"unproven": True} if ids and all(catalog.get(gpu).vendor != "NVIDIA" for gpu, _ in ids) else {}),
     )  # fmt: skip
+    of_rent = next((name for name in ("provider", "region", "egress") if given.get(name)), "")
+    if of_rent and given.get("acquire") == "own":
+        problem = f"the {of_rent} is of rent, and only what is bought was asked for"
+        raise InputError(problem, hint="leave one of them out")
+    if "context" in limits and not need.task:
+        problem = f"a context is of a language model by name, not of {need.title or need.workloads[0][0]}"
+        raise InputError(problem, hint="leave it out, or name a model: llama-3.1-8b")
     need = replace(need, assumptions=replace(need.assumptions, **assumed), **limits)
     if given.get("upgrade"):
         need = replace(need, notes=(*need.notes, REPLACED))
@@ -768,10 +792,9 @@ def _list(value: str | Sequence[str] | None) -> tuple[str, ...]:
 
 
 def _meant(name: str) -> tuple[str, ...]:
-    """Every variant of a GPU's name, or every GPU of a vendor."""
-    of_vendor = (spec.id for spec in catalog.all_gpus() if (spec.vendor or "").casefold() == name.casefold())
-    if found := tuple(of_vendor):
-        return found
+    """Every variant of a GPU's name, or every GPU that a filter means: a vendor, a kind, a size of memory."""
+    if not catalog.is_name(name) and (found := catalog.select(name)):
+        return tuple(spec.id for spec in found)
     meant = catalog.resolve(name)
     return (meant.spec.id, *meant.others)
 

@@ -10,6 +10,7 @@ from gpuwise.judge.choose.phrases import (
     WORTH_SAYING,
     counted,
     dated,
+    drawn_w,
     electricity,
     hours_until,
     machine_of,
@@ -28,7 +29,8 @@ def both_ways(found: Recommendation) -> str:
     """What the other of owning and renting takes for the same work, and from when on buying pays where the
     work comes again."""
     need, first = found.need, found.options[0]
-    rent = next((o for o in found.options if o.way in RENTS), None)
+    least = first.throughput.value if first.way == "have" else 0.0  # Nobody rents what is slower than his own
+    rent = next((o for o in found.options if o.way in RENTS and o.throughput.value >= least), None)
     own = next((o for o in found.options if o.outlay_usd), None)
     if first.way not in RENTS:
         said = rented_instead(found, rent) if rent else ""
@@ -99,9 +101,7 @@ def _hired(need: Need) -> float | None:
 def _instead_of_rent(need: Need, rent: Option, own: Option) -> tuple[float, float]:
     """USD of rent for what an owned option does in an hour, and of electricity for that hour."""
     same = 1.0 if priced.is_service(need) else own.throughput.value / rent.throughput.value
-    kwh = (own.energy_j_per_item or 0.0) * own.throughput.value / 1000
-    kwh = kwh or electricity(need, own)[0] / priced.hours_a_month(need)
-    energy = kwh * need.assumptions.electricity_usd_per_kwh * need.users
+    energy = electricity(need, own)[1] / priced.hours_a_month(need) * need.users
     return (rent.per_hour_usd or 0.0) * same, energy
 
 
@@ -163,9 +163,10 @@ def bills(found: Recommendation) -> str:
     paid = {key: 12 * electricity(need, option)[1] for key, option in each.items()}
     hourly = 12 * priced.hours_a_month(need) / 1000 * a.electricity_usd_per_kwh
     sums = (
-        f"{counted(*key)} {sum_of(need, hourly * (each[key].power_w or 0.0))} at {each[key].power_w:g} W, "
+        f"{counted(*key)} {sum_of(need, hourly * watts)} at {watts:.0f} W, "
         f"{sum_of(need, paid[key])} with its machine and cooling"
         for key in sorted(paid, key=lambda key: paid[key])
+        for watts in drawn_w(need, each[key])[:1]
     )
     low, at = min(paid, key=lambda key: paid[key]), f"${a.electricity_usd_per_kwh:.3g} a kWh"
     said = "; ".join(sums)

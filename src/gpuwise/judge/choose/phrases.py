@@ -43,6 +43,13 @@ def option_name(option: Option) -> str:
     return f"{option.count} x {option.gpu_id} {option.way}{where}"
 
 
+def often(need: Need) -> str:
+    """How often what is stated in GB comes again: ` each day`."""
+    if need.period_s:
+        return f" each {fit.PERIODS.get(need.period_s, seconds(need.period_s))}"
+    return " a month" if priced.is_service(need) and not need.hire_h else ""
+
+
 def sum_of(need: Need, value: float) -> str:
     return f"{usd(value)}{converted(need, value, ' ({})')}"
 
@@ -147,11 +154,18 @@ def memory_filled(need: Need, option: Option) -> str:
     return f"{size * (1 - max(0.0, option.memory_spare or 0.0)) / 2**30:.3g} of {size / 2**30:.4g} GiB"
 
 
-def electricity(need: Need, option: Option) -> tuple[float, float]:
-    """kWh and USD of a month of the machine with its cooling, at the board power of its cards."""
+def drawn_w(need: Need, option: Option) -> tuple[float, float]:
+    """Watts of its cards at work, board power where that is not known, and of the machine around them."""
     a = need.assumptions
-    watts = host_of(option.gpu_id, option.count)[2] if a.host_w is None else a.host_w * option.count
-    kwh = ((option.power_w or 0.0) + watts) / 1000 * a.cooling * priced.hours_a_month(need)
+    host = host_of(option.gpu_id, option.count)[2] if a.host_w is None else a.host_w * option.count
+    at_work = (option.energy_j_per_item or 0.0) * option.throughput.value / a.cooling
+    return (at_work - host if at_work else option.power_w or 0.0), host
+
+
+def electricity(need: Need, option: Option) -> tuple[float, float]:
+    """kWh and USD of a month of the machine with its cooling."""
+    a = need.assumptions
+    kwh = sum(drawn_w(need, option)) / 1000 * a.cooling * priced.hours_a_month(need)
     return kwh, kwh * a.electricity_usd_per_kwh
 
 
@@ -159,6 +173,13 @@ def fed_by(option: Option) -> str:
     board_w, host_w = option.power_w or 0.0, host_of(option.gpu_id, option.count)[2]
     supply = fit.supply_w(board_w)
     return f"a power supply of {supply} W" if supply else f"{(board_w + host_w) / 1000:.2g} kW with its host"
+
+
+def last_outlay(need: Need, option: Option) -> float:
+    """USD of an option at its last price, with the machine around it."""
+    host = 0.0 if need.have else host_of(option.gpu_id, option.count)[1]
+    host = host if need.assumptions.host_usd is None else need.assumptions.host_usd * option.count
+    return (option.last_usd or 0.0) * option.count + host
 
 
 def machine_of(option: Option) -> str:

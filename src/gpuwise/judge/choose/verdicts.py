@@ -9,7 +9,6 @@ from math import inf
 
 from gpuwise.facts import catalog, prices
 from gpuwise.judge.choose import candidates as priced
-from gpuwise.judge.choose.candidates import host_of
 from gpuwise.judge.choose.fit import link_of
 from gpuwise.judge.choose.need import HOURS_PER_YEAR, WORDS
 from gpuwise.judge.choose.owning import bills
@@ -21,8 +20,10 @@ from gpuwise.judge.choose.phrases import (
     counted,
     dated,
     electricity,
+    last_outlay,
     machine_of,
     offered_as,
+    often,
     rate_of,
     short_name,
     sum_of,
@@ -30,7 +31,7 @@ from gpuwise.judge.choose.phrases import (
     weekly_use,
     weights_of,
 )
-from gpuwise.judge.choose.speeds import AT_ONCE, Dealt, memory_of
+from gpuwise.judge.choose.speeds import AT_ONCE, Dealt, memory_of, shorter
 from gpuwise.model.gpu import RENTS, Offer
 from gpuwise.model.judgement import Bill, Need, Option, Quote, Recommendation
 from gpuwise.model.precision import Precision
@@ -44,19 +45,24 @@ def room(need: Need, gpu: str, other: Recommendation) -> str:
     size, has = memory_of(need, catalog.get(first.gpu_id)), memory_of(need, catalog.get(gpu))
     if not size or not has or first.memory_spare is None:
         return ""
-    enough = size * (1 - first.memory_spare) <= has
-    return f"{begun(counted(gpu, 1))} {'has' if enough else 'lacks'} the memory for it. "
+    number = dict(need.sets).get(gpu, 1)
+    enough = size * (1 - first.memory_spare) * first.count <= has * number
+    have = ("have" if number > 1 else "has") if enough else "lack" + "s" * (number == 1)
+    return f"{begun(counted(gpu, number))} {have} the memory for it. "
 
 
 def sent_out(need: Need, first: Option, offers: Sequence[Offer]) -> str:
-    """What leaves a provider's network at a price that is not in the sum; empty where it is."""
+    """What it costs that data leave a provider's network."""
     if not need.egress_gb or first.way not in RENTS:
         return ""
-    known = any(o.provider == first.provider and o.egress_usd_per_gb is not None for o in offers)
-    if known and (need.items or need.hire_h):
-        return ""
-    of = "no part of an hour's price" if known else f"not known of {first.provider}, so not counted"
-    return f"What {need.egress_gb:,.0f} GB sent out cost is {of}."
+    rates = (o.egress_usd_per_gb for o in offers if o.provider == first.provider)
+    rate = next((each for each in rates if each is not None), None)
+    paid = f"{sum_of(need, need.egress_gb * (priced.MOST_EGRESS if rate is None else rate))}{often(need)}"
+    counted_in = "in the cost" if priced.egress_h(need) else "on top of it"
+    if rate is not None:
+        return f"{need.egress_gb:,.0f} GB sent out cost {paid} there, {counted_in}."
+    at = f"at ${priced.MOST_EGRESS:.3g} a GB, the most known of anybody, {paid}, {counted_in}"
+    return f"What {need.egress_gb:,.0f} GB sent out cost is not known of {first.provider}: {at}."
 
 
 def from_elsewhere(asked: str, place: str) -> str:
@@ -134,8 +140,7 @@ def _against_last_price(bill: Bill, found: Recommendation) -> str:
     need, first, a = found.need, found.options[0], found.need.assumptions
     if not (bill.usd and first.last_usd) or bill.items:
         return ""
-    host = host_of(first.gpu_id, first.count)[1] if a.host_usd is None else a.host_usd * first.count
-    lost = (first.last_usd * first.count + host) * priced.lost_share(a) / (12 * a.years)
+    lost = last_outlay(need, first) * priced.lost_share(a) / (12 * a.years)
     mine, name = lost + electricity(need, first)[1], machine_of(first)
     less = f"{begun(name)} of your own would cost less" if mine < bill.usd else f"{begun(bill.of)} costs less"
     return (
@@ -211,13 +216,12 @@ def not_for(need: Need, found: Recommendation) -> str:
     was."""
     if UNCHECKED not in found.need.notes or need.budget_usd is None:
         return ""
-    last = {o: o.last_usd * o.count for o in found.options if o.last_usd}
-    machine = need.assumptions.host_usd is None
-    paid = {o: usd + host_of(o.gpu_id, o.count)[1] * machine for o, usd in last.items()}
+    paid = {o: last_outlay(need, o) for o in found.options if o.last_usd}
     if not paid:
         return "Whether that is possible cannot be said: no price of what does it is known."
     least = min(paid, key=lambda option: paid[option])
     able = "Yes" if paid[least] <= need.budget_usd else "No"
+    machine = need.assumptions.host_usd is None
     takes = f"{machine_of(least)}{' with a machine' * machine} took {sum_of(need, paid[least])}"
     return f"{able}, by the last prices known: {takes} in {least.seen_on[:7]}."
 
@@ -275,6 +279,11 @@ def _speed(found: Recommendation) -> str:
     return f"{sure}: {does}; {need.rate:g} {item} are asked."
 
 
+def _shorter(need: Need, gpu: str, count: int) -> str:
+    """What of a language model such GPUs hold that do not hold it as asked; empty for other work."""
+    return f" On {counted(gpu, count)} {shorter(need, gpu, count)}." if need.task else ""
+
+
 def verdict(found: Recommendation, other: Recommendation | None) -> str:
     """Whether the GPU that was named can do the work, or is more than it takes: then `other` names what else
     does it. Empty where that was not asked."""
@@ -298,11 +307,16 @@ def verdict(found: Recommendation, other: Recommendation | None) -> str:
     if need.asks == "able":
         if first.gpu_id in named or not named:
             if AS_MANY in need.notes:
-                return f"One alone cannot; {name} can."
+                return f"One alone cannot; {name} can.{_shorter(need, first.gpu_id, 1)}"
             slow = " though slowly:" if need.task == "infer" and need.latency_s is None else ""
             return f"Yes,{slow} {name} can."
-        why = next((f"{gpu}: {found.rejected[gpu].detail}" for gpu in named if gpu in found.rejected), "")
-        return f"No. {short_name(why.partition(':')[0])}:{why.partition(':')[2]}." if why else ""
+        gpu = next((gpu for gpu in named if gpu in found.rejected), "")
+        if not gpu:
+            return ""
+        why = found.rejected[gpu].detail
+        count = need.have.count(gpu) or dict(need.sets).get(gpu, need.gpus[1])
+        more = _shorter(need, gpu, count) if why.startswith("does not fit") else ""
+        return f"No. {short_name(gpu)}: {why}.{more}"
     if need.asks == "faster":
         return _faster(found)
     if need.asks == "speed":
