@@ -192,3 +192,31 @@ def test_work_in_other_words(text: str, workload: str, mode: str | None, ignored
     assert (asked.workload, asked.mode) == (workload, mode)
     assert asked.fields.get("ignored", ()) == ignored
     assert not asked.fields.get("also")
+
+
+@pytest.mark.parametrize(
+    ("text", "field", "value"),
+    [
+        ("gemma 3 27b, nothing may leave the house", "acquire", "own"),
+        ("llama 70b, 200 registered, 25 active at peak", "users", 25),
+        ("llama 8b on 70 kEUR", "budget_usd", 77_000.0),
+        ("lora of 8b models, 3 employees, each their own pc, per seat $3,000", "budget_usd", 9000.0),
+        ("llama 8b, I'd rather pay someone than buy", "acquire", "rent"),
+        ("lora of a 3b at 4k sequence length", "context", 4096),
+        ("qwen3 14b, ohne Stromanschluss", "power_w", 75.0),
+        ("训练lora llama 8b 上下文16k", "context", 16384),
+        ("llama 8b on a single card or two", "gpus", (1, 2)),
+        ("bert-large on 1M sentences until the end of next month", "deadline_s", 35 * 86400),
+        ("2x H100 NVL for 52k or 4x L40S for 38k. Llama 3.1 70b", "acquire", "own"),
+        ("embeddings of 3 million paragraphs, then a 14B chatbot for 6 people", "work", None),
+        ("sdxl, 8 hours on weekdays", "hours_per_week", 40),
+        ("llama 8b, PUE 1.5, bought", "cooling", 1.5),
+        ("resnet50 with $1,500 on lambda: how long does that buy", "acquire", "rent"),
+        ("transcribe German audio with whisper, rented", "region", None),
+        ("a company in Germany rents for bert-large", "region", "Germany"),
+    ],
+)
+def test_what_else_is_said(text: str, field: str, value: object) -> None:
+    asked = ask.read(text, RATES, DAY)
+    stated = {**asked.fields, **asked.assumed, "gpus": asked.gpus, "work": asked.work}
+    assert stated.get(field) == value

@@ -416,7 +416,11 @@ class _Reader(Worked):
         )
         rents = None if only_own and not either else rents
         owns: Any = (
-            only_own or used or take(P.owning) or (None if self.said(P.replaceable) else take(P.replacing))
+            only_own
+            or used
+            or take(P.owning)
+            or self.said(P.new_only)
+            or (None if self.said(P.replaceable) else take(P.replacing))
         )
         if "electricity_usd_per_kwh" in self.assumed and not (rents or self.said(RULES["asks"]["energy"])):
             owns = True  # Who rents pays no electricity
@@ -450,7 +454,7 @@ class _Reader(Worked):
 
     def _read_condition(self, used: bool) -> None:
         """Whether what is bought is used or new, and quiet. Raises InputError for both at once."""
-        fields, new, denied = self.fields, self.take(P.new_only), self.denied["used"]
+        fields, new, denied = self.fields, self.every(P.new_only), self.denied["used"]
         if used and ((new and not self.said(P.either_condition)) or denied):
             raise InputError("used and new at once", hint="leave one of them out")
         # "A used 3090 or a new 5070"
@@ -800,7 +804,7 @@ class _Reader(Worked):
         bare += rf"|{P.year}|{self.fields.get('users', 1)}"
         self.ignore(*(each for each in numbers if not re.fullmatch(bare, each)))
         if unread := "|".join(map(re.escape, self.unread())):
-            self.ignore(*re.findall(rf"{P.demand}\b(?:{unread})(?: (?:{unread}))*", self.left()))
+            self.ignore(*re.findall(rf"{P.demand}\b(?:{unread})(?:(?<!\.) (?:{unread}))*", self.left()))
         self._read_no_more(named, precision)
         return Asked(
             workload=self.mixed or named, mode=self.mode, work=self.work, gpus=self.gpus,

@@ -33,7 +33,7 @@ class Cards(Words):
         shared = people is not None and number_of(people[1]) != number  # By people, some on each machine
         apart = bool(several[0].endswith("each") or self.said(P.each_own)) and not shared
         if apart or (
-            not shared
+            not (shared or "nodes" in several[0])
             and self.said(rf"{P.money}|\b(?:buy|purchas\w*|procure\w*|course|class|students?|employees)\b")
         ):
             self.fields |= {"users": number, "concurrent": 1, "acquire": "own"}

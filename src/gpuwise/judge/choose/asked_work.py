@@ -256,6 +256,7 @@ class Worked(Cards):
     def _read_other_work(self, named: str) -> None:
         """What else is to be done with what counts: its memory must do, and its speed is said by itself."""
         fields, left = self.fields, self._left
+        self._set_apart(named)
         self.take(rf"\b(?:{units.DATASET_NAMES})\b", again=False)
         # "ComfyUI and Ollama": of two uses, too, unless the second is what every question is about.
         notes, open_model = list(self.notes), self.open_model
@@ -295,6 +296,23 @@ class Worked(Cards):
             parts = (self._clause(each.start()) for each in served)
             if part := next((p for p in parts if not re.search(learns, self.plain[p])), None):
                 self._beside(named, named, part, "infer")
+
+    def _set_apart(self, named: str) -> None:
+        """Amounts that stand beside work of another kind are of that: "embed 3M pages, then a 14B for us"."""
+        if self.named_at < 0 or not is_model(named, None):
+            return
+        for row in catalog.rows(DATA / "stand_ins.csv"):
+            other = self.said(rf"(?<![\w-])(?:{row['words']})")
+            part = self._clause(other.start()) if other else slice(0)
+            if other is None or part.start <= self.named_at < part.stop:
+                continue
+            apart = [e for e in self.found if e.spans and part.start <= e.spans[0][0] < part.stop]
+            if apart and len(apart) == len(self.found):
+                self.found = ()
+                counted = ", ".join(each.words.strip() for each in apart)
+                self.notes.append(
+                    f"{other[0]} ({counted}) is other work, not in these sums: ask for it apart"
+                )
 
     def _read_since(self, left: str) -> int:
         """Where the first word stands that was read since so much was left."""
@@ -498,6 +516,7 @@ class Worked(Cards):
                 data = known and re.fullmatch(units.DATASET_NAMES, known) and self._named_apart(start, end)
                 if known and of(known) and not data:
                     self.mark(start, end)
+                    self.named_at = start if self.named_at < 0 else self.named_at
                     return self._of_its_family(known)
         return None
 
@@ -630,6 +649,7 @@ class Worked(Cards):
             of_it = list(filter(of_version.match, of_it)) or of_it
         model = next((n for n in of_it if n.endswith(("-8b", "-7b"))), of_it[0] if of_it else "")
         if alone := self.take(rf"{P.model_size}(?:-a{P.decimal}b\b)?", again=False):
+            self.named_at = alone.start()
             said, sized = alone[0], re.compile(rf"(?<![\d.]){re.escape(alone[0])}\b")
             size = float(alone[1]) * {"m": 1e6, "b": 1e9}[alone[2]]
             about = [n for n in llms.names() if abs(llms.find(n).parameters - size) <= USUAL.rounded * size]

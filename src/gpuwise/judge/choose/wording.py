@@ -157,6 +157,7 @@ class Words:
         self.sets, self.mixed = tuple[tuple[str, int], ...](), tuple[tuple[str, float], ...]()
         self.gpus: tuple[int, int] | None = None  # How many of them
         self.by_use = False  # No name stands there, but a size or a use
+        self.named_at = -1  # Where the name or size stands
         self.mode: Purpose | None = None
         self.found: tuple[amounts.Quantity, ...] = ()  # Amounts of work
         self.gpu_hours: re.Match[str] | None = None
