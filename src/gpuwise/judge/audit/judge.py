@@ -295,7 +295,7 @@ def judge(claims: Sequence[Claim]) -> tuple[Finding, ...]:
         measured = len(wrong_of[_column(claim)]) > 1
         # What a text of several GPUs states rightly elsewhere, it states here of another one that has it more
         # often than wrongly: of 42 such accusations in 200 documents 29 were false.
-        # The head of a row or column says whose a value is; in lists not of peaks, of which there are several.
+        # The head of a row or column says whose a value is; in lists not of peaks: there are several.
         twice, peak = kind == "internal contradiction", claim.field.startswith("peak:")
         owned = twice and is_of_column(claim) and (claim.block >= GRID or not peak)
         # So does a sheet of one GPU, in which either statement stands.
