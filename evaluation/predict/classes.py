@@ -18,9 +18,10 @@ Interval: in the same folds, each step is predicted by classes and host that wer
 The spread of hosts and the factor on spreads are those with which 80 % of such steps lie inside, of those
 that the host bounds and of those that the GPU does.
 
-`--part PATTERN` fits the classes of matching names alone, drawn to what is shipped, by single operators, our
-own steps and the zoos that are named: new rows, or a class that is parted. An operator counts less than a
-whole step, whose many kernels even out how far each lies from its class.
+`--host PATTERN` fits the host's seconds of matching names alone, `--part PATTERN` the classes, drawn to what
+is shipped, by single operators, our own steps and the zoos that are named: new rows, or a class that is
+parted. An operator counts less than a whole step, whose many kernels even out how far each lies from its
+class.
 
 Families that are held (`zoo.DRAW`) are in none of it: `evaluation.predict.zoo --split held` scores
 them; after that, `--held` fits to them as well, and the next session draws anew. The zoo's networks come from
@@ -64,7 +65,6 @@ from gpuwise.predictor.rates import LEVEL, Rates
 from gpuwise.predictor.step import (
     SOFTENED,
     basis,
-    half_of,
     host_waits,
     latency,
     paced,
@@ -361,7 +361,8 @@ USUAL_HOST: Mapping[str, float] = {
     "backward.convolution": 15.0, "backward.grouped": 30.0, "backward.matmul": 9.0,
     "backward.attention": 15.0,
     "backward.normalisation": 9.0, "backward.other": 9.2, "gradient": 40.0, "step": 130.0,
-    "generated.library": 25.0, "generated.kernel": 15.0, "handed": 20.0, "entered": 200.0,
+    "generated.library": 12.0, "generated.kernel": 6.0, "generated.module": 5.0, "handed": 60.0,
+    "entered": 500.0,
 }  # fmt: skip
 HOST_SIGMA, HOST_PRIOR, POWER, POWER_PRIOR = 0.2, 1.2, 0.8, 0.3
 """Error of a step beyond which it counts less; how far seconds and power may depart from the usual ones."""
@@ -416,19 +417,42 @@ def _forget() -> None:
         remembered.cache_clear()
 
 
-def fit_host(steps: Sequence[Step]) -> tuple[dict[str, float], float]:
-    """Microseconds of what the host does, and the power with which a bare launch tells of its step."""
-    start = np.log(list(USUAL_HOST.values()))
+def fit_host(
+    steps: Sequence[Step], fixed: Mapping[str, float] | None = None
+) -> tuple[dict[str, float], float]:
+    """Microseconds of what the host does, but for those that are `fixed`, and the power with which a bare
+    launch tells of its step."""
+    fixed = fixed or {}
+    names = [name for name in USUAL_HOST if name not in fixed]
+    start = np.log([USUAL_HOST[name] for name in names])
 
     def residuals(x: Array) -> Array:
-        host, power = dict(zip(USUAL_HOST, np.exp(x[:-1]), strict=True)), float(x[-1])
+        host, power = {**fixed, **dict(zip(names, np.exp(x[:-1]), strict=True))}, float(x[-1])
         errors = np.array([step.error(host, step.slower(power)) for step in steps])
         drawn = [*((x[:-1] - start) / HOST_PRIOR), (power - POWER) / POWER_PRIOR]
         return np.concatenate([np.arcsinh(errors / HOST_SIGMA), drawn])
 
     found = least_squares(residuals, np.append(start, POWER), diff_step=1e-3).x
-    host = zip(USUAL_HOST, np.exp(found[:-1]), strict=True)
-    return {name: float(f"{each:.3g}") for name, each in host}, round(float(found[-1]), 3)
+    host = zip(names, np.exp(found[:-1]), strict=True)
+    return {**fixed, **{name: float(f"{each:.3g}") for name, each in host}}, round(float(found[-1]), 3)
+
+
+def refit_host(part: str, known: Sequence[tuple[zoo.Row, Trace]]) -> None:
+    """Write the host's seconds whose names match, by the steps that they move."""
+    shipped = rates.HOST["microseconds"]
+    fixed = {name: each for name, each in shipped.items() if not re.search(part, name)}
+    other = {name: each * (1 if name in fixed else 2) for name, each in shipped.items()}
+    steps = [step for step in priced(known, classes.DATA) if step.error(shipped) != step.error(other)]
+    fold, left = np.array([crc32(step.row["family"].encode()) % 6 for step in steps]), np.zeros(len(steps))
+    for i in sorted(set(fold)):
+        host, _ = fit_host([step for step, of in zip(steps, fold, strict=True) if of != i], fixed)
+        for at in np.flatnonzero(fold == i):
+            left[at] = steps[at].error(host, steps[at].slower(0.0))
+    said("steps as shipped", np.array([step.error(shipped, step.slower(0.0)) for step in steps]))
+    said("the same, family left out", left)
+    how = f"{rates.HOST['how'].partition(';')[0]}; --host {part}"
+    document = {**rates.HOST, "how": how, "microseconds": {**shipped, **fit_host(steps, fixed)[0]}}
+    rates.HOST_DATA.write_text(json.dumps(document, indent=1) + "\n", encoding="utf-8")
 
 
 def novelty(known: Sequence[tuple[Step, float]], table: Path) -> float:
@@ -440,7 +464,7 @@ def novelty(known: Sequence[tuple[Step, float]], table: Path) -> float:
             own = card(step.row["gpu"])
             found = step_module.spent(step.trace, own, step.usual)
             if found.waits < GPU_BOUND * found.seconds:
-                rest = error**2 - half_of(step.trace, own.family, "spec-only") ** 2
+                rest = error**2 - rates.step_half("spec-only", own.family) ** 2
                 beyond.append(max(0.0, rest) ** 0.5 / found.spread)
     return round(float(np.quantile(beyond, LEVEL)), 2)
 
@@ -462,7 +486,7 @@ def hosts(
         on = {**step.usual, **seconds}
         on["host"] *= step.row["run_launch_s"] / rates.LAUNCH_S if calibrated else 1.0
         found = step_module.spent(step.trace, own, on)
-        base = half_of(step.trace, own.family, "calibrated" if calibrated else "spec-only")
+        base = rates.step_half("calibrated" if calibrated else "spec-only", own.family)
         half = float(np.linalg.norm((base, new * found.spread, step_module.SLOWED * found.slowed)))
         cases[step.row["mode"]].append(
             (step, on, half, 1.0 / machines[step.row["machine"], step.row["mode"]])
@@ -585,6 +609,7 @@ def main() -> None:
     parser.add_argument("--folds", type=int, default=3)
     parser.add_argument("--held", action="store_true", help="fit to held families too, once they are scored")
     parser.add_argument("--part", help="fit only classes whose name matches, beside those shipped")
+    parser.add_argument("--host", help="fit only the host's seconds whose name matches")
     parser.add_argument("--anew", action="store_true", help="do not hold the part to what is shipped of it")
     parser.add_argument("--widths", action="store_true", help="fit only how far hosts differ")
     asked = parser.parse_args()
@@ -592,6 +617,10 @@ def main() -> None:
     if asked.widths:
         every = [row for folder in asked.zoo for row in zoo.rows(folder, "all")]
         ship_hosts([(row, made) for row in every if (made := zoo.kept(row, asked.traces))], dict(rates.HOST))
+        return
+    if asked.host:
+        every = [row for folder in asked.zoo for row in zoo.rows(folder, "all" if asked.held else "seen")]
+        refit_host(asked.host, [(row, made) for row in every if (made := zoo.kept(row, asked.traces))])
         return
     timed = json.loads(asked.operators.read_text(encoding="utf-8"))["rows"]
     kept = asked.traces / "operators.pkl" if asked.traces else None

@@ -38,8 +38,9 @@ _ENOUGH = 4
 MOST_FOLDS = 12
 """Networks of which each is a fold of its own; more are dealt."""
 _DEALT = 10
-_RIDGE = 0.2
-"""Against an average row's weight of 1 in all: traits that explain little are left out in effect."""
+_RIDGES = (0.2, 0.05, 1.0, 5.0)
+"""Against an average row's weight of 1 in all: traits that explain little are left out in effect. How little
+they say of the next card is not known before, so that of these is taken which tells most of known cards."""
 _LEAST = 0.02
 """Added to errors, so that a lucky one is not taken for an easy case."""
 _SAME = 1e-6
@@ -60,10 +61,14 @@ class Errors:
     """What makes a case hard, a row each."""
     folds: tuple[frozenset[str], ...]
     """In which folds an error may not be used."""
+    siblings: Places
+    """Whether another card of the family was not left out."""
 
 
 def errors_of(cases: Sequence[Case], values: Array, folds: Sequence[frozenset[str]]) -> Errors:
     """The errors of predictions of `cases`."""
+    families = [case.card.family if case.card else "" for case in cases]
+    places = {(family, fold) for family, own in zip(families, folds, strict=True) for fold in own}
     return Errors(
         values=np.log(values / np.array([case.measured for case in cases])),
         cards=np.array([case.card.id if case.card else "" for case in cases]),
@@ -71,7 +76,11 @@ def errors_of(cases: Sequence[Case], values: Array, folds: Sequence[frozenset[st
         parts=np.array([case.part for case in cases]),
         traits=traits_of(cases),
         folds=tuple(folds),
-    )
+        siblings=np.array([
+            any(kin == family and fold not in own for kin, fold in places)
+            for family, own in zip(families, folds, strict=True)
+        ]),
+    )  # fmt: skip
 
 
 def joined(found: Sequence[Errors]) -> Errors:
@@ -83,6 +92,7 @@ def joined(found: Sequence[Errors]) -> Errors:
         parts=np.concatenate([one.parts for one in found]),
         traits=np.concatenate([one.traits for one in found]),
         folds=tuple(fold for one in found for fold in one.folds),
+        siblings=np.concatenate([one.siblings for one in found]),
     )
 
 
@@ -101,34 +111,52 @@ def unseen(asked: Errors, folds: Sequence[str], known: Errors) -> Array:
         for part in sorted(set(asked.parts[own == fold])):
             mine = (own == fold) & (asked.parts == part)
             same = free & (known.parts == part)
-            found = _kin(known, same if same.any() else free, asked.vendors[mine][0])
+            first = int(np.flatnonzero(mine)[0])
+            found = _kin(known, same if same.any() else free, asked.vendors[first], asked.siblings[first])
             if found.any():
-                halves[mine] = _half(known, found) * _learnt(known, found).of(asked.traits[mine])
+                half, difficulty = shipped(known, found)
+                halves[mine] = half * difficulty.of(asked.traits[mine])
     return halves
 
 
-def _kin(known: Errors, free: Places, vendor: str) -> Places:
-    """Errors of the same vendor where that has enough cards, else all."""
+def _kin(known: Errors, free: Places, vendor: str, sibling: bool) -> Places:
+    """Errors of the same vendor where that has enough cards, else all; of those of the cards whose family was
+    known as well, or was not, where they are several."""
     same = free & (known.vendors == vendor)
-    return same if len(set(known.cards[same])) >= _ENOUGH else free
-
-
-def _learnt(known: Errors, at: Places) -> Difficulty:
-    return learn(known.traits[at], known.values[at], known.cards[at])
-
-
-def _half(known: Errors, at: Places) -> float:
-    """Half width of a case of difficulty 1; that of each error is learnt on the other cards."""
-    scale = np.ones(len(known.values))
-    for card in sorted(set(known.cards[at])) if known.traits.shape[1] else ():
-        mine, other = at & (known.cards == card), at & (known.cards != card)
-        scale[mine] = _learnt(known, other if other.any() else at).of(known.traits[mine])
-    return half_width(known.values[at] / scale[at], known.cards[at])
+    found = same if len(set(known.cards[same])) >= _ENOUGH else free
+    alike = found & (known.siblings == sibling)
+    return alike if len(set(known.cards[alike])) > 1 else found
 
 
 def shipped(known: Errors, at: Places) -> tuple[float, Difficulty]:
-    """Half width of difficulty 1 from all errors at these places, and the difficulty."""
-    return _half(known, at), _learnt(known, at)
+    """Half width of difficulty 1 from all errors at these places, and the difficulty: with the ridge of which
+    intervals of the cards left out in turn have the best score, their width and the tenfold of what lies
+    outside of 80 % (Gneiting & Raftery 2007)."""
+    values, cards, traits = known.values[at], known.cards[at], known.traits[at]
+    others = {card: cards != card for card in sorted(set(cards.tolist()))}
+    ridges = _RIDGES if traits.shape[1] and len(others) > 1 else _RIDGES[:1]
+    scales = {ridge: _scales(traits, values, cards, ridge) for ridge in ridges}
+
+    def score(ridge: float) -> float:
+        total, relative = 0.0, values / scales[ridge]
+        for other in others.values():
+            half = half_width(relative[other], cards[other]) * scales[ridge][~other]
+            outside = np.maximum(0.0, np.abs(values[~other]) - half)
+            total += float(np.mean(2.0 * half + 2.0 / (1.0 - LEVEL) * outside))
+        return total
+
+    best = min(scales, key=score) if len(scales) > 1 else ridges[0]
+    return half_width(values / scales[best], cards), learn(traits, values, cards, best)
+
+
+def _scales(traits: Array, values: Array, cards: NDArray[np.str_], ridge: float) -> Array:
+    """How hard each case is, learnt on the other cards."""
+    found = np.ones(len(values))
+    for card in sorted(set(cards)) if traits.shape[1] else ():
+        mine = cards == card
+        other = ~mine if (~mine).any() else mine
+        found[mine] = learn(traits[other], values[other], cards[other], ridge).of(traits[mine])
+    return found
 
 
 def owned(known: Errors, others: Array, networks: Sequence[str]) -> Array:
@@ -215,7 +243,9 @@ def few_cards(cards: int, common: float, level: float) -> float:
     return sqrt(max(0.0, 1.0 - common) + common * student**2)
 
 
-def learn(traits: Array, errors: Array, cards: NDArray[np.str_]) -> Difficulty:
+def learn(
+    traits: Array, errors: Array, cards: NDArray[np.str_], ridge: float = _RIDGES[0]
+) -> Difficulty:  # fmt: skip
     """The difficulty that best explains the sizes of `errors` (logarithms of ratios, finite)."""
     if not traits.shape[1]:
         return Difficulty.stated(None)
@@ -224,7 +254,7 @@ def learn(traits: Array, errors: Array, cards: NDArray[np.str_]) -> Difficulty:
     columns = Difficulty.columns(traits, centre.tolist(), spread.tolist())
     _, place, counts = np.unique(cards, return_inverse=True, return_counts=True)
     weights = (1.0 / counts[place] / len(counts))[:, None]
-    penalty = _RIDGE * np.eye(columns.shape[1])
+    penalty = ridge * np.eye(columns.shape[1])
     penalty[0, 0] = 0.0
     sizes = np.log(np.abs(errors) + _LEAST)
     slopes = np.linalg.solve(columns.T @ (columns * weights) + penalty, columns.T @ (weights[:, 0] * sizes))

@@ -23,6 +23,7 @@ import json
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import asdict, replace
+from itertools import zip_longest
 from math import exp, hypot, log
 from pathlib import Path
 from typing import Any
@@ -41,7 +42,7 @@ from evaluation.predict.measured import (
     trace_of,
 )
 from evaluation.predict.protocols import load, predict_all
-from gpuwise.errors import GpuwiseError
+from gpuwise.errors import GpuwiseError, NoDataError
 from gpuwise.facts import catalog
 from gpuwise.predictor import evidence as known
 from gpuwise.predictor.card import Card, card
@@ -49,7 +50,7 @@ from gpuwise.predictor.evidence import own_factor, own_width
 from gpuwise.predictor.forecast import LIKELY, exchange
 from gpuwise.predictor.kernels import Trace
 from gpuwise.predictor.rates import ERRORS, MEASURED, novelty, reference_card
-from gpuwise.predictor.step import CONTEXT, SLOWED, VISIBLE, step, traits, usual, workspace_bytes
+from gpuwise.predictor.step import CONTEXT, VISIBLE, of_card, step, usual, workspace_bytes
 from gpuwise.store import load as load_result
 
 LEAST_ROWS, LEAST = 5, 0.05
@@ -76,7 +77,7 @@ def main() -> None:
                 rows,
                 found[level],
                 level,
-                more=public(given.folder) if level == "spec-only" else None,
+                more=public(given.folder, level) if level in ("spec-only", "transferred") else None,
             )
             for level in found
         },
@@ -102,10 +103,6 @@ def shipped(document: dict[str, Any]) -> dict[str, Any]:
         "how": "python -m evaluation.predict.steps DATA_FOLDER results/h200/*.json --ship",
         "half_width": {level: round(found["half_width"], 4) for level, found in levels.items()},
         "reference": round(levels["spec-only"]["reference"], 4),
-        "difficulty": {
-            level: {name: [round(x, 5) for x in values] for name, values in found["difficulty"].items()}
-            for level, found in levels.items()
-        },
         "cards": {level: found["cards"] for level, found in levels.items()},
         "scaling": round(document["scaling"]["half_width"], 4),
         "watts": round(max(document["watts"]["half_width"], OTHER_CARDS), 4),
@@ -133,15 +130,19 @@ def ship_measured(paths: Sequence[Path]) -> None:
             out.writerow((*key, step_.version, *(f"{value:.6g}" for value in speed), step_.where))
 
 
-def levels(rows: Sequence[Row]) -> dict[str, list[tuple[int, float]]]:
-    """level -> (row, log(measured / predicted seconds))."""
+Error = tuple[int, float, str]
+"""Row, log(measured / predicted seconds), and the card that a transfer is from."""
+
+
+def levels(rows: Sequence[Row]) -> dict[str, list[Error]]:
+    """The errors of each level."""
     spec: dict[int, float] = {}
     for at, row in enumerate(rows):
         trace = trace_of(row)
         assert trace is not None
         spec[at] = trace.items / usual(trace, card(row.gpu)).seconds
     return {
-        "spec-only": [(at, log(speed / rows[at].measured)) for at, speed in spec.items()],
+        "spec-only": [(at, log(speed / rows[at].measured), "") for at, speed in spec.items()],
         "calibrated": list(calibrated(rows, spec)),
         "transferred": list(across(rows, spec)),
     }
@@ -152,22 +153,22 @@ def place(row: Row) -> tuple[str, str]:
     return (row.source if not row.source.endswith(".json") else "own", row.gpu)
 
 
-def calibrated(rows: Sequence[Row], spec: dict[int, float]) -> Iterator[tuple[int, float]]:
+def calibrated(rows: Sequence[Row], spec: dict[int, float]) -> Iterator[Error]:
     """With one factor from the other networks of the same place."""
     for at, row in enumerate(rows):
         kin = [i for i, r in enumerate(rows) if place(r) == place(row) and r.network != row.network]
         if kin:
             factor = own_factor([1 / rows[i].measured for i in kin], [1 / spec[i] for i in kin])
-            yield at, log(spec[at] / factor / row.measured)
+            yield at, log(spec[at] / factor / row.measured), ""
 
 
-def across(rows: Sequence[Row], spec: dict[int, float]) -> Iterator[tuple[int, float]]:
+def across(rows: Sequence[Row], spec: dict[int, float]) -> Iterator[Error]:
     """From the same cell on each other card of the same source."""
     for at, row in enumerate(rows):
         for other, found in enumerate(rows):
             if place(found)[0] != place(row)[0] or found.gpu == row.gpu or found.cell != row.cell:
                 continue
-            yield at, log(found.measured * spec[at] / spec[other] / row.measured)
+            yield at, log(found.measured * spec[at] / spec[other] / row.measured), found.gpu
 
 
 PUBLIC = {
@@ -176,45 +177,54 @@ PUBLIC = {
 """Sets of traced steps, and their files."""
 
 
-def public(folder: Path) -> cross.Errors:
-    """Errors of the steps of the public sets on one GPU."""
+def public(folder: Path, level: str) -> cross.Errors:
+    """Errors of the steps of the public sets on one GPU, or of their transfers from each card."""
     each = []
     for name, file in PUBLIC.items():
         cases = [case for case in load(folder / file, name) if not case.refusal and case.work.cards == 1]
-        values = predict_all(name, cases).values
-        known = [(c, v) for c, v in zip(cases, values, strict=True) if np.isfinite(v) and c.card is not None]
-        pairs = [(case.work.trace, case.card) for case, _ in known if case.card is not None]
-        errors = np.array([log(value / case.measured) for case, value in known])
-        each.append(
-            replace(
-                cross.errors_of([c for c, _ in known], np.exp(errors), [frozenset({c.id}) for _, c in pairs]),
-                values=beyond(-errors, pairs), traits=np.array([traits(trace) for trace, _ in pairs]),
-                parts=np.full(len(pairs), ""), cards=np.array([f"{own.id} of {name}" for _, own in pairs]),
-            )
-        )  # fmt: skip
+        ids = sorted({case.card.id for case in cases if case.card is not None})
+        for source in ids if level == "transferred" else ("",):
+            try:
+                found = predict_all(name, cases, transfer=source or None)
+            except NoDataError:  # no other card did the same
+                continue
+            known = [
+                (case, value) for case, value in zip(found.cases, found.values, strict=True)
+                if np.isfinite(value) and (not source or case.dtype in card(source).peaks)
+            ]  # fmt: skip
+            pairs = [(case.work.trace, case.card) for case, _ in known if case.card is not None]
+            folds = [frozenset({own.id, source}) for _, own in pairs]
+            errors = cross.errors_of([c for c, _ in known], np.array([v for _, v in known]), folds)
+            each.append(
+                replace(
+                    errors, values=beyond(-errors.values, pairs, [source] * len(pairs)),
+                    parts=np.full(len(pairs), ""), siblings=np.zeros(len(pairs), bool),
+                    cards=np.array([f"{own.id} of {name}" for _, own in pairs]),
+                )
+            )  # fmt: skip
     return cross.joined(each)
 
 
-def beyond(errors: Any, steps: Iterable[tuple[Trace, Card]]) -> Any:
+def beyond(errors: Any, steps: Iterable[tuple[Trace, Card]], sources: Iterable[str] = ()) -> Any:
     """What of the errors, log(measured / predicted) seconds, the spread of the classes of kernels, a slower
-    clock and other hosts do not cover: a step's half width is the root of the sum of all squares
-    (`step.step`)."""
-    found = [usual(trace, own) for trace, own in steps]
-    spreads = np.array([
-        hypot(novelty() * one.spread, SLOWED * one.slowed, one.host[int(error > 0.0)])
-        for error, one in zip(errors, found, strict=True)
-    ])  # fmt: skip
+    clock, another card than the source and other hosts do not cover: a step's half width is the root of the
+    sum of all squares (`step.step`)."""
+    spreads = np.empty(len(errors))
+    for i, ((trace, on), source) in enumerate(zip_longest(steps, sources)):
+        found, there = usual(trace, on), card(source) if source else None
+        new = 0.0 if there else novelty() * found.spread
+        spreads[i] = hypot(new, of_card(found, trace, on, there), found.host[int(errors[i] > 0.0)])
     return np.sign(errors) * np.sqrt(np.maximum(LEAST**2, errors**2 - spreads**2))
 
 
 def summary(
-    rows: Sequence[Row], found: Sequence[tuple[int, float]], level: str, more: cross.Errors | None = None
+    rows: Sequence[Row], found: Sequence[Error], level: str, more: cross.Errors | None = None
 ) -> dict[str, Any]:
     """Errors of a level, the half width of all cards, and coverage of each card by the others' half width;
     of a `calibrated` card its own other networks set the width as well. `more` are known errors that set it
     too."""
-    errors = np.array([error for _, error in found])
-    known = errors_of([rows[at] for at, _ in found], errors, level)
+    errors = np.array([error for _, error, _ in found])
+    known = errors_of([rows[at] for at, *_ in found], errors, [source for *_, source in found])
     known = known if more is None else cross.joined([known, more])
     # A card of one row or two is no part of its own.
     counts = Counter(known.cards.tolist())
@@ -222,39 +232,38 @@ def summary(
         counts[name] >= LEAST_ROWS and card(name.split(" of ")[0]).family == reference_card().family
         for name in known.cards.tolist()
     ])  # fmt: skip
+    ids = [name.split(" of ")[0] for name in known.cards.tolist()]
     gpus = np.array([gpu if counts[gpu] >= LEAST_ROWS else "few rows" for gpu in known.cards])
     known = replace(known, cards=gpus)
-    halves = cross.unseen(known, gpus.tolist(), known)
+    halves = cross.unseen(known, ids, known)
     if level == "calibrated":
-        halves = halves * own_widths([rows[at] for at, _ in found], np.abs(errors) / halves)
+        halves = halves * own_widths([rows[at] for at, *_ in found], np.abs(errors) / halves)
     inside = np.abs(known.values) <= halves
     covered = {str(gpu): float(inside[gpus == gpu].mean()) for gpu in sorted(set(gpus))}
     sizes = np.abs(np.exp(-errors) - 1.0)
-    half, difficulty = cross.shipped(known, np.isfinite(known.values))
-    relative = known.values[home] / difficulty.of(known.traits[home])
     return {
         "n": len(found), "cards": len(covered), "mape": float(sizes.mean()),
         "median": float(np.median(sizes)), "p90": float(np.quantile(sizes, 0.9)),
-        "bias": float(np.exp(errors.mean())), "half_width": half, "difficulty": asdict(difficulty),
-        "reference": cross.half_width(relative, known.cards[home]) if home.any() else None,
+        "bias": float(np.exp(errors.mean())), "half_width": cross.half_width(known.values, gpus),
+        "reference": cross.half_width(known.values[home], gpus[home]) if home.any() else None,
         "half_used": float(np.mean([halves[gpus == gpu].mean() for gpu in covered])),
         "coverage": float(np.mean(list(covered.values()))), "coverage_rows": float(inside.mean()),
         "coverage_by_card": covered, "rows_by_card": {gpu: int((gpus == gpu).sum()) for gpu in covered},
         "half_by_card": {gpu: round(float(halves[gpus == gpu].mean()), 4) for gpu in covered},
-        "predictions": [[at, round(rows[at].measured * exp(error), 2)] for at, error in found],
+        "predictions": [[at, round(rows[at].measured * exp(error), 2)] for at, error, _ in found],
     }  # fmt: skip
 
 
-def errors_of(rows: Sequence[Row], errors: Any, level: str) -> cross.Errors:
-    """Errors of steps with what makes each hard."""
+def errors_of(rows: Sequence[Row], errors: Any, sources: Sequence[str]) -> cross.Errors:
+    """Errors of steps."""
     gpus = [row.gpu for row in rows]
     pairs = [(trace, card(row.gpu)) for row in rows if (trace := trace_of(row))]
     return cross.Errors(
-        values=errors if level == "transferred" else beyond(errors, pairs),
+        values=beyond(errors, pairs, sources),
         cards=np.array(gpus), parts=np.full(len(rows), ""),
         vendors=np.array([card(gpu).vendor for gpu in gpus]),
-        traits=np.array([traits(trace) for trace, _ in pairs]),
-        folds=tuple(frozenset({gpu}) for gpu in gpus),
+        traits=np.zeros((len(rows), 0)),
+        folds=tuple(map(frozenset, zip(gpus, sources, strict=True))), siblings=np.zeros(len(rows), bool),
     )  # fmt: skip
 
 

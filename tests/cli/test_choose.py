@@ -10,6 +10,7 @@ from pathlib import Path
 import pytest
 
 from gpuwise.facts import catalog
+from gpuwise.judge.choose.fit import made_for_fp64
 from gpuwise.model.result import Interval, Record
 
 from ..records import predicted
@@ -96,6 +97,19 @@ def test_only_processors_with_a_gpu_are_sold_with_less_memory(gpuwise) -> None:
     assert status == 0
     assert small
     assert all(spec.memory_varies or (spec.memory_bytes or 0) <= 16.5 * 2**30 for spec in small)
+
+
+def test_an_old_card_that_is_made_for_fp64_comes_before_a_new_one_that_is_not(gpuwise) -> None:
+    status, out, _ = gpuwise("choose", "scientific-fp64", "--own", "--budget", "$8000", "--json")
+    first = json.loads(out)["options"][0]
+    assert status == 0
+    assert made_for_fp64(first["gpu_id"])
+    assert first["way"] in ("used", "street")
+    status, out, _ = gpuwise(
+        "choose", "scientific-fp64", "--own", "--budget", "$5000", "--condition", "new", "--json"
+    )
+    assert status == 0
+    assert json.loads(out)["options"][0]["way"] not in ("used", "street")
 
 
 def test_a_name_of_several_variants_means_all_of_them(gpuwise) -> None:
@@ -205,6 +219,16 @@ def test_a_remedy_keeps_what_was_named_or_says_that_it_does_not(gpuwise) -> None
     first, *others = remedies.split("; or ")
     assert "--memory 24GB.. (1 x rtx-4090)" in first
     assert all("no --gpu" in other for other in others)
+
+
+def test_a_maker_that_was_named_is_kept_and_a_budget_that_nothing_keeps_is_said_first(gpuwise) -> None:
+    code, _, err = gpuwise("choose", "resnet50", "--gpu", "amd", "--rent", "--budget", "$0.5/h")
+    assert code == 2
+    assert "no --gpu (one V100" in err
+    words = ("--gpu", "rtx-3090:2,rtx-5090:2", "--own", "--budget", "1000")
+    code, out, err = gpuwise("choose", "llama-3.1-70b", *words)
+    assert code == 0, err
+    assert out.splitlines()[1].strip().startswith("None of these keeps the budget.")
 
 
 def test_four_bits_and_more_gpus_are_remedies_of_a_model_that_is_too_large(gpuwise) -> None:
@@ -318,6 +342,15 @@ def test_five_questions_where_there_is_a_terminal(gpuwise, monkeypatch: pytest.M
     assert code == 0, err
     assert len(asked) == 5
     assert "resnet50 train bf16" in out
+
+
+@pytest.mark.parametrize(
+    ("work", "tokens"), [("3 epochs of 50000 samples", "75.0 M"), ("20k examples", "10.0 M")]
+)
+def test_texts_of_a_fine_tuning_count_as_tokens(gpuwise, work: str, tokens: str) -> None:
+    code, out, err = gpuwise("choose", "llama-3.1-8b", "--mode", "lora", "--work", work, "--rent")
+    assert code == 0, err
+    assert f"{tokens} tokens; adapters, by lora" in out
 
 
 def test_for_whom_a_gpu_is(gpuwise) -> None:

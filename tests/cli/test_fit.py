@@ -8,6 +8,7 @@ from pathlib import Path
 
 import pytest
 
+from gpuwise.cli.predict import MOST_ROWS
 from gpuwise.workloads.llm import lighter
 
 Ran = tuple[int, str, str]
@@ -202,3 +203,12 @@ def test_contexts_beyond_the_model_s_own_are_left_out_alone(gpuwise: Callable[..
     assert (code, {row["context"] for row in json.loads(out)["rows"]}) == (0, {32768})
     assert "32,768 tokens, not 65,536" in err
     assert gpuwise(*words, "--context", "64k")[0] == 2
+
+
+def test_of_a_filter_the_fastest_are_shown(gpuwise: Callable[..., Ran], tmp_path: Path) -> None:
+    _, out, _ = gpuwise("fit", "llama-3.1-8b", "--gpu", "24GB", "--weights", "int4")
+    gpus = [line.split()[0] for line in out.splitlines() if " yes " in line]
+    assert "rtx-4090" in gpus
+    assert len(gpus) == MOST_ROWS
+    gpuwise("fit", "llama-3.1-8b", "--gpu", "24GB", "--weights", "int4", "-o", str(tmp_path / "all.csv"))
+    assert len((tmp_path / "all.csv").read_text("utf-8").splitlines()) > MOST_ROWS + 1

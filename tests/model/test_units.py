@@ -424,7 +424,7 @@ def test_numbers_of_times_may_be_words() -> None:
         ("12/31/2026", "2026-12-31"), ("the 3rd", "2026-12-03"), ("30th", "2026-11-30"),
         ("5 may", "2027-05-05"), ("jan 7, 2027", "2027-01-07"), ("tomorrow", "2026-11-27"),
         ("end of the week", "2026-11-29"), ("end of the month", "2026-11-30"), ("next week", "2026-11-30"),
-        ("end of year", "2026-12-31"),
+        ("end of year", "2026-12-31"), ("end of next month", "2026-12-31"), ("next month", "2026-12-01"),
     ],
 )  # fmt: skip
 def test_days_as_people_write_them(text: str, day: str) -> None:

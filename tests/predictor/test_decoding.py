@@ -58,7 +58,7 @@ def test_experts_in_four_bits_are_predicted_as_measured() -> None:
         (found,) = predict(name, gpus=("h100-sxm",), precision=precision, batch=batch).value
         assert found.question.recipe == "tuned"
         assert found.throughput is not None
-        assert found.throughput.value == pytest.approx(measured, rel=0.22)
+        assert found.throughput.value == pytest.approx(measured, rel=0.24)
         inside.append(found.throughput.low < measured < found.throughput.high)
     assert sum(inside) >= 3  # of four in five
 

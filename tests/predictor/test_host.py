@@ -70,6 +70,14 @@ def test_generated_code_calls_libraries_and_hands_over_gradients() -> None:
     assert learnt - plain == pytest.approx(50 * (RATES["host.handed"] + RATES["host.gradient"]), rel=1e-2)
 
 
+def test_generated_code_asks_of_each_module_whether_its_assumptions_hold() -> None:
+    trace = step({"forward": 900}, compiled=True)
+    few, many = (
+        waits(replace(trace, calls=(("modules", modules),)), np.array([1e-4]), RATES) for modules in (0, 300)
+    )
+    assert many - few == pytest.approx(300 * RATES["host.generated.module"], rel=1e-4)
+
+
 @pytest.mark.parametrize(("groups", "name"), [(1, "convolution"), (4, "grouped"), (64, "convolution")])
 def test_grouped_convolutions_have_a_launch_of_their_own(groups: int, name: str) -> None:
     calls = (("forward", 0), ("backward", 0), ("optimiser", 0), ("modules", 0))
@@ -104,17 +112,17 @@ def test_a_step_that_follows_the_host_is_known_as_little_as_hosts_are(mode: str)
     quick, slow = hosts(mode, calibrated=False)
     assert hidden.host == pytest.approx((0.0, 0.0), abs=1e-6)
     assert late.host == pytest.approx((-log(quick), log(slow)), rel=0.02)
-    near, far = halves_with(trace, own, late, "spec-only")
+    near, far = halves_with(own, late, "spec-only")
     assert near > -log(quick)
     assert far > log(slow)
-    assert halves_with(trace, own, hidden, "spec-only")[0] < 0.7 * near
+    assert halves_with(own, hidden, "spec-only")[0] < 0.7 * near
 
 
 def test_where_the_gpu_is_hardly_later_a_slow_host_is_waited_for_and_a_quick_one_gains_nothing() -> None:
     trace, own = replace(step({"forward": 4000}), mode="infer"), card("h200-sxm")
     busy = spent(trace, own, {**RATES, "dispatch": 1e-12}).busy
     even = spent(trace, own, {**RATES, "dispatch": 0.9 * busy / 4000})
-    quicker, slower = halves_with(trace, own, even, "spec-only")
+    quicker, slower = halves_with(own, even, "spec-only")
     assert even.host[1] > 2.0 * even.host[0]
     assert slower > quicker
 

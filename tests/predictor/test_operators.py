@@ -18,7 +18,8 @@ from gpuwise.predictor.card import card
 from gpuwise.predictor.evidence import Transfer
 from gpuwise.predictor.forecast import Inputs, _predict, forecast
 from gpuwise.predictor.kernels import Kernel, arrays
-from gpuwise.predictor.step import kernel_seconds, step, usual
+from gpuwise.predictor.rates import UNLIKE
+from gpuwise.predictor.step import Step, kernel_seconds, step, usual
 
 OWN, OTHER = card("rtx-4090"), card("h100-sxm5-80gb")
 CONFIG = RunConfig(workload="resnet50", mode="train", precision="bf16", batch=64)  # type: ignore[arg-type]
@@ -156,10 +157,20 @@ def test_a_transfer_to_another_batch_is_wider() -> None:
 def test_a_transfer_knows_less_where_the_power_limit_lowered_one_clock_alone() -> None:
     trace = trace_store.obtain(CONFIG)
     slow = replace(OWN, power_w=0.3 * OWN.power_w)
-    there, here = usual(trace, OWN).slowed, usual(trace, slow).slowed
-    assert here > there + 0.1
-    widths = [
-        np.log(found.throughput.high / found.throughput.value)
-        for found in (step(trace, slow, evidence="transferred", slowed=known) for known in (here, there))
-    ]
-    assert widths[1] > 1.05 * widths[0]
+    assert usual(trace, slow).slowed > usual(trace, OWN).slowed + 0.1
+    same, other = (step(trace, slow, evidence="transferred", source=known) for known in (slow, OWN))
+    assert half(other) > 1.05 * half(same)
+
+
+def test_a_transfer_knows_more_where_multiprocessors_do_as_much_in_a_clock() -> None:
+    trace = trace_store.obtain(CONFIG)
+    alike, unlike = (
+        step(trace, OWN, evidence="transferred", source=known) for known in (card("rtx-3090"), OTHER)
+    )
+    apart = OTHER.each_clock("bf16") / OWN.each_clock("bf16")
+    assert card("rtx-3090").each_clock("bf16") == pytest.approx(OWN.each_clock("bf16"), rel=0.02)
+    assert half(unlike) == pytest.approx(np.hypot(half(alike), UNLIKE * np.log(apart)), rel=0.05)
+
+
+def half(found: Step) -> float:
+    return float(np.log(found.throughput.high / found.throughput.value))

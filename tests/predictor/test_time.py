@@ -21,7 +21,15 @@ from gpuwise.predictor.rates import (
     held,
     on_card,
 )
-from gpuwise.predictor.step import kernel_seconds, latency, paced, product_alone, product_seconds, spent
+from gpuwise.predictor.step import (
+    kernel_seconds,
+    latency,
+    memory_seconds,
+    paced,
+    product_alone,
+    product_seconds,
+    spent,
+)
 
 EAGER = general()
 GEMM = {name: prior.value for name, prior in gemm.PRIORS.items()}
@@ -80,7 +88,24 @@ def test_what_fills_no_tile_takes_as_many_instructions_as_it_needs() -> None:
         product_seconds(products(2**22, n, k), found, rates, "fp16")[0]
         for n, k in ((4, 4), (8, 16), (32, 32))
     )
-    assert 2**22 * (4 + 4) * 2 / found.bytes_per_s < mixed < few < 0.4 * whole
+    assert 2**22 * (4 + 4) * 2 / found.bytes_per_s < mixed < few < 0.45 * whole
+
+
+def test_a_narrow_result_is_computed_in_tall_tiles() -> None:
+    """Of 32 channels four tiles of 64 rows start and end one after the other where one of 256 does."""
+    found = card("rtx-3090")
+    rates = on_card(GEMM, found)
+    narrow, wide = (product_seconds(products(2**20, n, 64), found, rates, "fp16")[0] for n in (32, 128))
+    assert narrow < 0.47 * wide
+
+
+def test_half_of_what_is_as_large_as_l2_comes_from_it() -> None:
+    found = card("rtx-4090")
+    rates = on_card(EAGER, found)
+    sizes = np.array([0.01, 1.0, 100.0]) * found.l2_bytes
+    cached, half, memory = memory_seconds(sizes, found, rates) / sizes
+    assert half == pytest.approx((cached + memory) / 2, rel=0.01)
+    assert cached < 0.5 * memory
 
 
 def test_the_host_bounds_small_eager_steps() -> None:
@@ -97,7 +122,7 @@ def test_the_host_bounds_small_eager_steps() -> None:
     assert seconds(trace, found, EAGER) == pytest.approx(1000 * rates["dispatch"] * rates["host"], rel=1e-4)
     compiled = seconds(replace(trace, compiled=True), found, EAGER)
     entered = 1000 * rates["host.generated.kernel"] + rates["host.entered"]
-    assert compiled == pytest.approx(rates["host"] * entered, rel=1e-4)
+    assert compiled == pytest.approx(rates["host"] * entered, rel=1e-3)
 
 
 def test_a_low_limit_lowers_the_clock_and_never_raises_it() -> None:

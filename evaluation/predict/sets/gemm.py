@@ -38,7 +38,7 @@ PRIORS = {
     # Attention of an engine takes 40 microseconds at least on an Intel card, 9 on an H100 (the same tables).
     "launch/Intel": Prior(log(16.0), 0.3),
 }  # fmt: skip
-_ENGINE = {"step.matrix": 0.3}
+_ENGINE = {"step.matrix": 0.3, "matmul": 0.1, "wave": 0.3, "tile": 0.5}
 _FAMILY = {"matmul": 0.1, "memory": 0.06, "launch": 0.3, "step": 0.3}
 _VENDOR = {
     "matmul": 0.1, "launch": 2.5, "step": 0.5, "reduce": 1.0, "l2.bytes": 0.7, "tile": 0.7, "wave": 0.5,

@@ -13,7 +13,7 @@ from gpuwise.errors import NoDataError
 from gpuwise.model.result import Interval
 from gpuwise.predictor.forecast import exchange
 from gpuwise.predictor.kernels import Trace
-from gpuwise.predictor.step import Evidence, step, usual
+from gpuwise.predictor.step import Evidence, step
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,8 +63,7 @@ def halves(
         known: Evidence = "transferred" if level == "transferred" else "spec-only"
         there = peers[i].card if peers is not None else None
         try:
-            slowed = usual(case.work.trace, there).slowed if there is not None else 0.0
-            speed = step(case.work.trace, case.card, evidence=known, slowed=slowed).throughput
+            speed = step(case.work.trace, case.card, evidence=known, source=there).throughput
         except NoDataError:
             continue
         found[i] = half_towards(speed, slower=case.measured > values[i])

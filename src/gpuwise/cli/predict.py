@@ -53,10 +53,14 @@ def command(workload: str, gpus: tuple[str, ...], output: Path | None, as_json: 
     request = PredictRequest(workload=workload, gpus=ids, **options)
     answer = predict(request)
     able = [record for record in answer.value if not record.refusal]
-    if output is None and "--gpu" not in typed(click.get_current_context()) and len(able) > MOST_ROWS:
-        # Nobody asked for the whole catalog; files and JSON hold it.
+    asked = "--gpu" in typed(click.get_current_context())
+    each = asked and (names == "all" or names.count(",") >= MOST_ROWS)
+    if output is None and not each and len(able) > MOST_ROWS:
+        # Nobody asked for each; files and JSON hold them.
         table = report.table(able[:MOST_ROWS])
-        left = f"the first {MOST_ROWS} of {len(able)} GPUs; all of them: --gpu all"
+        left = (
+            f"the first {MOST_ROWS} of {len(able)} GPUs; all of them: {'-o FILE' if asked else '--gpu all'}"
+        )
         answer = replace(answer, to_table=lambda: replace(table, notes=(left, *table.notes)))
     printer.deliver_answer(answer, as_json=as_json, output=output, fit=True)
     # The one that is most likely to help: a precision that the GPU has, a smaller batch, another GPU.
@@ -144,6 +148,15 @@ def fit(model: str, output: Path | None, as_json: bool, **options: Any) -> None:
             raise
         hint = shlex.join(["gpuwise", "predict", model, *(["--gpu", names] if names else [])])
         raise InputError(f"{model} is not a language model", hint=hint) from None
+    rows = answer.value
+    able = sorted(rows, key=lambda row: -(row.tokens_per_s.value if row.tokens_per_s else 0.0))
+    first = [*dict.fromkeys(row.gpu_id for row in able)][:MOST_ROWS]
+    filtered = names != "all" and names.count(",") < MOST_ROWS
+    if output is None and filtered and len({row.gpu_id for row in rows}) > MOST_ROWS:
+        some = [row for row in rows if row.gpu_id in first]
+        table = report.fit_table(some, model, every=bool(given["every"] or given.get("weights")))
+        left = f"the first {MOST_ROWS} of {len({row.gpu_id for row in rows})} GPUs; all of them: -o FILE"
+        answer = replace(answer, to_table=lambda: replace(table, notes=(left, *table.notes)))
     printer.deliver_answer(answer, as_json=as_json, output=output, fit=True)
     if answer.exit_status:
         smaller = [("--weights", "q4_k_m")]

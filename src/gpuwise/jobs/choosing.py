@@ -107,7 +107,9 @@ def _chosen(
     if billed and (need.bill is None or need.bill.usd is None):  # No sum to compare with
         choice, billed = replace(choice, reasons=(billed.rstrip("."), *choice.reasons)[:3]), ""
     rent = "" if several else _beside_rent(market, choice)
+    broken = (n for n in choice.need.notes if n in (NOT_TO_RENT, OF_ANY_KIND, OVER_BUDGET))
     said = (
+        *(f"{phrases.begun(note)}." for note in broken),
         say.not_counted(need),
         *need.corrected,
         largest,
@@ -127,7 +129,8 @@ def _chosen(
 def _one_alone(choice: Recommendation) -> str:
     """What one of a named GPU holds of the ways to train a language model, where several are taken."""
     need, first = choice.need, choice.options[0]
-    if need.task in ("", "infer") or need.sets or not names_of(need) or first.count == need.gpus[0]:
+    told = need.sets or need.asks == "able"  # With the verdict on these
+    if need.task in ("", "infer") or told or not names_of(need) or first.count == need.gpus[0]:
         return ""
     return f"{speeds.recipes(need, first.gpu_id, need.gpus[0])}."
 
@@ -277,8 +280,10 @@ def _beside_rent(market: _Market, choice: Recommendation) -> str:
         need, acquire="rent", have=(), sets=(), only=(), keep=False, power_w=None, slots=None,
         gpus=(1, need.gpus[1]),
     )  # fmt: skip
-    other = market.best_or_none(free)
-    return owning.rented_instead(choice, other.options[0]) if other else ""
+    other, mine = market.best_or_none(free), choice.options[0].throughput.value
+    options = other.options if other else ()  # Nobody rents what is slower than what is there
+    faster = next((option for option in options if not kept or option.throughput.value > mine), None)
+    return owning.rented_instead(choice, faster) if faster else ""
 
 
 def _with_both_ways(market: _Market, choice: Recommendation, several: bool) -> Recommendation:
@@ -469,6 +474,12 @@ LEAST_HOST_W = 200.0
 LOWERED = "the supply is less than makers advise for these: lower the power limit of each card"
 
 
+# Limits of the question that an answer breaks, which it says before all else.
+NOT_TO_RENT = "no offer to rent the named GPUs is known"
+OF_ANY_KIND = "none of that kind keeps the limits: of any kind"
+OVER_BUDGET = "none of these keeps the budget"
+
+
 def _looser(need: Need, error: GpuwiseError) -> Iterator[Need]:
     """Needs without one of the limits that the question does not state, each with a note that says which."""
     names = names_of(need)
@@ -503,17 +514,22 @@ def _looser(need: Need, error: GpuwiseError) -> Iterator[Need]:
     if error.code == "no-price" and names and need.budget_usd is not None and need.acquire != "rent":
         yield noted(verdicts.UNCHECKED, budget_usd=None, thrifty=True)
     if error.code == "no-price" and names and need.acquire == "rent" and not (need.providers or need.region):
-        yield noted("no offer to rent the named GPUs is known", acquire="both")
-    if error.code == "limits" and need.acquire == "rent" and len(need.only) > FEW and not need.named:
-        yield noted("none of that kind keeps the limits: of any kind", only=())
+        yield noted(NOT_TO_RENT, acquire="both")
+    kind = len(need.only) > FEW and not need.named
+    makers = {catalog.get(gpu).vendor for gpu in need.only} if kind else set[str]()  # Who names one means it
+    if error.code == "limits" and need.acquire == "rent" and len(makers) > 1:
+        yield noted(OF_ANY_KIND, only=())
     if error.code == "no-price" and need.quotes and need.region:
         yield noted(f"no price in {need.region} is known, so compared with those of everywhere", region="")
     supply = need.power_w and any(note.startswith("a supply of") for note in need.notes)
     if error.code == "limits" and supply and LOWERED not in need.notes:
         yield noted(LOWERED, power_w=((need.power_w or 0.0) + HOST_PEAK_W) * SUPPLY - LEAST_HOST_W)
     if error.code == "limits" and len(need.sets) > 1 and need.budget_usd is not None:
-        yield noted("none of these keeps the budget", budget_usd=None)
+        yield noted(OVER_BUDGET, budget_usd=None)
     if need.precision == Precision.FP64 and not need.only and not need.sets and need.acquire != "rent":
+        if need.mode == "compute" and not need.sold:
+            # Kernels compiled once run on: for FP64 an old card that is made for it is worth more.
+            yield noted("used cards too, also such as only CUDA 12 runs on", sold=("used", "street"))
         note = "no card that is made for FP64 keeps the limits at a fresh price"
         yield noted(note, only=tuple(filter(made_for_fp64, _cards(need))), acquire="own")
         yield noted(f"{note}: what does {NO_FP64}", only=_cards(need), acquire="own")
@@ -553,8 +569,9 @@ def _explained(market: _Market, need: Need, error: GpuwiseError) -> GpuwiseError
     error = loosened(error, need, market.best, market.offers)
     data: dict[str, Any] = {"why": str(error), **error.data}
     said = [str(error)]
-    if error.code == "too-large" and need.task not in ("", "infer") and (named := _one_set(need)):
-        said.append(speeds.recipes(need, *named))
+    if error.code == "too-large" and need.task and (named := _one_set(need)):
+        said += [speeds.recipes(need, *named)] if need.task != "infer" else []
+        said.append(speeds.shorter(need, *named))
         data["why"] = "; ".join(said)
     if need.task and need.budget_usd and not names_of(need) and error.code == "limits":
         said.append(speeds.memory_needed(need).rstrip("."))
@@ -622,7 +639,7 @@ def _with_left_out(market: _Market, choice: Recommendation, asked: Need) -> Reco
         reason = choice.rejected.get(gpu)
         if reason is not None and "does not fit" in reason.detail:
             number = dict(need.sets).get(gpu, need.gpus[1])
-            detail = f"{reason.detail}{speeds.shorter(need, gpu, number)}"
+            detail = f"{reason.detail}; {speeds.shorter(need, gpu, number)}" if need.task else reason.detail
             choice = replace(choice, rejected={**choice.rejected, gpu: replace(reason, detail=detail)})
         elif reason is not None and reason.code != "budget" and gpu not in need.have:
             kind = catalog.get(gpu)

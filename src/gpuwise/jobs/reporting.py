@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
+from itertools import combinations
 from math import isfinite
 from typing import TYPE_CHECKING
 
@@ -14,7 +15,8 @@ from gpuwise.jobs.predicting import FitRequest, fit
 from gpuwise.model.gpu import GpuSpec
 from gpuwise.model.question import Asked
 from gpuwise.model.result import Record, Result
-from gpuwise.predictor.rates import step_half
+from gpuwise.predictor.card import is_measured
+from gpuwise.predictor.rates import transfer_half
 from gpuwise.show.article import MOST, Contest
 from gpuwise.show.card import Card
 from gpuwise.show.page import Page, References
@@ -106,7 +108,9 @@ def contest(facts: Facts, specs: Sequence[GpuSpec]) -> Contest:
         specs=different,
         speeds=facts.records(ids),
         forecasts=forecasts(facts, ids),
-        ratio_half=step_half("transferred"),
+        ratio_half=max(
+            (transfer_half(*pair, "bf16") for pair in combinations(filter(is_measured, ids), 2)), default=0.0
+        ),
         offers=facts.offers,
         today=facts.today,
         cited=References(),
@@ -161,7 +165,7 @@ def uses(facts: Facts, spec: GpuSpec) -> Answer[tuple[Use, ...]]:
                 work = plan.plan
                 uses[place] = replace(
                     use, verdict="runs", throughput=plan.tokens_per_s, basis=plan.basis,
-                    reason="in 4 bits, one sequence at a time; in 16 bits it does not",
+                    reason=f"in 4 bits, one sequence at a time; in 16 bits: {use.reason}",
                     example=f"{work.model.name} {work.task} {work.weights}",
                 )  # fmt: skip
     return Answer(

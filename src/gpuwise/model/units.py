@@ -70,7 +70,7 @@ DAYS = (
     rf"\d{{4}}-\d\d?-\d\d?|\d{{1,2}}\.\d{{1,2}}\.(?:\d{{4}})?|\d{{1,2}}/\d{{1,2}}(?:/\d{{4}})?"
     rf"|{_NTH}(?: of)? {_MONTH}(?:,? \d{{4}}\b)?|{_MONTH} {_NTH}(?:,? \d{{4}}\b)?|\d{{1,2}}(?:st|nd|rd|th)"
     r"|tomorrow|(?:(?:next|this|coming) )?(?:mon|tues?|wed(?:nes)?|thu(?:rs)?|fri|sat(?:ur)?|sun)(?:day)?\b"
-    r"|(?:the )?end of (?:the |this )?(?:week|month|year)|next (?:week|month|year)"
+    r"|(?:the )?end of (?:the |this |next )?(?:week|month|year)|next (?:week|month|year)"
 )
 MOST_USD = 1e9  # What no GPU could cost is refused: a slip of a thousand would decide
 MOST_USD_PER_KWH = 5.0
@@ -136,7 +136,7 @@ def parse_day(text: str, today: date) -> date:
     Raises InputError for what is not a day, may be two, or is past.
     """
     words = text.casefold().replace(",", " ").split()
-    numbers, named = [int(n) for n in re.findall(r"\d+", text)], [word[:3] for word in words]
+    numbers, named = [int(n) for n in re.findall(r"\d+", text)], [w[:3] for w in words if w != "month"]
     month = next((_MONTHS.index(name) + 1 for name in named if name in _MONTHS), 0)
     hint = f"write it like {today + timedelta(days=7)}"
     try:
@@ -160,9 +160,11 @@ def parse_day(text: str, today: date) -> date:
             found = today + timedelta(days=(week_day - today.isoweekday() - 1) % 7 + 1)
         else:
             # The last day of a week, a month or a year; the first of the next.
-            year = date(today.year + 1, 1, 1)
-            next_month = (today.replace(day=1) + timedelta(days=32)).replace(day=1)
-            ends = {"week": today + timedelta(days=8 - today.isoweekday()), "month": next_month, "year": year}
+            further = "next" in words[1:]  # "End of next month"
+            week = today + timedelta(days=8 - today.isoweekday() + 7 * further)
+            years, months = divmod(12 * today.year + today.month + further, 12)
+            year = date(today.year + 1 + further, 1, 1)
+            ends = {"week": week, "month": date(years, months + 1, 1), "year": year}
             found = ends[words[-1]] - timedelta(days=words[0] != "next")
     except (ValueError, KeyError, IndexError) as error:
         raise InputError(f"cannot read {text[:80]!r} as a day", hint=hint) from error

@@ -91,6 +91,10 @@ class Card:
             raise NoDataError(f"{self.id} has no stated {dtype} rate", hint=f"stated: {known}")
         return found
 
+    def each_clock(self, dtype: str) -> float:
+        """Operations of a multiprocessor each clock. Raises NoDataError as `peak` does."""
+        return self.peak(dtype) / self.units / self.clock_hz
+
     def unproven(self, dtype: str) -> float:
         """What widens an interval, in log space: the clock of a laptop, and a format that vector lanes
         compute, in which no step was measured: libraries may be no faster than in fp32, or by their promise.

@@ -236,7 +236,7 @@ def calibration_of(result: Result, gpus: Sequence[str]) -> Calibration:
     for network in set(networks):  # of each, after the factor of the others
         mine = networks == network
         errors[mine] += log(own_factor(measured[~mine], predicted[~mine]))
-    halves = np.array([halves_with(trace, own, usual(trace, own), "calibrated") for *_, trace in steps])
+    halves = np.array([halves_with(own, usual(trace, own), "calibrated") for *_, trace in steps])
     sizes = np.abs(errors) / np.where(errors > 0.0, *halves.T)  # those that were quicker, and slower
     width, factor = own_width(sizes), own_factor(measured, predicted)
     return Calibration(card_id=own.id, factor=factor, steps=len(steps), width=width)
@@ -259,7 +259,6 @@ class Transfer:
     source: Card
     factor: float  # On the predicted time of a step
     batch: int
-    slowed: float = 0.0  # By how much the power limit lowered the clock there, in log space
 
     def apart(self, batch: int) -> float:
         """What the half width gains at another batch than the measured one, where the factor says less."""
@@ -279,9 +278,8 @@ def transfer_of(result: Result, config: RunConfig) -> Transfer:
         held = ", ".join(dict.fromkeys(m.config.key("batch") for m, _, _ in steps))
         raise InputError(f"{result.id} does not hold {wanted}", hint=f"it holds {held}")
     _, speed, trace = min(same, key=lambda step: abs(log(step[2].batch / (config.batch or step[2].batch))))
-    there = usual(trace, source)
-    factor = trace.items / speed / there.seconds
-    return Transfer(source=source, factor=factor, batch=trace.batch, slowed=there.slowed)
+    factor = trace.items / speed / usual(trace, source).seconds
+    return Transfer(source=source, factor=factor, batch=trace.batch)
 
 
 def card_of(result: Result) -> Card:

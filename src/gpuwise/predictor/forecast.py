@@ -244,7 +244,7 @@ def _timed(asked: Inputs, found: Card, need: Need) -> Timed:
         level: Evidence = "calibrated" if transfer.source.id == found.id else "transferred"
         alone = step(
             trace, found, evidence=level, factor=transfer.factor, apart=transfer.apart(trace.batch),
-            slowed=transfer.slowed,
+            source=transfer.source,
         )  # fmt: skip
     shared = exchange(need.trace, found.id, alone.seconds, asked.count, split=need.split)
     return Timed(need, own, alone, shared, asked.count)

@@ -28,7 +28,7 @@ import os
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache
-from math import exp, inf, log
+from math import exp, hypot, inf, log
 from pathlib import Path
 from typing import Any
 
@@ -305,16 +305,27 @@ def errors() -> Mapping[str, Any]:
 
 
 def step_half(evidence: str, family: str = "") -> float:
-    """Half width of a traced step of usual difficulty at an evidence level, in log space. Of the family whose
-    kernels were measured less is unknown."""
+    """Half width of a traced step at an evidence level, in log space, before how far its classes of kernels
+    scatter, another host and what was never seen widen it. Of the family whose kernels were measured less is
+    unknown."""
     home = family == reference_card().family and evidence == "spec-only"
     return float(errors()["reference"] if home else errors()["half_width"][evidence])
 
 
-@cache
-def step_difficulty(evidence: str) -> Difficulty:
-    """What makes a traced step hard (`step.traits`)."""
-    return Difficulty.stated(errors().get("difficulty", {}).get(evidence))
+# How far a transfer may be off between cards of which a multiprocessor of one does e times as much in a
+# clock, as a logarithm: where it does as much kernels are alike. Set on pairs of cards of four sets of steps.
+UNLIKE = 0.137
+
+
+def unlike(source: Card, target: Card, dtype: str) -> float:
+    """What widens a transfer from one card to another, in log space; in fp32 where one lacks the format."""
+    shared = dtype if dtype in source.peaks and dtype in target.peaks else "fp32"
+    return abs(UNLIKE * log(source.each_clock(shared) / target.each_clock(shared)))
+
+
+def transfer_half(source: str, target: str, dtype: str) -> float:
+    """Half width of a traced step that is known from one GPU for another, in log space."""
+    return hypot(step_half("transferred"), unlike(card(source), card(target), dtype))
 
 
 def novelty() -> float:

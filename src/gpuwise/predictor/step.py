@@ -48,7 +48,10 @@ from gpuwise.predictor.kernels import (
 )
 from gpuwise.predictor.rates import FULL_RATE, MATRIX, Parameters, Rates, byte_joules, held, step_joules
 
-_TILES = ((256, 128), (128, 256), (128, 128), (128, 64), (64, 128), (64, 64), (64, 32), (32, 64))
+_TILES = (
+    (256, 128), (128, 256), (128, 128), (256, 64), (64, 256), (128, 64), (64, 128), (64, 64), (256, 32),
+    (32, 256), (128, 32), (32, 128), (64, 32), (32, 64),
+)  # fmt: skip
 _SPLITS = (1, 2, 4, 8, 16)
 # Every tiling that is tried, as columns: tile rows, tile columns, parts of K.
 ROWS, COLUMNS, SPLIT = (
@@ -174,9 +177,10 @@ def _streamed(card: Card, rates: Rates) -> float:
 
 
 def memory_seconds(moved: Array, card: Card, rates: Rates) -> Array:
-    """Seconds to bring in and write `moved` bytes: from L2 as far as they fit there and were just used."""
+    """Seconds to bring in and write `moved` bytes: from L2 as far as they fit there and were just used, half
+    of them where they are as many as it has (public times of element-wise operators on an A100)."""
     dram = moved / _streamed(card, rates)
-    held = 1.0 / (1.0 + (moved / (0.5 * card.l2_bytes)) ** 2)
+    held = 1.0 / (1.0 + (moved / card.l2_bytes) ** 2)
     return np.asarray(dram * (1 - held) + held * np.minimum(dram, moved / _l2_rate(card, rates)))
 
 
@@ -226,7 +230,7 @@ def beside(kernels: Kernels, card: Card) -> tuple[Array, Array]:
     there = rates.reference_card()
     slower = np.ones_like(kernels.moved)
     for dtype, at in kernels.formats.items():
-        slower[at] = min(1.0, _each_clock(card, dtype) / _each_clock(there, dtype))
+        slower[at] = min(1.0, card.each_clock(dtype) / there.each_clock(dtype))
     here, usual = (one.bytes_per_s / one.units / one.clock_hz for one in (card, there))
     return slower, np.full_like(slower, min(1.0, here / usual))
 
@@ -242,11 +246,6 @@ def hidden(factor: Array, slower: Array) -> Array:
     behind bytes that are slower."""
     beyond = (np.maximum(factor, 1.0) ** SOFTENED - 1.0) * slower**SOFTENED
     return np.where(factor > 1.0, (1.0 + beyond) ** (1.0 / SOFTENED), factor)
-
-
-def _each_clock(card: Card, dtype: str) -> float:
-    """Operations of a multiprocessor each clock."""
-    return card.peak(dtype) / card.units / card.clock_hz
 
 
 def _attention(group: Group, card: Card, rates: Rates) -> Array:
@@ -321,15 +320,14 @@ def host_seconds(trace: Trace, launches: Array, rates: Rates) -> Array:
 
     An eager step enters modules and functions, dispatches operators (views included) and launches kernels;
     autograd notes each operator of a training step, takes longer for one than the forward pass, and each
-    gradient is set, cleared and handed over. Generated code is entered once a pass, which asks whether its
-    assumptions hold, launches its kernels and calls libraries one by one from Python, and hands over each
-    gradient; only the optimiser is not compiled.
+    gradient is set, cleared and handed over. Generated code is entered once a pass, asks of each module
+    whether its assumptions hold, launches its kernels and calls libraries one by one from Python, and hands
+    over each gradient; only the optimiser is not compiled.
     """
     if not trace.compiled and not trace.calls:  # recorded before calls were counted
         return np.asarray(launches.sum(axis=1) * rates["dispatch"] * rates["host"])
-    found = np.zeros(len(_PHASES))
+    found, calls = np.zeros(len(_PHASES)), dict(trace.calls)
     if not trace.compiled:
-        calls = dict(trace.calls)
         found[0] = calls["forward"] * rates["host.call"] + calls["modules"] * rates["host.module"]
         found[0] += calls.get("functions", FUNCTIONS * calls["modules"]) * rates["host.function"]
         found[0] += calls["forward"] * rates["host.noted"] if trace.mode == "train" else 0.0
@@ -340,6 +338,7 @@ def host_seconds(trace: Trace, launches: Array, rates: Rates) -> Array:
         found[:2] = launches[:2, :_LIBRARY].sum(axis=1) * rates["host.generated.library"]
         found[:2] += launches[:2, _LIBRARY:].sum(axis=1) * rates["host.generated.kernel"]
         found[: 1 + (trace.mode == "train")] += rates["host.entered"]
+        found[0] += calls.get("modules", 0) * rates["host.generated.module"]
     if trace.mode == "train":
         learnt = trace.memory.gradient_count if trace.memory else 0.0
         found[1] += learnt * rates["host.handed"] if trace.compiled else 0.0
@@ -459,11 +458,11 @@ def evened(kernels: Kernels, each: Array) -> float:
 
 def step(
     trace: Trace, card: Card, *, parameters: Parameters | None = None, evidence: Evidence = "spec-only",
-    factor: float = 1.0, width: float = 1.0, apart: float = 0.0, slowed: float = 0.0,
+    factor: float = 1.0, width: float = 1.0, apart: float = 0.0, source: Card | None = None,
 ) -> Step:  # fmt: skip
     """The step of `trace` on `card`; `factor` multiplies its time (`evidence.own_factor`), `width` the half
-    width of its interval (`evidence.own_width`), to which `apart` is added; `slowed` is the clock that the
-    factor knows, of a card as far below its boost clock.
+    width of its interval (`evidence.own_width`), to which `apart` is added; `source` is the card on which
+    the factor was measured: the less it is like this one the wider is the interval.
 
     Raises NoDataError where the card lacks a format of the trace, or where less than nine tenths of
     a pass are in operators of known cost.
@@ -472,13 +471,13 @@ def step(
         evidence = "calibrated"
     own = None if parameters is None else rates.on_card(parameters, card)
     found = usual(trace, card) if own is None else spent(trace, card, own)
-    seconds = found.seconds * factor
+    seconds, other = found.seconds * factor, of_card(found, trace, card, source)
     quicker, slower = (
         rates.widened(
-            hypot(width * half, SLOWED * abs(found.slowed - slowed)) + apart, unknown=trace.unknown,
+            hypot(width * half, other) + apart, unknown=trace.unknown,
             known=trace.known if trace.kernels else 0.0, format_seen=trace.precision in _FITTED,
         ) + card.unproven(trace.precision)
-        for half in halves_with(trace, card, found, evidence)
+        for half in halves_with(card, found, evidence)
     )  # fmt: skip
     return Step(
         throughput=rates.around(
@@ -490,34 +489,24 @@ def step(
     )  # fmt: skip
 
 
-@lru_cache(maxsize=KEPT_TRACES)
-def half_of(trace: Trace, family: str, evidence: Evidence) -> float:
-    """Half width of a step's interval on a family of cards at an evidence level, before how far its classes
-    of kernels scatter, another host and what was never seen widen it."""
-    return rates.step_half(evidence, family) * float(
-        rates.step_difficulty(evidence).of(np.array([traits(trace)]))[0]
-    )
+def of_card(found: Spent, trace: Trace, card: Card, source: Card | None = None) -> float:
+    """What widens a half width for the card: its slower clock, or what differs on the card of a transfer."""
+    if source is None:
+        return SLOWED * found.slowed
+    slower = found.slowed - usual(trace, source).slowed
+    return hypot(SLOWED * slower, rates.unlike(source, card, trace.precision))
 
 
-def halves_with(trace: Trace, card: Card, found: Spent, evidence: Evidence) -> tuple[float, float]:
-    """The same in log space, towards a quicker and towards a slower step, with how its classes scatter and
-    hosts differ: cards, networks and hosts are new apart from each other. A network that was measured on
-    another card is not new. Few cards are known of some levels, but a measurement more is no reason to know
-    less than the data sheet does."""
+def halves_with(card: Card, found: Spent, evidence: Evidence) -> tuple[float, float]:
+    """Half widths in log space, towards a quicker and towards a slower step, from errors of other cards, how
+    its classes of kernels scatter and hosts differ: cards, networks and hosts are new apart from each other.
+    A network that was measured on another card is not new. Few cards are known of some levels, but a
+    measurement more is no reason to know less than the data sheet does."""
     new = rates.novelty() * found.spread
-    spec = hypot(half_of(trace, card.family, "spec-only"), new)
-    own = hypot(half_of(trace, card.family, evidence), 0.0 if evidence == "transferred" else new)
+    spec = hypot(rates.step_half("spec-only", card.family), new)
+    own = hypot(rates.step_half(evidence, card.family), 0.0 if evidence == "transferred" else new)
     quicker, slower = (hypot(min(spec, own), host) for host in found.host)
     return quicker, slower
-
-
-def traits(trace: Trace) -> tuple[float, ...]:
-    """What makes a step hard to predict: the share of its operations in convolutions, whose kernels libraries
-    choose among many more than those of plain products."""
-    kernels = of_trace(trace)
-    operations = kernels.flop * kernels.counts
-    convolved = sum(float(operations[g.at].sum()) for g in kernels.groups if g.kind == "convolution")
-    return (convolved / max(1.0, float(operations.sum())),)
 
 
 def _shares(

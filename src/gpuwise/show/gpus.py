@@ -247,7 +247,10 @@ def side_by_side(specs: Sequence[GpuSpec], cited: References | None = None) -> T
         columns=("field", *(spec.id for spec in specs)),
         rows=tuple(rows),
         numeric=frozenset(spec.id for spec in specs),
-        notes=("sources of each value: gpuwise show ID; dated prices to rent and buy: gpuwise prices ID",),
+        notes=(
+            "speeds of kinds of work, prices, and which to choose: --article",
+            "sources of each value: gpuwise show ID; dated prices to rent and buy: gpuwise prices ID",
+        ),
     )
 
 

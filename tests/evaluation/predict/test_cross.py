@@ -73,6 +73,25 @@ def test_other_vendors_count_only_where_few_cards_are_known() -> None:
     assert cross.unseen(b, [str(c) for c in b.cards], b)[0] > 1.0
 
 
+def test_a_card_whose_family_is_known_is_compared_with_others_of_known_families() -> None:
+    siblings, alone = ("rtx-3090", "rtx-a6000", "h100-sxm5-80gb", "h200-sxm"), ("a100-pcie-40gb", "t4", "l4")
+    cases, _, errors = known(dict.fromkeys(siblings, 0.1) | dict.fromkeys(alone, 3.0))
+    halves = cross.unseen(errors, [c.gpu for c in cases], errors)
+    assert halves[0] < 0.3
+    assert halves[-1] > 1.0
+
+
+def test_traits_that_say_nothing_of_the_next_card_are_left_out() -> None:
+    cases = [case(gpu, f"net {i}", float(i % 2)) for gpu in NVIDIA for i in range(100)]
+    folds, same = [c.gpu for c in cases], np.array([c.traits[0] for c in cases])
+    where = np.array([c.gpu in NVIDIA[::2] for c in cases])
+    for hard, spread in ((same > 0, 2.0), ((same > 0) == where, 0.2)):  # of all cards, or of every other one
+        values = np.exp(DRAW.normal(size=600) * np.where(hard, 0.5, 0.1))
+        errors = cross.errors_of(cases, values, [frozenset({fold}) for fold in folds])
+        _, found = cross.shipped(errors, np.ones(600, bool))
+        assert (abs(np.log(found.of(np.array([[0.0], [1.0]])))).max() > 0.5) == (spread > 1.0)
+
+
 def test_an_error_of_two_cards_is_used_for_neither() -> None:
     cases, _, errors = known({"rtx-3090": 0.1, "rtx-4090": 0.1})
     both = replace(errors, folds=(frozenset({"rtx-3090", "rtx-4090"}),) * len(cases))

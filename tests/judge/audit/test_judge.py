@@ -160,7 +160,9 @@ def kinds(text: str) -> list[tuple[str, str | None]]:
         # In a list of this card alone a figure is its own, and so it is where such a list has the right one.
         (f"**RTX A4000:**\n\n{A4000.format('512 GB/s')}\n\n## Beside each other", True),
         (f"## RTX A4000\n\n{A4000.format('448 GB/s')}\n\n## More\n\nThe RTX A4000 moves 512 GB/s.", True),
-        ("The RTX A4000 moves 512 GB/s.\n\n## Beside each other", False),
+        # Else it may be another one's, but for one that no GPU of the text has.
+        ("The RTX A4000 moves 512 GB/s.\n\n## Beside each other", True),
+        ("The RTX A4000 moves 512 GB/s.\n\nThe RX 6800 has 16 GB.", False),
     ],
 )
 def test_a_sheet_tells_whose_a_contradiction_is(before: str, found: bool) -> None:
@@ -219,3 +221,32 @@ def test_what_is_another_product_s_throughout_is_of_it() -> None:
 def test_a_column_of_several_sizes_is_of_no_one_of_them() -> None:
     sizes = "| | A100 | V100 |\n|---|---|---|\n| VRAM | 40 / 80 GB HBM2e | 16 / 32 GB HBM2 |\n"
     assert kinds(sizes + "| TDP | 250 W | 250 W |") == []
+
+
+@pytest.mark.parametrize(
+    ("text", "wrong"),
+    [
+        # Made with a larger chip, too, and not.
+        ("The RTX 3060 12 GB uses the GA104 chip and has 3,584 CUDA cores.", []),
+        ("The RTX 4080 uses the AD102 chip and has 9,728 CUDA cores.", [("chip", "neighbour's row copied")]),
+        # Counts follow from the units; one source is enough against a figure that is far off.
+        ("The H20 has 96 GB of HBM3, 9,984 CUDA cores and 312 tensor cores.", []),
+        ("The H20 has 96 GB of HBM3, 4,608 CUDA cores and 144 tensor cores.",
+         [("cuda_cores", "wrong value"), ("tensor_cores", "wrong value")]),
+        ("The Arc B580 has 12 GB and 20 Xe cores.", []),
+        ("The Arc B580 has 12 GB and 32 Xe cores.", [("sm_count", "wrong value")]),
+        # A rate of another format is wrong however far it is off.
+        ("The A100 80GB reaches 312 TFLOPS FP32 and moves 2 TB/s.", [("peak:fp32", "wrong value")]),
+        # The first variant came in 2020, the last one at the end of 2021.
+        ("Launched in 2022, the A100 has 6,912 CUDA cores.", [("launch", "wrong value")]),
+        ("Launched in 2021, the A100 has 6,912 CUDA cores.", []),
+    ],
+)  # fmt: skip
+def test_what_one_source_or_a_computation_settles(text: str, wrong: list[tuple[str, str]]) -> None:
+    assert sorted(kinds(text)) == wrong
+
+
+def test_what_only_a_card_has_is_said_of_one_in_passing_too() -> None:
+    text = "The server came late.\n\n" + "It runs.\n\n" * 20 + "The A40 {}.\n\n" + "It runs.\n\n" * 20
+    assert kinds(text.format("moves 576 GB/s")) == [("memory_bytes_per_s", "wrong value")]
+    assert kinds(text.format("has 36 GB")) == []

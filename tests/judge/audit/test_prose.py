@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable
 from datetime import date
 
@@ -472,3 +473,76 @@ SHEET = "# The 5080 and its figures\n\n- CUDA cores: {}\n- Memory interface: {}\
 def test_whose_figures_they_are_by_the_whole_text(text: str, wrong: int) -> None:
     found = audit.audit_text(text, "a.md", today=date(2026, 11, 28)).findings
     assert sum(f.verdict == "contradicts" for f in found) == wrong
+
+
+@pytest.mark.parametrize(
+    ("text", "wrong"),
+    [
+        # Two values in brackets behind two GPUs.
+        ("The RTX 4090 has far more CUDA cores than the RTX 4080 (16,384 vs 9,728).", []),
+        ("The RTX 4090 has far more CUDA cores than the RTX 4080 (16,384 vs 8,728).", ["RTX 4080 8,728"]),
+        ("The A40 is fast. It moves more than the A10 (696 GB/s versus 400 GB/s).", ["A10 400 GB/s"]),
+        # "With" behind a GPU that another one is compared with.
+        ("RTX 4070 Ti to be as fast as the RTX 3090 Ti with 7,680 cores and 12 GB of GDDR6X", []),
+        ("The A30 is slower than the A10 with 150 W.", []),
+        # What is compared with "its little sister" is not what the text goes on about.
+        ("Unlike its little sister, the RTX 5080, the RTX 5090 uses GB202. It has 12,760 CUDA cores.",
+         ["RTX 5090 12,760"]),
+        ("Anders als ihre „kleine“ Schwester RTX 5080 nutzt die RTX 5090 GB202. 12.760 CUDA-Cores hat sie.",
+         ["RTX 5090 12.760"]),
+        # A family before a list in brackets, and one that begins a clause of its own.
+        ("From Volta (V100) over Ampere (A100, A40) to Blackwell (B200, H200).", ["H200 Blackwell"]),
+        ("The H200 has 4.8 TB/s, Rubin moves to HBM4.", []),
+        # Makers for their GPUs.
+        ("The RTX 4070 meets the RX 7800 XT. Nvidia has 12 GB on a 256-bit bus, while AMD has 16 GB on a "
+         "256-bit bus.", ["RTX 4070 256-bit"]),
+        # Short names, of GPUs that are named in full somewhere.
+        ("RX 7900 XTX and RX 7900 XT came. The XTX has 24 GB, the XT 24 GB.", ["RX 7900 XT 24 GB"]),
+        ("The GTX 1070 has 1,920 CUDA cores. Compared to the 1080's 2,560 CUDA cores it has few. "
+         "The GTX 1080 has 8 GB.", []),
+        # Counts go on without their noun, but not of something else.
+        ("The GTX 1070 has 1,920 CUDA cores. The GTX 980 had 2,048, while the GTX 970 had 1,446.",
+         ["GTX 970 1,446"]),
+        ("The GTX 1070 has 1,920 CUDA cores. The GTX 970 has 1,446 of the votes.", []),
+        # Thousands parted by a space.
+        ("Les cœurs CUDA passent de 4 352 sur la RTX 4060 Ti à 4 608 sur la RTX 5060 Ti.", []),
+        ("L'RTX 4090 possède 16 384 cœurs CUDA contre 6 414 pour la RTX 5070.", ["RTX 5070 6 414"]),
+        # Chinese and Japanese.
+        ("RTX A6000的功耗低了150W。", []),
+        ("RTX 6000 Ada集成了658个第四代Tensor张量核心、142个第三代RT光追核心。",
+         ["RTX 6000 Ada Generation 658"]),
+        ("RTX A6000的Tensor核心数:396个,CUDA核心数:10752个。", ["RTX A6000 396"]),
+        ("RTX 5070 Tiは9,860のCUDAコアと16GBのGDDR7を提供する。", ["RTX 5070 Ti 9,860"]),
+        # The memory of a chip that shares it with its processor is called RAM.
+        ("The M1 Ultra supports up to 228GB RAM.", ["Apple M1 Ultra 228GB"]),
+        ("The M4 Pro is limited to 327 GB/s, whereas the M4 Max has 546 GB/s.", ["Apple M4 Pro 327 GB/s"]),
+        ("The RTX 4090 sits in a machine with 48GB RAM.", []),
+        # Of a rate beside a link that has its own.
+        ("The H200 has 141 GB HBM3e with up to 8.4 TB/s and NVLink Gen4 at 900 GB/s.", ["H200 8.4 TB/s"]),
+        # A rumour, of the whole text where it begins so.
+        ("All leaked specifications follow.\n\n## RTX 5080\n\nIt draws 400 W from a 356-bit bus.", []),
+        # Last but not least: no denial; a maker's claim: no doubt.
+        ("Last but not least the RTX 4080 has 24 GB of GDDR6X.", ["RTX 4080 24 GB"]),
+        ("NVIDIA claims that the RTX 4080 moves 617 GB/s.", ["RTX 4080 617 GB/s"]),
+        # One version among several, but for one that some rebuild with twice the memory.
+        ("Only the 26 GB version of the RTX 4060 Ti is enough.", ["RTX 4060 Ti 26 GB"]),
+        ("The 48 GB version of the RTX 4090 sells well.", []),
+        ("The Arc B580 is new. It sports 40 of Intel's Xe cores.", ["Intel Arc B580 40"]),
+        # Tensor cores in which a format runs.
+        ("The V100 does not support INT8 in tensor cores.", []),
+    ],
+)  # fmt: skip
+def test_whose_and_what_a_figure_is(text: str, wrong: list[str]) -> None:
+    found = audit.audit_text(text, "a.md").findings
+    accused = [f"{f.gpu} {f.stated}" for f in found if f.verdict == "contradicts"]
+    assert [re.sub("NVIDIA |AMD |GeForce |Radeon ", "", one) for one in accused] == wrong
+
+
+def test_an_item_goes_on_in_its_next_lines() -> None:
+    item = "- Memory is stacked on the chip, its rate with it: H100 3.35 TB/s, H200 {}\n  TB/s, B200 8 TB/s."
+    found = [audit.audit_text(item.format(rate), "a.md").findings for rate in ("4.8", "8.4")]
+    assert [[f.verdict for f in each] for each in found] == [
+        ["agrees"] * 3,
+        ["agrees", "contradicts", "agrees"],
+    ]
+    assert found[1][1].lines == (1,)

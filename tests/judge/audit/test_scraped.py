@@ -54,6 +54,13 @@ def test_the_catalog_parts_digits_of_many(claimed: Read, row: str, read: list[st
     assert [v for _, field, v in claimed(text, "a.txt") if field == "peak:fp16"] == read
 
 
+def test_a_cell_that_is_a_short_name_in_small_letters_is_that_gpu() -> None:
+    rows = "t4,16,75\nl4,24,72\na10,24,150\nh100,80,700"
+    found = judged(f"gpu,memory_gb,power_w\n{rows}\n", "a.csv")
+    assert Counter(verdict for *_, verdict in found) == {"agrees": 7, "contradicts": 1}
+    assert ("power_w", "75", "contradicts") in found
+
+
 CELLS = (("VRAM", "24 GB", "32 GB"), ("CUDA Cores", "16384", "21760"), ("TGP", "450 W", "575 W"))
 BROKEN = {
     "as it was": "|\nRTX 4090 | RTX 5090 |\n" + "\n".join(f"{a} |\n{b} | {c} |" for a, b, c in CELLS),

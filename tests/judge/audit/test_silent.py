@@ -214,7 +214,7 @@ OBJECTS = """{{"cards": [
 
 
 @pytest.mark.parametrize(
-    ("name", "count", "wrong"), [("V100S PCIe", 2, 1), ("Foo 12", 2, 0), ("RTX4090", 2, 0), ("RTX4090", 1, 1)]
+    ("name", "count", "wrong"), [("V100S PCIe", 2, 2), ("Foo 12", 2, 0), ("RTX4090", 2, 0), ("RTX4090", 1, 1)]
 )
 def test_an_object_of_a_list_speaks_of_none_of_the_others(name: str, count: int, wrong: int) -> None:
     found = audit.audit_text(OBJECTS.format(name, count), "a.json").findings
@@ -308,8 +308,9 @@ def test_prices_with_many_digits_and_marks_of_none(gpu: str, price: str, verdict
 
 
 def test_what_is_stated_rightly_elsewhere_is_of_another_product() -> None:
-    """Of a text of one GPU it is wrong all the same."""
+    """Where no GPU of the text has it, it is wrong all the same."""
     one = "The RTX 4090 has 24 GB of memory.\n\nIts bus has 384 bits.\n\nIt has 32 GB of memory.\n"
     two = one + "\nThe RTX 5080 has 16 GB of memory and a bus of 256 bits.\n"
-    found = [audit.audit_text(text, "a.md").findings for text in (one, two)]
-    assert [sum(f.verdict == "contradicts" for f in each) for each in found] == [1, 0]
+    three = one + "\nThe RTX 5090 has 32 GB of memory and a bus of 512 bits.\n"
+    found = [audit.audit_text(text, "a.md").findings for text in (one, two, three)]
+    assert [sum(f.verdict == "contradicts" for f in each) for each in found] == [1, 1, 0]

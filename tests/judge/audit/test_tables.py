@@ -611,9 +611,8 @@ def test_a_table_is_judged_by_what_its_layout_says(text: str, wrong: list[str]) 
         ("a.txt", "The RTX 3090 (24 GB GDDR6, 384-bit) is popular.", ["GeForce RTX 3090 memory_type"]),
         ("a.txt", "Built on the Ada architecture, the RTX A4000 offers 16 GB.", ["RTX A4000 architecture"]),
         ("a.txt", "The Arc A770 has 16 GB on a 192-bit bus.", ["Intel Arc A770 16 GB memory_bus_bits"]),
-        # Of a card that came a rumour's counts are judged, its watts are not.
-        ("a.txt", "A leaker praised the RTX 5080. It has 10,725 CUDA cores. It draws 400 W.",
-         ["GeForce RTX 5080 cuda_cores"]),
+        # A rumour is judged in nothing, also of a card that came.
+        ("a.txt", "A leaker praised the RTX 5080. It has 10,725 CUDA cores. It draws 400 W.", []),
         ("a.txt", "L'accélérateur MI300X possède 19 546 processeurs de flux.", ["MI300X stream_processors"]),
     ],
 )  # fmt: skip

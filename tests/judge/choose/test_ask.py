@@ -215,6 +215,9 @@ def asked(text: str) -> Need:
         ("4 H100 for a week for bert-large", "hire_h", 168),
         ("4 H100 for two weeks for bert-large, 42 hours a week", "hire_h", pytest.approx(84)),
         ("is an arc b580 good for bert-large", "unproven", True),
+        ("1500 for the gpu, our workstation has a 1000 W supply; train bert", "budget_usd", 1500),
+        ("one workstation, 6000 dollars for the card, fft", "assumptions", Assumptions(host_usd=0.0)),
+        ("6000 dollars for a card and a workstation, fft", "assumptions", Assumptions()),
         (
             "4090x2 or h100:1 for llama 70b",
             "sets",

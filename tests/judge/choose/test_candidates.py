@@ -284,3 +284,12 @@ def test_a_price_of_new_ones_goes_before_one_of_used_and_new_together(need, offe
 def test_a_small_computer_is_joined_with_one_other_at_most(need, offer) -> None:
     counts = [count for count, _ in machines(need(gpus=(1, 8), mode="infer"), offer("gb10", 5000, "new"))]
     assert counts == [1, 2]
+
+
+def test_of_a_family_s_price_those_are_left_out_that_have_their_own(need, offer, today: date) -> None:
+    both = "rtx-5060-ti-16gb;rtx-5060-ti-8gb"
+    offers = [offer(both, 480, "street"), offer("rtx-5060-ti-16gb", 600, "street"), offer(both, 0.3)]
+    found = usable(need(), offers, today)
+    assert {(o.gpu_ids, o.amount) for o in found} == {
+        (("rtx-5060-ti-8gb",), 480), (("rtx-5060-ti-16gb",), 600), (tuple(both.split(";")), 0.3),
+    }  # fmt: skip

@@ -27,6 +27,10 @@ GPUS = ("rtx-3090", "rtx-4090", "rtx-a6000", "l40s", "a100-pcie-80gb", "h100-pci
 SOURCE = Source(id="made-up", title="made up", kind="third-party", read_on="2026-11-21")
 
 
+def priced_for(need: Need, offers: list[Offer]) -> list[Offer]:
+    return [offer for offer in offers if offer.kind != "spot" or need.spot]
+
+
 def made(need: Need, speeds: list[Record], offers: list[Offer], **more):
     return recommend(need, speeds, offers, today=TODAY, item="image", **more)
 
@@ -88,6 +92,25 @@ def test_of_a_named_card_that_is_left_out_its_speed_is_said(need, speed, offer) 
     offers = [offer("rtx-3090", 1000, "used"), offer("rtx-4090", 3000, "used")]
     asked = need(acquire="own", only=("rtx-3090", "rtx-4090"), budget_usd=3000.0)
     assert "1.70 times as fast" in made(asked, speeds, offers).rejected["rtx-4090"].detail
+
+
+def test_what_replaces_a_card_is_faster_also_where_it_is_rented(need, speed, offer) -> None:
+    speeds = [speed("rtx-3090", 100.0), speed("t4", 20.0), speed("h100-pcie-80gb", 300.0)]
+    offers = [offer("t4", 0.1), offer("h100-pcie-80gb", 2.0)]
+    asked = need(have=("rtx-3090",), upgrade=True, acquire="both")
+    assert [o.gpu_id for o in made(asked, speeds, offers).options] == ["h100-pcie-80gb"]
+
+
+def test_of_rent_over_the_budget_other_kinds_are_remedies(need, speed, offer) -> None:
+    speeds = [speed("rtx-3090", 100.0), speed("l40s", 110.0)]
+    offers = [offer("rtx-3090", 0.3), offer("l40s", 0.1, "spot")]
+    asked = need(acquire="rent", budget_usd=0.2, budget_per_hour=True)
+    with pytest.raises(InputError) as refused:
+        made(asked, speeds, offers)
+    error = loosened(refused.value, asked, lambda other: made(other, speeds, priced_for(other, offers)))
+    assert {(way.limit, way.value, way.gpus) for each in error.data["ways"] for way in each} == {
+        ("budget", "$0.30/h", "1 x rtx-3090"), ("spot", "ok", "1 x l40s"),
+    }  # fmt: skip
 
 
 def test_electricity_is_of_the_watts_that_the_work_draws(need, speed, offer) -> None:
@@ -562,3 +585,27 @@ def test_who_is_served_pays_for_hours_and_their_cost_does_not_hang_on_speed(need
     assert one.cost_per_item_usd.value == pytest.approx(0.2 / 3600)
     width = [o.cost_per_item_usd.high / o.cost_per_item_usd.value for o in (one, batch)]
     assert width[0] < 1.3 < 2.0 <= width[1]
+
+
+def test_of_a_card_that_is_there_and_too_slow_it_is_said(need, speed, offer) -> None:
+    speeds = [speed("rtx-a6000", 100.0, seconds=0.07), speed("rtx-4090", 200.0, seconds=0.02)]
+    asked = need(have=("rtx-a6000",), acquire="own", latency_s=0.05)
+    found = made(asked, speeds, [offer("rtx-a6000", 4500, "used"), offer("rtx-4090", 2000, "used")])
+    assert any("RTX A6000 that you have is left out: answers too late: 70" in each for each in found.advice)
+
+
+def test_nobody_rents_what_is_slower_than_his_own(need, speed, offer) -> None:
+    speeds = [speed("rtx-3090", 100.0), speed("t4", 40.0), speed("l40s", 160.0)]
+    found = made(need(have=("rtx-3090",), items=3.6e5), speeds, [offer("t4", 0.05), offer("l40s", 0.9)])
+    assert found.options[0].way == "have"
+    assert "one L40S" in found.answer
+    assert "T4" not in found.answer
+
+
+def test_dozens_of_machines_are_no_answer_where_fewer_do(need, speed, offer) -> None:
+    speeds = [speed("rtx-3090", 1.0), speed("h100-pcie-80gb", 10.0)]
+    asked = need(mode="infer", acquire="rent", items=3600.0 * 40, deadline_s=3600.0, gpus=(1, 64))
+    offers = [offer("rtx-3090", 0.1), offer("h100-pcie-80gb", 2.0)]
+    assert [(o.gpu_id, o.count) for o in made(asked, speeds, offers).options] == [("h100-pcie-80gb", 4)]
+    (alone,) = made(asked, speeds, offers[:1]).options
+    assert alone.count == 40

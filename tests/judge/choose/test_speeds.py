@@ -358,3 +358,25 @@ def test_a_measurement_that_ships_with_gpuwise_says_where_it_is_from_and_has_its
     (found,) = gather(need(), ["rtx-3090"], known)
     assert (found.notes, found.throughput.value) == (("steps.json",), 50.0)
     assert found.seconds == pytest.approx(0.02)
+
+
+@pytest.mark.parametrize(
+    ("model", "mode", "context", "gpu", "count", "held"),
+    [
+        ("llama-3.1-70b", "qlora", 2048, "rtx-3090", 2, 256),
+        ("qwen3-32b", "infer", 32768, "rtx-3090", 1, 8192),
+        ("llama-3.1-70b", "infer", 4096, "rtx-4090", 1, 0),
+    ],
+)
+def test_the_longest_shorter_context_that_fits_is_named(
+    model: str, mode, context: int, gpu: str, count: int, held: int
+) -> None:
+    asked = replace(need_for(model, mode=mode), context=context)
+    said = speeds.shorter(asked, gpu, count)
+    assert (f"contexts of {held:,} tokens fit" in said) == (held > 0)
+    assert "host's memory" in said
+    weights = Precision.NF4 if mode == "qlora" else Precision.INT4
+    plan = Plan(model=llms.find(model), task=mode, weights=weights, gpus=count, checkpoint=mode == "qlora")
+    plan = replace(plan, chunked=mode == "qlora")
+    assert not fit(replace(plan, context=2 * held or 256), gpu).fits
+    assert not held or fit(replace(plan, context=held), gpu).fits

@@ -373,6 +373,11 @@ def own_field(cell: str, tokens: Sequence[Token], place: int) -> str | None:
     ):  # fmt: skip
         # "INT8 779 TOPS, INT4 - 1557 TOPS": of a format that is not judged.
         return before.field if before.field != "peak:" else "none" if "4" in before.text else None
+    if before is not None and before.kind == "field" and FIELDS[before.field].dimension == dimension and (
+        re.fullmatch(r"[\uff1a:\u3040-\u548b\u548d-\u9fff]{1,8}", cell[before.end : token.start])
+    ):  # fmt: skip
+        # Without spaces: the label, a verb, the value. Only "and" parts two pairs.
+        return before.field
     # "80 GB, 3.35 TB/s, NVLink 900 GB/s": the word belongs to the value behind it.
     following = tokens[place + 1 : place + 3]
     if [t.kind for t in following] == ["field", "value"] and following[1].measures == dimension and (
@@ -380,11 +385,6 @@ def own_field(cell: str, tokens: Sequence[Token], place: int) -> str | None:
         and not cell[following[0].end : following[1].start].strip(" :")
     ):  # fmt: skip
         return None
-    if before is not None and before.kind == "field" and FIELDS[before.field].dimension == dimension and (
-        re.fullmatch(r"[\uff1a:\u3040-\u548b\u548d-\u9fff]{1,8}", cell[before.end : token.start])
-    ):  # fmt: skip
-        # Without spaces: the label, a verb, the value. Only "and" parts two pairs.
-        return before.field
     # "544 Turing Tensor Cores": the architecture in between says nothing of the field.
     after = next((t for t in tokens[place + 1 :] if t.field != "architecture"), None)
     if after is not None and after.kind == "field" and FIELDS[after.field].dimension in (dimension, "none"):

@@ -8,7 +8,7 @@ from collections import defaultdict
 from collections.abc import Iterator, Sequence
 from copy import copy
 from dataclasses import replace
-from itertools import pairwise
+from itertools import pairwise, zip_longest
 
 from gpuwise.judge.audit import evidence, grid, layout, prose
 from gpuwise.judge.audit.cells import NEAR, label_of, own_field, readings
@@ -23,6 +23,8 @@ from gpuwise.model.judgement import Claim, Number
 DIE_LINES = 8
 # Characters of a line that is a value and nothing else, of a plain heading, and of a line of pairs.
 SHORT, TITLE, PAIRS = 24, 90, 600
+# Texts of a document, and characters of each, that may say that it is about a rumour.
+BEGINS, TITLES = 4, 400
 # Blocks of a document that is walked through twice.
 MOST_TWICE = 2000
 # Fields that a heading may name whose value stands below it.
@@ -105,11 +107,14 @@ def claims(blocks: Sequence[Block]) -> Iterator[Claim | Left]:
     portable = any(CUES["laptop_name"].search(text) for text in texts) and not any(
         "esktop" in text for text in texts
     )
-    walk = _Walk(blocks, marks, portable)
+    short = prose.short_names(t for text in texts for t in scan(text) if t.kind == "gpu")
+    leaked = any(CUES["leaked_sheet"].search(text[:TITLES]) for text in texts[:BEGINS])
+    scope = Scope(marks=marks, portable=portable, short=short, leaked=leaked)
+    walk = _Walk(blocks, scope)
     every = [*walk.found()]
     if walk.order and len(blocks) <= MOST_TWICE:
         # The tables above the one that showed how the columns stand have the same order.
-        every = [*_Walk(blocks, marks, portable, walk.order).found()]
+        every = [*_Walk(blocks, scope, walk.order).found()]
     for found in every:
         if not isinstance(found, Claim):
             yield found
@@ -133,16 +138,10 @@ def _as_list(cells: Sequence[str]) -> str:
 class _Walk:
     """The headings passed so far, and what the text speaks of."""
 
-    def __init__(
-        self,
-        blocks: Sequence[Block],
-        marks: tuple[str, ...] | None,
-        portable: bool,
-        order: tuple[Subject, ...] = (),
-    ) -> None:
+    def __init__(self, blocks: Sequence[Block], scope: Scope, order: tuple[Subject, ...] = ()) -> None:
         self.blocks = blocks
         pair = layout.first_pair(block for block in blocks if isinstance(block, Line))
-        self.scope = Scope(marks=marks, portable=portable, pair=pair)
+        self.scope = replace(scope, pair=pair)
         self.headings: dict[int, Subject | None] = {}
         self.recent: Subject | None = None
         # The GPUs that the paragraphs so far have named, by what they may be.
@@ -239,7 +238,8 @@ class _Walk:
         # What stands one level deeper is about the item above it, and about none of that item's neighbours.
         parents = {above.line for above, below in pairwise(run) if 0 < above.item < below.item}
         above = ""
-        for part in layout.parts(run, self.scope):
+        parts = list(layout.parts(run, self.scope))
+        for part, follows in zip_longest(parts, parts[1:]):
             labelled = CUES["product_label"].fullmatch(above) is not None
             above = part.text if isinstance(part, Line) else ""
             if labelled and _PRODUCT.fullmatch(above) and not scan(above):
@@ -250,16 +250,7 @@ class _Walk:
             row = isinstance(part, Line) and _WIDE.search(part.text) is not None
             if row and isinstance(part, Line) and _WIDE.search(part.text[part.text.find("  ") + 2 :]):
                 part = replace(part, text=_as_list(_WIDE.split(part.text)))
-            joins = (
-                isinstance(part, Line) and paragraph and not part.item
-                and part.paragraph == paragraph[-1].paragraph
-                and not row and _NAMED.match(part.text) is None
-                and len(paragraph[-1].text) >= WRAPPED and paragraph[-1].text[-1] not in ".!?:"
-                # Nor does a row of a GPU and several values of it.
-                and not (CUES["goes_on"].search(paragraph[-1].text) is None and [
-                    t.start for t in scan(part.text)[:1] if t.kind == "gpu"
-                ] == [0] and sum(t.dimension not in ("", "bare", "other") for t in scan(part.text)) > 2)
-            )  # fmt: skip
+            joins = isinstance(part, Line) and bool(paragraph) and not row and _wraps(paragraph[-1], part)
             if isinstance(part, Line) and (counted := _COUNTED.fullmatch(part.text)):
                 self.count = int(counted[1]) or 1  # A machine without GPUs counts none of them
             if not joins:
@@ -281,7 +272,10 @@ class _Walk:
                 self.heading(PLAIN + part.item, part.text, part.line)
                 # So short a line may still be a sentence: "The T4 supports FP8."
                 yield from self.prose([part])
-            elif pairs := [] if joins else [*_pairs(part.text)] or self.headed(part):
+            elif not joins and not (
+                isinstance(follows, Line) and re.match(r"[(a-z]|[A-Z]{2}/s", follows.text)
+                and _wraps(part, follows)
+            ) and (pairs := [*_pairs(part.text)] or self.headed(part)):  # fmt: skip
                 yield from self.pairs(part, pairs)
             else:
                 paragraph.append(part)
@@ -424,6 +418,20 @@ class _Walk:
                         (line.text, self.scope.opening, self.scope.title) if claim.field in IN_CONTEXT else ()
                     )
                     yield replace(claim, context=said)
+
+
+def _wraps(line: Line, follows: Line) -> bool:
+    """Whether a line of a paragraph goes on in the next one."""
+    first, *others = scan(follows.text) or (None,)
+    # A row of a GPU and several values of it is one of its own.
+    row = first is not None and first.kind == "gpu" and first.start == 0 and (
+        sum(t.dimension not in ("", "bare", "other") for t in others) > 2
+    )  # fmt: skip
+    return (
+        not follows.marked and follows.paragraph == line.paragraph and _NAMED.match(follows.text) is None
+        and len(line.text) >= WRAPPED and line.text[-1] not in ".!?:"
+        and not (row and CUES["goes_on"].search(line.text) is None)
+    )  # fmt: skip
 
 
 def _shared(value: str, gpus: Sequence[Token]) -> list[tuple[Subject | None, str]]:

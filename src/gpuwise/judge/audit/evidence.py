@@ -15,7 +15,7 @@ from typing import Literal
 
 from gpuwise.facts import catalog
 from gpuwise.judge.audit.cells import label_of, readings
-from gpuwise.judge.audit.words import ABILITIES, NAMES
+from gpuwise.judge.audit.words import ABILITIES, COUNTS, NAMES
 from gpuwise.model.gpu import Fact, GpuSpec, Peak, Source
 from gpuwise.model.judgement import Number
 from gpuwise.model.units import of_field, si
@@ -47,6 +47,8 @@ _OF_CHIP = frozenset(
 # A street price, say: too rough to judge by.
 _APPROXIMATE = re.compile(r"approximate\b")
 _DIFFER = re.compile(r"other sources differ: (.*)")
+# Chips of which the same card is made, too.
+_CHIPS = re.compile(r"\b[A-Z]{2}\d{3}\b")
 
 
 def alike(one: float, other: float, by: float) -> bool:
@@ -93,6 +95,8 @@ def of(gpu_id: str, field: str) -> tuple[Evidence, ...]:
     # Texts call the cores of any maker shaders.
     field = next((n for n in (field, *_SHADERS * (field in _SHADERS)) if n in spec.facts), field)
     fact = spec.facts.get(field)
+    if fact is None and field in COUNTS:
+        return tuple(_counted(spec, field))
     if fact is None or fact.source.kind == "article" or _APPROXIMATE.match(fact.note):
         return ()
     if field in ABILITIES:
@@ -109,7 +113,7 @@ def of(gpu_id: str, field: str) -> tuple[Evidence, ...]:
     number = field == "compute_capability" or not isinstance(fact.value, str)
     value = float(fact.value) if number else str(fact.value)
     # Texts state what the board has: the K80 has two GPUs, the A16 four.
-    others = (
+    others: list[float | str] = (
         [n * value for n in (2, 4)]
         if isinstance(value, float) and "of one GPU of the board" in fact.note
         else []
@@ -118,6 +122,8 @@ def of(gpu_id: str, field: str) -> tuple[Evidence, ...]:
     if field == "power_w" and least is None and spec.text("form") == "laptop" and isinstance(value, float):
         # Its maker chooses it, within limits that no source states.
         others = [value * part for part in OF_LAPTOPS]
+    if field == "chip" and fact.note.startswith("also made with"):
+        others = _CHIPS.findall(fact.note)
     if field == "transistors":
         # Those of the chip, on whatever card a source counts them.
         others = [count for other in same_chip if (count := other.number(field))]
@@ -149,6 +155,16 @@ def _by_chip() -> Mapping[str | None, list[GpuSpec]]:
     for spec in catalog.all_gpus():
         found[spec.text("chip")].append(spec)
     return found
+
+
+def _counted(spec: GpuSpec, field: str) -> Iterator[Evidence]:
+    """A count that no source states: of the cores in the units of its chip; or of the units of an Arc, each
+    of which has one for ray tracing (Intel, Xe-HPG and Xe2 architecture)."""
+    found = [("sm_count", float(d.derived)) for d in catalog.derive(spec) if d.field == field]
+    if spec.vendor == "Intel" and field == "sm_count":
+        found = [("rt_cores", spec.number("rt_cores") or 0.0)]
+    for unit, count in found:
+        yield from (replace(known, value=count, text=printed(field, count)) for known in of(spec.id, unit))
 
 
 def _matrix_units(spec: GpuSpec) -> Iterator[Evidence]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections import Counter, defaultdict
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from itertools import pairwise, permutations
 
@@ -108,6 +108,10 @@ class Scope:
     """Footnote marks of rates that are sparse; None where a footnote may be about all rates."""
     portable: bool = False
     """Whether the document names GPUs of laptops and no desktop."""
+    leaked: bool = False
+    """Whether the document begins by saying that its figures are leaked ones."""
+    short: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
+    """What the document may call its GPUs for short: "1080", "xtx", "pro 6000"."""
 
 
 def subject_of(text: str, tokens: Sequence[Token] | None = None) -> Subject | None:

@@ -37,8 +37,6 @@ OF_EACH = frozenset(
 ALIKE = frozenset({"launch", "launch_price_usd"})
 # What a chip has more of than its products.
 OF_DIE = frozenset({"cuda_cores", "tensor_cores", "rt_cores", "sm_count", "memory_bus_bits", "l2_bytes"})
-# What the design of a chip and its memory fixes, so that no source is far from it.
-OF_DESIGN = frozenset({"sm_count", "rt_cores", "memory_bus_bits", "memory_bytes_per_s", "l2_bytes"})
 OF_MEMORY = frozenset({"memory_bytes_per_s", "memory_bus_bits"})
 # What programs measure, rates of arithmetic apart.
 MEASURED = frozenset({"memory_bytes_per_s", "link_bytes_per_s", "power_w", "boost_hz", "base_hz"})
@@ -110,6 +108,8 @@ OTHER = 10.0
 OF_WIDTH = frozenset({"memory_bus_bits", "l2_bytes"})
 TAKEN_FOR_OTHER = ("sparse as dense", "dense as sparse", "base as boost")
 UNTELLING = frozenset({"wrong value", "internal contradiction"})
+# "312 TFLOPS FP32" of an A100.
+OTHER_FORMAT = "this is its rate in another format"
 NEIGHBOUR: Kind = "neighbour's row copied"
 # The parts of an id that name a variant of one product: form factor and memory. A suffix such as -ti names
 # another product.
@@ -138,6 +138,8 @@ DISTINCT = 2
 # GPUs in any text. It takes 2 false
 # accusations of 3 in whole documents, 1 true one of 300 in pages about GPUs.
 COMPANY, NEARBY = 2, 12
+# What nothing but a card has, so that also a text about something else says it of one.
+OF_CARDS = frozenset({"memory_bytes_per_s", "memory_bus_bits", "memory_type", "tensor_cores", "rt_cores"})
 PLAIN = (*TAKEN_FOR_OTHER, "digit swap", "full die for product")  # No other meaning explains them
 # Fields of one GPU and no other that make a text its sheet, and from how many lines on it is of more: of the
 # machine around the card, say.
@@ -238,8 +240,8 @@ def judge(claims: Sequence[Claim]) -> tuple[Finding, ...]:
         told = 3 if claim.block >= GRID else 2
         beside = {one[:told] for n in lines for one in islice(agreed.get(n, ()), COMPANY + 1)}
         few = len(beside - {(claim.field, claim.gpu_ids)}) < COMPANY  # one may be its own
-        alone = claim.block < GRID and is_of_column(claim)
-        return few and not (is_whole(claim) or alone) and text.explain(claim)[0] not in PLAIN
+        rare = is_whole(claim) or claim.field in OF_CARDS or (claim.block < GRID and is_of_column(claim))
+        return few and not (rare or text.explain(claim)[0] in PLAIN)
 
     outside = {
         (c.block, c.gpu_ids) for c, v in judged
@@ -273,14 +275,15 @@ def judge(claims: Sequence[Claim]) -> tuple[Finding, ...]:
     for place, (claim, verdict) in enumerate(judged):
         if verdict != "contradicts":
             continue
-        here, group = places[_failing(claim)], places[claim.group]
+        here, group, kind = places[_failing(claim)], places[claim.group], text.explain(claim)[0]
         trust = 2 if here["united"] == here["contradicts"] else 1
         failed = _failing(claim) and here["contradicts"] > max(here["agrees"] * trust, MOSTLY - 1)
         # Of a table below an unsure heading more must agree than of sentences.
         many = 2 if claim.block >= GRID else 1
-        weak = claim.group and group["agrees"] < many * max(LEAST, group["contradicts"])
+        weak = (
+            kind != "digit swap" and claim.group and group["agrees"] < many * max(LEAST, group["contradicts"])
+        )
         known, stated = _numbers(k.value for k in _known(claim)), _numbers(claim.values)
-        kind = text.explain(claim)[0]
         plain = claim.block >= GRID and kind in PLAIN
         besides = not plain and not claim.of_any and _said(claim) in right
         # Of two rates under one mark the smaller is the dense one: "362 / 724*".
@@ -290,19 +293,19 @@ def judge(claims: Sequence[Claim]) -> tuple[Finding, ...]:
         bare = claim.field.startswith("peak:") and not _UNIT.search(claim.stated)
         most = CPU if claim.field.endswith("_hz") and "GHz" in claim.stated else OTHER
         else_ = bool(known and stated) and not claim.total and claim.field not in OF_WIDTH and (
-            not any(1 / OTHER < v / (claim.count * k) < most for v in stated for k in known if k)
-            and (bare or kind in UNTELLING)
+            not any(1 / OTHER < v / (claim.count * k) <= most for v in stated for k in known if k)
+            and (bare or (kind in UNTELLING and text.explain(claim)[1] != OTHER_FORMAT))
         )  # fmt: skip
         # A column that states several wrong figures of one GPU holds what was measured, or paid, of it.
         measured = len(wrong_of[_column(claim)]) > 1
-        # What a text of several GPUs states rightly elsewhere, it states here of another one more often
-        # than wrongly: of 42 such accusations in 200 documents 29 were false.
-        # The head of a row or column says whose a value is, but for peaks, of which there are several.
-        twice = kind == "internal contradiction" and not claim.field.startswith("peak:")
-        owned = twice and is_of_column(claim)
+        # What a text of several GPUs states rightly elsewhere, it states here of another one that has it more
+        # often than wrongly: of 42 such accusations in 200 documents 29 were false.
+        # The head of a row or column says whose a value is; in lists not of peaks: there are several.
+        twice, peak = kind == "internal contradiction", claim.field.startswith("peak:")
+        owned = twice and is_of_column(claim) and (claim.block >= GRID or not peak)
         # So does a sheet of one GPU, in which either statement stands.
-        of_sheet = twice and claim.block < GRID and text.is_of_sheet(claim)
-        unowned = several and not (owned or of_sheet) and kind == "internal contradiction"
+        of_sheet = twice and not (owned or peak) and text.is_of_sheet(claim)
+        unowned = several and twice and not (owned or of_sheet) and (claim.of_any or text.is_of_any(claim))
         passing = (is_of_stranger(claim) or in_passing(claim)) and not of_sheet
         # The bandwidth is unknown of a card whose memory size the catalog lacks: an H20 with 141 GB.
         foreign = claim.field in OF_MEMORY and (claim.block, claim.gpu_ids) in outside
@@ -471,13 +474,8 @@ def _is_option(claim: Claim) -> bool:
     """Whether the value is that of another option: a smaller unified memory, the chip in a superchip, or a
     chip of the same generation, which sources name differently (GK110B and GK180)."""
     if claim.field == "chip":
-        # Consumers' desktop cards are made of whichever larger chip is at hand; Kepler's have two names.
-        chips = [(str(v), str(k.value)) for v in claim.values for k in _known(claim)]
-        larger = any(stated[:-1] == known[:-1] and stated < known for stated, known in chips)
-        specs = [catalog.get(i) for i in claim.gpu_ids]
-        consumer = any(s.text("segment") == "consumer" and s.text("form") != "laptop" for s in specs)
-        navi = str(claim.values[0])[:4].lower() == "navi"
-        return (larger and consumer and not navi) or any(i[0] == "k" for i in claim.gpu_ids)
+        # Kepler's chips have two names.
+        return any(i[0] == "k" for i in claim.gpu_ids)
     if claim.several and claim.block >= GRID and claim.field in (*SUMMED, "power_w"):
         # "5070 Ti + 7900 XT | 36 GB": what they have together.
         return min(_numbers(claim.values), default=0.0) > _most(claim) > 0
@@ -682,9 +680,9 @@ def _is_witnessed(claim: Claim, text: Around) -> bool:
         if not known and claim.field in ALIKE:
             continue
         values = [v for k in known for v in (k.value, *k.alternatives) if v]
-        # Sources that differ from each other still agree that a figure far from all of them is wrong; so does
-        # one on what its design fixes.
-        far = (claim.field in OF_DESIGN or any(k.alternatives for k in known)) and all(
+        # No source is so far off, however much sources differ from each other, but of what makers set.
+        varied = claim.field == "power_w" and not any(k.alternatives for k in known)
+        far = not varied and all(
             isinstance(stated, Number) and isinstance(value, float)
             and not alike(stated.value, value, WIDE if claim.field == "memory_bus_bits" else FAR)
             for stated in claim.values for value in values
@@ -723,7 +721,11 @@ def _agrees(claim: Claim) -> bool:
     # One value of several ("600/700 W") may be a sibling's.
     others = {other for gpu_id in claim.gpu_ids for other in family(gpu_id)} if len(claim.values) > 1 else ()
     siblings = [k.value for other in others for k in evidence.of(other, claim.field)]
-    values = (*(k.value for k in allowed), *siblings)
+    values = [*(k.value for k in allowed), *siblings]
+    if claim.field == "launch" and len({*map(product, claim.gpu_ids)}) == 1:
+        # The years after are those of the first variant: a later one came in its own year.
+        dates = sorted(str(value) for value in values)
+        values = [dates[0], *(date[:4] for date in dates if date[:4] in map(str, claim.values))]
     return all(any(same(claim, one, value) for value in values) for one in claim.values)
 
 
@@ -949,7 +951,9 @@ class Around:
                 found = self.of_neighbour(claim, 1)
             if found is None and (other := self.elsewhere(claim)) is not None:
                 found = "internal contradiction", f"line {other.line} says {other.stated}"
-            self.explained[claim] = found or ("wrong value", "")
+            rates = (p.flop_per_s for i in claim.gpu_ids for p in catalog.get(i).peaks if p.unit == "matrix")
+            mixed = claim.field.startswith("peak:") and any(states(claim, rate) for rate in rates)
+            self.explained[claim] = found or ("wrong value", OTHER_FORMAT * mixed)
         return self.explained[claim]
 
     def name(self, claim: Claim) -> Explained:
@@ -1025,6 +1029,11 @@ class Around:
             if len(theirs) > max(1, len(alone)) and not (named and alone):
                 return True
         return False
+
+    def is_of_any(self, claim: Claim) -> bool:
+        """Whether some GPU that the text names may have this figure: has it, or is set or sold so."""
+        varied = claim.field in ("power_w", "launch_price_usd")
+        return varied or any(is_copied(claim.field, claim.values, gpu_id) for gpu_id in self.gpus)
 
     def is_of_sheet(self, claim: Claim) -> bool:
         """Whether the claim, or the right value elsewhere, is of a list or row about this GPU alone."""

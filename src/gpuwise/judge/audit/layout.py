@@ -976,8 +976,9 @@ def _in_parentheses(lines: Sequence[Line], start: int, scope: Scope) -> Found:
         at += 1
     if not rows:
         return None
-    above = (subject_of(line.text[:SHORT]) for line in reversed(lines[max(0, start - MOST_MISSED) : start]))
-    heading = next((found for found in above if found and not found.several), scope.pair[0])
+    above = [line.text[:SHORT] for line in reversed(lines[max(0, start - MOST_MISSED) : start])]
+    named = (subject_of(text) for text in (*above, scope.title))
+    heading = next((found for found in named if found and not found.several), scope.pair[0])
     turned = not {*heading.gpu_ids} & {*scope.pair[0].gpu_ids}
     names = [Cell(lines[start].line, one.text) for one in scope.pair[:: -1 if turned else 1]]
     return [(Cell(lines[start].line, ""), *names), *rows], at, True

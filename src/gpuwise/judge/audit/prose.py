@@ -11,8 +11,8 @@ from __future__ import annotations
 
 import re
 from bisect import bisect_right
-from collections import Counter
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections import Counter, defaultdict
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property, lru_cache
 from itertools import islice, pairwise
@@ -113,10 +113,6 @@ NEIGHBOURS = 8
 STRETCH = 300
 # Typed words of a sentence that is looked at so closely.
 MOST = 400
-# What rumours tell of variants that never came, and of days and prices.
-OF_RUMOURS = frozenset(
-    {"memory_bytes", "memory_type", "power_w", "launch", "launch_price_usd", "price", "throughput"}
-)
 # Fields that in passing are often of another product than the nearest.
 IN_PASSING = frozenset({"architecture", "chip", "pcie_generation", "process_nm"})
 # Units of which a value is worth a word that it was not judged.
@@ -135,6 +131,13 @@ _BUS = re.compile(r"\bbus", re.I)
 _NUMBERED = re.compile(r"(?:\d[x\u00d7]\s?)?\d{4}")
 # The number that ends the name of a card.
 _CARD = re.compile(r"(?<=\s)\d{4}$")
+# What a document calls a card for short, and the parts of a name that are its own.
+_SHORT = re.compile(
+    r"\b(?:the |an? |(?:and|or) (?=[XGTS]))(?P<name>(?:pro )?\d{4}|xtx?|gre|ti|super)\b"
+    r"(?! ?(?:ti\b|super\b|xt|-))|\b(?P<its>\d{4})(?=['\u2019]s\b)",
+    re.I,
+)
+_PARTS_OF_NAME = re.compile(r"(?<=\s)\d{4}$|\bpro \d{4}\b|(?<=\d )(?:xtx?|gre|ti|super)$", re.I)
 # Between a size and the type of the same memory: "8 GB of VRAM GDDR6".
 _TYPE_OF = re.compile(
     r"[^\d.,;:()]{0,9}|(?: (?:of|memory|video|vram|ram|dedicated|memoria|speicher)){1,4} ", re.I
@@ -226,9 +229,11 @@ def claims(text: Text) -> Iterator[Claim | Left | Subject]:
     """Every claim of a paragraph; last, what it spoke of in the end."""
     about = text.scope.about
     topic: str | None = None
-    asked, cached = "", False
+    asked, counting, cached = "", "", False
     able: str | None = None
-    leaked = _speaks("leaked", text.scope.title)
+    leaked = text.scope.leaked or _speaks("leaked", text.scope.title)
+    # The GPUs named so far: where these are one of each maker, "AMD" and "the GeForce" stand for them.
+    rivals = {one.gpu_ids: one for one in (*text.scope.pair, about) if one and not one.several}
     for start, end in _sentences(text.text):
         words = text.text[start:end]
         if about is None and not scan(words) and not NAMED.search(words):
@@ -245,8 +250,9 @@ def claims(text: Text) -> Iterator[Claim | Left | Subject]:
             # "The next chip is the Navi 22. It has 40 units": not the card of before.
             about = replace(about, sure=False)
         about = _chip_led(words, about) or about
-        sentence = _Sentence(words, about, topic, text.scope)
-        sentence.asked = asked
+        sentence = _Sentence(words, about, topic, text.scope, tuple(rivals.values()))
+        sentence.asked, sentence.counting = asked, counting
+        rivals |= {ids: one for one in sentence.subjects.values() if (ids := one.gpu_ids)}
         near = text.text[max(0, start - 2 * STRETCH) : end]
         sentence.of_model = CUES["language_model"].search(near) is not None
         around = text.text[max(0, start - 2 * STRETCH) : end + STRETCH]
@@ -279,13 +285,12 @@ def claims(text: Text) -> Iterator[Claim | Left | Subject]:
                     before = "" if model else text.text[max(0, start - 2 * STRETCH) : start]
                     context = (part, before, text.scope.opening, text.scope.title)
                     claim = replace(claim, context=context)
-                # Of a product that came a rumour is as wrong as any figure; but some never came in that size.
-                rumour = leaked and claim.field in OF_RUMOURS
-                claim = replace(claim, sentence=start, sure=claim.sure and not (denied or rumour))
+                claim = replace(claim, sentence=start, sure=claim.sure and not (denied or leaked))
                 stated += sentence.each(place, claim)
             elif token.dimension in WORTH_NOTING and (sentence.gpus or about):
                 yield Left(line, token.text)
         yield from of_size(stated)
+        counting = next((c.field for c in reversed(stated) if c.field in WHOLE), counting)
         line = text.line(start)
         named: Sequence[Token] = sentence.gpus
         if about is not None and (pronoun := CUES["pronoun"].match(words)):
@@ -349,15 +354,36 @@ def sized(gpu: Token, line: int, block: int) -> Iterator[Claim]:
             yield claim_of(reading, replace(owner, count=1), line, block, True)
 
 
-def _numbered(text: str, tokens: Sequence[Token], about: Subject | None) -> Iterator[Token]:
+def short_names(gpus: Iterable[Token]) -> Mapping[str, tuple[str, ...]]:
+    """What GPUs that a document names in full may be called further on, each if it is one's alone: by their
+    number, or by what follows it."""
+    found: dict[str, set[tuple[str, ...]]] = defaultdict(set)
+    for gpu in gpus:
+        for part in _PARTS_OF_NAME.findall(gpu.text) if gpu.gpu_ids else ():
+            found[part.lower()].add(gpu.gpu_ids)
+    return {part: next(iter(ids)) for part, ids in found.items() if len(ids) == 1}
+
+
+def _numbered(
+    text: str, tokens: Sequence[Token], about: Subject | None, short: Mapping[str, tuple[str, ...]]
+) -> Iterator[Token]:
     """The words, with the number alone of a GPU that is named in full, here or before, as that GPU: "The RTX
     5090 is new. The 5090 ..."."""
     named = [(t.text, t.gpu_ids) for t in tokens if t.kind == "gpu"]
     named += [(about.text, about.gpu_ids)] if about is not None and not about.several else []
     numbers = {match[0]: ids for name, ids in named if (match := _CARD.search(name)) is not None}
+    called = {
+        m.span(m.lastgroup or 0): ids for m in _SHORT.finditer(text)
+        if (ids := short.get((m["name"] or m["its"]).lower()))
+    } if short else {}  # fmt: skip
+    for (start, end), ids in called.items():
+        if not any(t.kind == "gpu" and t.start < end and start < t.end for t in tokens):
+            yield Token(kind="gpu", start=start, end=end, text=catalog.get(ids[0]).name, gpu_ids=ids)
     for place, token in enumerate(tokens):
         follows = tokens[place + 1] if place + 1 < len(tokens) else token
         counts = follows.kind == "field" and follows.start - token.end < TELEGRAM
+        if token.kind != "gpu" and any(start <= token.start < end for start, end in called):
+            continue
         if token.dimension == "bare" and token.text in numbers and not counts:
             ids = numbers[token.text]
             yield Token(kind="gpu", start=token.start, end=token.end, text=token.text, gpu_ids=ids)
@@ -365,15 +391,32 @@ def _numbered(text: str, tokens: Sequence[Token], about: Subject | None) -> Iter
             yield token
 
 
-def _typed(text: str, about: Subject | None, portable: bool) -> tuple[Token, ...]:
+def _of_brand(text: str, tokens: Sequence[Token], rivals: Sequence[Subject]) -> Iterator[Token]:
+    """The words, with the name of a maker alone as the GPU of it, where two were named so far, of two makers:
+    "While AMD has 16 GB, Nvidia offers 12 GB"."""
+    makers = [{str(catalog.get(i).vendor).lower() for i in one.gpu_ids} for one in rivals]
+    brands = CUES["brand"].finditer(text) if len(makers) == 2 and sum(map(len, makers)) == 2 else ()
+    for brand in islice(brands, PRONOUNS):
+        of = {BRANDS[brand[0].lower()]}
+        if of in makers and not any(t.start < brand.end() and brand.start() < t.end for t in tokens):
+            one = rivals[makers.index(of)]
+            named = any({*t.gpu_ids} & {*one.gpu_ids} for t in tokens)
+            if not (one.several or named) and makers[0] != makers[1]:
+                start, end = brand.span()
+                yield Token(kind="gpu", start=start, end=end, text=one.text, gpu_ids=one.gpu_ids)
+
+
+def _typed(text: str, about: Subject | None, scope: Scope, rivals: Sequence[Subject]) -> tuple[Token, ...]:
     """The typed words of a sentence: "the PCIe version" is that of what the text speaks of; "the P100 with 12
     GB", or "a 12 GB P100", is the variant of that size; where the text is about laptops, theirs is meant."""
     tokens: list[Token] = []
     spoken = about.gpu_ids if about is not None and about.sure else ()
-    laptops = (portable or "laptop" in "".join(spoken) or CUES["of_laptops"].search(text)) and (
+    laptops = (scope.portable or "laptop" in "".join(spoken) or CUES["of_laptops"].search(text)) and (
         "desktop" not in text.lower()
     )
-    for token in _numbered(text, scan(text), about):
+    typed = [*_numbered(text, scan(text), about, scope.short)]
+    typed += _of_brand(text, typed, rivals)
+    for token in sorted(typed, key=lambda t: t.start) if rivals else typed:
         size = None
         if len(token.gpu_ids) > 1:
             size = CUES["of_size"].match(text, token.end) or cue_before("size_before", text, token.start)
@@ -420,7 +463,26 @@ def _laptop(gpu: Token) -> tuple[str, ...]:
     return tuple(i for i in found.gpu_ids if "laptop" in i and i not in gpu.gpu_ids) if found else ()
 
 
-def _in_order(text: str, tokens: Sequence[Token]) -> tuple[tuple[Token, ...], dict[int, Token]]:
+def _beside(text: str, tokens: Sequence[Token], about: Subject | None) -> Iterator[tuple[int, Token]]:
+    """The starts of two values in brackets behind two GPUs that are compared, each with its GPU: "faster than
+    the A30 (600 GB/s vs 933 GB/s)"."""
+    spoken = [Token(kind="gpu", start=-1, end=-1, text=about.text, gpu_ids=about.gpu_ids)] if about else []
+    for one, two in pairwise(t for t in tokens if t.kind == "value"):
+        before = [t for t in tokens if t.kind == "gpu" and t.end < one.start]
+        owners = [*spoken, *before][-2:]
+        behind = bool(before) and text[before[-1].end : one.start] == " (" and (
+            cue_before("compared", text, before[-1].start)
+            or CUES["list"].fullmatch(text, owners[0].end, before[-1].start)
+        )  # fmt: skip
+        if behind and len({g.gpu_ids for g in owners}) == 2 and one.measures == two.measures and (
+            RATHER.fullmatch(text, one.end, two.start)
+        ):  # fmt: skip
+            yield from zip((one.start, two.start), owners, strict=True)
+
+
+def _in_order(
+    text: str, tokens: Sequence[Token], about: Subject | None
+) -> tuple[tuple[Token, ...], dict[int, Token]]:
     """The words with each value of an ordered list apart, and by the start of such a value its GPU:
     "The T4 and the L4 have 16 and 24 GB respectively", "T4/L4: 16/24 GB"."""
     gpus = [t for t in tokens if t.kind == "gpu"]
@@ -433,7 +495,7 @@ def _in_order(text: str, tokens: Sequence[Token]) -> tuple[tuple[Token, ...], di
         for gap, (a, b) in zip(gaps, pairwise(gpus), strict=True)
     )
     if not listed or len(tokens) > MOST // 5 or not (slashed or CUES["respectively"].search(text)):
-        return tuple(tokens), {}
+        return tuple(tokens), dict(_beside(text, tokens, about))
     parts: list[Token] = []
     for value in values:
         written = list(re.finditer(r"\d[\d.,]*", value.text)) if len(value.numbers) > 1 else []
@@ -473,10 +535,19 @@ def _speaks(cue: str, title: str) -> bool:
 class _Sentence:
     """The typed words of a sentence, and the GPU and the format that the text spoke of before it."""
 
-    def __init__(self, text: str, about: Subject | None, topic: str | None, scope: Scope) -> None:
+    def __init__(
+        self,
+        text: str,
+        about: Subject | None,
+        topic: str | None,
+        scope: Scope,
+        rivals: Sequence[Subject] = (),
+    ) -> None:
         self.text, self.about, self.topic = text, about, topic
         # The field that the sentence before asks for.
         self.asked = ""
+        # What the sentences before counted last.
+        self.counting = ""
         # Whether it or the words before it name a language model, whose size a value may be.
         self.of_model = self.of_measured = False
         # Whether it or the sentence before it names the L2 cache, and no other one.
@@ -484,7 +555,7 @@ class _Sentence:
         self.marks = scope.marks
         self.heard: dict[str, re.Match[str] | None] = {}
         self.own_fields: dict[int, str | None] = {}
-        self.tokens, self.ordered = _in_order(text, _typed(text, about, scope.portable))
+        self.tokens, self.ordered = _in_order(text, _typed(text, about, scope, rivals), about)
         # By the start of a figure whether it became the next one, or is the least of a range.
         alike = ((a, b) for a, b in pairwise(self.tokens) if a.dimension == b.dimension != "")
         self.changed = {a.start: became(text, a, b) for a, b in alike}
@@ -546,12 +617,14 @@ class _Sentence:
             for a in (b if b.kind == "value" else a,) if a is not None and a.kind == "value"
             and (a is b or (b.kind == "field" and b.start - a.end < TELEGRAM))
         }  # fmt: skip
-        # By the start of a size the list behind it that it is said of: "24 GB cards (RTX 3090, RTX 4090)".
+        # By the start of a size or an architecture the list behind it that it is said of: "24 GB cards (RTX
+        # 3090, RTX 4090)", "Ampere (A100, A40)".
         self.kinds: dict[int, list[Token]] = {}
         for at, gpu in enumerate(self.gpus):
             place = self.tokens.index(gpu)
-            size = next((t for t in reversed(self.tokens[:place]) if t.kind in ("gpu", "value")), gpu)
-            if size.dimension != "bytes" or gpu.start - size.end > NEAR:
+            size = next((t for t in reversed(self.tokens[:place]) if t.kind != "field"), gpu)
+            family = size.field == "architecture" and text[size.end : gpu.start].strip() == "("
+            if not family and (size.dimension != "bytes" or gpu.start - size.end > NEAR):
                 continue
             cue = "such_as" if self.before("cards_with", size.start) else "kind_of_card"
             end = at + 1
@@ -559,7 +632,7 @@ class _Sentence:
                 text, self.gpus[end - 1].end, self.gpus[end].start
             ):  # fmt: skip
                 end += 1
-            if CUES[cue].fullmatch(text, size.end, gpu.start):
+            if family or CUES[cue].fullmatch(text, size.end, gpu.start):
                 self.kinds[size.start] = self.gpus[at:end]
         # "Ten nodes with two T4": so many times the GPUs of one.
         named = CUES["machines"].search(text)
@@ -644,6 +717,12 @@ class _Sentence:
                 if self.own_fields[place] is None and self.changed.get(first):
                     self.own_fields[place] = self.own(at)
         return self.own_fields[place]
+
+    @cached_property
+    def unified(self) -> bool:
+        """Whether all that it speaks of shares the machine's memory."""
+        ids = [i for g in self.gpus for i in g.gpu_ids] or (self.about.gpu_ids if self.about else ())
+        return bool(ids) and all(catalog.get(i).text("form") == "soc" for i in ids)
 
     @cached_property
     def words(self) -> str:
@@ -840,7 +919,7 @@ class _Sentence:
     def each(self, place: int, claim: Claim) -> tuple[Claim, ...]:
         """The claim, of each of the two GPUs where it is said of both."""
         start = self.tokens[place].start
-        if start in self.kinds and claim.field == "memory_bytes":
+        if start in self.kinds and claim.field in ("memory_bytes", "architecture"):
             return tuple(replace(claim, gpu=g.text, gpu_ids=g.gpu_ids) for g in self.kinds[start])
         for one, two in self.of_both:
             of_them = {*claim.gpu_ids} <= {*one.gpu_ids, *two.gpu_ids} and two.end <= start < two.end + LEAD
@@ -961,7 +1040,7 @@ class _Sentence:
                 or any(t.field == "compute_capability" for t in self.tokens[:place])
             ):  # fmt: skip
                 yield LISTED, "compute_capability"
-            elif own is None and many and (counted := self.counted(place)):
+            elif own is None and (many or token.start in self.ordered) and (counted := self.counted(place)):
                 yield LISTED, counted
             elif own is None and many and parted and not (
                 re.fullmatch(r"20[0-3]\d", token.text)
@@ -969,8 +1048,14 @@ class _Sentence:
             ):  # fmt: skip
                 # "A MI50 has 3,840 stream processors, a MI60 4,096."
                 yield from (
-                    (LISTED, f) for f in ("cuda_cores", "stream_processors") if self.follows(place, f)
-                )
+                    (LISTED, f) for f in ("cuda_cores", "stream_processors")
+                    if self.follows(place, f)
+                    or (f == self.counting and self.has(place) and re.match(r"[.,;)]|$", after))
+                )  # fmt: skip
+            return
+        if dimension == "bytes" and self.unified and re.match(r" (?:unified )?RAM\b", after):
+            # "It supports up to 128 GB RAM"
+            yield LISTED, "memory_bytes"
             return
         if dimension == "bytes/s" and re.match(
             r"\W{0,3}(?:\w{1,12} )?(?:bisection|reduction|network)\b", after
@@ -1048,6 +1133,7 @@ class _Sentence:
         # "Fewer CUDA cores than before: the TITAN V crammed in 3,840."
         before = self.tokens[place - 1] if place else token
         gap = self.text[before.end : token.start]
+        bound |= token.start in self.ordered
         bound |= before.kind == "gpu" and len(gap) < NEAR / 2 and not set(",.;:()") & set(gap)
         return said if said in WHOLE and bound else None
 
@@ -1382,7 +1468,8 @@ class _Sentence:
         # What a GPU is compared with, or derived from, seldom owns what follows, but "ahead of the A30 at".
         if gpu.start in self.related and between != " at ":
             return cost + COMPARED
-        if gpu.start in self.compared and not CUES["has"].fullmatch(between):
+        # "As fast as the A10 with 24 GB" may be said of either.
+        if gpu.start in self.compared and (between == " with " or not CUES["has"].fullmatch(between)):
             return cost + (COMPARED if re.search(r"[,;)]", between) else COMPARED / 2)
         return cost
 
@@ -1400,7 +1487,7 @@ class _Sentence:
     def is_owned(self, place: int, best: _Option) -> bool:
         """Whether a value that the catalog does not confirm surely is of its owner."""
         token, owner, field = self.tokens[place], best.owner, best.reading.field
-        if token.start in self.ordered:
+        if token.start in self.ordered or (field == "architecture" and token.start in self.kinds):
             return True
         own = [g for g in self.gpus if g.end <= token.start and set(g.gpu_ids) & set(owner.gpu_ids)]
         others = any(not set(g.gpu_ids) & set(owner.gpu_ids) for g in self.uncompared)
@@ -1621,6 +1708,9 @@ FACTS: Mapping[str, Callable[[_Sentence, _Value], object]] = {
         catalog.get(i).text("form") in (None, re.sub(r"[-\d]", "", said["form"].lower()))
         for i in s.owned[v.place][0].gpu_ids),
     "of a die": lambda s, v: s.owned[v.place][0].die,
+    "twice its own": lambda s, v: any(
+        one.value == 2 * known.value for i in s.owned[v.place][0].gpu_ids
+        for known in evidence.of(i, v.field) for one in v.token.numbers),
     "goes on": lambda s, v: s.goes_on or CUES["about_it"].match(s.text),
     "or another size": lambda s, v: v.held and _OR_SIZE.fullmatch(
         v.held.text[-NEAR:] + s.between(v.held.end, v.token.start)),

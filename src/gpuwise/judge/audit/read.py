@@ -144,6 +144,8 @@ class Line:
     paragraph: int
     code: bool = False
     """Of a block of code, which is about what stands in it alone."""
+    marked: bool = False
+    """Begins with the mark of an item."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -586,7 +588,7 @@ def _lines(text: str, start: int, depth: int, paragraph: int) -> Iterator[Block]
             yield Heading(number, PLAIN, smi["name"] or "")
         elif words:
             indent = 1 + len(line) - len(line.lstrip()) if mark else 0
-            yield Line(number, words, depth + indent, paragraph)
+            yield Line(number, words, depth + indent, paragraph, marked=mark is not None)
 
 
 class _Html:

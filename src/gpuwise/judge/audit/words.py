@@ -246,10 +246,11 @@ _COUNT = re.compile(
 )
 # "8 x 80 GB H100": the size stands between the count and the name.
 _SIZE = re.compile(r"\d{1,3} ?GB $")
-_CODE = re.compile(r"\W{0,3}[A-Z]\d{1,4}\W{0,3}")
+_CODE = re.compile(r"\W{0,3}[A-Za-z]\d{1,4}\W{0,3}")
 _AND = re.compile(r"(?:\s?[,;/&]|\s(?:and|or))?\s(?:up to |about )?")
 RATHER = re.compile(
-    r"\s(?:rather than|instead of|against|versus|vs\.?|compared (?:to|with)|up from)\s(?:just |only )?", re.I
+    r"\s(?:rather than|instead of|against|versus|vs\.?|compared (?:to|with)|up from)\s(?:just |only |an? )?",
+    re.I,
 )
 # "20 ~35" are two figures, the second of them about.
 _SIZES = re.compile(r"(?! ~\S)\s?(?:(?P<range>-|\u2013|\u2014|to|(?<![A-Za-z])[~\uff5e])|/|or|and|&)\s?")

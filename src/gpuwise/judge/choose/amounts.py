@@ -72,7 +72,22 @@ def _patterns() -> Any:
 
 _THINGS = tuple(catalog.rows(DATA / "things.csv"))
 P = _patterns()
-RULES: Mapping[str, Any] = _filled({n: each for n, each in WORDS.items() if n != "patterns"}, vars(P))
+RULES: dict[str, Any] = _filled({n: each for n, each in WORDS.items() if n != "patterns"}, vars(P))
+_TABLES = {
+    "moneys": [
+        (rf"(?<!\w)(?:{words}) ?({P.amount}k?)(?!\w)|(?<=\d)(\s?k)? ?(?:{words})(?!\w)", rf"\1\2 {code}")
+        for code, words in WORDS["moneys"].items()
+    ],
+    "numerals": [
+        row
+        for number, words in WORDS["numerals"].items()
+        for row in (
+            (rf"\bmore (?:{words}|{number})(?!\w)", f"{number} more"),
+            (rf"(?<!\w)(?:{words}){P.before_counted}", number),
+        )
+    ],
+}
+RULES["rewrite"] = [row for each in RULES["rewrite"] for row in _TABLES.get(str(each), [each])]
 
 
 @dataclass(frozen=True, slots=True)

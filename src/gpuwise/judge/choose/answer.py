@@ -42,7 +42,7 @@ from gpuwise.judge.choose.phrases import (
     weekly_use,
     what_it_does,
 )
-from gpuwise.judge.choose.speeds import AT_ONCE, FIRST_TOKEN, OLDEST, RECOMPUTES
+from gpuwise.judge.choose.speeds import AT_ONCE, FIRST_TOKEN, OLDEST, RECOMPUTES, recipes
 from gpuwise.model.gpu import RENTS, GpuSpec
 from gpuwise.model.judgement import Assumptions, Bill, Need, Option, Recommendation
 from gpuwise.model.precision import Precision
@@ -134,19 +134,35 @@ def owned(
     left: Mapping[str, Issue], speeds: Sequence[Record],
 ) -> Iterator[str]:  # fmt: skip
     """Why GPUs that the user owns are not among the options, or as many of them as the question names."""
-    shown = {(o.gpu_id, o.count): o.way for o in options}
     no = {(s.gpu_id, s.gpus): s.refusal for s in speeds if s.refusal}
     kept = {o.gpu_id for o in options if o.way == "have"}
+
+    def broken(gpu: str, number: int, *, have: bool) -> str:
+        rows = (p for p, row in enumerate(them.rows) if (row.gpu, row.count) == (gpu, number))
+        place = next((p for p in rows if (them.rows[p].way == "have") == have), None)
+        limits = [limit.reason(place) for limit in found if not limit.ok[place]] if place is not None else []
+        return "; ".join(limits) or no.get((gpu, number), "")
+
     for gpu, number in Counter(need.have).items():
-        why = left[gpu].detail if gpu in left else "" if gpu in kept else no.get((gpu, number), "")
+        why = "" if gpu in kept else broken(gpu, number, have=True)
+        why = left[gpu].detail if gpu in left and not why else why
         if why and why != fit.NO_FASTER:
-            yield f"{short_name(gpu)} that you have is left out: {why}"
+            instead = "" if options[0].speedup else _by_sheet(gpu, options[0].gpu_id)
+            if need.task not in ("", "infer") and "does not fit" in why:
+                instead = f". {recipes(need, gpu, number)}"
+            yield f"{short_name(gpu)} that you have is left out: {why}{instead}"
+    shown = {(o.gpu_id, o.count) for o in options}
     for gpu, number in need.sets:
         if gpu in need.have and (gpu, number) not in shown:
-            bought = (p for p, row in enumerate(them.rows) if (row.gpu, row.count) == (gpu, number))
-            reasons = (limit.reason(p) for p in list(bought)[:1] for limit in found if not limit.ok[p])
-            why = "; ".join(reasons) or no.get((gpu, number), "no price is known")
+            why = broken(gpu, number, have=False) or "no price is known"
             yield f"left out: {counted(gpu, number)}: {why}"
+
+
+def _by_sheet(own: str, other: str) -> str:
+    """How many times the memory bandwidth of one that does not do the work at all another GPU has."""
+    mine, its = (catalog.get(gpu).memory_bytes_per_s for gpu in (own, other))
+    much = f"; {short_name(other)} has {significant((its or 0.0) / (mine or 1.0))} times its memory bandwidth"
+    return much * bool(mine and its and its > mine)
 
 
 def differences(old: Recommendation, new: Recommendation) -> tuple[str, ...]:
@@ -198,7 +214,7 @@ def plainly(found: Recommendation) -> str:
     if once and first.time_s and first.price_usd and first.time_s.value < SHORT_S:
         does += f" Starting takes minutes, and many bill a whole hour: {usd(first.price_usd.value)}."
     if first.way == "spot":
-        sure = next((o for o in found.options if o.way == "on-demand"), None)
+        sure = next((o for o in found.options if o.way in {*RENTS} - {"spot"}), None)
         instead = f"; what is not: {offered_as(sure)}" if sure else ""
         does += f" What is spot may be taken back at any moment{instead}."
     return " ".join(filter(None, (does, f"{_otherwise(found)}{sums_of_years(found)}".strip())))

@@ -171,6 +171,7 @@ class _Reader(Worked):
                 self.ignore(spent[0].strip() + of_money)
         self._read_energy_price()
         self.blank(P.no_card)
+        self.blank(P.not_of_work)
         self.blank(P.by_rail)
         if again := self.blank(P.spans_again):
             self._read_spans(again)
@@ -223,9 +224,16 @@ class _Reader(Worked):
             self.notes.append("an hour for each time")
             self.assumed.setdefault("hours_per_week", min(168.0, self.times_a_week))
         # Years of a reservation are not those of what is owned.
-        if not self.said(r"reserv|commit") and (years := self.take(P.kept)):
-            months = years[2] or years[4]
-            self.assumed["years"] = int(months) / 12 if months else float(number_of(years[1] or years[3]))
+        kept = [each for each in re.finditer(P.kept, self.plain) if not self._is_past(each.start())]
+        if not self.said(r"reserv|commit") and kept:
+            years = kept[0]
+            self.mark(*years.span())
+            months = years[2] or years[3]
+            self.assumed["years"] = int(months) / 12 if months else float(number_of(years[1]))
+
+    def _is_past(self, at: int) -> bool:
+        """Whether what stands there is told of what was."""
+        return re.search(P.past, self.plain[self._clause(at)]) is not None
 
     def _read_denials(self) -> None:
         """What is not to be: ways of getting GPUs, and providers."""
@@ -408,7 +416,11 @@ class _Reader(Worked):
         )
         rents = None if only_own and not either else rents
         owns: Any = (
-            only_own or used or take(P.owning) or (None if self.said(P.replaceable) else take(P.replacing))
+            only_own
+            or used
+            or take(P.owning)
+            or self.said(P.new_only)
+            or (None if self.said(P.replaceable) else take(P.replacing))
         )
         if "electricity_usd_per_kwh" in self.assumed and not (rents or self.said(RULES["asks"]["energy"])):
             owns = True  # Who rents pays no electricity
@@ -442,7 +454,7 @@ class _Reader(Worked):
 
     def _read_condition(self, used: bool) -> None:
         """Whether what is bought is used or new, and quiet. Raises InputError for both at once."""
-        fields, new, denied = self.fields, self.take(P.new_only), self.denied["used"]
+        fields, new, denied = self.fields, self.every(P.new_only), self.denied["used"]
         if used and ((new and not self.said(P.either_condition)) or denied):
             raise InputError("used and new at once", hint="leave one of them out")
         # "A used 3090 or a new 5070"
@@ -518,8 +530,9 @@ class _Reader(Worked):
                 raise InputError(f"how many watts has a {fuse[0]}?", hint="say its volts: '15 A at 120 V'")
         if watts := take(P.watts):
             # What a card may draw limits cards; what a supply or an outlet gives, the whole machine.
-            near = self.plain[max(0, watts.start() - 40) : watts.end() + 20]
-            whole = re.search(P.whole_machine, near)
+            before = re.split(r"[.,;?] ", self.plain[max(0, watts.start() - 40) : watts.start()])[-1]
+            near = before + re.split(r"[.,;?] ", self.plain[watts.start() : watts.end() + 20])[0]
+            whole = re.search(rf"\b(?:{P.whole_machine})s?\b", near)
             each = watts[0].endswith("each") or self._of_each_card(*watts.span())
             if of_cards := re.match(P.of_cards, self.plain[watts.end() :]):
                 whole = None
@@ -574,6 +587,7 @@ class _Reader(Worked):
             "hire_h" not in fields
             and self.done()
             and (span := take(rf"{'' if self.rents or often else '(?<!for )'}\b{P.span}", again=False))
+            and not (span[2].startswith("y") or self._is_past(span.start()))
         ):
             if often:  # The GPU is needed for that long, again and again: it is rented
                 fields |= {"acquire": fields.get("acquire", "rent"), "hire_h": span_seconds(span) / 3600}
@@ -593,10 +607,11 @@ class _Reader(Worked):
         machine = self.said(rf"\b(?:{P.machine}|{P.laptop})\b")
         bare = rf"(?!{P.year}\b)\d{{3,5}}"
         money = (
-            re.search(P.money, self.left())
+            self._sum()
             or take(rf"\b({P.amount}\s?k?) {credits}")  # "40k google cloud credits"
             or take(rf"{P.at_most} ?({P.amount}\s?k?)\b{P.sum_alone}", again=False)
             or take(rf"(?<![\w-]){self._no_context()}({P.decimal}\s?k)\b{P.sum_alone}", again=False)
+            or take(rf"(?<![\w.-])({bare}|{P.amount}\s?k) (?={P.for_card})", again=False)
             or (machine and take(rf"{P.about}({bare}|{P.amount}\s?k)\b{P.sum_alone}", again=False))
             or (take(rf"(?<![\w.-])({bare})$", again=False) if machine else None)
         )  # fmt: skip
@@ -661,6 +676,23 @@ class _Reader(Worked):
             if not self.done() and (most or not least):
                 fields.setdefault("goal", "speed")  # The most that the money buys
 
+    def _sum(self) -> re.Match[str] | None:
+        """The first sum that no rule has read and that is no trifle, whose price is of something else."""
+        sums = list(re.finditer(P.money, self.left()))
+        for each in sums:
+            hourly = bool(re.match(rf"{P.period}|\s*hourly", self.plain[each.end() :]))
+            stated = hourly or re.search(P.budget, self.plain[: each.start()])
+            try:
+                usd = self._usd(each[0].strip(), hourly=hourly)
+            except InputError:  # Of no rate that is known
+                return each
+            if stated or usd >= USUAL.least_purchase:
+                return each
+            if len(sums) > 1 or not (self.rents or self.done()):
+                self.mark(*each.span())
+                self.ignore(each[0].strip())
+        return next(re.finditer(P.money, self.left()), None)
+
     def _no_context(self) -> str:
         """What keeps thousands that are a usual context of a language model from being read as money: a
         lookahead, empty where the text speaks of money. Takes them as the context."""
@@ -689,7 +721,7 @@ class _Reader(Worked):
         owns = self.small or fields.get("acquire") == "own"
         if "budget_usd" not in fields or "host_usd" in self.assumed or not owns:
             return
-        whole = self.said(P.with_machine)
+        whole = self.said(P.with_machine) and not self.said(P.for_card)
         computers = all(catalog.get(gpu).text("form") in needs.COMPUTERS for gpu in self.named_gpus)
         few = self.gpus is None or self.gpus[1] <= needs.MOST_THERE
         card = few and (self.sets or self.traits or self.said(r"\b(?:gpus?|cards?)\b"))
@@ -772,7 +804,7 @@ class _Reader(Worked):
         bare += rf"|{P.year}|{self.fields.get('users', 1)}"
         self.ignore(*(each for each in numbers if not re.fullmatch(bare, each)))
         if unread := "|".join(map(re.escape, self.unread())):
-            self.ignore(*re.findall(rf"{P.demand}\b(?:{unread})(?: (?:{unread}))*", self.left()))
+            self.ignore(*re.findall(rf"{P.demand}\b(?:{unread})(?:(?<!\.) (?:{unread}))*", self.left()))
         self._read_no_more(named, precision)
         return Asked(
             workload=self.mixed or named, mode=self.mode, work=self.work, gpus=self.gpus,

@@ -31,9 +31,9 @@ class Cards(Words):
         number = number_of(several[0].split()[0])
         people = self.said(P.how_many_people)
         shared = people is not None and number_of(people[1]) != number  # By people, some on each machine
-        apart = several[0].endswith("each") and not shared
+        apart = bool(several[0].endswith("each") or self.said(P.each_own)) and not shared
         if apart or (
-            not shared
+            not (shared or "nodes" in several[0])
             and self.said(rf"{P.money}|\b(?:buy|purchas\w*|procure\w*|course|class|students?|employees)\b")
         ):
             self.fields |= {"users": number, "concurrent": 1, "acquire": "own"}
@@ -55,6 +55,7 @@ class Cards(Words):
         """GPUs to compare with how many of each, those that are there, and those that are not to be."""
         sets, have, barred = list[tuple[str, int]](), list[str](), set[str]()
         added = list[tuple[str, int, int]]()  # "A second 3090": GPU, how many more, beside how many
+        advised = list[tuple[str, int]]()  # By others
         self.families = dict[str, tuple[str, ...]]()  # A usual variant -> all that its name may mean
         owned = -1  # Where the last owned card ends
         self.of_mine = mine = bool(self.blank(P.of_mine))  # All of them are
@@ -108,6 +109,8 @@ class Cards(Words):
                 added.append((usual, count, 1 + ("third" in more[0])))
             elif re.search(rf"{P.denial}(?:{P.count} ?x? ?)?$", before):
                 barred |= set(named.gpu_ids)
+            elif re.search(P.hearsay, before):
+                advised.append((usual, 0 if plural else count))
             else:
                 sets.append((usual, 0 if plural else count))
             start = number.start() if number else named.start
@@ -118,6 +121,10 @@ class Cards(Words):
             self.mark(start, end)
             if owner:  # What stands between may be the work: "my sdxl on a 3060"
                 self.mark(*owner.span(1 if owner[1] else 2))
+        if advised and not sets:  # Any other will do, too, and the answer compares them
+            self.fields["named"] = tuple(dict.fromkeys(gpu for gpu, _ in advised))
+            self.notes.append(f"{', '.join(self.fields['named'])}: advised by others, so compared with all")
+        sets += advised if sets else []
         if self.take(P.or_others):
             self.notes += [f"{', '.join(dict.fromkeys(gpu for gpu, _ in sets))}: or others"] if sets else []
             sets = []
@@ -221,6 +228,7 @@ class Cards(Words):
             found.append((quote, start, end))
         # "A K80 for $60 or a 3060": what more cards stand behind is the price of the first.
         of_one = any(start > found[0][2] for *_, start, _ in self.places) if found else False
+        of_one |= any(re.search(P.priced, self.plain[start:end]) for _, start, end in found)
         if not (paid or sure or len(found) > 1 or of_one or self.said(P.fair) or self.said(P.rent_or_not)):
             return
         for quote, start, end in found:
@@ -279,8 +287,11 @@ class Cards(Words):
             self.traits.append(("name", "id", f"^(?:{'|'.join(self.barred)})$", False))
         if length := self.take(P.length):
             most = float(length[1]) * {"m": 1e-3, "c": 1e-2, "i": 0.0254}[length[2][0]]
-            self.notes.append(f"cards of {length[0].strip()}")
-            self._keep_only("length", lambda spec: (spec.number("length_m") or 1.0) <= most)
+            if most > USUAL.longest_card_m:
+                self.ignore(length[0].strip())
+            else:
+                self.notes.append(f"cards of {length[0].strip()}")
+                self._keep_only("length", lambda spec: (spec.number("length_m") or 1.0) <= most)
         if (width := self.take(P.bandwidth)) and (self.sets or self.have):
             self.ignore(width[0].strip())  # What is named has it or not
         elif width:
@@ -348,7 +359,7 @@ class Cards(Words):
         elif self.some and self.done() and not self.gpus:
             self.fields["only"] = self.families.get(self.sets[0][0], (self.sets[0][0],))
             self.sets, self.gpus = (), (1, needs.MOST_TOGETHER)
-        if self.gpus and self.gpus[1] == self.fields.get("users"):
+        if self.gpus and self.gpus[1] == self.fields.get("users") and not self.callers:
             self.gpus = (1, 1)  # "5 GPUs for 5 students"
         fields, one = self.fields, self.single or self.gpus_each or self.said(r"\bmy own (?:gpu|card)\b")
         much = fields.get("budget_usd", 0.0) >= USUAL.large_sum and "budget_per_hour" not in fields

@@ -77,28 +77,22 @@ class Worked(Cards):
             self.mark(*often.span() if counted else (0, 0))
         if self.billed_monthly and not any(each.period for each in self.found):  # So the amount is, too
             self.found = tuple(replace(e, period="month") if e.kind == "token" else e for e in self.found)
+        for each, behind in zip(self.found, (*self.found[1:], None), strict=False):  # "I read 3 articles"
+            alone = not (each.period or each.joined or (behind and behind.joined))
+            if each.kind == "text" and alone and each.number < USUAL.few_texts:
+                self.found = tuple(other for other in self.found if other is not each)
+                self.ignore(each.words)
         self._read_streams()
         self._read_times()
         self._read_requests(bool(self.said(P.at_once) and self.said(P.how_many_people)))
         speeds = (each for each in self.found if each.kind == "token" and each.tokens == 1 and each.period)
         speed = next(speeds, None)
         # So many in a short time are a speed: of each answer, or as a service all day long.
-        slow = speed.number / amounts.seconds(speed.period) <= USUAL.one_reader if speed else False
-        able = self.said(RULES["asks"]["able"])
-        card = self.said(P.least_watts) or self.said(P.one_card)
-        meant = self.said(P.alone) or (
-            slow
-            and (
-                self.said(P.at_least)
-                or able
-                or card
-                or self.sets
-                or self.have
-                or self.said(P.how_many_people)
-            )
-        )
+        rate = speed.number / amounts.seconds(speed.period) if speed else 0.0
+        able, named = self.said(RULES["asks"]["able"]), self.sets or self.have or self.said(P.at_least)
+        meant = self.said(P.alone) or rate < USUAL.one_reader or (named and rate == USUAL.one_reader)
         if speed and meant and amounts.seconds(speed.period) < amounts.DAY_S:
-            self.per_person, rate = True, speed.number / amounts.seconds(speed.period)
+            self.per_person = True
             if (self.sets or self.have) and able:
                 self.fields |= {"asks": "speed", "rate": rate}  # Whether what is named is as fast
             else:
@@ -262,6 +256,7 @@ class Worked(Cards):
     def _read_other_work(self, named: str) -> None:
         """What else is to be done with what counts: its memory must do, and its speed is said by itself."""
         fields, left = self.fields, self._left
+        self._set_apart(named)
         self.take(rf"\b(?:{units.DATASET_NAMES})\b", again=False)
         # "ComfyUI and Ollama": of two uses, too, unless the second is what every question is about.
         notes, open_model = list(self.notes), self.open_model
@@ -301,6 +296,23 @@ class Worked(Cards):
             parts = (self._clause(each.start()) for each in served)
             if part := next((p for p in parts if not re.search(learns, self.plain[p])), None):
                 self._beside(named, named, part, "infer")
+
+    def _set_apart(self, named: str) -> None:
+        """Amounts that stand beside work of another kind are of that: "embed 3M pages, then a 14B for us"."""
+        if self.named_at < 0 or not is_model(named, None):
+            return
+        for row in catalog.rows(DATA / "stand_ins.csv"):
+            other = self.said(rf"(?<![\w-])(?:{row['words']})")
+            part = self._clause(other.start()) if other else slice(0)
+            if other is None or part.start <= self.named_at < part.stop:
+                continue
+            apart = [e for e in self.found if e.spans and part.start <= e.spans[0][0] < part.stop]
+            if apart and len(apart) == len(self.found):
+                self.found = ()
+                counted = ", ".join(each.words.strip() for each in apart)
+                self.notes.append(
+                    f"{other[0]} ({counted}) is other work, not in these sums: ask for it apart"
+                )
 
     def _read_since(self, left: str) -> int:
         """Where the first word stands that was read since so much was left."""
@@ -373,7 +385,8 @@ class Worked(Cards):
             return
         # What it learns from is seen again and again.
         learns = self.mode in ("lora", "qlora", "finetune")
-        if steps is None and learns and self.fields.get("asks") != "able":  # Whether it can takes no amount
+        # Whether it can takes no amount, and hours that are stated are one.
+        if steps is None and learns and self.fields.get("asks") != "able" and "hire_h" not in self.fields:
             words = f"{USUAL.steps:,} steps, as is usual" + (f" for {images.words}" if images else "")
             steps = amounts.Quantity(USUAL.steps, "step", 0.0, "", "", "", (), words)
         if steps is not None:
@@ -489,6 +502,8 @@ class Worked(Cards):
             for at in range(len(words) - size + 1):
                 start, end = words[at].start(), words[at + size - 1].end()
                 parts = [word[0] for word in words[at : at + size]]
+                if re.search(P.between_names, left[start:end]):
+                    continue
                 # "qwen3 8b 2507" has the month of its release behind it; another number is a limit.
                 if re.fullmatch(r"\d{4,}", parts[-1]) and not re.fullmatch(r"2\d(0[1-9]|1[012])", parts[-1]):
                     continue
@@ -501,6 +516,7 @@ class Worked(Cards):
                 data = known and re.fullmatch(units.DATASET_NAMES, known) and self._named_apart(start, end)
                 if known and of(known) and not data:
                     self.mark(start, end)
+                    self.named_at = start if self.named_at < 0 else self.named_at
                     return self._of_its_family(known)
         return None
 
@@ -597,7 +613,8 @@ class Worked(Cards):
             return named
         for row in catalog.rows(DATA / "no_stand_ins.csv"):
             if one := self.take(row["words"]):
-                if any(self.said(words) for words, _ in RULES["uses"]):
+                rest = self.plain[: one.start()] + self.plain[one.end() :]
+                if any(re.search(words, rest) for words, _ in RULES["uses"]):
                     self.ignore(one[0])  # Beside a work that is known
                     continue
                 problem = f"{one[0]} ({row['what']}): no workload here is like it, so its speed is not known"
@@ -632,6 +649,7 @@ class Worked(Cards):
             of_it = list(filter(of_version.match, of_it)) or of_it
         model = next((n for n in of_it if n.endswith(("-8b", "-7b"))), of_it[0] if of_it else "")
         if alone := self.take(rf"{P.model_size}(?:-a{P.decimal}b\b)?", again=False):
+            self.named_at = alone.start()
             said, sized = alone[0], re.compile(rf"(?<![\d.]){re.escape(alone[0])}\b")
             size = float(alone[1]) * {"m": 1e6, "b": 1e9}[alone[2]]
             about = [n for n in llms.names() if abs(llms.find(n).parameters - size) <= USUAL.rounded * size]
@@ -680,7 +698,7 @@ class Worked(Cards):
             self.ignore(others[0].words)
             return
         served = is_model(named, self.mode)
-        if served and self.mode in (None, "infer") and self._read_requests(True):
+        if served and self.mode in (None, "infer") and self._read_requests(True) and not self.found:
             return
         need = needs.need_for(named, mode=self.mode)
         if not (self.found or data):

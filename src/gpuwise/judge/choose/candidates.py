@@ -191,23 +191,30 @@ def usable(need: Need, offers: Sequence[Offer], today: date) -> tuple[Offer, ...
         o for o in found
         if not _is_late(need, o, today) or (not o.per_hour and (o.whole or named.issuperset(o.gpu_ids)))
     ]  # fmt: skip
-    # Where new cards are asked for, what is asked for used and new ones together speaks for those alone of
-    # which no price of a new one is known.
-    sold_new = {o.gpu_ids for o in found if o.kind == "new"} if "new" in need.sold else set[tuple[str, ...]]()
-    found = [o for o in found if o.kind != "street" or o.gpu_ids not in sold_new]
-    # Somebody sells just this: a card, a computer, or a board of modules. What a source states of a laptop's
-    # GPU is the price of a part that nobody can buy; who names one in a price of his own means all of it.
-    sold_so = []
-    for offer in found:
-        form, whole = (
-            catalog.get(offer.gpu_ids[0]).text("form"),
-            offer.whole or offer.source.id == "own-prices",
-        )
-        if offer.per_hour or (
-            whole or offer.count >= LEAST_BOARD if form in MODULES else form != "laptop" or whole
-        ):
-            sold_so.append(offer)
-    return prices.current(sold_so)
+    return prices.current([offer for offer in _of_their_own(need, found) if _is_sold_so(offer)])
+
+
+def _of_their_own(need: Need, offers: Sequence[Offer]) -> Iterator[Offer]:
+    """The offers, of purchases without those GPUs of a family that have a price of their own, and where new
+    cards are wanted without what is asked for used and new ones together beside a price of new ones."""
+    own = {(o.gpu_ids[0], o.kind) for o in offers if not o.per_hour and len(o.gpu_ids) == 1}
+    new = {gpu for gpu, kind in own if kind == "new" and "new" in need.sold}
+    for offer in offers:
+        family, street = len(offer.gpu_ids) > 1 and not offer.per_hour, offer.kind == "street"
+        no = {
+            gpu for gpu in offer.gpu_ids if (family and (gpu, offer.kind) in own) or (street and gpu in new)
+        }
+        if left := tuple(gpu for gpu in offer.gpu_ids if gpu not in no):
+            yield replace(offer, gpu_ids=left) if no else offer
+
+
+def _is_sold_so(offer: Offer) -> bool:
+    """Whether somebody sells just this: a card, a computer, or a board of modules. What a source states of a
+    laptop's GPU is the price of a part that nobody can buy; who names one in a price of his own means all."""
+    form = catalog.get(offer.gpu_ids[0]).text("form")
+    if offer.per_hour or offer.whole or offer.source.id == "own-prices":
+        return True
+    return offer.count >= LEAST_BOARD if form in MODULES else form != "laptop"
 
 
 def offered(need: Need, offers: Sequence[Offer], today: date) -> dict[str, tuple[int, ...]]:
@@ -516,6 +523,12 @@ def columns(need: Need, rows: Sequence[Row]) -> Candidates:
         if need.goal in apart else paid * (share * upper + 1 - share),
         joules=joules, drawn=drawn,
     )  # fmt: skip
+
+
+def machines_of(them: Candidates) -> Array:
+    """Of how many machines, or cards, each candidate is."""
+    rented = (row.offer.count if row.offer and row.way in RENTS else row.count for row in them.rows)
+    return np.asarray(them.count / np.array([*rented], dtype=float))
 
 
 def egress_h(need: Need) -> float | None:

@@ -38,6 +38,8 @@ from gpuwise.predictor.rates import LEVEL
 MOST = 100
 # Options whose chance against the first is stated.
 COMPARED = 10
+# Machines, each with its part of the work, that somebody still looks after.
+MANY = 16
 # Kinds of rent that a need leaves out unless it says otherwise, and the cost from which one is worth a word.
 EXCLUDED = ("spot", "community", "reserved", "serverless")
 # A lead in speed that is worth no extra money, and money that is worth a lower cost of use.
@@ -71,11 +73,15 @@ def recommend(
             raise fit.too_large(need, largest)
         raise NoDataError(f"no GPU has a speed: {largest}", hint="measure it", code="bench")
     found = fit.limits(need, them, speeds)
-    places = ordered(them, fit.kept(found, len(them)), every_provider=every_provider)
+    ok, apart = fit.kept(found, len(them)), priced.machines_of(them)
+    if (ok & (apart <= MANY)).any():  # Nobody looks after dozens of machines where fewer do
+        ok &= apart <= MANY
+    places = ordered(them, ok, every_provider=every_provider)
     left = fit.rejected(need, them, found, speeds, offers)
     if not places:
         names = priced.names_of(need) if len(priced.names_of(need)) <= FEW else ()
-        named = fit.why_not((*names, *set(need.have)), {g: why.detail for g, why in left.items()})
+        there = (*dict.fromkeys((*names, *need.have)),)
+        named = fit.why_not(there, {g: why.detail for g, why in left.items()})
         raise fit.contradiction(them, found, named or fit.too_small(need, speeds))
     places.sort(key=_least_money(need, them, tuple(places)).__ne__)
     if them.rows[places[0]].way == "unpriced":

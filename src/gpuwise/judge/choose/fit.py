@@ -173,7 +173,8 @@ def limits(need: Need, them: Candidates, speeds: Sequence[Record]) -> tuple[Limi
         least = float(them.speed[have].max()) * (need.faster or (UPGRADE if need.upgrade else 1.0))
         # What somebody thinks of getting is compared all the same.
         thought_of = every(lambda row, spec: not need.upgrade and (row.gpu, row.count) in need.sets)
-        ok = have & (not need.upgrade) | ~have & ((them.outlay <= 0) | (them.speed > least) | thought_of)
+        rented = (them.outlay <= 0) & (not need.upgrade)  # Of what takes its place more is asked
+        ok = have & (not need.upgrade) | ~have & (rented | (them.speed > least) | thought_of)
         found.append(Limit("", ok, them.speed, False, lambda p: NO_FASTER,
                            lambda v: ("a faster GPU", {})))  # fmt: skip
         if need.upgrade and not named:
@@ -456,13 +457,11 @@ def too_small(need: Need, speeds: Sequence[Record]) -> list[str]:
     if need.memory_gb is None:
         return []
     low, high = need.memory_gb[0], need.memory_gb[1] or inf
-    of_it = [
-        speed for speed in speeds
-        if "does not fit" in speed.refusal
-        and low - HALF_GB <= (catalog.get(speed.gpu_id).memory_bytes or 0.0) / 2**30 <= high + HALF_GB
-    ]  # fmt: skip
-    largest = max(of_it, key=lambda s: s.gpus * (catalog.get(s.gpu_id).memory_bytes or 0.0), default=None)
-    return [largest.refusal] if largest else []
+    sizes = {speed.gpu_id: (catalog.get(speed.gpu_id).memory_bytes or 0.0) / 2**30 for speed in speeds}
+    of_it = [speed for speed in speeds if low - HALF_GB <= sizes[speed.gpu_id] <= high + HALF_GB]
+    largest = max(of_it, key=lambda speed: speed.gpus * sizes[speed.gpu_id], default=None)
+    fits = any(speed.throughput for speed in of_it)
+    return [largest.refusal] if largest and "does not fit" in largest.refusal and not fits else []
 
 
 def why_not(named: Sequence[str], left: Mapping[str, str]) -> list[str]:
@@ -585,15 +584,15 @@ def loosened(
             problem = "; ".join(why_not(named, {gpu: no_fresh_price(need, gpu, offers) for gpu in named}))
         if need.acquire != "own" and answers(spot=True, community=True, reserved=True, serverless=True):
             return NoDataError(problem, hint="other kinds of rent are known", code="other-rent")
+        if (elsewhere := _elsewhere(need, answers)) is not None:
+            hint = f"{elsewhere.value} {elsewhere.limit} ({elsewhere.gpus})"
+            return NoDataError(problem, hint=hint, code=code)
         # Prices that are too old may be all there are: how old says which answer could be had.
         least = need.assumptions.max_age_days or 0
         for age in (years * 365 for years in AGES if years * 365 > least):
             if answers(assumptions=replace(need.assumptions, max_age_days=age, aged_today=True)):
                 return NoDataError(problem, hint="older prices are known", code="old-price", days=age)
-        hint = getattr(error, "hint", "")
-        if (elsewhere := _elsewhere(need, answers)) is not None:
-            hint = f"{elsewhere.value} {elsewhere.limit} ({elsewhere.gpus})"
-        return NoDataError(problem, hint=hint, code=code)
+        return NoDataError(problem, hint=getattr(error, "hint", ""), code=code)
     if code != "limits":
         return error
     good: list[tuple[Way, ...]] = []
@@ -607,14 +606,17 @@ def loosened(
         starts.append((Way("host", "0", "with a machine that is there", {"assumptions": there}),))
     if need.task == "infer" and need.gpus[1] < MOST_TOGETHER and not need.sets:
         all_of_it = (need.gpus[0], MOST_TOGETHER)
-        way = Way("gpus", f"{need.gpus[0]}..{MOST_TOGETHER}", "in one machine", {"gpus": all_of_it})
-        starts.append((way,))
+        starts.append((Way("gpus", f"{need.gpus[0]}..{MOST_TOGETHER}", "", {"gpus": all_of_it}),))
     weights = (Precision.BF16, Precision.FP8, Precision.INT4)
     if need.task == "infer" and need.precision in weights and not need.formats:
         starts += [
-            (Way("precision", each, "shorter weights", {"precision": each}),)
+            (Way("precision", each, "", {"precision": each}),)
             for each in weights[weights.index(need.precision) + 1 :]
         ]
+    if budget is not None and need.acquire == "rent":
+        kinds = [kind for kind in ("spot", "community", "reserved") if not getattr(need, kind)]
+        kinds = [kind for kind in kinds if kind != "community" or need.community is None]
+        starts += [(Way(kind, "ok", "", {kind: True}),) for kind in kinds]
     if "used" in need.sold:  # Of few cards is a price of used ones known
         starts.append((Way("condition", "any", "of used and new ones together", {"sold": ()}),))
     if budget is not None and need.budget_usd and need.budget_per_month:
@@ -627,7 +629,7 @@ def loosened(
         for _ in range(rounds if "" not in tried else 0):
             wanted = replace(need, **{k: v for way in tried.values() for k, v in way.changes.items()})
             try:
-                answer(wanted)
+                first = answer(wanted).options[0]
             except GpuwiseError as again:
                 more: Sequence[tuple[Way, ...]] = getattr(again, "data", {}).get("ways", ())
                 if not more:
@@ -635,7 +637,9 @@ def loosened(
                 same = (each for each in more if len(each) == 1 and each[0].limit in tried)
                 tried |= {way.limit: way for way in next(same, more[0])}
             else:
-                good.append(tuple(tried.values()))
+                found = f"{first.count} x {first.gpu_id}"
+                named_all = all(way.gpus for way in tried.values())
+                good.append(tuple(way if named_all else way._replace(gpus=found) for way in tried.values()))
                 break
     advice = [start for start in data["ways"] if "" in {way.limit for way in start}]
     good = [each for each in good if not any(_is_far(need, way) for way in each)] or good[:1]

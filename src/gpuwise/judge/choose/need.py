@@ -169,7 +169,8 @@ def need_for(
         raise InputError(f"unknown form {form!r}", hint=f"known: {', '.join(forms())}")
     if len(named) == 1 and named[0][0].casefold() in DIFFUSION:
         if latency is not None:
-            raise InputError(f"{named[0][0]} makes no tokens that {latency.kind} is of", hint="leave it out")
+            problem = f"a limit on {latency.kind} is of tokens, and {named[0][0]} makes none"
+            raise InputError(problem, hint="leave it out; the answer says how fast images come")
         return _of_diffusion(named[0][0].casefold(), mode, precision, work, gpus, form, steps)
     if preset is None and len(named) == 1 and is_model(named[0][0], mode):
         return _of_model(named[0][0], mode, precision, work, latency, gpus, form)
@@ -609,14 +610,16 @@ def need_of(
         problem = f"a question has at most {LONGEST_QUESTION:,} characters, not {len(workload or ''):,}"
         raise InputError(problem, hint="leave out what the choice does not depend on")
     work = given.get("work")
-    if work and workload and (not units.is_work(work) or re.search(r"\brequests?\b", work)):
+    texts = r"\b(?:request|sample|example|document|conversation|message|prompt|record)s?\b"
+    if work and workload and (not units.is_work(work) or re.search(texts, work)):
         from gpuwise.judge.choose.amounts import P, quantities
         from gpuwise.judge.choose.wording import plainly
 
         # "2000 hours of audio", "3M tokens/night" and "5 lakh images" are read as in a question.
         plain = plainly(work)
         if quantities(plain) or re.search(P.gpu_hours, plain):
-            workload, work = f"{workload}: {work}", None
+            tuned = "fine-tune " * (given.get("mode") in ("finetune", *TASKS[1:]))
+            workload, work = f"{tuned}{workload}: {work}", None
     if "%" in (work or "") and not workload:  # the shares of a mix are work, too
         workload, work = work, None
     stated: dict[str, Any] = {
@@ -664,7 +667,8 @@ def need_of(
         electricity_usd_per_kwh=read("electricity", lambda text: units.parse_usd(
             re.sub(r"^\s*([\d.,]+)\s*$", r"$\1/kWh", text), rates, most=units.MOST_USD_PER_KWH,
             example="'$0.30/kWh'")[0]),
-        host_usd=units.parse_usd("$0" if host == "0" else host, rates, free=True, example="$1500")[0]
+        host_usd=units.parse_usd(
+            re.sub(r"^[\d.,]+$", r"$\g<0>", host), rates, free=True, example="$1500")[0]
         if host else None,
         hours_per_week=positive("hours-per-week"), years=positive("years"), cooling=positive("cooling"),
         host_w=positive("host-power", "W"), max_age_days=read("newer-than", units.parse_days),

@@ -39,7 +39,7 @@ from gpuwise.model.result import Basis, Interval, Issue, Record, Result, records
 from gpuwise.model.units import brief, gibibytes, percent, seconds
 from gpuwise.predictor.evidence import answers
 from gpuwise.predictor.forecast import FITS
-from gpuwise.predictor.rates import LEVEL, around, step_half
+from gpuwise.predictor.rates import LEVEL, around, transfer_half
 from gpuwise.workloads import registry
 
 if TYPE_CHECKING:
@@ -61,7 +61,7 @@ BATCHES = tuple(2**k for k in range(11))
 # Shares of a model that are looked at.
 MOST_SHARES = 256
 # Tokens of a context below which nobody talks to a model.
-SHORTEST = 512
+SHORTEST = 256
 # Sequences that a language model answers or learns from at once.
 SEQUENCES = BATCHES[:9]
 # Each says less than the one before; a mix is known as little as its least known part.
@@ -346,7 +346,10 @@ def corrected(predicted: Mapping[Key, Record], measured: Mapping[Key, Record]) -
         key: replace(
             record,
             basis="transferred",
-            throughput=around(record.throughput.value * factor, step_half("transferred")),
+            throughput=around(
+                record.throughput.value * factor,
+                transfer_half(mine.gpu_id, record.gpu_id, str(record.question.precision)),
+            ),
             seconds=record.seconds / factor if record.seconds else None,
         )
         if record.origin == "predicted" and record.throughput
@@ -580,20 +583,27 @@ def fewest_to_hold(need: Need, gpus: Sequence[str]) -> int | None:
     return next((n for n, size in each if size <= room), None)
 
 
-def shorter(need: Need, gpu: str, count: int) -> str:
-    """With which shorter contexts a language model fits that does not fit as it is asked for; empty where it
-    fits with none."""
-    context = settled_context(need)
-    while need.task == "infer" and (context := context // 2) >= SHORTEST:
-        found = _in_best_format(replace(need, context=context), gpu, count)
-        if not _too_large(found):
-            return f"; it fits with contexts of {context:,} tokens"
-    return ""
-
-
 def settled_context(need: Need) -> int:
     """Tokens of a context, the usual ones where none were asked for."""
     return need.context or CONTEXTS[need.task or "infer"]
+
+
+def shorter(need: Need, gpu: str, count: int) -> str:
+    """Which context, half as long or less, such GPUs hold where the one that is asked for does not fit; and
+    that nothing is counted in the host's memory."""
+    from gpuwise.facts import llms
+    from gpuwise.predictor.fit import fit
+
+    model = llms.find(need.workloads[0][0])
+    formats = need.formats or (need.precision or FORMATS[need.task or "infer"],)
+    weights = min(formats, key=lambda each: llms.weight_bytes(model, each))
+    context, held = settled_context(need) // 2, 0
+    while context >= SHORTEST and not held:
+        asked = replace(need, context=context)
+        plan = _plan(asked, weights, gpus=count, batch=need.concurrent or 1, chunked=need.mode == "train")
+        held, context = context if fit(plan, gpu).fits else 0, context // 2
+    said = f"contexts of {held:,} tokens fit" if held else "no shorter context fits"
+    return f"{said}; layers in the host's memory, much slower, are not counted"
 
 
 def recipes(need: Need, gpu: str, count: int) -> str:

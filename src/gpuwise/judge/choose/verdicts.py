@@ -31,7 +31,7 @@ from gpuwise.judge.choose.phrases import (
     weekly_use,
     weights_of,
 )
-from gpuwise.judge.choose.speeds import AT_ONCE, Dealt, memory_of
+from gpuwise.judge.choose.speeds import AT_ONCE, Dealt, memory_of, shorter
 from gpuwise.model.gpu import RENTS, Offer
 from gpuwise.model.judgement import Bill, Need, Option, Quote, Recommendation
 from gpuwise.model.precision import Precision
@@ -45,8 +45,10 @@ def room(need: Need, gpu: str, other: Recommendation) -> str:
     size, has = memory_of(need, catalog.get(first.gpu_id)), memory_of(need, catalog.get(gpu))
     if not size or not has or first.memory_spare is None:
         return ""
-    enough = size * (1 - first.memory_spare) <= has
-    return f"{begun(counted(gpu, 1))} {'has' if enough else 'lacks'} the memory for it. "
+    number = dict(need.sets).get(gpu, 1)
+    enough = size * (1 - first.memory_spare) * first.count <= has * number
+    have = ("have" if number > 1 else "has") if enough else "lack" + "s" * (number == 1)
+    return f"{begun(counted(gpu, number))} {have} the memory for it. "
 
 
 def sent_out(need: Need, first: Option, offers: Sequence[Offer]) -> str:
@@ -277,6 +279,11 @@ def _speed(found: Recommendation) -> str:
     return f"{sure}: {does}; {need.rate:g} {item} are asked."
 
 
+def _shorter(need: Need, gpu: str, count: int) -> str:
+    """What of a language model such GPUs hold that do not hold it as asked; empty for other work."""
+    return f" On {counted(gpu, count)} {shorter(need, gpu, count)}." if need.task else ""
+
+
 def verdict(found: Recommendation, other: Recommendation | None) -> str:
     """Whether the GPU that was named can do the work, or is more than it takes: then `other` names what else
     does it. Empty where that was not asked."""
@@ -300,11 +307,16 @@ def verdict(found: Recommendation, other: Recommendation | None) -> str:
     if need.asks == "able":
         if first.gpu_id in named or not named:
             if AS_MANY in need.notes:
-                return f"One alone cannot; {name} can."
+                return f"One alone cannot; {name} can.{_shorter(need, first.gpu_id, 1)}"
             slow = " though slowly:" if need.task == "infer" and need.latency_s is None else ""
             return f"Yes,{slow} {name} can."
-        why = next((f"{gpu}: {found.rejected[gpu].detail}" for gpu in named if gpu in found.rejected), "")
-        return f"No. {short_name(why.partition(':')[0])}:{why.partition(':')[2]}." if why else ""
+        gpu = next((gpu for gpu in named if gpu in found.rejected), "")
+        if not gpu:
+            return ""
+        why = found.rejected[gpu].detail
+        count = need.have.count(gpu) or dict(need.sets).get(gpu, need.gpus[1])
+        more = _shorter(need, gpu, count) if why.startswith("does not fit") else ""
+        return f"No. {short_name(gpu)}: {why}.{more}"
     if need.asks == "faster":
         return _faster(found)
     if need.asks == "speed":

@@ -38,7 +38,8 @@ _PLAIN = frozenset((DATA / "plain_words.txt").read_text(encoding="utf-8").split(
 def plainly(text: str) -> str:
     """A text in lower case with numbers as digits and everyday short forms written out."""
     plain = unicodedata.normalize("NFKC", text).casefold().replace("\u2019", "'").replace("\u2010", "-")
-    plain = " ".join(plain.split()).rstrip("?.! ")
+    plain = re.sub(P.line_end, ". ", plain)
+    plain = re.sub(P.dash, ", ", " ".join(plain.split()).rstrip("?.! "))
     # What is written without blanks, or with endings of its own, is not read as another language's words.
     language = next((name for name, signs in RULES["languages"].items() if re.search(signs, plain)), "")
     plain = re.sub(P.numeral, lambda found: f"{_numeral(found[0])}", plain)
@@ -50,7 +51,7 @@ def plainly(text: str) -> str:
     plain = " ".join(plain.split())
     plain = re.sub(P.lakh, lambda m: f"{units.read_number(m[1]) * _THOUSANDS[m[2][0]]:g}k", plain)
     plain = re.sub(P.millions, lambda m: f"{units.read_number(m[1]) * 1000:g}k", plain)
-    plain = re.sub(P.power_of_ten, lambda m: f"{10 ** int(m[1])}", plain)
+    plain = re.sub(P.power_of_ten, lambda m: f"{float(m[1] or 1) * 10 ** int(m[2]):.0f}", plain)
     for pattern, instead in RULES["rewrite"]:
         plain = _compiled(pattern).sub(instead, plain)
     plain = re.sub(P.thousands_of, lambda m: f"{1000 * float(m[1]):.0f} ", plain)
@@ -131,6 +132,9 @@ class Words:
             self.ignore(*(re.sub(P.around_parts, "", part) for part in parts))
             self.assumed["host_usd"] = 0.0
             plain = " ".join(re.sub(P.parts, " ", plain).split())
+        for name in re.finditer(P.identifiers, plain):
+            self.ignore(name[0])
+        plain = " ".join(re.sub(P.identifiers, " ", plain).split())
         self.plain = self._left = plain  # The words of it that no rule has read
         self.currency = units.currency_of(plain, {*rates} - {"USD"})
         while self.take(P.in_currency, again=False):
@@ -148,11 +152,12 @@ class Words:
         self.at_once = 1  # How many people ask at one moment, where that is said by itself
         self.soon = ""  # Words that may mean a deadline: "in a weekend"
         self.by_default = False  # People share a machine, of which the question says nothing
-        self.people_at = -1  # Where their number stands
+        self.people_at, self.callers = -1, False  # Where their number stands; whether these ask at one moment
         self.open_model = False  # Some language model, none by name
         self.sets, self.mixed = tuple[tuple[str, int], ...](), tuple[tuple[str, float], ...]()
         self.gpus: tuple[int, int] | None = None  # How many of them
         self.by_use = False  # No name stands there, but a size or a use
+        self.named_at = -1  # Where the name or size stands
         self.mode: Purpose | None = None
         self.found: tuple[amounts.Quantity, ...] = ()  # Amounts of work
         self.gpu_hours: re.Match[str] | None = None
