@@ -214,17 +214,22 @@ def judge(claims: Sequence[Claim]) -> tuple[Finding, ...]:
     last = max((claim.line for claim in claims), default=0)
 
     # A field that stands alike on a line of each of several GPUs, as in a program's objects, is a column.
-    fields_on: dict[int, set[str]] = defaultdict(set)
+    on_line: dict[int, set[tuple[tuple[str, ...], str]]] = defaultdict(set)
     for claim in claims:
-        fields_on[claim.line].add(claim.field)
+        on_line[claim.line].add((claim.gpu_ids, claim.field))
+
+    def column_of(claim: Claim) -> object:
+        owners, fields = zip(*on_line[claim.line], strict=True)
+        return (claim.field, frozenset(fields)) if len({*owners}) == 1 else None
+
     alike_on: dict[object, dict[str, set[tuple[str, ...]]]] = defaultdict(lambda: defaultdict(set))
     for claim, verdict in judged:
-        alike_on[claim.field, frozenset(fields_on[claim.line])][verdict].add(claim.gpu_ids)
+        alike_on[column_of(claim)][verdict].add(claim.gpu_ids)
 
     def is_of_column(claim: Claim) -> bool:
-        found = alike_on[claim.field, frozenset(fields_on[claim.line])]
-        right, wrong = len(found["agrees"]), len(found["contradicts"])
-        return claim.block >= GRID or right >= max(ROWS, MOST_RIGHT * wrong)
+        column = column_of(claim)
+        right, wrong = (len(alike_on[column][verdict]) for verdict in ("agrees", "contradicts"))
+        return claim.block >= GRID or (column is not None and right >= max(ROWS, MOST_RIGHT * wrong))
 
     def is_whole(claim: Claim) -> bool:
         return claim.line <= NEARBY and last <= claim.line + NEARBY
