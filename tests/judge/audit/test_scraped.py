@@ -61,6 +61,50 @@ def test_a_cell_that_is_a_short_name_in_small_letters_is_that_gpu() -> None:
     assert ("power_w", "75", "contradicts") in found
 
 
+def test_a_text_of_an_object_on_a_line_may_hold_a_comma() -> None:
+    objects = ",\n".join(
+        f'{{"id": "{gpu}", "name": "{gpu.upper()} ({chip}, {size}GB)", "vram_gb": {size}, "watts": {power}}}'
+        for gpu, chip, size, power in (
+            ("l4", "Ada", 24, 72),
+            ("a30", "Ampere", 24, 165),
+            ("t4", "Turing", 16, 90),
+        )
+    )
+    found = judged(f'{{"gpus": [\n{objects}\n', "a.json")
+    assert Counter(v for field, _, v in found if field == "power_w") == {"agrees": 2, "contradicts": 1}
+
+
+@pytest.mark.parametrize(("wrong", "accused"), [(1, 1), (2, 2), (3, 0)])
+def test_one_field_of_many_objects_is_a_column_while_few_are_wrong(wrong: int, accused: int) -> None:
+    sizes = {
+        "RTX 3090": 24,
+        "RTX 4090": 24,
+        "L4": 24,
+        "A10": 24,
+        "L40S": 48,
+        "A40": 48,
+        "T4": 16,
+        "A30": 24,
+        "L40": 48,
+    }
+    stated = {gpu: size + 4 if n < wrong else size for n, (gpu, size) in enumerate(sizes.items())}
+    objects = ",\n".join(
+        f'  {{\n    "id": "{gpu}",\n    "vram_gb": {size},\n    "tier": "x"\n  }}'
+        for gpu, size in stated.items()
+    )
+    found = judged(f"[\n{objects}\n]\n", "a.json")
+    assert sum(verdict == "contradicts" for *_, verdict in found) == accused
+
+
+def test_of_two_cells_of_a_row_that_disagree_the_wrong_one_is_accused() -> None:
+    rows = "\n".join(
+        f'{gpu},"{stated} GB, GDDR6, {bus} bit",{size}.0'
+        for gpu, stated, bus, size in (("L4", 24, 192, 24), ("T4", 16, 256, 16), ("A10", 32, 384, 24))
+    )
+    found = judged(f"Name,Memory,Memory size (GB)\n{rows}\n", "a.csv")
+    assert [value for field, value, verdict in found if verdict == "contradicts"] == ["32 GB"]
+
+
 CELLS = (("VRAM", "24 GB", "32 GB"), ("CUDA Cores", "16384", "21760"), ("TGP", "450 W", "575 W"))
 BROKEN = {
     "as it was": "|\nRTX 4090 | RTX 5090 |\n" + "\n".join(f"{a} |\n{b} | {c} |" for a, b, c in CELLS),

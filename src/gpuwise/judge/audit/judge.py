@@ -74,7 +74,8 @@ CACHED = 8.0
 # Of its memory a GPU leaves a program so much.
 USABLE = 0.92
 # Of so many GPUs a field that stands alike on lines is right, and so many times as often as it is wrong.
-ROWS, MOST_RIGHT = 4, 4
+ROWS, MOST_RIGHT = 4, 3
+OF_CELLS = ("memory_bytes", "memory_type")
 # How many decimal units of bytes make one of the binary units that the catalog counts in.
 DECIMAL = {"memory_bytes": 2**30 / 1e9, "l2_bytes": 2**20 / 1e6}
 # And the bits that find errors in GDDR memory leave so much: 15 GB of 16.
@@ -285,7 +286,9 @@ def judge(claims: Sequence[Claim]) -> tuple[Finding, ...]:
         )
         known, stated = _numbers(k.value for k in _known(claim)), _numbers(claim.values)
         plain = claim.block >= GRID and kind in PLAIN
-        besides = not plain and not claim.of_any and _said(claim) in right
+        # Two cells of a row that disagree are no sentence.
+        cells = claim.block >= GRID and kind == "internal contradiction" and claim.field in OF_CELLS
+        besides = not (plain or cells) and not claim.of_any and _said(claim) in right
         # Of two rates under one mark the smaller is the dense one: "362 / 724*".
         besides |= kind == "dense as sparse" and said[_said(claim)] > 1
         # So far from every known value something else is counted: what a job asks for, images a second.

@@ -46,6 +46,9 @@ SUFFIXES = frozenset(
 )
 KINDS = "Markdown, HTML, text, CSV or a gpuwise result"
 
+# A line of JSON with several entries, whose texts may hold a comma: "name": "B300 (Ultra, 288GB)", "tdp": 12
+_ENTRIES = re.compile(r'^[^"\n]*"[^"\n]+": ?"[^"\n]*", ?"[^"\n]+": ?.*$', re.MULTILINE)
+_QUOTED = re.compile(r'(?<=: )"[^"\n]*"')
 # What JSON has around its names and values; a list of objects is one of paragraphs.
 _JSON_MARKS = re.compile(
     r'^[ \t]*[{}\[\]]+,?[ \t]*$|(?<=:)[ \t]*[{\[][ \t]*$|^[ \t]+|"(?=[:,\s]|$)|(?<=[\s:\[{])"|,[ \t]*$',
@@ -260,6 +263,7 @@ def _blocks_of(text: str, name: str, notes: list[str]) -> Iterator[Block]:
             # Lines are what findings name; a damaged document is read as it is.
             with suppress(ValueError, RecursionError):
                 text = json.dumps(json.loads(text), indent=1)
+        text = _ENTRIES.sub(lambda line: _QUOTED.sub(lambda said: said[0].replace(", ", "; "), line[0]), text)
         text = _JSON_MARKS.sub("", _COMPACT.sub(r"\g<0> ", _NEXT_OBJECT.sub(OBJECT, text))).replace("_", " ")
     # So is one of a program's list.
     text = _NEXT_OBJECT.sub(OBJECT, text)
