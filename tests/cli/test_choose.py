@@ -364,3 +364,14 @@ def test_for_whom_a_gpu_is(gpuwise) -> None:
     uses = json.loads(out)["uses"]
     assert {use["verdict"] for use in uses} <= {"well suited", "runs", "no", "not known"}
     assert next(use for use in uses if use["preset"] == "mobile")["verdict"] == "no"
+
+
+def test_a_worker_that_is_paid_by_the_second_costs_nothing_while_nobody_asks(gpuwise) -> None:
+    asked = ("bert-base", "--mode", "infer", "--rent", "--serverless", "ok", "--gpu", "rtx-4090", "--json")
+    ratios = []
+    for used in ("100%", "15%"):
+        status, out, _ = gpuwise("choose", *asked, "--utilisation", used, "--top", "0")
+        assert status == 0
+        cost = {o["way"]: o["cost_per_item_usd"]["value"] for o in json.loads(out)["options"]}
+        ratios.append(cost["serverless"] / cost["on-demand"])
+    assert ratios[1] == pytest.approx(ratios[0] * 2 * 0.15)  # It starts and waits as long as it works

@@ -309,6 +309,9 @@ def test_a_field_s_name_tells_its_unit(field: str, value: float, text: str) -> N
         ("1k images", 1e3, None, "image"),
         ("1 million images", 1e6, None, "image"),
         ("2 billion tokens/day", 2e9, 86400.0, "token"),
+        ("2e15 cells", 2e15, None, "cell"),
+        ("5e+17 FLOPs", 5e17, None, "FLOP"),
+        ("3 EFLOP/day", 3e18, 86400.0, "FLOP"),
     ],
 )
 def test_work(text: str, items: float, period: float | None, item: str) -> None:

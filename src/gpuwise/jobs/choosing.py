@@ -489,10 +489,6 @@ def _looser(need: Need, error: GpuwiseError) -> Iterator[Need]:
 
     if USUAL_NOTE in need.notes:
         yield _unhurried(need, f"nothing makes {USUAL_NOTE}")
-    if need.task == "lora" and need.precision == Precision.BF16:
-        said = "by qlora: adapters beside weights of 16 bits are more than the limits allow"
-        notes = (*(each for each in need.notes if each != "adapters, by lora"), said)
-        yield replace(need, task="qlora", precision=Precision.NF4, notes=notes)
     if need.asks == "able" and need.memory_gb and not names:
         yield noted(verdicts.NOT_ENOUGH, memory_gb=None)
     if need.upgrade:
@@ -509,6 +505,10 @@ def _looser(need: Need, error: GpuwiseError) -> Iterator[Need]:
         # Of cards that are named alone, several may share a model.
         for most in (2, 4, MOST_TOGETHER) if len(need.sets) == 1 else (MOST_TOGETHER,):
             yield noted(verdicts.AS_MANY, sets=(), only=names, gpus=(1, most))
+    if need.task == "lora" and need.precision == Precision.BF16:
+        said = "by qlora: adapters beside weights of 16 bits are more than the limits allow"
+        notes = (*(each for each in need.notes if each != "adapters, by lora"), said)
+        yield replace(need, task="qlora", precision=Precision.NF4, notes=notes)
     if need.feature and need.task == "full" and error.code == "too-large":
         yield noted("by lora: all weights are more than these hold", task="lora", precision=Precision.BF16)
     if error.code == "no-price" and names and need.budget_usd is not None and need.acquire != "rent":
@@ -533,7 +533,7 @@ def _looser(need: Need, error: GpuwiseError) -> Iterator[Need]:
         note = "no card that is made for FP64 keeps the limits at a fresh price"
         yield noted(note, only=tuple(filter(made_for_fp64, _cards(need))), acquire="own")
         yield noted(f"{note}: what does {NO_FP64}", only=_cards(need), acquire="own")
-    if need.sets and not need.unproven:
+    if names and not need.unproven:
         yield noted("as little as is known of the speed of what was named", unproven=True)
     unmet = error.code == "limits"
     dated = need.assumptions.aged_today  # who says how old a price may be means it

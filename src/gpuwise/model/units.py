@@ -45,7 +45,7 @@ _DOT_DECIMAL = re.compile(r"\d{1,3}(,\d{3})+\.\d+|\d+\.\d*|\.\d+|\d+", re.ASCII)
 _COMMA_DECIMAL = re.compile(r"\d{1,3}(\.\d{3})+,\d+|\d*,(\d{1,2}|\d{4,})|0,\d+", re.ASCII)
 _GROUPED = re.compile(r"\d{1,3}([.,])\d{3}(\1\d{3})+", re.ASCII)
 _WORK = re.compile(
-    r"(?:(?P<epochs>[\d.]+)\s*epochs?\s+of\s+)?(?P<number>[\d.,_]+)\s*(?P<scale>[kmbgt]|thousand|million|billion|"
+    r"(?:(?P<epochs>[\d.]+)\s*epochs?\s+of\s+)?(?P<number>[\d.,_]+)(?P<power>e\+?\d{1,2})?\s*(?P<scale>[kmbgt]|thousand|million|billion|"
     r"trillion|)\s+(?P<item>[a-z][a-z-]*?)\s*(?:(?:/|per\s+)\s*(?P<period>[a-z]+))?",
     re.IGNORECASE | re.ASCII,
 )
@@ -352,7 +352,7 @@ def parse_rate(text: str) -> tuple[str, float]:
 
 
 def parse_work(text: str) -> Work:
-    """`1M sequences`, `1 million images`, `90 epochs of ImageNet`, `50M tokens/day`."""
+    """`1M sequences`, `1 million images`, `90 epochs of ImageNet`, `50M tokens/day`, `5e17 FLOP`."""
     if named := _DATASETS.fullmatch(text.strip()):
         images, item = DATASETS[re.sub(r"\W", "", named["name"]).casefold()]
         return Work(images * (_number(named["epochs"], text) if named["epochs"] else 1.0), None, item)
@@ -367,10 +367,15 @@ def parse_work(text: str) -> Work:
         if size is None:
             raise InputError(f"unknown period in {text!r}", hint="a second, hour, day, week, month or year")
     items = _number(match["number"], text) * _SCALES[match["scale"].casefold()]
+    items *= float(f"1{match['power']}") if match["power"] else 1.0
     items *= _number(match["epochs"], text) if match["epochs"] else 1.0
     if items <= 0:
         raise InputError(f"an amount of work must be positive, not {text!r}", hint=hint)
-    return Work(items, size, match["item"].casefold().removesuffix("s"))
+    item = match["item"].casefold().removesuffix("s")
+    if operations := re.fullmatch(r"([kmgtpe]?)flop", item):
+        prefixes = {letter.casefold(): factor for factor, letter in _PREFIXES}
+        return Work(items * prefixes.get(operations[1], 1.0), size, "FLOP")
+    return Work(items, size, item)
 
 
 def is_work(text: str) -> bool:

@@ -726,9 +726,10 @@ def _agrees(claim: Claim) -> bool:
     siblings = [k.value for other in others for k in evidence.of(other, claim.field)]
     values = [*(k.value for k in allowed), *siblings]
     if claim.field == "launch" and len({*map(product, claim.gpu_ids)}) == 1:
-        # The years after are those of the first variant: a later one came in its own year.
-        dates = sorted(str(value) for value in values)
-        values = [dates[0], *(date[:4] for date in dates if date[:4] in map(str, claim.values))]
+        # The years after are those of the first variant: a later one came in its own year, or month.
+        dates, said = sorted(str(value) for value in values), {str(one)[:7] for one in claim.values}
+        own = (date[:length] for date in dates for length in (4, 7) if date[:length] in said)
+        values = [dates[0], *own]
     return all(any(same(claim, one, value) for value in values) for one in claim.values)
 
 

@@ -178,6 +178,10 @@ class _Reader(Worked):
         if some := self.blank(P.evenings):
             self.assumed["hours_per_week"] = USUAL.evening_h * number_of(some[1])
             self.notes.append(f"{some[0].strip()}: {USUAL.evening_h:g} hours each")
+        crowd = self.said(P.part_at_once)  # "100 people, maybe 15 people at the same time"
+        if crowd and re.search(P.how_many_people, self.plain[: crowd.start()]):
+            self.at_once = number_of(crowd[1])
+            self.blank(P.part_at_once)
         if some := self.blank(P.of_them_at_once):
             self.at_once = number_of(some[1])
         self.gpu_hours = self.blank(P.gpu_hours)
@@ -380,6 +384,9 @@ class _Reader(Worked):
             while (providers or pattern != near) and (name := self.first(pattern, again=False)):
                 providers.append(needs.PROVIDERS.get(name, name))
         providers += USUAL.hyperscalers if take(P.hyperscalers) else []
+        if providers and take(P.some_other_seller):
+            self.notes.append(f"{', '.join(dict.fromkeys(providers))} beside all others")
+            providers = []
         fields |= allowed | ({"providers": tuple(dict.fromkeys(providers))} if providers else {})
         fields |= {"spot": True} if spot else {}
         # "A firm in Germany, data stays in the EU": the last is the demand.
@@ -461,6 +468,7 @@ class _Reader(Worked):
         both = used and bool((self.sets and self.said(r"\bnew\b")) or self.said(P.either_condition))
         if (used or new or denied) and not both:
             fields["sold"] = ("used" if used else "new", "street")
+        self.notes += ["with a warranty: new ones"] if any("warranty" in words for words in new) else []
         if both or ((new or denied) and not used):
             self.notes.append("a price that says 'used or new' is of both kinds of offers together")
         if self.denied["loud"]:
@@ -779,7 +787,7 @@ class _Reader(Worked):
             if self.open_model and ((once and fields.get("acquire") == "own") or self.biggest):
                 fields["larger"] = tuple(RULES["larger"])
         only = self.fields.get("only", ())
-        double = "fp64" in (precision, presets()[named].precision if named in presets() else "")
+        double = (precision or (presets()[named].precision if named in presets() else "")) == "fp64"
         if double and len(only) > FEW:
             # All of a kind, not for their own sake: of these, what was made for it.
             self.fields["only"] = tuple(filter(made_for_fp64, only)) or only

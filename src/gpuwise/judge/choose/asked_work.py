@@ -75,6 +75,11 @@ class Worked(Cards):
             period = next(filter(None, often.groups()))
             self.found = tuple(replace(e, period=period) if e is counted else e for e in self.found)
             self.mark(*often.span() if counted else (0, 0))
+        counts = any(each.kind in ("epoch", "image", "sequence", "token") for each in self.found)
+        if (counts or self.said(rf"\b(?:{units.DATASET_NAMES})\b")) and (runs := self.take(P.several_runs)):
+            number = 2 if runs[1] == "twice" else number_of(runs[1].removesuffix(" times"))
+            run = amounts.Quantity(number, "epoch", 0.0, "", "", "", (runs.span(),), runs[0].strip())
+            self.found = (*self.found, run)
         if self.billed_monthly and not any(each.period for each in self.found):  # So the amount is, too
             self.found = tuple(replace(e, period="month") if e.kind == "token" else e for e in self.found)
         for each, behind in zip(self.found, (*self.found[1:], None), strict=False):  # "I read 3 articles"
@@ -766,6 +771,9 @@ class Worked(Cards):
             self.fields.setdefault("acquire", "rent")
 
     def _read_precision(self, named: str) -> str | None:
+        if named == FP64 and (mixed := self.take(P.single)):
+            self.notes.append(f"{mixed[0].strip()}: counted in fp32")
+            return "fp32"
         bits = self.take(P.bits) or self.take(P.bits_in_words)
         if bits and named in DIFFUSION and not re.fullmatch(r"(?:bf|fp)16|fp32|tf32", bits[0]):
             self.notes.append(f"{bits[0]}: weights count in 8 bits, products in 16")

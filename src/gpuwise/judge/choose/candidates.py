@@ -485,7 +485,8 @@ def columns(need: Need, rows: Sequence[Row]) -> Candidates:
         per_hour_items = np.full(len(rows), need.items / need.period_s * 3600)
     # A worker that is paid by the second costs nothing while nobody asks, but starts and waits at its price.
     paid_by_second = [row.way == "serverless" for row in rows]
-    fixed = np.where(paid_by_second, fixed * np.minimum(1.0, STARTS * busy), fixed)
+    works = busy if need.period_s is not None else a.utilisation
+    fixed = np.where(paid_by_second, fixed * np.minimum(1.0, STARTS * works), fixed)
     fixed = np.where(~own & need.batched & ~np.array(paid_by_second, dtype=bool), fixed * busy, fixed)
     if need.items is not None and need.period_s is None:
         # Who does so much and no more pays for the whole of a commitment.
