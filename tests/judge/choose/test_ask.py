@@ -217,7 +217,7 @@ def asked(text: str) -> Need:
         ("is an arc b580 good for bert-large", "unproven", True),
         (
             "100 people, qwen 2.5 72b. Maybe 15 people use it at the same time; we own, 50k dollars",
-            "concurrent",
+            "users",
             15,
         ),
         ("train resnet50 on imagenet three times, 90 epochs each", "items", 1_281_167 * 270),
