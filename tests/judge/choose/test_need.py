@@ -151,6 +151,13 @@ def test_a_deadline_names_what_the_work_is_counted_in(name: str, counted: str) -
     assert counted in str(error.value.hint)
 
 
+@pytest.mark.parametrize("work", ["2000 hours", "2k hours", "2000h", "2000 hours of audio"])
+def test_speech_is_counted_in_hours_of_audio(work: str) -> None:
+    need = need_of("whisper", {"work": work}, {})[0]
+    assert need.items == pytest.approx(2000 * 8e5)
+    assert need.workloads == (("llm-1b-decode", 1.0),)
+
+
 def test_a_context_is_of_a_language_model_by_name() -> None:
     assert need_of("llama-3.1-8b", {"context": "16k"}, {})[0].context == 16_384
     with pytest.raises(InputError, match="resnet50"):

@@ -286,6 +286,14 @@ def stand_in(name: str, mode: str | None) -> StandIn | None:
     return None
 
 
+def _hears(name: str) -> bool:
+    """Whether work is counted in hours of audio: `counted` is then a number of tokens an hour."""
+    rows = (
+        row for row in catalog.rows(DATA / "stand_ins.csv") if re.fullmatch(row["words"], name.casefold())
+    )
+    return any(row["counted"] not in ("", "yes", "no") for row in rows)
+
+
 # Of a stand-in, by which GPUs compare and nothing is counted.
 UNCOUNTED = ", and its items a second are not those of yours"
 
@@ -610,6 +618,8 @@ def need_of(
         problem = f"a question has at most {LONGEST_QUESTION:,} characters, not {len(workload or ''):,}"
         raise InputError(problem, hint="leave out what the choice does not depend on")
     work = given.get("work")
+    if work and workload and _hears(workload):
+        work = re.sub(r"(?<=[\dkm])\s*h(?:ours?)?\b(?! of)", " hours of audio", work, count=1)
     texts = r"\b(?:request|sample|example|document|conversation|message|prompt|record)s?\b"
     if work and workload and (not units.is_work(work) or re.search(texts, work)):
         from gpuwise.judge.choose.amounts import P, quantities
