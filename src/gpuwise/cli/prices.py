@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from contextlib import suppress
 from dataclasses import replace
 from math import inf, nextafter
 from pathlib import Path
@@ -99,8 +100,10 @@ def command(
     except NoDataError:
         if not watched:
             raise
-        lowest = show.lowest(price_list(replace(request, limit=None)).value.offers)
-        raise GateFailed(f"no fresh offer with {watched}; the lowest: {lowest}") from None
+        lowest = ""
+        with suppress(NoDataError):  # Of no price at all none is the lowest
+            lowest = f"; the lowest: {show.lowest(price_list(replace(request, limit=None)).value.offers)}"
+        raise GateFailed(f"no fresh offer with {watched}{lowest}") from None
     priced, table = answer.value, answer.table
     for line in show.skipped_lines(priced.skipped):
         printer.talk(line)
