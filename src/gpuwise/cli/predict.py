@@ -7,7 +7,7 @@ import sys
 from dataclasses import replace
 from importlib import import_module
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
 import click
 
@@ -22,6 +22,9 @@ from gpuwise.jobs.predicting import fit as fit_model
 from gpuwise.model import units
 from gpuwise.predictor.card import MOST, UNMEASURED
 from gpuwise.show import predictions as report
+from gpuwise.show.table import Answer, Table
+
+T = TypeVar("T")
 
 # Rows of a terminal where no GPU was named.
 MOST_ROWS = 15
@@ -54,14 +57,9 @@ def command(workload: str, gpus: tuple[str, ...], output: Path | None, as_json: 
     answer = predict(request)
     able = [record for record in answer.value if not record.refusal]
     asked = "--gpu" in typed(click.get_current_context())
-    each = asked and (names == "all" or names.count(",") >= MOST_ROWS)
-    if output is None and not each and len(able) > MOST_ROWS:
-        # Nobody asked for each; files and JSON hold them.
-        table = report.table(able[:MOST_ROWS])
-        left = (
-            f"the first {MOST_ROWS} of {len(able)} GPUs; all of them: {'-o FILE' if asked else '--gpu all'}"
-        )
-        answer = replace(answer, to_table=lambda: replace(table, notes=(left, *table.notes)))
+    if output is None and len(able) > MOST_ROWS and not (asked and _are_listed(names)):
+        every = "-o FILE" if asked else "--gpu all"
+        answer = _first_of(answer, report.table(able[:MOST_ROWS]), len(able), every)
     printer.deliver_answer(answer, as_json=as_json, output=output, fit=True)
     # The one that is most likely to help: a precision that the GPU has, a smaller batch, another GPU.
     if answer.exit_status:
@@ -87,6 +85,17 @@ def command(workload: str, gpus: tuple[str, ...], output: Path | None, as_json: 
         raise NoDataError(several + records[0].refusal, hint=hint)
 
 
+def _are_listed(names: str) -> bool:
+    """Whether each GPU was asked for, and none by a filter that many meet."""
+    return names == "all" or names.count(",") >= MOST_ROWS
+
+
+def _first_of(answer: Answer[T], table: Table, number: int, every: str) -> Answer[T]:
+    """The answer with a table of its first rows; files and JSON hold all of them."""
+    left = f"the first {MOST_ROWS} of {number} GPUs; all of them: {every}"
+    return replace(answer, to_table=lambda: replace(table, notes=(left, *table.notes)))
+
+
 def _named(text: str, asked: tuple[int, ...]) -> tuple[str, tuple[str, ...]]:
     """What GPUs are called without the number beside them (`2x3090`, `H100:8`); and the ids of all that names
     and filters mean, `all` for the catalog, with that number.
@@ -107,13 +116,12 @@ def _named(text: str, asked: tuple[int, ...]) -> tuple[str, tuple[str, ...]]:
         if number and asked not in ((1,), (number,)):
             hint = "leave out --gpus, or the number before the name"
             raise InputError(f"{number} x {word} is another number of GPUs than --gpus", hint=hint)
-        try:
-            found = [catalog.find(word).id]
-        except InputError:  # not the name of one: its usual variant, or a filter
-            if catalog.is_name(word):
-                found = [printer.gpu(word).id]
-            elif not (found := [spec.id for spec in catalog.select(word)]):
-                raise
+        if (spec := catalog.exact(word)) is not None:
+            found = [spec.id]
+        elif catalog.is_name(word):  # Its usual variant
+            found = [printer.gpu(word).id]
+        else:
+            found = [spec.id for spec in catalog.select(word)] or [catalog.find(word).id]
         ids |= dict.fromkeys(f"{each}:{number}" if number else each for each in found)
     return ",".join(dict.fromkeys(name for name, _ in words)), tuple(ids)
 
@@ -148,15 +156,13 @@ def fit(model: str, output: Path | None, as_json: bool, **options: Any) -> None:
             raise
         hint = shlex.join(["gpuwise", "predict", model, *(["--gpu", names] if names else [])])
         raise InputError(f"{model} is not a language model", hint=hint) from None
-    rows = answer.value
-    able = sorted(rows, key=lambda row: -(row.tokens_per_s.value if row.tokens_per_s else 0.0))
-    first = [*dict.fromkeys(row.gpu_id for row in able)][:MOST_ROWS]
-    filtered = names != "all" and names.count(",") < MOST_ROWS
-    if output is None and filtered and len({row.gpu_id for row in rows}) > MOST_ROWS:
-        some = [row for row in rows if row.gpu_id in first]
+    number = len({row.gpu_id for row in answer.value})
+    if output is None and number > MOST_ROWS and not _are_listed(names):
+        able = sorted(answer.value, key=lambda row: -(row.tokens_per_s.value if row.tokens_per_s else 0.0))
+        first = [*dict.fromkeys(row.gpu_id for row in able)][:MOST_ROWS]
+        some = [row for row in answer.value if row.gpu_id in first]
         table = report.fit_table(some, model, every=bool(given["every"] or given.get("weights")))
-        left = f"the first {MOST_ROWS} of {len({row.gpu_id for row in rows})} GPUs; all of them: -o FILE"
-        answer = replace(answer, to_table=lambda: replace(table, notes=(left, *table.notes)))
+        answer = _first_of(answer, table, number, "-o FILE")
     printer.deliver_answer(answer, as_json=as_json, output=output, fit=True)
     if answer.exit_status:
         smaller = [("--weights", "q4_k_m")]

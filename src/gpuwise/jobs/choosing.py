@@ -37,6 +37,7 @@ from gpuwise.judge.choose.need import (
     SUPPORTED,
     USUAL_NOTE,
     has_form,
+    item_of,
     need_for,
     settled,
 )
@@ -77,7 +78,7 @@ def choose(
     try:
         return _chosen(need, facts, forecast or predicted, every_provider, alternatives)
     except GpuwiseError as error:  # Who is refused wants to see what was understood
-        error.args = (say.refusal(need, error, speeds.item_of(need)),)
+        error.args = (say.refusal(need, error, item_of(need)),)
         raise
 
 
@@ -86,7 +87,7 @@ def _chosen(
 ) -> Answer[Recommendation]:
     market = _Market(
         facts=facts, offers=_believed(need, facts), forecast=_asked_once(forecast),
-        item=speeds.item_of(need),
+        item=item_of(need),
         every_provider=every_provider or len(need.providers) > 1 or need.asks == "provider",
     )  # fmt: skip
     if need.deadline_s is not None and need.items is None:
@@ -129,7 +130,7 @@ def _chosen(
 def _one_alone(choice: Recommendation) -> str:
     """What one of a named GPU holds of the ways to train a language model, where several are taken."""
     need, first = choice.need, choice.options[0]
-    told = need.sets or need.asks == "able"  # With the verdict on these
+    told = need.sets or need.asks == "able"  # The verdict says it
     if need.task in ("", "infer") or told or not names_of(need) or first.count == need.gpus[0]:
         return ""
     return f"{speeds.recipes(need, first.gpu_id, need.gpus[0])}."
@@ -586,8 +587,8 @@ def _explained(market: _Market, need: Need, error: GpuwiseError) -> GpuwiseError
 
 
 def _another(market: _Market, need: Need, code: str | None = None) -> Recommendation | None:
-    """What does the work where the GPUs or the memory that were named do not; where nobody sells these, first
-    the same to rent."""
+    """What does the work where the GPUs or the memory that were named do not: the same GPUs rented, where
+    nobody sells them, or others."""
     if need.asks == "able" and not (names_of(need) or need.memory_gb):
         unlimited = replace(need, budget_usd=None, deadline_s=None, goal="cost")
         wider = (market.best_or_none(replace(need, region=each)) for each in prices.around(need.region))
@@ -657,12 +658,12 @@ def _with_left_out(market: _Market, choice: Recommendation, asked: Need) -> Reco
     named = why_not(names, {gpu: why.detail for gpu, why in left.items() if gpu not in need.have})
     offering = {option.provider.casefold() for option in choice.options}
     if missing := [name for name in need.providers if name.casefold() not in offering]:
-        hosts = need.community is False and [each for each in missing if each.casefold() in prices.MARKETS]
-        why = "a market of other people's machines, which --community no leaves out"
-        advice += [f"left out: {', '.join(hosts)}: {why}"] if hosts else []
-        missing = [each for each in missing if each not in (hosts or ())]
-        said = f"left out: {', '.join(missing)}: no price of theirs for this is known"
-        advice += [said] if missing else []
+        markets = [each for each in missing if need.community is False and each.casefold() in prices.MARKETS]
+        for left_out, why in (
+            (markets, "a market of other people's machines, which were ruled out"),
+            ([each for each in missing if each not in markets], "no price of theirs for this is known"),
+        ):
+            advice += [f"left out: {', '.join(left_out)}: {why}"] if left_out else []
     kinds = ("spot", "community", "reserved", "serverless")
     ways = {option.way for option in choice.options}
     lacking = [kind for kind in kinds if getattr(asked, kind) and getattr(need, kind) and kind not in ways]
@@ -832,7 +833,7 @@ def _able(market: _Market, need: Need, name: str) -> str:
         name = name.removeprefix(f"{mode}:")
         same = {each: getattr(need, each) for each in limits}
         other = replace(need_for(name, mode=mode), asks=need.asks, **same)
-        found = replace(market, item=speeds.item_of(other)).best(settled(other))
+        found = replace(market, item=item_of(other)).best(settled(other))
     except GpuwiseError as error:
         return f"{name}: no, {error}."
     said = verdicts.verdict(found, None) or "yes."

@@ -45,8 +45,8 @@ _DOT_DECIMAL = re.compile(r"\d{1,3}(,\d{3})+\.\d+|\d+\.\d*|\.\d+|\d+", re.ASCII)
 _COMMA_DECIMAL = re.compile(r"\d{1,3}(\.\d{3})+,\d+|\d*,(\d{1,2}|\d{4,})|0,\d+", re.ASCII)
 _GROUPED = re.compile(r"\d{1,3}([.,])\d{3}(\1\d{3})+", re.ASCII)
 _WORK = re.compile(
-    r"(?:(?P<epochs>[\d.]+)\s*epochs?\s+of\s+)?(?P<number>[\d.,_]+)(?P<power>e\+?\d{1,2})?\s*(?P<scale>[kmbgt]|thousand|million|billion|"
-    r"trillion|)\s+(?P<item>[a-z][a-z-]*?)\s*(?:(?:/|per\s+)\s*(?P<period>[a-z]+))?",
+    r"(?:(?P<epochs>[\d.]+)\s*epochs?\s+of\s+)?(?P<number>[\d.,_]+)(?P<power>e\+?\d{1,2})?\s*"
+    r"(?P<scale>[kmbgt]|thousand|million|billion|trillion|)\s+(?P<item>[a-z][a-z-]*?)\s*(?:(?:/|per\s+)\s*(?P<period>[a-z]+))?",
     re.IGNORECASE | re.ASCII,
 )
 # Items of one epoch of data sets that people name, from their papers.

@@ -13,6 +13,7 @@ import pytest
 from gpuwise.errors import NoDataError
 from gpuwise.facts import catalog
 from gpuwise.judge.choose import speeds
+from gpuwise.judge.choose.need import item_of
 from gpuwise.model.judgement import Need
 from gpuwise.model.question import Environment, RunConfig
 from gpuwise.model.result import Interval, Measurement, Record, Result
@@ -139,7 +140,7 @@ def rows(row_of: Callable[[Record], str], numbers: Callable[[str], str]) -> Iter
             found = speeds.gather(need, dict.fromkeys(CARDS, (1, 2, 6, 8)), forecast)
             yield from map(row, found)
             yield from (row(speeds.alone(need, each)) for each in found[:2] if need.task == "infer")
-            yield f"{numbers(speeds.memory_needed(need))} {speeds.item_of(need)}"
+            yield f"{numbers(speeds.memory_needed(need))} {item_of(need)}"
             for gpu in ("t4", "h100-sxm5-80gb"):
                 least = speeds.fewest_to_hold(need, [gpu])
                 ways = speeds.recipes(need, gpu, 4)
@@ -151,7 +152,7 @@ def rows(row_of: Callable[[Record], str], numbers: Callable[[str], str]) -> Iter
         need = _need(**changes)
         results = [run(*each) for each in runs]
         yield from map(row, speeds.gather(need, dict.fromkeys(gpus, (1, 4)), forecast, results=results))
-        yield f"{speeds.memory_needed(need)} {speeds.item_of(need)} {speeds.fewest_to_hold(need, gpus)}"
+        yield f"{speeds.memory_needed(need)} {item_of(need)} {speeds.fewest_to_hold(need, gpus)}"
     for name, precision in product(("fft", "stencil", "cholesky"), ("fp64", "fp32")):
         need = _need(workloads=((name, 1.0),), mode="compute", precision=precision)
         yield from map(row, speeds.gather(need, dict.fromkeys((*gpus, "h100-sxm5-80gb"), (1, 4)), forecast))

@@ -10,7 +10,7 @@ from gpuwise.errors import InputError, NoDataError
 from gpuwise.facts import catalog
 from gpuwise.judge.choose.answer import setup
 from gpuwise.judge.choose.ask import read
-from gpuwise.judge.choose.candidates import MOST_EGRESS, candidates, host_of
+from gpuwise.judge.choose.candidates import candidates, host_of, most_egress
 from gpuwise.judge.choose.decide import recommend
 from gpuwise.judge.choose.speeds import REACHED, gather
 from gpuwise.model.judgement import Assumptions
@@ -58,7 +58,7 @@ def test_what_is_rented_and_what_leaves_it(need, speed, offer) -> None:  # type:
     first, second = made(asked, [speed("rtx-4090", 100.0), speed("l4", 100.0)], offers).options
     assert (first.gpu_id, first.cost_usd.value) == ("rtx-4090", pytest.approx(0.5 * 2 + 50 * 0.1))
     # Where it is not known it is no bargain.
-    assert second.cost_usd.value == pytest.approx(0.4 * 2 + 50 * MOST_EGRESS)
+    assert second.cost_usd.value == pytest.approx(0.4 * 2 + 50 * most_egress())
     assert (first.price_usd.value, first.outlay_usd, first.break_even_h) == (pytest.approx(0.5), 0, None)
     # As fast and dearer.
     assert (first.frontier, second.frontier) == (True, False)

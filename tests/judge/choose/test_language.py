@@ -11,8 +11,8 @@ import pytest
 from gpuwise.errors import InputError
 from gpuwise.facts import catalog, llms
 from gpuwise.judge.choose import ask
-from gpuwise.judge.choose.need import need_for, need_of
-from gpuwise.judge.choose.speeds import alone, dealt_out, gather, item_of, largest_models
+from gpuwise.judge.choose.need import item_of, need_for, need_of
+from gpuwise.judge.choose.speeds import alone, dealt_out, gather, largest_models
 from gpuwise.model.units import parse_latency, parse_work
 
 

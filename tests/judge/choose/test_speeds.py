@@ -13,8 +13,8 @@ from hypothesis import strategies as st
 from gpuwise.errors import NoDataError
 from gpuwise.facts import catalog, llms, published
 from gpuwise.judge.choose import speeds
-from gpuwise.judge.choose.need import need_for
-from gpuwise.judge.choose.speeds import PUBLISHED_HALF, half_of, item_of, quickest
+from gpuwise.judge.choose.need import item_of, need_for
+from gpuwise.judge.choose.speeds import PUBLISHED_HALF, half_of, quickest
 from gpuwise.model import units
 from gpuwise.model.judgement import Need
 from gpuwise.model.precision import Precision

@@ -179,14 +179,19 @@ def sources() -> Mapping[str, Source]:
 
 
 @cache
+def egress() -> Mapping[str, float]:
+    """USD of a GB that leaves a provider's network, by provider, where a source states it."""
+    return {row["provider"]: float(row["usd_per_gb"]) for row in catalog.rows(DATA / "egress.csv")}
+
+
+@cache
 def shipped() -> tuple[Offer, ...]:
     """The offers that gpuwise brings along."""
     source_of, rows = sources(), catalog.rows(DATA / "offers.csv")
     newest_day = max(row["seen_on"] for row in rows)
-    leaving = {row["provider"]: float(row["usd_per_gb"]) for row in catalog.rows(DATA / "egress.csv")}
     return tuple(catalog.decoded(
         rows, Offer, source=lambda row: source_of[row["source"]], listed_on=lambda row: newest_day,
-        egress_usd_per_gb=lambda row: leaving.get(row["provider"]),
+        egress_usd_per_gb=lambda row: egress().get(row["provider"]),
     ))  # fmt: skip
 
 

@@ -286,7 +286,7 @@ def judge(claims: Sequence[Claim]) -> tuple[Finding, ...]:
         )
         known, stated = _numbers(k.value for k in _known(claim)), _numbers(claim.values)
         plain = claim.block >= GRID and kind in PLAIN
-        # Two cells of a row that disagree are no sentence.
+        # In a sentence the second value may be of something else; two cells of one row are of one GPU.
         cells = claim.block >= GRID and kind == "internal contradiction" and claim.field in OF_CELLS
         besides = not (plain or cells) and not claim.of_any and _said(claim) in right
         # Of two rates under one mark the smaller is the dense one: "362 / 724*".

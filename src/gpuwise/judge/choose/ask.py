@@ -236,7 +236,7 @@ class _Reader(Worked):
             self.assumed["years"] = int(months) / 12 if months else float(number_of(years[1]))
 
     def _is_past(self, at: int) -> bool:
-        """Whether what stands there is told of what was."""
+        """Whether the part of the text around a place speaks of the past."""
         return re.search(P.past, self.plain[self._clause(at)]) is not None
 
     def _read_denials(self) -> None:
@@ -685,7 +685,8 @@ class _Reader(Worked):
                 fields.setdefault("goal", "speed")  # The most that the money buys
 
     def _sum(self) -> re.Match[str] | None:
-        """The first sum that no rule has read and that is no trifle, whose price is of something else."""
+        """The first sum that no rule has read and that may be a budget; smaller ones, the prices of other
+        things, are marked as not taken into account."""
         sums = list(re.finditer(P.money, self.left()))
         for each in sums:
             hourly = bool(re.match(rf"{P.period}|\s*hourly", self.plain[each.end() :]))

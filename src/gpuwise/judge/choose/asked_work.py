@@ -15,8 +15,7 @@ from gpuwise.judge.choose import amounts
 from gpuwise.judge.choose import need as needs
 from gpuwise.judge.choose.amounts import RULES, USUAL, P
 from gpuwise.judge.choose.asked_cards import Cards
-from gpuwise.judge.choose.need import ALIASES, DATA, DIFFUSION, Purpose, is_model, presets
-from gpuwise.judge.choose.speeds import item_of
+from gpuwise.judge.choose.need import ALIASES, DATA, DIFFUSION, Purpose, is_model, item_of, presets
 from gpuwise.judge.choose.wording import number_of
 from gpuwise.model import units
 from gpuwise.model.judgement import Need
@@ -77,7 +76,7 @@ class Worked(Cards):
             self.mark(*often.span() if counted else (0, 0))
         counts = any(each.kind in ("epoch", "image", "sequence", "token") for each in self.found)
         if (counts or self.said(rf"\b(?:{units.DATASET_NAMES})\b")) and (runs := self.take(P.several_runs)):
-            number = 2 if runs[1] == "twice" else number_of(runs[1].removesuffix(" times"))
+            number = USUAL.few.get(runs[1]) or number_of(runs[1].removesuffix(" times"))
             run = amounts.Quantity(number, "epoch", 0.0, "", "", "", (runs.span(),), runs[0].strip())
             self.found = (*self.found, run)
         if self.billed_monthly and not any(each.period for each in self.found):  # So the amount is, too

@@ -72,8 +72,6 @@ BOARD_SLOTS = 8
 # Computers, cards of consumers and those of professionals are sold new for about so long after their GPU came
 # out. An assumption.
 SHOP_YEARS, CARD_YEARS, PRO_YEARS = 3.0, 2.5, 5.0
-# USD of a GB that leaves a provider, the most of those known (egress.csv): what is not known is no bargain.
-MOST_EGRESS = 0.12
 # What is made for countries that other cards may not be sold to.
 EXPORT = re.compile(r"^[ah]800|^h20(?!0)|-d$")
 WEEKS_PER_YEAR = 365.25 / 7
@@ -210,7 +208,7 @@ def _of_their_own(need: Need, offers: Sequence[Offer]) -> Iterator[Offer]:
 
 def _is_sold_so(offer: Offer) -> bool:
     """Whether somebody sells just this: a card, a computer, or a board of modules. What a source states of a
-    laptop's GPU is the price of a part that nobody can buy; who names one in a price of his own means all."""
+    laptop's GPU is the price of a part that nobody can buy; a price that the user states is of the laptop."""
     form = catalog.get(offer.gpu_ids[0]).text("form")
     if offer.per_hour or offer.whole or offer.source.id == "own-prices":
         return True
@@ -541,8 +539,13 @@ def egress_h(need: Need) -> float | None:
 
 
 def egress_of(offer: Offer) -> float:
-    """USD of a GB that leaves the provider; where it is not known, as dear as anywhere."""
-    return MOST_EGRESS if offer.egress_usd_per_gb is None else offer.egress_usd_per_gb
+    """USD of a GB that leaves the provider; where it is not known, the most that any is known to ask."""
+    return most_egress() if offer.egress_usd_per_gb is None else offer.egress_usd_per_gb
+
+
+def most_egress() -> float:
+    """USD of a GB that leaves the dearest of the providers of which it is known."""
+    return max(prices.egress().values())
 
 
 def committed_h(offer: Offer) -> float:

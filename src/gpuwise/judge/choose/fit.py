@@ -32,7 +32,15 @@ from gpuwise.judge.choose.candidates import (
     hours_a_month,
     names_of,
 )
-from gpuwise.judge.choose.need import COMPUTERS, MOST_TOGETHER, Preset, has_form, need_for, presets
+from gpuwise.judge.choose.need import (
+    COMPUTERS,
+    MOST_TOGETHER,
+    Preset,
+    has_form,
+    item_of,
+    need_for,
+    presets,
+)
 from gpuwise.judge.choose.speeds import OLDEST, Forecast
 from gpuwise.model.gpu import GpuSpec, Offer
 from gpuwise.model.judgement import Need, Recommendation
@@ -300,7 +308,7 @@ def _card(need: Need, them: Candidates, specs: Mapping[str, GpuSpec]) -> Iterato
 
 def _time(need: Need, them: Candidates) -> Iterator[Limit]:
     if need.items is not None:
-        items, item, period = need.items, known_speeds.item_of(need), need.period_s
+        items, item, period = need.items, item_of(need), need.period_s
         busy = min(BUSIEST, need.assumptions.utilisation)
         busy = need.assumptions.utilisation if need.batched else busy  # What waits needs no spare time
         within, unit, what = LONGEST_S, "", "takes {}, longer than any GPU is kept"
@@ -713,7 +721,7 @@ def uses(
 
 def use(name: str, need: Need, own: Record, offers: Sequence[Offer], today: date) -> Use:
     """One preset; `own` is the speed of the GPU in it."""
-    preset, item, spec = presets()[name], known_speeds.item_of(need), catalog.get(own.gpu_id)
+    preset, item, spec = presets()[name], item_of(need), catalog.get(own.gpu_id)
     less = lacking(preset, spec)
     lacks = "; ".join(less.values())
     verdict: Suitability = "runs" if less else "well suited"

@@ -275,23 +275,27 @@ def stand_in(name: str, mode: str | None) -> StandIn | None:
         return StandIn(
             images.workloads[0][0], images.mode, images.notes[0], images.passes, "image", images.least_gb or 0
         )
-    for row in catalog.rows(DATA / "stand_ins.csv") if mode in ("train", "infer", None) else ():
-        if re.fullmatch(row["words"], name):
-            way = cast("Mode", mode or row["usual"])
-            counted, item = row["counted"] == "yes", registry.get(row[way]).spec.item.removesuffix("s")
-            times = f", {float(row['runs']):g} of its items for one" if counted else UNCOUNTED
-            words = stands_in(name, row, row[way]) + times
-            runs, gb = float(row["runs"]) if counted else 0.0, float(row[f"gb_{way}"])
-            return StandIn(row[way], way, words, runs, item, gb)
-    return None
+    row = _row_of(name)
+    if row is None or mode not in ("train", "infer", None):
+        return None
+    way = cast("Mode", mode or row["usual"])
+    counted, item = row["counted"] == "yes", registry.get(row[way]).spec.item.removesuffix("s")
+    times = f", {float(row['runs']):g} of its items for one" if counted else UNCOUNTED
+    words = stands_in(name, row, row[way]) + times
+    runs, gb = float(row["runs"]) if counted else 0.0, float(row[f"gb_{way}"])
+    return StandIn(row[way], way, words, runs, item, gb)
+
+
+def _row_of(name: str) -> Mapping[str, str] | None:
+    """What is known of work that something stands in for."""
+    rows = catalog.rows(DATA / "stand_ins.csv")
+    return next((row for row in rows if re.fullmatch(row["words"], name)), None)
 
 
 def _hears(name: str) -> bool:
     """Whether work is counted in hours of audio: `counted` is then a number of tokens an hour."""
-    rows = (
-        row for row in catalog.rows(DATA / "stand_ins.csv") if re.fullmatch(row["words"], name.casefold())
-    )
-    return any(row["counted"] not in ("", "yes", "no") for row in rows)
+    row = _row_of(name.casefold())
+    return row is not None and row["counted"] not in ("", "yes")
 
 
 # Of a stand-in, by which GPUs compare and nothing is counted.
@@ -525,7 +529,7 @@ def check(need: Need) -> None:
         (not a.utilisation, "with a utilisation of 0 % no work gets done", "a share like 80%"),
         (
             need.deadline_s is not None and need.items is None,
-            "a deadline needs an amount of work", f"state the work, like '1M {_counted_in(need)}s'",
+            "a deadline needs an amount of work", f"state the work, like '1M {item_of(need)}s'",
         ),
         (
             need.deadline_s is not None and again,
@@ -538,11 +542,14 @@ def check(need: Need) -> None:
         catalog.get(gpu)
 
 
-def _counted_in(need: Need) -> str:
-    """What the work is counted in: tokens of a language model, else the items of its first workload."""
-    if need.task or need.title:
-        return "token" if need.task else "image"
-    return registry.get(need.workloads[0][0]).spec.item if need.workloads else "item"
+def item_of(need: Need) -> str:
+    """What the work and its throughput are counted in."""
+    if need.task:
+        return "token"
+    if need.passes != 1:
+        return "image"
+    items = {registry.get(name).spec.item for name, _ in need.workloads}
+    return items.pop() if len(items) == 1 else "item"
 
 
 def _workload(name: str, purpose: str | None) -> str:
@@ -675,11 +682,9 @@ def need_of(
     host, users, egress = given.get("host"), count("users"), read("egress", units.parse_memory_range)
     assumed = _stated(
         electricity_usd_per_kwh=read("electricity", lambda text: units.parse_usd(
-            re.sub(r"^\s*([\d.,]+)\s*$", r"$\1/kWh", text), rates, most=units.MOST_USD_PER_KWH,
-            example="'$0.30/kWh'")[0]),
-        host_usd=units.parse_usd(
-            re.sub(r"^[\d.,]+$", r"$\g<0>", host), rates, free=True, example="$1500")[0]
-        if host else None,
+            _in_dollars(text, "/kWh"), rates, most=units.MOST_USD_PER_KWH, example="'$0.30/kWh'")[0]),
+        host_usd=read("host", lambda text: units.parse_usd(
+            _in_dollars(text), rates, free=True, example="$1500")[0]),
         hours_per_week=positive("hours-per-week"), years=positive("years"), cooling=positive("cooling"),
         host_w=positive("host-power", "W"), max_age_days=read("newer-than", units.parse_days),
         aged_today=True if given.get("newer-than") else None,
@@ -748,6 +753,11 @@ def need_of(
     if purpose == "finetune" and need.task == "lora" and not given.get("precision"):
         need = _by_what_fits(need)
     return need, results
+
+
+def _in_dollars(text: str, per: str = "") -> str:
+    """A sum as it was typed; a bare number is dollars."""
+    return re.sub(r"^\s*([\d.,]+)\s*$", rf"$\1{per}", text)
 
 
 def _budget(text: str, rates: Mapping[str, float]) -> tuple[float, str | None]:

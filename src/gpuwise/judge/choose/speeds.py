@@ -571,6 +571,11 @@ def largest_models(need: Need, gpu: str, count: int) -> dict[Precision, str]:
     return found
 
 
+def _smallest(need: Need) -> Precision:
+    """The format of weights that takes least, of those that may be taken."""
+    return (need.formats or (need.precision,))[-1]
+
+
 def fewest_to_hold(need: Need, gpus: Sequence[str]) -> int | None:
     """GPUs of a kind, over several machines, that hold a language model; None where none tried do."""
     if not need.task or not gpus:
@@ -578,7 +583,7 @@ def fewest_to_hold(need: Need, gpus: Sequence[str]) -> int | None:
     from gpuwise.predictor.fit import USABLE, memory
 
     room = USABLE * (catalog.get(gpus[0]).memory_bytes or 0.0)
-    plan = _plan(need, (need.formats or (need.precision,))[-1], batch=need.concurrent or need.batch or 1)
+    plan = _plan(need, _smallest(need), batch=need.concurrent or need.batch or 1)
     each = ((n, sum(size for _, size in memory(replace(plan, gpus=n)))) for n in range(1, MOST_SHARES))
     return next((n for n, size in each if size <= room), None)
 
@@ -591,16 +596,12 @@ def settled_context(need: Need) -> int:
 def shorter(need: Need, gpu: str, count: int) -> str:
     """Which context, half as long or less, such GPUs hold where the one that is asked for does not fit; and
     that nothing is counted in the host's memory."""
-    from gpuwise.facts import llms
     from gpuwise.predictor.fit import fit
 
-    model = llms.find(need.workloads[0][0])
-    formats = need.formats or (need.precision or FORMATS[need.task or "infer"],)
-    weights = min(formats, key=lambda each: llms.weight_bytes(model, each))
+    sizes = {"gpus": count, "batch": need.concurrent or 1, "chunked": need.mode == "train"}
     context, held = settled_context(need) // 2, 0
     while context >= SHORTEST and not held:
-        asked = replace(need, context=context)
-        plan = _plan(asked, weights, gpus=count, batch=need.concurrent or 1, chunked=need.mode == "train")
+        plan = _plan(replace(need, context=context), _smallest(need), **sizes)
         held, context = context if fit(plan, gpu).fits else 0, context // 2
     said = f"contexts of {held:,} tokens fit" if held else "no shorter context fits"
     return f"{said}; layers in the host's memory, much slower, are not counted"
@@ -627,16 +628,6 @@ def memory_of(need: Need, spec: GpuSpec) -> float | None:
         low, high = need.memory_gb
         return min((high or low) * 2**30, spec.memory_bytes)
     return spec.memory_bytes
-
-
-def item_of(need: Need) -> str:
-    """What the throughput counts."""
-    if need.task:
-        return "token"
-    if need.passes != 1:
-        return "image"
-    items = {registry.get(name).spec.item for name, _ in need.workloads}
-    return items.pop() if len(items) == 1 else "item"
 
 
 def gpu_of(result: Result) -> str:

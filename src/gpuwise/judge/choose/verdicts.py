@@ -57,11 +57,12 @@ def sent_out(need: Need, first: Option, offers: Sequence[Offer]) -> str:
         return ""
     rates = (o.egress_usd_per_gb for o in offers if o.provider == first.provider)
     rate = next((each for each in rates if each is not None), None)
-    paid = f"{sum_of(need, need.egress_gb * (priced.MOST_EGRESS if rate is None else rate))}{often(need)}"
+    most = priced.most_egress()
+    paid = f"{sum_of(need, need.egress_gb * (most if rate is None else rate))}{often(need)}"
     counted_in = "in the cost" if priced.egress_h(need) else "on top of it"
     if rate is not None:
         return f"{need.egress_gb:,.0f} GB sent out cost {paid} there, {counted_in}."
-    at = f"at ${priced.MOST_EGRESS:.3g} a GB, the most known of anybody, {paid}, {counted_in}"
+    at = f"at ${most:.3g} a GB, the most known of anybody, {paid}, {counted_in}"
     return f"What {need.egress_gb:,.0f} GB sent out cost is not known of {first.provider}: {at}."
 
 
