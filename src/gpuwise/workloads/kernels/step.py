@@ -1,0 +1,136 @@
+"""A whole step of decoding one sequence as one kernel (`step.cu`), on GPUs that copy in bulk: Hopper and later."""
+
+from __future__ import annotations
+
+import ctypes
+import struct
+from importlib.resources import files
+from typing import TYPE_CHECKING, Any
+from unittest import mock
+
+import torch
+from torch import Tensor
+
+from gpuwise.model.precision import Precision
+from gpuwise.workloads.kernels.stream import KINDS
+
+if TYPE_CHECKING:
+    from gpuwise.workloads.models.decoder import Cache, Decoder
+
+ATTENTION = 6
+CHUNK, UNDER_WAY, CLOCKS = 2048, 5, None
+HEAD, QUERIES = 128, 8  # tokens of a stage, size of a head, most queries of a key, as `step.cu` has them
+THREADS = 17 * 32
+# Bytes of a stage beside its rows: scales and zero points.
+BESIDE = {Precision.INT4: 1536, Precision.MXFP4: 2048, Precision.NVFP4: 4096}
+SUMS = 7680  # Bytes of shared memory before the input
+
+
+class WholeStep:
+    """Phases of one decoder and its cache; called with tokens and position it gives the logits."""
+
+    def __init__(self, decoder: Decoder, cache: Cache, eps: float) -> None:
+        from gpuwise.workloads.models.decoder import stored
+
+        shape, weight = decoder.shape, decoder.embedding.weight
+        self.decoder, device = decoder, weight.device
+        properties = torch.cuda.get_device_properties(device)
+        self.blocks = properties.multi_processor_count
+        heads, shared, size = shape.heads, shape.kv_heads, shape.head_size
+        first = decoder.layers[0]
+        self.x = weight.new_empty((1, shape.hidden))
+        self.logits = weight.new_empty((1, len(decoder.head_weight)))
+        qkv = weight.new_empty((heads + 2 * shared) * size)
+        y, inner = weight.new_empty(heads * size), weight.new_empty(shape.inner)
+        self.held: list[Tensor] = [qkv, y, inner]
+        bits = struct.unpack("i", struct.pack("f", eps))[0]
+        factor = struct.unpack("i", struct.pack("f", size**-0.5))[0]
+        rows: list[list[int]] = []
+        widest, beside, turn = shape.hidden, 0, 0
+
+        def product(out: Tensor, x: Tensor, stored: tuple[Any, ...], norm: Tensor | None, gated: bool, add: bool) -> None:
+            nonlocal widest, beside, turn
+            w, scale, zero, kind = (*stored, None, None, None)[:4]
+            k, n = x.numel(), out.numel()
+            assert len(w) == n * (1 + gated)
+            widest = max(widest, 2 * k if kind is None and norm is not None else k)
+            beside = max(beside, BESIDE.get(kind, 0))
+            wide = map_of(w, gated, 1024, 4)
+            if kind in BESIDE:
+                scale = map_of(scale, gated, 2048 * w_bytes(scale) // w_bytes(w), 1)
+            if kind == Precision.INT4:
+                zero = map_of(zero, gated, 32, 1)
+            parts = (wide, scale, zero, x, norm, out if add else None, out)
+            self.held += [wide, scale, zero]
+            rows.append([0 if kind is None else KINDS[kind], n, k, gated, *map(address, parts), 0, 0, 0, bits, turn])
+            turn = (turn + -(-n // (8 if gated else 16))) % self.blocks
+
+        for layer, (keys, values) in zip(decoder.layers, cache.layers(), strict=True):
+            product(qkv, self.x, stored(layer.attention.qkv), layer.norm1.weight, False, False)
+            tokens = keys.shape[2]
+            chunks = tokens // (CHUNK // 16)
+            each = -(-chunks * shared // self.blocks)
+            splits = -(-chunks // each)
+            part = torch.empty(heads * splits * (size + 2), device=device)
+            self.held.append(part)
+            rows.append(
+                [ATTENTION, shared, tokens, heads // shared, address(keys), address(values), 0, address(qkv), 0, 0,
+                 address(y), address(part), each, splits, factor, turn]
+            )  # fmt: skip
+            turn = (turn + shared * splits) % self.blocks
+            product(self.x, y, stored(layer.attention.output), None, False, True)
+            product(inner, self.x, stored(layer.feed_forward.gate_up), layer.norm2.weight, True, False)
+            product(self.x, inner, stored(layer.feed_forward.down), None, False, True)
+        product(self.logits, self.x, (decoder.head_weight,), decoder.norm.weight, False, False)
+        self.phases = torch.tensor(rows, dtype=torch.int64, device=device)
+        self.counters = torch.zeros(8192, dtype=torch.int32, device=device)
+        self.stage, self.room = max(16 * CHUNK + beside, 33024), SUMS + 2 * widest
+        free = properties.shared_memory_per_block_optin - 512
+        self.stages = (free - self.room) // (self.stage + 16)
+        assert self.stages > 2
+        self.bytes = self.stages * (self.stage + 16) + self.room
+        self.kernel = compiled(device)
+        self.kernel.set_shared_memory_config(self.bytes)
+
+    def __call__(self, tokens: Tensor, position: Tensor) -> Tensor:
+        table = self.decoder.table
+        torch.index_select(self.decoder.embedding.weight, 0, tokens[:, 0], out=self.x)
+        numbers = (table.stride(0), self.stage, self.stages, min(UNDER_WAY, self.stages), self.room)
+        self.kernel(
+            grid=(self.blocks, 1, 1), block=(THREADS, 1, 1), shared_mem=self.bytes,
+            args=[self.phases, len(self.phases), self.counters, position, table, *numbers],
+        )  # fmt: skip
+        return self.logits
+
+
+def address(x: Tensor | None) -> int:
+    return 0 if x is None else x.data_ptr()
+
+
+def w_bytes(w: Tensor) -> int:
+    return w.shape[1] * w.element_size()
+
+
+def map_of(x: Tensor, gated: bool, box: int, item: int) -> Tensor:
+    """A tensor map: boxes of 16 rows of so many bytes; with a gate 8 of each half."""
+    width, rows = w_bytes(x), len(x) // (1 + gated)
+    out = ctypes.create_string_buffer(192)
+    at = -ctypes.addressof(out) % 64
+    numbers = lambda kind, *values: (kind * len(values))(*values)
+    failed = ctypes.CDLL("libcuda.so.1").cuTensorMapEncodeTiled(
+        ctypes.c_void_p(ctypes.addressof(out) + at), {1: 0, 4: 2}[item], 3, ctypes.c_void_p(x.data_ptr()),
+        numbers(ctypes.c_uint64, width // item, rows, 1 + gated), numbers(ctypes.c_uint64, width, width * rows),
+        numbers(ctypes.c_uint32, box // item, 16 // (1 + gated), 1 + gated), numbers(ctypes.c_uint32, 1, 1, 1),
+        0, 0, 3, 0,
+    )  # fmt: skip
+    if failed:
+        raise RuntimeError(f"no tensor map of {tuple(x.shape)}: {failed}")
+    return torch.frombuffer(bytearray(out.raw[at : at + 128]), dtype=torch.uint8).to(x.device)
+
+
+def compiled(device: torch.device) -> Any:
+    source = files("gpuwise.workloads.kernels").joinpath("step.cu").read_text()
+    # torch looks for a toolkit's headers, of which there are none in `step.cu`.
+    with mock.patch("torch.utils.cpp_extension.include_paths", return_value=[]):
+        options = [] if CLOCKS is None else [f"-DCLOCKS={CLOCKS}"]
+        return torch.cuda._compile_kernel(source, "decode_step", nvcc_options=options)
