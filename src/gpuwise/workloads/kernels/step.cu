@@ -1,11 +1,12 @@
 // One decoding step of one sequence as one kernel, for Hopper: products of a row and attention over its cache.
 //
 // A block for each multiprocessor goes through the phases of the step; between two of them all blocks meet. What a
-// phase multiplies by does not depend on the phase before, so one warp, the bringer, copies weights and cache into
+// phase multiplies by does not depend on the phase before, so one thread, the bringer, copies weights and cache into
 // a ring of stages in shared memory without waiting for anybody: while blocks meet, memory is read on.
 //
-// A stage is 16 rows of at most CHUNK bytes. Sixteen warps multiply it by matrix units (mma), each its segments of
-// 64 bytes of all rows. Integers and four-bit floats are bytes, times an input that is written with 16 bits below the
+// A stage is 1,024 bytes of 16 rows, as eight boxes of 128 bytes whose 16-byte pieces are swizzled as the copies do.
+// Four teams of four warps take turns to multiply one by matrix units (mma), a warp its segments of 64 bytes of all
+// rows. Integers and four-bit floats are bytes, times an input that is written with 16 bits below the
 // largest of each 128, as two signed bytes: the columns of the product, of which one row needs only one, hold the
 // upper and the lower ones. Segments of rows are summed over the warps in the end.
 
@@ -15,11 +16,11 @@ typedef unsigned int u32;
 typedef unsigned long long u64;
 
 constexpr int WARPS = 16, THREADS = 32 * WARPS;  // without the bringer
-constexpr int ROWS = 16, BOX = 1024, BOXES = 2, CHUNK = BOX * BOXES;  // bytes of a row that are copied at once
-constexpr int SEGMENT = BOX / WARPS, SEGMENTS = CHUNK / SEGMENT;
-constexpr int TOKENS_PITCH = CHUNK + 16;  // of the cache in a stage, by which banks are spread
-constexpr int SCALES = ROWS * CHUNK, ZEROS = SCALES + ROWS * SEGMENTS * 2;
-constexpr int HEAD = 128, TOKENS = ROWS * CHUNK / HEAD / 2, QUERIES = 8;  // size of a head, tokens of a stage, most queries of a key
+constexpr int TEAMS = 4, MATES = WARPS / TEAMS;
+constexpr int TILES = 8;  // whose sums are kept: so far warps are apart at most
+constexpr int ROWS = 16, CHUNK = 1024, STAGE = ROWS * CHUNK, SEGMENT = 64, SEGMENTS = CHUNK / SEGMENT;
+constexpr int MINE = SEGMENTS / MATES;  // segments of a warp
+constexpr int HEAD = 128, TOKENS = STAGE / HEAD / 2, QUERIES = 8;  // size of a head, tokens of a stage, most queries
 enum { BF16, INT8, FP8, INT4, MXFP4, NVFP4, ATTENTION };
 
 // Of formats with a scale for some weights `w`, `scale` and `zero` (int4's) are maps of tensors; else `scale` is a
@@ -51,34 +52,52 @@ struct Phase {
 #endif
 
 struct Ring {
-    u32 stages, full, empty, bytes, count, slot, turn;
-    __device__ u32 at() const { return stages + slot * bytes; }
+    u32 stages, beside, full, empty, done, besides, count, slot, turn, tiles;
+    __device__ u32 at() const { return stages + slot * STAGE; }
+    __device__ u32 sizes() const { return beside + slot * besides; }  // scales and zero points
     __device__ u32 loaded() const { return full + 8 * slot; }
     __device__ u32 freed() const { return empty + 8 * slot; }
-    __device__ void next() { if (++slot == count) { slot = 0; turn ^= 1; } }
+    __device__ void next() {
+        if (++slot == count) slot = 0, turn ^= 1;
+    }
 };
 
 __device__ __forceinline__ u32 shared_at(const void* p) { return (u32)__cvta_generic_to_shared(p); }
 
 __device__ __forceinline__ void wait(u32 barrier, u32 parity) {
-    asm volatile(
-        "{ .reg .pred done; again: mbarrier.try_wait.parity.shared::cta.b64 done, [%0], %1; @!done bra again; }"
-        :: "r"(barrier), "r"(parity) : "memory");
+    u32 done = 0;
+#ifdef BOUNDED
+    for (int i = 0; !done; i++) {
+        if (i > BOUNDED) { printf("block %d thread %d waits for %d\n", blockIdx.x, threadIdx.x, (int)barrier); __trap(); }
+#else
+    while (!done) {
+#endif
+        asm volatile(
+            "{ .reg .pred p; mbarrier.try_wait.parity.shared::cta.b64 p, [%1], %2; selp.u32 %0, 1, 0, p; }"
+            : "=r"(done) : "r"(barrier), "r"(parity) : "memory");
+    }
 }
 __device__ __forceinline__ void arrive(u32 barrier) {
     asm volatile("mbarrier.arrive.shared::cta.b64 _, [%0];" :: "r"(barrier) : "memory");
 }
 __device__ __forceinline__ void meet() { asm volatile("bar.sync 1, %0;" :: "n"(THREADS) : "memory"); }
 
-__device__ __forceinline__ void bring(u32 to, const u8* from, u32 bytes, u32 barrier, u64 policy) {
-    asm volatile(
-        "cp.async.bulk.shared::cluster.global.mbarrier::complete_tx::bytes.L2::cache_hint [%0], [%1], %2, [%3], %4;"
-        :: "r"(to), "l"(from), "r"(bytes), "r"(barrier), "l"(policy) : "memory");
-}
-
 __device__ __forceinline__ uint4 lds(u32 at) {
     uint4 v;
     asm volatile("ld.shared.v4.u32 {%0,%1,%2,%3}, [%4];" : "=r"(v.x), "=r"(v.y), "=r"(v.z), "=r"(v.w) : "r"(at));
+    return v;
+}
+// Pieces of eight rows, a word of each row and piece a lane.
+__device__ __forceinline__ uint4 matrices(u32 at) {
+    uint4 v;
+    asm volatile("ldmatrix.sync.aligned.m8n8.x4.shared.b16 {%0,%1,%2,%3}, [%4];"
+                 : "=r"(v.x), "=r"(v.y), "=r"(v.z), "=r"(v.w) : "r"(at));
+    return v;
+}
+__device__ __forceinline__ uint4 transposed(u32 at) {
+    uint4 v;
+    asm volatile("ldmatrix.sync.aligned.m8n8.x4.trans.shared.b16 {%0,%1,%2,%3}, [%4];"
+                 : "=r"(v.x), "=r"(v.y), "=r"(v.z), "=r"(v.w) : "r"(at));
     return v;
 }
 __device__ __forceinline__ u32 lds32(u32 at) {
@@ -152,7 +171,13 @@ struct Bringer {
     }
 };
 
-__device__ __forceinline__ void bring_box(u32 to, const u8* map, int at, int row, u32 barrier, u64 policy) {
+__device__ __forceinline__ void bring_rows(u32 to, const u8* map, int at, int row, u32 barrier, u64 policy) {
+    asm volatile(
+        "cp.async.bulk.tensor.4d.shared::cluster.global.tile.mbarrier::complete_tx::bytes.L2::cache_hint"
+        " [%0], [%1, {0, %3, 0, %2}], [%4], %5;"
+        :: "r"(to), "l"(map), "r"(at), "r"(row), "r"(barrier), "l"(policy) : "memory");
+}
+__device__ __forceinline__ void bring_sizes(u32 to, const u8* map, int at, int row, u32 barrier, u64 policy) {
     asm volatile(
         "cp.async.bulk.tensor.3d.shared::cluster.global.tile.mbarrier::complete_tx::bytes.L2::cache_hint"
         " [%0], [%1, {%2, %3, 0}], [%4], %5;"
@@ -172,12 +197,11 @@ __device__ __forceinline__ void bring_product(const Phase& p, Bringer& bringer) 
         for (int at = 0; at < width; at += CHUNK) {
             bringer.make_room();
             const u32 to = bringer.ring.at(), full = bringer.ring.loaded();
-            const int boxes = width - at > BOX ? BOXES : 1;
-            expect(full, ROWS * (boxes * BOX + SEGMENTS * (SIZES + LEVELS)));
-            for (int i = 0; i < boxes; i++)
-                bring_box(to + i * ROWS * BOX, w, at / 4 + i * (BOX / 4), out, full, bringer.policy);
-            if (SIZES) bring_box(to + SCALES, scale, at / SEGMENT * SIZES, out, full, bringer.policy);
-            if (LEVELS) bring_box(to + ZEROS, zero, at / SEGMENT, out, full, bringer.policy);
+            const u32 sizes = bringer.ring.sizes();
+            expect(full, STAGE + ROWS * SEGMENTS * (SIZES + LEVELS));
+            bring_rows(to, w, at / 128, out, full, bringer.policy);
+            if (SIZES) bring_sizes(sizes, scale, at / SEGMENT * SIZES, out, full, bringer.policy);
+            if (LEVELS) bring_sizes(sizes + ROWS * SEGMENTS * SIZES, zero, at / SEGMENT, out, full, bringer.policy);
             bringer.ring.next();
         }
 }
@@ -185,90 +209,85 @@ __device__ __forceinline__ void bring_product(const Phase& p, Bringer& bringer) 
 __device__ __forceinline__ void bring_cache(const Phase& p, Bringer& bringer) {
     for (int item = p.first(); item < p.n * p.splits; item += gridDim.x) {
         const int head = item / (int)p.splits, first = item % (int)p.splits * p.each;
-        const int end = min(first + (int)p.each, (int)p.k / TOKENS);
-        for (int chunk = first; chunk < end; chunk++)
-            for (int both = 0; both < 2; both++) {
-                const u8* from = (both ? p.scale : p.w) + (head * p.k + (long long)chunk * TOKENS) * HEAD * 2;
-                bringer.make_room();
-                const u32 to = bringer.ring.at(), full = bringer.ring.loaded();
-                expect(full, ROWS * CHUNK);
-                for (int i = 0; i < ROWS; i++) bring(to + i * TOKENS_PITCH, from + i * CHUNK, CHUNK, full, bringer.policy);
-                bringer.ring.next();
-            }
+        const int end = min(first + (int)p.each, (int)p.k / (2 * TOKENS));
+        for (int i = first * 4; i < end * 4; i++) {
+            // Two stages of keys, two of values
+            bringer.make_room();
+            const int row = head * (int)p.k + (i / 4 * 2 + i % 2) * TOKENS;
+            expect(bringer.ring.loaded(), STAGE);
+            bring_rows(bringer.ring.at(), i & 2 ? p.scale : p.w, 0, row, bringer.ring.loaded(), bringer.policy);
+            bringer.ring.next();
+        }
     }
 }
 
-// Which of 128 inputs is byte `j` of what a lane lays out: `part` of four lanes, `word` of its four, upper or lower
-// `half` of that word's weights.
-template <int KIND> __device__ __forceinline__ int input(int lane, int j) {
-    const int part = lane >> 3, word = lane >> 1 & 3, half = lane & 1;
-    if (KIND == INT8) return 4 * lane + j;
-    if (KIND == INT4) return 16 * (half + 2 * j) + 4 * part + word;
-    if (KIND == MXFP4) return 32 * part + 4 * word + 2 * half + (j >> 1) + 16 * (j & 1);
-    return 32 * part + 16 * (word >> 1) + 4 * (word & 1) + 2 * half + (j >> 1) + 8 * (j & 1);
+// Bytes of four lanes, a row each, as columns: `upper` and `lower` are the masks of lanes that differ.
+__device__ __forceinline__ u32 across(u32 v, int lane) {
+    const bool upper = lane & 16, odd = lane & 8;
+    u32 got = __shfl_xor_sync(~0u, __byte_perm(v, 0, upper ? 0x4410 : 0x4432), 16);
+    v = __byte_perm(v, got, upper ? 0x3254 : 0x5410);
+    got = __shfl_xor_sync(~0u, __byte_perm(v, 0, odd ? 0x4420 : 0x4431), 8);
+    return __byte_perm(v, got, odd ? 0x3514 : 0x5240);
+}
+// Bytes of two lanes that differ by the mask `by`, interleaved: the lane without it has the first halves.
+__device__ __forceinline__ u32 woven(u32 v, int lane, int by) {
+    const bool second = lane & by;
+    const u32 got = __shfl_xor_sync(~0u, __byte_perm(v, 0, second ? 0x4410 : 0x4432), by);
+    return __byte_perm(v, got, second ? 0x3524 : 0x5140);
 }
 
 struct Room { u32 x, unit, sum, partial, squares; };
 
-// Lay the input out in shared memory as the matrix units take it.
-template <int KIND> __device__ __forceinline__ void lay_out(const Phase& p, const Room& room) {
-    constexpr bool DIGITS = KIND != BF16 && KIND != FP8;
+// The norm's weights that a lane multiplies by; they do not depend on the phase before.
+struct Weights {
+    uint2 of[2];
+    __device__ void read(const Phase& p) {
+        const int warp = threadIdx.x >> 5, lane = threadIdx.x & 31;
+        if (!p.norm) return;
+#pragma unroll
+        for (int i = 0; i < 2; i++)
+            if ((warp + i * WARPS) * 128 < p.k) {
+                const u16* from = p.norm + (warp + i * WARPS) * 128 + lane * 4;
+                asm volatile("ld.global.nc.v2.u32 {%0,%1}, [%2];" : "=r"(of[i].x), "=r"(of[i].y) : "l"(from));
+            }
+    }
+};
+
+// Lay the input out in shared memory as the matrix units take it: a lane has four inputs of a group of 128.
+template <int KIND> __device__ __forceinline__ void lay_out(const Phase& p, const Room& room, const Weights& weights) {
     constexpr int AHEAD = 7;
     const int warp = threadIdx.x >> 5, lane = threadIdx.x & 31, groups = (int)p.k / 128;
     const bool normed = p.norm;
+    const u16* from = p.x + lane * 4;
     float squares = 0;
     for (int first = warp; first < groups; first += WARPS * AHEAD) {
-        // Two bf16 a word.
-        u32 x[AHEAD][2], weight[AHEAD][2];
+        uint2 x[AHEAD];
 #pragma unroll
-        for (int i = 0; i < AHEAD; i++) {
-            const int at = (first + i * WARPS) * 128;
-            if (first + i * WARPS >= groups) break;
-            if (KIND == INT4) {
-#pragma unroll
-                for (int j = 0; j < 2; j++)
-                    x[i][j] = far16(p.x + at + input<KIND>(lane, 2 * j)) | far16(p.x + at + input<KIND>(lane, 2 * j + 1)) << 16;
-            } else if (KIND == MXFP4 || KIND == NVFP4) {
-                // Those of bytes 0 and 2, and of 1 and 3, are neighbours.
-                const u32 even = far32(p.x + at + input<KIND>(lane, 0)), odd = far32(p.x + at + input<KIND>(lane, 1));
-                x[i][0] = __byte_perm(even, odd, 0x5410), x[i][1] = __byte_perm(even, odd, 0x7632);
-            } else {
-                const uint2 four = far64(p.x + at + lane * 4);
-                x[i][0] = four.x, x[i][1] = four.y;
-            }
-            if (normed && i < 2) {
-#pragma unroll
-                for (int j = 0; j < 2; j++) {
-                    const int one = DIGITS ? input<KIND>(lane, 2 * j) : 4 * lane + 2 * j;
-                    const int two = DIGITS ? input<KIND>(lane, 2 * j + 1) : 4 * lane + 2 * j + 1;
-                    weight[i][j] = p.norm[at + one] | (u32)p.norm[at + two] << 16;
-                }
-            }
-        }
+        for (int i = 0; i < AHEAD; i++)
+            if (first + i * WARPS < groups) x[i] = far64(from + (first + i * WARPS) * 128);
 #pragma unroll
         for (int i = 0; i < AHEAD; i++) {
             const int group = first + i * WARPS;
             if (group >= groups) break;
-            float v[4] = {wide(x[i][0]), wide(x[i][0] >> 16), wide(x[i][1]), wide(x[i][1] >> 16)};
+            float v[4] = {wide(x[i].x), wide(x[i].x >> 16), wide(x[i].y), wide(x[i].y >> 16)};
             if (normed) {
                 squares += v[0] * v[0] + v[1] * v[1] + v[2] * v[2] + v[3] * v[3];
-                if (i < 2) {
-                    v[0] *= wide(weight[i][0]), v[1] *= wide(weight[i][0] >> 16);
-                    v[2] *= wide(weight[i][1]), v[3] *= wide(weight[i][1] >> 16);
-                } else {
-#pragma unroll
-                    for (int j = 0; j < 4; j++)
-                        v[j] *= wide(p.norm[group * 128 + (DIGITS ? input<KIND>(lane, j) : 4 * lane + j)]);
-                }
+                uint2 weight;
+                if (i < 2 && first == warp) weight = weights.of[i];
+                else weight = *(const uint2*)(p.norm + group * 128 + lane * 4);
+                v[0] *= wide(weight.x), v[1] *= wide(weight.x >> 16);
+                v[2] *= wide(weight.y), v[3] *= wide(weight.y >> 16);
             }
             if (KIND == BF16) {
                 // What rounding takes from normed inputs is multiplied as well.
                 const u32 a = pair_bf16(v[0], v[1]), b = pair_bf16(v[2], v[3]);
-                const u32 at = room.x + group * 256 + lane * 8;
-                sts64(at, a, b);
-                if (normed)
-                    sts64(at + (u32)p.k * 2, pair_bf16(v[0] - wide(a), v[1] - wide(a >> 16)),
-                          pair_bf16(v[2] - wide(b), v[3] - wide(b >> 16)));
+                const u32 at = room.x + group * 256 + (lane >> 3) * 64 + (lane & 1) * 32 + (lane >> 1 & 3) * 4;
+                sts32(at, a), sts32(at + 16, b);
+                if (normed) {
+                    const u32 rest = at + (u32)p.k * 2;
+                    sts32(rest, pair_bf16(v[0] - wide(a), v[1] - wide(a >> 16)));
+                    sts32(rest + 16, pair_bf16(v[2] - wide(b), v[3] - wide(b >> 16)));
+                }
                 continue;
             }
             const float most4 = fmaxf(fmaxf(fabsf(v[0]), fabsf(v[1])), fmaxf(fabsf(v[2]), fabsf(v[3])));
@@ -276,8 +295,8 @@ template <int KIND> __device__ __forceinline__ void lay_out(const Phase& p, cons
             if (KIND == FP8) {
                 const u32 power = __float_as_uint(most) & 0x7F800000;  // the power of two below it
                 const float inverse = __uint_as_float(0x7F000000 - power);
-                const u32 at = room.x + group * 256 + (lane >> 4) * 128 + (lane >> 1 & 1) * 64 + (lane >> 2 & 3) * 16;
-                sts64(at + (lane & 1) * 8, pair_fp16(v[0] * inverse, v[2] * inverse), pair_fp16(v[1] * inverse, v[3] * inverse));
+                const u32 at = room.x + group * 256 + (lane >> 4) * 128 + (lane >> 3 & 1) * 64 + (lane & 3) * 16;
+                sts64(at + (lane >> 2 & 1) * 8, pair_fp16(v[0] * inverse, v[2] * inverse), pair_fp16(v[1] * inverse, v[3] * inverse));
                 // Weights stand 2^8 too low.
                 if (lane == 0) sts32(room.unit + group * 4, power + (8 << 23));
                 continue;
@@ -286,13 +305,25 @@ template <int KIND> __device__ __forceinline__ void lay_out(const Phase& p, cons
             int whole[4];
 #pragma unroll
             for (int j = 0; j < 4; j++) whole[j] = __float2int_rn(v[j] * inverse);
-            const u32 place = KIND == INT8 ? (lane >> 4) * 128 + (lane & 15) * 4
-                : (lane >> 2 & 1) * 128 + (lane >> 3) * 16 + (lane >> 1 & 1) * 8 + (lane & 1) * 4;
             // Lower bytes are signed, too: upper ones are rounded to the nearest.
-            const u32 high = __byte_perm(__byte_perm(whole[0] + 128, whole[1] + 128, 0x51),
-                                         __byte_perm(whole[2] + 128, whole[3] + 128, 0x51), 0x5410);
-            const u32 low = __byte_perm(__byte_perm(whole[0], whole[1], 0x40), __byte_perm(whole[2], whole[3], 0x40), 0x5410);
-            sts32(room.x + group * 256 + place, high), sts32(room.x + group * 256 + place + 64, low);
+            u32 high = __byte_perm(__byte_perm(whole[0] + 128, whole[1] + 128, 0x51),
+                                   __byte_perm(whole[2] + 128, whole[3] + 128, 0x51), 0x5410);
+            u32 low = __byte_perm(__byte_perm(whole[0], whole[1], 0x40), __byte_perm(whole[2], whole[3], 0x40), 0x5410);
+            // `part` of four lanes multiplies by them, with its word of `piece`, of int4 and floats its upper or lower half.
+            int part = lane & 3, piece = lane >> 3, half = 0;
+            if (KIND == INT4) {
+                high = across(high, lane), low = across(low, lane);
+                part = lane >> 3, piece = lane & 3, half = lane >> 2 & 1;
+            } else if (KIND == MXFP4) {
+                high = woven(high, lane, 4), low = woven(low, lane, 4);
+                half = lane >> 2 & 1;
+            } else if (KIND == NVFP4) {
+                high = woven(high, lane, 2), low = woven(low, lane, 2);
+                part = (lane >> 2 & 1) * 2 + (lane & 1), half = lane >> 1 & 1;
+            }
+            const u32 at = room.x + group * 256 + part * 16
+                + (KIND == INT8 ? (lane >> 4) * 128 + (lane >> 2 & 3) * 4 : (piece >> 1) * 128 + (piece & 1) * 8 + half * 4);
+            sts32(at, high), sts32(at + 64, low);
             if (lane == 0) sts32(room.unit + group * 4, __float_as_uint(most * (1.0f / 32512.0f)));
             // Sums of the inputs that share a scale.
             int sum = whole[0] + whole[1] + whole[2] + whole[3];
@@ -328,235 +359,292 @@ __device__ __forceinline__ u32 e2m1(u32 w) {
     return a | b;
 }
 
-// Sums of the warp's segments of a chunk of 16 rows, added to those of rows `line` and `line` + 8.
+// Of four a lane's own.
+template <typename T> __device__ __forceinline__ T of_four(int part, T a, T b, T c, T d) {
+    const T low = part & 1 ? b : a, high = part & 1 ? d : c;
+    return part & 2 ? high : low;
+}
+
+// Sums of the warp's segments of a stage, added to those of rows `line` and `line` + 8: of int4 and floats a lane adds
+// those of its groups, else each of four lanes has all.
 template <int KIND>
 __device__ __forceinline__ void multiply(
-    const Phase& p, const Room& room, u32 stage, int before, int segments, float& low, float& high, float (*c)[4]
+    bool normed, int k, const Room& room, u32 stage, u32 sizes, int before, float& low, float& high, float (*c)[4]
 ) {
-    const int warp = threadIdx.x >> 5, lane = threadIdx.x & 31, line = lane >> 2, part = lane & 3;
-    const u32 from = stage + line * BOX + warp * SEGMENT + part * 16, digit = (line & 1) * 64 + part * 16;
-    if (KIND == INT4) {
-        int sums[2][4] = {};
+    const int mate = (threadIdx.x >> 5) % MATES, lane = threadIdx.x & 31, line = lane >> 2, part = lane & 3;
+    const u32 from = stage + mate * (MINE / 2 * ROWS * 128) + (lane & 7) * 128 + (((lane >> 3) ^ (lane & 7)) << 4);
+    const u32 digit = (line & 1) * 64 + part * 16;
+    int sums[4][4] = {};
+    float wides[4][4] = {};
+    uint4 a[MINE], b[MINE];
 #pragma unroll
-        for (int j = 0; j < BOXES; j++) {
-            const int segment = warp + j * WARPS;
-            if (segment >= segments) break;
-            const uint4 a = lds(from + j * ROWS * BOX), b = lds(from + j * ROWS * BOX + 8 * BOX);
-            const u32 at = room.x + (before + segment) * 256 + digit;
-            const uint4 x = lds(at), y = lds(at + 128);
-            constexpr u32 M = 0x0F0F0F0F;
-            mma_bytes(sums[j], a.x & M, b.x & M, a.x >> 4 & M, b.x >> 4 & M, x.x, x.y);
-            mma_bytes(sums[j], a.y & M, b.y & M, a.y >> 4 & M, b.y >> 4 & M, x.z, x.w);
-            mma_bytes(sums[j], a.z & M, b.z & M, a.z >> 4 & M, b.z >> 4 & M, y.x, y.y);
-            mma_bytes(sums[j], a.w & M, b.w & M, a.w >> 4 & M, b.w >> 4 & M, y.z, y.w);
-        }
-        // Every lane of four has all sums: each takes those of one row and one segment.
-        const int second = part >> 1, lower = part & 1, segment = warp + second * WARPS;
-        const int upper = second ? (lower ? sums[1][2] : sums[1][0]) : (lower ? sums[0][2] : sums[0][0]);
-        const int rest = second ? (lower ? sums[1][3] : sums[1][1]) : (lower ? sums[0][3] : sums[0][1]);
-        if (segment < segments) {
-            const int row = line + 8 * lower, group = before + segment;
-            const int level = lds8(stage + ZEROS + row * SEGMENTS + segment);
-            const float size = wide(lds16(stage + SCALES + (row * SEGMENTS + segment) * 2));
-            const int sum = upper * 256 + rest - level * (int)lds32(room.sum + group * 4);
-            low += (float)sum * (size * __uint_as_float(lds32(room.unit + group * 4)));
-        }
-        return;
+    for (int j = 0; j < MINE; j++) {
+        const u32 at = (from ^ (j & 1) * 64) + (j >> 1) * (ROWS * 128);
+        a[j] = matrices(at), b[j] = matrices(at + 8 * 128);
     }
 #pragma unroll
-    for (int j = 0; j < BOXES; j++) {
-        const int segment = warp + j * WARPS;
-        if (segment >= segments) break;
-        const uint4 a = lds(from + j * ROWS * BOX), b = lds(from + j * ROWS * BOX + 8 * BOX);
-        const int whole = before + segment;
+    for (int j = 0; j < MINE; j++) {
+        const int segment = mate * MINE + j, whole = before + segment;
         if (KIND == BF16) {
-            const uint4 x = lds(room.x + whole * 64 + part * 16 + (p.norm && (line & 1) ? (u32)p.k * 2 : 0));
-            mma_bf16(c[0], a.x, b.x, a.y, b.y, x.x, x.y);
-            mma_bf16(c[1], a.z, b.z, a.w, b.w, x.z, x.w);
+            const uint4 x = lds(room.x + whole * 64 + part * 16 + (normed && (line & 1) ? k * 2 : 0));
+            mma_bf16(c[0], a[j].x, b[j].x, a[j].y, b[j].y, x.x, x.y);
+            mma_bf16(c[1], a[j].z, b[j].z, a[j].w, b[j].w, x.z, x.w);
         } else if (KIND == FP8) {
             const uint4 x = lds(room.x + whole * 128 + part * 16), y = lds(room.x + whole * 128 + 64 + part * 16);
-            float sums[4] = {};
-            mma_fp16(sums, even(a.x), even(b.x), odd(a.x), odd(b.x), x.x, x.y);
-            mma_fp16(sums, even(a.y), even(b.y), odd(a.y), odd(b.y), x.z, x.w);
-            mma_fp16(sums, even(a.z), even(b.z), odd(a.z), odd(b.z), y.x, y.y);
-            mma_fp16(sums, even(a.w), even(b.w), odd(a.w), odd(b.w), y.z, y.w);
-            const float unit = __uint_as_float(lds32(room.unit + (whole >> 1) * 4));
-            low += sums[0] * unit, high += sums[2] * unit;
+            float *sum = wides[j / 2], *other = wides[2 + j / 2];
+            mma_fp16(sum, even(a[j].x), even(b[j].x), odd(a[j].x), odd(b[j].x), x.x, x.y);
+            mma_fp16(other, even(a[j].y), even(b[j].y), odd(a[j].y), odd(b[j].y), x.z, x.w);
+            mma_fp16(sum, even(a[j].z), even(b[j].z), odd(a[j].z), odd(b[j].z), y.x, y.y);
+            mma_fp16(other, even(a[j].w), even(b[j].w), odd(a[j].w), odd(b[j].w), y.z, y.w);
+            if (j & 1) {
+                const float unit = __uint_as_float(lds32(room.unit + (whole >> 1) * 4));
+                low += (sum[0] + other[0]) * unit, high += (sum[2] + other[2]) * unit;
+            }
         } else if (KIND == INT8) {
             const uint4 x = lds(room.x + whole * 128 + digit);
-            int sums[4] = {};
-            mma_bytes(sums, a.x, b.x, a.y, b.y, x.x, x.y);
-            mma_bytes(sums, a.z, b.z, a.w, b.w, x.z, x.w);
-            const float unit = __uint_as_float(lds32(room.unit + (whole >> 1) * 4));
-            low += (float)(sums[0] * 256 + sums[1]) * unit, high += (float)(sums[2] * 256 + sums[3]) * unit;
+            int *sum = sums[j / 2], *other = sums[2 + j / 2];
+            mma_bytes(sum, a[j].x, b[j].x, a[j].y, b[j].y, x.x, x.y);
+            mma_bytes(other, a[j].z, b[j].z, a[j].w, b[j].w, x.z, x.w);
+            if (j & 1) {
+                const float unit = __uint_as_float(lds32(room.unit + (whole >> 1) * 4));
+                low += (float)((sum[0] + other[0]) * 256 + sum[1] + other[1]) * unit;
+                high += (float)((sum[2] + other[2]) * 256 + sum[3] + other[3]) * unit;
+            }
+        } else if (KIND == INT4) {
+            const u32 at = room.x + whole * 256 + digit;
+            const uint4 x = lds(at), y = lds(at + 128);
+            constexpr u32 M = 0x0F0F0F0F;
+            mma_bytes(sums[j], a[j].x & M, b[j].x & M, a[j].x >> 4 & M, b[j].x >> 4 & M, x.x, x.y);
+            mma_bytes(sums[j], a[j].y & M, b[j].y & M, a[j].y >> 4 & M, b[j].y >> 4 & M, x.z, x.w);
+            mma_bytes(sums[j], a[j].z & M, b[j].z & M, a[j].z >> 4 & M, b[j].z >> 4 & M, y.x, y.y);
+            mma_bytes(sums[j], a[j].w & M, b[j].w & M, a[j].w >> 4 & M, b[j].w >> 4 & M, y.z, y.w);
         } else {
-            // Four lanes have weights of groups of their own, each two columns, for which the others' inputs are zero.
             uint4 x = {}, y = {};
-            if (line >> 1 == part) {
+            // Halves of four lanes have groups of their own (NVFP4), for which the others' inputs are zero.
+            if (KIND == MXFP4 || (line >> 1 & 1) == part >> 1) {
                 x = lds(room.x + whole * 256 + digit), y = lds(room.x + whole * 256 + digit + 128);
             }
-            int sums[2][4] = {};
-            int* last = sums[KIND == NVFP4];
-            mma_bytes(sums[0], e2m1(a.x), e2m1(b.x), e2m1(a.x >> 16), e2m1(b.x >> 16), x.x, x.y);
-            mma_bytes(sums[0], e2m1(a.y), e2m1(b.y), e2m1(a.y >> 16), e2m1(b.y >> 16), x.z, x.w);
-            mma_bytes(last, e2m1(a.z), e2m1(b.z), e2m1(a.z >> 16), e2m1(b.z >> 16), y.x, y.y);
-            mma_bytes(last, e2m1(a.w), e2m1(b.w), e2m1(a.w >> 16), e2m1(b.w >> 16), y.z, y.w);
+            int of[4][4] = {};
+            mma_bytes(of[0], e2m1(a[j].x), e2m1(b[j].x), e2m1(a[j].x >> 16), e2m1(b[j].x >> 16), x.x, x.y);
+            mma_bytes(of[1], e2m1(a[j].y), e2m1(b[j].y), e2m1(a[j].y >> 16), e2m1(b[j].y >> 16), x.z, x.w);
+            mma_bytes(of[2], e2m1(a[j].z), e2m1(b[j].z), e2m1(a[j].z >> 16), e2m1(b[j].z >> 16), y.x, y.y);
+            mma_bytes(of[3], e2m1(a[j].w), e2m1(b[j].w), e2m1(a[j].w >> 16), e2m1(b[j].w >> 16), y.z, y.w);
             const float unit = __uint_as_float(lds32(room.unit + whole * 4));
-            constexpr int GROUPS = KIND == NVFP4 ? 2 : 1;  // of a lane
+            constexpr int GROUPS = KIND == NVFP4 ? 8 : 4;  // of a segment
 #pragma unroll
-            for (int g = 0; g < GROUPS; g++) {
-                const int known = 12 * (int)lds32(room.sum + ((whole * 4 + part) * GROUPS + g) * 4);
-                float of[2];
+            for (int g = 0; g < GROUPS / 4; g++) {
+                const int group = KIND == MXFP4 ? part : 2 * ((part >> 1) + 2 * g) + (part & 1);
+                const int known = 12 * (int)lds32(room.sum + (whole * GROUPS + group) * 4);
 #pragma unroll
                 for (int i = 0; i < 2; i++) {
-                    const u32 place = (line + 8 * i) * (SEGMENTS * 4 * GROUPS) + (segment * 4 + part) * GROUPS + g;
-                    const u32 code = lds8(stage + SCALES + place);
+                    int upper, rest;
+                    if (KIND == MXFP4) {
+                        upper = of_four(part, of[0][2 * i], of[1][2 * i], of[2][2 * i], of[3][2 * i]);
+                        rest = of_four(part, of[0][2 * i + 1], of[1][2 * i + 1], of[2][2 * i + 1], of[3][2 * i + 1]);
+                    } else {
+                        upper = part & 2 ? of[2 * g + 1][2 * i] : of[2 * g][2 * i];
+                        rest = part & 2 ? of[2 * g + 1][2 * i + 1] : of[2 * g][2 * i + 1];
+                    }
+                    const u32 code = lds8(sizes + (line + 8 * i) * (SEGMENTS * GROUPS) + segment * GROUPS + group);
                     const float size = KIND == MXFP4
                         ? __uint_as_float(code << 23)  // 2^(code - 127)
                         : __uint_as_float((code & 127) << 20) * 1329227995784915872903807060280344576.0f;  // e4m3
-                    of[i] = (float)(sums[g][2 * i] * 256 + sums[g][2 * i + 1] - known) * (size * unit);
+                    (i ? high : low) += (float)(upper * 256 + rest - known) * (size * unit);
                 }
-                low += of[0], high += of[1];
             }
+        }
+    }
+    if (KIND == INT4) {
+        const int segment = mate * MINE + part, group = before + segment;
+        const float unit = __uint_as_float(lds32(room.unit + group * 4));
+        const int known = lds32(room.sum + group * 4);
+#pragma unroll
+        for (int i = 0; i < 2; i++) {
+            const int row = line + 8 * i;
+            const int level = lds8(sizes + ROWS * SEGMENTS * 2 + row * SEGMENTS + segment);
+            const float size = wide(lds16(sizes + (row * SEGMENTS + segment) * 2));
+            const int upper = of_four(part, sums[0][2 * i], sums[1][2 * i], sums[2][2 * i], sums[3][2 * i]);
+            const int rest = of_four(part, sums[0][2 * i + 1], sums[1][2 * i + 1], sums[2][2 * i + 1], sums[3][2 * i + 1]);
+            (i ? high : low) += (float)(upper * 256 + rest - level * known) * (size * unit);
         }
     }
 }
 
+// All blocks have written what this phase reads.
+__device__ __forceinline__ void await(int* counters, int phase) {
+    if (phase && threadIdx.x == 0) {
+        const int all = phase * gridDim.x;
+        int seen;
+#ifdef BOUNDED
+        int tries = 0;
+#endif
+        do {
+            asm volatile("ld.acquire.gpu.global.s32 %0, [%1];" : "=r"(seen) : "l"(counters) : "memory");
+#ifdef BOUNDED
+            if (++tries > BOUNDED) { printf("block %d phase %d: %d of %d\n", blockIdx.x, phase, seen, all); __trap(); }
+#endif
+        } while (seen < all);
+    }
+    meet();
+}
+
 template <int KIND>
-__device__ __noinline__ void product(const Phase& p, Ring& ring, const Room& room, int phase, int* counters) {
+__device__ __noinline__ Ring product(const Phase& p, Ring ring, Room room, int phase, int* counters) {
     const int warp = threadIdx.x >> 5, lane = threadIdx.x & 31, line = lane >> 2, part = lane & 3;
-    lay_out<KIND>(p, room);
+    const int team = warp / MATES, mate = warp % MATES;
+    Weights weights;
+    weights.read(p);
+    const bool gated = p.gated, normed = p.norm;
+    const int k = (int)p.k, n = (int)p.n, width = (int)row_bytes<KIND>(k), step = gated ? ROWS / 2 : ROWS, by = step * gridDim.x;
+    const u16* residual = p.residual;
+    u16* y = p.y;
+    const float *scale = (const float*)p.scale, *levels = (const float*)p.zero;
+    const float eps = __uint_as_float((u32)p.eps);
+    await(counters, phase);
+    STAMP(4 * phase + 1)
+    lay_out<KIND>(p, room, weights);
     STAMP(4 * phase + 2)
-    const int width = (int)row_bytes<KIND>(p.k), step = p.gated ? ROWS / 2 : ROWS, n = (int)p.n;
-    int tile = 0;
-    for (int out = p.first() * step; out < n; out += step * gridDim.x, tile++) {
+    const int chunks = width / CHUNK, teams = min(chunks, TEAMS);
+    int whose = 0;  // the team of the next stage
+    for (int out = p.first() * step; out < n; out += by, ring.tiles++) {
+        const int begins = whose;
+        const bool takes_part = (team - begins & TEAMS - 1) < teams;
         // One warp sums the rows of all; what it needs besides is asked for early.
-        const bool mine = tile % WARPS == warp;
+        const bool mine = ((begins + chunks - 1) & TEAMS - 1) == team && ring.tiles % MATES == mate;
         const bool there = mine && lane < step && out + lane < n;
         float size = 1, added = 0;
         if (mine && lane < ROWS && (KIND == INT8 || KIND == FP8) && out + lane % step < n)
             // With a gate every output has two rows, eight apart here and n in the matrix.
-            size = ((const float*)p.scale)[out + lane % step + lane / step * n];
-        if (KIND > INT4 && mine) size = ((const float*)p.zero)[14] / 12.0f;  // Levels go up to six, twelve here.
-        if (there && p.residual) added = wide(far16(p.residual + out + lane));
+            size = scale[out + lane % step + lane / step * n];
+        if (KIND > INT4 && mine) size = levels[14] / 12.0f;  // Levels go up to six, twelve here.
+        if (there && residual) added = wide(far16(residual + out + lane));
         float low = 0, high = 0, c[2][4] = {};
         for (int at = 0; at < width; at += CHUNK) {
-            wait(ring.loaded(), ring.turn);
-            multiply<KIND>(p, room, ring.at(), at / SEGMENT, min(CHUNK, width - at) / SEGMENT, low, high, c);
-            __syncwarp();
-            if (lane == 0) arrive(ring.freed());
+            if (whose == team) {
+                wait(ring.loaded(), ring.turn);
+                multiply<KIND>(normed, k, room, ring.at(), ring.sizes(), at / SEGMENT, low, high, c);
+                __syncwarp();
+                if (lane == 0) arrive(ring.freed());
+            }
             ring.next();
+            whose = whose + 1 & TEAMS - 1;
         }
         if (KIND == BF16) {
             low = c[0][0] + c[1][0], high = c[0][2] + c[1][2];
-            if (p.norm) low += c[0][1] + c[1][1], high += c[0][3] + c[1][3];
+            if (normed) low += c[0][1] + c[1][1], high += c[0][3] + c[1][3];
         }
-        if (KIND == INT4) {
-            low += __shfl_xor_sync(~0u, low, 2);
-            high = low;
-        }
-        if (KIND > INT4) {
+        if (KIND >= INT4) {
             low += __shfl_xor_sync(~0u, low, 1), high += __shfl_xor_sync(~0u, high, 1);
             low += __shfl_xor_sync(~0u, low, 2), high += __shfl_xor_sync(~0u, high, 2);
         }
-        const u32 sums = room.partial + (tile & 1) * (WARPS * ROWS * 4);
-        if (part < 2)
-            asm volatile("st.shared.f32 [%0], %1;" :: "r"(sums + (warp * ROWS + line + 8 * part) * 4), "f"(part ? high : low));
-        meet();
+        const u32 sums = room.partial + ring.tiles % TILES * (WARPS * ROWS * 4), done = ring.done + ring.tiles % TILES * 8;
+        if (part < 2 && takes_part) sts32(sums + (warp * ROWS + line + 8 * part) * 4, __float_as_uint(part ? high : low));
+        __syncwarp();
+        if (lane == 0) arrive(done);
         if (mine) {
+            wait(done, ring.tiles / TILES & 1);
             float total = 0, squares = 0;
 #pragma unroll
-            for (int i = 0; i < WARPS; i++) {
-                total += __uint_as_float(lds32(sums + (i * ROWS + (lane & 15)) * 4));
-                if (p.norm) squares += __uint_as_float(lds32(room.squares + i * 4));
+            for (int i = 0; i < WARPS; i++)
+                if ((i / MATES - begins & TEAMS - 1) < teams) total += __uint_as_float(lds32(sums + (i * ROWS + (lane & 15)) * 4));
+            if (normed) {
+#pragma unroll
+                for (int i = 0; i < WARPS; i += 4) {
+                    const uint4 four = lds(room.squares + i * 4);
+                    squares += __uint_as_float(four.x) + __uint_as_float(four.y) + __uint_as_float(four.z) + __uint_as_float(four.w);
+                }
+                size *= rsqrtf(squares / k + eps);
             }
-            if (p.norm) size *= rsqrtf(squares / p.k + __uint_as_float((u32)p.eps));
             total *= size;
             const float up = __shfl_down_sync(~0u, total, 8);
-            if (p.gated) total = total / (1.0f + __expf(-total)) * up;
-            if (there) p.y[out + lane] = (u16)pair_bf16(total + added, 0);
+            if (gated) total = total / (1.0f + __expf(-total)) * up;
+            if (there) y[out + lane] = (u16)pair_bf16(total + added, 0);
         }
     }
+    return ring;
 }
 
-__device__ __noinline__ void attention(const Phase& p, Ring& ring, u32 room, int here, const u16* table, int rope, int* counters, int phase) {
-    constexpr int LINE = CHUNK / HEAD / 2, ROW = HEAD * 2 + 16, SCORES = QUERIES * ROW, SCORE_ROW = (TOKENS + 4) * 4;
-    constexpr int SHARES = SCORES + QUERIES * SCORE_ROW, STATES = SHARES + QUERIES * ROW;  // of states: factor, flag
+// Where element `d` of a token's row is in a pair of stages.
+__device__ __forceinline__ u32 element(u32 first, u32 second, int token, int d) {
+    const u32 row = (token < TOKENS ? first : second) + d / 64 * (TOKENS * 128) + token % TOKENS * 128;
+    return row + ((d / 8 % 8 ^ token % 8) << 4) + d % 8 * 2;
+}
+
+__device__ __noinline__ Ring attention(
+    const Phase& p, Ring ring, u32 room, int here, const u16* table, int rope, int phase, int* counters
+) {
+    constexpr int BOTH = 2 * TOKENS, ROW = BOTH * 2 + 16, SCORE_ROW = (BOTH + 4) * 4;
+    constexpr int SCORES = QUERIES * HEAD * 2, SHARES = SCORES + QUERIES * SCORE_ROW, STATES = SHARES + QUERIES * ROW;
     const int warp = threadIdx.x >> 5, lane = threadIdx.x & 31, line = lane >> 2, part = lane & 3;
-    const int group = (int)p.gated, splits = (int)p.splits;
-    const float factor = __uint_as_float((u32)p.eps);
-    const float minus = __uint_as_float(0xFF800000);
-    float* pairs = p.part + p.n * group * splits * HEAD;  // largest and sum
-    for (int item = p.first(); item < p.n * splits; item += gridDim.x) {
-        const int head = item / splits, split = item % splits, first = split * (int)p.each;
-        const int end = min(first + (int)p.each, (int)p.k / TOKENS);
-        u32 key_pair = 0, value_pair = 0;
-        for (int i = threadIdx.x; i < QUERIES * HEAD / 2; i += THREADS) {
-            const int h = i / (HEAD / 2), d = i % (HEAD / 2);
-            u32 both = 0;
-            if (h == 0 && here / TOKENS >= first && here / TOKENS < end) {
-                // The token's own key and value, which go into the cache, and into the copy of it.
-                const u16 *k = p.x + (p.n * group + head) * HEAD + d, *v = k + p.n * HEAD;
-                const float a = wide(far16(k)), b = wide(far16(k + HEAD / 2));
-                value_pair = far16(v) | far16(v + HEAD / 2) << 16;
-                const float cosine = wide(table[here * (HEAD / 2) + d]), sine = wide(table[rope + here * (HEAD / 2) + d]);
-                key_pair = pair_bf16(a * cosine - b * sine, b * cosine + a * sine);
-            }
-            if (h < group) {
-                const u16* q = p.x + (head * group + h) * HEAD + d;
-                const float a = wide(far16(q)), b = wide(far16(q + HEAD / 2));
-                const float cosine = wide(table[here * (HEAD / 2) + d]), sine = wide(table[rope + here * (HEAD / 2) + d]);
-                both = pair_bf16((a * cosine - b * sine) * factor, (b * cosine + a * sine) * factor);
-            }
-            sts16(room + h * ROW + d * 2, both), sts16(room + h * ROW + (d + HEAD / 2) * 2, both >> 16);
-            asm volatile("st.shared.u32 [%0], %1;" :: "r"(room + SHARES + h * ROW + d * 4), "r"(0));
-        }
-        if (threadIdx.x < QUERIES) asm volatile("st.shared.f32 [%0], %1;" :: "r"(room + STATES + threadIdx.x * 4), "f"(1.0f));
+    const int heads = (int)p.n, tokens = (int)p.k, group = (int)p.gated, splits = (int)p.splits, each = (int)p.each;
+    const float factor = __uint_as_float((u32)p.eps), minus = __uint_as_float(0xFF800000);
+    const int h = threadIdx.x / (HEAD / 2), d = threadIdx.x % (HEAD / 2);  // of queries: 512 pairs
+    const float cosine = wide(table[here * (HEAD / 2) + d]), sine = wide(table[rope + here * (HEAD / 2) + d]);
+    const u16* x = p.x;
+    float *sums = p.part, *pairs = sums + heads * group * splits * HEAD;  // largest and sum
+    await(counters, phase);
+    STAMP(4 * phase + 1)
+    for (int item = p.first(); item < heads * splits; item += gridDim.x) {
+        const int head = item / splits, split = item % splits, first = split * each, end = min(first + each, tokens / BOTH);
+        u32 key_pair = 0, value_pair = 0, both = 0;
+        const bool own = h == 0 && here / BOTH >= first && here / BOTH < end;
+        const u16 *q = x + (head * group + h) * HEAD + d, *k = x + (heads * group + head) * HEAD + d, *v = k + heads * HEAD;
+        u32 a = 0, b = 0, c = 0, e = 0;
+        if (h < group) a = far16(q), b = far16(q + HEAD / 2);
+        if (own) c = far16(k), e = far16(k + HEAD / 2), value_pair = far16(v) | far16(v + HEAD / 2) << 16;
+        both = pair_bf16((wide(a) * cosine - wide(b) * sine) * factor, (wide(b) * cosine + wide(a) * sine) * factor);
+        key_pair = pair_bf16(wide(c) * cosine - wide(e) * sine, wide(e) * cosine + wide(c) * sine);
+        // As matrix units take them: of 32 elements eight of a lane, pairs of four pieces.
+        const u32 at = room + h * (HEAD * 2) + d / 32 * 64 + d % 8 / 2 * 16 + d % 32 / 8 * 4 + d % 2 * 2;
+        sts16(at, both), sts16(at + HEAD, both >> 16);
+        sts32(room + SHARES + h * ROW + d * 4, 0);
+        if (threadIdx.x < QUERIES) sts32(room + STATES + threadIdx.x * 4, __float_as_uint(1.0f));
         float o[4] = {}, top = minus, weight = 0;
         for (int chunk = first; chunk < end; chunk++) {
-            const u32 keys = ring.at(), key_full = ring.loaded(), key_free = ring.freed();
-            wait(key_full, ring.turn);
-            ring.next();
-            const u32 values = ring.at(), value_free = ring.freed();
-            wait(ring.loaded(), ring.turn);
-            ring.next();
-            if (here / TOKENS == chunk && threadIdx.x < HEAD / 2) {
-                const int d = threadIdx.x, token = here % TOKENS;
-                const u32 at = token / LINE * TOKENS_PITCH + token % LINE * (HEAD * 2) + d * 2;
-                const long long place = (head * p.k + here) * HEAD + d;
-                u16 *key = (u16*)p.w + place, *value = (u16*)p.scale + place;
+            u32 stage[4], freed[4];
+#pragma unroll
+            for (int i = 0; i < 4; i++) {
+                stage[i] = ring.at(), freed[i] = ring.freed();
+                wait(ring.loaded(), ring.turn);
+                ring.next();
+            }
+            if (here / BOTH == chunk && own) {
+                // The token's own key and value: into the cache, and into the copy of it.
+                const int token = here % BOTH;
+                const long long place = ((long long)head * tokens + here) * HEAD + d;
+                u16 *key = (u16*)p.residual + place, *value = (u16*)p.norm + place;
                 key[0] = (u16)key_pair, key[HEAD / 2] = (u16)(key_pair >> 16);
                 value[0] = (u16)value_pair, value[HEAD / 2] = (u16)(value_pair >> 16);
-                sts16(keys + at, key_pair), sts16(keys + at + HEAD, key_pair >> 16);
-                sts16(values + at, value_pair), sts16(values + at + HEAD, value_pair >> 16);
+                sts16(element(stage[0], stage[1], token, d), key_pair);
+                sts16(element(stage[0], stage[1], token, d + HEAD / 2), key_pair >> 16);
+                sts16(element(stage[2], stage[3], token, d), value_pair);
+                sts16(element(stage[2], stage[3], token, d + HEAD / 2), value_pair >> 16);
                 asm volatile("fence.proxy.async.shared::cta;" ::: "memory");
             }
             meet();
-            // A warp's eight tokens are of eight rows of the stage, whose banks differ.
-            if (warp < TOKENS / 8) {
-            const u32 from = keys + (line + 8 * (warp & 1)) * TOKENS_PITCH + (warp >> 1) * (HEAD * 2) + part * 16;
+            // Eight tokens a warp
             float s[4] = {};
 #pragma unroll
             for (int i = 0; i < HEAD / 32; i++) {
-                const uint4 a = lds(room + line * ROW + i * 64 + part * 16), b = lds(from + i * 64);
-                mma_bf16(s, a.x, 0, a.y, 0, b.x, b.y);
-                mma_bf16(s, a.z, 0, a.w, 0, b.z, b.w);
+                const uint4 q4 = lds(room + line * (HEAD * 2) + i * 64 + part * 16);
+                const uint4 k4 = matrices(element(stage[0], stage[1], warp * 8 + (lane & 7), i * 32 + (lane >> 3) * 8));
+                mma_bf16(s, q4.x, 0, q4.y, 0, k4.x, k4.y);
+                mma_bf16(s, q4.z, 0, q4.w, 0, k4.z, k4.w);
             }
             sts64(room + SCORES + line * SCORE_ROW + (8 * warp + 2 * part) * 4, __float_as_uint(s[0]), __float_as_uint(s[1]));
-            }
             meet();
             if (warp < group) {
-                float v[TOKENS / 32], most = top, sum = 0;
+                float of[BOTH / 32], most = top, sum = 0;
 #pragma unroll
-                for (int i = 0; i < TOKENS / 32; i++) {
-                    v[i] = __uint_as_float(lds32(room + SCORES + warp * SCORE_ROW + (lane + 32 * i) * 4));
-                    most = fmaxf(most, v[i]);
+                for (int i = 0; i < BOTH / 32; i++) {
+                    of[i] = __uint_as_float(lds32(room + SCORES + warp * SCORE_ROW + (lane + 32 * i) * 4));
+                    most = fmaxf(most, of[i]);
                 }
 #pragma unroll
                 for (int by = 16; by; by /= 2) most = fmaxf(most, __shfl_xor_sync(~0u, most, by));
 #pragma unroll
-                for (int i = 0; i < TOKENS / 32; i++) {
-                    const float share = __expf(v[i] - most);
+                for (int i = 0; i < BOTH / 32; i++) {
+                    const float share = __expf(of[i] - most);
                     sum += share;
                     sts16(room + SHARES + warp * ROW + (lane + 32 * i) * 2, pair_bf16(share, 0));
                 }
@@ -564,76 +652,86 @@ __device__ __noinline__ void attention(const Phase& p, Ring& ring, u32 room, int
                 for (int by = 16; by; by /= 2) sum += __shfl_xor_sync(~0u, sum, by);
                 const float less = __expf(top - most);
                 weight = weight * less + sum, top = most;
-                if (lane == 0) asm volatile("st.shared.f32 [%0], %1;" :: "r"(room + STATES + warp * 4), "f"(less));
+                if (lane == 0) sts32(room + STATES + warp * 4, __float_as_uint(less));
             }
             meet();
             const float less = __uint_as_float(lds32(room + STATES + line * 4));
             o[0] *= less, o[1] *= less;
-            // Eight of 128 elements of a value a warp, of all tokens in the order in which warps took them above.
+            // Eight of a value's elements a warp, of all tokens.
 #pragma unroll
-            for (int i = 0; i < TOKENS / 32; i++) {
-                const int m = 4 * i + (lane >> 3);
-                const u32 at = values + ((lane & 7) + 8 * (m & 1)) * TOKENS_PITCH + (m >> 1) * (HEAD * 2) + warp * 16;
-                u32 b[4];
-                asm volatile("ldmatrix.sync.aligned.m8n8.x4.trans.shared.b16 {%0,%1,%2,%3}, [%4];"
-                             : "=r"(b[0]), "=r"(b[1]), "=r"(b[2]), "=r"(b[3]) : "r"(at));
+            for (int i = 0; i < BOTH / 32; i++) {
+                const uint4 v4 = transposed(element(stage[2], stage[3], i * 32 + lane, warp * 8));
                 const u32 share = room + SHARES + line * ROW + i * 64 + part * 4;
-                mma_bf16(o, lds32(share), 0, lds32(share + 16), 0, b[0], b[1]);
-                mma_bf16(o, lds32(share + 32), 0, lds32(share + 48), 0, b[2], b[3]);
+                mma_bf16(o, lds32(share), 0, lds32(share + 16), 0, v4.x, v4.y);
+                mma_bf16(o, lds32(share + 32), 0, lds32(share + 48), 0, v4.z, v4.w);
             }
-            __syncwarp();
-            if (lane == 0) arrive(key_free), arrive(value_free);
+            meet();
+            if (threadIdx.x < MATES)
+#pragma unroll
+                for (int i = 0; i < 4; i++) arrive(freed[i]);
         }
         const int row = head * group;
-        STAMP(4 * phase + 2)
-        if (line < group) {
-            float2* to = (float2*)(p.part + ((long long)(row + line) * splits + split) * HEAD + warp * 8 + part * 2);
-            *to = make_float2(o[0], o[1]);
-        }
+        if (line < group)
+            *(float2*)(sums + ((row + line) * splits + split) * HEAD + warp * 8 + part * 2) = make_float2(o[0], o[1]);
         if (warp < group && lane == 0) *(float2*)(pairs + 2 * ((row + warp) * splits + split)) = make_float2(top, weight);
+        STAMP(4 * phase + 2)
         meet();
         // Whoever ends a head's last part joins them.
         if (threadIdx.x == 0) {
-            __threadfence();
-            const int before = atomicAdd(counters + 2 + head, 1);
+            int before;
+            asm volatile("atom.acq_rel.gpu.global.add.s32 %0, [%1], 1;" : "=r"(before) : "l"(counters + 2 + head) : "memory");
             if (before == splits - 1) counters[2 + head] = 0;
-            __threadfence();
-            asm volatile("st.shared.u32 [%0], %1;" :: "r"(room + STATES + 64), "r"((u32)(before == splits - 1)));
+            sts32(room + STATES + 64, before == splits - 1);
         }
         meet();
         if (lds32(room + STATES + 64)) {
             for (int i = threadIdx.x; i < group * HEAD; i += THREADS) {
-                const int h = row + i / HEAD, d = i % HEAD;
+                constexpr int AT_ONCE = 16;
+                const int query = row + i / HEAD, from = query * splits;
                 float most = minus, total = 0, all = 0;
-#pragma unroll 8
-                for (int j = 0; j < splits; j++) most = fmaxf(most, far(pairs + 2 * (h * splits + j)));
-#pragma unroll 8
-                for (int j = 0; j < splits; j++) {
-                    const float share = __expf(far(pairs + 2 * (h * splits + j)) - most);
-                    all += share * far(pairs + 2 * (h * splits + j) + 1);
-                    total += share * far(p.part + ((long long)h * splits + j) * HEAD + d);
+                for (int j = 0; j < splits; j += AT_ONCE) {
+                    uint2 pair[AT_ONCE];
+                    float of[AT_ONCE], higher = most;
+#pragma unroll
+                    for (int m = 0; m < AT_ONCE; m++) {
+                        pair[m] = make_uint2(0xFF800000, 0), of[m] = 0;
+                        if (j + m < splits)
+                            pair[m] = far64(pairs + 2 * (from + j + m)), of[m] = far(sums + (from + j + m) * HEAD + i % HEAD);
+                    }
+#pragma unroll
+                    for (int m = 0; m < AT_ONCE; m++) higher = fmaxf(higher, __uint_as_float(pair[m].x));
+                    const float less = __expf(most - higher);
+                    all *= less, total *= less, most = higher;
+#pragma unroll
+                    for (int m = 0; m < AT_ONCE; m++) {
+                        const float share = __expf(__uint_as_float(pair[m].x) - most);
+                        all += share * __uint_as_float(pair[m].y), total += share * of[m];
+                    }
                 }
-                p.y[h * HEAD + d] = (u16)pair_bf16(total / all, 0);
+                p.y[query * HEAD + i % HEAD] = (u16)pair_bf16(total / all, 0);
             }
         }
         meet();
     }
+    return ring;
 }
-
 
 extern "C" __global__ void __launch_bounds__(THREADS + 32, 1)
 decode_step(const Phase* phases, int count, int* counters, const long long* position, const u16* table, int rope,
-            int stage_bytes, int stages, int under_way, int room_bytes) {
-    extern __shared__ __align__(128) u8 memory[];
+            int besides, int stages, int under_way, int room_bytes) {
+    extern __shared__ u8 memory[];
     __shared__ Phase now[2];
     const int warp = threadIdx.x >> 5, lane = threadIdx.x & 31;
-    const u32 start = shared_at(memory), room = start + stages * stage_bytes, after = room + room_bytes;
-    Ring ring = {start, after, after + 8 * stages, (u32)stage_bytes, (u32)stages, 0, 0};
+    const u32 start = (shared_at(memory) + 1023) / 1024 * 1024, beside = start + stages * STAGE;
+    const u32 room = beside + stages * besides, after = room + room_bytes;
+    Ring ring = {start, beside, after, after + 8 * stages, after + 16 * stages, (u32)besides, (u32)stages, 0, 0, 0};
     if (threadIdx.x == 0) {
         for (int i = 0; i < stages; i++) {
             asm volatile("mbarrier.init.shared::cta.b64 [%0], 1;" :: "r"(ring.full + 8 * i) : "memory");
-            asm volatile("mbarrier.init.shared::cta.b64 [%0], %1;" :: "r"(ring.empty + 8 * i), "n"(WARPS) : "memory");
+            asm volatile("mbarrier.init.shared::cta.b64 [%0], %1;" :: "r"(ring.empty + 8 * i), "n"(MATES) : "memory");
         }
+        for (int i = 0; i < TILES; i++)
+            asm volatile("mbarrier.init.shared::cta.b64 [%0], %1;" :: "r"(ring.done + 8 * i), "n"(WARPS) : "memory");
         asm volatile("fence.mbarrier_init.release.cluster;" ::: "memory");
         asm volatile("fence.proxy.async.shared::cta;" ::: "memory");
     }
@@ -650,11 +748,9 @@ decode_step(const Phase* phases, int count, int* counters, const long long* posi
         for (int i = 0; i < count; i++) {
             Phase later;
             later.read(phases + min(i + 2, count - 1));
-            if (next.kind != ATTENTION) {
-                asm volatile("prefetch.tensormap [%0];" :: "l"(next.w) : "memory");
-                if (next.kind >= INT4) asm volatile("prefetch.tensormap [%0];" :: "l"(next.scale) : "memory");
-                if (next.kind == INT4) asm volatile("prefetch.tensormap [%0];" :: "l"(next.zero) : "memory");
-            }
+            asm volatile("prefetch.tensormap [%0];" :: "l"(next.w) : "memory");
+            if (next.kind >= INT4) asm volatile("prefetch.tensormap [%0];" :: "l"(next.scale) : "memory");
+            if (next.kind == INT4) asm volatile("prefetch.tensormap [%0];" :: "l"(next.zero) : "memory");
             switch (p.kind) {
                 case BF16: bring_product<BF16>(p, bringer); break;
                 case INT8: bring_product<INT8>(p, bringer); break;
@@ -669,7 +765,7 @@ decode_step(const Phase* phases, int count, int* counters, const long long* posi
         return;
     }
     // Of the room: sums over warps, squares, units of 128 inputs, sums of those that share a scale, inputs.
-    const Room rooms = {room + 7680, room + 2304, room + 3328, room, room + 2048};
+    const Room rooms = {room + 12864, room + 8256, room + 9280, room, room + 8192};
     const int here = (int)*position;
     for (int i = 0; i < count; i++) {
         const Phase& p = now[i & 1];
@@ -677,25 +773,14 @@ decode_step(const Phase* phases, int count, int* counters, const long long* posi
         if (threadIdx.x < WORDS && i + 1 < count)
             asm volatile("ld.global.b64 %0, [%1];" : "=l"(next) : "l"(words + (i + 1) * WORDS + threadIdx.x));
         STAMP(4 * i)
-        if (i) {
-            // All blocks have written what this phase reads.
-            if (threadIdx.x == 0) {
-                const int all = i * gridDim.x;
-                int seen;
-                do asm volatile("ld.acquire.gpu.global.s32 %0, [%1];" : "=r"(seen) : "l"(counters) : "memory");
-                while (seen < all);
-            }
-            meet();
-        }
-        STAMP(4 * i + 1)
         switch (p.kind) {
-            case BF16: product<BF16>(p, ring, rooms, i, counters); break;
-            case INT8: product<INT8>(p, ring, rooms, i, counters); break;
-            case FP8: product<FP8>(p, ring, rooms, i, counters); break;
-            case INT4: product<INT4>(p, ring, rooms, i, counters); break;
-            case MXFP4: product<MXFP4>(p, ring, rooms, i, counters); break;
-            case NVFP4: product<NVFP4>(p, ring, rooms, i, counters); break;
-            default: attention(p, ring, rooms.x, here, table, rope, counters, i);
+            case BF16: ring = product<BF16>(p, ring, rooms, i, counters); break;
+            case INT8: ring = product<INT8>(p, ring, rooms, i, counters); break;
+            case FP8: ring = product<FP8>(p, ring, rooms, i, counters); break;
+            case INT4: ring = product<INT4>(p, ring, rooms, i, counters); break;
+            case MXFP4: ring = product<MXFP4>(p, ring, rooms, i, counters); break;
+            case NVFP4: ring = product<NVFP4>(p, ring, rooms, i, counters); break;
+            default: ring = attention(p, ring, rooms.x, here, table, rope, i, counters);
         }
         if (threadIdx.x < WORDS) ((long long*)(now + (i + 1 & 1)))[threadIdx.x] = next;
         meet();

@@ -18,12 +18,13 @@ if TYPE_CHECKING:
     from gpuwise.workloads.models.decoder import Cache, Decoder
 
 ATTENTION = 6
-CHUNK, UNDER_WAY, CLOCKS = 2048, 5, None
-HEAD, QUERIES = 128, 8  # tokens of a stage, size of a head, most queries of a key, as `step.cu` has them
+UNDER_WAY, CLOCKS, BOUND = 4, None, []
+TOKENS = 128  # of a part of a cache
 THREADS = 17 * 32
-# Bytes of a stage beside its rows: scales and zero points.
-BESIDE = {Precision.INT4: 1536, Precision.MXFP4: 2048, Precision.NVFP4: 4096}
-SUMS = 7680  # Bytes of shared memory before the input
+STAGE = 16384
+# Bytes of a stage beside its rows: of scales and zero points.
+BESIDE = {Precision.INT4: (512, 256), Precision.MXFP4: (1024, 0), Precision.NVFP4: (2048, 0)}
+SUMS = 12864  # Bytes of shared memory before the input
 
 
 class WholeStep:
@@ -54,12 +55,12 @@ class WholeStep:
             k, n = x.numel(), out.numel()
             assert len(w) == n * (1 + gated)
             widest = max(widest, 2 * k if kind is None and norm is not None else k)
-            beside = max(beside, BESIDE.get(kind, 0))
-            wide = map_of(w, gated, 1024, 4)
+            beside = max(beside, sum(BESIDE.get(kind, (0,))))
+            wide = rows_of(w, 16, gated)
             if kind in BESIDE:
-                scale = map_of(scale, gated, 2048 * w_bytes(scale) // w_bytes(w), 1)
+                scale = map_of(scale.view(torch.uint8), gated, BESIDE[kind][0] // 16)
             if kind == Precision.INT4:
-                zero = map_of(zero, gated, 32, 1)
+                zero = map_of(zero, gated, 16)
             parts = (wide, scale, zero, x, norm, out if add else None, out)
             self.held += [wide, scale, zero]
             rows.append([0 if kind is None else KINDS[kind], n, k, gated, *map(address, parts), 0, 0, 0, bits, turn])
@@ -68,13 +69,13 @@ class WholeStep:
         for layer, (keys, values) in zip(decoder.layers, cache.layers(), strict=True):
             product(qkv, self.x, stored(layer.attention.qkv), layer.norm1.weight, False, False)
             tokens = keys.shape[2]
-            chunks = tokens // (CHUNK // 16)
+            chunks = tokens // TOKENS
             each = -(-chunks * shared // self.blocks)
             splits = -(-chunks // each)
             part = torch.empty(heads * splits * (size + 2), device=device)
-            self.held.append(part)
+            self.held += [part, *(rows_of(each.view(-1, size), 64, False) for each in (keys, values))]
             rows.append(
-                [ATTENTION, shared, tokens, heads // shared, address(keys), address(values), 0, address(qkv), 0, 0,
+                [ATTENTION, shared, tokens, heads // shared, *map(address, self.held[-2:]), 0, address(qkv), address(values), address(keys),
                  address(y), address(part), each, splits, factor, turn]
             )  # fmt: skip
             turn = (turn + shared * splits) % self.blocks
@@ -84,18 +85,18 @@ class WholeStep:
         product(self.logits, self.x, (decoder.head_weight,), decoder.norm.weight, False, False)
         self.phases = torch.tensor(rows, dtype=torch.int64, device=device)
         self.counters = torch.zeros(8192, dtype=torch.int32, device=device)
-        self.stage, self.room = max(16 * CHUNK + beside, 33024), SUMS + 2 * widest
-        free = properties.shared_memory_per_block_optin - 512
-        self.stages = (free - self.room) // (self.stage + 16)
+        self.beside, self.room = beside, SUMS + 2 * widest
+        free = properties.shared_memory_per_block_optin - 320 - 1024 - 64
+        self.stages = (free - self.room) // (STAGE + beside + 16)
         assert self.stages > 2
-        self.bytes = self.stages * (self.stage + 16) + self.room
+        self.bytes = self.stages * (STAGE + beside + 16) + self.room + 1024 + 64
         self.kernel = compiled(device)
         self.kernel.set_shared_memory_config(self.bytes)
 
     def __call__(self, tokens: Tensor, position: Tensor) -> Tensor:
         table = self.decoder.table
         torch.index_select(self.decoder.embedding.weight, 0, tokens[:, 0], out=self.x)
-        numbers = (table.stride(0), self.stage, self.stages, min(UNDER_WAY, self.stages), self.room)
+        numbers = (table.stride(0), self.beside, self.stages, min(UNDER_WAY, self.stages), self.room)
         self.kernel(
             grid=(self.blocks, 1, 1), block=(THREADS, 1, 1), shared_mem=self.bytes,
             args=[self.phases, len(self.phases), self.counters, position, table, *numbers],
@@ -111,17 +112,27 @@ def w_bytes(w: Tensor) -> int:
     return w.shape[1] * w.element_size()
 
 
-def map_of(x: Tensor, gated: bool, box: int, item: int) -> Tensor:
-    """A tensor map: boxes of 16 rows of so many bytes; with a gate 8 of each half."""
-    width, rows = w_bytes(x), len(x) // (1 + gated)
+def map_of(x: Tensor, gated: bool, box: int) -> Tensor:
+    """Of bytes: boxes of 16 rows of so many; with a gate 8 of each half."""
+    width, rows, both = w_bytes(x), len(x) // (1 + gated), 1 + gated
+    return tensor_map(x, 0, (width, rows, both), (width, width * rows), (box, 16 // both, both), 0)
+
+
+def rows_of(x: Tensor, count: int, gated: bool) -> Tensor:
+    """Boxes of so many rows as blocks of 128 bytes, swizzled: 16 kB."""
+    width, rows, both = w_bytes(x), len(x) // (1 + gated), 1 + gated
+    box = (32, count // both, both, 128 // count)
+    return tensor_map(x, 2, (32, rows, both, width // 128), (width, width * rows, 128), box, 3)
+
+
+def tensor_map(x: Tensor, item: int, sizes: tuple[int, ...], strides: tuple[int, ...], box: tuple[int, ...], swizzle: int) -> Tensor:
     out = ctypes.create_string_buffer(192)
     at = -ctypes.addressof(out) % 64
-    numbers = lambda kind, *values: (kind * len(values))(*values)
+    numbers = lambda kind, values: (kind * len(values))(*values)
     failed = ctypes.CDLL("libcuda.so.1").cuTensorMapEncodeTiled(
-        ctypes.c_void_p(ctypes.addressof(out) + at), {1: 0, 4: 2}[item], 3, ctypes.c_void_p(x.data_ptr()),
-        numbers(ctypes.c_uint64, width // item, rows, 1 + gated), numbers(ctypes.c_uint64, width, width * rows),
-        numbers(ctypes.c_uint32, box // item, 16 // (1 + gated), 1 + gated), numbers(ctypes.c_uint32, 1, 1, 1),
-        0, 0, 3, 0,
+        ctypes.c_void_p(ctypes.addressof(out) + at), item, len(sizes), ctypes.c_void_p(x.data_ptr()),
+        numbers(ctypes.c_uint64, sizes), numbers(ctypes.c_uint64, strides), numbers(ctypes.c_uint32, box),
+        numbers(ctypes.c_uint32, [1] * len(sizes)), 0, swizzle, 3, 0,
     )  # fmt: skip
     if failed:
         raise RuntimeError(f"no tensor map of {tuple(x.shape)}: {failed}")
@@ -132,5 +143,5 @@ def compiled(device: torch.device) -> Any:
     source = files("gpuwise.workloads.kernels").joinpath("step.cu").read_text()
     # torch looks for a toolkit's headers, of which there are none in `step.cu`.
     with mock.patch("torch.utils.cpp_extension.include_paths", return_value=[]):
-        options = [] if CLOCKS is None else [f"-DCLOCKS={CLOCKS}"]
+        options = BOUND + ([] if CLOCKS is None else [f"-DCLOCKS={CLOCKS}"])
         return torch.cuda._compile_kernel(source, "decode_step", nvcc_options=options)
