@@ -1,8 +1,10 @@
 // One decoding step of one sequence as one kernel, for Hopper: products of a row and attention over its cache.
 //
-// A block for each multiprocessor goes through the phases of the step; between two of them all blocks meet. What a
-// phase multiplies by does not depend on the phase before, so one thread, the bringer, copies weights and cache into
-// a ring of stages in shared memory without waiting for anybody: while blocks meet, memory is read on.
+// A block for each multiprocessor goes through the phases of the step. What a phase multiplies by does not depend on
+// the phase before, so one thread, the bringer, copies weights and cache into a ring of stages in shared memory
+// without waiting for anybody. Results go from block to block as words that hold a number and a tag, which says of
+// which phase it is: who reads one waits until the tag is right, and nothing else needs to be ordered. Nobody writes
+// where others have yet to read: it takes all results of the phases between to write there again.
 //
 // A stage is 1,024 bytes of 16 rows, as eight boxes of 128 bytes whose 16-byte pieces are swizzled as the copies do.
 // Four teams of four warps take turns to multiply one by matrix units (mma), a warp its segments of 64 bytes of all
@@ -28,16 +30,21 @@ enum { BF16, INT8, FP8, INT4, MXFP4, NVFP4, ATTENTION };
 struct Phase {
     long long kind, n, k, gated;  // of attention: key heads, tokens, queries of each
     const u8 *w, *scale, *zero;   // of attention: keys, values
-    const u16 *x, *norm, *residual;
-    u16* y;
-    float* part;  // of attention
+    const u32* x;
+    const u16* norm;
+    const u32* residual;
+    u32* y;
+    uint2* part;  // of attention
     long long each, splits;  // of attention: stages of tokens of a part, parts of a head
     long long eps;  // bits of a float; of attention the factor of its scores
     long long turn;  // the block that begins: tiles go round
+    long long x_from, residual_from;  // the phases whose results these are; -1: rows of the embedding, bf16
+    u16 *keys, *values;
+    long long more[4];
     __device__ void read(const Phase* from) {
         long long* to = (long long*)this;
 #pragma unroll
-        for (int i = 0; i < 16; i++) asm volatile("ld.global.b64 %0, [%1];" : "=l"(to[i]) : "l"((const long long*)from + i));
+        for (int i = 0; i < (int)sizeof(Phase) / 8; i++) asm volatile("ld.global.b64 %0, [%1];" : "=l"(to[i]) : "l"((const long long*)from + i));
     }
     __device__ int first() const {
         const int mine = blockIdx.x - (int)turn;
@@ -116,21 +123,34 @@ __device__ __forceinline__ void sts16(u32 at, u32 v) {
 __device__ __forceinline__ void sts64(u32 at, u32 a, u32 b) {
     asm volatile("st.shared.v2.u32 [%0], {%1,%2};" :: "r"(at), "r"(a), "r"(b));
 }
-// What another multiprocessor wrote is in the L2, perhaps not here.
-__device__ __forceinline__ u32 far16(const u16* p) {
-    u16 v; asm volatile("ld.global.cg.u16 %0, [%1];" : "=h"(v) : "l"(p)); return v;
+// Words of a number and its tag, as another block wrote them: in the L2.
+__device__ __forceinline__ u32 told(const u32* p, u32 tag) {
+    u32 v;
+#ifdef BOUNDED
+    int tries = 0;
+#endif
+    do {
+        asm volatile("ld.volatile.global.u32 %0, [%1];" : "=r"(v) : "l"(p) : "memory");
+#ifdef BOUNDED
+        if (++tries > BOUNDED) { printf("told: block %d thread %d %x for %x\n", blockIdx.x, threadIdx.x, v, tag); __trap(); }
+#endif
+    } while ((v ^ tag) & 0xFFFF);
+    return v;
 }
-__device__ __forceinline__ u32 far32(const u16* p) {
-    u32 v; asm volatile("ld.global.cg.u32 %0, [%1];" : "=r"(v) : "l"(p)); return v;
+__device__ __forceinline__ uint4 look(const void* p) {
+    uint4 v;
+    asm volatile("ld.volatile.global.v4.u32 {%0,%1,%2,%3}, [%4];" : "=r"(v.x), "=r"(v.y), "=r"(v.z), "=r"(v.w) : "l"(p) : "memory");
+    return v;
 }
-__device__ __forceinline__ uint2 far64(const void* p) {
-    uint2 v; asm volatile("ld.global.cg.v2.u32 {%0,%1}, [%2];" : "=r"(v.x), "=r"(v.y) : "l"(p)); return v;
+__device__ __forceinline__ void tell(void* p, uint4 v) {
+    asm volatile("st.volatile.global.v4.u32 [%0], {%1,%2,%3,%4};" :: "l"(p), "r"(v.x), "r"(v.y), "r"(v.z), "r"(v.w) : "memory");
 }
-__device__ __forceinline__ float far(const float* p) {
-    float v; asm volatile("ld.global.cg.f32 %0, [%1];" : "=f"(v) : "l"(p)); return v;
+__device__ __forceinline__ bool all_are(uint4 v, u32 tag) {
+    return !(((v.x ^ tag) | (v.y ^ tag) | (v.z ^ tag) | (v.w ^ tag)) & 0xFFFF);
 }
 
 __device__ __forceinline__ float wide(u32 bf16) { return __uint_as_float(bf16 << 16); }
+__device__ __forceinline__ float number(u32 word) { return __uint_as_float(word & 0xFFFF0000); }
 __device__ __forceinline__ u32 pair_bf16(float low, float high) {
     u32 v; asm("cvt.rn.bf16x2.f32 %0, %1, %2;" : "=r"(v) : "f"(high), "f"(low)); return v;
 }
@@ -238,112 +258,134 @@ __device__ __forceinline__ u32 woven(u32 v, int lane, int by) {
 
 struct Room { u32 x, unit, sum, partial, squares; };
 
-// The norm's weights that a lane multiplies by; they do not depend on the phase before.
-struct Weights {
-    uint2 of[2];
-    __device__ void read(const Phase& p) {
-        const int warp = threadIdx.x >> 5, lane = threadIdx.x & 31;
-        if (!p.norm) return;
-#pragma unroll
-        for (int i = 0; i < 2; i++)
-            if ((warp + i * WARPS) * 128 < p.k) {
-                const u16* from = p.norm + (warp + i * WARPS) * 128 + lane * 4;
-                asm volatile("ld.global.nc.v2.u32 {%0,%1}, [%2];" : "=r"(of[i].x), "=r"(of[i].y) : "l"(from));
-            }
-    }
-};
-
-// Lay the input out in shared memory as the matrix units take it: a lane has four inputs of a group of 128.
-template <int KIND> __device__ __forceinline__ void lay_out(const Phase& p, const Room& room, const Weights& weights) {
-    constexpr int AHEAD = 7;
-    const int warp = threadIdx.x >> 5, lane = threadIdx.x & 31, groups = (int)p.k / 128;
+// Lay groups of 128 inputs out in shared memory as the matrix units take them, N of a warp at a time: a lane has four
+// inputs of a group. Returns the lane's sum of squares.
+template <int KIND, int N>
+__device__ __forceinline__ float lay_groups(const Phase& p, const Room& room, const u16* plain, u32 tag, int first, bool begins) {
+    const int lane = threadIdx.x & 31;
     const bool normed = p.norm;
-    const u16* from = p.x + lane * 4;
+    uint2 weight[N];
+    float v[N][4];
     float squares = 0;
-    for (int first = warp; first < groups; first += WARPS * AHEAD) {
-        uint2 x[AHEAD];
+    if (normed)
 #pragma unroll
-        for (int i = 0; i < AHEAD; i++)
-            if (first + i * WARPS < groups) x[i] = far64(from + (first + i * WARPS) * 128);
+        for (int i = 0; i < N; i++)
+            asm volatile("ld.global.nc.v2.u32 {%0,%1}, [%2];" : "=r"(weight[i].x), "=r"(weight[i].y)
+                         : "l"(p.norm + (first + i * WARPS) * 128 + lane * 4));
+    if (plain) {
 #pragma unroll
-        for (int i = 0; i < AHEAD; i++) {
-            const int group = first + i * WARPS;
-            if (group >= groups) break;
-            float v[4] = {wide(x[i].x), wide(x[i].x >> 16), wide(x[i].y), wide(x[i].y >> 16)};
-            if (normed) {
-                squares += v[0] * v[0] + v[1] * v[1] + v[2] * v[2] + v[3] * v[3];
-                uint2 weight;
-                if (i < 2 && first == warp) weight = weights.of[i];
-                else weight = *(const uint2*)(p.norm + group * 128 + lane * 4);
-                v[0] *= wide(weight.x), v[1] *= wide(weight.x >> 16);
-                v[2] *= wide(weight.y), v[3] *= wide(weight.y >> 16);
-            }
-            if (KIND == BF16) {
-                // What rounding takes from normed inputs is multiplied as well.
-                const u32 a = pair_bf16(v[0], v[1]), b = pair_bf16(v[2], v[3]);
-                const u32 at = room.x + group * 256 + (lane >> 3) * 64 + (lane & 1) * 32 + (lane >> 1 & 3) * 4;
-                sts32(at, a), sts32(at + 16, b);
-                if (normed) {
-                    const u32 rest = at + (u32)p.k * 2;
-                    sts32(rest, pair_bf16(v[0] - wide(a), v[1] - wide(a >> 16)));
-                    sts32(rest + 16, pair_bf16(v[2] - wide(b), v[3] - wide(b >> 16)));
-                }
-                continue;
-            }
-            const float most4 = fmaxf(fmaxf(fabsf(v[0]), fabsf(v[1])), fmaxf(fabsf(v[2]), fabsf(v[3])));
-            const float most = fmaxf(__uint_as_float(__reduce_max_sync(~0u, __float_as_uint(most4))), 1e-25f);
-            if (KIND == FP8) {
-                const u32 power = __float_as_uint(most) & 0x7F800000;  // the power of two below it
-                const float inverse = __uint_as_float(0x7F000000 - power);
-                const u32 at = room.x + group * 256 + (lane >> 4) * 128 + (lane >> 3 & 1) * 64 + (lane & 3) * 16;
-                sts64(at + (lane >> 2 & 1) * 8, pair_fp16(v[0] * inverse, v[2] * inverse), pair_fp16(v[1] * inverse, v[3] * inverse));
-                // Weights stand 2^8 too low.
-                if (lane == 0) sts32(room.unit + group * 4, power + (8 << 23));
-                continue;
-            }
-            const float inverse = __fdividef(32512.0f, most);
-            int whole[4];
+        for (int i = 0; i < N; i++) {
+            const uint2 x = *(const uint2*)(plain + (first + i * WARPS) * 128 + lane * 4);
+            v[i][0] = wide(x.x), v[i][1] = wide(x.x >> 16), v[i][2] = wide(x.y), v[i][3] = wide(x.y >> 16);
+        }
+    } else {
+        const u32* from = p.x + first * 128 + lane * 4;
+        uint4 x[N];
 #pragma unroll
-            for (int j = 0; j < 4; j++) whole[j] = __float2int_rn(v[j] * inverse);
-            // Lower bytes are signed, too: upper ones are rounded to the nearest.
-            u32 high = __byte_perm(__byte_perm(whole[0] + 128, whole[1] + 128, 0x51),
-                                   __byte_perm(whole[2] + 128, whole[3] + 128, 0x51), 0x5410);
-            u32 low = __byte_perm(__byte_perm(whole[0], whole[1], 0x40), __byte_perm(whole[2], whole[3], 0x40), 0x5410);
-            // `part` of four lanes multiplies by them, with its word of `piece`, of int4 and floats its upper or lower half.
-            int part = lane & 3, piece = lane >> 3, half = 0;
-            if (KIND == INT4) {
-                high = across(high, lane), low = across(low, lane);
-                part = lane >> 3, piece = lane & 3, half = lane >> 2 & 1;
-            } else if (KIND == MXFP4) {
-                high = woven(high, lane, 4), low = woven(low, lane, 4);
-                half = lane >> 2 & 1;
-            } else if (KIND == NVFP4) {
-                high = woven(high, lane, 2), low = woven(low, lane, 2);
-                part = (lane >> 2 & 1) * 2 + (lane & 1), half = lane >> 1 & 1;
-            }
-            const u32 at = room.x + group * 256 + part * 16
-                + (KIND == INT8 ? (lane >> 4) * 128 + (lane >> 2 & 3) * 4 : (piece >> 1) * 128 + (piece & 1) * 8 + half * 4);
-            sts32(at, high), sts32(at + 64, low);
-            if (lane == 0) sts32(room.unit + group * 4, __float_as_uint(most * (1.0f / 32512.0f)));
-            // Sums of the inputs that share a scale.
-            int sum = whole[0] + whole[1] + whole[2] + whole[3];
-            if (KIND == INT4) {
-                sum = __reduce_add_sync(~0u, sum);
-                if (lane == 0) sts32(room.sum + group * 4, sum);
-            } else if (KIND != INT8) {
-                constexpr int TOGETHER = KIND == MXFP4 ? 8 : 4;
+        for (int i = 0; i < N; i++) x[i] = look(from + i * WARPS * 128);
 #pragma unroll
-                for (int by = 1; by < TOGETHER; by *= 2) sum += __shfl_xor_sync(~0u, sum, by);
-                if (lane % TOGETHER == 0) sts32(room.sum + (group * (32 / TOGETHER) + lane / TOGETHER) * 4, sum);
+        for (int i = 0; i < N; i++) {
+#ifdef BOUNDED
+            for (int tries = 0; !all_are(x[i], tag); tries++) {
+                if (tries > BOUNDED) { printf("block %d thread %d kind %d: %x for tag %x\n", blockIdx.x, threadIdx.x, KIND, x[i].x, tag); __trap(); }
+#else
+            while (!all_are(x[i], tag)) {
+#endif
+                x[i] = look(from + i * WARPS * 128);
             }
+            v[i][0] = number(x[i].x), v[i][1] = number(x[i].y), v[i][2] = number(x[i].z), v[i][3] = number(x[i].w);
         }
     }
-    if (normed) {
+    if (begins) meet();  // All have done with the input before.
+    float most[N];
+#pragma unroll
+    for (int i = 0; i < N; i++) {
+        if (normed) {
+            squares += v[i][0] * v[i][0] + v[i][1] * v[i][1] + v[i][2] * v[i][2] + v[i][3] * v[i][3];
+            v[i][0] *= wide(weight[i].x), v[i][1] *= wide(weight[i].x >> 16);
+            v[i][2] *= wide(weight[i].y), v[i][3] *= wide(weight[i].y >> 16);
+        }
+        const float most4 = fmaxf(fmaxf(fabsf(v[i][0]), fabsf(v[i][1])), fmaxf(fabsf(v[i][2]), fabsf(v[i][3])));
+        most[i] = KIND == BF16 ? 0 : fmaxf(__uint_as_float(__reduce_max_sync(~0u, __float_as_uint(most4))), 1e-25f);
+    }
+    // `part` of four lanes multiplies by them, with its word of `piece`, of int4 and floats its upper or lower half.
+    int part = lane & 3, piece = lane >> 3, half = lane >> 2 & 1;
+    if (KIND == INT4) part = lane >> 3, piece = lane & 3;
+    if (KIND == NVFP4) part = (lane >> 2 & 1) * 2 + (lane & 1), half = lane >> 1 & 1;
+    u32 place = part * 16 + (piece >> 1) * 128 + (piece & 1) * 8 + half * 4;
+    if (KIND == INT8) place = part * 16 + (lane >> 4) * 128 + (lane >> 2 & 3) * 4;
+    if (KIND == FP8) place = part * 16 + (lane >> 4) * 128 + (lane >> 3 & 1) * 64 + (lane >> 2 & 1) * 8;
+    if (KIND == BF16) place = (lane >> 3) * 64 + (lane & 1) * 32 + (lane >> 1 & 3) * 4;
+#pragma unroll
+    for (int i = 0; i < N; i++) {
+        const int group = first + i * WARPS;
+        const u32 at = room.x + group * 256 + place;
+        if (KIND == BF16) {
+            // What rounding takes from normed inputs is multiplied as well.
+            const u32 a = pair_bf16(v[i][0], v[i][1]), b = pair_bf16(v[i][2], v[i][3]);
+            sts32(at, a), sts32(at + 16, b);
+            if (normed) {
+                const u32 rest = at + (u32)p.k * 2;
+                sts32(rest, pair_bf16(v[i][0] - wide(a), v[i][1] - wide(a >> 16)));
+                sts32(rest + 16, pair_bf16(v[i][2] - wide(b), v[i][3] - wide(b >> 16)));
+            }
+            continue;
+        }
+        if (KIND == FP8) {
+            const u32 power = __float_as_uint(most[i]) & 0x7F800000;  // the power of two below it
+            const float inverse = __uint_as_float(0x7F000000 - power);
+            sts64(at, pair_fp16(v[i][0] * inverse, v[i][2] * inverse), pair_fp16(v[i][1] * inverse, v[i][3] * inverse));
+            // Weights stand 2^8 too low.
+            if (lane == 0) sts32(room.unit + group * 4, power + (8 << 23));
+            continue;
+        }
+        const float inverse = __fdividef(32512.0f, most[i]);
+        int whole[4];
+#pragma unroll
+        for (int j = 0; j < 4; j++) whole[j] = __float2int_rn(v[i][j] * inverse);
+        // Lower bytes are signed, too: upper ones are rounded to the nearest.
+        u32 high = __byte_perm(__byte_perm(whole[0] + 128, whole[1] + 128, 0x51),
+                               __byte_perm(whole[2] + 128, whole[3] + 128, 0x51), 0x5410);
+        u32 low = __byte_perm(__byte_perm(whole[0], whole[1], 0x40), __byte_perm(whole[2], whole[3], 0x40), 0x5410);
+        if (KIND == INT4) high = across(high, lane), low = across(low, lane);
+        if (KIND == MXFP4) high = woven(high, lane, 4), low = woven(low, lane, 4);
+        if (KIND == NVFP4) high = woven(high, lane, 2), low = woven(low, lane, 2);
+        sts32(at, high), sts32(at + 64, low);
+        if (lane == 0) sts32(room.unit + group * 4, __float_as_uint(most[i] * (1.0f / 32512.0f)));
+        // Sums of the inputs that share a scale.
+        int sum = whole[0] + whole[1] + whole[2] + whole[3];
+        if (KIND == INT4) {
+            sum = __reduce_add_sync(~0u, sum);
+            if (lane == 0) sts32(room.sum + group * 4, sum);
+        } else if (KIND != INT8) {
+            constexpr int TOGETHER = KIND == MXFP4 ? 8 : 4;
+#pragma unroll
+            for (int by = 1; by < TOGETHER; by *= 2) sum += __shfl_xor_sync(~0u, sum, by);
+            if (lane % TOGETHER == 0) sts32(room.sum + (group * (32 / TOGETHER) + lane / TOGETHER) * 4, sum);
+        }
+    }
+    return squares;
+}
+
+template <int KIND>
+__device__ __forceinline__ void lay_out(const Phase& p, const Room& room, const u16* plain, u32 tag) {
+    const int warp = threadIdx.x >> 5, lane = threadIdx.x & 31, groups = (int)p.k / 128;
+    float squares = 0;
+    if (groups == 7 * WARPS)
+        squares = lay_groups<KIND, 7>(p, room, plain, tag, warp, true);
+    else if (groups % (2 * WARPS) == 0)
+        for (int first = warp; first < groups; first += 2 * WARPS)
+            squares += lay_groups<KIND, 2>(p, room, plain, tag, first, first == warp);
+    else {
+        meet();
+        for (int first = warp; first < groups; first += WARPS)
+            squares += lay_groups<KIND, 1>(p, room, plain, tag, first, false);
+    }
+    if (p.norm) {
 #pragma unroll
         for (int by = 16; by; by /= 2) squares += __shfl_xor_sync(~0u, squares, by);
         if (lane == 0) sts32(room.squares + warp * 4, __float_as_uint(squares));
     }
-    meet();
 }
 
 // Two bytes of e4m3 as fp16, times 2^-8: those at even or odd places.
@@ -470,39 +512,38 @@ __device__ __forceinline__ void multiply(
     }
 }
 
-// All blocks have written what this phase reads.
-__device__ __forceinline__ void await(int* counters, int phase) {
-    if (phase && threadIdx.x == 0) {
-        const int all = phase * gridDim.x;
-        int seen;
-#ifdef BOUNDED
-        int tries = 0;
-#endif
-        do {
-            asm volatile("ld.acquire.gpu.global.s32 %0, [%1];" : "=r"(seen) : "l"(counters) : "memory");
-#ifdef BOUNDED
-            if (++tries > BOUNDED) { printf("block %d phase %d: %d of %d\n", blockIdx.x, phase, seen, all); __trap(); }
-#endif
-        } while (seen < all);
+// What a phase is told: of which step it is, the embedding's row, and the phase after it.
+struct Told {
+    u32 epoch;
+    int index, count;
+    const u16* row;
+    long long next;
+    Phase* later;
+    __device__ u32 tag(long long phase) const { return epoch + (u32)phase & 0xFFFF; }
+    // Called when all have left the phase before, whose place the next one takes.
+    __device__ void keep() const {
+        if (threadIdx.x < sizeof(Phase) / 8) ((long long*)later)[threadIdx.x] = next;
     }
-    meet();
-}
+};
 
 template <int KIND>
-__device__ __noinline__ Ring product(const Phase& p, Ring ring, Room room, int phase, int* counters) {
+__device__ __noinline__ Ring product(const Phase& p, Ring ring, Room room, Told told_of, int* counters) {
     const int warp = threadIdx.x >> 5, lane = threadIdx.x & 31, line = lane >> 2, part = lane & 3;
-    const int team = warp / MATES, mate = warp % MATES;
-    Weights weights;
-    weights.read(p);
-    const bool gated = p.gated, normed = p.norm;
+    const int team = warp / MATES, mate = warp % MATES, phase = told_of.index;
+    const bool gated = p.gated, normed = p.norm, last = phase + 1 == told_of.count;
     const int k = (int)p.k, n = (int)p.n, width = (int)row_bytes<KIND>(k), step = gated ? ROWS / 2 : ROWS, by = step * gridDim.x;
-    const u16* residual = p.residual;
-    u16* y = p.y;
+    const u32* residual = p.residual;
+    u32* y = p.y;
     const float *scale = (const float*)p.scale, *levels = (const float*)p.zero;
     const float eps = __uint_as_float((u32)p.eps);
-    await(counters, phase);
+    const u32 tag = told_of.tag(phase), residual_tag = told_of.tag(p.residual_from);
+    const u16* added_row = p.residual_from < 0 ? told_of.row : nullptr;
+    // Who has no tile reads nothing: perhaps it is no longer there.
+    if (p.first() * step < n) lay_out<KIND>(p, room, p.x_from < 0 ? told_of.row : nullptr, told_of.tag(p.x_from));
+    else meet();
+    told_of.keep();
     STAMP(4 * phase + 1)
-    lay_out<KIND>(p, room, weights);
+    meet();
     STAMP(4 * phase + 2)
     const int chunks = width / CHUNK, teams = min(chunks, TEAMS);
     int whose = 0;  // the team of the next stage
@@ -517,7 +558,7 @@ __device__ __noinline__ Ring product(const Phase& p, Ring ring, Room room, int p
             // With a gate every output has two rows, eight apart here and n in the matrix.
             size = scale[out + lane % step + lane / step * n];
         if (KIND > INT4 && mine) size = levels[14] / 12.0f;  // Levels go up to six, twelve here.
-        if (there && residual) added = wide(far16(residual + out + lane));
+        if (there && residual) added = added_row ? wide(added_row[out + lane]) : number(told(residual + out + lane, residual_tag));
         float low = 0, high = 0, c[2][4] = {};
         for (int at = 0; at < width; at += CHUNK) {
             if (whose == team) {
@@ -558,7 +599,9 @@ __device__ __noinline__ Ring product(const Phase& p, Ring ring, Room room, int p
             total *= size;
             const float up = __shfl_down_sync(~0u, total, 8);
             if (gated) total = total / (1.0f + __expf(-total)) * up;
-            if (there) y[out + lane] = (u16)pair_bf16(total + added, 0);
+            const u32 word = pair_bf16(0, total + added) | tag;
+            if (there && last) ((u16*)y)[out + lane] = (u16)(word >> 16);
+            else if (there) asm volatile("st.volatile.global.u32 [%0], %1;" :: "l"(y + out + lane), "r"(word) : "memory");
         }
     }
     return ring;
@@ -571,7 +614,7 @@ __device__ __forceinline__ u32 element(u32 first, u32 second, int token, int d) 
 }
 
 __device__ __noinline__ Ring attention(
-    const Phase& p, Ring ring, u32 room, int here, const u16* table, int rope, int phase, int* counters
+    const Phase& p, Ring ring, u32 room, int here, const u16* table, int rope, Told told_of, int* counters
 ) {
     constexpr int BOTH = 2 * TOKENS, ROW = BOTH * 2 + 16, SCORE_ROW = (BOTH + 4) * 4;
     constexpr int SCORES = QUERIES * HEAD * 2, SHARES = SCORES + QUERIES * SCORE_ROW, STATES = SHARES + QUERIES * ROW;
@@ -580,20 +623,30 @@ __device__ __noinline__ Ring attention(
     const float factor = __uint_as_float((u32)p.eps), minus = __uint_as_float(0xFF800000);
     const int h = threadIdx.x / (HEAD / 2), d = threadIdx.x % (HEAD / 2);  // of queries: 512 pairs
     const float cosine = wide(table[here * (HEAD / 2) + d]), sine = wide(table[rope + here * (HEAD / 2) + d]);
-    const u16* x = p.x;
-    float *sums = p.part, *pairs = sums + heads * group * splits * HEAD;  // largest and sum
-    await(counters, phase);
-    STAMP(4 * phase + 1)
+    const u32 from = told_of.tag(p.x_from), tag = told_of.tag(told_of.index);
+    const int phase = told_of.index;
+    const u32* x = p.x;
+    uint2 *sums = p.part, *pairs = sums + heads * group * splits * HEAD;  // largest and sum
+    bool begins = true;
     for (int item = p.first(); item < heads * splits; item += gridDim.x) {
         const int head = item / splits, split = item % splits, first = split * each, end = min(first + each, tokens / BOTH);
         u32 key_pair = 0, value_pair = 0, both = 0;
         const bool own = h == 0 && here / BOTH >= first && here / BOTH < end;
-        const u16 *q = x + (head * group + h) * HEAD + d, *k = x + (heads * group + head) * HEAD + d, *v = k + heads * HEAD;
-        u32 a = 0, b = 0, c = 0, e = 0;
-        if (h < group) a = far16(q), b = far16(q + HEAD / 2);
-        if (own) c = far16(k), e = far16(k + HEAD / 2), value_pair = far16(v) | far16(v + HEAD / 2) << 16;
-        both = pair_bf16((wide(a) * cosine - wide(b) * sine) * factor, (wide(b) * cosine + wide(a) * sine) * factor);
-        key_pair = pair_bf16(wide(c) * cosine - wide(e) * sine, wide(e) * cosine + wide(c) * sine);
+        const u32 *q = x + (head * group + h) * HEAD + d, *k = x + (heads * group + head) * HEAD + d, *v = k + heads * HEAD;
+        float a = 0, b = 0, c = 0, e = 0;
+        if (h < group) a = number(told(q, from)), b = number(told(q + HEAD / 2, from));
+        if (own) {
+            c = number(told(k, from)), e = number(told(k + HEAD / 2, from));
+            value_pair = told(v, from) >> 16 | told(v + HEAD / 2, from) & 0xFFFF0000;
+        }
+        if (begins) {
+            meet();
+            told_of.keep();
+            begins = false;
+            STAMP(4 * phase + 1)
+        }
+        both = pair_bf16((a * cosine - b * sine) * factor, (b * cosine + a * sine) * factor);
+        key_pair = pair_bf16(c * cosine - e * sine, e * cosine + c * sine);
         // As matrix units take them: of 32 elements eight of a lane, pairs of four pieces.
         const u32 at = room + h * (HEAD * 2) + d / 32 * 64 + d % 8 / 2 * 16 + d % 32 / 8 * 4 + d % 2 * 2;
         sts16(at, both), sts16(at + HEAD, both >> 16);
@@ -612,7 +665,7 @@ __device__ __noinline__ Ring attention(
                 // The token's own key and value: into the cache, and into the copy of it.
                 const int token = here % BOTH;
                 const long long place = ((long long)head * tokens + here) * HEAD + d;
-                u16 *key = (u16*)p.residual + place, *value = (u16*)p.norm + place;
+                u16 *key = p.keys + place, *value = p.values + place;
                 key[0] = (u16)key_pair, key[HEAD / 2] = (u16)(key_pair >> 16);
                 value[0] = (u16)value_pair, value[HEAD / 2] = (u16)(value_pair >> 16);
                 sts16(element(stage[0], stage[1], token, d), key_pair);
@@ -670,47 +723,53 @@ __device__ __noinline__ Ring attention(
 #pragma unroll
                 for (int i = 0; i < 4; i++) arrive(freed[i]);
         }
-        const int row = head * group;
+        // Each block of a head joins its share of the results.
+        const int row = head * group, all = group * HEAD;
         if (line < group)
-            *(float2*)(sums + ((row + line) * splits + split) * HEAD + warp * 8 + part * 2) = make_float2(o[0], o[1]);
-        if (warp < group && lane == 0) *(float2*)(pairs + 2 * ((row + warp) * splits + split)) = make_float2(top, weight);
+            tell(sums + ((row + line) * splits + split) * HEAD + warp * 8 + part * 2,
+                 make_uint4(__float_as_uint(o[0]), tag, __float_as_uint(o[1]), tag));
+        if (warp < group && lane == 0)
+            tell(pairs + 2 * ((row + warp) * splits + split), make_uint4(__float_as_uint(top), tag, __float_as_uint(weight), tag));
         STAMP(4 * phase + 2)
-        meet();
-        // Whoever ends a head's last part joins them.
-        if (threadIdx.x == 0) {
-            int before;
-            asm volatile("atom.acq_rel.gpu.global.add.s32 %0, [%1], 1;" : "=r"(before) : "l"(counters + 2 + head) : "memory");
-            if (before == splits - 1) counters[2 + head] = 0;
-            sts32(room + STATES + 64, before == splits - 1);
-        }
-        meet();
-        if (lds32(room + STATES + 64)) {
-            for (int i = threadIdx.x; i < group * HEAD; i += THREADS) {
-                constexpr int AT_ONCE = 16;
-                const int query = row + i / HEAD, from = query * splits;
-                float most = minus, total = 0, all = 0;
-                for (int j = 0; j < splits; j += AT_ONCE) {
-                    uint2 pair[AT_ONCE];
-                    float of[AT_ONCE], higher = most;
-#pragma unroll
-                    for (int m = 0; m < AT_ONCE; m++) {
-                        pair[m] = make_uint2(0xFF800000, 0), of[m] = 0;
-                        if (j + m < splits)
-                            pair[m] = far64(pairs + 2 * (from + j + m)), of[m] = far(sums + (from + j + m) * HEAD + i % HEAD);
-                    }
-#pragma unroll
-                    for (int m = 0; m < AT_ONCE; m++) higher = fmaxf(higher, __uint_as_float(pair[m].x));
-                    const float less = __expf(most - higher);
-                    all *= less, total *= less, most = higher;
-#pragma unroll
-                    for (int m = 0; m < AT_ONCE; m++) {
-                        const float share = __expf(__uint_as_float(pair[m].x) - most);
-                        all += share * __uint_as_float(pair[m].y), total += share * of[m];
-                    }
-                }
-                p.y[query * HEAD + i % HEAD] = (u16)pair_bf16(total / all, 0);
+        for (int i = split * all / splits + warp; i < (split + 1) * all / splits; i += WARPS) {
+            const int query = row + i / HEAD;
+            float most = minus, total = 0, weights = 0;
+            for (int j = lane; j < splits; j += 32) {
+                const uint2* at = sums + (query * splits + j) * HEAD + i % HEAD;
+                uint4 pair;
+                u32 of, seen;
+#ifdef BOUNDED
+                int tries = 0;
+#endif
+                do {
+#ifdef BOUNDED
+                    if (++tries > BOUNDED) { printf("join: block %d thread %d\n", blockIdx.x, threadIdx.x); __trap(); }
+#endif
+                    pair = look(pairs + 2 * (query * splits + j));
+                    asm volatile("ld.volatile.global.v2.u32 {%0,%1}, [%2];" : "=r"(of), "=r"(seen) : "l"(at) : "memory");
+                } while (pair.y != tag || pair.w != tag || seen != tag);
+                const float higher = fmaxf(most, __uint_as_float(pair.x));
+                const float less = __expf(most - higher), share = __expf(__uint_as_float(pair.x) - higher);
+                weights = weights * less + share * __uint_as_float(pair.z);
+                total = total * less + share * __uint_as_float(of);
+                most = higher;
             }
+            float highest = most;
+#pragma unroll
+            for (int by = 16; by; by /= 2) highest = fmaxf(highest, __shfl_xor_sync(~0u, highest, by));
+            const float share = __expf(most - highest);
+            weights *= share, total *= share;
+#pragma unroll
+            for (int by = 16; by; by /= 2)
+                weights += __shfl_xor_sync(~0u, weights, by), total += __shfl_xor_sync(~0u, total, by);
+            if (lane == 0)
+                asm volatile("st.volatile.global.u32 [%0], %1;" :: "l"(p.y + query * HEAD + i % HEAD), "r"(pair_bf16(0, total / weights) | tag) : "memory");
         }
+        meet();
+    }
+    if (begins) {
+        meet();
+        told_of.keep();
         meet();
     }
     return ring;
@@ -718,6 +777,7 @@ __device__ __noinline__ Ring attention(
 
 extern "C" __global__ void __launch_bounds__(THREADS + 32, 1)
 decode_step(const Phase* phases, int count, int* counters, const long long* position, const u16* table, int rope,
+            const long long* token, const u16* embedding, int hidden,
             int besides, int stages, int under_way, int room_bytes) {
     extern __shared__ u8 memory[];
     __shared__ Phase now[2];
@@ -767,29 +827,24 @@ decode_step(const Phase* phases, int count, int* counters, const long long* posi
     // Of the room: sums over warps, squares, units of 128 inputs, sums of those that share a scale, inputs.
     const Room rooms = {room + 12864, room + 8256, room + 9280, room, room + 8192};
     const int here = (int)*position;
+    Told told_of = {(u32)counters[0], 0, count, embedding + *token * hidden, 0, nullptr};
     for (int i = 0; i < count; i++) {
         const Phase& p = now[i & 1];
-        long long next = 0;
+        told_of.index = i, told_of.later = now + (i + 1 & 1);
         if (threadIdx.x < WORDS && i + 1 < count)
-            asm volatile("ld.global.b64 %0, [%1];" : "=l"(next) : "l"(words + (i + 1) * WORDS + threadIdx.x));
+            asm volatile("ld.global.b64 %0, [%1];" : "=l"(told_of.next) : "l"(words + (i + 1) * WORDS + threadIdx.x));
         STAMP(4 * i)
         switch (p.kind) {
-            case BF16: ring = product<BF16>(p, ring, rooms, i, counters); break;
-            case INT8: ring = product<INT8>(p, ring, rooms, i, counters); break;
-            case FP8: ring = product<FP8>(p, ring, rooms, i, counters); break;
-            case INT4: ring = product<INT4>(p, ring, rooms, i, counters); break;
-            case MXFP4: ring = product<MXFP4>(p, ring, rooms, i, counters); break;
-            case NVFP4: ring = product<NVFP4>(p, ring, rooms, i, counters); break;
-            default: ring = attention(p, ring, rooms.x, here, table, rope, i, counters);
+            case BF16: ring = product<BF16>(p, ring, rooms, told_of, counters); break;
+            case INT8: ring = product<INT8>(p, ring, rooms, told_of, counters); break;
+            case FP8: ring = product<FP8>(p, ring, rooms, told_of, counters); break;
+            case INT4: ring = product<INT4>(p, ring, rooms, told_of, counters); break;
+            case MXFP4: ring = product<MXFP4>(p, ring, rooms, told_of, counters); break;
+            case NVFP4: ring = product<NVFP4>(p, ring, rooms, told_of, counters); break;
+            default: ring = attention(p, ring, rooms.x, here, table, rope, told_of, counters);
         }
-        if (threadIdx.x < WORDS) ((long long*)(now + (i + 1 & 1)))[threadIdx.x] = next;
-        meet();
         STAMP(4 * i + 3)
-        if (threadIdx.x == 0) {
-            if (i + 1 < count)
-                asm volatile("red.release.gpu.global.add.s32 [%0], 1;" :: "l"(counters) : "memory");
-            else if (atomicAdd(counters + 1, 1) == gridDim.x - 1)
-                counters[0] = 0, counters[1] = 0;  // for the next step
-        }
     }
+    // The last block to end makes the next step's tags others.
+    if (threadIdx.x == 0 && atomicAdd(counters + 1, 1) == gridDim.x - 1) counters[0] += count, counters[1] = 0;
 }

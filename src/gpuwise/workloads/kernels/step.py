@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from gpuwise.workloads.models.decoder import Cache, Decoder
 
 ATTENTION = 6
-UNDER_WAY, CLOCKS, BOUND = 4, None, []
+UNDER_WAY, CLOCKS, BOUND = 2, None, []
 TOKENS = 128  # of a part of a cache
 THREADS = 17 * 32
 STAGE = 16384
@@ -39,17 +39,16 @@ class WholeStep:
         self.blocks = properties.multi_processor_count
         heads, shared, size = shape.heads, shape.kv_heads, shape.head_size
         first = decoder.layers[0]
-        self.x = weight.new_empty((1, shape.hidden))
         self.logits = weight.new_empty((1, len(decoder.head_weight)))
-        qkv = weight.new_empty((heads + 2 * shared) * size)
-        y, inner = weight.new_empty(heads * size), weight.new_empty(shape.inner)
-        self.held: list[Tensor] = [qkv, y, inner]
+        widths = (shape.hidden, (heads + 2 * shared) * size, heads * size, shape.inner)
+        x, qkv, y, inner = (torch.zeros(width, dtype=torch.int32, device=device) for width in widths)
+        self.held: list[Tensor] = [x, qkv, y, inner]
         bits = struct.unpack("i", struct.pack("f", eps))[0]
         factor = struct.unpack("i", struct.pack("f", size**-0.5))[0]
         rows: list[list[int]] = []
         widest, beside, turn = shape.hidden, 0, 0
 
-        def product(out: Tensor, x: Tensor, stored: tuple[Any, ...], norm: Tensor | None, gated: bool, add: bool) -> None:
+        def product(out: Tensor, x: Tensor, stored: tuple[Any, ...], norm: Tensor | None, gated: bool, x_from: int, add: int | None = None) -> None:
             nonlocal widest, beside, turn
             w, scale, zero, kind = (*stored, None, None, None)[:4]
             k, n = x.numel(), out.numel()
@@ -61,32 +60,35 @@ class WholeStep:
                 scale = map_of(scale.view(torch.uint8), gated, BESIDE[kind][0] // 16)
             if kind == Precision.INT4:
                 zero = map_of(zero, gated, 16)
-            parts = (wide, scale, zero, x, norm, out if add else None, out)
+            parts = (wide, scale, zero, x, norm, None if add is None else out, out)
             self.held += [wide, scale, zero]
-            rows.append([0 if kind is None else KINDS[kind], n, k, gated, *map(address, parts), 0, 0, 0, bits, turn])
+            rows.append([0 if kind is None else KINDS[kind], n, k, gated, *map(address, parts), 0, 0, 0, bits, turn, x_from, -1 if add is None else add])
             turn = (turn + -(-n // (8 if gated else 16))) % self.blocks
 
         for layer, (keys, values) in zip(decoder.layers, cache.layers(), strict=True):
-            product(qkv, self.x, stored(layer.attention.qkv), layer.norm1.weight, False, False)
+            product(qkv, x, stored(layer.attention.qkv), layer.norm1.weight, False, len(rows) - 1)
             tokens = keys.shape[2]
             chunks = tokens // TOKENS
             each = -(-chunks * shared // self.blocks)
+            while shared * -(-chunks // each) > self.blocks:
+                each += 1
             splits = -(-chunks // each)
-            part = torch.empty(heads * splits * (size + 2), device=device)
+            part = torch.zeros(heads * splits * (size + 2), dtype=torch.int64, device=device)
             self.held += [part, *(rows_of(each.view(-1, size), 64, False) for each in (keys, values))]
             rows.append(
-                [ATTENTION, shared, tokens, heads // shared, *map(address, self.held[-2:]), 0, address(qkv), address(values), address(keys),
-                 address(y), address(part), each, splits, factor, turn]
+                [ATTENTION, shared, tokens, heads // shared, *map(address, self.held[-2:]), 0, address(qkv), 0, 0,
+                 address(y), address(part), each, splits, factor, turn, len(rows) - 1, -1, address(keys), address(values)]
             )  # fmt: skip
             turn = (turn + shared * splits) % self.blocks
-            product(self.x, y, stored(layer.attention.output), None, False, True)
-            product(inner, self.x, stored(layer.feed_forward.gate_up), layer.norm2.weight, True, False)
-            product(self.x, inner, stored(layer.feed_forward.down), None, False, True)
-        product(self.logits, self.x, (decoder.head_weight,), decoder.norm.weight, False, False)
-        self.phases = torch.tensor(rows, dtype=torch.int64, device=device)
+            product(x, y, stored(layer.attention.output), None, False, len(rows) - 1, len(rows) - 3)
+            product(inner, x, stored(layer.feed_forward.gate_up), layer.norm2.weight, True, len(rows) - 1)
+            product(x, inner, stored(layer.feed_forward.down), None, False, len(rows) - 1, len(rows) - 2)
+        product(self.logits, x, (decoder.head_weight,), decoder.norm.weight, False, len(rows) - 1)
+        self.phases = torch.tensor([row + [0] * (24 - len(row)) for row in rows], dtype=torch.int64, device=device)
         self.counters = torch.zeros(8192, dtype=torch.int32, device=device)
+        self.counters[0] = 1  # No tag is zero at first.
         self.beside, self.room = beside, SUMS + 2 * widest
-        free = properties.shared_memory_per_block_optin - 320 - 1024 - 64
+        free = properties.shared_memory_per_block_optin - 512 - 1024 - 64
         self.stages = (free - self.room) // (STAGE + beside + 16)
         assert self.stages > 2
         self.bytes = self.stages * (STAGE + beside + 16) + self.room + 1024 + 64
@@ -95,11 +97,12 @@ class WholeStep:
 
     def __call__(self, tokens: Tensor, position: Tensor) -> Tensor:
         table = self.decoder.table
-        torch.index_select(self.decoder.embedding.weight, 0, tokens[:, 0], out=self.x)
-        numbers = (table.stride(0), self.beside, self.stages, min(UNDER_WAY, self.stages), self.room)
+        embedding = self.decoder.embedding.weight
+        numbers = (self.beside, self.stages, min(UNDER_WAY, self.stages), self.room)
         self.kernel(
             grid=(self.blocks, 1, 1), block=(THREADS, 1, 1), shared_mem=self.bytes,
-            args=[self.phases, len(self.phases), self.counters, position, table, *numbers],
+            args=[self.phases, len(self.phases), self.counters, position, table, table.stride(0), tokens, embedding,
+                  embedding.shape[1], *numbers],
         )  # fmt: skip
         return self.logits
 
