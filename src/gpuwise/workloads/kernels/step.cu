@@ -59,11 +59,16 @@ struct Phase {
 #endif
 
 struct Ring {
-    u32 stages, beside, full, empty, done, besides, count, slot, turn, tiles;
+    u32 stages, beside, full, empty, tickets, besides, count, slot, turn, tiles;
     __device__ u32 at() const { return stages + slot * STAGE; }
     __device__ u32 sizes() const { return beside + slot * besides; }  // scales and zero points
     __device__ u32 loaded() const { return full + 8 * slot; }
     __device__ u32 freed() const { return empty + 8 * slot; }
+    // Of a tile: it is said which one, all warps have done with it, its number.
+    __device__ u32 said() const { return tickets + tiles % TILES * 8; }
+    __device__ u32 done() const { return tickets + (TILES + tiles % TILES) * 8; }
+    __device__ u32 which() const { return tickets + TILES * 16 + tiles % TILES * 4; }
+    __device__ u32 tiles_turn() const { return tiles / TILES & 1; }
     __device__ void next() {
         if (++slot == count) slot = 0, turn ^= 1;
     }
@@ -180,6 +185,8 @@ template <int KIND> __device__ __forceinline__ long long row_bytes(long long k) 
 struct Bringer {
     Ring ring, landing;
     int under_way, most;
+    u32 step;
+    u32* counters;
     u64 policy;
     __device__ void make_room() {
         if (under_way == most) {
@@ -213,7 +220,20 @@ __device__ __forceinline__ void bring_product(const Phase& p, Bringer& bringer) 
     constexpr int SIZES = KIND == INT4 ? 2 : KIND == MXFP4 ? 4 : KIND == NVFP4 ? 8 : 0, LEVELS = KIND == INT4;
     const int step = p.gated ? ROWS / 2 : ROWS, n = (int)p.n, width = (int)row_bytes<KIND>(p.k);
     const u8 *w = p.w, *scale = p.scale, *zero = p.zero;
-    for (int out = p.first() * step; out < n; out += step * gridDim.x)
+    // The first tile is this block's, then whoever is ready takes the next.
+    const int tiles = (n + step - 1) / step;
+    int tile = p.first();
+    for (;;) {
+        u32 taken = 0;
+        if (tile < tiles && tiles > gridDim.x)
+            asm volatile("atom.relaxed.gpu.global.add.u32 %0, [%1], 1;" : "=r"(taken) : "l"(bringer.counters) : "memory");
+        Ring& ring = bringer.ring;
+        wait(ring.done(), ring.tiles_turn() ^ 1);
+        sts32(ring.which(), tile < tiles ? tile : -1);
+        arrive(ring.said());
+        ring.tiles++;
+        if (tile >= tiles) break;
+        const int out = tile * step;
         for (int at = 0; at < width; at += CHUNK) {
             bringer.make_room();
             const u32 to = bringer.ring.at(), full = bringer.ring.loaded();
@@ -224,6 +244,8 @@ __device__ __forceinline__ void bring_product(const Phase& p, Bringer& bringer) 
             if (LEVELS) bring_sizes(sizes + ROWS * SEGMENTS * SIZES, zero, at / SEGMENT, out, full, bringer.policy);
             bringer.ring.next();
         }
+        tile = tiles > gridDim.x ? gridDim.x + taken - bringer.step * tiles : tiles;
+    }
 }
 
 __device__ __forceinline__ void bring_cache(const Phase& p, Bringer& bringer) {
@@ -531,7 +553,7 @@ __device__ __noinline__ Ring product(const Phase& p, Ring ring, Room room, Told 
     const int warp = threadIdx.x >> 5, lane = threadIdx.x & 31, line = lane >> 2, part = lane & 3;
     const int team = warp / MATES, mate = warp % MATES, phase = told_of.index;
     const bool gated = p.gated, normed = p.norm, last = phase + 1 == told_of.count;
-    const int k = (int)p.k, n = (int)p.n, width = (int)row_bytes<KIND>(k), step = gated ? ROWS / 2 : ROWS, by = step * gridDim.x;
+    const int k = (int)p.k, n = (int)p.n, width = (int)row_bytes<KIND>(k), step = gated ? ROWS / 2 : ROWS;
     const u32* residual = p.residual;
     u32* y = p.y;
     const float *scale = (const float*)p.scale, *levels = (const float*)p.zero;
@@ -547,7 +569,10 @@ __device__ __noinline__ Ring product(const Phase& p, Ring ring, Room room, Told 
     STAMP(4 * phase + 2)
     const int chunks = width / CHUNK, teams = min(chunks, TEAMS);
     int whose = 0;  // the team of the next stage
-    for (int out = p.first() * step; out < n; out += by, ring.tiles++) {
+    for (;; ring.tiles++) {
+        wait(ring.said(), ring.tiles_turn());
+        const int tile = lds32(ring.which()), out = tile * step;
+        if (tile < 0) break;
         const int begins = whose;
         const bool takes_part = (team - begins & TEAMS - 1) < teams;
         // One warp sums the rows of all; what it needs besides is asked for early.
@@ -578,12 +603,12 @@ __device__ __noinline__ Ring product(const Phase& p, Ring ring, Room room, Told 
             low += __shfl_xor_sync(~0u, low, 1), high += __shfl_xor_sync(~0u, high, 1);
             low += __shfl_xor_sync(~0u, low, 2), high += __shfl_xor_sync(~0u, high, 2);
         }
-        const u32 sums = room.partial + ring.tiles % TILES * (WARPS * ROWS * 4), done = ring.done + ring.tiles % TILES * 8;
+        const u32 sums = room.partial + ring.tiles % TILES * (WARPS * ROWS * 4);
         if (part < 2 && takes_part) sts32(sums + (warp * ROWS + line + 8 * part) * 4, __float_as_uint(part ? high : low));
         __syncwarp();
-        if (lane == 0) arrive(done);
+        if (lane == 0) arrive(ring.done());
         if (mine) {
-            wait(done, ring.tiles / TILES & 1);
+            wait(ring.done(), ring.tiles_turn());
             float total = 0, squares = 0;
 #pragma unroll
             for (int i = 0; i < WARPS; i++)
@@ -604,6 +629,9 @@ __device__ __noinline__ Ring product(const Phase& p, Ring ring, Room room, Told 
             else if (there) asm volatile("st.volatile.global.u32 [%0], %1;" :: "l"(y + out + lane), "r"(word) : "memory");
         }
     }
+    __syncwarp();
+    if (lane == 0) arrive(ring.done());
+    ring.tiles++;
     return ring;
 }
 
@@ -790,8 +818,10 @@ decode_step(const Phase* phases, int count, int* counters, const long long* posi
             asm volatile("mbarrier.init.shared::cta.b64 [%0], 1;" :: "r"(ring.full + 8 * i) : "memory");
             asm volatile("mbarrier.init.shared::cta.b64 [%0], %1;" :: "r"(ring.empty + 8 * i), "n"(MATES) : "memory");
         }
-        for (int i = 0; i < TILES; i++)
-            asm volatile("mbarrier.init.shared::cta.b64 [%0], %1;" :: "r"(ring.done + 8 * i), "n"(WARPS) : "memory");
+        for (int i = 0; i < TILES; i++) {
+            asm volatile("mbarrier.init.shared::cta.b64 [%0], 1;" :: "r"(ring.tickets + 8 * i) : "memory");
+            asm volatile("mbarrier.init.shared::cta.b64 [%0], %1;" :: "r"(ring.tickets + 8 * (TILES + i)), "n"(WARPS) : "memory");
+        }
         asm volatile("fence.mbarrier_init.release.cluster;" ::: "memory");
         asm volatile("fence.proxy.async.shared::cta;" ::: "memory");
     }
@@ -801,7 +831,7 @@ decode_step(const Phase* phases, int count, int* counters, const long long* posi
     __syncthreads();
     if (warp == WARPS) {
         if (lane) return;
-        Bringer bringer = {ring, ring, 0, under_way};
+        Bringer bringer = {ring, ring, 0, under_way, (u32)counters[0], (u32*)counters + 16};
         asm volatile("createpolicy.fractional.L2::evict_first.b64 %0, 1.0;" : "=l"(bringer.policy));
         // Phases are read two ahead, what their maps are one ahead.
         Phase p = phases[0], next = phases[count > 1];
@@ -820,14 +850,14 @@ decode_step(const Phase* phases, int count, int* counters, const long long* posi
                 case NVFP4: bring_product<NVFP4>(p, bringer); break;
                 default: bring_cache(p, bringer);
             }
-            p = next, next = later;
+            p = next, next = later, bringer.counters++;
         }
         return;
     }
     // Of the room: sums over warps, squares, units of 128 inputs, sums of those that share a scale, inputs.
     const Room rooms = {room + 12864, room + 8256, room + 9280, room, room + 8192};
     const int here = (int)*position;
-    Told told_of = {(u32)counters[0], 0, count, embedding + *token * hidden, 0, nullptr};
+    Told told_of = {(u32)counters[0] * count + 1, 0, count, embedding + *token * hidden, 0, nullptr};
     for (int i = 0; i < count; i++) {
         const Phase& p = now[i & 1];
         told_of.index = i, told_of.later = now + (i + 1 & 1);
@@ -846,5 +876,5 @@ decode_step(const Phase* phases, int count, int* counters, const long long* posi
         STAMP(4 * i + 3)
     }
     // The last block to end makes the next step's tags others.
-    if (threadIdx.x == 0 && atomicAdd(counters + 1, 1) == gridDim.x - 1) counters[0] += count, counters[1] = 0;
+    if (threadIdx.x == 0 && atomicAdd(counters + 1, 1) == gridDim.x - 1) counters[0]++, counters[1] = 0;
 }
