@@ -52,23 +52,13 @@ struct Phase {
     }
 };
 
-#ifdef CLOCKS
-#define STAMP(k) if (blockIdx.x == CLOCKS && threadIdx.x == 0) ((long long*)(counters + 1024))[k] = clock64();
-#else
-#define STAMP(k)
-#endif
 
 struct Ring {
-    u32 stages, beside, full, empty, tickets, besides, count, slot, turn, tiles;
+    u32 stages, beside, full, empty, done, besides, count, slot, turn, tiles;
     __device__ u32 at() const { return stages + slot * STAGE; }
     __device__ u32 sizes() const { return beside + slot * besides; }  // scales and zero points
     __device__ u32 loaded() const { return full + 8 * slot; }
     __device__ u32 freed() const { return empty + 8 * slot; }
-    // Of a tile: it is said which one, all warps have done with it, its number.
-    __device__ u32 said() const { return tickets + tiles % TILES * 8; }
-    __device__ u32 done() const { return tickets + (TILES + tiles % TILES) * 8; }
-    __device__ u32 which() const { return tickets + TILES * 16 + tiles % TILES * 4; }
-    __device__ u32 tiles_turn() const { return tiles / TILES & 1; }
     __device__ void next() {
         if (++slot == count) slot = 0, turn ^= 1;
     }
@@ -78,12 +68,7 @@ __device__ __forceinline__ u32 shared_at(const void* p) { return (u32)__cvta_gen
 
 __device__ __forceinline__ void wait(u32 barrier, u32 parity) {
     u32 done = 0;
-#ifdef BOUNDED
-    for (int i = 0; !done; i++) {
-        if (i > BOUNDED) { printf("block %d thread %d waits for %d\n", blockIdx.x, threadIdx.x, (int)barrier); __trap(); }
-#else
     while (!done) {
-#endif
         asm volatile(
             "{ .reg .pred p; mbarrier.try_wait.parity.shared::cta.b64 p, [%1], %2; selp.u32 %0, 1, 0, p; }"
             : "=r"(done) : "r"(barrier), "r"(parity) : "memory");
@@ -131,14 +116,8 @@ __device__ __forceinline__ void sts64(u32 at, u32 a, u32 b) {
 // Words of a number and its tag, as another block wrote them: in the L2.
 __device__ __forceinline__ u32 told(const u32* p, u32 tag) {
     u32 v;
-#ifdef BOUNDED
-    int tries = 0;
-#endif
     do {
         asm volatile("ld.volatile.global.u32 %0, [%1];" : "=r"(v) : "l"(p) : "memory");
-#ifdef BOUNDED
-        if (++tries > BOUNDED) { printf("told: block %d thread %d %x for %x\n", blockIdx.x, threadIdx.x, v, tag); __trap(); }
-#endif
     } while ((v ^ tag) & 0xFFFF);
     return v;
 }
@@ -185,8 +164,6 @@ template <int KIND> __device__ __forceinline__ long long row_bytes(long long k) 
 struct Bringer {
     Ring ring, landing;
     int under_way, most;
-    u32 step;
-    u32* counters;
     u64 policy;
     __device__ void make_room() {
         if (under_way == most) {
@@ -220,20 +197,7 @@ __device__ __forceinline__ void bring_product(const Phase& p, Bringer& bringer) 
     constexpr int SIZES = KIND == INT4 ? 2 : KIND == MXFP4 ? 4 : KIND == NVFP4 ? 8 : 0, LEVELS = KIND == INT4;
     const int step = p.gated ? ROWS / 2 : ROWS, n = (int)p.n, width = (int)row_bytes<KIND>(p.k);
     const u8 *w = p.w, *scale = p.scale, *zero = p.zero;
-    // The first tile is this block's, then whoever is ready takes the next.
-    const int tiles = (n + step - 1) / step;
-    int tile = p.first();
-    for (;;) {
-        u32 taken = 0;
-        if (tile < tiles && tiles > gridDim.x)
-            asm volatile("atom.relaxed.gpu.global.add.u32 %0, [%1], 1;" : "=r"(taken) : "l"(bringer.counters) : "memory");
-        Ring& ring = bringer.ring;
-        wait(ring.done(), ring.tiles_turn() ^ 1);
-        sts32(ring.which(), tile < tiles ? tile : -1);
-        arrive(ring.said());
-        ring.tiles++;
-        if (tile >= tiles) break;
-        const int out = tile * step;
+    for (int out = p.first() * step; out < n; out += step * gridDim.x)
         for (int at = 0; at < width; at += CHUNK) {
             bringer.make_room();
             const u32 to = bringer.ring.at(), full = bringer.ring.loaded();
@@ -244,8 +208,6 @@ __device__ __forceinline__ void bring_product(const Phase& p, Bringer& bringer) 
             if (LEVELS) bring_sizes(sizes + ROWS * SEGMENTS * SIZES, zero, at / SEGMENT, out, full, bringer.policy);
             bringer.ring.next();
         }
-        tile = tiles > gridDim.x ? gridDim.x + taken - bringer.step * tiles : tiles;
-    }
 }
 
 __device__ __forceinline__ void bring_cache(const Phase& p, Bringer& bringer) {
@@ -307,12 +269,7 @@ __device__ __forceinline__ float lay_groups(const Phase& p, const Room& room, co
         for (int i = 0; i < N; i++) x[i] = look(from + i * WARPS * 128);
 #pragma unroll
         for (int i = 0; i < N; i++) {
-#ifdef BOUNDED
-            for (int tries = 0; !all_are(x[i], tag); tries++) {
-                if (tries > BOUNDED) { printf("block %d thread %d kind %d: %x for tag %x\n", blockIdx.x, threadIdx.x, KIND, x[i].x, tag); __trap(); }
-#else
             while (!all_are(x[i], tag)) {
-#endif
                 x[i] = look(from + i * WARPS * 128);
             }
             v[i][0] = number(x[i].x), v[i][1] = number(x[i].y), v[i][2] = number(x[i].z), v[i][3] = number(x[i].w);
@@ -553,7 +510,7 @@ __device__ __noinline__ Ring product(const Phase& p, Ring ring, Room room, Told 
     const int warp = threadIdx.x >> 5, lane = threadIdx.x & 31, line = lane >> 2, part = lane & 3;
     const int team = warp / MATES, mate = warp % MATES, phase = told_of.index;
     const bool gated = p.gated, normed = p.norm, last = phase + 1 == told_of.count;
-    const int k = (int)p.k, n = (int)p.n, width = (int)row_bytes<KIND>(k), step = gated ? ROWS / 2 : ROWS;
+    const int k = (int)p.k, n = (int)p.n, width = (int)row_bytes<KIND>(k), step = gated ? ROWS / 2 : ROWS, by = step * gridDim.x;
     const u32* residual = p.residual;
     u32* y = p.y;
     const float *scale = (const float*)p.scale, *levels = (const float*)p.zero;
@@ -564,15 +521,10 @@ __device__ __noinline__ Ring product(const Phase& p, Ring ring, Room room, Told 
     if (p.first() * step < n) lay_out<KIND>(p, room, p.x_from < 0 ? told_of.row : nullptr, told_of.tag(p.x_from));
     else meet();
     told_of.keep();
-    STAMP(4 * phase + 1)
     meet();
-    STAMP(4 * phase + 2)
     const int chunks = width / CHUNK, teams = min(chunks, TEAMS);
     int whose = 0;  // the team of the next stage
-    for (;; ring.tiles++) {
-        wait(ring.said(), ring.tiles_turn());
-        const int tile = lds32(ring.which()), out = tile * step;
-        if (tile < 0) break;
+    for (int out = p.first() * step; out < n; out += by, ring.tiles++) {
         const int begins = whose;
         const bool takes_part = (team - begins & TEAMS - 1) < teams;
         // One warp sums the rows of all; what it needs besides is asked for early.
@@ -603,12 +555,12 @@ __device__ __noinline__ Ring product(const Phase& p, Ring ring, Room room, Told 
             low += __shfl_xor_sync(~0u, low, 1), high += __shfl_xor_sync(~0u, high, 1);
             low += __shfl_xor_sync(~0u, low, 2), high += __shfl_xor_sync(~0u, high, 2);
         }
-        const u32 sums = room.partial + ring.tiles % TILES * (WARPS * ROWS * 4);
+        const u32 sums = room.partial + ring.tiles % TILES * (WARPS * ROWS * 4), done = ring.done + ring.tiles % TILES * 8;
         if (part < 2 && takes_part) sts32(sums + (warp * ROWS + line + 8 * part) * 4, __float_as_uint(part ? high : low));
         __syncwarp();
-        if (lane == 0) arrive(ring.done());
+        if (lane == 0) arrive(done);
         if (mine) {
-            wait(ring.done(), ring.tiles_turn());
+            wait(done, ring.tiles / TILES & 1);
             float total = 0, squares = 0;
 #pragma unroll
             for (int i = 0; i < WARPS; i++)
@@ -629,9 +581,6 @@ __device__ __noinline__ Ring product(const Phase& p, Ring ring, Room room, Told 
             else if (there) asm volatile("st.volatile.global.u32 [%0], %1;" :: "l"(y + out + lane), "r"(word) : "memory");
         }
     }
-    __syncwarp();
-    if (lane == 0) arrive(ring.done());
-    ring.tiles++;
     return ring;
 }
 
@@ -671,7 +620,6 @@ __device__ __noinline__ Ring attention(
             meet();
             told_of.keep();
             begins = false;
-            STAMP(4 * phase + 1)
         }
         both = pair_bf16((a * cosine - b * sine) * factor, (b * cosine + a * sine) * factor);
         key_pair = pair_bf16(c * cosine - e * sine, e * cosine + c * sine);
@@ -758,7 +706,6 @@ __device__ __noinline__ Ring attention(
                  make_uint4(__float_as_uint(o[0]), tag, __float_as_uint(o[1]), tag));
         if (warp < group && lane == 0)
             tell(pairs + 2 * ((row + warp) * splits + split), make_uint4(__float_as_uint(top), tag, __float_as_uint(weight), tag));
-        STAMP(4 * phase + 2)
         for (int i = split * all / splits + warp; i < (split + 1) * all / splits; i += WARPS) {
             const int query = row + i / HEAD;
             float most = minus, total = 0, weights = 0;
@@ -766,13 +713,7 @@ __device__ __noinline__ Ring attention(
                 const uint2* at = sums + (query * splits + j) * HEAD + i % HEAD;
                 uint4 pair;
                 u32 of, seen;
-#ifdef BOUNDED
-                int tries = 0;
-#endif
                 do {
-#ifdef BOUNDED
-                    if (++tries > BOUNDED) { printf("join: block %d thread %d\n", blockIdx.x, threadIdx.x); __trap(); }
-#endif
                     pair = look(pairs + 2 * (query * splits + j));
                     asm volatile("ld.volatile.global.v2.u32 {%0,%1}, [%2];" : "=r"(of), "=r"(seen) : "l"(at) : "memory");
                 } while (pair.y != tag || pair.w != tag || seen != tag);
@@ -818,10 +759,8 @@ decode_step(const Phase* phases, int count, int* counters, const long long* posi
             asm volatile("mbarrier.init.shared::cta.b64 [%0], 1;" :: "r"(ring.full + 8 * i) : "memory");
             asm volatile("mbarrier.init.shared::cta.b64 [%0], %1;" :: "r"(ring.empty + 8 * i), "n"(MATES) : "memory");
         }
-        for (int i = 0; i < TILES; i++) {
-            asm volatile("mbarrier.init.shared::cta.b64 [%0], 1;" :: "r"(ring.tickets + 8 * i) : "memory");
-            asm volatile("mbarrier.init.shared::cta.b64 [%0], %1;" :: "r"(ring.tickets + 8 * (TILES + i)), "n"(WARPS) : "memory");
-        }
+        for (int i = 0; i < TILES; i++)
+            asm volatile("mbarrier.init.shared::cta.b64 [%0], %1;" :: "r"(ring.done + 8 * i), "n"(WARPS) : "memory");
         asm volatile("fence.mbarrier_init.release.cluster;" ::: "memory");
         asm volatile("fence.proxy.async.shared::cta;" ::: "memory");
     }
@@ -831,7 +770,7 @@ decode_step(const Phase* phases, int count, int* counters, const long long* posi
     __syncthreads();
     if (warp == WARPS) {
         if (lane) return;
-        Bringer bringer = {ring, ring, 0, under_way, (u32)counters[0], (u32*)counters + 16};
+        Bringer bringer = {ring, ring, 0, under_way};
         asm volatile("createpolicy.fractional.L2::evict_first.b64 %0, 1.0;" : "=l"(bringer.policy));
         // Phases are read two ahead, what their maps are one ahead.
         Phase p = phases[0], next = phases[count > 1];
@@ -850,7 +789,7 @@ decode_step(const Phase* phases, int count, int* counters, const long long* posi
                 case NVFP4: bring_product<NVFP4>(p, bringer); break;
                 default: bring_cache(p, bringer);
             }
-            p = next, next = later, bringer.counters++;
+            p = next, next = later;
         }
         return;
     }
@@ -863,7 +802,6 @@ decode_step(const Phase* phases, int count, int* counters, const long long* posi
         told_of.index = i, told_of.later = now + (i + 1 & 1);
         if (threadIdx.x < WORDS && i + 1 < count)
             asm volatile("ld.global.b64 %0, [%1];" : "=l"(told_of.next) : "l"(words + (i + 1) * WORDS + threadIdx.x));
-        STAMP(4 * i)
         switch (p.kind) {
             case BF16: ring = product<BF16>(p, ring, rooms, told_of, counters); break;
             case INT8: ring = product<INT8>(p, ring, rooms, told_of, counters); break;
@@ -873,7 +811,6 @@ decode_step(const Phase* phases, int count, int* counters, const long long* posi
             case NVFP4: ring = product<NVFP4>(p, ring, rooms, told_of, counters); break;
             default: ring = attention(p, ring, rooms.x, here, table, rope, told_of, counters);
         }
-        STAMP(4 * i + 3)
     }
     // The last block to end makes the next step's tags others.
     if (threadIdx.x == 0 && atomicAdd(counters + 1, 1) == gridDim.x - 1) counters[0]++, counters[1] = 0;
