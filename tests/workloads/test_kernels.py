@@ -328,11 +328,11 @@ def test_phases_of_a_whole_step_say_whose_results_they_take() -> None:
     model = decoder.build_decoder(shape, 256, HALF, "cpu", Precision.INT4)
     cache = decoder.Cache(shape, 1, 256, model.table)
     parts = (model.embedding.weight, model.table, model.layers, cache.layers())
-    kernel = mock.Mock()
+    kernel, card = mock.Mock(), mock.Mock(multi_processor_count=7)
     with (
-        mock.patch.object(decode, "_tensor_map", lambda *_: torch.zeros(128, dtype=torch.uint8)),
-        mock.patch.object(decode, "_compiled", lambda _: kernel),
-        mock.patch.object(torch.cuda, "get_device_properties", lambda _: mock.Mock(multi_processor_count=7)),
+        mock.patch.object(decode, "_tensor_map", return_value=torch.zeros(128, dtype=torch.uint8)),
+        mock.patch.object(decode, "_compiled", return_value=kernel),
+        mock.patch.object(torch.cuda, "get_device_properties", return_value=card),
     ):
         step = decode.WholeStep(*parts, (model.head_weight, model.norm.weight), 1e-5)
     rows = step.phases.tolist()

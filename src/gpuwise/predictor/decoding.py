@@ -1,4 +1,4 @@
-"""The step of one sequence by gpuwise's own decoding kernels, which needs no recording: six kernels a layer.
+"""The step of one sequence by gpuwise's own decoding kernels, which needs no recording: six a layer, or as one.
 
     product     each weight once; a multiprocessor unpacks and multiplies so many in a clock
     attention   the cache once, then the parts of each head together

@@ -185,7 +185,7 @@ def advance(logits: Tensor, tokens: Tensor, position: Tensor, context: int) -> T
         # In two steps: of one row one block of the GPU would look for it.
         count = logits.shape[-1]
         width = max(each for each in range(1, MOST_AT_ONCE + 1) if count % each == 0)
-        most, where = logits.unflatten(-1, (-1, width)).max(-1)
+        most, where = logits.view(len(logits), -1, width).max(-1)
         best = most.argmax(-1, keepdim=True)
         torch.add(where.gather(-1, best), best, alpha=width, out=tokens)
         position.add_(1 + block - context).remainder_(block).add_(context - block)
