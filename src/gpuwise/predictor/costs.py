@@ -377,9 +377,17 @@ def reduction(call: Call, role: Role | None = None) -> tuple[Node, ...]:
     trailing = bool(along) and min(along) >= len(x.shape) - len(along) and length <= LONGEST_ROW
     kind: kernels.KernelClass = "optimiser" if call.phase == "optimiser" else "reduction"
     role = role or ("row" if trailing and length > 1 else "column")
-    suffix = COLUMNS if given and not trailing else ""
+    suffix = COLUMNS + _turned(x, biggest(call.outs), along) if given and not trailing else ""
     made = node_of(call, kind, suffix=suffix, role=role, domain=x.numel, flop=float(x.numel))
     return (replace(made, beside=staged(call)),)
+
+
+def _turned(x: Value, result: Value, along: Sequence[int]) -> str:
+    """`ACROSS` where neighbours of what is summed are far from each other in the result, which torch lays out
+    in the order of its dimensions: each element that is read takes a whole sector of memory."""
+    kept = [i for i in range(len(x.shape)) if i not in along or len(result.shape) == len(x.shape)]
+    inner, places = x.innermost + len(x.shape), result.innermost + len(result.shape)
+    return ACROSS if inner not in along and result.numel > 1 and kept[places] != inner else ""
 
 
 def lookup(call: Call) -> tuple[Node, ...]:

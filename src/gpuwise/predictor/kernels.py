@@ -202,6 +202,8 @@ def path(kernel: Kernel, *, compiled: bool) -> tuple[str, ...]:
         # in many passes, a sum in one.
         if kernel.kind == "gather":
             parts.insert(0, "put" if any(word in parts[0] for word in PUTS) else "taken")
+        elif kernel.kind == "reduction" and parts[-1] == "across":
+            parts = ["across"]
         elif kernel.kind == "reduction" and parts[0] in ORDERED:
             parts[:0] = ["ordered", "few"] if _few(kernel) else ["ordered"]
         # Gradients of a norm's weights: one block goes down all rows of its columns, or several share them.
@@ -343,6 +345,9 @@ ENGINES = frozenset({"wgmma", "tcgen05"})
 FUSED = ("_flash_attention", "_cudnn_attention")
 # Of a tile; keys and the width of a head are filled up.
 _QUERIES, _KEYS, _WIDTH = 128.0, 128.0, 64.0
+# Numbers of a head that cuDNN loads at once (aten/src/ATen/native/transformers/cuda/sdp_utils.cpp): heads of
+# other widths torch fills up for the kernels by single warps.
+_LOADED = 8
 # Keys in whose time a tile starts and ends.
 _EDGES = 150.0
 # A clock and unit.
@@ -376,7 +381,7 @@ def tiles(kernels: Sequence[Kernel], shapes: Array) -> Tiles:
     met = np.where(causal, (blocks + _KEYS) / 2.0, blocks) + _EDGES
     pairs = _QUERIES * met * np.where(backward, _BACKWARD_PASS, 1.0)
     return Tiles(
-        fused=np.array([any(word in name for word in FUSED) for name in names]),
+        fused=np.array([any(word in name for word in FUSED) for name in names]) & (width % _LOADED == 0),
         number=batch * heads * np.ceil(queries / _QUERIES),
         multiplied=4.0 * np.ceil(width / _WIDTH) * _WIDTH * pairs,
         waited=pairs + dropped * _RANDOM * _QUERIES * met,
@@ -402,7 +407,7 @@ _WAITS = frozenset({"aten.nonzero", "aten.item", "aten._local_scalar_dense"})
 # Of the rate of attention by single warps that its backward pass reaches: five products for two, and sums
 # that blocks share (Dao 2023, "FlashAttention-2": up to 63 % of the peak against 73 %; less if short).
 _BACKWARD = 0.75
-# Queries, keys and width of a head that it computes whole; decoding has fewer queries.
+# Queries, keys and width of a head that it computes whole; a single query has a kernel of its own.
 _BLOCK = (128.0, 64.0, 32.0)
 # Norms along rows, and rows taken by whole loads, have a block each; elements that its threads load at once.
 _ROW_NORMS, _ROWS_TAKEN, _ROW = ("layer_norm", "rms_norm"), ("aten.embedding", "aten.index_select"), 512.0
@@ -479,7 +484,10 @@ def of_trace(trace: Trace) -> Kernels:
 
 def arrays(kernels: Sequence[Kernel], *, compiled: bool = False) -> Kernels:
     """The kernels as arrays, in their order."""
-    moved = np.array([kernel.bytes_read + kernel.bytes_written for kernel in kernels], dtype=float)
+    sectors = [1.0 if compiled else _sectors(kernel) for kernel in kernels]
+    moved = np.array(
+        [kernel.bytes_read * each + kernel.bytes_written for kernel, each in zip(kernels, sectors, strict=True)]
+    )
     heavy = np.array([kernel.kind in _SHAPES for kernel in kernels], dtype=bool)
     formats, alike = defaultdict[str, list[int]](list), defaultdict[tuple[str, str], list[int]](list)
     for i, kernel in enumerate(kernels):
@@ -520,7 +528,7 @@ def _group(kind: str, dtype: str, at: Places, kernels: Sequence[Kernel]) -> Grou
         parts = tiles(kernels, shapes) if dtype in HALF else None
         # Operations of whole blocks over those that count, at the rate of the forward pass.
         blocks = np.ceil(shapes[:, 2:5] / _BLOCK) * _BLOCK / shapes[:, 2:5]
-        blocks[shapes[:, 2] < _BLOCK[1], 0] = 1.0
+        blocks[shapes[:, 2] == 1, 0] = 1.0
         backward = np.array(["_backward" in kernel.name for kernel in kernels])
         flop = flop * blocks.prod(axis=1) / np.where(backward, _BACKWARD, 1.0)
     if kind == "matmul" and shapes is not None:
@@ -535,6 +543,13 @@ def _group(kind: str, dtype: str, at: Places, kernels: Sequence[Kernel]) -> Grou
         size = np.full_like(m, 4.0 if dtype in ("fp32", "tf32") else 2.0)
         products = Products(b=groups, m=m, n=n, k=k, size=size / np.maximum(high * wide, 1.0), out=size)
     return Group(kind=kind, dtype=dtype, at=at, flop=flop, moved=moved, products=products, tiles=parts)
+
+
+def _sectors(kernel: Kernel) -> float:
+    """How often what is reduced is read where neighbours in memory are far from each other in the result: for
+    each element a sector of 32 bytes."""
+    across = kernel.kind == "reduction" and kernel.name.endswith(":across")
+    return 32.0 / _BYTES.get(kernel.dtype, 8.0) if across else 1.0
 
 
 def _handled(kernel: Kernel) -> float:

@@ -366,9 +366,9 @@ def memory_errors() -> Array:
 
 
 OPERATORS_SCHEMA = 2
-# Seconds of a launch on the usual host: steps of 14 runs of the zoo follow the launches of their run. Files
-# of schema 1 have the median of few readings, which steps follow by a power.
-LAUNCH_S, MEDIAN_POWER = 8.5e-6, 0.6
+# Seconds of a launch on the usual host, and the power of a reading that steps follow: read minutes before,
+# it is as much of the moment as of the machine.
+LAUNCH_S, READING_POWER = 8.5e-6, 0.7
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
@@ -384,7 +384,7 @@ class Operators:
     @property
     def host(self) -> float:
         """The factor on what the usual host takes."""
-        return self.launch_s / LAUNCH_S
+        return (self.launch_s / LAUNCH_S) ** READING_POWER
 
 
 def steady(readings: Sequence[float]) -> float:
@@ -444,11 +444,9 @@ def _read(gpu_id: str, _: str | None) -> Operators | None:
         return None
     try:
         found = json.loads(path.read_text(encoding="utf-8"))
-        launch = float(found["launch_s"]) / LAUNCH_S
         return Operators(
             gpu_id=found["gpu_id"], factors=found["factors"], cases=found["cases"],
-            spread=float(found["spread"]),
-            launch_s=LAUNCH_S * (launch if found["schema"] > 1 else launch**MEDIAN_POWER),
+            spread=float(found["spread"]), launch_s=float(found["launch_s"]),
         )  # fmt: skip
     except (ValueError, KeyError, TypeError) as error:
         raise InputError(f"{path} is not a calibration: {error}", hint="gpuwise calibrate") from error

@@ -353,7 +353,9 @@ def _launches(trace: Trace) -> tuple[Places, Array]:
     launches = np.zeros((len(_PHASES), len(_KINDS)))
     for i, kernel in zip(phase, trace.kernels, strict=True):
         kind: str = kernel.kind if kernel.kind in _KINDS else "other"
-        if convolves(kernel) and 1 < kernel.shape[8] < kernel.shape[1]:
+        if convolves(kernel) and not (trace.compiled or i or kernel.dtype in HALF):
+            kind = "other"  # forward it is in 16 bits that a convolution takes the host longer than a launch
+        elif convolves(kernel) and 1 < kernel.shape[8] < kernel.shape[1]:
             kind = "grouped"
         launches[i, _KINDS.index(kind)] += kernel.count
     return phase, launches
