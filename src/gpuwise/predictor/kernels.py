@@ -202,8 +202,8 @@ def path(kernel: Kernel, *, compiled: bool) -> tuple[str, ...]:
         # in many passes, a sum in one.
         if kernel.kind == "gather":
             parts.insert(0, "put" if any(word in parts[0] for word in PUTS) else "taken")
-        elif kernel.kind == "reduction" and parts[-1] == "across":
-            parts = ["across"]
+        elif kernel.kind == "reduction" and parts[-1] == "across" and kernel.dtype in HALF:
+            parts = ["across"]  # one by one, whatever is made of them
         elif kernel.kind == "reduction" and parts[0] in ORDERED:
             parts[:0] = ["ordered", "few"] if _few(kernel) else ["ordered"]
         # Gradients of a norm's weights: one block goes down all rows of its columns, or several share them.
@@ -484,10 +484,7 @@ def of_trace(trace: Trace) -> Kernels:
 
 def arrays(kernels: Sequence[Kernel], *, compiled: bool = False) -> Kernels:
     """The kernels as arrays, in their order."""
-    sectors = [1.0 if compiled else _sectors(kernel) for kernel in kernels]
-    moved = np.array(
-        [kernel.bytes_read * each + kernel.bytes_written for kernel, each in zip(kernels, sectors, strict=True)]
-    )
+    moved = np.array([kernel.bytes_read + kernel.bytes_written for kernel in kernels], dtype=float)
     heavy = np.array([kernel.kind in _SHAPES for kernel in kernels], dtype=bool)
     formats, alike = defaultdict[str, list[int]](list), defaultdict[tuple[str, str], list[int]](list)
     for i, kernel in enumerate(kernels):
@@ -528,7 +525,7 @@ def _group(kind: str, dtype: str, at: Places, kernels: Sequence[Kernel]) -> Grou
         parts = tiles(kernels, shapes) if dtype in HALF else None
         # Operations of whole blocks over those that count, at the rate of the forward pass.
         blocks = np.ceil(shapes[:, 2:5] / _BLOCK) * _BLOCK / shapes[:, 2:5]
-        blocks[shapes[:, 2] == 1, 0] = 1.0
+        blocks[shapes[:, 2] < _BLOCK[1], 0] = 1.0
         backward = np.array(["_backward" in kernel.name for kernel in kernels])
         flop = flop * blocks.prod(axis=1) / np.where(backward, _BACKWARD, 1.0)
     if kind == "matmul" and shapes is not None:
@@ -543,13 +540,6 @@ def _group(kind: str, dtype: str, at: Places, kernels: Sequence[Kernel]) -> Grou
         size = np.full_like(m, 4.0 if dtype in ("fp32", "tf32") else 2.0)
         products = Products(b=groups, m=m, n=n, k=k, size=size / np.maximum(high * wide, 1.0), out=size)
     return Group(kind=kind, dtype=dtype, at=at, flop=flop, moved=moved, products=products, tiles=parts)
-
-
-def _sectors(kernel: Kernel) -> float:
-    """How often what is reduced is read where neighbours in memory are far from each other in the result: for
-    each element a sector of 32 bytes."""
-    across = kernel.kind == "reduction" and kernel.name.endswith(":across")
-    return 32.0 / _BYTES.get(kernel.dtype, 8.0) if across else 1.0
 
 
 def _handled(kernel: Kernel) -> float:

@@ -368,7 +368,7 @@ def memory_errors() -> Array:
 OPERATORS_SCHEMA = 2
 # Seconds of a launch on the usual host, and the power of a reading that steps follow: read minutes before,
 # it is as much of the moment as of the machine.
-LAUNCH_S, READING_POWER = 8.5e-6, 0.7
+LAUNCH_S, READING_POWER = 8.5e-6, 0.6
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
