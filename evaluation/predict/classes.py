@@ -389,7 +389,7 @@ class Step:
     def slower(self, power: float) -> float:
         """The host against the usual one, by its launches in this run and, to a power, beside this row."""
         run: float = self.row["run_launch_s"]
-        return float(run / zoo.LAUNCH_S * (self.row["launch_s"] / run) ** power)
+        return float(run / rates.LAUNCH_S * (self.row["launch_s"] / run) ** power)
 
 
 def priced(known: Sequence[tuple[zoo.Row, Trace]], table: Path) -> list[Step]:
@@ -647,7 +647,7 @@ def main() -> None:
             if trace is None:
                 continue
             known.append((row, trace))
-            if is_bound(trace, card(row["gpu"]), row["run_launch_s"] / zoo.LAUNCH_S):
+            if is_bound(trace, card(row["gpu"]), row["run_launch_s"] / rates.LAUNCH_S):
                 cases[f"{folder.name} {row['key']}"] = Timed(
                     trace.kernels,
                     row["step_s"],

@@ -46,8 +46,6 @@ DRAW, HELD = "pre, thirteenth draw, 2026-11-28 21:30", 1 / 3
 """Seed of the families that nothing was fitted to since: of all zoos those whose hash is below this share."""
 OWN = frozenset({"resnet", "inception", "bert", "vision_transformer", "llama"})
 """Families of the project's own steps, which are always fitted to: drawn or not, they are seen."""
-LAUNCH_S = 8e-6
-"""The bare launch of the usual host, for which the host's seconds hold: the geometric mean of the runs'."""
 HANDLES = 2
 """Of cuBLAS in a process that trained: one a thread."""
 

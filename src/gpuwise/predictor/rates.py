@@ -86,8 +86,7 @@ GENERAL: Parameters = {
     "attention": log(0.45),
     "lanes": log(0.2),
     "sync": log(4e-5),
-    "dispatch": log(1.15e-5),
-    "host": log(1.04),
+    "host": log(1.0),
     **{f"host.{name}": log(each * 1e-6) for name, each in HOST["microseconds"].items()},
     # Classes of kernels were measured on NVIDIA cards with matrix units. In the fp32 networks of NeuSight's
     # public rows (Lee et al. 2025) kernels take so much longer elsewhere: 43 rows of three CDNA cards, 8 of
