@@ -32,7 +32,6 @@ from gpuwise.predictor.kernels import (
     ENGINES,
     HALF,
     KEPT_TRACES,
-    LIBRARY,
     Array,
     Group,
     Kernel,
@@ -324,16 +323,19 @@ def host_work(trace: Trace) -> Mapping[str, float]:
     return found
 
 
+# What libraries choose a kernel for, or launch several: forward, and backward.
+_CHOSEN = {"forward": ("matmul",), "backward": ("matmul", "attention", "normalisation")}
+
+
 def _launch(kernel: Kernel, *, compiled: bool) -> str:
-    """What launching a kernel is to the host: forward, libraries choose among kernels of products and of
-    convolutions in 16 bits; backward, norms launch several as well."""
-    backward, library = kernel.phase == "backward", kernel.kind in LIBRARY
+    """What launching a kernel of a pass is to the host. A convolution is chosen for in 16 bits; its gradients
+    take longer than any other kernel."""
     if compiled:
-        return "generated.library" if library else "generated.kernel"
-    if convolves(kernel) and (backward or kernel.dtype in HALF):
-        return f"{kernel.phase}.{'grouped' if 1 < kernel.shape[8] < kernel.shape[1] else 'convolution'}"
-    chosen = library or kernel.kind == "normalisation" if backward else kernel.kind == "matmul"
-    return f"{kernel.phase}.{'matmul' if chosen else 'other'}"
+        return "generated.launch"
+    if kernel.kind == "convolution" and kernel.phase == "backward":
+        return "convolution.backward"
+    narrow = kernel.kind == "convolution" and kernel.dtype in HALF
+    return "library" if narrow or kernel.kind in _CHOSEN[kernel.phase] else "launch"
 
 
 Evidence = Literal["spec-only", "calibrated", "transferred"]
