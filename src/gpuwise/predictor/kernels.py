@@ -407,7 +407,7 @@ _WAITS = frozenset({"aten.nonzero", "aten.item", "aten._local_scalar_dense"})
 # Of the rate of attention by single warps that its backward pass reaches: five products for two, and sums
 # that blocks share (Dao 2023, "FlashAttention-2": up to 63 % of the peak against 73 %; less if short).
 _BACKWARD = 0.75
-# Queries, keys and width of a head that it computes whole; a single query has a kernel of its own.
+# Queries, keys and width of a head that it computes whole; decoding has fewer queries.
 _BLOCK = (128.0, 64.0, 32.0)
 # Norms along rows, and rows taken by whole loads, have a block each; elements that its threads load at once.
 _ROW_NORMS, _ROWS_TAKEN, _ROW = ("layer_norm", "rms_norm"), ("aten.embedding", "aten.index_select"), 512.0
