@@ -80,8 +80,7 @@ def shipped(group: str) -> Parameters:
 
 # What the tables of products do not say. Attention by single warps and the energy of a step's arithmetic and
 # bytes are physical priors, not fitted. What the host takes for each thing it does in a step was fitted to
-# the zoo's steps (`evaluation.predict.classes`), most of them on faster hosts than the usual one: `host` is
-# that of 14 runs on as many machines or days, each weighing the same. Calibration measures another's.
+# the zoo's steps (`evaluation.predict.classes`); calibration measures how much slower another host is.
 GENERAL: Parameters = {
     "attention": log(0.45),
     "lanes": log(0.2),
@@ -383,7 +382,7 @@ class Operators:
     @property
     def host(self) -> float:
         """The factor on what the usual host takes."""
-        return (self.launch_s / LAUNCH_S) ** READING_POWER
+        return float((self.launch_s / LAUNCH_S) ** READING_POWER)
 
 
 def steady(readings: Sequence[float]) -> float:

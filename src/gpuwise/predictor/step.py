@@ -16,7 +16,7 @@ the share of known errors that is its probability (`data/errors.json`).
 from __future__ import annotations
 
 from bisect import bisect_right
-from collections import Counter
+from collections import Counter, defaultdict
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from functools import cache, lru_cache
@@ -38,7 +38,6 @@ from gpuwise.predictor.kernels import (
     Kernels,
     Products,
     Trace,
-    convolves,
     factors,
     of_trace,
     tile_seconds,
@@ -309,17 +308,17 @@ def host_work(trace: Trace) -> Mapping[str, float]:
     """
     calls, training = Counter(dict(trace.calls)), trace.mode == "train"
     learnt = trace.memory.gradient_count if trace.memory and training else 0.0
-    found = Counter[str](gradient=learnt, step=float(training))
+    found = defaultdict[str, float](float, gradient=learnt, step=float(training))
     if trace.compiled and not training and trace.item == "token":  # decoding is replayed from a graph
         return found
     for kernel in trace.kernels:
         if kernel.phase != "optimiser":
             found[_launch(kernel, compiled=trace.compiled)] += kernel.count
     if trace.compiled:
-        found.update({"entered": 1.0 + training, "generated.module": calls["modules"], "handed": learnt})
+        found |= {"entered": 1.0 + training, "generated.module": calls["modules"], "handed": learnt}
     else:
-        found.update({"call": calls["forward"], "noted": calls["forward"] * training})
-        found.update({"function": calls["functions"], "call.backward": calls["backward"]})
+        found |= {"call": calls["forward"], "noted": calls["forward"] * training}
+        found |= {"function": calls["functions"], "call.backward": calls["backward"]}
     return found
 
 
