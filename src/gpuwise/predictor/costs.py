@@ -384,10 +384,11 @@ def reduction(call: Call, role: Role | None = None) -> tuple[Node, ...]:
 
 def _turned(x: Value, result: Value, along: Sequence[int]) -> str:
     """`ACROSS` where neighbours of what is summed are far from each other in the result, which torch lays out
-    in the order of its dimensions: each element that is read takes a whole sector of memory."""
-    kept = [i for i in range(len(x.shape)) if i not in along or len(result.shape) == len(x.shape)]
-    inner, places = x.innermost + len(x.shape), result.innermost + len(result.shape)
-    return ACROSS if inner not in along and result.numel > 1 and kept[places] != inner else ""
+    in the order of its dimensions: its threads read one element at a time."""
+    left = [i for i in range(len(x.shape)) if i not in along or len(result.shape) == len(x.shape)]
+    inner, place = x.innermost + len(x.shape), result.innermost + len(result.shape)
+    stays = result.numel > 1 and inner in left and inner not in along
+    return ACROSS if stays and left.index(inner) != place else ""
 
 
 def lookup(call: Call) -> tuple[Node, ...]:
