@@ -16,7 +16,7 @@ from collections import defaultdict
 from collections.abc import Callable, Hashable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cache
-from itertools import combinations
+from itertools import chain, combinations
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -24,7 +24,7 @@ from gpuwise.errors import InputError
 from gpuwise.facts import catalog
 from gpuwise.model.gpu import GpuSpec, Source
 from gpuwise.model.question import Environment
-from gpuwise.model.result import Issue, Measurement, Record
+from gpuwise.model.result import Issue, Measurement, Record, grouped, record_of
 from gpuwise.model.units import percent, seconds, si, significant
 
 if TYPE_CHECKING:
@@ -35,12 +35,9 @@ MEASURE_BOTH = "measure both again, cool and alone, in one session"
 
 def judge(rows: Sequence[Record]) -> tuple[tuple[Issue, ...], ...]:
     """The cautions of each row, in the order of `rows`; rows of one source are judged together."""
-    issues: dict[int, list[Issue]] = defaultdict(list)
-    for index, row in enumerate(rows):
-        issues[index].extend(_row_faults(row))
-    for index, caution in _logic(rows):
-        issues[index].append(caution)
-    return tuple(tuple(dict.fromkeys(issues[index])) for index in range(len(rows)))
+    physics = ((index, issue) for index, row in enumerate(rows) for issue in _row_faults(row))
+    issues = grouped(chain(physics, _logic(rows)))
+    return tuple(tuple(dict.fromkeys(issues.get(index, ()))) for index in range(len(rows)))
 
 
 def judge_measured(measurements: Sequence[Measurement], environment: Environment) -> tuple[Measurement, ...]:
@@ -114,17 +111,7 @@ def _row(m: Measurement, environment: Environment) -> Record:
     """The measurement as a row of a table of its own; recipes are compared each with itself."""
     recipe = m.config.base_recipe
     source = Source(id=f"measured-{recipe}", title="measured here", kind="measured", read_on="")
-    return Record(
-        question=m.question,
-        gpu_id=environment.gpu_id or environment.device,
-        gpu=environment.device,
-        item=m.item,
-        origin="measured",
-        basis="measured",
-        throughput=m.throughput,
-        session=recipe,
-        source=source,
-    )
+    return record_of(m, environment, session=recipe, source=source)
 
 
 # Scaling above this share of perfect is beyond the noise of two measurements.
@@ -185,9 +172,7 @@ def _logic(rows: Sequence[Record]) -> Iterator[tuple[int, Issue]]:
 
 
 def _groups(rows: Indexed, key: Callable[[Record], Hashable]) -> Iterator[Indexed]:
-    groups: dict[Hashable, list[tuple[int, Record]]] = defaultdict(list)
-    for index, row in rows:
-        groups[key(row)].append((index, row))
+    groups = grouped((key(row), (index, row)) for index, row in rows)
     yield from (group for group in groups.values() if len(group) > 1)
 
 
@@ -211,9 +196,7 @@ def _scaling(series: Indexed) -> Found:
 
 def _halves(rows: Indexed) -> Found:
     """One precision exactly twice another, at more than one count: the factor was assumed."""
-    by_count: dict[int, list[tuple[float, int, str]]] = defaultdict(list)
-    for index, row in rows:
-        by_count[row.gpus].append((row.value, index, row.precision))
+    by_count = grouped((row.gpus, (row.value, index, row.precision)) for index, row in rows)
     twice: dict[tuple[str, str], list[int]] = defaultdict(list)
     for group in (group for group in by_count.values() if len(group) <= MAX_GROUP):
         for slow, fast in map(sorted, combinations(group, 2)):
@@ -228,11 +211,9 @@ def _halves(rows: Indexed) -> Found:
 
 def _repeated(rows: Indexed) -> Found:
     """One figure for two different networks."""
-    seen: dict[float, list[tuple[int, Record]]] = defaultdict(list)
-    for index, row in rows:
-        if len(f"{row.value:.10g}".replace(".", "").strip("0")) >= DIGITS:
-            seen[row.value].append((index, row))
-    for value, same in seen.items():
+    # Zeros at the ends are no digits.
+    long = (one for one in rows if len(f"{one[1].value:.10g}".replace(".", "").strip("0")) >= DIGITS)
+    for value, same in grouped((row.value, (index, row)) for index, row in long).items():
         if len({row.question.workload for _, row in same}) > 1:
             names = sorted({f"{row.question.workload} {row.precision}" for _, row in same})
             detail = f"SUSPECT: {value:,.10g} is the figure of {' and of '.join(names[:NAMED])}"

@@ -12,7 +12,6 @@ import re
 import secrets
 import time
 import zlib
-from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -30,7 +29,7 @@ from sqlalchemy.exc import TimeoutError as PoolTimeout
 from gpuwise import store
 from gpuwise.checks import judge_foreign
 from gpuwise.errors import InputError, MachineError, NoDataError, check_wanted
-from gpuwise.model.result import Result
+from gpuwise.model.result import Result, firsts, grouped
 from gpuwise.stats.comparison import SAME, VERDICT_LEVEL, compare, pooled
 from gpuwise.stats.interval import Spread
 from gpuwise.store import signing
@@ -290,9 +289,8 @@ class Team:
         query = sql.select(RESULTS).where(RESULTS.c.id.in_({found.result for found in before.values()}))
         files = {row["id"]: _decoded(row) for row in to.execute(query).mappings()}
         # How runs of one question on one card with the same software differ.
-        runs: dict[object, list[float]] = defaultdict(list)
-        for one in _newest(to, names, max(2, EARLIER // len(names))) if files else ():
-            runs[one.series, one.card, one.software].append(log(one.value))
+        ran = _newest(to, names, max(2, EARLIER // len(names))) if files else ()
+        runs = grouped(((one.series, one.card, one.software), log(one.value)) for one in ran)
         stored = pooled(runs.values())
         for row in rows:
             last = before.get(row["series"])
@@ -416,11 +414,9 @@ class Team:
             tagged = sql.select(TAGS.c.result).where(TAGS.c.tag == value)
             query = query.where(RESULTS.c.id.in_(tagged) if name == "tag" else RESULTS.c[name] == value)
         rows = self._read(query.order_by(RESULTS.c.pushed_at.desc(), RESULTS.c.id).limit(MOST_ROWS))
-        tags: dict[str, list[str]] = defaultdict(list)
         named = sql.select(TAGS).where(TAGS.c.result.in_([row["id"] for row in rows])).order_by(TAGS.c.tag)
-        for row in self._read(named):
-            tags[row["result"]].append(row["tag"])
-        return [{**row, "tags": tags[row["id"]]} for row in rows]
+        tags = grouped((row["result"], row["tag"]) for row in self._read(named))
+        return [{**row, "tags": tags.get(row["id"], [])} for row in rows]
 
     def latest(self, project: str) -> Sequence[Row]:
         """The newest speed of each series of a project, those that became slower first."""
@@ -459,10 +455,7 @@ def alert(rows: Sequence[Row | sql.RowMapping]) -> Row | None:
     slower by its own verdict, nor several by their mean: sure by how they differ, and more than equal runs
     differ by. So a loss is seen that is too small to be sure of on any one card.
     """
-    newest: dict[str, Row | sql.RowMapping] = {}
-    for row in rows:
-        newest.setdefault(row["card"], row)
-    cards = list(newest.values())
+    cards = list(firsts((row["card"], row) for row in rows).values())
     logs = [log(row["ratio"]) for row in cards]
     mean, spread = sum(logs) / len(logs), pooled([logs])
     of_mean = Spread(spread.error / len(logs) ** 0.5, spread.degrees) if spread is not None else None

@@ -12,7 +12,7 @@ from gpuwise.jobs.facts import Facts
 from gpuwise.jobs.predicting import traced
 from gpuwise.model.precision import PRECISIONS, Precision
 from gpuwise.model.question import MODES, Mode, RunConfig, WorkloadSpec
-from gpuwise.model.result import Record
+from gpuwise.model.result import Record, grouped
 from gpuwise.show import predictions as report
 from gpuwise.show.gpus import short
 from gpuwise.show.page import Page, References, Section
@@ -94,9 +94,9 @@ def predict(facts: Facts, asked: Asked) -> View:
         },
     )  # fmt: skip
     # Half of the catalog may lack a forecast for one reason, which is said once.
-    refused: dict[str, list[str]] = {}
-    for p in (p for p in found if p.refusal):
-        refused.setdefault(p.refusal.replace(p.gpu_id, "it"), []).append(short(catalog.get(p.gpu_id)))
+    refused = grouped(
+        (p.refusal.replace(p.gpu_id, "it"), short(catalog.get(p.gpu_id))) for p in found if p.refusal
+    )
     return View(
         title=f"Predict: {asks.spec.id} {asks.mode} {asks.precision}",
         template="predict.html",
