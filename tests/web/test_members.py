@@ -25,11 +25,11 @@ from gpuwise.errors import InputError
 from gpuwise.jobs.facts import Facts
 from gpuwise.model.result import Result
 from gpuwise.store import signing
-from gpuwise.web import courier, guard
-from gpuwise.web.courier import Courier
+from gpuwise.web import guard
+from gpuwise.web import team as teams
 from gpuwise.web.server import create
 from gpuwise.web.tables import TABLES
-from gpuwise.web.team import Team, alert
+from gpuwise.web.team import Courier, Team, alert
 
 from .conftest import H200, HOST, slowed
 
@@ -278,7 +278,7 @@ class Receiver(BaseHTTPRequestHandler):
 
 
 def test_a_webhook_gets_every_alert_once_it_answers(team: Team, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(courier, "EVERY_S", 0.01)
+    monkeypatch.setattr(teams, "EVERY_S", 0.01)
     team.push(session(1), by="ann", project="lab")
     team.push(session(2, factor=1.5, day=2), by="ann", project="lab")
     with HTTPServer(("127.0.0.1", 0), Receiver) as server:

@@ -895,7 +895,7 @@ def _answer(choice: Recommendation) -> Answer[Recommendation]:
     from gpuwise.show import choice as show
 
     def document() -> bytes:
-        from gpuwise.store.choice import encode_choice
+        from gpuwise.store.codec import encode_choice
 
         return encode_choice(choice)
 

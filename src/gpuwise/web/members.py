@@ -24,9 +24,8 @@ from gpuwise import store
 from gpuwise.errors import InputError
 from gpuwise.jobs.facts import Facts
 from gpuwise.web import site
-from gpuwise.web.form import Form
 from gpuwise.web.guard import PUSHES, WRITING, Queue, Rate, Reader, too_often
-from gpuwise.web.server import JSON, PUSH, place_of
+from gpuwise.web.server import JSON, PUSH, Form, place_of
 from gpuwise.web.site import Address
 from gpuwise.web.team import MOST_SHOWN, Pushed, Role, Team, User
 from gpuwise.web.views import team as views

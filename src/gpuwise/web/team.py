@@ -10,6 +10,7 @@ from __future__ import annotations
 import json
 import re
 import secrets
+import threading
 import time
 import zlib
 from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -28,11 +29,12 @@ from sqlalchemy.exc import TimeoutError as PoolTimeout
 
 from gpuwise import store
 from gpuwise.checks import judge_foreign
-from gpuwise.errors import InputError, MachineError, NoDataError, check_wanted
+from gpuwise.errors import GpuwiseError, InputError, MachineError, NoDataError, check_wanted
 from gpuwise.model.result import Result, firsts, grouped
 from gpuwise.stats.comparison import SAME, VERDICT_LEVEL, compare, pooled
 from gpuwise.stats.interval import Spread
 from gpuwise.store import signing
+from gpuwise.web.send import post
 from gpuwise.web.tables import (
     ALERTS,
     CARDS,
@@ -573,3 +575,42 @@ def as_a_server_needs(engine: sql.Engine) -> None:
         # A writer takes its turn at once: two that began as readers could both wait for the other.
         writes = connection.get_execution_options().get("writes")
         connection.exec_driver_sql("BEGIN IMMEDIATE" if writes else "BEGIN")
+
+
+# How often it is looked for alerts, also of other servers on the database; after a failure longer and longer.
+EVERY_S, LONGEST_S = 2.0, 600.0
+PATIENCE_S = 10.0
+
+
+class Courier:
+    """A thread that sends what the transactions of pushes left in the outbox, until `end`."""
+
+    def __init__(self, team: Team, address: str) -> None:
+        self._team, self._address = team, address
+        self._ends = threading.Event()
+        self._thread = threading.Thread(target=self._run, daemon=True)
+        self._thread.start()
+
+    def end(self) -> None:
+        """Stop; what was not taken stays for the next time."""
+        self._ends.set()
+        self._thread.join(PATIENCE_S)
+
+    def _run(self) -> None:
+        wait = EVERY_S
+        while not self._ends.wait(wait):
+            try:
+                wait = EVERY_S if self._sent() else min(2 * wait, LONGEST_S)
+            except GpuwiseError:  # the database or the receiver is gone
+                wait = min(2 * wait, LONGEST_S)
+
+    def _sent(self) -> bool:
+        """Whether the receiver took everything."""
+        with self._team.engine.connect() as to:
+            waiting = to.execute(sql.select(OUTBOX).order_by(OUTBOX.c.id)).all()
+        for number, body in waiting:
+            if not 200 <= post(self._address, body.encode(), {}, within_s=PATIENCE_S).status < 300:
+                return False
+            with self._team.writing() as to:
+                to.execute(OUTBOX.delete().where(OUTBOX.c.id == number))
+        return True
