@@ -23,11 +23,13 @@ from dataclasses import dataclass
 from itertools import pairwise
 from pathlib import Path
 from statistics import fmean, median
-from typing import Protocol
+from typing import Any, Protocol, TypeVar
 
 from gpuwise.model.question import Environment, is_lowered
 from gpuwise.model.result import Issue, Reading, Telemetry, Window
 from gpuwise.model.units import percent, significant
+
+A = TypeVar("A")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -95,6 +97,16 @@ class Process:
 
     pid: int
     memory_bytes: int | None = None
+
+
+def maybe(convert: Callable[[Any], A], value: Any) -> A | None:
+    """A value of a driver in our terms; None where it has none."""
+    return None if value is None else convert(value)
+
+
+def scaled(factor: float, value: float | None) -> float | None:
+    """Milliwatts to watts, millijoules to joules, megahertz to hertz."""
+    return None if value is None else value * factor
 
 
 class Sensor(Protocol):
