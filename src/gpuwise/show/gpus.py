@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 from gpuwise.facts.catalog import Match, all_gpus, chips, confirmed, derive, fields, mentions
 from gpuwise.model.gpu import Fact, GpuSpec, Peak
 from gpuwise.model.units import Amount, gibibytes, of_field, percent, si, usd, watts
-from gpuwise.show.table import Table
+from gpuwise.show.table import Table, picked
 
 if TYPE_CHECKING:
     from gpuwise.show.page import References
@@ -257,10 +257,7 @@ def side_by_side(specs: Sequence[GpuSpec], cited: References | None = None) -> T
 def document(spec: GpuSpec) -> dict[str, Any]:
     """A GPU as plain data, sources included; `derived` holds what its own units and clocks give."""
     return {
-        "id": spec.id,
-        "name": spec.name,
-        "aliases": list(spec.aliases),
-        "device_names": list(spec.device_names),
+        **picked(spec, "id name aliases device_names"),
         "facts": [asdict(fact) for fact in spec.facts.values()],
         "peaks": [asdict(peak) for peak in spec.peaks],
         "more": [asdict(fact) for facts in spec.more.values() for fact in facts],
