@@ -429,12 +429,12 @@ class Network:
 
 def find_network(name: str) -> Network | None:
     """The network that `name` means ("ResNet-50", "Inception v3"), or None."""
-    return _by_key().get(_key(name))
+    return _networks()[0].get(_key(name))
 
 
 def network_in(text: str) -> Network | None:
     """The network that a text names among other words ("ResNet-50 v1.5, batch 256"), or None."""
-    match = _in_text().search(text)
+    match = _networks()[1].search(text)
     return None if match is None or _DETECTOR.search(text) else find_network(match[0])
 
 
@@ -443,25 +443,17 @@ def _key(name: str) -> str:
 
 
 @cache
-def _named() -> Mapping[str, Network]:
-    """Every network by each of its names as the file writes them."""
+def _networks() -> tuple[Mapping[str, Network], re.Pattern[str]]:
+    """Every network by the key of each of its names; and any of these names in a text, the longest first, its
+    words and numbers parted or not."""
     table = catalog.rows(_NETWORKS)
     networks = zip(table, catalog.decoded(table, Network), strict=True)
     # An alias may be empty: a list of none ends in one.
     each = (((network.id, *row["aliases"].split(";")), network) for row, network in networks)
-    return {name: network for names, network in each for name in names if name}
-
-
-@cache
-def _by_key() -> Mapping[str, Network]:
-    return {_key(name): network for name, network in _named().items()}
-
-
-@cache
-def _in_text() -> re.Pattern[str]:
-    """Any name of any network, the longest first, its words and numbers parted or not."""
+    named = {name: network for names, network in each for name in names if name}
     parted = (
         r"[ _-]?".join(map(re.escape, re.findall(r"[a-z]+|\d+(?:\.\d+)?", name)))
-        for name in sorted(_named(), key=len, reverse=True)
+        for name in sorted(named, key=len, reverse=True)
     )
-    return re.compile(rf"(?<![a-z0-9])(?:{'|'.join(parted)})(?![a-z0-9])", re.IGNORECASE)
+    pattern = rf"(?<![a-z0-9])(?:{'|'.join(parted)})(?![a-z0-9])"
+    return {_key(name): of for name, of in named.items()}, re.compile(pattern, re.IGNORECASE)

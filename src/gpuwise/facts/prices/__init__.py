@@ -549,7 +549,8 @@ def wanted(query: str, offers: tuple[Offer, ...] = ()) -> Wanted:
     if not catalog.is_name(query) and (filtered := catalog.select(query)):
         return Wanted(query=query, gpu_ids=frozenset(spec.id for spec in filtered))
     words = _words(query)
-    named = {gpu_id for gpu_id, words_of in _known_words().items() if words and words <= words_of}
+    every = ((spec.id, frozenset().union(*map(_words, spec.names))) for spec in catalog.all_gpus())
+    named = (gpu_id for gpu_id, known in every if words and words <= known)
     family = frozenset(named).union(seller_ids(query))
     asked = Wanted(query=query, gpu_ids=family, words=words)
     if family or any(asked.matches(offer) for offer in offers):
@@ -602,6 +603,7 @@ def _stem(name: str) -> str:
     return _SXM.sub("sxm", catalog.name_key(_MEMORY.sub(" ", name)))
 
 
+@cache
 def _words(name: str) -> frozenset[str]:
     plain = re.sub(r"nvidia|geforce|amd|tesla", " ", name.casefold())
     return frozenset(_WORDS.findall(_MEMORY.sub(r"\1gb", plain)))
@@ -620,8 +622,3 @@ def _by_stem() -> Mapping[str, tuple[GpuSpec, ...]]:
         for stem in {_stem(name) for name in spec.names}:
             stems[stem].append(spec)
     return {stem: tuple(stems[stem]) for stem in sorted(stems)}
-
-
-@cache
-def _known_words() -> Mapping[str, frozenset[str]]:
-    return {spec.id: frozenset().union(*(_words(name) for name in spec.names)) for spec in catalog.all_gpus()}
