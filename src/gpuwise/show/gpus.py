@@ -107,8 +107,9 @@ def specification(spec: GpuSpec) -> Table:
     whole: tuple[str, ...] = ()
     if die is not None and die.sm_count is not None:
         # Products are often credited with what the chip holds with nothing switched off.
-        counts = ((die.cuda_cores, "cores"), (die.tensor_cores, "tensor cores"), (die.rt_cores, "RT cores"))
-        parts = [f"{die.sm_count} multiprocessors", *(f"{count:,} {name}" for count, name in counts if count)]
+        counts = zip(die.units, ("cores", "tensor cores", "RT cores"), strict=True)
+        parts = [f"{die.sm_count} multiprocessors"]
+        parts += [f"{die.sm_count * each:,} {name}" for each, name in counts if each]
         whole = (f"the whole {spec.text('chip')} die has {', '.join(parts)}",)
     lone = any(row["sources"] == LONE for row in rows)
     single = (f"{LONE}: one source, and none that confirms it",) if lone else ()

@@ -92,9 +92,6 @@ HEADERS = {
 }
 LOOPBACK = frozenset({"127.0.0.1", "localhost", "[::1]"})
 TOO_LARGE = 413, f"An upload has at most {LARGEST_BODY // 2**20} MiB.\n"
-TOO_LONG = 414, f"An address asks at most {LONGEST_QUERY:,} bytes.\n"
-TOO_SLOW = 408, "The upload takes too long.\n"
-TOO_MANY = 503, "Too many uploads come at once: send it again.\n"
 
 
 T = TypeVar("T")
@@ -172,7 +169,7 @@ class Guard:
         """Count bytes that a body takes. Raises Refused where all together are too many."""
         self._held += size
         if self._held > LARGEST_TOGETHER:
-            raise Refused(*TOO_MANY)
+            raise Refused(503, "Too many uploads come at once: send it again.\n")
 
     def _let_in(self, scope: Scope, headers: Headers) -> Response | None:
         """None where the application answers, else where to go. Raises Refused for other requests."""
@@ -181,7 +178,7 @@ class Guard:
         if self.hosts is not None and name.lower() not in self.hosts:
             raise Refused(421, "This server does not answer to that name.\n")
         if len(scope["query_string"]) > LONGEST_QUERY:
-            raise Refused(*TOO_LONG)
+            raise Refused(414, f"An address asks at most {LONGEST_QUERY:,} bytes.\n")
         length = headers.get("content-length", "0")
         if length.isascii() and length.isdigit() and int(length[:20]) > LARGEST_BODY:
             raise Refused(*TOO_LARGE)
@@ -251,7 +248,7 @@ class Body:
             async with asyncio.timeout(patience):
                 message = await self.source()
         except TimeoutError:
-            raise Refused(*TOO_SLOW) from None
+            raise Refused(408, "The upload takes too long.\n") from None
         self.more = bool(message.get("more_body", False))
         came = len(message.get("body", b""))
         self.size += came

@@ -44,12 +44,8 @@ def sensors() -> tuple[Sensor, ...]:
         pynvml.nvmlInit()
     except pynvml.NVMLError:
         return ()
-    try:
-        count = pynvml.nvmlDeviceGetCount()
-    except pynvml.NVMLError:
-        count = 0
     sensors: list[Sensor] = []
-    for index in range(count):
+    for index in range(_call(pynvml, "nvmlDeviceGetCount") or 0):
         with suppress(MachineError):  # one card that fell off the bus must not hide the others
             sensors.append(NvmlSensor(index))
     # Each sensor holds its own reference: NVML counts them.
