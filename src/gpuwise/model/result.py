@@ -14,7 +14,8 @@ from gpuwise.model.gpu import Shown, Source, SourceKind
 from gpuwise.model.precision import Precision
 from gpuwise.model.question import Environment, Mode, Question, Recipe, RunConfig, Switches
 
-K, V = TypeVar("K"), TypeVar("V")
+K = TypeVar("K")
+V = TypeVar("V")
 
 Severity = Literal["info", "warning", "invalid"]
 """info: normal, worth knowing (a card at its own power limit). warning: read the number with care.

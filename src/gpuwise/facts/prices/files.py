@@ -194,7 +194,7 @@ def _agreed(contradiction: str, *stated: str | None) -> str | None:
     """What column and amount state both or one of them. Raises ValueError where they differ."""
     found = set(filter(None, stated))
     if len(found) > 1:
-        raise ValueError(f"{contradiction}: {' and '.join(sorted(found))}")  # type: ignore[type-var]
+        raise ValueError(f"{contradiction}: {' and '.join(sorted(found))}")
     return next(iter(found), None)
 
 
