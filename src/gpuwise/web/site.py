@@ -30,7 +30,7 @@ from gpuwise.show import html
 from gpuwise.show.gpus import short
 from gpuwise.show.table import comma_separated
 from gpuwise.web.view import Asked, View
-from gpuwise.web.views import audit, choose, gpus, leaderboard, predict, prices, results
+from gpuwise.web.views import audit, choose, gpus, predict, prices, results
 
 if TYPE_CHECKING:
     from gpuwise.web.team import Role, User
@@ -180,8 +180,8 @@ class Address:
 
 
 ADDRESSES = (
-    Address("/", leaderboard.leaderboard, data=True),
-    Address("/leaderboard/{name}", leaderboard.leaderboard, lambda facts: leaderboard.boards()),
+    Address("/", predict.leaderboard, data=True),
+    Address("/leaderboard/{name}", predict.leaderboard, lambda facts: predict.boards()),
     Address("/gpus", gpus.listing, data=True),
     Address("/gpus/{name}", gpus.one, lambda facts: facts.studied),
     Address("/compare", gpus.form, live=True),
