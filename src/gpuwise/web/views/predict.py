@@ -83,9 +83,7 @@ def predict(facts: Facts, asked: Asked) -> View:
     found: tuple[Record, ...] = ()
     try:
         batch = None if asked.text("batch", "auto") == "auto" else asked.whole("batch", most=MOST_BATCH)
-        words = asked.text("q")
-        ids = [match.spec.id for match in catalog.matching([words])] if words else facts.ids
-        every = facts.forecasts(asks.config, ids, count=int(asks.gpus), batch=batch)
+        every = facts.forecasts(asks.config, asked.gpus(), count=int(asks.gpus), batch=batch)
         found = report.ordered(every, asked.one_of("sort", report.SORTS))
     except GpuwiseError as error:
         problem = error
@@ -194,13 +192,11 @@ def fit(facts: Facts, asked: Asked) -> View:
     problem = None
     try:
         context, batch = asked.whole("context", most=MOST_CONTEXT), asked.whole("batch", most=MOST_ANSWERS)
-        words = asked.text("q")
-        ids = tuple(match.spec.id for match in catalog.matching([words])) if words else USUAL_GPUS
         formats = (Precision(weights),) if weights else ()
         contexts, tasks = (context,) if context else (), (cast(Task, task),)
         request = FitRequest(
-            model=model, gpus=ids, tasks=tasks, weights=formats, cache=cache, contexts=contexts,
-            batches=(batch or 1,), counts=(int(gpus),),
+            model=model, gpus=asked.gpus(usual=USUAL_GPUS), tasks=tasks, weights=formats, cache=cache,
+            contexts=contexts, batches=(batch or 1,), counts=(int(gpus),),
         )  # fmt: skip
         rows = fit_model(request).value
     except GpuwiseError as error:
@@ -247,10 +243,10 @@ def leaderboard(facts: Facts, asked: Asked) -> View:
     problem: GpuwiseError | None = None
     found: tuple[Entry, ...] = ()
     try:
-        specs = [match.spec for match in catalog.matching([asked.text("q")] if asked.text("q") else [])]
-        ids = tuple(spec.id for spec in specs)
+        ids = asked.gpus()
         least = (asked.number("memory") or 0.0) * 2**30
         forecasts = facts.forecasts.known(asks.config, ids, int(asks.gpus))
+        specs = tuple(map(catalog.get, ids))
         every = ranking.entries(specs, facts.records(ids), forecasts, facts.offers, facts.today)
         found = tuple(e for e in every if kind in ("", e.kind) and (e.spec.memory_bytes or 0) >= least)
     except GpuwiseError as error:
