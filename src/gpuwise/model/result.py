@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from dataclasses import dataclass, field, replace
-from typing import Literal, TypeVar
+from typing import Literal, TypeVar, get_args
 
 from gpuwise.model.gpu import Shown, Source, SourceKind
 from gpuwise.model.precision import Precision
@@ -461,6 +461,7 @@ class Tuning:
 
 
 Origin = Literal["measured", "published", "predicted"]
+ORIGINS: tuple[Origin, ...] = get_args(Origin)  # The surest first
 Basis = Literal["measured", "published", "calibrated", "transferred", "spec-only"]
 """How a number is known, best first but for published: measured on this GPU; stated by others; predicted from
 this card's own limits or workloads; from the same question measured on another card; from the data sheet."""
