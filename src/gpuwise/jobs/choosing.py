@@ -118,7 +118,7 @@ def _chosen(
         billed,
         _one_alone(choice),
         choice.answer,
-        verdicts.sent_out(choice.need, choice.options[0], market.offers),
+        verdicts.sent_out(choice.need, choice.options[0], market.offers) if need.egress_gb else "",
         rent,
     )
     choice = replace(choice, answer=" ".join(filter(None, said)))
@@ -895,7 +895,7 @@ def _answer(choice: Recommendation) -> Answer[Recommendation]:
     from gpuwise.show import choice as show
 
     def document() -> bytes:
-        from gpuwise.store.choice import encode_choice
+        from gpuwise.store.codec import encode_choice
 
         return encode_choice(choice)
 

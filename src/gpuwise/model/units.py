@@ -562,6 +562,11 @@ def watts(value: float) -> Amount:
     return Amount(f"{value:,.0f} W", value, "W")
 
 
+def celsius(value: float | None) -> str:
+    """`61 °C`; empty where it is not known."""
+    return "" if value is None else Amount(f"{value:.0f} °C", value, "°C")
+
+
 def gibibytes(value: float) -> Amount:
     """Bytes as GiB, the unit in which allocators and drivers count."""
     return Amount(f"{value / 2**30:.1f} GiB", value, "B")

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 from gpuwise.facts import catalog, llms
 from gpuwise.model.precision import GGUF, Precision
 from gpuwise.model.question import Question
-from gpuwise.model.result import Record
+from gpuwise.model.result import Record, grouped
 from gpuwise.model.units import Amount, gibibytes, percent, seconds, significant, watts, whole
 from gpuwise.show.table import Table, per_joule, picked, rate, span, throughput
 
@@ -66,10 +66,7 @@ def table(found: Sequence[Record], *, every: bool = False) -> Table:
         for note in p.notes
     ]
     # What keeps a row from being read like the others is said of each, equal reasons once.
-    apart: dict[str, list[str]] = {}
-    for p in given:
-        for issue in p.issues:
-            apart.setdefault(issue.detail, []).append(p.gpu_id)
+    apart = grouped((issue.detail, p.gpu_id) for p in given for issue in p.issues)
     notes += [f"{', '.join(gpus[:6])}{', ...' * (len(gpus) > 6)}: {detail}" for detail, gpus in apart.items()]
     if len({p.is_rough for p in given}) > 1:
         notes.append("an order of magnitude is not ranked among the others, whatever its figure")
@@ -218,10 +215,8 @@ def fit_table(rows: Sequence[Fit], asked: str = "", *, every: bool = True) -> Ta
 
 def _best(rows: Sequence[Fit]) -> Iterator[Fit]:
     """Of each number of a GPU and use the rows that a reader needs; formats come the longest first."""
-    groups: dict[tuple[object, ...], list[Fit]] = {}
-    for row in rows:
-        plan = row.plan
-        groups.setdefault((row.gpu_id, plan.gpus, plan.task, plan.context, plan.batch), []).append(row)
+    plans = ((row, row.plan) for row in rows)
+    groups = grouped(((row.gpu_id, p.gpus, p.task, p.context, p.batch), row) for row, p in plans)
     for group in groups.values():
         if fit := [row for row in group if row.fits]:
             yield fit[0]

@@ -53,7 +53,7 @@ def room(need: Need, gpu: str, other: Recommendation) -> str:
 
 def sent_out(need: Need, first: Option, offers: Sequence[Offer]) -> str:
     """What it costs that data leave a provider's network."""
-    if not need.egress_gb or first.way not in RENTS:
+    if first.way not in RENTS:
         return ""
     rates = (o.egress_usd_per_gb for o in offers if o.provider == first.provider)
     rate = next((each for each in rates if each is not None), None)
