@@ -65,7 +65,7 @@ def command(workload: str, gpus: tuple[str, ...], output: Path | None, as_json: 
     if answer.exit_status:
         records = answer.value
         several = f"none of {len(records)} GPUs can be predicted: " if len(records) > 1 else ""
-        other = ("--gpu", "all") if options["batch"] is None else ("--batch", "auto")
+        other = ("--gpu", "all") if options["batch"] == (None,) else ("--batch", "auto")
         if precision := runs_in(records[0]):
             other = ("--precision", str(precision))
         elif min(record.gpus for record in records) > MOST:  # more than a machine holds

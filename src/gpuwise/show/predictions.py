@@ -110,8 +110,8 @@ def _row(p: Record, *, mixed: bool) -> dict[str, str]:
         "power (80 %)": span(p.watts, watts, lambda v: f"{v:,.0f}") if p.watts else "",
         "per joule": per_joule(joules, p.item) if joules else "",
         "bound": Amount(f"{p.bound} {percent(p.shares[0][1], 0)}", p.shares[0][1], p.bound)
-        if p.bound
-        else "",
+        if p.bound and p.shares
+        else p.bound or "",
         # The basis of the figure, and whether that is known ground.
         "evidence": f"{p.basis}{', order of magnitude' * p.is_rough}" if p.throughput else "",
         "why not": p.refusal,
@@ -169,8 +169,8 @@ _TASKS = {"infer": "inference", "full": "full fine-tuning", "lora": "LoRA", "qlo
 
 def fit_table(rows: Sequence[Fit], asked: str = "", *, every: bool = True) -> Table:
     """One row a plan and GPU; what does not fit says on how many GPUs it would. `asked` is the name that the
-    model was asked by, where another release has its shape. Not `every`: of each GPU the fastest format that
-    fits and the longest, else the one that takes the fewest GPUs."""
+    model was asked by, where another release has its shape. Not `every`: of each GPU the fastest format of 16,
+    of 8 and of 4 bits that fits, and the longest where that does not; else the one on the fewest GPUs."""
     model = rows[0].plan.model
     experts = f", {significant(model.active / 1e9)} billion a token" if model.experts else ""
     own = model.name in asked.casefold() or not asked or llms.is_file(asked) or llms.note(asked)
@@ -179,7 +179,8 @@ def fit_table(rows: Sequence[Fit], asked: str = "", *, every: bool = True) -> Ta
         "fits: within 95 % of the memory, which fragments and rounding leave usable; speeds come from the "
         "data sheet and from public rows of other cards, 80 % interval",
     ]
-    shown = rows if every else [row for row in rows if row in _best(rows)]
+    best = rows if every else [*_best(rows)]
+    shown = [row for row in rows if row in best]
     weights = [row.plan.weights for row in shown if row.tokens_per_s and row.plan.task == "infer"]
     if engines := dict.fromkeys(_ENGINES.get(each, "an engine with fused kernels") for each in weights):
         notes.append(f"speeds are those of {', '.join(engines)}")
@@ -208,8 +209,12 @@ def fit_table(rows: Sequence[Fit], asked: str = "", *, every: bool = True) -> Ta
         notes.append(f"largest, {_plan(largest)}: {parts}")
     if left := len(rows) - len(shown):
         notes.append(f"{left} rows of other formats are left out: --all")
+    several = len({row.plan.optimiser for row in shown}) > 1
     return Table.of(
-        [_fit_row(row) for row in shown],
+        [
+            _fit_row(row) | ({"optimiser": row.plan.optimiser * (row.plan.task != "infer")} if several else {})
+            for row in shown
+        ],
         title=f"{shape}: {significant(model.parameters / 1e9)} billion parameters{experts}",
         numeric=_FIT_NUMBERS,
         notes=tuple(notes),
@@ -221,11 +226,14 @@ def _best(rows: Sequence[Fit]) -> Iterator[Fit]:
     groups: dict[tuple[object, ...], list[Fit]] = {}
     for row in rows:
         plan = row.plan
-        groups.setdefault((row.gpu_id, plan.gpus, plan.task, plan.context, plan.batch), []).append(row)
+        alike = row.gpu_id, plan.gpus, plan.task, plan.context, plan.batch, plan.optimiser
+        groups.setdefault(alike, []).append(row)
     for group in groups.values():
-        if fit := [row for row in group if row.fits]:
-            yield fit[0]
-            yield max(fit, key=lambda row: row.tokens_per_s.value if row.tokens_per_s else 0.0)
+        best = {group[0].plan.weights.weight_bytes // 0.5: group[0]}  # By the bits of a weight, in fours
+        for row in sorted(group, key=lambda row: row.tokens_per_s.value if row.tokens_per_s else 0.0):
+            best |= {row.plan.weights.weight_bytes // 0.5: row} if row.fits else {}
+        if any(row.fits for row in group):
+            yield from best.values()
         else:  # The longest on the fewest cards, and what the shortest lacks on one
             yield min(group, key=lambda row: row.enough or inf)
             yield min(group, key=lambda row: row.needed_bytes or inf)

@@ -404,7 +404,7 @@ def _predicted(
     need: Need, config: RunConfig, wanted: Mapping[str, Sequence[int]], forecast: Forecast
 ) -> dict[Key, Record]:
     if config.mode == "compute":
-        return {(gpu, n): _from_sheet(config, gpu, n) for gpu, counts in wanted.items() for n in counts}
+        return {(gpu, n): from_sheet(config, gpu, n) for gpu, counts in wanted.items() for n in counts}
     from gpuwise.predictor.trace_store import with_own
 
     smallest, *larger = BATCHES if need.latency_s is not None and need.batch is None else (need.batch,)
@@ -433,7 +433,7 @@ def _best(record: Record) -> Record:
     return replace(own, question=record.question, seconds=seconds, measured=None)
 
 
-def _from_sheet(config: RunConfig, gpu_id: str, count: int) -> Record:
+def from_sheet(config: RunConfig, gpu_id: str, count: int) -> Record:
     """GPUs side by side, each with work of its own. Raises InputError for a workload that does not state its
     cost."""
     spec, gpu = registry.get(config.workload).spec, catalog.get(gpu_id)
