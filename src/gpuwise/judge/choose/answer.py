@@ -14,7 +14,7 @@ from gpuwise.judge.choose import candidates as priced
 from gpuwise.judge.choose import fit
 from gpuwise.judge.choose.candidates import PAID, Candidates, host_of
 from gpuwise.judge.choose.fit import Limit, link_of
-from gpuwise.judge.choose.need import COMPUTERS, HOURS_PER_YEAR, USUAL_NOTE, WORDS, settled
+from gpuwise.judge.choose.need import COMPUTERS, HOURS_PER_YEAR, HOURS_STATED, USUAL_NOTE, WORDS, settled
 from gpuwise.judge.choose.owning import both_ways
 from gpuwise.judge.choose.phrases import (
     WORTH_A_WORD,
@@ -85,7 +85,7 @@ def limits(need: Need) -> Iterator[str]:
         (need.quiet, "quiet"), (need.at_home, "at home"),
         (need.egress_gb, f"{{:,.0f}} GB sent out{often(need) or ' in all'}"),
         (kwh != usual.electricity_usd_per_kwh and kwh, "${:.3g} a kWh"),
-        (week != usual.hours_per_week and week, "{:.3g} h of use a week"),
+        (week != usual.hours_per_week and week, HOURS_STATED),
         (a.years != usual.years and a.owned_for, "{}"),
         (a.max_age_days != usual.max_age_days and a.max_age_days, "prices of the last {:g} days"),
     ):  # fmt: skip
@@ -283,7 +283,8 @@ def _otherwise(found: Recommendation) -> str:
     if (mine := next((o for o in later if o.way == "have"), None)) and not need.upgrade:
         does = "do" if mine.count > 1 else "does"
         return f"{begun(machine_of(mine))}, yours, {does} it, too: {what_it_does(need, mine, found.item)}."
-    thought_of = [o for o in later if (o.gpu_id, o.count) in need.sets and o.speedup]
+    each = {(o.gpu_id, o.count): o for o in reversed(later) if o.speedup}  # New or used, at the least cost
+    thought_of = [each[one] for one in need.sets if one in each]
     if first.way == "have" and thought_of:
         price = [f"for {usd(o.outlay_usd)}" if o.outlay_usd else f"({obtained(o)})" for o in thought_of]
         faster = [
@@ -335,7 +336,8 @@ def reasons(found: Recommendation) -> tuple[str, ...]:
     """The three that matter most."""
     need, first, said = found.need, found.options[0], list[str]()
     if need.latency_s and first.latency_s and USUAL_NOTE not in need.notes:
-        of = "the first token" if need.latency_kind == "TTFT" else "each token"
+        of = {"TTFT": "the first token", "TPOT": "each token"}.get(need.latency_kind)
+        of = of or f"each step of {first.latency_s * first.throughput.value / first.count:,.0f} {found.item}s"
         said.append(f"{of} after {seconds(first.latency_s)}, of {seconds(need.latency_s)} allowed")
         said[-1] = "; ".join((said[-1], *(why for why in first.why if why.startswith(FIRST_TOKEN))))
     said += _lead(found)
@@ -344,7 +346,7 @@ def reasons(found: Recommendation) -> tuple[str, ...]:
     elif (
         first.way == "unpriced" and first.power_w and catalog.get(first.gpu_id).text("form") not in COMPUTERS
     ):
-        said.append(f"{first.power_w:g} W: {fed_by(first)}")
+        said.append("; ".join(filter(None, (f"{first.power_w:g} W: {fed_by(first)}", cooled(catalog.get(first.gpu_id))))))
     allowed = need.outlet_w or need.power_w
     if allowed and first.power_w and catalog.get(first.gpu_id).text("form") in COMPUTERS:
         said.append(f"{first.power_w:g} W at most, of {allowed:.0f} W allowed")
@@ -394,6 +396,9 @@ def _lead(found: Recommendation) -> Iterator[str]:
     elif dearer >= 1:
         close = "; within the uncertainty that is a tie" * (dearer < priced.EQUAL)
         yield f"{least}: the next GPU takes {as_times(dearer)} as much{close}"
+    elif not first.outlay_usd:
+        quicker = significant(first.throughput.value / second.throughput.value)
+        yield f"a tie with the {least}, {offered_as(second)}, and {quicker} times as fast"
     elif second.outlay_usd > first.outlay_usd:
         more = f"{usd(second.outlay_usd)} at once instead of {usd(first.outlay_usd)}"
         near = "a tie with" if dearer * priced.EQUAL > 1 else f"{significant(1 / dearer)} times"
@@ -405,7 +410,7 @@ def setup(need: Need, bought: Option) -> str:
     spec, a = catalog.get(bought.gpu_id), need.assumptions
     host, _, _ = host_of(bought.gpu_id, bought.count)
     _, energy = electricity(need, bought)
-    slots, cooling = spec.number("slots"), spec.text("cooling")
+    slots = spec.number("slots")
     left = usd(bought.outlay_usd * (1 - a.depreciation) ** a.years)
     old = float(spec.text("compute_capability") or OLDEST) < OLDEST
     parts = [
@@ -413,13 +418,20 @@ def setup(need: Need, bought: Option) -> str:
         + (f"{usd(bought.host_usd)} of it for the host ({host})" if bought.host_usd else "no new host"),
         f"{bought.power_w:g} W: {fed_by(bought)}" if bought.power_w else "",
         f"{slots * bought.count:g} slot{'s' * (slots * bought.count != 1)}" if slots else "",
-        f"{cooling} cooling" if cooling else "",
+        cooled(spec),
         "no CUDA after 12" if old else "",
         f"quiet: at most {fit.QUIET_W:g} W of heat" if need.quiet else "",
         f"{usd(energy)} of electricity a month" if bought.power_w and need.period_s is None else "",
         f"worth {left} after {a.owned_for}",
     ]  # fmt: skip
     return "; ".join(part for part in parts if part)
+
+
+def cooled(spec: GpuSpec) -> str:
+    """How a card is cooled; without fans of its own it needs those of a server."""
+    if spec.text("segment") == "server" and spec.text("form") == "pcie":
+        return "passive cooling: needs a server's airflow or a fan put on it"
+    return f"{cooling} cooling" if (cooling := spec.text("cooling")) else ""
 
 
 def runner_up(found: Recommendation) -> str:

@@ -44,6 +44,8 @@ MANY = 16
 EXCLUDED = ("spot", "community", "reserved", "serverless")
 # A lead in speed that is worth no extra money, and money that is worth a lower cost of use.
 AS_FAST, A_LITTLE_MORE = 1.1, 1.25
+# A lead in speed that decides between rents of one cost.
+MUCH_FASTER = 1.5
 
 
 def recommend(
@@ -130,6 +132,8 @@ def _with_speed(need: Need, gpu: str, why: Issue, them: Candidates, first: int) 
 def _least_money(need: Need, them: Candidates, places: Sequence[int]) -> int:
     """Of what is as good as the best, as nearly as anybody cares: what takes least money, at once where it is
     bought; the fastest of those that take as little, and of a budget what then does the work for least."""
+    if need.goal == "cost" and not them.own[places[0]]:
+        return _much_faster(need, them, places)
     if need.goal in ("price", "power") or (need.goal == "cost" and them.outlay[places[0]] <= 0):
         return places[0]
     once = bool(need.items) and need.period_s is None  # Of what is left of it after the work nothing is said
@@ -142,6 +146,25 @@ def _least_money(need: Need, them: Candidates, places: Sequence[int]) -> int:
         (p for p in level if them.outlay[p] <= most),
         key=lambda p: (-float(them.speed[p]) * fastest, float(them.per_item[p])), default=places[0],
     )  # fmt: skip
+
+
+def _much_faster(need: Need, them: Candidates, places: Sequence[int]) -> int:
+    """Of rents that cost the same within a few percent, the fastest where it is much faster: who pays as much
+    for the work, or for the hours of a service, waits no longer than it takes."""
+    first = places[0]
+    if need.items is None and not priced.is_service(need):
+        return first
+    row = them.rows[first]
+    near = (
+        p
+        for p in places
+        if them.ranked[p] <= EQUAL * them.ranked[first]
+        and them.rows[p].way in (row.way, "on-demand")
+        and them.count[p] <= them.count[first]
+        and them.rows[p].speed.is_rough <= row.speed.is_rough
+    )
+    fastest = max(near, key=lambda p: them.speed[p])
+    return fastest if them.speed[fastest] >= MUCH_FASTER * them.speed[first] else first
 
 
 def _by_last_price(need: Need, them: Candidates, places: Sequence[int]) -> list[int]:

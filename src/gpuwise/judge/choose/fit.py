@@ -75,6 +75,7 @@ OPEN_FRAME = "needs more slots than a board has: an open frame with risers is no
 FANLESS = "made for a server's fans"
 # A model is not shared out over smaller cards without a link of their own, unless they are named.
 LEAST_SHARD_GB = 12
+SPREAD = "offered only in smaller machines, which share no link that a model could be shared over"
 SHARDED = f"cards of less than {LEAST_SHARD_GB} GB without a link are too small to share a model"
 # Periods that people have words for, in seconds.
 PERIODS = {3600.0: "hour", 86400.0: "day", 604800.0: "week", 2629800.0: "month", 31557600.0: "year"}
@@ -176,6 +177,9 @@ def limits(need: Need, them: Candidates, speeds: Sequence[Record]) -> tuple[Limi
         small = _numbers(them, specs, "memory_bytes") / 2**30 < LEAST_SHARD_GB - HALF_GB
         joined = every(lambda row, spec: is_linked(spec, row.count) and spec.number("link_bytes_per_s"))
         simple("", have | (them.count == 1) | joined | ~small, SHARDED, ("fewer, larger GPUs", {}))
+    spread = np.array([_spread(row) for row in them.rows], dtype=bool)
+    if need.task == "infer" and not spread.all():
+        simple("", ~spread, SPREAD, ("a machine that holds them", {}))
     if have.any():
         # Nobody replaces a card by one that does no more.
         least = float(them.speed[have].max()) * (need.faster or (UPGRADE if need.upgrade else 1.0))
@@ -209,6 +213,11 @@ def limits(need: Need, them: Candidates, speeds: Sequence[Record]) -> tuple[Limi
         simple("quiet", ~them.own | (fans & (board <= QUIET_W)), LOUD, ("any", {"quiet": False}),
                np.where(fans, board, np.inf))  # fmt: skip
     return (*found, *_time(need, them), *_money(need, them))
+
+
+def _spread(row: Row) -> bool:
+    """Whether one copy of a model would be shared by rented machines, which share no link."""
+    return row.offer is not None and row.offer.per_hour and row.count > row.offer.count * row.speed.replicas
 
 
 def supply_w(cards_w: float) -> int | None:
@@ -334,10 +343,10 @@ def _time(need: Need, them: Candidates) -> Iterator[Limit]:
         yield replace(limit, reason=lambda place: _missed(need, them, place, float(paid[place])))
     if need.latency_s is not None:
         step = np.array([row.speed.seconds or np.nan for row in them.rows], dtype=float)
-        what, kind = "answers too late: {} a step", need.latency_kind
+        what, of = "answers too late: {} a step", f"{need.latency_kind}<=".removeprefix("step<=")
         yield _bound(
             "latency", step, need.latency_s, seconds, what,
-            lambda v: (f"{kind}<={ceil(v * 1e3)}ms", {"latency_s": ceil(v * 1e3) / 1e3}),
+            lambda v: (f"{of}{ceil(v * 1e3)}ms", {"latency_s": ceil(v * 1e3) / 1e3}),
         )  # fmt: skip
 
 

@@ -6,7 +6,7 @@ from gpuwise.facts import catalog
 from gpuwise.judge.choose import candidates as priced
 from gpuwise.judge.choose import fit
 from gpuwise.judge.choose.candidates import PAID, STATED, host_of
-from gpuwise.judge.choose.need import HOURS_PER_YEAR
+from gpuwise.judge.choose.need import HOURS_PER_YEAR, HOURS_STATED
 from gpuwise.judge.choose.speeds import memory_of
 from gpuwise.model.gpu import RENTS
 from gpuwise.model.judgement import Assumptions, Need, Option
@@ -123,7 +123,9 @@ def _by_the_hour(need: Need, first: Option, item: str, rate: str) -> str:
     a_month = " a month" * need.budget_per_month
     if need.budget_usd and not need.budget_per_hour and first.way in RENTS:
         hours = need.budget_usd / hourly
-        hours = min(hours, HOURS_PER_YEAR / 12) if a_month else hours
+        stated = HOURS_STATED.format(week) in need.notes or week != Assumptions().hours_per_week
+        most = priced.hours_a_month(need) if stated else HOURS_PER_YEAR / 12
+        hours = min(hours, most) if a_month else hours
         paid = f"{usd(hours * hourly)}{a_month}{converted(need, hours * hourly, f' ({{}}{a_month})')}"
         return f"{paid} pays for {hours:,.0f} h: {done(hours)}"
     if need.hire_h and not first.outlay_usd:
