@@ -119,6 +119,7 @@ def _chosen(
         _one_alone(choice),
         choice.answer,
         verdicts.sent_out(choice.need, choice.options[0], market.offers),
+        verdicts.split(choice),
         rent,
     )
     choice = replace(choice, answer=" ".join(filter(None, said)))
@@ -365,7 +366,9 @@ def _believed(need: Need, facts: Facts) -> tuple[Offer, ...]:
     """Offers that a question may rest on, with the prices that it states."""
     prices.select(facts.offers, today=facts.today, providers=need.providers)  # raises for an unknown provider
     if need.region and not any(prices.is_in(offer, need.region) for offer in facts.offers):
-        raise InputError(f"no offer is known in {need.region!r}", hint="a country or a region's name")
+        within = prices.around(need.region)[0]
+        hint = f"a larger area: {within}" if within else "a country or a region's name"
+        raise InputError(f"no offer is known in {need.region!r}", hint=hint)
     # Who names a provider knows its prices.
     believed = facts.offers if need.providers else prices.believable(facts.offers, facts.today)
     # Of what somebody asks a price for the question is that price; what is paid now competes with others.
@@ -497,9 +500,10 @@ def _looser(need: Need, error: GpuwiseError) -> Iterator[Need]:
             yield noted(f"nothing within the limits is {UPGRADE:g} times as fast", faster=SLIGHTLY)
         note = "nothing within the limits is enough faster than what you have"
         yield noted(note, upgrade=False, keep=True)
-    if need.at_home and need.gpus == (1, 1):
+    if (need.at_home or need.users > 1) and need.gpus == (1, 1):
         yield noted("two cards, because one is not enough", gpus=(1, 2))
-        yield noted("more cards than most homes have, because two are not enough", gpus=(1, MOST_TOGETHER))
+        more = "more cards than most homes have" if need.at_home else "more cards for each"
+        yield noted(f"{more}, because two are not enough", gpus=(1, MOST_TOGETHER))
     if error.code == "limits" and need.sets and need.period_s and not need.batched:
         yield noted("what comes may wait, as one GPU is busy nearly all of the time", batched=True)
     if need.task and {count for _, count in need.sets} == {1}:

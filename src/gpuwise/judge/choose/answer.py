@@ -116,7 +116,9 @@ def question(need: Need) -> str:
     number = f"{low} to {high} GPUs" if low < high else f"{low} GPU{'s' if low > 1 else ''}"
     people = f" for each of {need.users} people" if need.users > 1 else ""
     mode = "" if need.passes != 1 else f" {need.mode}"  # Adapters learn by runs that are of inference
-    return f"{names}{mode} {need.precision}, {number}{people}"
+    # Of several formats each option says its own.
+    precision = "" if len(need.formats) > 1 else f" {need.precision}"
+    return f"{names}{mode}{precision}, {number}{people}"
 
 
 def refusal(need: Need, error: GpuwiseError, item: str) -> str:
@@ -271,6 +273,7 @@ def _rent(found: Recommendation, price: Interval) -> str:
     kind = "" if first.way == "on-demand" else f", {first.way}"
     kind += f" for {first.committed_h * 12 / HOURS_PER_YEAR:.0f} months" if first.committed_h else ""
     hourly = f"{usd(price.value)}/h ({converted(need, price.value, '{}/h, ')}{dated(first)}{kind})"
+    hourly += f", {usd(first.per_hour_usd or 0.0)}/h for all {need.users}" * (need.users > 1)
     return f"Rent {machine_of(first)}{each}{first.provider and f' from {first.provider}'} at {hourly}"
 
 
@@ -380,6 +383,8 @@ def _lead(found: Recommendation) -> Iterator[str]:
     least = names.get(need.goal, "least cost")
     if need.goal == "price" and second.outlay_usd:
         dearer = second.outlay_usd / max(first.outlay_usd, 1.0)
+    elif need.goal == "price":
+        dearer = times(second.price_usd, first.price_usd) or dearer
     if need.goal == "energy":
         dearer = (second.energy_j_per_item or 0.0) / (first.energy_j_per_item or 1.0)
     if need.goal == "power":

@@ -132,7 +132,8 @@ def _with_speed(need: Need, gpu: str, why: Issue, them: Candidates, first: int) 
 def _least_money(need: Need, them: Candidates, places: Sequence[int]) -> int:
     """Of what is as good as the best, as nearly as anybody cares: what takes least money, at once where it is
     bought; the fastest of those that take as little, and of a budget what then does the work for least."""
-    if need.goal == "cost" and not them.own[places[0]]:
+    people = need.goal == "price" and need.users > 1  # Each is served as well by what is as cheap and faster
+    if (need.goal == "cost" or people) and not them.own[places[0]]:
         return _much_faster(need, them, places)
     if need.goal in ("price", "power") or (need.goal == "cost" and them.outlay[places[0]] <= 0):
         return places[0]
@@ -152,7 +153,7 @@ def _much_faster(need: Need, them: Candidates, places: Sequence[int]) -> int:
     """Of rents that cost the same within a few percent, the fastest where it is much faster: who pays as much
     for the work, or for the hours of a service, waits no longer than it takes."""
     first = places[0]
-    if need.items is None and not priced.is_service(need):
+    if need.goal == "cost" and need.items is None and not priced.is_service(need):
         return first
     row = them.rows[first]
     near = (

@@ -190,7 +190,8 @@ def limits(need: Need, them: Candidates, speeds: Sequence[Record]) -> tuple[Limi
         found.append(Limit("", ok, them.speed, False, lambda p: NO_FASTER,
                            lambda v: ("a faster GPU", {})))  # fmt: skip
         if need.upgrade and not named:
-            size = _numbers(them, specs, "memory_bytes") * them.count
+            # Only a language model is shared out over cards.
+            size = _numbers(them, specs, "memory_bytes") * (them.count if need.task else 1.0)
             ok = (them.outlay <= 0) | (size >= float(size[have].max()))
             simple("", ok, LESS_MEMORY, ("a GPU with as much memory", {}))
     # Watts and slots of one's own machine; a rented one has what it needs.
@@ -463,8 +464,8 @@ def rejected(
         why = "; ".join(limit.reason(nearest) for limit in faults)
         number, there = them.rows[nearest].count, need.have.count(gpu)
         if 0 < there < number:  # Of so many, beside those that are there
-            fewer = (said[n].removeprefix("does not fit: ") for n in range(there + 1, number) if said.get(n))
-            why = "; ".join((f"{number} of it: {why}", *islice(fewer, 1)))
+            fewer = (said[n].removeprefix("does not fit: ") for n in range(there, number) if said.get(n))
+            why = "; ".join((f"{number} of it: {why}", *islice((f"fewer do not fit: {each}" for each in fewer), 1)))
         left[gpu] = Issue.info(faults[0].code, why)
     return left
 

@@ -462,6 +462,8 @@ def _with(need: Need, work: Work | None, latency: Latency | None, item: str) -> 
     if work is not None and work.item != item:
         problem = f"{need.title or need.workloads[0][0]} counts {item}s, the work {work.item}s"
         raise InputError(problem, hint=f"state the work in {item}s")
+    if work is not None and work.period_s and work.period_s < 3600:  # What comes each second is a load
+        work = work._replace(items=work.items * 3600 / work.period_s, period_s=3600.0)
     return replace(
         need, items=work.items if work else None, period_s=work.period_s if work else None,
         latency_s=latency.seconds if latency else None, latency_kind=latency.kind if latency else "TPOT",
@@ -762,6 +764,8 @@ def need_of(
     if there and not stated["gpus"] and need.gpus == (1, MOST_TOGETHER):
         # In a machine that is there one card is meant, as at home, and more where one does not do.
         need = replace(need, gpus=(1, max(1, len(need.have))), at_home=True)
+    if need.users > 1 and need.items is None and need.gpus == (1, MOST_TOGETHER) and not counted:
+        need = replace(need, gpus=(1, 1))  # Each has a machine: one card, and more where one does not do
     if need.deadline_s and need.mode == "infer" and not (counted or need.sets or need.have):
         need = replace(need, gpus=(1, MOST_APART))  # Each does its part: as many as keep the deadline
     if purpose == "finetune" and need.task == "lora" and not given.get("precision"):

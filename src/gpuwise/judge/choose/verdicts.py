@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+import re
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from datetime import date
-from math import inf
+from math import ceil, inf
 
 from gpuwise.facts import catalog, prices
 from gpuwise.judge.choose import candidates as priced
@@ -64,6 +65,22 @@ def sent_out(need: Need, first: Option, offers: Sequence[Offer]) -> str:
         return f"{need.egress_gb:,.0f} GB sent out cost {paid} there, {counted_in}."
     at = f"at ${most:.3g} a GB, the most known of anybody, {paid}, {counted_in}"
     return f"What {need.egress_gb:,.0f} GB sent out cost is not known of {first.provider}: {at}."
+
+
+def split(found: Recommendation) -> str:
+    """How many people MIG gives a part of a GPU of their own, where one each is counted."""
+    need, first = found.need, found.options[0]
+    spec = catalog.get(first.gpu_id)
+    note = spec.facts["mig"].note if "mig" in spec.facts else ""
+    parts = re.fullmatch(r"up to (\d) instances", note)
+    if need.users < 2 or first.count > 1 or parts is None:
+        return ""
+    number = int(parts[1])
+    # Seven instances have eight slices of memory between them.
+    size = (spec.memory_bytes or 0.0) / 2**30 / (8 if number == 7 else number)
+    cards = ceil(need.users / number)
+    each = f"up to {number} GPUs of {size:g} GB, each about 1/{number} as fast"
+    return f"By MIG one {short_name(first.gpu_id)} is {each}: {cards} of it are enough for {need.users} people."
 
 
 def from_elsewhere(asked: str, place: str) -> str:
