@@ -32,7 +32,7 @@ from gpuwise.judge.choose.phrases import (
     weekly_use,
     weights_of,
 )
-from gpuwise.judge.choose.speeds import AT_ONCE, Dealt, memory_of, shorter
+from gpuwise.judge.choose.speeds import AT_ONCE, Dealt, least_bytes, memory_of, shorter
 from gpuwise.model.gpu import RENTS, Offer
 from gpuwise.model.judgement import Bill, Need, Option, Quote, Recommendation
 from gpuwise.model.precision import Precision
@@ -73,14 +73,17 @@ def split(found: Recommendation) -> str:
     spec = catalog.get(first.gpu_id)
     note = spec.facts["mig"].note if "mig" in spec.facts else ""
     parts = re.fullmatch(r"up to (\d) instances", note)
-    if need.users < 2 or first.count > 1 or parts is None:
+    if need.users < 2 or first.count > 1 or parts is None or first.memory_spare is None:
         return ""
-    number = int(parts[1])
-    # Seven instances have eight slices of memory between them.
-    size = (spec.memory_bytes or 0.0) / 2**30 / (8 if number == 7 else number)
-    cards = ceil(need.users / number)
-    each = f"up to {number} GPUs of {size:g} GB, each about 1/{number} as fast"
-    return f"By MIG one {short_name(first.gpu_id)} is {each}: {cards} of it are enough for {need.users} people."
+    number, whole = int(parts[1]), spec.memory_bytes or 0.0
+    size = whole / (8 if number == 7 else number)  # Seven instances have eight slices of memory between them
+    # A smaller batch takes less, of a network about in proportion.
+    taken = least_bytes(need, first) if need.task else whole * (1 - first.memory_spare) / number
+    if max(taken, need.least_gb * 1e9) > size:
+        return ""
+    cards = counted(first.gpu_id, ceil(need.users / number))
+    each = f"{size / 2**30:g} GB, each about 1/{number} as fast: {cards} would do for {need.users} people"
+    return f"By MIG one {short_name(first.gpu_id)} is up to {number} GPUs of {each}."
 
 
 def from_elsewhere(asked: str, place: str) -> str:
