@@ -168,8 +168,14 @@ def _kept_for_once(choice: Recommendation) -> Recommendation:
     asked = need.upgrade or need.sets or need.only or need.budget_usd or need.period_s or need.asks
     if mine is None or asked or not first.outlay_usd:
         return choice
-    options = sorted(choice.options, key=lambda option: option is not mine)
+    return _in_order(choice, sorted(choice.options, key=lambda option: option is not mine))
+
+
+def _in_order(choice: Recommendation, options: Sequence[Option]) -> Recommendation:
+    """The choice with its options in this order, and with the words of its first one."""
     made = replace(choice, options=tuple(replace(o, rank=n) for n, o in enumerate(options, start=1)))
+    if options[0] == choice.options[0]:
+        return made
     return replace(made, answer=say.plainly(made), reasons=say.reasons(made), runner_up=say.runner_up(made))
 
 
@@ -329,16 +335,9 @@ def _with_both_ways(market: _Market, choice: Recommendation, several: bool) -> R
     options = [*choice.options, *more]
     if not better.stale and (buys or options[0] not in rents):
         options.sort(key=lambda option: option is not better)
-    made = replace(choice, options=tuple(replace(o, rank=n) for n, o in enumerate(options, start=1)))
-    if options[0] != choice.options[0]:
-        # Of several machines all is said already.
-        made = replace(
-            made,
-            answer=choice.answer if several else say.plainly(made),
-            reasons=say.reasons(made),
-            runner_up=say.runner_up(made),
-        )
-    return replace(made, answer=f"{where}{said} {made.answer}")
+    made = _in_order(choice, options)
+    answer = choice.answer if several else made.answer  # Of several machines all is said already
+    return replace(made, answer=f"{where}{said} {answer}")
 
 
 def _to_rent(market: _Market, need: Need) -> Option | None:
@@ -447,8 +446,6 @@ def _first_answer(market: _Market, need: Need) -> Recommendation:
         many = [e for e in failed if verdicts.AS_MANY in e[0].notes and e[1].code == "limits"]
         many = many if failed[0][1].code == "too-large" else []
         raise _explained(market, *next(iter(fed or many or patient or failed))) from None
-    names = names_of(need)
-    late = [gpu for gpu in names if gpu in choice.rejected and choice.rejected[gpu].code == "latency"]
     mine = [choice.rejected[gpu] for gpu in {*need.have} if gpu in choice.rejected]
     asked = need.keep or need.asks == "faster"
     if asked and not need.unproven and any(why.code == "unproven" for why in mine):
@@ -456,8 +453,7 @@ def _first_answer(market: _Market, need: Need) -> Recommendation:
         return _first_answer(market, replace(need, unproven=True))
     left = (why.detail for why in mine)
     slow = any("too late" in why for why in left)
-    if USUAL_NOTE in need.notes and ((late and len(names) <= FEW) or slow):
-        # Who compares these, or has them, wants to hear of each.
+    if USUAL_NOTE in need.notes and slow:  # Who has it wants to hear of it
         return _first_answer(market, _unhurried(need, f"not all make {USUAL_NOTE}"))
     return choice
 
@@ -659,7 +655,6 @@ def _with_left_out(market: _Market, choice: Recommendation, asked: Need) -> Reco
         for gpu in unpriced
     }
     left = {**choice.rejected, **without_price}
-    named = why_not(names, {gpu: why.detail for gpu, why in left.items() if gpu not in need.have})
     offering = {option.provider.casefold() for option in choice.options}
     if missing := [name for name in need.providers if name.casefold() not in offering]:
         markets = [each for each in missing if need.community is False and each.casefold() in prices.MARKETS]
@@ -674,10 +669,12 @@ def _with_left_out(market: _Market, choice: Recommendation, asked: Need) -> Reco
     if lacking and need.acquire != "own":
         advice.append(f"left out: {', '.join(lacking)} rent: no such price is known that keeps the limits")
     unranked, answer = tuple(_unranked(market, choice, asked)), choice.answer
+    said = {gpu for gpu, why in left.items() if gpu in need.have or (unranked and why.code == "unproven")}
+    named = why_not(names, {gpu: why.detail for gpu, why in left.items() if gpu not in said})
     if need.asks == "faster" and unranked and len(choice.options) == 1:
         answer = f"{unranked[0][:1].upper()}{unranked[0][1:]}. {answer}"
     advice += [f"left out: {each}" for each in unranked]
-    if len(names) <= FEW and named and not unranked:
+    if len(names) <= FEW and named:
         advice.append(f"left out: {'; '.join(named)}")
     lists = (o.listed_on or o.seen_on for o in market.facts.offers if o.source.id != "own-prices")
     day = min(max(lists, default=""), today.isoformat())

@@ -71,7 +71,9 @@ NO_FP64 = "computes FP64 no faster than a server's processor"
 # Cards on risers in an open frame are offered to at most this many people: a home, or a small team that
 # repairs its machine itself.
 A_FEW = 20
-OPEN_FRAME = "needs more slots than a board has: an open frame with risers is no server for so many people"
+OPEN_FRAME = "needs more slots than a board has: cards on risers in an open frame are no server"
+# Of a card in a server.
+SERVER_SLOTS = 2
 FANLESS = "made for a server's fans"
 # A model is not shared out over smaller cards without a link of their own, unless they are named.
 LEAST_SHARD_GB = 12
@@ -169,9 +171,11 @@ def limits(need: Need, them: Candidates, speeds: Sequence[Record]) -> tuple[Limi
         and not (need.fans or named)
     ):
         simple("", ~them.own | have | fans, FANLESS, ("a server to put it in", {}))
-    if need.concurrent > A_FEW and not named:
-        frame = np.array([name == "open frame" for name, *_ in hosts_of(them.rows)], dtype=bool)
-        simple("", ~them.own | have | ~frame, OPEN_FRAME, ("fewer, larger GPUs", {}))
+    if not named:
+        hosts = np.array([name for name, *_ in hosts_of(them.rows)], dtype=str)
+        wide = (_numbers(them, specs, "slots") > SERVER_SLOTS) & (hosts == "server")
+        wide |= (hosts == "open frame") & (need.concurrent > A_FEW)
+        simple("", ~them.own | have | ~wide, OPEN_FRAME, ("fewer, larger GPUs", {}))
     if need.task and not named:
         # Each card holds its own context, work space and copies beside its part of the weights.
         small = _numbers(them, specs, "memory_bytes") / 2**30 < LEAST_SHARD_GB - HALF_GB

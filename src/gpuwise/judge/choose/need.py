@@ -657,7 +657,7 @@ def need_of(
     }  # fmt: skip
     currency = ""  # Of the sums of a question
     purpose, hours, counted = stated["mode"], bool(given.get("hours-per-week")), bool(stated["gpus"])
-    if workload and is_question(workload):
+    if asking := bool(workload and is_question(workload)):
         from gpuwise.judge.choose import ask
 
         asked = ask.read(workload, rates, today)
@@ -742,6 +742,9 @@ def need_of(
         problem = f"a context is of a language model by name, not of {need.title or need.workloads[0][0]}"
         raise InputError(problem, hint="leave it out, or name a model: llama-3.1-8b")
     need = replace(need, assumptions=replace(need.assumptions, **assumed), **limits)
+    buys = need.acquire == "own" and budget is not None and budget[1] is None
+    if buys and need.items is None and not (asking or users or stated["latency"]):
+        need = replace(need, goal="speed")  # As where a question names a sum: the most that the money buys
     if given.get("upgrade"):
         need = replace(need, notes=(*need.notes, REPLACED))
     if hours and need.assumptions.hours_per_week == Assumptions().hours_per_week:  # Stated as it is usual
@@ -764,7 +767,7 @@ def need_of(
     if there and not stated["gpus"] and need.gpus == (1, MOST_TOGETHER):
         # In a machine that is there one card is meant, as at home, and more where one does not do.
         need = replace(need, gpus=(1, max(1, len(need.have))), at_home=True)
-    if need.users > 1 and need.items is None and need.gpus == (1, MOST_TOGETHER) and not counted:
+    if need.users > 1 and need.task not in ("", "infer") and need.items is None and not (counted or need.sets):
         need = replace(need, gpus=(1, 1))  # Each has a machine: one card, and more where one does not do
     if need.deadline_s and need.mode == "infer" and not (counted or need.sets or need.have):
         need = replace(need, gpus=(1, MOST_APART))  # Each does its part: as many as keep the deadline
