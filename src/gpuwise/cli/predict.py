@@ -116,12 +116,9 @@ def _named(text: str, asked: tuple[int, ...]) -> tuple[str, tuple[str, ...]]:
         if number and asked not in ((1,), (number,)):
             hint = "leave out --gpus, or the number before the name"
             raise InputError(f"{number} x {word} is another number of GPUs than --gpus", hint=hint)
-        if (spec := catalog.exact(word)) is not None:
-            found = [spec.id]
-        elif catalog.is_name(word):  # Its usual variant
-            found = [printer.gpu(word).id]
-        else:
-            found = [spec.id for spec in catalog.select(word)] or [catalog.find(word).id]
+        # Of a name its usual variant, with a note.
+        specs = [printer.gpu(word)] if catalog.is_name(word) else catalog.meant(word)
+        found = [spec.id for spec in specs]
         ids |= dict.fromkeys(f"{each}:{number}" if number else each for each in found)
     return ",".join(dict.fromkeys(name for name, _ in words)), tuple(ids)
 

@@ -59,8 +59,7 @@ def command(
         gpu, below, price = watched.partition("<")
         if not below or not gpu.strip():
             raise InputError(f"cannot read {watched!r}", hint="write it like 'h100<$2.00/h'")
-        plain = re.fullmatch(r"\s*=?\s*\$?([\d.,]+)\s*", price)
-        what, options["limit"] = (gpu.strip(),), plain[1] if plain else price.lstrip("= ")
+        what, options["limit"] = (gpu.strip(),), price.strip(" =").removeprefix("$")
         options["newer_than"] = options["newer_than"] or STALE_DAYS
     words = " ".join(what).split()  # "used 3090", "spot h100"
     what = tuple(word for word in words if word not in KINDS)

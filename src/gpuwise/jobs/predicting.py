@@ -76,14 +76,11 @@ def predict(
     if isinstance(asked, str) and not asked.endswith(".py"):
         from gpuwise.judge.choose.need import presets, stand_in  # A file is its own network
 
-        if preset := presets().get(asked):
-            if len(preset.workloads) > 1:
-                names = " or ".join(name for name, _ in preset.workloads)
-                raise InputError(f"{asked} is several workloads", hint=f"one of them: {names}")
-            mode = request.mode or ("infer" if preset.mode == "infer" else "train")
-            note, asked = f"{asked}, {preset.title}", preset.workloads[0][0]
-            note += f": taken as {asked} in mode {mode}"
-            request = replace(request, workload=asked, mode=mode)
+        if preset := presets().get(asked):  # Of several workloads the first
+            note, asked = f"{asked} is taken as ", preset.workloads[0][0]
+            note += f"{asked}, {preset.title}"
+            of_its = {"infer": "infer", "compute": "compute"}.get(preset.mode, "train")
+            request = replace(request, workload=asked, mode=request.mode or of_its)
         if like := stand_in(asked.casefold(), request.mode):
             named, asked, note = asked, like.workload, like.words
             request = replace(request, workload=asked, mode=like.mode)

@@ -94,7 +94,7 @@ class Work(NamedTuple):
 
 
 class Latency(NamedTuple):
-    """A limit in seconds on one token (TPOT), on the first one (TTFT), or on a step of what makes no tokens."""
+    """A limit in seconds on one token (TPOT), on the first one (TTFT), or on a step without tokens."""
 
     kind: Literal["TPOT", "TTFT", "step"]
     seconds: float

@@ -169,8 +169,8 @@ _TASKS = {"infer": "inference", "full": "full fine-tuning", "lora": "LoRA", "qlo
 
 def fit_table(rows: Sequence[Fit], asked: str = "", *, every: bool = True) -> Table:
     """One row a plan and GPU; what does not fit says on how many GPUs it would. `asked` is the name that the
-    model was asked by, where another release has its shape. Not `every`: of each GPU the fastest format of 16,
-    of 8 and of 4 bits that fits, and the longest where that does not; else the one on the fewest GPUs."""
+    model was asked by, where another release has its shape. Not `every`: of each GPU the fastest of 16, of 8
+    and of 4 bits that fits, and the longest where that does not; else the one on the fewest GPUs."""
     model = rows[0].plan.model
     experts = f", {significant(model.active / 1e9)} billion a token" if model.experts else ""
     own = model.name in asked.casefold() or not asked or llms.is_file(asked) or llms.note(asked)
@@ -211,10 +211,7 @@ def fit_table(rows: Sequence[Fit], asked: str = "", *, every: bool = True) -> Ta
         notes.append(f"{left} rows of other formats are left out: --all")
     several = len({row.plan.optimiser for row in shown}) > 1
     return Table.of(
-        [
-            _fit_row(row) | ({"optimiser": row.plan.optimiser * (row.plan.task != "infer")} if several else {})
-            for row in shown
-        ],
+        [_fit_row(row) | ({"optimiser": row.plan.optimiser} if several else {}) for row in shown],
         title=f"{shape}: {significant(model.parameters / 1e9)} billion parameters{experts}",
         numeric=_FIT_NUMBERS,
         notes=tuple(notes),

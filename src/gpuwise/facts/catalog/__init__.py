@@ -22,8 +22,8 @@ _HOMES = {
     "load": ("all_gpus", "decoded", "fields", "get", "read_sources", "rows", "sizes_outside", "sources"),
     "mention": ("Mention", "mentions"),
     "query": (
-        "Match", "Resolved", "counted", "exact", "find", "is_name", "matching", "name_key", "named_apart",
-        "ordered", "resolve", "resolve_device", "select", "sortable",
+        "Match", "Resolved", "counted", "exact", "find", "is_name", "matching", "meant", "name_key",
+        "named_apart", "ordered", "resolve", "resolve_device", "select", "sortable",
     ),
 }  # fmt: skip
 

@@ -349,7 +349,8 @@ def reasons(found: Recommendation) -> tuple[str, ...]:
     elif (
         first.way == "unpriced" and first.power_w and catalog.get(first.gpu_id).text("form") not in COMPUTERS
     ):
-        said.append("; ".join(filter(None, (f"{first.power_w:g} W: {fed_by(first)}", cooled(catalog.get(first.gpu_id))))))
+        cooling = cooled(catalog.get(first.gpu_id))
+        said.append(f"{first.power_w:g} W: {fed_by(first)}" + f"; {cooling}" * bool(cooling))
     allowed = need.outlet_w or need.power_w
     if allowed and first.power_w and catalog.get(first.gpu_id).text("form") in COMPUTERS:
         said.append(f"{first.power_w:g} W at most, of {allowed:.0f} W allowed")
@@ -381,14 +382,12 @@ def _lead(found: Recommendation) -> Iterator[str]:
     second = others[0]
     names = {"price": "lowest price", "energy": "least energy", "power": "fewest watts"}
     least = names.get(need.goal, "least cost")
-    if need.goal == "price" and second.outlay_usd:
-        dearer = second.outlay_usd / max(first.outlay_usd, 1.0)
-    elif need.goal == "price":
-        dearer = times(second.price_usd, first.price_usd) or dearer
-    if need.goal == "energy":
-        dearer = (second.energy_j_per_item or 0.0) / (first.energy_j_per_item or 1.0)
-    if need.goal == "power":
-        dearer = (second.power_w or 0.0) / (first.power_w or 1.0)
+    if need.goal == "price":
+        bought = second.outlay_usd / max(first.outlay_usd, 1.0)
+        dearer = bought or times(second.price_usd, first.price_usd) or dearer
+    elif need.goal in names:
+        field = {"energy": "energy_j_per_item", "power": "power_w"}[need.goal]
+        dearer = (getattr(second, field) or 0.0) / (getattr(first, field) or 1.0)
     if need.goal == "speed":
         slower = percent(second.throughput.value / first.throughput.value, 0)
         most = "the most that the limits allow, or nearly: the next GPU does"
@@ -419,7 +418,7 @@ def setup(need: Need, bought: Option) -> str:
     left = usd(bought.outlay_usd * (1 - a.depreciation) ** a.years)
     old = float(spec.text("compute_capability") or OLDEST) < OLDEST
     parts = [
-        f"{usd(bought.outlay_usd)}{converted(need, bought.outlay_usd, ' ({})')} in all, "
+        f"{sum_of(need, bought.outlay_usd)} in all, "
         + (f"{usd(bought.host_usd)} of it for the host ({host})" if bought.host_usd else "no new host"),
         f"{bought.power_w:g} W: {fed_by(bought)}" if bought.power_w else "",
         f"{slots * bought.count:g} slot{'s' * (slots * bought.count != 1)}" if slots else "",

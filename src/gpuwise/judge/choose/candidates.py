@@ -34,14 +34,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from gpuwise.facts import catalog, prices
-from gpuwise.judge.choose.need import (
-    COMPUTERS,
-    DATA,
-    HOURS_PER_YEAR,
-    MOST_THERE,
-    MOST_TOGETHER,
-    has_form,
-)
+from gpuwise.judge.choose.need import COMPUTERS, DATA, HOURS_PER_YEAR, MOST_THERE, MOST_TOGETHER, has_form
 from gpuwise.judge.choose.speeds import alone, half_of
 from gpuwise.model.gpu import RENTS, Offer, Source
 from gpuwise.model.judgement import Assumptions, Need, Way

@@ -131,10 +131,14 @@ def _with_speed(need: Need, gpu: str, why: Issue, them: Candidates, first: int) 
 
 def _least_money(need: Need, them: Candidates, places: Sequence[int]) -> int:
     """Of what is as good as the best, as nearly as anybody cares: what takes least money, at once where it is
-    bought; the fastest of those that take as little, and of a budget what then does the work for least."""
-    people = need.goal == "price" and need.users > 1  # Each is served as well by what is as cheap and faster
-    if (need.goal == "cost" or people) and not them.own[places[0]]:
-        return _much_faster(need, them, places)
+    bought; the fastest of those that take as little, and of a budget what then does the work for least. Of
+    rents that cost the same for the work, or for hours that are paid for anyway, what is much faster."""
+    first, paid = places[0], need.items is not None or priced.is_service(need)
+    if not them.own[first] and (paid if need.goal == "cost" else need.goal == "price" and need.users > 1):
+        near = [p for p in places if them.ranked[p] <= EQUAL * them.ranked[first]]
+        near = [p for p in near if them.rows[p].way in (them.rows[first].way, "on-demand")]
+        fastest = max((p for p in near if them.count[p] <= them.count[first]), key=lambda p: them.speed[p])
+        return fastest if them.speed[fastest] >= MUCH_FASTER * them.speed[first] else first
     if need.goal in ("price", "power") or (need.goal == "cost" and them.outlay[places[0]] <= 0):
         return places[0]
     once = bool(need.items) and need.period_s is None  # Of what is left of it after the work nothing is said
@@ -147,25 +151,6 @@ def _least_money(need: Need, them: Candidates, places: Sequence[int]) -> int:
         (p for p in level if them.outlay[p] <= most),
         key=lambda p: (-float(them.speed[p]) * fastest, float(them.per_item[p])), default=places[0],
     )  # fmt: skip
-
-
-def _much_faster(need: Need, them: Candidates, places: Sequence[int]) -> int:
-    """Of rents that cost the same within a few percent, the fastest where it is much faster: who pays as much
-    for the work, or for the hours of a service, waits no longer than it takes."""
-    first = places[0]
-    if need.goal == "cost" and need.items is None and not priced.is_service(need):
-        return first
-    row = them.rows[first]
-    near = (
-        p
-        for p in places
-        if them.ranked[p] <= EQUAL * them.ranked[first]
-        and them.rows[p].way in (row.way, "on-demand")
-        and them.count[p] <= them.count[first]
-        and them.rows[p].speed.is_rough <= row.speed.is_rough
-    )
-    fastest = max(near, key=lambda p: them.speed[p])
-    return fastest if them.speed[fastest] >= MUCH_FASTER * them.speed[first] else first
 
 
 def _by_last_price(need: Need, them: Candidates, places: Sequence[int]) -> list[int]:

@@ -32,17 +32,9 @@ from gpuwise.judge.choose.candidates import (
     hours_a_month,
     names_of,
 )
-from gpuwise.judge.choose.need import (
-    COMPUTERS,
-    MOST_TOGETHER,
-    Preset,
-    has_form,
-    item_of,
-    need_for,
-    presets,
-)
+from gpuwise.judge.choose.need import COMPUTERS, MOST_TOGETHER, Preset, has_form, item_of, need_for, presets
 from gpuwise.judge.choose.speeds import OLDEST, Forecast
-from gpuwise.model.gpu import GpuSpec, Offer
+from gpuwise.model.gpu import RENTS, GpuSpec, Offer
 from gpuwise.model.judgement import Need, Recommendation
 from gpuwise.model.precision import Precision
 from gpuwise.model.result import Basis, Interval, Issue, Record, Result
@@ -181,9 +173,10 @@ def limits(need: Need, them: Candidates, speeds: Sequence[Record]) -> tuple[Limi
         small = _numbers(them, specs, "memory_bytes") / 2**30 < LEAST_SHARD_GB - HALF_GB
         joined = every(lambda row, spec: is_linked(spec, row.count) and spec.number("link_bytes_per_s"))
         simple("", have | (them.count == 1) | joined | ~small, SHARDED, ("fewer, larger GPUs", {}))
-    spread = np.array([_spread(row) for row in them.rows], dtype=bool)
-    if need.task == "infer" and not spread.all():
-        simple("", ~spread, SPREAD, ("a machine that holds them", {}))
+    sizes = np.array([row.offer.count if row.way in RENTS and row.offer else np.inf for row in them.rows])
+    whole = them.count <= sizes * [row.speed.replicas for row in them.rows]  # Of each copy of a model
+    if need.task == "infer" and whole.any():
+        simple("", whole, SPREAD, ("a machine that holds them", {}))
     if have.any():
         # Nobody replaces a card by one that does no more.
         least = float(them.speed[have].max()) * (need.faster or (UPGRADE if need.upgrade else 1.0))
@@ -218,11 +211,6 @@ def limits(need: Need, them: Candidates, speeds: Sequence[Record]) -> tuple[Limi
         simple("quiet", ~them.own | (fans & (board <= QUIET_W)), LOUD, ("any", {"quiet": False}),
                np.where(fans, board, np.inf))  # fmt: skip
     return (*found, *_time(need, them), *_money(need, them))
-
-
-def _spread(row: Row) -> bool:
-    """Whether one copy of a model would be shared by rented machines, which share no link."""
-    return row.offer is not None and row.offer.per_hour and row.count > row.offer.count * row.speed.replicas
 
 
 def supply_w(cards_w: float) -> int | None:
@@ -468,8 +456,8 @@ def rejected(
         why = "; ".join(limit.reason(nearest) for limit in faults)
         number, there = them.rows[nearest].count, need.have.count(gpu)
         if 0 < there < number:  # Of so many, beside those that are there
-            fewer = (said[n].removeprefix("does not fit: ") for n in range(there, number) if said.get(n))
-            why = "; ".join((f"{number} of it: {why}", *islice((f"fewer do not fit: {each}" for each in fewer), 1)))
+            fewer = next(filter(None, (said.get(n, "") for n in range(there, number))), "")
+            why = f"{number} of it: {why}" + f"; fewer: {fewer}" * bool(fewer)
         left[gpu] = Issue.info(faults[0].code, why)
     return left
 

@@ -686,7 +686,7 @@ def need_of(
             name, number = catalog.counted(text)
             have += [catalog.resolve(name).spec.id] * (number or 1)
     named = [catalog.counted(name) for name in _list(given.get("gpu"))]
-    ids = [(gpu, number or 1) for name, number in named for gpu in _meant(name)]
+    ids = [(spec.id, number or 1) for name, number in named for spec in catalog.meant(name)]
     sets = tuple(ids) if any(number for _, number in named) else ()
     sizes = [number for _, number in sets]
     budget = read("budget", lambda text: _budget(text, rates))
@@ -767,7 +767,7 @@ def need_of(
     if there and not stated["gpus"] and need.gpus == (1, MOST_TOGETHER):
         # In a machine that is there one card is meant, as at home, and more where one does not do.
         need = replace(need, gpus=(1, max(1, len(need.have))), at_home=True)
-    if need.users > 1 and need.task not in ("", "infer") and need.items is None and not (counted or need.sets):
+    if need.users > 1 and need.task in TASKS[1:] and need.items is None and not (counted or need.sets):
         need = replace(need, gpus=(1, 1))  # Each has a machine: one card, and more where one does not do
     if need.deadline_s and need.mode == "infer" and not (counted or need.sets or need.have):
         need = replace(need, gpus=(1, MOST_APART))  # Each does its part: as many as keep the deadline
@@ -830,14 +830,6 @@ def _by_what_fits(need: Need) -> Need:
 def _list(value: str | Sequence[str] | None) -> tuple[str, ...]:
     texts = [value] if isinstance(value, str) else value or ()
     return tuple(part for text in texts for part in units.parse_list(text))
-
-
-def _meant(name: str) -> tuple[str, ...]:
-    """Every variant of a GPU's name, or every GPU that a filter means: a vendor, a kind, a size of memory."""
-    if not catalog.is_name(name) and (found := catalog.select(name)):
-        return tuple(spec.id for spec in found)
-    meant = catalog.resolve(name)
-    return (meant.spec.id, *meant.others)
 
 
 def _stated(**values: Any) -> dict[str, Any]:

@@ -32,7 +32,7 @@ from gpuwise.errors import GpuwiseError, InputError, MachineError, NoDataError, 
 from gpuwise.facts import catalog, published
 from gpuwise.judge.choose.need import CONTEXTS, FORMATS
 from gpuwise.model.gpu import GpuSpec
-from gpuwise.model.judgement import TASKS, Need, Option
+from gpuwise.model.judgement import TASKS, Need
 from gpuwise.model.precision import GGUF, Precision
 from gpuwise.model.question import Part, RunConfig
 from gpuwise.model.result import Basis, Interval, Issue, Record, Result, records_of, refused
@@ -525,14 +525,6 @@ def memory_needed(need: Need) -> str:
         said.append(f"{gibibytes(sum(size for _, size in memory(plan)))} in {precision}")
     each = f"{requests} contexts" if requests > 1 else "one context"
     return f"{plan.model.name} takes {', '.join(said)} with {each} of {plan.context:,} tokens."
-
-
-def least_bytes(need: Need, option: Option) -> float:
-    """Memory that a language model takes with one sequence, in the weights of an option."""
-    from gpuwise.predictor.fit import memory
-
-    weights = Precision(option.precision or need.precision)
-    return sum(size for _, size in memory(_plan(need, weights, chunked=need.mode == "train")))
 
 
 class Dealt(NamedTuple):

@@ -17,7 +17,6 @@ from gpuwise.judge.choose.phrases import (
     MONTH_S,
     WORTH_A_WORD,
     begun,
-    converted,
     counted,
     dated,
     electricity,
@@ -32,7 +31,7 @@ from gpuwise.judge.choose.phrases import (
     weekly_use,
     weights_of,
 )
-from gpuwise.judge.choose.speeds import AT_ONCE, Dealt, least_bytes, memory_of, shorter
+from gpuwise.judge.choose.speeds import AT_ONCE, Dealt, memory_of, shorter
 from gpuwise.model.gpu import RENTS, Offer
 from gpuwise.model.judgement import Bill, Need, Option, Quote, Recommendation
 from gpuwise.model.precision import Precision
@@ -77,9 +76,8 @@ def split(found: Recommendation) -> str:
         return ""
     number, whole = int(parts[1]), spec.memory_bytes or 0.0
     size = whole / (8 if number == 7 else number)  # Seven instances have eight slices of memory between them
-    # A smaller batch takes less, of a network about in proportion.
-    taken = least_bytes(need, first) if need.task else whole * (1 - first.memory_spare) / number
-    if max(taken, need.least_gb * 1e9) > size:
+    taken = whole * (1 - first.memory_spare)  # Of a network a smaller batch takes about as much less
+    if max(taken if need.task else taken / number, need.least_gb * 1e9) > size:
         return ""
     cards = counted(first.gpu_id, ceil(need.users / number))
     each = f"{size / 2**30:g} GB, each about 1/{number} as fast: {cards} would do for {need.users} people"
@@ -180,13 +178,12 @@ def machines(found: Recommendation, first: Option, number: int, share: int) -> s
     span = f"{hours:,.0f} h" if need.hire_h else "the work" if first.time_s else "a month around the clock"
     sums = {" an hour": 1.0, f" for {span}": hours} if rented else {"": 1.0}
     sums = {what: share * paid * times for what, times in sums.items()}
-    cost = ", ".join(f"{usd(each)}{converted(need, each, ' ({})')}{what}" for what, each in sums.items())
+    cost = ", ".join(f"{sum_of(need, each)}{what}" for what, each in sums.items())
     more = f", {share * first.count} in all," * (share * first.count > number)
     parts = f" as {share} machines of {first.count}{more}" * (share > 1)
     got = f"{number} x {short_name(first.gpu_id)}{parts}"
-    where = (
-        f"{first.provider and f' from {first.provider}'} at {usd(paid)}{'/h' * rented}{' each' * (share > 1)}"
-    )
+    where = f"{first.provider and f' from {first.provider}'} at {usd(paid)}{'/h' * rented}"
+    where += " each" * (share > 1)
     take = f"{'Rent' if rented else 'Buy'} {got}{where} ({dated(first)}{old}): {cost}"
     alone = rate_of(first.throughput.value * share, found.item)
     done = f" and {seconds(first.time_s.value)} for the work" if first.time_s else ""
@@ -351,13 +348,11 @@ def verdict(found: Recommendation, other: Recommendation | None) -> str:
         first = next((o for o in found.options if o.way == "have"), first)  # Who asks pays its bill
         name = counted(first.gpu_id, first.count)
         kwh, paid = electricity(need, first)
-        each, use = (
-            f"{usd(paid)}{converted(need, paid, ' ({})')}",
-            weekly_use(need.assumptions.hours_per_week),
+        use = weekly_use(need.assumptions.hours_per_week)
+        drawn = (
+            f"take {kwh:,.0f} kWh a month{use}, {12 * kwh:,.0f} a year: {sum_of(need, paid)} of electricity"
         )
-        drawn = f"take {kwh:,.0f} kWh a month{use}, {12 * kwh:,.0f} a year: {each} of electricity a month"
-        drawn += f", {usd(12 * paid)}{converted(need, 12 * paid, ' ({})')} a year"
-        return f"{begun(name)} and its machine {drawn}."
+        return f"{begun(name)} and its machine {drawn} a month, {sum_of(need, 12 * paid)} a year."
     if need.asks != "too much":
         return ""
     least = other.options[0] if other else first
