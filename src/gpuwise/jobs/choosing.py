@@ -631,12 +631,8 @@ def _with_left_out(market: _Market, choice: Recommendation, asked: Need) -> Reco
         left[gpu] = Issue.info("", unsold(need, gpu, market.offers))
     offering = {option.provider.casefold() for option in choice.options}
     if missing := [name for name in need.providers if name.casefold() not in offering]:
-        markets = [each for each in missing if need.community is False and each.casefold() in prices.MARKETS]
-        for left_out, why in (
-            (markets, "a market of other people's machines, which were ruled out"),
-            ([each for each in missing if each not in markets], "no price of theirs for this is known"),
-        ):
-            advice += [f"left out: {', '.join(left_out)}: {why}"] if left_out else []
+        markets = " without other people's machines" * (need.community is False)
+        advice.append(f"left out: {', '.join(missing)}: no price of theirs for this{markets} is known")
     kinds = ("spot", "community", "reserved", "serverless")
     ways = {option.way for option in choice.options}
     lacking = [kind for kind in kinds if getattr(asked, kind) and getattr(need, kind) and kind not in ways]

@@ -15,7 +15,9 @@ from gpuwise.errors import InputError, NoDataError
 from gpuwise.facts import catalog
 from gpuwise.judge.choose.decide import recommend
 from gpuwise.judge.choose.fit import SAID, loosened, why_not
+from gpuwise.judge.choose.need import HOURS_STATED
 from gpuwise.judge.choose.phrases import drawn_w, electricity
+from gpuwise.judge.choose.verdicts import split
 from gpuwise.model.gpu import Offer, Source
 from gpuwise.model.judgement import Assumptions, Need
 from gpuwise.model.result import Interval, Issue, Record
@@ -655,3 +657,22 @@ def test_a_card_without_fans_says_what_cools_it(need, speed, offer) -> None:
     asked = need(acquire="own", only=("l4",), named=("l4",), assumptions=Assumptions(host_usd=0.0))
     found = made(asked, [speed("l4", 100.0)], [offer("l4", 2000, "new")])
     assert "passive cooling: needs a server's airflow" in found.reasons[0]
+
+
+def test_of_many_people_mig_gives_each_a_part_of_one_card(need, speed, offer) -> None:
+    asked = need(users=9, acquire="rent", only=("a100-pcie-80gb",), named=("a100-pcie-80gb",))
+    small, large = (speed("a100-pcie-80gb", 100.0, memory_bytes=size) for size in (20e9, 79e9))
+    offers = [offer("a100-pcie-80gb", 1.0)]
+    said = [split(made(asked, [one], offers)) for one in (small, large)]
+    assert "7 GPUs of 10 GB" in said[0]
+    assert "2 x A100 PCIe 80 GB would do for 9 people" in said[0]
+    assert said[1] == ""  # Not even a seventh of the batch fits
+    assert split(made(replace(asked, users=1), [small], offers)) == ""
+
+
+def test_what_a_month_pays_for_is_no_more_than_the_hours_that_are_stated(need, speed, offer) -> None:
+    asked = need(budget_usd=800.0, budget_per_month=True, acquire="rent")
+    speeds, offers = [speed("rtx-4090", 100.0)], [offer("rtx-4090", 1.0)]
+    assert "pays for 730 h" in made(asked, speeds, offers).answer
+    stated = replace(asked, notes=(HOURS_STATED.format(40.0),))  # Though it is the usual number
+    assert "$174 a month pays for 174 h" in made(stated, speeds, offers).answer

@@ -253,3 +253,15 @@ def test_a_budget_by_the_hour_is_of_rent_unless_something_is_there() -> None:
     assert need_of("resnet50", {"budget": "2/h", "acquire": "both"}, rates)[0].acquire == "both"
     assert need_of("resnet50", {"budget": "2/h", "have": "rtx-3090"}, rates)[0].acquire == "both"
     assert need_of("resnet50", {"budget": "$200/month"}, rates)[0].acquire == "both"
+
+
+def test_a_sum_to_buy_with_is_for_the_most_that_it_buys() -> None:
+    rates = {"USD": 1.0}
+    own = {"acquire": "own", "budget": "3000"}
+    goals = [
+        need_of("resnet50", own | more, rates)[0].goal
+        for more in ({}, {"work": "1M images"}, {"users": "5"}, {"acquire": "both"})
+    ]
+    assert goals == ["speed", "cost", "cost", "cost"]
+    each, _ = need_of("llama-3.1-8b", {"mode": "qlora", "users": "5"}, rates)
+    assert (each.users, each.gpus) == (5, (1, 1))  # A machine for each, and one card in it

@@ -422,7 +422,7 @@ def setup(need: Need, bought: Option) -> str:
         + (f"{usd(bought.host_usd)} of it for the host ({host})" if bought.host_usd else "no new host"),
         f"{bought.power_w:g} W: {fed_by(bought)}" if bought.power_w else "",
         f"{slots * bought.count:g} slot{'s' * (slots * bought.count != 1)}" if slots else "",
-        cooled(spec),
+        cooled(spec, served=bought.host_usd > 0),
         "no CUDA after 12" if old else "",
         f"quiet: at most {fit.QUIET_W:g} W of heat" if need.quiet else "",
         f"{usd(energy)} of electricity a month" if bought.power_w and need.period_s is None else "",
@@ -431,9 +431,9 @@ def setup(need: Need, bought: Option) -> str:
     return "; ".join(part for part in parts if part)
 
 
-def cooled(spec: GpuSpec) -> str:
-    """How a card is cooled; without fans of its own it needs those of a server."""
-    if spec.text("segment") == "server" and spec.text("form") == "pcie":
+def cooled(spec: GpuSpec, *, served: bool = False) -> str:
+    """How a card is cooled: without fans of its own by those of a server, which may be bought with it."""
+    if spec.text("segment") == "server" and spec.text("form") == "pcie" and not served:
         return "passive cooling: needs a server's airflow or a fan put on it"
     return f"{cooling} cooling" if (cooling := spec.text("cooling")) else ""
 

@@ -461,7 +461,7 @@ def columns(need: Need, rows: Sequence[Row]) -> Candidates:
         usd = np.where(usd > 0, a.host_usd * np.maximum(0.0, count - there), 0.0)
     elif there:
         # A larger supply and board, for more cards than the machine holds that is there.
-        more = count > max(there, MOST_THERE)
+        more = count > (there if need.upgrade else max(there, MOST_THERE))
         usd = np.where(more, np.maximum(0.0, usd - host_of(need.have[0], there)[1]), 0.0)
     if a.host_w is not None:
         host_w = np.where(host_w > 0, a.host_w * count, 0.0)

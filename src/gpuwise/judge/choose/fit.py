@@ -126,7 +126,10 @@ class Way(NamedTuple):
 def limits(need: Need, them: Candidates, speeds: Sequence[Record]) -> tuple[Limit, ...]:
     """Every limit that the need sets, and those that hold always: memory, evidence, worthwhile scaling."""
     specs = {row.gpu: catalog.get(row.gpu) for row in them.rows}
-    found = [_fits(them), _scales(them, specs, speeds), *_card(need, them, specs)]
+    found = [_fits(them), *_card(need, them, specs)]
+    found += (
+        [] if need.sets else [_scales(them, specs, speeds)]
+    )  # Who says how many is told how fast they are
 
     def every(holds: Callable[[Row, GpuSpec], object]) -> Mask:
         return np.array([bool(holds(row, specs[row.gpu])) for row in them.rows], dtype=bool)
