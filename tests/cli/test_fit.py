@@ -180,7 +180,7 @@ def test_of_each_gpu_the_formats_that_a_reader_needs(gpuwise: Callable[..., Ran]
     words = ("fit", "llama-3.1-70b", "--gpu", "rtx-4090,h100-sxm")
     few, every = (gpuwise(*words, *more)[1].splitlines() for more in ((), ("--all",)))
     shown = [line.split()[:3] for line in few if " inference " in line and "largest" not in line]
-    # One card of 24 GB holds it in no format; the fastest of each width that 80 GB hold, and what they do not.
+    # One card of 24 GB holds it in no format; of 80 GB the fastest of each width, and what they do not hold.
     assert [(gpu, weights) for gpu, _, weights in shown] == [
         ("rtx-4090", "int4"),
         *(("h100-sxm5-80gb", weights) for weights in ("bf16", "fp8", "int4")),

@@ -79,8 +79,8 @@ def predict(
         if preset := presets().get(asked):  # Of several workloads the first
             note, asked = f"{asked} is taken as ", preset.workloads[0][0]
             note += f"{asked}, {preset.title}"
-            of_its = {"infer": "infer", "compute": "compute"}.get(preset.mode, "train")
-            request = replace(request, workload=asked, mode=request.mode or of_its)
+            mode = preset.mode if preset.mode in ("infer", "compute") else "train"
+            request = replace(request, workload=asked, mode=request.mode or mode)
         if like := stand_in(asked.casefold(), request.mode):
             named, asked, note = asked, like.workload, like.words
             request = replace(request, workload=asked, mode=like.mode)

@@ -209,9 +209,8 @@ def fit_table(rows: Sequence[Fit], asked: str = "", *, every: bool = True) -> Ta
         notes.append(f"largest, {_plan(largest)}: {parts}")
     if left := len(rows) - len(shown):
         notes.append(f"{left} rows of other formats are left out: --all")
-    several = len({row.plan.optimiser for row in shown}) > 1
     return Table.of(
-        [_fit_row(row) | ({"optimiser": row.plan.optimiser} if several else {}) for row in shown],
+        [_fit_row(row) for row in shown],
         title=f"{shape}: {significant(model.parameters / 1e9)} billion parameters{experts}",
         numeric=_FIT_NUMBERS,
         notes=tuple(notes),
@@ -248,6 +247,7 @@ def _fit_row(answer: Fit) -> dict[str, str]:
         "weights": f"{plan.weights}{'*' * answer.widened}",
         "context": whole(plan.context),
         "batch": whole(plan.batch),
+        "optimiser": plan.optimiser if plan.task != "infer" else "",
         "needs": gibibytes(answer.needed_bytes) if answer.parts else "",
         "of": gibibytes(answer.memory_bytes) if answer.memory_bytes else "",
         "fits": fits,

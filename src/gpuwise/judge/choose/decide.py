@@ -135,9 +135,9 @@ def _least_money(need: Need, them: Candidates, places: Sequence[int]) -> int:
     rents that cost the same for the work, or for hours that are paid for anyway, what is much faster."""
     first, paid = places[0], need.items is not None or priced.is_service(need)
     if not them.own[first] and (paid if need.goal == "cost" else need.goal == "price" and need.users > 1):
-        near = [p for p in places if them.ranked[p] <= EQUAL * them.ranked[first]]
-        near = [p for p in near if them.rows[p].way in (them.rows[first].way, "on-demand")]
-        fastest = max((p for p in near if them.count[p] <= them.count[first]), key=lambda p: them.speed[p])
+        same = [p for p in places if them.ranked[p] <= EQUAL * them.ranked[first]]
+        same = [p for p in same if them.rows[p].way in (them.rows[first].way, "on-demand")]
+        fastest = max((p for p in same if them.count[p] <= them.count[first]), key=lambda p: them.speed[p])
         return fastest if them.speed[fastest] >= MUCH_FASTER * them.speed[first] else first
     if need.goal in ("price", "power") or (need.goal == "cost" and them.outlay[places[0]] <= 0):
         return places[0]

@@ -657,10 +657,10 @@ def need_of(
     }  # fmt: skip
     currency = ""  # Of the sums of a question
     purpose, hours, counted = stated["mode"], bool(given.get("hours-per-week")), bool(stated["gpus"])
-    if asking := bool(workload and is_question(workload)):
+    if asking := workload if workload and is_question(workload) else "":
         from gpuwise.judge.choose import ask
 
-        asked = ask.read(workload, rates, today)
+        asked = ask.read(asking, rates, today)
         need, purpose = ask.need_of(asked, stated), purpose or asked.mode
         currency = asked.currency
         hours |= "hours_per_week" in asked.assumed
