@@ -118,8 +118,7 @@ def _named(text: str, asked: tuple[int, ...]) -> tuple[str, tuple[str, ...]]:
             raise InputError(f"{number} x {word} is another number of GPUs than --gpus", hint=hint)
         # Of a name its usual variant, with a note.
         specs = [printer.gpu(word)] if catalog.is_name(word) else catalog.meant(word)
-        found = [spec.id for spec in specs]
-        ids |= dict.fromkeys(f"{each}:{number}" if number else each for each in found)
+        ids |= dict.fromkeys(f"{spec.id}:{number}" if number else spec.id for spec in specs)
     return ",".join(dict.fromkeys(name for name, _ in words)), tuple(ids)
 
 

@@ -124,9 +124,8 @@ def _by_the_hour(need: Need, first: Option, item: str, rate: str) -> str:
     if need.budget_usd and not need.budget_per_hour and first.way in RENTS:
         hours = need.budget_usd / hourly
         stated = HOURS_STATED.format(week) in need.notes or week != Assumptions().hours_per_week
-        hours = (
-            min(hours, priced.hours_a_month(need) if stated else HOURS_PER_YEAR / 12) if a_month else hours
-        )
+        most = priced.hours_a_month(need) if stated else HOURS_PER_YEAR / 12
+        hours = min(hours, most) if a_month else hours
         return f"{sum_of(need, hours * hourly, a_month)} pays for {hours:,.0f} h: {done(hours)}"
     if need.hire_h and not first.outlay_usd:
         return f"{usd(hourly * need.hire_h)} for {need.hire_h:,.0f} h, {done(need.hire_h)}"
