@@ -471,7 +471,7 @@ def _looser(need: Need, error: GpuwiseError) -> Iterator[Need]:
             yield noted(f"nothing within the limits is {fit.UPGRADE:g} times as fast", faster=fit.SLIGHTLY)
         note = "nothing within the limits is enough faster than what you have"
         yield noted(note, upgrade=False, keep=True)
-    if (need.at_home or need.users > 1) and need.gpus == (1, 1):
+    if (need.at_home or (need.users > 1 and need.task)) and need.gpus == (1, 1):
         yield noted("two cards, because one is not enough", gpus=(1, 2))
         more = "more cards than most homes have" if need.at_home else "more cards for each"
         yield noted(f"{more}, because two are not enough", gpus=(1, needs.MOST_TOGETHER))
