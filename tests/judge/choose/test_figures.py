@@ -84,10 +84,11 @@ def test_who_may_as_well_rent_does_not_buy_for_other_work(need, speed, offer) ->
 
 def test_beside_what_is_there_the_larger_host_less_it_and_a_computer_has_none(need, speed, offer) -> None:  # type: ignore[no-untyped-def]
     plain = Assumptions(host_usd=None, host_w=None, max_age_days=None)
-    asked = need(gpus=(1, 2), have=("rtx-3090",), acquire="own", assumptions=plain)
-    speeds = [speed("rtx-4090", 1.0, n) for n in (1, 2)]
+    asked = need(gpus=(1, 3), have=("rtx-3090",), acquire="own", assumptions=plain)
+    speeds = [speed("rtx-4090", 1.0, n) for n in (1, 2, 3)]
     them = candidates(asked, speeds, [offer("rtx-4090", 1000, "new")], today=TODAY)
-    assert them.host.tolist() == [0, host_of("rtx-4090", 2)[1] - host_of("rtx-3090", 1)[1]]
+    # A PC that holds one card has room for a second.
+    assert them.host.tolist() == [0, 0, host_of("rtx-4090", 3)[1] - host_of("rtx-3090", 1)[1]]
     computer = need(acquire="own", assumptions=PLAIN)
     them = candidates(computer, [speed("gb10", 100.0)], [offer("gb10", 4000, "new")], today=TODAY)
     assert (them.host.tolist(), them.joules.tolist()) == ([0], [pytest.approx(300 * 1.5 / 100)])
