@@ -163,7 +163,7 @@ class _Reader(Worked):
 
     def _read_first(self) -> None:
         """What holds words that mean something else elsewhere: hours of GPUs, and what a GPU may have."""
-        for day in (rf"(?:{units.DAYS})(?!\w)", r"(?:year|month|quarter)\b"):
+        for day in (rf"(?:{units.DAYS})(?!\w)", r"(?:year|month|quarter)\b", P.span):
             until = rf"\b{P.until} {day}{P.hour}(?=[^.;?]{{0,60}}?{P.gone})"
             if spent := self.blank(rf"{P.spend_by}{day}|{until}"):
                 # A day by which the money is spent is no deadline of the work.
@@ -178,12 +178,12 @@ class _Reader(Worked):
         if some := self.blank(P.evenings):
             self.assumed["hours_per_week"] = USUAL.evening_h * number_of(some[1])
             self.notes.append(f"{some[0].strip()}: {USUAL.evening_h:g} hours each")
-        crowd = self.said(P.part_at_once)  # "100 people, maybe 15 people at the same time"
-        if crowd and re.search(P.how_many_people, self.plain[: crowd.start()]):
-            self.at_once = number_of(crowd[1])
-            self.blank(P.part_at_once)
-        if some := self.blank(P.of_them_at_once):
+        some = self.said(P.some_at_once)  # "100 people, maybe 15 people at the same time"
+        if some and not (some[2] and not re.search(P.how_many_people, self.plain[: some.start()])):
             self.at_once = number_of(some[1])
+            self.blank(P.some_at_once)
+        if now := self.blank(P.speed_now):
+            self.notes.append(f"{now[0].strip()}: as it is now")
         self.gpu_hours = self.blank(P.gpu_hours)
         for name, (words, _) in RULES["features"].items():
             if self.blank(rf"{P.is_needed}(?:{words})(?: {P.needed})?|\b(?:{words}) {P.needed}"):
@@ -341,8 +341,9 @@ class _Reader(Worked):
     def _read_people(self, said: re.Match[str], users: int) -> None:
         """How many there are, whether all of them at once, and how many come again in which period."""
         if part := self.take(P.part_of_them):
-            self.notes.append(f"{part[0].strip()} are {float(part[1]) / 100:.2g} of {users:,}")
-            users = max(1, round(users * float(part[1]) / 100))
+            share = float(part[1] or part[2]) / 100
+            self.notes.append(f"{part[0].strip()} are {share:.2g} of {users:,}")
+            users = max(1, round(users * share))
         if self.at_once > 1:
             self.notes.append(f"of {users:,} people {self.at_once} at once")
             users = self.at_once
@@ -393,7 +394,11 @@ class _Reader(Worked):
         if places := [
             (at.start(), area) for area, words, _ in prices.areas() if (at := take(words, again=False))
         ]:
-            fields["region"] = place = self._with_offers(max(places)[1])
+            area = max(places)[1]
+            if self.said(P.either_place):  # What holds both
+                held = [{at, *prices.around(at)} for _, at in places]
+                area = next(at for at in (area, *prices.around(area)) if all(at in each for each in held))
+            fields["region"] = place = self._with_offers(area)
             self.notes.append(f"rented in {place}, where a source states it; prices to buy are of the US")
         return bool(spot or allowed or providers)
 
@@ -414,7 +419,9 @@ class _Reader(Worked):
             raise InputError("only to rent and only to buy at once", hint="leave one of them out")
         no_cloud = bool(take(P.offline)) or denied["rent"]
         used, offered = take(RULES["denied"]["used"]), self._read_offers()
-        than = self.said(P.owning) and take(rf"\b(?:or|vs|versus|than) (?:on |at |from )?(?:{sellers()})\b")
+        than = self.said(P.owning) and take(
+            rf"\b(?:or|vs|versus|than) (?:on |at |from )?(?:{sellers()})\b|\b(?:{sellers()}) (?:or|vs|versus) (?:{P.to_own})"
+        )
         either = self.said(P.rent_or_not) or than
         if either:  # What stands between the two words may be the work
             self.every(P.words_of_either)
@@ -517,6 +524,8 @@ class _Reader(Worked):
         bill = asks[:1] == ["energy"] and bool(self.sets)  # Of each that is named
         if asks and (asks[0] == "memory" or able or alone or bill):
             fields["asks"] = asks[0]
+        elif asks[:1] == ["at once"] and (unanswered := self.said(RULES["asks"]["at once"])):
+            self.ignore(unanswered[0])
         if fields.get("asks") == "memory":
             fields.setdefault("goal", "price")  # The least that has it
 
@@ -539,7 +548,7 @@ class _Reader(Worked):
         if watts := take(P.watts):
             # What a card may draw limits cards; what a supply or an outlet gives, the whole machine.
             before = re.split(r"[.,;?] ", self.plain[max(0, watts.start() - 40) : watts.start()])[-1]
-            near = before + re.split(r"[.,;?] ", self.plain[watts.start() : watts.end() + 20])[0]
+            near = before + re.split(r"[.,;?] ", self.plain[watts.start() : watts.end() + 40])[0]
             whole = re.search(rf"\b(?:{P.whole_machine})s?\b", near)
             each = watts[0].endswith("each") or self._of_each_card(*watts.span())
             if of_cards := re.match(P.of_cards, self.plain[watts.end() :]):
@@ -655,7 +664,8 @@ class _Reader(Worked):
             self.notes.append(f"{text}{each[0]} are {units.usd(budget * fields['users'])} in all")
             budget *= fields["users"]
         fields["budget_usd"] = budget
-        whole = not per and self.rents and not (self.owns or self.have or self.done())  # Of all that time
+        sole = self.rents and not (self.owns or self.have or self.done() or fields.get("either"))
+        whole = not per and sole  # Of all that time
         hired_h = fields.get("hire_h", 0.0) if whole or (per and per[1] == "month") else 0.0
         hired_h = min(hired_h, 730.5) if per else hired_h
         if not per and "deadline_s" in fields and not (self.owns or self.have or self.done()):

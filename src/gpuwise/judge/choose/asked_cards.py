@@ -121,6 +121,12 @@ class Cards(Words):
             self.mark(start, end)
             if owner:  # What stands between may be the work: "my sdxl on a 3060"
                 self.mark(*owner.span(1 if owner[1] else 2))
+        if len({gpu for gpu, *_ in self.places}) == 1:  # "Is a third one enough, or do I need four? I have two"
+            for same in re.finditer(P.same_count, self.plain):
+                gpu, count = self.places[0][0], number_of(same["count"])
+                have += [gpu] * count if same["have"] and not have else []
+                sets += [(gpu, count)] if not same["have"] and (sets or added) else []
+                self.mark(*same.span())
         if advised and not sets:  # Any other will do, too, and the answer compares them
             self.fields["named"] = tuple(dict.fromkeys(gpu for gpu, _ in advised))
             self.notes.append(f"{', '.join(self.fields['named'])}: advised by others, so compared with all")
@@ -302,6 +308,9 @@ class Cards(Words):
             if found := self.take(rf"\b(?:{words})\b", again=False):
                 if any(0 <= start - found.end() <= 1 for *_, start, _ in self.places):
                     continue  # "Mac Studio M3 Ultra": of the name behind it
+                if re.search(P.hearsay, self.plain[: found.start()]):
+                    self.notes.append(f"{found[0]}: advised by others, so compared with all")
+                    continue
                 if kind == "link" and self.sets:
                     self._say_of_links()
                 else:
@@ -401,7 +410,8 @@ class Cards(Words):
             self.notes.append(needs.SUPPORTED)
         like = tuple(spec.id for spec in catalog.all_gpus() if self._meant(spec)) if self.traits else ()
         apart = next((gpu for gpu, _ in self.sets if self.traits and gpu not in like), None)
-        if apart and not self.said(r"\b(?:or|vs|versus|than)\b"):
+        limits = any(kind != "maker" or not wanted for kind, _, _, wanted in self.traits)
+        if apart and limits and not self.said(r"\b(?:or|vs|versus|than)\b"):
             problem = f"the question names {apart}, and others that it is not one of"
             raise InputError(problem, hint="name each GPU")
         if apart and {count for _, count in self.sets} != {1}:
@@ -516,7 +526,7 @@ class Cards(Words):
         self.by_default = self.shared and not shares
         if often:
             self.assumed["hours_per_week"] = min(168.0, people * self.assumed.get("hours_per_week", often))
-        elif self.shared and hours and (theirs or self.said(r"\beach\b")):
+        elif self.shared and hours and (theirs or self.said(P.hours_of_each)):
             week = people * hours
             number = int(max(1, -(-week // 168)))
             there = f"; {len(self.have)} of your cards have {168 * len(self.have)}" * bool(self.have)

@@ -61,6 +61,13 @@ class Worked(Cards):
             self.found or people
         ):  # What a million takes, as a batch of them
             self.found = tuple(replace(each, spans=()) for each in amounts.quantities("1m tokens"))
+        whole = next((each for each in self.found if each.kind == "token" and not each.role), None)
+        if whole and (share := self.take(P.share_read)):
+            part = float(share[1]) / 100 if share[2] else 1 - float(share[1]) / 100
+            both = (replace(whole, number=whole.number * part, role="in"),
+                    replace(whole, number=whole.number * (1 - part), role="out"))  # fmt: skip
+            self.found = (*both, *(each for each in self.found if each is not whole))
+            self.notes.append(share[0].strip())
         self.work: Work | None = None
         self.per_person, self.pixels = False, self.first(P.resolution)
         for each in self.found:
@@ -461,7 +468,7 @@ class Worked(Cards):
         gpus = any((self.have, self.sets, self.quotes, self.traits, self.gpu_hours, limits & fields.keys()))
         gpus = gpus or {"providers", "budget_usd"} <= fields.keys()  # "40k credits on gcp"
         # What so many hours cost, whatever they are for.
-        priced = bool(self.sets) and "hire_h" in fields
+        priced = bool(self.sets or self.gpus) and "hire_h" in fields
         words = "|".join(re.escape(word) for word in self.unread() if not re.fullmatch(P.bits, word))
         # What is to be run, trained or worked with has a name that means nothing here.
         of_work = self.said(rf"\b(?:{P.of_work}) (?:(?:an?|the|my|our) )?(?:{words or '(?!)'})\b")

@@ -131,7 +131,7 @@ class Words:
         if parts := [part[0] for part in re.finditer(P.parts, plain)]:
             self.ignore(*(re.sub(P.around_parts, "", part) for part in parts))
             self.assumed["host_usd"] = 0.0
-            plain = " ".join(re.sub(P.parts, " ", plain).split())
+            plain = " ".join(re.sub(P.parts, lambda part: ", " * part[0].endswith(","), plain).split())
         for name in re.finditer(P.identifiers, plain):
             self.ignore(name[0])
         plain = " ".join(re.sub(P.identifiers, " ", plain).split())
