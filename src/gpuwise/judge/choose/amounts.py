@@ -84,6 +84,7 @@ _TABLES = {
         for row in (
             (rf"\bmore (?:{words}|{number})(?!\w)", f"{number} more"),
             (rf"(?<!\w)(?:{words}){P.before_counted}", number),
+            (rf"\b(need|take|buy|have|get|or) (?:{words})(?=$| ?[,.;)]| for\b)", rf"\1 {number}"),
         )
     ],
 }

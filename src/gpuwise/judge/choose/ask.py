@@ -200,7 +200,7 @@ class _Reader(Worked):
                 self.assumed["electricity_usd_per_kwh"] = usd
                 self.mark(*found.span())
                 bill = re.match(r"\W*(?:bill|consum)", found["said"] or "")
-                start, end = found.span("sum" if bill else "said" if found["sum"] else "beside")
+                start, end = found.span("sum" if bill else "said" if found["sum"] else "alone")
                 self.plain = self.plain[:start] + " " * (end - start) + self.plain[end:]
                 return
 
@@ -311,7 +311,7 @@ class _Reader(Worked):
             fields["latency"] = Latency("TPOT", float(late[1]) / written)
             self.notes.append(f"an answer of {written:,.0f} tokens within {late[1]} s, without its prompt")
         if people := self._people() or take(P.team):
-            self._read_people(people, number_of(people[1]))
+            self._read_people(people, number_of(people[1]) + self._more_people(people))
             if take(P.each_own) or fields["users"] == 1:
                 fields["concurrent"] = 1
         elif self.at_once > 1:
@@ -338,6 +338,16 @@ class _Reader(Worked):
                 self.notes.append(f"of {more[0][0]} {one[0]} at once")
         return one
 
+    def _more_people(self, first: re.Match[str]) -> int:
+        """How many others follow at once: "9 lawyers and 4 assistants"."""
+        number, end = 0, first.end()
+        while more := re.compile(rf"(?:,|,? (?:and|plus|&)| ?\+) {P.how_many_people}").match(self.plain, end):
+            number, end = number + number_of(more[1]), more.end()
+            self.mark(*more.span())
+        if number:
+            self.notes.append(f"{self.plain[first.start() : end]}: {number_of(first[1]) + number} in all")
+        return number
+
     def _read_people(self, said: re.Match[str], users: int) -> None:
         """How many there are, whether all of them at once, and how many come again in which period."""
         if part := self.take(P.part_of_them):
@@ -349,7 +359,10 @@ class _Reader(Worked):
             users = self.at_once
         self.fields["users"], self.people_at = users, said.start()
         self.callers = re.search(P.callers, said[0]) is not None  # Who ask, not who may
-        if not (self.at_once > 1 or self.take(P.at_once)) and (users > USUAL.crowd or not self.callers):
+        if users > 1:
+            self.usual.pop("concurrent", None)
+        at_once = self.take(P.at_once) or (part and part[2])  # "5 % active"
+        if not (self.at_once > 1 or at_once) and (users > USUAL.crowd or not self.callers):
             self.members = users
         again = re.match(rf"{P.period}(?P<period>{P.periods})", self.plain[said.end() :])
         counted = [e for e in self.found if e.kind in ("text", "image", "sequence", "part")]
@@ -385,7 +398,7 @@ class _Reader(Worked):
             while (providers or pattern != near) and (name := self.first(pattern, again=False)):
                 providers.append(needs.PROVIDERS.get(name, name))
         providers += USUAL.hyperscalers if take(P.hyperscalers) else []
-        if providers and take(P.some_other_seller):
+        if providers and (self.bill or take(P.some_other_seller)):  # What is paid now is no limit
             self.notes.append(f"{', '.join(dict.fromkeys(providers))} beside all others")
             providers = []
         fields |= allowed | ({"providers": tuple(dict.fromkeys(providers))} if providers else {})
@@ -740,13 +753,14 @@ class _Reader(Worked):
         owns = self.small or fields.get("acquire") == "own"
         if "budget_usd" not in fields or "host_usd" in self.assumed or not owns:
             return
-        whole = self.said(P.with_machine) and not self.said(P.for_card)
+        cards = self.said(P.for_cards)
+        whole = self.said(P.with_machine) and not (cards or self.said(P.for_card))
         computers = all(catalog.get(gpu).text("form") in needs.COMPUTERS for gpu in self.named_gpus)
         few = self.gpus is None or self.gpus[1] <= needs.MOST_THERE
         card = few and (self.sets or self.traits or self.said(r"\b(?:gpus?|cards?)\b"))
         # What buys no machine is meant for the card.
         little = fields["budget_usd"] < 1.2 * least_host_usd() and not fields.get("budget_per_hour")
-        if not (whole or (self.named_gpus and computers)) and (card or little):
+        if not (whole or (self.named_gpus and computers)) and (card or cards or little):
             self.assumed["host_usd"] = 0.0
             rent = "to rent, or " if self.small else ""
             self.notes.append(f"the budget is {rent}for the card, in a machine that is there")

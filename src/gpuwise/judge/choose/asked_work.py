@@ -194,6 +194,12 @@ class Worked(Cards):
         if named and is_model(named, None) and _modes(self.plain[near]) == ["infer"]:
             self.mode = "infer"  # "Training small networks and serving a 32B"
         named = named or self._use(again=True) or ("mobile" if self.laptop else None)
+        if named and self.open_model and learns:
+            # "PyTorch training and small LLMs": what learns is the other one.
+            near = self._clause(self._read_since(left))
+            other = self._within(0, near.start) or self._within(near.stop, len(self.plain))
+            if other and not (is_model(other, None) or _modes(self.plain[near])):
+                self.fields["also"], named, self.open_model = (named,), other, False
         if named is None and "budget_usd" in self.fields and self.take(RULES["asks"]["largest"]):
             named, self.mode, self.open_model, self.biggest = "llama-3.1-8b", "infer", True, True
         if named is None and self.bill and self.api:
@@ -488,6 +494,9 @@ class Worked(Cards):
             fields["sets"] = tuple((quote.gpu_id, quote.count) for quote in self.quotes)
             self.gpus = (min(quote.count for quote in self.quotes), max(quote.count for quote in self.quotes))
         # Of other makers' cards no training was measured; what they read from memory says how they answer.
+        if self.mode in ("lora", "qlora", "finetune", "full"):
+            self.notes.append(f"no model was named: taken as llama-3.1-8b")
+            return "llama-3.1-8b"
         answers = fields.get("unproven") or self.mode == "infer" or self.said(r"\b(?:fp[48]|int[48])\b")
         answers = answers or fields.get("asks") == "largest"
         named, self.mode = ("llama-3.1-8b", "infer") if answers else ("resnet50", "train")

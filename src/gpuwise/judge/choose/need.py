@@ -292,12 +292,6 @@ def _row_of(name: str) -> Mapping[str, str] | None:
     return next((row for row in rows if re.fullmatch(row["words"], name)), None)
 
 
-def _hears(name: str) -> bool:
-    """Whether work is counted in hours of audio: `counted` is then a number of tokens an hour."""
-    row = _row_of(name.casefold())
-    return row is not None and row["counted"] not in ("", "yes")
-
-
 # Of a stand-in, by which GPUs compare and nothing is counted.
 UNCOUNTED = ", and its items a second are not those of yours"
 
@@ -625,18 +619,16 @@ def need_of(
         problem = f"a question has at most {LONGEST_QUESTION:,} characters, not {len(workload or ''):,}"
         raise InputError(problem, hint="leave out what the choice does not depend on")
     work = given.get("work")
-    if work and workload and _hears(workload):
-        work = re.sub(r"(?<=[\dkm])\s*h(?:ours?)?\b(?! of)", " hours of audio", work, count=1)
-    texts = r"\b(?:request|sample|example|document|conversation|message|prompt|record)s?\b"
+    texts = r"\b(?:request|sample|example|document|conversation|message|prompt|record|hour|h)s?\b"
     if work and workload and (not units.is_work(work) or re.search(texts, work)):
         from gpuwise.judge.choose.amounts import P, quantities
         from gpuwise.judge.choose.wording import plainly
 
         # "2000 hours of audio", "3M tokens/night" and "5 lakh images" are read as in a question.
-        plain = plainly(work)
+        tuned = "fine-tune " * (given.get("mode") in ("finetune", *TASKS[1:]))
+        plain = plainly(text := f"{tuned}{workload}: {work}")
         if quantities(plain) or re.search(P.gpu_hours, plain):
-            tuned = "fine-tune " * (given.get("mode") in ("finetune", *TASKS[1:]))
-            workload, work = f"{tuned}{workload}: {work}", None
+            workload, work = text, None
     if "%" in (work or "") and not workload:  # the shares of a mix are work, too
         workload, work = work, None
     stated: dict[str, Any] = {
