@@ -412,7 +412,7 @@ class _Reader(Worked):
                 held = [{at, *prices.around(at)} for _, at in places]
                 area = next(at for at in (area, *prices.around(area)) if all(at in each for each in held))
             fields["region"] = place = self._with_offers(area)
-            self.notes.append(f"rented in {place}, where a source states it; prices to buy are of the US")
+            self.notes.append(f"rented in {place or 'any region'}, where a source states it; prices to buy are of the US")
         return bool(spot or allowed or providers)
 
     def _with_offers(self, place: str) -> str:
@@ -616,7 +616,7 @@ class _Reader(Worked):
         elif (
             "hire_h" not in fields
             and self.done()
-            and (span := take(rf"{'' if self.rents or often else '(?<!for )'}\b{P.span}", again=False))
+            and (span := take(rf"{'' if self.rents or often else '(?<!for )'}{P.no_rate}{P.span}", again=False))
             and not (span[2].startswith("y") or self._is_past(span.start()))
         ):
             if often:  # The GPU is needed for that long, again and again: it is rented

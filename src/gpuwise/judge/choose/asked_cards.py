@@ -101,10 +101,12 @@ class Cards(Words):
                 owner, self.hired = None, True
             behind_it = after[behind.end() if behind else 0 :]
             kept = re.match(P.kept_behind, behind_it)
-            kept = kept or (said and re.match(r" (?:(?:is|are) )?available(?=$|[,.;])", behind_it))
+            there = said or re.search(P.in_machine, before)
+            kept = kept or (there and re.match(r" (?:(?:is|are) )?available(?=$|[,.;])", behind_it))
             kept_there = re.search(P.idle, before) or re.search(P.inside_mine, before)
-            if owner or also or mine or kept or kept_there:
-                have += [usual] * count
+            again = usual in have and number and before[: number.start()].endswith("(")
+            if owner or also or mine or kept or kept_there or again:  # "Our T4 server (6x T4)"
+                have += [usual] * (count - bool(again))
             elif more := re.search(rf"\b{P.another} (?:(?:used|new) )?$", before):
                 added.append((usual, count, 1 + ("third" in more[0])))
             elif re.search(rf"{P.denial}(?:{P.count} ?x? ?)?$", before):
@@ -310,6 +312,9 @@ class Cards(Words):
                     continue  # "Mac Studio M3 Ultra": of the name behind it
                 if re.search(P.hearsay, self.plain[: found.start()]):
                     self.notes.append(f"{found[0]}: advised by others, so compared with all")
+                    continue
+                if self.plain[found.end() :].startswith(" also_fine"):
+                    self.fields["unproven"] = True
                     continue
                 if kind == "link" and self.sets:
                     self._say_of_links()

@@ -483,6 +483,7 @@ class Worked(Cards):
         machine = self.said(rf"\b(?:{P.machine}|servers?)\b") if "budget_usd" in fields else None
         wanted = sized or self.gpu_hours or machine  # For whatever work
         gpus = gpus or machine is not None
+        wanted = wanted or fields.get("asks") == "number"
         known = gpus and (self.mode or self.sets or self.have or self.quotes or wanted) and not of_work
         if (words and not (priced or known)) or not (gpus or self.take(P.machine)):
             raise needs.unknown(self.text)
@@ -616,11 +617,7 @@ class Worked(Cards):
             )
             if counted:
                 return named
-            if self.fields.pop("deadline_s", None):
-                self.correct(
-                    "How long this takes is not known, only how GPUs compare: whether it is done in time, a "
-                    "run of an hour on one of them tells."
-                )
+            self._drop_deadline()
             if counted_in := [each.words for each in self.found if each.words]:
                 self.ignore(*counted_in)
                 self.notes.append(f"what {' and '.join(counted_in)} cost is not known")
@@ -739,6 +736,7 @@ class Worked(Cards):
         if self.pixels and self.pixels not in _about(need):
             self.ignore(f"{self.pixels} pixels", *(each.words for each in counted))
             self.notes.append(f"images of {self.pixels} pixels take another time, so no total is given")
+            self._drop_deadline()
             self._rent_once()
             return
         found = amounts.amount(
@@ -779,6 +777,14 @@ class Worked(Cards):
             self.ignore(*(each.words for each in counted))  # How long one is was not said
             self.notes.append("the cost of all of it is not known: how much that is was not said")
             self._rent_once()
+
+    def _drop_deadline(self) -> None:
+        """Of work that is not counted no end is known."""
+        if self.fields.pop("deadline_s", None):
+            self.correct(
+                "How long this takes is not known, only how GPUs compare: whether it is done in time, a "
+                "run of an hour on one of them tells."
+            )
 
     def _rent_once(self) -> None:
         """Buying for work that is done once cannot be judged without hours of use."""
