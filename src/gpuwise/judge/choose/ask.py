@@ -46,7 +46,6 @@ class Asked:
     fields: Mapping[str, Any] = field(default_factory=dict)
     assumed: Mapping[str, Any] = field(default_factory=dict)  # Fields of `Assumptions`
     currency: str = ""  # Of its sums, where it is not the dollar: its code
-    soon: str = ""  # Words of its deadline that may as well tell when something happens: "weekend"
     notes: tuple[str, ...] = ()  # What was assumed, and what was not read
 
 
@@ -68,8 +67,6 @@ def need_of(asked: Asked, given: Mapping[str, Any] | None = None) -> Need:
     fields = {name: value for name, value in asked.fields.items() if name not in ("latency", "steps")}
     if need.task != "infer":
         fields.pop("concurrent", None)
-    if asked.soon and need.items is None and fields.pop("deadline_s", None):
-        fields["ignored"] = (*fields.get("ignored", ()), asked.soon)  # Of no amount it is no deadline
     if stated["gpus"] != asked.gpus and len({count for _, count in fields.get("sets", ())}) == 1:
         # The number was said apart from the names.
         fields["sets"] = tuple((gpu, stated["gpus"][1]) for gpu, _ in fields["sets"])
@@ -137,7 +134,7 @@ class _Reader(Worked):
         self._read_other_work(named)
         self._settle_work(named)
         precision = self._read_precision(named)
-        if not self.stands_in and "title" not in self.fields:
+        if "title" not in self.fields:
             self._read_beside()
         self._settle_budget()
         return self._whole(named, precision)
@@ -170,9 +167,8 @@ class _Reader(Worked):
                 of_money = ", for the money" if self.take(P.gone) else ""
                 self.ignore(spent[0].strip() + of_money)
         self._read_energy_price()
-        self.blank(P.no_card)
-        self.blank(P.not_of_work)
-        self.blank(P.by_rail)
+        for words in (P.no_card, P.not_of_work, P.by_rail):
+            self.blank(words)
         if again := self.blank(P.spans_again):
             self._read_spans(again)
         if some := self.blank(P.evenings):
@@ -273,7 +269,7 @@ class _Reader(Worked):
         elif size := self.first(P.exact_memory, again=False):
             fields["memory_gb"] = (float(size), float(size))
             # "on a 16 GB card" is one card, unless another number of them is said.
-            self.single = bool(self.said(rf"\b(?:on|an?|is|in|into|one|single|with) {size} ?gi?b"))
+            self.single |= bool(self.said(rf"\b(?:on|an?|is|in|into|one|single|with) {size} ?gi?b"))
         self._read_rent()
         self._settle_memory()
         self._read_question()
@@ -311,7 +307,7 @@ class _Reader(Worked):
             fields["latency"] = Latency("TPOT", float(late[1]) / written)
             self.notes.append(f"an answer of {written:,.0f} tokens within {late[1]} s, without its prompt")
         if people := self._people() or take(P.team):
-            self._read_people(people, number_of(people[1]) + self._more_people(people))
+            self._read_people(people, number_of(people[1]))
             if take(P.each_own) or fields["users"] == 1:
                 fields["concurrent"] = 1
         elif self.at_once > 1:
@@ -327,7 +323,7 @@ class _Reader(Worked):
 
     def _people(self) -> re.Match[str] | None:
         """Where it says how many people there are: before "at once", else for the first time."""
-        found = list(re.finditer(P.how_many_people, self.left()))
+        found = list(re.finditer(P.how_many_people, self._left))
         behind = (each for each in found if re.match(rf"[ -](?:{P.at_once})", self.plain[each.end() :]))
         one = next(behind, found[0] if found else None)
         if one is not None:
@@ -337,16 +333,6 @@ class _Reader(Worked):
                 self.mark(*more[0].span())
                 self.notes.append(f"of {more[0][0]} {one[0]} at once")
         return one
-
-    def _more_people(self, first: re.Match[str]) -> int:
-        """How many others follow at once: "9 lawyers and 4 assistants"."""
-        number, end = 0, first.end()
-        while more := re.compile(rf"(?:,|,? (?:and|plus|&)| ?\+) {P.how_many_people}").match(self.plain, end):
-            number, end = number + number_of(more[1]), more.end()
-            self.mark(*more.span())
-        if number:
-            self.notes.append(f"{self.plain[first.start() : end]}: {number_of(first[1]) + number} in all")
-        return number
 
     def _read_people(self, said: re.Match[str], users: int) -> None:
         """How many there are, whether all of them at once, and how many come again in which period."""
@@ -412,7 +398,9 @@ class _Reader(Worked):
                 held = [{at, *prices.around(at)} for _, at in places]
                 area = next(at for at in (area, *prices.around(area)) if all(at in each for each in held))
             fields["region"] = place = self._with_offers(area)
-            self.notes.append(f"rented in {place or 'any region'}, where a source states it; prices to buy are of the US")
+            self.notes.append(
+                f"rented in {place or 'any region'}, where a source states it; prices to buy are of the US"
+            )
         return bool(spot or allowed or providers)
 
     def _with_offers(self, place: str) -> str:
@@ -475,7 +463,7 @@ class _Reader(Worked):
             fields["hire_h"] = span_seconds(hire) / 3600
             self.every(re.escape(hire[0]))  # Said of each of two
             self.hired_for = hire[0].strip()
-        elif rents and self.sets and not (self.done() or re.search(P.money, self.left())) and take(P.monthly):
+        elif rents and self.sets and not (self.done() or re.search(P.money, self._left)) and take(P.monthly):
             fields["hire_h"] = 730.5
         self._read_condition(bool(used))
 
@@ -550,7 +538,7 @@ class _Reader(Worked):
             self.notes.append(f"a circuit of {fuse[0].strip()}: four fifths of it for what runs for hours")
             home = "120" if self.said(P.america) else ""
             home = "230" if self.currency in RULES["usual"]["volts_230"] else home
-            watts_said = re.search(r"\d ?k?w(?:atts?)?\b", self.left())
+            watts_said = re.search(r"\d ?k?w(?:atts?)?\b", self._left)
             home = home or ("" if watts_said else USUAL.fuse_volts.get(fuse[2], ""))
             stated = fuse[1] or fuse[3]
             if volts := stated or home:
@@ -590,7 +578,6 @@ class _Reader(Worked):
             self.notes.append(f"{fields['power_w']:g} W by a slot and {pins[0].strip()}")
         if wide := take(P.wide_slots):
             fields["slots"] = 2.0 * number_of(wide[1])
-            self.places_free = number_of(wide[1])
         fields["fans"] = bool(take(P.in_server))
         if {"slots", "outlet_w", "power_w"} & fields.keys():
             fields.setdefault("acquire", "own")
@@ -616,7 +603,9 @@ class _Reader(Worked):
         elif (
             "hire_h" not in fields
             and self.done()
-            and (span := take(rf"{'' if self.rents or often else '(?<!for )'}{P.no_rate}{P.span}", again=False))
+            and (
+                span := take(rf"{'' if self.rents or often else '(?<!for )'}{P.no_rate}{P.span}", again=False)
+            )
             and not (span[2].startswith("y") or self._is_past(span.start()))
         ):
             if often:  # The GPU is needed for that long, again and again: it is rented
@@ -630,7 +619,7 @@ class _Reader(Worked):
         self.fields = fields = self.usual | fields
         hires = self.rents or self.said(r"\bfor (?:an?|the|one) (?:\S+ )?(?:weekend|night)\b")
         known = self.done() or self.said(rf"\b(?:{units.DATASET_NAMES})\b")
-        if "deadline_s" in fields and hires and not (known or re.search(P.money, self.left())):
+        if "deadline_s" in fields and hires and not (known or re.search(P.money, self._left)):
             # Who says no amount rents for so long.
             fields |= {"hire_h": fields.pop("deadline_s") / 3600, "acquire": fields.get("acquire", "rent")}
         credits = rf"(?:(?:of|in|worth|cloud|free|gpu|{sellers()}|{P.common}) )*credits\b"
@@ -710,7 +699,7 @@ class _Reader(Worked):
     def _sum(self) -> re.Match[str] | None:
         """The first sum that no rule has read and that may be a budget; smaller ones, the prices of other
         things, are marked as not taken into account."""
-        sums = list(re.finditer(P.money, self.left()))
+        sums = list(re.finditer(P.money, self._left))
         for each in sums:
             hourly = bool(re.match(rf"{P.period}|\s*hourly", self.plain[each.end() :]))
             stated = hourly or re.search(P.budget, self.plain[: each.start()])
@@ -723,7 +712,7 @@ class _Reader(Worked):
             if len(sums) > 1 or not (self.rents or self.done()):
                 self.mark(*each.span())
                 self.ignore(each[0].strip())
-        return next(re.finditer(P.money, self.left()), None)
+        return next(re.finditer(P.money, self._left), None)
 
     def _no_context(self) -> str:
         """What keeps thousands that are a usual context of a language model from being read as money: a
@@ -809,7 +798,8 @@ class _Reader(Worked):
             if not (self.rents or "users" in fields) and (one or self.said(P.how_fast)):
                 fields.setdefault("concurrent", 1)  # Of one reader, unless more are named
             once = "budget_usd" in fields and not fields.keys() & {"budget_per_hour", "budget_per_month"}
-            if self.open_model and ((once and fields.get("acquire") == "own") or self.biggest):
+            most = "budget_usd" in fields and self.said(RULES["asks"]["largest"])
+            if self.open_model and (most or (once and fields.get("acquire") == "own")):
                 fields["larger"] = tuple(RULES["larger"])
         only = self.fields.get("only", ())
         double = (precision or (presets()[named].precision if named in presets() else "")) == "fp64"
@@ -824,6 +814,8 @@ class _Reader(Worked):
             del self.fields["latency"]
             self.notes = [n for n in self.notes if self.late not in n and not n.startswith("an answer of")]
             self.ignore(self.late)  # Only of what answers token by token is the time of an answer known
+        if self.soon and self.work is None and self.fields.pop("deadline_s", None):
+            self.ignore(self.soon)  # "In a weekend" of no amount is no deadline
         if self.mode == "full" and not is_model(named, self.mode):
             self.mode = "train"
         if self.mode in ("lora", "qlora") and not (is_model(named, self.mode) or named in DIFFUSION):
@@ -837,11 +829,10 @@ class _Reader(Worked):
         bare += rf"|{P.year}|{self.fields.get('users', 1)}"
         self.ignore(*(each for each in numbers if not re.fullmatch(bare, each)))
         if unread := "|".join(map(re.escape, self.unread())):
-            self.ignore(*re.findall(rf"{P.demand}\b(?:{unread})(?:(?<!\.) (?:{unread}))*", self.left()))
+            self.ignore(*re.findall(rf"{P.demand}\b(?:{unread})(?:(?<!\.) (?:{unread}))*", self._left))
         self._read_no_more(named, precision)
         return Asked(
             workload=self.mixed or named, mode=self.mode, work=self.work, gpus=self.gpus,
             fields=self.fields, assumed=self.assumed, precision=precision, notes=tuple(self.notes),
             form="laptop" if self.laptop else self.form, currency=self.currency,
-            soon=self.soon,
         )  # fmt: skip

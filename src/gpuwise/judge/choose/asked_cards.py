@@ -39,7 +39,7 @@ class Cards(Words):
             self.fields |= {"users": number, "concurrent": 1, "acquire": "own"}
             if self.said(rf"{P.money}|\b\d+k\b"):
                 self.usual["goal"] = "speed"
-            self.gpus_each = re.search(r"\b(?:an?|one|1|single) (?:gpu|card)", several[0]) is not None
+            self.single = re.search(r"\b(?:an?|one|1|single) (?:gpu|card)", several[0]) is not None
             self.notes.append(f"{number} machines, each by itself")
             return
         self.several = number
@@ -123,7 +123,9 @@ class Cards(Words):
             self.mark(start, end)
             if owner:  # What stands between may be the work: "my sdxl on a 3060"
                 self.mark(*owner.span(1 if owner[1] else 2))
-        if len({gpu for gpu, *_ in self.places}) == 1:  # "Is a third one enough, or do I need four? I have two"
+        if (
+            len({gpu for gpu, *_ in self.places}) == 1
+        ):  # "Is a third one enough, or do I need four? I have two"
             for same in re.finditer(P.same_count, self.plain):
                 gpu, count = self.places[0][0], number_of(same["count"])
                 have += [gpu] * count if same["have"] and not have else []
@@ -272,12 +274,11 @@ class Cards(Words):
             items = RULES["scales"].get(price[2], 1.0)
             self.bill = Bill(of=name, usd=self._usd(price[1], hourly=True), items=items)
         elif (paying := self.said(P.paying) and not self.quotes) or api:
-            monthly = re.search(P.monthly_sum, self.left())
+            monthly = re.search(P.monthly_sum, self._left)
             if monthly and (paying or not re.search(P.budget, self.plain[: monthly.start()])):
                 of = name if api else monthly[2] or "what you have"
                 self.bill = Bill(of=of, usd=self._usd(monthly[1]))
                 self.blank(re.escape(monthly[0]))
-                self.billed_monthly = True
             elif api:
                 self.bill = Bill(of=name)
         while self.bill and self.blank(P.api):  # No model to run
@@ -312,9 +313,6 @@ class Cards(Words):
                     continue  # "Mac Studio M3 Ultra": of the name behind it
                 if re.search(P.hearsay, self.plain[: found.start()]):
                     self.notes.append(f"{found[0]}: advised by others, so compared with all")
-                    continue
-                if self.plain[found.end() :].startswith(" also_fine"):
-                    self.fields["unproven"] = True
                     continue
                 if kind == "link" and self.sets:
                     self._say_of_links()
@@ -375,15 +373,15 @@ class Cards(Words):
             self.sets, self.gpus = (), (1, needs.MOST_TOGETHER)
         if self.gpus and self.gpus[1] == self.fields.get("users") and not self.callers:
             self.gpus = (1, 1)  # "5 GPUs for 5 students"
-        fields, one = self.fields, self.single or self.gpus_each or self.said(r"\bmy own (?:gpu|card)\b")
+        fields, one = self.fields, self.single or self.said(r"\bmy own (?:gpu|card)\b")
         much = fields.get("budget_usd", 0.0) >= USUAL.large_sum and "budget_per_hour" not in fields
         much &= fields.get("users", 1) == 1 and self.said(P.several_cards) is not None
         # Who pays so much an hour for speed takes as many as that pays for.
         hourly = (fields.get("budget_per_hour") or self.done()) and fields.get("goal") == "speed"
         if self.gpus is None and (fields.get("goal") == "energy" or (one and not self.sets)):
             self.gpus = (1, 1)
-        elif self.gpus is None and self.places_free and not self.sets:
-            self.gpus = (1, self.places_free)
+        elif self.gpus is None and not self.sets and (wide := self.said(P.wide_slots)):
+            self.gpus = (1, number_of(wide[1]))
         elif self.gpus is None and ("total_gb" in fields or ((much or hourly) and not self.sets)):
             self.gpus = (1, needs.MOST_TOGETHER)
         if self.watts_each and self.gpus:

@@ -86,7 +86,8 @@ class Worked(Cards):
             number = USUAL.few.get(runs[1]) or number_of(runs[1].removesuffix(" times"))
             run = amounts.Quantity(number, "epoch", 0.0, "", "", "", (runs.span(),), runs[0].strip())
             self.found = (*self.found, run)
-        if self.billed_monthly and not any(each.period for each in self.found):  # So the amount is, too
+        by_month = self.bill and self.bill.usd and not self.bill.items
+        if by_month and not any(each.period for each in self.found):  # So the amount is, too
             self.found = tuple(replace(e, period="month") if e.kind == "token" else e for e in self.found)
         for each, behind in zip(self.found, (*self.found[1:], None), strict=False):  # "I read 3 articles"
             alone = not (each.period or each.joined or (behind and behind.joined))
@@ -201,7 +202,7 @@ class Worked(Cards):
             if other and not (is_model(other, None) or _modes(self.plain[near])):
                 self.fields["also"], named, self.open_model = (named,), other, False
         if named is None and "budget_usd" in self.fields and self.take(RULES["asks"]["largest"]):
-            named, self.mode, self.open_model, self.biggest = "llama-3.1-8b", "infer", True, True
+            named, self.mode, self.open_model = "llama-3.1-8b", "infer", True
         if named is None and self.bill and self.api:
             named = str(P.open)
             self.notes.append(f"no model was named: {named}, an open one, is taken")
@@ -238,7 +239,7 @@ class Worked(Cards):
         """Marks sizes that are of networks of images: "wan 14b", unless a language model is named before."""
         drawn = (*(row["words"] for row in catalog.rows(DATA / "stand_ins.csv")), *map(re.escape, DIFFUSION))
         words = rf"(?<![\w-])(?:{'|'.join(drawn)})(?![\w-])"
-        for one in re.finditer(rf"(?<!\w){P.decimal}b\b", self.left()):
+        for one in re.finditer(rf"(?<!\w){P.decimal}b\b", self._left):
             before, after = self.plain[: one.start()], self.plain[one.end() :]
             near = re.search(rf"{words}[^,;]{{0,12}}$", before) or re.match(rf"[^,;]{{0,12}}{words}", after)
             more = re.match(r"(?: models?)? (?:and|plus|\+|&) ", after)
@@ -277,7 +278,7 @@ class Worked(Cards):
         self.take(rf"\b(?:{units.DATASET_NAMES})\b", again=False)
         # "ComfyUI and Ollama": of two uses, too, unless the second is what every question is about.
         notes, open_model = list(self.notes), self.open_model
-        again = self.by_use or re.search(r"\b\d+b\b", self.left())
+        again = self.by_use or re.search(r"\b\d+b\b", self._left)
         # "Chat, and image generation on the same card": a language model makes none.
         drawn = next(words for words, name in RULES["uses"] if name == DRAWS)
         made = self.said(drawn) if is_model(named, None) and not self.mixed else None
@@ -379,7 +380,7 @@ class Worked(Cards):
 
     def _read_size_behind(self, named: str) -> None:
         """The size of a model behind its name: "gpt-2 124M"."""
-        if size := re.search(rf"{P.model_size}(?: param(?:eter)?s?)?", self.left()):
+        if size := re.search(rf"{P.model_size}(?: param(?:eter)?s?)?", self._left):
             like = (name for name in registry.names() if name.startswith(ALIASES.get(named, named)))
             weights = next((n for name in like if (n := registry.get(name).spec.parameters)), 0)
             weights = llms.find(named).parameters if is_model(named, self.mode) else weights
@@ -444,21 +445,18 @@ class Worked(Cards):
 
     def _read_largest_share(self, parts: Sequence[tuple[float, Any, str, tuple[int, int]]]) -> None:
         """Of works in different modes the one that takes most of the time; the others are named."""
-        most = max(parts, key=lambda part: part[0])
-        share, mode, named, _ = most
+        share, mode, named, of_most = max(parts, key=lambda part: part[0])
         self.mode, self.mixed = mode or "infer", ((named, 1.0),)
-        for other, way, name, span in parts:
-            if (other, way, name, span) == most:
-                continue
+        for other, way, name, span in (part for part in parts if part[3] != of_most):
             self.mark(*span)
             said = " ".join(filter(None, (way, name)))
+            held = _held(name, way) if way in ("lora", "qlora") else 0.0
+            fit = f"; it must fit, too: about {held:.0f} GB on one GPU" * bool(held)
+            self.fields |= {"least_gb": held} if held else {}
             self.notes.append(
                 f"speeds and costs are of {named}, {share:g} % of the time; {said}, {other:g} %, is not in "
-                "them: ask for it apart"
+                f"them: ask for it apart{fit}"
             )
-            if way in ("lora", "qlora") and is_model(name, way):
-                self.fields["least_gb"] = held = _held(name, way)
-                self.notes.append(f"{way} of {name} must fit, too: about {held:.0f} GB on one GPU")
 
     def _within(self, start: int, end: int) -> str | None:
         """The work that is named there, as though all other words were read."""
@@ -516,7 +514,7 @@ class Worked(Cards):
     def _name(self, of: Callable[[str], bool] = bool) -> str | None:
         """The first model or network, of one kind, whose name stands there; of a data set only where nothing
         else does."""
-        left, names = self.left(), needs.names()
+        left, names = self._left, needs.names()
         # With its version, else without one that is not known.
         for size, version in ((3, "b?"), (2, "b?"), (3, "b"), (2, "b"), (1, "b")):
             words = list(re.finditer(rf"[a-z][\w.+-]*|\d+(?:\.\d+|x\d+)?{version}\b", left))
