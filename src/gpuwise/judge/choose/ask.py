@@ -273,10 +273,15 @@ class _Reader(Worked):
         self._read_rent()
         self._settle_memory()
         self._read_question()
+        seen = set[str]()
         for name, pattern, factors in RULES["numbers"]:
-            if found := take(pattern):
+            if name not in seen and (found := take(pattern)):
+                seen.add(name)
                 value = NUMBERS.get(found[1]) or amount_of(re.sub(P.thousands, "", found[1]))
                 value *= factors.get(found[2], 1)
+                if name == "hours_per_week" and value > 168:  # Not of use
+                    self.ignore(found[0])
+                    continue
                 if found[2].isdigit():  # "4 h a day on 5 days a week"
                     self.notes.append(found[0].strip())
                 whole = int(value) if value == int(value) else value
@@ -814,6 +819,9 @@ class _Reader(Worked):
             del self.fields["latency"]
             self.notes = [n for n in self.notes if self.late not in n and not n.startswith("an answer of")]
             self.ignore(self.late)  # Only of what answers token by token is the time of an answer known
+        if (again := self.work and self.work.period_s) and (late := self.fields.pop("deadline_s", None)):
+            self.assumed["utilisation"] = min(1.0, late / again)
+            self.notes.append(f"each time within {units.seconds(late)}")
         if self.soon and self.work is None and self.fields.pop("deadline_s", None):
             self.ignore(self.soon)  # "In a weekend" of no amount is no deadline
         if self.mode == "full" and not is_model(named, self.mode):

@@ -218,6 +218,7 @@ class Cards(Words):
                 # "8 H100 at $2 an hour" are $16; at $24, or so much a month, the whole machine.
                 contract = (price["per"] or "h")[0] in "my" or usd > USUAL.dearest_card_hour
                 whole = one[0] in ("at", "@") and ((hourly and contract) or usd > USUAL.dearest_card)
+                whole |= re.match(P.in_all, self.plain[end:]) is not None
                 if count > 1 and not whole:
                     self.notes.append(f"{count} x {gpu} at {units.usd(usd)} each")
                     sure |= usd >= USUAL.least_purchase
