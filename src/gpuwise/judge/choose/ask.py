@@ -160,7 +160,7 @@ class _Reader(Worked):
 
     def _read_first(self) -> None:
         """What holds words that mean something else elsewhere: hours of GPUs, and what a GPU may have."""
-        for day in (rf"(?:{units.DAYS})(?!\w)", r"(?:year|month|quarter)\b", P.span):
+        for day in (rf"(?:{units.DAYS})(?!\w)", r"(?:year|month|quarter|week)\b", P.span):
             until = rf"\b{P.until} {day}{P.hour}(?=[^.;?]{{0,60}}?{P.gone})"
             if spent := self.blank(rf"{P.spend_by}{day}|{until}"):
                 # A day by which the money is spent is no deadline of the work.
@@ -329,7 +329,12 @@ class _Reader(Worked):
     def _people(self) -> re.Match[str] | None:
         """Where it says how many people there are: before "at once", else for the first time."""
         found = list(re.finditer(P.how_many_people, self._left))
-        behind = (each for each in found if re.match(rf"[ -](?:{P.at_once})", self.plain[each.end() :]))
+        some = rf"(?:.* )?(?:{P.at_once})"
+        behind = (
+            each
+            for each in found
+            if re.match(some, each[0]) or re.match(rf"[ -](?:{P.at_once})", self.plain[each.end() :])
+        )
         one = next(behind, found[0] if found else None)
         if one is not None:
             self.mark(*one.span())
@@ -675,6 +680,7 @@ class _Reader(Worked):
         whole = not per and sole  # Of all that time
         hired_h = fields.get("hire_h", 0.0) if whole or (per and per[1] == "month") else 0.0
         hired_h = min(hired_h, 730.5) if per else hired_h
+        hired_h *= self.assumed.get("hours_per_week", 168.0) / 168  # Of the hours that are used
         if not per and "deadline_s" in fields and not (self.owns or self.have or self.done()):
             hired_h = fields.setdefault("hire_h", fields.pop("deadline_s") / 3600)
             fields["acquire"] = "rent"
