@@ -271,7 +271,12 @@ class _Reader(Worked):
             # "on a 16 GB card" is one card, unless another number of them is said.
             self.single |= bool(self.said(rf"\b(?:on|an?|is|in|into|one|single|with) {size} ?gi?b"))
         self._read_rent()
-        self._settle_memory()
+        least, most = fields.get("memory_gb", (None, None))
+        cards = self.single or self.sets or self.have or self.said(r"\b(?:gpu|card)s?\b")
+        if least and least == most and fields.get("acquire") == "rent" and not cards:
+            fields["total_gb"] = fields.pop("memory_gb")[
+                0
+            ]  # That of several GPUs, where no card is spoken of
         self._read_question()
         seen = set[str]()
         for name, pattern, factors in RULES["numbers"]:
@@ -319,22 +324,11 @@ class _Reader(Worked):
             self.fields["users"], self.callers = self.at_once, True
         self._read_own_machine()
 
-    def _settle_memory(self) -> None:
-        """So much memory to rent may be that of several GPUs together, where no card is spoken of."""
-        fields, (least, most) = self.fields, self.fields.get("memory_gb", (None, None))
-        cards = self.single or self.sets or self.have or self.said(r"\b(?:gpu|card)s?\b")
-        if least and least == most and fields.get("acquire") == "rent" and not cards:
-            fields["total_gb"] = fields.pop("memory_gb")[0]
-
     def _people(self) -> re.Match[str] | None:
         """Where it says how many people there are: before "at once", else for the first time."""
         found = list(re.finditer(P.how_many_people, self._left))
-        some = rf"(?:.* )?(?:{P.at_once})"
-        behind = (
-            each
-            for each in found
-            if re.match(some, each[0]) or re.match(rf"[ -](?:{P.at_once})", self.plain[each.end() :])
-        )
+        some = re.compile(P.at_once)
+        behind = (e for e in found if some.search(e[0]) or some.match(self.plain, e.end() + 1))
         one = next(behind, found[0] if found else None)
         if one is not None:
             self.mark(*one.span())
@@ -430,9 +424,9 @@ class _Reader(Worked):
             raise InputError("only to rent and only to buy at once", hint="leave one of them out")
         no_cloud = bool(take(P.offline)) or denied["rent"]
         used, offered = take(RULES["denied"]["used"]), self._read_offers()
-        than = self.said(P.owning) and take(
-            rf"\b(?:or|vs|versus|than) (?:on |at |from )?(?:{sellers()})\b|\b(?:{sellers()}) (?:or|vs|versus) (?:{P.to_own})"
-        )
+        seller, other = rf"\b(?:{sellers()})\b", r"\b(?:or|vs|versus|than)"
+        than = rf"{other} (?:on |at |from )?{seller}|{seller} {other} (?:{P.to_own})"
+        than = self.said(P.owning) and take(than)
         either = self.said(P.rent_or_not) or than
         if either:  # What stands between the two words may be the work
             self.every(P.words_of_either)
@@ -558,11 +552,13 @@ class _Reader(Worked):
                 raise InputError(f"how many watts has a {fuse[0]}?", hint="say its volts: '15 A at 120 V'")
         if watts := take(P.watts):
             # What a card may draw limits cards; what a supply or an outlet gives, the whole machine.
-            before = re.split(r"[.,;?] ", self.plain[max(0, watts.start() - 40) : watts.start()])[-1]
-            near = before + re.split(r"[.,;?] ", self.plain[watts.start() : watts.end() + 40])[0]
+            before, after = self.plain[: watts.start()], self.plain[watts.end() :]
+            near = re.split(r"[.,;?] ", before[-40:])[-1]
+            near += re.split(r"[.,;?] ", watts[0] + after[:40])[0]
             whole = re.search(rf"\b(?:{P.whole_machine})s?\b", near)
-            each = watts[0].endswith("each") or self._of_each_card(*watts.span())
-            if of_cards := re.match(P.of_cards, self.plain[watts.end() :]):
+            each = re.match(P.each_card_behind, after) or re.search(P.each_card_before, before)
+            each = each is not None or watts[0].endswith("each")
+            if of_cards := re.match(P.of_cards, after):
                 whole = None
             value = amount_of(watts[1]) * (1000 if watts[2] else 1)
             value *= USUAL.power_factor if "va" in watts[0] else 1
@@ -591,11 +587,6 @@ class _Reader(Worked):
         fields["fans"] = bool(take(P.in_server))
         if {"slots", "outlet_w", "power_w"} & fields.keys():
             fields.setdefault("acquire", "own")
-
-    def _of_each_card(self, start: int, end: int) -> bool:
-        """Whether a limit that stands there is of one card, not of all of them together."""
-        before, after = self.plain[:start], self.plain[end:]
-        return bool(re.match(P.each_card_behind, after) or re.search(P.each_card_before, before))
 
     def _read_money(self) -> None:
         """Deadlines and budgets; so much money over so much time is a price of an hour."""
@@ -634,16 +625,11 @@ class _Reader(Worked):
             fields |= {"hire_h": fields.pop("deadline_s") / 3600, "acquire": fields.get("acquire", "rent")}
         credits = rf"(?:(?:of|in|worth|cloud|free|gpu|{sellers()}|{P.common}) )*credits\b"
         machine = self.said(rf"\b(?:{P.machine}|{P.laptop})\b")
-        bare = rf"(?!{P.year}\b)\d{{3,5}}"
-        money = (
-            self._sum()
-            or take(rf"\b({P.amount}\s?k?) {credits}")  # "40k google cloud credits"
-            or take(rf"{P.at_most} ?({P.amount}\s?k?)\b{P.sum_alone}", again=False)
-            or take(rf"(?<![\w-]){self._no_context()}({P.decimal}\s?k)\b{P.sum_alone}", again=False)
-            or take(rf"(?<![\w.-])({bare}|{P.amount}\s?k) (?={P.for_card})", again=False)
-            or (machine and take(rf"{P.about}({bare}|{P.amount}\s?k)\b{P.sum_alone}", again=False))
-            or (take(rf"(?<![\w.-])({bare})$", again=False) if machine else None)
-        )  # fmt: skip
+        money = self._sum() or take(rf"\b({P.amount}\s?k?) {credits}")  # "40k google cloud credits"
+        if money is None:
+            self._read_context()
+            bare = (*RULES["bare_sums"], *(RULES["bare_sums_of_machines"] if machine else ()))
+            money = next(filter(None, (take(words, again=False) for words in bare)), None)
         if money is None:
             if self.every(P.fastest) and not self.done():
                 fields.setdefault("goal", "speed")
@@ -725,18 +711,16 @@ class _Reader(Worked):
                 self.ignore(each[0].strip())
         return next(re.finditer(P.money, self._left), None)
 
-    def _no_context(self) -> str:
-        """What keeps thousands that are a usual context of a language model from being read as money: a
-        lookahead, empty where the text speaks of money. Takes them as the context."""
+    def _read_context(self) -> None:
+        """Takes thousands that are a usual context of a language model as that, not as money, where the text
+        speaks of none."""
         if self.said(P.of_money) or not self._of_llm():
-            return ""
-        usual = r"(?:4|8|16|32|64|128|256)\s?k\b"
-        if "context" not in self.fields and (
-            size := self.take(rf"(?<![\w-]){usual}{P.sum_alone}", again=False)
-        ):
-            self.fields["context"] = 1024 * int(re.sub(r"\D", "", size[0]))
-            self.notes.append(f"{size[0].strip()} is read as the context")
-        return f"(?!{usual})"
+            return
+        for size in self.every(rf"(?<![\w-])(?:4|8|16|32|64|128|256)\s?k\b{P.sum_alone}"):
+            if "context" in self.fields:
+                self.ignore(size)
+            self.fields.setdefault("context", 1024 * int(re.sub(r"\D", "", size)))
+            self.notes.append(f"{size} is read as the context")
 
     def _at_once(self, people: int) -> int:
         """How many of so many people are answered at one moment."""
@@ -787,13 +771,6 @@ class _Reader(Worked):
                 elif words:
                     self.notes.append(f"{words.strip()}, in the amount")
 
-    def _asks_whether(self) -> bool:
-        """Whether a part of the question is to be answered by yes or no: "is that possible for under 10k"."""
-        parts = (part.strip() for part in re.split(P.clause_ends, self.plain))
-        return any(
-            re.match(P.asks_whether, part) and re.search(RULES["asks"]["able"], part) for part in parts
-        )
-
     def _whole(self, named: str, precision: str | None) -> Asked:
         seen = self.said(r"\bvision\b|\bcnns?\b|\bimagenet\b")
         if self.laptop and self.mode in ("infer", None) and named == "resnet50" and self.notes and not seen:
@@ -818,8 +795,10 @@ class _Reader(Worked):
             # All of a kind, not for their own sake: of these, what was made for it.
             self.fields["only"] = tuple(filter(made_for_fp64, only)) or only
         limited = self.fields.keys() & {"budget_usd", "deadline_s"}
-        if limited and not (self.named_gpus or self.have or "asks" in self.fields) and self._asks_whether():
-            self.fields["asks"] = "able"
+        if limited and not (self.named_gpus or self.have or "asks" in self.fields):
+            for part in re.split(P.clause_ends, self.plain):  # "Is that possible for under 10k"
+                if re.match(rf" *{P.asks_whether}", part) and re.search(RULES["asks"]["able"], part):
+                    self.fields["asks"] = "able"
         answers = is_model(named, self.mode) or ("decode" in named and "title" not in self.fields)
         if self.late and "latency" in self.fields and not answers:
             del self.fields["latency"]

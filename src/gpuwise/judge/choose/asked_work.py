@@ -177,7 +177,6 @@ class Worked(Cards):
         modes: list[Purpose] = [mode for pattern, mode in RULES["modes"] if self.take(pattern)]
         self.mode = "infer" if self._aside() else modes[0] if modes else None
         self._read_shares()
-        self._read_sizes_of_images()
         left = self._left
         named = self.mixed[0][0] if self.mixed else self._name() or self._open_instead()
         sized = None if named else self._of_size()  # A model that has a size wins over what people are or do
@@ -234,20 +233,6 @@ class Worked(Cards):
         if images:
             self._read_steps(named)
         return named
-
-    def _read_sizes_of_images(self) -> None:
-        """Marks sizes that are of networks of images: "wan 14b", unless a language model is named before."""
-        drawn = (*(row["words"] for row in catalog.rows(DATA / "stand_ins.csv")), *map(re.escape, DIFFUSION))
-        words = rf"(?<![\w-])(?:{'|'.join(drawn)})(?![\w-])"
-        for one in re.finditer(rf"(?<!\w){P.decimal}b\b", self._left):
-            before, after = self.plain[: one.start()], self.plain[one.end() :]
-            near = re.search(rf"{words}[^,;]{{0,12}}$", before) or re.match(rf"[^,;]{{0,12}}{words}", after)
-            more = re.match(r"(?: models?)? (?:and|plus|\+|&) ", after)
-            both = near and re.search(r"\b(?:and|plus)\b|[+&]", near[0])  # "flux and a 14b model"
-            if near and not (
-                both or more or re.search(rf"\b(?:{amounts.families()})[ -]?[\d.]*[ -]?$", before)
-            ):
-                self.mark(*one.span())
 
     def _largest(self, named: str) -> str:
         """Of several models of one kind the largest: what does it does the others, one at a time."""
@@ -494,7 +479,7 @@ class Worked(Cards):
             self.gpus = (min(quote.count for quote in self.quotes), max(quote.count for quote in self.quotes))
         # Of other makers' cards no training was measured; what they read from memory says how they answer.
         if self.mode in ("lora", "qlora", "finetune", "full"):
-            self.notes.append(f"no model was named: taken as llama-3.1-8b")
+            self.notes.append("no model was named: taken as llama-3.1-8b")
             return "llama-3.1-8b"
         answers = fields.get("unproven") or self.mode == "infer" or self.said(r"\b(?:fp[48]|int[48])\b")
         answers = answers or fields.get("asks") == "largest"

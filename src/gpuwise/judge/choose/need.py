@@ -275,7 +275,8 @@ def stand_in(name: str, mode: str | None) -> StandIn | None:
         return StandIn(
             images.workloads[0][0], images.mode, images.notes[0], images.passes, "image", images.least_gb or 0
         )
-    row = _row_of(name)
+    rows = catalog.rows(DATA / "stand_ins.csv")
+    row = next((row for row in rows if re.fullmatch(row["words"], name)), None)
     if row is None or mode not in ("train", "infer", None):
         return None
     way = cast("Mode", mode or row["usual"])
@@ -284,12 +285,6 @@ def stand_in(name: str, mode: str | None) -> StandIn | None:
     words = stands_in(name, row, row[way]) + times
     runs, gb = float(row["runs"]) if counted else 0.0, float(row[f"gb_{way}"])
     return StandIn(row[way], way, words, runs, item, gb)
-
-
-def _row_of(name: str) -> Mapping[str, str] | None:
-    """What is known of work that something stands in for."""
-    rows = catalog.rows(DATA / "stand_ins.csv")
-    return next((row for row in rows if re.fullmatch(row["words"], name)), None)
 
 
 # Of a stand-in, by which GPUs compare and nothing is counted.
@@ -328,19 +323,13 @@ def is_question(text: str) -> bool:
     """Whether it is a sentence, or a word of one ("llama"), rather than the name of a workload, or a list of
     them with shares."""
     text = text.strip()
+    name = text.casefold()
     listed = all(re.fullmatch(r"\s*\S+(?: \S+)?(?:=.*|\s+[\d.]+\s*%)", part) for part in text.split(","))
-    if listed or text.casefold() in names():
+    if listed or name in names():
         return False
-    sized = re.fullmatch(
-        r"(?:\d+x)?\d+(?:\.\d+)?[bm](?:-a\d+(?:\.\d+)?b)?", text.casefold()
-    )  # "72b", "30b-a3b"
-    return (
-        " " in text
-        or bool(sized)
-        or text.isalpha()
-        or not text.isascii()
-        or bool(stand_in(text.casefold(), None))
-    )
+    sized = re.fullmatch(r"(?:\d+x)?\d+(?:\.\d+)?[bm](?:-a\d+(?:\.\d+)?b)?", name)  # "72b", "30b-a3b"
+    word = text.isalpha() or not text.isascii()
+    return " " in text or word or bool(sized or stand_in(name, None))
 
 
 def unknown(name: str) -> InputError:
