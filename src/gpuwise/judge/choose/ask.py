@@ -425,8 +425,8 @@ class _Reader(Worked):
         no_cloud = bool(take(P.offline)) or denied["rent"]
         used, offered = take(RULES["denied"]["used"]), self._read_offers()
         seller, other = rf"\b(?:{sellers()})\b", r"\b(?:or|vs|versus|than)"
-        than = rf"{other} (?:on |at |from )?{seller}|{seller} {other} (?:{P.to_own})"
-        than = self.said(P.owning) and take(than)
+        against = rf"{other} (?:on |at |from )?{seller}|{seller} {other} (?:{P.to_own})"
+        than = self.said(P.owning) and take(against)
         either = self.said(P.rent_or_not) or than
         if either:  # What stands between the two words may be the work
             self.every(P.words_of_either)

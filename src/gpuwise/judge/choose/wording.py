@@ -66,7 +66,7 @@ def plainly(text: str) -> str:
     # "Two thousand", "half a million"
     plain = re.sub(P.in_words, lambda m: f"{NUMBERS.get(m[1], 0.5) * amounts.MANY[m[2] or '']:.0f}", plain)
     # "9 lawyers and 4 assistants"
-    plain = re.sub(P.crowd, lambda m: f"{sum(map(int, re.findall('[0-9]+', m[0])))} people", plain)
+    plain = re.sub(P.crowd, lambda m: f"{sum(map(int, re.findall('[0-9]+', m[0])))} staff", plain)
     return re.sub(P.from_to, r"\1", plain)  # "2 or 3 pages": the most
 
 
