@@ -889,7 +889,7 @@ def test_a_machine_that_is_there_takes_one_card_unless_more_are_said() -> None:
             pytest.approx(1 / 18),
         ),
         ("friends told us to take a Mac Studio, others say an A40: llama 70b, buy", "only", ()),
-        ("rent or buy a 4090 within 6 months for 4000 dollars, bert-large", "budget_per_hour", False),
+        ("4000 dollars: rent a 4090 or buy it, 2 years of use, bert-large", "budget_per_hour", False),
         (
             "bert-large, at most 900 W for the whole machine at my desk, money does not matter",
             "outlet_w",

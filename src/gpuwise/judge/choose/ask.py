@@ -82,11 +82,8 @@ class _Reader(Worked):
 
     def asked(self) -> Asked:
         """Reads it all, the most particular rules first, and takes what nothing reads as a limit for one."""
-        unreleased = False
         while later := self.blank(P.unreleased):
             self.ignore(later[0].strip())
-            unreleased = True
-        if unreleased:
             self.correct(
                 "What GPUs will come, and how fast and dear they are, is not known: this is of today."
             )

@@ -301,6 +301,7 @@ class Cards(Words):
                 self.ignore(length[0].strip())
             else:
                 self.notes.append(f"cards of {length[0].strip()}")
+                self.usual.setdefault("acquire", "own")  # Into one's own case
                 self._keep_only("length", lambda spec: (spec.number("length_m") or 1.0) <= most)
         if (width := self.take(P.bandwidth)) and (self.sets or self.have):
             self.ignore(width[0].strip())  # What is named has it or not

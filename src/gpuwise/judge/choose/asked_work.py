@@ -189,14 +189,13 @@ class Worked(Cards):
             self.by_use = bool(named := sized) or not (named := self._stand_in())
         elif not self.mixed:
             self._read_others(named := self._largest(named))
+        named = named or self._use(again=True) or ("mobile" if self.laptop else None)
         learns = self.mode not in (None, "infer") and not self.mixed
         near = self._clause(self._read_since(left)) if named and learns else slice(0)
         if named and is_model(named, None) and _modes(self.plain[near]) == ["infer"]:
             self.mode = "infer"  # "Training small networks and serving a 32B"
-        named = named or self._use(again=True) or ("mobile" if self.laptop else None)
-        if named and self.open_model and learns:
+        elif named and self.open_model and learns:
             # "PyTorch training and small LLMs": what learns is the other one.
-            near = self._clause(self._read_since(left))
             other = self._within(0, near.start) or self._within(near.stop, len(self.plain))
             if other and not (is_model(other, None) or _modes(self.plain[near])):
                 self.fields["also"], named, self.open_model = (named,), other, False
