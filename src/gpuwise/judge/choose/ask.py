@@ -553,8 +553,8 @@ class _Reader(Worked):
             near = re.split(r"[.,;?] ", before[-40:])[-1]
             near += re.split(r"[.,;?] ", watts[0] + after[:40])[0]
             whole = re.search(rf"\b(?:{P.whole_machine})s?\b", near)
-            each = re.match(P.each_card_behind, after) or re.search(P.each_card_before, before)
-            each = each is not None or watts[0].endswith("each")
+            of_each = re.match(P.each_card_behind, after) or re.search(P.each_card_before, before)
+            each = of_each is not None or watts[0].endswith("each")
             if of_cards := re.match(P.of_cards, after):
                 whole = None
             value = amount_of(watts[1]) * (1000 if watts[2] else 1)

@@ -101,8 +101,8 @@ class Cards(Words):
                 owner, self.hired = None, True
             behind_it = after[behind.end() if behind else 0 :]
             kept = re.match(P.kept_behind, behind_it)
-            there = said or re.search(P.in_machine, before)
-            kept = kept or (there and re.match(r" (?:(?:is|are) )?available(?=$|[,.;])", behind_it))
+            in_it = said or re.search(P.in_machine, before)
+            kept = kept or (in_it and re.match(r" (?:(?:is|are) )?available(?=$|[,.;])", behind_it))
             kept_there = re.search(P.idle, before) or re.search(P.inside_mine, before)
             again = usual in have and number and before[: number.start()].endswith("(")
             if owner or also or mine or kept or kept_there or again:  # "Our T4 server (6x T4)"
@@ -123,9 +123,7 @@ class Cards(Words):
             self.mark(start, end)
             if owner:  # What stands between may be the work: "my sdxl on a 3060"
                 self.mark(*owner.span(1 if owner[1] else 2))
-        if (
-            len({gpu for gpu, *_ in self.places}) == 1
-        ):  # "Is a third one enough, or do I need four? I have two"
+        if len({gpu for gpu, *_ in self.places}) == 1:  # "Is a third enough, or four? I have two"
             for same in re.finditer(P.same_count, self.plain):
                 gpu, count = self.places[0][0], number_of(same["count"])
                 have += [gpu] * count if same["have"] and not have else []

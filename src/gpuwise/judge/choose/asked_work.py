@@ -465,8 +465,8 @@ class Worked(Cards):
         machine = self.said(rf"\b(?:{P.machine}|servers?)\b") if "budget_usd" in fields else None
         wanted = sized or self.gpu_hours or machine  # For whatever work
         gpus = gpus or machine is not None
-        wanted = wanted or fields.get("asks") == "number"
-        known = gpus and (self.mode or self.sets or self.have or self.quotes or wanted) and not of_work
+        said = self.mode or self.sets or self.have or self.quotes or fields.get("asks") == "number"
+        known = gpus and (said or wanted) and not of_work
         if (words and not (priced or known)) or not (gpus or self.take(P.machine)):
             raise needs.unknown(self.text)
         if other := self.said(P.other_work):
