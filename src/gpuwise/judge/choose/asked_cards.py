@@ -206,7 +206,7 @@ class Cards(Words):
             usd = self._usd(price["sum"], hourly=price["per"] == "h")
             # "We pay 14 for this box; is that one at 24 worth it?": only the first is paid.
             mine = paid and not (found and re.search(P.other_one, self.plain[found[-1][2] : start]))
-            hourly = bool(price["per"]) or (mine and usd < USUAL.least_purchase)
+            hourly = bool(price["per"]) or usd < (USUAL.least_purchase if mine else USUAL.dearest_card_hour)
             if not hourly and count == 1 and catalog.get(gpu).text("form") in MODULES:
                 gpu = self._card_of(gpu)  # Nobody sells a module singly
             usd /= {"m": 730.5, "y": 8766.0}.get((price["per"] or "")[:1], 1.0)

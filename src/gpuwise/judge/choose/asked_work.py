@@ -580,7 +580,7 @@ class Worked(Cards):
             # Whether its items are those of the work, or how many of them an hour of audio is.
             heard = self.mode == "infer" and any(each.kind == "audio" for each in self.found)
             counted = row["counted"] == "yes" or bool(heard and row["counted"])
-            if heard and counted:
+            if heard and row["counted"] not in ("", "yes"):
                 hour = float(row["counted"])
                 self.found = tuple(
                     replace(e, number=e.number * e.tokens / 3600 * hour, kind="token", tokens=1, role="out")
