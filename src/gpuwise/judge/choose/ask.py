@@ -452,7 +452,8 @@ class _Reader(Worked):
             rents = once
             self.notes.append("done once, so rented: for a single run nothing pays that is bought")
         named = self.sets or self.traits or "memory_gb" in fields or self.said(P.number_of_gpus)
-        if named and not (rents or owns or self.have or self.done()) and (hire := self.said(P.hire)):
+        there = self.have or self.usual.get("acquire") == "own"
+        if named and not (rents or owns or there or self.done()) and (hire := self.said(P.hire)):
             rents = None if hire[2].startswith("y") else hire  # GPUs for a week are rented
         if no_cloud or rents or owns or self.have or denied["buy"]:
             fields["acquire"] = "rent" if (rents or denied["buy"]) and not no_cloud else "own"
@@ -664,7 +665,8 @@ class _Reader(Worked):
         hired_h = fields.get("hire_h", 0.0) if whole or (per and per[1] == "month") else 0.0
         hired_h = min(hired_h, 730.5) if per else hired_h
         hired_h *= self.assumed.get("hours_per_week", 168.0) / 168  # Of the hours that are used
-        if not per and "deadline_s" in fields and not (self.owns or self.have or self.done()):
+        own = self.owns or self.have or fields.get("acquire") == "own"
+        if not per and "deadline_s" in fields and not (own or self.done()):
             hired_h = fields.setdefault("hire_h", fields.pop("deadline_s") / 3600)
             fields["acquire"] = "rent"
         if hired_h:

@@ -86,8 +86,7 @@ class Worked(Cards):
             number = USUAL.few.get(runs[1]) or number_of(runs[1].removesuffix(" times"))
             run = amounts.Quantity(number, "epoch", 0.0, "", "", "", (runs.span(),), runs[0].strip())
             self.found = (*self.found, run)
-        by_month = self.bill and self.bill.usd and not self.bill.items
-        if by_month and not any(each.period for each in self.found):  # So the amount is, too
+        if self.bill and self.bill.usd and not (self.bill.items or any(e.period for e in self.found)):
             self.found = tuple(replace(e, period="month") if e.kind == "token" else e for e in self.found)
         for each, behind in zip(self.found, (*self.found[1:], None), strict=False):  # "I read 3 articles"
             alone = not (each.period or each.joined or (behind and behind.joined))

@@ -65,7 +65,6 @@ def plainly(text: str) -> str:
     plain = re.sub(P.terabytes, lambda m: f"{1000 * float(m[1]):g}gb", plain)
     # "Two thousand", "half a million"
     plain = re.sub(P.in_words, lambda m: f"{NUMBERS.get(m[1], 0.5) * amounts.MANY[m[2] or '']:.0f}", plain)
-    # "9 lawyers and 4 assistants"
     plain = re.sub(P.crowd, lambda m: f"{sum(map(int, re.findall('[0-9]+', m[0])))} staff", plain)
     return re.sub(P.from_to, r"\1", plain)  # "2 or 3 pages": the most
 
@@ -141,7 +140,6 @@ class Words:
         self.currency = units.currency_of(plain, {*rates} - {"USD"})
         while self.take(P.in_currency, again=False):
             pass
-        self.stands_in = False
         self.late = ""  # A limit on the time of an answer, as it was written
         self.api = False  # Whether an API is named
         self.single, self.small, self.watts_each = False, False, 0.0
@@ -155,7 +153,7 @@ class Words:
         self.open_model = False  # Some language model, none by name
         self.sets, self.mixed = tuple[tuple[str, int], ...](), tuple[tuple[str, float], ...]()
         self.gpus: tuple[int, int] | None = None  # How many of them
-        self.by_use = False  # No name stands there, but a size or a use
+        self.by_use = self.stands_in = False  # No name stands there, but a size or a use, or what is like it
         self.named_at = -1  # Where the name or size stands
         self.mode: Purpose | None = None
         self.found: tuple[amounts.Quantity, ...] = ()  # Amounts of work
