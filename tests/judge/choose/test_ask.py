@@ -925,6 +925,8 @@ def test_a_machine_that_is_there_takes_one_card_unless_more_are_said() -> None:
         ("fine-tuning for at most 12,000 incl. workstation, lora", "budget_usd", 12_000.0),
         ("train bert-large, fp64 is not needed, buy", "precision", "bf16"),
         ("lora on a rented card, no model in mind", "task", "lora"),
+        ("our rack has 5 kW left, llama 70b for 30 people at once", "outlet_w", 5000.0),
+        ("a box with 1200W PSU, currently one A40: add another A40 for llama 70b", "have", ("a40",)),
         ("llama 8b for 90 staff, of whom 7 may use it at any one time", "users", 7),
         ("a mobile games studio makes 300 sdxl images a day", "form", None),
         ("a ChatGPT-like assistant for 9 people at once, buy", "workloads", (("gpt-oss-120b", 1.0),)),

@@ -556,7 +556,7 @@ class _Reader(Worked):
             whole = re.search(rf"\b(?:{P.whole_machine})s?\b", near)
             of_each = re.match(P.each_card_behind, after) or re.search(P.each_card_before, before)
             each = of_each is not None or watts[0].endswith("each")
-            if of_cards := re.match(P.of_cards, after):
+            if (of_cards := re.match(P.of_cards, after)) and "rack" not in near:
                 whole = None
             value = amount_of(watts[1]) * (1000 if watts[2] else 1)
             value *= USUAL.power_factor if "va" in watts[0] else 1
