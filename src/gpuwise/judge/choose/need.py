@@ -283,7 +283,8 @@ def stand_in(name: str, mode: str | None) -> StandIn | None:
         return StandIn(
             images.workloads[0][0], images.mode, images.notes[0], images.passes, "image", images.least_gb or 0
         )
-    row = _row_of(name)
+    rows = catalog.rows(DATA / "stand_ins.csv")
+    row = next((row for row in rows if re.fullmatch(row["words"], name)), None)
     if row is None or mode not in ("train", "infer", None):
         return None
     way = cast("Mode", mode or row["usual"])
@@ -292,18 +293,6 @@ def stand_in(name: str, mode: str | None) -> StandIn | None:
     words = stands_in(name, row, row[way]) + times
     runs, gb = float(row["runs"]) if counted else 0.0, float(row[f"gb_{way}"])
     return StandIn(row[way], way, words, runs, item, gb)
-
-
-def _row_of(name: str) -> Mapping[str, str] | None:
-    """What is known of work that something stands in for."""
-    rows = catalog.rows(DATA / "stand_ins.csv")
-    return next((row for row in rows if re.fullmatch(row["words"], name)), None)
-
-
-def _hears(name: str) -> bool:
-    """Whether work is counted in hours of audio: `counted` is then a number of tokens an hour."""
-    row = _row_of(name.casefold())
-    return row is not None and row["counted"] not in ("", "yes")
 
 
 # Of a stand-in, by which GPUs compare and nothing is counted.
@@ -342,19 +331,13 @@ def is_question(text: str) -> bool:
     """Whether it is a sentence, or a word of one ("llama"), rather than the name of a workload, or a list of
     them with shares."""
     text = text.strip()
+    name = text.casefold()
     listed = all(re.fullmatch(r"\s*\S+(?: \S+)?(?:=.*|\s+[\d.]+\s*%)", part) for part in text.split(","))
-    if listed or text.casefold() in names():
+    if listed or name in names():
         return False
-    sized = re.fullmatch(
-        r"(?:\d+x)?\d+(?:\.\d+)?[bm](?:-a\d+(?:\.\d+)?b)?", text.casefold()
-    )  # "72b", "30b-a3b"
-    return (
-        " " in text
-        or bool(sized)
-        or text.isalpha()
-        or not text.isascii()
-        or bool(stand_in(text.casefold(), None))
-    )
+    sized = re.fullmatch(r"(?:\d+x)?\d+(?:\.\d+)?[bm](?:-a\d+(?:\.\d+)?b)?", name)  # "72b", "30b-a3b"
+    word = text.isalpha() or not text.isascii()
+    return " " in text or word or bool(sized or stand_in(name, None))
 
 
 def unknown(name: str) -> InputError:
@@ -636,18 +619,16 @@ def need_of(
         problem = f"a question has at most {LONGEST_QUESTION:,} characters, not {len(workload or ''):,}"
         raise InputError(problem, hint="leave out what the choice does not depend on")
     work = given.get("work")
-    if work and workload and _hears(workload):
-        work = re.sub(r"(?<=[\dkm])\s*h(?:ours?)?\b(?! of)", " hours of audio", work, count=1)
-    texts = r"\b(?:request|sample|example|document|conversation|message|prompt|record)s?\b"
+    texts = r"\b(?:request|sample|example|document|conversation|message|prompt|record|hour|h)s?\b"
     if work and workload and (not units.is_work(work) or re.search(texts, work)):
         from gpuwise.judge.choose.amounts import P, quantities
         from gpuwise.judge.choose.wording import plainly
 
         # "2000 hours of audio", "3M tokens/night" and "5 lakh images" are read as in a question.
-        plain = plainly(work)
+        tuned = "fine-tune " * (given.get("mode") in ("finetune", *TASKS[1:]))
+        plain = plainly(text := f"{tuned}{workload}: {work}")
         if quantities(plain) or re.search(P.gpu_hours, plain):
-            tuned = "fine-tune " * (given.get("mode") in ("finetune", *TASKS[1:]))
-            workload, work = f"{tuned}{workload}: {work}", None
+            workload, work = text, None
     if "%" in (work or "") and not workload:  # the shares of a mix are work, too
         workload, work = work, None
     stated: dict[str, Any] = {
