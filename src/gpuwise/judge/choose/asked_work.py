@@ -55,7 +55,8 @@ class Worked(Cards):
 
     def _read_amounts(self) -> None:
         """How much is to be done, once or again and again."""
-        self.found = amounts.quantities(self.plain)
+        cards = {start for *_, start, _ in self.places}  # "4 A100s inference" counts no work
+        self.found = tuple(e for e in amounts.quantities(self.plain) if e.spans[0][0] not in cards)
         people = self.said(P.how_many_people)  # Whose hours are what is paid
         if self.take(r"\bper mtok\b") and not (
             self.found or people
