@@ -84,7 +84,7 @@ class Cards(Words):
                 self.families[catalog.resolve(text.removesuffix("s")).spec.id] = named.gpu_ids
             usual = named.gpu_ids[0] if one else catalog.resolve(text.removesuffix("s")).spec.id
             if re.search(rf"(?:{P.used}) (?:\S+ )?$", before) and catalog.get(usual).text("form") in MODULES:
-                usual = self._card_of(usual, named.gpu_ids)
+                usual = self._card_of(usual)  # Nobody sells a module singly
             if re.search(rf"\b(?:{P.laptop}) (?:with )?(?:an? )?$", before) or re.match(
                 rf" (?:{P.laptop})\b", after
             ):
