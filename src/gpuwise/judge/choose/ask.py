@@ -47,6 +47,7 @@ class Asked:
     assumed: Mapping[str, Any] = field(default_factory=dict)  # Fields of `Assumptions`
     currency: str = ""  # Of its sums, where it is not the dollar: its code
     notes: tuple[str, ...] = ()  # What was assumed, and what was not read
+    soon: str = ""  # Words that are a deadline of an amount of work alone: "in a weekend"
 
 
 def read(text: str, rates: Mapping[str, float], today: date | None = None) -> Asked:
@@ -65,6 +66,8 @@ def need_of(asked: Asked, given: Mapping[str, Any] | None = None) -> Need:
     }  # fmt: skip
     need = needs.need_for(asked.workload, **stated)
     fields = {name: value for name, value in asked.fields.items() if name not in ("latency", "steps")}
+    if asked.soon and need.work is None and fields.pop("deadline_s", None):
+        fields["ignored"] = (*fields.get("ignored", ()), asked.soon)
     if need.task != "infer":
         fields.pop("concurrent", None)
     if stated["gpus"] != asked.gpus and len({count for _, count in fields.get("sets", ())}) == 1:
@@ -806,8 +809,6 @@ class _Reader(Worked):
         if (again := self.work and self.work.period_s) and (late := self.fields.pop("deadline_s", None)):
             self.assumed["utilisation"] = min(1.0, late / again)
             self.notes.append(f"each time within {units.seconds(late)}")
-        if self.soon and self.work is None and self.fields.pop("deadline_s", None):
-            self.ignore(self.soon)  # "In a weekend" of no amount is no deadline
         if self.mode == "full" and not is_model(named, self.mode):
             self.mode = "train"
         if self.mode in ("lora", "qlora") and not (is_model(named, self.mode) or named in DIFFUSION):
@@ -826,5 +827,5 @@ class _Reader(Worked):
         return Asked(
             workload=self.mixed or named, mode=self.mode, work=self.work, gpus=self.gpus,
             fields=self.fields, assumed=self.assumed, precision=precision, notes=tuple(self.notes),
-            form="laptop" if self.laptop else self.form, currency=self.currency,
+            form="laptop" if self.laptop else self.form, currency=self.currency, soon=self.soon,
         )  # fmt: skip
