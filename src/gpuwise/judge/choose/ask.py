@@ -66,7 +66,7 @@ def need_of(asked: Asked, given: Mapping[str, Any] | None = None) -> Need:
     }  # fmt: skip
     need = needs.need_for(asked.workload, **stated)
     fields = {name: value for name, value in asked.fields.items() if name not in ("latency", "steps")}
-    if asked.soon and need.work is None and fields.pop("deadline_s", None):
+    if asked.soon and need.items is None and fields.pop("deadline_s", None):
         fields["ignored"] = (*fields.get("ignored", ()), asked.soon)
     if need.task != "infer":
         fields.pop("concurrent", None)
@@ -515,6 +515,11 @@ class _Reader(Worked):
         alone &= able or not (self.sets and self.have)
         if fields.get("asks") == "speed":
             return
+        size = fields.get("memory_gb", (None, None))
+        if able and size[0] and size[0] == size[1] and self.sets and not self.have:
+            ids = {each for gpu, _ in self.sets for each in (gpu, *self.families.get(gpu, ()))}
+            if not any(round((catalog.get(gpu).memory_bytes or 0) / 2**30) == size[0] for gpu in ids):
+                self.sets = ()  # "Is 24 GB enough, or do I need an A100": of the size
         able &= "memory_gb" in fields
         several = len({*self.sets, *((gpu, 1) for gpu in self.have)}) > 1
         if several and (self.of_mine or self.said(P.which_faster)) and fields.get("goal") != "energy":
@@ -656,8 +661,11 @@ class _Reader(Worked):
             self.notes.append(f"{money[0].strip()} is read as {read}")
         # What follows the amount says what it is for.
         after = self.plain[money.end() : money.end() + 14]
-        per = re.match(rf"{P.period}(month|h|year)", after) or take(r"()\bhourly\b")
+        per = re.match(rf"{P.period}(?:gpu )?(month|h|year)", after) or take(r"()\bhourly\b")
         budget = self._usd(text, hourly=per is not None and per[1] in ("", "h"))
+        if per and "gpu" in per[0] and (count := max((number for _, number in self.sets), default=1)) > 1:
+            self.notes.append(f"{text} an hour for each of {count} GPUs")
+            budget *= count
         if each is not None:
             self.mark(money.start(), money.end() + each.end())
             self.notes.append(f"{text}{each[0]} are {units.usd(budget * fields['users'])} in all")

@@ -548,6 +548,8 @@ class Worked(Cards):
         where just that one is wanted."""
         name, like = P.closed, P.like
         if self.bill and (found := self.take(rf"\b(?:{name})\b")):
+            if re.search(rf"\b(?:{amounts.families()}|\d+b)\b", self.plain.replace(found[0], " ")):
+                return None  # What is named beside it is what would run
             self.notes.append(f"{found[0]} is compared with {P.open}, an open model")
             return str(P.open)
         if wanted := self.take(rf"(?:{like}) (?:the |an? )?({name})\b|\b({name})[ -](?:{like})\b"):
