@@ -106,11 +106,8 @@ class _Reader(Worked):
             self.fields["faster"] = NUMBERS.get(said) or float(USUAL.times.get(said, said))
             self.fields["upgrade"], self.usual["goal"] = True, "price"
         for pattern, problem, hint, goal in RULES["refused"]:
-            if (
-                (found := self.take(pattern, again=False))
-                and goal
-                and len(self.sets) + bool(self.have) > (goal == "speed")
-            ):
+            found = self.take(pattern, again=False)
+            if found and goal and len(self.sets) + bool(self.have) > (goal == "speed"):
                 self.usual |= {"goal": goal} if goal == "speed" else {}  # Which of them is faster
                 self.ignore("" if goal == "speed" else found[0])
             elif found:
@@ -274,9 +271,8 @@ class _Reader(Worked):
         least, most = fields.get("memory_gb", (None, None))
         cards = self.single or self.sets or self.have or self.said(r"\b(?:gpu|card)s?\b")
         if least and least == most and fields.get("acquire") == "rent" and not cards:
-            fields["total_gb"] = fields.pop("memory_gb")[
-                0
-            ]  # That of several GPUs, where no card is spoken of
+            # That of several GPUs, where no card is spoken of
+            fields["total_gb"] = fields.pop("memory_gb")[0]
         self._read_question()
         seen = set[str]()
         for name, pattern, factors in RULES["numbers"]:
@@ -434,13 +430,8 @@ class _Reader(Worked):
             only_rent or offered or take(P.renting, again=False) or take(P.hosted) or either or self.hired
         )
         rents = None if only_own and not either else rents
-        owns: Any = (
-            only_own
-            or used
-            or take(P.owning)
-            or self.said(P.new_only)
-            or (None if self.said(P.replaceable) else take(P.replacing))
-        )
+        owns: Any = only_own or used or take(P.owning) or self.said(P.new_only)
+        owns = owns or (None if self.said(P.replaceable) else take(P.replacing))
         if "electricity_usd_per_kwh" in self.assumed and not (rents or self.said(RULES["asks"]["energy"])):
             owns = True  # Who rents pays no electricity
         # What no shop sells singly is rented, unless somebody says that it is to be bought.
@@ -492,10 +483,8 @@ class _Reader(Worked):
         fields, take = self.fields, self.take
         self.thrifty = bool(take(P.cheaply))
         if fields.get("either"):
-            for asked in RULES[
-                "asks"
-            ].values():  # "Is it worth buying, or is renting enough": said by the verdict
-                take(asked)
+            for asked in RULES["asks"].values():
+                take(asked)  # "Is it worth buying, or is renting enough": said by the verdict
             return
         if take(P.least_watts):
             fields["goal"] = "power"

@@ -58,9 +58,7 @@ class Worked(Cards):
         cards = {start for *_, start, _ in self.places}  # "4 A100s inference" counts no work
         self.found = tuple(e for e in amounts.quantities(self.plain) if e.spans[0][0] not in cards)
         people = self.said(P.how_many_people)  # Whose hours are what is paid
-        if self.take(r"\bper mtok\b") and not (
-            self.found or people
-        ):  # What a million takes, as a batch of them
+        if self.take(r"\bper mtok\b") and not (self.found or people):  # What a million takes, as a batch
             self.found = tuple(replace(each, spans=()) for each in amounts.quantities("1m tokens"))
         whole = next((each for each in self.found if each.kind == "token" and not each.role), None)
         if whole and (share := self.take(P.share_read)):
