@@ -13,7 +13,6 @@ import pytest
 from gpuwise.errors import InputError
 from gpuwise.judge.choose.need import need_of, settled
 from gpuwise.model.judgement import Assumptions, Bill, Need, Quote
-from gpuwise.model.units import Work
 
 
 def asked(text: str) -> Need:
@@ -1035,6 +1034,9 @@ def test_double_precision_counts_before_a_network_of_another_part_of_the_text() 
             "workloads",
             (("gemma-2-27b", 1.0),),
         ),
+        ("an 8B for 300 people at once on L40S cards, or on L4s", "only", ()),
+        ("an 8B for 300 people at once on A10s", "gpus", (1, 8)),
+        ("rent an A100 for 90 hours of training over the next three months", "hire_h", 90.0),
         ("I have a 3070, sell it and buy a 4080 for sdxl?", "ignored", ()),
     ],
 )
@@ -1054,4 +1056,4 @@ def test_a_price_of_electricity_without_a_currency() -> None:
 def test_a_weekend_is_a_deadline_of_work_that_is_stated_apart() -> None:
     text = "fine-tune llama 8b over the weekend"
     assert (asked(text).deadline_s, asked(text).ignored) == (None, ("weekend",))
-    assert need_of(text, {"work": Work(5e7, None, "token")}, {})[0].deadline_s == 172800
+    assert need_of(text, {"work": "50M tokens"}, {})[0].deadline_s == 172800
