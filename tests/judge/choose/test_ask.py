@@ -1036,6 +1036,7 @@ def test_double_precision_counts_before_a_network_of_another_part_of_the_text() 
         ),
         ("an 8B for 300 people at once on L40S cards, or on L4s", "only", ()),
         ("an 8B for 300 people at once on A10s", "gpus", (1, 8)),
+        ("resnet50 on P100s, for 25 students", "gpus", (1, 1)),
         ("rent an A100 for 90 hours of training over the next three months", "hire_h", 90.0),
         ("I have a 3070, sell it and buy a 4080 for sdxl?", "ignored", ()),
     ],

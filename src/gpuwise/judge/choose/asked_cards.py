@@ -367,7 +367,7 @@ class Cards(Words):
         if len(self.sets) < 2 and not number and self.take(P.how_many):
             self.fields |= {"asks": "number"} | ({"only": (self.sets[0][0],)} if self.sets else {})
             self.sets, self.gpus = (), (1, needs.MOST_TOGETHER)
-        elif self.some and (self.done() or self.people_at >= 0) and not self.gpus:  # As many as it takes
+        elif self.some and not self.gpus and (self.done() or (self.people_at >= 0 and self._of_llm())):
             self.fields["only"] = self.families.get(self.sets[0][0], (self.sets[0][0],))
             self.sets, self.gpus = (), (1, needs.MOST_TOGETHER)
         if self.gpus and self.gpus[1] == self.fields.get("users") and not self.callers:
