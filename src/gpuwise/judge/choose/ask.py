@@ -504,11 +504,8 @@ class _Reader(Worked):
         alone &= able or not (self.sets and self.have)
         if fields.get("asks") == "speed":
             return
-        size = fields.get("memory_gb", (None, None))
-        if able and size[0] and size[0] == size[1] and self.sets and not self.have:
-            ids = {each for gpu, _ in self.sets for each in (gpu, *self.families.get(gpu, ()))}
-            if not any(round((catalog.get(gpu).memory_bytes or 0) / 2**30) == size[0] for gpu in ids):
-                self.sets = ()  # "Is 24 GB enough, or do I need an A100": of the size
+        if able and "memory_gb" in fields and not self.have and self.said(P.size_enough):
+            self.sets = ()  # "Is 24 GB enough, or do I need an A100": of the size
         able &= "memory_gb" in fields
         several = len({*self.sets, *((gpu, 1) for gpu in self.have)}) > 1
         if several and (self.of_mine or self.said(P.which_faster)) and fields.get("goal") != "energy":

@@ -546,10 +546,10 @@ class Worked(Cards):
         where just that one is wanted."""
         name, like = P.closed, P.like
         if self.bill and (found := self.take(rf"\b(?:{name})\b")):
-            if re.search(rf"\b(?:{amounts.families()}|\d+b)\b", self.plain.replace(found[0], " ")):
-                return None  # What is named beside it is what would run
-            self.notes.append(f"{found[0]} is compared with {P.open}, an open model")
-            return str(P.open)
+            named = re.search(rf"\b(?:{amounts.families()}|\d+b)\b", self.plain.replace(found[0], " "))
+            other = "what is named" if named else f"{P.open}, an open model"
+            self.notes.append(f"{found[0]} is compared with {other}")
+            return None if named else str(P.open)
         if wanted := self.take(rf"(?:{like}) (?:the |an? )?({name})\b|\b({name})[ -](?:{like})\b"):
             said, instead = wanted[1] or wanted[2], P.open
             self.notes.append(f"the weights of {said} are closed: {instead}, an open model, is taken instead")
