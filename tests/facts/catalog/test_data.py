@@ -20,6 +20,7 @@ from gpuwise.model.gpu import SourceKind
 ALWAYS = ("vendor", "architecture", "form", "segment")
 FORMS = {"pcie", "sxm", "oam", "laptop", "soc"}
 WITHOUT_PEAKS = {
+    "mi308x",
     "mi50-32gb",
     "arc-pro-b65",
     "arc-pro-b70",
