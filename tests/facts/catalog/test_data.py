@@ -63,8 +63,8 @@ KEY = (
     *("sm_count", "peak:fp32:fp32:vector"),
 )
 FORMATS = {"fp64", "fp32", "tf32", "fp16", "bf16", "fp8", "fp4", "int8"}
-# Transfers per second and pin: GDDR5 and HBM2 to GDDR7 and HBM3e.
-PIN_RATE = {"HBM": (1.4e9, 8e9), "GDD": (4e9, 32e9), "LPD": (3e9, 10e9)}
+# Transfers per second and pin: DDR3, HBM and the GDDR5 of 2011 to GDDR7 and HBM4.
+PIN_RATE = {"HBM": (1e9, 11e9), "GDD": (2.9e9, 32e9), "LPD": (3e9, 10e9), "DDR": (1.6e9, 6e9)}
 
 
 @cache
@@ -280,7 +280,7 @@ def test_launches_are_dates_of_the_past() -> None:
         launch = spec.facts.get("launch")
         if launch is not None:
             assert re.fullmatch(r"20\d\d(-\d\d(-\d\d)?)?", str(launch.value))
-            assert "2012" <= str(launch.value) <= launch.source.read_on
+            assert "2010" <= str(launch.value) <= launch.source.read_on
 
 
 def test_laptop_parts_draw_less_than_the_desktop_card_of_that_name() -> None:
@@ -364,9 +364,9 @@ def test_memory_bandwidth_is_plausible() -> None:
     for spec in catalog.all_gpus():
         bandwidth, bits = spec.memory_bytes_per_s, spec.number("memory_bus_bits")
         if bandwidth is None or bits is None:
-            return  # which ones is held by test_gaps_are_known
+            continue
         low, high = PIN_RATE[(spec.text("memory_type") or "")[:3]]
-        assert low <= bandwidth * 8 / bits <= high
+        assert low <= bandwidth * 8 / bits <= high, spec.id
 
 
 def test_quantities_are_in_base_units() -> None:
@@ -379,8 +379,8 @@ def test_quantities_are_in_base_units() -> None:
             "base_hz": (0.1e9, 3e9),
             "power_w": (7, 2500),
             "link_bytes_per_s": (50e9, 4e12),
-            "launch_price_usd": (99, 100_000),
-            "process_nm": (2, 28),
+            "launch_price_usd": (60, 100_000),
+            "process_nm": (2, 40),
             "rt_flop_per_s": (1e13, 1e15),
             "memory_transfers_per_s": (1.4e9, 32e9),
             "memory_bus_bits": (32, 24576),
