@@ -363,9 +363,10 @@ def test_sparse_peaks_are_twice_the_dense_ones() -> None:
 def test_memory_bandwidth_is_plausible() -> None:
     for spec in catalog.all_gpus():
         bandwidth, bits = spec.memory_bytes_per_s, spec.number("memory_bus_bits")
-        if bandwidth is None or bits is None:
+        kind = spec.text("memory_type")
+        if bandwidth is None or bits is None or kind is None:
             continue
-        low, high = PIN_RATE[(spec.text("memory_type") or "")[:3]]
+        low, high = PIN_RATE[kind[:3]]
         assert low <= bandwidth * 8 / bits <= high, spec.id
 
 
