@@ -614,13 +614,13 @@ def _is_disputed(claim: Claim, stated: Number | str, known: evidence.Evidence) -
         if isinstance(stated, Number) and stated.value <= DYNAMIC_BOOST_W:
             return True
     # What lies between two figures that sources give for one product is not known to be wrong.
-    if isinstance(stated, Number) and len(span) > 1 and claim.field not in {*COUNTS, "memory_bytes"}:
-        return min(span) * (1 - near) <= stated.value / times <= max(span) * (1 + near)
+    one = stated.value / times if isinstance(stated, Number) else None
+    ranges = len(span) > 1 and claim.field not in {*COUNTS, "memory_bytes"}
+    if one is not None and ranges and min(span) * (1 - near) <= one <= max(span) * (1 + near):
+        return True
     return any(
-        alike(stated.value / times, other, near)
-        if isinstance(stated, Number) and isinstance(other, float)
-        else same(claim, stated, other)
-        for other in others
+        alike(one, o, near) if one is not None and isinstance(o, float) else same(claim, stated, o)
+        for o in others
     )
 
 
