@@ -599,7 +599,7 @@ def _most(claim: Claim) -> float:
 
 def _is_disputed(claim: Claim, stated: Number | str, known: evidence.Evidence) -> bool:
     """Whether another source has the stated value, or one on the other side of it."""
-    times, near = (claim.count, ROUNDED) if claim.total else (1, 0 if claim.field in COUNTS else CLOSE)
+    times, near = (claim.count, ROUNDED) if claim.total else (1, CLOSE)
     others: Sequence[float | str] = known.alternatives
     if claim.total and isinstance(known.value, float):
         # Sums are of the usual product, in any edition: not of one with less memory that few ever saw.
@@ -619,7 +619,9 @@ def _is_disputed(claim: Claim, stated: Number | str, known: evidence.Evidence) -
     if one is not None and ranges and min(span) * (1 - near) <= one <= max(span) * (1 + near):
         return True
     return any(
-        alike(one, o, near) if one is not None and isinstance(o, float) else same(claim, stated, o)
+        alike(one, o, near)
+        if (claim.total or claim.field == "power_w") and one is not None and isinstance(o, float)
+        else same(claim, stated, o)
         for o in others
     )
 
