@@ -56,7 +56,7 @@ OPEN = {
     "power_w": {"gh200-96gb", "v100-sxm3-32gb"},
     "memory_bus_bits": {"a10g"},
     "sm_count": {"a10g"},
-    "peak:fp32:fp32:vector": {"a10g", "arc-b570", "arc-b580"},
+    "peak:fp32:fp32:vector": {"a10g", "arc-b570"},
 }
 KEY = (
     *("memory_bytes", "memory_bytes_per_s", "memory_bus_bits", "power_w"),
@@ -226,6 +226,23 @@ def test_the_essential_facts_are_there() -> None:
         assert [field for field in ALWAYS if field not in spec.facts] == []
         assert any(not peak.sparse for peak in spec.peaks) or spec.id in WITHOUT_PEAKS
         assert spec.device_names or spec.text("chip") is None
+
+
+@pytest.mark.parametrize(
+    ("gpu_id", "gpus"),
+    [("k80", 2), ("k10", 2), ("m60", 2), ("m10", 4), ("a16", 4), ("gtx-690", 2), ("grid-k1", 4)],
+)
+def test_a_board_of_several_gpus_has_its_own_peak(gpu_id: str, gpus: int) -> None:
+    """The first value is of one GPU, and a further one of the board: texts print either."""
+    one, *others = (fact.value for fact in catalog.get(gpu_id).values("peak:fp32:fp32:vector"))
+    assert gpus * float(one) in [pytest.approx(float(other)) for other in others]
+
+
+def test_every_gpu_of_a_chip_has_its_transistors() -> None:
+    """Those of dies that are sold alone; of two together, or of a whole processor, counts differ."""
+    stated = {spec.text("chip") for spec in catalog.all_gpus() if "transistors" in spec.facts}
+    without = {s.text("chip") for s in catalog.all_gpus() if "transistors" not in s.facts} & stated
+    assert without - {None} == {"Aldebaran", "Aqua Vanjaram"}
 
 
 @pytest.mark.parametrize("field", KEY)

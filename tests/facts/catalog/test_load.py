@@ -134,7 +134,7 @@ def test_every_source_of_a_value_is_kept_and_the_first_stands() -> None:
 
 
 def test_a_value_of_one_third_party_is_not_confirmed() -> None:
-    spec = catalog.get("arc-b580")
+    spec = catalog.get("arc-b570")
     assert [source.id for source in spec.sources("peak:fp32:fp32:vector")] == ["techpowerup"]
     assert "peak:fp32:fp32:vector" not in catalog.confirmed(spec)
     assert "memory_bytes" in catalog.confirmed(spec)
