@@ -13,7 +13,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
 from functools import cache, lru_cache
 from itertools import islice
-from math import floor, log10
+from math import floor, log10, nan
 
 from gpuwise.facts import catalog
 from gpuwise.judge.audit import evidence
@@ -614,15 +614,11 @@ def _is_disputed(claim: Claim, stated: Number | str, known: evidence.Evidence) -
         if isinstance(stated, Number) and stated.value <= DYNAMIC_BOOST_W:
             return True
     # What lies between two figures that sources give for one product is not known to be wrong.
-    one = stated.value / times if isinstance(stated, Number) else None
+    one = stated.value / times if isinstance(stated, Number) else nan
     ranges = len(span) > 1 and claim.field not in {*COUNTS, "memory_bytes"}
-    if one is not None and ranges and min(span) * (1 - near) <= one <= max(span) * (1 + near):
-        return True
-    return any(
-        alike(one, o, near)
-        if (claim.total or claim.field == "power_w") and one is not None and isinstance(o, float)
-        else same(claim, stated, o)
-        for o in others
+    exact = claim.total or claim.field == "power_w"
+    return (ranges and min(span) * (1 - near) <= one <= max(span) * (1 + near)) or any(
+        alike(one, o, near) if exact and isinstance(o, float) else same(claim, stated, o) for o in others
     )
 
 
