@@ -970,26 +970,20 @@ class Around:
             other for gpu_id in claim.gpu_ids for other in family(gpu_id)
             if product(other) in own and is_copied(claim.field, wrong, other)
         }  # fmt: skip
-        # A value that many products share points to none of them; nor does a shorter word (GDDR5 for GDDR5X).
         common = claim.field in COMMON
         variant = kind == "other variant" and (variants if common else variants & {*self.gpus})
-        short = claim.field in ("memory_type", "architecture") and any(
-            str(k.value).lower().startswith(str(one).lower()) for k in _known(claim) for one in wrong
-        )
-        if variant or short or kind not in (*UNTELLING, "other variant", "full die for product"):
+        # What half of all products have (Turing, GDDR6, PCIe 4.0) is no one's.
+        if variant or kind not in (*UNTELLING, "other variant") or (
+            kind in UNTELLING and claim.field in SHARED
+        ):  # fmt: skip
             return kind, why
         copied = [i for i in self.gpus if is_copied(claim.field, wrong, i)]
         copied += self.said.get((claim.field, wrong), ())
         if kind == "wrong value":
             copied += near_products(claim.gpu_ids[0], claim.field, wrong)
-        mine = [catalog.get(i) for i in claim.gpu_ids]
+        vendor = catalog.get(claim.gpu_ids[0]).vendor
         for other in map(catalog.get, copied):
-            # A whole die is a neighbour's figure only where that product uses the same chip.
-            likely = {
-                "full die for product": other.text("chip") in {one.text("chip") for one in mine},
-                "other variant": not common or other.vendor == mine[0].vendor,
-            }.get(kind, True)
-            if likely and product(other.id) not in own:
+            if product(other.id) not in own and (other.vendor == vendor or not common):
                 return NEIGHBOUR, f"this is the figure of {other.name}" + f"; {why}" * bool(why)
         return kind, why
 

@@ -1402,7 +1402,12 @@ class _Sentence:
         """Whether the last architecture before a value, with no GPU between, is not the owner's: "Hopper has
         528 ..."."""
         start = max((g.end for g in self.gpus if g.end <= token.start), default=0)
-        named = [t.name[:5].lower() for t in self.architectures if start <= t.start < token.start]
+        # One that the sentence says of the GPU itself ("it uses the Turing architecture") is no other's.
+        named = [
+            t.name[:5].lower() for n, t in enumerate(self.tokens)
+            if t in self.architectures and start <= t.start < token.start
+            and not self.owned.get(n, (owner, False))[1]
+        ]  # fmt: skip
         known = [(catalog.get(i).architecture or "")[:5].lower() for i in owner.gpu_ids] if named else []
         return bool(known) and not any(one.startswith(named[-1]) for one in known)
 
