@@ -223,6 +223,9 @@ def judge(claims: Sequence[Claim]) -> tuple[Finding, ...]:
         owners, fields = zip(*on_line[claim.line], strict=True)
         return (claim.field, frozenset(fields)) if len({*owners}) == 1 else None
 
+    of_fields: dict[tuple[int, str], Counter[str]] = defaultdict(Counter)
+    for claim, verdict in judged:
+        of_fields[claim.block // GRID, claim.field][verdict] += 1
     alike_on: dict[object, dict[str, set[tuple[str, ...]]]] = defaultdict(lambda: defaultdict(set))
     for claim, verdict in judged:
         alike_on[column_of(claim)][verdict].add(claim.gpu_ids)
@@ -259,10 +262,18 @@ def judge(claims: Sequence[Claim]) -> tuple[Finding, ...]:
     # product: one named before that the catalog lacks, or one that a sentence goes on about.
     strange: dict[tuple[tuple[str, ...], int], set[tuple[str, Verdict]]] = defaultdict(set)
     for claim, verdict in judged:
+        if claim.block < GRID and verdict == "contradicts" and text.explain(claim)[0] in PLAIN:
+            # Digits swapped, the base clock: read right, of just this GPU.
+            continue
         if claim.block < GRID and verdict in ("agrees", "contradicts"):
             strange[claim.gpu_ids, claim.line].add((claim.field, verdict))
         elif verdict == "contradicts" and (figures := _numbers(claim.values)):
             wrong_of[_column(claim)].add(tuple(figures))
+
+    def is_of_line(claim: Claim) -> bool:
+        """Whether a line of text speaks of this GPU alone, and rightly of another field."""
+        right = {ids for field, ids, _ in agreed[claim.line] if field != claim.field}
+        return len({ids for ids, _ in on_line[claim.line]}) == 1 and claim.gpu_ids in right
 
     def is_of_stranger(claim: Claim) -> bool:
         lines = range(claim.line - NEARBY, claim.line + NEARBY + 1)
@@ -295,7 +306,11 @@ def judge(claims: Sequence[Claim]) -> tuple[Finding, ...]:
         # A rate without a unit may be of images, or in the unit of another cell.
         bare = claim.field.startswith("peak:") and not _UNIT.search(claim.stated)
         most = CPU if claim.field.endswith("_hz") and "GHz" in claim.stated else OTHER
+        # But not what another GPU has, in a table that states the field rightly of most.
+        of_field = of_fields[claim.block // GRID, claim.field]
         else_ = bool(known and stated) and not claim.total and claim.field not in OF_WIDTH and (
+            kind != NEIGHBOUR or of_field["agrees"] < MOST_RIGHT * of_field["contradicts"]
+        ) and (
             not any(1 / OTHER < v / (claim.count * k) <= most for v in stated for k in known if k)
             and (bare or (kind in UNTELLING and text.explain(claim)[1] != OTHER_FORMAT))
         )  # fmt: skip
@@ -306,8 +321,8 @@ def judge(claims: Sequence[Claim]) -> tuple[Finding, ...]:
         # The head of a row or column says whose a value is; in lists not of peaks: there are several.
         twice, peak = kind == "internal contradiction", claim.field.startswith("peak:")
         owned = twice and is_of_column(claim) and (claim.block >= GRID or not peak)
-        # So does a sheet of one GPU, in which either statement stands.
-        of_sheet = twice and not (owned or peak) and text.is_of_sheet(claim)
+        # So does a sheet of one GPU, in which either statement stands, and a line about one, right but for it.
+        of_sheet = twice and not (owned or peak) and (text.is_of_sheet(claim) or is_of_line(claim))
         unowned = several and twice and not (owned or of_sheet) and (claim.of_any or text.is_of_any(claim))
         passing = (is_of_stranger(claim) or in_passing(claim)) and not of_sheet
         # The bandwidth is unknown of a card whose memory size the catalog lacks: an H20 with 141 GB.
@@ -506,7 +521,9 @@ def _is_option(claim: Claim) -> bool:
         finds = finds or (not consumer and any(alike(ratio, WITH_ECC, CLOSE) for ratio in ratios))
         much = bool(ratios) and min(_numbers(claim.values)) > HOST and min(ratios) > MACHINE
         machine = much and mechanism(claim) is None
-        if finds or machine or any(alike(ratio, 1, REPORTED) for ratio in ratios):
+        # Between what one is sold by and what it has left: 186 GB of a B200 of 192.
+        between = len(claim.gpu_ids) == 1 and min(ratios, default=2.0) <= 1 <= max(ratios, default=0.0)
+        if finds or machine or between or any(alike(ratio, 1, REPORTED) for ratio in ratios):
             return True
     if claim.field == "memory_bytes" and all(catalog.get(i).text("form") == "soc" for i in claim.gpu_ids):
         return max(_numbers(claim.values)) <= _most(claim)
@@ -545,9 +562,12 @@ def _is_option(claim: Claim) -> bool:
     # GB200 and B200, GH200 and H200 are printed for each other.
     if claim.field != "memory_bytes" and not claim.field.startswith("peak:"):
         return False
-    twins = {other for gpu_id in claim.gpu_ids for other in _twins(gpu_id)} - set(claim.gpu_ids)
+    own = {*map(product, claim.gpu_ids)}
+    twins = {o for gpu_id in claim.gpu_ids for o in _twins(gpu_id) if product(o) not in own}
     if claim.field == "memory_bytes":
-        return any(_agrees(replace(claim, gpu_ids=(other,))) for other in twins)
+        # A superchip with the memory of its chip, not the chip with that of the superchip.
+        held = (o for o in twins if all(i[0] == "g" for i in claim.gpu_ids))
+        return any(_agrees(replace(claim, gpu_ids=(other,))) for other in held)
     theirs = _known(replace(claim, gpu_ids=tuple(twins)))
     return any(states(claim, value) for k in theirs for value in (k.value, *k.alternatives))
 
@@ -770,8 +790,13 @@ def _is_near(claim: Claim, stated: Number, known: float) -> bool:
     rough = ROUGH if claim.approximate and stated.digits <= FEW else 0.0
     if difference <= max(clock, rough, FEW_CLOSE if few else CLOSE):
         return True
+    return _is_rounded(claim, stated, known)
+
+
+def _is_rounded(claim: Claim, stated: Number, known: float) -> bool:
+    """Whether a number is the known one, rounded or cut."""
     limit = COARSE if _COARSE.search(claim.stated) else ROUNDED
-    if not known or not stated.value or difference > limit:
+    if not known or not stated.value or not alike(stated.value, known, limit):
         return False
     unit = 10.0 ** (floor(log10(abs(known))) + 1 - stated.digits)
     # 1.5 TB/s for 1.555 is cut, not rounded; and a source may have rounded what the text states in full.
@@ -972,9 +997,9 @@ class Around:
         }  # fmt: skip
         common = claim.field in COMMON
         variant = kind == "other variant" and (variants if common else variants & {*self.gpus})
-        # What half of all products have (Turing, GDDR6, PCIe 4.0) is no one's.
+        # What half of all products have (Turing, GDDR6, PCIe 4.0) is no one's; few have one chip.
         if variant or kind not in (*UNTELLING, "other variant") or (
-            kind in UNTELLING and claim.field in SHARED
+            kind in UNTELLING and claim.field in SHARED - {"chip"}
         ):  # fmt: skip
             return kind, why
         copied = [i for i in self.gpus if is_copied(claim.field, wrong, i)]
@@ -1098,8 +1123,10 @@ def mechanism(claim: Claim) -> Explained | None:
     if peak or field in _IN_BYTES or field.endswith(("_hz", "_flop_per_s")):
         # Bits for bytes, of rates alone: 8 times a memory size is another product's.
         factors = (*((8, 1 / 8) if field.endswith("bytes_per_s") else ()), *_PREFIXES)
-        for mine, factor in ((m / value, f) for m, value in pairs if value for f in factors):
-            if alike(mine, factor, PREFIXED):
+        stated = [v for v in claim.values if isinstance(v, Number)]
+        for v, factor in ((v, f) for v in stated for f in factors):
+            plain = replace(v, value=v.value / factor)
+            if any(alike(plain.value, k, PREFIXED) or (k and _is_rounded(claim, plain, k)) for k, _ in known):
                 times = f"{factor:,g} times" if factor >= 1 else f"1/{1 / factor:,g} of"
                 return "unit", f"right digits, {times} the value: a unit or prefix is mistaken"
     if swapped := next((theirs for _, theirs in swaps), ""):
