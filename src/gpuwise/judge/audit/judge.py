@@ -167,7 +167,7 @@ _COMMA = re.compile(r"(?<![\d.,])\d{1,3},(?:\d{1,2}|0\d\d)(?![\d.,])")
 _THOUSANDS = re.compile(r"(?<![\d.,])[1-9]\d{0,2}\.\d{3}(?![\d.,]) ?(?:[GT]|M?Hz)")
 _IN_THOUSANDS = re.compile(r"(?<![\d.,])\d{1,2} ?k\b", re.IGNORECASE)
 _COARSE = re.compile(
-    r"(?<![\d.,])\d[.,]\d(?!\d)|(?<![\d.,])\d ?(?:[TP](?:B|FLOP|OP)|bill|bilh|bn|mld|mrd|mil[il]i?ar)",
+    r"(?<![\d.,])\d[.,]\d(?!\d)|(?<![\d.,])\d ?(?:[TP](?:era|eta)?(?:B|FLOP|OP)|bill|bilh|bn|mld|mrd|mil[il]i?ar)",
     re.IGNORECASE,
 )
 
@@ -260,13 +260,13 @@ def judge(claims: Sequence[Claim]) -> tuple[Finding, ...]:
     wrong_of: dict[object, set[tuple[float, ...]]] = defaultdict(set)
     # Where of the fields that stand near each other more are wrong of a GPU than right, they are of another
     # product: one named before that the catalog lacks, or one that a sentence goes on about.
-    strange: dict[tuple[tuple[str, ...], int], set[tuple[str, Verdict]]] = defaultdict(set)
+    strange: dict[tuple[frozenset[str], int], set[tuple[str, Verdict]]] = defaultdict(set)
     for claim, verdict in judged:
         if claim.block < GRID and verdict == "contradicts" and text.explain(claim)[0] in PLAIN:
             # Digits swapped, the base clock: read right, of just this GPU.
             continue
         if claim.block < GRID and verdict in ("agrees", "contradicts"):
-            strange[claim.gpu_ids, claim.line].add((claim.field, verdict))
+            strange[_products(claim), claim.line].add((claim.field, verdict))
         elif verdict == "contradicts" and (figures := _numbers(claim.values)):
             wrong_of[_column(claim)].add(tuple(figures))
 
@@ -277,7 +277,8 @@ def judge(claims: Sequence[Claim]) -> tuple[Finding, ...]:
 
     def is_of_stranger(claim: Claim) -> bool:
         lines = range(claim.line - NEARBY, claim.line + NEARBY + 1)
-        near = {one for line in lines for one in strange.get((claim.gpu_ids, line), ())}
+        products = _products(claim)
+        near = {one for line in lines for one in strange.get((products, line), ())}
         wrong = {field for field, verdict in near if verdict == "contradicts"}
         right = {field for field, verdict in near if verdict == "agrees"}
         plain = claim.block >= GRID or text.explain(claim)[0] in PLAIN
@@ -367,6 +368,11 @@ def _failing(claim: Claim) -> tuple[object, ...]:
 def _column(claim: Claim) -> tuple[object, ...]:
     """What the claims of a table about one field of one GPU have alike."""
     return claim.block // GRID, claim.gpu_ids, claim.field, claim.sparse
+
+
+def _products(claim: Claim) -> frozenset[str]:
+    """The products of which it may mean variants."""
+    return frozenset(map(product, claim.gpu_ids))
 
 
 def _said(claim: Claim) -> tuple[object, ...]:
@@ -997,9 +1003,9 @@ class Around:
         }  # fmt: skip
         common = claim.field in COMMON
         variant = kind == "other variant" and (variants if common else variants & {*self.gpus})
-        # What half of all products have (Turing, GDDR6, PCIe 4.0) is no one's; few have one chip.
+        # What half of all products have (Turing, GDDR6, PCIe 4.0) is no one's; a chip is that of few.
         if variant or kind not in (*UNTELLING, "other variant") or (
-            kind in UNTELLING and claim.field in SHARED - {"chip"}
+            kind in UNTELLING and claim.field in SHARED - {"chip", "transistors"}
         ):  # fmt: skip
             return kind, why
         copied = [i for i in self.gpus if is_copied(claim.field, wrong, i)]
@@ -1158,6 +1164,7 @@ def mechanism(claim: Claim) -> Explained | None:
     return None
 
 
+@cache
 def product(gpu_id: str) -> str:
     """The id without the form factor and the memory of a variant: `h100` for `h100-sxm5-80gb`."""
     return _VARIANT.sub("", gpu_id)
