@@ -174,14 +174,16 @@ _COARSE = re.compile(
 
 def judge(claims: Sequence[Claim]) -> tuple[Finding, ...]:
     """One finding per claim, in their order; those of ratios last."""
-    if any(_COMMA.search(claim.stated) for claim in claims):
-        # In a text with decimal commas a point parts thousands: "3.958 TFLOPS".
-        thousands = [tuple(replace(v, value=1000 * v.value) if isinstance(v, Number) else v for v in c.values)
-                     for c in claims]  # fmt: skip
-        # What was too small for its field was read so before.
-        claims = [replace(c, values=more) if _THOUSANDS.search(c.stated) and not _agrees(c) and (
-                      max(_numbers(more)) <= FIELDS[c.field].high) else c
-                  for c, more in zip(claims, thousands, strict=True)]  # fmt: skip
+    pointed = [claim for claim in claims if _THOUSANDS.search(claim.stated)]
+    if pointed and any(_COMMA.search(claim.stated) for claim in claims):
+        # In a text with decimal commas a point parts thousands: "3.958 TFLOPS"; not where they are right as
+        # they stand. What was too small for its field was read so before.
+        more = {id(c): replace(c, values=tuple(
+            replace(v, value=1000 * v.value) if isinstance(v, Number) else v for v in c.values)) for c in pointed}
+        more = {
+            i: c for i, c in more.items() if max(_numbers(c.values), default=0.0) <= FIELDS[c.field].high
+        } if sum(map(_agrees, more.values())) >= sum(map(_agrees, pointed)) else {}  # fmt: skip
+        claims = [claim if _agrees(claim) else more.get(id(claim), claim) for claim in claims]
     ratios = [_of_ratio(claim) for claim in claims if claim.than]
     claims = _narrowed([claim for claim in claims if not claim.than])
     verdicts = [_verdict(claim) for claim in claims]
