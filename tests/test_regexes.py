@@ -72,7 +72,7 @@ BOUNDED = (
     ("stats/comparison.py", r"\s*(?:(slower|faster)"),
     ("model/units.py", r"\s*([0-9]*\.?[0-9]+)"),
     # A name of at most LONGEST_NAME characters, and an amount of LONGEST_MONEY without double spaces.
-    ("facts/catalog/query.py", r"(\d+)[\s_-]*gi?b"),
+    ("facts/catalog/load.py", r"(\d+)[\s_-]*gi?b"),
     ("model/units.py", r"(?P<before>us"),
     # Linear, but it tries a thousand words at each place: an article of digits is timed below.
     ("judge/audit/words.py", r"(?:(?<![A-Za-z0-9.,])"),

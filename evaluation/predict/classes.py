@@ -11,7 +11,7 @@ above it as far as its cases insist (ridge regression of logarithms). Cases of a
 as `step.kernel_seconds` does. The spread of a class is that of its cases when they are left out: operators by
 shape, profiled ones by family of networks.
 
-Host: seconds of a call, a module and a launch of each kind, from whole steps with the bare launch of their
+Host: seconds of a call, a function and a launch of each kind, from whole steps with the bare launch of their
 run, and that beside each (least squares of softened logarithms, drawn to `USUAL_HOST`).
 
 Interval: in the same folds, each step is predicted by classes and host that were fitted without its family.
@@ -355,14 +355,9 @@ def _shipped_rows() -> Mapping[str, Mapping[str, str]]:
 # Microseconds of the host before any step was looked at: a dispatch of 2 to 3, autograd's of twice as much,
 # and a library's choice of a kernel of 5 to 15.
 USUAL_HOST: Mapping[str, float] = {
-    "call": 2.5, "noted": 2.0, "module": 1.0, "function": 0.4, "call.backward": 7.5,
-    "forward.convolution": 12.0, "forward.grouped": 20.0,
-    "forward.matmul": 6.0, "forward.attention": 12.0, "forward.normalisation": 8.0, "forward.other": 4.7,
-    "backward.convolution": 15.0, "backward.grouped": 30.0, "backward.matmul": 9.0,
-    "backward.attention": 15.0,
-    "backward.normalisation": 9.0, "backward.other": 9.2, "gradient": 40.0, "step": 130.0,
-    "generated.library": 12.0, "generated.kernel": 6.0, "generated.module": 5.0, "handed": 60.0,
-    "entered": 500.0,
+    "call": 2.5, "noted": 2.0, "function": 0.5, "call.backward": 7.5, "launch": 5.0, "library": 12.0,
+    "convolution.backward": 15.0, "gradient": 40.0, "step": 130.0, "generated.launch": 7.0,
+    "generated.module": 5.0, "handed": 60.0, "entered": 500.0,
 }  # fmt: skip
 HOST_SIGMA, HOST_PRIOR, POWER, POWER_PRIOR = 0.2, 1.2, 0.8, 0.3
 """Error of a step beyond which it counts less; how far seconds and power may depart from the usual ones."""
@@ -389,7 +384,7 @@ class Step:
     def slower(self, power: float) -> float:
         """The host against the usual one, by its launches in this run and, to a power, beside this row."""
         run: float = self.row["run_launch_s"]
-        return float(run / zoo.LAUNCH_S * (self.row["launch_s"] / run) ** power)
+        return float(run / rates.LAUNCH_S * (self.row["launch_s"] / run) ** power)
 
 
 def priced(known: Sequence[tuple[zoo.Row, Trace]], table: Path) -> list[Step]:
@@ -647,7 +642,7 @@ def main() -> None:
             if trace is None:
                 continue
             known.append((row, trace))
-            if is_bound(trace, card(row["gpu"]), row["run_launch_s"] / zoo.LAUNCH_S):
+            if is_bound(trace, card(row["gpu"]), row["run_launch_s"] / rates.LAUNCH_S):
                 cases[f"{folder.name} {row['key']}"] = Timed(
                     trace.kernels,
                     row["step_s"],
@@ -700,16 +695,12 @@ def main() -> None:
     document = {
         "how": f"python -m evaluation.predict.classes {asked.operators} {zoos} --own {asked.own}"
         + " --held" * asked.held,
-        "microseconds": {**host, "queue": QUEUED},
+        "microseconds": host,
         "novelty": novelty(apart, classes.DATA),
     }
     ship_hosts(known, document)
     alone = {name: values[0] for name, values in timed.items()}
     rates.OPERATORS.write_text(json.dumps(alone, indent=0) + "\n", encoding="utf-8")
-
-
-QUEUED = 4.7
-"""Microseconds of a launch that waits in the driver's queue."""
 
 
 if __name__ == "__main__":

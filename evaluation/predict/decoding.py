@@ -26,7 +26,13 @@ from gpuwise.predictor.rates import usual
 from gpuwise.predictor.step import kernel_seconds
 from gpuwise.workloads.llm import SHAPES, Decoding
 
-FILES = {"h100-sxm": "h100/llama-8b-decode-early.json", "h200-sxm": "h200/llama-8b-decode-early.json"}
+FILES = {
+    "h100-sxm": ("h100/llama-8b-decode-early.json",),
+    "h200-sxm": ("h200/llama-8b-decode-early.json", "h200/llama-8b-decode-step.json"),
+}
+"""The last one that has a format counts."""
+EARLIER = {("h100-sxm", Precision.INT4)}
+"""Measured before the whole step was one kernel, and not since."""
 SPREAD, LONELY = 0.06, 0.2
 """Of a format that both cards have, and of others."""
 PROFILED = {"decode.attend": (1.03, 1.5), "decode.join": (1.0, 1.06), "decode.choose": (1.0, 30.0)}
@@ -37,10 +43,12 @@ Row = tuple[str, Precision, float]
 
 def read(folder: Path) -> Iterator[Row]:
     """GPU, format and seconds of each step."""
-    for gpu, file in FILES.items():
+    found: dict[tuple[str, Precision], float] = {}
+    for gpu, file in ((gpu, file) for gpu, files in FILES.items() for file in files):
         for m in json.loads((folder / file).read_text(encoding="utf-8"))["measurements"]:
             if m["status"] == "ok" and m["config"]["switches"]["decode"] == "triton":
-                yield gpu, Precision(m["config"]["precision"]), 1.0 / m["throughput"]["value"]
+                found[gpu, Precision(m["config"]["precision"])] = 1.0 / m["throughput"]["value"]
+    return ((*key, seconds) for key, seconds in found.items() if key not in EARLIER)
 
 
 def table(x: np.ndarray, formats: Sequence[Precision]) -> dict[str, Measured]:

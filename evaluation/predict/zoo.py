@@ -46,8 +46,6 @@ DRAW, HELD = "pre, thirteenth draw, 2026-11-28 21:30", 1 / 3
 """Seed of the families that nothing was fitted to since: of all zoos those whose hash is below this share."""
 OWN = frozenset({"resnet", "inception", "bert", "vision_transformer", "llama"})
 """Families of the project's own steps, which are always fitted to: drawn or not, they are seen."""
-LAUNCH_S = 8e-6
-"""The bare launch of the usual host, for which the host's seconds hold: the geometric mean of the runs'."""
 HANDLES = 2
 """Of cuBLAS in a process that trained: one a thread."""
 
@@ -76,9 +74,9 @@ def held(family: str) -> bool:
 def calibrated(row: Row, folder: Path) -> Iterator[None]:
     """Predictions as after `gpuwise calibrate` on the machine of a row."""
     kept = sorted(folder.glob(f"calibration-{row['gpu']}.json"))
-    on_host = rates.Operators(
-        gpu_id=row["gpu"], factors={}, cases=0, spread=0.0, launch_s=row["run_launch_s"]
-    )
+    # Steps follow the launches of their own run in proportion.
+    beside = rates.LAUNCH_S * (row["run_launch_s"] / rates.LAUNCH_S) ** (1.0 / rates.READING_POWER)
+    on_host = rates.Operators(gpu_id=row["gpu"], factors={}, cases=0, spread=0.0, launch_s=beside)
     document = json.loads(kept[0].read_text()) if kept else rates.operators_document(on_host, {})
     with tempfile.TemporaryDirectory() as home, mock.patch.dict(os.environ, GPUWISE_HOME=home):
         place = rates.file_of(row["gpu"])

@@ -16,6 +16,8 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from contextvars import ContextVar
+from importlib import import_module
+from typing import Any
 
 INTERRUPTED = 130
 # Whether somebody still waits for what is computed in this context: the readers of a page may leave.
@@ -47,6 +49,15 @@ class GpuwiseError(Exception):
 def guess(near: Sequence[str]) -> str:
     """The end of a sentence about a name that means nothing; empty where no name is near it."""
     return f"; did you mean {' or '.join(near)}?" if near else ""
+
+
+def optional(module: str, what: str, extra: str) -> Any:
+    """A library that not everybody installs. Raises MachineError, with what needs it, where it is missing."""
+    try:
+        return import_module(module)
+    except ImportError as missing:
+        problem = f"{what}, which is not installed"
+        raise MachineError(problem, hint=f'pip install "gpuwise[{extra}]"') from missing
 
 
 class GateFailed(GpuwiseError):

@@ -55,6 +55,13 @@ def test_decoding_waits_for_one_tile_whatever_its_queries() -> None:
     assert seconds(4, 8192, batch=9) == 2 * seconds(4, 8192, batch=8)  # 144 tiles on 132 units
 
 
+def test_heads_that_are_not_loaded_by_eights_take_the_kernels_of_single_warps() -> None:
+    """cuDNN refuses them, whose tile is 128 queries however few there are."""
+    short = [attention(16, 16, width, batch=4096) for width in (8, 10, 12)]
+    by_eight, *others = kernel_seconds(arrays(short), H200, usual(H200))
+    assert max(others) < 0.2 * by_eight
+
+
 def test_dropout_draws_a_number_for_each_pair() -> None:
     dropped = seconds(384, 384, name=f"{FUSED}:dropout")
     assert 1.5 < dropped / seconds(384, 384) < 2.5

@@ -529,6 +529,19 @@ def test_operands_that_do_not_lie_alike_are_told(compiled: bool) -> None:
     assert compiled or "aten.add" in {kernel.name for kernel in found.kernels}
 
 
+@pytest.mark.parametrize(("last", "across"), [(True, True), (False, False)])
+def test_what_is_reduced_into_another_order_is_told(last: bool, across: bool) -> None:
+    class Paths(nn.Module):
+        def forward(self, x: Tensor) -> Tensor:
+            return x.view(2, 2, 8, 4, 4).sum(1)
+
+    order = torch.channels_last if last else torch.contiguous_format
+    made = torch.empty(2, 16, 4, 4, dtype=torch.bfloat16, device="meta").to(memory_format=order)
+    names = {kernel.name for kernel in trace_module(Paths(), (made,), name="paths", mode="infer").kernels}
+    assert ("aten.sum:columns:across" in names) == across
+    assert ("aten.sum:columns" in names) != across
+
+
 @pytest.mark.parametrize(("shared", "fused"), [(True, True), (False, False)])
 def test_heads_that_share_keys_are_fused_where_the_caller_says_so(shared: bool, fused: bool) -> None:
     class Shared(nn.Module):

@@ -11,8 +11,8 @@ import pytest
 from gpuwise.errors import InputError
 from gpuwise.model.judgement import SCHEMA, Need, Recommendation
 from gpuwise.model.precision import Precision
-from gpuwise.store.choice import encode_choice as encode
-from gpuwise.store.choice import load_choice as load
+from gpuwise.store.codec import encode_choice as encode
+from gpuwise.store.codec import load_choice as load
 
 
 def recommendation(**changes: object) -> Recommendation:

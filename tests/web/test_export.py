@@ -12,7 +12,7 @@ import pytest
 from gpuwise.errors import InputError
 from gpuwise.jobs.facts import Facts
 from gpuwise.web import site as explorer
-from gpuwise.web.views.compare import pairs
+from gpuwise.web.views.gpus import pairs
 
 KEPT = ("rtx-4090", "l40s", "h200-sxm")
 PAIR = ("rtx-4090,l40s",)

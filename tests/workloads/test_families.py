@@ -21,7 +21,7 @@ from gpuwise.model.llm import LanguageModel, from_config
 from gpuwise.model.precision import Precision
 from gpuwise.workloads import llm
 from gpuwise.workloads.models.decoder import Cache, Decoder, LatentAttention, build_decoder
-from gpuwise.workloads.models.lora import add_lora
+from gpuwise.workloads.models.llm_jobs import add_lora
 
 from .conftest import build, toy
 

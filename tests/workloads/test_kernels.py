@@ -322,6 +322,50 @@ def test_a_fused_step_is_the_plain_one(form: Precision | None, batch: int) -> No
         assert relative_difference(network(tokens, position), wanted) < limit
 
 
+def test_phases_of_a_whole_step_say_whose_results_they_take() -> None:
+    """Each product takes the phase before, adds what entered its half of the layer, and tiles go round."""
+    shape = replace(SHAPES["toy"], inner=384, layers=2, dense_layers=2, full=(True,) * 2)
+    model = decoder.build_decoder(shape, 256, HALF, "cpu", Precision.INT4)
+    cache = decoder.Cache(shape, 1, 256, model.table)
+    parts = (model.embedding.weight, model.table, model.layers, cache.layers())
+    kernel, card = mock.Mock(), mock.Mock(multi_processor_count=7)
+    with (
+        mock.patch.object(decode, "_tensor_map", return_value=torch.zeros(128, dtype=torch.uint8)),
+        mock.patch.object(decode, "_compiled", return_value=kernel),
+        mock.patch.object(torch.cuda, "get_device_properties", return_value=card),
+    ):
+        step = decode.WholeStep(*parts, (model.head_weight, model.norm.weight), 1e-5)
+    rows = step.phases.tolist()
+    assert [row[0] for row in rows] == [3, 6, 3, 3, 3] * 2 + [0]  # int4, attention; the head in 16 bits
+    assert [row[16] for row in rows] == list(range(-1, 10))
+    assert [row[17] for row in rows] == [-1, -1, -1, -1, 2, -1, -1, 4, -1, 7, -1]
+    assert [row[15] for row in rows[:2]] == [0, -(-len(model.layers[0].attention.qkv.weight) // 16) % 7]
+    assert step.stages == decode.STAGES
+    assert step.bytes <= decode.SHARED
+    logits = step(torch.tensor([[3]]), torch.tensor([5]))
+    assert logits.shape == (1, shape.vocabulary)
+    assert kernel.call_args.args[0] == (7, 1, 1)
+
+
+@pytest.mark.skipif(not ON_GPU, reason="blocks wait for each other, so all must run at once")
+@pytest.mark.parametrize("form", NARROW)
+def test_a_step_as_one_kernel_is_that_by_layers(form: Precision) -> None:
+    shape = replace(
+        SHAPES["toy"], hidden=4096, heads=32, kv_heads=8, head_size=128, value_size=128, inner=14336,
+        layers=2, dense_layers=2, full=(True,) * 2,
+    )  # fmt: skip
+    model = decoder.build_decoder(shape, 384, HALF, DEVICE, form)
+    cache = decoder.Cache(shape, 1, 384, model.table)
+    tokens = torch.tensor([[3]], device=DEVICE)
+    network = decoder.FusedDecode(model, cache)
+    with torch.inference_mode(), mock.patch.object(decode, "AS_ONE", frozenset(Precision)):
+        for place in (383, 0, 130):
+            position = torch.tensor([place], device=DEVICE)
+            wanted = network.by_layers(tokens, position).clone()
+            assert relative_difference(network(tokens, position), wanted) < 2e-2
+    assert (network.whole is not None) == (torch.cuda.get_device_capability()[0] == 9)
+
+
 def weights_kept(keys: torch.Tensor, threshold: int) -> torch.Tensor:
     """The attention kernel's dropout in torch, on 64-bit integers: (heads, tokens, tokens)."""
     odd = keys.long() * 2 + 1

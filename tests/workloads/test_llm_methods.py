@@ -16,7 +16,7 @@ from gpuwise.workloads import llm
 from gpuwise.workloads.llm import TOY_TOKENS
 from gpuwise.workloads.models.cross_entropy import chunked_cross_entropy
 from gpuwise.workloads.models.decoder import Experts, build_decoder
-from gpuwise.workloads.models.lora import LoraLinear, add_lora
+from gpuwise.workloads.models.llm_jobs import LoraLinear, add_lora
 from gpuwise.workloads.models.quantized import NarrowLinear
 
 from .conftest import SHAPES, build, toy

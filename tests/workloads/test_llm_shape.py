@@ -24,7 +24,7 @@ from gpuwise.workloads.llm import (
 )
 from gpuwise.workloads.models.cross_entropy import chunked_cross_entropy
 from gpuwise.workloads.models.decoder import Cache, Decoder
-from gpuwise.workloads.models.lora import add_lora
+from gpuwise.workloads.models.llm_jobs import add_lora
 
 from .conftest import SHAPES
 

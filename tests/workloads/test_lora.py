@@ -6,7 +6,7 @@ import torch
 from torch import nn
 
 from gpuwise.workloads.models.decoder import build_decoder
-from gpuwise.workloads.models.lora import ALPHA, LoraLinear, add_lora
+from gpuwise.workloads.models.llm_jobs import ALPHA, LoraLinear, add_lora
 
 from .conftest import SHAPES
 

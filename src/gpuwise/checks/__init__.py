@@ -16,7 +16,7 @@ from collections import defaultdict
 from collections.abc import Callable, Hashable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cache
-from itertools import combinations
+from itertools import chain, combinations
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -24,7 +24,7 @@ from gpuwise.errors import InputError
 from gpuwise.facts import catalog
 from gpuwise.model.gpu import GpuSpec, Source
 from gpuwise.model.question import Environment
-from gpuwise.model.result import Issue, Measurement, Record
+from gpuwise.model.result import Issue, Measurement, Record, grouped, record_of
 from gpuwise.model.units import percent, seconds, si, significant
 
 if TYPE_CHECKING:
@@ -35,12 +35,9 @@ MEASURE_BOTH = "measure both again, cool and alone, in one session"
 
 def judge(rows: Sequence[Record]) -> tuple[tuple[Issue, ...], ...]:
     """The cautions of each row, in the order of `rows`; rows of one source are judged together."""
-    issues: dict[int, list[Issue]] = defaultdict(list)
-    for index, row in enumerate(rows):
-        issues[index].extend(_row_faults(row))
-    for index, caution in _logic(rows):
-        issues[index].append(caution)
-    return tuple(tuple(dict.fromkeys(issues[index])) for index in range(len(rows)))
+    physics = ((index, issue) for index, row in enumerate(rows) for issue in _row_faults(row))
+    issues = grouped(chain(physics, _logic(rows)))
+    return tuple(tuple(dict.fromkeys(issues.get(index, ()))) for index in range(len(rows)))
 
 
 def judge_measured(measurements: Sequence[Measurement], environment: Environment) -> tuple[Measurement, ...]:
@@ -114,17 +111,7 @@ def _row(m: Measurement, environment: Environment) -> Record:
     """The measurement as a row of a table of its own; recipes are compared each with itself."""
     recipe = m.config.base_recipe
     source = Source(id=f"measured-{recipe}", title="measured here", kind="measured", read_on="")
-    return Record(
-        question=m.question,
-        gpu_id=environment.gpu_id or environment.device,
-        gpu=environment.device,
-        item=m.item,
-        origin="measured",
-        basis="measured",
-        throughput=m.throughput,
-        session=recipe,
-        source=source,
-    )
+    return record_of(m, environment, session=recipe, source=source)
 
 
 # Scaling above this share of perfect is beyond the noise of two measurements.
@@ -185,9 +172,7 @@ def _logic(rows: Sequence[Record]) -> Iterator[tuple[int, Issue]]:
 
 
 def _groups(rows: Indexed, key: Callable[[Record], Hashable]) -> Iterator[Indexed]:
-    groups: dict[Hashable, list[tuple[int, Record]]] = defaultdict(list)
-    for index, row in rows:
-        groups[key(row)].append((index, row))
+    groups = grouped((key(row), (index, row)) for index, row in rows)
     yield from (group for group in groups.values() if len(group) > 1)
 
 
@@ -211,9 +196,7 @@ def _scaling(series: Indexed) -> Found:
 
 def _halves(rows: Indexed) -> Found:
     """One precision exactly twice another, at more than one count: the factor was assumed."""
-    by_count: dict[int, list[tuple[float, int, str]]] = defaultdict(list)
-    for index, row in rows:
-        by_count[row.gpus].append((row.value, index, row.precision))
+    by_count = grouped((row.gpus, (row.value, index, row.precision)) for index, row in rows)
     twice: dict[tuple[str, str], list[int]] = defaultdict(list)
     for group in (group for group in by_count.values() if len(group) <= MAX_GROUP):
         for slow, fast in map(sorted, combinations(group, 2)):
@@ -228,11 +211,9 @@ def _halves(rows: Indexed) -> Found:
 
 def _repeated(rows: Indexed) -> Found:
     """One figure for two different networks."""
-    seen: dict[float, list[tuple[int, Record]]] = defaultdict(list)
-    for index, row in rows:
-        if len(f"{row.value:.10g}".replace(".", "").strip("0")) >= DIGITS:
-            seen[row.value].append((index, row))
-    for value, same in seen.items():
+    # Zeros at the ends are no digits.
+    long = (one for one in rows if len(f"{one[1].value:.10g}".replace(".", "").strip("0")) >= DIGITS)
+    for value, same in grouped((row.value, (index, row)) for index, row in long).items():
         if len({row.question.workload for _, row in same}) > 1:
             names = sorted({f"{row.question.workload} {row.precision}" for _, row in same})
             detail = f"SUSPECT: {value:,.10g} is the figure of {' and of '.join(names[:NAMED])}"
@@ -448,12 +429,12 @@ class Network:
 
 def find_network(name: str) -> Network | None:
     """The network that `name` means ("ResNet-50", "Inception v3"), or None."""
-    return _by_key().get(_key(name))
+    return _networks()[0].get(_key(name))
 
 
 def network_in(text: str) -> Network | None:
     """The network that a text names among other words ("ResNet-50 v1.5, batch 256"), or None."""
-    match = _in_text().search(text)
+    match = _networks()[1].search(text)
     return None if match is None or _DETECTOR.search(text) else find_network(match[0])
 
 
@@ -462,25 +443,17 @@ def _key(name: str) -> str:
 
 
 @cache
-def _named() -> Mapping[str, Network]:
-    """Every network by each of its names as the file writes them."""
+def _networks() -> tuple[Mapping[str, Network], re.Pattern[str]]:
+    """Every network by the key of each of its names; and any of these names in a text, the longest first, its
+    words and numbers parted or not."""
     table = catalog.rows(_NETWORKS)
     networks = zip(table, catalog.decoded(table, Network), strict=True)
     # An alias may be empty: a list of none ends in one.
     each = (((network.id, *row["aliases"].split(";")), network) for row, network in networks)
-    return {name: network for names, network in each for name in names if name}
-
-
-@cache
-def _by_key() -> Mapping[str, Network]:
-    return {_key(name): network for name, network in _named().items()}
-
-
-@cache
-def _in_text() -> re.Pattern[str]:
-    """Any name of any network, the longest first, its words and numbers parted or not."""
+    named = {name: network for names, network in each for name in names if name}
     parted = (
         r"[ _-]?".join(map(re.escape, re.findall(r"[a-z]+|\d+(?:\.\d+)?", name)))
-        for name in sorted(_named(), key=len, reverse=True)
+        for name in sorted(named, key=len, reverse=True)
     )
-    return re.compile(rf"(?<![a-z0-9])(?:{'|'.join(parted)})(?![a-z0-9])", re.IGNORECASE)
+    pattern = rf"(?<![a-z0-9])(?:{'|'.join(parted)})(?![a-z0-9])"
+    return {_key(name): of for name, of in named.items()}, re.compile(pattern, re.IGNORECASE)

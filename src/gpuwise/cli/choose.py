@@ -96,7 +96,7 @@ def command(
         raise InputError(f"{' and '.join(sorted(ways))} contradict each other", hint="--both, or one of them")
     old = None
     if workload and Path(workload).suffix == ".json":
-        from gpuwise.store.choice import load_choice
+        from gpuwise.store.codec import load_choice
 
         old = load_choice(Path(workload))
     shipped = known_rates()

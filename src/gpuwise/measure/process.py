@@ -164,18 +164,20 @@ class Child:
     def close(self) -> None:
         """Stop the child's process group: SIGTERM, then SIGKILL."""
         try:
-            self._end(signal.SIGTERM, 3.0)
+            end(self._process, signal.SIGTERM, 3.0)
         finally:  # also where a second Ctrl-C takes away its time to end
-            self._end(signal.SIGKILL, 10.0)
+            end(self._process, signal.SIGKILL, 10.0)
             assert self._process.stdin is not None
             with suppress(BrokenPipeError):
                 self._process.stdin.close()
             os.close(self._reader)
             self._log.close()
 
-    def _end(self, sign: signal.Signals, timeout_s: float) -> None:
-        # Also when it has ended: what it forked off belongs to its group and may live on.
-        with suppress(ProcessLookupError):
-            os.killpg(self._process.pid, sign)
-        with suppress(subprocess.TimeoutExpired):
-            self._process.wait(timeout_s)
+
+def end(process: subprocess.Popen[bytes], sign: signal.Signals, timeout_s: float) -> None:
+    """Send a signal to the group that a process leads, and wait for so long until it ends."""
+    # Also when it has ended: what it forked off belongs to its group and may live on.
+    with suppress(ProcessLookupError):
+        os.killpg(process.pid, sign)
+    with suppress(subprocess.TimeoutExpired):
+        process.wait(timeout_s)

@@ -8,11 +8,14 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from dataclasses import dataclass, field, replace
-from typing import Literal
+from typing import Literal, TypeVar, get_args
 
 from gpuwise.model.gpu import Shown, Source, SourceKind
 from gpuwise.model.precision import Precision
 from gpuwise.model.question import Environment, Mode, Question, Recipe, RunConfig, Switches
+
+K = TypeVar("K")
+V = TypeVar("V")
 
 Severity = Literal["info", "warning", "invalid"]
 """info: normal, worth knowing (a card at its own power limit). warning: read the number with care.
@@ -458,6 +461,7 @@ class Tuning:
 
 
 Origin = Literal["measured", "published", "predicted"]
+ORIGINS: tuple[Origin, ...] = get_args(Origin)  # The surest first
 Basis = Literal["measured", "published", "calibrated", "transferred", "spec-only"]
 """How a number is known, best first but for published: measured on this GPU; stated by others; predicted from
 this card's own limits or workloads; from the same question measured on another card; from the data sheet."""
@@ -577,6 +581,19 @@ class Records(tuple[Record, ...], Shown):
     __slots__ = ()
 
 
+def grouped(pairs: Iterable[tuple[K, V]]) -> dict[K, list[V]]:
+    """The values of each key, keys and values in the order in which they come."""
+    found: dict[K, list[V]] = {}
+    for key, value in pairs:
+        found.setdefault(key, []).append(value)
+    return found
+
+
+def firsts(pairs: Iterable[tuple[K, V]]) -> dict[K, V]:
+    """The first value of each key, in the order in which they come."""
+    return {key: values[0] for key, values in grouped(pairs).items()}
+
+
 def records_of(results: Iterable[Result]) -> Records:
     """One record for each measurement, in their order; one that did not end says so in an issue.
 
@@ -585,37 +602,49 @@ def records_of(results: Iterable[Result]) -> Records:
     records = []
     for result in results:
         place, day, published = result.environment, result.created_at[:10], result.origin == "published"
+        kind: SourceKind = "third-party" if published else "measured"
         for m in result.measurements:
-            version = getattr(place, m.config.framework)
-            software = f"{m.config.framework} {version}" if version else ""
-            # Where the sensors contradict each other, neither watts nor energy can be used.
-            doubted = any(issue.code == "energy-mismatch" for issue in m.cautions)
-            power, peak = m.telemetry.power_w if m.telemetry else None, m.memory_peak_bytes
-            ending = m.error.splitlines()[0] if m.error else f"the measurement is {m.status}"
-            failed = () if m.status == "ok" else (Issue.invalid(m.status, ending),)
-            title = f"gpuwise result {result.id}, {place.device}, {software}"
+            title = f"gpuwise result {result.id}, {place.device}, {_software(m, place)}"
             title = (published and result.source) or title
-            kind: SourceKind = "third-party" if published else "measured"
-            made = Record(
-                question=m.question,
-                gpu_id=place.gpu_id or place.device,
-                gpu=place.device,
-                item=m.item,
-                origin=result.origin,
-                basis=result.origin,
-                throughput=m.throughput,
-                seconds=m.items_per_step / m.throughput.value if m.items_per_step and m.throughput else None,
-                memory_bytes=Interval.stated(peak, "peak") if peak else None,
-                watts=Interval.stated(power, "mean") if power and not doubted else None,
-                session=result.id,
-                date=day,
-                software=software,
-                raw=m,
-                source=Source(id=result.id, title=title, kind=kind, read_on=day),
-                issues=(*failed, *m.cautions),
-            )
+            source = Source(id=result.id, title=title, kind=kind, read_on=day)
+            made = record_of(m, place, session=result.id, source=source, origin=result.origin)
             records.append(made)
     return Records(records)
+
+
+def record_of(
+    m: Measurement, place: Environment, *, session: str, source: Source,
+    origin: Literal["measured", "published"] = "measured",
+) -> Record:  # fmt: skip
+    """One measurement as a record."""
+    # Where the sensors contradict each other, neither watts nor energy can be used.
+    doubted = any(issue.code == "energy-mismatch" for issue in m.cautions)
+    power, peak = m.telemetry.power_w if m.telemetry else None, m.memory_peak_bytes
+    ending = m.error.splitlines()[0] if m.error else f"the measurement is {m.status}"
+    failed = () if m.status == "ok" else (Issue.invalid(m.status, ending),)
+    return Record(
+        question=m.question,
+        gpu_id=place.gpu_id or place.device,
+        gpu=place.device,
+        item=m.item,
+        origin=origin,
+        basis=origin,
+        throughput=m.throughput,
+        seconds=m.items_per_step / m.throughput.value if m.items_per_step and m.throughput else None,
+        memory_bytes=Interval.stated(peak, "peak") if peak else None,
+        watts=Interval.stated(power, "mean") if power and not doubted else None,
+        session=session,
+        date=source.read_on,
+        software=_software(m, place),
+        raw=m,
+        source=source,
+        issues=(*failed, *m.cautions),
+    )
+
+
+def _software(m: Measurement, place: Environment) -> str:
+    version = getattr(place, m.config.framework)
+    return f"{m.config.framework} {version}" if version else ""
 
 
 def refused(detail: str, *, fix: str = "") -> tuple[Issue, ...]:

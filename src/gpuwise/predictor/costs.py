@@ -377,9 +377,18 @@ def reduction(call: Call, role: Role | None = None) -> tuple[Node, ...]:
     trailing = bool(along) and min(along) >= len(x.shape) - len(along) and length <= LONGEST_ROW
     kind: kernels.KernelClass = "optimiser" if call.phase == "optimiser" else "reduction"
     role = role or ("row" if trailing and length > 1 else "column")
-    suffix = COLUMNS if given and not trailing else ""
+    suffix = COLUMNS + _turned(x, biggest(call.outs), along) if given and not trailing else ""
     made = node_of(call, kind, suffix=suffix, role=role, domain=x.numel, flop=float(x.numel))
     return (replace(made, beside=staged(call)),)
+
+
+def _turned(x: Value, result: Value, along: Sequence[int]) -> str:
+    """`ACROSS` where neighbours of what is summed are far from each other in the result, which torch lays out
+    in the order of its dimensions: its threads read one element at a time."""
+    left = [i for i in range(len(x.shape)) if i not in along or len(result.shape) == len(x.shape)]
+    inner, place = x.innermost + len(x.shape), result.innermost + len(result.shape)
+    stays = result.numel > 1 and inner in left and inner not in along
+    return ACROSS if stays and left.index(inner) != place else ""
 
 
 def lookup(call: Call) -> tuple[Node, ...]:

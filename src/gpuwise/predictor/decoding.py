@@ -1,4 +1,4 @@
-"""The step of one sequence by gpuwise's own decoding kernels, which needs no recording: six kernels a layer.
+"""One sequence's step by gpuwise's own decoding kernels, which needs no recording: six of a layer, or one.
 
     product     each weight once; a multiprocessor unpacks and multiplies so many in a clock
     attention   the cache once, then the parts of each head together

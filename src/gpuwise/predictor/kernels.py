@@ -202,6 +202,8 @@ def path(kernel: Kernel, *, compiled: bool) -> tuple[str, ...]:
         # in many passes, a sum in one.
         if kernel.kind == "gather":
             parts.insert(0, "put" if any(word in parts[0] for word in PUTS) else "taken")
+        elif kernel.kind == "reduction" and parts[-1] == "across" and kernel.dtype in HALF:
+            parts = ["across"]  # one by one, whatever is made of them
         elif kernel.kind == "reduction" and parts[0] in ORDERED:
             parts[:0] = ["ordered", "few"] if _few(kernel) else ["ordered"]
         # Gradients of a norm's weights: one block goes down all rows of its columns, or several share them.
@@ -343,6 +345,9 @@ ENGINES = frozenset({"wgmma", "tcgen05"})
 FUSED = ("_flash_attention", "_cudnn_attention")
 # Of a tile; keys and the width of a head are filled up.
 _QUERIES, _KEYS, _WIDTH = 128.0, 128.0, 64.0
+# Numbers of a head that cuDNN loads at once (aten/src/ATen/native/transformers/cuda/sdp_utils.cpp): heads of
+# other widths torch fills up for the kernels by single warps.
+_LOADED = 8
 # Keys in whose time a tile starts and ends.
 _EDGES = 150.0
 # A clock and unit.
@@ -376,7 +381,7 @@ def tiles(kernels: Sequence[Kernel], shapes: Array) -> Tiles:
     met = np.where(causal, (blocks + _KEYS) / 2.0, blocks) + _EDGES
     pairs = _QUERIES * met * np.where(backward, _BACKWARD_PASS, 1.0)
     return Tiles(
-        fused=np.array([any(word in name for word in FUSED) for name in names]),
+        fused=np.array([any(word in name for word in FUSED) for name in names]) & (width % _LOADED == 0),
         number=batch * heads * np.ceil(queries / _QUERIES),
         multiplied=4.0 * np.ceil(width / _WIDTH) * _WIDTH * pairs,
         waited=pairs + dropped * _RANDOM * _QUERIES * met,

@@ -80,14 +80,12 @@ def shipped(group: str) -> Parameters:
 
 # What the tables of products do not say. Attention by single warps and the energy of a step's arithmetic and
 # bytes are physical priors, not fitted. What the host takes for each thing it does in a step was fitted to
-# the zoo's steps (`evaluation.predict.classes`), most of them on faster hosts than the usual one: `host` is
-# that of 14 runs on as many machines or days, each weighing the same. Calibration measures another's.
+# the zoo's steps (`evaluation.predict.classes`); calibration measures how much slower another host is.
 GENERAL: Parameters = {
     "attention": log(0.45),
     "lanes": log(0.2),
     "sync": log(4e-5),
-    "dispatch": log(1.15e-5),
-    "host": log(1.04),
+    "host": log(1.0),
     **{f"host.{name}": log(each * 1e-6) for name, each in HOST["microseconds"].items()},
     # Classes of kernels were measured on NVIDIA cards with matrix units. In the fp32 networks of NeuSight's
     # public rows (Lee et al. 2025) kernels take so much longer elsewhere: 43 rows of three CDNA cards, 8 of
@@ -366,9 +364,9 @@ def memory_errors() -> Array:
 
 
 OPERATORS_SCHEMA = 2
-# Seconds of a launch on the usual host: steps of 14 runs of the zoo follow the launches of their run. Files
-# of schema 1 have the median of few readings, which steps follow by a power.
-LAUNCH_S, MEDIAN_POWER = 8.5e-6, 0.6
+# Seconds of a launch on the usual host, and the power of a reading that steps follow: read minutes before,
+# it is as much of the moment as of the machine.
+LAUNCH_S, READING_POWER = 8.5e-6, 0.6
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
@@ -384,7 +382,7 @@ class Operators:
     @property
     def host(self) -> float:
         """The factor on what the usual host takes."""
-        return self.launch_s / LAUNCH_S
+        return float((self.launch_s / LAUNCH_S) ** READING_POWER)
 
 
 def steady(readings: Sequence[float]) -> float:
@@ -444,11 +442,9 @@ def _read(gpu_id: str, _: str | None) -> Operators | None:
         return None
     try:
         found = json.loads(path.read_text(encoding="utf-8"))
-        launch = float(found["launch_s"]) / LAUNCH_S
         return Operators(
             gpu_id=found["gpu_id"], factors=found["factors"], cases=found["cases"],
-            spread=float(found["spread"]),
-            launch_s=LAUNCH_S * (launch if found["schema"] > 1 else launch**MEDIAN_POWER),
+            spread=float(found["spread"]), launch_s=float(found["launch_s"]),
         )  # fmt: skip
     except (ValueError, KeyError, TypeError) as error:
         raise InputError(f"{path} is not a calibration: {error}", hint="gpuwise calibrate") from error

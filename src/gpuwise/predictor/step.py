@@ -6,12 +6,8 @@ from L2 (Hong & Kung 1981; NVIDIA, "Matrix multiplication background", 2023). A 
 pipeline and ends by writing its results: how much of that other tiles hide is a matter of how the matrix
 units are fed (`EXPOSED`). What kernels take beside that was measured by class (`kernels`).
 
-The host launches the kernels, and the GPU waits where it is late (`host_waits`):
-
-    step = max(softened maximum of the sums of busy and host, sum over phases of max(busy, host) - queue)
-
-Forward pass, backward pass and optimiser follow each other, each bound by the GPU or by the host, which
-runs ahead by what the driver holds, 1,024 launches: thousands of an optimiser's small kernels starve the GPU.
+The host launches the kernels, and the GPU waits where it is late (`host_waits`): a step is the softened
+maximum of what either takes.
 
 A step fits where (peak + workspaces) x error <= stated memory x share that the driver leaves - context, for
 the share of known errors that is its probability (`data/errors.json`).
@@ -20,6 +16,7 @@ the share of known errors that is its probability (`data/errors.json`).
 from __future__ import annotations
 
 from bisect import bisect_right
+from collections import Counter, defaultdict
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from functools import cache, lru_cache
@@ -37,11 +34,10 @@ from gpuwise.predictor.kernels import (
     KEPT_TRACES,
     Array,
     Group,
+    Kernel,
     Kernels,
-    Places,
     Products,
     Trace,
-    convolves,
     factors,
     of_trace,
     tile_seconds,
@@ -291,72 +287,54 @@ def clock(trace: Trace, kernels: Kernels, card: Card, rates: Rates, seconds: Arr
     return float(held(rates, card, compute_j=joules, other_j=other, busy_s=busy, rest_s=idle))
 
 
-# Launches that wait in the driver (CUDA; further ones block the host).
-QUEUE = 1024
-_PHASES = ("forward", "backward", "optimiser")
-
-
-# Kinds whose launch costs the host more than one of the others: libraries choose a kernel, or several, of
-# grouped convolutions many.
-_KINDS = ("convolution", "grouped", "matmul", "attention", "normalisation", "other")
-_LIBRARY = 4  # Of the kinds, the first so many are calls of libraries, also from generated code.
-# Functions of Python that a module enters, in traces of before they were counted: the zoo's usual number.
-FUNCTIONS = 9.3
-
-
 def host_waits(trace: Trace, each: Array, rates: Rates) -> float:
-    """Seconds of a step that the GPU waits for launches, whose kernels take `each` seconds in all."""
-    phase, launches = _launches(trace)
-    busy = np.bincount(phase, weights=each, minlength=len(_PHASES))
-    host = host_seconds(trace, launches, rates)
-    queued = np.maximum(busy, host).sum() - QUEUE * rates["host.queue"]
-    # Where neither is much later than the other each waits now and then: short kernels are among long ones.
-    both = float(np.linalg.norm((busy.sum(), host.sum()), SOFTENED))
-    return max(both, float(queued)) - float(busy.sum())
+    """Seconds of a step that the GPU waits for launches, whose kernels take `each` seconds in all.
+
+    Where neither is much later than the other each waits now and then: short kernels are among long ones."""
+    busy = float(each.sum())
+    host = rates["host"] * sum(often * rates[f"host.{what}"] for what, often in host_work(trace).items())
+    return float(np.linalg.norm((busy, host), SOFTENED)) - busy
 
 
-def host_seconds(trace: Trace, launches: Array, rates: Rates) -> Array:
-    """Seconds in which the host goes through each phase of a step with so many `launches` (phases x kinds).
+@lru_cache(maxsize=KEPT_TRACES)
+def host_work(trace: Trace) -> Mapping[str, float]:
+    """How often the host does what in a step.
 
-    An eager step enters modules and functions, dispatches operators (views included) and launches kernels;
+    An eager step enters functions of Python, dispatches operators (views included) and launches kernels;
     autograd notes each operator of a training step, takes longer for one than the forward pass, and each
     gradient is set, cleared and handed over. Generated code is entered once a pass, asks of each module
     whether its assumptions hold, launches its kernels and calls libraries one by one from Python, and hands
     over each gradient; only the optimiser is not compiled.
     """
-    if not trace.compiled and not trace.calls:  # recorded before calls were counted
-        return np.asarray(launches.sum(axis=1) * rates["dispatch"] * rates["host"])
-    found, calls = np.zeros(len(_PHASES)), dict(trace.calls)
-    if not trace.compiled:
-        found[0] = calls["forward"] * rates["host.call"] + calls["modules"] * rates["host.module"]
-        found[0] += calls.get("functions", FUNCTIONS * calls["modules"]) * rates["host.function"]
-        found[0] += calls["forward"] * rates["host.noted"] if trace.mode == "train" else 0.0
-        found[1] = calls["backward"] * rates["host.call.backward"]
-        for i, phase in enumerate(("forward", "backward")):
-            found[i] += launches[i] @ [rates[f"host.{phase}.{kind}"] for kind in _KINDS]
-    elif trace.mode == "train" or trace.item != "token":  # decoding is replayed from a graph
-        found[:2] = launches[:2, :_LIBRARY].sum(axis=1) * rates["host.generated.library"]
-        found[:2] += launches[:2, _LIBRARY:].sum(axis=1) * rates["host.generated.kernel"]
-        found[: 1 + (trace.mode == "train")] += rates["host.entered"]
-        found[0] += calls.get("modules", 0) * rates["host.generated.module"]
-    if trace.mode == "train":
-        learnt = trace.memory.gradient_count if trace.memory else 0.0
-        found[1] += learnt * rates["host.handed"] if trace.compiled else 0.0
-        found[2] = learnt * rates["host.gradient"] + rates["host.step"]
-    return np.asarray(found * rates["host"])
+    calls, training = Counter(dict(trace.calls)), trace.mode == "train"
+    learnt = trace.memory.gradient_count if trace.memory and training else 0.0
+    found = defaultdict[str, float](float, gradient=learnt, step=float(training))
+    if trace.compiled and not training and trace.item == "token":  # decoding is replayed from a graph
+        return found
+    for kernel in trace.kernels:
+        if kernel.phase != "optimiser":
+            found[_launch(kernel, compiled=trace.compiled)] += kernel.count
+    if trace.compiled:
+        found |= {"entered": 1.0 + training, "generated.module": calls["modules"], "handed": learnt}
+    else:
+        found |= {"call": calls["forward"], "noted": calls["forward"] * training}
+        found |= {"function": calls["functions"], "call.backward": calls["backward"]}
+    return found
 
 
-@lru_cache(maxsize=KEPT_TRACES)
-def _launches(trace: Trace) -> tuple[Places, Array]:
-    """Phase of every kernel, and launches in every phase by kind."""
-    phase = np.array([_PHASES.index(kernel.phase) for kernel in trace.kernels], dtype=np.intp)
-    launches = np.zeros((len(_PHASES), len(_KINDS)))
-    for i, kernel in zip(phase, trace.kernels, strict=True):
-        kind: str = kernel.kind if kernel.kind in _KINDS else "other"
-        if convolves(kernel) and 1 < kernel.shape[8] < kernel.shape[1]:
-            kind = "grouped"
-        launches[i, _KINDS.index(kind)] += kernel.count
-    return phase, launches
+# What libraries choose a kernel for, or launch several: forward, and backward.
+_CHOSEN = {"forward": ("matmul",), "backward": ("matmul", "attention", "normalisation")}
+
+
+def _launch(kernel: Kernel, *, compiled: bool) -> str:
+    """What launching a kernel of a pass is to the host. A convolution is chosen for in 16 bits; its gradients
+    take longer than any other kernel."""
+    if compiled:
+        return "generated.launch"
+    if kernel.kind == "convolution" and kernel.phase == "backward":
+        return "convolution.backward"
+    narrow = kernel.kind == "convolution" and kernel.dtype in HALF
+    return "library" if narrow or kernel.kind in _CHOSEN[kernel.phase] else "launch"
 
 
 Evidence = Literal["spec-only", "calibrated", "transferred"]

@@ -12,7 +12,7 @@ from gpuwise.judge.accept.card import Acceptance, Judged, TestedCard, named, que
 from gpuwise.judge.accept.fleet import Deviation, Fleet
 from gpuwise.judge.accept.judging import flapped, hottest, weak
 from gpuwise.model.result import Issue, Link
-from gpuwise.model.units import Amount, percent, whole
+from gpuwise.model.units import Amount, celsius, percent, whole
 from gpuwise.show.charts import Mark, Rows
 from gpuwise.show.page import Figure, Page, Section
 from gpuwise.show.results import counted
@@ -33,7 +33,7 @@ def acceptance(found: Acceptance) -> Table:
     reasons += [(judged.card.name, reason) for judged in found.cards for reason in judged.issues]
     rows = []
     for judged in found.cards:
-        result, heat = judged.card.result, hottest(judged.card.result)
+        result = judged.card.result
         done = sum(m.status == "ok" for m in result.measurements)
         rows.append(
             {
@@ -41,7 +41,7 @@ def acceptance(found: Acceptance) -> Table:
                 "model": result.environment.device,
                 "verdict": judged.outcome,
                 "measured": Amount(f"{done} of {len(result.measurements)}", done),
-                "highest": "" if heat is None else Amount(f"{heat:.0f} °C", heat, "°C"),
+                "highest": celsius(hottest(result)),
                 "reasons": ", ".join(dict.fromkeys(reason.code for reason in judged.issues)),
             }
         )
@@ -174,7 +174,7 @@ def certificate(found: Acceptance | Fleet) -> Page:
 
 def _certified(host: str, judged: Judged) -> dict[str, str]:
     """A card of the certificate: what it is, how it stood, what of it failed."""
-    card, place, heat = judged.card, judged.card.result.environment, hottest(judged.card.result)
+    card, place = judged.card, judged.card.result.environment
     return {
         "host": host,
         "card": card.name,
@@ -182,7 +182,7 @@ def _certified(host: str, judged: Judged) -> dict[str, str]:
         "serial": card.info.serial or "" if card.info else "",
         "verdict": judged.outcome,
         "speeds compared": str(judged.compared),
-        "hottest": "" if heat is None else f"{heat:.0f} °C",
+        "hottest": str(celsius(hottest(card.result))),
         "power limit": f"{place.power_limit_w:.0f} W" if place.power_limit_w else "",
         "PCIe": f"{place.pcie_generation_max or '?'} x{place.pcie_width}" if place.pcie_width else "",
         "memory errors": "" if card.after.ecc_uncorrected is None else str(card.after.ecc_uncorrected),

@@ -19,7 +19,7 @@ from typing import Any
 
 from gpuwise.facts import prices
 from gpuwise.model.gpu import GpuSpec, Offer
-from gpuwise.model.result import Record
+from gpuwise.model.result import Record, firsts, grouped
 from gpuwise.model.units import Amount, gibibytes, percent, significant, times, usd, watts, whole
 from gpuwise.show.card import introduction, made_from_facts
 from gpuwise.show.charts import Mark, Rows, frontier, tradeoff
@@ -454,10 +454,7 @@ def _measured(given: Contest, *, every_one: bool = False) -> Section:
 
 def _memory(given: Contest) -> Section:
     """What fits, by parameters and by kind of work."""
-    sized: dict[float, list[str]] = {}
-    for spec in given.specs:
-        if size := spec.memory_bytes:
-            sized.setdefault(size, []).append(spec.id)
+    sized = grouped((size, spec.id) for spec in given.specs if (size := spec.memory_bytes))
     text = said(
         "article", "memory", weight_bytes=WEIGHT_BYTES, adam_bytes=ADAM_BYTES,
         **{
@@ -495,10 +492,9 @@ def _power(given: Contest) -> Section:
         if len(cells) == len(each):
             rows.append({"kind of work": kind.title, **cells})
     # The fastest is seldom the most efficient: each has its own line.
-    best: dict[tuple[str, str, str], Record] = {}
-    for record in sorted(given.speeds, key=lambda r: -(r.items_per_joule or 0.0)):
-        if record.origin == "measured" and record.items_per_joule:
-            best.setdefault((record.gpu_id, record.question.workload, record.question.mode), record)
+    drawn = [record for record in given.speeds if record.origin == "measured" and record.items_per_joule]
+    drawn.sort(key=lambda r: -(r.items_per_joule or 0.0))
+    best = firsts(((r.gpu_id, r.question.workload, r.question.mode), r) for r in drawn)
     measured = [
         {
             "work": work(r),

@@ -22,6 +22,7 @@ from itertools import cycle, pairwise
 from math import ceil, floor, log, log10
 from typing import Any
 
+from gpuwise.model.result import grouped
 from gpuwise.model.units import visible
 
 # A Vega-Lite specification with its data in it.
@@ -339,9 +340,7 @@ def over_time(marks: Sequence[Mark], *, title: str, near: bool = False) -> Plot:
     def day(text: str) -> float:
         return datetime.fromisoformat(text if len(text) > 7 else f"{text}-01T00:00+00:00").timestamp() / 86400
 
-    by_name: dict[str, list[Mark]] = {}
-    for mark in sorted(marks, key=lambda mark: mark.label):
-        by_name.setdefault(mark.colour, []).append(mark)
+    by_name = grouped((mark.colour, mark) for mark in sorted(marks, key=lambda mark: mark.label))
     days, values = sorted({day(mark.label) for mark in marks}), [mark.value for mark in marks]
     room, by_month = (days[-1] - days[0]) / 50 or 0.5, all(len(mark.label) <= 7 for mark in marks)
     return Plot(

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 from gpuwise.facts.catalog import Match, all_gpus, chips, confirmed, derive, fields, mentions
 from gpuwise.model.gpu import Fact, GpuSpec, Peak
 from gpuwise.model.units import Amount, gibibytes, of_field, percent, si, usd, watts
-from gpuwise.show.table import Table
+from gpuwise.show.table import Table, picked
 
 if TYPE_CHECKING:
     from gpuwise.show.page import References
@@ -107,8 +107,9 @@ def specification(spec: GpuSpec) -> Table:
     whole: tuple[str, ...] = ()
     if die is not None and die.sm_count is not None:
         # Products are often credited with what the chip holds with nothing switched off.
-        counts = ((die.cuda_cores, "cores"), (die.tensor_cores, "tensor cores"), (die.rt_cores, "RT cores"))
-        parts = [f"{die.sm_count} multiprocessors", *(f"{count:,} {name}" for count, name in counts if count)]
+        counts = zip(die.units, ("cores", "tensor cores", "RT cores"), strict=True)
+        parts = [f"{die.sm_count} multiprocessors"]
+        parts += [f"{die.sm_count * each:,} {name}" for each, name in counts if each]
         whole = (f"the whole {spec.text('chip')} die has {', '.join(parts)}",)
     lone = any(row["sources"] == LONE for row in rows)
     single = (f"{LONE}: one source, and none that confirms it",) if lone else ()
@@ -257,10 +258,7 @@ def side_by_side(specs: Sequence[GpuSpec], cited: References | None = None) -> T
 def document(spec: GpuSpec) -> dict[str, Any]:
     """A GPU as plain data, sources included; `derived` holds what its own units and clocks give."""
     return {
-        "id": spec.id,
-        "name": spec.name,
-        "aliases": list(spec.aliases),
-        "device_names": list(spec.device_names),
+        **picked(spec, "id name aliases device_names"),
         "facts": [asdict(fact) for fact in spec.facts.values()],
         "peaks": [asdict(peak) for peak in spec.peaks],
         "more": [asdict(fact) for facts in spec.more.values() for fact in facts],

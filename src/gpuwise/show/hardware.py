@@ -15,7 +15,7 @@ from typing import Any
 from gpuwise.facts import catalog, prices
 from gpuwise.model.gpu import Offer
 from gpuwise.model.question import HOW, WORK
-from gpuwise.model.result import Measurement, Record, Result, Telemetry, records_of
+from gpuwise.model.result import Measurement, Record, Result, Telemetry, firsts, grouped, records_of
 from gpuwise.model.units import Amount, percent, significant, usd, watts, whole
 from gpuwise.show.charts import Bands, Mark, Part, Rows
 from gpuwise.show.page import Figure, References, Section, said
@@ -93,10 +93,11 @@ def limits(given: ReportInput) -> Section:
         speeds, mine = ([r for r in rows if r.gpu == device] for rows in (given.speeds, given.limits))
         if (drawn := roofline(speeds, measured_roofs(mine), device)) is not None:
             figures.append(drawn)
-    found: dict[tuple[str, str], list[Record]] = {}
-    for row in sorted(given.limits, key=lambda row: -row.value):
-        device = row.gpu if len(given.devices) > 1 else ""
-        found.setdefault((row.question.label(), device), []).append(row)
+    several = len(given.devices) > 1
+    found = grouped(
+        ((row.question.label(), row.gpu * several), row)
+        for row in sorted(given.limits, key=lambda row: -row.value)
+    )
     # A card that was cool in one session and hot in another reaches two limits: the highest of each, and the
     # lowest where there are several sessions.
     table = Table.of(
@@ -127,10 +128,9 @@ def limits(given: ReportInput) -> Section:
 
 def kernels(given: ReportInput) -> Section:
     """Kinds of kernels and the slowest by name, of the fastest answer to each question in each precision."""
-    best: dict[tuple[str, str], Record] = {}
     profiled = [row for row in given.speeds if (p := raw(row).profile) is not None and p.kernel_s > 0]
-    for row in sorted(profiled, key=lambda row: -row.value):
-        best.setdefault((row.question.label(*HOW), row.question.precision or "?"), row)
+    ordered = sorted(profiled, key=lambda row: -row.value)
+    best = firsts(((row.question.label(*HOW), row.question.precision or "?"), row) for row in ordered)
     parts = [(row, shares(row)) for row in profiled if any(row is one for one in best.values())]
     title = "Where the time goes"
     if not parts:
@@ -204,10 +204,8 @@ def energy(given: ReportInput, cited: References) -> Section:
         )
     rows, drawn = [], []
     for name, alike in by_work(given.speeds).items():
-        best: dict[str, Record] = {}
-        for row in sorted(alike, key=lambda row: (row.items_per_joule or 0.0, row.value), reverse=True):
-            best.setdefault(row.question.precision or "?", row)
-        for precision, row in best.items():
+        ordered = sorted(alike, key=lambda row: (row.items_per_joule or 0.0, row.value), reverse=True)
+        for precision, row in firsts((row.question.precision or "?", row) for row in ordered).items():
             each, rent, watt = row.items_per_joule, spreads.get(row.gpu_id), row.watts
             how = row.question.label(*WORK) + (f", {row.gpu_id}" if len(given.devices) > 1 else "")
             kwh = MILLION / each / JOULES_PER_KWH if each else 0.0
@@ -264,11 +262,9 @@ def _environments(given: ReportInput) -> tuple[Table, ...]:
         for place in (result.environment for result in given.results)
     ]
     several = len({fields.get("card") for fields in each}) > 1
-    alike: dict[tuple[tuple[str, str], ...], list[str | None]] = {}
-    for fields in each:
-        # Of several cards of a kind only their number is of interest.
-        card = fields.pop("card", None) if several else None
-        alike.setdefault(tuple(fields.items()), []).append(card)
+    # Of several cards of a kind only their number is of interest.
+    named = ((fields.pop("card", None) if several else None, fields) for fields in each)
+    alike = grouped((tuple(fields.items()), card) for card, fields in named)
     found = []
     for items, cards in alike.items():
         number = len({card for card in cards if card})
@@ -293,14 +289,10 @@ def _environments(given: ReportInput) -> tuple[Table, ...]:
 
 def cautions(given: ReportInput) -> Section:
     """A row for each kind of issue with what to do about it; behind them every one with its measurement."""
-    kinds: dict[tuple[str, str], list[str]] = {}
-    each: dict[tuple[str, str], list[str]] = {}
-    for m in map(raw, given.every):
-        for issue in m.cautions:
-            name = m.config.label("batch")
-            kinds.setdefault((issue.code, fix(issue)), []).append(name)
-            each.setdefault((issue.code, issue.detail), []).append(name)
-    if not kinds:
+    every = [(m.config.label("batch"), issue) for m in map(raw, given.every) for issue in m.cautions]
+    kinds = grouped(((issue.code, fix(issue)), name) for name, issue in every)
+    each = grouped(((issue.code, issue.detail), name) for name, issue in every)
+    if not every:
         none = f"None: no measurement of {counted(len(given.every), 'measurement')} has one."
         return Section(id="cautions", title="Cautions", text=(none,))
     summed = Table.of(

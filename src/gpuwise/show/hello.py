@@ -11,7 +11,7 @@ from gpuwise.model.gpu import GpuSpec
 from gpuwise.model.precision import PRECISIONS, Precision
 from gpuwise.model.question import WorkloadSpec
 from gpuwise.model.units import gibibytes, si, whole
-from gpuwise.show.table import Table
+from gpuwise.show.table import Table, picked
 
 SIGNS = {"ok": "✓", "warn": "!", "fail": "✗"}
 
@@ -112,10 +112,8 @@ def document(spec: WorkloadSpec) -> dict[str, Any]:
     precision = Precision.BF16 if Precision.BF16 in spec.precisions else spec.precisions[0]
     known = spec.cost
     costs = {mode: known(mode, precision, spec.default_batch) for mode in spec.modes} if known else {}
-    plain = ("id", "version", "title", "task", "item", "parameters", "default_batch", "gpus")
     return {
-        **{name: getattr(spec, name) for name in plain},
-        **{name: list(getattr(spec, name)) for name in ("modes", "precisions", "recipes")},
+        **picked(spec, "id version title task item parameters default_batch gpus modes precisions recipes"),
         "flop_per_item": {mode: cost.flop_per_item for mode, cost in costs.items()},
         "bytes_per_item": {mode: cost.bytes_per_item for mode, cost in costs.items()},
     }

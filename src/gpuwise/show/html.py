@@ -23,7 +23,7 @@ from importlib.resources import files
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from gpuwise.errors import MachineError
+from gpuwise.errors import MachineError, optional
 from gpuwise.model.result import Interval
 from gpuwise.model.units import visible
 from gpuwise.show.charts import PALETTE, Drawing, own, shared, vega
@@ -224,9 +224,4 @@ def _on_paper(drawing: Drawing) -> str:
 
 
 def _converter() -> Any:
-    try:
-        import vl_convert
-    except ModuleNotFoundError as missing:
-        problem = "charts as files need vl-convert, which is not installed"
-        raise MachineError(problem, hint='pip install "gpuwise[report]"') from missing
-    return vl_convert
+    return optional("vl_convert", "charts as files need vl-convert", "report")

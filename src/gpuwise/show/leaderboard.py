@@ -10,7 +10,7 @@ from typing import Any
 
 from gpuwise.facts import prices
 from gpuwise.model.gpu import GpuSpec, Offer
-from gpuwise.model.result import Interval, Record
+from gpuwise.model.result import ORIGINS, Interval, Record, grouped
 from gpuwise.model.units import Amount, gibibytes, si, significant, usd, watts
 from gpuwise.show.charts import frontier, tradeoff
 from gpuwise.show.gpus import short
@@ -18,8 +18,6 @@ from gpuwise.show.page import Figure
 from gpuwise.show.prices import exact, hourly
 from gpuwise.show.table import Table, rate, unit
 
-# How a figure is known, the surest first: of one GPU the first that answers stands in the ranking.
-ORIGINS = ("measured", "published", "predicted")
 # What buyers tell apart first: what fits a desk, a rack, a bag.
 CLASSES = ("desktop", "workstation", "server", "laptop", "embedded")
 # Dollars of a street price that the last metric counts by: a unit in which figures are easy to read.
@@ -112,16 +110,13 @@ def entries(
 ) -> tuple[Entry, ...]:  # fmt: skip
     """An entry for each GPU that answers the question of the `forecasts`, whose refusals have none; `known`
     are measured and published speeds of any question."""
-    answers: dict[str, list[Record]] = {}
-    asked = {(f.question.workload, f.question.mode, f.question.precision, f.gpus) for f in forecasts}
-    for record in (*known, *forecasts):
-        mine = record.question
-        if record.usable and (mine.workload, mine.mode, mine.precision, mine.gpus) in asked:
-            answers.setdefault(record.gpu_id, []).append(record)
-    offered: dict[str, list[Offer]] = {}
-    for offer in offers:
-        if len(offer.gpu_ids) == 1:
-            offered.setdefault(offer.gpu_ids[0], []).append(offer)
+
+    def asked(record: Record) -> tuple[object, ...]:
+        return record.question.workload, record.question.mode, record.question.precision, record.gpus
+
+    wanted = set(map(asked, forecasts))
+    answers = grouped((r.gpu_id, r) for r in (*known, *forecasts) if r.usable and asked(r) in wanted)
+    offered = grouped((offer.gpu_ids[0], offer) for offer in offers if len(offer.gpu_ids) == 1)
     found = []
     for spec in specs:
         if spec.id in answers:
@@ -135,7 +130,7 @@ def entries(
 
 
 def _best(answers: Sequence[Record]) -> Record:
-    """The surest, and of these the fastest; watts of another one where it has none."""
+    """The surest way to know, and of these the fastest; watts of another one where it has none."""
     # A published speed below the whole interval of the forecast says what other software reaches.
     least = max((r.throughput.low for r in answers if r.origin == "predicted" and r.throughput), default=0.0)
     answers = [r for r in answers if r.origin != "published" or r.value >= least]

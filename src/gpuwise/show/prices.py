@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections import defaultdict
 from collections.abc import Sequence
 from dataclasses import asdict
 from datetime import date
@@ -12,6 +11,7 @@ from gpuwise.facts import prices
 from gpuwise.facts.prices import Change, Line, Month, Skipped
 from gpuwise.model.gpu import RENTS as KINDS
 from gpuwise.model.gpu import GpuSpec, Offer
+from gpuwise.model.result import grouped
 from gpuwise.model.units import Amount, usd, whole
 from gpuwise.show.charts import Mark, Plot
 from gpuwise.show.charts import over_time as lines_over_time
@@ -231,10 +231,8 @@ def _spans(offers: Sequence[Offer], today: date) -> tuple[str, ...]:
             notes.append(f"{kind}: {span} ({found.offers} offers{apart}){wide}")
         elif found is None and old > 1:
             notes.append(f"{kind}: only {older}")
-    sold: dict[str, list[Offer]] = defaultdict(list)
-    for offer in offers:
-        if not offer.per_hour:
-            sold[offer.gpu_ids[0] if len(offer.gpu_ids) == 1 else offer.gpu].append(offer)
+    purchases = (offer for offer in offers if not offer.per_hour)
+    sold = grouped((o.gpu_ids[0] if len(o.gpu_ids) == 1 else o.gpu, o) for o in purchases)
     if len(sold) <= FEW:
         notes += [f"{gpu} to buy: {bought(mine, today)}" for gpu, mine in sold.items()]
     return tuple(notes)
@@ -384,10 +382,8 @@ def over_time(months: Sequence[Month], query: str) -> Table:
 
 def over_time_chart(months: Sequence[Month], query: str) -> Plot:
     """The longest series as lines: each a provider, kind and region, so that no line joins two sources."""
-    series: dict[str, list[Month]] = defaultdict(list)
-    for m in months:
-        name = " ".join(word for word in (m.provider, m.kind, m.term, m.region) if word)
-        series[f"{name} [{m.source}]"].append(m)
+    words = ((m, filter(None, (m.provider, m.kind, m.term, m.region))) for m in months)
+    series = grouped((f"{' '.join(name)} [{m.source}]", m) for m, name in words)
     # The longest tell most; ties by name, so that a chart is drawn the same twice.
     longest = sorted(series, key=lambda name: (-len({m.month for m in series[name]}), name))[:MOST_LINES]
     return lines_over_time(

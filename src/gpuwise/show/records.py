@@ -15,7 +15,7 @@ from gpuwise.facts.catalog.load import decoded, rows
 from gpuwise.model.gpu import Source
 from gpuwise.model.precision import Precision
 from gpuwise.model.question import Mode, RunConfig
-from gpuwise.model.result import UNSURE, Issue, Record, Statement
+from gpuwise.model.result import UNSURE, Issue, Record, Statement, firsts
 from gpuwise.model.units import watts, whole
 from gpuwise.show.page import References
 from gpuwise.show.results import codes, fix
@@ -70,9 +70,7 @@ def published_table(rows: Sequence[Record], top: int = 0) -> Table:
     )
     more: tuple[str, ...] = ()
     if 0 < top < len(ordered):
-        fastest: dict[object, Record] = {}
-        for row in ordered:
-            fastest.setdefault((row.question.workload, row.question.mode, row.gpu_id), row)
+        fastest = firsts(((row.question.workload, row.question.mode, row.gpu_id), row) for row in ordered)
         ordered = list(fastest.values())[:top]
         more = (f"The fastest of each GPU; {len(rows) - len(ordered)} more rows with --top 0.",)
     sources = {row.source.id: row.source for row in ordered if row.source}

@@ -12,7 +12,7 @@ from dataclasses import dataclass, replace
 from gpuwise import store
 from gpuwise.model.precision import Precision
 from gpuwise.model.question import HOW, WORK, Question
-from gpuwise.model.result import Interval, Record
+from gpuwise.model.result import Interval, Record, firsts, grouped
 from gpuwise.model.units import percent, significant, times, whole
 from gpuwise.show import hardware, serving
 from gpuwise.show import results as tables
@@ -122,10 +122,9 @@ def _lead(given: ReportInput, headed: Sequence[Record]) -> Figure | None:
     """The fastest of each precision of the workloads in the headlines, on as many GPUs as these."""
     marks, rows = [], []
     for head in headed:
-        fastest: dict[str, list[Record]] = {}
         alike = [r for r in given.speeds if r.leads and r.gpus == head.gpus and r.gpu_id == head.gpu_id]
-        for _, same in settings(by_work(alike)[head.question.label(*HOW)]):
-            fastest.setdefault(same[0].question.precision or "?", same)
+        each = settings(by_work(alike)[head.question.label(*HOW)])
+        fastest = firsts((same[0].question.precision or "?", same) for _, same in each)
         if len(fastest) < 2:  # a lone bar is as long as its room and says nothing
             continue
         marks += speed_marks([r for same in fastest.values() for r in same], devices=given.devices)
@@ -143,11 +142,10 @@ def _lead(given: ReportInput, headed: Sequence[Record]) -> Figure | None:
 
 def _shares(given: ReportInput) -> Figure | None:
     """What each workload reached of the data sheet's peak: different items have no axis in common."""
-    best: dict[str, Record] = {}
-    leading = (r for r in given.speeds if r.leads and raw(r).mfu)
-    for row in sorted(leading, key=lambda r: -(raw(r).mfu or 0.0)):
-        best.setdefault(row.question.label(*HOW), row)
-    rows = [(name, raw(row).mfu or 0.0, row) for name, row in list(best.items())[:BARS]]
+    leading = [(raw(r).mfu or 0.0, r) for r in given.speeds if r.leads and raw(r).mfu]
+    ordered = sorted(leading, key=lambda pair: -pair[0])
+    best = firsts((r.question.label(*HOW), (share, r)) for share, r in ordered)
+    rows = [(name, *of) for name, of in list(best.items())[:BARS]]
     if len(rows) < 2:
         return None
     marks = tuple(
@@ -297,10 +295,8 @@ def speedups(given: ReportInput) -> Section:
 
 
 def _gains(pairs: Sequence[Pair], title: str, caption: str) -> Figure:
-    alike: dict[tuple[str, str], list[Interval]] = {}
-    for pair in pairs:
-        asked = pair.other.question
-        alike.setdefault((asked.label(*HOW), asked.label(*WORK)), []).append(pair.gain)
+    asked = ((pair.other.question, pair.gain) for pair in pairs)
+    alike = grouped(((question.label(*HOW), question.label(*WORK)), gain) for question, gain in asked)
     marks = []
     for (group, label), same in alike.items():
         middle = same[len(same) // 2].value

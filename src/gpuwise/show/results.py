@@ -8,7 +8,7 @@ from os.path import commonprefix
 from typing import TYPE_CHECKING
 
 from gpuwise.model.question import HOW, WORK, Environment
-from gpuwise.model.result import Issue, Measurement, Record, Result, records_of
+from gpuwise.model.result import Issue, Measurement, Record, Result, grouped, records_of
 from gpuwise.model.units import Amount, gibibytes, percent, seconds, significant, watts, whole
 from gpuwise.show.table import Table, amount, per_joule, rate, speed, unit
 
@@ -300,20 +300,15 @@ def called(name: str) -> str:
 
 def by_work(rows: Iterable[Record]) -> dict[str, list[Record]]:
     """The records by what was run, `resnet50 train`, in the order in which these came."""
-    found: dict[str, list[Record]] = {}
-    for row in rows:
-        found.setdefault(row.question.label(*HOW), []).append(row)
-    return found
+    return grouped((row.question.label(*HOW), row) for row in rows)
 
 
 def settings(rows: Sequence[Record], *, devices: Sequence[str] = ()) -> list[tuple[str, list[Record]]]:
     """(how it was run, the records of it with the fastest first): sessions of one question are one setting.
     The device is named where there are several. Settings come by the speed of their middle one."""
-    alike: dict[str, list[Record]] = {}
-    for row in sorted(rows, key=lambda row: -row.value):
-        # Of one device its name would stand in every row.
-        device = f", {row.gpu_id}" if len(devices) > 1 else ""
-        alike.setdefault(row.question.label(*WORK) + device, []).append(row)
+    # Of one device its name would stand in every row.
+    several, ordered = len(devices) > 1, sorted(rows, key=lambda row: -row.value)
+    alike = grouped((row.question.label(*WORK) + f", {row.gpu_id}" * several, row) for row in ordered)
     return sorted(alike.items(), key=lambda pair: -pair[1][len(pair[1]) // 2].value)
 
 

@@ -8,7 +8,7 @@ from dataclasses import replace
 
 from gpuwise.facts.catalog import all_gpus
 from gpuwise.model.question import HOW
-from gpuwise.model.result import Interval, Measurement, Record, Result
+from gpuwise.model.result import ORIGINS, Interval, Measurement, Record, Result
 from gpuwise.model.units import percent, times, watts, whole
 from gpuwise.show.charts import SERIES, Mark
 from gpuwise.show.charts import curves as drawn_curves
@@ -26,8 +26,6 @@ GOOD = 0.99
 DIFFER = 0.01
 # Points from which a line says more than the share of linear at its end.
 CURVED = 3
-# Curves that are drawn first.
-ORIGINS = {"measured": 0, "published": 1, "predicted": 2}
 _MEANS = {
     "sharing": "what the GPUs share: power, heat or the host",
     "waiting": "waiting for the slowest GPU",
@@ -150,7 +148,9 @@ def shown(
     several = bool(varies) and varies[0]
     ends: dict[int, list[str]] = defaultdict(list)
     said: set[str] = set()
-    for curve in sorted(curves, key=lambda curve: (len(curve.records) < CURVED, ORIGINS[curve.one.origin])):
+    # What is surest is drawn first.
+    ordered = sorted(curves, key=lambda c: (len(c.records) < CURVED, ORIGINS.index(c.one.origin)))
+    for curve in ordered:
         one, last = curve.one, curve.records[-1]
         if one.throughput is None or last.throughput is None:
             continue

@@ -12,12 +12,13 @@ import json
 import re
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass, is_dataclass, replace
+from importlib import import_module
 from itertools import zip_longest
 from shutil import get_terminal_size
 from textwrap import wrap
 from typing import TYPE_CHECKING, Any, Generic, NamedTuple, TypeVar
 
-from gpuwise.errors import MachineError
+from gpuwise.errors import optional
 from gpuwise.model.result import WIDE, Interval, Issue, Record
 from gpuwise.model.units import Amount, percent, si, significant, visible
 
@@ -166,13 +167,8 @@ def parquet(table: Table) -> bytes:
 
 def parquet_library() -> tuple[Any, Any]:
     """The modules `pyarrow` and `pyarrow.parquet`. Raises MachineError where they are missing."""
-    try:
-        import pyarrow
-        from pyarrow import parquet
-    except ModuleNotFoundError as missing:
-        problem = "Parquet needs pyarrow, which is not installed"
-        raise MachineError(problem, hint='pip install "gpuwise[server]"') from missing
-    return pyarrow, parquet
+    arrow = optional("pyarrow", "Parquet needs pyarrow", "server")
+    return arrow, import_module("pyarrow.parquet")
 
 
 def raw(table: Table) -> dict[str, list[float | str | None]]:

@@ -8,7 +8,7 @@ from itertools import groupby, pairwise
 
 from gpuwise.model.question import HOW
 from gpuwise.model.result import Measurement, Result, Telemetry
-from gpuwise.model.units import Amount, percent, seconds, watts, whole
+from gpuwise.model.units import Amount, celsius, percent, seconds, watts, whole
 from gpuwise.show.charts import Bands, Part, Plot, Point, Series, linear
 from gpuwise.show.hardware import ReportInput
 from gpuwise.show.page import Figure, Section
@@ -93,7 +93,7 @@ def overview(sessions: Sequence[Result]) -> Figure:
                 "measurements": whole(len(timed)),
                 "timed": seconds(sum(map(_length, timed))),
                 "power of a GPU": watts(mean) if mean else "",
-                "highest temperature": _celsius(hottest),
+                "highest temperature": celsius(hottest),
                 "clock held down in": Amount(f"{held} of {len(sensed)}", held) if sensed else "",
             }
         )
@@ -124,10 +124,6 @@ def _length(m: Measurement) -> float:
 def _power(m: Measurement) -> float | None:
     """Mean power of each GPU, watts."""
     return m.telemetry.power_w / m.config.gpus if m.telemetry and m.telemetry.power_w else None
-
-
-def _celsius(found: float | None) -> str:
-    return Amount(f"{found:.0f} °C", found, "°C") if found else ""
 
 
 def _held(sensed: Telemetry | None) -> float:
@@ -177,7 +173,7 @@ def _telemetry(result: Result) -> Table:
                 "length": seconds(_length(m)),
                 "power of a GPU": watts(power) if power else "",
                 "median clock": Amount(f"{clock / 1e6:.0f} MHz", clock, "Hz") if clock else "",
-                "highest temperature": _celsius(sensed.temperature_max_c) if sensed else "",
+                "highest temperature": celsius(sensed.temperature_max_c) if sensed else "",
                 "samples": whole(sensed.samples) if sensed else "",
                 "clock held down": ", ".join(reasons),
             }

@@ -6,7 +6,7 @@ schema is refused: its numbers may mean something else. A file of any older sche
 A report holds results in script elements that no browser runs. `<` is written as its JSON escape, so that
 nothing in a result can end the element, and no parser of HTML is needed to find it again. Together larger
 than `PACKED_FROM` they are compressed (zlib, base64): a page that is mailed holds its step times twice over
-otherwise.
+otherwise. Recommendations are files of their own.
 """
 
 from __future__ import annotations
@@ -17,14 +17,19 @@ import re
 import zlib
 from collections.abc import Iterator, Sequence
 from dataclasses import fields, is_dataclass, replace
-from typing import Any
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
 
 import msgspec
 
+from gpuwise import store
 from gpuwise.errors import InputError
 from gpuwise.model.question import is_lowered, modern
 from gpuwise.model.result import SCHEMA, Issue, Measurement, Result, Severity
 from gpuwise.model.units import significant
+
+if TYPE_CHECKING:
+    from gpuwise.model.judgement import Recommendation
 
 NEW = "measure again"
 # Ids name files and pages: never a path, never hidden.
@@ -120,8 +125,7 @@ def decode(data: bytes, origin: str) -> Result:
     if schema is None or schema < 1:
         raise InputError(f"{origin} is not a gpuwise result: it has no schema number", hint=NEW, code="bench")
     if schema > SCHEMA:
-        problem = f"{origin} has schema {schema}; this gpuwise reads up to {SCHEMA}"
-        raise InputError(problem, hint="install a newer one", code="upgrade")
+        raise _newer(origin, schema, SCHEMA)
     try:
         if schema < SCHEMA:
             document = msgspec.json.decode(data)
@@ -163,6 +167,11 @@ def _by_rows(data: bytes) -> Result:
 
 def _damaged(origin: str, error: Exception) -> InputError:
     return InputError(f"{origin} is damaged, no complete JSON: {error}", hint=NEW, code="bench")
+
+
+def _newer(origin: str, schema: int, known: int) -> InputError:
+    problem = f"{origin} has schema {schema}; this gpuwise reads up to {known}"
+    return InputError(problem, hint="install a newer one", code="upgrade")
 
 
 def _faults(result: Result) -> Iterator[str]:
@@ -301,3 +310,55 @@ def results(page: bytes, origin: str) -> tuple[Result, ...]:
         problem = f"{origin} holds no gpuwise result"
         raise InputError(problem, hint="only a report that gpuwise wrote as HTML keeps its data")
     return tuple(decoded)
+
+
+# Of an amount of money, work or power, as the forms and options of a need allow.
+LARGEST_NEED = 1e15
+# Of what something is divided by: a share of the time, a count, hours.
+MIN_DIVISOR = 1e-9
+DIVISORS = ("passes", "users", "items", "batch", "period_s", "deadline_s", "latency_s", "first_token_s")
+
+
+def encode_choice(choice: Recommendation) -> bytes:
+    """Indented JSON; a number that is not finite becomes null."""
+    made = msgspec.to_builtins(choice)
+    made["rejected"] = [
+        {"gpu_id": gpu, "reason": why.detail, "constraint": why.code} for gpu, why in choice.rejected.items()
+    ]
+    return msgspec.json.format(msgspec.json.encode(made), indent=1) + b"\n"
+
+
+def _numbers(value: Any) -> Iterator[float]:
+    """Every number of plain data."""
+    if isinstance(value, dict | list | tuple):
+        for inner in value.values() if isinstance(value, dict) else value:
+            yield from _numbers(inner)
+    elif isinstance(value, int | float):
+        yield value
+
+
+def load_choice(path: Path) -> Recommendation:
+    """Read a recommendation. Raises InputError for a file that is none, or of a newer schema."""
+    from gpuwise.model.judgement import SCHEMA, Recommendation  # a result does not need it
+
+    data = store.read(path)
+    try:
+        made = msgspec.json.decode(data)
+        if isinstance(made, dict):
+            left = made.get("rejected", ())
+            made["rejected"] = {r["gpu_id"]: Issue.info(r["constraint"], r["reason"]) for r in left}
+        choice = msgspec.convert(made, Recommendation)
+        need, owned = choice.need, choice.need.assumptions
+        divisors = [*(share for _, share in need.workloads), *need.gpus, need.currency[1]]
+        divisors += [getattr(need, name) for name in DIVISORS]
+        divisors += [owned.hours_per_week, owned.years, owned.utilisation]
+        if min(each for each in divisors if each is not None) < MIN_DIVISOR or not all(
+            0 <= each <= LARGEST_NEED for each in _numbers(msgspec.to_builtins(need))
+        ):
+            raise TypeError("its need has a number that no need has")
+    except (KeyError, TypeError, msgspec.DecodeError, UnicodeDecodeError, RecursionError) as error:
+        problem = f"{path} is not a recommendation of gpuwise choose: {error}"
+        raise InputError(problem, hint="make it again", code="choose-again") from error
+    if choice.schema > SCHEMA:
+        raise _newer(str(path), choice.schema, SCHEMA)
+    return choice

@@ -92,9 +92,6 @@ HEADERS = {
 }
 LOOPBACK = frozenset({"127.0.0.1", "localhost", "[::1]"})
 TOO_LARGE = 413, f"An upload has at most {LARGEST_BODY // 2**20} MiB.\n"
-TOO_LONG = 414, f"An address asks at most {LONGEST_QUERY:,} bytes.\n"
-TOO_SLOW = 408, "The upload takes too long.\n"
-TOO_MANY = 503, "Too many uploads come at once: send it again.\n"
 
 
 T = TypeVar("T")
@@ -116,27 +113,17 @@ class Rate:
         self._often, self._most = often, most
         self._left: dict[str, tuple[float, float]] = {}
 
-    def wait_s(self, name: str) -> int:
-        """0 where it may go on, which is counted; else how many seconds it has to wait."""
+    def count(self, name: str) -> None:
+        """Count that it comes. Raises Refused where it has to wait."""
         now = time.monotonic()
         left, at = self._left.get(name, (float(self._most), now))
         left = min(self._most, left + (now - at) * self._often)
         if left < 1:
-            return int((1 - left) / self._often) + 1
+            wait_s = int((1 - left) / self._often) + 1
+            raise Refused(429, f"Too often: wait {wait_s} s.\n", wait_s)
         if len(self._left) > LARGEST_CROWD:
             self._left.clear()
         self._left[name] = left - 1, now
-        return 0
-
-
-def refusal_of(status: int, words: str, wait_s: int = 0) -> Response:
-    """An answer in plain words, with when to come again where that helps."""
-    return PlainTextResponse(words, status, {"Retry-After": str(wait_s)} if wait_s else {})
-
-
-def too_often(wait_s: int) -> Response:
-    """The refusal of who came too often."""
-    return refusal_of(429, f"Too often: wait {wait_s} s.\n", wait_s)
 
 
 class Guard:
@@ -165,14 +152,12 @@ class Guard:
             await send(message)
 
         try:
-            refusal = self._refusal(scope, Headers(scope=scope))
-            if refusal is not None:
-                await refusal(scope, receive, answered)
-                return
-            try:
-                await self.app(scope, body.receive, answered)
-            except Refused as refused:
-                await refusal_of(*refused.args)(scope, receive, answered)
+            moved = self._let_in(scope, Headers(scope=scope))
+            await (moved or self.app)(scope, body.receive, answered)
+        except Refused as refused:
+            status, words, *wait_s = refused.args
+            again = {"Retry-After": str(*wait_s)} if wait_s else {}
+            await PlainTextResponse(words, status, again)(scope, receive, answered)
         except ClientDisconnect:
             pass  # nobody reads the answer
         except MachineError as error:  # the database that knows the tokens
@@ -184,29 +169,30 @@ class Guard:
         """Count bytes that a body takes. Raises Refused where all together are too many."""
         self._held += size
         if self._held > LARGEST_TOGETHER:
-            raise Refused(*TOO_MANY)
+            raise Refused(503, "Too many uploads come at once: send it again.\n")
 
-    def _refusal(self, scope: Scope, headers: Headers) -> Response | None:
+    def _let_in(self, scope: Scope, headers: Headers) -> Response | None:
+        """None where the application answers, else where to go. Raises Refused for other requests."""
         host = headers.get("host", "")
         name = host.rsplit(":", 1)[0] if ":" in host and not host.endswith("]") else host
         if self.hosts is not None and name.lower() not in self.hosts:
-            return PlainTextResponse("This server does not answer to that name.\n", 421)
+            raise Refused(421, "This server does not answer to that name.\n")
         if len(scope["query_string"]) > LONGEST_QUERY:
-            return refusal_of(*TOO_LONG)
+            raise Refused(414, f"An address asks at most {LONGEST_QUERY:,} bytes.\n")
         length = headers.get("content-length", "0")
         if length.isascii() and length.isdigit() and int(length[:20]) > LARGEST_BODY:
-            return refusal_of(*TOO_LARGE)
+            raise Refused(*TOO_LARGE)
         if scope["method"] not in ("GET", "HEAD"):
             # Browsers send these two by themselves, and no script of a page can change them; where another
             # program sends the request, both are missing.
             site, origin = headers.get("sec-fetch-site", "same-origin"), headers.get("origin")
             other = origin is not None and urlsplit(origin).netloc != host
             if other or site not in ("same-origin", "none"):
-                return PlainTextResponse("Another site may not send anything to this server.\n", 403)
-        return self._stranger(scope, headers, self.owner) if self.owner is not None else None
+                raise Refused(403, "Another site may not send anything to this server.\n")
+        return self._known(scope, headers, self.owner) if self.owner is not None else None
 
-    def _stranger(self, scope: Scope, headers: Headers, owner: Owner) -> Response | None:
-        """The refusal of a request without a token; one that brings it in its address gets a cookie."""
+    def _known(self, scope: Scope, headers: Headers, owner: Owner) -> Response | None:
+        """Raises Refused for a request without a token; one that brings it in its address gets a cookie."""
         query = dict(parse_qsl(scope.get("query_string", b"").decode("latin-1")))
         if (token := query.get("token", "")) and owner(token) is not None:
             # `//host` would be the address of another server.
@@ -223,13 +209,12 @@ class Guard:
             if given and (user := owner(given)) is not None:
                 secret = "" if given == bearer else form_secret(given)
                 scope.setdefault("state", {}).update(user=user, form_secret=secret)
-                wait = self._requests.wait_s(getattr(user, "name", client))
-                return too_often(wait) if wait else None
-        if (bearer or cookie is not None) and (wait := self._wrong.wait_s(client)):
-            return too_often(wait)
-        return PlainTextResponse(
-            "This server asks for its token: open the address that it printed when it started.\n", 401
-        )
+                self._requests.count(getattr(user, "name", client))
+                return None
+        if bearer or cookie is not None:
+            self._wrong.count(client)
+        asks = "This server asks for its token: open the address that it printed when it started.\n"
+        raise Refused(401, asks)
 
 
 def form_secret(token: str) -> str:
@@ -263,7 +248,7 @@ class Body:
             async with asyncio.timeout(patience):
                 message = await self.source()
         except TimeoutError:
-            raise Refused(*TOO_SLOW) from None
+            raise Refused(408, "The upload takes too long.\n") from None
         self.more = bool(message.get("more_body", False))
         came = len(message.get("body", b""))
         self.size += came

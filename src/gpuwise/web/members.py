@@ -24,9 +24,8 @@ from gpuwise import store
 from gpuwise.errors import InputError
 from gpuwise.jobs.facts import Facts
 from gpuwise.web import site
-from gpuwise.web.form import Form
-from gpuwise.web.guard import PUSHES, WRITING, Queue, Rate, Reader, too_often
-from gpuwise.web.server import JSON, PUSH, place_of
+from gpuwise.web.guard import PUSHES, WRITING, Queue, Rate, Reader
+from gpuwise.web.server import JSON, PUSH, Form, place_of
 from gpuwise.web.site import Address
 from gpuwise.web.team import MOST_SHOWN, Pushed, Role, Team, User
 from gpuwise.web.views import team as views
@@ -52,9 +51,7 @@ def routes(team: Team, facts: Facts, reader: Reader) -> list[Route]:
 
     async def pushed(request: Request) -> Response:
         """A result from a program: `gpuwise push`."""
-        user = _member(request, "push")
-        if wait := rate.wait_s(user.name):
-            return too_often(wait)
+        rate.count(_member(request, "push").name)
         query = request.query_params
         status, body, kept = await push(
             request, await request.body(), "the file", query.get("project", "default"),
@@ -96,8 +93,7 @@ def routes(team: Team, facts: Facts, reader: Reader) -> list[Route]:
     async def form_pushed(request: Request) -> Response:
         """A result from the page of the team."""
         user, form = await _sent(request, "push")
-        if wait := rate.wait_s(user.name):
-            return too_often(wait)
+        rate.count(user.name)
         project, signature = form.fields.get("project", ""), form.fields.get("signature", "").strip()
         status, body, kept = await push(
             request, form.data, form.name, project, form.fields.get("tags", "").split(), "",

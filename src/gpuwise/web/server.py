@@ -11,16 +11,19 @@ import logging
 import socket
 import time
 from collections import Counter
-from collections.abc import Callable, Hashable, Sequence
+from collections.abc import Callable, Hashable, Mapping, Sequence
+from dataclasses import dataclass
 from functools import partial
-from pathlib import Path
+from pathlib import Path, PurePosixPath
 from typing import TYPE_CHECKING, Any
 from urllib.parse import urlencode
 
 import uvicorn
 from starlette.applications import Starlette
 from starlette.concurrency import run_in_threadpool
+from starlette.datastructures import UploadFile
 from starlette.exceptions import HTTPException
+from starlette.formparsers import MultiPartParser
 from starlette.middleware import Middleware
 from starlette.requests import Request
 from starlette.responses import FileResponse, RedirectResponse, Response
@@ -32,10 +35,9 @@ from gpuwise.errors import Abandoned, GpuwiseError, InputError, MachineError, No
 from gpuwise.jobs.facts import Facts
 from gpuwise.show import html
 from gpuwise.web import guard, site
-from gpuwise.web.form import Form
 from gpuwise.web.site import ADDRESSES, FILES, FORMATS, LIVE, STATIC, Address, Place, warm
 from gpuwise.web.view import Asked, View
-from gpuwise.web.views import audit, compare, results
+from gpuwise.web.views import audit, gpus, results
 
 if TYPE_CHECKING:
     from gpuwise.web.team import Team
@@ -56,6 +58,43 @@ READERS = {"/audit": audit.audit, "/upload": results.uploaded}
 JSON = FORMATS["json"]
 # Where a team's results are sent to.
 PUSH = "/push"
+
+MOST_FIELDS = 8
+MultiPartParser.spool_max_size = guard.LARGEST_BODY  # nothing touches the disk
+# What it warns of is answered; a crowd of damaged forms must not fill the log.
+logging.getLogger("python_multipart").setLevel(logging.ERROR)
+
+
+@dataclass(frozen=True, slots=True)
+class Form:
+    """Fields by name; the file, or the text field where no file was chosen, and what it is called."""
+
+    fields: Mapping[str, str]
+    name: str = "text.md"
+    data: bytes = b""
+
+    @classmethod
+    async def of(cls, request: Request) -> Form:
+        """Of a request. Raises InputError for anything but a form."""
+        kind = request.headers.get("content-type", "")
+        if not kind.startswith(("multipart/form-data", "application/x-www-form-urlencoded")):
+            raise InputError("a form with a file or a text was expected", hint="use the form of the page")
+        await request.body()  # whole first: the parser leaves its files open where a body is refused
+        try:
+            form = await request.form(max_files=1, max_fields=MOST_FIELDS, max_part_size=guard.LARGEST_BODY)
+        except (HTTPException, KeyError, ValueError) as error:
+            why = getattr(error, "detail", error)
+            raise InputError(f"the form cannot be read: {why}", hint="send it again from the page") from error
+        try:
+            fields = {key: value for key, value in form.items() if isinstance(value, str)}
+            file = form.get("file")
+            if isinstance(file, UploadFile) and file.size:
+                # The last part of the name alone: a label, never a path.
+                name = PurePosixPath((file.filename or "").replace("\\", "/")).name[:100]
+                return cls(fields, name or "text.md", await file.read())
+            return cls(fields, data=fields.get("text", "").encode())
+        finally:
+            await form.close()
 
 
 def run(
@@ -82,7 +121,7 @@ def run(
         query = f"?{urlencode({'token': token})}" if token else ""
         courier = None
         if team is not None and webhook:
-            from gpuwise.web.courier import Courier
+            from gpuwise.web.team import Courier
 
             courier = Courier(team, webhook)
         ready(f"http://{name}:{listening.getsockname()[1]}/{query}")
@@ -212,7 +251,7 @@ async def _asked(pages: Pages, address: Address, form: str, request: Request) ->
     place = place_of(request)
     # The form of the comparison sends GPUs as values; the comparison has an address of its own.
     if address.path == "/compare" and form == "html" and len(asked.many("gpu")) > 1:
-        specs = await run_in_threadpool(compare.picked, facts, asked)
+        specs = await run_in_threadpool(gpus.picked, facts, asked)
         if len(specs) > 1:
             return RedirectResponse(place.to(f"/compare/{','.join(spec.id for spec in specs)}"), 303)
     work = partial(_answer, address.view, facts, asked, form, place)

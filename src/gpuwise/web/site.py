@@ -30,7 +30,7 @@ from gpuwise.show import html
 from gpuwise.show.gpus import short
 from gpuwise.show.table import comma_separated
 from gpuwise.web.view import Asked, View
-from gpuwise.web.views import audit, choose, compare, fit, gpus, leaderboard, predict, prices, results
+from gpuwise.web.views import audit, choose, gpus, predict, prices, results
 
 if TYPE_CHECKING:
     from gpuwise.web.team import Role, User
@@ -180,13 +180,13 @@ class Address:
 
 
 ADDRESSES = (
-    Address("/", leaderboard.leaderboard, data=True),
-    Address("/leaderboard/{name}", leaderboard.leaderboard, lambda facts: leaderboard.boards()),
+    Address("/", predict.leaderboard, data=True),
+    Address("/leaderboard/{name}", predict.leaderboard, lambda facts: predict.boards()),
     Address("/gpus", gpus.listing, data=True),
     Address("/gpus/{name}", gpus.one, lambda facts: facts.studied),
-    Address("/compare", compare.form, live=True),
-    Address("/compare/{name}", compare.several, compare.pairs, live=True),
-    Address("/compare/{name}/article", compare.article, compare.pairs, live=True),
+    Address("/compare", gpus.form, live=True),
+    Address("/compare/{name}", gpus.several, gpus.pairs, live=True),
+    Address("/compare/{name}/article", gpus.article, gpus.pairs, live=True),
     Address("/prices", prices.listing, data=True),
     Address("/prices/{name}", prices.one, prices.offered, live=True),
     Address("/results", results.listing, data=True),
@@ -196,7 +196,7 @@ ADDRESSES = (
     Address("/scaling/{name}", predict.scaling, lambda facts: predict.trained(), live=True),
     Address("/predict", predict.predict, live=True),
     Address("/predict/{name}", predict.predict, lambda facts: tuple(traced()), live=True),
-    Address("/fit", fit.fit, live=True),
+    Address("/fit", predict.fit, live=True),
     Address("/choose", choose.choose, live=True),
     Address("/choose/{name}", choose.choose, lambda facts: tuple(presets()), live=True),
 )

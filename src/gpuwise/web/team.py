@@ -10,9 +10,9 @@ from __future__ import annotations
 import json
 import re
 import secrets
+import threading
 import time
 import zlib
-from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -29,11 +29,12 @@ from sqlalchemy.exc import TimeoutError as PoolTimeout
 
 from gpuwise import store
 from gpuwise.checks import judge_foreign
-from gpuwise.errors import InputError, MachineError, NoDataError, check_wanted
-from gpuwise.model.result import Result
+from gpuwise.errors import GpuwiseError, InputError, MachineError, NoDataError, check_wanted
+from gpuwise.model.result import Result, firsts, grouped
 from gpuwise.stats.comparison import SAME, VERDICT_LEVEL, compare, pooled
 from gpuwise.stats.interval import Spread
 from gpuwise.store import signing
+from gpuwise.web.send import post
 from gpuwise.web.tables import (
     ALERTS,
     CARDS,
@@ -290,9 +291,8 @@ class Team:
         query = sql.select(RESULTS).where(RESULTS.c.id.in_({found.result for found in before.values()}))
         files = {row["id"]: _decoded(row) for row in to.execute(query).mappings()}
         # How runs of one question on one card with the same software differ.
-        runs: dict[object, list[float]] = defaultdict(list)
-        for one in _newest(to, names, max(2, EARLIER // len(names))) if files else ():
-            runs[one.series, one.card, one.software].append(log(one.value))
+        ran = _newest(to, names, max(2, EARLIER // len(names))) if files else ()
+        runs = grouped(((one.series, one.card, one.software), log(one.value)) for one in ran)
         stored = pooled(runs.values())
         for row in rows:
             last = before.get(row["series"])
@@ -416,11 +416,9 @@ class Team:
             tagged = sql.select(TAGS.c.result).where(TAGS.c.tag == value)
             query = query.where(RESULTS.c.id.in_(tagged) if name == "tag" else RESULTS.c[name] == value)
         rows = self._read(query.order_by(RESULTS.c.pushed_at.desc(), RESULTS.c.id).limit(MOST_ROWS))
-        tags: dict[str, list[str]] = defaultdict(list)
         named = sql.select(TAGS).where(TAGS.c.result.in_([row["id"] for row in rows])).order_by(TAGS.c.tag)
-        for row in self._read(named):
-            tags[row["result"]].append(row["tag"])
-        return [{**row, "tags": tags[row["id"]]} for row in rows]
+        tags = grouped((row["result"], row["tag"]) for row in self._read(named))
+        return [{**row, "tags": tags.get(row["id"], [])} for row in rows]
 
     def latest(self, project: str) -> Sequence[Row]:
         """The newest speed of each series of a project, those that became slower first."""
@@ -459,10 +457,7 @@ def alert(rows: Sequence[Row | sql.RowMapping]) -> Row | None:
     slower by its own verdict, nor several by their mean: sure by how they differ, and more than equal runs
     differ by. So a loss is seen that is too small to be sure of on any one card.
     """
-    newest: dict[str, Row | sql.RowMapping] = {}
-    for row in rows:
-        newest.setdefault(row["card"], row)
-    cards = list(newest.values())
+    cards = list(firsts((row["card"], row) for row in rows).values())
     logs = [log(row["ratio"]) for row in cards]
     mean, spread = sum(logs) / len(logs), pooled([logs])
     of_mean = Spread(spread.error / len(logs) ** 0.5, spread.degrees) if spread is not None else None
@@ -580,3 +575,42 @@ def as_a_server_needs(engine: sql.Engine) -> None:
         # A writer takes its turn at once: two that began as readers could both wait for the other.
         writes = connection.get_execution_options().get("writes")
         connection.exec_driver_sql("BEGIN IMMEDIATE" if writes else "BEGIN")
+
+
+# How often it is looked for alerts, also of other servers on the database; after a failure longer and longer.
+EVERY_S, LONGEST_S = 2.0, 600.0
+PATIENCE_S = 10.0
+
+
+class Courier:
+    """A thread that sends what the transactions of pushes left in the outbox, until `end`."""
+
+    def __init__(self, team: Team, address: str) -> None:
+        self._team, self._address = team, address
+        self._ends = threading.Event()
+        self._thread = threading.Thread(target=self._run, daemon=True)
+        self._thread.start()
+
+    def end(self) -> None:
+        """Stop; what was not taken stays for the next time."""
+        self._ends.set()
+        self._thread.join(PATIENCE_S)
+
+    def _run(self) -> None:
+        wait = EVERY_S
+        while not self._ends.wait(wait):
+            try:
+                wait = EVERY_S if self._sent() else min(2 * wait, LONGEST_S)
+            except GpuwiseError:  # the database or the receiver is gone
+                wait = min(2 * wait, LONGEST_S)
+
+    def _sent(self) -> bool:
+        """Whether the receiver took everything."""
+        with self._team.engine.connect() as to:
+            waiting = to.execute(sql.select(OUTBOX).order_by(OUTBOX.c.id)).all()
+        for number, body in waiting:
+            if not 200 <= post(self._address, body.encode(), {}, within_s=PATIENCE_S).status < 300:
+                return False
+            with self._team.writing() as to:
+                to.execute(OUTBOX.delete().where(OUTBOX.c.id == number))
+        return True

@@ -13,7 +13,7 @@ from typing import Any
 from markupsafe import Markup
 
 from gpuwise.errors import GpuwiseError, InputError
-from gpuwise.facts.catalog import all_gpus
+from gpuwise.facts.catalog import all_gpus, matching
 from gpuwise.model.result import Interval
 from gpuwise.show.gpus import short
 from gpuwise.show.html import bar
@@ -96,6 +96,11 @@ class Asked:
         if text and text not in others:
             raise InputError(f"unknown {name} {text!r}", hint=nearest(text, known))
         return known[0] if default is None else default
+
+    def gpus(self, name: str = "q", usual: tuple[str, ...] = ()) -> tuple[str, ...]:
+        """Ids of the GPUs that the words leave; `usual`, or all, without words. Raises as `matching`."""
+        words = self.text(name)
+        return usual if usual and not words else tuple(match.spec.id for match in matching([words]))
 
     def beside(self, **usual: str) -> Asked:
         """The same questions, with values for what they do not say."""

@@ -30,6 +30,7 @@ from torch.utils._python_dispatch import TorchDispatchMode
 from gpuwise.errors import InputError, guess
 from gpuwise.model.question import RunConfig, WorkloadSpec
 from gpuwise.workloads.job import Job, inference_job, set_precision, training_job
+from gpuwise.workloads.models.convnet import weighted_loss
 from gpuwise.workloads.registry import Workload
 
 # Elements of a tensor that is filled where only the form of a network is asked.
@@ -128,11 +129,7 @@ def loss_of(output: Tensor | tuple[Tensor | None, ...], labels: Tensor) -> Tenso
         if not labels.numel():
             return output.float().mean()
         return functional.cross_entropy(output, labels)
-    main, *side = (each for each in output if each is not None)
-    loss = functional.cross_entropy(main, labels)
-    for each in side:
-        loss = loss + AUXILIARY * functional.cross_entropy(each, labels)
-    return loss
+    return weighted_loss([each for each in output if each is not None], labels, AUXILIARY)
 
 
 TOKENS = 512

@@ -45,18 +45,7 @@ def test_what_calibrate_kept_goes_before_the_launches_of_the_rows(tmp_path: Path
     with zoo.calibrated(found, tmp_path):
         own = rates.of_card(found["gpu"])
         assert own is not None
-        assert own.host == pytest.approx(3.0)
-
-
-def test_a_median_of_before_counts_for_less(tmp_path: Path) -> None:
-    (found, *_) = run(tmp_path, [7e-6])
-    kept = rates.Operators(gpu_id=found["gpu"], factors={}, launch_s=3 * rates.LAUNCH_S, cases=1, spread=0.1)
-    old = rates.operators_document(kept, {}) | {"schema": 1}
-    (tmp_path / f"calibration-{found['gpu']}.json").write_text(json.dumps(old))
-    with zoo.calibrated(found, tmp_path):
-        own = rates.of_card(found["gpu"])
-        assert own is not None
-        assert own.host == pytest.approx(3.0**0.6)
+        assert own.host == pytest.approx(3.0**rates.READING_POWER)
 
 
 @pytest.mark.parametrize(

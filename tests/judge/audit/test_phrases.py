@@ -79,7 +79,7 @@ def test_words_that_are_no_ability(text: str) -> None:
         ("The H200 offers 1.4x the memory bandwidth of the H100 SXM.", "memory_bytes_per_s", "agrees"),
         ("The H200 has 2.5x more memory bandwidth than the H100 SXM.", "memory_bytes_per_s", "contradicts"),
         # 192 and 180 GB are printed of the B200.
-        ("The B200 has 2.4 times the memory of the H100 SXM.", "memory_bytes", "cannot tell"),
+        ("The B200 has 2.4 times the memory of the H100 SXM.", "memory_bytes", "agrees"),
         ("The RTX A6000 has 100 % more memory than the RTX 3090.", "memory_bytes", "agrees"),
         ("The RTX A6000 has 78 % more memory than the RTX 3090.", "memory_bytes", "contradicts"),
         ("The RTX 4090 has three times the memory of the RTX 3090.", "memory_bytes", "contradicts"),

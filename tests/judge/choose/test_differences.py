@@ -10,7 +10,7 @@ import pytest
 from gpuwise.errors import InputError
 from gpuwise.judge.choose.answer import differences
 from gpuwise.judge.choose.decide import recommend
-from gpuwise.store.choice import encode_choice, load_choice
+from gpuwise.store.codec import encode_choice, load_choice
 
 
 def made(need, speed, offers, today: date):

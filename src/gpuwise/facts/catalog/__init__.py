@@ -19,11 +19,14 @@ if TYPE_CHECKING:
 
 _HOMES = {
     "derived": ("Derived", "chips", "confirmed", "derive", "rates"),
-    "load": ("all_gpus", "decoded", "fields", "get", "read_sources", "rows", "sizes_outside", "sources"),
+    "load": (
+        "all_gpus", "decoded", "fields", "find", "get", "name_key", "read_sources", "rows", "sizes_outside",
+        "sources",
+    ),
     "mention": ("Mention", "mentions"),
     "query": (
-        "Match", "Resolved", "counted", "exact", "find", "is_name", "matching", "name_key", "named_apart",
-        "ordered", "resolve", "resolve_device", "select", "sortable",
+        "Match", "Resolved", "counted", "exact", "is_name", "matching", "meant", "named_apart", "ordered",
+        "resolve", "resolve_device", "select", "sortable",
     ),
 }  # fmt: skip
 

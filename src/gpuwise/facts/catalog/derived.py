@@ -49,17 +49,9 @@ class FullDie:
     source: Source
 
     @property
-    def cuda_cores(self) -> int | None:
-        """CUDA cores, on AMD stream processors, of the whole die."""
-        return None if self.sm_count is None else self.sm_count * self.cores_per_sm
-
-    @property
-    def tensor_cores(self) -> int | None:
-        return None if self.sm_count is None else self.sm_count * self.tensor_cores_per_sm
-
-    @property
-    def rt_cores(self) -> int | None:
-        return None if self.sm_count is None else self.sm_count * self.rt_cores_per_sm
+    def units(self) -> tuple[int, int, int]:
+        """Cores, tensor cores and RT cores of one multiprocessor."""
+        return self.cores_per_sm, self.tensor_cores_per_sm, self.rt_cores_per_sm
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -158,12 +150,7 @@ def derive(spec: GpuSpec) -> Iterator[Derived]:
     cores = "stream_processors" if spec.vendor == "AMD" else "cuda_cores"
     # Without units nothing follows of cores and peaks: boards of unannounced parts, Gaudi, Apple.
     if units is not None and die is not None:
-        each = {
-            cores: die.cores_per_sm,
-            "tensor_cores": die.tensor_cores_per_sm,
-            "rt_cores": die.rt_cores_per_sm,
-        }
-        for field, of_one in each.items():
+        for field, of_one in zip((cores, "tensor_cores", "rt_cores"), die.units, strict=True):
             if of_one:  # a chip without a kind of core gives no row for it
                 yield beside(field, f"sm_count x {of_one}", int(units) * of_one, ("sm_count", units))
     for rate in rates(spec) if units is not None else ():

@@ -15,7 +15,7 @@ from collections import defaultdict
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import Field as DataclassField
 from dataclasses import fields as dataclass_fields
-from functools import cache
+from functools import cache, lru_cache
 from itertools import groupby
 from operator import itemgetter
 from pathlib import Path
@@ -134,6 +134,43 @@ def all_gpus() -> tuple[GpuSpec, ...]:
             gc.freeze()  # Nor is it searched later: a fifth of the time of `gpuwise gpus`
             gc.enable()
     return tuple(sorted(specs, key=lambda spec: (spec.text("launch") or "9999", spec.id)))
+
+
+VENDORS = {
+    **dict.fromkeys(("nvidia", "geforce", "tesla"), "NVIDIA"),
+    **dict.fromkeys(("amd", "radeon", "instinct"), "AMD"),
+    **dict.fromkeys(("intel", "habana"), "Intel"),
+}
+BRANDS = re.compile("|".join([*VENDORS, r"\(r\)", r"\(tm\)", "[\u2122\u00ae]"]))
+NOISE = frozenset({"gpu", "generation", "graphics", "card", "accelerator"})
+"""Words that never distinguish two products."""
+MEMORY = re.compile(r"(\d+)[\s_-]*gi?b")
+WORDS = re.compile(r"[a-z0-9]+")
+
+
+@lru_cache(maxsize=4096)  # every name of the catalog is asked for again with each name that is not in it
+def words_of(name: str) -> tuple[str, ...]:
+    """The words of a name that distinguish GPUs: `NVIDIA A100 PCIe 80 GB` -> a100, pcie, 80gb."""
+    words = WORDS.findall(MEMORY.sub(r"\1gb", BRANDS.sub(" ", name.casefold())))
+    return tuple(word for word in words if word not in NOISE)
+
+
+def name_key(name: str) -> str:
+    """A key that is equal for two spellings of one name: `NVIDIA A100 PCIe 80 GB` -> `a100pcie80gb`."""
+    return "".join(words_of(name))
+
+
+def find(name: str) -> GpuSpec:
+    """The one GPU that `name` names.
+
+    Raises InputError where the name is unknown, with the nearest names, and where it fits several
+    variants, with their ids.
+    """
+    if name in _by_id():
+        return _by_id()[name]
+    from gpuwise.facts.catalog.query import search  # an id needs none
+
+    return search(name)
 
 
 def get(gpu_id: str) -> GpuSpec:

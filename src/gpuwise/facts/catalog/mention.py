@@ -26,11 +26,7 @@ for _name, _parts in tomllib.loads((load.DATA / "mentions.toml").read_text(encod
     _PATTERNS[_name] = re.compile(_text, re.IGNORECASE)
 _GAP = frozenset(" \t\u00a0\u2122\u00ae_-(")
 _WIDEST_GAP = 3
-_BRANDS = {
-    "nvidia": "NVIDIA", "geforce": "NVIDIA", "tesla": "NVIDIA", "quadro": "NVIDIA", "intel": "Intel",
-    "habana": "Intel", "amd": "AMD", "instinct": "AMD", "radeon": "AMD", "firepro": "AMD", "firegl": "AMD",
-    "apple": "Apple",
-}  # fmt: skip
+_BRANDS = {**load.VENDORS, "quadro": "NVIDIA", "firepro": "AMD", "firegl": "AMD", "apple": "Apple"}
 """Words before a model -> vendor. The FirePro M4000 is no Quadro M4000, the GeForce 6800 XT no Radeon."""
 _ANOTHER = frozenset({"ti", "super", "laptop", "mobile", "maxq", "ada", "sff", "d"})
 """Words that make another product of the model before them."""

@@ -27,22 +27,13 @@ from math import inf
 
 from gpuwise.errors import InputError, NoDataError, guess
 from gpuwise.facts.catalog import load
+from gpuwise.facts.catalog.load import BRANDS, VENDORS, words_of
 from gpuwise.model.gpu import GpuSpec
 from gpuwise.model.units import MOST_GPUS
 
 MEMORY_TOLERANCE = 0.12
 """Drivers report less than the product number: ECC on GDDR6 takes 6.25 %, firmware some more."""
 
-_VENDORS = {
-    **dict.fromkeys(("nvidia", "geforce", "tesla"), "NVIDIA"),
-    **dict.fromkeys(("amd", "radeon", "instinct"), "AMD"),
-    **dict.fromkeys(("intel", "habana"), "Intel"),
-}
-_BRANDS = re.compile("|".join([*_VENDORS, r"\(r\)", r"\(tm\)", "[\u2122\u00ae]"]))
-_NOISE = frozenset({"gpu", "generation", "graphics", "card", "accelerator"})
-"""Words that never distinguish two products."""
-_MEMORY = re.compile(r"(\d+)[\s_-]*gi?b")
-_WORDS = re.compile(r"[a-z0-9]+")
 LONGEST_NAME = 200
 _LISTED = 6
 _FAMILY = 16
@@ -59,16 +50,12 @@ class Resolved:
     note: str = ""  # One sentence about the choice and the others; empty where there was none to make
 
 
-def find(name: str) -> GpuSpec:
-    """The one GPU that `name` names.
-
-    Raises InputError where the name is unknown, with the nearest names, and where it fits several
-    variants, with their ids.
-    """
+def search(name: str) -> GpuSpec:
+    """The one GPU that `name` names, as `find`, which looks among the ids first."""
     spec = exact(name)
     if spec is None:
         short = name.strip()[:LONGEST_NAME]
-        raise _not_found(short, _words(short))
+        raise _not_found(short, words_of(short))
     return spec
 
 
@@ -93,7 +80,7 @@ def resolve(name: str) -> Resolved:
     if name != written and (spec := exact(name)) is not None:
         return Resolved(spec=spec, note=f"{written!r} is taken as {spec.id}")
     # "RTX 6000 (Turing)" is not the one of Ada, whatever else the name may mean.
-    words = {word for word in _WORDS.findall(name.casefold()) if len(word) > 4}
+    words = {word for word in load.WORDS.findall(name.casefold()) if len(word) > 4}
     made = {a for spec in load.all_gpus() if (a := (spec.architecture or "-").split()[0].casefold()) in words}
     for spelt in dict.fromkeys(_spellings(name)):
         spec = exact(spelt)
@@ -105,7 +92,7 @@ def resolve(name: str) -> Resolved:
             also = f"; it can also mean {_list(others)}" if others else ""
             note = f"{written!r} is taken as {chosen}{also}"
             return Resolved(spec=load.get(chosen), others=tuple(others), note=note)
-    raise _not_found(name, _words(name))
+    raise _not_found(name, words_of(name))
 
 
 # A number of GPUs as people write it: 8xH100, gpu_8x_a100, 8 H100; behind it: H100:8, H100x8, H100 (x8).
@@ -155,6 +142,17 @@ def is_name(text: str) -> bool:
     return exact(text) is not None or any(_meant(spelt) for spelt in dict.fromkeys(_spellings(text)))
 
 
+def meant(text: str) -> tuple[GpuSpec, ...]:
+    """Every GPU that a word means: those that a filter leaves, or all variants of a name, the usual first.
+
+    Raises InputError as `resolve` does where it is neither.
+    """
+    if not is_name(text) and (found := select(text)):
+        return found
+    named = resolve(text)
+    return named.spec, *(spec for name in named.others if (spec := exact(name)))
+
+
 # What people write around a model and for its words, and the plain spelling.
 _SPELLINGS = load.rows("spellings.csv")
 
@@ -166,8 +164,8 @@ def _spellings(name: str) -> Iterator[str]:
         plain = re.sub(row["pattern"], row["plain"], plain)
     yield plain
     # Words that no GPU has, of a board's maker or of a cloud; those with digits distinguish GPUs.
-    words = {word for spec in load.all_gpus() for text in spec.names for word in _words(text)}
-    words |= {*_VENDORS, *_NOISE}
+    words = {word for spec in load.all_gpus() for text in spec.names for word in words_of(text)}
+    words |= {*load.VENDORS, *load.NOISE}
     apart = r"(?<![^\W_])[^\W\d_]+(?![^\W_])"
     plain = re.sub(apart, lambda word: word[0] if word[0] in words else " ", plain)
     yield plain
@@ -179,7 +177,7 @@ def _meant(name: str) -> list[str]:
     """Ids of the GPUs that a name may mean, the usual or plainest first; none for a whole product line."""
     from gpuwise.facts.catalog.mention import mentions  # a whole name does not need it
 
-    words = _words(name)
+    words = words_of(name)
     named = mentions(name.strip(), loose=True)
     ids: list[str] = []
     # "rtx 3060" is not the 3060 Ti, although its words stand in that name, too.
@@ -194,13 +192,13 @@ def _meant(name: str) -> list[str]:
             or [
                 spec.id  # as often as it has names
                 for spec in load.all_gpus()
-                for parts in (_words(name) for name in spec.names)
+                for parts in map(words_of, spec.names)
                 if any(bare.fullmatch("".join(parts[start:])) for start in range(len(parts)))
             ]
         )
     specs = list(_of_vendor(tuple(load.get(gpu_id) for gpu_id in ids), name))
     # Else the plainest: no laptop part, few further words, much memory.
-    specs.sort(key=lambda s: (s.text("form") == "laptop", len(_words(s.name)), -(s.memory_bytes or 0)))
+    specs.sort(key=lambda s: (s.text("form") == "laptop", len(words_of(s.name)), -(s.memory_bytes or 0)))
     atoms = _atoms(name)
     generic = (load.get(of) for of, names in load.usual().items() for each in names if _atoms(each) == atoms)
     usual = _of_vendor(tuple(generic), name)
@@ -226,11 +224,6 @@ def resolve_device(device_name: str, memory_bytes: int | None) -> GpuSpec | None
     return named[0] if len(named) == 1 else None
 
 
-def name_key(name: str) -> str:
-    """A key that is equal for two spellings of one name: `NVIDIA A100 PCIe 80 GB` -> `a100pcie80gb`."""
-    return "".join(_words(name))
-
-
 def exact(name: str) -> GpuSpec | None:
     """The only GPU with this id, complete name, alias or driver name; None where there is not one.
 
@@ -243,7 +236,7 @@ def exact(name: str) -> GpuSpec | None:
     reported = _by_device_name().get(key, ())
     if len(reported) == 1 and key not in load.shared_device_names():
         return reported[0]
-    words = _words(name)
+    words = words_of(name)
     # In order first: "4070 Ti Super" and "Super Ti 4070" are one name, but only the first is common.
     specs = _of_vendor(_by_key().get("".join(words)) or _by_key().get(frozenset(words), ()), name)
     return specs[0] if len(specs) == 1 else None
@@ -251,21 +244,14 @@ def exact(name: str) -> GpuSpec | None:
 
 def _of_vendor(specs: tuple[GpuSpec, ...], name: str) -> tuple[GpuSpec, ...]:
     """Those that a brand in the name allows: "Tesla M4" is not the Apple M4."""
-    vendors = {_VENDORS[brand] for brand in _BRANDS.findall(name.casefold()) if brand in _VENDORS}
+    vendors = {VENDORS[brand] for brand in BRANDS.findall(name.casefold()) if brand in VENDORS}
     return tuple(spec for spec in specs if not vendors or spec.vendor in vendors)
-
-
-@lru_cache(maxsize=4096)  # every name of the catalog is asked for again with each name that is not in it
-def _words(name: str) -> tuple[str, ...]:
-    """The words of a name that distinguish GPUs: `NVIDIA A100 PCIe 80 GB` -> a100, pcie, 80gb."""
-    words = _WORDS.findall(_MEMORY.sub(r"\1gb", _BRANDS.sub(" ", name.casefold())))
-    return tuple(word for word in words if word not in _NOISE)
 
 
 @lru_cache(maxsize=4096)
 def _atoms(name: str) -> frozenset[str]:
     """Letters and numbers of a name, without their order: `rtx6000pro` and `RTX PRO 6000` have the same."""
-    return frozenset(atom for word in _words(name) for atom in re.findall(r"[a-z]+|\d+", word))
+    return frozenset(atom for word in words_of(name) for atom in re.findall(r"[a-z]+|\d+", word))
 
 
 def _driver_key(device_name: str) -> str:
@@ -279,7 +265,7 @@ def _by_key() -> Mapping[str | frozenset[str], tuple[GpuSpec, ...]]:
     for spec in load.all_gpus():
         for name in spec.names:
             # Ids as keys of a dict: a GPU whose names have the same words is there once.
-            words = _words(name)
+            words = words_of(name)
             named["".join(words)][spec.id] = named[frozenset(words)][spec.id] = spec
     return {key: tuple(specs.values()) for key, specs in named.items()}
 
@@ -301,7 +287,7 @@ def _not_found(name: str, words: Sequence[str]) -> InputError:
     variants = _variants(words)
     wanted = set(words)
     # A GPU outside the catalog that shares the name must be said: a figure of one is not the other's.
-    others = [other for other in load.outside() if wanted and wanted <= set(_words(other))]
+    others = [other for other in load.outside() if wanted and wanted <= set(words_of(other))]
     if len(variants) > 1 or (variants and others):
         beside = f", or outside it: {', '.join(others)}" if others else ""
         many = f"any of {len(variants)} GPUs" if len(variants) > 1 else "this GPU"
@@ -343,7 +329,7 @@ def _variants(words: Sequence[str]) -> list[str]:
     """Ids of the GPUs of one of whose names these are words; none for no words."""
     wanted = set(words)
     specs = load.all_gpus() if wanted else ()
-    return [spec.id for spec in specs if any(wanted <= set(_words(name)) for name in spec.names)]
+    return [spec.id for spec in specs if any(wanted <= set(words_of(name)) for name in spec.names)]
 
 
 _RANGE = re.compile(r"(?:(\d+(?:\.\d+)?)(gi?b?|w)?)?\.\.(?:(\d+(?:\.\d+)?)(gi?b?|w)?)?")

@@ -15,7 +15,6 @@ from __future__ import annotations
 
 import re
 from bisect import bisect_left
-from collections import defaultdict
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import date, timedelta
@@ -31,6 +30,7 @@ from gpuwise.errors import InputError, guess
 from gpuwise.facts import catalog
 from gpuwise.model.gpu import STALE_DAYS as STALE_DAYS
 from gpuwise.model.gpu import GpuSpec, Offer, OfferKind, Source
+from gpuwise.model.result import grouped
 
 DATA = Path(__file__).with_name("data")
 FETCHED = "prices.csv"
@@ -290,11 +290,9 @@ def _fetched(today: date) -> PriceList:
 @cache
 def _variants() -> Mapping[tuple[str, str], str]:
     """The one variant of each instance type, where the shipped facts name one and no other."""
-    ids_of: dict[tuple[str, str], set[tuple[str, ...]]] = defaultdict(set)
-    for offer in shipped():
-        if offer.instance:
-            ids_of[offer.provider.casefold(), offer.instance].add(offer.gpu_ids)
-    single = ((key, next(iter(ids))) for key, ids in ids_of.items() if len(ids) == 1)
+    named = (offer for offer in shipped() if offer.instance)
+    ids_of = grouped(((offer.provider.casefold(), offer.instance), offer.gpu_ids) for offer in named)
+    single = ((key, ids[0]) for key, ids in ids_of.items() if len(set(ids)) == 1)
     return {key: ids[0] for key, ids in single if len(ids) == 1}
 
 
@@ -335,11 +333,8 @@ USUAL = 3
 
 def believable(offers: Sequence[Offer], today: date) -> list[Offer]:
     """Without rents that are too good to be true; a price of one's own is believed."""
-    prices: dict[str, list[float]] = defaultdict(list)
-    for offer in offers:
-        if offer.kind in ("on-demand", "community") and is_fresh(offer, today):
-            for gpu in offer.gpu_ids:
-                prices[gpu].append(offer.per_gpu)
+    asked = (o for o in offers if o.kind in ("on-demand", "community") and is_fresh(o, today))
+    prices = grouped((gpu, offer.per_gpu) for offer in asked for gpu in offer.gpu_ids)
     # The upper of two in the middle: half of the rents are of one marketplace's cheapest hosts.
     least = {gpu: TOO_GOOD * sorted(p)[len(p) // 2] for gpu, p in prices.items() if len(p) >= USUAL}
     return [
@@ -413,11 +408,8 @@ def newest(offers: Sequence[Offer]) -> tuple[Offer, ...]:
 def current(offers: Sequence[Offer]) -> tuple[Offer, ...]:
     """The dated quotes of each provider's newest list: of one GPU, number and kind what was seen within
     `LIST_DAYS` of its latest sight, by whatever source and under whatever name of a machine."""
-    groups: dict[object, list[Offer]] = defaultdict(list)
-    for offer in offers:
-        if offer.seen_on and is_quote(offer):
-            key = (offer.provider.casefold(), offer.gpu_ids or offer.gpu, offer.count, offer.kind)
-            groups[key].append(offer)
+    dated = (offer for offer in offers if offer.seen_on and is_quote(offer))
+    groups = grouped(((o.provider.casefold(), o.gpu_ids or o.gpu, o.count, o.kind), o) for o in dated)
     recent = []
     for same in groups.values():
         last = day(max(offer.seen_on for offer in same)) - timedelta(days=LIST_DAYS)
@@ -469,10 +461,9 @@ def usual(offers: Sequence[Offer], kind: OfferKind, today: date | None) -> Sprea
 def summary(offers: Sequence[Offer], today: date | None = None) -> tuple[Line, ...]:
     """One line a GPU, sorted by name; a family of unknown variant has a line of its own. With `today`, rents
     are those of `spread`."""
-    groups: dict[tuple[str, ...], list[Offer]] = defaultdict(list)
-    for offer in newest([offer for offer in offers if is_quote(offer)]):
-        # A catalog entry goes by many sellers' names, a card outside the catalog only by its own.
-        groups[offer.gpu_ids or ("", offer.gpu.casefold())].append(offer)
+    # A catalog entry goes by many sellers' names, a card outside the catalog only by its own.
+    quotes = newest([offer for offer in offers if is_quote(offer)])
+    groups = grouped((offer.gpu_ids or ("", offer.gpu.casefold()), offer) for offer in quotes)
     lines = []
     for gpu_ids, same in ((each[0].gpu_ids, each) for each in groups.values()):
         # A launch price is years old by nature: it says nothing of how fresh the rents are.
@@ -493,10 +484,7 @@ def summary(offers: Sequence[Offer], today: date | None = None) -> tuple[Line, .
 
 def changes(offers: Sequence[Offer]) -> tuple[Change, ...]:
     """Dated offers whose first and last sight differ in price, the steepest fall first."""
-    sights: dict[object, list[Offer]] = defaultdict(list)
-    for offer in offers:
-        if offer.seen_on and is_quote(offer):
-            sights[series(offer)].append(offer)
+    sights = grouped((series(offer), offer) for offer in offers if offer.seen_on and is_quote(offer))
     changes = []
     for same in sights.values():
         dated = sorted(same, key=lambda offer: offer.seen_on)
@@ -549,7 +537,8 @@ def wanted(query: str, offers: tuple[Offer, ...] = ()) -> Wanted:
     if not catalog.is_name(query) and (filtered := catalog.select(query)):
         return Wanted(query=query, gpu_ids=frozenset(spec.id for spec in filtered))
     words = _words(query)
-    named = {gpu_id for gpu_id, words_of in _known_words().items() if words and words <= words_of}
+    every = ((spec.id, frozenset().union(*map(_words, spec.names))) for spec in catalog.all_gpus())
+    named = (gpu_id for gpu_id, known in every if words and words <= known)
     family = frozenset(named).union(seller_ids(query))
     asked = Wanted(query=query, gpu_ids=family, words=words)
     if family or any(asked.matches(offer) for offer in offers):
@@ -602,6 +591,7 @@ def _stem(name: str) -> str:
     return _SXM.sub("sxm", catalog.name_key(_MEMORY.sub(" ", name)))
 
 
+@cache
 def _words(name: str) -> frozenset[str]:
     plain = re.sub(r"nvidia|geforce|amd|tesla", " ", name.casefold())
     return frozenset(_WORDS.findall(_MEMORY.sub(r"\1gb", plain)))
@@ -615,13 +605,5 @@ def _exact() -> Mapping[str, str]:
 @cache
 def _by_stem() -> Mapping[str, tuple[GpuSpec, ...]]:
     """In the order of the alphabet."""
-    stems: dict[str, list[GpuSpec]] = defaultdict(list)
-    for spec in catalog.all_gpus():
-        for stem in {_stem(name) for name in spec.names}:
-            stems[stem].append(spec)
+    stems = grouped((stem, spec) for spec in catalog.all_gpus() for stem in set(map(_stem, spec.names)))
     return {stem: tuple(stems[stem]) for stem in sorted(stems)}
-
-
-@cache
-def _known_words() -> Mapping[str, frozenset[str]]:
-    return {spec.id: frozenset().union(*(_words(name) for name in spec.names)) for spec in catalog.all_gpus()}

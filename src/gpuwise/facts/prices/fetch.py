@@ -20,13 +20,12 @@ from contextlib import suppress
 from dataclasses import dataclass
 from datetime import date
 from fractions import Fraction
-from importlib import import_module
 from pathlib import Path
 from types import MappingProxyType
 from typing import Any
 
 from gpuwise import store
-from gpuwise.errors import MachineError, NoDataError
+from gpuwise.errors import MachineError, NoDataError, optional
 from gpuwise.facts.catalog import rows
 from gpuwise.facts.prices import MARKETS, fetched_path
 
@@ -59,12 +58,7 @@ def update(today: date, library: Any = None) -> Update:
     The former offers of a provider that did not answer now stay, with their date. Raises MachineError
     without gpuhunt or network, NoDataError where nothing came back; then the former file stays as it is.
     """
-    if library is None:
-        try:
-            library = import_module("gpuhunt")
-        except ImportError as missing:
-            problem = "fetching prices needs gpuhunt, which is not installed"
-            raise MachineError(problem, hint='pip install "gpuwise[prices]"') from missing
+    library = library or optional("gpuhunt", "fetching prices needs gpuhunt", "prices")
     items, failed = _fetch(library)
     memory: dict[str, frozenset[float]] = {}
     for gpu in getattr(library, "KNOWN_ACCELERATORS", ()):

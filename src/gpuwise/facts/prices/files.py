@@ -169,10 +169,7 @@ def _offer(
 
 def _kind(kind: str, column: str, suffix: str | None) -> tuple[OfferKind, str]:
     """Kind of the offer and what its amount is for; each may imply the other."""
-    stated = {unit for unit in (units.read_unit(column) if column else None, suffix) if unit}
-    if len(stated) > 1:
-        raise ValueError(f"the amount is for two things: {' and '.join(sorted(stated))}")
-    per = stated.pop() if stated else None
+    per = _agreed("the amount is for two things", units.read_unit(column) if column else None, suffix)
     word = kind.casefold().replace("_", "-").replace(" ", "-") or ("new" if per == "once" else "on-demand")
     if word not in get_args(OfferKind):
         raise ValueError(f"unknown kind {kind[:30]!r}; known: {', '.join(get_args(OfferKind))}")
@@ -184,15 +181,21 @@ def _kind(kind: str, column: str, suffix: str | None) -> tuple[OfferKind, str]:
 
 def _usd(money: units.Money, column: str, rates: Mapping[str, float]) -> tuple[float, str]:
     """The amount in USD, and a note on the rate where it was converted."""
-    stated = {code for code in (units.read_currency(column) if column else None, money.currency) if code}
-    if len(stated) > 1:
-        raise ValueError(f"two currencies: {' and '.join(sorted(stated))}")
-    code = stated.pop() if stated else "USD"
+    stated = units.read_currency(column) if column else None
+    code = _agreed("two currencies", stated, money.currency) or "USD"
     if code == "USD":
         return money.amount, ""
     if code not in rates:
         raise ValueError(f"in {units.read_currency(code)}: no rate was given")
     return money.amount * rates[code], f"{money.amount:g} {code} at {rates[code]:g} USD"
+
+
+def _agreed(contradiction: str, *stated: str | None) -> str | None:
+    """What column and amount state both or one of them. Raises ValueError where they differ."""
+    found = set(filter(None, stated))
+    if len(found) > 1:
+        raise ValueError(f"{contradiction}: {' and '.join(sorted(found))}")
+    return next(iter(found), None)
 
 
 def _plain(text: str) -> str:

@@ -57,7 +57,6 @@ import csv
 import io
 import json
 import re
-from collections import defaultdict
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
@@ -69,7 +68,7 @@ from gpuwise.facts.published import names
 from gpuwise.facts.published.names import WORDS, number, whole
 from gpuwise.model.gpu import Source
 from gpuwise.model.question import Mode
-from gpuwise.model.result import Issue
+from gpuwise.model.result import Issue, grouped
 
 Skipped = tuple[int, Issue]
 """(line, why) of a line that gave no figure."""
@@ -243,11 +242,11 @@ def superbench(text: str, origin: Origin) -> Read:
         if not isinstance(node := _object(line), dict):
             yield skipped(at, "is not a JSON object")
             continue
-        groups: dict[tuple[str, str, str], list[Any]] = defaultdict(list)
-        for key, value in node.items():
-            if (metric := _METRIC.fullmatch(key)) is not None:
-                mode, stated = metric["mode"] or metric["mode2"], metric["stated"] or metric["stated2"]
-                groups[metric["model"], mode, stated].append(value)
+        metrics = ((metric, value) for key, value in node.items() if (metric := _METRIC.fullmatch(key)))
+        groups = grouped(
+            ((m["model"], m["mode"] or m["mode2"], m["stated"] or m["stated2"]), value)
+            for m, value in metrics
+        )
         for (model, mode, stated), values in groups.items():
             speeds = [speed for value in values if (speed := number(value)) is not None]
             if len(speeds) < len(values):

@@ -30,6 +30,7 @@ import aiohttp
 from gpuwise.errors import InputError, MachineError
 from gpuwise.facts import llms
 from gpuwise.measure import endpoint
+from gpuwise.measure.process import end
 from gpuwise.model.precision import Precision
 from gpuwise.model.units import visible
 
@@ -104,15 +105,9 @@ def started(launch: Launch) -> Iterator[tuple[str, str]]:
             endpoint.run(_answers(url, process, launch, log))
             yield url, source if launch.engine == "transformers" else launch.model
         finally:
-            # End the engine's whole session: engines have workers, which hold the GPUs' memory
-            for word in (signal.SIGTERM, signal.SIGKILL):
-                try:
-                    os.killpg(process.pid, word)
-                    process.wait(END_S)
-                except ProcessLookupError:
-                    break
-                except subprocess.TimeoutExpired:
-                    continue
+            # Engines have workers, which hold the GPUs' memory.
+            end(process, signal.SIGTERM, END_S)
+            end(process, signal.SIGKILL, END_S)
             process.wait()
 
 

@@ -14,7 +14,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from gpuwise.errors import MachineError
-from gpuwise.measure.telemetry.sensor import SLOWING, DeviceInfo, Process, Sample, Sensor, Wear
+from gpuwise.measure.telemetry.sensor import SLOWING, DeviceInfo, Process, Sample, Sensor, Wear, maybe, scaled
 
 # What AMD SMI puts into a field that the device does not have.
 UNKNOWN = (0xFFFF, 0xFFFFFFFF, 0xFFFFFFFFFFFFFFFF)
@@ -71,15 +71,15 @@ class AmdSensor(Sensor):
                 name=str(asic.get("market_name") or "unknown AMD GPU"),
                 uuid=_text(self._ask("amdsmi_get_gpu_device_uuid")),
                 serial=_text(asic.get("asic_serial")),
-                memory_bytes=_whole(self._memory("amdsmi_get_gpu_memory_total")),
+                memory_bytes=maybe(int, self._memory("amdsmi_get_gpu_memory_total")),
                 driver=_text(self._fields("amdsmi_get_gpu_driver_info").get("driver_version")),
                 power_limit_w=_watts(_first(cap, "power_cap")),
                 power_limit_default_w=_watts(_first(cap, "default_power_cap")),
-                sm_clock_max_hz=_mega(_first(clock, "max_clk")),
-                memory_clock_max_hz=_mega(_first(memory, "max_clk")),
-                pcie_generation_max=_whole(_first(static, "pcie_interface_version")),
-                pcie_width=_whole(_first(now, "pcie_width")),
-                pcie_width_max=_whole(_first(static, "max_pcie_width")),
+                sm_clock_max_hz=scaled(1e6, _first(clock, "max_clk")),
+                memory_clock_max_hz=scaled(1e6, _first(memory, "max_clk")),
+                pcie_generation_max=maybe(int, _first(static, "pcie_interface_version")),
+                pcie_width=maybe(int, _first(now, "pcie_width")),
+                pcie_width_max=maybe(int, _first(static, "max_pcie_width")),
             )
         return self._info
 
@@ -101,11 +101,11 @@ class AmdSensor(Sensor):
             at_s=at_s,
             power_w=_first(power, "current_socket_power", "average_socket_power", "socket_power"),
             energy_j=None if ticks is None or micro is None else ticks * micro / 1e6,
-            sm_clock_hz=_mega(_first(clock, "clk", "cur_clk")),
-            memory_clock_hz=_mega(_first(memory, "clk", "cur_clk")),
+            sm_clock_hz=scaled(1e6, _first(clock, "clk", "cur_clk")),
+            memory_clock_hz=scaled(1e6, _first(memory, "clk", "cur_clk")),
             temperature_c=self._temperature(),
             throttle=tuple(dict.fromkeys(grown)),
-            memory_used_bytes=_whole(self._memory("amdsmi_get_gpu_memory_usage")),
+            memory_used_bytes=maybe(int, self._memory("amdsmi_get_gpu_memory_usage")),
             utilisation=None if busy is None else busy / 100,
         )
 
@@ -113,14 +113,16 @@ class AmdSensor(Sensor):
         """Processes that compute on it now (`amd-smi process`)."""
         processes = self._ask("amdsmi_get_gpu_process_list") or ()
         listed = [entry for entry in processes if isinstance(entry, Mapping) and "pid" in entry]
-        return tuple(Process(pid=int(p["pid"]), memory_bytes=_whole(_number(p.get("mem")))) for p in listed)
+        return tuple(
+            Process(pid=int(p["pid"]), memory_bytes=maybe(int, _number(p.get("mem")))) for p in listed
+        )
 
     def wear(self) -> Wear:
         """ECC errors since the driver was loaded, and the critical temperature (`amd-smi metric --ecc`)."""
         counted = self._fields("amdsmi_get_gpu_total_ecc_count")
         return Wear(
-            ecc_corrected=_whole(_first(counted, "correctable_count")),
-            ecc_uncorrected=_whole(_first(counted, "uncorrectable_count")),
+            ecc_corrected=maybe(int, _first(counted, "correctable_count")),
+            ecc_uncorrected=maybe(int, _first(counted, "uncorrectable_count")),
             slowdown_c=self._temperature("CRITICAL"),
         )
 
@@ -169,14 +171,6 @@ def _first(fields: Mapping[str, Any], *names: str) -> float | None:
 
 def _watts(value: float | None) -> float | None:
     return value / 1e6 if value is not None and value > MICRO_FROM else value
-
-
-def _mega(value: float | None) -> float | None:
-    return None if value is None else value * 1e6
-
-
-def _whole(value: float | None) -> int | None:
-    return None if value is None else int(value)
 
 
 def _text(value: Any) -> str | None:

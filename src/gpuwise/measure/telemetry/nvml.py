@@ -9,16 +9,14 @@ Reference: https://docs.nvidia.com/deploy/nvml-api/group__nvmlDeviceQueries.html
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from contextlib import suppress
 from itertools import combinations
-from typing import Any, TypeVar
+from typing import Any
 
 from gpuwise.errors import MachineError
-from gpuwise.measure.telemetry.sensor import SLOWING, DeviceInfo, Process, Sample, Sensor, Wear
+from gpuwise.measure.telemetry.sensor import SLOWING, DeviceInfo, Process, Sample, Sensor, Wear, maybe, scaled
 from gpuwise.model.result import Link
-
-A = TypeVar("A")
 
 # Set when nothing runs; a low clock is then wanted and is not throttling.
 IDLE = 0x01
@@ -46,12 +44,8 @@ def sensors() -> tuple[Sensor, ...]:
         pynvml.nvmlInit()
     except pynvml.NVMLError:
         return ()
-    try:
-        count = pynvml.nvmlDeviceGetCount()
-    except pynvml.NVMLError:
-        count = 0
     sensors: list[Sensor] = []
-    for index in range(count):
+    for index in range(_call(pynvml, "nvmlDeviceGetCount") or 0):
         with suppress(MachineError):  # one card that fell off the bus must not hide the others
             sensors.append(NvmlSensor(index))
     # Each sensor holds its own reference: NVML counts them.
@@ -108,16 +102,16 @@ class NvmlSensor:
                 name=_text(self._ask("nvmlDeviceGetName")) or "unknown NVIDIA GPU",
                 uuid=_text(self._ask("nvmlDeviceGetUUID")),
                 serial=_text(self._ask("nvmlDeviceGetSerial")),
-                memory_bytes=_maybe(lambda memory: int(memory.total), self._ask("nvmlDeviceGetMemoryInfo")),
+                memory_bytes=maybe(lambda memory: int(memory.total), self._ask("nvmlDeviceGetMemoryInfo")),
                 driver=_text(_call(n, "nvmlSystemGetDriverVersion")),
                 cuda_driver=None if cuda is None else f"{cuda // 1000}.{cuda % 1000 // 10}",
                 compute_capability=None if capability is None else f"{capability[0]}.{capability[1]}",
-                power_limit_w=_scaled(1e-3, limit),
-                power_limit_default_w=_scaled(1e-3, self._ask("nvmlDeviceGetPowerManagementDefaultLimit")),
-                sm_clock_max_hz=_scaled(1e6, self._ask("nvmlDeviceGetMaxClockInfo", n.NVML_CLOCK_SM)),
-                memory_clock_max_hz=_scaled(1e6, self._ask("nvmlDeviceGetMaxClockInfo", n.NVML_CLOCK_MEM)),
-                ecc=_maybe(lambda modes: bool(modes[0]), self._ask("nvmlDeviceGetEccMode")),
-                mig=_maybe(lambda modes: bool(modes[0]), self._ask("nvmlDeviceGetMigMode")),
+                power_limit_w=scaled(1e-3, limit),
+                power_limit_default_w=scaled(1e-3, self._ask("nvmlDeviceGetPowerManagementDefaultLimit")),
+                sm_clock_max_hz=scaled(1e6, self._ask("nvmlDeviceGetMaxClockInfo", n.NVML_CLOCK_SM)),
+                memory_clock_max_hz=scaled(1e6, self._ask("nvmlDeviceGetMaxClockInfo", n.NVML_CLOCK_MEM)),
+                ecc=maybe(lambda modes: bool(modes[0]), self._ask("nvmlDeviceGetEccMode")),
+                mig=maybe(lambda modes: bool(modes[0]), self._ask("nvmlDeviceGetMigMode")),
                 pcie_generation=self._ask("nvmlDeviceGetCurrPcieLinkGeneration"),
                 pcie_generation_max=self._ask("nvmlDeviceGetMaxPcieLinkGeneration"),
                 pcie_width=self._ask("nvmlDeviceGetCurrPcieLinkWidth"),
@@ -136,14 +130,14 @@ class NvmlSensor:
         heat = self._either("nvmlDeviceGetTemperatureV", "nvmlDeviceGetTemperature", n.NVML_TEMPERATURE_GPU)
         return Sample(
             at_s=at_s,
-            power_w=_scaled(1e-3, self._ask("nvmlDeviceGetPowerUsage")),
-            energy_j=_scaled(1e-3, energy),
-            sm_clock_hz=_scaled(1e6, self._ask("nvmlDeviceGetClockInfo", n.NVML_CLOCK_SM)),
-            memory_clock_hz=_scaled(1e6, self._ask("nvmlDeviceGetClockInfo", n.NVML_CLOCK_MEM)),
-            temperature_c=_maybe(float, heat),
+            power_w=scaled(1e-3, self._ask("nvmlDeviceGetPowerUsage")),
+            energy_j=scaled(1e-3, energy),
+            sm_clock_hz=scaled(1e6, self._ask("nvmlDeviceGetClockInfo", n.NVML_CLOCK_SM)),
+            memory_clock_hz=scaled(1e6, self._ask("nvmlDeviceGetClockInfo", n.NVML_CLOCK_MEM)),
+            temperature_c=maybe(float, heat),
             throttle=reasons(bits),
-            memory_used_bytes=_maybe(lambda memory: int(memory.used), self._ask("nvmlDeviceGetMemoryInfo")),
-            utilisation=_maybe(
+            memory_used_bytes=maybe(lambda memory: int(memory.used), self._ask("nvmlDeviceGetMemoryInfo")),
+            utilisation=maybe(
                 lambda rates: float(rates.gpu) / 100, self._ask("nvmlDeviceGetUtilizationRates")
             ),
             pcie_generation=self._ask("nvmlDeviceGetCurrPcieLinkGeneration"),
@@ -160,9 +154,9 @@ class NvmlSensor:
             ecc_corrected=self._ask("nvmlDeviceGetTotalEccErrors", corrected, life),
             ecc_uncorrected=self._ask("nvmlDeviceGetTotalEccErrors", uncorrected, life),
             rows_remapped=rows,
-            remap_pending=_maybe(bool, pending),
-            remap_failed=_maybe(bool, failed),
-            slowdown_c=_maybe(float, self._ask("nvmlDeviceGetTemperatureThreshold", slowdown)),
+            remap_pending=maybe(bool, pending),
+            remap_failed=maybe(bool, failed),
+            slowdown_c=maybe(float, self._ask("nvmlDeviceGetTemperatureThreshold", slowdown)),
             nvlink_replays=self._of_links(n.NVML_NVLINK_ERROR_DL_REPLAY, None),
             nvlink_recoveries=self._of_links(n.NVML_NVLINK_ERROR_DL_RECOVERY, RECOVERIES),
             nvlink_crc_errors=self._of_links(n.NVML_NVLINK_ERROR_DL_CRC_FLIT, DAMAGED),
@@ -196,15 +190,6 @@ def _call(nvml: Any, query: str, *arguments: Any) -> Any:
         return None if function is None else function(*arguments)
     except (nvml.NVMLError, mismatch, UnicodeDecodeError):
         return None
-
-
-def _maybe(convert: Callable[[Any], A], value: Any) -> A | None:
-    return None if value is None else convert(value)
-
-
-def _scaled(factor: float, value: float | None) -> float | None:
-    """Milliwatts to watts, millijoules to joules, megahertz to hertz."""
-    return None if value is None else value * factor
 
 
 def _text(value: str | bytes | None) -> str | None:

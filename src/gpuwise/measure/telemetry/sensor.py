@@ -16,18 +16,18 @@ from __future__ import annotations
 import csv
 import threading
 import time
-from bisect import bisect_left
 from collections import Counter
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from itertools import pairwise
 from pathlib import Path
 from statistics import fmean, median
-from typing import Protocol
+from typing import Any, Protocol, TypeVar
 
 from gpuwise.model.question import Environment, is_lowered
 from gpuwise.model.result import Issue, Reading, Telemetry, Window
 from gpuwise.model.units import percent, significant
+
+A = TypeVar("A")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -95,6 +95,16 @@ class Process:
 
     pid: int
     memory_bytes: int | None = None
+
+
+def maybe(convert: Callable[[Any], A], value: Any) -> A | None:
+    """A value of a driver in our terms; None where it has none."""
+    return None if value is None else convert(value)
+
+
+def scaled(factor: float, value: float | None) -> float | None:
+    """Milliwatts to watts, millijoules to joules, megahertz to hertz."""
+    return None if value is None else value * factor
 
 
 class Sensor(Protocol):
@@ -234,9 +244,6 @@ NEXT_STEPS = {row["reason"]: row["next step"] for row in SLOWING if row["next st
 # Enough to draw a measurement, and a tenth of what its step times take in the file.
 MOST_READINGS = 60
 
-# (seconds, value), in order of time.
-Series = Sequence[tuple[float, float]]
-
 
 def summarise(samples: Sequence[Sample], windows: Sequence[Window]) -> Telemetry | None:
     """Telemetry of the windows, or None where no sample fell into one."""
@@ -291,39 +298,24 @@ def _seconds(windows: Sequence[Window]) -> float:
 
 def energies(samples: Sequence[Sample], windows: Sequence[Window]) -> tuple[float | None, float | None]:
     """(counter, integral of power) over the windows in joules; None where a window is not covered."""
-    counter = [(s.at_s, s.energy_j) for s in samples if s.energy_j is not None]
-    power = [(s.at_s, s.power_w) for s in samples if s.power_w is not None]
+    import numpy as np  # where a measurement has ended: its start needs none
 
-    def grown(series: Series, start_s: float, end_s: float) -> float:
-        return _at(series, end_s) - _at(series, start_s)
+    def over(field: str, joules: Callable[[Any, Any], Any]) -> float | None:
+        """The sum over windows that the readings cover whole; between two readings they are linear."""
+        read = [(s.at_s, value) for s in samples if (value := getattr(s, field)) is not None]
+        if len(read) < 2 or not windows:
+            return None
+        times, values = np.array(read).T
+        if times[0] > min(w.started_s for w in windows) or times[-1] < max(w.ended_s for w in windows):
+            return None
+        total = 0.0
+        for w in windows:
+            at = [w.started_s, *times[(times > w.started_s) & (times < w.ended_s)], w.ended_s]
+            total += float(joules(np.interp(at, times, values), np.diff(at)))
+        return total
 
-    def integral(series: Series, start_s: float, end_s: float) -> float:
-        """Linear between samples."""
-        first = bisect_left(series, (start_s,))
-        last = bisect_left(series, (end_s,), lo=first)
-        edges = (start_s, _at(series, start_s)), (end_s, _at(series, end_s))
-        points = [edges[0], *series[first:last], edges[1]]
-        return sum((b - a) * (u + v) / 2 for (a, u), (b, v) in pairwise(points))
-
-    return _over(grown, counter, windows), _over(integral, power, windows)
-
-
-def _over(
-    measure: Callable[[Series, float, float], float], series: Series, windows: Sequence[Window]
-) -> float | None:
-    """Sum of `measure(series, start, end)` over windows that the series covers whole."""
-    if len(series) < 2 or not windows:
-        return None
-    if series[0][0] > min(w.started_s for w in windows) or series[-1][0] < max(w.ended_s for w in windows):
-        return None
-    return sum(measure(series, w.started_s, w.ended_s) for w in windows)
-
-
-def _at(series: Series, moment_s: float) -> float:
-    """Linear interpolation; `moment_s` must lie within the series."""
-    right = max(1, bisect_left(series, (moment_s,)))
-    (t0, v0), (t1, v1) = series[right - 1], series[min(right, len(series) - 1)]
-    return v0 if t1 == t0 else v0 + (v1 - v0) * (moment_s - t0) / (t1 - t0)
+    counter = over("energy_j", lambda found, _: found[-1] - found[0])
+    return counter, over("power_w", lambda found, spans: spans @ (found[1:] + found[:-1]) / 2)
 
 
 def _disagree(counted: float, integrated: float | None, windows: Sequence[Window], samples: int) -> bool:

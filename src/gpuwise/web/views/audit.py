@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections import defaultdict
 from dataclasses import dataclass, replace
 from itertools import groupby
 
@@ -11,6 +10,7 @@ from gpuwise.jobs.facts import Facts
 from gpuwise.judge.audit import audit_text
 from gpuwise.judge.audit.read import decoded
 from gpuwise.model.judgement import Audit, Finding
+from gpuwise.model.result import grouped
 from gpuwise.show import audits as report
 from gpuwise.show.gpus import label
 from gpuwise.show.table import Table
@@ -64,11 +64,9 @@ def audit(facts: Facts, data: bytes, name: str) -> View:
 
 def _view(text: str, found: Audit | None) -> View:
     audits = [found] if found else []
-    beside: dict[int, list[Finding]] = defaultdict(list)
-    for finding in found.findings if found else ():
-        beside[finding.lines[0]].append(finding)
+    beside = grouped((finding.lines[0], finding) for finding in (found.findings if found else ()))
     numbered = enumerate(text.splitlines(), 1)
-    lines = [Line(number=number, text=line, findings=tuple(beside[number])) for number, line in numbered]
+    lines = [Line(number=n, text=line, findings=tuple(beside.get(n, ()))) for n, line in numbered]
     # What a phone folds: long runs of lines that say nothing of a GPU.
     each = [list(run) for _, run in groupby(lines, key=lambda line: not line.findings)]
     runs = [(len(run) > QUIET and not run[0].findings, run) for run in each]

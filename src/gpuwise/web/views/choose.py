@@ -22,7 +22,7 @@ from gpuwise.model.question import MODES, WorkloadSpec
 from gpuwise.model.units import percent
 from gpuwise.show import choice as report
 from gpuwise.show.table import Table
-from gpuwise.store.choice import encode_choice
+from gpuwise.store.codec import encode_choice
 from gpuwise.web.view import Asked, Sheet, View, bars, by_name, nearest
 from gpuwise.workloads import registry
 

@@ -1,4 +1,6 @@
-"""One workload on every GPU, and on several of one: speed, memory, watts, what bounds it, or why not."""
+"""What is forecast: one workload on every GPU, and on several of one, or why not; and which GPUs hold a
+language model, in which formats, and how fast they answer or train. On the first page GPUs are ranked by a
+workload."""
 
 from __future__ import annotations
 
@@ -7,14 +9,20 @@ from dataclasses import dataclass, replace
 from typing import cast
 
 from gpuwise.errors import GpuwiseError, NoDataError
-from gpuwise.facts import catalog, published
+from gpuwise.facts import catalog, llms, published
 from gpuwise.jobs.facts import Facts
-from gpuwise.jobs.predicting import traced
-from gpuwise.model.precision import PRECISIONS, Precision
+from gpuwise.jobs.predicting import USUAL_GPUS, FitRequest, traced
+from gpuwise.jobs.predicting import fit as fit_model
+from gpuwise.model import units
+from gpuwise.model.judgement import TASKS, Task
+from gpuwise.model.precision import CACHES, PRECISIONS, WEIGHTS, Precision
 from gpuwise.model.question import MODES, Mode, RunConfig, WorkloadSpec
-from gpuwise.model.result import Record
+from gpuwise.model.result import Record, grouped
+from gpuwise.predictor.fit import Fit
+from gpuwise.show import leaderboard as ranking
 from gpuwise.show import predictions as report
 from gpuwise.show.gpus import short
+from gpuwise.show.leaderboard import CLASSES, METRICS, SORTS, Entry
 from gpuwise.show.page import Page, References, Section
 from gpuwise.show.records import COUNTS, FORECAST, published_document
 from gpuwise.show.scaling import shown as curves_shown
@@ -75,9 +83,7 @@ def predict(facts: Facts, asked: Asked) -> View:
     found: tuple[Record, ...] = ()
     try:
         batch = None if asked.text("batch", "auto") == "auto" else asked.whole("batch", most=MOST_BATCH)
-        words = asked.text("q")
-        ids = [match.spec.id for match in catalog.matching([words])] if words else facts.ids
-        every = facts.forecasts(asks.config, ids, count=int(asks.gpus), batch=batch)
+        every = facts.forecasts(asks.config, asked.gpus(), count=int(asks.gpus), batch=batch)
         found = report.ordered(every, asked.one_of("sort", report.SORTS))
     except GpuwiseError as error:
         problem = error
@@ -94,9 +100,9 @@ def predict(facts: Facts, asked: Asked) -> View:
         },
     )  # fmt: skip
     # Half of the catalog may lack a forecast for one reason, which is said once.
-    refused: dict[str, list[str]] = {}
-    for p in (p for p in found if p.refusal):
-        refused.setdefault(p.refusal.replace(p.gpu_id, "it"), []).append(short(catalog.get(p.gpu_id)))
+    refused = grouped(
+        (p.refusal.replace(p.gpu_id, "it"), short(catalog.get(p.gpu_id))) for p in found if p.refusal
+    )
     return View(
         title=f"Predict: {asks.spec.id} {asks.mode} {asks.precision}",
         template="predict.html",
@@ -171,3 +177,101 @@ def scaling(facts: Facts, asked: Asked) -> View:
 def trained() -> tuple[str, ...]:
     """Workloads that train, of which several GPUs are worth a page."""
     return tuple(name for name, spec in traced().items() if "train" in spec.modes)
+
+
+SPLITS = ("1", "2", "4", "8")
+USUAL_MODEL, MOST_CONTEXT, MOST_ANSWERS = "llama-3.1-8b", 2**20, 1024
+
+
+def fit(facts: Facts, asked: Asked) -> View:
+    """A model by its name on some usual GPUs, or on those that the words leave; files are not read."""
+    model = asked.one_of("model", llms.names(), USUAL_MODEL)
+    task, weights = asked.one_of("for", tuple(TASKS)), asked.one_of("weights", ("", *WEIGHTS))
+    cache, gpus = asked.one_of("cache", CACHES), asked.one_of("gpus", SPLITS)
+    rows: tuple[Fit, ...] = ()
+    problem = None
+    try:
+        context, batch = asked.whole("context", most=MOST_CONTEXT), asked.whole("batch", most=MOST_ANSWERS)
+        formats = (Precision(weights),) if weights else ()
+        contexts, tasks = (context,) if context else (), (cast(Task, task),)
+        request = FitRequest(
+            model=model, gpus=asked.gpus(usual=USUAL_GPUS), tasks=tasks, weights=formats, cache=cache,
+            contexts=contexts, batches=(batch or 1,), counts=(int(gpus),),
+        )  # fmt: skip
+        rows = fit_model(request).value
+    except GpuwiseError as error:
+        problem = error
+    table = report.fit_table(rows) if rows else Table(columns=("GPU",), rows=())
+    # What the form says stands in no column, and the answer before what it follows from.
+    shown = replace(table.without({"for", "context", "batch"}), title="")
+    shown = shown.last(("needs", "of", "first token", "why no speed")).second("tokens/s (80 %)")
+    return View(
+        title=f"Fit: {model}", template="fit.html", table=table, message=problem,
+        document=lambda: report.fit_document(rows),
+        content={
+            "sheet": Sheet(
+                table=shown, bars=bars([row.tokens_per_s for row in rows], "predicted"),
+                legend="tokens/s and their 80 % interval",
+            ),
+            "asked": asked, "names": llms.names(), "model": model, "tasks": tuple(TASKS), "task": task,
+            "formats": WEIGHTS, "weights": weights, "caches": CACHES, "cache": cache, "counts": SPLITS,
+            "gpus": gpus, "heading": table.title,
+        },
+    )  # fmt: skip
+
+
+# Rows that are shown at once; the others by a click.
+TOP = 20
+USUAL_WORK = "resnet50"
+
+
+def leaderboard(facts: Facts, asked: Asked) -> View:
+    """The GPUs that the filters leave, the best first.
+
+    Raises NoDataError for an address that names no network with a trace, or a mode that it lacks.
+    """
+    name, _, mode = (asked.path[0] if asked.path else "").partition(",")
+    known = traced()
+    if name and name not in known:
+        raise NoDataError(f"no leaderboard is of {name!r}", hint=nearest(name, known))
+    if name and mode and mode not in known[name].modes:
+        hint = f"there is one of {', '.join(known[name].modes)}"
+        raise NoDataError(f"{name} has no leaderboard of {mode!r}", hint=hint)
+    asks = choice(asked.beside(workload=name or USUAL_WORK, mode=mode, precision="fp16"))
+    metric, kind = asked.one_of("by", tuple(METRICS)), asked.one_of("class", ("", *CLASSES))
+    sort = asked.one_of("sort", ("", *(sign + name for name in SORTS for sign in ("", "-"))))
+    problem: GpuwiseError | None = None
+    found: tuple[Entry, ...] = ()
+    try:
+        ids = asked.gpus()
+        least = (asked.number("memory") or 0.0) * 2**30
+        forecasts = facts.forecasts.known(asks.config, ids, int(asks.gpus))
+        specs = tuple(map(catalog.get, ids))
+        every = ranking.entries(specs, facts.records(ids), forecasts, facts.offers, facts.today)
+        found = tuple(e for e in every if kind in ("", e.kind) and (e.spec.memory_bytes or 0) >= least)
+    except GpuwiseError as error:
+        problem = error
+    ordered = ranking.ranked(found, metric, sort)
+    item = found[0].record.item if found else ""
+    drawn = bars([METRICS[metric].of(e) for e in ordered], [e.record.origin for e in ordered])
+    return View(
+        title=f"{asks.spec.title}: {asks.mode} in {asks.precision}",
+        template="leaderboard.html",
+        message=problem,
+        table=ranking.table(ordered),
+        document=lambda: ranking.document(ordered),
+        content={
+            "rows": tuple(zip(ordered, drawn, strict=True)),
+            "top": len(ordered) if asked.text("all") else TOP, "leaders": ranking.leaders(found),
+            "asks": asks, "titles": {name: one.title for name, one in METRICS.items()}, "units": units,
+            "name": short, "asked": asked, "metric": metric, "metrics": METRICS, "kind": kind,
+            "classes": CLASSES, "sort": sort, "unit": METRICS[metric].unit(item) if item else "",
+            "figure": ranking.figure, "workloads": traced(), "counts": COUNTS,
+            "figure_of_prices": ranking.against_price(found, street=metric == "street"),
+        },
+    )  # fmt: skip
+
+
+def boards() -> tuple[str, ...]:
+    """`resnet50,train`: each workload and mode that has a page of its own where pages are files."""
+    return tuple(f"{name},{mode}" for name, spec in traced().items() for mode in spec.modes)

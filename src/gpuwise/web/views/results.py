@@ -8,7 +8,7 @@ from dataclasses import replace
 
 from gpuwise import store
 from gpuwise.errors import InputError, NoDataError
-from gpuwise.facts import catalog, published
+from gpuwise.facts import published
 from gpuwise.jobs import reporting
 from gpuwise.jobs.facts import Facts
 from gpuwise.model.precision import PRECISIONS
@@ -72,9 +72,7 @@ def workload(facts: Facts, asked: Asked) -> View:
     rows = facts.speeds
     name = published.check_workload(asked.path[0], [row.question.workload for row in rows])
     mode, precision = asked.one_of("mode", ("", *SHOWN)), asked.one_of("precision", ("", *PRECISIONS))
-    words, ids = asked.text("gpu"), None
-    if words:
-        ids = frozenset(match.spec.id for match in catalog.matching([words]))
+    ids = frozenset(asked.gpus("gpu")) if asked.text("gpu") else None
     mine = [row for row in rows if row.question.workload == name]
     ours, theirs = (
         published.select(some, mode=mode or None, precision=precision or None, gpu_ids=ids)

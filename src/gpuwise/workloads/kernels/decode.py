@@ -5,14 +5,20 @@ between the products, which wait for each other, and products with one row, whic
 cores. Here a layer is six kernels: norms and gates are computed where a product reads its input, sums and
 gates where it writes its result, and the rotation and the cache's new row where attention reads them.
 
-One row is the matter of `kernels.stream`. Of more rows weights of 4 bits are widened in registers. The GPU's
-own conversion of integers runs at an eighth of the rate of its sums, too slow for 4 bits; instead the bits
-are put into the mantissa of a number from 1 to 2, and the 1 is taken out of the sum in the end (`_widen`).
+One row is the matter of `kernels.stream`, and on Hopper the whole step of narrow weights that of one kernel
+(`step.cu`). Of more rows weights of 4 bits are widened in registers. The GPU's own conversion of integers
+runs at an eighth of the rate of its sums, too slow for 4 bits; instead the bits are put into the mantissa of
+a number from 1 to 2, and the 1 is taken out of the sum in the end (`_widen`).
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable
+import ctypes
+from collections.abc import Callable, Sequence
+from functools import cache as once
+from importlib.resources import files
+from typing import Any
+from unittest import mock
 
 import torch
 import triton
@@ -21,6 +27,7 @@ from torch import Tensor
 from torch.nn import functional
 
 from gpuwise.model.precision import FOUR_BIT_FLOATS, Precision
+from gpuwise.workloads.job import relative_difference
 from gpuwise.workloads.kernels.stream import KINDS, early, follow, stream
 from gpuwise.workloads.models.quantized import STORED
 
@@ -31,6 +38,15 @@ CHECKED_ROWS = 1024  # Of the weights that are widened at a time to check a prod
 ALIKE = 0.016
 # Why each form of `stream` that was called so far is not used here; empty where it is.
 doubts: dict[tuple[object, ...], str] = {}
+# Of `step.cu`: rows of a tile, bytes of a stage, of scales and zero points beside it, of shared memory before
+# the input that ends it, and of all; tokens of a part of a cache.
+ROWS, STAGE, BEFORE, SHARED, PART = 16, 16384, 12864, 231936, 128
+BESIDE = {Precision.INT4: (512, 256), Precision.MXFP4: (1024, 0), Precision.NVFP4: (2048, 0)}
+STAGES, UNDER_WAY = 11, 2  # at most, and so many on their way: each access takes as long as all of them
+# Formats whose step was measured to be faster so. Of bf16 it is not: a kernel for each product waits as
+# little, compared with what its weights take.
+AS_ONE = frozenset({Precision.INT4, Precision.FP8})
+ALL_ALIKE = 0.1  # Relative difference of logits, whose roundings add up over the layers
 PROGRAMS = 264  # Of attention, at which a cache is split no further: two for each unit of an H200
 
 
@@ -336,3 +352,165 @@ def attend(
         part, most, length, y, SPLITS=splits, S=triton.next_power_of_2(splits), D=size, num_warps=4, **how
     )
     return y
+
+
+class WholeStep:
+    """All products and attentions of a decoder's step as phases of one kernel (`step.cu`), for one sequence.
+    Called with its token and position it gives the logits, (1, V)."""
+
+    def __init__(
+        self, embedding: Tensor, table: Tensor, blocks: Sequence[Any], caches: Sequence[tuple[Tensor, ...]],
+        head: tuple[Tensor, Tensor], eps: float,
+    ) -> None:  # fmt: skip
+        from gpuwise.workloads.models.decoder import stored
+
+        self.embedding, self.table, device = embedding, table, embedding.device
+        self.programs = torch.cuda.get_device_properties(device).multi_processor_count
+        self.held: list[Tensor] = []
+        self.rows: list[list[int]] = []
+        self.turn, self.beside, self.room = 0, 0, 0
+        _, shared, tokens, size = caches[0][0].shape
+        hidden, width, inner = sizes(blocks[0], caches[0][0])
+        # Words of a number and the tag of its phase.
+        widths = (hidden, width + 2 * shared * size, width, inner)
+        x, qkv, y, middle = (torch.zeros(n, dtype=torch.int32, device=device) for n in widths)
+        self.logits = embedding.new_empty((1, len(head[0])))
+        chunks, each = tokens // PART, 1
+        while shared * triton.cdiv(chunks, each) > self.programs:
+            each += 1
+        splits, heads = triton.cdiv(chunks, each), width // size
+        norm, factor = (int(torch.tensor(v).view(torch.int32)) for v in (eps, size**-0.5))
+        for block, (keys, values) in zip(blocks, caches, strict=True):
+            self._product(qkv, x, stored(block.attention.qkv), block.norm1.weight, norm)
+            part = torch.zeros(heads * splits * (size + 2), dtype=torch.int64, device=device)
+            maps = [_rows(t.view(-1, size), 64, 1) for t in (keys, values)]
+            before = len(self.rows) - 1
+            self._phase(
+                6, shared, tokens, heads // shared, *maps, None, qkv, None, None, y, part, each, splits,
+                factor, self.turn, before, -1, keys, values,
+            )  # fmt: skip
+            self.turn = (self.turn + shared * splits) % self.programs
+            self._product(x, y, stored(block.attention.output), add=3)
+            self._product(middle, x, stored(block.feed_forward.gate_up), block.norm2.weight, norm)
+            self._product(x, middle, stored(block.feed_forward.down), add=2)
+        self._product(self.logits, x, (head[0],), head[1], norm)
+        self.phases = torch.tensor(self.rows, dtype=torch.int64, device=device)
+        self.counters = torch.zeros(16 + len(self.rows), dtype=torch.int32, device=device)
+        other = BEFORE + self.room + 1216  # the last for barriers and to begin at a whole kilobyte
+        self.stages = min(STAGES, (SHARED - other) // (STAGE + self.beside + 16))
+        self.bytes = self.stages * (STAGE + self.beside + 16) + other
+        self.kernel = _compiled(device)
+
+    def _phase(self, *fields: int | Tensor | None) -> None:
+        """A row of the table of phases, which holds tensors by their addresses."""
+        self.held += [each for each in fields if isinstance(each, Tensor)]
+        row = [0 if x is None else x.data_ptr() if isinstance(x, Tensor) else int(x) for x in fields]
+        self.rows.append(row + [0] * (24 - len(row)))
+
+    def _product(
+        self, y: Tensor, x: Tensor, weights: tuple[Any, ...], norm: Tensor | None = None, eps: int = 0,
+        add: int = 0,
+    ) -> None:  # fmt: skip
+        """A phase that multiplies by a matrix; `add`: how many phases before it wrote what is added."""
+        weight, scale, zero, kind = (*weights, None, None, None)[:4]
+        n, k, at = y.numel(), x.numel(), len(self.rows)
+        halves = len(weight) // n  # two with a gate
+        # A bf16 input that is normed is in shared memory in two parts.
+        self.room = max(self.room, k * (4 if kind is None and norm is not None else 2))
+        self.beside = max(self.beside, sum(BESIDE.get(kind, (0,))))
+        if kind in BESIDE:
+            scale = _map(scale.view(torch.uint8), BESIDE[kind][0] // ROWS, halves)
+        if kind == Precision.INT4:
+            zero = _map(zero, BESIDE[kind][1] // ROWS, halves)
+        self._phase(
+            0 if kind is None else KINDS[kind], n, k, halves == 2, _rows(weight, ROWS, halves), scale, zero,
+            x, norm, y if add else None, y, None, 0, 0, eps, self.turn, at - 1, at - add if add else -1,
+        )  # fmt: skip
+        self.turn = (self.turn + triton.cdiv(n * halves, ROWS)) % self.programs
+
+    def __call__(self, tokens: Tensor, position: Tensor) -> Tensor:
+        table, rows = self.table, self.embedding
+        inputs = (self.phases, len(self.rows), self.counters, position, table, table.stride(0), tokens, rows)
+        room = (rows.shape[1], self.beside, self.stages, UNDER_WAY, BEFORE + self.room)
+        self.kernel((self.programs, 1, 1), (17 * 32, 1, 1), [*inputs, *room], shared_mem=self.bytes)
+        return self.logits
+
+
+def sizes(block: Any, keys: Tensor) -> tuple[int, int, int]:
+    """Widths of a layer: of what goes in, of its heads, of its feed-forward part."""
+    heads = len(block.attention.qkv.weight) - 2 * keys.shape[1] * keys.shape[3]
+    return len(block.feed_forward.down.weight), heads, len(block.feed_forward.gate_up.weight) // 2
+
+
+def at_once(*made: Any, tokens: Tensor, position: Tensor, wanted: Tensor) -> WholeStep | None:
+    """`WholeStep` of what it is made of, where that can be and its logits are those wanted."""
+    from gpuwise.workloads.models.decoder import stored
+
+    _, _, blocks, caches, *_ = made
+    first, keys = blocks[0], caches[0][0]
+    attention, feed = first.attention, first.feed_forward
+    matrices = [stored(each) for each in (attention.qkv, attention.output, feed.gate_up, feed.down)]
+    if len(tokens) > 1 or not all(len(each) > 3 and each[3] in AS_ONE for each in matrices):
+        return None
+    # Elsewhere nobody has tried it, and blocks that wait for each other might wait for ever.
+    if not early(keys)["EARLY"] or torch.cuda.get_device_capability(keys.device)[0] != 9:
+        return None
+    hidden, width, inner = sizes(first, keys)
+    # Whole stages, two a row of weights at least.
+    whole = all(bytes_of(weight) % 1024 == 0 and bytes_of(weight) >= 2048 for weight, *_ in matrices)
+    fits = keys.dtype == torch.bfloat16 and keys.shape[3] == PART and keys.shape[2] % PART == 0
+    small = max(hidden, width, inner) <= 14336 and width <= 8 * keys.shape[1] * PART
+    if not (whole and fits and small and hasattr(torch.cuda, "_compile_kernel")):
+        return None
+    form: tuple[object, ...] = ("step", matrices[0][3], hidden, inner, *keys.shape, keys.device)
+    try:
+        step = WholeStep(*made)
+        off = relative_difference(step(tokens, position), wanted)
+        doubts[form] = "" if off < ALL_ALIKE else f"the whole step is {off:.2g} off"
+    except Exception as error:  # noqa: BLE001  whatever a compiler or a driver refuses
+        doubts[form] = f"{type(error).__name__}: {error}".splitlines()[0][:200]
+    return None if doubts[form] else step
+
+
+def bytes_of(rows: Tensor) -> int:
+    """Of one row."""
+    return rows.shape[1] * rows.element_size()
+
+
+def _tensor_map(
+    x: Tensor, item: int, shape: Sequence[int], strides: Sequence[int], box: Sequence[int]
+) -> Tensor:
+    """The description by which bulk copies find boxes of a tensor; those of four dimensions are swizzled."""
+    room = ctypes.create_string_buffer(192)
+    at = -ctypes.addressof(room) % 64
+    longs, ints = ctypes.c_uint64 * 4, ctypes.c_uint32 * 4
+    failed = ctypes.CDLL("libcuda.so.1").cuTensorMapEncodeTiled(
+        ctypes.c_void_p(ctypes.addressof(room) + at), item, len(shape), ctypes.c_void_p(x.data_ptr()),
+        longs(*shape), longs(*strides), ints(*box), ints(1, 1, 1, 1), 0, 3 * (len(shape) == 4), 3, 0,
+    )  # fmt: skip
+    if failed:
+        raise RuntimeError(f"the driver describes no tensor of {tuple(x.shape)}: error {failed}")
+    return torch.frombuffer(bytearray(room.raw[at : at + 128]), dtype=torch.uint8).to(x.device)
+
+
+def _map(x: Tensor, width: int, halves: int) -> Tensor:
+    """Boxes of 16 rows of `width` bytes; with a gate eight of each half."""
+    n, k = len(x) // halves, bytes_of(x)
+    return _tensor_map(x, 0, (k, n, halves), (k, k * n), (width, ROWS // halves, halves))
+
+
+def _rows(x: Tensor, rows: int, halves: int) -> Tensor:
+    """Boxes of so many rows in blocks of 128 bytes, a stage each."""
+    n, k = len(x) // halves, bytes_of(x)
+    box = (32, rows // halves, halves, STAGE // rows // 128)
+    return _tensor_map(x, 2, (32, n, halves, k // 128), (k, k * n, 128), box)
+
+
+@once
+def _compiled(device: torch.device) -> Any:
+    source = files("gpuwise.workloads.kernels").joinpath("step.cu").read_text(encoding="utf-8")
+    # torch looks for the headers of a toolkit, which `step.cu` does without.
+    with torch.cuda.device(device), mock.patch("torch.utils.cpp_extension.include_paths", return_value=[]):
+        kernel = torch.cuda._compile_kernel(source, "decode_step")
+    kernel.set_shared_memory_config(SHARED)
+    return kernel

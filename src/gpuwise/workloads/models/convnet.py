@@ -337,7 +337,7 @@ class InceptionV3(BranchingNet):
 def weighted_loss(output: Sequence[Tensor], labels: Tensor, weight: float) -> Tensor:
     """Cross entropy of the classifier plus `weight` times that of each auxiliary one."""
     main, *others = (functional.cross_entropy(logits, labels) for logits in output)
-    return main + weight * torch.stack(others).sum()
+    return main + weight * torch.stack(others).sum() if others else main
 
 
 Loss = Callable[[Any, Any], Any]

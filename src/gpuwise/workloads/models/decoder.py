@@ -600,9 +600,27 @@ class Decode(Cached):
 
 
 class FusedDecode(Cached):
-    """`Decode` by gpuwise's own kernels: six a layer, for 16-bit activations and at most 64 sequences."""
+    """`Decode` by gpuwise's own kernels, for 16-bit activations and at most 64 sequences: six a layer, or one
+    of all layers where that can be."""
+
+    whole: Callable[[Tensor, Tensor], Tensor] | None = None
+    called = False
 
     def forward(self, tokens: Tensor, position: Tensor) -> Tensor:  # (B, 1), (1,) -> (B, V)
+        if self.whole is not None:
+            return self.whole(tokens, position)
+        logits = self.by_layers(tokens, position)
+        if not self.called and not self.decoder.shape.experts:
+            from gpuwise.workloads.kernels.decode import at_once
+
+            # The first call, which no graph records, says whether both agree.
+            decoder, self.called = self.decoder, True
+            head = decoder.head_weight, decoder.norm.weight
+            parts = (decoder.embedding.weight, decoder.table, decoder.layers, self.cache.layers(), head)
+            self.whole = at_once(*parts, NORM_EPS, tokens=tokens, position=position, wanted=logits)
+        return logits
+
+    def by_layers(self, tokens: Tensor, position: Tensor) -> Tensor:
         from gpuwise.workloads.kernels.decode import attend, product
 
         decoder = self.decoder

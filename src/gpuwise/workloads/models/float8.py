@@ -88,32 +88,22 @@ def cast_in_torch(x: Tensor, largest: Tensor, *, sums: bool = False) -> Cast:
     return narrow, narrow.t().contiguous(), wide.abs().amax(), total
 
 
-def product(
-    a: Tensor,
-    b: Tensor,
-    scale_a: Tensor,
-    scale_b: Tensor,
-    bias: Tensor | None = None,
-    *,
-    wide: bool = False,
-    fast: bool = True,
-) -> Tensor:
-    """a (M, K) times the transpose of b (N, K): (M, N), in bf16 or, wide, in fp32. `fast` leaves all of a
-    sum in the tensor cores' own accumulators, which keep fewer digits than fp32."""
-    return _product(a, b, scale_a, scale_b, bias, wide, fast)
-
-
 @torch.library.custom_op("gpuwise::float8_product", mutates_args=())
-def _product(
-    a: Tensor, b: Tensor, scale_a: Tensor, scale_b: Tensor, bias: Tensor | None, wide: bool, fast: bool
-) -> Tensor:
-    """An operator of its own: torch 2.11's compiler fails to take `_scaled_mm` after GELU's casts."""
+def product(
+    a: Tensor, b: Tensor, scale_a: Tensor, scale_b: Tensor, bias: Tensor | None = None, wide: bool = False,
+    fast: bool = True,
+) -> Tensor:  # fmt: skip
+    """a (M, K) times the transpose of b (N, K): (M, N), in bf16 or, wide, in fp32. `fast` leaves all of a
+    sum in the tensor cores' own accumulators, which keep fewer digits than fp32.
+
+    An operator of its own: torch 2.11's compiler fails to take `_scaled_mm` after GELU's casts.
+    """
     out = torch.float32 if wide else torch.bfloat16
     return torch._scaled_mm(a, b.t(), scale_a, scale_b, bias=bias, out_dtype=out, use_fast_accum=fast)
 
 
-@_product.register_fake
-def _(a: Tensor, b: Tensor, scale_a: Tensor, scale_b: Tensor, bias: Tensor, wide: bool, _: bool) -> Tensor:
+@product.register_fake
+def _(a: Tensor, b: Tensor, x: Tensor, y: Tensor, bias: Any = None, wide: bool = False, _: Any = 0) -> Tensor:
     return a.new_empty((len(a), len(b)), dtype=torch.float32 if wide else torch.bfloat16)
 
 

@@ -1,14 +1,19 @@
-"""The jobs of language models: training by one of the methods, reading a prompt, a step of decoding."""
+"""The jobs of language models: training by one of the methods, reading a prompt, a step of decoding.
+
+LoRA (Hu et al. 2021, arXiv:2106.09685): adapters that are trained, in a decoder that is frozen.
+"""
 
 from __future__ import annotations
 
 import re
+from collections.abc import Sequence
 from dataclasses import replace
 from typing import cast
 from unittest import mock
 
 import torch
 from torch import Tensor, nn
+from torch.nn import functional
 
 from gpuwise.errors import InputError
 from gpuwise.model.precision import FOUR_BIT_FLOATS, Precision
@@ -16,28 +21,84 @@ from gpuwise.model.question import RunConfig
 from gpuwise.workloads import job as jobs
 from gpuwise.workloads.input import text_feed
 from gpuwise.workloads.job import Job, as_graph, dtype_of, inference_job, relative_difference, set_precision
-from gpuwise.workloads.llm import Decoding, Method, must_recompute, part_of
+from gpuwise.workloads.llm import RANK, Decoding, Method, must_recompute, part_of
 from gpuwise.workloads.models.adam8 import Adam8bit
 from gpuwise.workloads.models.cross_entropy import chunked_cross_entropy
 from gpuwise.workloads.models.decoder import (
+    Attention,
+    Block,
     Cache,
     Decode,
     Decoder,
+    FeedForward,
     FusedDecode,
+    Part,
     Prefill,
     build_decoder,
     outline,
 )
-from gpuwise.workloads.models.lora import add_lora
-from gpuwise.workloads.models.quantized import HAS_TRITON, MAX_KERNEL_ROWS, Narrow, quantise
+from gpuwise.workloads.models.quantized import HAS_TRITON, MAX_KERNEL_ROWS, Narrow, NarrowLinear, quantise
 from gpuwise.workloads.parallel import given_memory
 
 # Weights of which every tensor-parallel rank has a part.
 DIVIDED = re.compile(r"(qkv|gate_up|output|feed_forward.*down|head|query_up|latent_up)\b|sinks|biases")
 BLOCK = 64  # Rows at the end of the cache that decode steps write in turn
+MOST_AT_ONCE = 512  # Tokens whose likeliest one block looks for
 # So small that some hundred steps do not fit the one batch: a fitted one has vanishing gradients, which
 # draw less power. With all weights in bf16 a smaller one would round away altogether.
 LEARNING_RATES: dict[Method, float] = {"pretrain": 1e-6, "full": 5e-6, "lora": 1e-5, "qlora": 1e-5}
+
+
+ALPHA = 32
+
+
+class LoraLinear(Part):
+    """`base`, frozen, of any format, plus one adapter for each of the `parts` into which its outputs fall."""
+
+    def __init__(self, base: nn.Linear | NarrowLinear, parts: Sequence[int], rank: int = RANK) -> None:
+        super().__init__()
+        self.base, self.rank, self.scale = base.requires_grad_(False), rank, ALPHA / rank
+        device = base.weight.device
+        self.down = nn.Parameter(torch.empty(len(parts) * rank, base.in_features, device=device))
+        self.up = nn.ParameterList(torch.empty(part, rank, device=device) for part in parts)
+        self.initialise()
+
+    def initialise(self) -> None:
+        nn.init.normal_(self.down, std=self.base.in_features**-0.5)
+        for up in self.up:
+            nn.init.zeros_(up)
+
+    @property
+    def weight(self) -> Tensor:
+        """That of the base."""
+        return self.base.weight
+
+    def forward(self, x: Tensor) -> Tensor:  # (..., inputs) -> (..., outputs)
+        low = torch.split(functional.linear(x, self.down), self.rank, dim=-1)
+        added = torch.cat([functional.linear(z, b) for z, b in zip(low, self.up, strict=True)], dim=-1)
+        return self.base(x) + self.scale * added
+
+
+def add_lora(model: Decoder, rank: int = RANK) -> Decoder:
+    """In place: freeze all, and put fp32 adapters on all linear layers but head, routers and experts."""
+    # Adapters are made after this, so they alone are trained.
+    model.requires_grad_(False)
+    for block in model.layers:
+        assert isinstance(block, Block)
+        attention, feed = block.attention, block.feed_forward
+        places: list[tuple[nn.Module, str, tuple[int, ...]]] = []
+        for name, base in list(attention.named_children()):
+            if isinstance(base, nn.Linear | NarrowLinear):
+                whole = isinstance(attention, Attention) and name == "qkv"
+                places.append((attention, name, attention.parts if whole else (base.out_features,)))  # type: ignore[arg-type]
+        if isinstance(feed, FeedForward):
+            inner = feed.down.in_features
+            places += [(feed, "gate_up", (inner, inner)), (feed, "down", (model.shape.hidden,))]
+        for owner, name, parts in places:
+            base = getattr(owner, name)
+            assert isinstance(base, nn.Linear | NarrowLinear)
+            setattr(owner, name, LoraLinear(base, parts, rank))
+    return model
 
 
 def training_job(config: RunConfig, asked: Decoding, batch: int) -> Job:
@@ -181,6 +242,11 @@ def advance(logits: Tensor, tokens: Tensor, position: Tensor, context: int) -> T
     """Feed the likeliest token back and go to the next row of the last block, all on the device."""
     block = min(BLOCK, context)
     with torch.inference_mode():
-        torch.argmax(logits, dim=-1, keepdim=True, out=tokens)
+        # In two steps: of one row one block of the GPU would look for it.
+        count = logits.shape[-1]
+        width = max(each for each in range(1, MOST_AT_ONCE + 1) if count % each == 0)
+        most, where = logits.view(len(logits), -1, width).max(-1)
+        best = most.argmax(-1, keepdim=True)
+        torch.add(where.gather(-1, best), best, alpha=width, out=tokens)
         position.add_(1 + block - context).remainder_(block).add_(context - block)
     return logits

@@ -9,13 +9,12 @@ from __future__ import annotations
 
 import time
 import tomllib
-from collections import defaultdict
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
 from pathlib import Path
 
-from gpuwise.model.result import KernelKind, KernelTime, Profile
+from gpuwise.model.result import KernelKind, KernelTime, Profile, grouped
 
 # Time for the profiled steps. Reading the trace takes longer than the steps themselves.
 LONGEST_S = 0.4
@@ -90,12 +89,8 @@ def summarise(spans: Sequence[Span], steps: int, wall_s: float) -> Profile:
     """
     if not any(span.own_s for span in spans):
         raise RuntimeError("the profiler saw no kernel")
-    alike: dict[KernelKind, list[Span]] = defaultdict(list)
-    named: dict[tuple[KernelKind, str], list[Span]] = defaultdict(list)
-    for span in spans:
-        each = kind(span.name)
-        alike[each].append(span)
-        named[each, span.name[:NAME]].append(span)
+    alike = grouped((kind(span.name), span) for span in spans)
+    named = grouped(((each, s.name[:NAME]), s) for each, slices in alike.items() for s in slices)
     every = merged((span.start_s, span.end_s) for span in spans)
     work = merged((s.start_s, s.end_s) for each, slices in alike.items() if each not in LINK for s in slices)
     busy_s, working_s = total(every), total(work)
