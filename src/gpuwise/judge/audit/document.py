@@ -297,10 +297,10 @@ class _Walk:
         if gpu is not None:
             ends = text.endswith((".", ",", ";"))
             short = (gpu.start < NEAR and not ends) or (gpu.start < 4 and len(text) < 60)
-            return short and not self.headed(line)
+            return short and not self.headed(line) and not [*_pairs(text)]
         words = text.split()
         # "memory:" above "size: 24" is the key of an object.
-        key = len(words) == 1 and text[-1] == ":"
+        key = text[-1] == ":"
         if line.item or len(words) > 8 or text[-1] in ".,;" or not (text[0].isupper() or start or key):
             return False
         if not tokens or start:

@@ -605,13 +605,24 @@ class Grid:
                 # Far behind the name of a machine most is the machine's.
                 sure = sure and not of_model and (name < NAME_COLUMNS or "gpu" in label.text.lower())
                 if column < len(row) and column != name and not self.is_list(row[column], label):
-                    # "H100 | FP8 | 1979" below "TFLOPS": another cell of the row names the format.
-                    beside = row if self.labels[column].fields == ("peak:",) else ()
-                    formats = {t.field for c in beside for t in scan(c.text[:NAME]) if t.field in FORMATS}
-                    one = replace(label, fields=(*formats,)) if len(formats) == 1 else label
+                    one = self.beside(row, column, label)
                     times = count_in(self.header[column].text)
                     mine = replace(mine, count=times) if times else mine
                     yield from self.placed(row[column], one, mine, number, column, sure)
+
+    def beside(self, row: Sequence[Cell], column: int, label: Label) -> Label:
+        """The label of a cell, of which another cell of its row says more: "H100 | FP8 | 1979" below "TFLOPS",
+        and "H100 | Memory | 80 | GB", where it is the only value of the row."""
+        own = self.labels[column].fields
+        others = [(c.text, scan(c.text)) for at, c in enumerate(row) if at != column and len(c.text) <= NAME]
+        formats = {t.field for _, one in others for t in one if t.field in FORMATS}
+        if own == ("peak:",) and len(formats) == 1:
+            return replace(label, fields=(*formats,))
+        words = [text for text, one in others if one and all(t.kind == "field" for t in one)]
+        if own or len(words) != 1 or any(t.kind == "value" for _, one in others for t in one):
+            return label
+        unit = next((text for text, one in others if not one and label_of(text).unit), "")
+        return label_of(f"{words[0]} {unit}")
 
     def is_of_gpus(self, cells: Sequence[tuple[Cell, Subject]], label: Label) -> bool:
         """Whether most sizes of a column are those of the GPUs of their rows, of one or of all."""

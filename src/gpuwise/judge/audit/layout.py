@@ -69,6 +69,8 @@ _NUMBER = re.compile(r"\d{1,3},\d{3}|(?:19|20)\d\d")
 _NUMBERS = re.compile(r"(?<![\d.,])(?:(?:\d{1,3},\d{3}){2,12}|(?:(?:19|20)\d\d){2,12})(?![\d.,])")
 _WHOLE = re.compile(r"\d{1,3}(?:,\d{3})+|\d+(?:\.\d+)?")
 _PIECE = re.compile(r"\s*(?:\d[\d.,]{0,6}|[KMGTP]i?B/s|[KMGTP]B|TFLOPS|W)\s*")
+# Where a list of a program begins; what stands around its values, and before those of a call: "GPU('L4', 24)".
+_OF_LIST, _MARKS, _CALLED = re.compile(r"[\w .]{1,60}(?:\[\])?(?::|\W\W?)"), " '\"()[]{}/#", re.compile(r"^\w{0,40}[(\[{]")
 # What parts the cells of a line: commas, or slashes with spaces around them.
 _SEPARATORS = (",", " / ", ";")
 _SEPARATOR = re.compile(r",| / |;")
@@ -324,7 +326,7 @@ def _delimited(lines: Sequence[Line], start: int, scope: Scope) -> Found:
         if full and (named > 1 or labels):
             # The header of the next table.
             break
-        rows.append(tuple(Cell(lines[at].line, part.strip()) for part in cells))
+        rows.append(tuple(Cell(lines[at].line, part.strip() if rows else spelt(part)) for part in cells))
         at += 1
     return (rows, at, True) if len(rows) > 1 else None
 
@@ -332,16 +334,18 @@ def _delimited(lines: Sequence[Line], start: int, scope: Scope) -> Found:
 def _separated(lines: Sequence[Line], start: int, scope: Scope) -> Found:
     """A line of field words between commas or slashes, then lines of a GPU and as many values: what a program
     prints as CSV, or "Cheat sheet (cores / VRAM / watts)" above "4090: 16384 / 24 / 450"."""
-    text = lines[start].text
-    if start == 0 and text[-1:] in ("[", "(", "{"):
+    text, behind = lines[start].text, lines[start + 1 :]
+    if start == 0 and _OF_LIST.fullmatch(text):
         # The comment above a list of a program, which is a heading of Markdown.
         text = scope.title
+    elif behind and _OF_LIST.fullmatch(behind[0].text):
+        behind = behind[1:]
     if len(text) > ROW or text[-1:] in (".", "!", "?") or not _SEPARATOR.search(text):
         return None
     inside = _IN_PARENTHESES.search(text)
     head = inside[1] if inside else text.rstrip(":")
     mark = max(_SEPARATORS, key=head.count)
-    labels = [spelt(label) for label in head.split(mark)]
+    labels = [spelt(label.strip(_MARKS)) for label in head.split(mark)]
     tokens = [scan(label) for label in labels]
     named = sum(any(t.field for t in one) for one in tokens)
     # A word that names no field may be "name" or "cores": of such words most must name one.
@@ -349,19 +353,19 @@ def _separated(lines: Sequence[Line], start: int, scope: Scope) -> Found:
         return None
     rows: Rows = []
     header = [Cell(lines[start].line, label) for label in labels]
-    for line in lines[start + 1 :]:
-        text = line.text[:ROW].rstrip(",;")
+    for line in behind:
+        text = _CALLED.sub("", line.text[:ROW].rstrip(",;"))
         name, colon, rest = text.partition(": ")
         text = f"{name}\t{rest}" if colon and kind(name) != "F" else text
         parted = re.split(r"\t|\s?\|\s?", text.replace(max(_SEPARATORS, key=text.count), "\t"))
         # As programs write rows: "('L4', 24, 72)".
-        cells = tuple(Cell(line.line, spelt(cell.strip(" '\"()[]{}"))) for cell in parted)
+        cells = tuple(Cell(line.line, spelt(cell.strip(_MARKS))) for cell in parted)
         if len(cells) == len(labels) + 1 and not rows:
             header = [Cell(lines[start].line, "GPU"), *header]
         if len(cells) != len(header) or not any(kind(cell.text) == "G" or carded(cell) for cell in cells):
             break
         rows.append(cells)
-    return ([tuple(header), *rows], start + 1 + len(rows), True) if rows else None
+    return ([tuple(header), *rows], len(lines) - len(behind) + len(rows), True) if rows else None
 
 
 def _under_fields(lines: Sequence[Line], start: int, scope: Scope) -> Found:

@@ -60,6 +60,8 @@ _COMPACT = re.compile(r'(?<=")[:,](?=["\d\[{])|(?<=[\d\]}el]),(?=["{])')
 _DECLARED = re.compile(
     r"^(?:self\.|(?:(?:export|const|let|var|static|final|public|private) ){1,4})(?=\w+ ?=)"
 )
+# An object or a list that begins behind its name: "CORES = {".
+_OPENS = re.compile(r"(?<=[\w\]])[ \t]?(?::=|=>|[:=])[ \t]?[\w.]{0,40}[\[{(]$")
 # A key that may be a GPU's name in small letters: "t4:", "[gpu.l40s]".
 _KEY = re.compile(r"^(?:\[(?:[a-z_]{1,20}\.)?)?([a-z]\d{1,3}[a-z]{0,4})[\]:]$")
 # The head of a table of a wiki: "||GPU||Memory||".
@@ -96,7 +98,7 @@ _OF_SMI = (("power", "power limit"), ("memory", "memory"))
 _LIST_TABLE = re.compile(r"(?P<indent>\s{0,40})\.\. list-table::\s*(?P<title>.{0,200}?)\s*")
 _LIST_CELL = re.compile(r"\s{0,60}(?P<row>\*)?\s{0,8}(?:(?P<cell>-)(?:\s(?P<text>.*))?)?")
 # The width of a table of AsciiDoc; links and templates of a wiki, which shows their last words, and notes.
-_COLS = re.compile(r'\[.{0,40}cols="?([^"\]]{1,60})')
+_COLS = re.compile(r'\[.{0,40}cols="?((?:(\d{1,2})\*)?[^"\]]{0,60})')
 _WIKI_MARK = re.compile(
     r"(?:\[\[|\{\{)(?:[^\[\]{}|]{0,80}\|){0,4}([^\[\]{}|]{0,80})(?:\]\]|\}\})|'{2,3}|<ref[^<>]{0,80}(?:/>|>.{0,400}?</ref>)"
 )
@@ -324,7 +326,7 @@ def _of_csv(lines: list[str], name: str) -> Iterator[Block]:
 
 def spelt(name: str) -> str:
     """What a name of a program says: gpu_name, bandwidth_gb_s, maxTDPWatts."""
-    if re.match("[a-z]+\\d*[A-Z]", name):
+    if re.match("[a-z]+\\d*[A-Z]|(?:[A-Z][a-z]+){2}[a-zA-Z]*$", name):
         name = re.sub(
             r"(?<=[a-z\d])(?=[A-Z])|(?<=[A-Z])(?=[A-Z][a-z]{2})", " ", re.sub("(?<=B)p?s$", "/s", name)
         )
@@ -415,7 +417,7 @@ def _with_marked_tables(lines: Sequence[str]) -> Iterator[str]:
         if not ends:
             ends = {"{|": "|}", "|=": "|==="}.get(text[:2], "") if text[:2] == "{|" or text == "|===" else ""
             width, count = columns, 0
-            columns = cols[1].count(",") + 1 if (cols := _COLS.search(text)) else 0
+            columns = int(cols[2] or cols[1].count(",") + 1) if (cols := _COLS.search(text)) else 0
             yield "<table><tr>" if ends else line
         elif text.startswith(ends):
             ends = ""
@@ -539,6 +541,7 @@ def _lines(text: str, start: int, depth: int, paragraph: int) -> Iterator[Block]
         line = f"{{{called['entries']}}}" if called else line
         one = CUES["object"].fullmatch(line)
         entries = CUES["object_field"].findall(one["fields"]) if one is not None else []
+        one = one if entries else None
         head = tuple(Cell(number, spelt(key.strip())) for key in ("GPU", *(key for key, _ in entries)))
         nested = re.fullmatch("[a-z_ ]+", one["name"]) if one is not None else None
         if nested and line.lstrip(" \t\"'").startswith(nested[0]):
@@ -546,7 +549,7 @@ def _lines(text: str, start: int, depth: int, paragraph: int) -> Iterator[Block]
             for entry, value in entries:
                 yield Line(number, f"{spelt(nested[0])} {spelt(entry)}: {value}", depth, paragraph)
             continue
-        if one is None and '"' in line and CUES["entries"].fullmatch(line):
+        if one is None and re.search("[\"']", line) and CUES["entries"].fullmatch(line):
             parts = [f"{spelt(e['key'])}: {e['value']}" for e in CUES["entry"].finditer(line)]
             yield from (Line(number, plain(part), depth, paragraph) for part in parts)
             continue
@@ -579,13 +582,15 @@ def _lines(text: str, start: int, depth: int, paragraph: int) -> Iterator[Block]
             # An entry of JSON: its key is a label, and that of an object a heading.
             said = entry["value"] or entry["number"]
             words = re.sub(r"_|(?<=[a-z])/(?=[a-z]{3})", " ", entry["key"]) + (f": {said}" if said else "")
-        words = _KEY.sub(lambda key: key[1].upper(), _DECLARED.sub("", words))
+        else:
+            words = _OPENS.sub(":", _DECLARED.sub("", words))
+        words = _KEY.sub(lambda key: key[1].upper(), words)
         # A comment behind a value says what is counted in: "peak_flops: 165.2, // TFLOPS FP32".
         if (noted := CUES["noted"].fullmatch(words)) is not None:
             key = re.sub("[_/]", " ", noted["key"])
             words = f"{key} ({noted['note'].strip()}): {noted['value']}"
         # The key of a line of YAML.
-        words = re.sub(r"^(?:[A-Za-z]+_\w|[a-z]+\d*[A-Z])\w*(?=\s?[:=])", lambda key: spelt(key[0]), words)
+        words = re.sub(r"^(?:[A-Za-z][A-Za-z\d]*_\w|[a-z]+\d*[A-Z])\w*(?=\s?[:=])", lambda key: spelt(key[0]), words)
         if (smi := CUES["nvidia_smi"].fullmatch(words)) is not None:
             # What follows the second line is not about its GPU.
             yield from (Line(number, f"{label}: {smi[n]}", 0, paragraph) for n, label in _OF_SMI if smi[n])
