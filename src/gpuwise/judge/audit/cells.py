@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
-from functools import lru_cache
+from functools import lru_cache, reduce
 from math import inf
 
 from gpuwise.checks import network_in
@@ -100,7 +100,10 @@ class Label:
 
 
 # What words are labels of that mean nothing beside others.
-_ALONE = {"type": "memory_type", "bus": "memory_bus_bits", "cuda": "compute_capability"}
+_ALONE = {
+    "type": "memory_type", "bus": "memory_bus_bits", "cuda": "compute_capability",
+    "(?:gpu |# ?(?:of )?|num(?:ber of)? )?cores?": "cuda_cores",
+}  # fmt: skip
 _UNIT_WORDS = [(name, re.compile(rf"(?:^|[\s(\[/_])(?:{unit})(?=$|[\s)\],/_*;])", re.IGNORECASE), factor)
                for name, unit, factor in UNITS if name not in ("count", "other", "%")]  # fmt: skip
 
@@ -142,8 +145,10 @@ def label_of(text: str) -> Label:
     if unit is not None and not fields:
         # "Q4 t/s", "On-demand $/GPU-hr"
         fields = {"item/s": ["throughput"], "usd": ["price"]}.get(unit[0], fields)
-    if alone := re.fullmatch(r"\W*(type|bus|cuda)\W*", text, re.IGNORECASE):
-        fields = [_ALONE[alone[1].lower()]]
+    gpus = (t.text for t in tokens if t.kind == "gpu")
+    # "RTX 4090 cores"
+    alone = reduce(lambda rest, gpu: rest.replace(gpu, ""), gpus, text).strip(" \t:*_-()").lower()
+    fields = next(([field] for words, field in _ALONE.items() if re.fullmatch(words, alone)), fields)
     # The row of a network states its throughput: "ResNet-50 FP16".
     if all(f.startswith("peak:") for f in fields) and unit is None and network_in(text):
         fields = ["throughput"]

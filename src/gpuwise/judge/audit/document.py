@@ -297,7 +297,8 @@ class _Walk:
         if gpu is not None:
             ends = text.endswith((".", ",", ";"))
             short = (gpu.start < NEAR and not ends) or (gpu.start < 4 and len(text) < 60)
-            return short and not self.headed(line) and not [*_pairs(text)]
+            # "RTX 4090 TDP = 450" states something of it.
+            return short and not self.headed(line) and not any(subject_of(label) for label, _ in _pairs(text))
         words = text.split()
         # "memory:" above "size: 24" is the key of an object.
         key = text[-1] == ":"

@@ -417,7 +417,7 @@ class Grid:
 
     def label(self, text: str) -> Label:
         """The label's meaning; of a language model, in a table of tokens a second, its speed."""
-        found = label_of("CUDA cores" if CUES["cores"].fullmatch(text.strip()) else text)
+        found = label_of(text)
         if not found.fields and (count_in(text) or CUES["times_gpus"].fullmatch(text.strip())) and self.speed:
             # "8 GPUs" or "eight" below "ResNet-50, images per second".
             return replace(found, fields=("throughput",))
@@ -591,24 +591,38 @@ class Grid:
                 if self.beside_cpus:
                     continue
                 # So it may be in a list of machines, unless it is mostly what their GPUs have.
-                listed = rented or any(_TIMES_FIRST.match(row[n].text) for _, row, _, n in owned)
+                of_host = label.first == ""
+                label = label_of("memory") if of_host else label
+                listed = of_host or rented or any(_TIMES_FIRST.match(row[n].text) for _, row, _, n in owned)
                 sure = not listed or self.is_of_gpus(cells, label)
+                if of_host and not sure:
+                    continue
             elif label.ability is None and label.fields in ((), ("peak:",)):
                 label, sure = self.inferred(label.text, cells) or (label, True)
             # Whether a machine has a link of its GPUs says nothing of these.
             sure = sure and (label.ability is None or not (rented or self.counting is not None))
-            for number, row, mine, name in owned:
-                # "Llama 8B | 16 GB | RTX 4090": what the model takes.
-                of_model = "memory_bytes" in label.fields and any(
-                    CUES["language_model"].search(cell.text) for cell in row[:name]
-                )
-                # Far behind the name of a machine most is the machine's.
-                sure = sure and not of_model and (name < NAME_COLUMNS or "gpu" in label.text.lower())
-                if column < len(row) and column != name and not self.is_list(row[column], label):
-                    one = self.beside(row, column, label)
-                    times = count_in(self.header[column].text)
-                    mine = replace(mine, count=times) if times else mine
-                    yield from self.placed(row[column], one, mine, number, column, sure)
+            found = [*self.below(label, owned, column, sure)]
+            if not found and self.labels[column].first and (one := self.inferred(label.text, cells)):
+                # No value is of a field that the label names: "Shader performance" above TFLOPS.
+                found = [*self.below(one[0], owned, column, one[1])]
+            yield from found
+
+    def below(
+        self, label: Label, owned: Sequence[tuple[int, tuple[Cell, ...], Subject, int]], column: int, sure: bool
+    ) -> Iterator[_Placed]:
+        """What the cells of a column claim of the GPUs of their rows."""
+        for number, row, mine, name in owned:
+            # "Llama 8B | 16 GB | RTX 4090": what the model takes.
+            of_model = "memory_bytes" in label.fields and any(
+                CUES["language_model"].search(cell.text) for cell in row[:name]
+            )
+            # Far behind the name of a machine most is the machine's.
+            sure = sure and not of_model and (name < NAME_COLUMNS or "gpu" in label.text.lower())
+            if column < len(row) and column != name and not self.is_list(row[column], label):
+                one = self.beside(row, column, label)
+                times = count_in(self.header[column].text)
+                mine = replace(mine, count=times) if times else mine
+                yield from self.placed(row[column], one, mine, number, column, sure)
 
     def beside(self, row: Sequence[Cell], column: int, label: Label) -> Label:
         """The label of a cell, of which another cell of its row says more: "H100 | FP8 | 1979" below "TFLOPS",

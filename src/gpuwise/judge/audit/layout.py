@@ -294,8 +294,9 @@ def _delimited(lines: Sequence[Line], start: int, scope: Scope) -> Found:
             continue
         # Empty cells at the end of a row keep the others in their places.
         bare = text.strip(" ").removeprefix("|").removesuffix("|").strip(" ")
-        # Below a header with tabs a pipe stands inside of a cell.
-        pipes = bare.count("|") > 1 and not (rows and "\t" in bare and "\t" in lines[start].text)
+        # Below a header with tabs, and where there are more of these, a pipe stands inside of a cell.
+        tabbed = bare.count("\t") > bare.count("|") or (rows and "\t" in bare and "\t" in lines[start].text)
+        pipes = bare.count("|") > 1 and not tabbed
         cells = bare.split("|") if pipes else (_TABS if "\t" in bare else _PARTED).split(bare)
         cells = [text[a:b] for a, b in places] if at < last else cells
         if len(cells) < 2 or (len(cells) == 2 and "\t" not in text and "|" not in text):
@@ -326,7 +327,7 @@ def _delimited(lines: Sequence[Line], start: int, scope: Scope) -> Found:
         if full and (named > 1 or labels):
             # The header of the next table.
             break
-        rows.append(tuple(Cell(lines[at].line, part.strip() if rows else spelt(part)) for part in cells))
+        rows.append(tuple(Cell(lines[at].line, part.strip()) for part in cells))
         at += 1
     return (rows, at, True) if len(rows) > 1 else None
 
@@ -901,7 +902,8 @@ def _rows_of_lines(lines: Sequence[Line], start: int, scope: Scope) -> Found:
     fields = at - start - title
     if named < 2 or fields > 2 * named or not _run(lines, at, "G"):
         return None
-    header = tuple(Cell(li.line, li.text) for li in lines[start:at])
+    cells = [Cell(li.line, li.text.strip(" |")) for li in lines]
+    header = (*cells[start:at],)
     rows = [header if title else (Cell(header[0].line, "GPU"), *header)]
     while at < len(lines) and kind(lines[at].text) == "G":
         after = at + 1
@@ -913,7 +915,7 @@ def _rows_of_lines(lines: Sequence[Line], start: int, scope: Scope) -> Found:
             after = end
         # A row with an empty cell is a line short: nobody knows which one.
         if after == end:
-            rows.append(tuple(Cell(li.line, li.text) for li in lines[at:after]))
+            rows.append((*cells[at:after],))
         at = after
     # Words that name no field are labels where two GPUs have as many lines each.
     return (rows, at, True) if named == fields or len(rows) > 2 else None
@@ -1046,29 +1048,38 @@ def _repeated(body: Sequence[Line], count: int) -> Arranged:
     first label as many lines for each GPU, whose words say what they are."""
     labels = [n for n, li in enumerate(body) if kind(li.text) == "F"]
     rows: list[tuple[Line, ...]] = []
-    if not labels:  # labels in a language that is not known stand between values
+    if not labels or count < 2:  # labels in a language that is not known stand between values
         return rows, 0
     # The names may stand there once more, each with a price.
     lead = [li for li in body[: labels[0]] if all(t.kind != "gpu" for t in scan(li.text))]
-    size = len(lead) // count
-    columns = [lead[n * size : (n + 1) * size] for n in range(count)]
-    shapes = [[[t.kind + t.field + t.dimension for t in scan(li.text)] for li in one] for one in columns]
-    if lead and len(lead) == size * count and all(shape == shapes[0] for shape in shapes):
-        rows += [(replace(lead[0], text=""), *cells) for cells in zip(*columns, strict=True)]
+    shapes = [[t.kind + t.field + t.dimension for t in scan(li.text)] for li in lead]
+    for at, size in _again(shapes, count):
+        if all(shapes[at : at + size]):
+            columns = (lead[at + n * size : at + (n + 1) * size] for n in range(count))
+            rows += [(replace(lead[0], text=""), *cells) for cells in zip(*columns, strict=True)]
     ends = [*labels, len(body)]
     segments = [body[a:b] for a, b in pairwise(ends)]
-    at = end = 0
-    while at + count <= len(segments):
-        group = segments[at : at + count]
-        if len({segment[0].text for segment in group}) > 1 or count < 2:
-            at += 1
-            continue
-        for k in range(1, max(map(len, group))):
-            cells = (one[k] if k < len(one) else replace(one[0], text="") for one in group)
-            rows.append((group[0][0], *cells))
-        at += count
-        end = ends[at]
+    end = 0
+    for at, size in _again([segment[0].text for segment in segments], count):
+        for n in range(at, at + size):
+            group = segments[n : n + size * count : size]
+            for k in range(1, max(map(len, group))):
+                cells = (one[k] if k < len(one) else replace(one[0], text="") for one in group)
+                rows.append((group[0][0], *cells))
+        end = ends[at + size * count]
     return (rows if end else []), end
+
+
+def _again(kinds: Sequence[object], count: int) -> Iterator[tuple[int, int]]:
+    """(place, size) of what stands so many times in a row, once for each of several GPUs: the shortest ones."""
+    at = 0
+    while at + count <= len(kinds):
+        sizes = range(1, min((len(kinds) - at) // count, MOST_LINES) + 1)
+        runs = ([kinds[at + n * size : at + (n + 1) * size] for n in range(count)] for size in sizes)
+        size = next((len(run[0]) for run in runs if all(one == run[0] for one in run)), 0)
+        if size:
+            yield at, size
+        at += size * count or 1
 
 
 # In the order in which they are tried.

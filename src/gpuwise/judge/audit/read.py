@@ -330,7 +330,7 @@ def spelt(name: str) -> str:
         name = re.sub(
             r"(?<=[a-z\d])(?=[A-Z])|(?<=[A-Z])(?=[A-Z][a-z]{2})", " ", re.sub("(?<=B)p?s$", "/s", name)
         )
-    return re.sub(r"(?<=[gt]b)_(?=s(?:_|$))", "/", name, flags=re.IGNORECASE).replace("_", " ").strip()
+    return re.sub(r"(?<=[gt]b)_(?:per_)?(?=s(?:ec\w*)?(?:_|$))", "/", name, flags=re.IGNORECASE).replace("_", " ").strip()
 
 
 def _without_latex(lines: Sequence[str]) -> Iterator[str]:
