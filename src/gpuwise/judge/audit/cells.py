@@ -483,6 +483,9 @@ def scaled(token: Token, field: str, label: Label | None) -> tuple[Number, ...]:
         if label is not None and label.unit is not None:
             measures = {"bits/s": "bytes/s"}.get(label.unit[0], label.unit[0])
             scales = (label.unit[1],) if measures == known.dimension else scales
+        if field == "memory_bytes" and all(n.value and n.value % 1e9 == 0 for n in token.numbers):
+            # A program's 24e9 is 24 GB, as products are named.
+            scales = (2**30 / 1e9,)
     if re.search(r"(?<![\d.,])[1-9]\d{0,2}\.\d{3}(?!\d)", token.text):
         # 1.792 GB/s with a point for thousands, which no 0.305 has.
         scales = (*scales, *(1000 * scale for scale in scales))

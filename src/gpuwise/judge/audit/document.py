@@ -43,9 +43,11 @@ _NAME = re.compile(
 )
 _PRODUCT = re.compile(r"[A-Z][\w .+-]{2,30}\d[\w .+-]{0,20}")
 _NUMBERED = re.compile(r"(?:\d{1,2}\.){1,3}\d{0,2} (?=[A-Z])")
+# What a line says of a series is of no card: "RTX 30: Ampere".
+_OF_FAMILY = re.compile(r"(?:[RG]TX|RX) ?\d{2}(?:xx)?(?: series)?: \w+", re.I)
 _WIDE = re.compile(r"(?<=\S)(?: {2,40}| ?\t ?)(?=\S)")
 # A line that begins with a name and a colon, or the mark of a log, goes on about nothing before it.
-_NAMED = re.compile(r"[\w .()-]{2,40}:(?:\s|$)|\[?\d{1,2}:\d\d|\W{3}\w")
+_NAMED = re.compile(r"[\w .()/-]{2,60}:(?:\s|$)|\[?\d{1,2}:\d\d|\W{3}\w")
 
 
 # "RTX 4000" where a document names an RTX 4090 is that card's series, unless it names workstation cards.
@@ -245,6 +247,8 @@ class _Walk:
             if labelled and _PRODUCT.fullmatch(above) and not scan(above):
                 # "GPU" above a name outside the catalog: the lines that follow describe that product.
                 self.headings, self.recent = {PLAIN + 1: Subject(above, ())}, None
+                continue
+            if isinstance(part, Line) and _OF_FAMILY.fullmatch(part.text):
                 continue
             # Wide gaps part the cells of a row, which is a list of its own.
             row = isinstance(part, Line) and _WIDE.search(part.text) is not None
@@ -449,7 +453,10 @@ def _shared(value: str, gpus: Sequence[Token]) -> list[tuple[Subject | None, str
 
 def _of_another(text: str) -> str:
     """The name in "name: GTX 1080 11Gbps", which says more than that of the card that the catalog has: a kind
-    or a size of memory that the card has not; empty for any other text."""
+    or a size of memory that the card has not, and the key of an object that a GPU's name is a small part of,
+    "Cluster-A40:"; empty for any other text."""
+    if re.fullmatch(r"[\w-]+:", text) and prose.gpus_of(text) and grid.name_of(text[:-1]) is None:
+        return text
     named = CUES["named"].fullmatch(text)
     gpus = [t for t in scan(named["name"]) if t.kind == "gpu"] if named else []
     if named is None or len(gpus) != 1 or gpus[0].count > 1:

@@ -632,11 +632,10 @@ class Grid:
         formats = {t.field for _, one in others for t in one if t.field in FORMATS}
         if own == ("peak:",) and len(formats) == 1:
             return replace(label, fields=(*formats,))
-        words = [text for text, one in others if one and all(t.kind == "field" for t in one)]
-        if own or len(words) != 1 or any(t.kind == "value" for _, one in others for t in one):
+        words = [t for t, one in others if (one and all(w.kind == "field" for w in one)) or label_of(t).unit]
+        if own or not 0 < len(words) < 3 or any(t.kind == "value" for _, one in others for t in one):
             return label
-        unit = next((text for text, one in others if not one and label_of(text).unit), "")
-        return label_of(f"{words[0]} {unit}")
+        return label_of(" ".join(words))
 
     def is_of_gpus(self, cells: Sequence[tuple[Cell, Subject]], label: Label) -> bool:
         """Whether most sizes of a column are those of the GPUs of their rows, of one or of all."""
@@ -663,9 +662,11 @@ class Grid:
             if sum(bool(text.strip()) for text in texts) == 1 or len(set(texts)) == 1 < len(row):
                 section = first
                 continue
-            label = self.label(first)
-            if not label.fields and section:
-                label = self.label(f"{section} {first}")
+            # "Memory | Bus | 384": the last of several labels says what it is, unless it is a part of them all.
+            *_, last = (first, *(text for text in texts[1 : min(columns)] if text.strip()))
+            label = self.label(last)
+            if label.fields in ((), ("peak:",)) and (last is not first or section):
+                label = self.label(f"{first if last is not first else section} {last}")
             beside = [(row[i], o) for i, o in columns.items() if 0 < i < len(row) and row[i].text.strip()]
             plain = not label.fields
             label, sure = (self.inferred(first, beside) if plain else None) or (label, True)
@@ -751,8 +752,11 @@ class Grid:
         which a product has the name."""
         pair = self.scope.pair
         own, its = ({i for one in names for i in one.gpu_ids} for names in (self.columns.values(), pair))
-        fits = len(self.header) == len(pair) + 1 and 1 < len(pair) < MOST_ORDERED
-        return dict(enumerate(pair, 1)) if fits and own.isdisjoint(its) else {}
+        # "Memory | Size | 24 GB | 12 GB" has two labels.
+        at = len(self.header) - len(pair)
+        labels = [cell.text for row in self.rows for cell in row[1:at]]
+        fits = 0 < at < 3 and 1 < len(pair) < MOST_ORDERED and all(t.kind != "value" for text in labels for t in scan(text))
+        return dict(enumerate(pair, at)) if fits and own.isdisjoint(its) else {}
 
     def in_order(
         self, columns: dict[int, Subject], rows: Sequence[Sequence[Cell]], start: int

@@ -1004,7 +1004,7 @@ def _before(body: Sequence[Line], count: int) -> Arranged:
             after += 1
         values = [li for li in body[at + 1 : after] if not _PERCENT.fullmatch(li.text)]
         # A value more than there are GPUs: the label is not the one of all of them.
-        more = any(scan(li.text) for li in values[count : count + 1])
+        more = any(t.kind != "field" for li in values[count : count + 1] for t in scan(li.text))
         if kind(body[at].text) == "F" and len(values) >= count and not more:
             rows.append((body[at], *values[:count]))
             end = body.index(values[count - 1], at) + 1

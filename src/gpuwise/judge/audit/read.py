@@ -330,7 +330,7 @@ def spelt(name: str) -> str:
         name = re.sub(
             r"(?<=[a-z\d])(?=[A-Z])|(?<=[A-Z])(?=[A-Z][a-z]{2})", " ", re.sub("(?<=B)p?s$", "/s", name)
         )
-    return re.sub(r"(?<=[gt]b)_(?:per_)?(?=s(?:ec\w*)?(?:_|$))", "/", name, flags=re.IGNORECASE).replace("_", " ").strip()
+    return re.sub(r"(?<=[gt]b)_(?=s(?:_|$))|(?<=[a-z])_per_(?=s(?:ec\w*)?(?:_|$))", "/", name, flags=re.IGNORECASE).replace("_", " ").strip()
 
 
 def _without_latex(lines: Sequence[str]) -> Iterator[str]:
@@ -587,8 +587,7 @@ def _lines(text: str, start: int, depth: int, paragraph: int) -> Iterator[Block]
         words = _KEY.sub(lambda key: key[1].upper(), words)
         # A comment behind a value says what is counted in: "peak_flops: 165.2, // TFLOPS FP32".
         if (noted := CUES["noted"].fullmatch(words)) is not None:
-            key = re.sub("[_/]", " ", noted["key"])
-            words = f"{key} ({noted['note'].strip()}): {noted['value']}"
+            words = f"{spelt(noted['key'])} ({noted['note'].strip()}): {noted['value']}"
         # The key of a line of YAML.
         words = re.sub(r"^(?:[A-Za-z][A-Za-z\d]*_\w|[a-z]+\d*[A-Z])\w*(?=\s?[:=])", lambda key: spelt(key[0]), words)
         if (smi := CUES["nvidia_smi"].fullmatch(words)) is not None:
