@@ -171,7 +171,9 @@ class _Walk:
         while at < len(self.blocks):
             block = self.blocks[at]
             at += 1
-            if isinstance(block, Heading):
+            if isinstance(block, Heading) and block.level == PLAIN and (name := _of_another(f"{block.text}:")):
+                self.headings, self.recent = {PLAIN + 1: Subject(name, ())}, None
+            elif isinstance(block, Heading):
                 self.heading(block.level, block.text, block.line)
                 # A heading may claim something itself: "RTX 4090 (24 GB)".
                 yield from self.prose([Line(block.line, block.text, 0, 0)])
@@ -203,6 +205,7 @@ class _Walk:
             # one that is made of words for fields is a part of the specification.
             fields = [t for t in scan(text) if t.kind == "field" and t.field]
             part = fields and len(re.sub(r"\W", "", text)) <= 12 + sum(len(t.text) for t in fields)
+            part = part or CUES["part_of_sheet"].fullmatch(text)
             found = before if part else replace(before, sure=False)
         self.headings[level] = found
         self.recent = None

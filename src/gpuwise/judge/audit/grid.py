@@ -663,7 +663,8 @@ class Grid:
                 section = first
                 continue
             # "Memory | Bus | 384": the last of several labels says what it is, unless it is a part of them all.
-            *_, last = (first, *(text for text in texts[1 : min(columns)] if text.strip()))
+            more = (t for t in reversed(texts[1 : min(columns)]) if t and all(w.kind == "field" for w in scan(t)))
+            last = next(more, first)
             label = self.label(last)
             if label.fields in ((), ("peak:",)) and (last is not first or section):
                 label = self.label(f"{first if last is not first else section} {last}")

@@ -51,7 +51,7 @@ _ENTRIES = re.compile(r'^[^"\n]*"[^"\n]+": ?"[^"\n]*", ?"[^"\n]+": ?.*$', re.MUL
 _QUOTED = re.compile(r'(?<=: )"[^"\n]*"')
 # What JSON has around its names and values; a list of objects is one of paragraphs.
 _JSON_MARKS = re.compile(
-    r'^[ \t]*[{}\[\]]+,?[ \t]*$|(?<=:)[ \t]*[{\[][ \t]*$|^[ \t]+|"(?=[:,\s]|$)|(?<=[\s:\[{])"|,[ \t]*$',
+    r'^[ \t]*[{}\[\]]+,?[ \t]*$|(?<=:)[ \t]*\[[ \t]*$|^[ \t]+|"(?=[:,\s]|$)|(?<=[\s:\[{])"|,[ \t]*$',
     re.MULTILINE,
 )
 # Where JSON without spaces has its next name or value.
@@ -61,6 +61,7 @@ _DECLARED = re.compile(
     r"^(?:self\.|(?:(?:export|const|let|var|static|final|public|private) ){1,4})(?=\w+ ?=)"
 )
 # An object or a list that begins behind its name: "CORES = {".
+_OBJECT_OF = re.compile(r"(?<=[\w\"'])\s?(?::=|=>|[:=])\s?[\w.]{0,40}\{$")
 _OPENS = re.compile(r"(?<=[\w\]])[ \t]?(?::=|=>|[:=])[ \t]?[\w.]{0,40}[\[{(]$")
 # A key that may be a GPU's name in small letters: "t4:", "[gpu.l40s]".
 _KEY = re.compile(r"^(?:\[(?:[a-z_]{1,20}\.)?)?([a-z]\d{1,3}[a-z]{0,4})[\]:]$")
@@ -578,6 +579,7 @@ def _lines(text: str, start: int, depth: int, paragraph: int) -> Iterator[Block]
         mark = _ITEM.match(line)
         left_out = len(line) > LONGEST or CUES["command"].match(line)
         words = "" if left_out else plain(line[mark.end() :] if mark else line)
+        begins = _OBJECT_OF.search(words)
         if (entry := CUES["json_entry"].fullmatch(words)) is not None:
             # An entry of JSON: its key is a label, and that of an object a heading.
             said = entry["value"] or entry["number"]
@@ -594,6 +596,8 @@ def _lines(text: str, start: int, depth: int, paragraph: int) -> Iterator[Block]
             # What follows the second line is not about its GPU.
             yield from (Line(number, f"{label}: {smi[n]}", 0, paragraph) for n, label in _OF_SMI if smi[n])
             yield Heading(number, PLAIN, smi["name"] or "")
+        elif begins:
+            yield Heading(number, PLAIN, words.rstrip(":"))
         elif words:
             indent = 1 + len(line) - len(line.lstrip()) if mark else 0
             yield Line(number, words, depth + indent, paragraph, marked=mark is not None)
