@@ -608,7 +608,11 @@ class Grid:
             yield from found
 
     def below(
-        self, label: Label, owned: Sequence[tuple[int, tuple[Cell, ...], Subject, int]], column: int, sure: bool
+        self,
+        label: Label,
+        owned: Sequence[tuple[int, tuple[Cell, ...], Subject, int]],
+        column: int,
+        sure: bool,
     ) -> Iterator[_Placed]:
         """What the cells of a column claim of the GPUs of their rows."""
         for number, row, mine, name in owned:
@@ -625,8 +629,8 @@ class Grid:
                 yield from self.placed(row[column], one, mine, number, column, sure)
 
     def beside(self, row: Sequence[Cell], column: int, label: Label) -> Label:
-        """The label of a cell, of which another cell of its row says more: "H100 | FP8 | 1979" below "TFLOPS",
-        and "H100 | Memory | 80 | GB", where it is the only value of the row."""
+        """The label of a cell, where another one of its row says more: "H100 | FP8 | 1979" below "TFLOPS", or
+        "H100 | Memory | 80 | GB", where it is the only value of the row."""
         own = self.labels[column].fields
         others = [(c.text, scan(c.text)) for at, c in enumerate(row) if at != column and len(c.text) <= NAME]
         formats = {t.field for _, one in others for t in one if t.field in FORMATS}
@@ -662,8 +666,10 @@ class Grid:
             if sum(bool(text.strip()) for text in texts) == 1 or len(set(texts)) == 1 < len(row):
                 section = first
                 continue
-            # "Memory | Bus | 384": the last of several labels says what it is, unless it is a part of them all.
-            more = (t for t in reversed(texts[1 : min(columns)]) if t and all(w.kind == "field" for w in scan(t)))
+            # "Memory | Bus | 384": the last of several labels says what it is, alone or with the first.
+            more = (
+                t for t in reversed(texts[1 : min(columns)]) if t and all(w.kind == "field" for w in scan(t))
+            )
             last = next(more, first)
             label = self.label(last)
             if label.fields in ((), ("peak:",)) and (last is not first or section):
@@ -756,8 +762,9 @@ class Grid:
         # "Memory | Size | 24 GB | 12 GB" has two labels.
         at = len(self.header) - len(pair)
         labels = [cell.text for row in self.rows for cell in row[1:at]]
-        fits = 0 < at < 3 and 1 < len(pair) < MOST_ORDERED and all(t.kind != "value" for text in labels for t in scan(text))
-        return dict(enumerate(pair, at)) if fits and own.isdisjoint(its) else {}
+        fits = 0 < at < 3 and 1 < len(pair) < MOST_ORDERED and own.isdisjoint(its)
+        valued = (t for text in labels for t in scan(text) if t.kind == "value")
+        return dict(enumerate(pair, at)) if fits and not any(valued) else {}
 
     def in_order(
         self, columns: dict[int, Subject], rows: Sequence[Sequence[Cell]], start: int

@@ -69,17 +69,18 @@ _NUMBER = re.compile(r"\d{1,3},\d{3}|(?:19|20)\d\d")
 _NUMBERS = re.compile(r"(?<![\d.,])(?:(?:\d{1,3},\d{3}){2,12}|(?:(?:19|20)\d\d){2,12})(?![\d.,])")
 _WHOLE = re.compile(r"\d{1,3}(?:,\d{3})+|\d+(?:\.\d+)?")
 _PIECE = re.compile(r"\s*(?:\d[\d.,]{0,6}|[KMGTP]i?B/s|[KMGTP]B|TFLOPS|W)\s*")
-# Where a list of a program begins; what stands around its values, and before those of a call: "GPU('L4', 24)".
-_OF_LIST, _MARKS, _CALLED = re.compile(r"[\w .]{1,60}(?:\[\])?(?::|\W\W?)"), " '\"()[]{}/#", re.compile(r"^\w{0,40}[(\[{]")
+# Where a list of a program begins; before and around the values of a call: "GPU('L4', 24)".
+_OF_LIST, _CALLED = re.compile(r"[\w .]{1,60}(?:\[\])?(?::|\W\W?)"), re.compile(r"^\w{0,40}[(\[{]")
+_MARKS = " '\"()[]{}/#"
 # What parts the cells of a line: commas, or slashes with spaces around them.
 _SEPARATORS = (",", " / ", ";")
 _SEPARATOR = re.compile(r",| / |;")
 # Where the labels of a header that lost its gaps end.
 _HEADS = re.compile(
-    r"(?:(?<=[a-z)\]$%])|(?<=GPU)|(?<=RAM)|(?<=BW)|(?<=OPS)|(?<=TDP)|(?<=TGP))(?=[A-Z])(?<!NV)"
+    r"(?:(?<=[a-z)\]$%\u3040-\u9fff])|(?<=GPU)|(?<=RAM)|(?<=BW)|(?<=OPS)|(?<=TDP)|(?<=TGP))(?=[A-Z])(?<!NV)"
 )
 # Where the name of such a row may end.
-_NAME_ENDS = re.compile(r"(?<=[A-Za-z)])(?=\d)")
+_NAME_ENDS = re.compile(r"(?<=[A-Za-z)\d])(?=\d)")
 # Where a cell of it may end: not inside of a word, a decimal or a unit, nor behind a gap.
 _CELL_ENDS = re.compile(r"(?<=[a-zA-Z)\d])(?:(?=[\dA-Z$~ \u2248(])(?<![A-Z](?=[A-Z]))|$)")
 _IN_PARENTHESES = re.compile(r"\(([^()]{8,})\)(?::|\sVALUES)?$", re.IGNORECASE)
@@ -88,15 +89,6 @@ _CORNER = re.compile(r"\W*(?:\w{2,20}\W+){0,2}")
 _BRAND = re.compile(r"(?:(?:NVIDIA|AMD|GeForce|RTX|Tesla|Quadro|Radeon) ){1,2}", re.IGNORECASE)
 _PERCENT = re.compile(r"[+\u2212-]?\d[\d.,]{0,6} ?%")
 
-# A card, its count of cores and its gigabytes, run together; the usual sizes, and how a count is printed.
-_STUCK = re.compile(
-    r"(?P<name>(?:(?:GeForce|Radeon) )?(?:RTX|GTX|RX) \d{4}(?: ?(?:Ti|SUPER|XTX?|GRE)(?![A-Za-z])){0,2}"
-    r"(?: \d{1,2} ?GB)?)(?P<digits>\d{4,7})(?=GB)",
-    re.IGNORECASE,
-)
-SIZES = ("4", "6", "8", "10", "11", "12", "16", "20", "24", "32", "48")
-_COUNTED = re.compile(r"[1-9]\d{2,4}")
-_CORES = ("cuda_cores", "stream_processors")
 # So many letters may stand between a label and a bare number of a table without ends: " (3rd gen.) ".
 MOST_BEHIND = 16
 # A figure of each of two GPUs: "Higher boost: 2617 MHz (2617 MHz vs 2520MHz)".
@@ -126,7 +118,7 @@ def parts(lines: Sequence[Line], scope: Scope) -> Iterator[Line | Grid]:
         line for before, line in pairwise((Line(0, "", 0, 0), *lines))
         if line.text != "?" and not (before.text == "?" and len(line.text) > SHORT)
     ]  # fmt: skip
-    lines = [*_apart(_unnumbered(lines))]
+    lines = _unnumbered(lines)
     at = 0
     while at < len(lines):
         found = next((one for reader in READERS if (one := reader(lines, at, scope)) is not None), None)
@@ -146,34 +138,6 @@ def _unnumbered(lines: Sequence[Line]) -> Sequence[Line]:
     steps = sum(b == a + 1 for a, b in pairwise(counted.values()))
     numbered = len(counted) > LEAST and 2 * steps > len(counted)
     return [line for n, line in enumerate(lines) if n not in counted] if numbered else lines
-
-
-def _apart(lines: Iterable[Line]) -> Iterator[Line]:
-    """The lines; below a line that names cores, rows "RTX 40901638424GB" with the card, its cores and its
-    memory apart."""
-    counts = ""
-    for line in lines:
-        heads = [t for t in scan(line.text) if t.field in _CORES] if len(line.text) <= ROW else []
-        counts = heads[0].text if heads else counts
-        stuck = _STUCK.match(line.text) if counts else None
-        yield replace(line, text=_parted(line.text, stuck, counts)) if stuck else line
-
-
-def _parted(text: str, stuck: re.Match[str], counts: str) -> str:
-    """A row whose card, count of cores and gigabytes ran together, as the catalog confirms the one or the
-    other; the row as it is where two ways are as good."""
-    owner = subject_of(stuck["name"])
-    ways: dict[str, int] = {}
-    for size in SIZES if owner and not owner.several else ():
-        count = stuck["digits"].removesuffix(size)
-        if count != stuck["digits"] and _COUNTED.fullmatch(count):
-            cells = ((label_of(counts), count), (label_of("VRAM"), f"{size}GB"))
-            ways[f"{stuck['name']}: {count} {counts}, {size}"] = sum(
-                _reads(*cell, owner)[1] for cell in cells
-            )
-    most = max(ways.values(), default=0)
-    best = [way for way, known in ways.items() if known == most > 0]
-    return best[0] + text[stuck.end() :] if len(best) == 1 else text
 
 
 def first_pair(lines: Iterable[Line]) -> tuple[Subject, ...]:
@@ -641,24 +605,6 @@ def _cut(digits: str, label: Label, owners: Sequence[Subject | None]) -> list[st
     return [*best[0]] if len(best) == 1 and 2 * most >= len(owners) else []
 
 
-def _below_title(lines: Sequence[Line], start: int, scope: Scope) -> Found:
-    """Lines below "X vs Y" with a label and a value of each, which may be run together: "TDP (W)335200",
-    "Leistung 335 W 200 W", "384 bitBus5120 bit". A label in an unknown language gets the field that fits its
-    values."""
-    count = len(scope.pair)
-    rows: Rows = []
-    at, missed = start, 0
-    while 1 < count < 4 and at < len(lines) and missed <= MOST_MISSED and (rows or not missed):
-        text = lines[at].text
-        if len(text) > 2 * SHORT or text.endswith(".") or any(t.kind == "gpu" for t in scan(text)):
-            break
-        row = _sides(text, scope.pair)
-        missed = 0 if row else missed + 1
-        rows += [tuple(Cell(lines[at].line, cell) for cell in row)] if row else []
-        at += 1
-    return (rows, at - missed, False) if len(rows) >= LEAST else None
-
-
 @cache
 def _joined(pair: tuple[Subject, ...]) -> Mapping[str, tuple[str, ...]]:
     """The digits of one count of each GPU, written without a gap, and the counts that they are made of: for
@@ -769,6 +715,7 @@ def _under_one_word(lines: Sequence[Line], start: int, scope: Scope) -> Found:
     """Rows that lost what parts their cells, as the header did: "GPUVRAMFP16 TFLOPSTDP" above
     "H100 SXM80 GB989700W"."""
     columns = _HEADS.split(lines[start].text) if len(lines[start].text) <= ROW else []
+    columns = columns if len(columns) > LEAST else ["GPU", *_columns(lines[start].text)]
     labels = [label_of(column) for column in columns[1:]]
     rows: Rows = [tuple(Cell(lines[start].line, column) for column in columns)]
     if sum(bool(label.fields) for label in labels) < LEAST or kind(columns[0]) == "F":
@@ -788,12 +735,13 @@ def _parted_row(text: str, labels: Sequence[Label]) -> tuple[str, ...]:
     None at all where two ways are as good, or the catalog confirms less than half of the cells."""
     # The longest name of a GPU with which it begins and that a cell may follow.
     names = [match.start() for match in _NAME_ENDS.finditer(text, 1, SHORT)] if len(text) <= ROW else []
-    name = next((end for end in reversed(names) if kind(text[:end]) == "G"), 0)
+    ends = (end for end in reversed(names) if kind(text[:end]) == "G" and scan(text[:end])[-1].end == end)
+    name = next(ends, 0)
     owner = subject_of(text[:name])
     if owner is None:
         return ()
     rest = _ASIDE.sub(" ", text[name:])
-    ends = [match.start() for match in _CELL_ENDS.finditer(rest)]
+    ends = [*(match.start() for match in _CELL_ENDS.finditer(rest)), len(rest)]
 
     @cache
     def best(at: int, column: int, knew: bool, odd: int) -> tuple[tuple[int, int], tuple[str, ...], int]:
@@ -1071,7 +1019,7 @@ def _repeated(body: Sequence[Line], count: int) -> Arranged:
 
 
 def _again(kinds: Sequence[object], count: int) -> Iterator[tuple[int, int]]:
-    """(place, size) of what stands so many times in a row, once for each of several GPUs: the shortest ones."""
+    """(place, size) of what stands so many times in a row, one for each GPU: the shortest."""
     at = 0
     while at + count <= len(kinds):
         sizes = range(1, min((len(kinds) - at) // count, MOST_LINES) + 1)
@@ -1085,5 +1033,5 @@ def _again(kinds: Sequence[object], count: int) -> Iterator[tuple[int, int]]:
 # In the order in which they are tried.
 READERS: tuple[Callable[[Sequence[Line], int, Scope], Found], ...] = (
     _broken, _delimited, _separated, _under_one_word, _under_fields, _under_gpus, _in_parentheses,
-    _below_title, _in_one_line, _of_one_shape, _rows_of_lines, _columns_of_lines,
+    _in_one_line, _of_one_shape, _rows_of_lines, _columns_of_lines,
 )  # fmt: skip

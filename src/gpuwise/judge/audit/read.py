@@ -61,6 +61,10 @@ _DECLARED = re.compile(
     r"^(?:self\.|(?:(?:export|const|let|var|static|final|public|private) ){1,4})(?=\w+ ?=)"
 )
 # An object or a list that begins behind its name: "CORES = {".
+# Where a rate's name says "per": bandwidth_gb_s, bytes_per_s.
+_PER = re.compile(r"(?<=[gt]b)_(?=s(?:_|$))|(?<=[a-z])_per_(?=s(?:ec\w*)?(?:_|$))", re.IGNORECASE)
+# A key that says more than one word.
+_CODED = re.compile(r"^(?:[A-Za-z][A-Za-z\d]*_\w|[a-z]+\d*[A-Z])\w*(?=\s?[:=])")
 _OBJECT_OF = re.compile(r"(?<=[\w\"'])\s?(?::=|=>|[:=])\s?[\w.]{0,40}\{$")
 _OPENS = re.compile(r"(?<=[\w\]])[ \t]?(?::=|=>|[:=])[ \t]?[\w.]{0,40}[\[{(]$")
 # A key that may be a GPU's name in small letters: "t4:", "[gpu.l40s]".
@@ -331,7 +335,7 @@ def spelt(name: str) -> str:
         name = re.sub(
             r"(?<=[a-z\d])(?=[A-Z])|(?<=[A-Z])(?=[A-Z][a-z]{2})", " ", re.sub("(?<=B)p?s$", "/s", name)
         )
-    return re.sub(r"(?<=[gt]b)_(?=s(?:_|$))|(?<=[a-z])_per_(?=s(?:ec\w*)?(?:_|$))", "/", name, flags=re.IGNORECASE).replace("_", " ").strip()
+    return _PER.sub("/", name).replace("_", " ").strip()
 
 
 def _without_latex(lines: Sequence[str]) -> Iterator[str]:
@@ -538,8 +542,6 @@ def _lines(text: str, start: int, depth: int, paragraph: int) -> Iterator[Block]
         if _KEYS.fullmatch(line):
             # As logs say it: "gpu=RTX_4090 memory_gb=24".
             line = f"{{{line.strip().replace(' ', ', ').replace('_', ' ')}}}"
-        called = CUES["call"].fullmatch(line)
-        line = f"{{{called['entries']}}}" if called else line
         one = CUES["object"].fullmatch(line)
         entries = CUES["object_field"].findall(one["fields"]) if one is not None else []
         one = one if entries else None
@@ -591,7 +593,7 @@ def _lines(text: str, start: int, depth: int, paragraph: int) -> Iterator[Block]
         if (noted := CUES["noted"].fullmatch(words)) is not None:
             words = f"{spelt(noted['key'])} ({noted['note'].strip()}): {noted['value']}"
         # The key of a line of YAML.
-        words = re.sub(r"^(?:[A-Za-z][A-Za-z\d]*_\w|[a-z]+\d*[A-Z])\w*(?=\s?[:=])", lambda key: spelt(key[0]), words)
+        words = _CODED.sub(lambda key: spelt(key[0]), words)
         if (smi := CUES["nvidia_smi"].fullmatch(words)) is not None:
             # What follows the second line is not about its GPU.
             yield from (Line(number, f"{label}: {smi[n]}", 0, paragraph) for n, label in _OF_SMI if smi[n])
