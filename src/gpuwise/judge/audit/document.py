@@ -43,8 +43,6 @@ _NAME = re.compile(
 )
 _PRODUCT = re.compile(r"[A-Z][\w .+-]{2,30}\d[\w .+-]{0,20}")
 _NUMBERED = re.compile(r"(?:\d{1,2}\.){1,3}\d{0,2} (?=[A-Z])")
-# What a line says of a series is of no card: "RTX 30: Ampere".
-_OF_FAMILY = re.compile(r"(?:[RG]TX|RX) ?\d{2}(?:xx)?(?: series)?: \w+", re.I)
 _WIDE = re.compile(r"(?<=\S)(?: {2,40}| ?\t ?)(?=\S)")
 # A line that begins with a name and a colon, or the mark of a log, goes on about nothing before it.
 _NAMED = re.compile(r"[\w .()/-]{2,60}:(?:\s|$)|\[?\d{1,2}:\d\d|\W{3}\w")
@@ -254,8 +252,6 @@ class _Walk:
             if labelled and _PRODUCT.fullmatch(above) and not scan(above):
                 # "GPU" above a name outside the catalog: the lines that follow describe that product.
                 self.headings, self.recent = {PLAIN + 1: Subject(above, ())}, None
-                continue
-            if isinstance(part, Line) and _OF_FAMILY.fullmatch(part.text):
                 continue
             # Wide gaps part the cells of a row, which is a list of its own.
             row = isinstance(part, Line) and _WIDE.search(part.text) is not None

@@ -192,6 +192,10 @@ def _portable(cell: Cell) -> Cell:
     return replace(cell, text=text)
 
 
+# The number of a row, the row, its GPU and in which column that one's name stands.
+Owned = tuple[int, tuple[Cell, ...], Subject, int]
+
+
 @dataclass(frozen=True, slots=True)
 class _Placed:
     """One reading with its owner."""
@@ -563,7 +567,7 @@ class Grid:
 
     def by_row(self) -> Iterator[_Placed]:
         """GPUs down the side, fields along the top."""
-        owned: list[tuple[int, tuple[Cell, ...], Subject, int]] = []
+        owned: list[Owned] = []
         owner: Subject | None = None
         name = 0
         # Names stand in one of the first columns, or in the one that has most of them.
@@ -588,11 +592,9 @@ class Grid:
             cells = [(row[column], o) for _, row, o, n in owned if column < len(row) and column != n]
             sure = True
             if CUES["plain_memory"].fullmatch(label.text.strip()):
-                if self.beside_cpus:
-                    continue
                 # So it may be in a list of machines, unless it is mostly what their GPUs have.
-                of_host = label.first == ""
-                label = label_of("memory") if of_host else label
+                of_host = self.beside_cpus or not label.first
+                label = label if label.first else label_of("memory")
                 listed = of_host or rented or any(_TIMES_FIRST.match(row[n].text) for _, row, _, n in owned)
                 sure = not listed or self.is_of_gpus(cells, label)
                 if of_host and not sure:
@@ -607,13 +609,7 @@ class Grid:
                 found = [*self.below(one[0], owned, column, one[1])]
             yield from found
 
-    def below(
-        self,
-        label: Label,
-        owned: Sequence[tuple[int, tuple[Cell, ...], Subject, int]],
-        column: int,
-        sure: bool,
-    ) -> Iterator[_Placed]:
+    def below(self, label: Label, owned: Sequence[Owned], column: int, sure: bool) -> Iterator[_Placed]:
         """What the cells of a column claim of the GPUs of their rows."""
         for number, row, mine, name in owned:
             # "Llama 8B | 16 GB | RTX 4090": what the model takes.

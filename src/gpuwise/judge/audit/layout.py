@@ -10,12 +10,11 @@ from __future__ import annotations
 import re
 from bisect import bisect_right
 from collections import defaultdict
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import replace
 from functools import cache, lru_cache, partial
-from itertools import accumulate, pairwise, permutations, product
+from itertools import accumulate, pairwise, permutations
 
-from gpuwise.judge.audit import evidence
 from gpuwise.judge.audit.cells import NEAR, Label, Reading, label_of, readings
 from gpuwise.judge.audit.grid import (
     INFERRED,
@@ -299,12 +298,12 @@ def _delimited(lines: Sequence[Line], start: int, scope: Scope) -> Found:
 def _separated(lines: Sequence[Line], start: int, scope: Scope) -> Found:
     """A line of field words between commas or slashes, then lines of a GPU and as many values: what a program
     prints as CSV, or "Cheat sheet (cores / VRAM / watts)" above "4090: 16384 / 24 / 450"."""
-    text, behind = lines[start].text, lines[start + 1 :]
+    text, at = lines[start].text, start + 1
     if start == 0 and _OF_LIST.fullmatch(text):
         # The comment above a list of a program, which is a heading of Markdown.
         text = scope.title
-    elif behind and _OF_LIST.fullmatch(behind[0].text):
-        behind = behind[1:]
+    elif at < len(lines) and _OF_LIST.fullmatch(lines[at].text):
+        at += 1
     if len(text) > ROW or text[-1:] in (".", "!", "?") or not _SEPARATOR.search(text):
         return None
     inside = _IN_PARENTHESES.search(text)
@@ -318,7 +317,7 @@ def _separated(lines: Sequence[Line], start: int, scope: Scope) -> Found:
         return None
     rows: Rows = []
     header = [Cell(lines[start].line, label) for label in labels]
-    for line in behind:
+    for line in lines[at:]:
         text = _CALLED.sub("", line.text[:ROW].rstrip(",;"))
         name, colon, rest = text.partition(": ")
         text = f"{name}\t{rest}" if colon and kind(name) != "F" else text
@@ -330,7 +329,7 @@ def _separated(lines: Sequence[Line], start: int, scope: Scope) -> Found:
         if len(cells) != len(header) or not any(kind(cell.text) == "G" or carded(cell) for cell in cells):
             break
         rows.append(cells)
-    return ([tuple(header), *rows], len(lines) - len(behind) + len(rows), True) if rows else None
+    return ([tuple(header), *rows], at + len(rows), True) if rows else None
 
 
 def _under_fields(lines: Sequence[Line], start: int, scope: Scope) -> Found:
@@ -605,24 +604,6 @@ def _cut(digits: str, label: Label, owners: Sequence[Subject | None]) -> list[st
     return [*best[0]] if len(best) == 1 and 2 * most >= len(owners) else []
 
 
-@cache
-def _joined(pair: tuple[Subject, ...]) -> Mapping[str, tuple[str, ...]]:
-    """The digits of one count of each GPU, written without a gap, and the counts that they are made of: for
-    labels whose field is unknown."""
-    found: dict[str, set[tuple[str, ...]]] = defaultdict(set)
-    for name in INFERRED:
-        field = label_of(name).fields[0]
-        counts = [
-            {f"{k.value:g}" for i in one.gpu_ids for k in evidence.of(i, field) if isinstance(k.value, float)}
-            if FIELDS[field].scales == (1.0,)
-            else set()
-            for one in pair
-        ]
-        for cells in product(*counts):
-            found["".join(cells)].add(cells)
-    return {digits: next(iter(ways)) for digits, ways in found.items() if len(ways) == 1}
-
-
 def _sides(text: str, pair: Sequence[Subject]) -> list[str] | None:
     """Of a line the label and the value of each GPU, in order; None for any other line."""
     if len(text) > 2 * SHORT or text.endswith("."):
@@ -632,11 +613,18 @@ def _sides(text: str, pair: Sequence[Subject]) -> list[str] | None:
         return [one["label"].strip(), one["one"] or "-", one["two"] or "-"]
     if glued := _RUN_TOGETHER.fullmatch(text):
         known = label_of(glued[1])
+        # Below words that name no field the catalog must confirm each value.
+        labels = [known] if known.fields else [label_of(name) for name in INFERRED]
+        ways = {
+            (*cells,): label
+            for label in labels
+            if (cells := _cut(glued[2], label, pair))
+            and (label is known or all(_reads(label, *one)[1] for one in zip(cells, pair, strict=True)))
+        }
         half = glued[2][: len(glued[2]) // 2]
         # "19201920" is one count twice.
         twice = [half] * 2 if len(pair) == 2 and half * 2 == glued[2] and half.isdecimal() else ()
-        cells = _cut(glued[2], known, pair) if known.fields else _joined(tuple(pair)).get(glued[2], ())
-        cells = cells or twice
+        cells = next(iter(ways)) if len(ways) == 1 else twice
         return [glued[1].strip(), *cells] if cells else None
     text = _SEAM.sub(" ", text)
     kinds = defaultdict[tuple[str, ...], list[Token]](list)
@@ -741,7 +729,7 @@ def _parted_row(text: str, labels: Sequence[Label]) -> tuple[str, ...]:
     if owner is None:
         return ()
     rest = _ASIDE.sub(" ", text[name:])
-    ends = [*(match.start() for match in _CELL_ENDS.finditer(rest)), len(rest)]
+    ends = sorted({*(match.start() for match in _CELL_ENDS.finditer(rest)), len(rest)})
 
     @cache
     def best(at: int, column: int, knew: bool, odd: int) -> tuple[tuple[int, int], tuple[str, ...], int]:
@@ -837,6 +825,10 @@ def _run(lines: Sequence[Line], at: int, of: str) -> int:
     return end - at
 
 
+def _cells(lines: Iterable[Line]) -> tuple[Cell, ...]:
+    return tuple(Cell(line.line, line.text.strip(" |")) for line in lines)
+
+
 def _rows_of_lines(lines: Sequence[Line], start: int, scope: Scope) -> Found:
     """Labels on a line each, then a GPU and a value for each label on lines of their own."""
     title = CUES["name_label"].fullmatch(lines[start].text.strip()) is not None
@@ -850,8 +842,7 @@ def _rows_of_lines(lines: Sequence[Line], start: int, scope: Scope) -> Found:
     fields = at - start - title
     if named < 2 or fields > 2 * named or not _run(lines, at, "G"):
         return None
-    cells = [Cell(li.line, li.text.strip(" |")) for li in lines]
-    header = (*cells[start:at],)
+    header = _cells(lines[start:at])
     rows = [header if title else (Cell(header[0].line, "GPU"), *header)]
     while at < len(lines) and kind(lines[at].text) == "G":
         after = at + 1
@@ -863,7 +854,7 @@ def _rows_of_lines(lines: Sequence[Line], start: int, scope: Scope) -> Found:
             after = end
         # A row with an empty cell is a line short: nobody knows which one.
         if after == end:
-            rows.append((*cells[at:after],))
+            rows.append(_cells(lines[at:after]))
         at = after
     # Words that name no field are labels where two GPUs have as many lines each.
     return (rows, at, True) if named == fields or len(rows) > 2 else None
@@ -908,7 +899,7 @@ def _columns_of_lines(lines: Sequence[Line], start: int, scope: Scope) -> Found:
     found = []
     for pattern in (_before, _repeated, _between):
         rows, last = pattern(body, count)
-        table = header + [tuple(Cell(li.line, li.text) for li in row) for row in rows]
+        table = header + [_cells(row) for row in rows]
         found.append((Grid(tuple(table), scope).worth(), table, start + gpus + last))
     # Of two ways that explain as much the first is the usual one.
     worth, table, last = max(found, key=lambda one: one[0])
