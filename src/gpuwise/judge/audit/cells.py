@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import lru_cache, reduce
 from math import inf
 
 from gpuwise.checks import network_in
-from gpuwise.judge.audit.words import ABILITIES, CHIP, CUES, FIELDS, LEAD, UNITS, Token, scan, unit_of
+from gpuwise.judge.audit.words import ABILITIES, CHIP, CUES, FIELDS, LEAD, NAMES, UNITS, Token, scan, unit_of
 from gpuwise.model.judgement import Number
 
 # How far rounding may lead from two: the L40S is published with 362.05 and 733.
@@ -100,10 +100,7 @@ class Label:
 
 
 # What words are labels of that mean nothing beside others.
-_ALONE = {
-    "type": "memory_type", "bus": "memory_bus_bits", "cuda": "compute_capability",
-    "(?:gpu |# ?(?:of )?|num(?:ber of)? )?cores?": "cuda_cores",
-}  # fmt: skip
+_ALONE: Mapping[str, str] = NAMES["alone"]
 _UNIT_WORDS = [(name, re.compile(rf"(?:^|[\s(\[/_])(?:{unit})(?=$|[\s)\],/_*;])", re.IGNORECASE), factor)
                for name, unit, factor in UNITS if name not in ("count", "other", "%")]  # fmt: skip
 

@@ -663,13 +663,10 @@ class Grid:
                 section = first
                 continue
             # "Memory | Bus | 384": the last of several labels says what it is, alone or with the first.
-            more = (
-                t for t in reversed(texts[1 : min(columns)]) if t and all(w.kind == "field" for w in scan(t))
-            )
-            last = next(more, first)
-            label = self.label(last)
-            if label.fields in ((), ("peak:",)) and (last is not first or section):
-                label = self.label(f"{first if last is not first else section} {last}")
+            more = [t for t in texts[1 : min(columns)] if t and all(w.kind == "field" for w in scan(t))]
+            label = self.label(more[-1] if more else first)
+            if label.fields in ((), ("peak:",)) and (more or section):
+                label = self.label(f"{first} {more[-1]}" if more else f"{section} {first}")
             beside = [(row[i], o) for i, o in columns.items() if 0 < i < len(row) and row[i].text.strip()]
             plain = not label.fields
             label, sure = (self.inferred(first, beside) if plain else None) or (label, True)
@@ -757,10 +754,9 @@ class Grid:
         own, its = ({i for one in names for i in one.gpu_ids} for names in (self.columns.values(), pair))
         # "Memory | Size | 24 GB | 12 GB" has two labels.
         at = len(self.header) - len(pair)
-        labels = [cell.text for row in self.rows for cell in row[1:at]]
-        fits = 0 < at < 3 and 1 < len(pair) < MOST_ORDERED and own.isdisjoint(its)
-        valued = (t for text in labels for t in scan(text) if t.kind == "value")
-        return dict(enumerate(pair, at)) if fits and not any(valued) else {}
+        between = {t.kind for row in self.rows for cell in row[1:at] for t in scan(cell.text)}
+        fits = 0 < at < 3 and 1 < len(pair) < MOST_ORDERED and own.isdisjoint(its) and "value" not in between
+        return dict(enumerate(pair, at)) if fits else {}
 
     def in_order(
         self, columns: dict[int, Subject], rows: Sequence[Sequence[Cell]], start: int

@@ -70,7 +70,7 @@ _WHOLE = re.compile(r"\d{1,3}(?:,\d{3})+|\d+(?:\.\d+)?")
 _PIECE = re.compile(r"\s*(?:\d[\d.,]{0,6}|[KMGTP]i?B/s|[KMGTP]B|TFLOPS|W)\s*")
 # Where a list of a program begins; before and around the values of a call: "GPU('L4', 24)".
 _OF_LIST, _CALLED = re.compile(r"[\w .]{1,60}(?:\[\])?(?::|\W\W?)"), re.compile(r"^\w{0,40}[(\[{]")
-_MARKS = " '\"()[]{}/#"
+_MARKS, _VALUES = " '\"()[]{}/#;", re.compile(r"\s?\bVALUES\s?(?=\()")
 # What parts the cells of a line: commas, or slashes with spaces around them.
 _SEPARATORS = (",", " / ", ";")
 _SEPARATOR = re.compile(r",| / |;")
@@ -304,6 +304,8 @@ def _separated(lines: Sequence[Line], start: int, scope: Scope) -> Found:
         text = scope.title
     elif at < len(lines) and _OF_LIST.fullmatch(lines[at].text):
         at += 1
+    # A statement of SQL has its row behind the names: "INSERT INTO gpus (name, vram) VALUES ('L4', 24);"
+    text, *row = _VALUES.split(text, 1)
     if len(text) > ROW or text[-1:] in (".", "!", "?") or not _SEPARATOR.search(text):
         return None
     inside = _IN_PARENTHESES.search(text)
@@ -312,12 +314,14 @@ def _separated(lines: Sequence[Line], start: int, scope: Scope) -> Found:
     labels = [spelt(label.strip(_MARKS)) for label in head.split(mark)]
     tokens = [scan(label) for label in labels]
     named = sum(any(t.field for t in one) for one in tokens)
-    # A word that names no field may be "name" or "cores": of such words most must name one.
-    if named < (1 if mark == "," else 2) or any(t.kind != "field" for one in tokens for t in one):
+    # A word that names no field may be "name" or "cores": of such words most must name one. "3dscore" is a word.
+    pairs = ((label, t) for label, one in zip(labels, tokens, strict=True) for t in one if t.kind != "field")
+    stated = any(t.kind == "gpu" or 2 * len(t.text) > len(label) for label, t in pairs)
+    if stated or named < (1 if mark == "," else 2):
         return None
     rows: Rows = []
     header = [Cell(lines[start].line, label) for label in labels]
-    for line in lines[at:]:
+    for line in (*(replace(lines[start], text=one) for one in row), *lines[at:]):
         text = _CALLED.sub("", line.text[:ROW].rstrip(",;"))
         name, colon, rest = text.partition(": ")
         text = f"{name}\t{rest}" if colon and kind(name) != "F" else text
@@ -329,7 +333,7 @@ def _separated(lines: Sequence[Line], start: int, scope: Scope) -> Found:
         if len(cells) != len(header) or not any(kind(cell.text) == "G" or carded(cell) for cell in cells):
             break
         rows.append(cells)
-    return ([tuple(header), *rows], at + len(rows), True) if rows else None
+    return ([tuple(header), *rows], at + len(rows) - len(row), True) if rows else None
 
 
 def _under_fields(lines: Sequence[Line], start: int, scope: Scope) -> Found:

@@ -65,18 +65,13 @@ _DECLARED = re.compile(
 _PER = re.compile(r"(?<=[gt]b)_(?=s(?:_|$))|(?<=[a-z])_per_(?=s(?:ec\w*)?(?:_|$))", re.IGNORECASE)
 # A key that says more than one word.
 _CODED = re.compile(r"^(?:[A-Za-z][A-Za-z\d]*_\w|[a-z]+\d*[A-Z])\w*(?=\s?[:=])")
-_OBJECT_OF = re.compile(r"(?<=[\w\"'])\s?(?::=|=>|[:=])\s?[\w.]{0,40}\{$")
-_OPENS = re.compile(r"(?<=[\w\]])[ \t]?(?::=|=>|[:=])[ \t]?[\w.]{0,40}[\[{(]$")
+_OPENS = re.compile(r"(?<=[\w\]\"'])[ \t]?(?::=|=>|[:=])[ \t]?[\w.]{0,40}[\[{(]$")
 # A key that may be a GPU's name in small letters: "t4:", "[gpu.l40s]".
 _KEY = re.compile(r"^(?:\[(?:[a-z_]{1,20}\.)?)?([a-z]\d{1,3}[a-z]{0,4})[\]:]$")
 # The head of a table of a wiki: "||GPU||Memory||".
 _DOUBLED = re.compile(r"^\|\|(?:[^|\n]{1,60}\|\|){2,40}[ \t]*$", re.MULTILINE)
 _KEYS = re.compile(
     r"\s{0,60}(?:gpu|name|model|card|device)=\w[^\s=,;]{1,60}(?: \w{2,40}=[^\s=,;]{1,40}){2,40}\s*", re.I
-)
-# A row of a database and the names of its columns.
-_INSERTED = re.compile(
-    r"\bINSERT INTO [\w.\"`]{1,60}(\s*)\(([^()]{1,400})\)(\s*)VALUES(\s*)\(([^()]{1,600})\);", re.IGNORECASE
 )
 # A rule before each further object of a list, which is about nothing that was said before.
 OBJECT = "*" * 9
@@ -278,7 +273,6 @@ def _blocks_of(text: str, name: str, notes: list[str]) -> Iterator[Block]:
         if needs in text:
             text = mark.sub(instead, text)
     text = CUES["tag"].sub(lambda tag: f"{{{_NEXT_ATTRIBUTE.sub(', ', tag['entries'])}}}", text)
-    text = _INSERTED.sub(_as_object, text)
     text = _DOUBLED.sub(lambda head: head[0].replace("||", "|"), text)
     lines = text.split("\n")
     if long := [number for number, line in enumerate(lines, 1) if len(line) > LONGEST]:
@@ -288,16 +282,6 @@ def _blocks_of(text: str, name: str, notes: list[str]) -> Iterator[Block]:
         notes.append(f"not read: from line {most + 1:,} on, of {len(lines):,}")
     lines = ["" if len(line) > LONGEST else line for line in lines[:most]]
     return _of_csv(lines, name) if suffix in (".csv", ".tsv") else _of_markdown(lines)
-
-
-def _as_object(inserted: re.Match[str]) -> str:
-    """What a statement of SQL inserts as an object, its name first, on the last of as many lines."""
-    names, values = (re.split(r",\s*", inserted[n].strip()) for n in (2, 5))
-    pairs = [f"{name.strip(' `')}: {value}" for name, value in zip(names, values, strict=False)]
-    pairs.sort(key=lambda pair: not re.match(r"\w*(?:name|model)", pair, re.IGNORECASE))
-    named = re.sub(r"^\w+", "name", pairs[0])
-    lines = "\n" * inserted[0].count("\n")
-    return f"{lines}{{{', '.join((named, *pairs[1:]))}}}" if len(names) == len(values) else inserted[0]
 
 
 def plain(text: str) -> str:
@@ -581,7 +565,7 @@ def _lines(text: str, start: int, depth: int, paragraph: int) -> Iterator[Block]
         mark = _ITEM.match(line)
         left_out = len(line) > LONGEST or CUES["command"].match(line)
         words = "" if left_out else plain(line[mark.end() :] if mark else line)
-        begins = _OBJECT_OF.search(words)
+        begins = words.endswith("{") and "[]" not in words and _OPENS.search(words)
         if (entry := CUES["json_entry"].fullmatch(words)) is not None:
             # An entry of JSON: its key is a label, and that of an object a heading.
             said = entry["value"] or entry["number"]
