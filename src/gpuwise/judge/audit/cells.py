@@ -124,8 +124,9 @@ def label_of(text: str) -> Label:
         fields = [f for f in fields if f not in ("tensor_cores", "cuda_cores")]
         # "Arithmetic bandwidth (TFLOP/s)" is none of the memory's.
         fields = ["peak:"] if fields == ["memory_bytes_per_s"] else fields
-    if re.search(r"[_ ][MG]i?B$", text, re.IGNORECASE):
-        # "cache_tensor_cuda_mib" counts no cores.
+    measured = unit is not None and unit[0] in {FIELDS[f].dimension for f in fields}
+    if measured or re.search(r"[_ ][MG]i?B$", text, re.IGNORECASE):
+        # "cache_tensor_cuda_mib" and "Shaders boost clock (MHz)" count no cores.
         fields = [f for f in fields if f not in WHOLE]
     if unit is not None and unit[0] in ("bytes/s", "bits/s") and "memory_bytes" in fields:
         # What is counted in GB/s is a rate: "Memory (GB/s)", "Mem. Bandbreite".

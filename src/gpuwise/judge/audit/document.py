@@ -207,7 +207,8 @@ class _Walk:
             # one that is made of words for fields is a part of the specification.
             fields = [t for t in scan(text) if t.kind == "field" and t.field]
             part = fields and len(re.sub(r"\W", "", text)) <= 12 + sum(len(t.text) for t in fields)
-            part = part or CUES["part_of_sheet"].fullmatch(text)
+            # So is the key of an object that names one of them, or says no more than "specs".
+            part = part or (fields and text[-1] == ":") or CUES["part_of_sheet"].fullmatch(text)
             found = before if part else replace(before, sure=False)
         self.headings[level] = found
         self.recent = None

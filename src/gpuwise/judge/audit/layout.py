@@ -314,7 +314,7 @@ def _separated(lines: Sequence[Line], start: int, scope: Scope) -> Found:
     labels = [spelt(label.strip(_MARKS)) for label in head.split(mark)]
     tokens = [scan(label) for label in labels]
     named = sum(any(t.field for t in one) for one in tokens)
-    # A word that names no field may be "name" or "cores": of such words most must name one. "3dscore" is a word.
+    # A word that names no field may be "name" or "3dscore": of such words most must name one.
     pairs = ((label, t) for label, one in zip(labels, tokens, strict=True) for t in one if t.kind != "field")
     stated = any(t.kind == "gpu" or 2 * len(t.text) > len(label) for label, t in pairs)
     if stated or named < (1 if mark == "," else 2):
