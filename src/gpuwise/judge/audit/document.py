@@ -206,10 +206,10 @@ class _Walk:
             # A plain line without a GPU may be a heading below the last one or the end of its section;
             # one that is made of words for fields is a part of the specification.
             fields = [t for t in scan(text) if t.kind == "field" and t.field]
-            part = fields and len(re.sub(r"\W", "", text)) <= 12 + sum(len(t.text) for t in fields)
+            part = text[-1] == ":" or len(re.sub(r"\W", "", text)) <= 12 + sum(len(t.text) for t in fields)
             # So is the key of an object that names one of them, or says no more than "specs".
-            part = part or (fields and text[-1] == ":") or CUES["part_of_sheet"].fullmatch(text)
-            found = before if part else replace(before, sure=False)
+            sheet = (fields and part) or CUES["part_of_sheet"].fullmatch(text)
+            found = before if sheet else replace(before, sure=False)
         self.headings[level] = found
         self.recent = None
         pair = layout.side_by_side(text)

@@ -603,11 +603,11 @@ class Grid:
                 label, sure = self.inferred(label.text, cells) or (label, True)
             # Whether a machine has a link of its GPUs says nothing of these.
             sure = sure and (label.ability is None or not (rented or self.counting is not None))
-            found = [*self.below(label, owned, column, sure)]
-            if not found and self.labels[column].first and (one := self.inferred(label.text, cells)):
+            placed = [*self.below(label, owned, column, sure)]
+            if not placed and self.labels[column].first and (one := self.inferred(label.text, cells)):
                 # No value is of a field that the label names: "Shader performance" above TFLOPS.
-                found = [*self.below(one[0], owned, column, one[1])]
-            yield from found
+                placed = [*self.below(one[0], owned, column, one[1])]
+            yield from placed
 
     def below(self, label: Label, owned: Sequence[Owned], column: int, sure: bool) -> Iterator[_Placed]:
         """What the cells of a column claim of the GPUs of their rows."""

@@ -619,17 +619,16 @@ def _sides(text: str, pair: Sequence[Subject]) -> list[str] | None:
         known = label_of(glued[1])
         # Below words that name no field the catalog must confirm each value.
         labels = [known] if known.fields else [label_of(name) for name in INFERRED]
+        every = [(label, _cut(glued[2], label, pair)) for label in labels]
         ways = {
-            (*cells,): label
-            for label in labels
-            if (cells := _cut(glued[2], label, pair))
-            and (label is known or all(_reads(label, *one)[1] for one in zip(cells, pair, strict=True)))
-        }
+            (*cells,) for label, cells in every
+            if label is known or all(_reads(label, *one)[1] for one in zip(cells, pair, strict=bool(cells)))
+        } - {()}  # fmt: skip
         half = glued[2][: len(glued[2]) // 2]
         # "19201920" is one count twice.
-        twice = [half] * 2 if len(pair) == 2 and half * 2 == glued[2] and half.isdecimal() else ()
-        cells = next(iter(ways)) if len(ways) == 1 else twice
-        return [glued[1].strip(), *cells] if cells else None
+        twice = (half, half) if len(pair) == 2 and half * 2 == glued[2] and half.isdecimal() else ()
+        apart = next(iter(ways)) if len(ways) == 1 else twice
+        return [glued[1].strip(), *apart] if apart else None
     text = _SEAM.sub(" ", text)
     kinds = defaultdict[tuple[str, ...], list[Token]](list)
     for token in scan(_ASIDE.sub(lambda aside: " " * len(aside[0]), text)):
@@ -727,8 +726,8 @@ def _parted_row(text: str, labels: Sequence[Label]) -> tuple[str, ...]:
     None at all where two ways are as good, or the catalog confirms less than half of the cells."""
     # The longest name of a GPU with which it begins and that a cell may follow.
     names = [match.start() for match in _NAME_ENDS.finditer(text, 1, SHORT)] if len(text) <= ROW else []
-    ends = (end for end in reversed(names) if kind(text[:end]) == "G" and scan(text[:end])[-1].end == end)
-    name = next(ends, 0)
+    whole = (end for end in reversed(names) if kind(text[:end]) == "G" and scan(text[:end])[-1].end == end)
+    name = next(whole, 0)
     owner = subject_of(text[:name])
     if owner is None:
         return ()

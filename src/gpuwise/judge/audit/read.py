@@ -575,7 +575,8 @@ def _lines(text: str, start: int, depth: int, paragraph: int) -> Iterator[Block]
         words = _KEY.sub(lambda key: key[1].upper(), words)
         # A comment behind a value says what is counted in: "peak_flops: 165.2, // TFLOPS FP32".
         if (noted := CUES["noted"].fullmatch(words)) is not None:
-            words = f"{spelt(noted['key'])} ({noted['note'].strip()}): {noted['value']}"
+            key = spelt(noted["key"].replace("/", " "))
+            words = f"{key} ({noted['note'].strip()}): {noted['value']}"
         # The key of a line of YAML.
         words = _CODED.sub(lambda key: spelt(key[0]), words)
         if (smi := CUES["nvidia_smi"].fullmatch(words)) is not None:
