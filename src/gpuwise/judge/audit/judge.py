@@ -13,7 +13,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
 from functools import cache, lru_cache
 from itertools import islice
-from math import floor, log10
+from math import floor, log10, nan
 
 from gpuwise.facts import catalog
 from gpuwise.judge.audit import evidence
@@ -625,7 +625,7 @@ def _most(claim: Claim) -> float:
 
 def _is_disputed(claim: Claim, stated: Number | str, known: evidence.Evidence) -> bool:
     """Whether another source has the stated value, or one on the other side of it."""
-    times, near = (claim.count, ROUNDED) if claim.total else (1, 0 if claim.field in COUNTS else CLOSE)
+    times, near = (claim.count, ROUNDED) if claim.total else (1, CLOSE)
     others: Sequence[float | str] = known.alternatives
     if claim.total and isinstance(known.value, float):
         # Sums are of the usual product, in any edition: not of one with less memory that few ever saw.
@@ -640,13 +640,11 @@ def _is_disputed(claim: Claim, stated: Number | str, known: evidence.Evidence) -
         if isinstance(stated, Number) and stated.value <= DYNAMIC_BOOST_W:
             return True
     # What lies between two figures that sources give for one product is not known to be wrong.
-    if isinstance(stated, Number) and len(span) > 1 and claim.field not in {*COUNTS, "memory_bytes"}:
-        return min(span) * (1 - near) <= stated.value / times <= max(span) * (1 + near)
-    return any(
-        alike(stated.value / times, other, near)
-        if isinstance(stated, Number) and isinstance(other, float)
-        else same(claim, stated, other)
-        for other in others
+    one = stated.value / times if isinstance(stated, Number) else nan
+    ranges = len(span) > 1 and claim.field not in {*COUNTS, "memory_bytes"}
+    exact = claim.total or claim.field == "power_w"
+    return (ranges and min(span) * (1 - near) <= one <= max(span) * (1 + near)) or any(
+        alike(one, o, near) if exact and isinstance(o, float) else same(claim, stated, o) for o in others
     )
 
 
