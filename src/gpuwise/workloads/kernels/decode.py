@@ -43,9 +43,9 @@ doubts: dict[tuple[object, ...], str] = {}
 ROWS, STAGE, BEFORE, SHARED, PART = 16, 16384, 12864, 231936, 128
 BESIDE = {Precision.INT4: (512, 256), Precision.MXFP4: (1024, 0), Precision.NVFP4: (2048, 0)}
 STAGES, UNDER_WAY = 11, 2  # at most, and so many on their way: each access takes as long as all of them
-# Formats whose step was measured to be faster so. Of bf16 it is not: a kernel for each product waits as
-# little, compared with what its weights take.
-AS_ONE = frozenset({Precision.INT4, Precision.FP8})
+# Formats whose step was measured to be faster so. Of the others a kernel for each product waits as little,
+# compared with what it takes to read and widen the weights.
+AS_ONE = frozenset({Precision.INT4, Precision.FP8, Precision.INT8})
 ALL_ALIKE = 0.1  # Relative difference of logits, whose roundings add up over the layers
 PROGRAMS = 264  # Of attention, at which a cache is split no further: two for each unit of an H200
 
