@@ -38,13 +38,12 @@ CHECKED_ROWS = 1024  # Of the weights that are widened at a time to check a prod
 ALIKE = 0.016
 # Why each form of `stream` that was called so far is not used here; empty where it is.
 doubts: dict[tuple[object, ...], str] = {}
-# Of `step.cu`: words of a phase, rows of a tile, bytes of a stage, of the scratch before the input, and of all
+# Of `step.cu`: words of a phase, rows of a tile, bytes of a stage, of the scratch before the input, of all
 # shared memory; tokens of a part of a cache; bytes of scales and zero points beside a stage.
 WORDS, ROWS, STAGE, BEFORE, SHARED, PART = 20, 16, 16384, 12864, 231936, 128
 BESIDE = {Precision.INT4: (512, 256), Precision.MXFP4: (1024, 0), Precision.NVFP4: (2048, 0)}
 STAGES, IN_FLIGHT = 11, 2  # at most; more copies in flight lengthen each access
-# Formats whose step was measured to be faster so. Of the others a kernel for each product waits as little,
-# compared with what it takes to read and widen the weights.
+# Formats whose step was measured to be faster so; with bf16, MXFP4 and NVFP4 it was slower.
 AS_ONE = frozenset({Precision.INT4, Precision.FP8, Precision.INT8})
 ALL_ALIKE = 0.1  # Relative difference of logits, whose roundings add up over the layers
 PROGRAMS = 264  # Of attention, at which a cache is split no further: two for each unit of an H200
@@ -442,18 +441,16 @@ def sizes(block: Any, keys: Tensor) -> tuple[int, int, int]:
     return len(block.feed_forward.down.weight), heads, len(block.feed_forward.gate_up.weight) // 2
 
 
-def at_once(
-    *made: Any, tokens: Tensor, position: Tensor, by_layers: Callable[[Tensor, Tensor], Tensor]
-) -> WholeStep | None:
-    """`WholeStep` of its arguments where it can run and its logits are those `by_layers`; elsewhere None, with
-    the reason in `doubts` if it failed on a GPU that it was written for."""
+def at_once(*made: Any, at: tuple[Tensor, Tensor], by_layers: Callable[..., Tensor]) -> WholeStep | None:
+    """`WholeStep` of its arguments where it can run and its logits are those `by_layers`; elsewhere None,
+    with the reason in `doubts` if it failed on a GPU that it was written for."""
     from gpuwise.workloads.models.decoder import stored
 
     _, _, blocks, caches, *_ = made
     first, keys = blocks[0], caches[0][0]
     attention, feed = first.attention, first.feed_forward
     matrices = [stored(each) for each in (attention.qkv, attention.output, feed.gate_up, feed.down)]
-    if len(tokens) > 1 or not all(len(each) > 3 and each[3] in AS_ONE for each in matrices):
+    if len(at[0]) > 1 or not all(len(each) > 3 and each[3] in AS_ONE for each in matrices):
         return None
     # Untried elsewhere, where blocks that wait for each other might never end.
     if not early(keys)["EARLY"] or torch.cuda.get_device_capability(keys.device)[0] != 9:
@@ -469,7 +466,7 @@ def at_once(
     try:
         step = WholeStep(*made)
         # By layers afterwards: the new row of the cache is right even if this step's was not.
-        off = relative_difference(step(tokens, position), by_layers(tokens, position))
+        off = relative_difference(step(*at), by_layers(*at))
         doubts[form] = "" if off < ALL_ALIKE else f"the whole step is {off:.2g} off"
     except Exception as error:  # noqa: BLE001  no NVRTC, a torch without `_compile_kernel`, a driver's refusal
         doubts[form] = f"{type(error).__name__}: {error}".splitlines()[0][:200]

@@ -613,10 +613,10 @@ class FusedDecode(Cached):
             from gpuwise.workloads.kernels.decode import at_once
 
             # The first call, which no graph records, checks whether both agree.
-            decoder, self.called, at = self.decoder, True, {"tokens": tokens, "position": position}
+            decoder, self.called = self.decoder, True
             head = decoder.head_weight, decoder.norm.weight
             parts = (decoder.embedding.weight, decoder.table, decoder.layers, self.cache.layers(), head)
-            self.whole = at_once(*parts, NORM_EPS, **at, by_layers=self.by_layers)
+            self.whole = at_once(*parts, NORM_EPS, at=(tokens, position), by_layers=self.by_layers)
         return self.by_layers(tokens, position)
 
     def by_layers(self, tokens: Tensor, position: Tensor) -> Tensor:
