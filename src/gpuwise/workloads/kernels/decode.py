@@ -374,9 +374,8 @@ class WholeStep:
         widths = (hidden, width + 2 * shared * size, width, inner)
         x, qkv, y, middle = (torch.zeros(n, dtype=torch.int32, device=device) for n in widths)
         self.logits = embedding.new_empty((1, len(head[0])))
-        chunks, each = tokens // PART, 1
-        while shared * triton.cdiv(chunks, each) > self.programs:
-            each += 1
+        chunks = tokens // PART
+        each = triton.cdiv(chunks, self.programs // shared)  # no block has two parts
         splits, heads = triton.cdiv(chunks, each), width // size
         norm, factor = (int(torch.tensor(v).view(torch.int32)) for v in (eps, size**-0.5))
         for block, (keys, values) in zip(blocks, caches, strict=True):
