@@ -180,10 +180,11 @@ def test_of_each_gpu_the_formats_that_a_reader_needs(gpuwise: Callable[..., Ran]
     words = ("fit", "llama-3.1-70b", "--gpu", "rtx-4090,h100-sxm")
     few, every = (gpuwise(*words, *more)[1].splitlines() for more in ((), ("--all",)))
     shown = [line.split()[:3] for line in few if " inference " in line and "largest" not in line]
-    # One card of 24 GB holds it in no format; the fastest that 80 GB hold, and the longest.
+    # One card of 24 GB holds it in no format; of 80 GB the fastest of each width, and what they do not hold.
     assert [(gpu, weights) for gpu, _, weights in shown] == [
-        ("rtx-4090", "int4"), ("h100-sxm5-80gb", "fp8"), ("h100-sxm5-80gb", "int4"),
-    ]  # fmt: skip
+        ("rtx-4090", "int4"),
+        *(("h100-sxm5-80gb", weights) for weights in ("bf16", "fp8", "int4")),
+    ]
     assert sum(" inference " in line and "largest" not in line for line in every) == 10
 
 
@@ -212,3 +213,13 @@ def test_of_a_filter_the_fastest_are_shown(gpuwise: Callable[..., Ran], tmp_path
     assert len(gpus) == MOST_ROWS
     gpuwise("fit", "llama-3.1-8b", "--gpu", "24GB", "--weights", "int4", "-o", str(tmp_path / "all.csv"))
     assert len((tmp_path / "all.csv").read_text("utf-8").splitlines()) > MOST_ROWS + 1
+
+
+def test_several_optimisers_have_a_row_each(gpuwise: Callable[..., Ran]) -> None:
+    words = ("fit", "llama-3.1-8b", "--gpu", "rtx-4090", "--for", "full,infer", "--weights", "bf16", "--json")
+    rows = json.loads(gpuwise(*words, "--optimiser", "adamw,paged")[1])["rows"]
+    assert [(row["task"], row["optimiser"], row["fits"]) for row in rows] == [
+        ("full", "adamw", False), ("full", "paged", True), ("infer", "adamw", True),
+    ]  # fmt: skip
+    code, _, err = gpuwise("fit", "llama-3.1-8b", "--for", "full", "--optimiser", "adamw,lion")
+    assert (code, "unknown optimiser 'lion'" in err) == (2, True)

@@ -347,3 +347,27 @@ def test_a_stand_in_says_the_speed_and_memory_of_what_was_asked_for(gpuwise: Cli
     assert "it takes 8.00 GB of memory, not the peak below" in err
     # All weights learn with 8 bytes each.
     assert "it takes 20.6 GB" in gpuwise("predict", "sdxl", "--gpu", "rtx-4090", "--mode", "train")[2]
+
+
+def test_several_batches_have_a_row_each(gpuwise: Cli) -> None:
+    for workload, mode in (("resnet50", "infer"), ("served:llama-3.1-8b", "infer")):
+        words = ("predict", workload, "--mode", mode, "--gpu", "a100-sxm4-80gb", "--batch", "1,8", "--json")
+        made = json.loads(gpuwise(*words)[1])["predictions"]
+        assert sorted(row["batch"] for row in made) == [1, 8]
+
+
+def test_a_preset_is_predicted_by_its_workload(gpuwise: Cli) -> None:
+    code, out, err = gpuwise("predict", "mobile", "--gpu", "rtx-4090-laptop", "--json")
+    (row,) = json.loads(out)["predictions"]
+    assert (code, row["config"]["workload"], row["config"]["mode"]) == (0, "llm-1b-decode", "infer")
+    assert "taken as llm-1b-decode" in err
+    made = json.loads(gpuwise("predict", "scientific-fp64", "--gpu", "a100-sxm4-80gb", "--json")[1])
+    assert made["predictions"][0]["config"]["workload"] == "fft"  # The first of several
+
+
+def test_scientific_kernels_are_predicted_from_the_sheet_as_choose_does(gpuwise: Cli) -> None:
+    made = json.loads(gpuwise("predict", "cholesky", "--gpu", "a100-sxm4-80gb,l4", "--json")[1])
+    fast, slow = made["predictions"]
+    assert (fast["config"]["precision"], fast["gpu_id"], slow["gpu_id"]) == ("fp64", "a100-sxm4-80gb", "l4")
+    assert 19 < fast["throughput"]["value"] / slow["throughput"]["value"] < 50  # 19.5 and 0.47 TFLOP/s
+    assert gpuwise("predict", "stencil", "--gpu", "a100-sxm4-80gb")[0] == 0

@@ -211,6 +211,9 @@ def test_a_watch_ends_with_0_where_there_is_such_an_offer(gpuwise: Call) -> None
     assert "no fresh offer with h100<0.01; the lowest: $" in err
     assert "h100<9.00: yes: $" in gpuwise("prices", "--watch", "h100<9.00")[1]
     assert gpuwise("prices", "--watch", "h100")[0] == 2
+    # No hour costs hundreds: that is what a card is bought for, as with --max.
+    dear, cheap = (gpuwise("prices", "--watch", f"rtx-4090<{sum}") for sum in (9000, 200))
+    assert (dear[0], cheap[0], "once" in dear[1], "/h" in dear[1] + cheap[2]) == (0, 1, True, False)
     # No fresh price, and none at all, are no offer below it either.
     assert [gpuwise("prices", "--watch", f"{gpu}<1")[0] for gpu in ("gtx-1060", "tesla m40")] == [1, 1]
 

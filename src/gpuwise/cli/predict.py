@@ -65,7 +65,7 @@ def command(workload: str, gpus: tuple[str, ...], output: Path | None, as_json: 
     if answer.exit_status:
         records = answer.value
         several = f"none of {len(records)} GPUs can be predicted: " if len(records) > 1 else ""
-        other = ("--gpu", "all") if options["batch"] is None else ("--batch", "auto")
+        other = ("--gpu", "all") if options["batch"] == (None,) else ("--batch", "auto")
         if precision := runs_in(records[0]):
             other = ("--precision", str(precision))
         elif min(record.gpus for record in records) > MOST:  # more than a machine holds
@@ -116,13 +116,9 @@ def _named(text: str, asked: tuple[int, ...]) -> tuple[str, tuple[str, ...]]:
         if number and asked not in ((1,), (number,)):
             hint = "leave out --gpus, or the number before the name"
             raise InputError(f"{number} x {word} is another number of GPUs than --gpus", hint=hint)
-        if (spec := catalog.exact(word)) is not None:
-            found = [spec.id]
-        elif catalog.is_name(word):  # Its usual variant
-            found = [printer.gpu(word).id]
-        else:
-            found = [spec.id for spec in catalog.select(word)] or [catalog.find(word).id]
-        ids |= dict.fromkeys(f"{each}:{number}" if number else each for each in found)
+        # Of a name its usual variant, with a note.
+        specs = [printer.gpu(word)] if catalog.is_name(word) else catalog.meant(word)
+        ids |= dict.fromkeys(f"{spec.id}:{number}" if number else spec.id for spec in specs)
     return ",".join(dict.fromkeys(name for name, _ in words)), tuple(ids)
 
 

@@ -59,9 +59,7 @@ def command(
         gpu, below, price = watched.partition("<")
         if not below or not gpu.strip():
             raise InputError(f"cannot read {watched!r}", hint="write it like 'h100<$2.00/h'")
-        # Without a unit it is a rent: that is what changes by the hour.
-        plain = re.fullmatch(r"\s*=?\s*\$?([\d.,]+)\s*", price)
-        what, options["limit"] = (gpu.strip(),), f"${plain[1]}/h" if plain else price.lstrip("= ")
+        what, options["limit"] = (gpu.strip(),), price.strip(" =").removeprefix("$")
         options["newer_than"] = options["newer_than"] or STALE_DAYS
     words = " ".join(what).split()  # "used 3090", "spot h100"
     what = tuple(word for word in words if word not in KINDS)
@@ -101,8 +99,9 @@ def command(
         if not watched:
             raise
         lowest = ""
+        any_sum = replace(request, limit=limit and replace(limit, amount=inf))  # Of rent, or of purchases
         with suppress(NoDataError):  # Of no price at all none is the lowest
-            lowest = f"; the lowest: {show.lowest(price_list(replace(request, limit=None)).value.offers)}"
+            lowest = f"; the lowest: {show.lowest(price_list(any_sum).value.offers)}"
         raise GateFailed(f"no fresh offer with {watched}{lowest}") from None
     priced, table = answer.value, answer.table
     for line in show.skipped_lines(priced.skipped):

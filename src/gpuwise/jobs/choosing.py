@@ -14,33 +14,10 @@ from gpuwise.errors import GpuwiseError, InputError, NoDataError, check_wanted
 from gpuwise.facts import catalog, prices
 from gpuwise.jobs.facts import Facts
 from gpuwise.judge.choose import answer as say
-from gpuwise.judge.choose import decide, owning, phrases, speeds, verdicts
+from gpuwise.judge.choose import decide, fit, owning, phrases, speeds, verdicts
 from gpuwise.judge.choose import need as needs
 from gpuwise.judge.choose.candidates import EXPORT, FEW, PAID, TOGETHER, names_of, offered, stated, usable
-from gpuwise.judge.choose.fit import (
-    HOST_PEAK_W,
-    NO_FP64,
-    SLIGHTLY,
-    SUPPLY,
-    UPGRADE,
-    Way,
-    last_price,
-    loosened,
-    made_for_fp64,
-    no_fresh_price,
-    no_price,
-    why_not,
-)
-from gpuwise.judge.choose.need import (
-    MOST_TOGETHER,
-    REPLACED,
-    SUPPORTED,
-    USUAL_NOTE,
-    has_form,
-    item_of,
-    need_for,
-    settled,
-)
+from gpuwise.judge.choose.need import need_for
 from gpuwise.judge.choose.speeds import Forecast
 from gpuwise.model.gpu import RENTS, Offer
 from gpuwise.model.judgement import Need, Option, Quote, Recommendation
@@ -78,7 +55,7 @@ def choose(
     try:
         return _chosen(need, facts, forecast or predicted, every_provider, alternatives)
     except GpuwiseError as error:  # Who is refused wants to see what was understood
-        error.args = (say.refusal(need, error, item_of(need)),)
+        error.args = (say.refusal(need, error, needs.item_of(need)),)
         raise
 
 
@@ -87,21 +64,19 @@ def _chosen(
 ) -> Answer[Recommendation]:
     market = _Market(
         facts=facts, offers=_believed(need, facts), forecast=_asked_once(forecast),
-        item=item_of(need),
+        item=needs.item_of(need),
         every_provider=every_provider or len(need.providers) > 1 or need.asks == "provider",
     )  # fmt: skip
     if need.deadline_s is not None and need.items is None:
         _refuse_what_fits_nowhere(market, need)
-    if SUPPORTED in need.notes and not (
-        (made := market.best_or_none(settled(need))) and made.options[0].price_usd
+    if needs.SUPPORTED in need.notes and not (
+        (made := market.best_or_none(needs.settled(need))) and made.options[0].price_usd
     ):
-        notes = (
-            f"no fresh price within the limits of {note}" * (note == SUPPORTED) or note for note in need.notes
-        )
-        need = replace(need, only=(), notes=tuple(notes))
+        none = f"no fresh price within the limits of {needs.SUPPORTED}"
+        need = replace(need, only=(), notes=(*(n for n in need.notes if n != needs.SUPPORTED), none))
     need, largest = _with_largest(market, need)
     several = _in_machines(market, need)
-    choice = several or _by_the_second(market, _kept_for_once(_answered(market, settled(need))))
+    choice = several or _by_the_second(market, _kept_for_once(_answered(market, needs.settled(need))))
     choice = _with_left_out(market, choice, need)
     choice = _with_both_ways(market, choice, several is not None)
     billed = verdicts.against(need.bill, choice) if need.bill else ""
@@ -119,6 +94,7 @@ def _chosen(
         _one_alone(choice),
         choice.answer,
         verdicts.sent_out(choice.need, choice.options[0], market.offers) if need.egress_gb else "",
+        verdicts.split(choice),
         rent,
     )
     choice = replace(choice, answer=" ".join(filter(None, said)))
@@ -140,22 +116,22 @@ def _with_largest(market: _Market, need: Need) -> tuple[Need, str]:
     """The need of the largest model that its limits hold, where it names none; and which it is, where that is
     the question."""
     if need.asks == "largest" and need.task == "infer":
-        free = settled(replace(need, asks=""))  # Its first has as much memory as any like it
+        free = needs.settled(replace(need, asks=""))  # Its first has as much memory as any like it
         first = (market.best_or_none(free) or market.best(_unhurried(free, ""))).options[0]
         gpu, count = (first.gpu_id, first.count) if not names_of(need) else _one_set(need) or ("", 0)
-        models = speeds.largest_models(settled(need), gpu, count)
+        models = speeds.largest_models(needs.settled(need), gpu, count)
         if not models:
             raise NoDataError(f"no model known here fits on {phrases.counted(gpu, count)}", code="too-large")
         name, sets = models[list(models)[-1]], ((gpu, count),) if names_of(need) else ()
         formats = need_for(f"{needs.SERVED}{name}", mode="infer").formats if need.formats else ()
-        context = settled(need).context or 0
+        context = needs.settled(need).context or 0
         notes = tuple(note for note in need.notes if not note.endswith(need.workloads[0][0]))
         held = replace(need, workloads=((name, 1.0),), formats=formats, asks="speed", notes=notes, sets=sets)
         return held, verdicts.largest(models, gpu, count, context)
     for name in need.larger:
         formats = need_for(name, mode="infer").formats if need.formats else ()
         larger = replace(need, workloads=((name, 1.0),), formats=formats, larger=())
-        if (found := market.best_or_none(settled(larger))) and found.options[0].price_usd:
+        if (found := market.best_or_none(needs.settled(larger))) and found.options[0].price_usd:
             return replace(larger, notes=(*need.notes, say.LARGEST.format(name))), ""
     return need, ""
 
@@ -167,8 +143,14 @@ def _kept_for_once(choice: Recommendation) -> Recommendation:
     asked = need.upgrade or need.sets or need.only or need.budget_usd or need.period_s or need.asks
     if mine is None or asked or not first.outlay_usd:
         return choice
-    options = sorted(choice.options, key=lambda option: option is not mine)
+    return _in_order(choice, sorted(choice.options, key=lambda option: option is not mine))
+
+
+def _in_order(choice: Recommendation, options: Sequence[Option]) -> Recommendation:
+    """The choice with its options in this order, and with the words of its first one."""
     made = replace(choice, options=tuple(replace(o, rank=n) for n, o in enumerate(options, start=1)))
+    if options[0] == choice.options[0]:
+        return made
     return replace(made, answer=say.plainly(made), reasons=say.reasons(made), runner_up=say.runner_up(made))
 
 
@@ -198,7 +180,7 @@ def _in_machines(market: _Market, need: Need) -> Recommendation | None:
     numbers = dict(need.sets) or {"": need.gpus[0]}
     number = max(numbers.values())
     sizes = sorted(TOGETHER, key=lambda size: (-number % size > SPARE * number, -size))
-    for size in sizes if number > MOST_TOGETHER else ():
+    for size in sizes if number > needs.MOST_TOGETHER else ():
         share, limited = ceil(number / size), need.budget_usd is not None
         sets = tuple((gpu, min(count, size)) for gpu, count in need.sets)
         each = {gpu: ceil(numbers[gpu] / count) for gpu, count in sets} or {"": share}
@@ -212,7 +194,7 @@ def _in_machines(market: _Market, need: Need) -> Recommendation | None:
             notes=(*need.notes, f"each row {of.strip()}{' with its budget' * limited}"),
         )  # fmt: skip
         with suppress(GpuwiseError):
-            found = _first_answer(market, settled(one))
+            found = _first_answer(market, needs.settled(one))
             firsts = dict[int, Option]()  # The best of each number
             for option in found.options:
                 firsts.setdefault(numbers.get(option.gpu_id, number), option)
@@ -227,7 +209,7 @@ def _in_machines(market: _Market, need: Need) -> Recommendation | None:
 def _in_time(market: _Market, need: Need) -> Recommendation | None:
     """As many machines as keep a deadline that one does not keep, were they as fast together as alone."""
     free = replace(need, deadline_s=None)
-    slow = market.best_or_none(replace(free, gpus=(MOST_TOGETHER,) * 2)) or market.best_or_none(free)
+    slow = market.best_or_none(replace(free, gpus=(needs.MOST_TOGETHER,) * 2)) or market.best_or_none(free)
     if slow is None or not (time := slow.options[0].time_s):
         return None
     number = ceil(slow.options[0].count * time.value / (need.deadline_s or inf))
@@ -238,7 +220,7 @@ def _answered(market: _Market, need: Need) -> Recommendation:
     """The choice with its verdict. Whether something can do it has an answer even where it cannot: no, and
     what else would."""
     double = need.precision == Precision.FP64 and need.asks == "able" and names_of(need)
-    if double and not any(map(made_for_fp64, double)) and (better := _another(market, need)):
+    if double and not any(map(fit.made_for_fp64, double)) and (better := _another(market, need)):
         slow = "; ".join(dict.fromkeys(map(verdicts.slow_in_fp64, double)))
         return replace(better, answer=f"No, though it runs: {slow}. {better.answer}")
     try:
@@ -301,7 +283,7 @@ def _with_both_ways(market: _Market, choice: Recommendation, several: bool) -> R
     bought = replace(need, acquire="own")
     any_rent = replace(
         need, acquire="rent", sets=(), only=need.hired, hired=(), budget_usd=None, power_w=None, slots=None,
-        gpus=(1, need.gpus[1] if not need.hired else MOST_TOGETHER),
+        gpus=(1, need.gpus[1] if not need.hired else needs.MOST_TOGETHER),
     )  # fmt: skip
     rent, where = rents[0] if rents else _to_rent(market, any_rent), ""
     for place in prices.around(need.region) if rent is None else ():
@@ -319,7 +301,7 @@ def _with_both_ways(market: _Market, choice: Recommendation, several: bool) -> R
         if unfit is not None and "does not fit" in unfit.detail:
             no = f"{phrases.counted(gpu, 1)} cannot do it"
             return replace(choice, answer=f"Rent: {no} ({unfit.detail}). {choice.answer}")
-        why = f"{no_fresh_price(bought, gpu, market.offers)}{owning.owned_against(need, rent, None)}"
+        why = f"{fit.no_fresh_price(bought, gpu, market.offers)}{owning.owned_against(need, rent, None)}"
         return replace(choice, answer=f"Rent: of {gpu} {why}. {choice.answer}")
     said, buys = owning.either(need, rent, own, choice.item)
     better = own if buys else rent
@@ -328,16 +310,9 @@ def _with_both_ways(market: _Market, choice: Recommendation, several: bool) -> R
     options = [*choice.options, *more]
     if not better.stale and (buys or options[0] not in rents):
         options.sort(key=lambda option: option is not better)
-    made = replace(choice, options=tuple(replace(o, rank=n) for n, o in enumerate(options, start=1)))
-    if options[0] != choice.options[0]:
-        # Of several machines all is said already.
-        made = replace(
-            made,
-            answer=choice.answer if several else say.plainly(made),
-            reasons=say.reasons(made),
-            runner_up=say.runner_up(made),
-        )
-    return replace(made, answer=f"{where}{said} {made.answer}")
+    made = _in_order(choice, options)
+    answer = choice.answer if several else made.answer  # Of several machines all is said already
+    return replace(made, answer=f"{where}{said} {answer}")
 
 
 def _to_rent(market: _Market, need: Need) -> Option | None:
@@ -355,7 +330,7 @@ def _refuse_what_fits_nowhere(market: _Market, need: Need) -> None:
     """Raise the error for work that is too large, which it is before its amount is asked for."""
     there = need.have if need.keep else need.only
     try:
-        _first_answer(market, settled(replace(need, deadline_s=None, only=tuple(dict.fromkeys(there)))))
+        _first_answer(market, needs.settled(replace(need, deadline_s=None, only=tuple(dict.fromkeys(there)))))
     except GpuwiseError as error:
         if error.code == "too-large":
             raise
@@ -365,7 +340,9 @@ def _believed(need: Need, facts: Facts) -> tuple[Offer, ...]:
     """Offers that a question may rest on, with the prices that it states."""
     prices.select(facts.offers, today=facts.today, providers=need.providers)  # raises for an unknown provider
     if need.region and not any(prices.is_in(offer, need.region) for offer in facts.offers):
-        raise InputError(f"no offer is known in {need.region!r}", hint="a country or a region's name")
+        within = prices.around(need.region)[0]
+        hint = f"a larger area: {within}" if within else "a country or a region's name"
+        raise InputError(f"no offer is known in {need.region!r}", hint=hint)
     # Who names a provider knows its prices.
     believed = facts.offers if need.providers else prices.believable(facts.offers, facts.today)
     # Of what somebody asks a price for the question is that price; what is paid now competes with others.
@@ -437,15 +414,13 @@ def _first_answer(market: _Market, need: Need) -> Recommendation:
             tried.update(map(_same, looser))
             waiting += looser
     else:
-        patient = [each for each in failed if USUAL_NOTE not in each[0].notes]
+        patient = [each for each in failed if needs.USUAL_NOTE not in each[0].notes]
         # What a supply feeds at a lower limit of power is what to go by, where nothing does.
         fed = [each for each in patient or failed if LOWERED in each[0].notes]
         # Where one card is too small, what several of it lack is what keeps somebody from them.
         many = [e for e in failed if verdicts.AS_MANY in e[0].notes and e[1].code == "limits"]
         many = many if failed[0][1].code == "too-large" else []
         raise _explained(market, *next(iter(fed or many or patient or failed))) from None
-    names = names_of(need)
-    late = [gpu for gpu in names if gpu in choice.rejected and choice.rejected[gpu].code == "latency"]
     mine = [choice.rejected[gpu] for gpu in {*need.have} if gpu in choice.rejected]
     asked = need.keep or need.asks == "faster"
     if asked and not need.unproven and any(why.code == "unproven" for why in mine):
@@ -453,9 +428,8 @@ def _first_answer(market: _Market, need: Need) -> Recommendation:
         return _first_answer(market, replace(need, unproven=True))
     left = (why.detail for why in mine)
     slow = any("too late" in why for why in left)
-    if USUAL_NOTE in need.notes and ((late and len(names) <= FEW) or slow):
-        # Who compares these, or has them, wants to hear of each.
-        return _first_answer(market, _unhurried(need, f"not all make {USUAL_NOTE}"))
+    if needs.USUAL_NOTE in need.notes and slow:  # Who has it wants to hear of it
+        return _first_answer(market, _unhurried(need, f"not all make {needs.USUAL_NOTE}"))
     return choice
 
 
@@ -466,7 +440,7 @@ def _same(need: Need) -> Need:
 
 def _unhurried(need: Need, note: str) -> Need:
     """The need without the default limit on the time per token."""
-    notes = (*(each for each in need.notes if each != USUAL_NOTE), note)
+    notes = (*(each for each in need.notes if each != needs.USUAL_NOTE), note)
     return replace(need, latency_s=None, concurrent=need.concurrent or 1, notes=notes)
 
 
@@ -488,23 +462,24 @@ def _looser(need: Need, error: GpuwiseError) -> Iterator[Need]:
     def noted(note: str, **changes: Any) -> Need:
         return replace(need, notes=(*need.notes, note), **changes)
 
-    if USUAL_NOTE in need.notes:
-        yield _unhurried(need, f"nothing makes {USUAL_NOTE}")
+    if needs.USUAL_NOTE in need.notes:
+        yield _unhurried(need, f"nothing makes {needs.USUAL_NOTE}")
     if need.asks == "able" and need.memory_gb and not names:
         yield noted(verdicts.NOT_ENOUGH, memory_gb=None)
     if need.upgrade:
-        if REPLACED in need.notes and not need.faster:
-            yield noted(f"nothing within the limits is {UPGRADE:g} times as fast", faster=SLIGHTLY)
+        if needs.REPLACED in need.notes and not need.faster:
+            yield noted(f"nothing within the limits is {fit.UPGRADE:g} times as fast", faster=fit.SLIGHTLY)
         note = "nothing within the limits is enough faster than what you have"
         yield noted(note, upgrade=False, keep=True)
-    if need.at_home and need.gpus == (1, 1):
+    if (need.at_home or (need.users > 1 and need.task)) and need.gpus == (1, 1):
         yield noted("two cards, because one is not enough", gpus=(1, 2))
-        yield noted("more cards than most homes have, because two are not enough", gpus=(1, MOST_TOGETHER))
+        more = "more cards than most homes have" if need.at_home else "more cards for each"
+        yield noted(f"{more}, because two are not enough", gpus=(1, needs.MOST_TOGETHER))
     if error.code == "limits" and need.sets and need.period_s and not need.batched:
         yield noted("what comes may wait, as one GPU is busy nearly all of the time", batched=True)
     if need.task and {count for _, count in need.sets} == {1}:
         # Of cards that are named alone, several may share a model.
-        for most in (2, 4, MOST_TOGETHER) if len(need.sets) == 1 else (MOST_TOGETHER,):
+        for most in (2, 4, needs.MOST_TOGETHER) if len(need.sets) == 1 else (needs.MOST_TOGETHER,):
             yield noted(verdicts.AS_MANY, sets=(), only=names, gpus=(1, most))
     if need.task == "lora" and need.precision == Precision.BF16:
         said = "by qlora: adapters beside weights of 16 bits are more than the limits allow"
@@ -524,7 +499,7 @@ def _looser(need: Need, error: GpuwiseError) -> Iterator[Need]:
         yield noted(f"no price in {need.region} is known, so compared with those of everywhere", region="")
     supply = need.power_w and any(note.startswith("a supply of") for note in need.notes)
     if error.code == "limits" and supply and LOWERED not in need.notes:
-        yield noted(LOWERED, power_w=((need.power_w or 0.0) + HOST_PEAK_W) * SUPPLY - LEAST_HOST_W)
+        yield noted(LOWERED, power_w=((need.power_w or 0.0) + fit.HOST_PEAK_W) * fit.SUPPLY - LEAST_HOST_W)
     if error.code == "limits" and len(need.sets) > 1 and need.budget_usd is not None:
         yield noted(OVER_BUDGET, budget_usd=None)
     if need.precision == Precision.FP64 and not need.only and not need.sets and need.acquire != "rent":
@@ -532,8 +507,8 @@ def _looser(need: Need, error: GpuwiseError) -> Iterator[Need]:
             # Kernels compiled once run on: for FP64 an old card that is made for it is worth more.
             yield noted("used cards too, also such as only CUDA 12 runs on", sold=("used", "street"))
         note = "no card that is made for FP64 keeps the limits at a fresh price"
-        yield noted(note, only=tuple(filter(made_for_fp64, _cards(need))), acquire="own")
-        yield noted(f"{note}: what does {NO_FP64}", only=_cards(need), acquire="own")
+        yield noted(note, only=tuple(filter(fit.made_for_fp64, _cards(need))), acquire="own")
+        yield noted(f"{note}: what does {fit.NO_FP64}", only=_cards(need), acquire="own")
     if names and not need.unproven:
         yield noted("as little as is known of the speed of what was named", unproven=True)
     unmet = error.code == "limits"
@@ -567,7 +542,7 @@ def _explained(market: _Market, need: Need, error: GpuwiseError) -> GpuwiseError
         problem = f"{error}; so few watts drive modules such as Jetson boards, of which nothing is known here"
         hint = "tables of their makers, or a limit of more watts"
         return NoDataError(problem, hint=hint, code="too-few-watts")
-    error = loosened(error, need, market.best, market.offers)
+    error = fit.loosened(error, need, market.best, market.offers)
     data: dict[str, Any] = {"why": str(error), **error.data}
     said = [str(error)]
     if error.code == "too-large" and need.task and (named := _one_set(need)):
@@ -582,7 +557,7 @@ def _explained(market: _Market, need: Need, error: GpuwiseError) -> GpuwiseError
         if error.code != "limits":
             said.append(f"{instead} would do")
         elif names_of(need):  # To give up what was named is a way like any other
-            data["ways"] = (*data["ways"], (Way("gpu", "any", instead, {}),))
+            data["ways"] = (*data["ways"], (fit.Way("gpu", "any", instead, {}),))
     return type(error)("; ".join(said), hint=error.hint, code=error.code, **data)
 
 
@@ -592,13 +567,13 @@ def _another(market: _Market, need: Need, code: str | None = None) -> Recommenda
     if need.asks == "able" and not (names_of(need) or need.memory_gb):
         unlimited = replace(need, budget_usd=None, deadline_s=None, goal="cost")
         wider = (market.best_or_none(replace(need, region=each)) for each in prices.around(need.region))
-        return next(filter(None, wider), None) or market.best_or_none(settled(unlimited))
+        return next(filter(None, wider), None) or market.best_or_none(needs.settled(unlimited))
     named = names_of(need)
     if need.budget_usd == 0 or not (named or need.memory_gb):
         return None  # Nothing that costs something
     # Only the named cards are dropped: a suggestion that breaks another stated limit helps nobody.
     same = replace(need, sets=(), only=(), memory_gb=need.memory_gb if named else None)
-    free = replace(same, gpus=(1, MOST_TOGETHER))
+    free = replace(same, gpus=(1, needs.MOST_TOGETHER))
     ways = [same, free]
     if need.budget_usd is None and code != "limits":
         # A budget to buy is not taken for a budget to rent, nor the reverse.
@@ -628,7 +603,7 @@ def _with_left_out(market: _Market, choice: Recommendation, asked: Need) -> Reco
         # What a shop sells singly is what somebody thinks of buying.
         gpus = [option.gpu_id for option in rents] or names
         gpu = min(gpus, key=lambda gpu: catalog.get(gpu).text("form") in MODULES)
-        why = no_fresh_price(replace(need, acquire="own"), gpu, market.offers)
+        why = fit.no_fresh_price(replace(need, acquire="own"), gpu, market.offers)
         if rent := next((option for option in rents if option.gpu_id == gpu), None):
             aged = replace(need, assumptions=replace(need.assumptions, max_age_days=None))
             older = market.best_or_none(aged)
@@ -647,33 +622,29 @@ def _with_left_out(market: _Market, choice: Recommendation, asked: Need) -> Reco
             version = kind.text("compute_capability")
             old = f" ({kind.text('architecture')}{f', compute capability {version}' if version else ''})"
             detail = f"{reason.detail}{old * (reason.detail == UNMEASURED)}"
-            detail += last_price(need, gpu, market.offers)
+            detail += fit.last_price(need, gpu, market.offers)
             choice = replace(choice, rejected={**choice.rejected, gpu: replace(reason, detail=detail)})
     asked_for = {*names} if len(names) <= FEW else set[str]()
-    without_price = {
-        gpu: Issue.info("", (no_fresh_price if gpu in asked_for else no_price)(need, gpu, market.offers))
-        for gpu in unpriced
-    }
-    left = {**choice.rejected, **without_price}
-    named = why_not(names, {gpu: why.detail for gpu, why in left.items() if gpu not in need.have})
+    left = dict(choice.rejected)
+    for gpu in unpriced:
+        unsold = fit.no_fresh_price if gpu in asked_for else fit.no_price
+        left[gpu] = Issue.info("", unsold(need, gpu, market.offers))
     offering = {option.provider.casefold() for option in choice.options}
     if missing := [name for name in need.providers if name.casefold() not in offering]:
-        markets = [each for each in missing if need.community is False and each.casefold() in prices.MARKETS]
-        for left_out, why in (
-            (markets, "a market of other people's machines, which were ruled out"),
-            ([each for each in missing if each not in markets], "no price of theirs for this is known"),
-        ):
-            advice += [f"left out: {', '.join(left_out)}: {why}"] if left_out else []
+        markets = " without other people's machines" * (need.community is False)
+        advice.append(f"left out: {', '.join(missing)}: no price of theirs for this{markets} is known")
     kinds = ("spot", "community", "reserved", "serverless")
     ways = {option.way for option in choice.options}
     lacking = [kind for kind in kinds if getattr(asked, kind) and getattr(need, kind) and kind not in ways]
     if lacking and need.acquire != "own":
         advice.append(f"left out: {', '.join(lacking)} rent: no such price is known that keeps the limits")
     unranked, answer = tuple(_unranked(market, choice, asked)), choice.answer
+    said = {gpu for gpu, why in left.items() if gpu in need.have or (unranked and why.code == "unproven")}
+    named = fit.why_not(names, {gpu: why.detail for gpu, why in left.items() if gpu not in said})
     if need.asks == "faster" and unranked and len(choice.options) == 1:
         answer = f"{unranked[0][:1].upper()}{unranked[0][1:]}. {answer}"
     advice += [f"left out: {each}" for each in unranked]
-    if len(names) <= FEW and named and not unranked:
+    if len(names) <= FEW and named:
         advice.append(f"left out: {'; '.join(named)}")
     lists = (o.listed_on or o.seen_on for o in market.facts.offers if o.source.id != "own-prices")
     day = min(max(lists, default=""), today.isoformat())
@@ -689,8 +660,8 @@ def _older(market: _Market, choice: Recommendation) -> str:
         loud = market.best_or_none(replace(need, quiet=False, only=()))
         same = loud is None or loud.options[0].key == first.key
         return f"What is not quiet: {phrases.offered_as(loud.options[0])}." if loud and not same else ""
-    if need.precision == Precision.FP64 and first.outlay_usd and not made_for_fp64(first.gpu_id):
-        able = tuple(spec.id for spec in catalog.all_gpus() if made_for_fp64(spec.id))
+    if need.precision == Precision.FP64 and first.outlay_usd and not fit.made_for_fp64(first.gpu_id):
+        able = tuple(spec.id for spec in catalog.all_gpus() if fit.made_for_fp64(spec.id))
         free = replace(need, acquire="rent", sold=(), form=None, budget_usd=None, only=able, goal="cost")
         made = market.best_or_none(replace(free, power_w=None, slots=None, quiet=False))
         return f"Made for FP64, and to rent: {phrases.offered_as(made.options[0])}." if made else ""
@@ -720,13 +691,13 @@ def _unranked(market: _Market, choice: Recommendation, asked: Need) -> Iterator[
     free = not names_of(asked)
     bought = need.acquire == "own" or choice.options[0].outlay_usd
     if need.task == "infer" and bought and free and choice.options[0].count > 1:
-        groups.append(tuple(spec.id for spec in catalog.all_gpus() if has_form(spec, "mobile")))
+        groups.append(tuple(spec.id for spec in catalog.all_gpus() if needs.has_form(spec, "mobile")))
         alone = replace(alone, gpus=(1, 1))
     for group in groups:
         sets = tuple(one for one in need.sets if one[0] in group)  # As many as were asked about
         this = replace(alone, only=() if sets else group, sets=sets)
         other = market.best_or_none(this)
-        if other is None and USUAL_NOTE in need.notes:
+        if other is None and needs.USUAL_NOTE in need.notes:
             other = market.best_or_none(_unhurried(this, ""))
         if other is None:
             continue
@@ -833,7 +804,7 @@ def _able(market: _Market, need: Need, name: str) -> str:
         name = name.removeprefix(f"{mode}:")
         same = {each: getattr(need, each) for each in limits}
         other = replace(need_for(name, mode=mode), asks=need.asks, **same)
-        found = replace(market, item=item_of(other)).best(settled(other))
+        found = replace(market, item=needs.item_of(other)).best(needs.settled(other))
     except GpuwiseError as error:
         return f"{name}: no, {error}."
     said = verdicts.verdict(found, None) or "yes."
@@ -865,7 +836,7 @@ def _more(market: _Market, need: Need) -> tuple[str, Recommendation | None]:
     """How many more of the GPU that is there do the work together with it, and what these take."""
     gpu, there = need.have[0], len(need.have)
     alone = replace(need, have=(), beside=False, upgrade=False, keep=False, unproven=True, sets=())
-    alone = replace(alone, gpus=(1, max(there, MOST_TOGETHER)))
+    alone = replace(alone, gpus=(1, max(there, needs.MOST_TOGETHER)))
     found = _few(market, alone, gpu) or _few(market, _unhurried(alone, ""), gpu)
     if found is None:
         return f"No number of {gpu} in one machine does it.", None

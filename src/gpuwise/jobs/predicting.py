@@ -43,7 +43,7 @@ class PredictRequest(Asked):
     mode: Mode | None = None  # None = the workload's first
     # None = bf16 where the workload has it, of a served model the format in which it is published
     precision: Precision | str | None = None
-    batch: int | None = None  # Items a step on each GPU; None = the best that fits
+    batch: tuple[int | None, ...] = (None,)  # Items a step on each GPU; None = the best that fits
     compile: bool = True
     recipe: Recipe = "tuned"
     counts: tuple[int, ...] = (1,)  # GPUs of one machine that work together, each number by itself
@@ -74,8 +74,13 @@ def predict(
     gpus, asked, note = request.gpus or tuple(spec.id for spec in catalog.all_gpus()), request.workload, ""
     like = None
     if isinstance(asked, str) and not asked.endswith(".py"):
-        from gpuwise.judge.choose.need import stand_in  # A file is its own network
+        from gpuwise.judge.choose.need import presets, stand_in  # A file is its own network
 
+        if preset := presets().get(asked):  # Of several workloads the first
+            note, asked = f"{asked} is taken as ", preset.workloads[0][0]
+            note += f"{asked}, {preset.title}"
+            mode = preset.mode if preset.mode in ("infer", "compute") else "train"
+            request = replace(request, workload=asked, mode=request.mode or mode)
         if like := stand_in(asked.casefold(), request.mode):
             named, asked, note = asked, like.workload, like.words
             request = replace(request, workload=asked, mode=like.mode)
@@ -83,7 +88,11 @@ def predict(
     of = _served if served else _traced if isinstance(asked, str) else _module
     sets = _numbered(gpus, request.counts)
     counts = dict.fromkeys(count for _, count in sets)
-    found = (of(request, asked, [gpu for gpu, n in sets if n == count], count) for count in counts)
+    found = (
+        of(replace(request, batch=(batch,)), asked, [gpu for gpu, n in sets if n == count], count)
+        for count in counts
+        for batch in request.batch
+    )
     ordered = show.ordered(tuple(chain.from_iterable(found)), request.sort)
     if like and like.runs and (fastest := [record for record in ordered if record.throughput]):
         own = (
@@ -150,7 +159,8 @@ def _module(request: PredictRequest, module: Any, gpus: Sequence[str], count: in
 
 
 def _traced(request: PredictRequest, workload: str, gpus: Sequence[str], count: int) -> tuple[Record, ...]:
-    from gpuwise.predictor.forecast import forecast  # numpy: only when it is asked
+    from gpuwise.judge.choose.speeds import from_sheet  # numpy: only when it is asked
+    from gpuwise.predictor.forecast import forecast
     from gpuwise.predictor.trace_store import with_own
 
     try:
@@ -163,24 +173,30 @@ def _traced(request: PredictRequest, workload: str, gpus: Sequence[str], count: 
             raise
         return _served(request, SERVED + workload.casefold(), gpus, count)  # a model by its public name
     spec = work.spec
-    usual = next((p for p in USUAL if p in spec.precisions), spec.precisions[0])
+    mode = request.mode or spec.modes[0]
+    common = () if mode == "compute" else USUAL  # Scientific work is computed in its own
+    usual = next((p for p in common if p in spec.precisions), spec.precisions[0])
+    (batch,) = request.batch
     config = RunConfig(
         workload=spec.id,
         content=work.content,
-        mode=request.mode or spec.modes[0],
+        mode=mode,
         precision=Precision(usual if request.precision is None else request.precision),
         compile=request.compile and spec.compiles,
         recipe=request.recipe,
-        batch=request.batch,
+        batch=batch,
         gpus=count,
     )
+
+    if mode == "compute":
+        return tuple(from_sheet(config, gpu, count) for gpu in gpus)
 
     def asked(config: RunConfig, gpus: Sequence[str]) -> tuple[Record, ...]:
         return forecast(
             with_own(config) if request.recipe == "tuned" else config,
             gpus,
             count=count,
-            batch=request.batch,
+            batch=batch,
             calibration=request.calibration,
             source=request.source,
         )
@@ -246,7 +262,7 @@ def _served(request: PredictRequest, workload: str, gpus: Sequence[str], count: 
         workload=workload,
         mode="infer",
         precision=Precision(request.precision or usual),
-        batch=request.batch,
+        batch=request.batch[0],
     )
     lengths = Lengths(prompt=request.prompt, answer=request.answer)
     return forecast_served(config, gpus, lengths=lengths, count=count)
@@ -378,7 +394,7 @@ class FitRequest(Asked):
     batches: tuple[int, ...] = (1,)
     counts: tuple[int, ...] = (1,)  # GPUs of one machine that share the work, each number by itself.
     checkpoint: bool = True
-    optimiser: Optimiser = "adamw"
+    optimiser: tuple[Optimiser, ...] = ("adamw",)
     rank: int = 16
     memory: float = 0.0  # GiB of each GPU, where a chip is sold with several sizes
     every: bool = False  # Also formats that the table leaves out, as slower and shorter than others that fit.
@@ -406,8 +422,8 @@ def fit(request: FitRequest | str, **options: Any) -> Answer[tuple[Fit, ...]]:
     tasks = tuple(ALSO_CALLED.get(task, task) for task in request.tasks)
     if unknown := [task for task in tasks if task not in TASKS]:
         raise InputError(f"unknown task {unknown[0]!r}", hint=f"choose from {', '.join(TASKS)}")
-    if request.optimiser not in OPTIMISERS:
-        raise InputError(f"unknown optimiser {request.optimiser!r}", hint=" or ".join(OPTIMISERS))
+    if other := [each for each in request.optimiser if each not in OPTIMISERS]:
+        raise InputError(f"unknown optimiser {other[0]!r}", hint=" or ".join(OPTIMISERS))
     longest = max(request.contexts, default=0)
     beyond = f"{model.name} was made for {model.context:,} tokens, not {longest:,}"
     held = tuple(context for context in request.contexts if not model.context or context <= model.context)
@@ -431,7 +447,9 @@ def fit(request: FitRequest | str, **options: Any) -> Answer[tuple[Fit, ...]]:
             raise InputError(f"no weights are kept in {unfit[0]}", hint=f"choose from {', '.join(WEIGHTS)}")
         usual = 8192 if task == "infer" else 2048
         contexts = held or (min(usual, model.context or usual),)
-        for (gpu, count), weights, context, batch in product(sets, formats, contexts, request.batches):
+        kinds = request.optimiser if task != "infer" else request.optimiser[:1]
+        each = product(sets, formats, contexts, request.batches, kinds)
+        for (gpu, count), weights, context, batch, optimiser in each:
             plan = Plan(
                 model=model,
                 task=task,
@@ -441,7 +459,7 @@ def fit(request: FitRequest | str, **options: Any) -> Answer[tuple[Fit, ...]]:
                 batch=batch,
                 gpus=count,
                 checkpoint=request.checkpoint and task != "infer",
-                optimiser=request.optimiser,
+                optimiser=optimiser,
                 rank=request.rank,
                 memory_bytes=request.memory * 2**30 if gpu in shared else 0.0,
             )

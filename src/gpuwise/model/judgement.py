@@ -137,8 +137,8 @@ class Need:
     fans: bool = False  # The machine that is there is a server, whose fans cool cards that have none
     form: str | None = None
     gpus: tuple[int, int] = (1, 1)
-    latency_s: float | None = None  # Most time from one token to the next, or to the first
-    latency_kind: Literal["TPOT", "TTFT"] = "TPOT"  # Which of the two
+    latency_s: float | None = None  # Most time from one token to the next, to the first, or of a step
+    latency_kind: Literal["TPOT", "TTFT", "step"] = "TPOT"  # Which of these
     first_token_s: float | None = None  # Most time to the first token beside a limit on each next one
     have: tuple[str, ...] = ()  # GPUs that are there already, one entry each
     quotes: tuple[Quote, ...] = ()  # Prices that are candidates beside those that are known here
@@ -256,7 +256,7 @@ Kind = Literal[
     "stale price",
     "internal contradiction",
     "wrong value",
-    "above peak",
+    "physics",
     "wrong precision",
     "scaling over 100 %",
     "exactly linear",

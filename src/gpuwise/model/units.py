@@ -94,9 +94,9 @@ class Work(NamedTuple):
 
 
 class Latency(NamedTuple):
-    """A limit in seconds on one token (TPOT), or on the first one (TTFT)."""
+    """A limit in seconds on one token (TPOT), on the first one (TTFT), or on a step without tokens."""
 
-    kind: Literal["TPOT", "TTFT"]
+    kind: Literal["TPOT", "TTFT", "step"]
     seconds: float
     first_s: float | None = None  # Where both are limited: on the first one, beside TPOT
 
@@ -387,7 +387,8 @@ def is_work(text: str) -> bool:
 
 
 def parse_latency(text: str) -> Latency:
-    """`TPOT<=30ms`, `TTFT<=2s` or both with a comma; a time alone, and `50 tokens/s`, are of each token."""
+    """`TPOT<=30ms`, `TTFT<=2s` or both with a comma; a time alone is of a step, of tokens of each one, as is
+    `50 tokens/s`."""
     if rate := re.fullmatch(r"(?:>=?)?\s*([\d.]+)\s*t(?:ok(?:en)?s?)?/s(?:ec)?", text.strip(), re.IGNORECASE):
         return Latency("TPOT", 1 / parse_positive(rate[1], "a speed"))
     if "," in text:
@@ -397,7 +398,7 @@ def parse_latency(text: str) -> Latency:
         return Latency("TPOT", each["TPOT"], each["TTFT"])
     match = _LATENCY.fullmatch(text.strip())
     if match is None and _TIME_PART.fullmatch(text.strip().lower()):
-        return Latency("TPOT", parse_seconds(text))  # What is waited for again and again
+        return Latency("step", parse_seconds(text))  # What is waited for again and again
     if match is None:
         problem = f"cannot read {text[:80]!r} as a latency"
         raise InputError(problem, hint="write it like 'TPOT<=30ms' or 'TTFT<=2s'")

@@ -107,8 +107,8 @@ def _row(p: Record, *, mixed: bool) -> dict[str, str]:
         "power (80 %)": span(p.watts, watts, lambda v: f"{v:,.0f}") if p.watts else "",
         "per joule": per_joule(joules, p.item) if joules else "",
         "bound": Amount(f"{p.bound} {percent(p.shares[0][1], 0)}", p.shares[0][1], p.bound)
-        if p.bound
-        else "",
+        if p.bound and p.shares
+        else p.bound or "",
         # The basis of the figure, and whether that is known ground.
         "evidence": f"{p.basis}{', order of magnitude' * p.is_rough}" if p.throughput else "",
         "why not": p.refusal,
@@ -166,8 +166,8 @@ _TASKS = {"infer": "inference", "full": "full fine-tuning", "lora": "LoRA", "qlo
 
 def fit_table(rows: Sequence[Fit], asked: str = "", *, every: bool = True) -> Table:
     """One row a plan and GPU; what does not fit says on how many GPUs it would. `asked` is the name that the
-    model was asked by, where another release has its shape. Not `every`: of each GPU the fastest format that
-    fits and the longest, else the one that takes the fewest GPUs."""
+    model was asked by, where another release has its shape. Not `every`: of each GPU the fastest of 16, of 8
+    and of 4 bits that fits, and the longest where that does not; else the one on the fewest GPUs."""
     model = rows[0].plan.model
     experts = f", {significant(model.active / 1e9)} billion a token" if model.experts else ""
     own = model.name in asked.casefold() or not asked or llms.is_file(asked) or llms.note(asked)
@@ -176,7 +176,8 @@ def fit_table(rows: Sequence[Fit], asked: str = "", *, every: bool = True) -> Ta
         "fits: within 95 % of the memory, which fragments and rounding leave usable; speeds come from the "
         "data sheet and from public rows of other cards, 80 % interval",
     ]
-    shown = rows if every else [row for row in rows if row in _best(rows)]
+    best = rows if every else [*_best(rows)]
+    shown = [row for row in rows if row in best]
     weights = [row.plan.weights for row in shown if row.tokens_per_s and row.plan.task == "infer"]
     if engines := dict.fromkeys(_ENGINES.get(each, "an engine with fused kernels") for each in weights):
         notes.append(f"speeds are those of {', '.join(engines)}")
@@ -199,7 +200,7 @@ def fit_table(rows: Sequence[Fit], asked: str = "", *, every: bool = True) -> Ta
         if sizes[1:] and catalog.get(gpu).memory_varies:
             sold = ", ".join(f"{size / 2**30:.0f}" for size in sizes)
             notes.append(f"{gpu} is sold with {sold} GB: --memory")
-    largest = max(shown, key=lambda row: row.needed_bytes)
+    largest = max(shown, key=lambda row: (row.fits, row.needed_bytes))
     parts = ", ".join(f"{name} {gibibytes(size)}" for name, size in largest.parts if size)
     if parts:
         notes.append(f"largest, {_plan(largest)}: {parts}")
@@ -216,11 +217,13 @@ def fit_table(rows: Sequence[Fit], asked: str = "", *, every: bool = True) -> Ta
 def _best(rows: Sequence[Fit]) -> Iterator[Fit]:
     """Of each number of a GPU and use the rows that a reader needs; formats come the longest first."""
     plans = ((row, row.plan) for row in rows)
-    groups = grouped(((row.gpu_id, p.gpus, p.task, p.context, p.batch), row) for row, p in plans)
+    groups = grouped(((row.gpu_id, p.gpus, p.task, p.context, p.batch, p.optimiser), row) for row, p in plans)
     for group in groups.values():
-        if fit := [row for row in group if row.fits]:
-            yield fit[0]
-            yield max(fit, key=lambda row: row.tokens_per_s.value if row.tokens_per_s else 0.0)
+        best = {group[0].plan.weights.weight_bytes // 0.5: group[0]}  # By the bits of a weight, in fours
+        for row in sorted(group, key=lambda row: row.tokens_per_s.value if row.tokens_per_s else 0.0):
+            best |= {row.plan.weights.weight_bytes // 0.5: row} if row.fits else {}
+        if any(row.fits for row in group):
+            yield from best.values()
         else:  # The longest on the fewest cards, and what the shortest lacks on one
             yield min(group, key=lambda row: row.enough or inf)
             yield min(group, key=lambda row: row.needed_bytes or inf)
@@ -238,6 +241,7 @@ def _fit_row(answer: Fit) -> dict[str, str]:
         "weights": f"{plan.weights}{'*' * answer.widened}",
         "context": whole(plan.context),
         "batch": whole(plan.batch),
+        "optimiser": plan.optimiser if plan.task != "infer" else "",
         "needs": gibibytes(answer.needed_bytes) if answer.parts else "",
         "of": gibibytes(answer.memory_bytes) if answer.memory_bytes else "",
         "fits": fits,

@@ -15,7 +15,9 @@ from gpuwise.errors import InputError, NoDataError
 from gpuwise.facts import catalog
 from gpuwise.judge.choose.decide import recommend
 from gpuwise.judge.choose.fit import SAID, loosened, why_not
+from gpuwise.judge.choose.need import HOURS_STATED
 from gpuwise.judge.choose.phrases import drawn_w, electricity
+from gpuwise.judge.choose.verdicts import split
 from gpuwise.model.gpu import Offer, Source
 from gpuwise.model.judgement import Assumptions, Need
 from gpuwise.model.result import Interval, Issue, Record
@@ -609,3 +611,68 @@ def test_dozens_of_machines_are_no_answer_where_fewer_do(need, speed, offer) -> 
     assert [(o.gpu_id, o.count) for o in made(asked, speeds, offers).options] == [("h100-pcie-80gb", 4)]
     (alone,) = made(asked, speeds, offers[:1]).options
     assert alone.count == 40
+
+
+@pytest.mark.parametrize(
+    ("hourly", "kind", "count", "work", "first"),
+    [
+        (0.206, "on-demand", 1, {"items": 3.6e5}, "rtx-4090"),  # 3 % more for twice the speed
+        (0.212, "on-demand", 1, {"items": 3.6e5}, "rtx-3090"),  # 6 % are no tie
+        (0.206, "on-demand", 1, {}, "rtx-3090"),  # An hour of no stated work costs what it costs
+        (0.206, "spot", 1, {"items": 3.6e5}, "rtx-3090"),  # Nobody gives up a sure rent for it
+        (0.206, "on-demand", 2, {"items": 3.6e5, "gpus": (1, 2)}, "rtx-3090"),  # nor takes more of them
+    ],
+)
+def test_of_rents_that_cost_the_same_the_much_faster_is_first(
+    need, speed, offer, hourly: float, kind: str, count: int, work, first: str
+) -> None:
+    speeds = [speed("rtx-3090", 100.0), speed("rtx-4090", 200.0), speed("rtx-4090", 200.0, 2)]
+    offers = [offer("rtx-3090", 0.1), offer("rtx-4090", hourly, kind, count)]
+    found = made(need(acquire="rent", spot=True, **work), speeds, offers)
+    assert found.options[0].gpu_id == first
+    assert any("2.00 times as fast" in why for why in found.reasons) == (first == "rtx-4090")
+
+
+def test_rented_machines_apart_share_no_model(need, speed, offer) -> None:
+    served = {"task": "infer", "mode": "infer", "workloads": (("llama-3.1-8b", 1.0),), "precision": "int4"}
+    asked = need(sets=(("a100-pcie-80gb", 4), ("l40s", 4)), gpus=(4, 4), acquire="rent", **served)
+    speeds = [speed("a100-pcie-80gb", 400.0, 4), speed("l40s", 100.0, 4)]
+    offers = [offer("a100-pcie-80gb", 1.0), offer("l40s", 4.0, count=4)]
+    found = made(asked, speeds, offers)
+    assert [option.gpu_id for option in found.options] == ["l40s"]
+    assert "share no link" in found.rejected["a100-pcie-80gb"].detail
+    copies = [replace(speeds[0], replicas=4), speeds[1]]  # Each answers by itself
+    assert [option.gpu_id for option in made(asked, copies, offers).options] == ["a100-pcie-80gb", "l40s"]
+
+
+def test_an_upgrade_of_a_network_has_its_memory_on_each_card(need, speed, offer) -> None:
+    asked = need(have=("rtx-3060-12gb",), upgrade=True, acquire="own", gpus=(1, 2))
+    speeds = [speed("rtx-3060-12gb", 50.0), speed("rtx-3070", 90.0), speed("rtx-3070", 170.0, 2)]
+    speeds += [speed("rtx-4070-ti", 120.0)]
+    offers = [offer("rtx-3070", 177, "used"), offer("rtx-4070-ti", 600, "used")]
+    assert {option.gpu_id for option in made(asked, speeds, offers).options} == {"rtx-4070-ti"}
+
+
+def test_a_card_without_fans_says_what_cools_it(need, speed, offer) -> None:
+    asked = need(acquire="own", only=("l4",), named=("l4",), assumptions=Assumptions(host_usd=0.0))
+    found = made(asked, [speed("l4", 100.0)], [offer("l4", 2000, "new")])
+    assert "passive cooling: needs a server's airflow" in found.reasons[0]
+
+
+def test_of_many_people_mig_gives_each_a_part_of_one_card(need, speed, offer) -> None:
+    asked = need(users=9, acquire="rent", only=("a100-pcie-80gb",), named=("a100-pcie-80gb",))
+    small, large = (speed("a100-pcie-80gb", 100.0, memory_bytes=size) for size in (20e9, 79e9))
+    offers = [offer("a100-pcie-80gb", 1.0)]
+    said = [split(made(asked, [one], offers)) for one in (small, large)]
+    assert "7 GPUs of 10 GB" in said[0]
+    assert "2 x A100 PCIe 80 GB would do for 9 people" in said[0]
+    assert said[1] == ""  # Not even a seventh of the batch fits
+    assert split(made(replace(asked, users=1), [small], offers)) == ""
+
+
+def test_what_a_month_pays_for_is_no_more_than_the_hours_that_are_stated(need, speed, offer) -> None:
+    asked = need(budget_usd=800.0, budget_per_month=True, acquire="rent")
+    speeds, offers = [speed("rtx-4090", 100.0)], [offer("rtx-4090", 1.0)]
+    assert "pays for 730 h" in made(asked, speeds, offers).answer
+    stated = replace(asked, notes=(HOURS_STATED.format(40.0),))  # Though it is the usual number
+    assert "$174 a month pays for 174 h" in made(stated, speeds, offers).answer

@@ -84,10 +84,11 @@ def test_who_may_as_well_rent_does_not_buy_for_other_work(need, speed, offer) ->
 
 def test_beside_what_is_there_the_larger_host_less_it_and_a_computer_has_none(need, speed, offer) -> None:  # type: ignore[no-untyped-def]
     plain = Assumptions(host_usd=None, host_w=None, max_age_days=None)
-    asked = need(gpus=(1, 2), have=("rtx-3090",), acquire="own", assumptions=plain)
-    speeds = [speed("rtx-4090", 1.0, n) for n in (1, 2)]
+    asked = need(gpus=(1, 3), have=("rtx-3090",), acquire="own", assumptions=plain)
+    speeds = [speed("rtx-4090", 1.0, n) for n in (1, 2, 3)]
     them = candidates(asked, speeds, [offer("rtx-4090", 1000, "new")], today=TODAY)
-    assert them.host.tolist() == [0, host_of("rtx-4090", 2)[1] - host_of("rtx-3090", 1)[1]]
+    # A PC that holds one card has room for a second.
+    assert them.host.tolist() == [0, 0, host_of("rtx-4090", 3)[1] - host_of("rtx-3090", 1)[1]]
     computer = need(acquire="own", assumptions=PLAIN)
     them = candidates(computer, [speed("gb10", 100.0)], [offer("gb10", 4000, "new")], today=TODAY)
     assert (them.host.tolist(), them.joules.tolist()) == ([0], [pytest.approx(300 * 1.5 / 100)])
@@ -135,7 +136,8 @@ def test_epochs_of_an_image_network_are_of_imagenet(what: str, epochs: float) ->
         # A supply has a seventh to spare beyond the cards and 250 W for the rest.
         ("with an 850 W power supply", {"power_w": 850 / 1.15 - 250}), ("on a two slot card", {"slots": 2}),
         ("on a card with 24 GB", {"memory_gb": (24, 24)}), ("with at least 24 GB", {"memory_gb": (24, None)}),
-        ("over the weekend", {"deadline_s": 2 * 86_400}), ("overnight", {"deadline_s": 43_200}),
+        ("for 2 epochs over the weekend", {"deadline_s": 2 * 86_400}),
+        ("for 2 epochs overnight", {"deadline_s": 43_200}),
         ("in 3 days", {"deadline_s": 3 * 86_400}),
     ],
 )  # fmt: skip

@@ -234,3 +234,34 @@ def test_an_amount_is_read_as_in_a_question(work: str, items: float | None, hour
 def test_a_make_without_a_form_is_said() -> None:
     with pytest.raises(InputError, match="of NVIDIA, is of the form oam"):
         settled(replace(need_for("bert-large"), form="oam", only=("h100-sxm5-80gb", "l4")))
+
+
+def test_a_time_alone_is_of_a_step_where_there_are_no_tokens() -> None:
+    rates = {"USD": 1.0}
+    need, _ = need_of("resnet50", {"latency": "10ms"}, rates)
+    assert (need.mode, need.latency_s, need.latency_kind) == ("infer", 0.01, "step")
+    for model in ("llama-3.1-8b", "llm-8b-decode"):
+        need, _ = need_of(model, {"latency": "30ms"}, rates)
+        assert (need.latency_s, need.latency_kind) == (0.03, "TPOT")
+    with pytest.raises(InputError, match="learns"):
+        need_of("resnet50", {"latency": "10ms", "mode": "train"}, rates)
+
+
+def test_a_budget_by_the_hour_is_of_rent_unless_something_is_there() -> None:
+    rates = {"USD": 1.0}
+    assert need_of("resnet50", {"budget": "2/h"}, rates)[0].acquire == "rent"
+    assert need_of("resnet50", {"budget": "2/h", "acquire": "both"}, rates)[0].acquire == "both"
+    assert need_of("resnet50", {"budget": "2/h", "have": "rtx-3090"}, rates)[0].acquire == "both"
+    assert need_of("resnet50", {"budget": "$200/month"}, rates)[0].acquire == "both"
+
+
+def test_a_sum_to_buy_with_is_for_the_most_that_it_buys() -> None:
+    rates = {"USD": 1.0}
+    own = {"acquire": "own", "budget": "3000"}
+    goals = [
+        need_of("resnet50", own | more, rates)[0].goal
+        for more in ({}, {"work": "1M images"}, {"users": "5"}, {"acquire": "both"})
+    ]
+    assert goals == ["speed", "cost", "cost", "cost"]
+    each, _ = need_of("llama-3.1-8b", {"mode": "qlora", "users": "5"}, rates)
+    assert (each.users, each.gpus) == (5, (1, 1))  # A machine for each, and one card in it

@@ -25,8 +25,8 @@ _HOMES = {
     ),
     "mention": ("Mention", "mentions"),
     "query": (
-        "Match", "Resolved", "counted", "exact", "is_name", "matching", "named_apart", "ordered", "resolve",
-        "resolve_device", "select", "sortable",
+        "Match", "Resolved", "counted", "exact", "is_name", "matching", "meant", "named_apart", "ordered",
+        "resolve", "resolve_device", "select", "sortable",
     ),
 }  # fmt: skip
 

@@ -142,6 +142,17 @@ def is_name(text: str) -> bool:
     return exact(text) is not None or any(_meant(spelt) for spelt in dict.fromkeys(_spellings(text)))
 
 
+def meant(text: str) -> tuple[GpuSpec, ...]:
+    """Every GPU that a word means: those that a filter leaves, or all variants of a name, the usual first.
+
+    Raises InputError as `resolve` does where it is neither.
+    """
+    if not is_name(text) and (found := select(text)):
+        return found
+    named = resolve(text)
+    return named.spec, *(spec for name in named.others if (spec := exact(name)))
+
+
 # What people write around a model and for its words, and the plain spelling.
 _SPELLINGS = load.rows("spellings.csv")
 

@@ -84,6 +84,7 @@ _TABLES = {
         for row in (
             (rf"\bmore (?:{words}|{number})(?!\w)", f"{number} more"),
             (rf"(?<!\w)(?:{words}){P.before_counted}", number),
+            (rf"\b(need|take|buy|have|get|or) (?:{words})(?=$| ?[,.;)]| for\b)", rf"\1 {number}"),
         )
     ],
 }
@@ -145,7 +146,9 @@ def _quantity(text: str, number: re.Match[str]) -> Quantity | None:
             return None
         span = (number.start(), number.end() + (part.end() if part else 0))
         noun = "" if said[1] in ("in", "out") else said[1]
-        return Quantity(_number(number[1]), "part", 1.0, _role(said[1]), "", "", (span,), noun)
+        often = re.match(P.in_period, text[span[1] :])
+        every = often["period"] if often else ""
+        return Quantity(_number(number[1]), "part", 1.0, _role(said[1]), every, "", (span,), noun)
     row = _THINGS[next(n for n in range(len(_THINGS)) if thing[f"t{n}"])]
     end = number.end() + thing.end()
     # "llama 8b tokens" has the size of a model; "1 token every 50 ms" is a speed.

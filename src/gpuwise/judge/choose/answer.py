@@ -11,37 +11,12 @@ from math import inf
 from gpuwise.errors import GpuwiseError
 from gpuwise.facts import catalog, prices
 from gpuwise.judge.choose import candidates as priced
-from gpuwise.judge.choose import fit
+from gpuwise.judge.choose import fit, phrases
 from gpuwise.judge.choose.candidates import PAID, Candidates, host_of
 from gpuwise.judge.choose.fit import Limit, link_of
-from gpuwise.judge.choose.need import COMPUTERS, HOURS_PER_YEAR, USUAL_NOTE, WORDS, settled
+from gpuwise.judge.choose.need import COMPUTERS, HOURS_PER_YEAR, HOURS_STATED, USUAL_NOTE, WORDS, settled
 from gpuwise.judge.choose.owning import both_ways
-from gpuwise.judge.choose.phrases import (
-    WORTH_A_WORD,
-    WORTH_SAYING,
-    about,
-    as_times,
-    begun,
-    converted,
-    counted,
-    dated,
-    electricity,
-    fed_by,
-    hours_until,
-    last_outlay,
-    machine_of,
-    memory_filled,
-    obtained,
-    offered_as,
-    often,
-    option_name,
-    priced_at,
-    short_name,
-    sum_of,
-    times,
-    weekly_use,
-    what_it_does,
-)
+from gpuwise.judge.choose.phrases import begun, dated, machine_of, obtained, often, short_name, what_it_does
 from gpuwise.judge.choose.speeds import AT_ONCE, FIRST_TOKEN, OLDEST, RECOMPUTES, recipes
 from gpuwise.model.gpu import RENTS, GpuSpec
 from gpuwise.model.judgement import Assumptions, Bill, Need, Option, Recommendation
@@ -64,7 +39,7 @@ def limits(need: Need) -> Iterator[str]:
     kwh, week = a.electricity_usd_per_kwh, a.hours_per_week
     per = "/h" if need.budget_per_hour else " a month" if need.budget_per_month else ""
     if need.budget_usd is not None:
-        other = converted(need, need.budget_usd, f" ({{}}{per})")
+        other = phrases.converted(need, need.budget_usd, f" ({{}}{per})")
         yield f"at most {usd(need.budget_usd)}{per}{other}"
     if need.memory_gb is not None and not (need.sets and need.asks == "able"):
         low, high = need.memory_gb
@@ -80,12 +55,12 @@ def limits(need: Need) -> Iterator[str]:
         (need.slots, f"{{:g}} slot{'s' * (need.slots != 1)}"), (need.form, "{}"),
         (" or ".join(need.sold), "{} prices"),
         (need.bill and need.bill.usd and f"{need.bill.of} at {_billed(need, need.bill)}", "{}"),
-        (" and ".join(counted(*each) for each in Counter(need.have).items()), "you have {}"),
+        (" and ".join(phrases.counted(*each) for each in Counter(need.have).items()), "you have {}"),
         (need.region, "in {}"), (", ".join(need.providers), "of {}"), (", ".join(need.avoid), "not of {}"),
         (need.quiet, "quiet"), (need.at_home, "at home"),
         (need.egress_gb, f"{{:,.0f}} GB sent out{often(need) or ' in all'}"),
         (kwh != usual.electricity_usd_per_kwh and kwh, "${:.3g} a kWh"),
-        (week != usual.hours_per_week and week, "{:.3g} h of use a week"),
+        (week != usual.hours_per_week and week, HOURS_STATED),
         (a.years != usual.years and a.owned_for, "{}"),
         (a.max_age_days != usual.max_age_days and a.max_age_days, "prices of the last {:g} days"),
     ):  # fmt: skip
@@ -96,7 +71,7 @@ def limits(need: Need) -> Iterator[str]:
 def _billed(need: Need, bill: Bill) -> str:
     """What is paid elsewhere, as it was read."""
     of = f" for {brief(bill.items)}" if bill.items else " a month"
-    return f"{sum_of(need, bill.usd or 0.0)}{of}"
+    return f"{phrases.sum_of(need, bill.usd or 0.0)}{of}"
 
 
 def taken_as_asked(need: Need, item: str, *work: str) -> str:
@@ -116,7 +91,9 @@ def question(need: Need) -> str:
     number = f"{low} to {high} GPUs" if low < high else f"{low} GPU{'s' if low > 1 else ''}"
     people = f" for each of {need.users} people" if need.users > 1 else ""
     mode = "" if need.passes != 1 else f" {need.mode}"  # Adapters learn by runs that are of inference
-    return f"{names}{mode} {need.precision}, {number}{people}"
+    # Of several formats each option says its own.
+    precision = "" if len(need.formats) > 1 else f" {need.precision}"
+    return f"{names}{mode}{precision}, {number}{people}"
 
 
 def refusal(need: Need, error: GpuwiseError, item: str) -> str:
@@ -155,7 +132,7 @@ def owned(
     for gpu, number in need.sets:
         if gpu in need.have and (gpu, number) not in shown:
             why = broken(gpu, number, have=False) or "no price is known"
-            yield f"left out: {counted(gpu, number)}: {why}"
+            yield f"left out: {phrases.counted(gpu, number)}: {why}"
 
 
 def _by_sheet(own: str, other: str) -> str:
@@ -174,24 +151,24 @@ def _differences(old: Recommendation, new: Recommendation) -> Iterator[str]:
     # An older file may hold no option at all.
     was, now = next(iter(old.options), None), new.options[0]
     if was is not None and was.key != now.key:
-        yield f"first was {option_name(was)}, is {option_name(now)}"
+        yield f"first was {phrases.option_name(was)}, is {phrases.option_name(now)}"
     earlier, later = ({option.key: option for option in made.options} for made in (old, new))
     for key, option in later.items():
         if key not in earlier:
-            yield f"new: {option_name(option)}, place {option.rank}"
+            yield f"new: {phrases.option_name(option)}, place {option.rank}"
             continue
         before = earlier[key]
         prices = [o.price_usd.value if o.price_usd else 0.0 for o in (before, option)]
         speeds = [o.throughput.value for o in (before, option)]
         for what, (a, b) in (("price", prices), ("speed", speeds)):
-            if a > 0 and abs(b / a - 1) > WORTH_SAYING:
+            if a > 0 and abs(b / a - 1) > phrases.WORTH_SAYING:
                 shown = f"{usd(a)} to {usd(b)}" if what == "price" else f"{a:,.4g} to {b:,.4g}"
-                yield f"{option_name(option)}: {what} {shown} ({b / a - 1:+.0%})"
+                yield f"{phrases.option_name(option)}: {what} {shown} ({b / a - 1:+.0%})"
         if before.basis != option.basis:
-            yield f"{option_name(option)}: speed was {before.basis}, is {option.basis}"
+            yield f"{phrases.option_name(option)}: speed was {before.basis}, is {option.basis}"
     for key, option in earlier.items():
         if key not in later:
-            yield f"gone: {option_name(option)}, was in place {option.rank}"
+            yield f"gone: {phrases.option_name(option)}, was in place {option.rank}"
 
 
 def plainly(found: Recommendation) -> str:
@@ -204,8 +181,8 @@ def plainly(found: Recommendation) -> str:
     else:
         take = _buy(found, first.price_usd) if first.outlay_usd else _rent(found, first.price_usd)
     paid = next((o for o in found.options[1:] if o.price_source == PAID), None)
-    if paid and (dearer := times(paid.cost_per_item_usd, first.cost_per_item_usd)):
-        take += f" instead of {machine_of(paid)}{priced_at(paid)}"
+    if paid and (dearer := phrases.times(paid.cost_per_item_usd, first.cost_per_item_usd)):
+        take += f" instead of {machine_of(paid)}{phrases.priced_at(paid)}"
         take += f", {significant(dearer)} times the cost of the work"
     faster = first.speedup is not None and first.way != "have"
     ratio = f", {significant(first.speedup or 0.0)} times what you have" * faster
@@ -215,7 +192,7 @@ def plainly(found: Recommendation) -> str:
         does += f" Starting takes minutes, and many bill a whole hour: {usd(first.price_usd.value)}."
     if first.way == "spot":
         sure = next((o for o in found.options if o.way in {*RENTS} - {"spot"}), None)
-        instead = f"; what is not: {offered_as(sure)}" if sure else ""
+        instead = f"; what is not: {phrases.offered_as(sure)}" if sure else ""
         does += f" What is spot may be taken back at any moment{instead}."
     return " ".join(filter(None, (does, f"{_otherwise(found)}{sums_of_years(found)}".strip())))
 
@@ -223,7 +200,7 @@ def plainly(found: Recommendation) -> str:
 def _keep(found: Recommendation) -> str:
     first = found.options[0]
     if first.way != "have":
-        return f"Keep {machine_of(first)}{priced_at(first)}: nothing here does the work for less"
+        return f"Keep {machine_of(first)}{phrases.priced_at(first)}: nothing here does the work for less"
     cost = (option.cost_per_item_usd.value for option in found.options if option.cost_per_item_usd)
     least = first.cost_per_item_usd and first.cost_per_item_usd.value <= min(cost)
     more = "nothing that keeps the limits does the work for less" if least else "it does the work"
@@ -235,8 +212,8 @@ def _unpriced(found: Recommendation) -> str:
     last, each = first.last_usd, " each" * (first.count > 1)
     seen = "price unknown"
     if last:
-        seen = f"last seen at about {sum_of(need, last)}{each} in {first.seen_on[:7]}"
-        whole = last_outlay(need, first)
+        seen = f"last seen at about {phrases.sum_of(need, last)}{each} in {first.seen_on[:7]}"
+        whole = phrases.last_outlay(need, first)
         seen += f", {usd(whole)} with a machine" * (whole > last * first.count)
         seen += f", {usd(whole * need.users)} in all for {need.users}" * (need.users > 1)
     best = "fastest" if need.budget_usd or not last else "most work for the money"
@@ -250,7 +227,7 @@ def _got(need: Need, first: Option, how: str) -> str:
     """What is to be got, beside what is there."""
     if (new := priced.cards_paid(need, first.gpu_id, first.count)) == first.count:
         return f"{how} {machine_of(first)}"
-    return f"Add {counted(first.gpu_id, new)} to yours, {machine_of(first)} in all,"
+    return f"Add {phrases.counted(first.gpu_id, new)} to yours, {machine_of(first)} in all,"
 
 
 def _buy(found: Recommendation, price: Interval) -> str:
@@ -262,7 +239,7 @@ def _buy(found: Recommendation, price: Interval) -> str:
     around += f", {usd(first.outlay_usd)} in all for {need.users}" if need.users > 1 else ""
     days = (prices.day(found.made_on) - prices.day(first.seen_on)).days if first.stale else 0
     sold = f"{fit.SOLD[first.way]}, {dated(first)}{f', {days // 30} months old' if days else ''}"
-    return f"{_got(need, first, 'Buy')}{each} at {about(need, price)} ({sold}){around}"
+    return f"{_got(need, first, 'Buy')}{each} at {phrases.about(need, price)} ({sold}){around}"
 
 
 def _rent(found: Recommendation, price: Interval) -> str:
@@ -270,7 +247,8 @@ def _rent(found: Recommendation, price: Interval) -> str:
     each = f" for each of {need.users} people" if need.users > 1 else ""
     kind = "" if first.way == "on-demand" else f", {first.way}"
     kind += f" for {first.committed_h * 12 / HOURS_PER_YEAR:.0f} months" if first.committed_h else ""
-    hourly = f"{usd(price.value)}/h ({converted(need, price.value, '{}/h, ')}{dated(first)}{kind})"
+    hourly = f"{usd(price.value)}/h ({phrases.converted(need, price.value, '{}/h, ')}{dated(first)}{kind})"
+    hourly += f", {usd(first.per_hour_usd or 0.0)}/h for all {need.users}" * (need.users > 1)
     return f"Rent {machine_of(first)}{each}{first.provider and f' from {first.provider}'} at {hourly}"
 
 
@@ -283,7 +261,8 @@ def _otherwise(found: Recommendation) -> str:
     if (mine := next((o for o in later if o.way == "have"), None)) and not need.upgrade:
         does = "do" if mine.count > 1 else "does"
         return f"{begun(machine_of(mine))}, yours, {does} it, too: {what_it_does(need, mine, found.item)}."
-    thought_of = [o for o in later if (o.gpu_id, o.count) in need.sets and o.speedup]
+    each = {(o.gpu_id, o.count): o for o in reversed(later) if o.speedup}  # New or used, at the least cost
+    thought_of = [each[one] for one in need.sets if one in each]
     if first.way == "have" and thought_of:
         price = [f"for {usd(o.outlay_usd)}" if o.outlay_usd else f"({obtained(o)})" for o in thought_of]
         faster = [
@@ -297,7 +276,7 @@ def _otherwise(found: Recommendation) -> str:
     # From how many hours of use on buying pays, where both were allowed.
     if (owned := next((o for o in found.options if o.break_even_h), None)) is None or not owned.break_even_h:
         return ""
-    hours = hours_until(need, owned.break_even_h)
+    hours = phrases.hours_until(need, owned.break_even_h)
     if first.outlay_usd:
         return f"Renting is cheaper below {hours}." if owned is first else ""
     if owned.break_even_h > HOURS_PER_YEAR * years:
@@ -321,7 +300,7 @@ def sums_of_years(found: Recommendation) -> str:
         for how, o in both.items()
         if o.per_hour_usd
     )
-    return f" In {a.owned_for}{weekly_use(a.hours_per_week)}: {', '.join(sums)}."
+    return f" In {a.owned_for}{phrases.weekly_use(a.hours_per_week)}: {', '.join(sums)}."
 
 
 def not_counted(need: Need) -> str:
@@ -335,7 +314,8 @@ def reasons(found: Recommendation) -> tuple[str, ...]:
     """The three that matter most."""
     need, first, said = found.need, found.options[0], list[str]()
     if need.latency_s and first.latency_s and USUAL_NOTE not in need.notes:
-        of = "the first token" if need.latency_kind == "TTFT" else "each token"
+        of = {"TTFT": "the first token", "TPOT": "each token"}.get(need.latency_kind)
+        of = of or f"each step of {first.latency_s * first.throughput.value / first.count:,.0f} {found.item}s"
         said.append(f"{of} after {seconds(first.latency_s)}, of {seconds(need.latency_s)} allowed")
         said[-1] = "; ".join((said[-1], *(why for why in first.why if why.startswith(FIRST_TOKEN))))
     said += _lead(found)
@@ -344,7 +324,8 @@ def reasons(found: Recommendation) -> tuple[str, ...]:
     elif (
         first.way == "unpriced" and first.power_w and catalog.get(first.gpu_id).text("form") not in COMPUTERS
     ):
-        said.append(f"{first.power_w:g} W: {fed_by(first)}")
+        cooling = cooled(catalog.get(first.gpu_id))
+        said.append(f"{first.power_w:g} W: {phrases.fed_by(first)}" + f"; {cooling}" * bool(cooling))
     allowed = need.outlet_w or need.power_w
     if allowed and first.power_w and catalog.get(first.gpu_id).text("form") in COMPUTERS:
         said.append(f"{first.power_w:g} W at most, of {allowed:.0f} W allowed")
@@ -362,7 +343,7 @@ def reasons(found: Recommendation) -> tuple[str, ...]:
     said.append(f"speed: {value} ({low} to {high}){of} within 80 %, {known}{again}")
     if first.memory_spare is not None and not need.task:  # Said with its format there
         free = percent(max(0.0, first.memory_spare), 0)
-        said.append(f"memory: takes {memory_filled(need, first)} on each GPU, {free} stays free")
+        said.append(f"memory: takes {phrases.memory_filled(need, first)} on each GPU, {free} stays free")
     return tuple(said[:3])
 
 
@@ -370,30 +351,33 @@ def _lead(found: Recommendation) -> Iterator[str]:
     """How far the first is ahead of the next GPU, by what the need goes by."""
     need, first = found.need, found.options[0]
     others = [o for o in found.options[1:] if o.gpu_id != first.gpu_id and o.cost_per_item_usd]
-    dearer = times(others[0].cost_per_item_usd, first.cost_per_item_usd) if others else None
+    dearer = phrases.times(others[0].cost_per_item_usd, first.cost_per_item_usd) if others else None
     if dearer is None:
         return
     second = others[0]
     names = {"price": "lowest price", "energy": "least energy", "power": "fewest watts"}
     least = names.get(need.goal, "least cost")
-    if need.goal == "price" and second.outlay_usd:
-        dearer = second.outlay_usd / max(first.outlay_usd, 1.0)
-    if need.goal == "energy":
-        dearer = (second.energy_j_per_item or 0.0) / (first.energy_j_per_item or 1.0)
-    if need.goal == "power":
-        dearer = (second.power_w or 0.0) / (first.power_w or 1.0)
+    if need.goal == "price":
+        bought = second.outlay_usd / max(first.outlay_usd, 1.0)
+        dearer = bought or phrases.times(second.price_usd, first.price_usd) or dearer
+    elif need.goal in names:
+        field = {"energy": "energy_j_per_item", "power": "power_w"}[need.goal]
+        dearer = (getattr(second, field) or 0.0) / (getattr(first, field) or 1.0)
     if need.goal == "speed":
         slower = percent(second.throughput.value / first.throughput.value, 0)
         most = "the most that the limits allow, or nearly: the next GPU does"
         yield f"{most} {slower} of it for {significant(dearer)} times the cost"
         thrifty = min(others, key=lambda o: o.cost_per_item_usd.value if o.cost_per_item_usd else inf)
-        less = times(thrifty.cost_per_item_usd, first.cost_per_item_usd)
-        if less and less < WORTH_A_WORD:
+        less = phrases.times(thrifty.cost_per_item_usd, first.cost_per_item_usd)
+        if less and less < phrases.WORTH_A_WORD:
             slower = significant(thrifty.throughput.value / first.throughput.value)
-            yield f"{offered_as(thrifty)} costs {significant(less)} of it, {slower} times as fast"
+            yield f"{phrases.offered_as(thrifty)} costs {significant(less)} of it, {slower} times as fast"
     elif dearer >= 1:
         close = "; within the uncertainty that is a tie" * (dearer < priced.EQUAL)
-        yield f"{least}: the next GPU takes {as_times(dearer)} as much{close}"
+        yield f"{least}: the next GPU takes {phrases.as_times(dearer)} as much{close}"
+    elif not first.outlay_usd:
+        quicker = significant(first.throughput.value / second.throughput.value)
+        yield f"a tie with the {least}, {phrases.offered_as(second)}, and {quicker} times as fast"
     elif second.outlay_usd > first.outlay_usd:
         more = f"{usd(second.outlay_usd)} at once instead of {usd(first.outlay_usd)}"
         near = "a tie with" if dearer * priced.EQUAL > 1 else f"{significant(1 / dearer)} times"
@@ -404,22 +388,29 @@ def setup(need: Need, bought: Option) -> str:
     """What buying takes beside the card, and what is left of it."""
     spec, a = catalog.get(bought.gpu_id), need.assumptions
     host, _, _ = host_of(bought.gpu_id, bought.count)
-    _, energy = electricity(need, bought)
-    slots, cooling = spec.number("slots"), spec.text("cooling")
+    _, energy = phrases.electricity(need, bought)
+    slots = spec.number("slots")
     left = usd(bought.outlay_usd * (1 - a.depreciation) ** a.years)
     old = float(spec.text("compute_capability") or OLDEST) < OLDEST
     parts = [
-        f"{usd(bought.outlay_usd)}{converted(need, bought.outlay_usd, ' ({})')} in all, "
+        f"{phrases.sum_of(need, bought.outlay_usd)} in all, "
         + (f"{usd(bought.host_usd)} of it for the host ({host})" if bought.host_usd else "no new host"),
-        f"{bought.power_w:g} W: {fed_by(bought)}" if bought.power_w else "",
+        f"{bought.power_w:g} W: {phrases.fed_by(bought)}" if bought.power_w else "",
         f"{slots * bought.count:g} slot{'s' * (slots * bought.count != 1)}" if slots else "",
-        f"{cooling} cooling" if cooling else "",
+        cooled(spec, served=bought.host_usd > 0),
         "no CUDA after 12" if old else "",
         f"quiet: at most {fit.QUIET_W:g} W of heat" if need.quiet else "",
         f"{usd(energy)} of electricity a month" if bought.power_w and need.period_s is None else "",
         f"worth {left} after {a.owned_for}",
     ]  # fmt: skip
     return "; ".join(part for part in parts if part)
+
+
+def cooled(spec: GpuSpec, *, served: bool = False) -> str:
+    """How a card is cooled: without fans of its own by those of a server, which may be bought with it."""
+    if spec.text("segment") == "server" and spec.text("form") == "pcie" and not served:
+        return "passive cooling: needs a server's airflow or a fan put on it"
+    return f"{cooling} cooling" if (cooling := spec.text("cooling")) else ""
 
 
 def runner_up(found: Recommendation) -> str:
@@ -436,13 +427,13 @@ def runner_up(found: Recommendation) -> str:
     )
     if other is None:
         return ""
-    cost, of = times(other.cost_per_item_usd, first.cost_per_item_usd), "cost"
+    cost, of = phrases.times(other.cost_per_item_usd, first.cost_per_item_usd), "cost"
     if found.need.goal == "price" and bool(first.outlay_usd) == bool(other.outlay_usd):
-        cost, of = times(other.price_usd, first.price_usd), "price"
-    said = [f"{as_times(cost)} the {of}"] if cost is not None else []
+        cost, of = phrases.times(other.price_usd, first.price_usd), "price"
+    said = [f"{phrases.as_times(cost)} the {of}"] if cost is not None else []
     said.append(f"{significant(other.throughput.value / first.throughput.value)} times as fast")
     said += [f"{significant(other.speedup)} times what you have"] if other.speedup else []
-    return f"{offered_as(other)}: {', '.join(said)}"
+    return f"{phrases.offered_as(other)}: {', '.join(said)}"
 
 
 def why(
@@ -450,7 +441,7 @@ def why(
 ) -> Iterator[str]:
     """Reasons of one option, against the first; `one` is the throughput of a single GPU."""
     faster = significant(found.throughput.value / first.throughput.value)
-    cost = times(found.cost_per_item_usd, first.cost_per_item_usd)
+    cost = phrases.times(found.cost_per_item_usd, first.cost_per_item_usd)
     if found.rank == 1 and found.cost_per_item_usd:
         yield "least cost for the work, or nearly so and much faster; old prices counted at their upper end"
     elif cost is None:  # without a price, or a card that is there already

@@ -46,7 +46,6 @@ class Asked:
     fields: Mapping[str, Any] = field(default_factory=dict)
     assumed: Mapping[str, Any] = field(default_factory=dict)  # Fields of `Assumptions`
     currency: str = ""  # Of its sums, where it is not the dollar: its code
-    soon: str = ""  # Words of its deadline that may as well tell when something happens: "weekend"
     notes: tuple[str, ...] = ()  # What was assumed, and what was not read
 
 
@@ -68,8 +67,6 @@ def need_of(asked: Asked, given: Mapping[str, Any] | None = None) -> Need:
     fields = {name: value for name, value in asked.fields.items() if name not in ("latency", "steps")}
     if need.task != "infer":
         fields.pop("concurrent", None)
-    if asked.soon and need.items is None and fields.pop("deadline_s", None):
-        fields["ignored"] = (*fields.get("ignored", ()), asked.soon)  # Of no amount it is no deadline
     if stated["gpus"] != asked.gpus and len({count for _, count in fields.get("sets", ())}) == 1:
         # The number was said apart from the names.
         fields["sets"] = tuple((gpu, stated["gpus"][1]) for gpu, _ in fields["sets"])
@@ -85,11 +82,8 @@ class _Reader(Worked):
 
     def asked(self) -> Asked:
         """Reads it all, the most particular rules first, and takes what nothing reads as a limit for one."""
-        unreleased = False
         while later := self.blank(P.unreleased):
             self.ignore(later[0].strip())
-            unreleased = True
-        if unreleased:
             self.correct(
                 "What GPUs will come, and how fast and dear they are, is not known: this is of today."
             )
@@ -137,7 +131,7 @@ class _Reader(Worked):
         self._read_other_work(named)
         self._settle_work(named)
         precision = self._read_precision(named)
-        if not self.stands_in and "title" not in self.fields:
+        if "title" not in self.fields:
             self._read_beside()
         self._settle_budget()
         return self._whole(named, precision)
@@ -163,27 +157,26 @@ class _Reader(Worked):
 
     def _read_first(self) -> None:
         """What holds words that mean something else elsewhere: hours of GPUs, and what a GPU may have."""
-        for day in (rf"(?:{units.DAYS})(?!\w)", r"(?:year|month|quarter)\b"):
+        for day in (rf"(?:{units.DAYS})(?!\w)", r"(?:year|month|quarter|week)\b", P.span):
             until = rf"\b{P.until} {day}{P.hour}(?=[^.;?]{{0,60}}?{P.gone})"
             if spent := self.blank(rf"{P.spend_by}{day}|{until}"):
                 # A day by which the money is spent is no deadline of the work.
                 of_money = ", for the money" if self.take(P.gone) else ""
                 self.ignore(spent[0].strip() + of_money)
         self._read_energy_price()
-        self.blank(P.no_card)
-        self.blank(P.not_of_work)
-        self.blank(P.by_rail)
+        for words in (P.no_card, P.not_of_work, P.by_rail):
+            self.blank(words)
         if again := self.blank(P.spans_again):
             self._read_spans(again)
         if some := self.blank(P.evenings):
             self.assumed["hours_per_week"] = USUAL.evening_h * number_of(some[1])
             self.notes.append(f"{some[0].strip()}: {USUAL.evening_h:g} hours each")
-        crowd = self.said(P.part_at_once)  # "100 people, maybe 15 people at the same time"
-        if crowd and re.search(P.how_many_people, self.plain[: crowd.start()]):
-            self.at_once = number_of(crowd[1])
-            self.blank(P.part_at_once)
-        if some := self.blank(P.of_them_at_once):
+        some = self.said(P.some_at_once)  # "100 people, maybe 15 people at the same time"
+        if some and not (some[2] and not re.search(P.how_many_people, self.plain[: some.start()])):
             self.at_once = number_of(some[1])
+            self.blank(P.some_at_once)
+        if now := self.blank(P.speed_now):
+            self.notes.append(f"{now[0].strip()}: as it is now")
         self.gpu_hours = self.blank(P.gpu_hours)
         for name, (words, _) in RULES["features"].items():
             if self.blank(rf"{P.is_needed}(?:{words})(?: {P.needed})?|\b(?:{words}) {P.needed}"):
@@ -200,7 +193,7 @@ class _Reader(Worked):
                 self.assumed["electricity_usd_per_kwh"] = usd
                 self.mark(*found.span())
                 bill = re.match(r"\W*(?:bill|consum)", found["said"] or "")
-                start, end = found.span("sum" if bill else "said" if found["sum"] else "beside")
+                start, end = found.span("sum" if bill else "said" if found["sum"] else "alone")
                 self.plain = self.plain[:start] + " " * (end - start) + self.plain[end:]
                 return
 
@@ -273,14 +266,24 @@ class _Reader(Worked):
         elif size := self.first(P.exact_memory, again=False):
             fields["memory_gb"] = (float(size), float(size))
             # "on a 16 GB card" is one card, unless another number of them is said.
-            self.single = bool(self.said(rf"\b(?:on|an?|is|in|into|one|single|with) {size} ?gi?b"))
+            self.single |= bool(self.said(rf"\b(?:on|an?|is|in|into|one|single|with) {size} ?gi?b"))
         self._read_rent()
-        self._settle_memory()
+        least, most = fields.get("memory_gb", (None, None))
+        cards = self.single or self.sets or self.have or self.said(r"\b(?:gpu|card)s?\b")
+        if least and least == most and fields.get("acquire") == "rent" and not cards:
+            fields["total_gb"] = fields.pop("memory_gb")[
+                0
+            ]  # That of several GPUs, where no card is spoken of
         self._read_question()
+        seen = set[str]()
         for name, pattern, factors in RULES["numbers"]:
-            if found := take(pattern):
+            if name not in seen and (found := take(pattern)):
+                seen.add(name)
                 value = NUMBERS.get(found[1]) or amount_of(re.sub(P.thousands, "", found[1]))
                 value *= factors.get(found[2], 1)
+                if name == "hours_per_week" and value > 168:  # Not of use
+                    self.ignore(found[0])
+                    continue
                 if found[2].isdigit():  # "4 h a day on 5 days a week"
                     self.notes.append(found[0].strip())
                 whole = int(value) if value == int(value) else value
@@ -318,17 +321,11 @@ class _Reader(Worked):
             self.fields["users"], self.callers = self.at_once, True
         self._read_own_machine()
 
-    def _settle_memory(self) -> None:
-        """So much memory to rent may be that of several GPUs together, where no card is spoken of."""
-        fields, (least, most) = self.fields, self.fields.get("memory_gb", (None, None))
-        cards = self.single or self.sets or self.have or self.said(r"\b(?:gpu|card)s?\b")
-        if least and least == most and fields.get("acquire") == "rent" and not cards:
-            fields["total_gb"] = fields.pop("memory_gb")[0]
-
     def _people(self) -> re.Match[str] | None:
         """Where it says how many people there are: before "at once", else for the first time."""
-        found = list(re.finditer(P.how_many_people, self.left()))
-        behind = (each for each in found if re.match(rf"[ -](?:{P.at_once})", self.plain[each.end() :]))
+        found = list(re.finditer(P.how_many_people, self._left))
+        some = re.compile(P.at_once)
+        behind = (e for e in found if some.search(e[0]) or some.match(self.plain, e.end() + 1))
         one = next(behind, found[0] if found else None)
         if one is not None:
             self.mark(*one.span())
@@ -341,14 +338,18 @@ class _Reader(Worked):
     def _read_people(self, said: re.Match[str], users: int) -> None:
         """How many there are, whether all of them at once, and how many come again in which period."""
         if part := self.take(P.part_of_them):
-            self.notes.append(f"{part[0].strip()} are {float(part[1]) / 100:.2g} of {users:,}")
-            users = max(1, round(users * float(part[1]) / 100))
+            share = float(part[1] or part[2]) / 100
+            self.notes.append(f"{part[0].strip()} are {share:.2g} of {users:,}")
+            users = max(1, round(users * share))
         if self.at_once > 1:
             self.notes.append(f"of {users:,} people {self.at_once} at once")
             users = self.at_once
         self.fields["users"], self.people_at = users, said.start()
         self.callers = re.search(P.callers, said[0]) is not None  # Who ask, not who may
-        if not (self.at_once > 1 or self.take(P.at_once)) and (users > USUAL.crowd or not self.callers):
+        if users > 1:
+            self.usual.pop("concurrent", None)
+        at_once = self.take(P.at_once) or (part and part[2])  # "5 % active"
+        if not (self.at_once > 1 or at_once) and (users > USUAL.crowd or not self.callers):
             self.members = users
         again = re.match(rf"{P.period}(?P<period>{P.periods})", self.plain[said.end() :])
         counted = [e for e in self.found if e.kind in ("text", "image", "sequence", "part")]
@@ -384,7 +385,7 @@ class _Reader(Worked):
             while (providers or pattern != near) and (name := self.first(pattern, again=False)):
                 providers.append(needs.PROVIDERS.get(name, name))
         providers += USUAL.hyperscalers if take(P.hyperscalers) else []
-        if providers and take(P.some_other_seller):
+        if providers and (self.bill or take(P.some_other_seller)):  # What is paid now is no limit
             self.notes.append(f"{', '.join(dict.fromkeys(providers))} beside all others")
             providers = []
         fields |= allowed | ({"providers": tuple(dict.fromkeys(providers))} if providers else {})
@@ -393,8 +394,14 @@ class _Reader(Worked):
         if places := [
             (at.start(), area) for area, words, _ in prices.areas() if (at := take(words, again=False))
         ]:
-            fields["region"] = place = self._with_offers(max(places)[1])
-            self.notes.append(f"rented in {place}, where a source states it; prices to buy are of the US")
+            area = max(places)[1]
+            if self.said(P.either_place):  # What holds both
+                held = [{at, *prices.around(at)} for _, at in places]
+                area = next(at for at in (area, *prices.around(area)) if all(at in each for each in held))
+            fields["region"] = place = self._with_offers(area)
+            self.notes.append(
+                f"rented in {place or 'any region'}, where a source states it; prices to buy are of the US"
+            )
         return bool(spot or allowed or providers)
 
     def _with_offers(self, place: str) -> str:
@@ -414,7 +421,9 @@ class _Reader(Worked):
             raise InputError("only to rent and only to buy at once", hint="leave one of them out")
         no_cloud = bool(take(P.offline)) or denied["rent"]
         used, offered = take(RULES["denied"]["used"]), self._read_offers()
-        than = self.said(P.owning) and take(rf"\b(?:or|vs|versus|than) (?:on |at |from )?(?:{sellers()})\b")
+        seller, other = rf"\b(?:{sellers()})\b", r"\b(?:or|vs|versus|than)"
+        against = rf"{other} (?:on |at |from )?{seller}|{seller} {other} (?:{P.to_own})"
+        than = self.said(P.owning) and take(against)
         either = self.said(P.rent_or_not) or than
         if either:  # What stands between the two words may be the work
             self.every(P.words_of_either)
@@ -443,7 +452,8 @@ class _Reader(Worked):
             rents = once
             self.notes.append("done once, so rented: for a single run nothing pays that is bought")
         named = self.sets or self.traits or "memory_gb" in fields or self.said(P.number_of_gpus)
-        if named and not (rents or owns or self.have or self.done()) and (hire := self.said(P.hire)):
+        there = self.have or self.usual.get("acquire") == "own"
+        if named and not (rents or owns or there or self.done()) and (hire := self.said(P.hire)):
             rents = None if hire[2].startswith("y") else hire  # GPUs for a week are rented
         if no_cloud or rents or owns or self.have or denied["buy"]:
             fields["acquire"] = "rent" if (rents or denied["buy"]) and not no_cloud else "own"
@@ -455,7 +465,7 @@ class _Reader(Worked):
             fields["hire_h"] = span_seconds(hire) / 3600
             self.every(re.escape(hire[0]))  # Said of each of two
             self.hired_for = hire[0].strip()
-        elif rents and self.sets and not (self.done() or re.search(P.money, self.left())) and take(P.monthly):
+        elif rents and self.sets and not (self.done() or re.search(P.money, self._left)) and take(P.monthly):
             fields["hire_h"] = 730.5
         self._read_condition(bool(used))
 
@@ -517,6 +527,8 @@ class _Reader(Worked):
         bill = asks[:1] == ["energy"] and bool(self.sets)  # Of each that is named
         if asks and (asks[0] == "memory" or able or alone or bill):
             fields["asks"] = asks[0]
+        elif asks[:1] == ["at once"] and (unanswered := self.said(RULES["asks"]["at once"])):
+            self.ignore(unanswered[0])
         if fields.get("asks") == "memory":
             fields.setdefault("goal", "price")  # The least that has it
 
@@ -528,7 +540,7 @@ class _Reader(Worked):
             self.notes.append(f"a circuit of {fuse[0].strip()}: four fifths of it for what runs for hours")
             home = "120" if self.said(P.america) else ""
             home = "230" if self.currency in RULES["usual"]["volts_230"] else home
-            watts_said = re.search(r"\d ?k?w(?:atts?)?\b", self.left())
+            watts_said = re.search(r"\d ?k?w(?:atts?)?\b", self._left)
             home = home or ("" if watts_said else USUAL.fuse_volts.get(fuse[2], ""))
             stated = fuse[1] or fuse[3]
             if volts := stated or home:
@@ -538,11 +550,13 @@ class _Reader(Worked):
                 raise InputError(f"how many watts has a {fuse[0]}?", hint="say its volts: '15 A at 120 V'")
         if watts := take(P.watts):
             # What a card may draw limits cards; what a supply or an outlet gives, the whole machine.
-            before = re.split(r"[.,;?] ", self.plain[max(0, watts.start() - 40) : watts.start()])[-1]
-            near = before + re.split(r"[.,;?] ", self.plain[watts.start() : watts.end() + 20])[0]
+            before, after = self.plain[: watts.start()], self.plain[watts.end() :]
+            near = re.split(r"[.,;?] ", before[-40:])[-1]
+            near += re.split(r"[.,;?] ", watts[0] + after[:40])[0]
             whole = re.search(rf"\b(?:{P.whole_machine})s?\b", near)
-            each = watts[0].endswith("each") or self._of_each_card(*watts.span())
-            if of_cards := re.match(P.of_cards, self.plain[watts.end() :]):
+            of_each = re.match(P.each_card_behind, after) or re.search(P.each_card_before, before)
+            each = of_each is not None or watts[0].endswith("each")
+            if (of_cards := re.match(P.of_cards, after)) and "rack" not in near:
                 whole = None
             value = amount_of(watts[1]) * (1000 if watts[2] else 1)
             value *= USUAL.power_factor if "va" in watts[0] else 1
@@ -568,15 +582,9 @@ class _Reader(Worked):
             self.notes.append(f"{fields['power_w']:g} W by a slot and {pins[0].strip()}")
         if wide := take(P.wide_slots):
             fields["slots"] = 2.0 * number_of(wide[1])
-            self.places_free = number_of(wide[1])
         fields["fans"] = bool(take(P.in_server))
         if {"slots", "outlet_w", "power_w"} & fields.keys():
             fields.setdefault("acquire", "own")
-
-    def _of_each_card(self, start: int, end: int) -> bool:
-        """Whether a limit that stands there is of one card, not of all of them together."""
-        before, after = self.plain[:start], self.plain[end:]
-        return bool(re.match(P.each_card_behind, after) or re.search(P.each_card_before, before))
 
     def _read_money(self) -> None:
         """Deadlines and budgets; so much money over so much time is a price of an hour."""
@@ -594,7 +602,9 @@ class _Reader(Worked):
         elif (
             "hire_h" not in fields
             and self.done()
-            and (span := take(rf"{'' if self.rents or often else '(?<!for )'}\b{P.span}", again=False))
+            and (
+                span := take(rf"{'' if self.rents or often else '(?<!for )'}{P.no_rate}{P.span}", again=False)
+            )
             and not (span[2].startswith("y") or self._is_past(span.start()))
         ):
             if often:  # The GPU is needed for that long, again and again: it is rented
@@ -608,21 +618,16 @@ class _Reader(Worked):
         self.fields = fields = self.usual | fields
         hires = self.rents or self.said(r"\bfor (?:an?|the|one) (?:\S+ )?(?:weekend|night)\b")
         known = self.done() or self.said(rf"\b(?:{units.DATASET_NAMES})\b")
-        if "deadline_s" in fields and hires and not (known or re.search(P.money, self.left())):
+        if "deadline_s" in fields and hires and not (known or re.search(P.money, self._left)):
             # Who says no amount rents for so long.
             fields |= {"hire_h": fields.pop("deadline_s") / 3600, "acquire": fields.get("acquire", "rent")}
         credits = rf"(?:(?:of|in|worth|cloud|free|gpu|{sellers()}|{P.common}) )*credits\b"
         machine = self.said(rf"\b(?:{P.machine}|{P.laptop})\b")
-        bare = rf"(?!{P.year}\b)\d{{3,5}}"
-        money = (
-            self._sum()
-            or take(rf"\b({P.amount}\s?k?) {credits}")  # "40k google cloud credits"
-            or take(rf"{P.at_most} ?({P.amount}\s?k?)\b{P.sum_alone}", again=False)
-            or take(rf"(?<![\w-]){self._no_context()}({P.decimal}\s?k)\b{P.sum_alone}", again=False)
-            or take(rf"(?<![\w.-])({bare}|{P.amount}\s?k) (?={P.for_card})", again=False)
-            or (machine and take(rf"{P.about}({bare}|{P.amount}\s?k)\b{P.sum_alone}", again=False))
-            or (take(rf"(?<![\w.-])({bare})$", again=False) if machine else None)
-        )  # fmt: skip
+        money = self._sum() or take(rf"\b({P.amount}\s?k?) {credits}")  # "40k google cloud credits"
+        if money is None:
+            self._read_context()
+            bare = (*RULES["bare_sums"], *(RULES["bare_sums_of_machines"] if machine else ()))
+            money = next(filter(None, (take(words, again=False) for words in bare)), None)
         if money is None:
             if self.every(P.fastest) and not self.done():
                 fields.setdefault("goal", "speed")
@@ -655,10 +660,13 @@ class _Reader(Worked):
             self.notes.append(f"{text}{each[0]} are {units.usd(budget * fields['users'])} in all")
             budget *= fields["users"]
         fields["budget_usd"] = budget
-        whole = not per and self.rents and not (self.owns or self.have or self.done())  # Of all that time
+        sole = self.rents and not (self.owns or self.have or self.done() or fields.get("either"))
+        whole = not per and sole  # Of all that time
         hired_h = fields.get("hire_h", 0.0) if whole or (per and per[1] == "month") else 0.0
         hired_h = min(hired_h, 730.5) if per else hired_h
-        if not per and "deadline_s" in fields and not (self.owns or self.have or self.done()):
+        hired_h *= self.assumed.get("hours_per_week", 168.0) / 168  # Of the hours that are used
+        own = self.owns or self.have or fields.get("acquire") == "own"
+        if not per and "deadline_s" in fields and not (own or self.done()):
             hired_h = fields.setdefault("hire_h", fields.pop("deadline_s") / 3600)
             fields["acquire"] = "rent"
         if hired_h:
@@ -687,7 +695,7 @@ class _Reader(Worked):
     def _sum(self) -> re.Match[str] | None:
         """The first sum that no rule has read and that may be a budget; smaller ones, the prices of other
         things, are marked as not taken into account."""
-        sums = list(re.finditer(P.money, self.left()))
+        sums = list(re.finditer(P.money, self._left))
         for each in sums:
             hourly = bool(re.match(rf"{P.period}|\s*hourly", self.plain[each.end() :]))
             stated = hourly or re.search(P.budget, self.plain[: each.start()])
@@ -700,20 +708,18 @@ class _Reader(Worked):
             if len(sums) > 1 or not (self.rents or self.done()):
                 self.mark(*each.span())
                 self.ignore(each[0].strip())
-        return next(re.finditer(P.money, self.left()), None)
+        return next(re.finditer(P.money, self._left), None)
 
-    def _no_context(self) -> str:
-        """What keeps thousands that are a usual context of a language model from being read as money: a
-        lookahead, empty where the text speaks of money. Takes them as the context."""
+    def _read_context(self) -> None:
+        """Takes thousands that are a usual context of a language model as that, not as money, where the text
+        speaks of none."""
         if self.said(P.of_money) or not self._of_llm():
-            return ""
-        usual = r"(?:4|8|16|32|64|128|256)\s?k\b"
-        if "context" not in self.fields and (
-            size := self.take(rf"(?<![\w-]){usual}{P.sum_alone}", again=False)
-        ):
-            self.fields["context"] = 1024 * int(re.sub(r"\D", "", size[0]))
-            self.notes.append(f"{size[0].strip()} is read as the context")
-        return f"(?!{usual})"
+            return
+        for size in self.every(rf"(?<![\w-])(?:4|8|16|32|64|128|256)\s?k\b{P.sum_alone}"):
+            if "context" in self.fields:
+                self.ignore(size)
+            self.fields.setdefault("context", 1024 * int(re.sub(r"\D", "", size)))
+            self.notes.append(f"{size} is read as the context")
 
     def _at_once(self, people: int) -> int:
         """How many of so many people are answered at one moment."""
@@ -730,13 +736,14 @@ class _Reader(Worked):
         owns = self.small or fields.get("acquire") == "own"
         if "budget_usd" not in fields or "host_usd" in self.assumed or not owns:
             return
-        whole = self.said(P.with_machine) and not self.said(P.for_card)
+        cards = self.said(P.for_cards)
+        whole = self.said(P.with_machine) and not (cards or self.said(P.for_card))
         computers = all(catalog.get(gpu).text("form") in needs.COMPUTERS for gpu in self.named_gpus)
         few = self.gpus is None or self.gpus[1] <= needs.MOST_THERE
         card = few and (self.sets or self.traits or self.said(r"\b(?:gpus?|cards?)\b"))
         # What buys no machine is meant for the card.
         little = fields["budget_usd"] < 1.2 * least_host_usd() and not fields.get("budget_per_hour")
-        if not (whole or (self.named_gpus and computers)) and (card or little):
+        if not (whole or (self.named_gpus and computers)) and (card or cards or little):
             self.assumed["host_usd"] = 0.0
             rent = "to rent, or " if self.small else ""
             self.notes.append(f"the budget is {rent}for the card, in a machine that is there")
@@ -763,13 +770,6 @@ class _Reader(Worked):
                 elif words:
                     self.notes.append(f"{words.strip()}, in the amount")
 
-    def _asks_whether(self) -> bool:
-        """Whether a part of the question is to be answered by yes or no: "is that possible for under 10k"."""
-        parts = (part.strip() for part in re.split(P.clause_ends, self.plain))
-        return any(
-            re.match(P.asks_whether, part) and re.search(RULES["asks"]["able"], part) for part in parts
-        )
-
     def _whole(self, named: str, precision: str | None) -> Asked:
         seen = self.said(r"\bvision\b|\bcnns?\b|\bimagenet\b")
         if self.laptop and self.mode in ("infer", None) and named == "resnet50" and self.notes and not seen:
@@ -785,7 +785,8 @@ class _Reader(Worked):
             if not (self.rents or "users" in fields) and (one or self.said(P.how_fast)):
                 fields.setdefault("concurrent", 1)  # Of one reader, unless more are named
             once = "budget_usd" in fields and not fields.keys() & {"budget_per_hour", "budget_per_month"}
-            if self.open_model and ((once and fields.get("acquire") == "own") or self.biggest):
+            most = "budget_usd" in fields and self.said(RULES["asks"]["largest"])
+            if self.open_model and (most or (once and fields.get("acquire") == "own")):
                 fields["larger"] = tuple(RULES["larger"])
         only = self.fields.get("only", ())
         double = (precision or (presets()[named].precision if named in presets() else "")) == "fp64"
@@ -793,13 +794,20 @@ class _Reader(Worked):
             # All of a kind, not for their own sake: of these, what was made for it.
             self.fields["only"] = tuple(filter(made_for_fp64, only)) or only
         limited = self.fields.keys() & {"budget_usd", "deadline_s"}
-        if limited and not (self.named_gpus or self.have or "asks" in self.fields) and self._asks_whether():
-            self.fields["asks"] = "able"
+        if limited and not (self.named_gpus or self.have or "asks" in self.fields):
+            for part in re.split(P.clause_ends, self.plain):  # "Is that possible for under 10k"
+                if re.match(rf" *{P.asks_whether}", part) and re.search(RULES["asks"]["able"], part):
+                    self.fields["asks"] = "able"
         answers = is_model(named, self.mode) or ("decode" in named and "title" not in self.fields)
         if self.late and "latency" in self.fields and not answers:
             del self.fields["latency"]
             self.notes = [n for n in self.notes if self.late not in n and not n.startswith("an answer of")]
             self.ignore(self.late)  # Only of what answers token by token is the time of an answer known
+        if (again := self.work and self.work.period_s) and (late := self.fields.pop("deadline_s", None)):
+            self.assumed["utilisation"] = min(1.0, late / again)
+            self.notes.append(f"each time within {units.seconds(late)}")
+        if self.soon and self.work is None and self.fields.pop("deadline_s", None):
+            self.ignore(self.soon)  # "In a weekend" of no amount is no deadline
         if self.mode == "full" and not is_model(named, self.mode):
             self.mode = "train"
         if self.mode in ("lora", "qlora") and not (is_model(named, self.mode) or named in DIFFUSION):
@@ -813,11 +821,10 @@ class _Reader(Worked):
         bare += rf"|{P.year}|{self.fields.get('users', 1)}"
         self.ignore(*(each for each in numbers if not re.fullmatch(bare, each)))
         if unread := "|".join(map(re.escape, self.unread())):
-            self.ignore(*re.findall(rf"{P.demand}\b(?:{unread})(?:(?<!\.) (?:{unread}))*", self.left()))
+            self.ignore(*re.findall(rf"{P.demand}\b(?:{unread})(?:(?<!\.) (?:{unread}))*", self._left))
         self._read_no_more(named, precision)
         return Asked(
             workload=self.mixed or named, mode=self.mode, work=self.work, gpus=self.gpus,
             fields=self.fields, assumed=self.assumed, precision=precision, notes=tuple(self.notes),
             form="laptop" if self.laptop else self.form, currency=self.currency,
-            soon=self.soon,
         )  # fmt: skip

@@ -39,7 +39,7 @@ class Cards(Words):
             self.fields |= {"users": number, "concurrent": 1, "acquire": "own"}
             if self.said(rf"{P.money}|\b\d+k\b"):
                 self.usual["goal"] = "speed"
-            self.gpus_each = re.search(r"\b(?:an?|one|1|single) (?:gpu|card)", several[0]) is not None
+            self.single = re.search(r"\b(?:an?|one|1|single) (?:gpu|card)", several[0]) is not None
             self.notes.append(f"{number} machines, each by itself")
             return
         self.several = number
@@ -101,10 +101,12 @@ class Cards(Words):
                 owner, self.hired = None, True
             behind_it = after[behind.end() if behind else 0 :]
             kept = re.match(P.kept_behind, behind_it)
-            kept = kept or (said and re.match(r" (?:(?:is|are) )?available(?=$|[,.;])", behind_it))
+            in_it = said or re.search(P.in_machine, before)
+            kept = kept or (in_it and re.match(r" (?:(?:is|are) )?available(?=$|[,.;])", behind_it))
             kept_there = re.search(P.idle, before) or re.search(P.inside_mine, before)
-            if owner or also or mine or kept or kept_there:
-                have += [usual] * count
+            again = usual in have and number and before[: number.start()].endswith("(")
+            if owner or also or mine or kept or kept_there or again:  # "Our T4 server (6x T4)"
+                have += [usual] * (count - bool(again))
             elif more := re.search(rf"\b{P.another} (?:(?:used|new) )?$", before):
                 added.append((usual, count, 1 + ("third" in more[0])))
             elif re.search(rf"{P.denial}(?:{P.count} ?x? ?)?$", before):
@@ -121,6 +123,12 @@ class Cards(Words):
             self.mark(start, end)
             if owner:  # What stands between may be the work: "my sdxl on a 3060"
                 self.mark(*owner.span(1 if owner[1] else 2))
+        if len({gpu for gpu, *_ in self.places}) == 1:  # "Is a third enough, or four? I have two"
+            for same in re.finditer(P.same_count, self.plain):
+                gpu, count = self.places[0][0], number_of(same["count"])
+                have += [gpu] * count if same["have"] and not have else []
+                sets += [(gpu, count)] if not same["have"] and (sets or added) else []
+                self.mark(*same.span())
         if advised and not sets:  # Any other will do, too, and the answer compares them
             self.fields["named"] = tuple(dict.fromkeys(gpu for gpu, _ in advised))
             self.notes.append(f"{', '.join(self.fields['named'])}: advised by others, so compared with all")
@@ -198,7 +206,7 @@ class Cards(Words):
             usd = self._usd(price["sum"], hourly=price["per"] == "h")
             # "We pay 14 for this box; is that one at 24 worth it?": only the first is paid.
             mine = paid and not (found and re.search(P.other_one, self.plain[found[-1][2] : start]))
-            hourly = bool(price["per"]) or (mine and usd < USUAL.least_purchase)
+            hourly = bool(price["per"]) or usd < (USUAL.least_purchase if mine else USUAL.dearest_card_hour)
             if not hourly and count == 1 and catalog.get(gpu).text("form") in MODULES:
                 gpu = self._card_of(gpu)  # Nobody sells a module singly
             usd /= {"m": 730.5, "y": 8766.0}.get((price["per"] or "")[:1], 1.0)
@@ -208,6 +216,7 @@ class Cards(Words):
                 # "8 H100 at $2 an hour" are $16; at $24, or so much a month, the whole machine.
                 contract = (price["per"] or "h")[0] in "my" or usd > USUAL.dearest_card_hour
                 whole = one[0] in ("at", "@") and ((hourly and contract) or usd > USUAL.dearest_card)
+                whole |= re.match(P.in_all, self.plain[end:]) is not None
                 if count > 1 and not whole:
                     self.notes.append(f"{count} x {gpu} at {units.usd(usd)} each")
                     sure |= usd >= USUAL.least_purchase
@@ -264,12 +273,11 @@ class Cards(Words):
             items = RULES["scales"].get(price[2], 1.0)
             self.bill = Bill(of=name, usd=self._usd(price[1], hourly=True), items=items)
         elif (paying := self.said(P.paying) and not self.quotes) or api:
-            monthly = re.search(P.monthly_sum, self.left())
+            monthly = re.search(P.monthly_sum, self._left)
             if monthly and (paying or not re.search(P.budget, self.plain[: monthly.start()])):
                 of = name if api else monthly[2] or "what you have"
                 self.bill = Bill(of=of, usd=self._usd(monthly[1]))
                 self.blank(re.escape(monthly[0]))
-                self.billed_monthly = True
             elif api:
                 self.bill = Bill(of=name)
         while self.bill and self.blank(P.api):  # No model to run
@@ -291,6 +299,7 @@ class Cards(Words):
                 self.ignore(length[0].strip())
             else:
                 self.notes.append(f"cards of {length[0].strip()}")
+                self.usual.setdefault("acquire", "own")  # Into one's own case
                 self._keep_only("length", lambda spec: (spec.number("length_m") or 1.0) <= most)
         if (width := self.take(P.bandwidth)) and (self.sets or self.have):
             self.ignore(width[0].strip())  # What is named has it or not
@@ -302,6 +311,9 @@ class Cards(Words):
             if found := self.take(rf"\b(?:{words})\b", again=False):
                 if any(0 <= start - found.end() <= 1 for *_, start, _ in self.places):
                     continue  # "Mac Studio M3 Ultra": of the name behind it
+                if re.search(P.hearsay, self.plain[: found.start()]):
+                    self.notes.append(f"{found[0]}: advised by others, so compared with all")
+                    continue
                 if kind == "link" and self.sets:
                     self._say_of_links()
                 else:
@@ -361,15 +373,15 @@ class Cards(Words):
             self.sets, self.gpus = (), (1, needs.MOST_TOGETHER)
         if self.gpus and self.gpus[1] == self.fields.get("users") and not self.callers:
             self.gpus = (1, 1)  # "5 GPUs for 5 students"
-        fields, one = self.fields, self.single or self.gpus_each or self.said(r"\bmy own (?:gpu|card)\b")
+        fields, one = self.fields, self.single or self.said(r"\bmy own (?:gpu|card)\b")
         much = fields.get("budget_usd", 0.0) >= USUAL.large_sum and "budget_per_hour" not in fields
         much &= fields.get("users", 1) == 1 and self.said(P.several_cards) is not None
         # Who pays so much an hour for speed takes as many as that pays for.
         hourly = (fields.get("budget_per_hour") or self.done()) and fields.get("goal") == "speed"
         if self.gpus is None and (fields.get("goal") == "energy" or (one and not self.sets)):
             self.gpus = (1, 1)
-        elif self.gpus is None and self.places_free and not self.sets:
-            self.gpus = (1, self.places_free)
+        elif self.gpus is None and not self.sets and (wide := self.said(P.wide_slots)):
+            self.gpus = (1, number_of(wide[1]))
         elif self.gpus is None and ("total_gb" in fields or ((much or hourly) and not self.sets)):
             self.gpus = (1, needs.MOST_TOGETHER)
         if self.watts_each and self.gpus:
@@ -401,7 +413,8 @@ class Cards(Words):
             self.notes.append(needs.SUPPORTED)
         like = tuple(spec.id for spec in catalog.all_gpus() if self._meant(spec)) if self.traits else ()
         apart = next((gpu for gpu, _ in self.sets if self.traits and gpu not in like), None)
-        if apart and not self.said(r"\b(?:or|vs|versus|than)\b"):
+        limits = any(kind != "maker" or not wanted for kind, _, _, wanted in self.traits)
+        if apart and limits and not self.said(r"\b(?:or|vs|versus|than)\b"):
             problem = f"the question names {apart}, and others that it is not one of"
             raise InputError(problem, hint="name each GPU")
         if apart and {count for _, count in self.sets} != {1}:
@@ -516,7 +529,7 @@ class Cards(Words):
         self.by_default = self.shared and not shares
         if often:
             self.assumed["hours_per_week"] = min(168.0, people * self.assumed.get("hours_per_week", often))
-        elif self.shared and hours and (theirs or self.said(r"\beach\b")):
+        elif self.shared and hours and (theirs or self.said(P.hours_of_each)):
             week = people * hours
             number = int(max(1, -(-week // 168)))
             there = f"; {len(self.have)} of your cards have {168 * len(self.have)}" * bool(self.have)

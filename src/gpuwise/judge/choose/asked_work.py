@@ -61,6 +61,13 @@ class Worked(Cards):
             self.found or people
         ):  # What a million takes, as a batch of them
             self.found = tuple(replace(each, spans=()) for each in amounts.quantities("1m tokens"))
+        whole = next((each for each in self.found if each.kind == "token" and not each.role), None)
+        if whole and (share := self.take(P.share_read)):
+            part = float(share[1]) / 100 if share[2] else 1 - float(share[1]) / 100
+            both = (replace(whole, number=whole.number * part, role="in"),
+                    replace(whole, number=whole.number * (1 - part), role="out"))  # fmt: skip
+            self.found = (*both, *(each for each in self.found if each is not whole))
+            self.notes.append(share[0].strip())
         self.work: Work | None = None
         self.per_person, self.pixels = False, self.first(P.resolution)
         for each in self.found:
@@ -79,7 +86,7 @@ class Worked(Cards):
             number = USUAL.few.get(runs[1]) or number_of(runs[1].removesuffix(" times"))
             run = amounts.Quantity(number, "epoch", 0.0, "", "", "", (runs.span(),), runs[0].strip())
             self.found = (*self.found, run)
-        if self.billed_monthly and not any(each.period for each in self.found):  # So the amount is, too
+        if self.bill and self.bill.usd and not (self.bill.items or any(e.period for e in self.found)):
             self.found = tuple(replace(e, period="month") if e.kind == "token" else e for e in self.found)
         for each, behind in zip(self.found, (*self.found[1:], None), strict=False):  # "I read 3 articles"
             alone = not (each.period or each.joined or (behind and behind.joined))
@@ -169,7 +176,6 @@ class Worked(Cards):
         modes: list[Purpose] = [mode for pattern, mode in RULES["modes"] if self.take(pattern)]
         self.mode = "infer" if self._aside() else modes[0] if modes else None
         self._read_shares()
-        self._read_sizes_of_images()
         left = self._left
         named = self.mixed[0][0] if self.mixed else self._name() or self._open_instead()
         sized = None if named else self._of_size()  # A model that has a size wins over what people are or do
@@ -182,13 +188,18 @@ class Worked(Cards):
             self.by_use = bool(named := sized) or not (named := self._stand_in())
         elif not self.mixed:
             self._read_others(named := self._largest(named))
+        named = named or self._use(again=True) or ("mobile" if self.laptop else None)
         learns = self.mode not in (None, "infer") and not self.mixed
         near = self._clause(self._read_since(left)) if named and learns else slice(0)
         if named and is_model(named, None) and _modes(self.plain[near]) == ["infer"]:
             self.mode = "infer"  # "Training small networks and serving a 32B"
-        named = named or self._use(again=True) or ("mobile" if self.laptop else None)
+        elif named and self.open_model and learns:
+            # "PyTorch training and small LLMs": what learns is the other one.
+            other = self._within(0, near.start) or self._within(near.stop, len(self.plain))
+            if other and not (is_model(other, None) or _modes(self.plain[near])):
+                self.fields["also"], named, self.open_model = (named,), other, False
         if named is None and "budget_usd" in self.fields and self.take(RULES["asks"]["largest"]):
-            named, self.mode, self.open_model, self.biggest = "llama-3.1-8b", "infer", True, True
+            named, self.mode, self.open_model = "llama-3.1-8b", "infer", True
         if named is None and self.bill and self.api:
             named = str(P.open)
             self.notes.append(f"no model was named: {named}, an open one, is taken")
@@ -221,20 +232,6 @@ class Worked(Cards):
             self._read_steps(named)
         return named
 
-    def _read_sizes_of_images(self) -> None:
-        """Marks sizes that are of networks of images: "wan 14b", unless a language model is named before."""
-        drawn = (*(row["words"] for row in catalog.rows(DATA / "stand_ins.csv")), *map(re.escape, DIFFUSION))
-        words = rf"(?<![\w-])(?:{'|'.join(drawn)})(?![\w-])"
-        for one in re.finditer(rf"(?<!\w){P.decimal}b\b", self.left()):
-            before, after = self.plain[: one.start()], self.plain[one.end() :]
-            near = re.search(rf"{words}[^,;]{{0,12}}$", before) or re.match(rf"[^,;]{{0,12}}{words}", after)
-            more = re.match(r"(?: models?)? (?:and|plus|\+|&) ", after)
-            both = near and re.search(r"\b(?:and|plus)\b|[+&]", near[0])  # "flux and a 14b model"
-            if near and not (
-                both or more or re.search(rf"\b(?:{amounts.families()})[ -]?[\d.]*[ -]?$", before)
-            ):
-                self.mark(*one.span())
-
     def _largest(self, named: str) -> str:
         """Of several models of one kind the largest: what does it does the others, one at a time."""
         drawn = named in DIFFUSION
@@ -264,7 +261,7 @@ class Worked(Cards):
         self.take(rf"\b(?:{units.DATASET_NAMES})\b", again=False)
         # "ComfyUI and Ollama": of two uses, too, unless the second is what every question is about.
         notes, open_model = list(self.notes), self.open_model
-        again = self.by_use or re.search(r"\b\d+b\b", self.left())
+        again = self.by_use or re.search(r"\b\d+b\b", self._left)
         # "Chat, and image generation on the same card": a language model makes none.
         drawn = next(words for words, name in RULES["uses"] if name == DRAWS)
         made = self.said(drawn) if is_model(named, None) and not self.mixed else None
@@ -366,7 +363,7 @@ class Worked(Cards):
 
     def _read_size_behind(self, named: str) -> None:
         """The size of a model behind its name: "gpt-2 124M"."""
-        if size := re.search(rf"{P.model_size}(?: param(?:eter)?s?)?", self.left()):
+        if size := re.search(rf"{P.model_size}(?: param(?:eter)?s?)?", self._left):
             like = (name for name in registry.names() if name.startswith(ALIASES.get(named, named)))
             weights = next((n for name in like if (n := registry.get(name).spec.parameters)), 0)
             weights = llms.find(named).parameters if is_model(named, self.mode) else weights
@@ -431,21 +428,18 @@ class Worked(Cards):
 
     def _read_largest_share(self, parts: Sequence[tuple[float, Any, str, tuple[int, int]]]) -> None:
         """Of works in different modes the one that takes most of the time; the others are named."""
-        most = max(parts, key=lambda part: part[0])
-        share, mode, named, _ = most
+        share, mode, named, of_most = max(parts, key=lambda part: part[0])
         self.mode, self.mixed = mode or "infer", ((named, 1.0),)
-        for other, way, name, span in parts:
-            if (other, way, name, span) == most:
-                continue
+        for other, way, name, span in (part for part in parts if part[3] != of_most):
             self.mark(*span)
             said = " ".join(filter(None, (way, name)))
+            held = _held(name, way) if way in ("lora", "qlora") else 0.0
+            fit = f"; it must fit, too: about {held:.0f} GB on one GPU" * bool(held)
+            self.fields |= {"least_gb": held} if held else {}
             self.notes.append(
                 f"speeds and costs are of {named}, {share:g} % of the time; {said}, {other:g} %, is not in "
-                "them: ask for it apart"
+                f"them: ask for it apart{fit}"
             )
-            if way in ("lora", "qlora") and is_model(name, way):
-                self.fields["least_gb"] = held = _held(name, way)
-                self.notes.append(f"{way} of {name} must fit, too: about {held:.0f} GB on one GPU")
 
     def _within(self, start: int, end: int) -> str | None:
         """The work that is named there, as though all other words were read."""
@@ -461,7 +455,7 @@ class Worked(Cards):
         gpus = any((self.have, self.sets, self.quotes, self.traits, self.gpu_hours, limits & fields.keys()))
         gpus = gpus or {"providers", "budget_usd"} <= fields.keys()  # "40k credits on gcp"
         # What so many hours cost, whatever they are for.
-        priced = bool(self.sets) and "hire_h" in fields
+        priced = bool(self.sets or self.gpus) and "hire_h" in fields
         words = "|".join(re.escape(word) for word in self.unread() if not re.fullmatch(P.bits, word))
         # What is to be run, trained or worked with has a name that means nothing here.
         of_work = self.said(rf"\b(?:{P.of_work}) (?:(?:an?|the|my|our) )?(?:{words or '(?!)'})\b")
@@ -470,7 +464,8 @@ class Worked(Cards):
         machine = self.said(rf"\b(?:{P.machine}|servers?)\b") if "budget_usd" in fields else None
         wanted = sized or self.gpu_hours or machine  # For whatever work
         gpus = gpus or machine is not None
-        known = gpus and (self.mode or self.sets or self.have or self.quotes or wanted) and not of_work
+        said = self.mode or self.sets or self.have or self.quotes or fields.get("asks") == "number"
+        known = gpus and (said or wanted) and not of_work
         if (words and not (priced or known)) or not (gpus or self.take(P.machine)):
             raise needs.unknown(self.text)
         if other := self.said(P.other_work):
@@ -481,6 +476,9 @@ class Worked(Cards):
             fields["sets"] = tuple((quote.gpu_id, quote.count) for quote in self.quotes)
             self.gpus = (min(quote.count for quote in self.quotes), max(quote.count for quote in self.quotes))
         # Of other makers' cards no training was measured; what they read from memory says how they answer.
+        if self.mode in ("lora", "qlora", "finetune", "full"):
+            self.notes.append("no model was named: taken as llama-3.1-8b")
+            return "llama-3.1-8b"
         answers = fields.get("unproven") or self.mode == "infer" or self.said(r"\b(?:fp[48]|int[48])\b")
         answers = answers or fields.get("asks") == "largest"
         named, self.mode = ("llama-3.1-8b", "infer") if answers else ("resnet50", "train")
@@ -499,7 +497,7 @@ class Worked(Cards):
     def _name(self, of: Callable[[str], bool] = bool) -> str | None:
         """The first model or network, of one kind, whose name stands there; of a data set only where nothing
         else does."""
-        left, names = self.left(), needs.names()
+        left, names = self._left, needs.names()
         # With its version, else without one that is not known.
         for size, version in ((3, "b?"), (2, "b?"), (3, "b"), (2, "b"), (1, "b")):
             words = list(re.finditer(rf"[a-z][\w.+-]*|\d+(?:\.\d+|x\d+)?{version}\b", left))
@@ -581,7 +579,7 @@ class Worked(Cards):
             # Whether its items are those of the work, or how many of them an hour of audio is.
             heard = self.mode == "infer" and any(each.kind == "audio" for each in self.found)
             counted = row["counted"] == "yes" or bool(heard and row["counted"])
-            if heard and counted:
+            if heard and row["counted"] not in ("", "yes"):
                 hour = float(row["counted"])
                 self.found = tuple(
                     replace(e, number=e.number * e.tokens / 3600 * hour, kind="token", tokens=1, role="out")
@@ -600,11 +598,7 @@ class Worked(Cards):
             )
             if counted:
                 return named
-            if self.fields.pop("deadline_s", None):
-                self.correct(
-                    "How long this takes is not known, only how GPUs compare: whether it is done in time, a "
-                    "run of an hour on one of them tells."
-                )
+            self._drop_deadline()
             if counted_in := [each.words for each in self.found if each.words]:
                 self.ignore(*counted_in)
                 self.notes.append(f"what {' and '.join(counted_in)} cost is not known")
@@ -723,6 +717,7 @@ class Worked(Cards):
         if self.pixels and self.pixels not in _about(need):
             self.ignore(f"{self.pixels} pixels", *(each.words for each in counted))
             self.notes.append(f"images of {self.pixels} pixels take another time, so no total is given")
+            self._drop_deadline()
             self._rent_once()
             return
         found = amounts.amount(
@@ -763,6 +758,14 @@ class Worked(Cards):
             self.ignore(*(each.words for each in counted))  # How long one is was not said
             self.notes.append("the cost of all of it is not known: how much that is was not said")
             self._rent_once()
+
+    def _drop_deadline(self) -> None:
+        """Of work that is not counted no end is known."""
+        if self.fields.pop("deadline_s", None):
+            self.correct(
+                "How long this takes is not known, only how GPUs compare: whether it is done in time, a "
+                "run of an hour on one of them tells."
+            )
 
     def _rent_once(self) -> None:
         """Buying for work that is done once cannot be judged without hours of use."""

@@ -34,7 +34,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from gpuwise.facts import catalog, prices
-from gpuwise.judge.choose.need import COMPUTERS, DATA, HOURS_PER_YEAR, MOST_TOGETHER, has_form
+from gpuwise.judge.choose.need import COMPUTERS, DATA, HOURS_PER_YEAR, MOST_THERE, MOST_TOGETHER, has_form
 from gpuwise.judge.choose.speeds import alone, half_of
 from gpuwise.model.gpu import RENTS, Offer, Source
 from gpuwise.model.judgement import Assumptions, Need, Way
@@ -461,7 +461,8 @@ def columns(need: Need, rows: Sequence[Row]) -> Candidates:
         usd = np.where(usd > 0, a.host_usd * np.maximum(0.0, count - there), 0.0)
     elif there:
         # A larger supply and board, for more cards than the machine holds that is there.
-        usd = np.where(count > there, np.maximum(0.0, usd - host_of(need.have[0], there)[1]), 0.0)
+        more = count > (there if need.upgrade else max(there, MOST_THERE))
+        usd = np.where(more, np.maximum(0.0, usd - host_of(need.have[0], there)[1]), 0.0)
     if a.host_w is not None:
         host_w = np.where(host_w > 0, a.host_w * count, 0.0)
     host = np.where(own & ~free, usd, 0.0)

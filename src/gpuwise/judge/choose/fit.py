@@ -32,17 +32,9 @@ from gpuwise.judge.choose.candidates import (
     hours_a_month,
     names_of,
 )
-from gpuwise.judge.choose.need import (
-    COMPUTERS,
-    MOST_TOGETHER,
-    Preset,
-    has_form,
-    item_of,
-    need_for,
-    presets,
-)
+from gpuwise.judge.choose.need import COMPUTERS, MOST_TOGETHER, Preset, has_form, item_of, need_for, presets
 from gpuwise.judge.choose.speeds import OLDEST, Forecast
-from gpuwise.model.gpu import GpuSpec, Offer
+from gpuwise.model.gpu import RENTS, GpuSpec, Offer
 from gpuwise.model.judgement import Need, Recommendation
 from gpuwise.model.precision import Precision
 from gpuwise.model.result import Basis, Interval, Issue, Record, Result
@@ -71,10 +63,13 @@ NO_FP64 = "computes FP64 no faster than a server's processor"
 # Cards on risers in an open frame are offered to at most this many people: a home, or a small team that
 # repairs its machine itself.
 A_FEW = 20
-OPEN_FRAME = "needs more slots than a board has: an open frame with risers is no server for so many people"
+OPEN_FRAME = "needs more slots than a board has: cards on risers in an open frame are no server"
+# Of a card in a server.
+SERVER_SLOTS = 2
 FANLESS = "made for a server's fans"
 # A model is not shared out over smaller cards without a link of their own, unless they are named.
 LEAST_SHARD_GB = 12
+SPREAD = "offered only in smaller machines, which share no link that a model could be shared over"
 SHARDED = f"cards of less than {LEAST_SHARD_GB} GB without a link are too small to share a model"
 # Periods that people have words for, in seconds.
 PERIODS = {3600.0: "hour", 86400.0: "day", 604800.0: "week", 2629800.0: "month", 31557600.0: "year"}
@@ -131,7 +126,10 @@ class Way(NamedTuple):
 def limits(need: Need, them: Candidates, speeds: Sequence[Record]) -> tuple[Limit, ...]:
     """Every limit that the need sets, and those that hold always: memory, evidence, worthwhile scaling."""
     specs = {row.gpu: catalog.get(row.gpu) for row in them.rows}
-    found = [_fits(them), _scales(them, specs, speeds), *_card(need, them, specs)]
+    found = [_fits(them), *_card(need, them, specs)]
+    found += (
+        [] if need.sets else [_scales(them, specs, speeds)]
+    )  # Who says how many is told how fast they are
 
     def every(holds: Callable[[Row, GpuSpec], object]) -> Mask:
         return np.array([bool(holds(row, specs[row.gpu])) for row in them.rows], dtype=bool)
@@ -168,14 +166,20 @@ def limits(need: Need, them: Candidates, speeds: Sequence[Record]) -> tuple[Limi
         and not (need.fans or named)
     ):
         simple("", ~them.own | have | fans, FANLESS, ("a server to put it in", {}))
-    if need.concurrent > A_FEW and not named:
-        frame = np.array([name == "open frame" for name, *_ in hosts_of(them.rows)], dtype=bool)
-        simple("", ~them.own | have | ~frame, OPEN_FRAME, ("fewer, larger GPUs", {}))
+    if not named:
+        hosts = np.array([name for name, *_ in hosts_of(them.rows)], dtype=str)
+        wide = (_numbers(them, specs, "slots") > SERVER_SLOTS) & (hosts == "server")
+        wide |= (hosts == "open frame") & (need.concurrent > A_FEW)
+        simple("", ~them.own | have | ~wide, OPEN_FRAME, ("fewer, larger GPUs", {}))
     if need.task and not named:
         # Each card holds its own context, work space and copies beside its part of the weights.
         small = _numbers(them, specs, "memory_bytes") / 2**30 < LEAST_SHARD_GB - HALF_GB
         joined = every(lambda row, spec: is_linked(spec, row.count) and spec.number("link_bytes_per_s"))
         simple("", have | (them.count == 1) | joined | ~small, SHARDED, ("fewer, larger GPUs", {}))
+    sizes = np.array([row.offer.count if row.way in RENTS and row.offer else np.inf for row in them.rows])
+    whole = them.count <= sizes * [row.speed.replicas for row in them.rows]  # Of each copy of a model
+    if need.task == "infer" and whole.any():
+        simple("", whole, SPREAD, ("a machine that holds them", {}))
     if have.any():
         # Nobody replaces a card by one that does no more.
         least = float(them.speed[have].max()) * (need.faster or (UPGRADE if need.upgrade else 1.0))
@@ -186,7 +190,8 @@ def limits(need: Need, them: Candidates, speeds: Sequence[Record]) -> tuple[Limi
         found.append(Limit("", ok, them.speed, False, lambda p: NO_FASTER,
                            lambda v: ("a faster GPU", {})))  # fmt: skip
         if need.upgrade and not named:
-            size = _numbers(them, specs, "memory_bytes") * them.count
+            # Only a language model is shared out over cards.
+            size = _numbers(them, specs, "memory_bytes") * (them.count if need.task else 1.0)
             ok = (them.outlay <= 0) | (size >= float(size[have].max()))
             simple("", ok, LESS_MEMORY, ("a GPU with as much memory", {}))
     # Watts and slots of one's own machine; a rented one has what it needs.
@@ -334,10 +339,10 @@ def _time(need: Need, them: Candidates) -> Iterator[Limit]:
         yield replace(limit, reason=lambda place: _missed(need, them, place, float(paid[place])))
     if need.latency_s is not None:
         step = np.array([row.speed.seconds or np.nan for row in them.rows], dtype=float)
-        what, kind = "answers too late: {} a step", need.latency_kind
+        what, of = "answers too late: {} a step", f"{need.latency_kind}<=".removeprefix("step<=")
         yield _bound(
             "latency", step, need.latency_s, seconds, what,
-            lambda v: (f"{kind}<={ceil(v * 1e3)}ms", {"latency_s": ceil(v * 1e3) / 1e3}),
+            lambda v: (f"{of}{ceil(v * 1e3)}ms", {"latency_s": ceil(v * 1e3) / 1e3}),
         )  # fmt: skip
 
 
@@ -454,8 +459,8 @@ def rejected(
         why = "; ".join(limit.reason(nearest) for limit in faults)
         number, there = them.rows[nearest].count, need.have.count(gpu)
         if 0 < there < number:  # Of so many, beside those that are there
-            fewer = (said[n].removeprefix("does not fit: ") for n in range(there + 1, number) if said.get(n))
-            why = "; ".join((f"{number} of it: {why}", *islice(fewer, 1)))
+            fewer = next(filter(None, (said.get(n, "") for n in range(there, number))), "")
+            why = f"{number} of it: {why}" + f"; fewer: {fewer}" * bool(fewer)
         left[gpu] = Issue.info(faults[0].code, why)
     return left
 

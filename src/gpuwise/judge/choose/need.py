@@ -25,7 +25,7 @@ from gpuwise.errors import InputError
 from gpuwise.facts import catalog
 from gpuwise.model import units
 from gpuwise.model.gpu import GpuSpec
-from gpuwise.model.judgement import TASKS, Acquire, Need
+from gpuwise.model.judgement import TASKS, Acquire, Assumptions, Need
 from gpuwise.model.precision import WEIGHTS, Precision
 from gpuwise.model.question import Mode
 from gpuwise.model.units import Latency, Work
@@ -92,6 +92,7 @@ MOST_YEARS, HOURS_PER_YEAR = 30, 365.25 * 24
 # A token later than this is slower than people read, where nothing else was asked for.
 USUAL_TPOT_S = 0.050
 USUAL_NOTE = "each token within 50 ms"
+HOURS_STATED = "{:.3g} h of use a week"
 REPLACED = "what you have is replaced"
 SUPPORTED = "cards of workstations and servers, which makers support where many rely on them"
 # Models by the names of our own decoders, which adapters are trained on by their public names, and by family.
@@ -211,8 +212,15 @@ def need_for(
     if work is not None and work.item == "token" and length:
         notes += (f"counted in sequences of {length} tokens",)
         work = work._replace(items=work.items / length, item="sequence")
-    if latency is not None:
+    if latency is not None and latency.kind == "step" and not any(spec.phase for spec in specs):
+        if mode == "train":
+            problem = f"a latency is of answers, and here {specs[0].id} learns"
+            raise InputError(problem, hint="leave it out, or --mode infer")
+        mode = "infer"
+        notes += (f"each step of a batch within {units.seconds(latency.seconds)}",)
+    elif latency is not None:
         # A token comes from a decode step, the first one from a prefill step.
+        latency = latency._replace(kind="TTFT" if latency.kind == "TTFT" else "TPOT")
         phase = _PHASES[latency.kind]
         wrong = next((spec.id for spec in specs if spec.phase != phase), None)
         if wrong is not None:
@@ -275,7 +283,8 @@ def stand_in(name: str, mode: str | None) -> StandIn | None:
         return StandIn(
             images.workloads[0][0], images.mode, images.notes[0], images.passes, "image", images.least_gb or 0
         )
-    row = _row_of(name)
+    rows = catalog.rows(DATA / "stand_ins.csv")
+    row = next((row for row in rows if re.fullmatch(row["words"], name)), None)
     if row is None or mode not in ("train", "infer", None):
         return None
     way = cast("Mode", mode or row["usual"])
@@ -284,18 +293,6 @@ def stand_in(name: str, mode: str | None) -> StandIn | None:
     words = stands_in(name, row, row[way]) + times
     runs, gb = float(row["runs"]) if counted else 0.0, float(row[f"gb_{way}"])
     return StandIn(row[way], way, words, runs, item, gb)
-
-
-def _row_of(name: str) -> Mapping[str, str] | None:
-    """What is known of work that something stands in for."""
-    rows = catalog.rows(DATA / "stand_ins.csv")
-    return next((row for row in rows if re.fullmatch(row["words"], name)), None)
-
-
-def _hears(name: str) -> bool:
-    """Whether work is counted in hours of audio: `counted` is then a number of tokens an hour."""
-    row = _row_of(name.casefold())
-    return row is not None and row["counted"] not in ("", "yes")
 
 
 # Of a stand-in, by which GPUs compare and nothing is counted.
@@ -334,19 +331,13 @@ def is_question(text: str) -> bool:
     """Whether it is a sentence, or a word of one ("llama"), rather than the name of a workload, or a list of
     them with shares."""
     text = text.strip()
+    name = text.casefold()
     listed = all(re.fullmatch(r"\s*\S+(?: \S+)?(?:=.*|\s+[\d.]+\s*%)", part) for part in text.split(","))
-    if listed or text.casefold() in names():
+    if listed or name in names():
         return False
-    sized = re.fullmatch(
-        r"(?:\d+x)?\d+(?:\.\d+)?[bm](?:-a\d+(?:\.\d+)?b)?", text.casefold()
-    )  # "72b", "30b-a3b"
-    return (
-        " " in text
-        or bool(sized)
-        or text.isalpha()
-        or not text.isascii()
-        or bool(stand_in(text.casefold(), None))
-    )
+    sized = re.fullmatch(r"(?:\d+x)?\d+(?:\.\d+)?[bm](?:-a\d+(?:\.\d+)?b)?", name)  # "72b", "30b-a3b"
+    word = text.isalpha() or not text.isascii()
+    return " " in text or word or bool(sized or stand_in(name, None))
 
 
 def unknown(name: str) -> InputError:
@@ -425,6 +416,7 @@ def _of_model(
     if latency is not None and task != "infer":
         raise InputError(f"{latency.kind} is of answers, and here {model.name} learns", hint="leave it out")
     limit = latency or (Latency("TPOT", USUAL_TPOT_S) if task == "infer" else None)
+    limit = limit._replace(kind="TPOT") if limit and limit.kind == "step" else limit
     notes = [USUAL_NOTE] if task == "infer" and latency is None else []
     if latency is not None and latency.first_s is not None:
         notes.append(f"the first token within {units.seconds(latency.first_s)}")
@@ -453,6 +445,8 @@ def _with(need: Need, work: Work | None, latency: Latency | None, item: str) -> 
     if work is not None and work.item != item:
         problem = f"{need.title or need.workloads[0][0]} counts {item}s, the work {work.item}s"
         raise InputError(problem, hint=f"state the work in {item}s")
+    if work is not None and work.period_s and work.period_s < 3600:  # What comes each second is a load
+        work = work._replace(items=work.items * 3600 / work.period_s, period_s=3600.0)
     return replace(
         need, items=work.items if work else None, period_s=work.period_s if work else None,
         latency_s=latency.seconds if latency else None, latency_kind=latency.kind if latency else "TPOT",
@@ -625,18 +619,16 @@ def need_of(
         problem = f"a question has at most {LONGEST_QUESTION:,} characters, not {len(workload or ''):,}"
         raise InputError(problem, hint="leave out what the choice does not depend on")
     work = given.get("work")
-    if work and workload and _hears(workload):
-        work = re.sub(r"(?<=[\dkm])\s*h(?:ours?)?\b(?! of)", " hours of audio", work, count=1)
-    texts = r"\b(?:request|sample|example|document|conversation|message|prompt|record)s?\b"
+    texts = r"\b(?:request|sample|example|document|conversation|message|prompt|record|hour|h)s?\b"
     if work and workload and (not units.is_work(work) or re.search(texts, work)):
         from gpuwise.judge.choose.amounts import P, quantities
         from gpuwise.judge.choose.wording import plainly
 
         # "2000 hours of audio", "3M tokens/night" and "5 lakh images" are read as in a question.
-        plain = plainly(work)
+        tuned = "fine-tune " * (given.get("mode") in ("finetune", *TASKS[1:]))
+        plain = plainly(text := f"{tuned}{workload}: {work}")
         if quantities(plain) or re.search(P.gpu_hours, plain):
-            tuned = "fine-tune " * (given.get("mode") in ("finetune", *TASKS[1:]))
-            workload, work = f"{tuned}{workload}: {work}", None
+            workload, work = text, None
     if "%" in (work or "") and not workload:  # the shares of a mix are work, too
         workload, work = work, None
     stated: dict[str, Any] = {
@@ -646,10 +638,10 @@ def need_of(
     }  # fmt: skip
     currency = ""  # Of the sums of a question
     purpose, hours, counted = stated["mode"], bool(given.get("hours-per-week")), bool(stated["gpus"])
-    if workload and is_question(workload):
+    if asking := workload if workload and is_question(workload) else "":
         from gpuwise.judge.choose import ask
 
-        asked = ask.read(workload, rates, today)
+        asked = ask.read(asking, rates, today)
         need, purpose = ask.need_of(asked, stated), purpose or asked.mode
         currency = asked.currency
         hours |= "hours_per_week" in asked.assumed
@@ -675,10 +667,11 @@ def need_of(
             name, number = catalog.counted(text)
             have += [catalog.resolve(name).spec.id] * (number or 1)
     named = [catalog.counted(name) for name in _list(given.get("gpu"))]
-    ids = [(gpu, number or 1) for name, number in named for gpu in _meant(name)]
+    ids = [(spec.id, number or 1) for name, number in named for spec in catalog.meant(name)]
     sets = tuple(ids) if any(number for _, number in named) else ()
     sizes = [number for _, number in sets]
     budget = read("budget", lambda text: _budget(text, rates))
+    hourly = budget is not None and budget[1] == "hour" and not (have or given.get("upgrade"))
     host, users, egress = given.get("host"), count("users"), read("egress", units.parse_memory_range)
     assumed = _stated(
         electricity_usd_per_kwh=read("electricity", lambda text: units.parse_usd(
@@ -702,8 +695,9 @@ def need_of(
         budget_usd=budget[0] if budget else None,
         budget_per_hour=budget[1] == "hour" if budget else None,
         budget_per_month=budget[1] == "month" if budget else None,
-        # Providers rent: who names one does not ask what to buy.
-        acquire=given.get("acquire") or ("rent" if providers else "own" if given.get("upgrade") else None),
+        # Providers rent, and what is bought has no price of an hour: who names these asks what to rent.
+        acquire=given.get("acquire")
+        or ("rent" if providers or hourly else "own" if given.get("upgrade") else None),
         providers=providers or None,
         users=None if shared else users, concurrent=shared,
         context=read("context", lambda text: units.parse_counts(text, "a context")[0]),
@@ -729,14 +723,20 @@ def need_of(
         problem = f"a context is of a language model by name, not of {need.title or need.workloads[0][0]}"
         raise InputError(problem, hint="leave it out, or name a model: llama-3.1-8b")
     need = replace(need, assumptions=replace(need.assumptions, **assumed), **limits)
+    buys = need.acquire == "own" and budget is not None and budget[1] is None
+    if buys and need.items is None and not (asking or users or stated["latency"]):
+        need = replace(need, goal="speed")  # As where a question names a sum: the most that the money buys
     if given.get("upgrade"):
         need = replace(need, notes=(*need.notes, REPLACED))
+    if hours and need.assumptions.hours_per_week == Assumptions().hours_per_week:  # Stated as it is usual
+        need = replace(need, notes=(*need.notes, HOURS_STATED.format(need.assumptions.hours_per_week)))
     people = need.concurrent or need.users
     if need.task == "infer" and people > 1 and need.items is None and not (hours or need.at_home):
         # Many people are served at all hours, unless somebody says so.
         need = replace(need, assumptions=replace(need.assumptions, hours_per_week=168.0))
     if (
         need.latency_s
+        and need.latency_kind == "TPOT"
         and (late := given.get("latency"))
         and not re.search(r"^\s*t[pt]|/s", late, re.IGNORECASE)
     ):
@@ -748,6 +748,8 @@ def need_of(
     if there and not stated["gpus"] and need.gpus == (1, MOST_TOGETHER):
         # In a machine that is there one card is meant, as at home, and more where one does not do.
         need = replace(need, gpus=(1, max(1, len(need.have))), at_home=True)
+    if need.users > 1 and need.task in TASKS[1:] and need.items is None and not (counted or need.sets):
+        need = replace(need, gpus=(1, 1))  # Each has a machine: one card, and more where one does not do
     if need.deadline_s and need.mode == "infer" and not (counted or need.sets or need.have):
         need = replace(need, gpus=(1, MOST_APART))  # Each does its part: as many as keep the deadline
     if purpose == "finetune" and need.task == "lora" and not given.get("precision"):
@@ -809,14 +811,6 @@ def _by_what_fits(need: Need) -> Need:
 def _list(value: str | Sequence[str] | None) -> tuple[str, ...]:
     texts = [value] if isinstance(value, str) else value or ()
     return tuple(part for text in texts for part in units.parse_list(text))
-
-
-def _meant(name: str) -> tuple[str, ...]:
-    """Every variant of a GPU's name, or every GPU that a filter means: a vendor, a kind, a size of memory."""
-    if not catalog.is_name(name) and (found := catalog.select(name)):
-        return tuple(spec.id for spec in found)
-    meant = catalog.resolve(name)
-    return (meant.spec.id, *meant.others)
 
 
 def _stated(**values: Any) -> dict[str, Any]:

@@ -3,23 +3,8 @@
 from __future__ import annotations
 
 from gpuwise.judge.choose import candidates as priced
-from gpuwise.judge.choose import fit
-from gpuwise.judge.choose.phrases import (
-    ALL_WEEK,
-    MONTH_S,
-    WORTH_SAYING,
-    counted,
-    dated,
-    drawn_w,
-    electricity,
-    hours_until,
-    machine_of,
-    priced_at,
-    sum_of,
-    times,
-    weekly_use,
-    what_it_does,
-)
+from gpuwise.judge.choose import fit, phrases
+from gpuwise.judge.choose.phrases import WORTH_SAYING, counted, hours_until, machine_of, weekly_use
 from gpuwise.model.gpu import RENTS
 from gpuwise.model.judgement import Assumptions, Need, Option, Recommendation
 from gpuwise.model.units import brief, seconds, significant, usd
@@ -37,7 +22,7 @@ def both_ways(found: Recommendation) -> str:
     else:
         price = f"{usd(own.outlay_usd)}{' with its machine' * bool(own.host_usd)}" if own else ""
         said = (
-            f"To buy instead: {machine_of(own)} for {price}: {what_it_does(need, own, found.item)}."
+            f"To buy instead: {machine_of(own)} for {price}: {phrases.what_it_does(need, own, found.item)}."
             if own
             else ""
         )
@@ -56,7 +41,7 @@ def _pays(need: Need, rent: Option, own: Option, item: str) -> str:
     saved, each = rent.cost_usd.value - energy, fit.PERIODS.get(need.period_s, seconds(need.period_s))
     if saved <= 0:
         return "Buying never pays: its energy alone costs more."
-    months = own.outlay_usd / saved * need.period_s / MONTH_S
+    months = own.outlay_usd / saved * need.period_s / phrases.MONTH_S
     late = f"does not pay for it in {need.assumptions.owned_for}"
     paid = f"pays for it {_after(months)}" if months < 12 * need.assumptions.years else late
     if not need.batched:
@@ -69,7 +54,7 @@ def _pays(need: Need, rent: Option, own: Option, item: str) -> str:
 def either(need: Need, rent: Option, own: Option, item: str) -> tuple[str, bool]:
     """Whether to rent or to buy: what each takes for the same work, and where the two meet; and whether
     buying costs less."""
-    a, often, meet = need.assumptions, MONTH_S / need.period_s if need.period_s else 1.0, ""
+    a, often, meet = need.assumptions, phrases.MONTH_S / need.period_s if need.period_s else 1.0, ""
     same = " for the same"
     if rent.cost_usd and own.cost_usd:
         rented, bought = often * rent.cost_usd.value, often * own.cost_usd.value
@@ -85,11 +70,11 @@ def either(need: Need, rent: Option, own: Option, item: str) -> tuple[str, bool]
                 f": it is {significant(faster)} times as fast, and {usd(rented * faster)} for as many hours"
             )
     less, machine = bought < rented, " with its machine" * bool(own.host_usd)
-    price = f"{usd(own.outlay_usd)}{machine}, {dated(own)}{', old' * own.stale}"
-    buy = f"{machine_of(own)} bought ({price}) take{'s' * (own.count == 1)} {sum_of(need, bought)}"
+    price = f"{usd(own.outlay_usd)}{machine}, {phrases.dated(own)}{', old' * own.stale}"
+    buy = f"{machine_of(own)} bought ({price}) take{'s' * (own.count == 1)} {phrases.sum_of(need, bought)}"
     source = rent.provider and f" from {rent.provider}"
-    rents = f"{machine_of(rent)} rented{source}{priced_at(rent)} ({dated(rent)})"
-    said = f"{'Buy' if less else 'Rent'}: {span} {buy}, {rents} {sum_of(need, rented)}{same}."
+    rents = f"{machine_of(rent)} rented{source}{phrases.priced_at(rent)} ({phrases.dated(rent)})"
+    said = f"{'Buy' if less else 'Rent'}: {span} {buy}, {rents} {phrases.sum_of(need, rented)}{same}."
     return f"{said} {meet or _from_hours(need, rent, own)}", less
 
 
@@ -101,7 +86,7 @@ def _hired(need: Need) -> float | None:
 def _instead_of_rent(need: Need, rent: Option, own: Option) -> tuple[float, float]:
     """USD of rent for what an owned option does in an hour, and of electricity for that hour."""
     same = 1.0 if priced.is_service(need) else own.throughput.value / rent.throughput.value
-    energy = electricity(need, own)[1] / priced.hours_a_month(need) * need.users
+    energy = phrases.electricity(need, own)[1] / priced.hours_a_month(need) * need.users
     return (rent.per_hour_usd or 0.0) * same, energy
 
 
@@ -117,7 +102,7 @@ def _from_hours(need: Need, rent: Option, own: Option) -> str:
         )
     hours = priced.hours_until_paid(a, own.outlay_usd, saved)
     week = priced.hours_a_week(a, hours)
-    if week > ALL_WEEK:
+    if week > phrases.ALL_WEEK:
         return f"Buying does not pay within {a.owned_for}, even around the clock."
     if need.items or _hired(need):
         return f"Buying costs less from {hours:,.0f} h of use in {a.owned_for} on."
@@ -134,10 +119,10 @@ def _after(months: float) -> str:
 
 def rented_instead(found: Recommendation, rent: Option) -> str:
     """What the work takes on a rented GPU where an own one is kept or bought."""
-    does = what_it_does(found.need, rent, found.item)
-    cost = times(rent.cost_per_item_usd, found.options[0].cost_per_item_usd)
+    does = phrases.what_it_does(found.need, rent, found.item)
+    cost = phrases.times(rent.cost_per_item_usd, found.options[0].cost_per_item_usd)
     less = "Renting another costs less" if cost and cost < 1 else "To rent instead"
-    return f"{less}: {machine_of(rent)} from {rent.provider}{priced_at(rent)}: {does}."
+    return f"{less}: {machine_of(rent)} from {rent.provider}{phrases.priced_at(rent)}: {does}."
 
 
 def owned_against(need: Need, rent: Option, old: Option | None) -> str:
@@ -146,7 +131,7 @@ def owned_against(need: Need, rent: Option, old: Option | None) -> str:
     a, hours, hourly = need.assumptions, priced.hours_of_use(need), rent.per_hour_usd or 0.0
     said = f"; in {a.owned_for}{weekly_use(a.hours_per_week)} rent takes {usd(hourly * hours)}"
     if old is None:
-        energy = electricity(need, rent)[1] * 12 * a.years
+        energy = phrases.electricity(need, rent)[1] * 12 * a.years
         most = (hourly * hours - energy) / priced.lost_share(a)
         pays = f"pays below {usd(most)} with its machine" if most > 0 else "never pays"
         return f"{said}, the electricity of an own one {usd(energy)}: buying {pays}"
@@ -160,13 +145,13 @@ def bills(found: Recommendation) -> str:
     """The electricity of each that is compared in a year, the least first: of the cards, and of all."""
     need, a = found.need, found.need.assumptions
     each = {(o.gpu_id, o.count): o for o in reversed(found.options) if o.power_w}
-    paid = {key: 12 * electricity(need, option)[1] for key, option in each.items()}
+    paid = {key: 12 * phrases.electricity(need, option)[1] for key, option in each.items()}
     hourly = 12 * priced.hours_a_month(need) / 1000 * a.electricity_usd_per_kwh
     sums = (
-        f"{counted(*key)} {sum_of(need, hourly * watts)} at {watts:.0f} W, "
-        f"{sum_of(need, paid[key])} with its machine and cooling"
+        f"{counted(*key)} {phrases.sum_of(need, hourly * watts)} at {watts:.0f} W, "
+        f"{phrases.sum_of(need, paid[key])} with its machine and cooling"
         for key in sorted(paid, key=lambda key: paid[key])
-        for watts in drawn_w(need, each[key])[:1]
+        for watts in phrases.drawn_w(need, each[key])[:1]
     )
     low, at = min(paid, key=lambda key: paid[key]), f"${a.electricity_usd_per_kwh:.3g} a kWh"
     said = "; ".join(sums)

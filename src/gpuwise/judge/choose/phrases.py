@@ -6,7 +6,7 @@ from gpuwise.facts import catalog
 from gpuwise.judge.choose import candidates as priced
 from gpuwise.judge.choose import fit
 from gpuwise.judge.choose.candidates import PAID, STATED, host_of
-from gpuwise.judge.choose.need import HOURS_PER_YEAR
+from gpuwise.judge.choose.need import HOURS_PER_YEAR, HOURS_STATED
 from gpuwise.judge.choose.speeds import memory_of
 from gpuwise.model.gpu import RENTS
 from gpuwise.model.judgement import Assumptions, Need, Option
@@ -50,8 +50,8 @@ def often(need: Need) -> str:
     return " a month" if priced.is_service(need) and not need.hire_h else ""
 
 
-def sum_of(need: Need, value: float) -> str:
-    return f"{usd(value)}{converted(need, value, ' ({})')}"
+def sum_of(need: Need, value: float, per: str = "") -> str:
+    return f"{usd(value)}{per}{converted(need, value, f' ({{}}{per})')}"
 
 
 def begun(text: str) -> str:
@@ -75,7 +75,7 @@ def what_it_does(need: Need, first: Option, item: str) -> str:
     if first.way == "unpriced" and stated != (usual.hours_per_week, usual.electricity_usd_per_kwh):
         kwh, paid = electricity(need, first)
         used = weekly_use(need.assumptions.hours_per_week)
-        rate += f", {kwh:,.0f} kWh a month{used} for {usd(paid)}{converted(need, paid, ' ({})')}"
+        rate += f", {kwh:,.0f} kWh a month{used} for {sum_of(need, paid)}"
     if first.time_s is None:
         return _by_the_hour(need, first, item, rate) if first.per_hour_usd else rate
     cost = f"{about(need, first.cost_usd)} " if first.cost_usd else ""
@@ -88,7 +88,7 @@ def what_it_does(need: Need, first: Option, item: str) -> str:
     amount = f"{brief(need.items or 0.0)} {item}s"
     if first.cost_usd and need.period_s < MONTH_S:
         month = first.cost_usd.value * MONTH_S / need.period_s
-        rate += f", {usd(month)} a month{converted(need, month, ' ({} a month)')}"
+        rate += f", {sum_of(need, month, ' a month')}"
         hired = first.cost_usd.value * (need.hire_h or 0.0) * 3600 / need.period_s
         rate += f", {usd(hired)} for {need.hire_h:,.0f} h" if need.hire_h else ""
     return f"{cost}for {amount} each {every or seconds(need.period_s)}, busy {busy} of it at {rate}"
@@ -123,9 +123,10 @@ def _by_the_hour(need: Need, first: Option, item: str, rate: str) -> str:
     a_month = " a month" * need.budget_per_month
     if need.budget_usd and not need.budget_per_hour and first.way in RENTS:
         hours = need.budget_usd / hourly
-        hours = min(hours, HOURS_PER_YEAR / 12) if a_month else hours
-        paid = f"{usd(hours * hourly)}{a_month}{converted(need, hours * hourly, f' ({{}}{a_month})')}"
-        return f"{paid} pays for {hours:,.0f} h: {done(hours)}"
+        stated = HOURS_STATED.format(week) in need.notes or week != Assumptions().hours_per_week
+        most = priced.hours_a_month(need) if stated else HOURS_PER_YEAR / 12
+        hours = min(hours, most) if a_month else hours
+        return f"{sum_of(need, hours * hourly, a_month)} pays for {hours:,.0f} h: {done(hours)}"
     if need.hire_h and not first.outlay_usd:
         return f"{usd(hourly * need.hire_h)} for {need.hire_h:,.0f} h, {done(need.hire_h)}"
     said = [rate, f"{usd(hourly)} an hour of use"] if first.outlay_usd or need.concurrent else [rate]
@@ -133,8 +134,8 @@ def _by_the_hour(need: Need, first: Option, item: str, rate: str) -> str:
         said.append(f"{usd(hourly / first.throughput.value / 3600 * 1e6)} for a million {item}s at that load")
     if need.concurrent or a_month or week != Assumptions().hours_per_week:
         # Idle hours are paid for, too.
-        month = hourly * priced.hours_a_month(need)
-        said.append(f"{usd(month)} a month{converted(need, month, ' ({} a month)')}{weekly_use(week)}")
+        month = sum_of(need, hourly * priced.hours_a_month(need), " a month")
+        said.append(f"{month}{weekly_use(week)}")
     return ", ".join(said)
 
 

@@ -404,7 +404,7 @@ def _predicted(
     need: Need, config: RunConfig, wanted: Mapping[str, Sequence[int]], forecast: Forecast
 ) -> dict[Key, Record]:
     if config.mode == "compute":
-        return {(gpu, n): _from_sheet(config, gpu, n) for gpu, counts in wanted.items() for n in counts}
+        return {(gpu, n): from_sheet(config, gpu, n) for gpu, counts in wanted.items() for n in counts}
     from gpuwise.predictor.trace_store import with_own
 
     smallest, *larger = BATCHES if need.latency_s is not None and need.batch is None else (need.batch,)
@@ -416,6 +416,8 @@ def _predicted(
         # What is refused at the smallest batch, for want of memory or of facts, is refused at every other.
         left = [gpu for gpu, (first,) in tried.items() if first.throughput is not None]
         for batch in larger:
+            # Larger batches are later still.
+            left = [gpu for gpu in left if not _late(_best(tried[gpu][-1]), need.latency_s)]
             for record in forecast(config, left, count=count, batch=batch):
                 tried[record.gpu_id].append(record)
         for gpu, each in tried.items():
@@ -433,7 +435,7 @@ def _best(record: Record) -> Record:
     return replace(own, question=record.question, seconds=seconds, measured=None)
 
 
-def _from_sheet(config: RunConfig, gpu_id: str, count: int) -> Record:
+def from_sheet(config: RunConfig, gpu_id: str, count: int) -> Record:
     """GPUs side by side, each with work of its own. Raises InputError for a workload that does not state its
     cost."""
     spec, gpu = registry.get(config.workload).spec, catalog.get(gpu_id)

@@ -2,35 +2,19 @@
 
 from __future__ import annotations
 
+import re
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from datetime import date
-from math import inf
+from math import ceil, inf
 
 from gpuwise.facts import catalog, prices
 from gpuwise.judge.choose import candidates as priced
+from gpuwise.judge.choose import phrases
 from gpuwise.judge.choose.fit import link_of
 from gpuwise.judge.choose.need import HOURS_PER_YEAR, WORDS
 from gpuwise.judge.choose.owning import bills
-from gpuwise.judge.choose.phrases import (
-    MONTH_S,
-    WORTH_A_WORD,
-    begun,
-    converted,
-    counted,
-    dated,
-    electricity,
-    last_outlay,
-    machine_of,
-    offered_as,
-    often,
-    rate_of,
-    short_name,
-    sum_of,
-    times,
-    weekly_use,
-    weights_of,
-)
+from gpuwise.judge.choose.phrases import begun, often, rate_of, sum_of, times, weekly_use, weights_of
 from gpuwise.judge.choose.speeds import AT_ONCE, Dealt, memory_of, shorter
 from gpuwise.model.gpu import RENTS, Offer
 from gpuwise.model.judgement import Bill, Need, Option, Quote, Recommendation
@@ -48,7 +32,7 @@ def room(need: Need, gpu: str, other: Recommendation) -> str:
     number = dict(need.sets).get(gpu, 1)
     enough = size * (1 - first.memory_spare) * first.count <= has * number
     have = ("have" if number > 1 else "has") if enough else "lack" + "s" * (number == 1)
-    return f"{begun(counted(gpu, number))} {have} the memory for it. "
+    return f"{begun(phrases.counted(gpu, number))} {have} the memory for it. "
 
 
 def sent_out(need: Need, first: Option, offers: Sequence[Offer]) -> str:
@@ -64,6 +48,24 @@ def sent_out(need: Need, first: Option, offers: Sequence[Offer]) -> str:
         return f"{need.egress_gb:,.0f} GB sent out cost {paid} there, {counted_in}."
     at = f"at ${most:.3g} a GB, the most known of anybody, {paid}, {counted_in}"
     return f"What {need.egress_gb:,.0f} GB sent out cost is not known of {first.provider}: {at}."
+
+
+def split(found: Recommendation) -> str:
+    """How many people MIG gives a part of a GPU of their own, where one each is counted."""
+    need, first = found.need, found.options[0]
+    spec = catalog.get(first.gpu_id)
+    note = spec.facts["mig"].note if "mig" in spec.facts else ""
+    parts = re.fullmatch(r"up to (\d) instances", note)
+    if need.users < 2 or first.count > 1 or parts is None or first.memory_spare is None:
+        return ""
+    number, whole = int(parts[1]), spec.memory_bytes or 0.0
+    size = whole / (8 if number == 7 else number)  # Seven instances have eight slices of memory between them
+    taken = whole * (1 - first.memory_spare)  # Of a network a smaller batch takes about as much less
+    if max(taken if need.task else taken / number, need.least_gb * 1e9) > size:
+        return ""
+    cards = phrases.counted(first.gpu_id, ceil(need.users / number))
+    each = f"{size / 2**30:g} GB, each about 1/{number} as fast: {cards} would do for {need.users} people"
+    return f"By MIG one {phrases.short_name(first.gpu_id)} is up to {number} GPUs of {each}."
 
 
 def from_elsewhere(asked: str, place: str) -> str:
@@ -82,7 +84,7 @@ def would_do_more(other: Option, first: Option, need: Need) -> str:
     better = faster if by_speed else times(first.cost_per_item_usd, other.cost_per_item_usd)
     if better is None or better < MUCH:
         return ""
-    less, name = f"cost {significant(1 / better)} of it for the same work", begun(offered_as(other))
+    less, name = f"cost {significant(1 / better)} of it for the same work", begun(phrases.offered_as(other))
     does = f"do {significant(better)} times as much" if by_speed else less
     return f"{name}, would {does}, but that price is of {other.seen_on}: ask for today's."
 
@@ -98,7 +100,7 @@ def beside(quote: Quote, offers: Sequence[Offer], today: date) -> str:
     same = [o for o in offers if o.gpu_ids == (quote.gpu_id,) and o.per_hour == per_hour]
     asked = sorted((o for o in same if prices.is_fresh(o, today)), key=lambda o: o.per_gpu)
     asked = asked or sorted(same, key=lambda o: o.seen_on)[-1:]
-    unit, name = "/h" if per_hour else "", counted(quote.gpu_id, quote.count)
+    unit, name = "/h" if per_hour else "", phrases.counted(quote.gpu_id, quote.count)
     if not asked:
         known = f"no other price to {'rent' if per_hour else 'buy'} it is known here"
         return f"{usd(quote.usd)}{unit} for {name}: {known}"
@@ -113,11 +115,11 @@ def beside(quote: Quote, offers: Sequence[Offer], today: date) -> str:
 def against(bill: Bill, found: Recommendation) -> str:
     """What the work costs elsewhere beside what the first option takes; without a sum, or an amount of work,
     the price below which the other costs less. Empty where no price of the first is known."""
-    need, first, name, of = found.need, found.options[0], machine_of(found.options[0]), begun(bill.of)
+    need, first, name, of = found.need, found.options[0], phrases.machine_of(found.options[0]), begun(bill.of)
     if first.per_hour_usd is None:
         return _against_last_price(bill, found)
     if need.items and first.cost_usd:  # Of what is stated, in a month where it comes again
-        often, use = (MONTH_S / need.period_s if need.period_s else 1.0), ""
+        often, use = (phrases.MONTH_S / need.period_s if need.period_s else 1.0), ""
         each = " a month" if need.period_s else ""
         items, mine = need.items * often, first.cost_usd.value * often
     else:  # Of all that it does in the hours of a month
@@ -141,8 +143,8 @@ def _against_last_price(bill: Bill, found: Recommendation) -> str:
     need, first, a = found.need, found.options[0], found.need.assumptions
     if not (bill.usd and first.last_usd) or bill.items:
         return ""
-    lost = last_outlay(need, first) * priced.lost_share(a) / (12 * a.years)
-    mine, name = lost + electricity(need, first)[1], machine_of(first)
+    lost = phrases.last_outlay(need, first) * priced.lost_share(a) / (12 * a.years)
+    mine, name = lost + phrases.electricity(need, first)[1], phrases.machine_of(first)
     less = f"{begun(name)} of your own would cost less" if mine < bill.usd else f"{begun(bill.of)} costs less"
     return (
         f"{less}: {bill.of} takes {sum_of(need, bill.usd)} a month, {name} about {sum_of(need, mine)} a "
@@ -160,14 +162,13 @@ def machines(found: Recommendation, first: Option, number: int, share: int) -> s
     span = f"{hours:,.0f} h" if need.hire_h else "the work" if first.time_s else "a month around the clock"
     sums = {" an hour": 1.0, f" for {span}": hours} if rented else {"": 1.0}
     sums = {what: share * paid * times for what, times in sums.items()}
-    cost = ", ".join(f"{usd(each)}{converted(need, each, ' ({})')}{what}" for what, each in sums.items())
+    cost = ", ".join(f"{sum_of(need, each)}{what}" for what, each in sums.items())
     more = f", {share * first.count} in all," * (share * first.count > number)
     parts = f" as {share} machines of {first.count}{more}" * (share > 1)
-    got = f"{number} x {short_name(first.gpu_id)}{parts}"
-    where = (
-        f"{first.provider and f' from {first.provider}'} at {usd(paid)}{'/h' * rented}{' each' * (share > 1)}"
-    )
-    take = f"{'Rent' if rented else 'Buy'} {got}{where} ({dated(first)}{old}): {cost}"
+    got = f"{number} x {phrases.short_name(first.gpu_id)}{parts}"
+    where = f"{first.provider and f' from {first.provider}'} at {usd(paid)}{'/h' * rented}"
+    where += " each" * (share > 1)
+    take = f"{'Rent' if rented else 'Buy'} {got}{where} ({phrases.dated(first)}{old}): {cost}"
     alone = rate_of(first.throughput.value * share, found.item)
     done = f" and {seconds(first.time_s.value)} for the work" if first.time_s else ""
     if share == 1:
@@ -192,10 +193,10 @@ def slow_in_fp64(gpu: str) -> str:
     spec = catalog.get(gpu)
     double, single = spec.peak("fp64"), spec.peak("fp32")
     if double is None:
-        return f"no rate of {short_name(gpu)} in FP64 is known"
+        return f"no rate of {phrases.short_name(gpu)} in FP64 is known"
     rate = f"{significant(double.flop_per_s / 1e12)} TFLOP/s"
     share = f", 1/{single.flop_per_s / double.flop_per_s:.0f} of its rate in FP32" if single else ""
-    return f"{short_name(gpu)} computes FP64 at {rate}{share}, no faster than a server's processor"
+    return f"{phrases.short_name(gpu)} computes FP64 at {rate}{share}, no faster than a server's processor"
 
 
 def feature(found: Recommendation) -> str:
@@ -205,7 +206,7 @@ def feature(found: Recommendation) -> str:
         return str(WORDS["features"][need.feature][1])
     if first.count == 1:
         return "No: one GPU does it, and talks to no other."
-    name, link = counted(first.gpu_id, first.count), link_of(catalog.get(first.gpu_id), first.count)
+    name, link = phrases.counted(first.gpu_id, first.count), link_of(catalog.get(first.gpu_id), first.count)
     if is_linked(catalog.get(first.gpu_id), first.count) and "PCIe" not in link:
         return f"{name} work without it, more slowly: the speed below counts on {link}."
     reach = next((why for why in first.why if why.startswith(f"{first.count} reach")), "").partition(" (")[0]
@@ -217,13 +218,13 @@ def not_for(need: Need, found: Recommendation) -> str:
     was."""
     if UNCHECKED not in found.need.notes or need.budget_usd is None:
         return ""
-    paid = {o: last_outlay(need, o) for o in found.options if o.last_usd}
+    paid = {o: phrases.last_outlay(need, o) for o in found.options if o.last_usd}
     if not paid:
         return "Whether that is possible cannot be said: no price of what does it is known."
     least = min(paid, key=lambda option: paid[option])
     able = "Yes" if paid[least] <= need.budget_usd else "No"
     machine = need.assumptions.host_usd is None
-    takes = f"{machine_of(least)}{' with a machine' * machine} took {sum_of(need, paid[least])}"
+    takes = f"{phrases.machine_of(least)}{' with a machine' * machine} took {sum_of(need, paid[least])}"
     return f"{able}, by the last prices known: {takes} in {least.seen_on[:7]}."
 
 
@@ -238,19 +239,19 @@ def _faster(found: Recommendation) -> str:
     )
     if slow is None:
         return ""
-    ratio, name = fast.throughput.value / slow.throughput.value, machine_of(slow)
+    ratio, name = fast.throughput.value / slow.throughput.value, phrases.machine_of(slow)
     dearer = times(fast.cost_per_item_usd, slow.cost_per_item_usd)
     alike = (fast.way in RENTS) == (slow.way in RENTS)  # A rent is paid for the work, a card for years
     cost = f", at {significant(dearer)} times its cost for the same work" if dearer and alike else ""
     much = f"faster: {significant(ratio)} times {name}" if ratio > 1.005 else f"as fast as {name}"
-    return f"{begun(machine_of(fast))} {'is' if fast.count == 1 else 'are'} {much}{cost}."
+    return f"{begun(phrases.machine_of(fast))} {'is' if fast.count == 1 else 'are'} {much}{cost}."
 
 
 def together(gpus: Sequence[str], found: Dealt, price: str = "") -> str:
     """How fast different cards answer together; the last is bought where it has a price."""
     there = Counter(gpus[:-1] if price else gpus).items()
-    name = " and ".join(counted(gpu, number) for gpu, number in there) + " together" * (not price)
-    name = f"beside {name} {counted(gpus[-1], 1)}{price} does it: together they" if price else name
+    name = " and ".join(phrases.counted(gpu, number) for gpu, number in there) + " together" * (not price)
+    name = f"beside {name} {phrases.counted(gpus[-1], 1)}{price} does it: together they" if price else name
     low, value, high = (brief(getattr(found.tokens_per_s, end)) for end in ("low", "value", "high"))
     memory = f"{found.needed_bytes / 2**30:.3g} of {found.room_bytes / 2**30:.3g} GiB in {found.weights}"
     how = "one answer at a time, layers dealt out by llama.cpp"
@@ -260,7 +261,7 @@ def together(gpus: Sequence[str], found: Dealt, price: str = "") -> str:
 def largest(models: Mapping[Precision, str], gpu: str, count: int, context: int) -> str:
     """The largest models that a number of GPUs hold, the shortest format of weights first."""
     held = ", ".join(f"{name} in {weights}" for weights, name in reversed([*models.items()]))
-    cards = f"{counted(gpu, count)} can hold with {context:,} tokens"
+    cards = f"{phrases.counted(gpu, count)} can hold with {context:,} tokens"
     return f"The largest model known here that {cards}: {held}."
 
 
@@ -272,7 +273,7 @@ def _speed(found: Recommendation) -> str:
     low, high, item = brief(speed.low), brief(speed.high), f"{found.item}s/s"
     each = f" for each of {people} people" if people > 1 else " for one answer at a time" * bool(need.task)
     rate = f"about {rate_of(speed.value, found.item)} ({low} to {high}){each}{weights_of(need, first)}"
-    does = f"{counted(first.gpu_id, first.count)} does {rate}"
+    does = f"{phrases.counted(first.gpu_id, first.count)} does {rate}"
     if not need.rate:
         return f"{begun(does)}."
     sure = "Yes" if speed.low >= need.rate else "No" if speed.high < need.rate else ""
@@ -282,7 +283,7 @@ def _speed(found: Recommendation) -> str:
 
 def _shorter(need: Need, gpu: str, count: int) -> str:
     """What of a language model such GPUs hold that do not hold it as asked; empty for other work."""
-    return f" On {counted(gpu, count)} {shorter(need, gpu, count)}." if need.task else ""
+    return f" On {phrases.counted(gpu, count)} {shorter(need, gpu, count)}." if need.task else ""
 
 
 def verdict(found: Recommendation, other: Recommendation | None) -> str:
@@ -290,7 +291,7 @@ def verdict(found: Recommendation, other: Recommendation | None) -> str:
     does it. Empty where that was not asked."""
     need, first = found.need, found.options[0]
     asked = priced.names_of(need) if need.sets or not need.have else ()
-    named, name = {*need.have, *asked}, counted(first.gpu_id, first.count)
+    named, name = {*need.have, *asked}, phrases.counted(first.gpu_id, first.count)
     if need.feature:
         return feature(found)
     if NOT_ENOUGH in need.notes:
@@ -300,7 +301,7 @@ def verdict(found: Recommendation, other: Recommendation | None) -> str:
     if need.asks == "able" and len({*need.sets}) > 1 and not need.have:
         gpu, count = need.sets[0]  # "Is A enough, or should I take B"
         able = any((o.gpu_id, o.count) == (gpu, count) for o in found.options)
-        name, left = counted(gpu, count), found.rejected.get(gpu)
+        name, left = phrases.counted(gpu, count), found.rejected.get(gpu)
         said = f"Yes, {name} can." if able else f"Whether {name} can is not known."
         if left is not None and (left.code not in ("", "unproven") or "does not fit" in left.detail):
             said = f"No. {begun(name)}: {left.detail}."
@@ -317,7 +318,7 @@ def verdict(found: Recommendation, other: Recommendation | None) -> str:
         why = found.rejected[gpu].detail
         count = need.have.count(gpu) or dict(need.sets).get(gpu, need.gpus[1])
         more = _shorter(need, gpu, count) if why.startswith("does not fit") else ""
-        return f"No. {short_name(gpu)}: {why}.{more}"
+        return f"No. {phrases.short_name(gpu)}: {why}.{more}"
     if need.asks == "faster":
         return _faster(found)
     if need.asks == "speed":
@@ -329,23 +330,21 @@ def verdict(found: Recommendation, other: Recommendation | None) -> str:
         return bills(found)
     if need.asks == "energy" and first.power_w:
         first = next((o for o in found.options if o.way == "have"), first)  # Who asks pays its bill
-        name = counted(first.gpu_id, first.count)
-        kwh, paid = electricity(need, first)
-        each, use = (
-            f"{usd(paid)}{converted(need, paid, ' ({})')}",
-            weekly_use(need.assumptions.hours_per_week),
+        name = phrases.counted(first.gpu_id, first.count)
+        kwh, paid = phrases.electricity(need, first)
+        use = weekly_use(need.assumptions.hours_per_week)
+        drawn = (
+            f"take {kwh:,.0f} kWh a month{use}, {12 * kwh:,.0f} a year: {sum_of(need, paid)} of electricity"
         )
-        drawn = f"take {kwh:,.0f} kWh a month{use}, {12 * kwh:,.0f} a year: {each} of electricity a month"
-        drawn += f", {usd(12 * paid)}{converted(need, 12 * paid, ' ({})')} a year"
-        return f"{begun(name)} and its machine {drawn}."
+        return f"{begun(name)} and its machine {drawn} a month, {sum_of(need, 12 * paid)} a year."
     if need.asks != "too much":
         return ""
     least = other.options[0] if other else first
     cost = times(least.cost_per_item_usd, first.cost_per_item_usd)
     speed = significant(least.throughput.value / first.throughput.value)
-    does = f"{offered_as(least)}, {speed} times as fast"
+    does = f"{phrases.offered_as(least)}, {speed} times as fast"
     if least.key == first.key:
         return f"Not overkill: nothing that costs less does this work than {name}."
-    if cost and cost < WORTH_A_WORD:
+    if cost and cost < phrases.WORTH_A_WORD:
         return f"{begun(name)} is overkill: for {significant(cost)} of the cost, {does}."
     return f"Not overkill by the cost of the work; the least that does it: {does}."

@@ -65,6 +65,7 @@ def plainly(text: str) -> str:
     plain = re.sub(P.terabytes, lambda m: f"{1000 * float(m[1]):g}gb", plain)
     # "Two thousand", "half a million"
     plain = re.sub(P.in_words, lambda m: f"{NUMBERS.get(m[1], 0.5) * amounts.MANY[m[2] or '']:.0f}", plain)
+    plain = re.sub(P.crowd, lambda m: f"{sum(map(int, re.findall('[0-9]+', m[0])))} staff", plain)
     return re.sub(P.from_to, r"\1", plain)  # "2 or 3 pages": the most
 
 
@@ -131,7 +132,7 @@ class Words:
         if parts := [part[0] for part in re.finditer(P.parts, plain)]:
             self.ignore(*(re.sub(P.around_parts, "", part) for part in parts))
             self.assumed["host_usd"] = 0.0
-            plain = " ".join(re.sub(P.parts, " ", plain).split())
+            plain = " ".join(re.sub(P.parts, lambda part: ", " * part[0].endswith(","), plain).split())
         for name in re.finditer(P.identifiers, plain):
             self.ignore(name[0])
         plain = " ".join(re.sub(P.identifiers, " ", plain).split())
@@ -139,16 +140,12 @@ class Words:
         self.currency = units.currency_of(plain, {*rates} - {"USD"})
         while self.take(P.in_currency, again=False):
             pass
-        self.stands_in = False
         self.late = ""  # A limit on the time of an answer, as it was written
         self.api = False  # Whether an API is named
-        self.billed_monthly = False  # Whether what is paid for the work is a sum of each month
-        self.single, self.small, self.watts_each, self.gpus_each = False, False, 0.0, False
+        self.single, self.small, self.watts_each = False, False, 0.0
         self.several = 1  # Machines, of which one is looked at
-        self.places_free = 0  # Slots that hold a card each
         self.some = False  # One kind of GPU is named in the plural, without a number
         self.members = self.people = 1  # Of whom not all are there at once; who share a machine
-        self.biggest = False  # Whether the largest model that the limits hold is asked for
         self.at_once = 1  # How many people ask at one moment, where that is said by itself
         self.soon = ""  # Words that may mean a deadline: "in a weekend"
         self.by_default = False  # People share a machine, of which the question says nothing
@@ -156,7 +153,7 @@ class Words:
         self.open_model = False  # Some language model, none by name
         self.sets, self.mixed = tuple[tuple[str, int], ...](), tuple[tuple[str, float], ...]()
         self.gpus: tuple[int, int] | None = None  # How many of them
-        self.by_use = False  # No name stands there, but a size or a use
+        self.by_use = self.stands_in = False  # No name stands there, but a size or a use, or what is like it
         self.named_at = -1  # Where the name or size stands
         self.mode: Purpose | None = None
         self.found: tuple[amounts.Quantity, ...] = ()  # Amounts of work
@@ -192,7 +189,7 @@ class Words:
     def take(self, pattern: str, *, again: bool = True) -> re.Match[str] | None:
         """The first match of a pattern, unless `again` among words that no rule has read; the words that it
         touches are read."""
-        if match := _compiled(pattern).search(self.plain if again else self.left()):
+        if match := _compiled(pattern).search(self.plain if again else self._left):
             self.mark(*match.span())
         return match
 
@@ -220,12 +217,8 @@ class Words:
         """Whether the text says that it is not to be."""
         return bool(self.blank(rf"{P.denial}(?:{pattern})\b"))
 
-    def left(self) -> str:
-        """The text without what was read."""
-        return self._left
-
     def unread(self) -> list[str]:
-        words = re.findall(r"[^\W_][\w.+-]*", self.left())
+        words = re.findall(r"[^\W_][\w.+-]*", self._left)
         return [word for word in words if word.strip(".") not in _PLAIN]
 
     def ignore(self, *words: str) -> None:
