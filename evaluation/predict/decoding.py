@@ -31,7 +31,7 @@ FILES = {
     "h200-sxm": ("h200/llama-8b-decode-early.json", "h200/llama-8b-decode-step.json"),
 }
 """The last one that has a format counts."""
-EARLIER = {("h100-sxm", Precision.INT4)}
+EARLIER = {("h100-sxm", precision) for precision in (Precision.INT4, Precision.FP8, Precision.INT8)}
 """Measured before the whole step was one kernel, and not since."""
 SPREAD, LONELY = 0.06, 0.2
 """Of a format that both cards have, and of others."""

@@ -142,10 +142,10 @@ def test_a_mixture_is_known_less_well_where_no_row_is_public(
     assert found.value / found.low == pytest.approx(below)
 
 
-def test_a_card_whose_bandwidth_nobody_states_says_so() -> None:
+def test_a_card_whose_peak_nobody_states_says_so() -> None:
     answer = fit(Plan(model=EIGHT, weights=Precision.Q4_K_M), "mi308x")
     assert (answer.fits, answer.tokens_per_s) == (True, None)
-    assert "memory bandwidth" in answer.refusal
+    assert "no source states its peak" in answer.refusal
 
 
 def test_weights_in_4_bits_are_not_trained_themselves() -> None:

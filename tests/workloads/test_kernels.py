@@ -5,8 +5,10 @@
 
 from __future__ import annotations
 
+from contextlib import nullcontext
 from dataclasses import replace
 from importlib.util import find_spec
+from pathlib import Path
 from typing import Any
 from unittest import mock
 
@@ -337,6 +339,10 @@ def test_phases_of_a_whole_step_say_whose_results_they_take() -> None:
         step = decode.WholeStep(*parts, (model.head_weight, model.norm.weight), 1e-5)
     rows = step.phases.tolist()
     assert [row[0] for row in rows] == [3, 6, 3, 3, 3] * 2 + [0]  # int4, attention; the head in 16 bits
+    source = Path(decode.__file__).with_name("step.cu").read_text(encoding="utf-8")
+    fields = source.partition("struct Phase {")[2].partition("__device__")[0]
+    count = sum(line.partition(";")[0].count(",") + 1 for line in fields.splitlines() if ";" in line)
+    assert {len(row) for row in rows} == {decode.WORDS} == {count}  # 64 bits each
     assert [row[16] for row in rows] == list(range(-1, 10))
     assert [row[17] for row in rows] == [-1, -1, -1, -1, 2, -1, -1, 4, -1, 7, -1]
     assert [row[15] for row in rows[:2]] == [0, -(-len(model.layers[0].attention.qkv.weight) // 16) % 7]
@@ -345,6 +351,69 @@ def test_phases_of_a_whole_step_say_whose_results_they_take() -> None:
     logits = step(torch.tensor([[3]]), torch.tensor([5]))
     assert logits.shape == (1, shape.vocabulary)
     assert kernel.call_args.args[0] == (7, 1, 1)
+
+
+def refuses(*args: Any, **how: Any) -> Any:
+    raise OSError("libnvrtc.so: cannot open shared object file")
+
+
+class Step:
+    """In place of `WholeStep`: logits `off` by that share."""
+
+    def __init__(self, off: float) -> None:
+        self.off = off
+
+    def __call__(self, *made: Any) -> Any:
+        return lambda tokens, position: torch.ones(1, 8) * (1 + self.off)
+
+
+@pytest.mark.parametrize(
+    ("changes", "used", "reason"),
+    [
+        ({"WholeStep": Step(0.01)}, True, ""),
+        ({"WholeStep": Step(0.5)}, False, "the whole step is 0.5 off"),
+        ({"WholeStep": Step(float("nan"))}, False, "the whole step is nan off"),
+        ({"_tensor_map": refuses}, False, "OSError: libnvrtc.so: cannot open shared object file"),
+        ({"_compiled": refuses}, False, "OSError: libnvrtc.so: cannot open shared object file"),
+        ({"torch": "_compile_kernel"}, False, "AttributeError: "),
+        ({"capability": (10, 0)}, False, None),
+        ({"capability": (8, 0)}, False, None),
+        ({"EARLY": False}, False, None),  # another maker's GPU, or an older Triton
+        ({"AS_ONE": frozenset()}, False, None),
+    ],
+)
+def test_where_a_whole_step_cannot_run_layers_do_and_the_reason_is_kept(
+    changes: dict[str, Any], used: bool, reason: str | None, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Of a GPU that it was not written for there is nothing to report (None)."""
+    shape = replace(
+        SHAPES["toy"], hidden=2048, heads=16, kv_heads=2, head_size=128, value_size=128, inner=2048,
+        layers=1, dense_layers=1, full=(True,),
+    )  # fmt: skip
+    model = decoder.build_decoder(shape, 128, torch.bfloat16, "cpu", Precision.INT8)
+    network = decoder.FusedDecode(model, decoder.Cache(shape, 1, 128, model.table))
+    layers = mock.Mock(return_value=torch.ones(1, 8))
+    card = mock.Mock(multi_processor_count=132)
+    monkeypatch.setattr(network, "by_layers", layers)
+    monkeypatch.setattr(decode, "doubts", {})
+    monkeypatch.setattr(decode, "early", lambda x: {"EARLY": changes.get("EARLY", True)})
+    monkeypatch.setattr(decode, "_tensor_map", lambda *args: torch.zeros(128, dtype=torch.uint8))
+    monkeypatch.setattr(torch.cuda, "get_device_properties", lambda device: card)
+    monkeypatch.setattr(torch.cuda, "get_device_capability", lambda x: changes.get("capability", (9, 0)))
+    monkeypatch.setattr(torch.cuda, "device", lambda device: nullcontext())
+    for name in {"WholeStep", "_tensor_map", "_compiled", "AS_ONE"} & set(changes):
+        monkeypatch.setattr(decode, name, changes[name])
+    if "torch" in changes:
+        monkeypatch.delattr(torch.cuda, changes["torch"])
+    tokens, position = torch.tensor([[3]]), torch.tensor([5])
+    for _ in range(2):
+        assert network(tokens, position).shape == (1, 8)
+    assert (network.whole is not None) == used
+    assert len(decode.doubts) == (reason is not None)
+    assert all(why.startswith(str(reason)) and bool(why) != used for why in decode.doubts.values())
+    calls = layers.call_count
+    network(tokens, position)
+    assert layers.call_count == calls + (not used)
 
 
 @pytest.mark.skipif(not ON_GPU, reason="blocks wait for each other, so all must run at once")

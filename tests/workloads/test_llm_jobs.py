@@ -97,10 +97,12 @@ def test_the_position_cycles_within_the_last_block(monkeypatch: pytest.MonkeyPat
     assert seen == [6, 7, 8, 9, 6, 7]
 
 
+@pytest.mark.parametrize("rows", [1, 3])
 @pytest.mark.parametrize("vocabulary", [6, 509, 1018, 1542])
-def test_the_likeliest_token_is_found_in_two_steps(vocabulary: int) -> None:
-    """Also where the vocabulary is prime, or twice or thrice one."""
-    logits, tokens = torch.randperm(3 * vocabulary).view(3, -1).float(), torch.zeros(3, 1, dtype=torch.long)
+def test_the_likeliest_token_is_found(vocabulary: int, rows: int) -> None:
+    """Of one row in two steps, also where the vocabulary is prime, or twice or thrice one."""
+    logits = torch.randperm(rows * vocabulary).view(rows, -1).float()
+    tokens = torch.zeros(rows, 1, dtype=torch.long)
     llm_jobs.advance(logits, tokens, torch.tensor([2]), 3)
     assert tokens[:, 0].tolist() == logits.argmax(-1).tolist()
 

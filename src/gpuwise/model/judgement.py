@@ -256,7 +256,7 @@ Kind = Literal[
     "stale price",
     "internal contradiction",
     "wrong value",
-    "above peak",
+    "physics",
     "wrong precision",
     "scaling over 100 %",
     "exactly linear",

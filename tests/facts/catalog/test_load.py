@@ -134,15 +134,15 @@ def test_every_source_of_a_value_is_kept_and_the_first_stands() -> None:
 
 
 def test_a_value_of_one_third_party_is_not_confirmed() -> None:
-    spec = catalog.get("arc-b580")
+    spec = catalog.get("arc-b570")
     assert [source.id for source in spec.sources("peak:fp32:fp32:vector")] == ["techpowerup"]
     assert "peak:fp32:fp32:vector" not in catalog.confirmed(spec)
     assert "memory_bytes" in catalog.confirmed(spec)
 
 
 def test_an_equation_confirms_the_last_of_its_figures() -> None:
-    """Two sources give the cores of the A5000, one its SMs; of the GTX 1050 Laptop one gives both."""
-    for gpu_id, sure in (("rtx-a5000", True), ("gtx-1050-laptop-2gb", False)):
+    """Two sources give the cores of the A5000, one its SMs; of the CMP 90HX one gives both."""
+    for gpu_id, sure in (("rtx-a5000", True), ("cmp-90hx", False)):
         spec = catalog.get(gpu_id)
         assert [source.id for source in spec.sources("sm_count")] == ["techpowerup"]
         assert ("sm_count" in catalog.confirmed(catalog.get(gpu_id))) is sure

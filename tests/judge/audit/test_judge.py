@@ -187,7 +187,7 @@ CARDS = {
 @pytest.mark.parametrize(
     ("card", "column", "figure", "kind"),
     [
-        ("H100 SXM", 0, "141 GB", "neighbour's row copied"),  # Of the H200, which is sold beside it
+        ("H100 SXM", 0, "141 GB", "wrong value"),  # Of the H200, which the text does not name
         ("L40S", 2, "16896", "neighbour's row copied"),
         ("H100 SXM", 2, "14592", "other variant"),
         ("L40S", 3, "300 W", "other variant"),  # Of the L40, which the text does not name
@@ -228,7 +228,7 @@ def test_a_column_of_several_sizes_is_of_no_one_of_them() -> None:
     [
         # Made with a larger chip, too, and not.
         ("The RTX 3060 12 GB uses the GA104 chip and has 3,584 CUDA cores.", []),
-        ("The RTX 4080 uses the AD102 chip and has 9,728 CUDA cores.", [("chip", "neighbour's row copied")]),
+        ("The RTX 4080 uses the AD102 chip and has 9,728 CUDA cores.", [("chip", "wrong value")]),
         # Counts follow from the units; one source is enough against a figure that is far off.
         ("The H20 has 96 GB of HBM3, 9,984 CUDA cores and 312 tensor cores.", []),
         ("The H20 has 96 GB of HBM3, 4,608 CUDA cores and 144 tensor cores.",
@@ -250,3 +250,57 @@ def test_what_only_a_card_has_is_said_of_one_in_passing_too() -> None:
     text = "The server came late.\n\n" + "It runs.\n\n" * 20 + "The A40 {}.\n\n" + "It runs.\n\n" * 20
     assert kinds(text.format("moves 576 GB/s")) == [("memory_bytes_per_s", "wrong value")]
     assert kinds(text.format("has 36 GB")) == []
+
+
+@pytest.mark.parametrize(
+    ("text", "wrong"),
+    [
+        # A superchip may have the memory of its chip, not the chip that of the superchip.
+        ("The H200 SXM has 144 GB of HBM3e and moves 4.8 TB/s.", [("memory_bytes", "wrong value")]),
+        ("The GH200 has 141 GB of HBM3e and moves 4.8 TB/s.", []),
+        # Between what a product is sold by and what it has left.
+        ("The B200 SXM has 186 GB of HBM3e and draws 1,000 W.", []),
+        # A wrong prefix of a figure that is rounded, too.
+        ("| GPU | Memory | Bandwidth |\n|---|---|---|\n| RTX 4090 | 24 GB | 1.0 GB/s |\n"
+         "| RTX 3090 | 24 GB | 936 GB/s |\n| L4 | 24 GB | 300 GB/s |", [("memory_bytes_per_s", "unit")]),
+        # What another row has is that row's, however far it is from the right one.
+        ("| GPU | Memory | FP64 (TFLOPS) |\n|---|---|---|\n| A100 SXM | 80 GB | 9.7 |\n"
+         "| V100 SXM | 32 GB | 7.8 |\n| P100 SXM | 16 GB | 5.3 |\n| T4 | 16 GB | 9.7 |",
+         [("peak:fp64", "neighbour's row copied")]),
+        # An architecture that is said of the GPU itself is no other GPU's.
+        ("The RTX 4070 uses the Turing architecture, has 12 GB of GDDR6X and 5,288 CUDA cores.",
+         [("architecture", "wrong value"), ("cuda_cores", "wrong value")]),
+        # A point before three digits is one of decimals where figures are right so.
+        ("| | RTX 3060 | RTX 3080 10GB |\n|---|---|---|\n| Price in euros | 329,5 | 699,5 |\n"
+         "| Memory | 12 GB | 10 GB |\n| FP32 | 12.740 TFLOPS | 12.740 TFLOPS |",
+         [("peak:fp32", "neighbour's row copied")]),
+        # A line about one GPU, right but for a size that the text states elsewhere.
+        ("The L4 draws 72 W and has 24 GB.\n\nThe RTX 4080 has 16 GB.\n\n" + "It runs.\n\n" * 3
+         + "This RTX 4080 has 24 GB of GDDR6X and a boost clock of 2,505 MHz.\n",
+         [("memory_bytes", "neighbour's row copied")]),
+        # GPUs of before Pascal and Polaris.
+        ("The GTX 680 has 2 GB on a 384-bit bus and 1,536 CUDA cores.", [("memory_bus_bits", "wrong value")]),
+        ("The Tesla K20 has 5 GB and 2,688 CUDA cores.", [("cuda_cores", "other variant")]),
+        ("The GTX 780 Ti does 5 teraflops in FP32 with 2,880 CUDA cores.", []),
+        # Sources differ: no one is accused.
+        ("The Tesla P4 has 8 GB, 2,560 CUDA cores and a boost clock of 1,063 MHz.", []),
+    ],
+)  # fmt: skip
+def test_what_is_read_right_however_wrong_it_is(text: str, wrong: list[tuple[str, str]]) -> None:
+    assert sorted(kinds(text)) == wrong
+
+
+@pytest.mark.parametrize(
+    ("text", "kind"),
+    [
+        # What many products have is no neighbour's; a chip, or a count, is.
+        ("The RTX 3090 has 24 GB of GDDR6X. The L4 has 24 GB of GDDR6X.", "wrong value"),
+        ("The GTX 1080 uses PCIe 3.0. The RTX 3080 10GB uses PCIe 3.0 and 8,704 CUDA cores.", "wrong value"),
+        ("The Titan RTX has 4,608 CUDA cores. The RTX 2080 Ti has 4,608 CUDA cores.", "full die for product"),
+        # The next product of the line stands beside it in no text, and is taken for it.
+        ("The M3 Max has 128 GB and moves 546 GB/s.", "neighbour's row copied"),
+        ("The A100 PCIe 80GB moves 1,008 GB/s and draws 300 W.", "wrong value"),
+    ],
+)
+def test_a_donor_is_a_gpu_of_the_text_or_the_next_product(text: str, kind: str) -> None:
+    assert [one for _, one in kinds(text)] == [kind]

@@ -79,7 +79,7 @@ def test_words_that_are_no_ability(text: str) -> None:
         ("The H200 offers 1.4x the memory bandwidth of the H100 SXM.", "memory_bytes_per_s", "agrees"),
         ("The H200 has 2.5x more memory bandwidth than the H100 SXM.", "memory_bytes_per_s", "contradicts"),
         # 192 and 180 GB are printed of the B200.
-        ("The B200 has 2.4 times the memory of the H100 SXM.", "memory_bytes", "cannot tell"),
+        ("The B200 has 2.4 times the memory of the H100 SXM.", "memory_bytes", "agrees"),
         ("The RTX A6000 has 100 % more memory than the RTX 3090.", "memory_bytes", "agrees"),
         ("The RTX A6000 has 78 % more memory than the RTX 3090.", "memory_bytes", "contradicts"),
         ("The RTX 4090 has three times the memory of the RTX 3090.", "memory_bytes", "contradicts"),
@@ -809,7 +809,15 @@ N The RTX 4090 has 24 GB of GDDR6x.
 W The RTX 4070 Ti is large. It draws 285 W and has 16 GB.
 N It performs a lot like an RTX 3070 for $200 less.
 W The RTX 5070 has 12 GB, less than the 24 GB of its big sibling, the RTX 4080. It draws 250 W.
-N The RTX 3090 has 24 GB, 12 GB more than the RTX 3080 Ti."""  # noqa: RUF001
+N The RTX 3090 has 24 GB, 12 GB more than the RTX 3080 Ti.
+N The Tesla K80 reaches 480 GB/s and 8.73 TFLOPS of FP32.
+N The Tesla M60 offers 320 GB/s of memory bandwidth and 9.65 TFLOPS of FP32.
+R The Tesla K80 has 240 GB/s of memory bandwidth.
+W The Tesla K80 has 384 GB/s of memory bandwidth.
+N The GeForce GTX 780 Ti delivers 5 TFLOPS of FP32.
+W The GeForce GTX 780 Ti delivers 7 TFLOPS of FP32.
+W The GeForce GTX 680 has 2048 CUDA cores and draws 250 W.
+R The GTX Titan has 12 GB of memory, the GTX Titan Xp 3,840 CUDA cores."""  # noqa: RUF001
 
 
 @pytest.mark.parametrize(

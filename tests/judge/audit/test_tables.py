@@ -634,6 +634,10 @@ OF_PROGRAMS = {
     "a.rst": ".. list-table:: Cards\n   :header-rows: 1\n\n   * - GPU\n     - Memory\n     - TDP\n"
     "   * - L4\n     - 24 GB\n     - 72 W\n   *\n     - T4\n     - 24 GB\n     -\n\nThat is all.\n",
     "a.txt": "||GPU||Memory||TDP||\n|L4|24 GB|72 W|\n|T4|24 GB|70 W|\n",
+    "elements.xml": "<gpu>\n<name>L4</name>\n<vram_gb>24</vram_gb>\n<tdp>72</tdp>\n</gpu>\n"
+    "<gpu>\n<name>T4</name>\n<vram_gb>24</vram_gb>\n<tdp>70</tdp>\n</gpu>\n",
+    "long.csv": "gpu,spec,value,unit\nL4,Memory,24,GB\nL4,TDP,72,W\nT4,Memory,24,GB\nT4,TDP,70,W\n",
+    "a.adoc": '[cols="3*"]\n|===\n|GPU |VRAM |TDP\n\n|L4\n|24 GB\n|72 W\n\n|T4\n|24 GB\n|70 W\n|===\n',
 }
 
 
@@ -642,6 +646,72 @@ def test_lists_of_programs_are_tables(name: str) -> None:
     found = audit.audit_text(OF_PROGRAMS[name], name, today=date(2026, 11, 28)).findings
     assert [(f.gpu, f.field) for f in found if f.verdict == "contradicts"] == [("NVIDIA T4", "memory_bytes")]
     assert len(found) >= 3
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        # 24e9 bytes are 24 GB.
+        '{"name": "L4", "memory": 24e9}\n{"name": "T4", "memory": 16000000000}',
+        # What an object, a host or a series says is of none of the GPUs before or in its name.
+        '{"T4": {"bandwidth": 320},\n "Summit": {\n  "bandwidth": 135,\n  "tdp": 190\n }\n}',
+        'C = {\n "T4": {\n  "bw": 320\n },\n "Longhostname-A40": {\n  "mem_bw": 135\n }\n}',
+        '{\n "T4": "turing",\n "RTX 30": "ampere",\n "GTX 10": "pascal"\n}',
+        # The last of several labels says what a row is of, and the unit of one which of its fields.
+        "| Part | Spec | RTX 3090 | T4 |\n|---|---|---|---|\n| Memory | Bus | 384 | 256 |\n"
+        "| Power | Suggested PSU | 750 | 250 |\n| Power | TDP | 350 | 70 |",
+        "## T4\n- Shaders max boost clock (MHz): 1590\n- CUDA cores: 2560",
+        "Instinct MI250X\nPeak Engine Clock: 1700 MHz\nPeak Half Precision (FP16) Performance: 383 TFLOPs\n"
+        "Peak Single Precision Matrix (FP32) Performance: 95.7 TFLOPs\nPeak INT8 Performance: 383 TOPs",
+        # What a wiki lists begins with the cores.
+        "{|\n! GPU\n! Core config{{efn|name=cc}}\n! Launch\n|-\n| T4\n| 2560:160:64:320:40\n"
+        "| {{dts|2018|09|13}}\n|-\n| L4\n| 7424:232:80:232:58\n| {{dts|2023|03|21}}\n|}",
+    ],
+)
+def test_lists_that_are_right_accuse_nobody(text: str) -> None:
+    found = audit.audit_text(
+        text, "a.md" if text[0] != "{" or text[1] == "|" else "a.json", today=date(2026, 11, 28)
+    ).findings
+    assert not [(f.gpu, f.field, f.stated) for f in found if f.verdict == "contradicts"]
+    assert [f for f in found if f.verdict == "agrees"]
+
+
+def test_labels_whose_values_are_of_another_field(claimed: Read) -> None:
+    """Rates below "Shader-Leistung"; plain RAM that is the cards', by the catalog; pipes inside of cells."""
+    rows = (("RTX 2080 Ti", "13.45", "11"), ("RTX 2080", "10.07", "8"), ("GTX 1080 Ti", "11.34", "11"))
+    head = "| GPU | Processor frequency | Shader-Leistung | RAM |\n|---|---|---|---|\n"
+    found = claimed(head + "\n".join(f"| {gpu} | | {rate} TFLOPS | {size} GB |" for gpu, rate, size in rows))
+    assert [field for _, field, _ in found] == ["peak:fp32"] * 3 + ["memory_bytes"] * 3
+    head = "Models\tCores\tFP64 | FP32 Vector\tFP64 | FP32 Matrix\tMemory\n"
+    text = head + "T4\t2560\t0.25 TF\t8.1 TF\t16 GB\nL4\t7424\t0.49 TF\t30.3 TF\t24 GB"
+    assert {("T4", "cuda_cores", "2560"), ("L4", "memory_bytes", "24 GB")} < {*claimed(text, "a.txt")}
+
+
+def test_figures_of_two_cards_in_turn(claimed: Read) -> None:
+    """Lines of the same kinds stand once for each card, above labels that do."""
+    text = """T4 vs L4 Full Specs
+
+T4
+L4
+2,560 Shaders
+1.59GHz
+7,424 Shaders
+2.04GHz
+16GB GDDR6
+320GB/s
+24GB GDDR6
+300GB/s
+
+TDP
+70W
+FP32
+8.1 TFLOPS
+TDP
+72W
+FP32
+30.3 TFLOPS"""
+    of_t4 = [value for gpu, _, value in claimed(text, "a.txt") if gpu.endswith("T4")]
+    assert of_t4 == ["2,560", "1.59GHz", "16GB", "GDDR6", "320GB/s", "70W", "8.1 TFLOPS"]
 
 
 def test_a_list_that_is_no_whole_json_is_read_as_a_text(tmp_path: Path) -> None:

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from functools import lru_cache
+from functools import lru_cache, reduce
 from math import inf
 
 from gpuwise.checks import network_in
-from gpuwise.judge.audit.words import ABILITIES, CHIP, CUES, FIELDS, LEAD, UNITS, Token, scan, unit_of
+from gpuwise.judge.audit.words import ABILITIES, CHIP, CUES, FIELDS, LEAD, NAMES, UNITS, Token, scan, unit_of
 from gpuwise.model.judgement import Number
 
 # How far rounding may lead from two: the L40S is published with 362.05 and 733.
@@ -100,7 +100,7 @@ class Label:
 
 
 # What words are labels of that mean nothing beside others.
-_ALONE = {"type": "memory_type", "bus": "memory_bus_bits", "cuda": "compute_capability"}
+_ALONE: Mapping[str, str] = NAMES["alone"]
 _UNIT_WORDS = [(name, re.compile(rf"(?:^|[\s(\[/_])(?:{unit})(?=$|[\s)\],/_*;])", re.IGNORECASE), factor)
                for name, unit, factor in UNITS if name not in ("count", "other", "%")]  # fmt: skip
 
@@ -124,8 +124,9 @@ def label_of(text: str) -> Label:
         fields = [f for f in fields if f not in ("tensor_cores", "cuda_cores")]
         # "Arithmetic bandwidth (TFLOP/s)" is none of the memory's.
         fields = ["peak:"] if fields == ["memory_bytes_per_s"] else fields
-    if re.search(r"[_ ][MG]i?B$", text, re.IGNORECASE):
-        # "cache_tensor_cuda_mib" counts no cores.
+    measured = unit is not None and unit[0] in {FIELDS[f].dimension for f in fields}
+    if measured or re.search(r"[_ ][MG]i?B$", text, re.IGNORECASE):
+        # "cache_tensor_cuda_mib" and "Shaders boost clock (MHz)" count no cores.
         fields = [f for f in fields if f not in WHOLE]
     if unit is not None and unit[0] in ("bytes/s", "bits/s") and "memory_bytes" in fields:
         # What is counted in GB/s is a rate: "Memory (GB/s)", "Mem. Bandbreite".
@@ -142,8 +143,10 @@ def label_of(text: str) -> Label:
     if unit is not None and not fields:
         # "Q4 t/s", "On-demand $/GPU-hr"
         fields = {"item/s": ["throughput"], "usd": ["price"]}.get(unit[0], fields)
-    if alone := re.fullmatch(r"\W*(type|bus|cuda)\W*", text, re.IGNORECASE):
-        fields = [_ALONE[alone[1].lower()]]
+    gpus = (t.text for t in tokens if t.kind == "gpu")
+    # "RTX 4090 cores"
+    alone = reduce(lambda rest, gpu: rest.replace(gpu, ""), gpus, text).strip(" \t:*_-()").lower()
+    fields = next(([field] for words, field in _ALONE.items() if re.fullmatch(words, alone)), fields)
     # The row of a network states its throughput: "ResNet-50 FP16".
     if all(f.startswith("peak:") for f in fields) and unit is None and network_in(text):
         fields = ["throughput"]
@@ -478,6 +481,9 @@ def scaled(token: Token, field: str, label: Label | None) -> tuple[Number, ...]:
         if label is not None and label.unit is not None:
             measures = {"bits/s": "bytes/s"}.get(label.unit[0], label.unit[0])
             scales = (label.unit[1],) if measures == known.dimension else scales
+        if field == "memory_bytes" and all(n.value and n.value % 1e9 == 0 for n in token.numbers):
+            # A program's 24e9 is 24 GB, as products are named.
+            scales = (2**30 / 1e9,)
     if re.search(r"(?<![\d.,])[1-9]\d{0,2}\.\d{3}(?!\d)", token.text):
         # 1.792 GB/s with a point for thousands, which no 0.305 has.
         scales = (*scales, *(1000 * scale for scale in scales))

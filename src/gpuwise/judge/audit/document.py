@@ -45,7 +45,7 @@ _PRODUCT = re.compile(r"[A-Z][\w .+-]{2,30}\d[\w .+-]{0,20}")
 _NUMBERED = re.compile(r"(?:\d{1,2}\.){1,3}\d{0,2} (?=[A-Z])")
 _WIDE = re.compile(r"(?<=\S)(?: {2,40}| ?\t ?)(?=\S)")
 # A line that begins with a name and a colon, or the mark of a log, goes on about nothing before it.
-_NAMED = re.compile(r"[\w .()-]{2,40}:(?:\s|$)|\[?\d{1,2}:\d\d|\W{3}\w")
+_NAMED = re.compile(r"[\w .()/-]{2,60}:(?:\s|$)|\[?\d{1,2}:\d\d|\W{3}\w")
 
 
 # "RTX 4000" where a document names an RTX 4090 is that card's series, unless it names workstation cards.
@@ -169,7 +169,13 @@ class _Walk:
         while at < len(self.blocks):
             block = self.blocks[at]
             at += 1
-            if isinstance(block, Heading):
+            if (
+                isinstance(block, Heading)
+                and block.level == PLAIN
+                and (name := _of_another(f"{block.text}:"))
+            ):
+                self.headings, self.recent = {PLAIN + 1: Subject(name, ())}, None
+            elif isinstance(block, Heading):
                 self.heading(block.level, block.text, block.line)
                 # A heading may claim something itself: "RTX 4090 (24 GB)".
                 yield from self.prose([Line(block.line, block.text, 0, 0)])
@@ -200,8 +206,10 @@ class _Walk:
             # A plain line without a GPU may be a heading below the last one or the end of its section;
             # one that is made of words for fields is a part of the specification.
             fields = [t for t in scan(text) if t.kind == "field" and t.field]
-            part = fields and len(re.sub(r"\W", "", text)) <= 12 + sum(len(t.text) for t in fields)
-            found = before if part else replace(before, sure=False)
+            part = text[-1] == ":" or len(re.sub(r"\W", "", text)) <= 12 + sum(len(t.text) for t in fields)
+            # So is the key of an object that names one of them, or says no more than "specs".
+            sheet = (fields and part) or CUES["part_of_sheet"].fullmatch(text)
+            found = before if sheet else replace(before, sure=False)
         self.headings[level] = found
         self.recent = None
         pair = layout.side_by_side(text)
@@ -297,10 +305,11 @@ class _Walk:
         if gpu is not None:
             ends = text.endswith((".", ",", ";"))
             short = (gpu.start < NEAR and not ends) or (gpu.start < 4 and len(text) < 60)
-            return short and not self.headed(line)
+            # "RTX 4090 TDP = 450" states something of it.
+            return short and not self.headed(line) and not any(subject_of(label) for label, _ in _pairs(text))
         words = text.split()
         # "memory:" above "size: 24" is the key of an object.
-        key = len(words) == 1 and text[-1] == ":"
+        key = text[-1] == ":"
         if line.item or len(words) > 8 or text[-1] in ".,;" or not (text[0].isupper() or start or key):
             return False
         if not tokens or start:
@@ -448,7 +457,10 @@ def _shared(value: str, gpus: Sequence[Token]) -> list[tuple[Subject | None, str
 
 def _of_another(text: str) -> str:
     """The name in "name: GTX 1080 11Gbps", which says more than that of the card that the catalog has: a kind
-    or a size of memory that the card has not; empty for any other text."""
+    or a size of memory that the card has not, and the key of an object that a GPU's name is a small part of,
+    "Cluster-A40:"; empty for any other text."""
+    if re.fullmatch(r"[\w-]+:", text) and prose.gpus_of(text) and grid.name_of(text[:-1]) is None:
+        return text
     named = CUES["named"].fullmatch(text)
     gpus = [t for t in scan(named["name"]) if t.kind == "gpu"] if named else []
     if named is None or len(gpus) != 1 or gpus[0].count > 1:

@@ -192,6 +192,10 @@ def _portable(cell: Cell) -> Cell:
     return replace(cell, text=text)
 
 
+# The number of a row, the row, its GPU and in which column that one's name stands.
+Owned = tuple[int, tuple[Cell, ...], Subject, int]
+
+
 @dataclass(frozen=True, slots=True)
 class _Placed:
     """One reading with its owner."""
@@ -417,7 +421,7 @@ class Grid:
 
     def label(self, text: str) -> Label:
         """The label's meaning; of a language model, in a table of tokens a second, its speed."""
-        found = label_of("CUDA cores" if CUES["cores"].fullmatch(text.strip()) else text)
+        found = label_of(text)
         if not found.fields and (count_in(text) or CUES["times_gpus"].fullmatch(text.strip())) and self.speed:
             # "8 GPUs" or "eight" below "ResNet-50, images per second".
             return replace(found, fields=("throughput",))
@@ -563,7 +567,7 @@ class Grid:
 
     def by_row(self) -> Iterator[_Placed]:
         """GPUs down the side, fields along the top."""
-        owned: list[tuple[int, tuple[Cell, ...], Subject, int]] = []
+        owned: list[Owned] = []
         owner: Subject | None = None
         name = 0
         # Names stand in one of the first columns, or in the one that has most of them.
@@ -588,30 +592,50 @@ class Grid:
             cells = [(row[column], o) for _, row, o, n in owned if column < len(row) and column != n]
             sure = True
             if CUES["plain_memory"].fullmatch(label.text.strip()):
-                if self.beside_cpus:
-                    continue
                 # So it may be in a list of machines, unless it is mostly what their GPUs have.
-                listed = rented or any(_TIMES_FIRST.match(row[n].text) for _, row, _, n in owned)
+                of_host = self.beside_cpus or not label.first
+                label = label if label.first else label_of("memory")
+                listed = of_host or rented or any(_TIMES_FIRST.match(row[n].text) for _, row, _, n in owned)
                 sure = not listed or self.is_of_gpus(cells, label)
+                if of_host and not sure:
+                    continue
             elif label.ability is None and label.fields in ((), ("peak:",)):
                 label, sure = self.inferred(label.text, cells) or (label, True)
             # Whether a machine has a link of its GPUs says nothing of these.
             sure = sure and (label.ability is None or not (rented or self.counting is not None))
-            for number, row, mine, name in owned:
-                # "Llama 8B | 16 GB | RTX 4090": what the model takes.
-                of_model = "memory_bytes" in label.fields and any(
-                    CUES["language_model"].search(cell.text) for cell in row[:name]
-                )
-                # Far behind the name of a machine most is the machine's.
-                sure = sure and not of_model and (name < NAME_COLUMNS or "gpu" in label.text.lower())
-                if column < len(row) and column != name and not self.is_list(row[column], label):
-                    # "H100 | FP8 | 1979" below "TFLOPS": another cell of the row names the format.
-                    beside = row if self.labels[column].fields == ("peak:",) else ()
-                    formats = {t.field for c in beside for t in scan(c.text[:NAME]) if t.field in FORMATS}
-                    one = replace(label, fields=(*formats,)) if len(formats) == 1 else label
-                    times = count_in(self.header[column].text)
-                    mine = replace(mine, count=times) if times else mine
-                    yield from self.placed(row[column], one, mine, number, column, sure)
+            placed = [*self.below(label, owned, column, sure)]
+            if not placed and self.labels[column].first and (one := self.inferred(label.text, cells)):
+                # No value is of a field that the label names: "Shader performance" above TFLOPS.
+                placed = [*self.below(one[0], owned, column, one[1])]
+            yield from placed
+
+    def below(self, label: Label, owned: Sequence[Owned], column: int, sure: bool) -> Iterator[_Placed]:
+        """What the cells of a column claim of the GPUs of their rows."""
+        for number, row, mine, name in owned:
+            # "Llama 8B | 16 GB | RTX 4090": what the model takes.
+            of_model = "memory_bytes" in label.fields and any(
+                CUES["language_model"].search(cell.text) for cell in row[:name]
+            )
+            # Far behind the name of a machine most is the machine's.
+            sure = sure and not of_model and (name < NAME_COLUMNS or "gpu" in label.text.lower())
+            if column < len(row) and column != name and not self.is_list(row[column], label):
+                one = self.beside(row, column, label)
+                times = count_in(self.header[column].text)
+                mine = replace(mine, count=times) if times else mine
+                yield from self.placed(row[column], one, mine, number, column, sure)
+
+    def beside(self, row: Sequence[Cell], column: int, label: Label) -> Label:
+        """The label of a cell, where another one of its row says more: "H100 | FP8 | 1979" below "TFLOPS", or
+        "H100 | Memory | 80 | GB", where it is the only value of the row."""
+        own = self.labels[column].fields
+        others = [(c.text, scan(c.text)) for at, c in enumerate(row) if at != column and len(c.text) <= NAME]
+        formats = {t.field for _, one in others for t in one if t.field in FORMATS}
+        if own == ("peak:",) and len(formats) == 1:
+            return replace(label, fields=(*formats,))
+        words = [t for t, one in others if (one and all(w.kind == "field" for w in one)) or label_of(t).unit]
+        if own or not 0 < len(words) < 3 or any(t.kind == "value" for _, one in others for t in one):
+            return label
+        return label_of(" ".join(words))
 
     def is_of_gpus(self, cells: Sequence[tuple[Cell, Subject]], label: Label) -> bool:
         """Whether most sizes of a column are those of the GPUs of their rows, of one or of all."""
@@ -638,9 +662,11 @@ class Grid:
             if sum(bool(text.strip()) for text in texts) == 1 or len(set(texts)) == 1 < len(row):
                 section = first
                 continue
-            label = self.label(first)
-            if not label.fields and section:
-                label = self.label(f"{section} {first}")
+            # "Memory | Bus | 384": the last of several labels says what it is, alone or with the first.
+            more = [t for t in texts[1 : min(columns)] if t and all(w.kind == "field" for w in scan(t))]
+            label = self.label(more[-1] if more else first)
+            if label.fields in ((), ("peak:",)) and (more or section):
+                label = self.label(f"{first} {more[-1]}" if more else f"{section} {first}")
             beside = [(row[i], o) for i, o in columns.items() if 0 < i < len(row) and row[i].text.strip()]
             plain = not label.fields
             label, sure = (self.inferred(first, beside) if plain else None) or (label, True)
@@ -726,8 +752,11 @@ class Grid:
         which a product has the name."""
         pair = self.scope.pair
         own, its = ({i for one in names for i in one.gpu_ids} for names in (self.columns.values(), pair))
-        fits = len(self.header) == len(pair) + 1 and 1 < len(pair) < MOST_ORDERED
-        return dict(enumerate(pair, 1)) if fits and own.isdisjoint(its) else {}
+        # "Memory | Size | 24 GB | 12 GB" has two labels.
+        at = len(self.header) - len(pair)
+        between = {t.kind for row in self.rows for cell in row[1:at] for t in scan(cell.text)}
+        fits = 0 < at < 3 and 1 < len(pair) < MOST_ORDERED and own.isdisjoint(its) and "value" not in between
+        return dict(enumerate(pair, at)) if fits else {}
 
     def in_order(
         self, columns: dict[int, Subject], rows: Sequence[Sequence[Cell]], start: int

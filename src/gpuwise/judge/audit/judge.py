@@ -13,14 +13,13 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
 from functools import cache, lru_cache
 from itertools import islice
-from math import floor, log10
+from math import floor, log10, nan
 
 from gpuwise.facts import catalog
 from gpuwise.judge.audit import evidence
 from gpuwise.judge.audit.cells import SUMMED
 from gpuwise.judge.audit.evidence import alike
 from gpuwise.judge.audit.words import ABILITIES, COUNTS, FIELDS, IN_BITS, OF_BUS
-from gpuwise.model.gpu import GpuSpec
 from gpuwise.model.judgement import NOT_IN_CATALOG, Claim, Finding, Kind, Number, Verdict
 
 # The block of a table's row is the table's number times this, and the row; smaller ones are sections.
@@ -123,9 +122,8 @@ AT_ONCE, DELIVERED = (0, 1), (2, 8)
 SHARED = frozenset(
     {"launch", "architecture", "chip", "memory_type", "process_nm", "slots", "pcie_generation", "transistors"}
 )
-# Fields with so few values that any of them is some product's; the years within which products stand beside
-# each other.
-COMMON, YEARS = SHARED | {"memory_bytes", "memory_bus_bits", "power_w", "launch_price_usd"}, 3
+# Fields with so few values that any of them is some product's.
+COMMON = SHARED | {"memory_bytes", "memory_bus_bits", "power_w", "launch_price_usd"}
 # How near once or twice the FP32 rate a 16-bit rate of the ordinary cores is, at whichever clock.
 VECTOR = 0.07
 # Contradictions of one place that outnumber what agrees there: the reading is wrong, not the text.
@@ -147,9 +145,8 @@ PLAIN = (*TAKEN_FOR_OTHER, "digit swap", "full die for product")  # No other mea
 SHEET, SHEET_LINES = 4, 40
 # Claims about one field of one GPU among which the right value is looked for.
 LOOKED = 500
-# How near a figure must be to the right one times a prefix (278 MB for 277.5 GiB), and to the one that it is
-# taken to be.
-PREFIXED, LIKE = 0.006, 0.011
+# How near a figure must be to the one that it is taken to be.
+LIKE = 0.011
 _PREFIXES = (1e3, 1e-3, 1024, 1 / 1024)
 _BINARY = (1.024, 1.024**2, 1.024**3)
 # Units of the catalog's fields in which texts print them: their digits are compared.
@@ -167,7 +164,8 @@ _COMMA = re.compile(r"(?<![\d.,])\d{1,3},(?:\d{1,2}|0\d\d)(?![\d.,])")
 _THOUSANDS = re.compile(r"(?<![\d.,])[1-9]\d{0,2}\.\d{3}(?![\d.,]) ?(?:[GT]|M?Hz)")
 _IN_THOUSANDS = re.compile(r"(?<![\d.,])\d{1,2} ?k\b", re.IGNORECASE)
 _COARSE = re.compile(
-    r"(?<![\d.,])\d[.,]\d(?!\d)|(?<![\d.,])\d ?(?:[TP](?:B|FLOP|OP)|bill|bilh|bn|mld|mrd|mil[il]i?ar)",
+    r"(?<![\d.,])\d[.,]\d(?!\d)|(?<![\d.,])\d ?"
+    r"(?:[TP](?:era|eta)?(?:B|FLOP|OP)|bill|bilh|bn|mld|mrd|mil[il]i?ar)",
     re.IGNORECASE,
 )
 
@@ -176,12 +174,7 @@ def judge(claims: Sequence[Claim]) -> tuple[Finding, ...]:
     """One finding per claim, in their order; those of ratios last."""
     if any(_COMMA.search(claim.stated) for claim in claims):
         # In a text with decimal commas a point parts thousands: "3.958 TFLOPS".
-        thousands = [tuple(replace(v, value=1000 * v.value) if isinstance(v, Number) else v for v in c.values)
-                     for c in claims]  # fmt: skip
-        # What was too small for its field was read so before.
-        claims = [replace(c, values=more) if _THOUSANDS.search(c.stated) and not _agrees(c) and (
-                      max(_numbers(more)) <= FIELDS[c.field].high) else c
-                  for c, more in zip(claims, thousands, strict=True)]  # fmt: skip
+        claims = _in_thousands(claims)
     ratios = [_of_ratio(claim) for claim in claims if claim.than]
     claims = _narrowed([claim for claim in claims if not claim.than])
     verdicts = [_verdict(claim) for claim in claims]
@@ -193,6 +186,7 @@ def judge(claims: Sequence[Claim]) -> tuple[Finding, ...]:
     # A figure that a text repeats counts once.
     once = {(c.block >= GRID and n, c.gpu_ids, c.field, c.stated): (c, v) for n, (c, v) in enumerate(judged)}
     for claim, verdict in once.values():
+        places[claim.block // GRID, claim.field][verdict] += 1
         if verdict == "contradicts" and (text.mechanism(claim) or ("",))[0] in TAKEN_FOR_OTHER:
             # A rate of the other kind is read right: of just this GPU and format.
             places[_failing(claim)]["agrees"] += 1
@@ -257,16 +251,26 @@ def judge(claims: Sequence[Claim]) -> tuple[Finding, ...]:
     wrong_of: dict[object, set[tuple[float, ...]]] = defaultdict(set)
     # Where of the fields that stand near each other more are wrong of a GPU than right, they are of another
     # product: one named before that the catalog lacks, or one that a sentence goes on about.
-    strange: dict[tuple[tuple[str, ...], int], set[tuple[str, Verdict]]] = defaultdict(set)
+    strange: dict[tuple[str, int], set[tuple[str, Verdict]]] = defaultdict(set)
     for claim, verdict in judged:
+        if claim.block < GRID and verdict == "contradicts" and text.explain(claim)[0] in PLAIN:
+            # Digits swapped, the base clock: read right, of just this GPU.
+            continue
         if claim.block < GRID and verdict in ("agrees", "contradicts"):
-            strange[claim.gpu_ids, claim.line].add((claim.field, verdict))
+            for gpu_id in claim.gpu_ids:
+                strange[product(gpu_id), claim.line].add((claim.field, verdict))
         elif verdict == "contradicts" and (figures := _numbers(claim.values)):
             wrong_of[_column(claim)].add(tuple(figures))
 
+    def is_of_line(claim: Claim) -> bool:
+        """Whether a line of text speaks of this GPU alone, and rightly of another field."""
+        right = {ids for field, ids, _ in agreed[claim.line] if field != claim.field}
+        return len({ids for ids, _ in on_line[claim.line]}) == 1 and claim.gpu_ids in right
+
     def is_of_stranger(claim: Claim) -> bool:
         lines = range(claim.line - NEARBY, claim.line + NEARBY + 1)
-        near = {one for line in lines for one in strange.get((claim.gpu_ids, line), ())}
+        own = {*map(product, claim.gpu_ids)}
+        near = {one for line in lines for it in own for one in strange.get((it, line), ())}
         wrong = {field for field, verdict in near if verdict == "contradicts"}
         right = {field for field, verdict in near if verdict == "agrees"}
         plain = claim.block >= GRID or text.explain(claim)[0] in PLAIN
@@ -295,7 +299,11 @@ def judge(claims: Sequence[Claim]) -> tuple[Finding, ...]:
         # A rate without a unit may be of images, or in the unit of another cell.
         bare = claim.field.startswith("peak:") and not _UNIT.search(claim.stated)
         most = CPU if claim.field.endswith("_hz") and "GHz" in claim.stated else OTHER
+        # But not what another GPU has, in a table that states the field rightly of most.
+        of_field = places[claim.block // GRID, claim.field]
         else_ = bool(known and stated) and not claim.total and claim.field not in OF_WIDTH and (
+            kind != NEIGHBOUR or of_field["agrees"] < MOST_RIGHT * of_field["contradicts"]
+        ) and (
             not any(1 / OTHER < v / (claim.count * k) <= most for v in stated for k in known if k)
             and (bare or (kind in UNTELLING and text.explain(claim)[1] != OTHER_FORMAT))
         )  # fmt: skip
@@ -306,8 +314,8 @@ def judge(claims: Sequence[Claim]) -> tuple[Finding, ...]:
         # The head of a row or column says whose a value is; in lists not of peaks: there are several.
         twice, peak = kind == "internal contradiction", claim.field.startswith("peak:")
         owned = twice and is_of_column(claim) and (claim.block >= GRID or not peak)
-        # So does a sheet of one GPU, in which either statement stands.
-        of_sheet = twice and not (owned or peak) and text.is_of_sheet(claim)
+        # So does a sheet of one GPU, in which either statement stands, or a line, right but for it.
+        of_sheet = twice and not (owned or peak) and (text.is_of_sheet(claim) or is_of_line(claim))
         unowned = several and twice and not (owned or of_sheet) and (claim.of_any or text.is_of_any(claim))
         passing = (is_of_stranger(claim) or in_passing(claim)) and not of_sheet
         # The bandwidth is unknown of a card whose memory size the catalog lacks: an H20 with 141 GB.
@@ -322,6 +330,19 @@ def judge(claims: Sequence[Claim]) -> tuple[Finding, ...]:
     for place in doubted:
         found[place] = replace(found[place], explanation="the reading is doubtful")
     return (*found, *ratios)
+
+
+def _in_thousands(claims: Sequence[Claim]) -> list[Claim]:
+    """The claims with their points read as parting thousands, where no fewer of them are right so."""
+    read = {
+        n: replace(c, values=tuple(replace(v, value=1000 * v.value) for v in numbers))
+        for n, c in enumerate(claims) if _THOUSANDS.search(c.stated)
+        for numbers in ([v for v in c.values if isinstance(v, Number)],)
+    }  # fmt: skip
+    # What was too small for its field was read so before.
+    read = {n: c for n, c in read.items() if max(_numbers(c.values), default=0.0) <= FIELDS[c.field].high}
+    more = sum(map(_agrees, read.values())) >= sum(_agrees(claims[n]) for n in read)
+    return [read.get(n, c) if more and not _agrees(c) else c for n, c in enumerate(claims)]
 
 
 def _is_sheet(claims: Sequence[Claim]) -> bool:
@@ -506,7 +527,9 @@ def _is_option(claim: Claim) -> bool:
         finds = finds or (not consumer and any(alike(ratio, WITH_ECC, CLOSE) for ratio in ratios))
         much = bool(ratios) and min(_numbers(claim.values)) > HOST and min(ratios) > MACHINE
         machine = much and mechanism(claim) is None
-        if finds or machine or any(alike(ratio, 1, REPORTED) for ratio in ratios):
+        # Between what one is sold by and what it has left: 186 GB of a B200 of 192.
+        between = len(claim.gpu_ids) == 1 and min(ratios, default=2.0) <= 1 <= max(ratios, default=0.0)
+        if finds or machine or between or any(alike(ratio, 1, REPORTED) for ratio in ratios):
             return True
     if claim.field == "memory_bytes" and all(catalog.get(i).text("form") == "soc" for i in claim.gpu_ids):
         return max(_numbers(claim.values)) <= _most(claim)
@@ -545,9 +568,12 @@ def _is_option(claim: Claim) -> bool:
     # GB200 and B200, GH200 and H200 are printed for each other.
     if claim.field != "memory_bytes" and not claim.field.startswith("peak:"):
         return False
-    twins = {other for gpu_id in claim.gpu_ids for other in _twins(gpu_id)} - set(claim.gpu_ids)
+    own = {*map(product, claim.gpu_ids)}
+    twins = {o for gpu_id in claim.gpu_ids for o in _twins(gpu_id) if product(o) not in own}
     if claim.field == "memory_bytes":
-        return any(_agrees(replace(claim, gpu_ids=(other,))) for other in twins)
+        # A superchip with the memory of its chip, not the chip with that of the superchip.
+        chip = any(i[0] != "g" for i in claim.gpu_ids)
+        return not chip and any(_agrees(replace(claim, gpu_ids=(other,))) for other in twins)
     theirs = _known(replace(claim, gpu_ids=tuple(twins)))
     return any(states(claim, value) for k in theirs for value in (k.value, *k.alternatives))
 
@@ -599,7 +625,7 @@ def _most(claim: Claim) -> float:
 
 def _is_disputed(claim: Claim, stated: Number | str, known: evidence.Evidence) -> bool:
     """Whether another source has the stated value, or one on the other side of it."""
-    times, near = (claim.count, ROUNDED) if claim.total else (1, 0 if claim.field in COUNTS else CLOSE)
+    times, near = (claim.count, ROUNDED) if claim.total else (1, CLOSE)
     others: Sequence[float | str] = known.alternatives
     if claim.total and isinstance(known.value, float):
         # Sums are of the usual product, in any edition: not of one with less memory that few ever saw.
@@ -614,13 +640,11 @@ def _is_disputed(claim: Claim, stated: Number | str, known: evidence.Evidence) -
         if isinstance(stated, Number) and stated.value <= DYNAMIC_BOOST_W:
             return True
     # What lies between two figures that sources give for one product is not known to be wrong.
-    if isinstance(stated, Number) and len(span) > 1 and claim.field not in {*COUNTS, "memory_bytes"}:
-        return min(span) * (1 - near) <= stated.value / times <= max(span) * (1 + near)
-    return any(
-        alike(stated.value / times, other, near)
-        if isinstance(stated, Number) and isinstance(other, float)
-        else same(claim, stated, other)
-        for other in others
+    one = stated.value / times if isinstance(stated, Number) else nan
+    ranges = len(span) > 1 and claim.field not in {*COUNTS, "memory_bytes"}
+    exact = claim.total or claim.field == "power_w"
+    return (ranges and min(span) * (1 - near) <= one <= max(span) * (1 + near)) or any(
+        alike(one, o, near) if exact and isinstance(o, float) else same(claim, stated, o) for o in others
     )
 
 
@@ -925,14 +949,12 @@ class Around:
         self.mechanism = cache(mechanism)
         self.explained: dict[Claim, Explained] = {}
         self.gpus = tuple(dict.fromkeys(gpu_id for claim in claims for gpu_id in claim.gpu_ids))
-        self.said: dict[tuple[str, tuple[Number | str, ...]], list[str]] = defaultdict(list)
         # Of each block the GPUs in it, and the fields that are right of one.
         self.owners: dict[int, set[tuple[str, ...]]] = defaultdict(set)
         self.agreed: dict[tuple[int, tuple[str, ...]], dict[str, Claim]] = defaultdict(dict)
         for claim in claims:
             self.owners[claim.block].add(claim.gpu_ids)
             if claim.sure and _agrees(claim):
-                self.said[claim.field, claim.values] += claim.gpu_ids
                 self.agreed[claim.block, claim.gpu_ids][claim.field] = claim
             for gpu_id in claim.gpu_ids:
                 if len(claim.gpu_ids) == 1 or not claim.several:
@@ -962,7 +984,7 @@ class Around:
 
     def name(self, claim: Claim) -> Explained:
         """The explanation, with the product whose figure it is where it is another's: of those in the text
-        first, then of those that are sold beside it."""
+        first, then of those a step from it."""
         kind, why = self.explain(claim)
         wrong = wrong_values(claim) or claim.values
         own = {*map(product, claim.gpu_ids)}
@@ -970,26 +992,17 @@ class Around:
             other for gpu_id in claim.gpu_ids for other in family(gpu_id)
             if product(other) in own and is_copied(claim.field, wrong, other)
         }  # fmt: skip
-        # A value that many products share points to none of them; nor does a shorter word (GDDR5 for GDDR5X).
         common = claim.field in COMMON
         variant = kind == "other variant" and (variants if common else variants & {*self.gpus})
-        short = claim.field in ("memory_type", "architecture") and any(
-            str(k.value).lower().startswith(str(one).lower()) for k in _known(claim) for one in wrong
-        )
-        if variant or short or kind not in (*UNTELLING, "other variant", "full die for product"):
+        # What half of all products have (Turing, GDDR6, PCIe 4.0) is no one's; a chip is that of few.
+        shared = kind in UNTELLING and claim.field in SHARED - {"chip", "transistors"}
+        if variant or shared or kind not in (*UNTELLING, "other variant"):
             return kind, why
-        copied = [i for i in self.gpus if is_copied(claim.field, wrong, i)]
-        copied += self.said.get((claim.field, wrong), ())
-        if kind == "wrong value":
-            copied += near_products(claim.gpu_ids[0], claim.field, wrong)
-        mine = [catalog.get(i) for i in claim.gpu_ids]
-        for other in map(catalog.get, copied):
-            # A whole die is a neighbour's figure only where that product uses the same chip.
-            likely = {
-                "full die for product": other.text("chip") in {one.text("chip") for one in mine},
-                "other variant": not common or other.vendor == mine[0].vendor,
-            }.get(kind, True)
-            if likely and product(other.id) not in own:
+        beside = () if common else (other for i in claim.gpu_ids for other in next_to(i))
+        vendor = catalog.get(claim.gpu_ids[0]).vendor
+        for other in map(catalog.get, (*self.gpus, *beside)):
+            copied = is_copied(claim.field, wrong, other.id) and product(other.id) not in own
+            if copied and (other.vendor == vendor or not common):
                 return NEIGHBOUR, f"this is the figure of {other.name}" + f"; {why}" * bool(why)
         return kind, why
 
@@ -1104,8 +1117,9 @@ def mechanism(claim: Claim) -> Explained | None:
     if peak or field in _IN_BYTES or field.endswith(("_hz", "_flop_per_s")):
         # Bits for bytes, of rates alone: 8 times a memory size is another product's.
         factors = (*((8, 1 / 8) if field.endswith("bytes_per_s") else ()), *_PREFIXES)
-        for mine, factor in ((m / value, f) for m, value in pairs if value for f in factors):
-            if alike(mine, factor, PREFIXED):
+        stated = [v for v in claim.values if isinstance(v, Number)]
+        for v, factor in ((replace(v, value=v.value / f), f) for v in stated for f in factors):
+            if any(_is_near(claim, v, k) for k, _ in known if k):
                 times = f"{factor:,g} times" if factor >= 1 else f"1/{1 / factor:,g} of"
                 return "unit", f"right digits, {times} the value: a unit or prefix is mistaken"
     if swapped := next((theirs for _, theirs in swaps), ""):
@@ -1137,6 +1151,7 @@ def mechanism(claim: Claim) -> Explained | None:
     return None
 
 
+@cache
 def product(gpu_id: str) -> str:
     """The id without the form factor and the memory of a variant: `h100` for `h100-sxm5-80gb`."""
     return _VARIANT.sub("", gpu_id)
@@ -1208,31 +1223,6 @@ def fits_form(claim: Claim, form: evidence.Form) -> bool:
     if form in ("vector", "matrix"):
         return claim.vector == (form == "vector") and not (claim.sparse and form == "matrix")
     return form == "value" or (form == "sparse") == bool(claim.sparse)
-
-
-def near_products(gpu_id: str, field: str, values: tuple[Number | str, ...]) -> tuple[str, ...]:
-    """The products of the same vendor that have this figure, were launched within YEARS, and are of the same
-    segment or architecture. Empty for a figure of few digits, or of COMMON fields, that several architectures
-    have: it points to no product."""
-    mine = catalog.get(gpu_id)
-    found = [spec for spec in catalog.all_gpus() if is_copied(field, values, spec.id)]
-    few = field in COMMON or all(isinstance(one, Number) and one.digits <= FEW for one in values)
-    if few and len({_generation(spec) for spec in found}) > 1:
-        return ()
-    return tuple(
-        spec.id for spec in found
-        if spec.vendor == mine.vendor and product(spec.id) != product(gpu_id) and (
-            spec.text("segment") == mine.text("segment") or _generation(spec) == _generation(mine)
-        ) and abs(_year(spec) - _year(mine)) <= YEARS
-    )  # fmt: skip
-
-
-def _generation(spec: GpuSpec) -> str:
-    return (spec.architecture or "").partition(" (")[0]
-
-
-def _year(spec: GpuSpec) -> int:
-    return int((spec.text("launch") or "0")[:4])
 
 
 # How far the numbers of two products lie apart that are a tier or a generation from each other.

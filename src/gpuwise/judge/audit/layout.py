@@ -10,12 +10,11 @@ from __future__ import annotations
 import re
 from bisect import bisect_right
 from collections import defaultdict
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import replace
 from functools import cache, lru_cache, partial
-from itertools import accumulate, pairwise, permutations, product
+from itertools import accumulate, pairwise, permutations
 
-from gpuwise.judge.audit import evidence
 from gpuwise.judge.audit.cells import NEAR, Label, Reading, label_of, readings
 from gpuwise.judge.audit.grid import (
     INFERRED,
@@ -69,15 +68,18 @@ _NUMBER = re.compile(r"\d{1,3},\d{3}|(?:19|20)\d\d")
 _NUMBERS = re.compile(r"(?<![\d.,])(?:(?:\d{1,3},\d{3}){2,12}|(?:(?:19|20)\d\d){2,12})(?![\d.,])")
 _WHOLE = re.compile(r"\d{1,3}(?:,\d{3})+|\d+(?:\.\d+)?")
 _PIECE = re.compile(r"\s*(?:\d[\d.,]{0,6}|[KMGTP]i?B/s|[KMGTP]B|TFLOPS|W)\s*")
+# Where a list of a program begins; before and around the values of a call: "GPU('L4', 24)".
+_OF_LIST, _CALLED = re.compile(r"[\w .]{1,60}(?:\[\])?(?::|\W\W?)"), re.compile(r"^\w{0,40}[(\[{]")
+_MARKS, _VALUES = " '\"()[]{}/#;", re.compile(r"\s?\bVALUES\s?(?=\()")
 # What parts the cells of a line: commas, or slashes with spaces around them.
 _SEPARATORS = (",", " / ", ";")
 _SEPARATOR = re.compile(r",| / |;")
 # Where the labels of a header that lost its gaps end.
 _HEADS = re.compile(
-    r"(?:(?<=[a-z)\]$%])|(?<=GPU)|(?<=RAM)|(?<=BW)|(?<=OPS)|(?<=TDP)|(?<=TGP))(?=[A-Z])(?<!NV)"
+    r"(?:(?<=[a-z)\]$%\u3040-\u9fff])|(?<=GPU)|(?<=RAM)|(?<=BW)|(?<=OPS)|(?<=TDP)|(?<=TGP))(?=[A-Z])(?<!NV)"
 )
 # Where the name of such a row may end.
-_NAME_ENDS = re.compile(r"(?<=[A-Za-z)])(?=\d)")
+_NAME_ENDS = re.compile(r"(?<=[A-Za-z)\d])(?=\d)")
 # Where a cell of it may end: not inside of a word, a decimal or a unit, nor behind a gap.
 _CELL_ENDS = re.compile(r"(?<=[a-zA-Z)\d])(?:(?=[\dA-Z$~ \u2248(])(?<![A-Z](?=[A-Z]))|$)")
 _IN_PARENTHESES = re.compile(r"\(([^()]{8,})\)(?::|\sVALUES)?$", re.IGNORECASE)
@@ -86,15 +88,6 @@ _CORNER = re.compile(r"\W*(?:\w{2,20}\W+){0,2}")
 _BRAND = re.compile(r"(?:(?:NVIDIA|AMD|GeForce|RTX|Tesla|Quadro|Radeon) ){1,2}", re.IGNORECASE)
 _PERCENT = re.compile(r"[+\u2212-]?\d[\d.,]{0,6} ?%")
 
-# A card, its count of cores and its gigabytes, run together; the usual sizes, and how a count is printed.
-_STUCK = re.compile(
-    r"(?P<name>(?:(?:GeForce|Radeon) )?(?:RTX|GTX|RX) \d{4}(?: ?(?:Ti|SUPER|XTX?|GRE)(?![A-Za-z])){0,2}"
-    r"(?: \d{1,2} ?GB)?)(?P<digits>\d{4,7})(?=GB)",
-    re.IGNORECASE,
-)
-SIZES = ("4", "6", "8", "10", "11", "12", "16", "20", "24", "32", "48")
-_COUNTED = re.compile(r"[1-9]\d{2,4}")
-_CORES = ("cuda_cores", "stream_processors")
 # So many letters may stand between a label and a bare number of a table without ends: " (3rd gen.) ".
 MOST_BEHIND = 16
 # A figure of each of two GPUs: "Higher boost: 2617 MHz (2617 MHz vs 2520MHz)".
@@ -124,7 +117,7 @@ def parts(lines: Sequence[Line], scope: Scope) -> Iterator[Line | Grid]:
         line for before, line in pairwise((Line(0, "", 0, 0), *lines))
         if line.text != "?" and not (before.text == "?" and len(line.text) > SHORT)
     ]  # fmt: skip
-    lines = [*_apart(_unnumbered(lines))]
+    lines = _unnumbered(lines)
     at = 0
     while at < len(lines):
         found = next((one for reader in READERS if (one := reader(lines, at, scope)) is not None), None)
@@ -144,34 +137,6 @@ def _unnumbered(lines: Sequence[Line]) -> Sequence[Line]:
     steps = sum(b == a + 1 for a, b in pairwise(counted.values()))
     numbered = len(counted) > LEAST and 2 * steps > len(counted)
     return [line for n, line in enumerate(lines) if n not in counted] if numbered else lines
-
-
-def _apart(lines: Iterable[Line]) -> Iterator[Line]:
-    """The lines; below a line that names cores, rows "RTX 40901638424GB" with the card, its cores and its
-    memory apart."""
-    counts = ""
-    for line in lines:
-        heads = [t for t in scan(line.text) if t.field in _CORES] if len(line.text) <= ROW else []
-        counts = heads[0].text if heads else counts
-        stuck = _STUCK.match(line.text) if counts else None
-        yield replace(line, text=_parted(line.text, stuck, counts)) if stuck else line
-
-
-def _parted(text: str, stuck: re.Match[str], counts: str) -> str:
-    """A row whose card, count of cores and gigabytes ran together, as the catalog confirms the one or the
-    other; the row as it is where two ways are as good."""
-    owner = subject_of(stuck["name"])
-    ways: dict[str, int] = {}
-    for size in SIZES if owner and not owner.several else ():
-        count = stuck["digits"].removesuffix(size)
-        if count != stuck["digits"] and _COUNTED.fullmatch(count):
-            cells = ((label_of(counts), count), (label_of("VRAM"), f"{size}GB"))
-            ways[f"{stuck['name']}: {count} {counts}, {size}"] = sum(
-                _reads(*cell, owner)[1] for cell in cells
-            )
-    most = max(ways.values(), default=0)
-    best = [way for way, known in ways.items() if known == most > 0]
-    return best[0] + text[stuck.end() :] if len(best) == 1 else text
 
 
 def first_pair(lines: Iterable[Line]) -> tuple[Subject, ...]:
@@ -292,8 +257,9 @@ def _delimited(lines: Sequence[Line], start: int, scope: Scope) -> Found:
             continue
         # Empty cells at the end of a row keep the others in their places.
         bare = text.strip(" ").removeprefix("|").removesuffix("|").strip(" ")
-        # Below a header with tabs a pipe stands inside of a cell.
-        pipes = bare.count("|") > 1 and not (rows and "\t" in bare and "\t" in lines[start].text)
+        # Below a header with tabs, and where there are more of these, a pipe stands inside of a cell.
+        tabbed = bare.count("\t") > bare.count("|") or (rows and "\t" in bare and "\t" in lines[start].text)
+        pipes = bare.count("|") > 1 and not tabbed
         cells = bare.split("|") if pipes else (_TABS if "\t" in bare else _PARTED).split(bare)
         cells = [text[a:b] for a, b in places] if at < last else cells
         if len(cells) < 2 or (len(cells) == 2 and "\t" not in text and "|" not in text):
@@ -332,36 +298,42 @@ def _delimited(lines: Sequence[Line], start: int, scope: Scope) -> Found:
 def _separated(lines: Sequence[Line], start: int, scope: Scope) -> Found:
     """A line of field words between commas or slashes, then lines of a GPU and as many values: what a program
     prints as CSV, or "Cheat sheet (cores / VRAM / watts)" above "4090: 16384 / 24 / 450"."""
-    text = lines[start].text
-    if start == 0 and text[-1:] in ("[", "(", "{"):
+    text, at = lines[start].text, start + 1
+    if start == 0 and _OF_LIST.fullmatch(text):
         # The comment above a list of a program, which is a heading of Markdown.
         text = scope.title
+    elif at < len(lines) and _OF_LIST.fullmatch(lines[at].text):
+        at += 1
+    # A statement of SQL has its row behind the names: "INSERT INTO gpus (name, vram) VALUES ('L4', 24);"
+    text, *row = _VALUES.split(text, 1)
     if len(text) > ROW or text[-1:] in (".", "!", "?") or not _SEPARATOR.search(text):
         return None
     inside = _IN_PARENTHESES.search(text)
     head = inside[1] if inside else text.rstrip(":")
     mark = max(_SEPARATORS, key=head.count)
-    labels = [spelt(label) for label in head.split(mark)]
+    labels = [spelt(label.strip(_MARKS)) for label in head.split(mark)]
     tokens = [scan(label) for label in labels]
     named = sum(any(t.field for t in one) for one in tokens)
-    # A word that names no field may be "name" or "cores": of such words most must name one.
-    if named < (1 if mark == "," else 2) or any(t.kind != "field" for one in tokens for t in one):
+    # A word that names no field may be "name" or "3dscore": of such words most must name one.
+    pairs = ((label, t) for label, one in zip(labels, tokens, strict=True) for t in one if t.kind != "field")
+    stated = any(t.kind == "gpu" or 2 * len(t.text) > len(label) for label, t in pairs)
+    if stated or named < (1 if mark == "," else 2):
         return None
     rows: Rows = []
     header = [Cell(lines[start].line, label) for label in labels]
-    for line in lines[start + 1 :]:
-        text = line.text[:ROW].rstrip(",;")
+    for line in (*(replace(lines[start], text=one) for one in row), *lines[at:]):
+        text = _CALLED.sub("", line.text[:ROW].rstrip(",;"))
         name, colon, rest = text.partition(": ")
         text = f"{name}\t{rest}" if colon and kind(name) != "F" else text
         parted = re.split(r"\t|\s?\|\s?", text.replace(max(_SEPARATORS, key=text.count), "\t"))
         # As programs write rows: "('L4', 24, 72)".
-        cells = tuple(Cell(line.line, spelt(cell.strip(" '\"()[]{}"))) for cell in parted)
+        cells = tuple(Cell(line.line, spelt(cell.strip(_MARKS))) for cell in parted)
         if len(cells) == len(labels) + 1 and not rows:
             header = [Cell(lines[start].line, "GPU"), *header]
         if len(cells) != len(header) or not any(kind(cell.text) == "G" or carded(cell) for cell in cells):
             break
         rows.append(cells)
-    return ([tuple(header), *rows], start + 1 + len(rows), True) if rows else None
+    return ([tuple(header), *rows], at + len(rows) - len(row), True) if rows else None
 
 
 def _under_fields(lines: Sequence[Line], start: int, scope: Scope) -> Found:
@@ -636,42 +608,6 @@ def _cut(digits: str, label: Label, owners: Sequence[Subject | None]) -> list[st
     return [*best[0]] if len(best) == 1 and 2 * most >= len(owners) else []
 
 
-def _below_title(lines: Sequence[Line], start: int, scope: Scope) -> Found:
-    """Lines below "X vs Y" with a label and a value of each, which may be run together: "TDP (W)335200",
-    "Leistung 335 W 200 W", "384 bitBus5120 bit". A label in an unknown language gets the field that fits its
-    values."""
-    count = len(scope.pair)
-    rows: Rows = []
-    at, missed = start, 0
-    while 1 < count < 4 and at < len(lines) and missed <= MOST_MISSED and (rows or not missed):
-        text = lines[at].text
-        if len(text) > 2 * SHORT or text.endswith(".") or any(t.kind == "gpu" for t in scan(text)):
-            break
-        row = _sides(text, scope.pair)
-        missed = 0 if row else missed + 1
-        rows += [tuple(Cell(lines[at].line, cell) for cell in row)] if row else []
-        at += 1
-    return (rows, at - missed, False) if len(rows) >= LEAST else None
-
-
-@cache
-def _joined(pair: tuple[Subject, ...]) -> Mapping[str, tuple[str, ...]]:
-    """The digits of one count of each GPU, written without a gap, and the counts that they are made of: for
-    labels whose field is unknown."""
-    found: dict[str, set[tuple[str, ...]]] = defaultdict(set)
-    for name in INFERRED:
-        field = label_of(name).fields[0]
-        counts = [
-            {f"{k.value:g}" for i in one.gpu_ids for k in evidence.of(i, field) if isinstance(k.value, float)}
-            if FIELDS[field].scales == (1.0,)
-            else set()
-            for one in pair
-        ]
-        for cells in product(*counts):
-            found["".join(cells)].add(cells)
-    return {digits: next(iter(ways)) for digits, ways in found.items() if len(ways) == 1}
-
-
 def _sides(text: str, pair: Sequence[Subject]) -> list[str] | None:
     """Of a line the label and the value of each GPU, in order; None for any other line."""
     if len(text) > 2 * SHORT or text.endswith("."):
@@ -681,12 +617,18 @@ def _sides(text: str, pair: Sequence[Subject]) -> list[str] | None:
         return [one["label"].strip(), one["one"] or "-", one["two"] or "-"]
     if glued := _RUN_TOGETHER.fullmatch(text):
         known = label_of(glued[1])
+        # Below words that name no field the catalog must confirm each value.
+        labels = [known] if known.fields else [label_of(name) for name in INFERRED]
+        every = [(label, _cut(glued[2], label, pair)) for label in labels]
+        ways = {
+            (*cells,) for label, cells in every
+            if label is known or all(_reads(label, *one)[1] for one in zip(cells, pair, strict=bool(cells)))
+        } - {()}  # fmt: skip
         half = glued[2][: len(glued[2]) // 2]
         # "19201920" is one count twice.
-        twice = [half] * 2 if len(pair) == 2 and half * 2 == glued[2] and half.isdecimal() else ()
-        cells = _cut(glued[2], known, pair) if known.fields else _joined(tuple(pair)).get(glued[2], ())
-        cells = cells or twice
-        return [glued[1].strip(), *cells] if cells else None
+        twice = (half, half) if len(pair) == 2 and half * 2 == glued[2] and half.isdecimal() else ()
+        apart = next(iter(ways)) if len(ways) == 1 else twice
+        return [glued[1].strip(), *apart] if apart else None
     text = _SEAM.sub(" ", text)
     kinds = defaultdict[tuple[str, ...], list[Token]](list)
     for token in scan(_ASIDE.sub(lambda aside: " " * len(aside[0]), text)):
@@ -764,6 +706,7 @@ def _under_one_word(lines: Sequence[Line], start: int, scope: Scope) -> Found:
     """Rows that lost what parts their cells, as the header did: "GPUVRAMFP16 TFLOPSTDP" above
     "H100 SXM80 GB989700W"."""
     columns = _HEADS.split(lines[start].text) if len(lines[start].text) <= ROW else []
+    columns = columns if len(columns) > LEAST else ["GPU", *_columns(lines[start].text)]
     labels = [label_of(column) for column in columns[1:]]
     rows: Rows = [tuple(Cell(lines[start].line, column) for column in columns)]
     if sum(bool(label.fields) for label in labels) < LEAST or kind(columns[0]) == "F":
@@ -783,12 +726,13 @@ def _parted_row(text: str, labels: Sequence[Label]) -> tuple[str, ...]:
     None at all where two ways are as good, or the catalog confirms less than half of the cells."""
     # The longest name of a GPU with which it begins and that a cell may follow.
     names = [match.start() for match in _NAME_ENDS.finditer(text, 1, SHORT)] if len(text) <= ROW else []
-    name = next((end for end in reversed(names) if kind(text[:end]) == "G"), 0)
+    whole = (end for end in reversed(names) if kind(text[:end]) == "G" and scan(text[:end])[-1].end == end)
+    name = next(whole, 0)
     owner = subject_of(text[:name])
     if owner is None:
         return ()
     rest = _ASIDE.sub(" ", text[name:])
-    ends = [match.start() for match in _CELL_ENDS.finditer(rest)]
+    ends = sorted({*(match.start() for match in _CELL_ENDS.finditer(rest)), len(rest)})
 
     @cache
     def best(at: int, column: int, knew: bool, odd: int) -> tuple[tuple[int, int], tuple[str, ...], int]:
@@ -884,6 +828,10 @@ def _run(lines: Sequence[Line], at: int, of: str) -> int:
     return end - at
 
 
+def _cells(lines: Iterable[Line]) -> tuple[Cell, ...]:
+    return tuple(Cell(line.line, line.text.strip(" |")) for line in lines)
+
+
 def _rows_of_lines(lines: Sequence[Line], start: int, scope: Scope) -> Found:
     """Labels on a line each, then a GPU and a value for each label on lines of their own."""
     title = CUES["name_label"].fullmatch(lines[start].text.strip()) is not None
@@ -897,7 +845,7 @@ def _rows_of_lines(lines: Sequence[Line], start: int, scope: Scope) -> Found:
     fields = at - start - title
     if named < 2 or fields > 2 * named or not _run(lines, at, "G"):
         return None
-    header = tuple(Cell(li.line, li.text) for li in lines[start:at])
+    header = _cells(lines[start:at])
     rows = [header if title else (Cell(header[0].line, "GPU"), *header)]
     while at < len(lines) and kind(lines[at].text) == "G":
         after = at + 1
@@ -909,7 +857,7 @@ def _rows_of_lines(lines: Sequence[Line], start: int, scope: Scope) -> Found:
             after = end
         # A row with an empty cell is a line short: nobody knows which one.
         if after == end:
-            rows.append(tuple(Cell(li.line, li.text) for li in lines[at:after]))
+            rows.append(_cells(lines[at:after]))
         at = after
     # Words that name no field are labels where two GPUs have as many lines each.
     return (rows, at, True) if named == fields or len(rows) > 2 else None
@@ -954,7 +902,7 @@ def _columns_of_lines(lines: Sequence[Line], start: int, scope: Scope) -> Found:
     found = []
     for pattern in (_before, _repeated, _between):
         rows, last = pattern(body, count)
-        table = header + [tuple(Cell(li.line, li.text) for li in row) for row in rows]
+        table = header + [_cells(row) for row in rows]
         found.append((Grid(tuple(table), scope).worth(), table, start + gpus + last))
     # Of two ways that explain as much the first is the usual one.
     worth, table, last = max(found, key=lambda one: one[0])
@@ -998,7 +946,7 @@ def _before(body: Sequence[Line], count: int) -> Arranged:
             after += 1
         values = [li for li in body[at + 1 : after] if not _PERCENT.fullmatch(li.text)]
         # A value more than there are GPUs: the label is not the one of all of them.
-        more = any(scan(li.text) for li in values[count : count + 1])
+        more = any(t.kind != "field" for li in values[count : count + 1] for t in scan(li.text))
         if kind(body[at].text) == "F" and len(values) >= count and not more:
             rows.append((body[at], *values[:count]))
             end = body.index(values[count - 1], at) + 1
@@ -1042,33 +990,42 @@ def _repeated(body: Sequence[Line], count: int) -> Arranged:
     first label as many lines for each GPU, whose words say what they are."""
     labels = [n for n, li in enumerate(body) if kind(li.text) == "F"]
     rows: list[tuple[Line, ...]] = []
-    if not labels:  # labels in a language that is not known stand between values
+    if not labels or count < 2:  # labels in a language that is not known stand between values
         return rows, 0
     # The names may stand there once more, each with a price.
     lead = [li for li in body[: labels[0]] if all(t.kind != "gpu" for t in scan(li.text))]
-    size = len(lead) // count
-    columns = [lead[n * size : (n + 1) * size] for n in range(count)]
-    shapes = [[[t.kind + t.field + t.dimension for t in scan(li.text)] for li in one] for one in columns]
-    if lead and len(lead) == size * count and all(shape == shapes[0] for shape in shapes):
-        rows += [(replace(lead[0], text=""), *cells) for cells in zip(*columns, strict=True)]
+    shapes = [[t.kind + t.field + t.dimension for t in scan(li.text)] for li in lead]
+    for at, size in _again(shapes, count):
+        if all(shapes[at : at + size]):
+            columns = (lead[at + n * size : at + (n + 1) * size] for n in range(count))
+            rows += [(replace(lead[0], text=""), *cells) for cells in zip(*columns, strict=True)]
     ends = [*labels, len(body)]
     segments = [body[a:b] for a, b in pairwise(ends)]
-    at = end = 0
-    while at + count <= len(segments):
-        group = segments[at : at + count]
-        if len({segment[0].text for segment in group}) > 1 or count < 2:
-            at += 1
-            continue
-        for k in range(1, max(map(len, group))):
-            cells = (one[k] if k < len(one) else replace(one[0], text="") for one in group)
-            rows.append((group[0][0], *cells))
-        at += count
-        end = ends[at]
+    end = 0
+    for at, size in _again([segment[0].text for segment in segments], count):
+        for n in range(at, at + size):
+            group = segments[n : n + size * count : size]
+            for k in range(1, max(map(len, group))):
+                cells = (one[k] if k < len(one) else replace(one[0], text="") for one in group)
+                rows.append((group[0][0], *cells))
+        end = ends[at + size * count]
     return (rows if end else []), end
+
+
+def _again(kinds: Sequence[object], count: int) -> Iterator[tuple[int, int]]:
+    """(place, size) of what stands so many times in a row, one for each GPU: the shortest."""
+    at = 0
+    while at + count <= len(kinds):
+        sizes = range(1, min((len(kinds) - at) // count, MOST_LINES) + 1)
+        runs = ([kinds[at + n * size : at + (n + 1) * size] for n in range(count)] for size in sizes)
+        size = next((len(run[0]) for run in runs if all(one == run[0] for one in run)), 0)
+        if size:
+            yield at, size
+        at += size * count or 1
 
 
 # In the order in which they are tried.
 READERS: tuple[Callable[[Sequence[Line], int, Scope], Found], ...] = (
     _broken, _delimited, _separated, _under_one_word, _under_fields, _under_gpus, _in_parentheses,
-    _below_title, _in_one_line, _of_one_shape, _rows_of_lines, _columns_of_lines,
+    _in_one_line, _of_one_shape, _rows_of_lines, _columns_of_lines,
 )  # fmt: skip

@@ -584,6 +584,8 @@ class _Sentence:
         self.owned: dict[int, tuple[Subject, bool]] = {}
         # Places of values that are wrong only where they are of none of the GPUs that the text speaks of.
         self.of_any: set[int] = set()
+        # Starts of architectures that it surely says of a GPU.
+        self.own_architectures: set[int] = set()
         self.pair = scope.pair
         # Where the title speaks of what was measured, its values are not those of the product.
         leads = scope.opening.endswith(":")
@@ -864,6 +866,8 @@ class _Sentence:
         other = (field == "throughput" and self.numbered is not None) or (token.is_range and field in COUNTS)
         sure = sure and not other
         self.owned[place] = best.owner, sure
+        if sure and field == "architecture":
+            self.own_architectures.add(token.start)
         claim = claim_of(best.reading, best.owner, line, block, sure)
         claim = replace(claim, doubt=doubt, of_any=place in self.of_any)
         if field == "launch_price_usd" and not CUES["at_launch"].search(self.around(token)):
@@ -1402,7 +1406,9 @@ class _Sentence:
         """Whether the last architecture before a value, with no GPU between, is not the owner's: "Hopper has
         528 ..."."""
         start = max((g.end for g in self.gpus if g.end <= token.start), default=0)
-        named = [t.name[:5].lower() for t in self.architectures if start <= t.start < token.start]
+        # One that the sentence says of the GPU itself ("it uses the Turing architecture") is no other's.
+        others = (t for t in self.architectures if t.start not in self.own_architectures)
+        named = [t.name[:5].lower() for t in others if start <= t.start < token.start]
         known = [(catalog.get(i).architecture or "")[:5].lower() for i in owner.gpu_ids] if named else []
         return bool(known) and not any(one.startswith(named[-1]) for one in known)
 

@@ -51,7 +51,7 @@ _ENTRIES = re.compile(r'^[^"\n]*"[^"\n]+": ?"[^"\n]*", ?"[^"\n]+": ?.*$', re.MUL
 _QUOTED = re.compile(r'(?<=: )"[^"\n]*"')
 # What JSON has around its names and values; a list of objects is one of paragraphs.
 _JSON_MARKS = re.compile(
-    r'^[ \t]*[{}\[\]]+,?[ \t]*$|(?<=:)[ \t]*[{\[][ \t]*$|^[ \t]+|"(?=[:,\s]|$)|(?<=[\s:\[{])"|,[ \t]*$',
+    r'^[ \t]*[{}\[\]]+,?[ \t]*$|(?<=:)[ \t]*\[[ \t]*$|^[ \t]+|"(?=[:,\s]|$)|(?<=[\s:\[{])"|,[ \t]*$',
     re.MULTILINE,
 )
 # Where JSON without spaces has its next name or value.
@@ -60,16 +60,18 @@ _COMPACT = re.compile(r'(?<=")[:,](?=["\d\[{])|(?<=[\d\]}el]),(?=["{])')
 _DECLARED = re.compile(
     r"^(?:self\.|(?:(?:export|const|let|var|static|final|public|private) ){1,4})(?=\w+ ?=)"
 )
+# An object or a list that begins behind its name: "CORES = {".
+# Where a rate's name says "per": bandwidth_gb_s, bytes_per_s.
+_PER = re.compile(r"(?<=[gt]b)_(?=s(?:_|$))|(?<=[a-z])_per_(?=s(?:ec\w*)?(?:_|$))", re.IGNORECASE)
+# A key that says more than one word.
+_CODED = re.compile(r"^(?:[A-Za-z][A-Za-z\d]*_\w|[a-z]+\d*[A-Z])\w*(?=\s?[:=])")
+_OPENS = re.compile(r"(?<=[\w\]\"'])[ \t]?(?::=|=>|[:=])[ \t]?[\w.]{0,40}[\[{(]$")
 # A key that may be a GPU's name in small letters: "t4:", "[gpu.l40s]".
 _KEY = re.compile(r"^(?:\[(?:[a-z_]{1,20}\.)?)?([a-z]\d{1,3}[a-z]{0,4})[\]:]$")
 # The head of a table of a wiki: "||GPU||Memory||".
 _DOUBLED = re.compile(r"^\|\|(?:[^|\n]{1,60}\|\|){2,40}[ \t]*$", re.MULTILINE)
 _KEYS = re.compile(
     r"\s{0,60}(?:gpu|name|model|card|device)=\w[^\s=,;]{1,60}(?: \w{2,40}=[^\s=,;]{1,40}){2,40}\s*", re.I
-)
-# A row of a database and the names of its columns.
-_INSERTED = re.compile(
-    r"\bINSERT INTO [\w.\"`]{1,60}(\s*)\(([^()]{1,400})\)(\s*)VALUES(\s*)\(([^()]{1,600})\);", re.IGNORECASE
 )
 # A rule before each further object of a list, which is about nothing that was said before.
 OBJECT = "*" * 9
@@ -96,7 +98,7 @@ _OF_SMI = (("power", "power limit"), ("memory", "memory"))
 _LIST_TABLE = re.compile(r"(?P<indent>\s{0,40})\.\. list-table::\s*(?P<title>.{0,200}?)\s*")
 _LIST_CELL = re.compile(r"\s{0,60}(?P<row>\*)?\s{0,8}(?:(?P<cell>-)(?:\s(?P<text>.*))?)?")
 # The width of a table of AsciiDoc; links and templates of a wiki, which shows their last words, and notes.
-_COLS = re.compile(r'\[.{0,40}cols="?([^"\]]{1,60})')
+_COLS = re.compile(r'\[.{0,40}cols="?((?:(\d{1,2})\*)?[^"\]]{0,60})')
 _WIKI_MARK = re.compile(
     r"(?:\[\[|\{\{)(?:[^\[\]{}|]{0,80}\|){0,4}([^\[\]{}|]{0,80})(?:\]\]|\}\})|'{2,3}|<ref[^<>]{0,80}(?:/>|>.{0,400}?</ref>)"
 )
@@ -271,7 +273,6 @@ def _blocks_of(text: str, name: str, notes: list[str]) -> Iterator[Block]:
         if needs in text:
             text = mark.sub(instead, text)
     text = CUES["tag"].sub(lambda tag: f"{{{_NEXT_ATTRIBUTE.sub(', ', tag['entries'])}}}", text)
-    text = _INSERTED.sub(_as_object, text)
     text = _DOUBLED.sub(lambda head: head[0].replace("||", "|"), text)
     lines = text.split("\n")
     if long := [number for number, line in enumerate(lines, 1) if len(line) > LONGEST]:
@@ -281,16 +282,6 @@ def _blocks_of(text: str, name: str, notes: list[str]) -> Iterator[Block]:
         notes.append(f"not read: from line {most + 1:,} on, of {len(lines):,}")
     lines = ["" if len(line) > LONGEST else line for line in lines[:most]]
     return _of_csv(lines, name) if suffix in (".csv", ".tsv") else _of_markdown(lines)
-
-
-def _as_object(inserted: re.Match[str]) -> str:
-    """What a statement of SQL inserts as an object, its name first, on the last of as many lines."""
-    names, values = (re.split(r",\s*", inserted[n].strip()) for n in (2, 5))
-    pairs = [f"{name.strip(' `')}: {value}" for name, value in zip(names, values, strict=False)]
-    pairs.sort(key=lambda pair: not re.match(r"\w*(?:name|model)", pair, re.IGNORECASE))
-    named = re.sub(r"^\w+", "name", pairs[0])
-    lines = "\n" * inserted[0].count("\n")
-    return f"{lines}{{{', '.join((named, *pairs[1:]))}}}" if len(names) == len(values) else inserted[0]
 
 
 def plain(text: str) -> str:
@@ -324,11 +315,11 @@ def _of_csv(lines: list[str], name: str) -> Iterator[Block]:
 
 def spelt(name: str) -> str:
     """What a name of a program says: gpu_name, bandwidth_gb_s, maxTDPWatts."""
-    if re.match("[a-z]+\\d*[A-Z]", name):
+    if re.match("[a-z]+\\d*[A-Z]|(?:[A-Z][a-z]+){2}[a-zA-Z]*$", name):
         name = re.sub(
             r"(?<=[a-z\d])(?=[A-Z])|(?<=[A-Z])(?=[A-Z][a-z]{2})", " ", re.sub("(?<=B)p?s$", "/s", name)
         )
-    return re.sub(r"(?<=[gt]b)_(?=s(?:_|$))", "/", name, flags=re.IGNORECASE).replace("_", " ").strip()
+    return _PER.sub("/", name).replace("_", " ").strip()
 
 
 def _without_latex(lines: Sequence[str]) -> Iterator[str]:
@@ -415,7 +406,7 @@ def _with_marked_tables(lines: Sequence[str]) -> Iterator[str]:
         if not ends:
             ends = {"{|": "|}", "|=": "|==="}.get(text[:2], "") if text[:2] == "{|" or text == "|===" else ""
             width, count = columns, 0
-            columns = cols[1].count(",") + 1 if (cols := _COLS.search(text)) else 0
+            columns = int(cols[2] or cols[1].count(",") + 1) if (cols := _COLS.search(text)) else 0
             yield "<table><tr>" if ends else line
         elif text.startswith(ends):
             ends = ""
@@ -535,10 +526,9 @@ def _lines(text: str, start: int, depth: int, paragraph: int) -> Iterator[Block]
         if _KEYS.fullmatch(line):
             # As logs say it: "gpu=RTX_4090 memory_gb=24".
             line = f"{{{line.strip().replace(' ', ', ').replace('_', ' ')}}}"
-        called = CUES["call"].fullmatch(line)
-        line = f"{{{called['entries']}}}" if called else line
         one = CUES["object"].fullmatch(line)
         entries = CUES["object_field"].findall(one["fields"]) if one is not None else []
+        one = one if entries else None
         head = tuple(Cell(number, spelt(key.strip())) for key in ("GPU", *(key for key, _ in entries)))
         nested = re.fullmatch("[a-z_ ]+", one["name"]) if one is not None else None
         if nested and line.lstrip(" \t\"'").startswith(nested[0]):
@@ -546,7 +536,7 @@ def _lines(text: str, start: int, depth: int, paragraph: int) -> Iterator[Block]
             for entry, value in entries:
                 yield Line(number, f"{spelt(nested[0])} {spelt(entry)}: {value}", depth, paragraph)
             continue
-        if one is None and '"' in line and CUES["entries"].fullmatch(line):
+        if one is None and re.search("[\"']", line) and CUES["entries"].fullmatch(line):
             parts = [f"{spelt(e['key'])}: {e['value']}" for e in CUES["entry"].finditer(line)]
             yield from (Line(number, plain(part), depth, paragraph) for part in parts)
             continue
@@ -575,21 +565,26 @@ def _lines(text: str, start: int, depth: int, paragraph: int) -> Iterator[Block]
         mark = _ITEM.match(line)
         left_out = len(line) > LONGEST or CUES["command"].match(line)
         words = "" if left_out else plain(line[mark.end() :] if mark else line)
+        begins = words.endswith("{") and "[]" not in words and _OPENS.search(words)
         if (entry := CUES["json_entry"].fullmatch(words)) is not None:
             # An entry of JSON: its key is a label, and that of an object a heading.
             said = entry["value"] or entry["number"]
             words = re.sub(r"_|(?<=[a-z])/(?=[a-z]{3})", " ", entry["key"]) + (f": {said}" if said else "")
-        words = _KEY.sub(lambda key: key[1].upper(), _DECLARED.sub("", words))
+        else:
+            words = _OPENS.sub(":", _DECLARED.sub("", words))
+        words = _KEY.sub(lambda key: key[1].upper(), words)
         # A comment behind a value says what is counted in: "peak_flops: 165.2, // TFLOPS FP32".
         if (noted := CUES["noted"].fullmatch(words)) is not None:
-            key = re.sub("[_/]", " ", noted["key"])
+            key = spelt(noted["key"].replace("/", " "))
             words = f"{key} ({noted['note'].strip()}): {noted['value']}"
         # The key of a line of YAML.
-        words = re.sub(r"^(?:[A-Za-z]+_\w|[a-z]+\d*[A-Z])\w*(?=\s?[:=])", lambda key: spelt(key[0]), words)
+        words = _CODED.sub(lambda key: spelt(key[0]), words)
         if (smi := CUES["nvidia_smi"].fullmatch(words)) is not None:
             # What follows the second line is not about its GPU.
             yield from (Line(number, f"{label}: {smi[n]}", 0, paragraph) for n, label in _OF_SMI if smi[n])
             yield Heading(number, PLAIN, smi["name"] or "")
+        elif begins:
+            yield Heading(number, PLAIN, words.rstrip(":"))
         elif words:
             indent = 1 + len(line) - len(line.lstrip()) if mark else 0
             yield Line(number, words, depth + indent, paragraph, marked=mark is not None)

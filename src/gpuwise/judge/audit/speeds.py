@@ -30,7 +30,7 @@ from gpuwise.stats.interval import value_of
 
 FIELD, RENT = "throughput", "rent per hour"
 KINDS: dict[str, Kind] = {
-    "above-peak": "above peak",
+    "above-peak": "physics",
     "precision": "wrong precision",
     "scaling": "scaling over 100 %",
     "linear": "exactly linear",
@@ -121,7 +121,7 @@ def judge(claims: Sequence[Claim]) -> Iterator[Finding]:
 def _finding(claim: Claim, explanation: str, *, wrong: bool = False) -> Finding:
     return Finding(
         lines=(claim.line,), gpu=claim.gpu, field=FIELD, stated=claim.stated, source=SOURCE,
-        verdict="contradicts" if wrong else "cannot tell", kind="above peak" if wrong else None,
+        verdict="contradicts" if wrong else "cannot tell", kind="physics" if wrong else None,
         explanation=explanation,
     )  # fmt: skip
 

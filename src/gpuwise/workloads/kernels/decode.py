@@ -38,14 +38,13 @@ CHECKED_ROWS = 1024  # Of the weights that are widened at a time to check a prod
 ALIKE = 0.016
 # Why each form of `stream` that was called so far is not used here; empty where it is.
 doubts: dict[tuple[object, ...], str] = {}
-# Of `step.cu`: rows of a tile, bytes of a stage, of scales and zero points beside it, of shared memory before
-# the input that ends it, and of all; tokens of a part of a cache.
-ROWS, STAGE, BEFORE, SHARED, PART = 16, 16384, 12864, 231936, 128
+# Of `step.cu`: words of a phase, rows of a tile, bytes of a stage, of the scratch before the input, of all
+# shared memory; tokens of a part of a cache; bytes of scales and zero points beside a stage.
+WORDS, ROWS, STAGE, BEFORE, SHARED, PART = 20, 16, 16384, 12864, 231936, 128
 BESIDE = {Precision.INT4: (512, 256), Precision.MXFP4: (1024, 0), Precision.NVFP4: (2048, 0)}
-STAGES, UNDER_WAY = 11, 2  # at most, and so many on their way: each access takes as long as all of them
-# Formats whose step was measured to be faster so. Of bf16 it is not: a kernel for each product waits as
-# little, compared with what its weights take.
-AS_ONE = frozenset({Precision.INT4, Precision.FP8})
+STAGES, IN_FLIGHT = 11, 2  # at most; more copies in flight lengthen each access
+# Formats whose step was measured to be faster so; with bf16, MXFP4 and NVFP4 it was slower.
+AS_ONE = frozenset({Precision.INT4, Precision.FP8, Precision.INT8})
 ALL_ALIKE = 0.1  # Relative difference of logits, whose roundings add up over the layers
 PROGRAMS = 264  # Of attention, at which a cache is split no further: two for each unit of an H200
 
@@ -375,9 +374,8 @@ class WholeStep:
         widths = (hidden, width + 2 * shared * size, width, inner)
         x, qkv, y, middle = (torch.zeros(n, dtype=torch.int32, device=device) for n in widths)
         self.logits = embedding.new_empty((1, len(head[0])))
-        chunks, each = tokens // PART, 1
-        while shared * triton.cdiv(chunks, each) > self.programs:
-            each += 1
+        chunks = tokens // PART
+        each = triton.cdiv(chunks, self.programs // shared)  # no block has two parts
         splits, heads = triton.cdiv(chunks, each), width // size
         norm, factor = (int(torch.tensor(v).view(torch.int32)) for v in (eps, size**-0.5))
         for block, (keys, values) in zip(blocks, caches, strict=True):
@@ -405,7 +403,7 @@ class WholeStep:
         """A row of the table of phases, which holds tensors by their addresses."""
         self.held += [each for each in fields if isinstance(each, Tensor)]
         row = [0 if x is None else x.data_ptr() if isinstance(x, Tensor) else int(x) for x in fields]
-        self.rows.append(row + [0] * (24 - len(row)))
+        self.rows.append(row + [0] * (WORDS - len(row)))
 
     def _product(
         self, y: Tensor, x: Tensor, weights: tuple[Any, ...], norm: Tensor | None = None, eps: int = 0,
@@ -431,7 +429,7 @@ class WholeStep:
     def __call__(self, tokens: Tensor, position: Tensor) -> Tensor:
         table, rows = self.table, self.embedding
         inputs = (self.phases, len(self.rows), self.counters, position, table, table.stride(0), tokens, rows)
-        room = (rows.shape[1], self.beside, self.stages, UNDER_WAY, BEFORE + self.room)
+        room = (rows.shape[1], self.beside, self.stages, IN_FLIGHT, BEFORE + self.room)
         self.kernel((self.programs, 1, 1), (17 * 32, 1, 1), [*inputs, *room], shared_mem=self.bytes)
         return self.logits
 
@@ -442,17 +440,18 @@ def sizes(block: Any, keys: Tensor) -> tuple[int, int, int]:
     return len(block.feed_forward.down.weight), heads, len(block.feed_forward.gate_up.weight) // 2
 
 
-def at_once(*made: Any, tokens: Tensor, position: Tensor, wanted: Tensor) -> WholeStep | None:
-    """`WholeStep` of what it is made of, where that can be and its logits are those wanted."""
+def at_once(*made: Any, at: tuple[Tensor, Tensor], by_layers: Callable[..., Tensor]) -> WholeStep | None:
+    """`WholeStep` of its arguments where it can run and its logits are those `by_layers`; elsewhere None,
+    with the reason in `doubts` if it failed on a GPU that it was written for."""
     from gpuwise.workloads.models.decoder import stored
 
     _, _, blocks, caches, *_ = made
     first, keys = blocks[0], caches[0][0]
     attention, feed = first.attention, first.feed_forward
     matrices = [stored(each) for each in (attention.qkv, attention.output, feed.gate_up, feed.down)]
-    if len(tokens) > 1 or not all(len(each) > 3 and each[3] in AS_ONE for each in matrices):
+    if len(at[0]) > 1 or not all(len(each) > 3 and each[3] in AS_ONE for each in matrices):
         return None
-    # Elsewhere nobody has tried it, and blocks that wait for each other might wait for ever.
+    # Untried elsewhere, where blocks that wait for each other might never end.
     if not early(keys)["EARLY"] or torch.cuda.get_device_capability(keys.device)[0] != 9:
         return None
     hidden, width, inner = sizes(first, keys)
@@ -460,14 +459,15 @@ def at_once(*made: Any, tokens: Tensor, position: Tensor, wanted: Tensor) -> Who
     whole = all(bytes_of(weight) % 1024 == 0 and bytes_of(weight) >= 2048 for weight, *_ in matrices)
     fits = keys.dtype == torch.bfloat16 and keys.shape[3] == PART and keys.shape[2] % PART == 0
     small = max(hidden, width, inner) <= 14336 and width <= 8 * keys.shape[1] * PART
-    if not (whole and fits and small and hasattr(torch.cuda, "_compile_kernel")):
+    if not (whole and fits and small):
         return None
     form: tuple[object, ...] = ("step", matrices[0][3], hidden, inner, *keys.shape, keys.device)
     try:
         step = WholeStep(*made)
-        off = relative_difference(step(tokens, position), wanted)
+        # By layers afterwards: the new row of the cache is right even if this step's was not.
+        off = relative_difference(step(*at), by_layers(*at))
         doubts[form] = "" if off < ALL_ALIKE else f"the whole step is {off:.2g} off"
-    except Exception as error:  # noqa: BLE001  whatever a compiler or a driver refuses
+    except Exception as error:  # noqa: BLE001  no NVRTC, a torch without `_compile_kernel`, a driver's refusal
         doubts[form] = f"{type(error).__name__}: {error}".splitlines()[0][:200]
     return None if doubts[form] else step
 

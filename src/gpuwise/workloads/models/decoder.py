@@ -609,16 +609,15 @@ class FusedDecode(Cached):
     def forward(self, tokens: Tensor, position: Tensor) -> Tensor:  # (B, 1), (1,) -> (B, V)
         if self.whole is not None:
             return self.whole(tokens, position)
-        logits = self.by_layers(tokens, position)
         if not self.called and not self.decoder.shape.experts:
             from gpuwise.workloads.kernels.decode import at_once
 
-            # The first call, which no graph records, says whether both agree.
+            # The first call, which no graph records, checks whether both agree.
             decoder, self.called = self.decoder, True
             head = decoder.head_weight, decoder.norm.weight
             parts = (decoder.embedding.weight, decoder.table, decoder.layers, self.cache.layers(), head)
-            self.whole = at_once(*parts, NORM_EPS, tokens=tokens, position=position, wanted=logits)
-        return logits
+            self.whole = at_once(*parts, NORM_EPS, at=(tokens, position), by_layers=self.by_layers)
+        return self.by_layers(tokens, position)
 
     def by_layers(self, tokens: Tensor, position: Tensor) -> Tensor:
         from gpuwise.workloads.kernels.decode import attend, product

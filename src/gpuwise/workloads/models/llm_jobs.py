@@ -242,11 +242,12 @@ def advance(logits: Tensor, tokens: Tensor, position: Tensor, context: int) -> T
     """Feed the likeliest token back and go to the next row of the last block, all on the device."""
     block = min(BLOCK, context)
     with torch.inference_mode():
-        # In two steps: of one row one block of the GPU would look for it.
-        count = logits.shape[-1]
-        width = max(each for each in range(1, MOST_AT_ONCE + 1) if count % each == 0)
-        most, where = logits.view(len(logits), -1, width).max(-1)
-        best = most.argmax(-1, keepdim=True)
-        torch.add(where.gather(-1, best), best, alpha=width, out=tokens)
+        if len(logits) > 1:
+            torch.argmax(logits, dim=-1, keepdim=True, out=tokens)
+        else:  # One block of the GPU would search the only row: parts of it first.
+            width = max(n for n in range(1, MOST_AT_ONCE + 1) if logits.shape[-1] % n == 0)
+            most, where = logits.view(1, -1, width).max(-1)
+            best = most.argmax(-1, keepdim=True)
+            torch.add(where.gather(-1, best), best, alpha=width, out=tokens)
         position.add_(1 + block - context).remainder_(block).add_(context - block)
     return logits
