@@ -1000,3 +1000,64 @@ def test_double_precision_counts_before_a_network_of_another_part_of_the_text() 
     assert (need.precision, need.also) == ("fp64", ("qlora:qwen3-14b",))
     with pytest.raises(InputError, match="does not run in fp64"):
         asked("train resnet50 in double precision")
+
+
+@pytest.mark.parametrize(
+    ("text", "field", "value"),
+    [
+        # Several V100 are no V100S, whose S is a capital.
+        ("we have six V100s, can they serve a 7B", "have", ("v100-sxm2-16gb",) * 6),
+        ("we have six v100s, can they serve a 7B", "have", ("v100-sxm2-16gb",) * 6),
+        ("I own a V100S, can it serve a 7B", "have", ("v100s-pcie-32gb",)),
+        ("a used A100 or a new 5090 for bert-large", "sets", (("a100-pcie-80gb", 1), ("rtx-5090", 1))),
+        # What a card draws is not what each person has.
+        ("serve an 8B to 30 users, 200 W each, 2 slots, in a rack", "concurrent", 0),
+        # Prices
+        ("is a 4080 worth it for sd at 15 hours a week when I pay 0.28 per kWh", "budget_usd", None),
+        ("resnet50 takes 8 hours per epoch here, what is faster for 900 dollars", "budget_usd", 900.0),
+        ("rent four H100s, no more than $3 per GPU hour, resnet50", "budget_usd", 12.0),
+        ("rent four H100s for resnet50, at most $3/h each", "budget_usd", 12.0),
+        ("rent four H100s for resnet50, at most $3 per hour per GPU", "budget_per_hour", True),
+        # Ways and places
+        ("serve a 14b, own server and cloud compared: compare owning with the cloud", "either", True),
+        ("cheapest rent of a 40GB card, US only", "region", "the US"),
+        ("a cheap 16GB card, it is for us only, bert-base", "region", ""),
+        ("flux at home for 2500 dollars, how many images per hour", "acquire", "own"),
+        # Who asks, and what is asked of
+        ("chatbot with a 14b for a company of 40 people", "concurrent", 8),
+        ("is 16GB enough for lora of a 3B, or should I rent an A100", "sets", ()),
+        ("is a 3090 enough, or do I need 48GB, for lora of a 7B", "sets", (("rtx-3090", 1),)),
+        ("two A100s inference of a 34B, what does it cost", "items", None),
+        ("train a 1B on 2B tokens, deadline in 2 weeks", "ignored", ()),
+        (
+            "we pay gpt-4o $900 a month for 300M tokens, would gemma-2-27b be cheaper",
+            "workloads",
+            (("gemma-2-27b", 1.0),),
+        ),
+        ("an 8B for 300 people at once on L40S cards, or on L4s", "only", ()),
+        ("an 8B for 300 people at once on A10s", "gpus", (1, 8)),
+        ("is a mac mini m4 pro with 48 GB any good for gemma-2-27b", "sets", (("apple-m4-pro", 1),)),
+        ("1800 dollars: faster than my 3080 for sd training", "have", ("rtx-3080-10gb",)),
+        ("somos una empresa de 40 personas, servir un 14b en la nube", "concurrent", 8),
+        ("resnet50 on P100s, for 25 students", "gpus", (1, 1)),
+        ("rent an A100 for 90 hours of training over the next three months", "hire_h", 90.0),
+        ("I have a 3070, sell it and buy a 4080 for sdxl?", "ignored", ()),
+    ],
+)
+def test_what_buyers_say_in_other_words(text: str, field: str, value: object) -> None:
+    assert getattr(asked(text), field) == value
+
+
+def test_a_server_of_ones_own_pays_off_within_years() -> None:
+    need = asked("we pay $4000 a month for 2 A100, does an own server pay off within two years, llama 8b")
+    assert (need.assumptions.years, need.deadline_s) == (2, None)
+
+
+def test_a_price_of_electricity_without_a_currency() -> None:
+    assert asked("a 4080 for sd, I pay 0.28 per kWh").assumptions.electricity_usd_per_kwh == 0.28
+
+
+def test_a_weekend_is_a_deadline_of_work_that_is_stated_apart() -> None:
+    text = "fine-tune llama 8b over the weekend"
+    assert (asked(text).deadline_s, asked(text).ignored) == (None, ("weekend",))
+    assert need_of(text, {"work": "50M tokens"}, {})[0].deadline_s == 172800

@@ -213,11 +213,8 @@ def amount(
     if steps and learns and not counts and not sizes:
         if batch is None:
             raise InputError(f"{steps.words} of how many items?", hint="say the batch: 'batch size 256'")
-        counts, epochs, notes = (
-            [steps],
-            epochs * batch,
-            [f"{steps.words}, of {batch} {item}{'s' * (batch > 1)} each"],
-        )
+        counts, epochs = [steps], epochs * batch
+        notes.append(f"{steps.words}, of {batch} {item}{'s' * (batch > 1)} each")
     for each in counts[1:]:
         if not each.joined:
             hint = "ask for each, or say how many of the one belong to each of the other"

@@ -204,6 +204,8 @@ def _keep(found: Recommendation) -> str:
     cost = (option.cost_per_item_usd.value for option in found.options if option.cost_per_item_usd)
     least = first.cost_per_item_usd and first.cost_per_item_usd.value <= min(cost)
     more = "nothing that keeps the limits does the work for less" if least else "it does the work"
+    if found.need.faster and len(found.options) == 1:
+        more = f"nothing within the limits is {found.need.faster:g} times as fast"
     return f"Keep {machine_of(first)}: {more}"
 
 

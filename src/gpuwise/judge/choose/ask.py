@@ -47,6 +47,7 @@ class Asked:
     assumed: Mapping[str, Any] = field(default_factory=dict)  # Fields of `Assumptions`
     currency: str = ""  # Of its sums, where it is not the dollar: its code
     notes: tuple[str, ...] = ()  # What was assumed, and what was not read
+    soon: str = ""  # Words that are a deadline of an amount of work alone: "in a weekend"
 
 
 def read(text: str, rates: Mapping[str, float], today: date | None = None) -> Asked:
@@ -65,6 +66,8 @@ def need_of(asked: Asked, given: Mapping[str, Any] | None = None) -> Need:
     }  # fmt: skip
     need = needs.need_for(asked.workload, **stated)
     fields = {name: value for name, value in asked.fields.items() if name not in ("latency", "steps")}
+    if asked.soon and need.items is None and fields.pop("deadline_s", None):
+        fields["ignored"] = (*fields.get("ignored", ()), asked.soon)
     if need.task != "infer":
         fields.pop("concurrent", None)
     if stated["gpus"] != asked.gpus and len({count for _, count in fields.get("sets", ())}) == 1:
@@ -103,11 +106,8 @@ class _Reader(Worked):
             self.fields["faster"] = NUMBERS.get(said) or float(USUAL.times.get(said, said))
             self.fields["upgrade"], self.usual["goal"] = True, "price"
         for pattern, problem, hint, goal in RULES["refused"]:
-            if (
-                (found := self.take(pattern, again=False))
-                and goal
-                and len(self.sets) + bool(self.have) > (goal == "speed")
-            ):
+            found = self.take(pattern, again=False)
+            if found and goal and len(self.sets) + bool(self.have) > (goal == "speed"):
                 self.usual |= {"goal": goal} if goal == "speed" else {}  # Which of them is faster
                 self.ignore("" if goal == "speed" else found[0])
             elif found:
@@ -271,9 +271,8 @@ class _Reader(Worked):
         least, most = fields.get("memory_gb", (None, None))
         cards = self.single or self.sets or self.have or self.said(r"\b(?:gpu|card)s?\b")
         if least and least == most and fields.get("acquire") == "rent" and not cards:
-            fields["total_gb"] = fields.pop("memory_gb")[
-                0
-            ]  # That of several GPUs, where no card is spoken of
+            # That of several GPUs, where no card is spoken of
+            fields["total_gb"] = fields.pop("memory_gb")[0]
         self._read_question()
         seen = set[str]()
         for name, pattern, factors in RULES["numbers"]:
@@ -431,13 +430,8 @@ class _Reader(Worked):
             only_rent or offered or take(P.renting, again=False) or take(P.hosted) or either or self.hired
         )
         rents = None if only_own and not either else rents
-        owns: Any = (
-            only_own
-            or used
-            or take(P.owning)
-            or self.said(P.new_only)
-            or (None if self.said(P.replaceable) else take(P.replacing))
-        )
+        owns: Any = only_own or used or take(P.owning) or self.said(P.new_only)
+        owns = owns or (None if self.said(P.replaceable) else take(P.replacing))
         if "electricity_usd_per_kwh" in self.assumed and not (rents or self.said(RULES["asks"]["energy"])):
             owns = True  # Who rents pays no electricity
         # What no shop sells singly is rented, unless somebody says that it is to be bought.
@@ -489,10 +483,8 @@ class _Reader(Worked):
         fields, take = self.fields, self.take
         self.thrifty = bool(take(P.cheaply))
         if fields.get("either"):
-            for asked in RULES[
-                "asks"
-            ].values():  # "Is it worth buying, or is renting enough": said by the verdict
-                take(asked)
+            for asked in RULES["asks"].values():
+                take(asked)  # "Is it worth buying, or is renting enough": said by the verdict
             return
         if take(P.least_watts):
             fields["goal"] = "power"
@@ -512,6 +504,8 @@ class _Reader(Worked):
         alone &= able or not (self.sets and self.have)
         if fields.get("asks") == "speed":
             return
+        if able and "memory_gb" in fields and not self.have and self.said(P.size_enough):
+            self.sets = ()  # "Is 24 GB enough, or do I need an A100": of the size
         able &= "memory_gb" in fields
         several = len({*self.sets, *((gpu, 1) for gpu in self.have)}) > 1
         if several and (self.of_mine or self.said(P.which_faster)) and fields.get("goal") != "energy":
@@ -653,8 +647,11 @@ class _Reader(Worked):
             self.notes.append(f"{money[0].strip()} is read as {read}")
         # What follows the amount says what it is for.
         after = self.plain[money.end() : money.end() + 14]
-        per = re.match(rf"{P.period}(month|h|year)", after) or take(r"()\bhourly\b")
+        per = re.match(rf"{P.period}(?:gpu )?(month|h|year)", after) or take(r"()\bhourly\b")
         budget = self._usd(text, hourly=per is not None and per[1] in ("", "h"))
+        if per and "gpu" in per[0] and (count := max((number for _, number in self.sets), default=1)) > 1:
+            self.notes.append(f"{text} an hour for each of {count} GPUs")
+            budget *= count
         if each is not None:
             self.mark(money.start(), money.end() + each.end())
             self.notes.append(f"{text}{each[0]} are {units.usd(budget * fields['users'])} in all")
@@ -806,8 +803,6 @@ class _Reader(Worked):
         if (again := self.work and self.work.period_s) and (late := self.fields.pop("deadline_s", None)):
             self.assumed["utilisation"] = min(1.0, late / again)
             self.notes.append(f"each time within {units.seconds(late)}")
-        if self.soon and self.work is None and self.fields.pop("deadline_s", None):
-            self.ignore(self.soon)  # "In a weekend" of no amount is no deadline
         if self.mode == "full" and not is_model(named, self.mode):
             self.mode = "train"
         if self.mode in ("lora", "qlora") and not (is_model(named, self.mode) or named in DIFFUSION):
@@ -826,5 +821,5 @@ class _Reader(Worked):
         return Asked(
             workload=self.mixed or named, mode=self.mode, work=self.work, gpus=self.gpus,
             fields=self.fields, assumed=self.assumed, precision=precision, notes=tuple(self.notes),
-            form="laptop" if self.laptop else self.form, currency=self.currency,
+            form="laptop" if self.laptop else self.form, currency=self.currency, soon=self.soon,
         )  # fmt: skip

@@ -84,9 +84,7 @@ class Cards(Words):
                 self.families[catalog.resolve(text.removesuffix("s")).spec.id] = named.gpu_ids
             usual = named.gpu_ids[0] if one else catalog.resolve(text.removesuffix("s")).spec.id
             if re.search(rf"(?:{P.used}) (?:\S+ )?$", before) and catalog.get(usual).text("form") in MODULES:
-                # Nobody sells a module singly.
-                cards = (gpu for gpu in named.gpu_ids if catalog.get(gpu).text("form") not in MODULES)
-                usual = next(cards, usual)
+                usual = self._card_of(usual)  # Nobody sells a module singly
             if re.search(rf"\b(?:{P.laptop}) (?:with )?(?:an? )?$", before) or re.match(
                 rf" (?:{P.laptop})\b", after
             ):
@@ -258,7 +256,8 @@ class Cards(Words):
     def _card_of(self, gpu: str) -> str:
         """The variant of a named GPU that is a card, where there is one, which then is what was named."""
         cards = (each for each in self.families.get(gpu, ()) if catalog.get(each).text("form") not in MODULES)
-        card = next(cards, gpu)
+        size = catalog.get(gpu).memory_bytes
+        card = min(cards, key=lambda each: catalog.get(each).memory_bytes != size, default=gpu)
         self.families[card] = (card,)
         self.sets = tuple((card if each == gpu else each, count) for each, count in self.sets)
         return card
@@ -368,7 +367,7 @@ class Cards(Words):
         if len(self.sets) < 2 and not number and self.take(P.how_many):
             self.fields |= {"asks": "number"} | ({"only": (self.sets[0][0],)} if self.sets else {})
             self.sets, self.gpus = (), (1, needs.MOST_TOGETHER)
-        elif self.some and self.done() and not self.gpus:
+        elif self.some and not self.gpus and (self.done() or (self.people_at >= 0 and self._of_llm())):
             self.fields["only"] = self.families.get(self.sets[0][0], (self.sets[0][0],))
             self.sets, self.gpus = (), (1, needs.MOST_TOGETHER)
         if self.gpus and self.gpus[1] == self.fields.get("users") and not self.callers:

@@ -55,11 +55,10 @@ class Worked(Cards):
 
     def _read_amounts(self) -> None:
         """How much is to be done, once or again and again."""
-        self.found = amounts.quantities(self.plain)
+        cards = {start for *_, start, _ in self.places}  # "4 A100s inference" counts no work
+        self.found = tuple(e for e in amounts.quantities(self.plain) if e.spans[0][0] not in cards)
         people = self.said(P.how_many_people)  # Whose hours are what is paid
-        if self.take(r"\bper mtok\b") and not (
-            self.found or people
-        ):  # What a million takes, as a batch of them
+        if self.take(r"\bper mtok\b") and not (self.found or people):  # What a million takes, as a batch
             self.found = tuple(replace(each, spans=()) for each in amounts.quantities("1m tokens"))
         whole = next((each for each in self.found if each.kind == "token" and not each.role), None)
         if whole and (share := self.take(P.share_read)):
@@ -547,8 +546,10 @@ class Worked(Cards):
         where just that one is wanted."""
         name, like = P.closed, P.like
         if self.bill and (found := self.take(rf"\b(?:{name})\b")):
-            self.notes.append(f"{found[0]} is compared with {P.open}, an open model")
-            return str(P.open)
+            named = re.search(rf"\b(?:{amounts.families()}|\d+b)\b", self.plain.replace(found[0], " "))
+            other = "what is named" if named else f"{P.open}, an open model"
+            self.notes.append(f"{found[0]} is compared with {other}")
+            return None if named else str(P.open)
         if wanted := self.take(rf"(?:{like}) (?:the |an? )?({name})\b|\b({name})[ -](?:{like})\b"):
             said, instead = wanted[1] or wanted[2], P.open
             self.notes.append(f"the weights of {said} are closed: {instead}, an open model, is taken instead")

@@ -37,7 +37,8 @@ _PLAIN = frozenset((DATA / "plain_words.txt").read_text(encoding="utf-8").split(
 
 def plainly(text: str) -> str:
     """A text in lower case with numbers as digits and everyday short forms written out."""
-    plain = unicodedata.normalize("NFKC", text).casefold().replace("\u2019", "'").replace("\u2010", "-")
+    text = re.sub(P.plural_v100, "", unicodedata.normalize("NFKC", text))
+    plain = text.casefold().replace("\u2019", "'").replace("\u2010", "-")
     plain = re.sub(P.line_end, ". ", plain)
     plain = re.sub(P.dash, ", ", " ".join(plain.split()).rstrip("?.! "))
     # What is written without blanks, or with endings of its own, is not read as another language's words.
