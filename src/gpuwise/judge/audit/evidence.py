@@ -159,10 +159,11 @@ def _by_chip() -> Mapping[str | None, list[GpuSpec]]:
 
 def _counted(spec: GpuSpec, field: str) -> Iterator[Evidence]:
     """A count that no source states: of the cores in the units of its chip; or of the units of an Arc, each
-    of which has one for ray tracing (Intel, Xe-HPG and Xe2 architecture)."""
+    of which has one for ray tracing, and of their XMX engines (Intel, Xe-HPG and Xe2 architecture)."""
     found = [("sm_count", float(d.derived)) for d in catalog.derive(spec) if d.field == field]
-    if spec.vendor == "Intel" and field == "sm_count":
-        found = [("rt_cores", spec.number("rt_cores") or 0.0)]
+    if (die := catalog.chips().get(spec.text("chip") or "")) and spec.vendor == "Intel":
+        each = {"sm_count": 1, "tensor_cores": die.tensor_cores_per_sm}.get(field, 0)
+        found = [("rt_cores", each * (spec.number("rt_cores") or 0.0))] if each else []
     for unit, count in found:
         yield from (replace(known, value=count, text=printed(field, count)) for known in of(spec.id, unit))
 
