@@ -216,9 +216,9 @@ def supports(gpu_id: str, field: str, value: Number | str) -> bool:
 
 def _is_computed(spec: GpuSpec, field: str, fact: Fact | Peak) -> bool:
     """Whether a product of units, rates and clocks confirms a stated value, or it is a factor of one."""
-    if field == "shading_units" and spec.vendor == "Intel":
+    if field in ("shading_units", "rt_cores") and spec.vendor == "Intel":
         # Arc: one ray tracing unit and 128 lanes in each Xe core (Intel, Xe-HPG and Xe2 architecture).
-        return fact == spec.facts[field] and fact.value == 128 * (spec.number("rt_cores") or 0)
+        return spec.number("shading_units") == 128 * (spec.number("rt_cores") or 0)
     return fact.source.kind != "derived" and (spec.id, field) in _computed()
 
 
