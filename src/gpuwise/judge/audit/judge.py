@@ -1030,7 +1030,9 @@ class Around:
         if self.explain(claim)[0] in (*TAKEN_FOR_OTHER, "digit swap", "capability"):
             return False
         own = {product(other) for gpu_id in claim.gpu_ids for other in (gpu_id, *_twins(gpu_id))}
-        wrong = self.wrong.get((claim.block, claim.gpu_ids), ())[:LOOKED]
+        every = self.wrong.get((claim.block, claim.gpu_ids), ())[:LOOKED]
+        # A sparse rate of its own says nothing of another one that has the same.
+        wrong = [c for c in every if not any(is_copied(c.field, c.values, i) for i in c.gpu_ids)]
         right = self.agreed[claim.block, claim.gpu_ids].values()
         siblings = (other for gpu_id in claim.gpu_ids for other in family(gpu_id))
         for other in dict.fromkeys((*self.gpus, *siblings)):
