@@ -143,7 +143,7 @@ def full_die(spec: GpuSpec, beside: Sequence[GpuSpec]) -> Iterator[Values]:
         for field in ("cuda_cores", "tensor_cores"):
             # Where a product beside it has all of the chip, the figure is that one's.
             others = {other.number(field) for other in beside if other.text("chip") == chip}
-            if (count := getattr(catalog.chips()[chip], field)) and count not in others:
+            if (count := catalog.chips()[chip].whole(field)) and count not in others:
                 yield {field: f"{count}"}
 
 

@@ -300,7 +300,35 @@ def test_what_is_read_right_however_wrong_it_is(text: str, wrong: list[tuple[str
         # The next product of the line stands beside it in no text, and is taken for it.
         ("The M3 Max has 128 GB and moves 546 GB/s.", "neighbour's row copied"),
         ("The A100 PCIe 80GB moves 1,008 GB/s and draws 300 W.", "wrong value"),
+        # All units of the chip, of whatever kind, even where a card beside it has as many.
+        ("| GPU | CUDA cores | Tensor cores | RT cores | Memory |\n|-|-|-|-|-|\n"
+         "| RTX 3060 | 3,584 | 112 | 28 | 12 GB |\n| RTX 2080 SUPER | 3,072 | 384 | 48 | 8 GB |\n"
+         "| RTX 2080 | 2,944 | 384 | 46 | 8 GB |", "full die for product"),
     ],
 )
 def test_a_donor_is_a_gpu_of_the_text_or_the_next_product(text: str, kind: str) -> None:
     assert [one for _, one in kinds(text)] == [kind]
+
+
+@pytest.mark.parametrize(
+    ("text", "found"),
+    [
+        # Units of an Arc: one for ray tracing and 16 or 8 XMX engines in each core.
+        ("The Arc A770 has 32 Xe cores, 32 RT units and 521 XMX engines.", [("tensor_cores", "digit swap")]),
+        ("The Arc A770 has 32 Xe cores, 32 RT units and 512 XMX engines.", []),
+        ("The Arc B580 has 20 Xe cores, 22 RT units and 160 XMX engines.", [("rt_cores", "wrong value")]),
+        # A word for the boost clock of other languages.
+        ("A RTX 4070 traz turbo de 1.920 MHz, 12 GB de GDDR6X e 192 bits.", [("boost_hz", "base as boost")]),
+        # Sources differ about the B300.
+        ("The B300 SXM has 288 GB and PCIe 6.0.", []),
+        ("The B300 SXM has 288 GB and PCIe 5.0.", []),
+        # What a card surpasses is not what the text goes on about.
+        ("Arc A770 překonává Arc A750 o desetinu. Propustnost stoupá na 560 GB/s.", []),
+        # A sparse rate that two GPUs have says nothing of whose row it is.
+        ("| GPU | FP16 dense | FP8 dense | TDP | Memory |\n|-|-|-|-|-|\n"
+         "| H200 SXM | 989 | 3958 | 700 W | 80 GB |\n| H100 SXM | 989 | 3958 | 700 W | 141 GB |",
+         2 * [("peak:fp8", "sparse as dense"), ("memory_bytes", "neighbour's row copied")]),
+    ],
+)  # fmt: skip
+def test_units_rates_and_rows_of_one_gpu(text: str, found: list[tuple[str, str]]) -> None:
+    assert kinds(text) == found

@@ -53,6 +53,12 @@ class FullDie:
         """Cores, tensor cores and RT cores of one multiprocessor."""
         return self.cores_per_sm, self.tensor_cores_per_sm, self.rt_cores_per_sm
 
+    def whole(self, field: str) -> int | None:
+        """How many units that a field counts the whole chip has; None where no source tells."""
+        cores, tensor, rt = self.units
+        each = dict(sm_count=1, cuda_cores=cores, stream_processors=cores, tensor_cores=tensor, rt_cores=rt)
+        return (self.sm_count or 0) * each.get(field, 0) or None
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Rate:

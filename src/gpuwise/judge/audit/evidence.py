@@ -101,12 +101,9 @@ def of(gpu_id: str, field: str) -> tuple[Evidence, ...]:
         return ()
     if field in ABILITIES:
         # The catalog names the link that a GPU has; texts say whether it is NVLink.
-        yes = str(fact.value).startswith("NVLink") if field == "link" else bool(fact.value)
-        return (
-            Evidence(
-                value="yes" if yes else "no", text="yes" if yes else "no", source=fact.source, sources=2
-            ),
-        )
+        has = str(fact.value).startswith("NVLink") if field == "link" else bool(fact.value)
+        yes = "yes" if has else "no"
+        return (Evidence(value=yes, text=yes, source=fact.source, sources=2),)
     same_chip = _by_chip()[spec.text("chip")] if "chip" in spec.facts else ()
     shared = same_chip if field in _OF_CHIP else ()
     alike = [s for s in shared if field in s.facts and s.facts[field].value == fact.value]
@@ -159,10 +156,11 @@ def _by_chip() -> Mapping[str | None, list[GpuSpec]]:
 
 def _counted(spec: GpuSpec, field: str) -> Iterator[Evidence]:
     """A count that no source states: of the cores in the units of its chip; or of the units of an Arc, each
-    of which has one for ray tracing (Intel, Xe-HPG and Xe2 architecture)."""
+    of which has one for ray tracing, and of their XMX engines (Intel, Xe-HPG and Xe2 architecture)."""
     found = [("sm_count", float(d.derived)) for d in catalog.derive(spec) if d.field == field]
-    if spec.vendor == "Intel" and field == "sm_count":
-        found = [("rt_cores", spec.number("rt_cores") or 0.0)]
+    if (die := catalog.chips().get(spec.text("chip") or "")) and spec.vendor == "Intel":
+        each = {"sm_count": 1, "tensor_cores": die.tensor_cores_per_sm}.get(field, 0)
+        found = [("rt_cores", each * (spec.number("rt_cores") or 0.0))] if each else []
     for unit, count in found:
         yield from (replace(known, value=count, text=printed(field, count)) for known in of(spec.id, unit))
 
@@ -215,9 +213,9 @@ def supports(gpu_id: str, field: str, value: Number | str) -> bool:
 
 def _is_computed(spec: GpuSpec, field: str, fact: Fact | Peak) -> bool:
     """Whether a product of units, rates and clocks confirms a stated value, or it is a factor of one."""
-    if field == "shading_units" and spec.vendor == "Intel":
+    if field in ("shading_units", "rt_cores") and spec.vendor == "Intel":
         # Arc: one ray tracing unit and 128 lanes in each Xe core (Intel, Xe-HPG and Xe2 architecture).
-        return fact == spec.facts[field] and fact.value == 128 * (spec.number("rt_cores") or 0)
+        return spec.number("shading_units") == 128 * (spec.number("rt_cores") or 0)
     return fact.source.kind != "derived" and (spec.id, field) in _computed()
 
 

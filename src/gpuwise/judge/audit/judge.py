@@ -1030,7 +1030,9 @@ class Around:
         if self.explain(claim)[0] in (*TAKEN_FOR_OTHER, "digit swap", "capability"):
             return False
         own = {product(other) for gpu_id in claim.gpu_ids for other in (gpu_id, *_twins(gpu_id))}
-        wrong = self.wrong.get((claim.block, claim.gpu_ids), ())[:LOOKED]
+        every = self.wrong.get((claim.block, claim.gpu_ids), ())[:LOOKED]
+        # A sparse rate of its own says nothing of another one that has the same.
+        wrong = [c for c in every if not any(is_copied(c.field, c.values, i) for i in c.gpu_ids)]
         right = self.agreed[claim.block, claim.gpu_ids].values()
         siblings = (other for gpu_id in claim.gpu_ids for other in family(gpu_id))
         for other in dict.fromkeys((*self.gpus, *siblings)):
@@ -1073,7 +1075,7 @@ class Around:
 def may_be_of_die(claim: Claim) -> bool:
     """Whether a count may be that of the whole die: it equals it, or no source states the die's count."""
     dies = (catalog.chips().get(catalog.get(i).text("chip") or "") for i in claim.gpu_ids)
-    counts = (getattr(die, claim.field, None) for die in dies if claim.field in OF_DIE)
+    counts = (die and die.whole(claim.field) for die in dies if claim.field in OF_DIE)
     return not _is_of_no_bus(claim) and any(count is None or states(claim, float(count)) for count in counts)
 
 
@@ -1134,9 +1136,8 @@ def mechanism(claim: Claim) -> Explained | None:
             return "base as boost", f"this is the {other[:-3]} clock"
     for gpu_id in claim.gpu_ids:
         chip = catalog.get(gpu_id).text("chip") or ""
-        counted = "cuda_cores" if field == "stream_processors" else field
-        count = getattr(catalog.chips().get(chip), counted, None) if field in COUNTS else None
-        if count is not None and states(claim, float(count)):
+        die = catalog.chips().get(chip)
+        if die is not None and (count := die.whole(field)) and states(claim, float(count)):
             return "full die for product", f"the whole {chip} die has that many; the product uses fewer"
     siblings = dict.fromkeys(other for gpu_id in claim.gpu_ids for other in family(gpu_id))
     own = {*map(product, claim.gpu_ids)}
