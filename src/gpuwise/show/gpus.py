@@ -104,13 +104,11 @@ def specification(spec: GpuSpec) -> Table:
         )
         last = group
     die = chips().get(spec.text("chip") or "")
-    whole: tuple[str, ...] = ()
-    if die is not None and die.sm_count is not None:
-        # Products are often credited with what the chip holds with nothing switched off.
-        counts = zip(die.units, ("cores", "tensor cores", "RT cores"), strict=True)
-        parts = [f"{die.sm_count} multiprocessors"]
-        parts += [f"{die.sm_count * each:,} {name}" for each, name in counts if each]
-        whole = (f"the whole {spec.text('chip')} die has {', '.join(parts)}",)
+    # Products are often credited with what the chip holds with nothing switched off.
+    names = {"sm_count": "multiprocessors", "cuda_cores": "cores", "tensor_cores": "tensor cores"}
+    named = {**names, "rt_cores": "RT cores"}.items()
+    parts = [f"{count:,} {name}" for field, name in named if die and (count := die.whole(field))]
+    whole = (f"the whole {spec.text('chip')} die has {', '.join(parts)}",) if parts else ()
     lone = any(row["sources"] == LONE for row in rows)
     single = (f"{LONE}: one source, and none that confirms it",) if lone else ()
     return Table.of(

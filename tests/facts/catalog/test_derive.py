@@ -79,7 +79,7 @@ def test_published_errors_disagree(gpu_id: str, field: str, wrong: Value, comput
 
 def test_the_wrong_figures_of_one_article_are_those_of_the_whole_die() -> None:
     die = catalog.chips()["GA100"]
-    assert [(die.sm_count or 0) * each for each in die.units] == [8192, 512, 0]
+    assert [die.whole(f) for f in ("cuda_cores", "tensor_cores", "rt_cores")] == [8192, 512, None]
 
 
 @pytest.mark.parametrize(
@@ -100,7 +100,7 @@ def test_the_wrong_figures_of_one_article_are_those_of_the_whole_die() -> None:
 def test_whole_dies(chip: str, sm_count: int, cuda_cores: int, tensor_cores: int) -> None:
     die = catalog.chips()[chip]
     assert die.sm_count == sm_count
-    assert [sm_count * each for each in die.units[:2]] == [cuda_cores, tensor_cores]
+    assert [sm_count * die.each(f) for f in ("cuda_cores", "tensor_cores")] == [cuda_cores, tensor_cores]
     assert die.source.title
 
 
@@ -137,9 +137,8 @@ def test_a_product_holds_no_more_than_its_whole_die() -> None:
         die = known.get(spec.text("chip") or "")
         if die is None:
             continue
-        fields = ("sm_count", "cuda_cores", "tensor_cores", "rt_cores")
-        for field, each in zip(fields, (1, *die.units), strict=True):
-            whole = die.sm_count and die.sm_count * each
+        for field in ("sm_count", "cuda_cores", "tensor_cores", "rt_cores"):
+            whole = die.sm_count and die.sm_count * die.each(field)
             # Two dies make an MI250X; dies of which the whole is unknown say nothing.
             assert whole is None or (spec.number(field) or 0) <= whole, (spec.id, field)
 

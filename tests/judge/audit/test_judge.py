@@ -301,9 +301,12 @@ def test_what_is_read_right_however_wrong_it_is(text: str, wrong: list[tuple[str
         ("The M3 Max has 128 GB and moves 546 GB/s.", "neighbour's row copied"),
         ("The A100 PCIe 80GB moves 1,008 GB/s and draws 300 W.", "wrong value"),
         # All units of the chip, of whatever kind, even where a card beside it has as many.
-        ("| GPU | CUDA cores | Tensor cores | RT cores | Memory |\n|-|-|-|-|-|\n"
-         "| RTX 3060 | 3,584 | 112 | 28 | 12 GB |\n| RTX 2080 SUPER | 3,072 | 384 | 48 | 8 GB |\n"
-         "| RTX 2080 | 2,944 | 384 | 46 | 8 GB |", "full die for product"),
+        (
+            "| GPU | CUDA cores | Tensor cores | RT cores | Memory |\n|-|-|-|-|-|\n"
+            "| RTX 3060 | 3,584 | 112 | 28 | 12 GB |\n| RTX 2080 SUPER | 3,072 | 384 | 48 | 8 GB |\n"
+            "| RTX 2080 | 2,944 | 384 | 46 | 8 GB |",
+            "full die for product",
+        ),
     ],
 )
 def test_a_donor_is_a_gpu_of_the_text_or_the_next_product(text: str, kind: str) -> None:

@@ -48,16 +48,15 @@ class FullDie:
     rt_cores_per_sm: int
     source: Source
 
-    @property
-    def units(self) -> tuple[int, int, int]:
-        """Cores, tensor cores and RT cores of one multiprocessor."""
-        return self.cores_per_sm, self.tensor_cores_per_sm, self.rt_cores_per_sm
+    def each(self, field: str) -> int:
+        """How many units that a field counts one multiprocessor has."""
+        cores = self.cores_per_sm if field in ("cuda_cores", "stream_processors") else 0
+        others = {"tensor_cores": self.tensor_cores_per_sm, "rt_cores": self.rt_cores_per_sm, "sm_count": 1}
+        return others.get(field, cores)
 
     def whole(self, field: str) -> int | None:
-        """How many units that a field counts the whole chip has; None where no source tells."""
-        cores, tensor, rt = self.units
-        each = dict(sm_count=1, cuda_cores=cores, stream_processors=cores, tensor_cores=tensor, rt_cores=rt)
-        return (self.sm_count or 0) * each.get(field, 0) or None
+        """The same of the whole chip; None where no source tells."""
+        return (self.sm_count or 0) * self.each(field) or None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -156,8 +155,8 @@ def derive(spec: GpuSpec) -> Iterator[Derived]:
     cores = "stream_processors" if spec.vendor == "AMD" else "cuda_cores"
     # Without units nothing follows of cores and peaks: boards of unannounced parts, Gaudi, Apple.
     if units is not None and die is not None:
-        for field, of_one in zip((cores, "tensor_cores", "rt_cores"), die.units, strict=True):
-            if of_one:  # a chip without a kind of core gives no row for it
+        for field in (cores, "tensor_cores", "rt_cores"):
+            if of_one := die.each(field):  # a chip without a kind of core gives no row for it
                 yield beside(field, f"sm_count x {of_one}", int(units) * of_one, ("sm_count", units))
     for rate in rates(spec) if units is not None else ():
         # Hopper states matrix peaks, fp64 apart, at a lower clock.

@@ -158,9 +158,9 @@ def _counted(spec: GpuSpec, field: str) -> Iterator[Evidence]:
     """A count that no source states: of the cores in the units of its chip; or of the units of an Arc, each
     of which has one for ray tracing, and of their XMX engines (Intel, Xe-HPG and Xe2 architecture)."""
     found = [("sm_count", float(d.derived)) for d in catalog.derive(spec) if d.field == field]
-    if (die := catalog.chips().get(spec.text("chip") or "")) and spec.vendor == "Intel":
-        each = {"sm_count": 1, "tensor_cores": die.tensor_cores_per_sm}.get(field, 0)
-        found = [("rt_cores", each * (spec.number("rt_cores") or 0.0))] if each else []
+    die = catalog.chips().get(spec.text("chip") or "")
+    if die and spec.vendor == "Intel" and field in ("sm_count", "tensor_cores") and die.each(field):
+        found = [("rt_cores", die.each(field) * (spec.number("rt_cores") or 0.0))]
     for unit, count in found:
         yield from (replace(known, value=count, text=printed(field, count)) for known in of(spec.id, unit))
 
@@ -202,9 +202,8 @@ def supports(gpu_id: str, field: str, value: Number | str) -> bool:
         if isinstance(value, str) or isinstance(known.value, str):
             # Of memory types all, but for a G left out.
             mine, theirs = _begin(field, str(value)), _begin(field, str(known.value))
-            if theirs.endswith(mine) or (
-                (field == "architecture" or mine == "gddr") and theirs.startswith(mine)
-            ):
+            begins = field == "architecture" or mine == "gddr"
+            if theirs.endswith(mine) or (begins and theirs.startswith(mine)):
                 return True
         elif abs(value.value - known.value) <= CLOSE * abs(known.value):
             return True

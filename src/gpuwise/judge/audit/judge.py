@@ -1075,7 +1075,7 @@ class Around:
 def may_be_of_die(claim: Claim) -> bool:
     """Whether a count may be that of the whole die: it equals it, or no source states the die's count."""
     dies = (catalog.chips().get(catalog.get(i).text("chip") or "") for i in claim.gpu_ids)
-    counts = (die and die.whole(claim.field) for die in dies if claim.field in OF_DIE)
+    counts = (die.whole(claim.field) if die else None for die in dies if claim.field in OF_DIE)
     return not _is_of_no_bus(claim) and any(count is None or states(claim, float(count)) for count in counts)
 
 
@@ -1135,10 +1135,9 @@ def mechanism(claim: Claim) -> Explained | None:
         if any(same(claim, mine, value) for value in clocks for mine in claim.values):
             return "base as boost", f"this is the {other[:-3]} clock"
     for gpu_id in claim.gpu_ids:
-        chip = catalog.get(gpu_id).text("chip") or ""
-        die = catalog.chips().get(chip)
+        die = catalog.chips().get(catalog.get(gpu_id).text("chip") or "")
         if die is not None and (count := die.whole(field)) and states(claim, float(count)):
-            return "full die for product", f"the whole {chip} die has that many; the product uses fewer"
+            return "full die for product", f"the whole {die.chip} die has that many; the product uses fewer"
     siblings = dict.fromkeys(other for gpu_id in claim.gpu_ids for other in family(gpu_id))
     own = {*map(product, claim.gpu_ids)}
     for other in sorted(siblings, key=lambda other: product(other) not in own):
