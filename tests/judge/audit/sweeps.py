@@ -15,7 +15,8 @@ from zlib import crc32
 
 from gpuwise.judge import audit
 from gpuwise.judge.audit import cells, document, evidence, grid, prose
-from gpuwise.judge.audit.judge import GRID, judge
+from gpuwise.judge.audit.grid import GRID
+from gpuwise.judge.audit.judge import judge
 from gpuwise.judge.audit.read import blocks_of
 from gpuwise.model.judgement import Claim, Finding, Number, Relation
 

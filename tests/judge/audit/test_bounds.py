@@ -10,9 +10,10 @@ import pytest
 
 from gpuwise.judge import audit
 from gpuwise.judge.audit import evidence, speeds
+from gpuwise.judge.audit.agree import _is_same_text
+from gpuwise.judge.audit.agree import agrees as supported
 from gpuwise.judge.audit.cells import scaled
 from gpuwise.judge.audit.grid import Scope, name_of
-from gpuwise.judge.audit.judge import _agrees, _is_same_text
 from gpuwise.judge.audit.layout import MOST_MISSED, kind
 from gpuwise.judge.audit.prose import FAR, _Sentence
 from gpuwise.judge.audit.words import CUES, scan
@@ -40,7 +41,7 @@ def test_a_range_holds_what_lies_a_hundredth_outside(
 ) -> None:
     one = evidence.of("l4", "power_w")[0]
     monkeypatch.setattr(evidence, "of", lambda *_: (SimpleNamespace(value=known, form=one.form),))
-    assert _agrees(claim(100.0, 200.0, is_range=True)) is agrees
+    assert supported(claim(100.0, 200.0, is_range=True)) is agrees
 
 
 @pytest.mark.parametrize(("one", "alike"), [(3.0, True), (3.01, False), (1.0, True), (0.99, False)])

@@ -12,8 +12,8 @@ from itertools import pairwise, zip_longest
 
 from gpuwise.judge.audit import evidence, grid, layout, prose
 from gpuwise.judge.audit.cells import NEAR, label_of, own_field, readings
-from gpuwise.judge.audit.grid import IN_CONTEXT, Scope, Subject, claim_of, of_form, subject, subject_of
-from gpuwise.judge.audit.judge import GRID, may_be_of_die
+from gpuwise.judge.audit.explain import may_be_of_die
+from gpuwise.judge.audit.grid import GRID, IN_CONTEXT, Scope, Subject, claim_of, of_form, subject, subject_of
 from gpuwise.judge.audit.prose import Left, Text
 from gpuwise.judge.audit.read import PLAIN, Block, Heading, Line, Table, texts_of
 from gpuwise.judge.audit.words import CHIP, CUES, Token, cue_before, scan
