@@ -23,14 +23,14 @@ from gpuwise.model.judgement import Claim, Number
 CLOSE = 0.006
 # How far rounding to few digits may lead: 1.2 TB/s for 1.2288.
 ROUNDED = 0.025
-# With so few digits, or in the numbers that products are sold by, a little more: 750 for 756, 192 GB.
+# The same where no more than one decimal, or one digit of a large unit, is printed: 0.3 TB/s for 0.32.
+COARSE = 0.17
+# With few digits, or in the numbers that products are sold by, a little more than CLOSE: 750 for 756, 192 GB.
 FEW, FEW_CLOSE = 2, 0.01
 # Databases differ by so much in the clocks of one card.
 CLOCKS = 0.015
 # Digits from which on a clock in MHz is printed to the last one.
 EXACT_MHZ = 4
-# The same where no more than one decimal, or one digit of a large unit, is printed: 0.3 TB/s for 0.32.
-COARSE = 0.17
 # For "about" and "nearly".
 ROUGH = 0.05
 # How many decimal units of bytes make one of the binary units that the catalog counts in.
@@ -71,12 +71,6 @@ def is_of_missing_format(claim: Claim) -> bool:
         return False
     lacks = all(any(k.value == "no" for k in evidence.of(i, ability)) for i in claim.gpu_ids)
     return lacks and not any(evidence.of(i, claim.field) for i in claim.gpu_ids)
-
-
-def twins_of(gpu_id: str) -> tuple[str, ...]:
-    """GPUs of the chip that a superchip holds, too: B200 and GB200, H200 and GH200; none for other chips."""
-    alike = _alike(r"(?:g(?=[bh]\d))?([^-]*)")[gpu_id]
-    return alike if len({other.split("-")[0] for other in alike}) > 1 else ()
 
 
 def agrees(claim: Claim) -> bool:
@@ -265,6 +259,12 @@ def family(gpu_id: str) -> tuple[str, ...]:
     # `h100-pcie-80gb` -> h100, `rtx-4090-laptop` -> rtx-4090, `l40s` -> l40.
     alike = _alike(r"((?:(?:rtx|gtx|rx)-)?(?:pro-)?[a-z]*\d+)")[gpu_id]
     return tuple(other for other in alike if other != gpu_id)
+
+
+def twins_of(gpu_id: str) -> tuple[str, ...]:
+    """GPUs of the chip that a superchip holds, too: B200 and GB200, H200 and GH200; none for other chips."""
+    alike = _alike(r"(?:g(?=[bh]\d))?([^-]*)")[gpu_id]
+    return alike if len({other.split("-")[0] for other in alike}) > 1 else ()
 
 
 @cache
