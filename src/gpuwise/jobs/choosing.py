@@ -94,7 +94,7 @@ def _chosen(
         _one_alone(choice),
         choice.answer,
         verdicts.sent_out(choice.need, choice.options[0], market.offers) if need.egress_gb else "",
-        verdicts.split(choice),
+        verdicts.split(choice) if need.users > 1 else "",
         rent,
     )
     choice = replace(choice, answer=" ".join(filter(None, said)))

@@ -159,8 +159,7 @@ def _module(request: PredictRequest, module: Any, gpus: Sequence[str], count: in
 
 
 def _traced(request: PredictRequest, workload: str, gpus: Sequence[str], count: int) -> tuple[Record, ...]:
-    from gpuwise.judge.choose.speeds import from_sheet  # numpy: only when it is asked
-    from gpuwise.predictor.forecast import forecast
+    from gpuwise.predictor.forecast import forecast  # numpy: only when it is asked
     from gpuwise.predictor.trace_store import with_own
 
     try:
@@ -189,6 +188,8 @@ def _traced(request: PredictRequest, workload: str, gpus: Sequence[str], count: 
     )
 
     if mode == "compute":
+        from gpuwise.judge.choose.speeds import from_sheet
+
         return tuple(from_sheet(config, gpu, count) for gpu in gpus)
 
     def asked(config: RunConfig, gpus: Sequence[str]) -> tuple[Record, ...]:

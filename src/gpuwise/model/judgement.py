@@ -133,7 +133,7 @@ class Need:
     slots: float | None = None  # Of all GPUs in one's own machine together
     outlet_w: float | None = None  # What the whole machine may draw from the wall
     quiet: bool = False  # An own machine that people sit beside
-    at_home: bool = False  # No server's cards, and one or two of them
+    at_home: bool = False  # No server's cards, and one, or as many as a large served model takes
     fans: bool = False  # The machine that is there is a server, whose fans cool cards that have none
     form: str | None = None
     gpus: tuple[int, int] = (1, 1)

@@ -1061,3 +1061,11 @@ def test_a_weekend_is_a_deadline_of_work_that_is_stated_apart() -> None:
     text = "fine-tune llama 8b over the weekend"
     assert (asked(text).deadline_s, asked(text).ignored) == (None, ("weekend",))
     assert need_of(text, {"work": "50M tokens"}, {})[0].deadline_s == 172800
+
+
+@pytest.mark.parametrize(
+    ("text", "most"),
+    [("llama 70b at home, used is fine", 4), ("qwen3 32b at home", 1), ("train resnet50 at home", 1)],
+)
+def test_at_home_several_cards_share_a_model_that_one_does_not_hold(text: str, most: int) -> None:
+    assert asked(text).gpus == (1, most)

@@ -74,7 +74,7 @@ def need_of(asked: Asked, given: Mapping[str, Any] | None = None) -> Need:
         # The number was said apart from the names.
         fields["sets"] = tuple((gpu, stated["gpus"][1]) for gpu, _ in fields["sets"])
     if stated["gpus"] is None:  # A machine that holds so many
-        least, most = (1, 1) if fields.get("at_home") else need.gpus
+        least, most = (1, needs.most_at_home(need)) if fields.get("at_home") else need.gpus
         fields["gpus"] = (least, max(most, len(fields.get("have", ()))))
     assumptions = replace(need.assumptions, **asked.assumed)
     return replace(need, **fields, assumptions=assumptions, notes=(*need.notes, *asked.notes))

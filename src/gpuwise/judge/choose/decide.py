@@ -122,8 +122,10 @@ def recommend(
 def _with_speed(need: Need, gpu: str, why: Issue, them: Candidates, first: int) -> Issue:
     """Why a GPU is left out, of one that was named with how fast it is: who compares two asks that, too."""
     names, count = priced.names_of(need), them.rows[first].count
+    if len(names) > FEW or gpu not in names:
+        return why
     same = [p for p, row in enumerate(them.rows) if (row.gpu, row.count) == (gpu, count)]
-    if len(names) > FEW or gpu not in names or not same or them.rows[same[0]].speed.is_rough:
+    if not same or them.rows[same[0]].speed.is_rough:
         return why
     ratio = significant(float(them.speed[same].max() / them.speed[first]))
     return replace(why, detail=f"{why.detail}; {ratio} times as fast as {name_of(them, first)}")

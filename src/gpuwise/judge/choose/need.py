@@ -87,6 +87,9 @@ MOST_TOGETHER = 8
 MOST_APART = 64
 # Cards for which a machine that is there has slots and a supply.
 MOST_THERE = 2
+# Memory of the largest card that many have at home; of a model that it does not hold, cards that people share
+# it over there.
+HOME_BYTES, MOST_AT_HOME = 24 * 2**30, 4
 # That anybody keeps a GPU.
 MOST_YEARS, HOURS_PER_YEAR = 30, 365.25 * 24
 # A token later than this is slower than people read, where nothing else was asked for.
@@ -356,6 +359,17 @@ def unknown(name: str) -> InputError:
     if " " in name.strip() and not near:  # A question, of which the work is missing
         guess += "; a question that has an answer: 'serve llama-3.1-70b to 20 people in 4 bits'"
     return InputError(f"unknown workload {name[:80]!r}; {guess}", hint="all names", code="workload")
+
+
+def most_at_home(need: Need) -> int:
+    """Cards at home: one, but for a served model whose shortest weights one does not hold."""
+    from gpuwise.facts import llms
+
+    name = need.workloads[0][0]
+    if need.task != "infer" or not llms.known(name):
+        return 1
+    weights = llms.weight_bytes(llms.find(name), (need.formats or (need.precision,))[-1])
+    return MOST_AT_HOME if weights > HOME_BYTES else 1
 
 
 def is_model(name: str, mode: str | None) -> bool:

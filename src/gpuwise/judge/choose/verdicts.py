@@ -56,7 +56,7 @@ def split(found: Recommendation) -> str:
     spec = catalog.get(first.gpu_id)
     note = spec.facts["mig"].note if "mig" in spec.facts else ""
     parts = re.fullmatch(r"up to (\d) instances", note)
-    if need.users < 2 or first.count > 1 or parts is None or first.memory_spare is None:
+    if first.count > 1 or parts is None or first.memory_spare is None:
         return ""
     number, whole = int(parts[1]), spec.memory_bytes or 0.0
     size = whole / (8 if number == 7 else number)  # Seven instances have eight slices of memory between them
