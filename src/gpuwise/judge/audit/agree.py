@@ -1,8 +1,7 @@
 """Whether a claim states what is known of its GPUs, give or take how figures are rounded and names are spelt.
 
 Verdicts and explanations (`judge`, `explain`) ask the same: is one stated value the known one, does evidence
-support all of them, is it that of another product, and which products are near a GPU (its variants, its
-twins, those a tier or a generation away).
+support all of them, is it that of another product, and which are near a GPU: variants, twins, neighbours.
 """
 
 from __future__ import annotations

@@ -1,8 +1,7 @@
 """Explain wrong figures: a known way in which just this one comes about, or another product that has it.
 
 `mechanism` sees a claim alone: digits swapped, the sparse rate, a unit, the whole die, another variant.
-`Around` sees the text, too: whose figures stand beside it, and where the right value stands. `judge` takes
-what they find for a witness, and says it.
+`Around` sees the text, too: whose figures stand beside it, where the right value stands. Each is a witness.
 """
 
 from __future__ import annotations
@@ -34,8 +33,9 @@ SHARED = frozenset(
 )
 # Fields with so few values that any of them is some product's.
 COMMON = SHARED | {"memory_bytes", "memory_bus_bits", "power_w", "launch_price_usd"}
-# Fields of one GPU and no other that make a text its sheet.
-SHEET = 4
+# Fields of one GPU and no other that make a text its sheet, and from how many lines on it is of more: of the
+# machine around the card, say.
+SHEET, SHEET_LINES = 4, 40
 # Claims about one field of one GPU among which the right value is looked for.
 LOOKED = 500
 _PREFIXES = (1e3, 1e-3, 1024, 1 / 1024)
@@ -145,9 +145,8 @@ class Around:
         alone: one whose name was not read ("4080 S"), or one that the text names and then calls "it"."""
         if self.explain(claim)[0] in (*TAKEN_FOR_OTHER, "digit swap", "capability"):
             return False
-        own = {
-            agree.product(other) for gpu_id in claim.gpu_ids for other in (gpu_id, *agree.twins_of(gpu_id))
-        }
+        twins = (twin for gpu_id in claim.gpu_ids for twin in agree.twins_of(gpu_id))
+        own = {*map(agree.product, (*claim.gpu_ids, *twins))}
         every = self.wrong.get((claim.block, claim.gpu_ids), ())[:LOOKED]
         # A sparse rate of its own says nothing of another one that has the same.
         wrong = [c for c in every if not any(is_copied(c.field, c.values, i) for i in c.gpu_ids)]

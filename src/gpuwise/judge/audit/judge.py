@@ -92,8 +92,6 @@ VECTOR = 0.07
 MOSTLY = 4
 # Claims of a group that must agree, and as many as contradict, for a contradiction to be sure.
 LEAST = 2
-# From so many lines on a sheet is of more than its GPU: of the machine around the card, say.
-SHEET_LINES = 40
 # Claims of one row that only one of several variants explains: the row speaks of that one.
 DISTINCT = 2
 # A text about something else mentions GPUs in passing. A claim is accused only where at least COMPANY other
@@ -292,7 +290,7 @@ def _is_sheet(claims: Sequence[Claim]) -> bool:
     lines = [claim.line for claim in claims] or [0]
     fields = {claim.field for claim in claims if claim.sure}
     one = len({claim.gpu_ids for claim in claims}) == 1 and not any(claim.several for claim in claims)
-    return one and len(fields) >= explain.SHEET and max(lines) - min(lines) < SHEET_LINES
+    return one and len(fields) >= explain.SHEET and max(lines) - min(lines) < explain.SHEET_LINES
 
 
 def _is_of_another(wrong: Iterable[Claim]) -> bool:
@@ -432,11 +430,8 @@ def _is_option(claim: Claim) -> bool:
         return True
     consumer = any(catalog.get(i).text("segment") == "consumer" for i in claim.gpu_ids)
     if claim.field == "memory_bytes" and not claim.total:
-        ratios = [
-            v / size
-            for v in numbers_of(claim.values)
-            for size in numbers_of(k.value for k in evidence_of(claim))
-        ]
+        sizes = numbers_of(k.value for k in evidence_of(claim))
+        ratios = [v / size for v in numbers_of(claim.values) for size in sizes]
         # What a program finds of it or takes ("79.15 GiB", "15114 MB", "46068 MiB" where ECC takes some), and
         # what so many times as much is of: the machine.
         odd = re.search(r"\d ?MB", claim.stated) and any(
@@ -473,8 +468,7 @@ def _is_option(claim: Claim) -> bool:
         if any(same(claim, stated, 2 * half) for half in halves for stated in claim.values):
             return True
     if claim.field == "memory_type":
-        # HBM2e is called HBM2, too.
-        # And DDR4 is the machine's.
+        # HBM2e is called HBM2, too; and DDR4 is the machine's.
         main = all(re.fullmatch(r"DDR[345]", str(v)) for v in claim.values)
         later = all(str(k.value).upper() == "HBM2E" for k in evidence_of(claim))
         return main or (claim.values == ("HBM2",) and later)
@@ -607,9 +601,8 @@ def _is_witnessed(claim: Claim, text: Around) -> bool:
     # So near the known value a figure of no telling kind is another edition's, or rounded twice.
     near = EDITIONS if chance or kind in UNTELLING else VARIANTS if kind == "other variant" else 0.0
     # The figure of the next product was taken for this one's: also where they differ by little.
-    of_next = any(
-        is_copied(claim.field, claim.values, other) for i in claim.gpu_ids for other in agree.next_to(i)
-    )
+    beside = (other for i in claim.gpu_ids for other in agree.next_to(i))
+    of_next = any(is_copied(claim.field, claim.values, other) for other in beside)
     near = ROUNDED if of_next and claim.field == "memory_bytes_per_s" else near
     if any(_is_within(claim, known, near) for known in evidence_of(claim)):
         return False

@@ -1,6 +1,6 @@
 """A sentence and what its layout says: who is listed, compared, bracketed; which words go with a value.
 
-It knows no costs and chooses nothing: `prose` does, by what is found here.
+It knows no costs and chooses nothing: `prose` does.
 """
 
 from __future__ import annotations

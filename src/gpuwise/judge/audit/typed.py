@@ -1,7 +1,6 @@
 """Mark the GPUs and values of a sentence, beyond what single words say.
 
-A GPU may be called by its number, by its maker, by its form ("the PCIe version") or be counted ("two of
-them"); the values of a list may be those of its GPUs, in order.
+A GPU may be called by its number, maker or form, or be counted; a list's values may be its GPUs', in order.
 """
 
 from __future__ import annotations
