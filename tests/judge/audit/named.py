@@ -8,7 +8,9 @@ from typing import Any
 
 from gpuwise.facts import catalog
 from gpuwise.judge.audit import evidence, grid
-from gpuwise.judge.audit.judge import GRID, family, judge, next_to
+from gpuwise.judge.audit.agree import family, next_to
+from gpuwise.judge.audit.grid import GRID
+from gpuwise.judge.audit.judge import judge
 from gpuwise.judge.audit.words import ABILITIES
 from gpuwise.model.judgement import Claim, Number
 

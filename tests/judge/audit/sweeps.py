@@ -15,7 +15,8 @@ from zlib import crc32
 
 from gpuwise.judge import audit
 from gpuwise.judge.audit import cells, document, evidence, grid, prose
-from gpuwise.judge.audit.judge import GRID, judge
+from gpuwise.judge.audit.grid import GRID
+from gpuwise.judge.audit.judge import judge
 from gpuwise.judge.audit.read import blocks_of
 from gpuwise.model.judgement import Claim, Finding, Number, Relation
 
@@ -329,7 +330,7 @@ def _apart(text: str, width: int) -> str:
 def watched() -> Iterator[tuple[list[Claim], list[tuple[int, str]]]]:
     """Claims, and what each pair of an owner and a field costs with the place of its value, as they come."""
     claims, costs = list[Claim](), list[tuple[int, str]]()
-    option, read_claims = prose._Sentence.option, document.claims
+    option, read_claims = prose._Choice.option, document.claims
 
     def priced(self: Any, owner: Any, reading: Any, owned: float, field: float) -> Any:
         one = option(self, owner, reading, owned, field)
@@ -342,12 +343,12 @@ def watched() -> Iterator[tuple[list[Claim], list[tuple[int, str]]]]:
             claims.extend([one] if isinstance(one, Claim) else ())
             yield one
 
-    prose._Sentence.option = priced  # type: ignore[method-assign]
+    prose._Choice.option = priced  # type: ignore[method-assign]
     document.claims = kept  # type: ignore[assignment]
     try:
         yield claims, costs
     finally:
-        prose._Sentence.option = option  # type: ignore[method-assign]
+        prose._Choice.option = option  # type: ignore[method-assign]
         document.claims = read_claims
 
 

@@ -10,11 +10,13 @@ import pytest
 
 from gpuwise.judge import audit
 from gpuwise.judge.audit import evidence, speeds
+from gpuwise.judge.audit.agree import _is_same_text
+from gpuwise.judge.audit.agree import agrees as supported
 from gpuwise.judge.audit.cells import scaled
 from gpuwise.judge.audit.grid import Scope, name_of
-from gpuwise.judge.audit.judge import _agrees, _is_same_text
 from gpuwise.judge.audit.layout import MOST_MISSED, kind
-from gpuwise.judge.audit.prose import FAR, _Sentence
+from gpuwise.judge.audit.prose import FAR, _Choice
+from gpuwise.judge.audit.sentence import Sentence
 from gpuwise.judge.audit.words import CUES, scan
 from gpuwise.model.judgement import Claim, Number
 
@@ -40,7 +42,7 @@ def test_a_range_holds_what_lies_a_hundredth_outside(
 ) -> None:
     one = evidence.of("l4", "power_w")[0]
     monkeypatch.setattr(evidence, "of", lambda *_: (SimpleNamespace(value=known, form=one.form),))
-    assert _agrees(claim(100.0, 200.0, is_range=True)) is agrees
+    assert supported(claim(100.0, 200.0, is_range=True)) is agrees
 
 
 @pytest.mark.parametrize(("one", "alike"), [(3.0, True), (3.01, False), (1.0, True), (0.99, False)])
@@ -105,7 +107,7 @@ def test_what_ends_the_section_of_a_gpu(line: str, verdict: str) -> None:
 
 
 def test_a_word_belongs_to_the_value_next_to_it() -> None:
-    sentence = _Sentence("12 GB, 16 GB of VRAM", None, None, Scope())
+    sentence = _Choice("12 GB, 16 GB of VRAM", None, None, Scope(), ())
     assert sentence.named(0, "memory_bytes") == FAR
     assert sentence.named(1, "memory_bytes") < 1
 
@@ -122,8 +124,8 @@ def test_labels_that_nobody_knows_end_a_list_of_them(unknown: int, read: bool) -
 
 
 def test_a_sum_is_of_several() -> None:
-    assert _Sentence("2x T4 = 32 GB", None, None, Scope()).is_summed(1)
-    assert not _Sentence("1x T4 = 16 GB", None, None, Scope()).is_summed(1)
+    assert Sentence("2x T4 = 32 GB", None, Scope(), ()).is_summed(1)
+    assert not Sentence("1x T4 = 16 GB", None, Scope(), ()).is_summed(1)
 
 
 def test_what_the_text_spoke_of_owns_no_value_beside_another_gpu() -> None:
@@ -184,6 +186,6 @@ def test_what_a_layout_says(layout: str, claimed: Read) -> None:
 def test_a_launch_price_is_called_so_nearby(gap: int, before: bool) -> None:
     said = " " * gap
     text = f"MSRP{said}$1599" if before else f"$1599{said}MSRP"
-    sentence = _Sentence(text, None, None, Scope())
+    sentence = Sentence(text, None, Scope(), ())
     near = sentence.around(sentence.tokens[int(before)])
     assert (CUES["at_launch"].search(near) is not None) is (gap == 36)

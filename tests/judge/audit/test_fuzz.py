@@ -213,7 +213,7 @@ WRONG = "| GPU | TDP |\n|---|---|\n" + "".join(f"| T4 | {n} W |\n| L4 | 72 W |\n
 
 @pytest.mark.parametrize(
     ("at", "name", "text", "most"),
-    [("layout", "readings", GLUED, 1000), ("judge", "mechanism", WRONG, 30)],  # 1,953 and 40 before
+    [("layout", "readings", GLUED, 1000), ("explain", "mechanism", WRONG, 30)],  # 1,953 and 40 before
 )
 def test_what_was_found_is_not_looked_for_again(
     at: str, name: str, text: str, most: int, monkeypatch: pytest.MonkeyPatch

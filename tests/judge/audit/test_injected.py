@@ -15,7 +15,7 @@ import pytest
 from gpuwise.facts import catalog
 from gpuwise.judge import audit
 from gpuwise.judge.audit import evidence
-from gpuwise.judge.audit.judge import family
+from gpuwise.judge.audit.agree import family
 from gpuwise.model.gpu import GpuSpec
 from gpuwise.model.judgement import Finding
 

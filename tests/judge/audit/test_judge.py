@@ -6,7 +6,8 @@ import pytest
 
 from gpuwise.judge import audit
 from gpuwise.judge.audit import document, read
-from gpuwise.judge.audit.judge import GRID, judge
+from gpuwise.judge.audit.grid import GRID
+from gpuwise.judge.audit.judge import judge
 from gpuwise.model.judgement import Claim, Number
 
 

@@ -1,9 +1,9 @@
 """Find wrong figures in articles, tables and result files.
 
 A document becomes blocks (`read`) with its function words in English (`english`), every word of a block a
-typed token (`words`), tokens become claims about GPUs (`document`, with `grid`, `layout`, `prose`, `cells`).
-Each claim is judged by what the catalog (`judge`, with `evidence`), or dated offers, physics and logic
-(`speeds`) say.
+typed token (`words`), tokens become claims about GPUs (`document`, with `grid`, `layout`, `cells`; in running
+text `prose`, with `typed`, `sentence`). Each claim is judged by what the catalog (`judge`, with `agree`,
+`explain`, `evidence`), or dated offers, physics and logic (`speeds`) say.
 """
 
 from __future__ import annotations

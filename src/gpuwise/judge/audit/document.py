@@ -12,10 +12,11 @@ from itertools import pairwise, zip_longest
 
 from gpuwise.judge.audit import evidence, grid, layout, prose
 from gpuwise.judge.audit.cells import NEAR, label_of, own_field, readings
-from gpuwise.judge.audit.grid import IN_CONTEXT, Scope, Subject, claim_of, of_form, subject, subject_of
-from gpuwise.judge.audit.judge import GRID, may_be_of_die
+from gpuwise.judge.audit.explain import may_be_of_die
+from gpuwise.judge.audit.grid import GRID, IN_CONTEXT, Scope, Subject, claim_of, of_form, subject, subject_of
 from gpuwise.judge.audit.prose import Left, Text
 from gpuwise.judge.audit.read import PLAIN, Block, Heading, Line, Table, texts_of
+from gpuwise.judge.audit.typed import short_names
 from gpuwise.judge.audit.words import CHIP, CUES, Token, cue_before, scan
 from gpuwise.model.judgement import Claim, Number
 
@@ -107,7 +108,7 @@ def claims(blocks: Sequence[Block]) -> Iterator[Claim | Left]:
     portable = any(CUES["laptop_name"].search(text) for text in texts) and not any(
         "esktop" in text for text in texts
     )
-    short = prose.short_names(t for text in texts for t in scan(text) if t.kind == "gpu")
+    short = short_names(t for text in texts for t in scan(text) if t.kind == "gpu")
     leaked = any(CUES["leaked_sheet"].search(text[:TITLES]) for text in texts[:BEGINS])
     scope = Scope(marks=marks, portable=portable, short=short, leaked=leaked)
     walk = _Walk(blocks, scope)

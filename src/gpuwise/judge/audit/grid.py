@@ -11,7 +11,6 @@ from itertools import pairwise, permutations
 from gpuwise.facts import catalog
 from gpuwise.judge.audit import evidence
 from gpuwise.judge.audit.cells import FORMATS, SUMMED, Label, Reading, ability_of, label_of, readings
-from gpuwise.judge.audit.judge import GRID
 from gpuwise.judge.audit.read import Cell
 from gpuwise.judge.audit.words import (
     COUNTED,
@@ -26,6 +25,8 @@ from gpuwise.judge.audit.words import (
 )
 from gpuwise.model.judgement import Claim, Number
 
+# The block of a table's row is the table's number times this, and the row; smaller ones are sections.
+GRID = 1_000_000
 # In how many of the first columns the name of a row's GPU is looked for.
 NAME_COLUMNS = 4
 # A second orientation that explains so much of what the best one does leaves the table open.

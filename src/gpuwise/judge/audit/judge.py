@@ -9,21 +9,21 @@ from __future__ import annotations
 
 import re
 from collections import Counter, defaultdict
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import replace
-from functools import cache, lru_cache
 from itertools import islice
-from math import floor, log10, nan
+from math import nan
 
 from gpuwise.facts import catalog
-from gpuwise.judge.audit import evidence
+from gpuwise.judge.audit import agree, evidence, explain
+from gpuwise.judge.audit.agree import ROUNDED, agrees, evidence_of, is_copied, numbers_of, same, states
 from gpuwise.judge.audit.cells import SUMMED
 from gpuwise.judge.audit.evidence import alike
-from gpuwise.judge.audit.words import ABILITIES, COUNTS, FIELDS, IN_BITS, OF_BUS
+from gpuwise.judge.audit.explain import SHARED, TAKEN_FOR_OTHER, UNTELLING, Around, mechanism, place_of
+from gpuwise.judge.audit.grid import GRID
+from gpuwise.judge.audit.words import COUNTS, FIELDS, IN_BITS, OF_BUS
 from gpuwise.model.judgement import NOT_IN_CATALOG, Claim, Finding, Kind, Number, Verdict
 
-# The block of a table's row is the table's number times this, and the row; smaller ones are sections.
-GRID = 1_000_000
 WITNESSES = 2
 # What board makers choose for themselves: a three-slot card may carry the chip of a two-slot one.
 BY_MAKER = frozenset({"slots"})
@@ -34,28 +34,10 @@ OF_EACH = frozenset(
 )  # fmt: skip
 # What variants of one name have alike, or near each other: one that no source dates is as old as the others.
 ALIKE = frozenset({"launch", "launch_price_usd"})
-# What a chip has more of than its products.
-OF_DIE = frozenset({"cuda_cores", "tensor_cores", "rt_cores", "sm_count", "memory_bus_bits", "l2_bytes"})
 OF_MEMORY = frozenset({"memory_bytes_per_s", "memory_bus_bits"})
 # What programs measure, rates of arithmetic apart.
 MEASURED = frozenset({"memory_bytes_per_s", "link_bytes_per_s", "power_w", "boost_hz", "base_hz"})
 NOT_JUDGED = frozenset({"price", "peak:"})
-# Relative difference of one figure printed by two vendors' pages: 1792 and 1800 GB/s.
-CLOSE = 0.006
-# How far rounding to few digits may lead: 1.2 TB/s for 1.2288.
-ROUNDED = 0.025
-# With so few digits, or in the numbers that products are sold by, a little more: 750 for 756, 192 GB.
-FEW, FEW_CLOSE = 2, 0.01
-# Databases differ by so much in the clocks of one card.
-CLOCKS = 0.015
-# From so many digits on, the same digits in another order are a transposition, not a coincidence.
-TELLING = 3
-# Digits from which on a clock in MHz is printed to the last one.
-EXACT_MHZ = 4
-# The same where no more than one decimal, or one digit of a large unit, is printed: 0.3 TB/s for 0.32.
-COARSE = 0.17
-# For "about" and "nearly".
-ROUGH = 0.05
 # How far a round ratio ("twice") may be off.
 RATIO = 0.2
 # What NVIDIA's Dynamic Boost adds at most to the power that a laptop's maker sets.
@@ -75,8 +57,6 @@ USABLE = 0.92
 # Of so many GPUs a field that stands alike on lines is right, and so many times as often as it is wrong.
 ROWS, MOST_RIGHT = 4, 3
 OF_CELLS = ("memory_bytes", "memory_type")
-# How many decimal units of bytes make one of the binary units that the catalog counts in.
-DECIMAL = {"memory_bytes": 2**30 / 1e9, "l2_bytes": 2**20 / 1e6}
 # And the bits that find errors in GDDR memory leave so much: 15 GB of 16.
 WITH_ECC = 15 / 16
 # Bytes/s between the two chips of a superchip (NVLink-C2C).
@@ -106,24 +86,6 @@ VARIANTS = 0.045
 OTHER = 10.0
 # Fields in which products differ by more.
 OF_WIDTH = frozenset({"memory_bus_bits", "l2_bytes"})
-TAKEN_FOR_OTHER = ("sparse as dense", "dense as sparse", "base as boost")
-UNTELLING = frozenset({"wrong value", "internal contradiction"})
-# "312 TFLOPS FP32" of an A100.
-OTHER_FORMAT = "this is its rate in another format"
-NEIGHBOUR: Kind = "neighbour's row copied"
-# The parts of an id that name a variant of one product: form factor and memory. A suffix such as -ti names
-# another product.
-_VARIANT = re.compile(r"-(?:pcie|sxm\d?|nvl|fhhl|laptop|maxq|sff|server|ws|passive|hbm3e?|gddr6x?|\d+gb)\b")
-# Announcement, release and first delivery of one GPU lie this far apart; and how many months before and after
-# the known date the year of a launch may be that of: of consumers' cards, and of those delivered later.
-MONTHS = 8
-AT_ONCE, DELIVERED = (0, 1), (2, 8)
-# Fields that say little about which variant a row speaks of.
-SHARED = frozenset(
-    {"launch", "architecture", "chip", "memory_type", "process_nm", "slots", "pcie_generation", "transistors"}
-)
-# Fields with so few values that any of them is some product's.
-COMMON = SHARED | {"memory_bytes", "memory_bus_bits", "power_w", "launch_price_usd"}
 # How near once or twice the FP32 rate a 16-bit rate of the ordinary cores is, at whichever clock.
 VECTOR = 0.07
 # Contradictions of one place that outnumber what agrees there: the reading is wrong, not the text.
@@ -140,34 +102,12 @@ COMPANY, NEARBY = 2, 12
 # What nothing but a card has, so that also a text about something else says it of one.
 OF_CARDS = frozenset({"memory_bytes_per_s", "memory_bus_bits", "memory_type", "tensor_cores", "rt_cores"})
 PLAIN = (*TAKEN_FOR_OTHER, "digit swap", "full die for product")  # No other meaning explains them
-# Fields of one GPU and no other that make a text its sheet, and from how many lines on it is of more: of the
-# machine around the card, say.
-SHEET, SHEET_LINES = 4, 40
-# Claims about one field of one GPU among which the right value is looked for.
-LOOKED = 500
-# How near a figure must be to the one that it is taken to be.
-LIKE = 0.011
-_PREFIXES = (1e3, 1e-3, 1024, 1 / 1024)
-_BINARY = (1.024, 1.024**2, 1.024**3)
-# Units of the catalog's fields in which texts print them: their digits are compared.
-_PRINTED = {
-    "memory_bytes": 2**30, "memory_bytes_per_s": 1e9, "link_bytes_per_s": 1e9, "boost_hz": 1e6,
-    "base_hz": 1e6, "l2_bytes": 2**20, "transistors": 1e6,
-}  # fmt: skip
-# Fields whose digits stay right when a unit or a prefix is mistaken.
-_IN_BYTES = ("memory_bytes", "memory_bytes_per_s", "link_bytes_per_s")
 _EURO = re.compile(r"\u20ac|\beur", re.IGNORECASE)
 _UNIT = re.compile(r"\d ?[A-Za-z]")
 # "500+ TFLOPS", "1000W+"
 _LEAST = re.compile(r"\w\+(?! ?\d)")
 _COMMA = re.compile(r"(?<![\d.,])\d{1,3},(?:\d{1,2}|0\d\d)(?![\d.,])")
 _THOUSANDS = re.compile(r"(?<![\d.,])[1-9]\d{0,2}\.\d{3}(?![\d.,]) ?(?:[GT]|M?Hz)")
-_IN_THOUSANDS = re.compile(r"(?<![\d.,])\d{1,2} ?k\b", re.IGNORECASE)
-_COARSE = re.compile(
-    r"(?<![\d.,])\d[.,]\d(?!\d)|(?<![\d.,])\d ?"
-    r"(?:[TP](?:era|eta)?(?:B|FLOP|OP)|bill|bilh|bn|mld|mrd|mil[il]i?ar)",
-    re.IGNORECASE,
-)
 
 
 def judge(claims: Sequence[Claim]) -> tuple[Finding, ...]:
@@ -191,7 +131,7 @@ def judge(claims: Sequence[Claim]) -> tuple[Finding, ...]:
             # A rate of the other kind is read right: of just this GPU and format.
             places[_failing(claim)]["agrees"] += 1
             continue
-        near = claim.field != "power_w" and any(_is_within(claim, k, EDITIONS) for k in _known(claim))
+        near = claim.field != "power_w" and any(_is_within(claim, k, EDITIONS) for k in evidence_of(claim))
         if verdict == "contradicts" and near:
             # So near the right value the reading did not fail; but power near it may be what was drawn.
             continue
@@ -241,7 +181,7 @@ def judge(claims: Sequence[Claim]) -> tuple[Finding, ...]:
     outside = {
         (c.block, c.gpu_ids) for c, v in judged
         if c.field == "memory_bytes" and c.block >= GRID and v == "cannot tell" and c.sure
-        and any(alike(n, size * 2**30, FEW_CLOSE) for n in _numbers(c.values) for i in c.gpu_ids
+        and any(alike(n, size * 2**30, agree.FEW_CLOSE) for n in numbers_of(c.values) for i in c.gpu_ids
                 for size in catalog.sizes_outside(i))
     }  # fmt: skip
     # Of a sheet, whose every claim is of one GPU, no other one can be the owner.
@@ -258,8 +198,8 @@ def judge(claims: Sequence[Claim]) -> tuple[Finding, ...]:
             continue
         if claim.block < GRID and verdict in ("agrees", "contradicts"):
             for gpu_id in claim.gpu_ids:
-                strange[product(gpu_id), claim.line].add((claim.field, verdict))
-        elif verdict == "contradicts" and (figures := _numbers(claim.values)):
+                strange[agree.product(gpu_id), claim.line].add((claim.field, verdict))
+        elif verdict == "contradicts" and (figures := numbers_of(claim.values)):
             wrong_of[_column(claim)].add(tuple(figures))
 
     def is_of_line(claim: Claim) -> bool:
@@ -269,7 +209,7 @@ def judge(claims: Sequence[Claim]) -> tuple[Finding, ...]:
 
     def is_of_stranger(claim: Claim) -> bool:
         lines = range(claim.line - NEARBY, claim.line + NEARBY + 1)
-        own = {*map(product, claim.gpu_ids)}
+        own = {*map(agree.product, claim.gpu_ids)}
         near = {one for line in lines for it in own for one in strange.get((it, line), ())}
         wrong = {field for field, verdict in near if verdict == "contradicts"}
         right = {field for field, verdict in near if verdict == "agrees"}
@@ -288,7 +228,7 @@ def judge(claims: Sequence[Claim]) -> tuple[Finding, ...]:
         weak = (
             kind != "digit swap" and claim.group and group["agrees"] < many * max(LEAST, group["contradicts"])
         )
-        known, stated = _numbers(k.value for k in _known(claim)), _numbers(claim.values)
+        known, stated = numbers_of(k.value for k in evidence_of(claim)), numbers_of(claim.values)
         plain = claim.block >= GRID and kind in PLAIN
         # In a sentence the second value may be of something else; two cells of one row are of one GPU.
         cells = claim.block >= GRID and kind == "internal contradiction" and claim.field in OF_CELLS
@@ -302,10 +242,10 @@ def judge(claims: Sequence[Claim]) -> tuple[Finding, ...]:
         # But not what another GPU has, in a table that states the field rightly of most.
         of_field = places[claim.block // GRID, claim.field]
         else_ = bool(known and stated) and not claim.total and claim.field not in OF_WIDTH and (
-            kind != NEIGHBOUR or of_field["agrees"] < MOST_RIGHT * of_field["contradicts"]
+            kind != explain.NEIGHBOUR or of_field["agrees"] < MOST_RIGHT * of_field["contradicts"]
         ) and (
             not any(1 / OTHER < v / (claim.count * k) <= most for v in stated for k in known if k)
-            and (bare or (kind in UNTELLING and text.explain(claim)[1] != OTHER_FORMAT))
+            and (bare or (kind in UNTELLING and text.explain(claim)[1] != explain.OTHER_FORMAT))
         )  # fmt: skip
         # A column that states several wrong figures of one GPU holds what was measured, or paid, of it.
         measured = len(wrong_of[_column(claim)]) > 1
@@ -340,9 +280,9 @@ def _in_thousands(claims: Sequence[Claim]) -> list[Claim]:
         for numbers in ([v for v in c.values if isinstance(v, Number)],)
     }  # fmt: skip
     # What was too small for its field was read so before.
-    read = {n: c for n, c in read.items() if max(_numbers(c.values), default=0.0) <= FIELDS[c.field].high}
-    more = sum(map(_agrees, read.values())) >= sum(_agrees(claims[n]) for n in read)
-    return [read.get(n, c) if more and not _agrees(c) else c for n, c in enumerate(claims)]
+    read = {n: c for n, c in read.items() if max(numbers_of(c.values), default=0.0) <= FIELDS[c.field].high}
+    more = sum(map(agrees, read.values())) >= sum(agrees(claims[n]) for n in read)
+    return [read.get(n, c) if more and not agrees(c) else c for n, c in enumerate(claims)]
 
 
 def _is_sheet(claims: Sequence[Claim]) -> bool:
@@ -350,13 +290,13 @@ def _is_sheet(claims: Sequence[Claim]) -> bool:
     lines = [claim.line for claim in claims] or [0]
     fields = {claim.field for claim in claims if claim.sure}
     one = len({claim.gpu_ids for claim in claims}) == 1 and not any(claim.several for claim in claims)
-    return one and len(fields) >= SHEET and max(lines) - min(lines) < SHEET_LINES
+    return one and len(fields) >= explain.SHEET and max(lines) - min(lines) < explain.SHEET_LINES
 
 
 def _is_of_another(wrong: Iterable[Claim]) -> bool:
     """Whether all that is wrong is right of one other product: the name may be the wrong one."""
     claims = [claim for claim in wrong if claim.field not in SHARED]
-    own = {sibling for claim in claims[:1] for i in claim.gpu_ids for sibling in (i, *family(i))}
+    own = {sibling for claim in claims[:1] for i in claim.gpu_ids for sibling in (i, *agree.family(i))}
     return any(
         all(is_copied(claim.field, claim.values, spec.id) for claim in claims)
         for spec in catalog.all_gpus() if claims and spec.id not in own
@@ -367,7 +307,7 @@ def _failing(claim: Claim) -> tuple[object, ...]:
     """The place of claims that are doubted together; none for what a table states of a product: its layout
     says whose it is, however much is wrong, but what programs measure is below what the GPU is rated at."""
     measured = claim.field.startswith("peak:") or claim.field in MEASURED
-    return _place(claim) if measured or claim.block < GRID else ()
+    return place_of(claim) if measured or claim.block < GRID else ()
 
 
 def _column(claim: Claim) -> tuple[object, ...]:
@@ -393,7 +333,7 @@ def _narrowed(claims: Sequence[Claim]) -> tuple[Claim, ...]:
             counted[claim.block, claim.gpu].append(claim)
     singles = set()
     for key, row in counted.items():
-        ones = {c.field for c in row if _agrees(one := replace(c, count=1)) or mechanism(one) is not None}
+        ones = {c.field for c in row if agrees(one := replace(c, count=1)) or mechanism(one) is not None}
         if len(ones) > max(1, len({c.field for c in row}) / 2):
             singles.add(key)
     claims = [replace(c, count=1) if (c.block, c.gpu) in singles and not c.total else c for c in claims]
@@ -405,7 +345,7 @@ def _narrowed(claims: Sequence[Claim]) -> tuple[Claim, ...]:
     largest: dict[tuple[int, tuple[str, ...]], tuple[str, ...]] = {}
     for key, row in rows.items():
         ids = row[0].gpu_ids
-        agreed = {i: {n for n, c in enumerate(row) if _agrees(replace(c, gpu_ids=(i,)))} for i in ids}
+        agreed = {i: {n for n, c in enumerate(row) if agrees(replace(c, gpu_ids=(i,)))} for i in ids}
         best = max(agreed.values(), key=len)
         others = [one for one in agreed.values() if one != best]
         # A variant that explains what the best does not must lose by more.
@@ -414,8 +354,8 @@ def _narrowed(claims: Sequence[Claim]) -> tuple[Claim, ...]:
     for claim in claims:
         if claim.field == "memory_bytes" and len(claim.values) > 1 and not claim.several:
             # "With 40 or 80 GB": what it has at most is what the larger one has.
-            most = (Number(value=max(_numbers(claim.values)), digits=FEW),)
-            larger = (i for i in claim.gpu_ids if _agrees(replace(claim, gpu_ids=(i,), values=most)))
+            most = (Number(value=max(numbers_of(claim.values)), digits=agree.FEW),)
+            larger = (i for i in claim.gpu_ids if agrees(replace(claim, gpu_ids=(i,), values=most)))
             largest[claim.block, claim.gpu_ids] = tuple(larger)
 
     def of(c: Claim) -> tuple[str, ...]:
@@ -425,26 +365,14 @@ def _narrowed(claims: Sequence[Claim]) -> tuple[Claim, ...]:
     return tuple(replace(c, gpu_ids=of(c)) for c in claims)
 
 
-def _numbers(values: Iterable[Number | str | float]) -> list[float]:
-    """The numbers among values that a claim states, or that are known."""
-    plain = (value.value if isinstance(value, Number) else value for value in values)
-    return [value for value in plain if not isinstance(value, str)]
-
-
-def _known(claim: Claim, *, fitting: bool = True) -> list[evidence.Evidence]:
-    """All evidence about the GPUs that a claim may mean, in the form that it may state."""
-    every = (known for gpu_id in claim.gpu_ids for known in evidence.of(gpu_id, claim.field))
-    return [known for known in every if not fitting or fits_form(claim, known.form)]
-
-
 def _verdict(claim: Claim) -> Verdict:
     if claim.field in NOT_JUDGED or not claim.gpu_ids:
         return "cannot tell"
-    if _is_of_missing_format(claim):
+    if agree.is_of_missing_format(claim):
         return "contradicts" if claim.sure and not claim.several else "cannot tell"
-    if _agrees(claim):
+    if agrees(claim):
         return "contradicts" if claim.sure and _counts_bits(claim) else "agrees"
-    known = _known(claim)
+    known = evidence_of(claim)
     silent = any(not evidence.of(i, claim.field) for i in claim.gpu_ids if not _has_no_link(i, claim.field))
     silent = silent and claim.field not in ALIKE
     # What several GPUs have together is only what the text says it is.
@@ -476,22 +404,13 @@ def _is_no_multiple(claim: Claim) -> bool:
 
     More may be that of the machine around them.
     """
-    known = _numbers(k.value for k in _known(claim))
+    known = numbers_of(k.value for k in evidence_of(claim))
     if claim.field not in (*SUMMED, "power_w") or not known:
         return False
     # So few cores are those of its processors, and such a rate that of its network.
     least = 0.0 if claim.field in ("memory_bytes", "power_w") else 1 / MACHINE
-    ratios = [v / k for v in _numbers(claim.values) for k in known]
+    ratios = [v / k for v in numbers_of(claim.values) for k in known]
     return all(least < ratio < 2 - APART and not alike(ratio, 1, APART) for ratio in ratios)
-
-
-def _is_of_missing_format(claim: Claim) -> bool:
-    """Whether a rate is of a format that no GPU meant computes, and that nobody states for one of them."""
-    ability = claim.field.replace("peak:", "matrix_")
-    if claim.field == ability or ability not in ABILITIES:
-        return False
-    lacks = all(any(k.value == "no" for k in evidence.of(i, ability)) for i in claim.gpu_ids)
-    return lacks and not any(evidence.of(i, claim.field) for i in claim.gpu_ids)
 
 
 def _is_option(claim: Claim) -> bool:
@@ -502,58 +421,56 @@ def _is_option(claim: Claim) -> bool:
         return any(i[0] == "k" for i in claim.gpu_ids)
     if claim.several and claim.block >= GRID and claim.field in (*SUMMED, "power_w"):
         # "5070 Ti + 7900 XT | 36 GB": what they have together.
-        return min(_numbers(claim.values), default=0.0) > _most(claim) > 0
+        return min(numbers_of(claim.values), default=0.0) > _most(claim) > 0
     if claim.field == "memory_bus_bits":
         # "Llama 3 in 4 bits" is of a model.
-        return min(_numbers(claim.values)) < OF_BUS
+        return min(numbers_of(claim.values)) < OF_BUS
     if claim.field == "memory_bytes" and claim.is_range:
         # "9-10 GB" is what something takes.
         return True
     consumer = any(catalog.get(i).text("segment") == "consumer" for i in claim.gpu_ids)
     if claim.field == "memory_bytes" and not claim.total:
-        ratios = [
-            v / size for v in _numbers(claim.values) for size in _numbers(k.value for k in _known(claim))
-        ]
+        sizes = numbers_of(k.value for k in evidence_of(claim))
+        ratios = [v / size for v in numbers_of(claim.values) for size in sizes]
         # What a program finds of it or takes ("79.15 GiB", "15114 MB", "46068 MiB" where ECC takes some), and
         # what so many times as much is of: the machine.
         odd = re.search(r"\d ?MB", claim.stated) and any(
-            v > 2**30 and v / 2**20 % WHOLE_MB for v in _numbers(claim.values)
+            v > 2**30 and v / 2**20 % WHOLE_MB for v in numbers_of(claim.values)
         )
         finds = bool(odd) and max(ratios, default=2.0) <= 1
         # Some programs count in decimal GB: the 40 GiB of a card are 42.9.
         fraction = re.search(r"\.\d+ ?G", claim.stated) is not None
-        finds |= fraction and max(ratios, default=2.0) <= DECIMAL["memory_bytes"]
+        finds |= fraction and max(ratios, default=2.0) <= agree.DECIMAL["memory_bytes"]
         finds = finds or ("MiB" in claim.stated and any(USABLE <= ratio <= 1 for ratio in ratios))
-        finds = finds or (not consumer and any(alike(ratio, WITH_ECC, CLOSE) for ratio in ratios))
-        much = bool(ratios) and min(_numbers(claim.values)) > HOST and min(ratios) > MACHINE
+        finds = finds or (not consumer and any(alike(ratio, WITH_ECC, agree.CLOSE) for ratio in ratios))
+        much = bool(ratios) and min(numbers_of(claim.values)) > HOST and min(ratios) > MACHINE
         machine = much and mechanism(claim) is None
         # Between what one is sold by and what it has left: 186 GB of a B200 of 192.
         between = len(claim.gpu_ids) == 1 and min(ratios, default=2.0) <= 1 <= max(ratios, default=0.0)
         if finds or machine or between or any(alike(ratio, 1, REPORTED) for ratio in ratios):
             return True
     if claim.field == "memory_bytes" and all(catalog.get(i).text("form") == "soc" for i in claim.gpu_ids):
-        return max(_numbers(claim.values)) <= _most(claim)
+        return max(numbers_of(claim.values)) <= _most(claim)
     if claim.field == "link_bytes_per_s":
         # What the slot carries, both ways or one: a label "Interconnect" says not which is meant.
         # A superchip's link to its processor has a rate of its own.
         if any(i.startswith(("gb200", "gb300", "gh200")) for i in claim.gpu_ids):
-            return any(v == TO_PROCESSOR for v in _numbers(claim.values))
+            return any(v == TO_PROCESSOR for v in numbers_of(claim.values))
         slots = [2**known for i in claim.gpu_ids if (known := catalog.get(i).number("pcie_generation"))]
-        return any(v in (2e9 * slot, 4e9 * slot) for v in _numbers(claim.values) for slot in slots)
+        return any(v in (2e9 * slot, 4e9 * slot) for v in numbers_of(claim.values) for slot in slots)
     # NVL cards are sold in pairs, and superchips hold two, whose figures texts add up.
     if all("-nvl" in i for i in claim.gpu_ids) and claim.field in ("memory_bytes", "memory_bytes_per_s"):
-        pairs = _numbers(k.value for k in _known(claim))
+        pairs = numbers_of(k.value for k in evidence_of(claim))
         return any(states(claim, 2 * value) for value in pairs)
     if all(i in ("gb200", "gb300") for i in claim.gpu_ids) and claim.field in OF_SUPERCHIP:
-        alone = tuple({i for gpu_id in claim.gpu_ids for i in (gpu_id, *_twins(gpu_id))})
-        halves = _numbers(k.value for k in _known(replace(claim, gpu_ids=alone)))
+        alone = tuple({i for gpu_id in claim.gpu_ids for i in (gpu_id, *agree.twins_of(gpu_id))})
+        halves = numbers_of(k.value for k in evidence_of(replace(claim, gpu_ids=alone)))
         if any(same(claim, stated, 2 * half) for half in halves for stated in claim.values):
             return True
     if claim.field == "memory_type":
-        # HBM2e is called HBM2, too.
-        # And DDR4 is the machine's.
+        # HBM2e is called HBM2, too; and DDR4 is the machine's.
         main = all(re.fullmatch(r"DDR[345]", str(v)) for v in claim.values)
-        later = all(str(k.value).upper() == "HBM2E" for k in _known(claim))
+        later = all(str(k.value).upper() == "HBM2E" for k in evidence_of(claim))
         return main or (claim.values == ("HBM2",) and later)
     if claim.field.endswith("_hz") and (mechanism(claim) or ("other variant",))[0] == "other variant":
         # Between its base and its boost clock a card has a game clock, and those of its makers.
@@ -562,25 +479,25 @@ def _is_option(claim: Claim) -> bool:
             most = OVERCLOCKED if consumer else 1 + EDITIONS
             if low and high and (consumer or spec.vendor != "NVIDIA"):
                 least = high if spec.vendor == "NVIDIA" else low
-                return all(least <= value <= most * high for value in _numbers(claim.values))
+                return all(least <= value <= most * high for value in numbers_of(claim.values))
     if _is_of_laptop(claim):
         return True
     # GB200 and B200, GH200 and H200 are printed for each other.
     if claim.field != "memory_bytes" and not claim.field.startswith("peak:"):
         return False
-    own = {*map(product, claim.gpu_ids)}
-    twins = {o for gpu_id in claim.gpu_ids for o in _twins(gpu_id) if product(o) not in own}
+    own = {*map(agree.product, claim.gpu_ids)}
+    twins = {o for gpu_id in claim.gpu_ids for o in agree.twins_of(gpu_id) if agree.product(o) not in own}
     if claim.field == "memory_bytes":
         # A superchip with the memory of its chip, not the chip with that of the superchip.
         chip = any(i[0] != "g" for i in claim.gpu_ids)
-        return not chip and any(_agrees(replace(claim, gpu_ids=(other,))) for other in twins)
-    theirs = _known(replace(claim, gpu_ids=tuple(twins)))
+        return not chip and any(agrees(replace(claim, gpu_ids=(other,))) for other in twins)
+    theirs = evidence_of(replace(claim, gpu_ids=tuple(twins)))
     return any(states(claim, value) for k in theirs for value in (k.value, *k.alternatives))
 
 
 def _is_stated_otherwise(claim: Claim) -> bool:
     """Whether a figure is the known one as others count it: a price in euros, a peak at the base clock."""
-    values, known = _numbers(claim.values), _numbers(k.value for k in _known(claim))
+    values, known = numbers_of(claim.values), numbers_of(k.value for k in evidence_of(claim))
     if claim.field == "launch_price_usd" and _EURO.search(claim.stated):
         # They hold a tax, and rates differ.
         return all(1 / TAXED < v / price < TAXED for v in values for price in known)
@@ -605,33 +522,27 @@ def _is_of_laptop(claim: Claim) -> bool:
     forms = {catalog.get(i).text("form") for i in claim.gpu_ids}
     plain = replace(claim, field="peak:fp32") if claim.field in ("peak:fp16", "peak:bf16") else claim
     ways = [(claim, 1), (plain, 1), (plain, 2)]
-    known = [n * k for one, n in ways for k in _numbers(k.value for k in _known(one))]
+    known = [n * k for one, n in ways for k in numbers_of(k.value for k in evidence_of(one))]
     most = FASTER if claim.field == "memory_bytes_per_s" else 1.0
     return (forms == {"laptop"} or (rate and forms == {"soc"})) and all(
-        any(SLOWED * k <= v <= most * k for k in known) for v in _numbers(claim.values)
+        any(SLOWED * k <= v <= most * k for k in known) for v in numbers_of(claim.values)
     )
-
-
-def _twins(gpu_id: str) -> tuple[str, ...]:
-    """GPUs of the chip that a superchip holds, too: B200 and GB200, H200 and GH200; none for other chips."""
-    alike = _alike(r"(?:g(?=[bh]\d))?([^-]*)")[gpu_id]
-    return alike if len({other.split("-")[0] for other in alike}) > 1 else ()
 
 
 def _most(claim: Claim) -> float:
     """The largest known value of the field; 0 where there is none."""
-    return max(_numbers(k.value for k in _known(claim)), default=0.0)
+    return max(numbers_of(k.value for k in evidence_of(claim)), default=0.0)
 
 
 def _is_disputed(claim: Claim, stated: Number | str, known: evidence.Evidence) -> bool:
     """Whether another source has the stated value, or one on the other side of it."""
-    times, near = (claim.count, ROUNDED) if claim.total else (1, CLOSE)
+    times, near = (claim.count, ROUNDED) if claim.total else (1, agree.CLOSE)
     others: Sequence[float | str] = known.alternatives
     if claim.total and isinstance(known.value, float):
         # Sums are of the usual product, in any edition: not of one with less memory that few ever saw.
         others = [o for o in others if isinstance(o, float) and alike(o, known.value, APART)]
     # What is far from it (the rate of a cache) is of something else: only just that figure is disputed.
-    span = _numbers((known.value, *others))
+    span = numbers_of((known.value, *others))
     if claim.field == "memory_bytes_per_s":
         span = [value for value in span if alike(value, span[0], FAR)]
     if known.low is not None:
@@ -653,11 +564,11 @@ def _is_other_rate(claim: Claim) -> bool:
     formats = {"peak:tensor": ("fp8", "fp4"), "peak:fp16": ("fp32",), "peak:bf16": ("fp32",)}.get(
         claim.field, ()
     )
-    rates = _numbers(k.value for i in claim.gpu_ids for f in formats for k in evidence.of(i, f"peak:{f}"))
-    values = _numbers(claim.values)
+    rates = numbers_of(k.value for i in claim.gpu_ids for f in formats for k in evidence.of(i, f"peak:{f}"))
+    values = numbers_of(claim.values)
     if claim.field == "memory_bytes_per_s":
         # The rate of the GPU's own link, in a cell or sentence that names neither.
-        links = _numbers(k.value for i in claim.gpu_ids for k in evidence.of(i, "link_bytes_per_s"))
+        links = numbers_of(k.value for i in claim.gpu_ids for k in evidence.of(i, "link_bytes_per_s"))
         cached = min(values, default=0.0) > CACHED * _most(claim)
         cached = cached and claim.block < GRID and mechanism(claim) is None
         return cached or any(alike(v, link / n, ROUNDED) for v in values for link in links for n in (1, 2))
@@ -670,29 +581,30 @@ def _is_other_rate(claim: Claim) -> bool:
             for name in ("fp16", "bf16", "tf32", *narrow)
             for known in (k for i in claim.gpu_ids for k in evidence.of(i, f"peak:{name}"))
             if name in narrow or known.form != "sparse"
-            for rate in _numbers([known.value])
+            for rate in numbers_of([known.value])
             for times in ((1, 2) if name in narrow else (1,))
         ]
         return not rates or any(alike(value, rate, APART) for value in values for rate in rates)
     # What a machine of eight does is often printed beside the name of one.
     most = _most(claim) if claim.field.startswith("peak:") else 0.0
-    machine = most and mechanism(claim) is None and any(alike(v, 8 * most, ROUGH) for v in values)
+    machine = most and mechanism(claim) is None and any(alike(v, 8 * most, agree.ROUGH) for v in values)
     return bool(machine) or any(alike(v, n * rate, VECTOR) for v in values for rate in rates for n in (1, 2))
 
 
 def _is_witnessed(claim: Claim, text: Around) -> bool:
     """Whether enough speaks against a claim: sources, computation, a way in which the error comes about."""
-    if _agrees(claim) or _is_of_missing_format(claim):
+    if agrees(claim) or agree.is_of_missing_format(claim):
         return True
     kind = "wrong value" if claim.total else text.explain(claim)[0]
     # One figure of a neighbour may be equal by chance; two of a row are copied.
-    chance = kind == NEIGHBOUR and not text.of_neighbour(claim, 2)
+    chance = kind == explain.NEIGHBOUR and not text.of_neighbour(claim, 2)
     # So near the known value a figure of no telling kind is another edition's, or rounded twice.
     near = EDITIONS if chance or kind in UNTELLING else VARIANTS if kind == "other variant" else 0.0
     # The figure of the next product was taken for this one's: also where they differ by little.
-    of_next = any(is_copied(claim.field, claim.values, other) for i in claim.gpu_ids for other in next_to(i))
+    beside = (other for i in claim.gpu_ids for other in agree.next_to(i))
+    of_next = any(is_copied(claim.field, claim.values, other) for other in beside)
     near = ROUNDED if of_next and claim.field == "memory_bytes_per_s" else near
-    if any(_is_within(claim, known, near) for known in _known(claim)):
+    if any(_is_within(claim, known, near) for known in evidence_of(claim)):
         return False
     # That the text says otherwise elsewhere speaks against it only where both are of one GPU.
     alone = len(claim.gpu_ids) == 1 and not claim.field.startswith("peak:")
@@ -718,9 +630,9 @@ def _is_witnessed(claim: Claim, text: Around) -> bool:
         nvidia = catalog.get(gpu_id).vendor == "NVIDIA"
         far |= claim.field == "process_nm" and all(
             abs(stated - node) > (node <= FINE and (stated <= FINE or not nvidia))
-            for stated in _numbers(claim.values) for node in evidence.nodes(gpu_id)
+            for stated in numbers_of(claim.values) for node in evidence.nodes(gpu_id)
         )  # fmt: skip
-        if max((k.witnesses for k in known), default=0) + (far or _is_of_no_bus(claim)) < needed:
+        if max((k.witnesses for k in known), default=0) + (far or explain.is_of_no_bus(claim)) < needed:
             return False
     return True
 
@@ -735,106 +647,16 @@ def _is_within(claim: Claim, known: evidence.Evidence, near: float) -> bool:
     return all(isinstance(v, Number) and alike(v.value, value, near) for v in claim.values)
 
 
-def _agrees(claim: Claim) -> bool:
-    """Whether some evidence supports every value of the claim."""
-    allowed = _known(claim)
-    if not allowed:
-        return False
-    known, stated = _numbers(k.value for k in allowed), sorted(_numbers(claim.values))
-    if claim.is_range and len(stated) == 2 and any(stated[0] * 0.99 <= v <= stated[1] * 1.01 for v in known):
-        return True
-    if claim.count > 1 and any(alike(s / claim.count, v, ROUNDED) for s in stated for v in known if v):
-        return True
-    # One value of several ("600/700 W") may be a sibling's.
-    others = {other for gpu_id in claim.gpu_ids for other in family(gpu_id)} if len(claim.values) > 1 else ()
-    siblings = [k.value for other in others for k in evidence.of(other, claim.field)]
-    values = [*(k.value for k in allowed), *siblings]
-    if claim.field == "launch" and len({*map(product, claim.gpu_ids)}) == 1:
-        # The years after are those of the first variant: a later one came in its own year, or month.
-        dates, said = sorted(str(value) for value in values), {str(one)[:7] for one in claim.values}
-        own = (date[:length] for date in dates for length in (4, 7) if date[:length] in said)
-        values = [dates[0], *own]
-    return all(any(same(claim, one, value) for value in values) for one in claim.values)
-
-
-def wrong_values(claim: Claim) -> tuple[Number | str, ...]:
-    """Those of the values that nothing known supports, in whichever form."""
-    known = _known(claim, fitting=False)
-    return tuple(one for one in claim.values if not any(same(claim, one, k.value) for k in known))
-
-
 def _counts_bits(claim: Claim) -> bool:
     """Whether the digits are right and the unit says bits: "456 Gb/s"."""
     return claim.field.endswith("_bytes_per_s") and IN_BITS.search(claim.stated) is not None
-
-
-def same(claim: Claim, stated: Number | str, known: float | str) -> bool:
-    """Whether one stated value of the claim is the known one."""
-    if isinstance(stated, str) or isinstance(known, str):
-        # Cards for consumers are sold in the year in which they are announced, others often in the next one.
-        at_once = all(catalog.get(i).text("segment") == "consumer" for i in claim.gpu_ids)
-        return _is_same_text(claim.field, str(stated), str(known), at_once)
-    if claim.field in COUNTS:
-        # "More than 8,000 cores" are 8,704, "14k" 14,080.
-        rounded = claim.approximate or _IN_THOUSANDS.search(claim.stated)
-        near = (COARSE if stated.digits == 1 else ROUGH) if rounded else 0.0
-        return abs(stated.value - known) <= near * known
-    decimal = claim.field == "memory_bytes" or "." in claim.stated
-    if decimal and claim.field in DECIMAL and _is_near(claim, stated, known * DECIMAL[claim.field]):
-        # Product numbers are GiB on most cards and decimal GB on some; both count. Programs print both, too.
-        return True
-    return _is_near(claim, stated, known)
-
-
-def _is_near(claim: Claim, stated: Number, known: float) -> bool:
-    difference = abs(stated.value - known) / known if known else abs(stated.value)
-    few = stated.digits <= FEW or claim.field == "memory_bytes"
-    clock = CLOCKS if claim.field.endswith("_hz") and not _is_swapped(stated, known) else 0.0
-    # "About 936" has three significant digits: only figures of fewer digits are taken as rounded.
-    rough = ROUGH if claim.approximate and stated.digits <= FEW else 0.0
-    if difference <= max(clock, rough, FEW_CLOSE if few else CLOSE):
-        return True
-    limit = COARSE if _COARSE.search(claim.stated) else ROUNDED
-    if not known or not stated.value or difference > limit:
-        return False
-    unit = 10.0 ** (floor(log10(abs(known))) + 1 - stated.digits)
-    # 1.5 TB/s for 1.555 is cut, not rounded; and a source may have rounded what the text states in full.
-    told = 10.0 ** (floor(log10(known)) - 1)
-    rounded = ((round(known / unit) * unit, stated.value), (floor(known / unit) * unit, stated.value))
-    return any(abs(a - b) <= 1e-6 * abs(b) for a, b in (*rounded, (round(stated.value / told) * told, known)))
-
-
-def _is_swapped(stated: Number, known: float) -> bool:
-    """Whether a clock printed to the last digit has the digits of the known one in another order."""
-    ours, theirs = (_digits(value / 1e6, 6) for value in (stated.value, known))
-    return ours != theirs and stated.digits >= EXACT_MHZ and sorted(ours) == sorted(theirs)
-
-
-def _is_same_text(field: str, stated: str, known: str, at_once: bool) -> bool:
-    if field != "launch":
-        # "RDNA" is said of each of its generations, and so is "GDDR".
-        family = field in ("architecture", "memory_type") and (
-            word(field, known).rstrip("0123456789x") == word(field, stated)
-        )
-        return word(field, stated) == word(field, known) or family
-    if len(stated) == 4 == len(known):
-        return abs(int(stated) - int(known)) <= 1
-    if len(stated) == 4:
-        month = int(known[:4]) * 12 + int(known[5:7]) - 1
-        before, after = AT_ONCE if at_once else DELIVERED
-        return (month - before) // 12 <= int(stated) <= (month + after) // 12
-    if not re.match(r"20\d\d-\d\d", stated):
-        return False
-    # The middle of the year where the catalog has no month.
-    later = known if len(known) > 4 else f"{known}-06"
-    return abs((int(stated[:4]) - int(later[:4])) * 12 + int(stated[5:7]) - int(later[5:7])) <= MONTHS
 
 
 def _finding(claim: Claim, verdict: Verdict, text: Around) -> Finding:
     kind: Kind | None = None
     explanation = ""
     best, source = _best(claim)
-    if verdict == "contradicts" and _counts_bits(claim) and _agrees(claim):
+    if verdict == "contradicts" and _counts_bits(claim) and agrees(claim):
         kind, explanation = "unit", "right digits, in bits: a byte has eight"
     elif verdict == "contradicts" and claim.total and not _is_no_multiple(claim):
         kind, explanation = "wrong sum", f"{claim.count} times {best} is another sum"
@@ -868,7 +690,7 @@ def _of_ratio(claim: Claim) -> Finding:
         for other in claim.than for b in evidence.of(other, claim.field)
         if isinstance(a.value, float) and isinstance(b.value, float) and a.form == b.form and b.value
     ]  # fmt: skip
-    figures = [_numbers(e.value for e in pair) for pair in pairs]
+    figures = [numbers_of(e.value for e in pair) for pair in pairs]
     found = [_compared(claim, stated, a, b) for a, b in figures]
     silent = not all(evidence.of(i, claim.field) for i in (*claim.gpu_ids, *claim.than))
     verdict: Verdict = "agrees" if "agrees" in found else "contradicts"
@@ -892,18 +714,18 @@ def _of_ratio(claim: Claim) -> Finding:
 
 def _compared(claim: Claim, stated: Number, a: float, b: float) -> Verdict:
     """What two known figures say of a comparison."""
-    rough = ROUGH if claim.approximate else 0.0
+    rough = agree.ROUGH if claim.approximate else 0.0
     if claim.relation == "times":
         # A ratio without decimals is a round word; one with them is printed to its last digit.
         exact = 0.5 * 10.0 ** (1 - stated.digits) / stated.value + ROUNDED
-        rounding = (RATIO if stated.digits == 1 else exact) + (rough or ROUGH * claim.at_most)
+        rounding = (RATIO if stated.digits == 1 else exact) + (rough or agree.ROUGH * claim.at_most)
         # "2 times more" is twice or thrice as much.
         off = min(abs(value * b / a - 1) for value in (stated.value, stated.value + claim.more))
         right = off <= rounding
         near = off <= max(rounding, APART if stated.digits < PERCENT else APART_PERCENT)
     elif claim.relation in ("over", "under"):
         above = a / b / stated.value if claim.relation == "over" else stated.value * b / a
-        right, near = above > 1 + CLOSE, above > 1 / (1 + EDITIONS) and above != 1
+        right, near = above > 1 + agree.CLOSE, above > 1 / (1 + EDITIONS) and above != 1
     else:
         off = abs(a - b - stated.value) if claim.relation == "plus" else abs(a - b)
         small = 0.1 * abs(stated.value) if claim.relation == "plus" else 0.0
@@ -917,7 +739,7 @@ def _best(claim: Claim) -> tuple[str, str]:
     found: list[tuple[str, evidence.Evidence]] = []
     for gpu_id in claim.gpu_ids:
         # Of several peaks of one format the one that the claim states comes first.
-        known = [k for k in evidence.of(gpu_id, claim.field) if fits_form(claim, k.form)]
+        known = [k for k in evidence.of(gpu_id, claim.field) if agree.fits_form(claim, k.form)]
         if known:
             found.append((gpu_id, next((k for k in known if states(claim, k.value)), known[0])))
     sources = "; ".join(dict.fromkeys(best.named for _, best in found))
@@ -930,339 +752,3 @@ def _name(claim: Claim) -> str:
     if len(claim.gpu_ids) == 1:
         return catalog.get(claim.gpu_ids[0]).name
     return claim.gpu.removesuffix("'s").removesuffix("\u2019s")
-
-
-Explained = tuple[Kind, str]
-"""A kind of error, and a sentence about this one."""
-
-
-class Around:
-    """The claims of a text by place and by GPU, so that a long text is judged in linear time."""
-
-    def __init__(self, claims: Sequence[Claim], wrong: Sequence[Claim]) -> None:
-        # Of each section or table the GPUs in it, each with the blocks that speak of it.
-        self.near: dict[int, dict[str, set[int]]] = defaultdict(lambda: defaultdict(set))
-        # By GPU and field the first claims of two right values.
-        self.right: dict[tuple[str, str], dict[object, Claim]] = defaultdict(dict)
-        self.wrong: dict[tuple[int, tuple[str, ...]], list[Claim]] = defaultdict(list)
-        # What was found: it is asked for as a witness, and again for the answer.
-        self.mechanism = cache(mechanism)
-        self.explained: dict[Claim, Explained] = {}
-        self.gpus = tuple(dict.fromkeys(gpu_id for claim in claims for gpu_id in claim.gpu_ids))
-        # Of each block the GPUs in it, and the fields that are right of one.
-        self.owners: dict[int, set[tuple[str, ...]]] = defaultdict(set)
-        self.agreed: dict[tuple[int, tuple[str, ...]], dict[str, Claim]] = defaultdict(dict)
-        for claim in claims:
-            self.owners[claim.block].add(claim.gpu_ids)
-            if claim.sure and _agrees(claim):
-                self.agreed[claim.block, claim.gpu_ids][claim.field] = claim
-            for gpu_id in claim.gpu_ids:
-                if len(claim.gpu_ids) == 1 or not claim.several:
-                    self.near[_place(claim)[0]][gpu_id].add(claim.block)
-                right = self.right[gpu_id, claim.field]
-                if len(right) < 2 and claim.values not in right and not claim.several and (
-                    any(states(claim, k.value) for k in _known(claim, fitting=False))
-                ):  # fmt: skip
-                    right[claim.values] = claim
-        for claim in wrong:
-            self.wrong[claim.block, claim.gpu_ids].append(claim)
-
-    def explain(self, claim: Claim) -> Explained:
-        """(kind, sentence) for a claim that no evidence supports; the most telling explanation first."""
-        if claim not in self.explained:
-            found = self.mechanism(claim)
-            if found is None or found[0] == "other variant":
-                found = self.of_neighbour(claim, 2) or found
-            if found is None and claim.block >= GRID and claim.field not in SHARED:
-                found = self.of_neighbour(claim, 1)
-            if found is None and (other := self.elsewhere(claim)) is not None:
-                found = "internal contradiction", f"line {other.line} says {other.stated}"
-            rates = (p.flop_per_s for i in claim.gpu_ids for p in catalog.get(i).peaks if p.unit == "matrix")
-            mixed = claim.field.startswith("peak:") and any(states(claim, rate) for rate in rates)
-            self.explained[claim] = found or ("wrong value", OTHER_FORMAT * mixed)
-        return self.explained[claim]
-
-    def name(self, claim: Claim) -> Explained:
-        """The explanation, with the product whose figure it is where it is another's: of those in the text
-        first, then of those a step from it."""
-        kind, why = self.explain(claim)
-        wrong = wrong_values(claim) or claim.values
-        own = {*map(product, claim.gpu_ids)}
-        variants = {
-            other for gpu_id in claim.gpu_ids for other in family(gpu_id)
-            if product(other) in own and is_copied(claim.field, wrong, other)
-        }  # fmt: skip
-        common = claim.field in COMMON
-        variant = kind == "other variant" and (variants if common else variants & {*self.gpus})
-        # What half of all products have (Turing, GDDR6, PCIe 4.0) is no one's; a chip is that of few.
-        shared = kind in UNTELLING and claim.field in SHARED - {"chip", "transistors"}
-        if variant or shared or kind not in (*UNTELLING, "other variant"):
-            return kind, why
-        beside = () if common else (other for i in claim.gpu_ids for other in next_to(i))
-        vendor = catalog.get(claim.gpu_ids[0]).vendor
-        for other in map(catalog.get, (*self.gpus, *beside)):
-            copied = is_copied(claim.field, wrong, other.id) and product(other.id) not in own
-            if copied and (other.vendor == vendor or not common):
-                return NEIGHBOUR, f"this is the figure of {other.name}" + f"; {why}" * bool(why)
-        return kind, why
-
-    def of_neighbour(self, claim: Claim, least: int) -> Explained | None:
-        """The figures of a GPU beside it in the text: at least so many wrong ones are its."""
-        place = _place(claim)[0]
-        # Of the same table, or of this section and the ones before and after.
-        places = (place,) if place < 0 else (place - 1, place, place + 1)
-        own = {sibling for gpu_id in claim.gpu_ids for sibling in (gpu_id, *family(gpu_id))}
-        mine = self.wrong.get((claim.block, claim.gpu_ids), ())[:LOOKED]
-        beside = (
-            gpu_id for at in places for gpu_id, blocks in self.near.get(at, {}).items()
-            if gpu_id not in own and (place >= 0 or blocks != {claim.block})
-        )  # fmt: skip
-        for other in beside:
-            if is_copied(claim.field, claim.values, other) and least <= len(
-                {c.field for c in mine if is_copied(c.field, c.values, other)}
-            ):  # fmt: skip
-                return NEIGHBOUR, f"this is the figure of {catalog.get(other).name}, which stands beside it"
-        return None
-
-    def is_of_other(self, claim: Claim) -> bool:
-        """Whether what its row or section says of its GPU is right of one other product, and no more of it
-        alone: one whose name was not read ("4080 S"), or one that the text names and then calls "it"."""
-        if self.explain(claim)[0] in (*TAKEN_FOR_OTHER, "digit swap", "capability"):
-            return False
-        own = {product(other) for gpu_id in claim.gpu_ids for other in (gpu_id, *_twins(gpu_id))}
-        every = self.wrong.get((claim.block, claim.gpu_ids), ())[:LOOKED]
-        # A sparse rate of its own says nothing of another one that has the same.
-        wrong = [c for c in every if not any(is_copied(c.field, c.values, i) for i in c.gpu_ids)]
-        right = self.agreed[claim.block, claim.gpu_ids].values()
-        siblings = (other for gpu_id in claim.gpu_ids for other in family(gpu_id))
-        for other in dict.fromkeys((*self.gpus, *siblings)):
-            if product(other) in own or not is_copied(claim.field, claim.values, other):
-                continue
-            named = other in self.gpus
-            # A sentence goes on about the other one.
-            theirs, alone = (
-                {c.field for c in claims if is_copied(c.field, c.values, other) == of_it
-                 and (not named or claim.block >= GRID or c.line == claim.line)}
-                for claims, of_it in ((wrong, True), (right, False))
-            )  # fmt: skip
-            if len(theirs) > max(1, len(alone)) and not (named and alone):
-                return True
-        return False
-
-    def is_of_any(self, claim: Claim) -> bool:
-        """Whether some GPU that the text names may have this figure: has it, or is set or sold so."""
-        varied = claim.field in ("power_w", "launch_price_usd")
-        return varied or any(is_copied(claim.field, claim.values, gpu_id) for gpu_id in self.gpus)
-
-    def is_of_sheet(self, claim: Claim) -> bool:
-        """Whether the claim, or the right value elsewhere, is of a list or row about this GPU alone."""
-        other = self.elsewhere(claim)
-        return any(
-            len(self.owners[one.block]) == 1 and len(self.agreed[one.block, one.gpu_ids]) >= SHEET
-            for one in (claim, other) if one is not None
-        )  # fmt: skip
-
-    def elsewhere(self, claim: Claim) -> Claim | None:
-        """Where the same text states the right value."""
-        others = (c for gpu_id in claim.gpu_ids for c in self.right.get((gpu_id, claim.field), {}).values())
-        # Of the rates of a format the text may state several: the one in whose place this one stands.
-        best = next((k.value for k in _known(claim)), "") if claim.field.startswith("peak:") else None
-        return next(
-            (c for c in others if c.values != claim.values and (best is None or states(c, best))), None
-        )
-
-
-def may_be_of_die(claim: Claim) -> bool:
-    """Whether a count may be that of the whole die: it equals it, or no source states the die's count."""
-    dies = (catalog.chips().get(catalog.get(i).text("chip") or "") for i in claim.gpu_ids)
-    counts = (die.whole(claim.field) if die else None for die in dies if claim.field in OF_DIE)
-    return not _is_of_no_bus(claim) and any(count is None or states(claim, float(count)) for count in counts)
-
-
-def _is_of_no_bus(claim: Claim) -> bool:
-    """Whether a width is no multiple of a memory chip's, so that no product has it."""
-    return claim.field == "memory_bus_bits" and any(v % OF_BUS for v in _numbers(claim.values))
-
-
-def _place(claim: Claim) -> tuple[int, tuple[str, ...]]:
-    """The table of a claim, or its section and its GPU."""
-    return (-(claim.block // GRID), ()) if claim.block >= GRID else (claim.block, claim.gpu_ids)
-
-
-def mechanism(claim: Claim) -> Explained | None:
-    """A known way in which just this wrong figure comes about: a witness of its own."""
-    field, peak = claim.field, claim.field.startswith("peak:")
-    # Of "362 / 274" only what is wrong needs an explanation.
-    claim = replace(claim, values=wrong_values(claim) or claim.values)
-    numbers = _numbers(claim.values)
-    every = [known for gpu_id in claim.gpu_ids for known in evidence.of(gpu_id, field)]
-    known = [(k.value, k.form) for k in every if isinstance(k.value, float)]
-    pairs = [(mine, value) for value, _ in known for mine in numbers]
-    if _is_of_missing_format(claim):
-        return "capability", f"its hardware does not compute {field.removeprefix('peak:')}"
-    if field in ABILITIES:
-        return "capability", f"its hardware {'has it' if 'no' in claim.values else 'does not have it'}"
-    values = [value for value, _ in known] + _numbers(v for k in every for v in k.alternatives)
-    swaps = list(_swaps(numbers, values, 1e12 if peak else _PRINTED.get(field, 1.0)))
-    if swapped := next((theirs for ours, theirs in swaps if len(ours) >= TELLING), ""):
-        return "digit swap", f"the digits of {swapped} in another order"
-    others = [value for value, form in known if form == ("dense" if claim.sparse else "sparse")]
-    if peak and any(
-        states(claim, other) or all(_is_near(claim, n, other) for n in claim.values if isinstance(n, Number))
-        for other in others
-    ):
-        if claim.sparse:
-            return "dense as sparse", "this is the peak without sparsity"
-        return "sparse as dense", "reached only with 2:4 sparsity, which the text does not say"
-    if field == "link_bytes_per_s" and any(equal(2 * mine, value) for mine, value in pairs):
-        return "unit", "this is the rate of one direction; both together are twice that"
-    if peak or field in _IN_BYTES or field.endswith(("_hz", "_flop_per_s")):
-        # Bits for bytes, of rates alone: 8 times a memory size is another product's.
-        factors = (*((8, 1 / 8) if field.endswith("bytes_per_s") else ()), *_PREFIXES)
-        stated = [v for v in claim.values if isinstance(v, Number)]
-        for v, factor in ((replace(v, value=v.value / f), f) for v in stated for f in factors):
-            if any(_is_near(claim, v, k) for k, _ in known if k):
-                times = f"{factor:,g} times" if factor >= 1 else f"1/{1 / factor:,g} of"
-                return "unit", f"right digits, {times} the value: a unit or prefix is mistaken"
-    if swapped := next((theirs for _, theirs in swaps), ""):
-        return "digit swap", f"the digits of {swapped} in another order"
-    # Rates are counted in GB/s: 1.024 times 800 is computed from clocks.
-    steps = _BINARY[2 * field.endswith("_bytes_per_s") :]
-    if field.endswith(("_bytes", "_bytes_per_s")) and any(equal(m, v * f) for m, v in pairs for f in steps):
-        return "unit", "right but for the step from decimal to binary prefixes"
-    if other := {"boost_hz": "base_hz", "base_hz": "boost_hz"}.get(field):
-        clocks = [k.value for gpu_id in claim.gpu_ids for k in evidence.of(gpu_id, other)]
-        if any(same(claim, mine, value) for value in clocks for mine in claim.values):
-            return "base as boost", f"this is the {other[:-3]} clock"
-    for gpu_id in claim.gpu_ids:
-        die = catalog.chips().get(catalog.get(gpu_id).text("chip") or "")
-        if die is not None and (count := die.whole(field)) and states(claim, float(count)):
-            return "full die for product", f"the whole {die.chip} die has that many; the product uses fewer"
-    siblings = dict.fromkeys(other for gpu_id in claim.gpu_ids for other in family(gpu_id))
-    own = {*map(product, claim.gpu_ids)}
-    for other in sorted(siblings, key=lambda other: product(other) not in own):
-        laptop = field in SHARED and catalog.get(other).text("form") == "laptop"
-        peaks = evidence.of(other, field) if peak and not claim.sparse else ()
-        if any(k.form == "sparse" and states(claim, k.value) for k in peaks):
-            return "sparse as dense", f"reached by {catalog.get(other).name}, with 2:4 sparsity only"
-        known_of = () if laptop or other in claim.gpu_ids else evidence.of(other, field)
-        if any(fits_form(claim, k.form) and states(claim, k.value) for k in known_of):
-            return "other variant", f"true of {catalog.get(other).name}"
-    return None
-
-
-@cache
-def product(gpu_id: str) -> str:
-    """The id without the form factor and the memory of a variant: `h100` for `h100-sxm5-80gb`."""
-    return _VARIANT.sub("", gpu_id)
-
-
-def _swaps(stated: Iterable[float], known: Sequence[float], scale: float) -> Iterator[tuple[str, str]]:
-    """The digits of stated numbers beside those of known ones that are the same in another order."""
-    for ours in {_digits(mine / scale, 6) for mine in stated}:
-        # 763 for 736.3: as many digits as are printed.
-        for theirs in {_digits(value / scale, n) for value in known for n in (6, max(1, len(ours)))}:
-            if ours != theirs and len(ours) >= 2 and len(set(ours)) > 1 and sorted(ours) == sorted(theirs):
-                yield ours, theirs
-
-
-@lru_cache(maxsize=65536)
-def _digits(value: float, most: int) -> str:
-    """The first digits of a number."""
-    return re.sub(r"\D", "", f"{value:.{most}g}")
-
-
-@lru_cache(maxsize=65536)
-def is_copied(field: str, values: tuple[Number | str, ...], other: str) -> bool:
-    """Whether one of the values is what is known of another GPU."""
-    return any(
-        known.value == mine.value or equal(known.value, mine.value)
-        if isinstance(mine, Number) and not isinstance(known.value, str)
-        else word(field, str(known.value)) == word(field, str(mine))
-        for known in evidence.of(other, field) for mine in values
-    )  # fmt: skip
-
-
-def equal(a: float, b: float) -> bool:
-    """Whether two figures are one figure, as copied."""
-    return abs(a - b) <= 1e-3 * max(abs(a), abs(b))
-
-
-def states(claim: Claim, value: float | str) -> bool:
-    """Whether the claim states this value, give or take its rounding."""
-    near = 0 if claim.field in COUNTS else LIKE
-    return any(
-        abs(stated.value - value) <= near * abs(value)
-        if isinstance(stated, Number) and not isinstance(value, str)
-        else word(claim.field, str(stated)) == word(claim.field, str(value))
-        for stated in claim.values
-    )
-
-
-@lru_cache(maxsize=65536)
-def word(field: str, text: str) -> str:
-    """What spellings of one name have in common: "CDNA (1)" and CDNA, Ada and Ada Lovelace, DDR6."""
-    plain = re.sub(r"\.0$|[^a-z0-9]", "", text.casefold())
-    if field == "architecture":
-        plain = re.sub(r"^(blackwell).*", r"\1", plain.replace("lovelace", "").removeprefix("grace"))
-        plain = {"alchemist": "xehpg", "battlemage": "xe2hpg", "xe2": "xe2hpg"}.get(plain, plain)
-        return plain.removesuffix("1")
-    if field == "chip":
-        # GK110 and GK110B are one chip.
-        return re.sub(r"(?<=\d)[a-z]$", "", plain)
-    # LPDDR5X is called LPDDR5, too.
-    return (
-        re.sub(r"^ddr(?=[567])", "gddr", re.sub(r"(?<=^lpddr\d)x", "", plain))
-        if field == "memory_type"
-        else plain
-    )
-
-
-def fits_form(claim: Claim, form: evidence.Form) -> bool:
-    """Whether a value of this form may be what the claim states."""
-    if form in ("vector", "matrix"):
-        return claim.vector == (form == "vector") and not (claim.sparse and form == "matrix")
-    return form == "value" or (form == "sparse") == bool(claim.sparse)
-
-
-# How far the numbers of two products lie apart that are a tier or a generation from each other.
-STEPS = {"rtx-": (10, 1000), "gtx-": (10, 1000), "rx-": (100, 1000), "apple-m": (1,)}
-
-
-@cache
-def next_to(gpu_id: str) -> tuple[str, ...]:
-    """The products one suffix, tier or generation away: RTX 4070 Ti, 4080 and 3070 beside the RTX 4070."""
-    mine = _numbered().get(gpu_id)
-    if mine is None or mine[0] not in STEPS:
-        return ()
-    line, number, suffix = mine
-    return tuple(
-        i for i, (its_line, its_number, its_suffix) in _numbered().items()
-        if its_line == line and i != gpu_id and (
-            its_number == number or (its_suffix == suffix and abs(its_number - number) in STEPS[line])
-        )
-    )  # fmt: skip
-
-
-@cache
-def _numbered() -> dict[str, tuple[str, int, str]]:
-    """The line, the number and the suffix of each id that has one: "rtx-", 4070, "ti"."""
-    parts = {spec.id: re.match(r"([a-z-]*?)(\d+)(\D*)", spec.id) for spec in catalog.all_gpus()}
-    return {i: (m[1], int(m[2]), m[3].strip("-")) for i, m in parts.items() if m is not None}
-
-
-def family(gpu_id: str) -> tuple[str, ...]:
-    """The other variants of the same product name: H100 PCIe, SXM and NVL; a laptop and a desktop part."""
-    # `h100-pcie-80gb` -> h100, `rtx-4090-laptop` -> rtx-4090, `l40s` -> l40.
-    alike = _alike(r"((?:(?:rtx|gtx|rx)-)?(?:pro-)?[a-z]*\d+)")[gpu_id]
-    return tuple(other for other in alike if other != gpu_id)
-
-
-@cache
-def _alike(pattern: str) -> dict[str, tuple[str, ...]]:
-    """By id all ids whose beginnings have the same first group; of those without one, the id alone."""
-    found: dict[str, list[str]] = defaultdict(list)
-    for spec in catalog.all_gpus():
-        match = re.match(pattern, spec.id)
-        found[match[1] if match else spec.id].append(spec.id)
-    return {gpu_id: tuple(ids) for ids in found.values() for gpu_id in ids}

@@ -11,65 +11,23 @@ from __future__ import annotations
 
 import re
 from bisect import bisect_right
-from collections import Counter, defaultdict
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from functools import cached_property, lru_cache
-from itertools import islice, pairwise
+from functools import lru_cache
+from itertools import pairwise
 from operator import itemgetter
 from typing import Any, NamedTuple
 
 from gpuwise.checks import network_in
 from gpuwise.facts import catalog
-from gpuwise.judge.audit import evidence
+from gpuwise.judge.audit import cells, evidence, grid, words
 from gpuwise.judge.audit.abilities import NAMED, abilities
-from gpuwise.judge.audit.cells import (
-    FASTEST_SLOT,
-    NEAR,
-    OF_UNIT,
-    STARRED,
-    SUMMED,
-    TWICE,
-    WHOLE,
-    Reading,
-    ability_of,
-    mark_near,
-    own_field,
-    scaled,
-)
+from gpuwise.judge.audit.cells import NEAR, STARRED, SUMMED, TWICE, WHOLE, Reading, ability_of, mark_near
 from gpuwise.judge.audit.comparisons import comparisons
-from gpuwise.judge.audit.grid import (
-    IN_CONTEXT,
-    Scope,
-    Subject,
-    claim_of,
-    is_known,
-    is_of_host,
-    of_form,
-    of_maker,
-    of_size,
-    ratios,
-    subject,
-    subject_of,
-    variant,
-)
-from gpuwise.judge.audit.words import (
-    COUNTED,
-    COUNTS,
-    CUES,
-    FIELDS,
-    LEAD,
-    NAMES,
-    OF_BUS,
-    RATHER,
-    Token,
-    became,
-    count_of,
-    cue_before,
-    data,
-    scan,
-    unit_of,
-)
+from gpuwise.judge.audit.grid import IN_CONTEXT, Scope, Subject, claim_of, is_known, ratios, subject
+from gpuwise.judge.audit.sentence import IN_PASSING, SMALLEST, STRETCH, Sentence, title_says
+from gpuwise.judge.audit.typed import BRANDS, MOST, TELEGRAM, is_possessive
+from gpuwise.judge.audit.words import COUNTS, CUES, FIELDS, LEAD, NAMES, OF_BUS, Token, cue_before, scan
 from gpuwise.model.judgement import Claim
 
 # Characters; a longer sentence is a table or a listing that lost its line ends.
@@ -86,8 +44,6 @@ SAID, FAR = 1.0, 6.0
 DEAREST_HOUR = 150.0
 # Words that cost more are not read at all.
 UNREAD = 1.25
-# Characters of words for each value below which a line is a table without its line ends.
-TELEGRAM = 9
 # Costs of distance, of a GPU in between, of a turn, of being what something else is compared with, and of a
 # comma or an "and" between a value and the word for its field.
 PER_CHARACTER, BETWEEN, TURN, COMPARED, APART = 1 / 45, 1.5, 1.2, 3.2, 0.9
@@ -105,39 +61,16 @@ BY_UNIT, NEAR_BY, LIKE = frozenset({"memory_bytes_per_s", "power_w", "memory_bus
 AGAIN = 0.6
 # Fields whose words stand for the memory, too.
 OF_SIZE = frozenset({"memory_bytes", "memory_type"})
-# Pronouns of a sentence for which a GPU is looked for.
-PRONOUNS = 8
 # GPUs before and behind a value that may own it.
 NEIGHBOURS = 8
-# Characters of a longer text between a GPU and a value that are looked at, on either side.
-STRETCH = 300
-# Typed words of a sentence that is looked at so closely.
-MOST = 400
-# Fields that in passing are often of another product than the nearest.
-IN_PASSING = frozenset({"architecture", "chip", "pcie_generation", "process_nm"})
 # Units of which a value is worth a word that it was not judged.
 WORTH_NOTING = frozenset({"bytes", "bytes/s", "op/s", "w", "hz"})
-# What a value without words is at least: a size, watts, more than the fastest slot.
-SMALLEST = {"bytes": FIELDS["memory_bytes"].low, "w": FIELDS["power_w"].low, "bytes/s": FASTEST_SLOT}
-BRANDS: Mapping[str, str] = NAMES["brands"]
-_VERSUS = ("vs", "vs.", "versus")
 _INSIDE = re.compile(r"\b(?:in|into|on) (?:\w{1,6} )?$")
 _WITH = re.compile(r"\bwith (?:its |only |just |a ){0,2}$", re.I)
 _TENSOR = re.compile(r"tensor[ -]cores?\b[^.;,]*$", re.I)
-_AS_MUCH = re.compile(r"\b(?:as|than|like|of|from|on) (?:the|its|an?) $")
 _LEADS = re.compile(r"(?: \w{4,20}){0,2}, (?:the |an? |nvidia'?s? |amd'?s? ){0,2}", re.IGNORECASE)
 _OF_IT = re.compile(r" (?:(?:architecture|chip|die) )?(?:of|in|on|inside) (?:(?:older |newer )?the |an? )?")
 _BUS = re.compile(r"\bbus", re.I)
-_NUMBERED = re.compile(r"(?:\d[x\u00d7]\s?)?\d{4}")
-# The number that ends the name of a card.
-_CARD = re.compile(r"(?<=\s)\d{4}$")
-# What a document calls a card for short, and the parts of a name that are its own.
-_SHORT = re.compile(
-    r"\b(?:the |an? |(?:and|or) (?=[XGTS]))(?P<name>(?:pro )?\d{4}|xtx?|gre|ti|super)\b"
-    r"(?! ?(?:ti\b|super\b|xt|-))|\b(?P<its>\d{4})(?=['\u2019]s\b)",
-    re.I,
-)
-_PARTS_OF_NAME = re.compile(r"(?<=\s)\d{4}$|\bpro \d{4}\b|(?<=\d )(?:xtx?|gre|ti|super)$", re.I)
 # Between a size and the type of the same memory: "8 GB of VRAM GDDR6".
 _TYPE_OF = re.compile(
     r"[^\d.,;:()]{0,9}|(?: (?:of|memory|video|vram|ram|dedicated|memoria|speicher)){1,4} ", re.I
@@ -157,13 +90,6 @@ _LABEL = re.compile(r"\W*(?:[^.,;\d][^.,;]{2,31}:\s|[^\d.,;]{3,32}[: ])?")
 # Behind a name with its size another one: "MI50 16 GB or 32 GB".
 _OR_SIZE = re.compile(r".*\d ?G[Bo]?(?:,? (?:or|and) |/)", re.IGNORECASE)
 _OR = re.compile(r" (?:or|vs\.?|versus) ")
-_VERSION = re.compile(r" (?:version|variant|model|one|card)\b")
-_NOT_SPARSE = re.compile(r"\([^()\d]{0,200}\d[^()]{0,200}\)|\b(?:without|no|w/o) (?:structured )?sparsity")
-_BRACKETS = re.compile(
-    r"\([^()]{2,200}\)|(?: (?:of|from) 20\d\d)?(?P<dash> [-\u2013\u2014] )[^\u2013\u2014]{2,200}?(?P=dash)"
-)
-# The number of GPUs that a list begins with.
-_COUNT_BEFORE = re.compile(rf"(?:\b(?:{'|'.join(COUNTED)})|\d)[\s-]?(?:x\s?)?$", re.IGNORECASE)
 
 
 @dataclass(frozen=True, slots=True)
@@ -231,7 +157,7 @@ def claims(text: Text) -> Iterator[Claim | Left | Subject]:
     topic: str | None = None
     asked, counting, cached = "", "", False
     able: str | None = None
-    leaked = text.scope.leaked or _speaks("leaked", text.scope.title)
+    leaked = text.scope.leaked or title_says("leaked", text.scope.title)
     # The GPUs named so far: where these are one of each maker, "AMD" and "the GeForce" stand for them.
     rivals = {one.gpu_ids: one for one in (*text.scope.pair, about) if one and not one.several}
     for start, end in _sentences(text.text):
@@ -250,7 +176,7 @@ def claims(text: Text) -> Iterator[Claim | Left | Subject]:
             # "The next chip is the Navi 22. It has 40 units": not the card of before.
             about = replace(about, sure=False)
         about = _chip_led(words, about) or about
-        sentence = _Sentence(words, about, topic, text.scope, tuple(rivals.values()))
+        sentence = _Choice(words, about, topic, text.scope, tuple(rivals.values()))
         sentence.asked, sentence.counting = asked, counting
         rivals |= {ids: one for one in sentence.subjects.values() if (ids := one.gpu_ids)}
         near = text.text[max(0, start - 2 * STRETCH) : end]
@@ -289,7 +215,7 @@ def claims(text: Text) -> Iterator[Claim | Left | Subject]:
                 stated += sentence.each(place, claim)
             elif token.dimension in WORTH_NOTING and (sentence.gpus or about):
                 yield Left(line, token.text)
-        yield from of_size(stated)
+        yield from grid.of_size(stated)
         counting = next((c.field for c in reversed(stated) if c.field in WHOLE), counting)
         line = text.line(start)
         named: Sequence[Token] = sentence.gpus
@@ -319,7 +245,7 @@ def claims(text: Text) -> Iterator[Claim | Left | Subject]:
             for claim in comparisons(f"{said}X", [speaks, second], line, text.block):
                 yield replace(claim, stated=match[0])
         about = sentence.subject_after()
-        about = of_maker(words, about) if about is not None and sentence.gpus else about
+        about = grid.of_maker(words, about) if about is not None and sentence.gpus else about
     if about is not None:
         yield about
 
@@ -354,196 +280,14 @@ def sized(gpu: Token, line: int, block: int) -> Iterator[Claim]:
             yield claim_of(reading, replace(owner, count=1), line, block, True)
 
 
-def short_names(gpus: Iterable[Token]) -> Mapping[str, tuple[str, ...]]:
-    """What GPUs that a document names in full may be called further on, each if it is one's alone: by their
-    number, or by what follows it."""
-    found: dict[str, set[tuple[str, ...]]] = defaultdict(set)
-    for gpu in gpus:
-        for part in _PARTS_OF_NAME.findall(gpu.text) if gpu.gpu_ids else ():
-            found[part.lower()].add(gpu.gpu_ids)
-    return {part: next(iter(ids)) for part, ids in found.items() if len(ids) == 1}
-
-
-def _numbered(
-    text: str, tokens: Sequence[Token], about: Subject | None, short: Mapping[str, tuple[str, ...]]
-) -> Iterator[Token]:
-    """The words, with the number alone of a GPU that is named in full, here or before, as that GPU: "The RTX
-    5090 is new. The 5090 ..."."""
-    named = [(t.text, t.gpu_ids) for t in tokens if t.kind == "gpu"]
-    named += [(about.text, about.gpu_ids)] if about is not None and not about.several else []
-    numbers = {match[0]: ids for name, ids in named if (match := _CARD.search(name)) is not None}
-    called = {
-        m.span(m.lastgroup or 0): ids for m in _SHORT.finditer(text)
-        if (ids := short.get((m["name"] or m["its"]).lower()))
-    } if short else {}  # fmt: skip
-    for (start, end), ids in called.items():
-        if not any(t.kind == "gpu" and t.start < end and start < t.end for t in tokens):
-            yield Token(kind="gpu", start=start, end=end, text=catalog.get(ids[0]).name, gpu_ids=ids)
-    for place, token in enumerate(tokens):
-        follows = tokens[place + 1] if place + 1 < len(tokens) else token
-        counts = follows.kind == "field" and follows.start - token.end < TELEGRAM
-        if token.kind != "gpu" and any(start <= token.start < end for start, end in called):
-            continue
-        if token.dimension == "bare" and token.text in numbers and not counts:
-            ids = numbers[token.text]
-            yield Token(kind="gpu", start=token.start, end=token.end, text=token.text, gpu_ids=ids)
-        else:
-            yield token
-
-
-def _of_brand(text: str, tokens: Sequence[Token], rivals: Sequence[Subject]) -> Iterator[Token]:
-    """The words, with the name of a maker alone as the GPU of it, where two were named so far, of two makers:
-    "While AMD has 16 GB, Nvidia offers 12 GB"."""
-    makers = [{str(catalog.get(i).vendor).lower() for i in one.gpu_ids} for one in rivals]
-    brands = CUES["brand"].finditer(text) if len(makers) == 2 and sum(map(len, makers)) == 2 else ()
-    for brand in islice(brands, PRONOUNS):
-        of = {BRANDS[brand[0].lower()]}
-        if of in makers and not any(t.start < brand.end() and brand.start() < t.end for t in tokens):
-            one = rivals[makers.index(of)]
-            named = any({*t.gpu_ids} & {*one.gpu_ids} for t in tokens)
-            if not (one.several or named) and makers[0] != makers[1]:
-                start, end = brand.span()
-                yield Token(kind="gpu", start=start, end=end, text=one.text, gpu_ids=one.gpu_ids)
-
-
-def _typed(text: str, about: Subject | None, scope: Scope, rivals: Sequence[Subject]) -> tuple[Token, ...]:
-    """The typed words of a sentence: "the PCIe version" is that of what the text speaks of; "the P100 with 12
-    GB", or "a 12 GB P100", is the variant of that size; where the text is about laptops, theirs is meant."""
-    tokens: list[Token] = []
-    spoken = about.gpu_ids if about is not None and about.sure else ()
-    laptops = (scope.portable or "laptop" in "".join(spoken) or CUES["of_laptops"].search(text)) and (
-        "desktop" not in text.lower()
-    )
-    typed = [*_numbered(text, scan(text), about, scope.short)]
-    typed += _of_brand(text, typed, rivals)
-    for token in sorted(typed, key=lambda t: t.start) if rivals else typed:
-        size = None
-        if len(token.gpu_ids) > 1:
-            size = CUES["of_size"].match(text, token.end) or cue_before("size_before", text, token.start)
-        owner = subject([token]) if size else None
-        narrowed = variant(owner, size[1]).gpu_ids if size and owner else token.gpu_ids
-        if laptops and token.kind == "gpu" and (theirs := _laptop(token)):
-            narrowed = spoken if set(theirs) >= {*spoken} != set() else (*narrowed, *theirs)
-        tokens.append(token if narrowed == token.gpu_ids else replace(token, gpu_ids=narrowed))
-    gpus = [t for t in tokens if t.kind == "gpu"]
-    for one, other in pairwise(gpus):
-        # "An 8x A100 40GB server (DGX A100)": the name again.
-        again = set(one.gpu_ids) & set(other.gpu_ids) and re.fullmatch(
-            r"[\w ]{0,12}\((?:\w+ )?", text[one.end : other.start]
-        )
-        if again and text[other.end : other.end + 1] == ")":
-            tokens.remove(other if one.count >= other.count else one)
-    gpus = [t for t in tokens if t.kind == "gpu"]
-    for match in islice(CUES["version"].finditer(text), PRONOUNS):
-        name = next((g.text for g in reversed(gpus) if g.end <= match.start()), about.text if about else "")
-        forms = "".join(CUES["form_name"].findall(" " + match["form"])).replace("Go", "GB")
-        form = subject_of(f"{CUES['form_name'].sub('', name)}{forms}") if name else None
-        if form is not None and form.gpu_ids and not form.several:
-            tokens = [t for t in tokens if t.end <= match.start("form") or t.start >= match.end()]
-            start, ids = match.start("form"), form.gpu_ids
-            version = Token(kind="gpu", start=start, end=match.end(), text=form.text, gpu_ids=ids)
-            tokens.append(version)
-    for match in islice(CUES["of_them"].finditer(text) if " of th" in text else (), PRONOUNS):
-        # "Two of them hold 96 GB"
-        last = next((subject([g]) for g in reversed(gpus) if g.end <= match.start()), about)
-        if last is not None and not last.several:
-            start, end, ids, number = match.start(), match.end(1), last.gpu_ids, count_of(match[1])
-            tokens.append(Token(kind="gpu", start=start, end=end, text=last.text, gpu_ids=ids, count=number))
-    return tuple(sorted(tokens, key=lambda token: token.start))
-
-
-def _owns(gpu: Token, behind: str) -> bool:
-    """Whether what stands behind a GPU is its own: "the A100's 40 GB", in Chinese with \u7684."""
-    return gpu.text.endswith(("'s", "\u2019s")) or behind.lstrip()[:1] in {"'", "\u2019", "\u7684"}
-
-
-def _laptop(gpu: Token) -> tuple[str, ...]:
-    """The laptops' GPU that is called like a desktop card."""
-    found = subject_of(f"{gpu.text} Laptop GPU") if re.search(r"[RG]TX", gpu.text) else None
-    return tuple(i for i in found.gpu_ids if "laptop" in i and i not in gpu.gpu_ids) if found else ()
-
-
-def _beside(text: str, tokens: Sequence[Token], about: Subject | None) -> Iterator[tuple[int, Token]]:
-    """The starts of two values in brackets behind two GPUs that are compared, each with its GPU: "faster than
-    the A30 (600 GB/s vs 933 GB/s)"."""
-    spoken = [Token(kind="gpu", start=-1, end=-1, text=about.text, gpu_ids=about.gpu_ids)] if about else []
-    for one, two in pairwise(t for t in tokens if t.kind == "value"):
-        before = [t for t in tokens if t.kind == "gpu" and t.end < one.start]
-        owners = [*spoken, *before][-2:]
-        behind = bool(before) and text[before[-1].end : one.start] == " (" and (
-            cue_before("compared", text, before[-1].start)
-            or CUES["list"].fullmatch(text, owners[0].end, before[-1].start)
-        )  # fmt: skip
-        if behind and len({g.gpu_ids for g in owners}) == 2 and one.measures == two.measures and (
-            RATHER.fullmatch(text, one.end, two.start)
-        ):  # fmt: skip
-            yield from zip((one.start, two.start), owners, strict=True)
-
-
-def _in_order(
-    text: str, tokens: Sequence[Token], about: Subject | None
-) -> tuple[tuple[Token, ...], dict[int, Token]]:
-    """The words with each value of an ordered list apart, and by the start of such a value its GPU:
-    "The T4 and the L4 have 16 and 24 GB respectively", "T4/L4: 16/24 GB"."""
-    gpus = [t for t in tokens if t.kind == "gpu"]
-    values = [t for t in tokens if t.kind == "value" and t.numbers]
-    gaps = [text[a.end : b.start].strip() for a, b in pairwise(gpus)]
-    slashed = bool(gaps) and set(gaps) == {"/"}
-    slashed |= len(gaps) == 1 and gaps[0] in _VERSUS
-    listed = gaps and all(
-        gap in _VERSUS or CUES["list"].fullmatch(text, a.end, b.start)
-        for gap, (a, b) in zip(gaps, pairwise(gpus), strict=True)
-    )
-    if not listed or len(tokens) > MOST // 5 or not (slashed or CUES["respectively"].search(text)):
-        return tuple(tokens), dict(_beside(text, tokens, about))
-    parts: list[Token] = []
-    for value in values:
-        written = list(re.finditer(r"\d[\d.,]*", value.text)) if len(value.numbers) > 1 else []
-        ends = [value.start + match.end() for match in written[:-1]]
-        if len(written) != len(value.numbers):
-            parts.append(value)
-            continue
-        for match, number, end in zip(written, value.numbers, [*ends, value.end], strict=True):
-            start = value.start + match.start()
-            one = replace(value, start=start, end=end, text=text[start:end], numbers=(number,))
-            parts.append(replace(one, is_range=False))
-    owned: dict[int, Token] = {}
-    for at in range(len(parts) - len(gpus) + 1):
-        run = parts[at : at + len(gpus)]
-        joined = all(
-            re.fullmatch(r"\s?(?:,|/|and|or|,\s?and|vs\.?|versus)\s?", text[a.end : b.start])
-            for a, b in pairwise(run)
-        )
-        dimension = run[-1].dimension
-        if joined and dimension != "bare" and {t.dimension for t in run} <= {"bare", dimension}:
-            unit = unit_of(run[-1])
-            for n, (value, gpu) in enumerate(zip(run, gpus, strict=True), at):
-                owned[value.start] = gpu
-                if value.dimension == "bare":
-                    numbers = tuple(replace(number, value=number.value * unit) for number in value.numbers)
-                    parts[n] = replace(value, dimension=dimension, numbers=numbers)
-    others = [t for t in tokens if t not in values]
-    return tuple(sorted([*others, *parts], key=lambda t: t.start)) if owned else tuple(tokens), owned
-
-
-@lru_cache(maxsize=1024)
-def _speaks(cue: str, title: str) -> bool:
-    """Whether a title, of which many sentences stand below, has a cue."""
-    return CUES[cue].search(title) is not None
-
-
-class _Sentence:
-    """The typed words of a sentence, and the GPU and the format that the text spoke of before it."""
+class _Choice(Sentence):
+    """A sentence whose values get an owner and a field each; what was found of one tells of the next."""
 
     def __init__(
-        self,
-        text: str,
-        about: Subject | None,
-        topic: str | None,
-        scope: Scope,
-        rivals: Sequence[Subject] = (),
+        self, text: str, about: Subject | None, topic: str | None, scope: Scope, rivals: Sequence[Subject]
     ) -> None:
-        self.text, self.about, self.topic = text, about, topic
+        super().__init__(text, about, scope, rivals)
+        self.topic = topic
         # The field that the sentence before asks for.
         self.asked = ""
         # What the sentences before counted last.
@@ -552,32 +296,6 @@ class _Sentence:
         self.of_model = self.of_measured = False
         # Whether it or the sentence before it names the L2 cache, and no other one.
         self.cached = False
-        self.marks = scope.marks
-        self.heard: dict[str, re.Match[str] | None] = {}
-        self.own_fields: dict[int, str | None] = {}
-        self.tokens, self.ordered = _in_order(text, _typed(text, about, scope, rivals), about)
-        # By the start of a figure whether it became the next one, or is the least of a range.
-        alike = ((a, b) for a, b in pairwise(self.tokens) if a.dimension == b.dimension != "")
-        self.changed = {a.start: became(text, a, b) for a, b in alike}
-        self.gpus = [t for t in self.tokens if t.kind == "gpu"]
-        counted = CUES["counted_gpus"].search(text) if CUES["machine"].search(text) else None
-        counted = counted or CUES["product_of_gpus"].search(text)
-        if counted and len({g.gpu_ids for g in self.gpus}) == 1 and all(g.count == 1 for g in self.gpus):
-            # "A DGX H100 has 8 GPUs with 640 GB in total", "8 x 141 GB = 1,128 GB".
-            one = replace(self.gpus[0], count=count_of(counted[1]))
-            self.tokens = tuple(one if t is self.gpus[0] else t for t in self.tokens)
-            self.gpus[0] = one
-        self.subjects = {gpu.start: Subject(gpu.text, gpu.gpu_ids, count=gpu.count) for gpu in self.gpus}
-        # By start the GPUs that another one is compared with or derived from; "8 x H100" counts it.
-        self.compared = {g.start for g in self.gpus if self.before("compared", g.start)}
-        self.related = {
-            g.start for g in self.gpus if g.count == 1
-            and (self.before("related", g.start) or CUES["relative"].match(text, g.end))
-        }  # fmt: skip
-        self.uncompared = [g for g in self.gpus if g.start not in self.compared | self.related]
-        title = f"{scope.title} {scope.opening}"
-        # A list of rents says so above: "Rates per GPU-hour:".
-        self.hourly = _speaks("hourly", title)
         # By field the place of the last value that was read as one.
         self.last: dict[str, int] = {}
         # By place of a value its owner, and whether that is sure.
@@ -586,201 +304,6 @@ class _Sentence:
         self.of_any: set[int] = set()
         # Starts of architectures that it surely says of a GPU.
         self.own_architectures: set[int] = set()
-        self.pair = scope.pair
-        # Where the title speaks of what was measured, its values are not those of the product.
-        leads = scope.opening.endswith(":")
-        title = title if leads else scope.title
-        # "Measured bandwidth (GB/s)" says so, "Two used cards" and "A practical guide" do not.
-        said = any(_speaks(cue, title) for cue in ("ratio", "reached", "taken"))
-        self.measured = said and (leads or any(t.kind == "field" and t.field for t in scan(title)))
-        # A number that is some card's ("3090 came out in 2020") may be what the sentence is about.
-        # "2x3090" is, too.
-        bare = (t for t in self.tokens if t.kind == "value" and _NUMBERED.fullmatch(t.text))
-        numbers = ((t.start, t.text[-4:]) for t in bare)
-        self.numbered = next((start for start, name in numbers if catalog.mentions(name, loose=True)), None)
-        # By place of a GPU the parentheses around it that hold more than its name.
-        self.enclosed = {
-            g.start: m.span() for m in re.finditer(r"\([^()]*\)", text) for g in self.gpus
-            if m.start() < g.start < m.end() and m.end() - m.start() > g.end - g.start + 6
-        }  # fmt: skip
-        # "It brings 32 GB - 8 more than the RTX 4090 - and 1,792 GB/s": so are dashes around a comparison.
-        self.enclosed |= {
-            g.start: m.span()
-            for m in _BRACKETS.finditer(text)
-            for g in self.gpus
-            if m["dash"] and m.start() < g.start < m.end() and g.start in self.compared
-        }
-        # "192 GB/s instead of 288 GB/s (GTX 1660 Ti)": a name alone in brackets owns the value before only.
-        # A word for its field may stand between: "640 Tensor cores (V100)".
-        self.owns_one = {
-            gpu.start: a.start
-            for a, (b, gpu) in zip((None, *self.tokens), pairwise(self.tokens), strict=False)
-            if gpu.kind == "gpu" and text[b.end : gpu.start].strip() == "(" and text[gpu.end :][:1] == ")"
-            for a in (b if b.kind == "value" else a,) if a is not None and a.kind == "value"
-            and (a is b or (b.kind == "field" and b.start - a.end < TELEGRAM))
-        }  # fmt: skip
-        # By the start of a size or an architecture the list behind it that it is said of: "24 GB cards (RTX
-        # 3090, RTX 4090)", "Ampere (A100, A40)".
-        self.kinds: dict[int, list[Token]] = {}
-        for at, gpu in enumerate(self.gpus):
-            place = self.tokens.index(gpu)
-            size = next((t for t in reversed(self.tokens[:place]) if t.kind != "field"), gpu)
-            family = size.field == "architecture" and text[size.end : gpu.start].strip() == "("
-            if not family and (size.dimension != "bytes" or gpu.start - size.end > NEAR):
-                continue
-            cue = "such_as" if self.before("cards_with", size.start) else "kind_of_card"
-            end = at + 1
-            while end < len(self.gpus) and CUES["list"].fullmatch(
-                text, self.gpus[end - 1].end, self.gpus[end].start
-            ):  # fmt: skip
-                end += 1
-            if family or CUES[cue].fullmatch(text, size.end, gpu.start):
-                self.kinds[size.start] = self.gpus[at:end]
-        # "Ten nodes with two T4": so many times the GPUs of one.
-        named = CUES["machines"].search(text)
-        self.machines = count_of(named["count"]) if named else 1
-        # By place of a token the GPU right before it, where only values and few words stand between.
-        self.listed: dict[int, Token] = {}
-        head, end = None, 0
-        for place, token in enumerate(self.tokens):
-            if token.kind == "gpu":
-                # "**A4000.** Half of an A6000: 16 GB, 140 W" lists what the text speaks of.
-                head, end = None if about and self.before("likened", token.start) else token, token.end
-            elif head is not None and (
-                (end > head.end or text[end : token.start] != " and ")
-                and CUES["listing" if end > head.end else "list_begins"].fullmatch(text, end, token.start)
-            ):  # fmt: skip
-                self.listed[place], end = head, token.end
-            else:
-                head = None
-        # By place of a token in parentheses the GPU right before them: "the T4 (16 GB, 70 W)".
-        self.bracketed = {
-            n: gpu for within in (_BRACKETS.finditer(text) if len(self.gpus) > (about is None) else ())
-            for gpu in self.gpus if gpu.start < within.start() <= gpu.end + 2
-            if within["dash"] or gpu.start not in self.compared
-            for n, t in enumerate(self.tokens) if max(gpu.end, within.start()) <= t.start < within.end()
-        }  # fmt: skip
-        values = [n for n, t in enumerate(self.tokens) if t.kind == "value"]
-        self.values = [self.tokens[n] for n in values]
-        self.rates = any(t.measures == "op/s" for t in self.values)
-        # How many measure the same: of the list of each GPU those that no word names.
-        self.in_list = Counter[tuple[int, str]]()
-        for place, head in self.listed.items():
-            token = self.tokens[place]
-            if token.kind == "value":
-                self.in_list[head.start, ""] += 1
-                large = token.numbers[0].value >= SMALLEST.get(token.measures, 0.0)
-                if large and self.own(place) is None:
-                    self.in_list[head.start, token.measures] += 1
-        heads = {self.listed[n].start for n in values if n in self.listed}
-        # Each GPU has its own list: every value is the GPU's before it.
-        self.in_turn = len(heads) == len(self.gpus) and all(n in self.listed for n in values)
-        # "RTX 3060 for 220 dollars, 12 GB, 170 W, ..." is a list of one.
-        one_list = len(self.gpus) < 2 and all(gpu.start < 4 for gpu in self.gpus)
-        rest = len(text) - sum(t.end - t.start for t in self.tokens)
-        # Many values and few words are a table without its line ends; values that touch are its cells.
-        close = (
-            rest < TELEGRAM * len(values) and len(values) > 4 and text.rstrip()[-1:] not in (".", "\u3002")
-        )
-        close = close and not (one_list and text.count(", ") > len(values) - 3)
-        stated = {"value", "name"}
-        touching = any(a.end == b.start and {a.kind, b.kind} <= stated for a, b in pairwise(self.tokens))
-        self.telegram = touching or ((close or text.count("|") > 3) and not self.in_turn)
-        # "L40S: 48 GB, 350 W" is about nothing before it.
-        self.labelled = bool(self.gpus) and re.match(r"\W{0,3}$", text[: self.gpus[0].start]) is not None
-        self.labelled = self.labelled and re.match(r"\s?:\s", text[self.gpus[0].end :]) is not None
-        self.architectures = [t for t in self.tokens if t.field == "architecture" and t.kind == "name"]
-        self.fields_named = {t.field for t in self.tokens}
-        # The formats that it names: "FP16 tensor compute" is of FP16.
-        formats = dict.fromkeys(t.field for t in self.tokens if t.field[:5] == "peak:" != t.field)
-        self.formats_named = [f for f in formats if f != "peak:tensor"] or list(formats)
-
-    @cached_property
-    def unsaid_alike(self) -> Counter[str]:
-        """How many values measure the same of those whose field no word names."""
-        return Counter(t.measures for n, t in enumerate(self.tokens) if t.kind == "value" and not self.own(n))
-
-    def own(self, place: int) -> str | None:
-        """The field that the words beside a value name; looked for once."""
-        if place not in self.own_fields:
-            self.own_fields[place] = own_field(self.text, self.tokens, place)
-            token = self.tokens[place]
-            if self.own_fields[place] is None and self.changed.get(token.start) is not None:
-                # "The cores rise from the A10's 9,216 to ...": of the word before, whatever GPUs are between.
-                words = (t for t in reversed(self.tokens[:place]) if t.kind != "gpu")
-                label = next(words, token)
-                if label.kind == "field" and FIELDS[label.field].dimension == token.measures and (
-                    token.start - label.end < LEAD and "," not in self.text[label.end : token.start]
-                ):  # fmt: skip
-                    self.own_fields[place] = label.field
-            # What changes "from 128 to 96 bits" is one field.
-            for at in (place - 1, place + 1):
-                first = self.tokens[min(at, place)].start if 0 <= at < len(self.tokens) else -1
-                if self.own_fields[place] is None and self.changed.get(first):
-                    self.own_fields[place] = self.own(at)
-        return self.own_fields[place]
-
-    @cached_property
-    def unified(self) -> bool:
-        """Whether all that it speaks of shares the machine's memory."""
-        ids = [i for g in self.gpus for i in g.gpu_ids] or (self.about.gpu_ids if self.about else ())
-        return bool(ids) and all(catalog.get(i).text("form") == "soc" for i in ids)
-
-    @cached_property
-    def words(self) -> str:
-        """The text without the names and counts of GPUs, each letter in its place: "8 x H100 PCIe" speaks of
-        no slot."""
-        words = self.text
-        for gpu in self.gpus:
-            count = _COUNT_BEFORE.search(words, 0, gpu.start) if gpu.count > 1 else None
-            start = count.start() if count else gpu.start
-            words = words[:start] + " " * (gpu.end - start) + words[gpu.end :]
-        return words
-
-    def last_value(self, place: int) -> int:
-        """Where the value before a word ends, or the sentence begins."""
-        return max((t.end for t in self.tokens[:place] if t.kind == "value"), default=0)
-
-    def says(self, cue: str) -> re.Match[str] | None:
-        """Where a cue stands first in the whole text; looked for once."""
-        if cue not in self.heard:
-            self.heard[cue] = CUES[cue].search(self.text)
-        return self.heard[cue]
-
-    def before(self, cue: str, end: int) -> re.Match[str] | None:
-        """A cue that ends at a place."""
-        return cue_before(cue, self.text, end)
-
-    def between(self, start: int, end: int) -> str:
-        """The text between two places; of a long one its beginning and its end, so that it takes no time."""
-        if end - start <= 2 * STRETCH:
-            return self.text[start:end]
-        return self.text[start : start + STRETCH] + self.text[end - STRETCH : end]
-
-    def around(self, token: Token) -> str:
-        """The words close to a value, and it."""
-        return self.text[max(0, token.start - NEAR) : token.end + NEAR]
-
-    def nameless(self, start: int, end: int) -> str:
-        """A part of the text without the names of GPUs."""
-        return self.words[max(0, start) : end]
-
-    @cached_property
-    def sparse_at(self) -> int:
-        """Where it last speaks of sparsity, but for parentheses with a value, of which they say it."""
-        return _NOT_SPARSE.sub(lambda m: " " * len(m[0]), self.text).rfind("spars")
-
-    @cached_property
-    def link_open(self) -> bool:
-        """Whether it speaks of a link without its rate: in "NVLink 900 GB/s" the word has its value."""
-        return self.says("link") is not None and not any(
-            t.kind == "value" and self.own(n) == "link_bytes_per_s" for n, t in enumerate(self.tokens)
-        )
-
-    @cached_property
-    def linked(self) -> bool:
-        """Whether it speaks of links between GPUs."""
-        return any(CUES[cue].search(self.words) for cue in ("link", "network"))
 
     def claim(self, place: int, line: int, block: int) -> Claim | None:
         """The claim that layout and catalog make likeliest; None where there is none."""
@@ -793,7 +316,7 @@ class _Sentence:
             self.option(mine, reading, owned, said)
             # What costs so much more than the nearest owner is neither the best nor near it.
             for owned, owner in owners if owned <= owners[0][0] + OUT_OF_REACH
-            for mine in (of_form(owner, self.text, token),) for said, reading in readings
+            for mine in (grid.of_form(owner, self.text, token),) for said, reading in readings
         ]  # fmt: skip
         if not options:
             return None
@@ -893,32 +416,10 @@ class _Sentence:
         if best.reading.token.approximate or (field in IN_PASSING and not of_them):
             # "About 432 GB/s" may lie between them; "Blackwell" may be said of what has no name here.
             return None
-        if is_of_host(best.owner, best.reading):
+        if grid.is_of_host(best.owner, best.reading):
             return None
         ids = dict.fromkeys(i for its in named for i in its)
         return replace(best.owner, text=" / ".join(named.values()), gpu_ids=tuple(ids), several=False)
-
-    def form_of(self, token: Token) -> re.Match[str] | None:
-        """The form of a GPU that the clause around a value names."""
-        start = max((m.end() for m in re.finditer("[;,.:(]", self.text[: token.start])), default=0)
-        end = re.search("[;,.:)]", self.text[token.end :])
-        stop = token.end + end.start() if end else len(self.text)
-        return CUES["form_said"].search(self.text, start, stop)
-
-    def of_them(self, owner: Subject, field: str) -> bool:
-        """Whether it speaks of all GPUs that were named last: "Both have 24 GB", "They are made in 8 nm"."""
-        of_chip = field in IN_PASSING and not self.gpus and self.goes_on and self.says("made") is not None
-        said = of_chip or CUES["both_of_them"].match(self.text) is not None
-        return owner is self.about and owner.several and said
-
-    @cached_property
-    def of_both(self) -> list[tuple[Token, Token]]:
-        """The pairs of GPUs of which what follows is said of both: "Both the A40 and the L40 have 48 GB"."""
-        return [
-            (one, two) for one, two in pairwise(self.gpus)
-            if CUES["list"].fullmatch(self.text, one.end, two.start)
-            and (self.before("both_before", one.start) or CUES["both_behind"].match(self.text, two.end))
-        ]  # fmt: skip
 
     def each(self, place: int, claim: Claim) -> tuple[Claim, ...]:
         """The claim, of each of the two GPUs where it is said of both."""
@@ -977,7 +478,7 @@ class _Sentence:
                 yield 0.0, Reading(field=token.field, values=token.numbers or (token.name,), token=token)
             return
         for cost, field in self.fields(place):
-            numbers = scaled(token, field, None)
+            numbers = cells.scaled(token, field, None)
             if field == "launch" and numbers:
                 yield cost, Reading(field=field, values=(f"{numbers[0].value:.0f}",), token=token)
             elif numbers:
@@ -1125,22 +626,6 @@ class _Sentence:
         before = self.tokens[self.last[field] : place + 2] if field in self.last else ()
         return any(t.kind == "gpu" for t in before) and len(self.tokens) < MOST
 
-    def counted(self, place: int) -> str | None:
-        """What a bare number bound to a GPU counts, by the word before: "fewer CUDA cores, 1,280 for the GTX
-        1660 and 1,536 for the 1660 Ti"."""
-        token = self.tokens[place]
-        gpu = next((g for g in self.gpus if g.start >= token.end), None)
-        said = next((t.field for t in reversed(self.tokens[:place]) if t.kind == "field"), "")
-        bound = gpu is not None and gpu.start - token.end < TELEGRAM * 2 and (
-            CUES["binds"].search(self.between(token.end, gpu.start)) is not None
-        )  # fmt: skip
-        # "Fewer CUDA cores than before: the TITAN V crammed in 3,840."
-        before = self.tokens[place - 1] if place else token
-        gap = self.text[before.end : token.start]
-        bound |= token.start in self.ordered
-        bound |= before.kind == "gpu" and len(gap) < NEAR / 2 and not set(",.;:()") & set(gap)
-        return said if said in WHOLE and bound else None
-
     def formats(self, place: int) -> Iterator[tuple[float, str]]:
         """Formats of a rate: by the words near it, or as the text said before."""
         token = self.tokens[place]
@@ -1171,7 +656,7 @@ class _Sentence:
                 if len(between) > LEAD or (
                     step > 0 and other.kind == "value" and other.dimension == token.dimension
                     # "16 GB instead of 24 GB GDDR6"
-                    and not (at == place + 1 and RATHER.fullmatch(between))
+                    and not (at == place + 1 and words.RATHER.fullmatch(between))
                 ):  # fmt: skip
                     break
                 beside = other.field == "memory_type" and field in ("memory_bytes", "memory_bytes_per_s")
@@ -1241,88 +726,6 @@ class _Sentence:
         leads = (leads or self.before("drawn", token.start)) if field == "power_w" else None
         return LISTED if leads or self.has(place) else UNSAID[field]
 
-    def has(self, place: int) -> bool:
-        """Whether the GPU just before a value has it: "The A6000 has 32 GB", "the A100's 40 GB"."""
-        start = self.tokens[place].start
-        said = self.before("it_has", start)
-        subjects = ("it", "which", "that", "this card", "the card", "the gpu")
-        if said and (
-            said["subject"].strip(" (,").lower() in subjects
-            # "It draws 300 W and has 16 GB."
-            or self.text.endswith(" and ", 0, said.end("subject"))
-        ):
-            return True
-        before = [t for t in self.tokens[:place] if t.kind in ("gpu", "value")]
-        if said and before and before[-1].kind == "gpu":
-            # "Every H100 with that socket has 80 GB": the words between say which one.
-            words = self.text[before[-1].end : start]
-            other = any(CUES[cue].search(words) for cue in ("turn", "machine", "together"))
-            if len(words) < 2 * NEAR and not other and not re.search(r"[.;:]", words):
-                return True
-        previous = self.tokens[place - 1] if place else None
-        if previous is None or previous.kind != "gpu":
-            return False
-        gap = self.text[previous.end : self.tokens[place].start]
-        owns = _owns(previous, gap) or gap.strip()
-        return bool(owns and len(gap) < NEAR and CUES["has"].fullmatch(gap))
-
-    def is_of_part(self, place: int) -> bool:
-        """Whether a value is that of each part, or of the machine."""
-        token = self.tokens[place]
-        if self.before("holds", token.start):
-            # "Two T4 each hold 32 GB" may count either.
-            return False
-        part = CUES["each_after"].match(self.text, token.end) or CUES["of_a_part"].match(self.text, token.end)
-        return bool(self.before("each", token.start) or part)
-
-    def is_others(self, place: int) -> bool:
-        """Whether a size is what something needs, or a sum or a difference of no GPUs before it."""
-        token = self.tokens[place]
-        if token.dimension != "bytes" or self.is_summed(place):
-            return False
-        # "half as much as the 80 GB version"
-        version = cue_before(_AS_MUCH, self.text, token.start) and _VERSION.match(self.text, token.end)
-        # "At least 84 GB of VRAM for LoRA and 144 GB for ..." needs both.
-        last = next((n for n in range(place - 1, -1, -1) if self.tokens[n].kind in ("gpu", "value")), None)
-        gap = self.text[self.tokens[last].end : token.start] if last is not None else ""
-        goes_on = last is not None and CUES["needs_both"].fullmatch(gap) and self.is_others(last)
-        return bool(version or goes_on or self.before("others_before", token.start))
-
-    def is_summed(self, place: int) -> bool:
-        """Whether the words around a value say that it is the sum over the GPUs before it."""
-        token = self.tokens[place]
-        if token.dimension == "bare" or not any(g.count > 1 for g in self.gpus):
-            return False
-        start = max((g.end for g in self.gpus if g.end <= token.start), default=0)
-        before = self.text[max(start, token.start - NEAR) : token.start]
-        # What stands right behind another value is said of that one.
-        last = self.last_value(place)
-        if last > start and (parted := re.search(r"[,;()]| and ", self.text[last : token.start])):
-            before = before[-(token.start - last - parted.end()) :]
-        end = min((t.start for t in self.tokens[place + 1 :] if t.kind == "value"), default=len(self.text))
-        after = self.text[token.end : end][:NEAR]
-        if CUES["each_of_several"].match(after):
-            return False
-        # Behind a product an equals sign gives something computed.
-        equals = re.search(r"(?:=|->|\u2192)\s?$", before) and not re.search(r"[*/\u00d7] ?\d+ ?$", before)
-        # "Total VRAM of four L40S: 192 GB"
-        ahead = not before.strip(" :=is") and CUES["total"].search(self.text, max(0, start - LEAD), start)
-        said = ahead or CUES["total"].search(f"{before} {after}") or CUES["of_video_memory"].match(after)
-        holds = CUES["holds"].search(before)
-        # "For 405 GB you need six H100": before any GPU stands what is needed.
-        return bool(equals or said or (holds and (start or holds[0].strip().lower() != "for")))
-
-    def is_of_one(self, head: Token | None) -> bool:
-        """Whether the list of several GPUs states what one has: "4x A100 (40 GB HBM2, 1.5 TB/s)"."""
-        if head is None or head.count == 1:
-            return False
-        stated = [
-            t for n, t in enumerate(self.tokens) if self.listed.get(n) is head and t.measures in OF_UNIT
-        ]
-        return re.search(r"\(\d+ ?GB", head.text) is not None or any(
-            evidence.supports(i, OF_UNIT[t.measures], t.numbers[0]) for t in stated for i in head.gpu_ids
-        )
-
     def is_total(self, place: int, best: _Option) -> bool:
         """Whether a value is the sum over its GPUs: said so, or a multiple of one's right behind."""
         if self.is_summed(place):
@@ -1373,7 +776,7 @@ class _Sentence:
             relative = re.match(r",? (?:which|that)\b", gap)
             clear = relative is not None
             if held is not None and not clear:
-                clear = "," not in gap and (held.start not in self.compared or _owns(held, gap))
+                clear = "," not in gap and (held.start not in self.compared or is_possessive(held, gap))
             named = [
                 (cost + COMPARED * (cost >= AGAIN if g.start >= token.end else clear and g is not held), g)
                 for cost, g in named
@@ -1465,7 +868,7 @@ class _Sentence:
         most = 1.0 if alone and not self.text[: gpu.start].strip(" Ttheanwil,") else 4.0
         cost = min(len(between) * PER_CHARACTER, most) + BETWEEN * others
         cost += TURN * turns
-        owns = _owns(gpu, between)
+        owns = is_possessive(gpu, between)
         if owns and len(between) < LEAD and not CUES["relative"].match(between):
             # "It doubles the H100's bandwidth to 8 TB/s".
             return cost + COMPARED if between.endswith(" to ") else max(0.0, cost - 0.8)
@@ -1478,17 +881,6 @@ class _Sentence:
         if gpu.start in self.compared and (between == " with " or not CUES["has"].fullmatch(between)):
             return cost + (COMPARED if re.search(r"[,;)]", between) else COMPARED / 2)
         return cost
-
-    def joined(self, owner: Subject) -> Subject:
-        """The owner with those that stand in a list with it: "A100 and H100 have 80 GB" is said of both, and
-        wrong only where it is of neither."""
-        at = next((n for n, g in enumerate(self.gpus) if g.gpu_ids == owner.gpu_ids), 0)
-        first = at
-        while first and CUES["list"].fullmatch(self.text, self.gpus[first - 1].end, self.gpus[first].start):
-            first -= 1
-        ids = dict.fromkeys(i for g in self.gpus[first : at + 1] for i in g.gpu_ids)
-        text = " / ".join(g.text for g in self.gpus[first : at + 1])
-        return replace(owner, text=text, gpu_ids=tuple(ids)) if first < at else owner
 
     def is_owned(self, place: int, best: _Option) -> bool:
         """Whether a value that the catalog does not confirm surely is of its owner."""
@@ -1518,7 +910,7 @@ class _Sentence:
         if field == "launch" and not self.gpus and not self.goes_on and not vouched:
             return False
         if field == "memory_type" and (
-            is_of_host(owner, best.reading) or (len(self.gpus) > 1 and not (self.in_turn or vouched))
+            grid.is_of_host(owner, best.reading) or (len(self.gpus) > 1 and not (self.in_turn or vouched))
         ):
             return False
         alone = one or (self.labelled and not others)
@@ -1541,19 +933,6 @@ class _Sentence:
         )  # fmt: skip
         alone = (alone and (best.owned <= 1 or bool(made)) and owned) or beside or vouched or based
         return field not in IN_PASSING or alone or (self.in_turn and place in self.listed)
-
-    def chip_leads(self, token: Token) -> bool:
-        """Whether the sentence names a chip before a value, and before it no GPU."""
-        before = (t for t in self.tokens if t.end <= token.start and t.kind != "field")
-        first = next((t for t in before if t.kind == "gpu" or t.field == "chip"), None)
-        # "TU116, 1408 shaders, 6GB" lists what a card has.
-        lists = first is not None and re.match(r",\s\d", self.text[first.end :]) is not None
-        return first is not None and first.field == "chip" and not lists
-
-    @cached_property
-    def goes_on(self) -> bool:
-        """Whether it goes on about what the text speaks of: "It is 8 nm", "Got Ampere tech"."""
-        return bool(CUES["pronoun"].match(self.text) or CUES["no_subject"].match(self.text))
 
     def is_vouched(self, place: int, owner: Subject) -> bool:
         """Whether a value beside this one in a list is what the owner has: the list is of its figures."""
@@ -1607,7 +986,7 @@ class _Sentence:
             # "3.35 TB/s for the H100": nothing before the value before says what it is.
             words = self.nameless(max(self.last_value(place), token.start - LEAD), token.start)
         held = next((g for g in reversed(self.near(token)) if g.end <= token.start), None)
-        if held and token.start - held.end < NEAR and _owns(held, self.text[held.end : token.start]):
+        if held and token.start - held.end < NEAR and is_possessive(held, self.text[held.end : token.start]):
             # What a GPU has is its own, whatever is said of it: "not far from the A10's 150 W".
             words = self.nameless(held.end, token.start)
         # "It was in 2021 released" reports nothing.
@@ -1615,63 +994,6 @@ class _Sentence:
         value = _Value(place, token, field, words, held, bound, self.is_impossible(place, field))
         doubts = (one for one in _doubts(field, token.measures) if not each or "of_each" in one)
         return next((one["says"] for one in doubts if _holds(one, self, value)), "")
-
-    def ellipses(self, named: Sequence[Token]) -> Iterator[tuple[re.Match[str], Token, Subject, str]]:
-        """Ratios without the second GPU's name: "twice its memory", of another GPU of this sentence or of the
-        one that the text spoke of."""
-        its = self.says("its_ratio") if " its " in self.text else None
-        before = [g for g in named if g.end <= its.start()] if its else []
-        if its is None or not before:
-            return
-        # "Slower than the A10, which has twice its memory", else the one that is compared with no other.
-        which = re.match(r",? (?:which|that|with|at)\b", self.text[before[-1].end :])
-        speaks = next((g for g in reversed(before) if which or g.start not in self.compared), before[-1])
-        for other in (*(subject([g]) for g in reversed(before)), self.about):
-            if other and not other.several and not set(other.gpu_ids) & set(speaks.gpu_ids):
-                yield its, speaks, other, its["field"]
-                return
-
-    def with_it(self, named: Sequence[Token]) -> list[Token]:
-        """The GPUs of the sentence, and each "it" behind the only one before it."""
-        found = list(named)
-        for start, end in (it.span("it") for it in islice(CUES["it_too"].finditer(self.text), PRONOUNS)):
-            before = [g for g in named if g.end <= start and g.start not in self.compared]
-            if len({g.gpu_ids for g in before}) == 1:
-                found.append(replace(before[-1], start=start, end=end))
-        return sorted(found, key=lambda g: g.start)
-
-    def subject_after(self) -> Subject | None:
-        """What the next sentence speaks of: the GPU of this one, the first of several if it leads it."""
-        if not self.gpus:
-            return replace(self.about, sure=False) if self.about and self.numbered is not None else self.about
-        if self.says("another_version") and (of := subject(self.gpus)):
-            return replace(of, sure=False)
-        it = CUES["about_it"].match(self.text)
-        related = self.related.issuperset(g.start for g in self.gpus)
-        # "Its 300 GB/s are half of the A10's", but "Its 300 GB/s put the L4 behind".
-        if related and self.about is None:
-            return None
-        if self.about is not None and (related or (it and (it["it"] or not self.uncompared))):
-            return self.about
-        everyone, first = subject(self.gpus), self.gpus[0]
-        if self.about is not None and CUES["for_example"].search(self.text, 0, first.start):
-            return self.about
-        if everyone is not None and not everyone.several:
-            # A GPU far behind in a sentence may be named by the way: the text may go on about another one.
-            other = self.about is not None and not set(self.about.gpu_ids) & set(everyone.gpu_ids)
-            return replace(everyone, sure=False) if other and first.start > LEAD else everyone
-        alone = len({g.gpu_ids for g in self.uncompared}) == 1
-        if alone and first.start in self.compared and (main := subject(self.uncompared)):
-            # "Compared to the 3090, the 4090 ...": "it" is the latter.
-            return main
-        if first.start < NEAR and first.start not in self.compared:
-            # "A and B", "A has it; B does not": "it" may be either.
-            listed = CUES["list"].fullmatch(self.text, first.end, self.gpus[1].start) or re.search(
-                r";|\b(?:while|whereas)\b", self.text[first.end : self.gpus[-1].start]
-            )
-            one = None if listed else subject([first])
-            return replace(one, sure=alone) if one else everyone
-        return everyone
 
 
 class _Value(NamedTuple):
@@ -1688,12 +1010,12 @@ class _Value(NamedTuple):
 
 
 # What a doubt of `data/doubts.toml` may ask of a sentence and a value of it.
-FACTS: Mapping[str, Callable[[_Sentence, _Value], object]] = {
+FACTS: Mapping[str, Callable[[_Choice, _Value], object]] = {
     "no GPU": lambda s, v: not s.gpus,
     "each": lambda s, v: CUES["each_of_several"].match(s.text, v.token.end),
     "vouched": lambda s, v: s.is_vouched(v.place, s.owned[v.place][0]),
     "bound": lambda s, v: v.bound,
-    "possessed": lambda s, v: v.held and v.token.start - v.held.end < NEAR and _owns(
+    "possessed": lambda s, v: v.held and v.token.start - v.held.end < NEAR and is_possessive(
         v.held, s.text[v.held.end : v.token.start]),
     "wrong for all": lambda s, v: v.place in s.of_any,
     "wrong for all named": lambda s, v: v.place in s.of_any and len(s.gpus) > 1,
@@ -1750,7 +1072,7 @@ FACTS: Mapping[str, Callable[[_Sentence, _Value], object]] = {
         for a, b in pairwise(s.tokens[max(0, v.place - 1) : v.place + 2]) if a.dimension == b.dimension),
 }  # fmt: skip
 # Where a doubt looks for a cue.
-AT: Mapping[str, Callable[[str, _Sentence, _Value], object]] = {
+AT: Mapping[str, Callable[[str, _Choice, _Value], object]] = {
     "text": lambda cue, s, v: s.says(cue),
     "before": lambda cue, s, v: s.before(cue, v.token.start),
     "after": lambda cue, s, v: CUES[cue].match(s.text, v.token.end),
@@ -1759,7 +1081,7 @@ AT: Mapping[str, Callable[[str, _Sentence, _Value], object]] = {
     # What another clause denies is not this one's.
     "clause": lambda cue, s, v: CUES[cue].search(_CLAUSE.split(v.words)[-1]),
 }
-DOUBTS = tuple(data("doubts").values())
+DOUBTS = tuple(words.data("doubts").values())
 # What they say where only the owner stays open.
 OPEN = frozenset(one["says"] for one in DOUBTS if any("wrong for all" in f for f in one.get("unless", ())))
 
@@ -1773,7 +1095,7 @@ def _doubts(field: str, measures: str) -> tuple[Mapping[str, Any], ...]:
     )  # fmt: skip
 
 
-def _holds(doubt: Mapping[str, Any], s: _Sentence, v: _Value) -> bool:
+def _holds(doubt: Mapping[str, Any], s: _Choice, v: _Value) -> bool:
     """Whether all else that a doubt states is so."""
     at = AT[doubt.get("at", "text")]
     return (

@@ -19,7 +19,7 @@ from datetime import date
 from gpuwise import checks
 from gpuwise.facts import catalog, prices
 from gpuwise.facts.published import record
-from gpuwise.judge.audit.judge import GRID
+from gpuwise.judge.audit.grid import GRID
 from gpuwise.judge.audit.read import Block, Table
 from gpuwise.judge.audit.words import COUNTED, CUES, NAMES, scan, speaks_of_tokens, unit_of
 from gpuwise.model.gpu import Offer, Source

@@ -1,0 +1,276 @@
+"""Whether a claim states what is known of its GPUs, give or take how figures are rounded and names are spelt.
+
+Verdicts and explanations (`judge`, `explain`) ask the same: is one stated value the known one, does evidence
+support all of them, is it that of another product, and which are near a GPU: variants, twins, neighbours.
+"""
+
+from __future__ import annotations
+
+import re
+from collections import defaultdict
+from collections.abc import Iterable
+from functools import cache, lru_cache
+from math import floor, log10
+
+from gpuwise.facts import catalog
+from gpuwise.judge.audit import evidence
+from gpuwise.judge.audit.evidence import alike
+from gpuwise.judge.audit.words import ABILITIES, COUNTS
+from gpuwise.model.judgement import Claim, Number
+
+# Relative difference of one figure printed by two vendors' pages: 1792 and 1800 GB/s.
+CLOSE = 0.006
+# How far rounding to few digits may lead: 1.2 TB/s for 1.2288.
+ROUNDED = 0.025
+# The same where no more than one decimal, or one digit of a large unit, is printed: 0.3 TB/s for 0.32.
+COARSE = 0.17
+# With few digits, or in the numbers that products are sold by, a little more than CLOSE: 750 for 756, 192 GB.
+FEW, FEW_CLOSE = 2, 0.01
+# Databases differ by so much in the clocks of one card.
+CLOCKS = 0.015
+# Digits from which on a clock in MHz is printed to the last one.
+EXACT_MHZ = 4
+# For "about" and "nearly".
+ROUGH = 0.05
+# How many decimal units of bytes make one of the binary units that the catalog counts in.
+DECIMAL = {"memory_bytes": 2**30 / 1e9, "l2_bytes": 2**20 / 1e6}
+# The parts of an id that name a variant of one product: form factor and memory. A suffix such as -ti names
+# another product.
+_VARIANT = re.compile(r"-(?:pcie|sxm\d?|nvl|fhhl|laptop|maxq|sff|server|ws|passive|hbm3e?|gddr6x?|\d+gb)\b")
+# Announcement, release and first delivery of one GPU lie this far apart; and how many months before and after
+# the known date the year of a launch may be that of: of consumers' cards, and of those delivered later.
+MONTHS = 8
+AT_ONCE, DELIVERED = (0, 1), (2, 8)
+# How near a figure must be to the one that it is taken to be.
+LIKE = 0.011
+_IN_THOUSANDS = re.compile(r"(?<![\d.,])\d{1,2} ?k\b", re.IGNORECASE)
+_COARSE = re.compile(
+    r"(?<![\d.,])\d[.,]\d(?!\d)|(?<![\d.,])\d ?"
+    r"(?:[TP](?:era|eta)?(?:B|FLOP|OP)|bill|bilh|bn|mld|mrd|mil[il]i?ar)",
+    re.IGNORECASE,
+)
+
+
+def numbers_of(values: Iterable[Number | str | float]) -> list[float]:
+    """The numbers among values that a claim states, or that are known."""
+    plain = (value.value if isinstance(value, Number) else value for value in values)
+    return [value for value in plain if not isinstance(value, str)]
+
+
+def evidence_of(claim: Claim, *, fitting: bool = True) -> list[evidence.Evidence]:
+    """All evidence about the GPUs that a claim may mean, in the form that it may state."""
+    every = (known for gpu_id in claim.gpu_ids for known in evidence.of(gpu_id, claim.field))
+    return [known for known in every if not fitting or fits_form(claim, known.form)]
+
+
+def is_of_missing_format(claim: Claim) -> bool:
+    """Whether a rate is of a format that no GPU meant computes, and that nobody states for one of them."""
+    ability = claim.field.replace("peak:", "matrix_")
+    if claim.field == ability or ability not in ABILITIES:
+        return False
+    lacks = all(any(k.value == "no" for k in evidence.of(i, ability)) for i in claim.gpu_ids)
+    return lacks and not any(evidence.of(i, claim.field) for i in claim.gpu_ids)
+
+
+def agrees(claim: Claim) -> bool:
+    """Whether some evidence supports every value of the claim."""
+    allowed = evidence_of(claim)
+    if not allowed:
+        return False
+    known, stated = numbers_of(k.value for k in allowed), sorted(numbers_of(claim.values))
+    if claim.is_range and len(stated) == 2 and any(stated[0] * 0.99 <= v <= stated[1] * 1.01 for v in known):
+        return True
+    if claim.count > 1 and any(alike(s / claim.count, v, ROUNDED) for s in stated for v in known if v):
+        return True
+    # One value of several ("600/700 W") may be a sibling's.
+    others = {other for gpu_id in claim.gpu_ids for other in family(gpu_id)} if len(claim.values) > 1 else ()
+    siblings = [k.value for other in others for k in evidence.of(other, claim.field)]
+    values = [*(k.value for k in allowed), *siblings]
+    if claim.field == "launch" and len({*map(product, claim.gpu_ids)}) == 1:
+        # The years after are those of the first variant: a later one came in its own year, or month.
+        dates, said = sorted(str(value) for value in values), {str(one)[:7] for one in claim.values}
+        own = (date[:length] for date in dates for length in (4, 7) if date[:length] in said)
+        values = [dates[0], *own]
+    return all(any(same(claim, one, value) for value in values) for one in claim.values)
+
+
+def wrong_values(claim: Claim) -> tuple[Number | str, ...]:
+    """Those of the values that nothing known supports, in whichever form."""
+    known = evidence_of(claim, fitting=False)
+    return tuple(one for one in claim.values if not any(same(claim, one, k.value) for k in known))
+
+
+def same(claim: Claim, stated: Number | str, known: float | str) -> bool:
+    """Whether one stated value of the claim is the known one."""
+    if isinstance(stated, str) or isinstance(known, str):
+        # Cards for consumers are sold in the year in which they are announced, others often in the next one.
+        at_once = all(catalog.get(i).text("segment") == "consumer" for i in claim.gpu_ids)
+        return _is_same_text(claim.field, str(stated), str(known), at_once)
+    if claim.field in COUNTS:
+        # "More than 8,000 cores" are 8,704, "14k" 14,080.
+        rounded = claim.approximate or _IN_THOUSANDS.search(claim.stated)
+        near = (COARSE if stated.digits == 1 else ROUGH) if rounded else 0.0
+        return abs(stated.value - known) <= near * known
+    decimal = claim.field == "memory_bytes" or "." in claim.stated
+    if decimal and claim.field in DECIMAL and is_near(claim, stated, known * DECIMAL[claim.field]):
+        # Product numbers are GiB on most cards and decimal GB on some; both count. Programs print both, too.
+        return True
+    return is_near(claim, stated, known)
+
+
+def is_near(claim: Claim, stated: Number, known: float) -> bool:
+    difference = abs(stated.value - known) / known if known else abs(stated.value)
+    few = stated.digits <= FEW or claim.field == "memory_bytes"
+    clock = CLOCKS if claim.field.endswith("_hz") and not _is_swapped(stated, known) else 0.0
+    # "About 936" has three significant digits: only figures of fewer digits are taken as rounded.
+    rough = ROUGH if claim.approximate and stated.digits <= FEW else 0.0
+    if difference <= max(clock, rough, FEW_CLOSE if few else CLOSE):
+        return True
+    limit = COARSE if _COARSE.search(claim.stated) else ROUNDED
+    if not known or not stated.value or difference > limit:
+        return False
+    unit = 10.0 ** (floor(log10(abs(known))) + 1 - stated.digits)
+    # 1.5 TB/s for 1.555 is cut, not rounded; and a source may have rounded what the text states in full.
+    told = 10.0 ** (floor(log10(known)) - 1)
+    rounded = ((round(known / unit) * unit, stated.value), (floor(known / unit) * unit, stated.value))
+    return any(abs(a - b) <= 1e-6 * abs(b) for a, b in (*rounded, (round(stated.value / told) * told, known)))
+
+
+def _is_swapped(stated: Number, known: float) -> bool:
+    """Whether a clock printed to the last digit has the digits of the known one in another order."""
+    ours, theirs = (digits_of(value / 1e6, 6) for value in (stated.value, known))
+    return ours != theirs and stated.digits >= EXACT_MHZ and sorted(ours) == sorted(theirs)
+
+
+def _is_same_text(field: str, stated: str, known: str, at_once: bool) -> bool:
+    if field != "launch":
+        # "RDNA" is said of each of its generations, and so is "GDDR".
+        family = field in ("architecture", "memory_type") and (
+            word(field, known).rstrip("0123456789x") == word(field, stated)
+        )
+        return word(field, stated) == word(field, known) or family
+    if len(stated) == 4 == len(known):
+        return abs(int(stated) - int(known)) <= 1
+    if len(stated) == 4:
+        month = int(known[:4]) * 12 + int(known[5:7]) - 1
+        before, after = AT_ONCE if at_once else DELIVERED
+        return (month - before) // 12 <= int(stated) <= (month + after) // 12
+    if not re.match(r"20\d\d-\d\d", stated):
+        return False
+    # The middle of the year where the catalog has no month.
+    later = known if len(known) > 4 else f"{known}-06"
+    return abs((int(stated[:4]) - int(later[:4])) * 12 + int(stated[5:7]) - int(later[5:7])) <= MONTHS
+
+
+@cache
+def product(gpu_id: str) -> str:
+    """The id without the form factor and the memory of a variant: `h100` for `h100-sxm5-80gb`."""
+    return _VARIANT.sub("", gpu_id)
+
+
+@lru_cache(maxsize=65536)
+def digits_of(value: float, most: int) -> str:
+    """The first digits of a number."""
+    return re.sub(r"\D", "", f"{value:.{most}g}")
+
+
+@lru_cache(maxsize=65536)
+def is_copied(field: str, values: tuple[Number | str, ...], other: str) -> bool:
+    """Whether one of the values is what is known of another GPU."""
+    return any(
+        known.value == mine.value or equal(known.value, mine.value)
+        if isinstance(mine, Number) and not isinstance(known.value, str)
+        else word(field, str(known.value)) == word(field, str(mine))
+        for known in evidence.of(other, field) for mine in values
+    )  # fmt: skip
+
+
+def equal(a: float, b: float) -> bool:
+    """Whether two figures are one figure, as copied."""
+    return abs(a - b) <= 1e-3 * max(abs(a), abs(b))
+
+
+def states(claim: Claim, value: float | str) -> bool:
+    """Whether the claim states this value, give or take its rounding."""
+    near = 0 if claim.field in COUNTS else LIKE
+    return any(
+        abs(stated.value - value) <= near * abs(value)
+        if isinstance(stated, Number) and not isinstance(value, str)
+        else word(claim.field, str(stated)) == word(claim.field, str(value))
+        for stated in claim.values
+    )
+
+
+@lru_cache(maxsize=65536)
+def word(field: str, text: str) -> str:
+    """What spellings of one name have in common: "CDNA (1)" and CDNA, Ada and Ada Lovelace, DDR6."""
+    plain = re.sub(r"\.0$|[^a-z0-9]", "", text.casefold())
+    if field == "architecture":
+        plain = re.sub(r"^(blackwell).*", r"\1", plain.replace("lovelace", "").removeprefix("grace"))
+        plain = {"alchemist": "xehpg", "battlemage": "xe2hpg", "xe2": "xe2hpg"}.get(plain, plain)
+        return plain.removesuffix("1")
+    if field == "chip":
+        # GK110 and GK110B are one chip.
+        return re.sub(r"(?<=\d)[a-z]$", "", plain)
+    # LPDDR5X is called LPDDR5, too.
+    return (
+        re.sub(r"^ddr(?=[567])", "gddr", re.sub(r"(?<=^lpddr\d)x", "", plain))
+        if field == "memory_type"
+        else plain
+    )
+
+
+def fits_form(claim: Claim, form: evidence.Form) -> bool:
+    """Whether a value of this form may be what the claim states."""
+    if form in ("vector", "matrix"):
+        return claim.vector == (form == "vector") and not (claim.sparse and form == "matrix")
+    return form == "value" or (form == "sparse") == bool(claim.sparse)
+
+
+# How far the numbers of two products lie apart that are a tier or a generation from each other.
+STEPS = {"rtx-": (10, 1000), "gtx-": (10, 1000), "rx-": (100, 1000), "apple-m": (1,)}
+
+
+@cache
+def next_to(gpu_id: str) -> tuple[str, ...]:
+    """The products one suffix, tier or generation away: RTX 4070 Ti, 4080 and 3070 beside the RTX 4070."""
+    mine = _numbered().get(gpu_id)
+    if mine is None or mine[0] not in STEPS:
+        return ()
+    line, number, suffix = mine
+    return tuple(
+        i for i, (its_line, its_number, its_suffix) in _numbered().items()
+        if its_line == line and i != gpu_id and (
+            its_number == number or (its_suffix == suffix and abs(its_number - number) in STEPS[line])
+        )
+    )  # fmt: skip
+
+
+@cache
+def _numbered() -> dict[str, tuple[str, int, str]]:
+    """The line, the number and the suffix of each id that has one: "rtx-", 4070, "ti"."""
+    parts = {spec.id: re.match(r"([a-z-]*?)(\d+)(\D*)", spec.id) for spec in catalog.all_gpus()}
+    return {i: (m[1], int(m[2]), m[3].strip("-")) for i, m in parts.items() if m is not None}
+
+
+def family(gpu_id: str) -> tuple[str, ...]:
+    """The other variants of the same product name: H100 PCIe, SXM and NVL; a laptop and a desktop part."""
+    # `h100-pcie-80gb` -> h100, `rtx-4090-laptop` -> rtx-4090, `l40s` -> l40.
+    alike = _alike(r"((?:(?:rtx|gtx|rx)-)?(?:pro-)?[a-z]*\d+)")[gpu_id]
+    return tuple(other for other in alike if other != gpu_id)
+
+
+def twins_of(gpu_id: str) -> tuple[str, ...]:
+    """GPUs of the chip that a superchip holds, too: B200 and GB200, H200 and GH200; none for other chips."""
+    alike = _alike(r"(?:g(?=[bh]\d))?([^-]*)")[gpu_id]
+    return alike if len({other.split("-")[0] for other in alike}) > 1 else ()
+
+
+@cache
+def _alike(pattern: str) -> dict[str, tuple[str, ...]]:
+    """By id all ids whose beginnings have the same first group; of those without one, the id alone."""
+    found: dict[str, list[str]] = defaultdict(list)
+    for spec in catalog.all_gpus():
+        match = re.match(pattern, spec.id)
+        found[match[1] if match else spec.id].append(spec.id)
+    return {gpu_id: tuple(ids) for ids in found.values() for gpu_id in ids}

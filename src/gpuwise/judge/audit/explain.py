@@ -1,0 +1,277 @@
+"""Explain wrong figures: a known way in which just this one comes about, or another product that has it.
+
+`mechanism` sees a claim alone: digits swapped, the sparse rate, a unit, the whole die, another variant.
+`Around` sees the text, too: whose figures stand beside it, where the right value stands. Each is a witness.
+"""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import replace
+from functools import cache
+
+from gpuwise.facts import catalog
+from gpuwise.judge.audit import agree, evidence
+from gpuwise.judge.audit.agree import agrees, equal, evidence_of, is_copied, is_near, numbers_of, states
+from gpuwise.judge.audit.grid import GRID
+from gpuwise.judge.audit.words import ABILITIES, OF_BUS
+from gpuwise.model.judgement import Claim, Kind, Number
+
+# What a chip has more of than its products.
+OF_DIE = frozenset({"cuda_cores", "tensor_cores", "rt_cores", "sm_count", "memory_bus_bits", "l2_bytes"})
+# From so many digits on, the same digits in another order are a transposition, not a coincidence.
+TELLING = 3
+TAKEN_FOR_OTHER = ("sparse as dense", "dense as sparse", "base as boost")
+UNTELLING = frozenset({"wrong value", "internal contradiction"})
+# "312 TFLOPS FP32" of an A100.
+OTHER_FORMAT = "this is its rate in another format"
+NEIGHBOUR: Kind = "neighbour's row copied"
+# Fields that say little about which variant a row speaks of.
+SHARED = frozenset(
+    {"launch", "architecture", "chip", "memory_type", "process_nm", "slots", "pcie_generation", "transistors"}
+)
+# Fields with so few values that any of them is some product's.
+COMMON = SHARED | {"memory_bytes", "memory_bus_bits", "power_w", "launch_price_usd"}
+# Fields of one GPU and no other that make a text its sheet, and from how many lines on it is of more: of the
+# machine around the card, say.
+SHEET, SHEET_LINES = 4, 40
+# Claims about one field of one GPU among which the right value is looked for.
+LOOKED = 500
+_PREFIXES = (1e3, 1e-3, 1024, 1 / 1024)
+_BINARY = (1.024, 1.024**2, 1.024**3)
+# Units of the catalog's fields in which texts print them: their digits are compared.
+_PRINTED = {
+    "memory_bytes": 2**30, "memory_bytes_per_s": 1e9, "link_bytes_per_s": 1e9, "boost_hz": 1e6,
+    "base_hz": 1e6, "l2_bytes": 2**20, "transistors": 1e6,
+}  # fmt: skip
+# Fields whose digits stay right when a unit or a prefix is mistaken.
+_IN_BYTES = ("memory_bytes", "memory_bytes_per_s", "link_bytes_per_s")
+
+Explained = tuple[Kind, str]
+"""A kind of error, and a sentence about this one."""
+
+
+class Around:
+    """The claims of a text by place and by GPU, so that a long text is judged in linear time."""
+
+    def __init__(self, claims: Sequence[Claim], wrong: Sequence[Claim]) -> None:
+        # Of each section or table the GPUs in it, each with the blocks that speak of it.
+        self.near: dict[int, dict[str, set[int]]] = defaultdict(lambda: defaultdict(set))
+        # By GPU and field the first claims of two right values.
+        self.right: dict[tuple[str, str], dict[object, Claim]] = defaultdict(dict)
+        self.wrong: dict[tuple[int, tuple[str, ...]], list[Claim]] = defaultdict(list)
+        # What was found: it is asked for as a witness, and again for the answer.
+        self.mechanism = cache(mechanism)
+        self.explained: dict[Claim, Explained] = {}
+        self.gpus = tuple(dict.fromkeys(gpu_id for claim in claims for gpu_id in claim.gpu_ids))
+        # Of each block the GPUs in it, and the fields that are right of one.
+        self.owners: dict[int, set[tuple[str, ...]]] = defaultdict(set)
+        self.agreed: dict[tuple[int, tuple[str, ...]], dict[str, Claim]] = defaultdict(dict)
+        for claim in claims:
+            self.owners[claim.block].add(claim.gpu_ids)
+            if claim.sure and agrees(claim):
+                self.agreed[claim.block, claim.gpu_ids][claim.field] = claim
+            for gpu_id in claim.gpu_ids:
+                if len(claim.gpu_ids) == 1 or not claim.several:
+                    self.near[place_of(claim)[0]][gpu_id].add(claim.block)
+                right = self.right[gpu_id, claim.field]
+                if len(right) < 2 and claim.values not in right and not claim.several and (
+                    any(states(claim, k.value) for k in evidence_of(claim, fitting=False))
+                ):  # fmt: skip
+                    right[claim.values] = claim
+        for claim in wrong:
+            self.wrong[claim.block, claim.gpu_ids].append(claim)
+
+    def explain(self, claim: Claim) -> Explained:
+        """(kind, sentence) for a claim that no evidence supports; the most telling explanation first."""
+        if claim not in self.explained:
+            found = self.mechanism(claim)
+            if found is None or found[0] == "other variant":
+                found = self.of_neighbour(claim, 2) or found
+            if found is None and claim.block >= GRID and claim.field not in SHARED:
+                found = self.of_neighbour(claim, 1)
+            if found is None and (other := self.elsewhere(claim)) is not None:
+                found = "internal contradiction", f"line {other.line} says {other.stated}"
+            rates = (p.flop_per_s for i in claim.gpu_ids for p in catalog.get(i).peaks if p.unit == "matrix")
+            mixed = claim.field.startswith("peak:") and any(states(claim, rate) for rate in rates)
+            self.explained[claim] = found or ("wrong value", OTHER_FORMAT * mixed)
+        return self.explained[claim]
+
+    def name(self, claim: Claim) -> Explained:
+        """The explanation, with the product whose figure it is where it is another's: of those in the text
+        first, then of those a step from it."""
+        kind, why = self.explain(claim)
+        wrong = agree.wrong_values(claim) or claim.values
+        own = {*map(agree.product, claim.gpu_ids)}
+        variants = {
+            other for gpu_id in claim.gpu_ids for other in agree.family(gpu_id)
+            if agree.product(other) in own and is_copied(claim.field, wrong, other)
+        }  # fmt: skip
+        common = claim.field in COMMON
+        variant = kind == "other variant" and (variants if common else variants & {*self.gpus})
+        # What half of all products have (Turing, GDDR6, PCIe 4.0) is no one's; a chip is that of few.
+        shared = kind in UNTELLING and claim.field in SHARED - {"chip", "transistors"}
+        if variant or shared or kind not in (*UNTELLING, "other variant"):
+            return kind, why
+        beside = () if common else (other for i in claim.gpu_ids for other in agree.next_to(i))
+        vendor = catalog.get(claim.gpu_ids[0]).vendor
+        for other in map(catalog.get, (*self.gpus, *beside)):
+            copied = is_copied(claim.field, wrong, other.id) and agree.product(other.id) not in own
+            if copied and (other.vendor == vendor or not common):
+                return NEIGHBOUR, f"this is the figure of {other.name}" + f"; {why}" * bool(why)
+        return kind, why
+
+    def of_neighbour(self, claim: Claim, least: int) -> Explained | None:
+        """The figures of a GPU beside it in the text: at least so many wrong ones are its."""
+        place = place_of(claim)[0]
+        # Of the same table, or of this section and the ones before and after.
+        places = (place,) if place < 0 else (place - 1, place, place + 1)
+        own = {sibling for gpu_id in claim.gpu_ids for sibling in (gpu_id, *agree.family(gpu_id))}
+        mine = self.wrong.get((claim.block, claim.gpu_ids), ())[:LOOKED]
+        beside = (
+            gpu_id for at in places for gpu_id, blocks in self.near.get(at, {}).items()
+            if gpu_id not in own and (place >= 0 or blocks != {claim.block})
+        )  # fmt: skip
+        for other in beside:
+            if is_copied(claim.field, claim.values, other) and least <= len(
+                {c.field for c in mine if is_copied(c.field, c.values, other)}
+            ):  # fmt: skip
+                return NEIGHBOUR, f"this is the figure of {catalog.get(other).name}, which stands beside it"
+        return None
+
+    def is_of_other(self, claim: Claim) -> bool:
+        """Whether what its row or section says of its GPU is right of one other product, and no more of it
+        alone: one whose name was not read ("4080 S"), or one that the text names and then calls "it"."""
+        if self.explain(claim)[0] in (*TAKEN_FOR_OTHER, "digit swap", "capability"):
+            return False
+        twins = (twin for gpu_id in claim.gpu_ids for twin in agree.twins_of(gpu_id))
+        own = {*map(agree.product, (*claim.gpu_ids, *twins))}
+        every = self.wrong.get((claim.block, claim.gpu_ids), ())[:LOOKED]
+        # A sparse rate of its own says nothing of another one that has the same.
+        wrong = [c for c in every if not any(is_copied(c.field, c.values, i) for i in c.gpu_ids)]
+        right = self.agreed[claim.block, claim.gpu_ids].values()
+        siblings = (other for gpu_id in claim.gpu_ids for other in agree.family(gpu_id))
+        for other in dict.fromkeys((*self.gpus, *siblings)):
+            if agree.product(other) in own or not is_copied(claim.field, claim.values, other):
+                continue
+            named = other in self.gpus
+            # A sentence goes on about the other one.
+            theirs, alone = (
+                {c.field for c in claims if is_copied(c.field, c.values, other) == of_it
+                 and (not named or claim.block >= GRID or c.line == claim.line)}
+                for claims, of_it in ((wrong, True), (right, False))
+            )  # fmt: skip
+            if len(theirs) > max(1, len(alone)) and not (named and alone):
+                return True
+        return False
+
+    def is_of_any(self, claim: Claim) -> bool:
+        """Whether some GPU that the text names may have this figure: has it, or is set or sold so."""
+        varied = claim.field in ("power_w", "launch_price_usd")
+        return varied or any(is_copied(claim.field, claim.values, gpu_id) for gpu_id in self.gpus)
+
+    def is_of_sheet(self, claim: Claim) -> bool:
+        """Whether the claim, or the right value elsewhere, is of a list or row about this GPU alone."""
+        other = self.elsewhere(claim)
+        return any(
+            len(self.owners[one.block]) == 1 and len(self.agreed[one.block, one.gpu_ids]) >= SHEET
+            for one in (claim, other) if one is not None
+        )  # fmt: skip
+
+    def elsewhere(self, claim: Claim) -> Claim | None:
+        """Where the same text states the right value."""
+        others = (c for gpu_id in claim.gpu_ids for c in self.right.get((gpu_id, claim.field), {}).values())
+        # Of the rates of a format the text may state several: the one in whose place this one stands.
+        best = next((k.value for k in evidence_of(claim)), "") if claim.field.startswith("peak:") else None
+        return next(
+            (c for c in others if c.values != claim.values and (best is None or states(c, best))), None
+        )
+
+
+def may_be_of_die(claim: Claim) -> bool:
+    """Whether a count may be that of the whole die: it equals it, or no source states the die's count."""
+    dies = (catalog.chips().get(catalog.get(i).text("chip") or "") for i in claim.gpu_ids)
+    counts = (die.whole(claim.field) if die else None for die in dies if claim.field in OF_DIE)
+    return not is_of_no_bus(claim) and any(count is None or states(claim, float(count)) for count in counts)
+
+
+def is_of_no_bus(claim: Claim) -> bool:
+    """Whether a width is no multiple of a memory chip's, so that no product has it."""
+    return claim.field == "memory_bus_bits" and any(v % OF_BUS for v in numbers_of(claim.values))
+
+
+def place_of(claim: Claim) -> tuple[int, tuple[str, ...]]:
+    """The table of a claim, or its section and its GPU."""
+    return (-(claim.block // GRID), ()) if claim.block >= GRID else (claim.block, claim.gpu_ids)
+
+
+def mechanism(claim: Claim) -> Explained | None:
+    """A known way in which just this wrong figure comes about: a witness of its own."""
+    field, peak = claim.field, claim.field.startswith("peak:")
+    # Of "362 / 274" only what is wrong needs an explanation.
+    claim = replace(claim, values=agree.wrong_values(claim) or claim.values)
+    numbers = numbers_of(claim.values)
+    every = [known for gpu_id in claim.gpu_ids for known in evidence.of(gpu_id, field)]
+    known = [(k.value, k.form) for k in every if isinstance(k.value, float)]
+    pairs = [(mine, value) for value, _ in known for mine in numbers]
+    if agree.is_of_missing_format(claim):
+        return "capability", f"its hardware does not compute {field.removeprefix('peak:')}"
+    if field in ABILITIES:
+        return "capability", f"its hardware {'has it' if 'no' in claim.values else 'does not have it'}"
+    values = [value for value, _ in known] + numbers_of(v for k in every for v in k.alternatives)
+    swaps = list(_swaps(numbers, values, 1e12 if peak else _PRINTED.get(field, 1.0)))
+    if swapped := next((theirs for ours, theirs in swaps if len(ours) >= TELLING), ""):
+        return "digit swap", f"the digits of {swapped} in another order"
+    others = [value for value, form in known if form == ("dense" if claim.sparse else "sparse")]
+    if peak and any(
+        states(claim, other) or all(is_near(claim, n, other) for n in claim.values if isinstance(n, Number))
+        for other in others
+    ):
+        if claim.sparse:
+            return "dense as sparse", "this is the peak without sparsity"
+        return "sparse as dense", "reached only with 2:4 sparsity, which the text does not say"
+    if field == "link_bytes_per_s" and any(equal(2 * mine, value) for mine, value in pairs):
+        return "unit", "this is the rate of one direction; both together are twice that"
+    if peak or field in _IN_BYTES or field.endswith(("_hz", "_flop_per_s")):
+        # Bits for bytes, of rates alone: 8 times a memory size is another product's.
+        factors = (*((8, 1 / 8) if field.endswith("bytes_per_s") else ()), *_PREFIXES)
+        stated = [v for v in claim.values if isinstance(v, Number)]
+        for v, factor in ((replace(v, value=v.value / f), f) for v in stated for f in factors):
+            if any(is_near(claim, v, k) for k, _ in known if k):
+                times = f"{factor:,g} times" if factor >= 1 else f"1/{1 / factor:,g} of"
+                return "unit", f"right digits, {times} the value: a unit or prefix is mistaken"
+    if swapped := next((theirs for _, theirs in swaps), ""):
+        return "digit swap", f"the digits of {swapped} in another order"
+    # Rates are counted in GB/s: 1.024 times 800 is computed from clocks.
+    steps = _BINARY[2 * field.endswith("_bytes_per_s") :]
+    if field.endswith(("_bytes", "_bytes_per_s")) and any(equal(m, v * f) for m, v in pairs for f in steps):
+        return "unit", "right but for the step from decimal to binary prefixes"
+    if other := {"boost_hz": "base_hz", "base_hz": "boost_hz"}.get(field):
+        clocks = [k.value for gpu_id in claim.gpu_ids for k in evidence.of(gpu_id, other)]
+        if any(agree.same(claim, mine, value) for value in clocks for mine in claim.values):
+            return "base as boost", f"this is the {other[:-3]} clock"
+    for gpu_id in claim.gpu_ids:
+        die = catalog.chips().get(catalog.get(gpu_id).text("chip") or "")
+        if die is not None and (count := die.whole(field)) and states(claim, float(count)):
+            return "full die for product", f"the whole {die.chip} die has that many; the product uses fewer"
+    siblings = dict.fromkeys(other for gpu_id in claim.gpu_ids for other in agree.family(gpu_id))
+    own = {*map(agree.product, claim.gpu_ids)}
+    for other in sorted(siblings, key=lambda other: agree.product(other) not in own):
+        laptop = field in SHARED and catalog.get(other).text("form") == "laptop"
+        peaks = evidence.of(other, field) if peak and not claim.sparse else ()
+        if any(k.form == "sparse" and states(claim, k.value) for k in peaks):
+            return "sparse as dense", f"reached by {catalog.get(other).name}, with 2:4 sparsity only"
+        known_of = () if laptop or other in claim.gpu_ids else evidence.of(other, field)
+        if any(agree.fits_form(claim, k.form) and states(claim, k.value) for k in known_of):
+            return "other variant", f"true of {catalog.get(other).name}"
+    return None
+
+
+def _swaps(stated: Iterable[float], known: Sequence[float], scale: float) -> Iterator[tuple[str, str]]:
+    """The digits of stated numbers beside those of known ones that are the same in another order."""
+    for ours in {agree.digits_of(mine / scale, 6) for mine in stated}:
+        # 763 for 736.3: as many digits as are printed.
+        for theirs in {agree.digits_of(value / scale, n) for value in known for n in (6, max(1, len(ours)))}:
+            if ours != theirs and len(ours) >= 2 and len(set(ours)) > 1 and sorted(ours) == sorted(theirs):
+                yield ours, theirs

@@ -1,0 +1,206 @@
+"""Mark the GPUs and values of a sentence, beyond what single words say.
+
+A GPU may be called by its number, maker or form, or be counted; a list's values may be its GPUs', in order.
+"""
+
+from __future__ import annotations
+
+import re
+from collections import defaultdict
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import replace
+from itertools import islice, pairwise
+
+from gpuwise.facts import catalog
+from gpuwise.judge.audit.grid import Scope, Subject, subject, subject_of, variant
+from gpuwise.judge.audit.words import CUES, NAMES, RATHER, Token, count_of, cue_before, scan, unit_of
+
+# Characters of words for each value below which a line is a table without its line ends.
+TELEGRAM = 9
+# Pronouns of a sentence for which a GPU is looked for.
+PRONOUNS = 8
+# Typed words of a sentence that is looked at so closely.
+MOST = 400
+BRANDS: Mapping[str, str] = NAMES["brands"]
+_VERSUS = ("vs", "vs.", "versus")
+# The number that ends the name of a card.
+_CARD = re.compile(r"(?<=\s)\d{4}$")
+# What a document calls a card for short, and the parts of a name that are its own.
+_SHORT = re.compile(
+    r"\b(?:the |an? |(?:and|or) (?=[XGTS]))(?P<name>(?:pro )?\d{4}|xtx?|gre|ti|super)\b"
+    r"(?! ?(?:ti\b|super\b|xt|-))|\b(?P<its>\d{4})(?=['\u2019]s\b)",
+    re.I,
+)
+_PARTS_OF_NAME = re.compile(r"(?<=\s)\d{4}$|\bpro \d{4}\b|(?<=\d )(?:xtx?|gre|ti|super)$", re.I)
+
+
+def short_names(gpus: Iterable[Token]) -> Mapping[str, tuple[str, ...]]:
+    """What GPUs that a document names in full may be called further on, each if it is one's alone: by their
+    number, or by what follows it."""
+    found: dict[str, set[tuple[str, ...]]] = defaultdict(set)
+    for gpu in gpus:
+        for part in _PARTS_OF_NAME.findall(gpu.text) if gpu.gpu_ids else ():
+            found[part.lower()].add(gpu.gpu_ids)
+    return {part: next(iter(ids)) for part, ids in found.items() if len(ids) == 1}
+
+
+def _numbered(
+    text: str, tokens: Sequence[Token], about: Subject | None, short: Mapping[str, tuple[str, ...]]
+) -> Iterator[Token]:
+    """The words, with the number alone of a GPU that is named in full, here or before, as that GPU: "The RTX
+    5090 is new. The 5090 ..."."""
+    named = [(t.text, t.gpu_ids) for t in tokens if t.kind == "gpu"]
+    named += [(about.text, about.gpu_ids)] if about is not None and not about.several else []
+    numbers = {match[0]: ids for name, ids in named if (match := _CARD.search(name)) is not None}
+    called = {
+        m.span(m.lastgroup or 0): ids for m in _SHORT.finditer(text)
+        if (ids := short.get((m["name"] or m["its"]).lower()))
+    } if short else {}  # fmt: skip
+    for (start, end), ids in called.items():
+        if not any(t.kind == "gpu" and t.start < end and start < t.end for t in tokens):
+            yield Token(kind="gpu", start=start, end=end, text=catalog.get(ids[0]).name, gpu_ids=ids)
+    for place, token in enumerate(tokens):
+        follows = tokens[place + 1] if place + 1 < len(tokens) else token
+        counts = follows.kind == "field" and follows.start - token.end < TELEGRAM
+        if token.kind != "gpu" and any(start <= token.start < end for start, end in called):
+            continue
+        if token.dimension == "bare" and token.text in numbers and not counts:
+            ids = numbers[token.text]
+            yield Token(kind="gpu", start=token.start, end=token.end, text=token.text, gpu_ids=ids)
+        else:
+            yield token
+
+
+def _of_brand(text: str, tokens: Sequence[Token], rivals: Sequence[Subject]) -> Iterator[Token]:
+    """The words, with the name of a maker alone as the GPU of it, where two were named so far, of two makers:
+    "While AMD has 16 GB, Nvidia offers 12 GB"."""
+    makers = [{str(catalog.get(i).vendor).lower() for i in one.gpu_ids} for one in rivals]
+    brands = CUES["brand"].finditer(text) if len(makers) == 2 and sum(map(len, makers)) == 2 else ()
+    for brand in islice(brands, PRONOUNS):
+        of = {BRANDS[brand[0].lower()]}
+        if of in makers and not any(t.start < brand.end() and brand.start() < t.end for t in tokens):
+            one = rivals[makers.index(of)]
+            named = any({*t.gpu_ids} & {*one.gpu_ids} for t in tokens)
+            if not (one.several or named) and makers[0] != makers[1]:
+                start, end = brand.span()
+                yield Token(kind="gpu", start=start, end=end, text=one.text, gpu_ids=one.gpu_ids)
+
+
+def typed(text: str, about: Subject | None, scope: Scope, rivals: Sequence[Subject]) -> tuple[Token, ...]:
+    """The typed words of a sentence: "the PCIe version" is that of what the text speaks of; "the P100 with 12
+    GB", or "a 12 GB P100", is the variant of that size; where the text is about laptops, theirs is meant."""
+    tokens: list[Token] = []
+    spoken = about.gpu_ids if about is not None and about.sure else ()
+    laptops = (scope.portable or "laptop" in "".join(spoken) or CUES["of_laptops"].search(text)) and (
+        "desktop" not in text.lower()
+    )
+    typed = [*_numbered(text, scan(text), about, scope.short)]
+    typed += _of_brand(text, typed, rivals)
+    for token in sorted(typed, key=lambda t: t.start) if rivals else typed:
+        size = None
+        if len(token.gpu_ids) > 1:
+            size = CUES["of_size"].match(text, token.end) or cue_before("size_before", text, token.start)
+        owner = subject([token]) if size else None
+        narrowed = variant(owner, size[1]).gpu_ids if size and owner else token.gpu_ids
+        if laptops and token.kind == "gpu" and (theirs := _laptop(token)):
+            narrowed = spoken if set(theirs) >= {*spoken} != set() else (*narrowed, *theirs)
+        tokens.append(token if narrowed == token.gpu_ids else replace(token, gpu_ids=narrowed))
+    gpus = [t for t in tokens if t.kind == "gpu"]
+    for one, other in pairwise(gpus):
+        # "An 8x A100 40GB server (DGX A100)": the name again.
+        again = set(one.gpu_ids) & set(other.gpu_ids) and re.fullmatch(
+            r"[\w ]{0,12}\((?:\w+ )?", text[one.end : other.start]
+        )
+        if again and text[other.end : other.end + 1] == ")":
+            tokens.remove(other if one.count >= other.count else one)
+    gpus = [t for t in tokens if t.kind == "gpu"]
+    for match in islice(CUES["version"].finditer(text), PRONOUNS):
+        name = next((g.text for g in reversed(gpus) if g.end <= match.start()), about.text if about else "")
+        forms = "".join(CUES["form_name"].findall(" " + match["form"])).replace("Go", "GB")
+        form = subject_of(f"{CUES['form_name'].sub('', name)}{forms}") if name else None
+        if form is not None and form.gpu_ids and not form.several:
+            tokens = [t for t in tokens if t.end <= match.start("form") or t.start >= match.end()]
+            start, ids = match.start("form"), form.gpu_ids
+            version = Token(kind="gpu", start=start, end=match.end(), text=form.text, gpu_ids=ids)
+            tokens.append(version)
+    for match in islice(CUES["of_them"].finditer(text) if " of th" in text else (), PRONOUNS):
+        # "Two of them hold 96 GB"
+        last = next((subject([g]) for g in reversed(gpus) if g.end <= match.start()), about)
+        if last is not None and not last.several:
+            start, end, ids, number = match.start(), match.end(1), last.gpu_ids, count_of(match[1])
+            tokens.append(Token(kind="gpu", start=start, end=end, text=last.text, gpu_ids=ids, count=number))
+    return tuple(sorted(tokens, key=lambda token: token.start))
+
+
+def is_possessive(gpu: Token, behind: str) -> bool:
+    """Whether what stands behind a GPU is its own: "the A100's 40 GB", in Chinese with \u7684."""
+    return gpu.text.endswith(("'s", "\u2019s")) or behind.lstrip()[:1] in {"'", "\u2019", "\u7684"}
+
+
+def _laptop(gpu: Token) -> tuple[str, ...]:
+    """The laptops' GPU that is called like a desktop card."""
+    found = subject_of(f"{gpu.text} Laptop GPU") if re.search(r"[RG]TX", gpu.text) else None
+    return tuple(i for i in found.gpu_ids if "laptop" in i and i not in gpu.gpu_ids) if found else ()
+
+
+def _beside(text: str, tokens: Sequence[Token], about: Subject | None) -> Iterator[tuple[int, Token]]:
+    """The starts of two values in brackets behind two GPUs that are compared, each with its GPU: "faster than
+    the A30 (600 GB/s vs 933 GB/s)"."""
+    spoken = [Token(kind="gpu", start=-1, end=-1, text=about.text, gpu_ids=about.gpu_ids)] if about else []
+    for one, two in pairwise(t for t in tokens if t.kind == "value"):
+        before = [t for t in tokens if t.kind == "gpu" and t.end < one.start]
+        owners = [*spoken, *before][-2:]
+        behind = bool(before) and text[before[-1].end : one.start] == " (" and (
+            cue_before("compared", text, before[-1].start)
+            or CUES["list"].fullmatch(text, owners[0].end, before[-1].start)
+        )  # fmt: skip
+        if behind and len({g.gpu_ids for g in owners}) == 2 and one.measures == two.measures and (
+            RATHER.fullmatch(text, one.end, two.start)
+        ):  # fmt: skip
+            yield from zip((one.start, two.start), owners, strict=True)
+
+
+def in_order(
+    text: str, tokens: Sequence[Token], about: Subject | None
+) -> tuple[tuple[Token, ...], dict[int, Token]]:
+    """The words with each value of an ordered list apart, and by the start of such a value its GPU:
+    "The T4 and the L4 have 16 and 24 GB respectively", "T4/L4: 16/24 GB"."""
+    gpus = [t for t in tokens if t.kind == "gpu"]
+    values = [t for t in tokens if t.kind == "value" and t.numbers]
+    gaps = [text[a.end : b.start].strip() for a, b in pairwise(gpus)]
+    slashed = bool(gaps) and set(gaps) == {"/"}
+    slashed |= len(gaps) == 1 and gaps[0] in _VERSUS
+    listed = gaps and all(
+        gap in _VERSUS or CUES["list"].fullmatch(text, a.end, b.start)
+        for gap, (a, b) in zip(gaps, pairwise(gpus), strict=True)
+    )
+    if not listed or len(tokens) > MOST // 5 or not (slashed or CUES["respectively"].search(text)):
+        return tuple(tokens), dict(_beside(text, tokens, about))
+    parts: list[Token] = []
+    for value in values:
+        written = list(re.finditer(r"\d[\d.,]*", value.text)) if len(value.numbers) > 1 else []
+        ends = [value.start + match.end() for match in written[:-1]]
+        if len(written) != len(value.numbers):
+            parts.append(value)
+            continue
+        for match, number, end in zip(written, value.numbers, [*ends, value.end], strict=True):
+            start = value.start + match.start()
+            one = replace(value, start=start, end=end, text=text[start:end], numbers=(number,))
+            parts.append(replace(one, is_range=False))
+    owned: dict[int, Token] = {}
+    for at in range(len(parts) - len(gpus) + 1):
+        run = parts[at : at + len(gpus)]
+        joined = all(
+            re.fullmatch(r"\s?(?:,|/|and|or|,\s?and|vs\.?|versus)\s?", text[a.end : b.start])
+            for a, b in pairwise(run)
+        )
+        dimension = run[-1].dimension
+        if joined and dimension != "bare" and {t.dimension for t in run} <= {"bare", dimension}:
+            unit = unit_of(run[-1])
+            for n, (value, gpu) in enumerate(zip(run, gpus, strict=True), at):
+                owned[value.start] = gpu
+                if value.dimension == "bare":
+                    numbers = tuple(replace(number, value=number.value * unit) for number in value.numbers)
+                    parts[n] = replace(value, dimension=dimension, numbers=numbers)
+    others = [t for t in tokens if t not in values]
+    return tuple(sorted([*others, *parts], key=lambda t: t.start)) if owned else tuple(tokens), owned
