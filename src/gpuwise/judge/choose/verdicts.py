@@ -51,7 +51,7 @@ def sent_out(need: Need, first: Option, offers: Sequence[Offer]) -> str:
 
 
 def split(found: Recommendation) -> str:
-    """How many people MIG gives a part of a GPU of their own, where one each is counted."""
+    """How many of several people MIG gives a part of a GPU of their own, where one each is counted."""
     need, first = found.need, found.options[0]
     spec = catalog.get(first.gpu_id)
     note = spec.facts["mig"].note if "mig" in spec.facts else ""
