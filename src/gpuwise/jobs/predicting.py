@@ -80,10 +80,10 @@ def predict(
             first = preset.workloads[0][0]
             note, asked = f"{asked} is taken as {first}, {preset.title}", first
             mode = preset.mode if preset.mode in ("infer", "compute") else "train"
-            request = replace(request, workload=asked, mode=request.mode or mode)
+            request = replace(request, mode=request.mode or mode)
         if like := stand_in(asked.casefold(), request.mode):
             named, asked, note = asked, like.workload, like.words
-            request = replace(request, workload=asked, mode=like.mode)
+            request = replace(request, mode=like.mode)
     sets = grouped((count, gpu) for gpu, count in _numbered(gpus, request.counts)).items()
     if isinstance(asked, str):
         of = _served if asked.startswith(SERVED) else _traced
@@ -172,7 +172,7 @@ def _traced(
         return _served(request, SERVED + workload.casefold(), gpus, count, batch)  # by its public name
     spec = work.spec
     mode = request.mode or spec.modes[0]
-    common = () if mode == "compute" else USUAL  # Scientific work is computed in its own
+    common = () if mode == "compute" else USUAL  # Scientific work is computed in its own precision
     usual = next((p for p in common if p in spec.precisions), spec.precisions[0])
     config = RunConfig(
         workload=spec.id,
@@ -208,10 +208,8 @@ def _traced(
     if request.precision is not None:
         return tuple(records.values())
     # A card without the usual format runs the work in the next one that it has, as `bench` does.
-    older: dict[Precision, list[str]] = {}
-    for gpu, record in records.items():
-        if record.refusal and (precision := runs_in(record)):
-            older.setdefault(precision, []).append(gpu)
+    refused = ((runs_in(record), gpu) for gpu, record in records.items() if record.refusal)
+    older = grouped((precision, gpu) for precision, gpu in refused if precision)
     for precision, cards in older.items():
         why = f"in {precision}: no stated {config.precision} rate"
         note = Issue.info("other-precision", why, f"--precision {precision}")
