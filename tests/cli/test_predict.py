@@ -371,3 +371,8 @@ def test_scientific_kernels_are_predicted_from_the_sheet_as_choose_does(gpuwise:
     assert (fast["config"]["precision"], fast["gpu_id"], slow["gpu_id"]) == ("fp64", "a100-sxm4-80gb", "l4")
     assert 19 < fast["throughput"]["value"] / slow["throughput"]["value"] < 50  # 19.5 and 0.47 TFLOP/s
     assert gpuwise("predict", "stencil", "--gpu", "a100-sxm4-80gb")[0] == 0
+
+
+def test_a_machine_of_a_cloud_is_taken_with_a_note(gpuwise: Cli) -> None:
+    code, out, err = gpuwise("predict", "resnet50", "--gpu", "g5.xlarge", "--json")
+    assert (code, json.loads(out)["predictions"][0]["gpu_id"], "have the a10g" in err) == (0, "a10g", True)

@@ -75,3 +75,22 @@ def test_cards_without_the_usual_format_answer_in_the_next_one_and_say_so() -> N
     assert any("in fp16" in note for note in answer.table.notes)
     asked = predict(PredictRequest(workload="resnet50", gpus=("t4",), precision="bf16"))
     assert asked.records[0].refusal
+
+
+def test_a_module_has_one_row_a_gpu_whatever_batches_are_asked_for() -> None:
+    found = predict(layers(8), torch.empty(4, 8), gpus=("l4", "t4"), batch=(1, 8)).records
+    assert sorted((record.gpu_id, record.batch) for record in found) == [("l4", 4), ("t4", 4)]
+
+
+@pytest.mark.parametrize(
+    ("workload", "options", "has"),
+    [
+        ("resnet50", {"mode": "compute"}, "no mode compute, only train, infer"),
+        ("cholesky", {"precision": "fp16"}, "no precision fp16, only"),
+    ],
+)
+def test_kernels_from_the_sheet_are_refused_as_networks_are(
+    workload: str, options: dict[str, str], has: str
+) -> None:
+    with pytest.raises(InputError, match=has):
+        predict(workload, gpus="l4", **options)

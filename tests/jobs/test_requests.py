@@ -16,6 +16,9 @@ def test_one_value_is_enough_where_several_are_taken() -> None:
     assert AuditRequest(files="draft.md").files == (Path("draft.md"),)  # type: ignore[arg-type]
     assert Request(workloads="resnet50").workloads == ("resnet50",)  # type: ignore[arg-type]
     assert PredictRequest(workload="resnet50").inputs is None
+    assert [PredictRequest(workload="resnet50", batch=n).batch for n in (64, None)] == [(64,), (None,)]  # type: ignore[arg-type]
+    (paged,) = gpuwise.fit("llama-3.1-8b", gpus="l4", tasks="qlora", weights="nf4", optimiser="paged").value
+    assert paged.plan.optimiser == "paged"
 
 
 def test_a_text_is_audited_and_predicted() -> None:

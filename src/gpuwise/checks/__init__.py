@@ -211,10 +211,10 @@ def _halves(rows: Indexed) -> Found:
 
 def _repeated(rows: Indexed) -> Found:
     """One figure for two different networks."""
-    # Zeros at the ends are no digits.
-    long = (one for one in rows if len(f"{one[1].value:.10g}".replace(".", "").strip("0")) >= DIGITS)
-    for value, same in grouped((row.value, (index, row)) for index, row in long).items():
-        if len({row.question.workload for _, row in same}) > 1:
+    for value, same in grouped((row.value, (index, row)) for index, row in rows).items():
+        # Zeros at the beginning and at the end are not significant.
+        digits = len(f"{value:.10g}".replace(".", "").strip("0"))
+        if digits >= DIGITS and len({row.question.workload for _, row in same}) > 1:
             names = sorted({f"{row.question.workload} {row.precision}" for _, row in same})
             detail = f"SUSPECT: {value:,.10g} is the figure of {' and of '.join(names[:NAMED])}"
             for index, _ in same:
@@ -407,6 +407,7 @@ class Network:
     """One network at one input size."""
 
     id: str
+    names: tuple[str, ...]  # As people write them, the id first
     item: str
     forward_flop: float  # Operations of one item's forward pass
     # convolution or transformer where its speed follows its operations; empty for networks of depthwise,
@@ -429,12 +430,12 @@ class Network:
 
 def find_network(name: str) -> Network | None:
     """The network that `name` means ("ResNet-50", "Inception v3"), or None."""
-    return _networks()[0].get(_key(name))
+    return _networks().get(_key(name))
 
 
 def network_in(text: str) -> Network | None:
     """The network that a text names among other words ("ResNet-50 v1.5, batch 256"), or None."""
-    match = _networks()[1].search(text)
+    match = _in_text().search(text)
     return None if match is None or _DETECTOR.search(text) else find_network(match[0])
 
 
@@ -442,18 +443,23 @@ def _key(name: str) -> str:
     return re.sub(r"[^a-z0-9.]", "", name.casefold())
 
 
+def _names(row: Mapping[str, str]) -> tuple[str, ...]:
+    return (row["id"], *filter(None, row["aliases"].split(";")))
+
+
 @cache
-def _networks() -> tuple[Mapping[str, Network], re.Pattern[str]]:
-    """Every network by the key of each of its names; and any of these names in a text, the longest first, its
-    words and numbers parted or not."""
-    table = catalog.rows(_NETWORKS)
-    networks = zip(table, catalog.decoded(table, Network), strict=True)
-    # An alias may be empty: a list of none ends in one.
-    each = (((network.id, *row["aliases"].split(";")), network) for row, network in networks)
-    named = {name: network for names, network in each for name in names if name}
+def _networks() -> Mapping[str, Network]:
+    """Every network by the key of each of its names."""
+    networks = catalog.decoded(catalog.rows(_NETWORKS), Network, names=_names)
+    return {_key(name): network for network in networks for name in network.names}
+
+
+@cache
+def _in_text() -> re.Pattern[str]:
+    """Any of these names, the longest first, with or without a space between words and numbers."""
+    names = dict.fromkeys(name for network in _networks().values() for name in network.names)
     parted = (
         r"[ _-]?".join(map(re.escape, re.findall(r"[a-z]+|\d+(?:\.\d+)?", name)))
-        for name in sorted(named, key=len, reverse=True)
+        for name in sorted(names, key=len, reverse=True)
     )
-    pattern = rf"(?<![a-z0-9])(?:{'|'.join(parted)})(?![a-z0-9])"
-    return {_key(name): of for name, of in named.items()}, re.compile(pattern, re.IGNORECASE)
+    return re.compile(rf"(?<![a-z0-9])(?:{'|'.join(parted)})(?![a-z0-9])", re.IGNORECASE)

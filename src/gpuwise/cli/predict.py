@@ -116,8 +116,8 @@ def _named(text: str, asked: tuple[int, ...]) -> tuple[str, tuple[str, ...]]:
         if number and asked not in ((1,), (number,)):
             hint = "leave out --gpus, or the number before the name"
             raise InputError(f"{number} x {word} is another number of GPUs than --gpus", hint=hint)
-        # Of a name its usual variant, with a note.
-        specs = [printer.gpu(word)] if catalog.is_name(word) else catalog.meant(word)
+        # A name means its usual variant, and a note on standard error names the others.
+        specs = (() if catalog.is_name(word) else catalog.select(word)) or (printer.gpu(word),)
         ids |= dict.fromkeys(f"{spec.id}:{number}" if number else spec.id for spec in specs)
     return ",".join(dict.fromkeys(name for name, _ in words)), tuple(ids)
 

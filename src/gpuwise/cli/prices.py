@@ -99,7 +99,7 @@ def command(
         if not watched:
             raise
         lowest = ""
-        any_sum = replace(request, limit=limit and replace(limit, amount=inf))  # Of rent, or of purchases
+        any_sum = replace(request, limit=limit and replace(limit, amount=inf))  # Rent or purchases as before
         with suppress(NoDataError):  # Of no price at all none is the lowest
             lowest = f"; the lowest: {show.lowest(price_list(any_sum).value.offers)}"
         raise GateFailed(f"no fresh offer with {watched}{lowest}") from None

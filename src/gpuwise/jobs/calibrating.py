@@ -11,7 +11,6 @@ from __future__ import annotations
 
 import json
 import time
-from collections import defaultdict
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from datetime import UTC, datetime
@@ -22,6 +21,7 @@ import numpy as np
 
 from gpuwise.errors import GpuwiseError, InputError, MachineError
 from gpuwise.model import units
+from gpuwise.model.result import grouped
 from gpuwise.predictor import rates
 from gpuwise.predictor.card import Card, card
 from gpuwise.predictor.kernels import Kernel, arrays, path
@@ -139,7 +139,6 @@ def fitted(
     own: Card, launch_s: float, measured: Mapping[str, float], kernels: Mapping[str, tuple[Kernel, ...]]
 ) -> rates.Operators:
     """The factors of a card from seconds of cases `measured` there; `kernels` are those recorded of each."""
-    ratios: dict[str, list[float]] = defaultdict(list)
     measured_there, reference_card = rates.reference(), card(rates.REFERENCE)
     on_there = rates.usual(reference_card)
     cases: list[tuple[tuple[str, ...], float]] = []
@@ -156,8 +155,7 @@ def fitted(
                 measured_there[name] / float(step.counts @ kernel_seconds(step, reference_card, on_there))
             )
         cases.append((path(kernels[name][int(each.argmax())], compiled=False), ratio))
-        for node in cases[-1][0]:
-            ratios[node].append(ratio)
+    ratios = grouped((node, ratio) for nodes, ratio in cases for node in nodes)
     effects: dict[str, float] = {}
     for steps in sorted({p[: i + 1] for p, _ in cases for i in range(len(p))}, key=len):
         above = effects.get(steps[-2], 0.0) if len(steps) > 1 else 0.0

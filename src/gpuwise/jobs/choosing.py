@@ -428,7 +428,7 @@ def _first_answer(market: _Market, need: Need) -> Recommendation:
         return _first_answer(market, replace(need, unproven=True))
     left = (why.detail for why in mine)
     slow = any("too late" in why for why in left)
-    if needs.USUAL_NOTE in need.notes and slow:  # Who has it wants to hear of it
+    if needs.USUAL_NOTE in need.notes and slow:  # Its owner wants to know how slow it is
         return _first_answer(market, _unhurried(need, f"not all make {needs.USUAL_NOTE}"))
     return choice
 
@@ -473,7 +473,7 @@ def _looser(need: Need, error: GpuwiseError) -> Iterator[Need]:
         yield noted(note, upgrade=False, keep=True)
     if (need.at_home or (need.users > 1 and need.task)) and need.gpus == (1, 1):
         yield noted("two cards, because one is not enough", gpus=(1, 2))
-        more = "more cards than most homes have" if need.at_home else "more cards for each"
+        more = "more cards than most homes have" if need.at_home else "more cards for each person"
         yield noted(f"{more}, because two are not enough", gpus=(1, needs.MOST_TOGETHER))
     if error.code == "limits" and need.sets and need.period_s and not need.batched:
         yield noted("what comes may wait, as one GPU is busy nearly all of the time", batched=True)
@@ -631,8 +631,8 @@ def _with_left_out(market: _Market, choice: Recommendation, asked: Need) -> Reco
         left[gpu] = Issue.info("", unsold(need, gpu, market.offers))
     offering = {option.provider.casefold() for option in choice.options}
     if missing := [name for name in need.providers if name.casefold() not in offering]:
-        markets = " without other people's machines" * (need.community is False)
-        advice.append(f"left out: {', '.join(missing)}: no price of theirs for this{markets} is known")
+        ruled_out = "; other people's machines were ruled out" * (need.community is False)
+        advice.append(f"left out: {', '.join(missing)}: no price of theirs for this is known{ruled_out}")
     kinds = ("spot", "community", "reserved", "serverless")
     ways = {option.way for option in choice.options}
     lacking = [kind for kind in kinds if getattr(asked, kind) and getattr(need, kind) and kind not in ways]

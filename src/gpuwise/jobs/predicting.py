@@ -14,7 +14,7 @@ from gpuwise.errors import GpuwiseError, InputError, NoDataError
 from gpuwise.facts import catalog
 from gpuwise.model.precision import CACHES, WEIGHTS, Precision
 from gpuwise.model.question import Asked, Mode, Recipe, RunConfig, WorkloadSpec
-from gpuwise.model.result import Issue, Record, Result
+from gpuwise.model.result import Issue, Record, Result, grouped
 from gpuwise.model.units import significant
 from gpuwise.predictor.card import card
 from gpuwise.show.table import Answer, usual_variant
@@ -77,22 +77,19 @@ def predict(
         from gpuwise.judge.choose.need import presets, stand_in  # A file is its own network
 
         if preset := presets().get(asked):  # Of several workloads the first
-            note, asked = f"{asked} is taken as ", preset.workloads[0][0]
-            note += f"{asked}, {preset.title}"
+            first = preset.workloads[0][0]
+            note, asked = f"{asked} is taken as {first}, {preset.title}", first
             mode = preset.mode if preset.mode in ("infer", "compute") else "train"
-            request = replace(request, workload=asked, mode=request.mode or mode)
+            request = replace(request, mode=request.mode or mode)
         if like := stand_in(asked.casefold(), request.mode):
             named, asked, note = asked, like.workload, like.words
-            request = replace(request, workload=asked, mode=like.mode)
-    served = isinstance(asked, str) and asked.startswith(SERVED)
-    of = _served if served else _traced if isinstance(asked, str) else _module
-    sets = _numbered(gpus, request.counts)
-    counts = dict.fromkeys(count for _, count in sets)
-    found = (
-        of(replace(request, batch=(batch,)), asked, [gpu for gpu, n in sets if n == count], count)
-        for count in counts
-        for batch in request.batch
-    )
+            request = replace(request, mode=like.mode)
+    sets = grouped((count, gpu) for gpu, count in _numbered(gpus, request.counts)).items()
+    if isinstance(asked, str):
+        of = _served if asked.startswith(SERVED) else _traced
+        found = (of(request, asked, ids, count, batch) for count, ids in sets for batch in request.batch)
+    else:  # Its batch is that of its example inputs
+        found = (_module(request, asked, ids, count) for count, ids in sets)
     ordered = show.ordered(tuple(chain.from_iterable(found)), request.sort)
     if like and like.runs and (fastest := [record for record in ordered if record.throughput]):
         own = (
@@ -158,9 +155,11 @@ def _module(request: PredictRequest, module: Any, gpus: Sequence[str], count: in
     return forecast_trace(trace, config, gpus, item="item", count=count)
 
 
-def _traced(request: PredictRequest, workload: str, gpus: Sequence[str], count: int) -> tuple[Record, ...]:
+def _traced(
+    request: PredictRequest, workload: str, gpus: Sequence[str], count: int, batch: int | None
+) -> tuple[Record, ...]:
     from gpuwise.predictor.forecast import forecast  # numpy: only when it is asked
-    from gpuwise.predictor.trace_store import with_own
+    from gpuwise.predictor.trace_store import check_offered, with_own
 
     try:
         work = registry.get(workload)
@@ -170,12 +169,11 @@ def _traced(request: PredictRequest, workload: str, gpus: Sequence[str], count: 
 
         if not (llms.known(workload) or llms.note(workload)) or workload.startswith("llm-"):
             raise
-        return _served(request, SERVED + workload.casefold(), gpus, count)  # a model by its public name
+        return _served(request, SERVED + workload.casefold(), gpus, count, batch)  # by its public name
     spec = work.spec
     mode = request.mode or spec.modes[0]
-    common = () if mode == "compute" else USUAL  # Scientific work is computed in its own
+    common = () if mode == "compute" else USUAL  # Scientific work is computed in its own precision
     usual = next((p for p in common if p in spec.precisions), spec.precisions[0])
-    (batch,) = request.batch
     config = RunConfig(
         workload=spec.id,
         content=work.content,
@@ -190,6 +188,7 @@ def _traced(request: PredictRequest, workload: str, gpus: Sequence[str], count: 
     if mode == "compute":
         from gpuwise.judge.choose.speeds import from_sheet
 
+        check_offered(config)
         return tuple(from_sheet(config, gpu, count) for gpu in gpus)
 
     def asked(config: RunConfig, gpus: Sequence[str]) -> tuple[Record, ...]:
@@ -209,10 +208,8 @@ def _traced(request: PredictRequest, workload: str, gpus: Sequence[str], count: 
     if request.precision is not None:
         return tuple(records.values())
     # A card without the usual format runs the work in the next one that it has, as `bench` does.
-    older: dict[Precision, list[str]] = {}
-    for gpu, record in records.items():
-        if record.refusal and (precision := runs_in(record)):
-            older.setdefault(precision, []).append(gpu)
+    refused = ((runs_in(record), gpu) for gpu, record in records.items() if record.refusal)
+    older = grouped((precision, gpu) for precision, gpu in refused if precision)
     for precision, cards in older.items():
         why = f"in {precision}: no stated {config.precision} rate"
         note = Issue.info("other-precision", why, f"--precision {precision}")
@@ -240,7 +237,7 @@ def _lighter(
         for gpu, record in tight.items()
     }
     gpus = [gpu for gpu, plan in plans.items() if fitted(plan, gpu).fits]
-    for again in _traced(replace(request, workload=less), less, gpus, count) if gpus else ():
+    for again in _traced(request, less, gpus, count, config.batch) if gpus else ():
         if not again.refusal:
             why = f"activations are computed again; without that, {tight[again.gpu_id].refusal}"
             note = Issue.info("checkpointed", why, f"gpuwise bench {less}")
@@ -248,7 +245,9 @@ def _lighter(
     return found
 
 
-def _served(request: PredictRequest, workload: str, gpus: Sequence[str], count: int) -> tuple[Record, ...]:
+def _served(
+    request: PredictRequest, workload: str, gpus: Sequence[str], count: int, batch: int | None
+) -> tuple[Record, ...]:
     from gpuwise.facts import llms
     from gpuwise.predictor.serve import Lengths, forecast_served, model_of
 
@@ -263,7 +262,7 @@ def _served(request: PredictRequest, workload: str, gpus: Sequence[str], count: 
         workload=workload,
         mode="infer",
         precision=Precision(request.precision or usual),
-        batch=request.batch[0],
+        batch=batch,
     )
     lengths = Lengths(prompt=request.prompt, answer=request.answer)
     return forecast_served(config, gpus, lengths=lengths, count=count)

@@ -15,7 +15,6 @@ full die printed for the product is a common error, so the dies are data, too.
 
 from __future__ import annotations
 
-from collections import defaultdict
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from functools import cache
@@ -23,6 +22,7 @@ from types import MappingProxyType
 
 from gpuwise.facts.catalog import load
 from gpuwise.model.gpu import GpuSpec, Source
+from gpuwise.model.result import grouped
 
 TOLERANCE = 0.01
 """Vendors round to three digits, at worst 0.5 %; their clocks are rounded too."""
@@ -49,13 +49,13 @@ class FullDie:
     source: Source
 
     def each(self, field: str) -> int:
-        """How many units that a field counts one multiprocessor has."""
-        cores = self.cores_per_sm if field in ("cuda_cores", "stream_processors") else 0
-        others = {"tensor_cores": self.tensor_cores_per_sm, "rt_cores": self.rt_cores_per_sm, "sm_count": 1}
-        return others.get(field, cores)
+        """The units of one multiprocessor that a field of the catalog counts; 0 for any other field."""
+        units = {"sm_count": 1, "tensor_cores": self.tensor_cores_per_sm, "rt_cores": self.rt_cores_per_sm}
+        units |= dict.fromkeys(("cuda_cores", "stream_processors"), self.cores_per_sm)
+        return units.get(field, 0)
 
     def whole(self, field: str) -> int | None:
-        """The same of the whole chip; None where no source tells."""
+        """The units of the whole chip; None where it has none or no source gives its multiprocessors."""
         return (self.sm_count or 0) * self.each(field) or None
 
 
@@ -110,11 +110,9 @@ def _source(row: dict[str, str]) -> Source:
 @cache
 def _rates_of_chips() -> Mapping[str, list[tuple[str, Rate]]]:
     """(segment or empty, rate) by chip."""
-    rates: dict[str, list[tuple[str, Rate]]] = defaultdict(list)
     table = load.rows("rates.csv")
-    for row, rate in zip(table, load.decoded(table, Rate, source=_source), strict=True):
-        rates[row["chip"]].append((row["segment"], rate))
-    return rates
+    rates = zip(table, load.decoded(table, Rate, source=_source), strict=True)
+    return grouped((row["chip"], (row["segment"], rate)) for row, rate in rates)
 
 
 def rates(spec: GpuSpec) -> tuple[Rate, ...]:

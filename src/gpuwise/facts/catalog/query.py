@@ -52,10 +52,8 @@ class Resolved:
 
 def search(name: str) -> GpuSpec:
     """The one GPU that `name` names, as `find`, which looks among the ids first."""
-    spec = exact(name)
-    if spec is None:
-        short = name.strip()[:LONGEST_NAME]
-        raise _not_found(short, words_of(short))
+    if (spec := exact(name)) is None:
+        raise _not_found(name.strip()[:LONGEST_NAME])
     return spec
 
 
@@ -92,7 +90,7 @@ def resolve(name: str) -> Resolved:
             also = f"; it can also mean {_list(others)}" if others else ""
             note = f"{written!r} is taken as {chosen}{also}"
             return Resolved(spec=load.get(chosen), others=tuple(others), note=note)
-    raise _not_found(name, words_of(name))
+    raise _not_found(name)
 
 
 # A number of GPUs as people write it: 8xH100, gpu_8x_a100, 8 H100; behind it: H100:8, H100x8, H100 (x8).
@@ -150,7 +148,7 @@ def meant(text: str) -> tuple[GpuSpec, ...]:
     if not is_name(text) and (found := select(text)):
         return found
     named = resolve(text)
-    return named.spec, *(spec for name in named.others if (spec := exact(name)))
+    return named.spec, *map(load.get, named.others)
 
 
 # What people write around a model and for its words, and the plain spelling.
@@ -279,13 +277,13 @@ def _by_device_name() -> Mapping[str, tuple[GpuSpec, ...]]:
     return {name: tuple(specs) for name, specs in named.items()}
 
 
-def _not_found(name: str, words: Sequence[str]) -> InputError:
+def _not_found(name: str) -> InputError:
     """The error for a name that is not one GPU: a filter, several variants, a near miss, or unknown."""
     if name.strip() and not is_name(name) and (meant := select(name)):
         problem = f"{name!r} is {len(meant)} GPUs of the catalog where one is needed"
         return InputError(problem, hint="name one of them", code="filter", words=name)
-    variants = _variants(words)
-    wanted = set(words)
+    words = words_of(name)
+    variants, wanted = _variants(words), set(words)
     # A GPU outside the catalog that shares the name must be said: a figure of one is not the other's.
     others = [other for other in load.outside() if wanted and wanted <= set(words_of(other))]
     if len(variants) > 1 or (variants and others):

@@ -191,7 +191,7 @@ def _usd(money: units.Money, column: str, rates: Mapping[str, float]) -> tuple[f
 
 
 def _agreed(contradiction: str, *stated: str | None) -> str | None:
-    """What column and amount state both or one of them. Raises ValueError where they differ."""
+    """What the column, the amount or both state; None for neither. Raises ValueError where they differ."""
     found = set(filter(None, stated))
     if len(found) > 1:
         raise ValueError(f"{contradiction}: {' and '.join(sorted(found))}")
