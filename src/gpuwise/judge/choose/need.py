@@ -173,7 +173,7 @@ def need_for(
         raise InputError(f"unknown form {form!r}", hint=f"known: {', '.join(forms())}")
     if len(named) == 1 and named[0][0].casefold() in DIFFUSION:
         if latency is not None:
-            problem = f"a limit on {latency.kind} is of tokens, and {named[0][0]} makes none"
+            problem = f"a latency is of tokens, and {named[0][0]} makes none"
             raise InputError(problem, hint="leave it out; the answer says how fast images come")
         return _of_diffusion(named[0][0].casefold(), mode, precision, work, gpus, form, steps)
     if preset is None and len(named) == 1 and is_model(named[0][0], mode):
@@ -428,7 +428,7 @@ def _of_model(
     if precision is not None and Precision(precision) not in WEIGHTS:
         raise InputError(f"no weights are kept in {precision}", hint=f"one of {', '.join(WEIGHTS)}")
     if latency is not None and task != "infer":
-        raise InputError(f"{latency.kind} is of answers, and here {model.name} learns", hint="leave it out")
+        raise InputError(f"a latency is of answers, and here {model.name} learns", hint="leave it out")
     limit = latency or (Latency("TPOT", USUAL_TPOT_S) if task == "infer" else None)
     limit = limit._replace(kind="TPOT") if limit and limit.kind == "step" else limit
     notes = [USUAL_NOTE] if task == "infer" and latency is None else []
