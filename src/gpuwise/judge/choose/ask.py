@@ -172,7 +172,7 @@ class _Reader(Worked):
             self.assumed["hours_per_week"] = USUAL.evening_h * number_of(some[1])
             self.notes.append(f"{some[0].strip()}: {USUAL.evening_h:g} hours each")
         some = self.said(P.some_at_once)  # "100 people, maybe 15 people at the same time"
-        if some and not (some[2] and not re.search(P.how_many_people, self.plain[: some.start()])):
+        if some and (not some[2] or re.search(P.how_many_people, self.plain[: some.start()])):
             self.at_once = number_of(some[1])
             self.blank(P.some_at_once)
         if now := self.blank(P.speed_now):

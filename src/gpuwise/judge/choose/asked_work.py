@@ -474,10 +474,10 @@ class Worked(Cards):
             # The same machine, wherever it is rented.
             fields["sets"] = tuple((quote.gpu_id, quote.count) for quote in self.quotes)
             self.gpus = (min(quote.count for quote in self.quotes), max(quote.count for quote in self.quotes))
-        # Of other makers' cards no training was measured; what they read from memory says how they answer.
         if self.mode in ("lora", "qlora", "finetune", "full"):
             self.notes.append("no model was named: taken as llama-3.1-8b")
             return "llama-3.1-8b"
+        # Of other makers' cards no training was measured; what they read from memory says how they answer.
         answers = fields.get("unproven") or self.mode == "infer" or self.said(r"\b(?:fp[48]|int[48])\b")
         answers = answers or fields.get("asks") == "largest"
         named, self.mode = ("llama-3.1-8b", "infer") if answers else ("resnet50", "train")

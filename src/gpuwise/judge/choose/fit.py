@@ -127,9 +127,8 @@ def limits(need: Need, them: Candidates, speeds: Sequence[Record]) -> tuple[Limi
     """Every limit that the need sets, and those that hold always: memory, evidence, worthwhile scaling."""
     specs = {row.gpu: catalog.get(row.gpu) for row in them.rows}
     found = [_fits(them), *_card(need, them, specs)]
-    found += (
-        [] if need.sets else [_scales(them, specs, speeds)]
-    )  # Who says how many is told how fast they are
+    if not need.sets:  # A number of GPUs that was asked for is compared however well it scales
+        found.append(_scales(them, specs, speeds))
 
     def every(holds: Callable[[Row, GpuSpec], object]) -> Mask:
         return np.array([bool(holds(row, specs[row.gpu])) for row in them.rows], dtype=bool)
@@ -459,8 +458,8 @@ def rejected(
         why = "; ".join(limit.reason(nearest) for limit in faults)
         number, there = them.rows[nearest].count, need.have.count(gpu)
         if 0 < there < number:  # Of so many, beside those that are there
-            fewer = next(filter(None, (said.get(n, "") for n in range(there, number))), "")
-            why = f"{number} of it: {why}" + f"; fewer: {fewer}" * bool(fewer)
+            fewer = next((f"; fewer: {said[n]}" for n in range(there, number) if said.get(n)), "")
+            why = f"{number} of it: {why}{fewer}"
         left[gpu] = Issue.info(faults[0].code, why)
     return left
 
