@@ -44,7 +44,7 @@ MANY = 16
 EXCLUDED = ("spot", "community", "reserved", "serverless")
 # A lead in speed that is worth no extra money, and money that is worth a lower cost of use.
 AS_FAST, A_LITTLE_MORE = 1.1, 1.25
-# A lead in speed that decides between rents of one cost.
+# A lead in speed that decides between rents of the same cost.
 MUCH_FASTER = 1.5
 
 

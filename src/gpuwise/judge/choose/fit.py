@@ -63,13 +63,13 @@ NO_FP64 = "computes FP64 no faster than a server's processor"
 # Cards on risers in an open frame are offered to at most this many people: a home, or a small team that
 # repairs its machine itself.
 A_FEW = 20
-OPEN_FRAME = "needs more slots than a board has: cards on risers in an open frame are no server"
-# Of a card in a server.
+OPEN_FRAME = "needs more slots than a board has: cards on risers in an open frame are not a server"
+# Most slots of one card in a server.
 SERVER_SLOTS = 2
 FANLESS = "made for a server's fans"
 # A model is not shared out over smaller cards without a link of their own, unless they are named.
 LEAST_SHARD_GB = 12
-SPREAD = "offered only in smaller machines, which share no link that a model could be shared over"
+SPREAD = "rented out only in machines with fewer GPUs, which share no link to split a model over"
 SHARDED = f"cards of less than {LEAST_SHARD_GB} GB without a link are too small to share a model"
 # Periods that people have words for, in seconds.
 PERIODS = {3600.0: "hour", 86400.0: "day", 604800.0: "week", 2629800.0: "month", 31557600.0: "year"}
@@ -176,7 +176,7 @@ def limits(need: Need, them: Candidates, speeds: Sequence[Record]) -> tuple[Limi
         joined = every(lambda row, spec: is_linked(spec, row.count) and spec.number("link_bytes_per_s"))
         simple("", have | (them.count == 1) | joined | ~small, SHARDED, ("fewer, larger GPUs", {}))
     sizes = np.array([row.offer.count if row.way in RENTS and row.offer else np.inf for row in them.rows])
-    whole = them.count <= sizes * [row.speed.replicas for row in them.rows]  # Of each copy of a model
+    whole = them.count <= sizes * [row.speed.replicas for row in them.rows]  # Each copy in one machine
     if need.task == "infer" and whole.any():
         simple("", whole, SPREAD, ("a machine that holds them", {}))
     if have.any():

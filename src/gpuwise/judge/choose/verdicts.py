@@ -60,7 +60,7 @@ def split(found: Recommendation) -> str:
         return ""
     number, whole = int(parts[1]), spec.memory_bytes or 0.0
     size = whole / (8 if number == 7 else number)  # Seven instances have eight slices of memory between them
-    taken = whole * (1 - first.memory_spare)  # Of a network a smaller batch takes about as much less
+    taken = whole * (1 - first.memory_spare)  # Of a network a smaller batch takes less in proportion
     if max(taken if need.task else taken / number, need.least_gb * 1e9) > size:
         return ""
     cards = phrases.counted(first.gpu_id, ceil(need.users / number))
