@@ -256,6 +256,8 @@ def test_presets_answer(gpuwise, preset: str) -> None:
         (("launch",), "cannot be chosen for"),
         (("resnet5",), "did you mean"),
         (("resnet50", "--mode", "train", "--latency", "9ms"), "a latency is of answers"),
+        (("llama-3.1-8b", "--mode", "lora", "--latency", "9ms"), "a latency is of answers"),
+        (("sdxl", "--latency", "9ms"), "a latency is of tokens"),
         (("resnet50", "--mode", "infer", "--latency", "TPOT<=9ms"), "one image at a time: --batch 1"),
         (("resnet50", "--own", "--outlet", "120V"), "write it like 300W"),
         (("llama-3.1-8b", "--precision", "4bit"), "next: int4, nf4 or q4_k_m"),

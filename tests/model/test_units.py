@@ -384,6 +384,7 @@ def test_counts_shares_latency_and_durations() -> None:
     assert units.parse_latency("TPOT<=30ms") == ("TPOT", pytest.approx(0.03), None)
     assert units.parse_latency("ttft < 2s") == ("TTFT", 2.0, None)
     assert units.parse_latency("TTFT<=2s, TPOT<=30ms") == ("TPOT", pytest.approx(0.03), 2.0)
+    assert units.parse_latency("10ms,TTFT<=2s") == ("TPOT", pytest.approx(0.01), 2.0)
     assert units.parse_seconds("3d") == 3 * 86400
     assert units.parse_seconds("2 weeks") == 14 * 86400
     assert units.parse_seconds("24h") == 86400
@@ -400,7 +401,8 @@ def test_counts_shares_latency_and_durations() -> None:
     [
         (units.parse_count_range, "0"), (units.parse_count_range, "8..1"), (units.parse_count_range, "1025"),
         (units.parse_latency, "30"), (units.parse_latency, "TPOT<=30"),
-        (units.parse_latency, "TTFT<=1s,TTFT<=2s"), (units.parse_latency, "TTFT<=1s,TPOT<=1s,TPOT<=2s"),
+        (units.parse_latency, "TTFT<=1s,TTFT<=2s"), (units.parse_latency, "TPOT<=30ms,20ms"),
+        (units.parse_latency, "TTFT<=1s,TPOT<=1s,TPOT<=2s"),
         (units.parse_days, "90"),
         (lambda t: units.parse_positive(t, "--x"), "0"), (units.parse_seconds, "soon"),
         (units.parse_batch, "0"), (units.parse_batch, "1.5"), (units.parse_rate, "EUR=-1"),

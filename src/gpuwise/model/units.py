@@ -392,7 +392,8 @@ def parse_latency(text: str) -> Latency:
     if rate := re.fullmatch(r"(?:>=?)?\s*([\d.]+)\s*t(?:ok(?:en)?s?)?/s(?:ec)?", text.strip(), re.IGNORECASE):
         return Latency("TPOT", 1 / parse_positive(rate[1], "a speed"))
     if "," in text:
-        each = dict(parse_latency(part)[:2] for part in text.split(","))
+        parts = map(parse_latency, text.split(","))  # A time alone is then of each token
+        each = {part.kind.replace("step", "TPOT"): part.seconds for part in parts}
         if len(each) != 2 or text.count(",") != 1:
             raise InputError(f"{text[:80]!r} limits one time twice", hint="write 'TTFT<=2s,TPOT<=30ms'")
         return Latency("TPOT", each["TPOT"], each["TTFT"])

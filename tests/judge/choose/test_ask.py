@@ -207,6 +207,7 @@ def asked(text: str) -> Need:
         ("una tarjeta que no haga ruido para bert-large", "quiet", True),
         ("we get 25k from a grant for bert-large", "budget_usd", 25_000),
         ("1000 pounds for bert-large", "currency", ("GBP", 1.3)),
+        ("buy a card for bert-large, 15 thousand pound", "budget_usd", 19500.0),
         ("should i wait for the rtx 60 series, bert-large on a 5090", "sets", (("rtx-5090", 1),)),
         ("2000 sdxl images at 2048x2048", "items", None),
         ("2000 sdxl images at 1024x1024", "items", 2000),

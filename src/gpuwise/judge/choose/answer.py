@@ -91,7 +91,7 @@ def question(need: Need) -> str:
     number = f"{low} to {high} GPUs" if low < high else f"{low} GPU{'s' if low > 1 else ''}"
     people = f" for each of {need.users} people" if need.users > 1 else ""
     mode = "" if need.passes != 1 else f" {need.mode}"  # Adapters learn by runs that are of inference
-    # Of several formats each option says its own.
+    # Of several formats each option states its own.
     precision = "" if len(need.formats) > 1 else f" {need.precision}"
     return f"{names}{mode}{precision}, {number}{people}"
 
@@ -409,7 +409,7 @@ def setup(need: Need, bought: Option) -> str:
 
 
 def cooled(spec: GpuSpec, *, served: bool = False) -> str:
-    """How a card is cooled: without fans of its own by those of a server, which may be bought with it."""
+    """How a card is cooled; without fans of its own by those of a server, which may be there: `served`."""
     if spec.text("segment") == "server" and spec.text("form") == "pcie" and not served:
         return "passive cooling: needs a server's airflow or a fan put on it"
     return f"{cooling} cooling" if (cooling := spec.text("cooling")) else ""

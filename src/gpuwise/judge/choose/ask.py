@@ -47,7 +47,7 @@ class Asked:
     assumed: Mapping[str, Any] = field(default_factory=dict)  # Fields of `Assumptions`
     currency: str = ""  # Of its sums, where it is not the dollar: its code
     notes: tuple[str, ...] = ()  # What was assumed, and what was not read
-    soon: str = ""  # Words that are a deadline of an amount of work alone: "in a weekend"
+    soon: str = ""  # A deadline only where an amount of work is stated: "in a weekend"
 
 
 def read(text: str, rates: Mapping[str, float], today: date | None = None) -> Asked:
@@ -172,7 +172,7 @@ class _Reader(Worked):
             self.assumed["hours_per_week"] = USUAL.evening_h * number_of(some[1])
             self.notes.append(f"{some[0].strip()}: {USUAL.evening_h:g} hours each")
         some = self.said(P.some_at_once)  # "100 people, maybe 15 people at the same time"
-        if some and not (some[2] and not re.search(P.how_many_people, self.plain[: some.start()])):
+        if some and (not some[2] or re.search(P.how_many_people, self.plain[: some.start()])):
             self.at_once = number_of(some[1])
             self.blank(P.some_at_once)
         if now := self.blank(P.speed_now):
@@ -280,7 +280,7 @@ class _Reader(Worked):
                 seen.add(name)
                 value = NUMBERS.get(found[1]) or amount_of(re.sub(P.thousands, "", found[1]))
                 value *= factors.get(found[2], 1)
-                if name == "hours_per_week" and value > 168:  # Not of use
+                if name == "hours_per_week" and value > 168:  # More than a week has: not hours of use
                     self.ignore(found[0])
                     continue
                 if found[2].isdigit():  # "4 h a day on 5 days a week"
@@ -384,7 +384,7 @@ class _Reader(Worked):
             while (providers or pattern != near) and (name := self.first(pattern, again=False)):
                 providers.append(needs.PROVIDERS.get(name, name))
         providers += USUAL.hyperscalers if take(P.hyperscalers) else []
-        if providers and (self.bill or take(P.some_other_seller)):  # What is paid now is no limit
+        if providers and (self.bill or take(P.some_other_seller)):  # A current provider is not a limit
             self.notes.append(f"{', '.join(dict.fromkeys(providers))} beside all others")
             providers = []
         fields |= allowed | ({"providers": tuple(dict.fromkeys(providers))} if providers else {})
@@ -394,7 +394,7 @@ class _Reader(Worked):
             (at.start(), area) for area, words, _ in prices.areas() if (at := take(words, again=False))
         ]:
             area = max(places)[1]
-            if self.said(P.either_place):  # What holds both
+            if self.said(P.either_place):  # The smallest area that holds both
                 held = [{at, *prices.around(at)} for _, at in places]
                 area = next(at for at in (area, *prices.around(area)) if all(at in each for each in held))
             fields["region"] = place = self._with_offers(area)
@@ -484,7 +484,7 @@ class _Reader(Worked):
         self.thrifty = bool(take(P.cheaply))
         if fields.get("either"):
             for asked in RULES["asks"].values():
-                take(asked)  # "Is it worth buying, or is renting enough": said by the verdict
+                take(asked)  # "Is it worth buying, or is renting enough": the verdict says it
             return
         if take(P.least_watts):
             fields["goal"] = "power"
@@ -505,7 +505,7 @@ class _Reader(Worked):
         if fields.get("asks") == "speed":
             return
         if able and "memory_gb" in fields and not self.have and self.said(P.size_enough):
-            self.sets = ()  # "Is 24 GB enough, or do I need an A100": of the size
+            self.sets = ()  # "Is 24 GB enough, or do I need an A100": asks about the size
         able &= "memory_gb" in fields
         several = len({*self.sets, *((gpu, 1) for gpu in self.have)}) > 1
         if several and (self.of_mine or self.said(P.which_faster)) and fields.get("goal") != "energy":
@@ -708,8 +708,8 @@ class _Reader(Worked):
         return next(re.finditer(P.money, self._left), None)
 
     def _read_context(self) -> None:
-        """Takes thousands that are a usual context of a language model as that, not as money, where the text
-        speaks of none."""
+        """Reads thousands that are a usual context length of a language model as its context, where the text
+        does not speak of money."""
         if self.said(P.of_money) or not self._of_llm():
             return
         for size in self.every(rf"(?<![\w-])(?:4|8|16|32|64|128|256)\s?k\b{P.sum_alone}"):

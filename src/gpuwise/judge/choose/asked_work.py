@@ -55,7 +55,7 @@ class Worked(Cards):
 
     def _read_amounts(self) -> None:
         """How much is to be done, once or again and again."""
-        cards = {start for *_, start, _ in self.places}  # "4 A100s inference" counts no work
+        cards = {start for *_, start, _ in self.places}  # "4 A100s inference": not an amount of work
         self.found = tuple(e for e in amounts.quantities(self.plain) if e.spans[0][0] not in cards)
         people = self.said(P.how_many_people)  # Whose hours are what is paid
         if self.take(r"\bper mtok\b") and not (self.found or people):  # What a million takes, as a batch
@@ -474,10 +474,10 @@ class Worked(Cards):
             # The same machine, wherever it is rented.
             fields["sets"] = tuple((quote.gpu_id, quote.count) for quote in self.quotes)
             self.gpus = (min(quote.count for quote in self.quotes), max(quote.count for quote in self.quotes))
-        # Of other makers' cards no training was measured; what they read from memory says how they answer.
         if self.mode in ("lora", "qlora", "finetune", "full"):
             self.notes.append("no model was named: taken as llama-3.1-8b")
             return "llama-3.1-8b"
+        # Of other makers' cards no training was measured; what they read from memory says how they answer.
         answers = fields.get("unproven") or self.mode == "infer" or self.said(r"\b(?:fp[48]|int[48])\b")
         answers = answers or fields.get("asks") == "largest"
         named, self.mode = ("llama-3.1-8b", "infer") if answers else ("resnet50", "train")
@@ -761,11 +761,11 @@ class Worked(Cards):
             self._rent_once()
 
     def _drop_deadline(self) -> None:
-        """Of work that is not counted no end is known."""
+        """Removes the deadline of work that is not counted, and says why."""
         if self.fields.pop("deadline_s", None):
             self.correct(
-                "How long this takes is not known, only how GPUs compare: whether it is done in time, a "
-                "run of an hour on one of them tells."
+                "How long this takes is not known, only how GPUs compare: a run of one hour on one of them "
+                "shows whether the deadline can be met."
             )
 
     def _rent_once(self) -> None:

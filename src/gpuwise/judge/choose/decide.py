@@ -44,7 +44,7 @@ MANY = 16
 EXCLUDED = ("spot", "community", "reserved", "serverless")
 # A lead in speed that is worth no extra money, and money that is worth a lower cost of use.
 AS_FAST, A_LITTLE_MORE = 1.1, 1.25
-# A lead in speed that decides between rents of one cost.
+# A lead in speed that decides between rents of the same cost.
 MUCH_FASTER = 1.5
 
 
@@ -141,17 +141,17 @@ def _least_money(need: Need, them: Candidates, places: Sequence[int]) -> int:
         same = [p for p in same if them.rows[p].way in (them.rows[first].way, "on-demand")]
         fastest = max((p for p in same if them.count[p] <= them.count[first]), key=lambda p: them.speed[p])
         return fastest if them.speed[fastest] >= MUCH_FASTER * them.speed[first] else first
-    if need.goal in ("price", "power") or (need.goal == "cost" and them.outlay[places[0]] <= 0):
-        return places[0]
+    if need.goal in ("price", "power") or (need.goal == "cost" and them.outlay[first] <= 0):
+        return first
     once = bool(need.items) and need.period_s is None  # Of what is left of it after the work nothing is said
     equal = AS_FAST if need.goal == "speed" else A_LITTLE_MORE if once else EQUAL
-    near = (p for p in places if them.ranked[p] <= equal * them.ranked[places[0]])
+    near = (p for p in places if them.ranked[p] <= equal * them.ranked[first])
     level = [p for p in near if need.goal == "energy" or them.outlay[p] > 0]
     most = (A_LITTLE_MORE if need.goal == "speed" else EQUAL) * float(min(them.outlay[level], default=0.0))
     fastest = most > 0 and need.goal != "speed"
     return min(
         (p for p in level if them.outlay[p] <= most),
-        key=lambda p: (-float(them.speed[p]) * fastest, float(them.per_item[p])), default=places[0],
+        key=lambda p: (-float(them.speed[p]) * fastest, float(them.per_item[p])), default=first,
     )  # fmt: skip
 
 

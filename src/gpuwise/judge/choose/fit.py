@@ -63,13 +63,13 @@ NO_FP64 = "computes FP64 no faster than a server's processor"
 # Cards on risers in an open frame are offered to at most this many people: a home, or a small team that
 # repairs its machine itself.
 A_FEW = 20
-OPEN_FRAME = "needs more slots than a board has: cards on risers in an open frame are no server"
-# Of a card in a server.
+OPEN_FRAME = "needs more slots than a board has: cards on risers in an open frame are not a server"
+# Most slots of one card in a server.
 SERVER_SLOTS = 2
 FANLESS = "made for a server's fans"
 # A model is not shared out over smaller cards without a link of their own, unless they are named.
 LEAST_SHARD_GB = 12
-SPREAD = "offered only in smaller machines, which share no link that a model could be shared over"
+SPREAD = "rented out only in machines with fewer GPUs, which share no link to split a model over"
 SHARDED = f"cards of less than {LEAST_SHARD_GB} GB without a link are too small to share a model"
 # Periods that people have words for, in seconds.
 PERIODS = {3600.0: "hour", 86400.0: "day", 604800.0: "week", 2629800.0: "month", 31557600.0: "year"}
@@ -127,9 +127,8 @@ def limits(need: Need, them: Candidates, speeds: Sequence[Record]) -> tuple[Limi
     """Every limit that the need sets, and those that hold always: memory, evidence, worthwhile scaling."""
     specs = {row.gpu: catalog.get(row.gpu) for row in them.rows}
     found = [_fits(them), *_card(need, them, specs)]
-    found += (
-        [] if need.sets else [_scales(them, specs, speeds)]
-    )  # Who says how many is told how fast they are
+    if not need.sets:  # A number of GPUs that was asked for is compared however well it scales
+        found.append(_scales(them, specs, speeds))
 
     def every(holds: Callable[[Row, GpuSpec], object]) -> Mask:
         return np.array([bool(holds(row, specs[row.gpu])) for row in them.rows], dtype=bool)
@@ -177,7 +176,7 @@ def limits(need: Need, them: Candidates, speeds: Sequence[Record]) -> tuple[Limi
         joined = every(lambda row, spec: is_linked(spec, row.count) and spec.number("link_bytes_per_s"))
         simple("", have | (them.count == 1) | joined | ~small, SHARDED, ("fewer, larger GPUs", {}))
     sizes = np.array([row.offer.count if row.way in RENTS and row.offer else np.inf for row in them.rows])
-    whole = them.count <= sizes * [row.speed.replicas for row in them.rows]  # Of each copy of a model
+    whole = them.count <= sizes * [row.speed.replicas for row in them.rows]  # Each copy in one machine
     if need.task == "infer" and whole.any():
         simple("", whole, SPREAD, ("a machine that holds them", {}))
     if have.any():
@@ -459,8 +458,8 @@ def rejected(
         why = "; ".join(limit.reason(nearest) for limit in faults)
         number, there = them.rows[nearest].count, need.have.count(gpu)
         if 0 < there < number:  # Of so many, beside those that are there
-            fewer = next(filter(None, (said.get(n, "") for n in range(there, number))), "")
-            why = f"{number} of it: {why}" + f"; fewer: {fewer}" * bool(fewer)
+            fewer = next((f"; fewer: {said[n]}" for n in range(there, number) if said.get(n)), "")
+            why = f"{number} of it: {why}{fewer}"
         left[gpu] = Issue.info(faults[0].code, why)
     return left
 

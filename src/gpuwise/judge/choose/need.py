@@ -87,8 +87,7 @@ MOST_TOGETHER = 8
 MOST_APART = 64
 # Cards for which a machine that is there has slots and a supply.
 MOST_THERE = 2
-# Memory of the largest card that many have at home; of a model that it does not hold, cards that people share
-# it over there.
+# Memory of the largest card that many have at home, and the most cards that share a larger model there.
 HOME_BYTES, MOST_AT_HOME = 24 * 2**30, 4
 # That anybody keeps a GPU.
 MOST_YEARS, HOURS_PER_YEAR = 30, 365.25 * 24
@@ -173,7 +172,7 @@ def need_for(
         raise InputError(f"unknown form {form!r}", hint=f"known: {', '.join(forms())}")
     if len(named) == 1 and named[0][0].casefold() in DIFFUSION:
         if latency is not None:
-            problem = f"a limit on {latency.kind} is of tokens, and {named[0][0]} makes none"
+            problem = f"a latency is of tokens, and {named[0][0]} makes none"
             raise InputError(problem, hint="leave it out; the answer says how fast images come")
         return _of_diffusion(named[0][0].casefold(), mode, precision, work, gpus, form, steps)
     if preset is None and len(named) == 1 and is_model(named[0][0], mode):
@@ -362,7 +361,7 @@ def unknown(name: str) -> InputError:
 
 
 def most_at_home(need: Need) -> int:
-    """Cards at home: one, but for a served model whose shortest weights one does not hold."""
+    """The most cards at home: one, or several for a served model whose shortest weights one does not hold."""
     from gpuwise.facts import llms
 
     name = need.workloads[0][0]
@@ -428,7 +427,7 @@ def _of_model(
     if precision is not None and Precision(precision) not in WEIGHTS:
         raise InputError(f"no weights are kept in {precision}", hint=f"one of {', '.join(WEIGHTS)}")
     if latency is not None and task != "infer":
-        raise InputError(f"{latency.kind} is of answers, and here {model.name} learns", hint="leave it out")
+        raise InputError(f"a latency is of answers, and here {model.name} learns", hint="leave it out")
     limit = latency or (Latency("TPOT", USUAL_TPOT_S) if task == "infer" else None)
     limit = limit._replace(kind="TPOT") if limit and limit.kind == "step" else limit
     notes = [USUAL_NOTE] if task == "infer" and latency is None else []
@@ -459,7 +458,7 @@ def _with(need: Need, work: Work | None, latency: Latency | None, item: str) -> 
     if work is not None and work.item != item:
         problem = f"{need.title or need.workloads[0][0]} counts {item}s, the work {work.item}s"
         raise InputError(problem, hint=f"state the work in {item}s")
-    if work is not None and work.period_s and work.period_s < 3600:  # What comes each second is a load
+    if work is not None and work.period_s and work.period_s < 3600:  # A load is counted by the hour
         work = work._replace(items=work.items * 3600 / work.period_s, period_s=3600.0)
     return replace(
         need, items=work.items if work else None, period_s=work.period_s if work else None,
@@ -709,7 +708,7 @@ def need_of(
         budget_usd=budget[0] if budget else None,
         budget_per_hour=budget[1] == "hour" if budget else None,
         budget_per_month=budget[1] == "month" if budget else None,
-        # Providers rent, and what is bought has no price of an hour: who names these asks what to rent.
+        # Only rent has a provider or a price per hour: who names one of these asks what to rent.
         acquire=given.get("acquire")
         or ("rent" if providers or hourly else "own" if given.get("upgrade") else None),
         providers=providers or None,
@@ -742,7 +741,7 @@ def need_of(
         need = replace(need, goal="speed")  # As where a question names a sum: the most that the money buys
     if given.get("upgrade"):
         need = replace(need, notes=(*need.notes, REPLACED))
-    if hours and need.assumptions.hours_per_week == Assumptions().hours_per_week:  # Stated as it is usual
+    if hours and need.assumptions.hours_per_week == Assumptions().hours_per_week:  # Stated as the default
         need = replace(need, notes=(*need.notes, HOURS_STATED.format(need.assumptions.hours_per_week)))
     people = need.concurrent or need.users
     if need.task == "infer" and people > 1 and need.items is None and not (hours or need.at_home):
@@ -760,10 +759,10 @@ def need_of(
         need = replace(need, currency=(code, rates[code]))
     there = need.assumptions.host_usd == 0 and need.acquire == "own" and not need.sets
     if there and not stated["gpus"] and need.gpus == (1, MOST_TOGETHER):
-        # In a machine that is there one card is meant, as at home, and more where one does not do.
+        # In a machine that is there one card is meant; where it is not enough, the job tries more.
         need = replace(need, gpus=(1, max(1, len(need.have))), at_home=True)
     if need.users > 1 and need.task in TASKS[1:] and need.items is None and not (counted or need.sets):
-        need = replace(need, gpus=(1, 1))  # Each has a machine: one card, and more where one does not do
+        need = replace(need, gpus=(1, 1))  # For each person one card; the job tries more
     if need.deadline_s and need.mode == "infer" and not (counted or need.sets or need.have):
         need = replace(need, gpus=(1, MOST_APART))  # Each does its part: as many as keep the deadline
     if purpose == "finetune" and need.task == "lora" and not given.get("precision"):

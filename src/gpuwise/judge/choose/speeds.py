@@ -416,7 +416,7 @@ def _predicted(
         # What is refused at the smallest batch, for want of memory or of facts, is refused at every other.
         left = [gpu for gpu, (first,) in tried.items() if first.throughput is not None]
         for batch in larger:
-            # Larger batches are later still.
+            # Larger batches take longer still.
             left = [gpu for gpu in left if not _late(_best(tried[gpu][-1]), need.latency_s)]
             for record in forecast(config, left, count=count, batch=batch):
                 tried[record.gpu_id].append(record)
