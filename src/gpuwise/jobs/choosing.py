@@ -93,8 +93,8 @@ def _chosen(
         billed,
         _one_alone(choice),
         choice.answer,
-        verdicts.sent_out(choice.need, choice.options[0], market.offers),
-        verdicts.split(choice),
+        verdicts.sent_out(choice.need, choice.options[0], market.offers) if need.egress_gb else "",
+        verdicts.split(choice) if need.users > 1 else "",
         rent,
     )
     choice = replace(choice, answer=" ".join(filter(None, said)))

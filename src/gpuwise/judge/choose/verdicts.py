@@ -36,8 +36,8 @@ def room(need: Need, gpu: str, other: Recommendation) -> str:
 
 
 def sent_out(need: Need, first: Option, offers: Sequence[Offer]) -> str:
-    """What it costs that data leave a provider's network; empty where none do."""
-    if not need.egress_gb or first.way not in RENTS:
+    """What it costs that data leave a provider's network."""
+    if first.way not in RENTS:
         return ""
     rates = (o.egress_usd_per_gb for o in offers if o.provider == first.provider)
     rate = next((each for each in rates if each is not None), None)
@@ -51,12 +51,12 @@ def sent_out(need: Need, first: Option, offers: Sequence[Offer]) -> str:
 
 
 def split(found: Recommendation) -> str:
-    """How many people one GPU serves when MIG splits it, where several have a GPU each; else empty."""
+    """How many of several people MIG gives a part of a GPU of their own, where one each is counted."""
     need, first = found.need, found.options[0]
     spec = catalog.get(first.gpu_id)
     note = spec.facts["mig"].note if "mig" in spec.facts else ""
     parts = re.fullmatch(r"up to (\d) instances", note)
-    if need.users < 2 or first.count > 1 or parts is None or first.memory_spare is None:
+    if first.count > 1 or parts is None or first.memory_spare is None:
         return ""
     number, whole = int(parts[1]), spec.memory_bytes or 0.0
     size = whole / (8 if number == 7 else number)  # Seven instances have eight slices of memory between them
