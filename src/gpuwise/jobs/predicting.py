@@ -14,7 +14,7 @@ from gpuwise.errors import GpuwiseError, InputError, NoDataError
 from gpuwise.facts import catalog
 from gpuwise.model.precision import CACHES, WEIGHTS, Precision
 from gpuwise.model.question import Asked, Mode, Recipe, RunConfig, WorkloadSpec
-from gpuwise.model.result import Issue, Record, Result
+from gpuwise.model.result import Issue, Record, Result, grouped
 from gpuwise.model.units import significant
 from gpuwise.predictor.card import card
 from gpuwise.show.table import Answer, usual_variant
@@ -209,10 +209,8 @@ def _traced(request: PredictRequest, workload: str, gpus: Sequence[str], count: 
     if request.precision is not None:
         return tuple(records.values())
     # A card without the usual format runs the work in the next one that it has, as `bench` does.
-    older: dict[Precision, list[str]] = {}
-    for gpu, record in records.items():
-        if record.refusal and (precision := runs_in(record)):
-            older.setdefault(precision, []).append(gpu)
+    refused = ((gpu, record) for gpu, record in records.items() if record.refusal)
+    older = grouped((precision, gpu) for gpu, record in refused if (precision := runs_in(record)))
     for precision, cards in older.items():
         why = f"in {precision}: no stated {config.precision} rate"
         note = Issue.info("other-precision", why, f"--precision {precision}")
