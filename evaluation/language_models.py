@@ -28,6 +28,7 @@ from gpuwise.errors import GpuwiseError
 from gpuwise.facts import llms
 from gpuwise.model.judgement import Task
 from gpuwise.model.precision import Precision
+from gpuwise.model.result import grouped
 from gpuwise.predictor.card import card
 from gpuwise.predictor.fit import (
     FIXED_BYTES,
@@ -249,9 +250,8 @@ def own(folder: Path) -> Iterator[tuple[Scored, Scored | None]]:
 
 def _table(title: str, rows: list[Scored], every: bool) -> None:
     click.echo(f"{title}: rows, mean and median error, where 95 % are, share held")
-    groups: dict[str, list[Scored]] = {"all": rows, "unseen third": [row for row in rows if row.unseen]}
-    for row in rows:
-        groups.setdefault(row.kind, []).append(row)
+    groups = {"all": rows, "unseen third": [row for row in rows if row.unseen]}
+    groups |= grouped((row.kind, row) for row in rows)
     for name, some in groups.items():
         errors = [row.error for row in some if row.measured]
         if errors:

@@ -56,6 +56,7 @@ from scipy.sparse import csr_matrix
 from evaluation.predict import cross, measured, zoo
 from evaluation.predict.profiles import Case, cases, profiles
 from gpuwise.facts import catalog
+from gpuwise.model.result import grouped
 from gpuwise.predictor import kernels as classes
 from gpuwise.predictor import rates
 from gpuwise.predictor import step as step_module
@@ -536,10 +537,8 @@ FAMILIES = {
 
 def own_steps(folder: Path, own: Card) -> Iterator[tuple[str, Timed]]:
     """The project's own steps of the card that the GPU bounds, each network's as one family."""
-    found: dict[tuple[str, int], list[measured.Row]] = defaultdict(list)
-    for row in measured.own(sorted(folder.glob("*.json"))):
-        if row.gpu == own.id:
-            found[row.cell, row.batch].append(row)
+    rows_of_card = (row for row in measured.own(sorted(folder.glob("*.json"))) if row.gpu == own.id)
+    found = grouped(((row.cell, row.batch), row) for row in rows_of_card)
     for (cell, batch), rows in found.items():
         trace, family = measured.trace_of(rows[0]), FAMILIES.get(rows[0].network, rows[0].network)
         if trace is None:

@@ -30,7 +30,7 @@ FILES = {
     "h100-sxm": ("h100/llama-8b-decode-early.json",),
     "h200-sxm": ("h200/llama-8b-decode-early.json", "h200/llama-8b-decode-step.json"),
 }
-"""The last one that has a format counts."""
+"""Of several files with a format the last one counts."""
 EARLIER = {("h100-sxm", precision) for precision in (Precision.INT4, Precision.FP8, Precision.INT8)}
 """Measured before the whole step was one kernel, and not since."""
 SPREAD, LONELY = 0.06, 0.2

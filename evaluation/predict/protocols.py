@@ -35,6 +35,7 @@ from evaluation.predict.case import Case, Row
 from evaluation.predict.sets import eager, gemm, power, serving, training, vision
 from gpuwise import store
 from gpuwise.errors import InputError, NoDataError
+from gpuwise.model.result import grouped
 
 Array = NDArray[np.float64]
 # Bytes of a file, unpacked: the largest of the public ones has some 30 MB.
@@ -204,10 +205,7 @@ class _Split:
 
 def _places(folds: Sequence[str]) -> list[tuple[str, list[int]]]:
     """Each fold with where its cases stand."""
-    found: dict[str, list[int]] = {}
-    for i, fold in enumerate(folds):
-        found.setdefault(fold, []).append(i)
-    return sorted(found.items())
+    return sorted(grouped((fold, i) for i, fold in enumerate(folds)).items())
 
 
 def _group(name: str, cases: Sequence[Case]) -> str:

@@ -23,6 +23,7 @@ import numpy as np
 from evaluation.predict import measured, protocols, zoo
 from evaluation.predict.protocols import Holdout, Predictions
 from gpuwise.errors import NoDataError
+from gpuwise.model.result import grouped
 from gpuwise.predictor.card import card
 from gpuwise.predictor.step import Step, fits_in_memory, step
 
@@ -64,9 +65,7 @@ def of_zoo(asked: argparse.Namespace, split: str, *, calibrated: bool = False, m
     rows = [one for found, _ in every for one in found]
     if memory:
         return figures([one.peak_error for one in rows if one.peak_error is not None], {})
-    inside: dict[str, list[bool]] = {}
-    for one in rows if not calibrated else ():
-        inside.setdefault(one.row["gpu"], []).append(one.inside)
+    inside = grouped((one.row["gpu"], one.inside) for one in (rows if not calibrated else ()))
     return figures([one.error for one in rows], inside, sum(refused for _, refused in every))
 
 

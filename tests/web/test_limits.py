@@ -346,7 +346,7 @@ def test_work_is_done_in_its_order_and_refused_where_it_would_wait_too_long(
     assert asyncio.run(crowd(0.71)) == ([*range(8)], [])
     done, refused = asyncio.run(crowd(0.35))
     assert done == [0, 1, 2, 3]
-    assert [(each.args[0], each.args[2]) for each in refused if isinstance(each, guard.Refused)] == [
+    assert [(each.status, each.wait_s) for each in refused if isinstance(each, guard.Refused)] == [
         (503, 1)
     ] * 4
 

@@ -172,7 +172,7 @@ def test_a_rate_recovers(monkeypatch: pytest.MonkeyPatch) -> None:
         try:
             rate.count("a")
         except guard.Refused as refused:
-            return int(refused.args[2])
+            return refused.wait_s
         return 0
 
     assert [waits() for _ in range(3)] == [0, 0, 1]

@@ -5,6 +5,7 @@
 
 from __future__ import annotations
 
+import re
 from contextlib import nullcontext
 from dataclasses import replace
 from importlib.util import find_spec
@@ -341,8 +342,10 @@ def test_phases_of_a_whole_step_say_whose_results_they_take() -> None:
     assert [row[0] for row in rows] == [3, 6, 3, 3, 3] * 2 + [0]  # int4, attention; the head in 16 bits
     source = Path(decode.__file__).with_name("step.cu").read_text(encoding="utf-8")
     fields = source.partition("struct Phase {")[2].partition("__device__")[0]
-    count = sum(line.partition(";")[0].count(",") + 1 for line in fields.splitlines() if ";" in line)
-    assert {len(row) for row in rows} == {decode.WORDS} == {count}  # 64 bits each
+    declared = [line.partition(";")[0].split(",") for line in fields.splitlines() if ";" in line]
+    names = tuple(re.findall(r"\w+", each)[-1] for line in declared for each in line)
+    assert names == decode.PHASE
+    assert {len(row) for row in rows} == {len(names)}  # 64 bits each
     assert [row[16] for row in rows] == list(range(-1, 10))
     assert [row[17] for row in rows] == [-1, -1, -1, -1, 2, -1, -1, 4, -1, 7, -1]
     assert [row[15] for row in rows[:2]] == [0, -(-len(model.layers[0].attention.qkv.weight) // 16) % 7]

@@ -14,6 +14,7 @@ import numpy as np
 from evaluation.predict.case import Array, Case, Row, find_card, per_card
 from evaluation.predict.fit import Prior
 from evaluation.predict.fit import fit as fit_parameters
+from gpuwise.model.result import grouped
 from gpuwise.predictor.card import Card
 from gpuwise.predictor.kernels import Products
 from gpuwise.predictor.rates import Parameters, Rates
@@ -82,11 +83,8 @@ def fit(cases: Sequence[Case]) -> Parameters:
 
 
 def _sampled(cases: Sequence[Case]) -> list[Case]:
-    draw, by_gpu = np.random.default_rng(_SEED), dict[str, list[Case]]()
-    for case in cases:
-        by_gpu.setdefault(case.gpu, []).append(case)
-    kept = []
-    for found in by_gpu.values():
+    draw, kept = np.random.default_rng(_SEED), []
+    for found in grouped((case.gpu, case) for case in cases).values():
         chosen = draw.choice(len(found), min(_ROWS, len(found)), replace=False)
         kept += [found[i] for i in np.sort(chosen)]
     return kept

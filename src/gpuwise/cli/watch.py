@@ -17,7 +17,7 @@ from gpuwise.cli.options import DeviceChoice, Devices, options, output_options
 from gpuwise.errors import InputError, MachineError
 from gpuwise.measure import telemetry
 from gpuwise.measure.telemetry.sensor import DeviceInfo, Process, Sample
-from gpuwise.model.units import Amount, gibibytes, parse_seconds, percent, watts
+from gpuwise.model.units import Amount, celsius, gibibytes, parse_seconds, percent, watts
 from gpuwise.show.table import Table, picked
 
 # A sensor answers in some milliseconds, and the power of recent cards is the mean of a second.
@@ -99,7 +99,7 @@ def look(
         "busy": percent(now.utilisation, 0) if now.utilisation is not None else "",
         "power of limit": shown(now.power_w, info.power_limit_w, watts),
         "clock of highest": shown(now.sm_clock_hz, info.sm_clock_max_hz, megahertz),
-        "heat": f"{now.temperature_c:.0f} °C" if now.temperature_c is not None else "",
+        "heat": celsius(now.temperature_c),
         "memory used": shown(now.memory_used_bytes, info.memory_bytes, gibibytes),
         "held down by, share of looks": ", ".join(reasons) or "nothing",
         "processes": str(len(running)),

@@ -23,7 +23,7 @@ from gpuwise.model.gpu import RENTS, Offer
 from gpuwise.model.judgement import Need, Option, Quote, Recommendation
 from gpuwise.model.precision import Precision
 from gpuwise.model.question import RunConfig
-from gpuwise.model.result import Issue, Record
+from gpuwise.model.result import Issue, Record, firsts
 from gpuwise.model.units import percent, seconds, significant, usd
 from gpuwise.predictor.card import MODULES, UNMEASURED
 from gpuwise.show.table import Answer
@@ -195,12 +195,10 @@ def _in_machines(market: _Market, need: Need) -> Recommendation | None:
         )  # fmt: skip
         with suppress(GpuwiseError):
             found = _first_answer(market, needs.settled(one))
-            firsts = dict[int, Option]()  # The best of each number
-            for option in found.options:
-                firsts.setdefault(numbers.get(option.gpu_id, number), option)
+            best = firsts((numbers.get(option.gpu_id, number), option) for option in found.options)
             said = [
                 verdicts.machines(found, option, count, each.get(option.gpu_id, share))
-                for count, option in firsts.items()
+                for count, option in best.items()
             ]
             return replace(found, answer=" ".join(said))
     return None

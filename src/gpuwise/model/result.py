@@ -607,8 +607,7 @@ def records_of(results: Iterable[Result]) -> Records:
             title = f"gpuwise result {result.id}, {place.device}, {_software(m, place)}"
             title = (published and result.source) or title
             source = Source(id=result.id, title=title, kind=kind, read_on=day)
-            made = record_of(m, place, session=result.id, source=source, origin=result.origin)
-            records.append(made)
+            records.append(record_of(m, place, session=result.id, source=source, origin=result.origin))
     return Records(records)
 
 

@@ -30,7 +30,6 @@ path from the general to the special: what was never measured has those of the m
 from __future__ import annotations
 
 import math
-from collections import defaultdict
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache, lru_cache
@@ -41,6 +40,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from gpuwise.facts import catalog
+from gpuwise.model.result import grouped
 from gpuwise.predictor.card import Card
 
 Array = NDArray[np.float64]
@@ -486,12 +486,10 @@ def arrays(kernels: Sequence[Kernel], *, compiled: bool = False) -> Kernels:
     """The kernels as arrays, in their order."""
     moved = np.array([kernel.bytes_read + kernel.bytes_written for kernel in kernels], dtype=float)
     heavy = np.array([kernel.kind in _SHAPES for kernel in kernels], dtype=bool)
-    formats, alike = defaultdict[str, list[int]](list), defaultdict[tuple[str, str], list[int]](list)
-    for i, kernel in enumerate(kernels):
-        whole = len(kernel.shape) == _SHAPES.get(kernel.kind)
-        alike[(kernel.kind, kernel.dtype) if whole else ("", "")].append(i)
-        if kernel.kind in _SHAPES:
-            formats[kernel.dtype].append(i)
+    formats = grouped((k.dtype, i) for i, k in enumerate(kernels) if k.kind in _SHAPES)
+    whole = (len(k.shape) == _SHAPES.get(k.kind) for k in kernels)
+    keys = ((k.kind, k.dtype) if each else ("", "") for k, each in zip(kernels, whole, strict=True))
+    alike = grouped((key, i) for i, key in enumerate(keys))
     flop = np.array([kernel.flop for kernel in kernels], dtype=float)
     direct = np.array([convolves(k) and 1 < k.shape[8] == k.shape[1] for k in kernels], dtype=bool)
     return Kernels(

@@ -16,7 +16,7 @@ the share of known errors that is its probability (`data/errors.json`).
 from __future__ import annotations
 
 from bisect import bisect_right
-from collections import Counter, defaultdict
+from collections import Counter
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from functools import cache, lru_cache
@@ -25,7 +25,7 @@ from typing import Literal
 
 import numpy as np
 
-from gpuwise.model.result import Interval
+from gpuwise.model.result import Interval, grouped
 from gpuwise.predictor import rates
 from gpuwise.predictor.card import Card
 from gpuwise.predictor.kernels import (
@@ -298,7 +298,7 @@ def host_waits(trace: Trace, each: Array, rates: Rates) -> float:
 
 @lru_cache(maxsize=KEPT_TRACES)
 def host_work(trace: Trace) -> Mapping[str, float]:
-    """How often the host does what in a step.
+    """How often the host does each of its tasks in a step, by the names of the fitted rates.
 
     An eager step enters functions of Python, dispatches operators (views included) and launches kernels;
     autograd notes each operator of a training step, takes longer for one than the forward pass, and each
@@ -308,12 +308,12 @@ def host_work(trace: Trace) -> Mapping[str, float]:
     """
     calls, training = Counter(dict(trace.calls)), trace.mode == "train"
     learnt = trace.memory.gradient_count if trace.memory and training else 0.0
-    found = defaultdict[str, float](float, gradient=learnt, step=float(training))
+    found = {"gradient": learnt, "step": float(training)}
     if trace.compiled and not training and trace.item == "token":  # decoding is replayed from a graph
         return found
-    for kernel in trace.kernels:
-        if kernel.phase != "optimiser":
-            found[_launch(kernel, compiled=trace.compiled)] += kernel.count
+    passes = (kernel for kernel in trace.kernels if kernel.phase != "optimiser")
+    launches = grouped((_launch(kernel, compiled=trace.compiled), kernel.count) for kernel in passes)
+    found |= {kind: sum(counts) for kind, counts in launches.items()}
     if trace.compiled:
         found |= {"entered": 1.0 + training, "generated.module": calls["modules"], "handed": learnt}
     else:
@@ -322,13 +322,13 @@ def host_work(trace: Trace) -> Mapping[str, float]:
     return found
 
 
-# What libraries choose a kernel for, or launch several: forward, and backward.
+# Work for which a library chooses a kernel or launches several, by pass.
 _CHOSEN = {"forward": ("matmul",), "backward": ("matmul", "attention", "normalisation")}
 
 
 def _launch(kernel: Kernel, *, compiled: bool) -> str:
-    """What launching a kernel of a pass is to the host. A convolution is chosen for in 16 bits; its gradients
-    take longer than any other kernel."""
+    """The kind of launch that a kernel of a pass is. For convolutions in 16 bits a library chooses a kernel;
+    gradients of convolutions take longer than any other launch."""
     if compiled:
         return "generated.launch"
     if kernel.kind == "convolution" and kernel.phase == "backward":

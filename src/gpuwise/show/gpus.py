@@ -15,6 +15,11 @@ from gpuwise.show.table import Table, picked
 if TYPE_CHECKING:
     from gpuwise.show.page import References
 
+# Of a die.
+_UNITS = {
+    "sm_count": "multiprocessors", "cuda_cores": "cores", "tensor_cores": "tensor cores",
+    "rt_cores": "RT cores",
+}  # fmt: skip
 # Of a value that one source states and none confirms.
 LONE = "1 (?)"
 # Numbers of which a multiple means nothing.
@@ -105,9 +110,7 @@ def specification(spec: GpuSpec) -> Table:
         last = group
     die = chips().get(spec.text("chip") or "")
     # Products are often credited with what the chip holds with nothing switched off.
-    names = {"sm_count": "multiprocessors", "cuda_cores": "cores", "tensor_cores": "tensor cores"}
-    named = {**names, "rt_cores": "RT cores"}.items()
-    parts = [f"{count:,} {name}" for field, name in named if die and (count := die.whole(field))]
+    parts = [f"{count:,} {name}" for field, name in _UNITS.items() if die and (count := die.whole(field))]
     whole = (f"the whole {spec.text('chip')} die has {', '.join(parts)}",) if parts else ()
     lone = any(row["sources"] == LONE for row in rows)
     single = (f"{LONE}: one source, and none that confirms it",) if lone else ()

@@ -219,11 +219,10 @@ def _best(rows: Sequence[Fit]) -> Iterator[Fit]:
     plans = ((row, row.plan) for row in rows)
     groups = grouped(((row.gpu_id, p.gpus, p.task, p.context, p.batch, p.optimiser), row) for row, p in plans)
     for group in groups.values():
-        best = {group[0].plan.weights.weight_bytes // 0.5: group[0]}  # By the bits of a weight, in fours
-        for row in sorted(group, key=lambda row: row.tokens_per_s.value if row.tokens_per_s else 0.0):
-            best |= {row.plan.weights.weight_bytes // 0.5: row} if row.fits else {}
-        if any(row.fits for row in group):
-            yield from best.values()
+        fit = [row for row in group if row.fits]
+        fit.sort(key=lambda row: row.tokens_per_s.value if row.tokens_per_s else 0.0)
+        if fit:  # Of each width of a weight, in steps of 4 bits, the last one
+            yield from {row.plan.weights.weight_bytes // 0.5: row for row in (group[0], *fit)}.values()
         else:  # The longest on the fewest cards, and what the shortest lacks on one
             yield min(group, key=lambda row: row.enough or inf)
             yield min(group, key=lambda row: row.needed_bytes or inf)

@@ -103,7 +103,11 @@ Work = Callable[[dict[str, str], bytes], Answer]
 
 
 class Refused(Exception):
-    """A request that is not served; its arguments are the status, the words, and seconds to wait, if any."""
+    """A request that is not served: the status, the words, and seconds to wait, if any."""
+
+    def __init__(self, status: int, words: str, wait_s: int = 0) -> None:
+        super().__init__(status, words, wait_s)
+        self.status, self.words, self.wait_s = status, words, wait_s
 
 
 class Rate:
@@ -114,7 +118,7 @@ class Rate:
         self._left: dict[str, tuple[float, float]] = {}
 
     def count(self, name: str) -> None:
-        """Count that it comes. Raises Refused where it has to wait."""
+        """Count a request. Raises Refused where it has to wait."""
         now = time.monotonic()
         left, at = self._left.get(name, (float(self._most), now))
         left = min(self._most, left + (now - at) * self._often)
@@ -155,9 +159,8 @@ class Guard:
             moved = self._let_in(scope, Headers(scope=scope))
             await (moved or self.app)(scope, body.receive, answered)
         except Refused as refused:
-            status, words, *wait_s = refused.args
-            again = {"Retry-After": str(*wait_s)} if wait_s else {}
-            await PlainTextResponse(words, status, again)(scope, receive, answered)
+            again = {"Retry-After": str(refused.wait_s)} if refused.wait_s else {}
+            await PlainTextResponse(refused.words, refused.status, again)(scope, receive, answered)
         except ClientDisconnect:
             pass  # nobody reads the answer
         except MachineError as error:  # the database that knows the tokens
@@ -172,7 +175,7 @@ class Guard:
             raise Refused(503, "Too many uploads come at once: send it again.\n")
 
     def _let_in(self, scope: Scope, headers: Headers) -> Response | None:
-        """None where the application answers, else where to go. Raises Refused for other requests."""
+        """None where the application answers, else a redirection. Raises Refused for other requests."""
         host = headers.get("host", "")
         name = host.rsplit(":", 1)[0] if ":" in host and not host.endswith("]") else host
         if self.hosts is not None and name.lower() not in self.hosts:

@@ -43,7 +43,7 @@ from gpuwise.judge.accept.card import (
 from gpuwise.measure.telemetry.health import FABRIC
 from gpuwise.measure.telemetry.sensor import ENOUGH_SAMPLES, NEXT_STEPS, THROTTLED
 from gpuwise.model.question import is_lowered
-from gpuwise.model.result import Interval, Issue, Link, Measurement, Result
+from gpuwise.model.result import Interval, Issue, Link, Measurement, Result, grouped
 from gpuwise.model.units import gibibytes, percent
 from gpuwise.stats.interval import ratio_of
 
@@ -225,9 +225,7 @@ def judge(
     """
     unlike = spread(cards, margin)
     references = {card.name: lookup(card.result) for card in cards}
-    rates: dict[str, list[Speeds]] = defaultdict(list)
-    for card in cards:
-        rates[card.result.environment.device].append(speeds(card.result))
+    rates = grouped((card.result.environment.device, speeds(card.result)) for card in cards)
     counts = Counter((card.result.environment.device, q) for card in cards for q in speeds(card.result))
     judged = []
     for card in cards:
@@ -354,9 +352,7 @@ def held_back(card: TestedCard, margin: float) -> Iterator[Issue]:
 def spread(cards: Sequence[TestedCard], margin: float) -> Mapping[str, list[Issue]]:
     """Issues by the name of the card that is slower or hotter than the cards of its model."""
     issues: dict[str, list[Issue]] = defaultdict(list)
-    models = defaultdict(list)
-    for card in cards:
-        models[card.result.environment.device].append(card)
+    models = grouped((card.result.environment.device, card) for card in cards)
     for same in (same for same in models.values() if len(same) > 1):
         each = {card.name: speeds(card.result) for card in same}
         gpu_id = same[0].result.environment.gpu_id

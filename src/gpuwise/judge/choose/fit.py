@@ -37,7 +37,7 @@ from gpuwise.judge.choose.speeds import OLDEST, Forecast
 from gpuwise.model.gpu import RENTS, GpuSpec, Offer
 from gpuwise.model.judgement import Need, Recommendation
 from gpuwise.model.precision import Precision
-from gpuwise.model.result import Basis, Interval, Issue, Record, Result
+from gpuwise.model.result import Basis, Interval, Issue, Record, Result, grouped
 from gpuwise.model.units import gibibytes, seconds, significant, usd
 from gpuwise.predictor.card import MODULES, UNMEASURED, is_linked
 from gpuwise.predictor.forecast import FITS
@@ -434,9 +434,7 @@ def rejected(
     """Every GPU without an option and why: the code of the limit that its nearest candidate breaks, or none
     where it has no speed or no price."""
     fine = {row.gpu for row, ok in zip(them.rows, kept(found, len(them)), strict=True) if ok}
-    broken, places = _broken(them, found), dict[str, list[int]]()
-    for place, row in enumerate(them.rows):
-        places.setdefault(row.gpu, []).append(place)
+    broken, places = _broken(them, found), grouped((row.gpu, place) for place, row in enumerate(them.rows))
     refusals: dict[str, dict[int, str]] = {}
     for speed in speeds:
         refusals.setdefault(speed.gpu_id, {})[speed.gpus] = speed.refusal
@@ -478,10 +476,7 @@ def too_small(need: Need, speeds: Sequence[Record]) -> list[str]:
 
 def why_not(named: Sequence[str], left: Mapping[str, str]) -> list[str]:
     """Why GPUs that were asked for are left out, those with one reason together."""
-    said: dict[str, list[str]] = {}
-    for gpu in named:
-        if gpu in left:
-            said.setdefault(left[gpu], []).append(gpu)
+    said = grouped((left[gpu], gpu) for gpu in named if gpu in left)
     more = f"and {len(said) - SAID} other reasons" if len(said) > SAID else ""
     each = (f"{', '.join(gpus[:SAID])}{' ...' * (len(gpus) > SAID)}: {why}" for why, gpus in said.items())
     return [*islice(each, SAID), *([more] if more else [])]

@@ -20,7 +20,6 @@ stated in closed form by the workload, and the nearer of two limits of the data 
 
 from __future__ import annotations
 
-from collections import defaultdict
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import replace
@@ -35,7 +34,7 @@ from gpuwise.model.gpu import GpuSpec
 from gpuwise.model.judgement import TASKS, Need
 from gpuwise.model.precision import GGUF, Precision
 from gpuwise.model.question import Part, RunConfig
-from gpuwise.model.result import Basis, Interval, Issue, Record, Result, records_of, refused
+from gpuwise.model.result import Basis, Interval, Issue, Record, Result, grouped, records_of, refused
 from gpuwise.model.units import brief, gibibytes, percent, seconds
 from gpuwise.predictor.evidence import answers
 from gpuwise.predictor.forecast import FITS
@@ -149,11 +148,9 @@ def _of_workload(
         workload=workload, content=registry.get(workload).content, mode=need.mode, precision=need.precision,
         compile=need.compiled, batch=need.batch,
     )  # fmt: skip
-    own: dict[Key, list[Record]] = defaultdict(list)
-    for record in measured:
-        same = record.question.key(*ANY) == config.key(*ANY) and config.batch in (None, record.batch)
-        if same and record.usable:
-            own[record.gpu_id, record.gpus].append(record)
+    same = (record for record in measured if record.question.key(*ANY) == config.key(*ANY))
+    usable = (record for record in same if record.usable and config.batch in (None, record.batch))
+    own = grouped(((record.gpu_id, record.gpus), record) for record in usable)
     best = {key: quickest(found, need.latency_s) for key, found in own.items()}
     predicted = _predicted(need, config, wanted, forecast)
     if config.batch is not None:

@@ -179,7 +179,6 @@ def trained() -> tuple[str, ...]:
     return tuple(name for name, spec in traced().items() if "train" in spec.modes)
 
 
-SPLITS = ("1", "2", "4", "8")
 USUAL_MODEL, MOST_CONTEXT, MOST_ANSWERS = "llama-3.1-8b", 2**20, 1024
 
 
@@ -187,7 +186,7 @@ def fit(facts: Facts, asked: Asked) -> View:
     """A model by its name on some usual GPUs, or on those that the words leave; files are not read."""
     model = asked.one_of("model", llms.names(), USUAL_MODEL)
     task, weights = asked.one_of("for", tuple(TASKS)), asked.one_of("weights", ("", *WEIGHTS))
-    cache, gpus = asked.one_of("cache", CACHES), asked.one_of("gpus", SPLITS)
+    cache, gpus = asked.one_of("cache", CACHES), asked.one_of("gpus", MACHINES)
     rows: tuple[Fit, ...] = ()
     problem = None
     try:
@@ -214,7 +213,7 @@ def fit(facts: Facts, asked: Asked) -> View:
                 legend="tokens/s and their 80 % interval",
             ),
             "asked": asked, "names": llms.names(), "model": model, "tasks": tuple(TASKS), "task": task,
-            "formats": WEIGHTS, "weights": weights, "caches": CACHES, "cache": cache, "counts": SPLITS,
+            "formats": WEIGHTS, "weights": weights, "caches": CACHES, "cache": cache, "counts": MACHINES,
             "gpus": gpus, "heading": table.title,
         },
     )  # fmt: skip

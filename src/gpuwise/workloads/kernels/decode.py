@@ -14,7 +14,8 @@ a number from 1 to 2, and the 1 is taken out of the sum in the end (`_widen`).
 from __future__ import annotations
 
 import ctypes
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
 from functools import cache as once
 from importlib.resources import files
 from typing import Any
@@ -31,16 +32,25 @@ from gpuwise.workloads.job import relative_difference
 from gpuwise.workloads.kernels.stream import KINDS, early, follow, stream
 from gpuwise.workloads.models.quantized import STORED
 
-FEW_ROWS = {"K": 256, "num_warps": 4, "num_stages": 4}
+FEW_ROWS = {"STEP": 256, "num_warps": 4, "num_stages": 4}
 KEYS = 64  # Of a block in attention
 CHECKED_ROWS = 1024  # Of the weights that are widened at a time to check a product
 # A result may differ from torch's by this share of itself and of the mean magnitude: four roundings of bf16.
 ALIKE = 0.016
-# Why each form of `stream` that was called so far is not used here; empty where it is.
+# Why each form of a kernel that was checked so far is not used here; empty where it is.
 doubts: dict[tuple[object, ...], str] = {}
-# Of `step.cu`: words of a phase, rows of a tile, bytes of a stage, of the scratch before the input, of all
-# shared memory; tokens of a part of a cache; bytes of scales and zero points beside a stage.
-WORDS, ROWS, STAGE, BEFORE, SHARED, PART = 20, 16, 16384, 12864, 231936, 128
+# The fields of a phase in the order of `step.cu`, each a word of 64 bits.
+PHASE = (
+    "kind", "n", "k", "gated", "w", "scale", "zero", "x", "norm", "residual", "y", "part", "each", "splits",
+    "eps", "first_block", "x_from", "residual_from", "keys", "values",
+)  # fmt: skip
+# Of `step.cu`: the kind of an attention phase, threads of a block; rows of a tile; bytes of a stage, of the
+# scratch before the input, of barriers and alignment to a kilobyte, of all shared memory.
+ATTENTION, THREADS = 6, 17 * 32
+ROWS, STAGE, BEFORE, AFTER, SHARED = 16, 16384, 12864, 1216, 231936
+# Size of a head and tokens of a part of a cache; widest input, most query heads of a key head.
+PART, WIDEST, QUERIES = 128, 14336, 8
+# Bytes of scales and of zero points beside a stage.
 BESIDE = {Precision.INT4: (512, 256), Precision.MXFP4: (1024, 0), Precision.NVFP4: (2048, 0)}
 STAGES, IN_FLIGHT = 11, 2  # at most; more copies in flight lengthen each access
 # Formats whose step was measured to be faster so; with bf16, MXFP4 and NVFP4 it was slower.
@@ -148,7 +158,7 @@ def product(
         what = (x, weight, scale, zero, kind, norm, eps, residual)
         if form not in doubts:
             # The first call, which no graph records, is compared with torch: nothing wrong is passed on.
-            doubts[form] = _doubt(lambda: stream(*what, y, gated=gated), y, in_torch(*what, gated=gated))
+            _compare(form, lambda: stream(*what, y, gated=gated), y, in_torch(*what, gated=gated))
         if not doubts[form]:
             stream(*what, y, gated=gated)
             return y
@@ -159,8 +169,7 @@ def product(
     _few_rows[(triton.cdiv(n, columns),)](
         x, weight, scale, zero, norm, residual, y, rows, n, eps,
         K=k, KIND=0 if kind is None else KINDS[kind], GATED=gated, NORM=norm is not None,
-        ADD=residual is not None, ROWS=max(16, triton.next_power_of_2(rows)), N=columns, STEP=FEW_ROWS["K"],
-        num_warps=FEW_ROWS["num_warps"], num_stages=FEW_ROWS["num_stages"],
+        ADD=residual is not None, ROWS=max(16, triton.next_power_of_2(rows)), N=columns, **FEW_ROWS,
     )  # fmt: skip
     return y
 
@@ -190,16 +199,23 @@ def in_torch(
     return y if residual is None else y + residual.float()
 
 
-def _doubt(run: Callable[[], object], y: Tensor, wanted: Tensor) -> str:
-    """Why a kernel that writes `y` is not to be used: it fails, or writes something else than wanted."""
+@contextmanager
+def _checked(form: tuple[object, ...]) -> Iterator[None]:
+    """Run and check a kernel, whose entry in `doubts` says how it failed."""
     try:
+        yield
+    except Exception as error:  # noqa: BLE001  whatever a compiler or the driver of this GPU refuses
+        doubts[form] = f"{type(error).__name__}: {error}".splitlines()[0][:200]
+
+
+def _compare(form: tuple[object, ...], run: Callable[[], object], y: Tensor, wanted: Tensor) -> None:
+    """Check a kernel that writes `y` against torch's result."""
+    with _checked(form):
         run()
-        off = (y.float() - wanted).abs()
-        if bool((off <= ALIKE * (wanted.abs() + wanted.abs().mean())).all()):  # NaN must not pass
-            return ""
-        return f"it is up to {float(off.max() / wanted.abs().mean()):.2g} mean magnitudes off torch's result"
-    except Exception as error:  # noqa: BLE001  whatever a compiler of this GPU refuses
-        return f"{type(error).__name__}: {error}".splitlines()[0][:200]
+        off, mean = (y.float() - wanted).abs(), wanted.abs().mean()
+        alike = bool((off <= ALIKE * (wanted.abs() + mean)).all())  # NaN must not pass
+        far = f"it is up to {float(off.max() / mean):.2g} mean magnitudes off torch's result"
+        doubts[form] = "" if alike else far
 
 
 @torch.library.custom_op("gpuwise::narrow_product", mutates_args=())
@@ -235,7 +251,7 @@ def narrow_experts(
 
     called = ("experts", form, *weight.shape, x.dtype, x.device)
     if called not in doubts:
-        doubts[called] = _doubt(run, y, in_turn())
+        _compare(called, run, y, in_turn())
     if doubts[called]:
         return y.copy_(in_turn())
     run()
@@ -369,7 +385,7 @@ class WholeStep:
         self.rows: list[list[int]] = []
         self.turn, self.beside, self.room = 0, 0, 0
         _, shared, tokens, size = caches[0][0].shape
-        hidden, width, inner = sizes(blocks[0], caches[0][0])
+        hidden, width, inner = _sizes(blocks[0], caches[0][0])
         # Words of a number and the tag of its phase.
         widths = (hidden, width + 2 * shared * size, width, inner)
         x, qkv, y, middle = (torch.zeros(n, dtype=torch.int32, device=device) for n in widths)
@@ -382,28 +398,30 @@ class WholeStep:
             self._product(qkv, x, stored(block.attention.qkv), block.norm1.weight, norm)
             part = torch.zeros(heads * splits * (size + 2), dtype=torch.int64, device=device)
             maps = [_rows(t.view(-1, size), 64, 1) for t in (keys, values)]
-            before = len(self.rows) - 1
             self._phase(
-                6, shared, tokens, heads // shared, *maps, None, qkv, None, None, y, part, each, splits,
-                factor, self.turn, before, -1, keys, values,
+                shared * splits, kind=ATTENTION, n=shared, k=tokens, gated=heads // shared, w=maps[0],
+                scale=maps[1], x=qkv, y=y, part=part, each=each, splits=splits, eps=factor, keys=keys,
+                values=values,
             )  # fmt: skip
-            self.turn = (self.turn + shared * splits) % self.programs
             self._product(x, y, stored(block.attention.output), add=3)
             self._product(middle, x, stored(block.feed_forward.gate_up), block.norm2.weight, norm)
             self._product(x, middle, stored(block.feed_forward.down), add=2)
         self._product(self.logits, x, (head[0],), head[1], norm)
         self.phases = torch.tensor(self.rows, dtype=torch.int64, device=device)
         self.counters = torch.zeros(16 + len(self.rows), dtype=torch.int32, device=device)
-        other = BEFORE + self.room + 1216  # the last for barriers and to begin at a whole kilobyte
+        other = BEFORE + self.room + AFTER
         self.stages = min(STAGES, (SHARED - other) // (STAGE + self.beside + 16))
         self.bytes = self.stages * (STAGE + self.beside + 16) + other
         self.kernel = _compiled(device)
 
-    def _phase(self, *fields: int | Tensor | None) -> None:
-        """A row of the table of phases, which holds tensors by their addresses."""
-        self.held += [each for each in fields if isinstance(each, Tensor)]
-        row = [0 if x is None else x.data_ptr() if isinstance(x, Tensor) else int(x) for x in fields]
-        self.rows.append(row + [0] * (WORDS - len(row)))
+    def _phase(self, tiles: int, **fields: int | Tensor | None) -> None:
+        """A row of the table of phases, which holds tensors by their addresses. Its input is what the phase
+        before wrote; its tiles go round the blocks from where that one ended."""
+        turn = {"first_block": self.turn, "x_from": len(self.rows) - 1, "residual_from": -1}
+        row = {**dict.fromkeys(PHASE), **turn, **fields}.values()
+        self.held += [each for each in row if isinstance(each, Tensor)]
+        self.rows.append([x.data_ptr() if isinstance(x, Tensor) else int(x or 0) for x in row])
+        self.turn = (self.turn + tiles) % self.programs
 
     def _product(
         self, y: Tensor, x: Tensor, weights: tuple[Any, ...], norm: Tensor | None = None, eps: int = 0,
@@ -411,7 +429,7 @@ class WholeStep:
     ) -> None:  # fmt: skip
         """A phase that multiplies by a matrix; `add`: how many phases before it wrote what is added."""
         weight, scale, zero, kind = (*weights, None, None, None)[:4]
-        n, k, at = y.numel(), x.numel(), len(self.rows)
+        n, k = y.numel(), x.numel()
         halves = len(weight) // n  # two with a gate
         # A bf16 input that is normed is in shared memory in two parts.
         self.room = max(self.room, k * (4 if kind is None and norm is not None else 2))
@@ -421,20 +439,20 @@ class WholeStep:
         if kind == Precision.INT4:
             zero = _map(zero, BESIDE[kind][1] // ROWS, halves)
         self._phase(
-            0 if kind is None else KINDS[kind], n, k, halves == 2, _rows(weight, ROWS, halves), scale, zero,
-            x, norm, y if add else None, y, None, 0, 0, eps, self.turn, at - 1, at - add if add else -1,
+            triton.cdiv(n * halves, ROWS), kind=0 if kind is None else KINDS[kind], n=n, k=k,
+            gated=halves == 2, w=_rows(weight, ROWS, halves), scale=scale, zero=zero, x=x, norm=norm, y=y,
+            eps=eps, residual=y if add else None, residual_from=len(self.rows) - add if add else -1,
         )  # fmt: skip
-        self.turn = (self.turn + triton.cdiv(n * halves, ROWS)) % self.programs
 
     def __call__(self, tokens: Tensor, position: Tensor) -> Tensor:
         table, rows = self.table, self.embedding
         inputs = (self.phases, len(self.rows), self.counters, position, table, table.stride(0), tokens, rows)
         room = (rows.shape[1], self.beside, self.stages, IN_FLIGHT, BEFORE + self.room)
-        self.kernel((self.programs, 1, 1), (17 * 32, 1, 1), [*inputs, *room], shared_mem=self.bytes)
+        self.kernel((self.programs, 1, 1), (THREADS, 1, 1), [*inputs, *room], shared_mem=self.bytes)
         return self.logits
 
 
-def sizes(block: Any, keys: Tensor) -> tuple[int, int, int]:
+def _sizes(block: Any, keys: Tensor) -> tuple[int, int, int]:
     """Widths of a layer: of what goes in, of its heads, of its feed-forward part."""
     heads = len(block.attention.qkv.weight) - 2 * keys.shape[1] * keys.shape[3]
     return len(block.feed_forward.down.weight), heads, len(block.feed_forward.gate_up.weight) // 2
@@ -454,27 +472,22 @@ def at_once(*made: Any, at: tuple[Tensor, Tensor], by_layers: Callable[..., Tens
     # Untried elsewhere, where blocks that wait for each other might never end.
     if not early(keys)["EARLY"] or torch.cuda.get_device_capability(keys.device)[0] != 9:
         return None
-    hidden, width, inner = sizes(first, keys)
+    hidden, width, inner = _sizes(first, keys)
     # Whole stages, two a row of weights at least.
-    whole = all(bytes_of(weight) % 1024 == 0 and bytes_of(weight) >= 2048 for weight, *_ in matrices)
+    whole = all(weight[0].nbytes % 1024 == 0 and weight[0].nbytes >= 2048 for weight, *_ in matrices)
     fits = keys.dtype == torch.bfloat16 and keys.shape[3] == PART and keys.shape[2] % PART == 0
-    small = max(hidden, width, inner) <= 14336 and width <= 8 * keys.shape[1] * PART
+    small = max(hidden, width, inner) <= WIDEST and width <= QUERIES * keys.shape[1] * PART
     if not (whole and fits and small):
         return None
     form: tuple[object, ...] = ("step", matrices[0][3], hidden, inner, *keys.shape, keys.device)
-    try:
+    with _checked(form):
         step = WholeStep(*made)
         # By layers afterwards: the new row of the cache is right even if this step's was not.
         off = relative_difference(step(*at), by_layers(*at))
         doubts[form] = "" if off < ALL_ALIKE else f"the whole step is {off:.2g} off"
-    except Exception as error:  # noqa: BLE001  no NVRTC, a torch without `_compile_kernel`, a driver's refusal
-        doubts[form] = f"{type(error).__name__}: {error}".splitlines()[0][:200]
-    return None if doubts[form] else step
-
-
-def bytes_of(rows: Tensor) -> int:
-    """Of one row."""
-    return rows.shape[1] * rows.element_size()
+        if not doubts[form]:
+            return step
+    return None
 
 
 def _tensor_map(
@@ -495,13 +508,13 @@ def _tensor_map(
 
 def _map(x: Tensor, width: int, halves: int) -> Tensor:
     """Boxes of 16 rows of `width` bytes; with a gate eight of each half."""
-    n, k = len(x) // halves, bytes_of(x)
+    n, k = len(x) // halves, x[0].nbytes
     return _tensor_map(x, 0, (k, n, halves), (k, k * n), (width, ROWS // halves, halves))
 
 
 def _rows(x: Tensor, rows: int, halves: int) -> Tensor:
     """Boxes of so many rows in blocks of 128 bytes, a stage each."""
-    n, k = len(x) // halves, bytes_of(x)
+    n, k = len(x) // halves, x[0].nbytes
     box = (32, rows // halves, halves, STAGE // rows // 128)
     return _tensor_map(x, 2, (32, n, halves, k // 128), (k, k * n, 128), box)
 
