@@ -162,11 +162,10 @@ class Child:
         return f"the measuring process {how}{last}"
 
     def close(self) -> None:
-        """Stop the child's process group: SIGTERM, then SIGKILL."""
+        """Stop the child's process group."""
         try:
-            end(self._process, signal.SIGTERM, 3.0)
-        finally:  # also where a second Ctrl-C takes away its time to end
-            end(self._process, signal.SIGKILL, 10.0)
+            end(self._process, 3.0)
+        finally:
             assert self._process.stdin is not None
             with suppress(BrokenPipeError):
                 self._process.stdin.close()
@@ -174,8 +173,15 @@ class Child:
             self._log.close()
 
 
-def end(process: subprocess.Popen[bytes], sign: signal.Signals, timeout_s: float) -> None:
-    """Send a signal to the group that a process leads, and wait for so long until it ends."""
+def end(process: subprocess.Popen[bytes], patience_s: float) -> None:
+    """End the group that a process leads: SIGTERM and so much time, then SIGKILL."""
+    try:
+        _signal(process, signal.SIGTERM, patience_s)
+    finally:  # also where a second Ctrl-C takes away its time to end
+        _signal(process, signal.SIGKILL, 10.0)
+
+
+def _signal(process: subprocess.Popen[bytes], sign: signal.Signals, timeout_s: float) -> None:
     # Also when it has ended: what it forked off belongs to its group and may live on.
     with suppress(ProcessLookupError):
         os.killpg(process.pid, sign)

@@ -11,7 +11,6 @@ import asyncio
 import json
 import os
 import shutil
-import signal
 import socket
 import subprocess
 import sys
@@ -106,8 +105,7 @@ def started(launch: Launch) -> Iterator[tuple[str, str]]:
             yield url, source if launch.engine == "transformers" else launch.model
         finally:
             # Engines have workers, which hold the GPUs' memory.
-            end(process, signal.SIGTERM, END_S)
-            end(process, signal.SIGKILL, END_S)
+            end(process, END_S)
             process.wait()
 
 
