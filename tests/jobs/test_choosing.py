@@ -546,3 +546,9 @@ def test_cards_that_are_to_be_replaced_are_no_answer_to_how_many() -> None:
     assert found.need.upgrade
     assert found.options[0].way != "have"
     assert not found.answer.startswith("None")
+
+
+def test_at_home_there_are_more_cards_where_four_are_not_enough() -> None:
+    found = choose("kimi k2 at home", Facts(today=DAY)).value
+    assert found.need.gpus == (1, 8)
+    assert found.options[0].count > 4

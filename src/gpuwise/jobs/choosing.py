@@ -469,10 +469,13 @@ def _looser(need: Need, error: GpuwiseError) -> Iterator[Need]:
             yield noted(f"nothing within the limits is {fit.UPGRADE:g} times as fast", faster=fit.SLIGHTLY)
         note = "nothing within the limits is enough faster than what you have"
         yield noted(note, upgrade=False, keep=True)
-    if (need.at_home or (need.users > 1 and need.task)) and need.gpus == (1, 1):
-        yield noted("two cards, because one is not enough", gpus=(1, 2))
+    one, homely = need.gpus == (1, 1), need.at_home and need.gpus == (1, needs.MOST_AT_HOME)
+    if homely or (one and (need.at_home or (need.users > 1 and need.task))):
+        if one:
+            yield noted("two cards, because one is not enough", gpus=(1, 2))
         more = "more cards than most homes have" if need.at_home else "more cards for each person"
-        yield noted(f"{more}, because two are not enough", gpus=(1, needs.MOST_TOGETHER))
+        few = f"because {'two' if one else needs.MOST_AT_HOME} are not enough"
+        yield noted(f"{more}, {few}", gpus=(1, needs.MOST_TOGETHER))
     if error.code == "limits" and need.sets and need.period_s and not need.batched:
         yield noted("what comes may wait, as one GPU is busy nearly all of the time", batched=True)
     if need.task and {count for _, count in need.sets} == {1}:
