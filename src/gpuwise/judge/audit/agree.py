@@ -1,7 +1,8 @@
-"""Whether a claim states what is known of its GPUs, give or take how figures are rounded and names are spelt.
+"""Compare the values of a claim with what is known of its GPUs, allowing for rounding and spelling.
 
-Verdicts and explanations (`judge`, `explain`) ask the same: is one stated value the known one, does evidence
-support all of them, is it that of another product, and which are near a GPU: variants, twins, neighbours.
+Verdicts (`judge`) and explanations (`explain`) use the same checks: does a stated value equal a known one,
+does evidence support every value, is a value that of another product, and which products are variants, twins
+or neighbours of a GPU.
 """
 
 from __future__ import annotations
@@ -64,7 +65,7 @@ def evidence_of(claim: Claim, *, fitting: bool = True) -> list[evidence.Evidence
 
 
 def is_of_missing_format(claim: Claim) -> bool:
-    """Whether a rate is of a format that no GPU meant computes, and that nobody states for one of them."""
+    """Whether a rate is of a format that none of the GPUs supports and for which no source states a rate."""
     ability = claim.field.replace("peak:", "matrix_")
     if claim.field == ability or ability not in ABILITIES:
         return False
@@ -130,10 +131,11 @@ def is_near(claim: Claim, stated: Number, known: float) -> bool:
     if not known or not stated.value or difference > limit:
         return False
     unit = 10.0 ** (floor(log10(abs(known))) + 1 - stated.digits)
-    # 1.5 TB/s for 1.555 is cut, not rounded; and a source may have rounded what the text states in full.
-    told = 10.0 ** (floor(log10(known)) - 1)
+    # 1.5 TB/s for 1.555 is truncated, not rounded; and a source may round to two digits what a text states.
+    place = 10.0 ** (floor(log10(known)) - 1)
+    by_source = (round(stated.value / place) * place, known)
     rounded = ((round(known / unit) * unit, stated.value), (floor(known / unit) * unit, stated.value))
-    return any(abs(a - b) <= 1e-6 * abs(b) for a, b in (*rounded, (round(stated.value / told) * told, known)))
+    return any(abs(a - b) <= 1e-6 * abs(b) for a, b in (*rounded, by_source))
 
 
 def _is_swapped(stated: Number, known: float) -> bool:

@@ -33,9 +33,8 @@ SHARED = frozenset(
 )
 # Fields with so few values that any of them is some product's.
 COMMON = SHARED | {"memory_bytes", "memory_bus_bits", "power_w", "launch_price_usd"}
-# Fields of one GPU and no other that make a text its sheet, and from how many lines on it is of more: of the
-# machine around the card, say.
-SHEET, SHEET_LINES = 4, 40
+# Fields of one GPU and no other that make a text its sheet.
+SHEET = 4
 # Claims about one field of one GPU among which the right value is looked for.
 LOOKED = 500
 _PREFIXES = (1e3, 1e-3, 1024, 1 / 1024)
@@ -110,7 +109,7 @@ class Around:
         }  # fmt: skip
         common = claim.field in COMMON
         variant = kind == "other variant" and (variants if common else variants & {*self.gpus})
-        # What half of all products have (Turing, GDDR6, PCIe 4.0) is no one's; a chip is that of few.
+        # What many products have (Turing, GDDR6, PCIe 4.0) points to none of them; few share a chip.
         shared = kind in UNTELLING and claim.field in SHARED - {"chip", "transistors"}
         if variant or shared or kind not in (*UNTELLING, "other variant"):
             return kind, why
@@ -197,7 +196,7 @@ def may_be_of_die(claim: Claim) -> bool:
 
 
 def is_of_no_bus(claim: Claim) -> bool:
-    """Whether a width is no multiple of a memory chip's, so that no product has it."""
+    """Whether a bus width is not a multiple of the width of a memory chip, so that no product can have it."""
     return claim.field == "memory_bus_bits" and any(v % OF_BUS for v in numbers_of(claim.values))
 
 

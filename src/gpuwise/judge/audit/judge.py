@@ -99,6 +99,8 @@ DISTINCT = 2
 # GPUs in any text. It takes 2 false
 # accusations of 3 in whole documents, 1 true one of 300 in pages about GPUs.
 COMPANY, NEARBY = 2, 12
+# A text of so many lines is not the sheet of one GPU: it describes the machine around the card, too.
+SHEET_LINES = 40
 # What nothing but a card has, so that also a text about something else says it of one.
 OF_CARDS = frozenset({"memory_bytes_per_s", "memory_bus_bits", "memory_type", "tensor_cores", "rt_cores"})
 PLAIN = (*TAKEN_FOR_OTHER, "digit swap", "full die for product")  # No other meaning explains them
@@ -172,8 +174,8 @@ def judge(claims: Sequence[Claim]) -> tuple[Finding, ...]:
     def in_passing(claim: Claim) -> bool:
         lines = (-(claim.block // GRID), *range(max(claim.line - NEARBY, 1), claim.line + NEARBY + 1))
         # In a table a field that agrees in two rows counts twice: each shows that the columns are read right.
-        told = 3 if claim.block >= GRID else 2
-        beside = {one[:told] for n in lines for one in islice(agreed.get(n, ()), COMPANY + 1)}
+        parts = 3 if claim.block >= GRID else 2
+        beside = {one[:parts] for n in lines for one in islice(agreed.get(n, ()), COMPANY + 1)}
         few = len(beside - {(claim.field, claim.gpu_ids)}) < COMPANY  # one may be its own
         rare = is_whole(claim) or claim.field in OF_CARDS or (claim.block < GRID and is_of_column(claim))
         return few and not (rare or text.explain(claim)[0] in PLAIN)
@@ -291,7 +293,7 @@ def _is_sheet(claims: Sequence[Claim]) -> bool:
     lines = [claim.line for claim in claims] or [0]
     fields = {claim.field for claim in claims if claim.sure}
     one = len({claim.gpu_ids for claim in claims}) == 1 and not any(claim.several for claim in claims)
-    return one and len(fields) >= explain.SHEET and max(lines) - min(lines) < explain.SHEET_LINES
+    return one and len(fields) >= explain.SHEET and max(lines) - min(lines) < SHEET_LINES
 
 
 def _is_of_another(wrong: Iterable[Claim]) -> bool:

@@ -281,7 +281,7 @@ def sized(gpu: Token, line: int, block: int) -> Iterator[Claim]:
 
 
 class _Choice(Sentence):
-    """A sentence whose values get an owner and a field each; what was found of one tells of the next."""
+    """A sentence that chooses an owner and a field for each value; earlier choices guide later ones."""
 
     def __init__(
         self, text: str, about: Subject | None, topic: str | None, scope: Scope, rivals: Sequence[Subject]
@@ -809,7 +809,7 @@ class _Choice(Sentence):
         """Whether the last architecture before a value, with no GPU between, is not the owner's: "Hopper has
         528 ..."."""
         start = max((g.end for g in self.gpus if g.end <= token.start), default=0)
-        # One that the sentence says of the GPU itself ("it uses the Turing architecture") is no other's.
+        # What the sentence says of the GPU itself ("it uses the Turing architecture") names no other product.
         others = (t for t in self.architectures if t.start not in self.own_architectures)
         named = [t.name[:5].lower() for t in others if start <= t.start < token.start]
         known = [(catalog.get(i).architecture or "")[:5].lower() for i in owner.gpu_ids] if named else []

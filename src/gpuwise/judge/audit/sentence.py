@@ -1,6 +1,6 @@
-"""A sentence and what its layout says: who is listed, compared, bracketed; which words go with a value.
+"""A sentence and its structure: which GPUs are listed, compared or in brackets, which words go with a value.
 
-It knows no costs and chooses nothing: `prose` does.
+It only describes the sentence: `prose` weighs the readings of a value and chooses one.
 """
 
 from __future__ import annotations
