@@ -25,8 +25,8 @@ from gpuwise.judge.audit.abilities import NAMED, abilities
 from gpuwise.judge.audit.cells import NEAR, STARRED, SUMMED, TWICE, WHOLE, Reading, ability_of, mark_near
 from gpuwise.judge.audit.comparisons import comparisons
 from gpuwise.judge.audit.grid import IN_CONTEXT, Scope, Subject, claim_of, is_known, ratios, subject
-from gpuwise.judge.audit.sentence import IN_PASSING, SMALLEST, STRETCH, Sentence, title_says
-from gpuwise.judge.audit.typed import BRANDS, MOST, TELEGRAM, is_possessive
+from gpuwise.judge.audit.sentence import IN_PASSING, SMALLEST, STRETCH, Sentence, is_possessive, title_says
+from gpuwise.judge.audit.typed import BRANDS, MOST, TELEGRAM
 from gpuwise.judge.audit.words import COUNTS, CUES, FIELDS, LEAD, NAMES, OF_BUS, Token, cue_before, scan
 from gpuwise.model.judgement import Claim
 
