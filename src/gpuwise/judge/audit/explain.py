@@ -13,7 +13,7 @@ from functools import cache
 
 from gpuwise.facts import catalog
 from gpuwise.judge.audit import agree, evidence
-from gpuwise.judge.audit.agree import agrees, equal, evidence_of, is_copied, is_near, numbers_of, states
+from gpuwise.judge.audit.agree import agrees, equal, evidence_of, is_copied, is_near, numbers_of, same, states
 from gpuwise.judge.audit.grid import GRID
 from gpuwise.judge.audit.words import ABILITIES, OF_BUS
 from gpuwise.model.judgement import Claim, Kind, Number
@@ -210,7 +210,8 @@ def mechanism(claim: Claim) -> Explained | None:
     field, peak = claim.field, claim.field.startswith("peak:")
     # Of "362 / 274" only what is wrong needs an explanation.
     claim = replace(claim, values=agree.wrong_values(claim) or claim.values)
-    numbers = numbers_of(claim.values)
+    stated = [value for value in claim.values if isinstance(value, Number)]
+    numbers = numbers_of(stated)
     every = [known for gpu_id in claim.gpu_ids for known in evidence.of(gpu_id, field)]
     known = [(k.value, k.form) for k in every if isinstance(k.value, float)]
     pairs = [(mine, value) for value, _ in known for mine in numbers]
@@ -224,8 +225,7 @@ def mechanism(claim: Claim) -> Explained | None:
         return "digit swap", f"the digits of {swapped} in another order"
     others = [value for value, form in known if form == ("dense" if claim.sparse else "sparse")]
     if peak and any(
-        states(claim, other) or all(is_near(claim, n, other) for n in claim.values if isinstance(n, Number))
-        for other in others
+        states(claim, other) or all(is_near(claim, one, other) for one in stated) for other in others
     ):
         if claim.sparse:
             return "dense as sparse", "this is the peak without sparsity"
@@ -235,7 +235,6 @@ def mechanism(claim: Claim) -> Explained | None:
     if peak or field in _IN_BYTES or field.endswith(("_hz", "_flop_per_s")):
         # Bits for bytes, of rates alone: 8 times a memory size is another product's.
         factors = (*((8, 1 / 8) if field.endswith("bytes_per_s") else ()), *_PREFIXES)
-        stated = [v for v in claim.values if isinstance(v, Number)]
         for v, factor in ((replace(v, value=v.value / f), f) for v in stated for f in factors):
             if any(is_near(claim, v, k) for k, _ in known if k):
                 times = f"{factor:,g} times" if factor >= 1 else f"1/{1 / factor:,g} of"
@@ -248,7 +247,7 @@ def mechanism(claim: Claim) -> Explained | None:
         return "unit", "right but for the step from decimal to binary prefixes"
     if other := {"boost_hz": "base_hz", "base_hz": "boost_hz"}.get(field):
         clocks = [k.value for gpu_id in claim.gpu_ids for k in evidence.of(gpu_id, other)]
-        if any(agree.same(claim, mine, value) for value in clocks for mine in claim.values):
+        if any(same(claim, mine, value) for value in clocks for mine in claim.values):
             return "base as boost", f"this is the {other[:-3]} clock"
     for gpu_id in claim.gpu_ids:
         die = catalog.chips().get(catalog.get(gpu_id).text("chip") or "")
