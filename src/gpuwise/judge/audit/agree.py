@@ -1,8 +1,7 @@
 """Compare the values of a claim with what is known of its GPUs, allowing for rounding and spelling.
 
-Verdicts (`judge`) and explanations (`explain`) use the same checks: does a stated value equal a known one,
-does evidence support every value, is a value that of another product, and which products are variants, twins
-or neighbours of a GPU.
+Used by verdicts (`judge`) and explanations (`explain`): is a value the known one, does evidence support all
+values, are they those of another product, and which products are variants, twins or neighbours of a GPU?
 """
 
 from __future__ import annotations
@@ -132,10 +131,9 @@ def is_near(claim: Claim, stated: Number, known: float) -> bool:
         return False
     unit = 10.0 ** (floor(log10(abs(known))) + 1 - stated.digits)
     # 1.5 TB/s for 1.555 is truncated, not rounded; and a source may round to two digits what a text states.
-    place = 10.0 ** (floor(log10(known)) - 1)
-    by_source = (round(stated.value / place) * place, known)
+    step = 10.0 ** (floor(log10(known)) - 1)
     rounded = ((round(known / unit) * unit, stated.value), (floor(known / unit) * unit, stated.value))
-    return any(abs(a - b) <= 1e-6 * abs(b) for a, b in (*rounded, by_source))
+    return any(abs(a - b) <= 1e-6 * abs(b) for a, b in (*rounded, (round(stated.value / step) * step, known)))
 
 
 def _is_swapped(stated: Number, known: float) -> bool:

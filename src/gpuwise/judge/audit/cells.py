@@ -101,7 +101,7 @@ class Label:
         return self.fields[0] if self.fields else None
 
 
-# What words are labels of that mean nothing beside others.
+# The field of a label that is one of these words alone; beside other words they mean nothing.
 _ALONE: Mapping[str, str] = NAMES["alone"]
 _UNIT_WORDS = [(name, re.compile(rf"(?:^|[\s(\[/_])(?:{unit})(?=$|[\s)\],/_*;])", re.IGNORECASE), factor)
                for name, unit, factor in UNITS if name not in ("count", "other", "%")]  # fmt: skip
