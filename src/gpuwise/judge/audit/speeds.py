@@ -89,6 +89,7 @@ LISTED = 12
 # Larger ones are mixtures of experts, but for those that are known by name (Qwen3.5 122B reads 10 of 122 B).
 LARGEST_DENSE = 80e9
 _BYTES = [(re.compile(name, re.IGNORECASE), each) for name, each in NAMES["weights"].items()]
+_POINTED = re.compile(POINTED)
 
 
 def judge(claims: Sequence[Claim]) -> Iterator[Finding]:
@@ -135,7 +136,7 @@ def _with_points_for_thousands(claims: Sequence[Claim]) -> list[Claim]:
     parted = {
         table for table, texts in tables.items()
         if any(re.fullmatch(r"\d{1,3}", text) for text in texts)
-        and all(re.fullmatch(POINTED, text) for text in texts if "." in text)
+        and all(_POINTED.fullmatch(text) for text in texts if "." in text)
     }  # fmt: skip
     return [
         replace(c, values=in_thousands(c.values)) if "." in c.stated and c.block // GRID in parted else c
