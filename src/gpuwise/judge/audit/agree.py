@@ -1,7 +1,7 @@
-"""Whether a claim states what is known of its GPUs, give or take how figures are rounded and names are spelt.
+"""Compare the values of a claim with what is known of its GPUs, allowing for rounding and spelling.
 
-Verdicts and explanations (`judge`, `explain`) ask the same: is one stated value the known one, does evidence
-support all of them, is it that of another product, and which are near a GPU: variants, twins, neighbours.
+Used by verdicts (`judge`) and explanations (`explain`): is a value the known one, does evidence support all
+values, are they those of another product, and which products are variants, twins or neighbours of a GPU?
 """
 
 from __future__ import annotations
@@ -64,7 +64,7 @@ def evidence_of(claim: Claim, *, fitting: bool = True) -> list[evidence.Evidence
 
 
 def is_of_missing_format(claim: Claim) -> bool:
-    """Whether a rate is of a format that no GPU meant computes, and that nobody states for one of them."""
+    """Whether a rate is of a format that none of the GPUs supports and for which no source states a rate."""
     ability = claim.field.replace("peak:", "matrix_")
     if claim.field == ability or ability not in ABILITIES:
         return False
@@ -130,10 +130,10 @@ def is_near(claim: Claim, stated: Number, known: float) -> bool:
     if not known or not stated.value or difference > limit:
         return False
     unit = 10.0 ** (floor(log10(abs(known))) + 1 - stated.digits)
-    # 1.5 TB/s for 1.555 is cut, not rounded; and a source may have rounded what the text states in full.
-    told = 10.0 ** (floor(log10(known)) - 1)
+    # 1.5 TB/s for 1.555 is truncated, not rounded; and a source may round to two digits what a text states.
+    step = 10.0 ** (floor(log10(known)) - 1)
     rounded = ((round(known / unit) * unit, stated.value), (floor(known / unit) * unit, stated.value))
-    return any(abs(a - b) <= 1e-6 * abs(b) for a, b in (*rounded, (round(stated.value / told) * told, known)))
+    return any(abs(a - b) <= 1e-6 * abs(b) for a, b in (*rounded, (round(stated.value / step) * step, known)))
 
 
 def _is_swapped(stated: Number, known: float) -> bool:

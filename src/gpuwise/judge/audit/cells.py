@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import lru_cache, reduce
 from math import inf
@@ -12,6 +12,8 @@ from gpuwise.checks import network_in
 from gpuwise.judge.audit.words import ABILITIES, CHIP, CUES, FIELDS, LEAD, NAMES, UNITS, Token, scan, unit_of
 from gpuwise.model.judgement import Number
 
+# A number whose point may separate thousands: "1.792", but not "0.305".
+POINTED = r"[1-9]\d{0,2}\.\d{3}"
 # How far rounding may lead from two: the L40S is published with 362.05 and 733.
 TWICE = 0.03
 # Fields of several GPUs that texts add up.
@@ -99,7 +101,7 @@ class Label:
         return self.fields[0] if self.fields else None
 
 
-# What words are labels of that mean nothing beside others.
+# The field of a label that is one of these words alone; beside other words they mean nothing.
 _ALONE: Mapping[str, str] = NAMES["alone"]
 _UNIT_WORDS = [(name, re.compile(rf"(?:^|[\s(\[/_])(?:{unit})(?=$|[\s)\],/_*;])", re.IGNORECASE), factor)
                for name, unit, factor in UNITS if name not in ("count", "other", "%")]  # fmt: skip
@@ -466,6 +468,11 @@ def _of_label(label: Label, cell: str, token: Token) -> str | None:
     return next(under, None)
 
 
+def in_thousands(values: Iterable[Number | str]) -> tuple[Number, ...]:
+    """The numbers among the values, with their point read as a separator of thousands."""
+    return tuple(replace(v, value=1000 * v.value) for v in values if isinstance(v, Number))
+
+
 def scaled(token: Token, field: str, label: Label | None) -> tuple[Number, ...]:
     """A value's numbers in the field's unit; none where no reading of them is plausible."""
     known = FIELDS.get(field)
@@ -484,8 +491,7 @@ def scaled(token: Token, field: str, label: Label | None) -> tuple[Number, ...]:
         if field == "memory_bytes" and all(n.value and n.value % 1e9 == 0 for n in token.numbers):
             # A program's 24e9 is 24 GB, as products are named.
             scales = (2**30 / 1e9,)
-    if re.search(r"(?<![\d.,])[1-9]\d{0,2}\.\d{3}(?!\d)", token.text):
-        # 1.792 GB/s with a point for thousands, which no 0.305 has.
+    if re.search(rf"(?<![\d.,]){POINTED}(?!\d)", token.text):
         scales = (*scales, *(1000 * scale for scale in scales))
     for scale in scales:
         numbers = tuple(Number(value=n.value * scale, digits=n.digits) for n in token.numbers)

@@ -170,11 +170,8 @@ class _Walk:
         while at < len(self.blocks):
             block = self.blocks[at]
             at += 1
-            if (
-                isinstance(block, Heading)
-                and block.level == PLAIN
-                and (name := _of_another(f"{block.text}:"))
-            ):
+            key = f"{block.text}:" if isinstance(block, Heading) and block.level == PLAIN else ""
+            if name := _of_another(key):
                 self.headings, self.recent = {PLAIN + 1: Subject(name, ())}, None
             elif isinstance(block, Heading):
                 self.heading(block.level, block.text, block.line)

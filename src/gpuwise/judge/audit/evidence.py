@@ -102,8 +102,8 @@ def of(gpu_id: str, field: str) -> tuple[Evidence, ...]:
     if field in ABILITIES:
         # The catalog names the link that a GPU has; texts say whether it is NVLink.
         has = str(fact.value).startswith("NVLink") if field == "link" else bool(fact.value)
-        yes = "yes" if has else "no"
-        return (Evidence(value=yes, text=yes, source=fact.source, sources=2),)
+        answer = "yes" if has else "no"
+        return (Evidence(value=answer, text=answer, source=fact.source, sources=2),)
     same_chip = _by_chip()[spec.text("chip")] if "chip" in spec.facts else ()
     shared = same_chip if field in _OF_CHIP else ()
     alike = [s for s in shared if field in s.facts and s.facts[field].value == fact.value]

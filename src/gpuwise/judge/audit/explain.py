@@ -13,7 +13,7 @@ from functools import cache
 
 from gpuwise.facts import catalog
 from gpuwise.judge.audit import agree, evidence
-from gpuwise.judge.audit.agree import agrees, equal, evidence_of, is_copied, is_near, numbers_of, states
+from gpuwise.judge.audit.agree import agrees, equal, evidence_of, is_copied, is_near, numbers_of, same, states
 from gpuwise.judge.audit.grid import GRID
 from gpuwise.judge.audit.words import ABILITIES, OF_BUS
 from gpuwise.model.judgement import Claim, Kind, Number
@@ -33,9 +33,8 @@ SHARED = frozenset(
 )
 # Fields with so few values that any of them is some product's.
 COMMON = SHARED | {"memory_bytes", "memory_bus_bits", "power_w", "launch_price_usd"}
-# Fields of one GPU and no other that make a text its sheet, and from how many lines on it is of more: of the
-# machine around the card, say.
-SHEET, SHEET_LINES = 4, 40
+# Fields of one GPU and no other that make a text its sheet.
+SHEET = 4
 # Claims about one field of one GPU among which the right value is looked for.
 LOOKED = 500
 _PREFIXES = (1e3, 1e-3, 1024, 1 / 1024)
@@ -110,7 +109,7 @@ class Around:
         }  # fmt: skip
         common = claim.field in COMMON
         variant = kind == "other variant" and (variants if common else variants & {*self.gpus})
-        # What half of all products have (Turing, GDDR6, PCIe 4.0) is no one's; a chip is that of few.
+        # What many products have (Turing, GDDR6, PCIe 4.0) points to none of them; few share a chip.
         shared = kind in UNTELLING and claim.field in SHARED - {"chip", "transistors"}
         if variant or shared or kind not in (*UNTELLING, "other variant"):
             return kind, why
@@ -197,7 +196,7 @@ def may_be_of_die(claim: Claim) -> bool:
 
 
 def is_of_no_bus(claim: Claim) -> bool:
-    """Whether a width is no multiple of a memory chip's, so that no product has it."""
+    """Whether a bus width is not a multiple of the width of a memory chip, so that no product can have it."""
     return claim.field == "memory_bus_bits" and any(v % OF_BUS for v in numbers_of(claim.values))
 
 
@@ -211,7 +210,8 @@ def mechanism(claim: Claim) -> Explained | None:
     field, peak = claim.field, claim.field.startswith("peak:")
     # Of "362 / 274" only what is wrong needs an explanation.
     claim = replace(claim, values=agree.wrong_values(claim) or claim.values)
-    numbers = numbers_of(claim.values)
+    stated = [value for value in claim.values if isinstance(value, Number)]
+    numbers = numbers_of(stated)
     every = [known for gpu_id in claim.gpu_ids for known in evidence.of(gpu_id, field)]
     known = [(k.value, k.form) for k in every if isinstance(k.value, float)]
     pairs = [(mine, value) for value, _ in known for mine in numbers]
@@ -225,8 +225,7 @@ def mechanism(claim: Claim) -> Explained | None:
         return "digit swap", f"the digits of {swapped} in another order"
     others = [value for value, form in known if form == ("dense" if claim.sparse else "sparse")]
     if peak and any(
-        states(claim, other) or all(is_near(claim, n, other) for n in claim.values if isinstance(n, Number))
-        for other in others
+        states(claim, other) or all(is_near(claim, one, other) for one in stated) for other in others
     ):
         if claim.sparse:
             return "dense as sparse", "this is the peak without sparsity"
@@ -236,7 +235,6 @@ def mechanism(claim: Claim) -> Explained | None:
     if peak or field in _IN_BYTES or field.endswith(("_hz", "_flop_per_s")):
         # Bits for bytes, of rates alone: 8 times a memory size is another product's.
         factors = (*((8, 1 / 8) if field.endswith("bytes_per_s") else ()), *_PREFIXES)
-        stated = [v for v in claim.values if isinstance(v, Number)]
         for v, factor in ((replace(v, value=v.value / f), f) for v in stated for f in factors):
             if any(is_near(claim, v, k) for k, _ in known if k):
                 times = f"{factor:,g} times" if factor >= 1 else f"1/{1 / factor:,g} of"
@@ -249,7 +247,7 @@ def mechanism(claim: Claim) -> Explained | None:
         return "unit", "right but for the step from decimal to binary prefixes"
     if other := {"boost_hz": "base_hz", "base_hz": "boost_hz"}.get(field):
         clocks = [k.value for gpu_id in claim.gpu_ids for k in evidence.of(gpu_id, other)]
-        if any(agree.same(claim, mine, value) for value in clocks for mine in claim.values):
+        if any(same(claim, mine, value) for value in clocks for mine in claim.values):
             return "base as boost", f"this is the {other[:-3]} clock"
     for gpu_id in claim.gpu_ids:
         die = catalog.chips().get(catalog.get(gpu_id).text("chip") or "")

@@ -25,7 +25,7 @@ from gpuwise.judge.audit.words import (
 )
 from gpuwise.model.judgement import Claim, Number
 
-# The block of a table's row is the table's number times this, and the row; smaller ones are sections.
+# The block of a table row is this times the number of the table, plus the row; smaller blocks are sections.
 GRID = 1_000_000
 # In how many of the first columns the name of a row's GPU is looked for.
 NAME_COLUMNS = 4
@@ -193,7 +193,7 @@ def _portable(cell: Cell) -> Cell:
     return replace(cell, text=text)
 
 
-# The number of a row, the row, its GPU and in which column that one's name stands.
+# The number of a row, the row, its GPU and the column with the name of that GPU.
 Owned = tuple[int, tuple[Cell, ...], Subject, int]
 
 

@@ -12,12 +12,12 @@ from collections import Counter, defaultdict
 from collections.abc import Iterable, Sequence
 from dataclasses import replace
 from itertools import islice
-from math import nan
+from math import inf, nan
 
 from gpuwise.facts import catalog
 from gpuwise.judge.audit import agree, evidence, explain
 from gpuwise.judge.audit.agree import ROUNDED, agrees, evidence_of, is_copied, numbers_of, same, states
-from gpuwise.judge.audit.cells import SUMMED
+from gpuwise.judge.audit.cells import POINTED, SUMMED, in_thousands
 from gpuwise.judge.audit.evidence import alike
 from gpuwise.judge.audit.explain import SHARED, TAKEN_FOR_OTHER, UNTELLING, Around, mechanism, place_of
 from gpuwise.judge.audit.grid import GRID
@@ -99,6 +99,8 @@ DISTINCT = 2
 # GPUs in any text. It takes 2 false
 # accusations of 3 in whole documents, 1 true one of 300 in pages about GPUs.
 COMPANY, NEARBY = 2, 12
+# A text of so many lines is not the sheet of one GPU: it describes the machine around the card, too.
+SHEET_LINES = 40
 # What nothing but a card has, so that also a text about something else says it of one.
 OF_CARDS = frozenset({"memory_bytes_per_s", "memory_bus_bits", "memory_type", "tensor_cores", "rt_cores"})
 PLAIN = (*TAKEN_FOR_OTHER, "digit swap", "full die for product")  # No other meaning explains them
@@ -107,14 +109,14 @@ _UNIT = re.compile(r"\d ?[A-Za-z]")
 # "500+ TFLOPS", "1000W+"
 _LEAST = re.compile(r"\w\+(?! ?\d)")
 _COMMA = re.compile(r"(?<![\d.,])\d{1,3},(?:\d{1,2}|0\d\d)(?![\d.,])")
-_THOUSANDS = re.compile(r"(?<![\d.,])[1-9]\d{0,2}\.\d{3}(?![\d.,]) ?(?:[GT]|M?Hz)")
+_THOUSANDS = re.compile(rf"(?<![\d.,]){POINTED}(?![\d.,]) ?(?:[GT]|M?Hz)")
 
 
 def judge(claims: Sequence[Claim]) -> tuple[Finding, ...]:
     """One finding per claim, in their order; those of ratios last."""
     if any(_COMMA.search(claim.stated) for claim in claims):
         # In a text with decimal commas a point parts thousands: "3.958 TFLOPS".
-        claims = _in_thousands(claims)
+        claims = _with_points_for_thousands(claims)
     ratios = [_of_ratio(claim) for claim in claims if claim.than]
     claims = _narrowed([claim for claim in claims if not claim.than])
     verdicts = [_verdict(claim) for claim in claims]
@@ -172,8 +174,8 @@ def judge(claims: Sequence[Claim]) -> tuple[Finding, ...]:
     def in_passing(claim: Claim) -> bool:
         lines = (-(claim.block // GRID), *range(max(claim.line - NEARBY, 1), claim.line + NEARBY + 1))
         # In a table a field that agrees in two rows counts twice: each shows that the columns are read right.
-        told = 3 if claim.block >= GRID else 2
-        beside = {one[:told] for n in lines for one in islice(agreed.get(n, ()), COMPANY + 1)}
+        parts = 3 if claim.block >= GRID else 2
+        beside = {one[:parts] for n in lines for one in islice(agreed.get(n, ()), COMPANY + 1)}
         few = len(beside - {(claim.field, claim.gpu_ids)}) < COMPANY  # one may be its own
         rare = is_whole(claim) or claim.field in OF_CARDS or (claim.block < GRID and is_of_column(claim))
         return few and not (rare or text.explain(claim)[0] in PLAIN)
@@ -272,17 +274,18 @@ def judge(claims: Sequence[Claim]) -> tuple[Finding, ...]:
     return (*found, *ratios)
 
 
-def _in_thousands(claims: Sequence[Claim]) -> list[Claim]:
-    """The claims with their points read as parting thousands, where no fewer of them are right so."""
+def _with_points_for_thousands(claims: Sequence[Claim]) -> list[Claim]:
+    """The claims with their points read as separators of thousands, unless fewer of them agree with the
+    catalog then; a claim that agrees as it is printed stays as it is."""
     read = {
-        n: replace(c, values=tuple(replace(v, value=1000 * v.value) for v in numbers))
+        n: replace(c, values=in_thousands(c.values))
         for n, c in enumerate(claims) if _THOUSANDS.search(c.stated)
-        for numbers in ([v for v in c.values if isinstance(v, Number)],)
     }  # fmt: skip
-    # What was too small for its field was read so before.
-    read = {n: c for n, c in read.items() if max(numbers_of(c.values), default=0.0) <= FIELDS[c.field].high}
-    more = sum(map(agrees, read.values())) >= sum(agrees(claims[n]) for n in read)
-    return [read.get(n, c) if more and not agrees(c) else c for n, c in enumerate(claims)]
+    # `cells.scaled` has read so what would be too small for its field.
+    read = {n: c for n, c in read.items() if max(numbers_of(c.values), default=inf) <= FIELDS[c.field].high}
+    right = {n for n in read if agrees(claims[n])}
+    more = sum(map(agrees, read.values())) >= len(right)
+    return [read[n] if more and n in read and n not in right else c for n, c in enumerate(claims)]
 
 
 def _is_sheet(claims: Sequence[Claim]) -> bool:
@@ -290,7 +293,7 @@ def _is_sheet(claims: Sequence[Claim]) -> bool:
     lines = [claim.line for claim in claims] or [0]
     fields = {claim.field for claim in claims if claim.sure}
     one = len({claim.gpu_ids for claim in claims}) == 1 and not any(claim.several for claim in claims)
-    return one and len(fields) >= explain.SHEET and max(lines) - min(lines) < explain.SHEET_LINES
+    return one and len(fields) >= explain.SHEET and max(lines) - min(lines) < SHEET_LINES
 
 
 def _is_of_another(wrong: Iterable[Claim]) -> bool:

@@ -522,14 +522,8 @@ def _values_of(line: Line, gpus: Sequence[Token]) -> tuple[Cell, ...] | None:
     # Where numbers lost the gaps between them, a comma for thousands and a year still tell their ends.
     text = _NUMBERS.sub(lambda m: " ".join(["", *_NUMBER.findall(m[0])]), line.text)
     tokens = scan(text) if len(text) <= ROW and not text.endswith(".") else ()
-    first = next(
-        (
-            n
-            for n, t in enumerate(tokens)
-            if t.kind in ("value", "name") and t.field not in ("dense", "sparse")
-        ),
-        0,
-    )
+    kinds, marks = ("value", "name"), ("dense", "sparse")
+    first = next((n for n, t in enumerate(tokens) if t.kind in kinds and t.field not in marks), 0)
     labels = [t for t in tokens[:first] if t.kind == "field"]
     # "A100 VRAM 40 GB 80 GB" below the variants of the A100.
     if not labels or any(t.kind == "gpu" and (t.start or n) for n, t in enumerate(tokens)):
@@ -619,11 +613,10 @@ def _sides(text: str, pair: Sequence[Subject]) -> list[str] | None:
         known = label_of(glued[1])
         # Below words that name no field the catalog must confirm each value.
         labels = [known] if known.fields else [label_of(name) for name in INFERRED]
-        every = [(label, _cut(glued[2], label, pair)) for label in labels]
         ways = {
-            (*cells,) for label, cells in every
-            if label is known or all(_reads(label, *one)[1] for one in zip(cells, pair, strict=bool(cells)))
-        } - {()}  # fmt: skip
+            (*cells,) for label in labels if (cells := _cut(glued[2], label, pair))
+            and (label is known or all(_reads(label, *one)[1] for one in zip(cells, pair, strict=True)))
+        }  # fmt: skip
         half = glued[2][: len(glued[2]) // 2]
         # "19201920" is one count twice.
         twice = (half, half) if len(pair) == 2 and half * 2 == glued[2] and half.isdecimal() else ()
@@ -1013,7 +1006,7 @@ def _repeated(body: Sequence[Line], count: int) -> Arranged:
 
 
 def _again(kinds: Sequence[object], count: int) -> Iterator[tuple[int, int]]:
-    """(place, size) of what stands so many times in a row, one for each GPU: the shortest."""
+    """(place, size) of each run of kinds that repeats once for each GPU; the shortest run at a place."""
     at = 0
     while at + count <= len(kinds):
         sizes = range(1, min((len(kinds) - at) // count, MOST_LINES) + 1)

@@ -25,8 +25,8 @@ from gpuwise.judge.audit.abilities import NAMED, abilities
 from gpuwise.judge.audit.cells import NEAR, STARRED, SUMMED, TWICE, WHOLE, Reading, ability_of, mark_near
 from gpuwise.judge.audit.comparisons import comparisons
 from gpuwise.judge.audit.grid import IN_CONTEXT, Scope, Subject, claim_of, is_known, ratios, subject
-from gpuwise.judge.audit.sentence import IN_PASSING, SMALLEST, STRETCH, Sentence, title_says
-from gpuwise.judge.audit.typed import BRANDS, MOST, TELEGRAM, is_possessive
+from gpuwise.judge.audit.sentence import IN_PASSING, SMALLEST, STRETCH, Sentence, is_possessive, title_says
+from gpuwise.judge.audit.typed import BRANDS, MOST, TELEGRAM
 from gpuwise.judge.audit.words import COUNTS, CUES, FIELDS, LEAD, NAMES, OF_BUS, Token, cue_before, scan
 from gpuwise.model.judgement import Claim
 
@@ -281,7 +281,7 @@ def sized(gpu: Token, line: int, block: int) -> Iterator[Claim]:
 
 
 class _Choice(Sentence):
-    """A sentence whose values get an owner and a field each; what was found of one tells of the next."""
+    """A sentence that chooses an owner and a field for each value; earlier choices guide later ones."""
 
     def __init__(
         self, text: str, about: Subject | None, topic: str | None, scope: Scope, rivals: Sequence[Subject]
@@ -809,7 +809,7 @@ class _Choice(Sentence):
         """Whether the last architecture before a value, with no GPU between, is not the owner's: "Hopper has
         528 ..."."""
         start = max((g.end for g in self.gpus if g.end <= token.start), default=0)
-        # One that the sentence says of the GPU itself ("it uses the Turing architecture") is no other's.
+        # What the sentence says of the GPU itself ("it uses the Turing architecture") names no other product.
         others = (t for t in self.architectures if t.start not in self.own_architectures)
         named = [t.name[:5].lower() for t in others if start <= t.start < token.start]
         known = [(catalog.get(i).architecture or "")[:5].lower() for i in owner.gpu_ids] if named else []

@@ -60,11 +60,11 @@ _COMPACT = re.compile(r'(?<=")[:,](?=["\d\[{])|(?<=[\d\]}el]),(?=["{])')
 _DECLARED = re.compile(
     r"^(?:self\.|(?:(?:export|const|let|var|static|final|public|private) ){1,4})(?=\w+ ?=)"
 )
-# An object or a list that begins behind its name: "CORES = {".
 # Where a rate's name says "per": bandwidth_gb_s, bytes_per_s.
 _PER = re.compile(r"(?<=[gt]b)_(?=s(?:_|$))|(?<=[a-z])_per_(?=s(?:ec\w*)?(?:_|$))", re.IGNORECASE)
-# A key that says more than one word.
+# A key of several words: "mem_bw", "maxTDP".
 _CODED = re.compile(r"^(?:[A-Za-z][A-Za-z\d]*_\w|[a-z]+\d*[A-Z])\w*(?=\s?[:=])")
+# An object or a list that begins behind its name: "CORES = {".
 _OPENS = re.compile(r"(?<=[\w\]\"'])[ \t]?(?::=|=>|[:=])[ \t]?[\w.]{0,40}[\[{(]$")
 # A key that may be a GPU's name in small letters: "t4:", "[gpu.l40s]".
 _KEY = re.compile(r"^(?:\[(?:[a-z_]{1,20}\.)?)?([a-z]\d{1,3}[a-z]{0,4})[\]:]$")

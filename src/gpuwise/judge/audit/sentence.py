@@ -1,6 +1,6 @@
-"""A sentence and what its layout says: who is listed, compared, bracketed; which words go with a value.
+"""A sentence and its structure: which GPUs are listed, compared or in brackets, which words go with a value.
 
-It knows no costs and chooses nothing: `prose` does.
+It only describes the sentence: `prose` weighs the readings of a value and chooses one.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from gpuwise.facts import catalog
 from gpuwise.judge.audit import evidence
 from gpuwise.judge.audit.cells import FASTEST_SLOT, NEAR, OF_UNIT, WHOLE, own_field
 from gpuwise.judge.audit.grid import Scope, Subject, subject
-from gpuwise.judge.audit.typed import PRONOUNS, TELEGRAM, in_order, is_possessive, typed
+from gpuwise.judge.audit.typed import PRONOUNS, TELEGRAM, in_order, typed
 from gpuwise.judge.audit.words import COUNTED, CUES, FIELDS, LEAD, Token, became, count_of, cue_before, scan
 
 # Characters of a longer text between a GPU and a value that are looked at, on either side.
@@ -34,6 +34,11 @@ _BRACKETS = re.compile(
 )
 # The number of GPUs that a list begins with.
 _COUNT_BEFORE = re.compile(rf"(?:\b(?:{'|'.join(COUNTED)})|\d)[\s-]?(?:x\s?)?$", re.IGNORECASE)
+
+
+def is_possessive(gpu: Token, behind: str) -> bool:
+    """Whether what stands behind a GPU is its own: "the A100's 40 GB", in Chinese with \u7684."""
+    return gpu.text.endswith(("'s", "\u2019s")) or behind.lstrip()[:1] in {"'", "\u2019", "\u7684"}
 
 
 @lru_cache(maxsize=1024)

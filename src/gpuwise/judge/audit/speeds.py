@@ -19,6 +19,7 @@ from datetime import date
 from gpuwise import checks
 from gpuwise.facts import catalog, prices
 from gpuwise.facts.published import record
+from gpuwise.judge.audit.cells import POINTED, in_thousands
 from gpuwise.judge.audit.grid import GRID
 from gpuwise.judge.audit.read import Block, Table
 from gpuwise.judge.audit.words import COUNTED, CUES, NAMES, scan, speaks_of_tokens, unit_of
@@ -88,6 +89,7 @@ LISTED = 12
 # Larger ones are mixtures of experts, but for those that are known by name (Qwen3.5 122B reads 10 of 122 B).
 LARGEST_DENSE = 80e9
 _BYTES = [(re.compile(name, re.IGNORECASE), each) for name, each in NAMES["weights"].items()]
+_POINTED = re.compile(POINTED)
 
 
 def judge(claims: Sequence[Claim]) -> Iterator[Finding]:
@@ -134,11 +136,12 @@ def _with_points_for_thousands(claims: Sequence[Claim]) -> list[Claim]:
     parted = {
         table for table, texts in tables.items()
         if any(re.fullmatch(r"\d{1,3}", text) for text in texts)
-        and all(re.fullmatch(r"[1-9]\d{0,2}\.\d{3}", text) for text in texts if "." in text)
+        and all(_POINTED.fullmatch(text) for text in texts if "." in text)
     }  # fmt: skip
-    found = ("." in claim.stated and claim.block // GRID in parted for claim in claims)
-    more = ([replace(v, value=1000 * v.value) for v in c.values if isinstance(v, Number)] for c in claims)
-    return [replace(c, values=tuple(v)) if so else c for c, so, v in zip(claims, found, more, strict=True)]
+    return [
+        replace(c, values=in_thousands(c.values)) if "." in c.stated and c.block // GRID in parted else c
+        for c in claims
+    ]
 
 
 def _of_batches(claims: Sequence[Claim]) -> set[int]:

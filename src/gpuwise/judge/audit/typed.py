@@ -94,9 +94,9 @@ def typed(text: str, about: Subject | None, scope: Scope, rivals: Sequence[Subje
     laptops = (scope.portable or "laptop" in "".join(spoken) or CUES["of_laptops"].search(text)) and (
         "desktop" not in text.lower()
     )
-    typed = [*_numbered(text, scan(text), about, scope.short)]
-    typed += _of_brand(text, typed, rivals)
-    for token in sorted(typed, key=lambda t: t.start) if rivals else typed:
+    named = [*_numbered(text, scan(text), about, scope.short)]
+    named += _of_brand(text, named, rivals)
+    for token in sorted(named, key=lambda t: t.start) if rivals else named:
         size = None
         if len(token.gpu_ids) > 1:
             size = CUES["of_size"].match(text, token.end) or cue_before("size_before", text, token.start)
@@ -130,11 +130,6 @@ def typed(text: str, about: Subject | None, scope: Scope, rivals: Sequence[Subje
             start, end, ids, number = match.start(), match.end(1), last.gpu_ids, count_of(match[1])
             tokens.append(Token(kind="gpu", start=start, end=end, text=last.text, gpu_ids=ids, count=number))
     return tuple(sorted(tokens, key=lambda token: token.start))
-
-
-def is_possessive(gpu: Token, behind: str) -> bool:
-    """Whether what stands behind a GPU is its own: "the A100's 40 GB", in Chinese with \u7684."""
-    return gpu.text.endswith(("'s", "\u2019s")) or behind.lstrip()[:1] in {"'", "\u2019", "\u7684"}
 
 
 def _laptop(gpu: Token) -> tuple[str, ...]:
