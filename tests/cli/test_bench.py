@@ -17,7 +17,7 @@ from gpuwise import store
 from gpuwise.cli.print import ENDING
 from gpuwise.measure import telemetry
 from gpuwise.measure.events import Event, Failed
-from gpuwise.measure.prepare import only_writer
+from gpuwise.measure.locks import only_writer
 from gpuwise.measure.request import SUITES, Request
 from gpuwise.model.result import Window
 

@@ -12,12 +12,12 @@ import pytest
 
 from gpuwise import store
 from gpuwise.errors import InputError, MachineError
-from gpuwise.measure import prepare
+from gpuwise.measure import locks
 from gpuwise.measure.telemetry.sensor import DeviceInfo
 
 HOLD = """\
 import sys, time
-from gpuwise.measure.prepare import only_ours
+from gpuwise.measure.locks import only_ours
 with only_ours((None,), "gpuwise bench --suite aime"):
     print("held", flush=True)
     time.sleep(60)
@@ -39,7 +39,7 @@ def holder() -> subprocess.Popen[str]:
 
 def test_the_second_is_refused_until_the_first_is_dead() -> None:
     first = holder()
-    with pytest.raises(MachineError) as caught, prepare.only_ours((None,), "gpuwise bench"):
+    with pytest.raises(MachineError) as caught, locks.only_ours((None,), "gpuwise bench"):
         pass
     assert str(caught.value) == (
         f"the CPU is being measured by process {first.pid} (gpuwise bench --suite aime)"
@@ -48,37 +48,37 @@ def test_the_second_is_refused_until_the_first_is_dead() -> None:
     assert caught.value.exit_code == 3
     os.kill(first.pid, signal.SIGKILL)
     first.communicate()
-    with prepare.only_ours((None,), "gpuwise bench"):
+    with locks.only_ours((None,), "gpuwise bench"):
         pass
 
 
 def test_one_after_the_other_and_devices_side_by_side() -> None:
     for _ in range(2):
-        with prepare.only_ours((GPU,), "a"), prepare.only_ours((None,), "b"):
+        with locks.only_ours((GPU,), "a"), locks.only_ours((None,), "b"):
             pass
 
 
 def test_a_gpu_is_the_same_however_it_is_counted_and_another_is_named() -> None:
     again = DeviceInfo(index=0, name="NVIDIA H200", uuid="GPU-secret")
     with (
-        prepare.only_ours((GPU,), "gpuwise bench --gpu 3"),
+        locks.only_ours((GPU,), "gpuwise bench --gpu 3"),
         pytest.raises(MachineError, match="GPU 0 is being measured by process") as caught,
-        prepare.only_ours((again,), "gpuwise bench", free=1),
+        locks.only_ours((again,), "gpuwise bench", free=1),
     ):
         pass
     assert (caught.value.hint or "").startswith("choose GPU 1, or wait until it ends")
 
 
 def test_the_unique_id_is_not_written_down() -> None:
-    with prepare.only_ours((GPU,), "a"):
+    with locks.only_ours((GPU,), "a"):
         (file,) = (store.home() / "locks").iterdir()
         assert "secret" not in file.name + file.read_text()
 
 
 def test_an_error_in_the_block_releases_it() -> None:
-    with pytest.raises(KeyError), prepare.only_ours((None,), "a"):
+    with pytest.raises(KeyError), locks.only_ours((None,), "a"):
         raise KeyError
-    with prepare.only_ours((None,), "b"):
+    with locks.only_ours((None,), "b"):
         pass
 
 
@@ -87,7 +87,7 @@ def test_where_no_file_can_be_locked_there_is_no_lock(
 ) -> None:
     (tmp_path / "file").write_text("")
     monkeypatch.setenv("GPUWISE_HOME", str(tmp_path / "file"))
-    with prepare.only_ours((None,), "a"), prepare.only_ours((None,), "b"):
+    with locks.only_ours((None,), "a"), locks.only_ours((None,), "b"):
         pass
 
 
@@ -97,7 +97,7 @@ def test_a_full_disk_holds_a_lock_without_a_name(monkeypatch: pytest.MonkeyPatch
 
     monkeypatch.setattr("os.write", full)
     refused = pytest.raises(MachineError, match="the CPU is being measured by another process")
-    with prepare.only_ours((None,), "a"), refused, prepare.only_ours((None,), "b"):
+    with locks.only_ours((None,), "a"), refused, locks.only_ours((None,), "b"):
         pass
 
 
@@ -106,16 +106,16 @@ def test_a_file_system_without_locks(monkeypatch: pytest.MonkeyPatch) -> None:
         raise OSError(37, "No locks available")
 
     monkeypatch.setattr("fcntl.flock", refuse)
-    with prepare.only_ours((None,), "a"), prepare.only_ours((None,), "b"):
+    with locks.only_ours((None,), "a"), locks.only_ours((None,), "b"):
         pass
 
 
 def test_the_second_writer_of_a_file_is_refused(tmp_path: Path) -> None:
     path, link = tmp_path / "r.json", tmp_path / "link"
     link.symlink_to(tmp_path, target_is_directory=True)
-    with prepare.only_writer(path, "gpuwise bench"), prepare.only_writer(tmp_path / "other.json", "b"):
-        with pytest.raises(InputError) as caught, prepare.only_writer(link / "r.json", "c"):
+    with locks.only_writer(path, "gpuwise bench"), locks.only_writer(tmp_path / "other.json", "b"):
+        with pytest.raises(InputError) as caught, locks.only_writer(link / "r.json", "c"):
             pass
         assert str(os.getpid()) in str(caught.value)
-    with prepare.only_writer(path, "d"):
+    with locks.only_writer(path, "d"):
         pass

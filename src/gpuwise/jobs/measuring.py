@@ -8,12 +8,11 @@ from pathlib import Path
 
 from gpuwise import store, workloads
 from gpuwise.errors import INTERRUPTED, GpuwiseError, InputError, NoDataError, RunError
+from gpuwise.measure.locks import only_ours, only_writer
 from gpuwise.measure.prepare import (
     Target,
     earlier_session,
     find_target,
-    only_ours,
-    only_writer,
     plan_for,
     prepare,
     recall,

@@ -1,25 +1,16 @@
 """The device that is measured, and everything that can be refused before anything is measured.
 
 Whether the device has what was asked for, whether it is idle, which known recipes are used, where the result
-goes, what of an earlier session counts; and that only one session at a time measures on a device or writes a
-result file.
-
-Each device and each result has a lock file in gpuwise's own folder, locked with flock. The kernel releases
-the lock when the process ends, also when it is killed, so a lock file that is left behind is harmless. Where
-files cannot be locked (a read-only home, some network file systems) nothing is locked; sessions still check
-which processes the driver lists on the GPU.
+goes, what of an earlier session counts.
 """
 
 from __future__ import annotations
 
-import fcntl
-import hashlib
 import os
 import platform
 import tempfile
-import time
-from collections.abc import Iterator, Mapping, Sequence
-from contextlib import ExitStack, contextmanager, suppress
+from collections.abc import Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from functools import partial
 from pathlib import Path
@@ -429,79 +420,3 @@ def check_idle(sensor: Sensor, *, free: int | None = None) -> tuple[int, tuple[I
         raise MachineError(f"GPU {info.index} is busy with process {pids}", hint=hint)
     detail = f"process {pids} holds memory on GPU {info.index}"
     return len(processes), (Issue.warning("contended", detail, "close it for a clean number"),)
-
-
-@contextmanager
-def only_ours(
-    devices: Sequence[DeviceInfo | None], command: str, *, free: int | None = None
-) -> Iterator[None]:
-    """Hold the lock of each device while the block runs; None is the CPU, or a GPU without a sensor.
-
-    Raises MachineError, naming the process that holds it; `free` is the index of an idle GPU to suggest.
-    """
-    elsewhere = f"choose GPU {free}, or " if free is not None and len(devices) == 1 else ""
-    with ExitStack() as locks:
-        for device in devices:
-            key, name = "cpu", "the CPU"
-            if device is not None:
-                # The same for one GPU however it is counted; its unique id is not written down.
-                key = f"gpu-{_digest(device.uuid or str(device.index))}"
-                name = f"GPU {device.index}"
-            holder, pid = locks.enter_context(_held(key, command))
-            if holder:
-                hint = f"{elsewhere}wait until it ends{f', or stop process {pid}' if pid else ''}"
-                raise MachineError(f"{name} is being measured by {holder}", hint=hint)
-        yield
-
-
-@contextmanager
-def only_writer(path: Path | None, command: str) -> Iterator[None]:
-    """Hold the lock of a result file while the block runs. Raises InputError where another session has it."""
-    if path is None:
-        yield
-        return
-    with _held(f"file-{_digest(str(path.resolve()))}", command) as (holder, _):
-        if holder:
-            raise InputError(f"{path} is being written by {holder}", hint="give each session its own file")
-        yield
-
-
-def _digest(text: str) -> str:
-    return hashlib.sha256(text.encode()).hexdigest()[:12]
-
-
-@contextmanager
-def _held(key: str, command: str) -> Iterator[tuple[str, str]]:
-    """Hold the lock of that name: (who holds it instead, in words, that process's number), empty if ours."""
-    folder = store.home() / "locks"
-    try:
-        folder.mkdir(parents=True, exist_ok=True)
-        descriptor = os.open(folder / f"{key}.lock", os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
-    except OSError:
-        yield "", ""
-        return
-    try:
-        ours = True
-        # A child that a killed process was just starting may hold its lock for an instant: it has a second.
-        for _ in range(11):
-            try:
-                fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
-                ours = True
-                break
-            except BlockingIOError:
-                ours = False
-                time.sleep(0.1)
-            except OSError:  # a file system that has no locks
-                break
-        if not ours:
-            # What the holder wrote into the file.
-            text = os.pread(descriptor, 500, 0).decode(errors="replace").strip()
-            pid, _, held_by = text.partition(" ")
-            yield (f"process {pid} ({held_by})", pid) if held_by else ("another process", "")
-            return
-        with suppress(OSError):  # a full disk has no room for the name, and the lock holds without
-            os.truncate(descriptor, 0)
-            os.write(descriptor, f"{os.getpid()} {command}\n".encode(errors="replace"))
-        yield "", ""
-    finally:
-        os.close(descriptor)

@@ -15,7 +15,7 @@ from gpuwise.show.table import Table, picked
 if TYPE_CHECKING:
     from gpuwise.show.page import References
 
-# Of a die.
+# What a die has, and how its page calls it.
 _UNITS = {
     "sm_count": "multiprocessors", "cuda_cores": "cores", "tensor_cores": "tensor cores",
     "rt_cores": "RT cores",
