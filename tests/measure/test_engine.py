@@ -161,7 +161,8 @@ def test_aime_is_ten_steps_then_fifty(clock: FakeClock) -> None:
 def test_aime_shortens_runs_of_slow_steps(clock: FakeClock) -> None:
     how = timing_plan(config(protocol="aime"))
     assert how.runs == 3
-    for step_s, counts in ((0.3, [10, 50]), (0.5, [6, 30]), (1.1, [3, 15]), (9.0, [3, 15])):
+    paces = ((0.05, [10, 50]), (0.0625, [9, 48]), (0.3, [3, 10]), (0.75, [3, 5]), (9.0, [3, 5]))
+    for step_s, counts in paces:
         events = heard(clock, itertools.repeat(step_s), how)
         assert [len(e.step_s) for e in events] == counts  # type: ignore[union-attr]
 

@@ -79,7 +79,7 @@ def test_repeats_are_fresh_processes_of_one_measurement() -> None:
     assert alone.throughput.method == "long-run"
 
 
-def test_the_next_process_starts_when_the_windows_of_the_one_before_have_ended(
+def test_the_next_process_starts_while_nothing_is_timed(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     begun: list[str] = []  # What the first process said before each process began
@@ -103,6 +103,10 @@ def test_the_next_process_starts_when_the_windows_of_the_one_before_have_ended(
     on_gpu = replace(TOY, device="cuda")
     list(session([]).measure_all([on_gpu, replace(on_gpu, precision="bf16"), replace(on_gpu, batch=3)]))
     assert begun == ["nothing", "Done", "Done"]  # while the first is profiled, never while it is timed
+    begun.clear()
+    compiled = replace(on_gpu, compile=True)
+    list(session([]).measure_all([compiled, replace(on_gpu, batch=3), replace(compiled, batch=3)]))
+    assert begun == ["Done", "Ready", "Done"]  # the first word is of the sessions above
     begun.clear()
     list(session([]).measure_all([TOY, replace(TOY, batch=3)]))
     assert len(begun) == 2  # on a CPU it would take cores from the profile

@@ -10,7 +10,8 @@ The aime protocol is the benchmark article's: ten steps of warm-up, then fifty s
 times, each from below 50 C, in one process: starting and compiling it anew moves no figure (three
 processes of compiled ResNet-50 on an H200 agree within 0.1 %) and takes longer than the steps. For the
 same reason three steps of warm-up precede the second and third run: on an H200 every step but the first
-two of a process takes the same. Steps so slow that fifty take more than 15 s are fewer, at least fifteen.
+two of a process takes the same. Steps so slow that fifty take more than 3 s are fewer, at least five: a
+hundred and fifty steps of a second would take minutes, and the interval says how well fewer are known.
 
 The batch with the highest throughput is found by doubling the workload's default while throughput rises by
 more than 1 % (below that, a larger batch only costs memory); halving first while the default itself does not
@@ -43,10 +44,10 @@ from gpuwise.stats.interval import enough, settled
 # Windows without which no interval is stated.
 MIN_WINDOWS = 3
 
-# Of slow steps in a window of a given number: their mean is known well within 1 %.
-MIN_STEPS = 15
+# Of slow steps in a window of a given number: the windows of three runs are fifteen.
+MIN_STEPS = 5
 
-# Warm-up of a run after the first: nothing is left to compile, tune or allocate.
+# Warm-up of a run after the first, when nothing is left to compile, tune or allocate, and of slow steps.
 RERUN_WARMUP_STEPS = 3
 
 # Steps shorter than this are timed together: 5,000 times a second are enough to see what a device does, and a
@@ -164,7 +165,7 @@ class TimingPlan:
     runs: int = 1  # How often all of this is done, each time from a cool device where there are several
     max_window_s: float = math.inf
     """A window of `steps` slow ones ends after so long, but not before MIN_STEPS; the warm-up after a
-    fifth of it, but not before a fifth of these."""
+    fifth of it, but not before RERUN_WARMUP_STEPS."""
     warmup_min_s: float = 1.0
     """Least load before timing: sampled power is a mean of the last second on most cards."""
     bursts: bool = False
@@ -197,7 +198,7 @@ def timing_plan(config: RunConfig) -> TimingPlan:
             steps=50,
             warmup_steps=10,
             runs=3,
-            max_window_s=15.0,
+            max_window_s=3.0,
             time_s=0.0,
             target_ci=1.0,
         )
@@ -239,8 +240,7 @@ def warm_up(step: Step, clock: Clock, plan: TimingPlan) -> tuple[float, ...]:
     """Step until step times are stationary or the time budget is spent; all step times."""
     if plan.warmup_steps is not None:
         first = run_steps(step, clock, 1)
-        share = 1 / 5
-        count = _within(plan.warmup_steps, share * plan.max_window_s, first[0], round(share * MIN_STEPS))
+        count = _within(plan.warmup_steps, plan.max_window_s / 5, first[0], RERUN_WARMUP_STEPS)
         return first + run_steps(step, clock, count - 1)
     times = list(run_steps(step, clock, 1))
     spent_s = times[0]

@@ -248,7 +248,7 @@ def expected_phases(config: RunConfig) -> dict[str, float]:
     # Several GPUs: a step alone and the common one are two compilations.
     whole_s = COMPILE_S.get(config.mode, 18.0) * min(2, config.gpus) if config.size == "full" else 3.0
     trains, eager = config.mode == "train", not config.compile
-    timed_s = 3 * 15.0 if config.protocol == "aime" else min(config.time_s, ADAPTIVE_S)
+    timed_s = 3 * 3.0 if config.protocol == "aime" else min(config.time_s, ADAPTIVE_S)
     return {
         "start": (STARTUP_S + (0.0 if eager else COMPILER_S)) * min(3, config.gpus),
         "search": SEARCH_S if searched else 0.0,

@@ -246,8 +246,8 @@ class Session:
 
         Limits take turns in one process (or one of each GPU), since nothing of one is left for the next, and
         so do eager rows of a first picture, in which starting would take longer than timing. Any other
-        measurement has a process of its own, which imports its framework once the timed windows of the one
-        before have ended: nothing disturbs these.
+        measurement has a process of its own, which imports its framework while the one before is compiled, or
+        once its timed windows have ended: nothing disturbs these.
         """
         samplers = [Sampler(each.sensor) for each in (log, *others)]
         environment, following, doing = self._environment(config), next(iter(later), None), "starting"
@@ -293,7 +293,8 @@ class Session:
                         worn = self.sensor.wear() if self.sensor is not None else Wear()
                         if why := soak_ends(builder.windows, worn, before):
                             return f"the soak was stopped: {why}"
-                    idle = isinstance(event, events.Done) and config.device != "cpu" and not shares
+                    untimed = events.Ready if config.compile else events.Done
+                    idle = isinstance(event, untimed) and config.device != "cpu" and not shares
                     if idle and following is not None and self.spare is None:
                         self.spare = Child(self._environment(following), following.framework)
             return child.ending() or (None if builder.done or builder.failed else VANISHED)
