@@ -81,7 +81,7 @@ class Around:
                     self.near[self.turn[claim]][gpu_id].add(claim.block)
                 right = self.right[gpu_id, claim.field]
                 if len(right) < 2 and claim.values not in right and not claim.several and (
-                    any(states(claim, k.value) for k in evidence_of(claim))
+                    any(states(claim, k.value) for k in evidence_of(claim, fitting=False))
                 ):  # fmt: skip
                     right[claim.values] = claim
         for claim in wrong:
@@ -115,8 +115,10 @@ class Around:
         common = len({*map(agree.product, having)}) > FEW
         beside = [i for i in (self.beside(claim) if common else self.gpus) if i in having and i not in siblings]
         steps = [other for i in claim.gpu_ids for other in agree.next_to(i) if other in having and not common]
-        if kind == "internal contradiction":
+        if kind == "internal contradiction" and self.contradicts(claim):
             beside, steps = [], []
+        elif kind == "internal contradiction":
+            kind, why = "wrong value", ""
         found: tuple[tuple[Kind, Sequence[str]], ...] = (
             ("other variant", [i for i in siblings if i in self.gpus]), (NEIGHBOUR, beside),
             ("other variant", siblings), (NEIGHBOUR, steps),
@@ -185,18 +187,20 @@ class Around:
             for one in (claim, other) if one is not None
         )  # fmt: skip
 
+    def contradicts(self, claim: Claim) -> bool:
+        """Whether another line states the right value of just this GPU, of a rate in just this form."""
+        other = self.elsewhere(claim)
+        forms = {known.form for known in evidence_of(claim)} if claim.field.startswith("peak:") else ()
+        return other is not None and agrees(other) and {*claim.gpu_ids} <= {*other.gpu_ids} and len(forms) < 2
+
     def elsewhere(self, claim: Claim) -> Claim | None:
         """Where the same text states the right value."""
         others = (c for gpu_id in claim.gpu_ids for c in self.right.get((gpu_id, claim.field), {}).values())
         # Of the rates of a format the text may state several: the one in whose place this one stands.
-        fitting = evidence_of(claim)
-        if claim.field.startswith("peak:") and len({k.form for k in fitting}) > 1:
-            return None
-        best = next((k.value for k in fitting), "") if claim.field.startswith("peak:") else None
+        best = next((k.value for k in evidence_of(claim)), "") if claim.field.startswith("peak:") else None
         return next(
-            (c for c in others if {*claim.gpu_ids} <= {*c.gpu_ids} and c.values != claim.values
-             and (best is None or states(c, best))), None,
-        )  # fmt: skip
+            (c for c in others if c.values != claim.values and (best is None or states(c, best))), None
+        )
 
 
 def may_be_of_die(claim: Claim) -> bool:
