@@ -11,6 +11,7 @@ from collections import defaultdict
 from collections.abc import Iterable
 from functools import cache, lru_cache
 from math import floor, log10
+from typing import NamedTuple
 
 from gpuwise.facts import catalog
 from gpuwise.judge.audit import evidence
@@ -185,6 +186,12 @@ def is_copied(field: str, values: tuple[Number | str, ...], other: str) -> bool:
     )  # fmt: skip
 
 
+@lru_cache(maxsize=4096)
+def having(field: str, values: tuple[Number | str, ...]) -> tuple[str, ...]:
+    """All GPUs of which one of the values is known."""
+    return tuple(spec.id for spec in catalog.all_gpus() if is_copied(field, values, spec.id))
+
+
 def equal(a: float, b: float) -> bool:
     """Whether two figures are one figure, as copied."""
     return abs(a - b) <= 1e-3 * max(abs(a), abs(b))
@@ -227,36 +234,66 @@ def fits_form(claim: Claim, form: evidence.Form) -> bool:
     return form == "value" or (form == "sparse") == bool(claim.sparse)
 
 
-# How far the numbers of two products lie apart that are a tier or a generation from each other.
-STEPS = {"rtx-": (10, 1000), "gtx-": (10, 1000), "rx-": (100, 1000), "apple-m": (1,)}
+# Between two steps of a range there may be one in between: RTX A4500, MI308X, RX 6750 XT.
+STEPS = 2
+
+
+class Rank(NamedTuple):
+    """The place of a product in the range of its market: "rtx-", 4070, tier "70", since 2022."""
+
+    market: tuple[object, ...]
+    line: str
+    number: int
+    tier: str
+    year: int  # Of the first product of its architecture in its market
 
 
 @cache
 def next_to(gpu_id: str) -> tuple[str, ...]:
-    """The products one suffix, tier or generation away: RTX 4070 Ti, 4080 and 3070 beside the RTX 4070."""
-    mine = _numbered().get(gpu_id)
-    if mine is None or mine[0] not in STEPS:
+    """The products one step away in the range, variants of its own name apart: of the same line those with the
+    next numbers, of the same tier those of the generations before and after. The RTX 4060 Ti, 4080, 3070 and
+    5070 are next to the RTX 4070; the A40, V100 and H100 to the A100."""
+    if (mine := _ranks().get(gpu_id)) is None:
         return ()
-    line, number, suffix = mine
+    others = {
+        i: its for i, its in _ranks().items()
+        if its.market == mine.market and i not in (gpu_id, *family(gpu_id))
+    }  # fmt: skip
+    numbers = _beside(mine.number, {its.number for its in others.values() if its.line == mine.line}, STEPS)
+    years = _beside(mine.year, {its.year for its in others.values() if its.tier == mine.tier})
     return tuple(
-        i for i, (its_line, its_number, its_suffix) in _numbered().items()
-        if its_line == line and i != gpu_id and (
-            its_number == number or (its_suffix == suffix and abs(its_number - number) in STEPS[line])
-        )
+        i for i, its in others.items()
+        if (its.line == mine.line and its.number in (mine.number, *numbers))
+        or (its.tier == mine.tier and its.year in years)
     )  # fmt: skip
 
 
+def _beside(mine: int, others: set[int], steps: int = 1) -> tuple[int, ...]:
+    """The nearest ones below, and the nearest ones above."""
+    below, above = [n for n in others if n < mine], [n for n in others if n > mine]
+    return (*sorted(below)[-steps:], *sorted(above)[:steps])
+
+
 @cache
-def _numbered() -> dict[str, tuple[str, int, str]]:
-    """The line, the number and the suffix of each id that has one: "rtx-", 4070, "ti"."""
-    parts = {spec.id: re.match(r"([a-z-]*?)(\d+)(\D*)", spec.id) for spec in catalog.all_gpus()}
-    return {i: (m[1], int(m[2]), m[3].strip("-")) for i, m in parts.items() if m is not None}
+def _ranks() -> dict[str, Rank]:
+    """The rank of each GPU whose id has a number."""
+    found, years = {}, defaultdict(list)
+    for spec in catalog.all_gpus():
+        match = re.match(r"(\D*)(\d+)", product(spec.id))
+        market = (spec.vendor, spec.text("segment"), spec.text("form") in ("laptop", "soc"))
+        years[market, spec.architecture].append(int((spec.text("launch") or "9999")[:4]))
+        if match is not None:
+            line, number = match.groups()
+            # Of consumers' cards the digits before the tier count the generations: GTX 980, RTX 4080, RX 7800.
+            last = {"NVIDIA": 2, "AMD": 3}.get(spec.vendor or "", 0) if market[1] == "consumer" else 0
+            found[spec.id] = Rank(market, line, int(number), number[-last:], 0)
+    return {i: r._replace(year=min(years[r.market, catalog.get(i).architecture])) for i, r in found.items()}
 
 
 def family(gpu_id: str) -> tuple[str, ...]:
     """The other variants of the same product name: H100 PCIe, SXM and NVL; a laptop and a desktop part."""
-    # `h100-pcie-80gb` -> h100, `rtx-4090-laptop` -> rtx-4090, `l40s` -> l40.
-    alike = _alike(r"((?:(?:rtx|gtx|rx)-)?(?:pro-)?[a-z]*\d+)")[gpu_id]
+    # `h100-pcie-80gb` -> h100, `quadro-rtx-5000-laptop` -> quadro-rtx-5000, `l40s` -> l40; a size is no number.
+    alike = _alike(r"(?!apple)((?:[a-z]+\d?-)*[a-z]*\d+)(?!\d|gb)")[gpu_id]
     return tuple(other for other in alike if other != gpu_id)
 
 
@@ -268,9 +305,9 @@ def twins_of(gpu_id: str) -> tuple[str, ...]:
 
 @cache
 def _alike(pattern: str) -> dict[str, tuple[str, ...]]:
-    """By id all ids whose beginnings have the same first group; of those without one, the id alone."""
+    """By id all ids whose beginnings have the same first group; of those without one, the same products."""
     found: dict[str, list[str]] = defaultdict(list)
     for spec in catalog.all_gpus():
         match = re.match(pattern, spec.id)
-        found[match[1] if match else spec.id].append(spec.id)
+        found[match[1] if match else product(spec.id)].append(spec.id)
     return {gpu_id: tuple(ids) for ids in found.values() for gpu_id in ids}

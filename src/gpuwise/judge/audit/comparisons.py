@@ -53,6 +53,9 @@ def comparisons(sentence: str, gpus: Sequence[Token], line: int, block: int) -> 
         # The field that it names, or that of its unit, or what is compared: "The memory of the one is".
         of_subject = label_of(lead[-NEAR:]).first if re.search(r"\bof (?:the |an? )?$", lead) else None
         named = label_of(match["field"]).first or (label_of(match[0]).first if amount is None else None)
+        if named is None and of_unit is None and re.search(r"\b(?:its|the) \w", match["field"]):
+            # "Twice the compute of": of no field, whatever stands before.
+            continue
         field = named if named is not None else of_unit or label_of(words).first or of_subject
         # "33 % de m\u00e9moire de plus" says how much more, not how much.
         extra = match["percent"] and re.search(r"\b(?:additional|more|extra)\b", match[0])

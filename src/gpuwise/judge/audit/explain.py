@@ -31,8 +31,8 @@ NEIGHBOUR: Kind = "neighbour's row copied"
 SHARED = frozenset(
     {"launch", "architecture", "chip", "memory_type", "process_nm", "slots", "pcie_generation", "transistors"}
 )
-# Fields with so few values that any of them is some product's.
-COMMON = SHARED | {"memory_bytes", "memory_bus_bits", "power_w", "launch_price_usd"}
+# A figure of more products than that points to none of them: 16 GB, 250 W, GDDR6.
+FEW = 12
 # Fields of one GPU and no other that make a text its sheet.
 SHEET = 4
 # Claims about one field of one GPU among which the right value is looked for.
@@ -55,8 +55,10 @@ class Around:
     """The claims of a text by place and by GPU, so that a long text is judged in linear time."""
 
     def __init__(self, claims: Sequence[Claim], wrong: Sequence[Claim]) -> None:
-        # Of each section or table the GPUs in it, each with the blocks that speak of it.
+        # Of each table the GPUs in it, each with the rows that speak of it; elsewhere each time that the text
+        # turns to another GPU is a place.
         self.near: dict[int, dict[str, set[int]]] = defaultdict(lambda: defaultdict(set))
+        self.turn: dict[Claim, int] = {}
         # By GPU and field the first claims of two right values.
         self.right: dict[tuple[str, str], dict[object, Claim]] = defaultdict(dict)
         self.wrong: dict[tuple[int, tuple[str, ...]], list[Claim]] = defaultdict(list)
@@ -67,13 +69,16 @@ class Around:
         # Of each block the GPUs in it, and the fields that are right of one.
         self.owners: dict[int, set[tuple[str, ...]]] = defaultdict(set)
         self.agreed: dict[tuple[int, tuple[str, ...]], dict[str, Claim]] = defaultdict(dict)
+        turn, turned = 0, ()
         for claim in claims:
+            turn, turned = turn + (claim.gpu_ids != turned), claim.gpu_ids
+            self.turn[claim] = -(claim.block // GRID) or turn
             self.owners[claim.block].add(claim.gpu_ids)
             if claim.sure and agrees(claim):
                 self.agreed[claim.block, claim.gpu_ids][claim.field] = claim
             for gpu_id in claim.gpu_ids:
                 if len(claim.gpu_ids) == 1 or not claim.several:
-                    self.near[place_of(claim)[0]][gpu_id].add(claim.block)
+                    self.near[self.turn[claim]][gpu_id].add(claim.block)
                 right = self.right[gpu_id, claim.field]
                 if len(right) < 2 and claim.values not in right and not claim.several and (
                     any(states(claim, k.value) for k in evidence_of(claim, fitting=False))
@@ -99,40 +104,44 @@ class Around:
 
     def name(self, claim: Claim) -> Explained:
         """The explanation, with the product whose figure it is where it is another's: of those in the text
-        first, then of those a step from it."""
+        first, of variants then, and of those a step away in the range last."""
         kind, why = self.explain(claim)
-        wrong = agree.wrong_values(claim) or claim.values
-        own = {*map(agree.product, claim.gpu_ids)}
-        variants = {
-            other for gpu_id in claim.gpu_ids for other in agree.family(gpu_id)
-            if agree.product(other) in own and is_copied(claim.field, wrong, other)
-        }  # fmt: skip
-        common = claim.field in COMMON
-        variant = kind == "other variant" and (variants if common else variants & {*self.gpus})
-        # What many products have (Turing, GDDR6, PCIe 4.0) points to none of them; few share a chip.
-        shared = kind in UNTELLING and claim.field in SHARED - {"chip", "transistors"}
-        if variant or shared or kind not in (*UNTELLING, "other variant"):
+        if kind not in (*UNTELLING, "other variant"):
             return kind, why
-        beside = () if common else (other for i in claim.gpu_ids for other in agree.next_to(i))
-        vendor = catalog.get(claim.gpu_ids[0]).vendor
-        for other in map(catalog.get, (*self.gpus, *beside)):
-            copied = is_copied(claim.field, wrong, other.id) and agree.product(other.id) not in own
-            if copied and (other.vendor == vendor or not common):
-                return NEIGHBOUR, f"this is the figure of {other.name}" + f"; {why}" * bool(why)
+        wrong = agree.wrong_values(claim) or claim.values
+        having = {i: None for i in agree.having(claim.field, wrong) if i not in claim.gpu_ids}
+        siblings = [other for i in claim.gpu_ids for other in agree.family(i) if other in having]
+        # What many products have points to none but those that stand beside it.
+        common = len({*map(agree.product, having)}) > FEW
+        beside = [i for i in (self.beside(claim) if common else self.gpus) if i in having and i not in siblings]
+        steps = [other for i in claim.gpu_ids for other in agree.next_to(i) if other in having and not common]
+        if kind == "internal contradiction" and self.contradicts(claim):
+            beside, steps = [], []
+        elif kind == "internal contradiction":
+            kind, why = "wrong value", ""
+        found: tuple[tuple[Kind, Sequence[str]], ...] = (
+            ("other variant", [i for i in siblings if i in self.gpus]), (NEIGHBOUR, beside),
+            ("other variant", siblings), (NEIGHBOUR, steps),
+        )  # fmt: skip
+        for one, others in found:
+            if others:
+                whose = f"{'true' if one == 'other variant' else 'the figure'} of {catalog.get(others[0]).name}"
+                return one, whose + f"; {why}" * (kind in UNTELLING and bool(why))
         return kind, why
+
+    def beside(self, claim: Claim) -> Iterator[str]:
+        """The other products in the same table, or of which the text speaks just before and after."""
+        place = self.turn[claim]
+        own = {sibling for gpu_id in claim.gpu_ids for sibling in (gpu_id, *agree.family(gpu_id))}
+        for at in (place,) if place < 0 else (place - 1, place, place + 1):
+            for gpu_id, blocks in self.near.get(at, {}).items():
+                if gpu_id not in own and (place >= 0 or blocks != {claim.block}):
+                    yield gpu_id
 
     def of_neighbour(self, claim: Claim, least: int) -> Explained | None:
         """The figures of a GPU beside it in the text: at least so many wrong ones are its."""
-        place = place_of(claim)[0]
-        # Of the same table, or of this section and the ones before and after.
-        places = (place,) if place < 0 else (place - 1, place, place + 1)
-        own = {sibling for gpu_id in claim.gpu_ids for sibling in (gpu_id, *agree.family(gpu_id))}
         mine = self.wrong.get((claim.block, claim.gpu_ids), ())[:LOOKED]
-        beside = (
-            gpu_id for at in places for gpu_id, blocks in self.near.get(at, {}).items()
-            if gpu_id not in own and (place >= 0 or blocks != {claim.block})
-        )  # fmt: skip
-        for other in beside:
+        for other in self.beside(claim):
             if is_copied(claim.field, claim.values, other) and least <= len(
                 {c.field for c in mine if is_copied(c.field, c.values, other)}
             ):  # fmt: skip
@@ -177,6 +186,12 @@ class Around:
             len(self.owners[one.block]) == 1 and len(self.agreed[one.block, one.gpu_ids]) >= SHEET
             for one in (claim, other) if one is not None
         )  # fmt: skip
+
+    def contradicts(self, claim: Claim) -> bool:
+        """Whether another line states the right value of just this GPU, of a rate in just this form."""
+        other = self.elsewhere(claim)
+        forms = {known.form for known in evidence_of(claim)} if claim.field.startswith("peak:") else ()
+        return other is not None and agrees(other) and {*claim.gpu_ids} <= {*other.gpu_ids} and len(forms) < 2
 
     def elsewhere(self, claim: Claim) -> Claim | None:
         """Where the same text states the right value."""

@@ -604,7 +604,7 @@ def _is_witnessed(claim: Claim, text: Around) -> bool:
     # So near the known value a figure of no telling kind is another edition's, or rounded twice.
     near = EDITIONS if chance or kind in UNTELLING else VARIANTS if kind == "other variant" else 0.0
     # The figure of the next product was taken for this one's: also where they differ by little.
-    beside = (other for i in claim.gpu_ids for other in agree.next_to(i))
+    beside = (other for i in claim.gpu_ids for other in (*agree.next_to(i), *agree.family(i)))
     of_next = any(is_copied(claim.field, claim.values, other) for other in beside)
     near = ROUNDED if of_next and claim.field == "memory_bytes_per_s" else near
     if any(_is_within(claim, known, near) for known in evidence_of(claim)):

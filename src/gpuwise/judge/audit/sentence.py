@@ -460,7 +460,7 @@ class Sentence:
             return self.about
         if everyone is not None and not everyone.several:
             # A GPU far behind in a sentence may be named by the way: the text may go on about another one.
-            other = self.about is not None and not set(self.about.gpu_ids) & set(everyone.gpu_ids)
+            other = self.about is not None and set(self.about.gpu_ids) != set(everyone.gpu_ids)
             return replace(everyone, sure=False) if other and first.start > LEAD else everyone
         alone = len({g.gpu_ids for g in self.uncompared}) == 1
         if alone and first.start in self.compared and (main := subject(self.uncompared)):
