@@ -859,8 +859,10 @@ def _rows_of_lines(lines: Sequence[Line], start: int, scope: Scope) -> Found:
 def _columns_of_lines(lines: Sequence[Line], start: int, scope: Scope) -> Found:
     """GPUs on a line each, or those of the title, then labels and values on a line each."""
     gpus = known = _run(lines, start, "G")
-    # A GPU that nobody knows may stand beside one that is known.
-    while 0 < gpus < MOST_GPUS and start + gpus < len(lines) and _NAMED.fullmatch(lines[start + gpus].text):
+    # A GPU that nobody knows may stand beside one that is known; "FP64" is none.
+    while 0 < gpus < MOST_GPUS and start + gpus < len(lines) and _NAMED.fullmatch(
+        text := lines[start + gpus].text
+    ) and kind(text) != "F":  # fmt: skip
         gpus += 1
     first = set(scan(lines[start].text)[0].gpu_ids) if gpus else set[str]()
     named = {t.gpu_ids for li in lines[start : start + gpus] for t in scan(li.text) if t.kind == "gpu"}

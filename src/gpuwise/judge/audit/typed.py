@@ -27,21 +27,26 @@ _VERSUS = ("vs", "vs.", "versus")
 _CARD = re.compile(r"(?<=\s)\d{4}$")
 # What a document calls a card for short, and the parts of a name that are its own.
 _SHORT = re.compile(
-    r"\b(?:the |an? |(?:and|or) (?=[XGTS]))(?P<name>(?:pro )?\d{4}|xtx?|gre|ti|super)\b"
+    r"\b(?:the |an? |(?:and|or) (?=[XGTS])|(?:plain|normal|regular|ordinary|vanilla|standard|base) )(?P<name>(?:pro )?\d{4}|xtx?|gre|ti|super)\b"
     r"(?! ?(?:ti\b|super\b|xt|-))|\b(?P<its>\d{4})(?=['\u2019]s\b)",
     re.I,
 )
+_BASE = re.compile(r"GTX (\d{4})(?= (?:Ti|SUPER)\b)")
 _PARTS_OF_NAME = re.compile(r"(?<=\s)\d{4}$|\bpro \d{4}\b|(?<=\d )(?:xtx?|gre|ti|super)$", re.I)
 
 
 def short_names(gpus: Iterable[Token]) -> Mapping[str, tuple[str, ...]]:
     """What GPUs that a document names in full may be called further on, each if it is one's alone: by their
-    number, or by what follows it."""
+    number, or by what follows it; beside a GTX 1660 Ti the GTX 1660 by its own."""
     found: dict[str, set[tuple[str, ...]]] = defaultdict(set)
+    bases: dict[str, set[tuple[str, ...]]] = defaultdict(set)
     for gpu in gpus:
         for part in _PARTS_OF_NAME.findall(gpu.text) if gpu.gpu_ids else ():
             found[part.lower()].add(gpu.gpu_ids)
-    return {part: next(iter(ids)) for part, ids in found.items() if len(ids) == 1}
+        for base in (_BASE.search(catalog.get(i).name) for i in gpu.gpu_ids):
+            if base and (named := catalog.mentions(base[0])):
+                bases[base[1]].add(named[0].gpu_ids)
+    return {part: next(iter(ids)) for part, ids in {**bases, **found}.items() if len(ids) == 1}
 
 
 def _numbered(
