@@ -90,6 +90,8 @@ class Subject:
     """A consumers' card of a board maker, which sets its clocks and its power."""
     die: bool = False
     """A chip that products are made of: its counts may be those of the whole die."""
+    two: tuple[Subject, ...] = ()
+    """Of two products each, in the order of the text: "the former" is the first."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -150,7 +152,9 @@ def subject(gpus: Sequence[Token]) -> Subject | None:
     if shared and rest:
         ids = tuple(gpu_id for gpu_id in ids if gpu_id in shared)
     text = " / ".join(t.text for t in gpus) if several else first.text
-    return Subject(text, ids, several, max(t.count for t in gpus))
+    named = {t.gpu_ids: Subject(t.text, t.gpu_ids) for t in gpus} if several else {}
+    two = tuple(named.values()) if len(named) == 2 else ()
+    return Subject(text, ids, several, max(t.count for t in gpus), two=two)
 
 
 def name_of(text: str) -> Subject | None:

@@ -91,6 +91,20 @@ def _of_brand(text: str, tokens: Sequence[Token], rivals: Sequence[Subject]) -> 
                 yield Token(kind="gpu", start=start, end=end, text=one.text, gpu_ids=one.gpu_ids)
 
 
+def _of_two(text: str, tokens: Sequence[Token], about: Subject | None) -> Iterator[Token]:
+    """ "The former", "the second" and "the newer card" as the GPUs that are meant: of two that the sentence has
+    named, or that the text spoke of."""
+    for match in islice(CUES["one_of_two"].finditer(text), PRONOUNS):
+        start, end = match.span()
+        named = {t.gpu_ids: Subject(t.text, t.gpu_ids) for t in tokens if t.kind == "gpu" and t.end <= start}
+        two = tuple(named.values()) or (about.two if about is not None else ())
+        if len(two) == 2 and (order := match.lastgroup) is not None:
+            if order in ("older", "newer"):
+                two = tuple(sorted(two, key=lambda one: min(catalog.get(i).text("launch") or "" for i in one.gpu_ids)))
+            one = two[order in ("two", "newer")]
+            yield Token(kind="gpu", start=start, end=end, text=one.text, gpu_ids=one.gpu_ids)
+
+
 def typed(text: str, about: Subject | None, scope: Scope, rivals: Sequence[Subject]) -> tuple[Token, ...]:
     """The typed words of a sentence: "the PCIe version" is that of what the text speaks of; "the P100 with 12
     GB", or "a 12 GB P100", is the variant of that size; where the text is about laptops, theirs is meant."""
@@ -101,7 +115,8 @@ def typed(text: str, about: Subject | None, scope: Scope, rivals: Sequence[Subje
     )
     named = [*_numbered(text, scan(text), about, scope.short)]
     named += _of_brand(text, named, rivals)
-    for token in sorted(named, key=lambda t: t.start) if rivals else named:
+    named += _of_two(text, tuple(named), about)
+    for token in sorted(named, key=lambda t: t.start):
         size = None
         if len(token.gpu_ids) > 1:
             size = CUES["of_size"].match(text, token.end) or cue_before("size_before", text, token.start)
@@ -167,14 +182,19 @@ def in_order(
     "The T4 and the L4 have 16 and 24 GB respectively", "T4/L4: 16/24 GB"."""
     gpus = [t for t in tokens if t.kind == "gpu"]
     values = [t for t in tokens if t.kind == "value" and t.numbers]
+    said = CUES["respectively"].search(text) is not None
+    # "Their bandwidths are 300 and 320 GB/s, respectively": of the two that the text spoke of.
+    two = about.two if said and about is not None and not gpus else ()
+    gpus = gpus or [Token(kind="gpu", start=n - 2, end=n - 2, text=one.text, gpu_ids=one.gpu_ids)
+                    for n, one in enumerate(two)]  # fmt: skip
     gaps = [text[a.end : b.start].strip() for a, b in pairwise(gpus)]
     slashed = bool(gaps) and set(gaps) == {"/"}
     slashed |= len(gaps) == 1 and gaps[0] in _VERSUS
-    listed = gaps and all(
+    listed = (gaps and two) or gaps and all(
         gap in _VERSUS or CUES["list"].fullmatch(text, a.end, b.start)
         for gap, (a, b) in zip(gaps, pairwise(gpus), strict=True)
     )
-    if not listed or len(tokens) > MOST // 5 or not (slashed or CUES["respectively"].search(text)):
+    if not listed or len(tokens) > MOST // 5 or not (slashed or said):
         return tuple(tokens), dict(_beside(text, tokens, about))
     parts: list[Token] = []
     for value in values:
@@ -195,7 +215,7 @@ def in_order(
             for a, b in pairwise(run)
         )
         dimension = run[-1].dimension
-        if joined and dimension != "bare" and {t.dimension for t in run} <= {"bare", dimension}:
+        if joined and (dimension != "bare" or said) and {t.dimension for t in run} <= {"bare", dimension}:
             unit = unit_of(run[-1])
             for n, (value, gpu) in enumerate(zip(run, gpus, strict=True), at):
                 owned[value.start] = gpu
