@@ -11,9 +11,9 @@ from dataclasses import replace
 from itertools import pairwise, zip_longest
 
 from gpuwise.judge.audit import evidence, grid, layout, prose
-from gpuwise.judge.audit.cells import NEAR, label_of, own_field, readings
+from gpuwise.judge.audit.cells import NEAR, SUMMED, label_of, own_field, readings
 from gpuwise.judge.audit.explain import may_be_of_die
-from gpuwise.judge.audit.grid import GRID, IN_CONTEXT, Scope, Subject, claim_of, of_form, subject, subject_of
+from gpuwise.judge.audit.grid import GRID, IN_CONTEXT, Scope, Subject, claim_of, of_form, ratios, subject, subject_of
 from gpuwise.judge.audit.prose import Left, Text
 from gpuwise.judge.audit.read import PLAIN, Block, Heading, Line, Table, texts_of
 from gpuwise.judge.audit.typed import short_names
@@ -30,6 +30,8 @@ BEGINS, TITLES = 4, 400
 MOST_TWICE = 2000
 # Fields that a heading may name whose value stands below it.
 MOST_ASKED = 2
+# So many times what one GPU has is still said of one, beside the count of several.
+LIKE_ONE = 1.5
 # A line of a paragraph that is at least so long may go on in the next.
 WRAPPED = 50
 _COMPARES = re.compile(
@@ -417,10 +419,16 @@ class _Walk:
                         continue
                     mine = of_form(one, text, reading.token)
                     mine = replace(mine, count=self.count) if mine.count == 1 else mine
-                    if CUES["of_one"].search(label):
-                        # "Power per GPU" below "8 x H100".
+                    total = self.count > 1 and reading.field in SUMMED and CUES["total"].search(label)
+                    if CUES["of_one"].search(label) or (self.count > 1 and not total and min(
+                        ratios(mine, reading), default=0.0
+                    ) < LIKE_ONE):  # fmt: skip
+                        # "Power per GPU" below "8 x H100"; what an object says beside "count: 8", unless it is
+                        # more than one has.
                         mine = replace(mine, count=1)
+                    reading = replace(reading, times=None) if total else reading
                     claim = claim_of(reading, mine, line.line, self.section, len(gpus) < 2 or one_each)
+                    claim = replace(claim, total=bool(total))
                     said = (
                         (line.text, self.scope.opening, self.scope.title) if claim.field in IN_CONTEXT else ()
                     )
