@@ -515,6 +515,10 @@ def _pairs(text: str) -> Iterator[tuple[str, str]]:
             alone = [t.kind for t in rest] == ["value"] and len(text) - tokens[-1].end < 6
             if alone and not lead.strip() and text[end : tokens[-1].start].strip() in ("", "dense"):
                 starts.append((0, end))
+    label, colon, value = text.partition(": ")
+    if not starts and colon and len(label) < SHORT + NEAR and len(value) < SHORT and layout.kind(label) == "F":
+        # "BF16 tensor TFLOPS dense: 989"
+        starts.append((0, len(label) + len(colon)))
     for (begin, end), following in zip(starts, [*starts, (len(text), 0)][1:], strict=True):
         yield text[begin:end].rstrip(" :=-\u2013\u2014"), text[end : following[0]].rstrip(" ,;|/\u00b7")
 
