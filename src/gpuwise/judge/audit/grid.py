@@ -946,12 +946,14 @@ def is_known(owner: Subject, reading: Reading) -> bool:
 
 
 def is_of_host(owner: Subject, reading: Reading) -> bool:
-    """Whether memory is of a kind that the machine has beside a GPU, which has none of its kind."""
+    """Whether memory is of a kind that the machine has beside a GPU, which has none of its kind; "DDR5" is that
+    of a card with GDDR5X, without two of its letters."""
     plain = reading.field == "memory_type" and all(
         str(v).startswith(("DDR", "LPDDR")) for v in reading.values
     )
     known = (str(k.value) for i in owner.gpu_ids for k in evidence.of(i, "memory_type"))
-    return plain and not any(name.startswith("LPDDR") for name in known)
+    cards = {f"G{v}X" for v in reading.values}
+    return plain and not any(name.startswith("LPDDR") or name in cards for name in known)
 
 
 def is_multiple(owner: Subject, reading: Reading) -> bool:
