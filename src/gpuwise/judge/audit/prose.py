@@ -860,7 +860,7 @@ class _Choice(Sentence):
             return 0.4 if touches else after + cost + BETWEEN * turns
         # "..., faster than the A100, ..." is an aside that ends with its comma.
         between = CUES["aside"].sub("", self.between(gpu.end, token.start))
-        turns = len(CUES["turn"].findall(between + self.text[token.start : token.start + 1]))
+        turns = len(CUES["turn"].findall(between + self.text[token.start : token.start + 5]))
         between = re.sub(r"\([^()]*\)", "", between)
         others = sum(gpu.end <= g.start and g.end <= token.start and g.text in between for g in beside)
         # The only GPU that a sentence names is its subject, however long it is.
