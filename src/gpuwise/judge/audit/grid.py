@@ -638,7 +638,7 @@ class Grid:
         if own == ("peak:",) and len(formats) == 1:
             return replace(label, fields=(*formats,))
         words = [t for t, one in others if (one and all(w.kind == "field" for w in one)) or label_of(t).unit]
-        if own or not 0 < len(words) < 3 or any(t.kind == "value" for _, one in others for t in one):
+        if own or label.ability is not None or not 0 < len(words) < 3 or any(t.kind == "value" for _, one in others for t in one):
             return label
         return label_of(" ".join(words))
 
