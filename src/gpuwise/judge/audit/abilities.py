@@ -44,7 +44,8 @@ def abilities(
     if not (gpus and (abilities or before)):
         return
     # What a sentence is about is not in its asides: "The T4, unlike the A100, has no bf16".
-    named = [g for g in gpus if not cue_before("by_the_way", sentence, g.start)]
+    aside = ("by_the_way", "likened")
+    named = [g for g in gpus if not any(cue_before(cue, sentence, g.start) for cue in aside)]
     found: list[tuple[str, list[Token], int, int, str]] = []
     # Who has no FP8 tensor cores may have others.
     of_format = [

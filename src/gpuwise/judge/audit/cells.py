@@ -148,7 +148,7 @@ def label_of(text: str) -> Label:
     gpus = (t.text for t in tokens if t.kind == "gpu")
     # "RTX 4090 cores"
     alone = reduce(lambda rest, gpu: rest.replace(gpu, ""), gpus, text).strip(" \t:*_-()").lower()
-    fields = next(([field] for words, field in _ALONE.items() if re.fullmatch(words, alone)), fields)
+    fields = next((of.split() for words, of in _ALONE.items() if re.fullmatch(words, alone)), fields)
     # The row of a network states its throughput: "ResNet-50 FP16".
     if all(f.startswith("peak:") for f in fields) and unit is None and network_in(text):
         fields = ["throughput"]
@@ -185,7 +185,10 @@ def readings(label: Label, cell: str, *, marks: tuple[str, ...] | None = ()) -> 
     answer = (CUES["yes"].match(cell), CUES["no"].match(cell)) if label.ability else (None, None)
     whole = Token(kind="name", start=0, end=len(cell), text=cell)
     if label.ability is not None and any(answer):
-        yield Reading(field=label.ability, values=("yes" if answer[0] else "no",), token=whole)
+        # "Yes (emulated)" is no ability of the chip.
+        other = CUES["in_software"].search(cell) is not None
+        said = "yes" if answer[0] else "no"
+        yield Reading(field=label.ability, values=(said,), token=whole, either=other)
     parted = [_SLASH.split(text) for text in (label.text, cell)] if "/" in label.text and "/" in cell else []
     if (
         parted
@@ -217,7 +220,7 @@ def readings(label: Label, cell: str, *, marks: tuple[str, ...] | None = ()) -> 
         cell = "Ada"
     if label.first == "slots" and "width" in label.text.lower() and re.fullmatch(r"[1-4](?:\.\d)?", stated):
         cell = f"{stated}-slot"
-    if label.first == "chip" and (chip := CHIP.fullmatch(cell)):
+    if (label.first == "chip" or label.text.lower() == "gpu") and (chip := CHIP.fullmatch(cell)):
         # GV100, which a product is called, too.
         yield Reading(field="chip", values=(chip[0],), token=whole)
         return
@@ -231,8 +234,6 @@ def readings(label: Label, cell: str, *, marks: tuple[str, ...] | None = ()) -> 
     # A remark below a label that is of no field, "Notes", may speak of other cards, or of a miner's.
     letters = sum(1 + 2 * (letter > "\u3040") for letter in cell if letter.isalpha())
     open_ |= label.first is None and label.text != "" and letters > REMARK
-    # Below "CUDA" stands the capability of the GPU or the version of the library.
-    open_ |= label.text.strip().lower() == "cuda"
     last: Reading | None = None
     # Beside HBM or GDDR, plain DDR is the memory of a CPU, and so is the size before it.
     types = [t for t in tokens if t.field == "memory_type" and t.kind == "name"]
@@ -261,6 +262,8 @@ def readings(label: Label, cell: str, *, marks: tuple[str, ...] | None = ()) -> 
                 last = reading
                 # Of "> 2.5 TB/s" only the least is said.
                 least = open_ or CUES["at_least"].search(cell, 0, token.start)
+                # Below "CUDA" stands the capability of the GPU or the version of the library.
+                least = least or (len(label.fields) > 1 and reading.field == "compute_capability")
                 yield replace(reading, either=True) if least else reading
 
 
@@ -447,6 +450,9 @@ def _of_label(label: Label, cell: str, token: Token) -> str | None:
         return "throughput"
     for field in label.fields:
         if FIELDS[field].dimension == dimension or (field == "launch" and dimension == "count"):
+            if field != label.fields[-1] and not scaled(token, field, label):
+                # Below "CUDA" 4864 is a count of cores.
+                continue
             return field
     if first is None:
         return None

@@ -56,7 +56,10 @@ def comparisons(sentence: str, gpus: Sequence[Token], line: int, block: int) -> 
         if named is None and of_unit is None and re.search(r"\b(?:its|the) \w", match["field"]):
             # "Twice the compute of": of no field, whatever stands before.
             continue
-        field = named if named is not None else of_unit or label_of(words).first or of_subject
+        # "1,408 cores and 336 GB/s, which is more than": the last of what it states.
+        stated = [t.dimension for t in scan(words) if t.kind == "value"]
+        of_words = OF_UNIT.get(stated[-1]) if stated else label_of(words).first
+        field = named if named is not None else of_unit or of_words or of_subject
         # "33 % de m\u00e9moire de plus" says how much more, not how much.
         extra = match["percent"] and re.search(r"\b(?:additional|more|extra)\b", match[0])
         if not field or field not in COMPARED_FIELDS or (of_unit and of_unit != field) or extra:
@@ -89,9 +92,8 @@ def comparisons(sentence: str, gpus: Sequence[Token], line: int, block: int) -> 
                 continue
         elif amount is not None:
             relation = "times" if amount.dimension == "%" else "plus"
-            stated = sign * amount.numbers[0].value
-            exact = amount.numbers[0].digits
-            value, digits = (1 + stated / 100, 3) if relation == "times" else (stated, exact)
+            by, exact = sign * amount.numbers[0].value, amount.numbers[0].digits
+            value, digits = (1 + by / 100, 3) if relation == "times" else (by, exact)
         bound = CUES["bound"].search(words)
         if times and bound is not None:
             relation = "over" if bound["over"] or str(bound["more"]).lower() == "more" else "under"

@@ -11,9 +11,9 @@ from dataclasses import replace
 from itertools import pairwise, zip_longest
 
 from gpuwise.judge.audit import evidence, grid, layout, prose
-from gpuwise.judge.audit.cells import NEAR, label_of, own_field, readings
+from gpuwise.judge.audit.cells import NEAR, SUMMED, label_of, own_field, readings
 from gpuwise.judge.audit.explain import may_be_of_die
-from gpuwise.judge.audit.grid import GRID, IN_CONTEXT, Scope, Subject, claim_of, of_form, subject, subject_of
+from gpuwise.judge.audit.grid import GRID, IN_CONTEXT, Scope, Subject, claim_of, of_form, ratios, subject, subject_of
 from gpuwise.judge.audit.prose import Left, Text
 from gpuwise.judge.audit.read import PLAIN, Block, Heading, Line, Table, texts_of
 from gpuwise.judge.audit.typed import short_names
@@ -30,6 +30,8 @@ BEGINS, TITLES = 4, 400
 MOST_TWICE = 2000
 # Fields that a heading may name whose value stands below it.
 MOST_ASKED = 2
+# So many times what one GPU has is still said of one, beside the count of several.
+LIKE_ONE = 1.5
 # A line of a paragraph that is at least so long may go on in the next.
 WRAPPED = 50
 _COMPARES = re.compile(
@@ -44,6 +46,7 @@ _NAME = re.compile(
 )
 _PRODUCT = re.compile(r"[A-Z][\w .+-]{2,30}\d[\w .+-]{0,20}")
 _NUMBERED = re.compile(r"(?:\d{1,2}\.){1,3}\d{0,2} (?=[A-Z])")
+_BARS = re.compile(r"\s[|\u00b7\u2022]\s")
 _WIDE = re.compile(r"(?<=\S)(?: {2,40}| ?\t ?)(?=\S)")
 # A line that begins with a name and a colon, or the mark of a log, goes on about nothing before it.
 _NAMED = re.compile(r"[\w .()/-]{2,60}:(?:\s|$)|\[?\d{1,2}:\d\d|\W{3}\w")
@@ -417,10 +420,16 @@ class _Walk:
                         continue
                     mine = of_form(one, text, reading.token)
                     mine = replace(mine, count=self.count) if mine.count == 1 else mine
-                    if CUES["of_one"].search(label):
-                        # "Power per GPU" below "8 x H100".
+                    total = self.count > 1 and reading.field in SUMMED and CUES["total"].search(label)
+                    if CUES["of_one"].search(label) or (self.count > 1 and not total and min(
+                        ratios(mine, reading), default=0.0
+                    ) < LIKE_ONE):  # fmt: skip
+                        # "Power per GPU" below "8 x H100"; what an object says beside "count: 8", unless it is
+                        # more than one has.
                         mine = replace(mine, count=1)
+                    reading = replace(reading, times=None) if total else reading
                     claim = claim_of(reading, mine, line.line, self.section, len(gpus) < 2 or one_each)
+                    claim = replace(claim, total=bool(total))
                     said = (
                         (line.text, self.scope.opening, self.scope.title) if claim.field in IN_CONTEXT else ()
                     )
@@ -479,6 +488,11 @@ def _pairs(text: str) -> Iterator[tuple[str, str]]:
     if any([(t.kind, t.start) for t in scan(text[end : end + NEAR])[:1]] != [("field", 0)] for end in ends):
         # Sentences, not "VRAM: 24 GB. TDP: 450 W."
         return
+    parts = [part.partition(":") for part in _BARS.split(text)] if len(text) <= PAIRS else []
+    if len(parts) > 2 and all(label and value.strip() and len(label) < SHORT for label, _, value in parts):
+        # "Chip: GA104 | CUDA: 4864 | Tensor: 152"
+        yield from ((label.strip(), value.strip()) for label, _, value in parts)
+        return
     tokens = scan(text) if len(text) <= PAIRS else ()
     # Of each pair, where its label and its value begin.
     starts: list[tuple[int, int]] = []
@@ -507,6 +521,10 @@ def _pairs(text: str) -> Iterator[tuple[str, str]]:
             alone = [t.kind for t in rest] == ["value"] and len(text) - tokens[-1].end < 6
             if alone and not lead.strip() and text[end : tokens[-1].start].strip() in ("", "dense"):
                 starts.append((0, end))
+    label, colon, value = text.partition(": ")
+    if not starts and colon and len(label) < SHORT + NEAR and len(value) < SHORT and layout.kind(label) == "F":
+        # "BF16 tensor TFLOPS dense: 989"
+        starts.append((0, len(label) + len(colon)))
     for (begin, end), following in zip(starts, [*starts, (len(text), 0)][1:], strict=True):
         yield text[begin:end].rstrip(" :=-\u2013\u2014"), text[end : following[0]].rstrip(" ,;|/\u00b7")
 

@@ -264,6 +264,13 @@ def _peaks(spec: GpuSpec, form: str) -> Iterator[Evidence]:
     if form in _TENSOR and dense:
         vector, aside = [], vector
     exact = form in ("fp32", "fp64")
+    if exact and vector and not dense:
+        # Matrix units of one chip do the same multiple of its ordinary rate on every product of it.
+        chip = _by_chip()[spec.text("chip")] if "chip" in spec.facts else ()
+        rates = ({p.unit: p.flop_per_s for p in s.peaks if p.format == form} for s in chip)
+        times = next((round(rate["matrix"] / rate["vector"]) for rate in rates if len(rate) > 1), 0)
+        if times > 1:
+            yield one(replace(vector[0], unit="matrix"), times * vector[0].flop_per_s, "matrix")
     for peak in vector + dense if exact else dense + vector:
         yield one(peak, peak.flop_per_s, "matrix" if exact and peak.unit == "matrix" and vector else "dense")
     yield from (one(peak, peak.flop_per_s, "sparse") for peak in mine if peak.sparse)
@@ -273,7 +280,9 @@ def _peaks(spec: GpuSpec, form: str) -> Iterator[Evidence]:
     # Databases compute them by ratios that vendors do not state: only where a text speaks of vectors.
     yield from (one(peak, peak.flop_per_s, "vector") for peak in aside)
     for derived in catalog.derive(spec):
-        if dense and derived.field.startswith(tuple(f"peak:{name}:" for name in names)):
+        # Where it is twice the stated one, the vendor limits the product to half of it.
+        limited = derived.stated is not None and alike(derived.derived, 2 * derived.stated, CLOSE)
+        if dense and not limited and derived.field.startswith(tuple(f"peak:{name}:" for name in names)):
             kind: Form = "sparse" if derived.field.endswith("sparse") else "dense"
             kind = "matrix" if exact and vector and derived.field.endswith("matrix") else kind
             text = f"{printed('peak:' + form, derived.derived)} {kind}"

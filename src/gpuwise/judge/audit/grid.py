@@ -90,6 +90,8 @@ class Subject:
     """A consumers' card of a board maker, which sets its clocks and its power."""
     die: bool = False
     """A chip that products are made of: its counts may be those of the whole die."""
+    two: tuple[Subject, ...] = ()
+    """Of two products each, in the order of the text: "the former" is the first."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -150,7 +152,9 @@ def subject(gpus: Sequence[Token]) -> Subject | None:
     if shared and rest:
         ids = tuple(gpu_id for gpu_id in ids if gpu_id in shared)
     text = " / ".join(t.text for t in gpus) if several else first.text
-    return Subject(text, ids, several, max(t.count for t in gpus))
+    named = {t.gpu_ids: Subject(t.text, t.gpu_ids) for t in gpus} if several else {}
+    two = tuple(named.values()) if len(named) == 2 else ()
+    return Subject(text, ids, several, max(t.count for t in gpus), two=two)
 
 
 def name_of(text: str) -> Subject | None:
@@ -634,7 +638,7 @@ class Grid:
         if own == ("peak:",) and len(formats) == 1:
             return replace(label, fields=(*formats,))
         words = [t for t, one in others if (one and all(w.kind == "field" for w in one)) or label_of(t).unit]
-        if own or not 0 < len(words) < 3 or any(t.kind == "value" for _, one in others for t in one):
+        if own or label.ability is not None or not 0 < len(words) < 3 or any(t.kind == "value" for _, one in others for t in one):
             return label
         return label_of(" ".join(words))
 
@@ -942,12 +946,14 @@ def is_known(owner: Subject, reading: Reading) -> bool:
 
 
 def is_of_host(owner: Subject, reading: Reading) -> bool:
-    """Whether memory is of a kind that the machine has beside a GPU, which has none of its kind."""
+    """Whether memory is of a kind that the machine has beside a GPU, which has none of its kind; "DDR5" is that
+    of a card with GDDR5X, without two of its letters."""
     plain = reading.field == "memory_type" and all(
         str(v).startswith(("DDR", "LPDDR")) for v in reading.values
     )
     known = (str(k.value) for i in owner.gpu_ids for k in evidence.of(i, "memory_type"))
-    return plain and not any(name.startswith("LPDDR") for name in known)
+    cards = {f"G{v}X" for v in reading.values}
+    return plain and not any(name.startswith("LPDDR") or name in cards for name in known)
 
 
 def is_multiple(owner: Subject, reading: Reading) -> bool:

@@ -247,6 +247,7 @@ def judge(claims: Sequence[Claim]) -> tuple[Finding, ...]:
             kind != explain.NEIGHBOUR or of_field["agrees"] < MOST_RIGHT * of_field["contradicts"]
         ) and (
             not any(1 / OTHER < v / (claim.count * k) <= most for v in stated for k in known if k)
+            and not (claim.field in COUNTS and any(agree.is_slip(v, k) for v in stated for k in known))
             and (bare or (kind in UNTELLING and text.explain(claim)[1] != explain.OTHER_FORMAT))
         )  # fmt: skip
         # A column that states several wrong figures of one GPU holds what was measured, or paid, of it.
@@ -472,7 +473,9 @@ def _is_option(claim: Claim) -> bool:
             return True
     if claim.field == "memory_type":
         # HBM2e is called HBM2, too; and DDR4 is the machine's.
-        main = all(re.fullmatch(r"DDR[345]", str(v)) for v in claim.values)
+        # "DDR5" for GDDR5X: only its letters are wrong.
+        cards = {str(k.value).upper() for k in evidence_of(claim)}
+        main = all(re.fullmatch(r"DDR[345]", str(v)) and f"G{v}X" not in cards for v in claim.values)
         later = all(str(k.value).upper() == "HBM2E" for k in evidence_of(claim))
         return main or (claim.values == ("HBM2",) and later)
     if claim.field.endswith("_hz") and (mechanism(claim) or ("other variant",))[0] == "other variant":

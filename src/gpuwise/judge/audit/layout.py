@@ -76,12 +76,14 @@ _SEPARATORS = (",", " / ", ";")
 _SEPARATOR = re.compile(r",| / |;")
 # Where the labels of a header that lost its gaps end.
 _HEADS = re.compile(
-    r"(?:(?<=[a-z)\]$%\u3040-\u9fff])|(?<=GPU)|(?<=RAM)|(?<=BW)|(?<=OPS)|(?<=TDP)|(?<=TGP))(?=[A-Z])(?<!NV)"
+    r"(?:(?<=[a-z)\]$%\u3040-\u9fff])|(?<=GPU)|(?<=RAM)|(?<=BW)|(?<=OPS)|(?<=TDP)|(?<=TGP)|(?<=[FN][PT]\d)|(?<=F16))(?=[A-Z])(?<!NV)"
 )
 # Where the name of such a row may end.
 _NAME_ENDS = re.compile(r"(?<=[A-Za-z)\d])(?=\d)")
-# Where a cell of it may end: not inside of a word, a decimal or a unit, nor behind a gap.
-_CELL_ENDS = re.compile(r"(?<=[a-zA-Z)\d])(?:(?=[\dA-Z$~ \u2248(])(?<![A-Z](?=[A-Z]))|$)")
+# Where a cell of it may end: not inside of a word, a decimal or a unit, nor behind a gap; a dash is one.
+_CELL_ENDS = re.compile(
+    r"(?<=[a-zA-Z)\d\u2013\u2014])(?:(?=[\dA-Z$~ \u2248(\u2013\u2014])(?<![A-Z](?=(?!HBM|GDDR)[A-Z]))|$)"
+)
 _IN_PARENTHESES = re.compile(r"\(([^()]{8,})\)(?::|\sVALUES)?$", re.IGNORECASE)
 _MAKER = re.compile(r"\s*(?:\([^()]{1,40}\)\s*)?(?:(?i:nvidia|amd)\s)?")
 _CORNER = re.compile(r"\W*(?:\w{2,20}\W+){0,2}")
@@ -726,6 +728,8 @@ def _parted_row(text: str, labels: Sequence[Label]) -> tuple[str, ...]:
         return ()
     rest = _ASIDE.sub(" ", text[name:])
     ends = sorted({*(match.start() for match in _CELL_ENDS.finditer(rest)), len(rest)})
+    typed = any(label.first == "memory_type" for label in labels)
+    of_type = "memory_type" if typed else "memory_bytes"
 
     @cache
     def best(at: int, column: int, knew: bool, odd: int) -> tuple[tuple[int, int], tuple[str, ...], int]:
@@ -735,12 +739,13 @@ def _parted_row(text: str, labels: Sequence[Label]) -> tuple[str, ...]:
         found: dict[tuple[int, int], list[tuple[tuple[str, ...], int]]] = defaultdict(list)
         for end in (at, *(end for end in ends if at < end <= at + MOST_CELL)):
             cell = rest[at:end].strip(" ~\u2248")
+            cell = "" if cell in ("\u2013", "\u2014") else cell
             read, known = _reads(labels[column], cell, owner) if cell else (False, False)
-            # Memory alone stands with its type in one cell.
-            read &= labels[column].first == "memory_bytes" or not cell.startswith(("HBM", "GDDR"))
+            # Memory alone stands with its type in one cell, where no column is for it.
+            read &= labels[column].first == of_type or not re.search("HBM|GDDR", cell)
             known &= read
             last = column == len(labels) - 1 and end == len(rest)
-            if not (end == at or known or (read and knew and odd < MOST_ODD) or last):
+            if not (end == at or not cell or known or (read and knew and odd < MOST_ODD) or last):
                 continue
             apart = known or not rest[end - 1 : end + 1].isdigit() if cell else knew
             (more, length), cells, ways = best(end, column + 1, apart, odd + (bool(cell) and not known))
@@ -859,8 +864,10 @@ def _rows_of_lines(lines: Sequence[Line], start: int, scope: Scope) -> Found:
 def _columns_of_lines(lines: Sequence[Line], start: int, scope: Scope) -> Found:
     """GPUs on a line each, or those of the title, then labels and values on a line each."""
     gpus = known = _run(lines, start, "G")
-    # A GPU that nobody knows may stand beside one that is known.
-    while 0 < gpus < MOST_GPUS and start + gpus < len(lines) and _NAMED.fullmatch(lines[start + gpus].text):
+    # A GPU that nobody knows may stand beside one that is known; "FP64" is none.
+    while 0 < gpus < MOST_GPUS and start + gpus < len(lines) and _NAMED.fullmatch(
+        text := lines[start + gpus].text
+    ) and kind(text) != "F":  # fmt: skip
         gpus += 1
     first = set(scan(lines[start].text)[0].gpu_ids) if gpus else set[str]()
     named = {t.gpu_ids for li in lines[start : start + gpus] for t in scan(li.text) if t.kind == "gpu"}

@@ -192,7 +192,7 @@ def claims(text: Text) -> Iterator[Claim | Left | Subject]:
         leaked |= CUES["leaked"].search(words) is not None
         denied = (CUES["denied"].match(text.text, end) or CUES["guessed"].search(words)) is not None
         heads = {head.start for head in sentence.listed.values()}
-        for gpu in (g for g in sentence.gpus if g.start in heads or re.search(r" GB|\dgb|[Г]Б", g.text)):
+        for gpu in (g for g in sentence.gpus if g.start in heads or re.search(r" GB|\dgb|[Г]Б|\d Go", g.text)):
             yield from sized(gpu, text.line(start + gpu.start), text.block)
         stated: list[Claim] = []
         for place, token in enumerate(sentence.tokens):
@@ -272,7 +272,7 @@ def sized(gpu: Token, line: int, block: int) -> Iterator[Claim]:
         found = stated.search(gpu.text)
         owner = subject([gpu]) if found is not None else None
         if found is not None and owner is not None:
-            token = scan(found[0].upper())[0]
+            token = scan(found[0].upper().replace("GO", "GB"))[0]
             values = token.numbers or (token.name,)
             # "RTX 3090 (24 GB GDDR6)": what stands in brackets is a statement, not a part of the name.
             named = "(" not in gpu.text
@@ -860,7 +860,7 @@ class _Choice(Sentence):
             return 0.4 if touches else after + cost + BETWEEN * turns
         # "..., faster than the A100, ..." is an aside that ends with its comma.
         between = CUES["aside"].sub("", self.between(gpu.end, token.start))
-        turns = len(CUES["turn"].findall(between + self.text[token.start : token.start + 1]))
+        turns = len(CUES["turn"].findall(between + self.text[token.start : token.start + 5]))
         between = re.sub(r"\([^()]*\)", "", between)
         others = sum(gpu.end <= g.start and g.end <= token.start and g.text in between for g in beside)
         # The only GPU that a sentence names is its subject, however long it is.

@@ -67,7 +67,11 @@ class Sentence:
             one = replace(self.gpus[0], count=count_of(counted[1]))
             self.tokens = tuple(one if t is self.gpus[0] else t for t in self.tokens)
             self.gpus[0] = one
-        self.subjects = {gpu.start: Subject(gpu.text, gpu.gpu_ids, count=gpu.count) for gpu in self.gpus}
+        # Owners in order may be those that the text spoke of.
+        self.subjects = {
+            gpu.start: Subject(gpu.text, gpu.gpu_ids, count=gpu.count)
+            for gpu in (*self.gpus, *self.ordered.values())
+        }
         # By start the GPUs that another one is compared with or derived from; "8 x H100" counts it.
         self.compared = {g.start for g in self.gpus if self.before("compared", g.start)}
         self.related = {
@@ -444,6 +448,11 @@ class Sentence:
 
     def subject_after(self) -> Subject | None:
         """What the next sentence speaks of: the GPU of this one, the first of several if it leads it."""
+        if self.about and self.about.two and CUES["one_of_two"].search(self.text) and (
+            {g.gpu_ids for g in self.gpus} <= {one.gpu_ids for one in self.about.two}
+        ):  # fmt: skip
+            # "The former has 80 GB." still leaves both to speak of.
+            return self.about
         if not self.gpus:
             return replace(self.about, sure=False) if self.about and self.numbered is not None else self.about
         if self.says("another_version") and (of := subject(self.gpus)):

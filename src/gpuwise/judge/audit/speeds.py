@@ -49,6 +49,8 @@ DIFFERENT = 0.01
 # How far rounding of sizes and rates may carry a possible number of tokens a second: names round the
 # parameters, and the embeddings, up to 7 % of them, are looked up and not read.
 SPARE = 1.1
+# The part of its weights' bytes that a file has at least: some are in fewer bits than its format says.
+SAME_FORMAT = 0.6
 # The same where the text itself works a bound out, of a size that it rounds.
 BOUND, BOUND_SPARE = re.compile(r"\bat most\b|theoretical|upper (?:bound|limit)|ceiling", re.IGNORECASE), 1.4
 # Bytes/s at which a desktop's processor reads what of a model its GPU has no room for; bytes of a weight in 4
@@ -229,6 +231,9 @@ def _of_tokens(claim: Claim) -> Finding:
     )
     if alone and min(rates) and min(rooms):
         bandwidth, room = max(rates) * claim.count, max(rooms) * claim.count
+        # A file that is far too small for the format of the column is another one's.
+        own = any(pattern.search(claim.context[0]) for pattern, _ in _BYTES)
+        files = [size for size in files if not own or size > SAME_FORMAT * weights * stored]
         size = min(files, default=weights * stored)
         least = min(size, room) / bandwidth + max(0.0, size - room) / PROCESSOR
         most = significant(1 / least, 3)

@@ -27,21 +27,26 @@ _VERSUS = ("vs", "vs.", "versus")
 _CARD = re.compile(r"(?<=\s)\d{4}$")
 # What a document calls a card for short, and the parts of a name that are its own.
 _SHORT = re.compile(
-    r"\b(?:the |an? |(?:and|or) (?=[XGTS]))(?P<name>(?:pro )?\d{4}|xtx?|gre|ti|super)\b"
+    r"\b(?:the |an? |(?:and|or) (?=[XGTS])|(?:plain|normal|regular|ordinary|vanilla|standard|base) )(?P<name>(?:pro )?\d{4}|xtx?|gre|ti|super)\b"
     r"(?! ?(?:ti\b|super\b|xt|-))|\b(?P<its>\d{4})(?=['\u2019]s\b)",
     re.I,
 )
+_BASE = re.compile(r"GTX (\d{4})(?= (?:Ti|SUPER)\b)")
 _PARTS_OF_NAME = re.compile(r"(?<=\s)\d{4}$|\bpro \d{4}\b|(?<=\d )(?:xtx?|gre|ti|super)$", re.I)
 
 
 def short_names(gpus: Iterable[Token]) -> Mapping[str, tuple[str, ...]]:
     """What GPUs that a document names in full may be called further on, each if it is one's alone: by their
-    number, or by what follows it."""
+    number, or by what follows it; beside a GTX 1660 Ti the GTX 1660 by its own."""
     found: dict[str, set[tuple[str, ...]]] = defaultdict(set)
+    bases: dict[str, set[tuple[str, ...]]] = defaultdict(set)
     for gpu in gpus:
         for part in _PARTS_OF_NAME.findall(gpu.text) if gpu.gpu_ids else ():
             found[part.lower()].add(gpu.gpu_ids)
-    return {part: next(iter(ids)) for part, ids in found.items() if len(ids) == 1}
+        for base in (_BASE.search(catalog.get(i).name) for i in gpu.gpu_ids):
+            if base and (named := catalog.mentions(base[0])):
+                bases[base[1]].add(named[0].gpu_ids)
+    return {part: next(iter(ids)) for part, ids in {**bases, **found}.items() if len(ids) == 1}
 
 
 def _numbered(
@@ -86,6 +91,20 @@ def _of_brand(text: str, tokens: Sequence[Token], rivals: Sequence[Subject]) -> 
                 yield Token(kind="gpu", start=start, end=end, text=one.text, gpu_ids=one.gpu_ids)
 
 
+def _of_two(text: str, tokens: Sequence[Token], about: Subject | None) -> Iterator[Token]:
+    """ "The former", "the second" and "the newer card" as the GPUs that are meant: of two that the sentence has
+    named, or that the text spoke of."""
+    for match in islice(CUES["one_of_two"].finditer(text), PRONOUNS):
+        start, end = match.span()
+        named = {t.gpu_ids: Subject(t.text, t.gpu_ids) for t in tokens if t.kind == "gpu" and t.end <= start}
+        two = tuple(named.values()) or (about.two if about is not None else ())
+        if len(two) == 2 and (order := match.lastgroup) is not None:
+            if order in ("older", "newer"):
+                two = tuple(sorted(two, key=lambda one: min(catalog.get(i).text("launch") or "" for i in one.gpu_ids)))
+            one = two[order in ("two", "newer")]
+            yield Token(kind="gpu", start=start, end=end, text=one.text, gpu_ids=one.gpu_ids)
+
+
 def typed(text: str, about: Subject | None, scope: Scope, rivals: Sequence[Subject]) -> tuple[Token, ...]:
     """The typed words of a sentence: "the PCIe version" is that of what the text speaks of; "the P100 with 12
     GB", or "a 12 GB P100", is the variant of that size; where the text is about laptops, theirs is meant."""
@@ -96,7 +115,8 @@ def typed(text: str, about: Subject | None, scope: Scope, rivals: Sequence[Subje
     )
     named = [*_numbered(text, scan(text), about, scope.short)]
     named += _of_brand(text, named, rivals)
-    for token in sorted(named, key=lambda t: t.start) if rivals else named:
+    named += _of_two(text, tuple(named), about)
+    for token in sorted(named, key=lambda t: t.start):
         size = None
         if len(token.gpu_ids) > 1:
             size = CUES["of_size"].match(text, token.end) or cue_before("size_before", text, token.start)
@@ -162,14 +182,19 @@ def in_order(
     "The T4 and the L4 have 16 and 24 GB respectively", "T4/L4: 16/24 GB"."""
     gpus = [t for t in tokens if t.kind == "gpu"]
     values = [t for t in tokens if t.kind == "value" and t.numbers]
+    said = CUES["respectively"].search(text) is not None
+    # "Their bandwidths are 300 and 320 GB/s, respectively": of the two that the text spoke of.
+    two = about.two if said and about is not None and not gpus else ()
+    gpus = gpus or [Token(kind="gpu", start=n - 2, end=n - 2, text=one.text, gpu_ids=one.gpu_ids)
+                    for n, one in enumerate(two)]  # fmt: skip
     gaps = [text[a.end : b.start].strip() for a, b in pairwise(gpus)]
     slashed = bool(gaps) and set(gaps) == {"/"}
     slashed |= len(gaps) == 1 and gaps[0] in _VERSUS
-    listed = gaps and all(
+    listed = (gaps and two) or gaps and all(
         gap in _VERSUS or CUES["list"].fullmatch(text, a.end, b.start)
         for gap, (a, b) in zip(gaps, pairwise(gpus), strict=True)
     )
-    if not listed or len(tokens) > MOST // 5 or not (slashed or CUES["respectively"].search(text)):
+    if not listed or len(tokens) > MOST // 5 or not (slashed or said):
         return tuple(tokens), dict(_beside(text, tokens, about))
     parts: list[Token] = []
     for value in values:
@@ -190,7 +215,7 @@ def in_order(
             for a, b in pairwise(run)
         )
         dimension = run[-1].dimension
-        if joined and dimension != "bare" and {t.dimension for t in run} <= {"bare", dimension}:
+        if joined and (dimension != "bare" or said) and {t.dimension for t in run} <= {"bare", dimension}:
             unit = unit_of(run[-1])
             for n, (value, gpu) in enumerate(zip(run, gpus, strict=True), at):
                 owned[value.start] = gpu

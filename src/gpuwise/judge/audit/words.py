@@ -180,7 +180,7 @@ _TYPED = [(name, "", "", pattern) for name, pattern in _NAMES.items()] + [
 # Where a token may begin: at a word, behind a point and in a few places inside a word. Words that no token
 # begins with are passed over, because they are every second one.
 _BEGIN = re.compile(
-    r"(?:(?<![A-Za-z0-9.,])|(?<=\dx)|(?<=[a-z])(?=\d{1,3},\d{3})|(?:(?<= to)|(?<=/s)"
+    r"(?:(?<![A-Za-z0-9.,])|(?<=[A-Za-z],)(?=\d)|(?<=\dx)|(?<=[a-z])(?=\d{1,3},\d{3})|(?:(?<= to)|(?<=/s)"
     r"|(?<= [Pp]erformance))(?=\d)|(?P<dotted>(?<=[.,])))"
     r"(?!(?:the|and|of|has|have|its?|is|are|while|which|that|as|at|an?|to|in|on|by|was|from|this|or|more|for|but"
     r"|than|you|not|can|be|offers|delivers|needs|draws) )[^\s|:;()/*]",
