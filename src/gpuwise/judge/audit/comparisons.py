@@ -107,6 +107,8 @@ def comparisons(sentence: str, gpus: Sequence[Token], line: int, block: int) -> 
             text=sentence[match.start() : match.end("field")].strip(),
         )  # fmt: skip
         doubt = sentence[-1:] == "?" or CUES["doubt"].search(lead[-LEAD:])
+        # "20 times the FP32 rate of the V100, with TF32"; what is trained or served is measured.
+        doubt = doubt or (field[:5] == "peak:" and CUES["other_rate"].search(sentence))
         reading = Reading(field=field, values=(Number(value=value, digits=digits),), token=token)
         claim = claim_of(reading, one, line, block, not doubt and one.count == 1)
         yield replace(claim, than=other.gpu_ids, more=more, relation=relation)

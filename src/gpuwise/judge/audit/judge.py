@@ -695,12 +695,14 @@ def _of_ratio(claim: Claim) -> Finding:
     ]  # fmt: skip
     figures = [numbers_of(e.value for e in pair) for pair in pairs]
     found = [_compared(claim, stated, a, b) for a, b in figures]
-    if claim.field[:5] == "peak:" and any(
+    if claim.field[:5] == "peak:" and claim.field not in ("peak:fp32", "peak:fp64") and any(
         _compared(claim, stated, k * a, b) == "agrees" for a, b in figures for k in (0.5, 2)
-    ):
+    ):  # fmt: skip
         # The one rate with sparsity, or with a wider accumulator, the other without.
         found.append("cannot tell")
-    silent = not all(evidence.of(i, claim.field) for i in (*claim.gpu_ids, *claim.than))
+    both = (*claim.gpu_ids, *claim.than)
+    # A superchip may be taken with the memory of its processor, and for the chips in it.
+    silent = any(not evidence.of(i, claim.field) or (i[0] == "g" and agree.twins_of(i)) for i in both)
     verdict: Verdict = "agrees" if "agrees" in found else "contradicts"
     if verdict != "agrees" and (
         not found or silent or "cannot tell" in found or claim.several or not claim.sure

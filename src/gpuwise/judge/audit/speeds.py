@@ -222,7 +222,9 @@ def _of_tokens(claim: Claim) -> Finding:
     weights = min(map(float, first), default=0.0) * 1e9
     if weights > LARGEST_DENSE and not CUES["dense_model"].search(text):
         return _finding(claim, "a model of this size may be a mixture that reads few of its weights")
-    alone = CUES["one_request"].search(text) and not CUES["many_requests"].search(text)
+    training = CUES["trains"].search(text) is not None and not CUES["infers"].search(text)
+    # A sequence that is trained on passes the weights as a whole.
+    alone = not training and CUES["one_request"].search(text) and not CUES["many_requests"].search(text)
     # The closest words that name a format, such as those of the column.
     formats = [[each for pattern, each in _BYTES if pattern.search(piece)] for piece in claim.context]
     stored = min(next(filter(None, formats), [FOUR_BITS]))
@@ -249,7 +251,6 @@ def _of_tokens(claim: Claim) -> Finding:
         return _finding(claim, "nothing says which model, or how many requests run together")
     count = claim.count if claim.count > 1 or CUES["one_gpu"].search(text) else IN_MACHINE
     # Two operations a weight forwards, and twice as many backwards; adapters spare half of the latter.
-    training = CUES["trains"].search(text) is not None and not CUES["infers"].search(text)
     needed = value.value * weights * ((4 if CUES["adapters"].search(text) else 6) if training else 2)
     hidden = any(catalog.get(i).hides_peak for i in claim.gpu_ids)
     # Who trains in 16 bits, and names no other format, reaches no other peak.
