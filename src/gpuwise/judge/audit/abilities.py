@@ -83,8 +83,8 @@ def abilities(
                 # "RTX 4090: NVLink", "On the RTX 5090, FP4 is supported".
                 bare = "" if lead[start:].strip() in ("", ",") or re.match(r"\s?\w", clause) else "yes"
                 said = _answer(clause, natively) or bare or ("yes" if clause[:6] == " with " else None)
-            if re.match(r"\s(?:is |are )?(?:unsupported|not supported)\b", clause):
-                # "The RTX 4090 has NVLink unsupported", as Japanese says it.
+            if re.match(r"\s(?:(?:is |are )?(?:unsupported|not supported)\b|not(?: natively)?\s*$)", clause):
+                # "The RTX 4090 has NVLink unsupported", as Japanese says it; "supports BF16 not", as German.
                 said = "no"
             denied = re.search(
                 r"\b(?:neither|nor|none of)\b[^.;,]*$", sentence[: owners[0].start], re.IGNORECASE

@@ -7,14 +7,18 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from itertools import pairwise
 
-from gpuwise.judge.audit.cells import NEAR, OF_UNIT, SUMMED, Reading, label_of
+from gpuwise.judge.audit.cells import FORMATS, NEAR, OF_UNIT, SUMMED, Reading, label_of
 from gpuwise.judge.audit.grid import claim_of, subject
 from gpuwise.judge.audit.words import CUES, LEAD, NAMES, Token, cue_before, scan
 from gpuwise.model.judgement import Claim, Number, Relation
 
 TIMES: Mapping[str, float] = NAMES["times"]
 # Fields that texts compare without a number.
-COMPARED_FIELDS = SUMMED | {"power_w", "sm_count", "l2_bytes", "memory_bus_bits"}
+COMPARED_FIELDS = SUMMED | {
+    "power_w", "sm_count", "l2_bytes", "memory_bus_bits", "link_bytes_per_s", "transistors", "rt_cores", *FORMATS
+}  # fmt: skip
+# Words behind a ratio that leave its field to what was said before: "3 times that of", "as fast as".
+_OPEN_FIELD = re.compile(r"(?:\W|\b(?:that|those|the|as|fast|much|large|high|big|of|what|is)\b)*", re.IGNORECASE)
 
 
 def comparisons(sentence: str, gpus: Sequence[Token], line: int, block: int) -> Iterator[Claim]:
@@ -51,15 +55,15 @@ def comparisons(sentence: str, gpus: Sequence[Token], line: int, block: int) -> 
         amount = next(iter(scan(match["amount"])), None) if match["amount"] else None
         of_unit = OF_UNIT.get(amount.dimension) if amount is not None else None
         # The field that it names, or that of its unit, or what is compared: "The memory of the one is".
-        of_subject = label_of(lead[-NEAR:]).first if re.search(r"\bof (?:the |an? )?$", lead) else None
+        of_subject = label_of(lead[-NEAR:]).first if re.search(r"\b(?:of|on) (?:the |an? )?$", lead) else None
         named = label_of(match["field"]).first or (label_of(match[0]).first if amount is None else None)
-        if named is None and of_unit is None and re.search(r"\b(?:its|the) \w", match["field"]):
-            # "Twice the compute of": of no field, whatever stands before.
-            continue
-        # "1,408 cores and 336 GB/s, which is more than": the last of what it states.
-        stated = [t.dimension for t in scan(words) if t.kind == "value"]
-        of_words = OF_UNIT.get(stated[-1]) if stated else label_of(words).first
-        field = named if named is not None else of_unit or of_words or of_subject
+        field = named if named is not None else of_unit
+        if not field and _OPEN_FIELD.fullmatch(match["field"]):
+            # "1,408 cores and 336 GB/s, which is more than": the last of what it states; "draws a third less than".
+            stated = [t.dimension for t in scan(words) if t.kind == "value"]
+            drawn = "power_w" if re.search(r"\b(?:draws?|consumes?)\b", words) else None
+            of_words = OF_UNIT.get(stated[-1]) if stated else None
+            field = of_words or label_of(words).first or of_subject or drawn
         # "33 % de m\u00e9moire de plus" says how much more, not how much.
         extra = match["percent"] and re.search(r"\b(?:additional|more|extra)\b", match[0])
         if not field or field not in COMPARED_FIELDS or (of_unit and of_unit != field) or extra:
@@ -103,6 +107,8 @@ def comparisons(sentence: str, gpus: Sequence[Token], line: int, block: int) -> 
             text=sentence[match.start() : match.end("field")].strip(),
         )  # fmt: skip
         doubt = sentence[-1:] == "?" or CUES["doubt"].search(lead[-LEAD:])
+        # "20 times the FP32 rate of the V100, with TF32"; what is trained or served is measured.
+        doubt = doubt or (field[:5] == "peak:" and CUES["other_rate"].search(sentence))
         reading = Reading(field=field, values=(Number(value=value, digits=digits),), token=token)
         claim = claim_of(reading, one, line, block, not doubt and one.count == 1)
         yield replace(claim, than=other.gpu_ids, more=more, relation=relation)

@@ -17,7 +17,7 @@ from gpuwise.judge.audit.grid import GRID, IN_CONTEXT, Scope, Subject, claim_of,
 from gpuwise.judge.audit.prose import Left, Text
 from gpuwise.judge.audit.read import PLAIN, Block, Heading, Line, Table, texts_of
 from gpuwise.judge.audit.typed import short_names
-from gpuwise.judge.audit.words import CHIP, CUES, Token, cue_before, scan
+from gpuwise.judge.audit.words import ABILITIES, CHIP, CUES, Token, cue_before, scan
 from gpuwise.model.judgement import Claim, Number
 
 # So many lines below the name of a chip its counts may still be meant.
@@ -39,11 +39,16 @@ _COMPARES = re.compile(
 )
 _OF_BOTH = re.compile(r"^[^()]{0,40}\(([^()]{1,40} vs\.? [^()]{1,40})\)$")
 # "cnt: 2" beside the name of a GPU.
-_COUNTED = re.compile(r"(?:(?:num(?:ber)?(?: of)?[ _])?gpus?(?:[ _]count)?|cnt|count|qty): (\d{1,3})", re.I)
+_COUNTED = re.compile(
+    r"(?:(?:num(?:ber)?(?: of)?[ _])?(?:gpu|accelerator)s?(?:[ _](?:count|num))?|cnt|count|qty): (\d{1,3})", re.I
+)
+# "supports bf16: true", "nvlink: no": whether it is there, or whether it is used.
+_ANSWER = re.compile(r"([\w -]{2,40}?)\s?[:=]\s?(true|false|yes|no)", re.IGNORECASE)
 _ENDS = re.compile(r"[A-Za-z0-9)][.!?] (?=[A-Z])")
 _NAME = re.compile(
     r"(?:card|gpu|(?:gpu )?name): (?![a-z]{2}\d{3}\b)([a-z][\w .-]{0,40}\d[\w .-]{0,20})", re.I
 )
+_KEY = re.compile(r"(?:gpu|accelerator|card)[ _\w]{0,8}: ", re.IGNORECASE)
 _PRODUCT = re.compile(r"[A-Z][\w .+-]{2,30}\d[\w .+-]{0,20}")
 _NUMBERED = re.compile(r"(?:\d{1,2}\.){1,3}\d{0,2} (?=[A-Z])")
 _BARS = re.compile(r"\s[|\u00b7\u2022]\s")
@@ -269,7 +274,7 @@ class _Walk:
                 yield from self.table(part)
             elif not joins and (named := _NAME.fullmatch(part.text)) and not prose.gpus_of(part.text):
                 # "gpu: A16" begins an object, "gpu: AD102" does not.
-                self.headings, self.recent = {PLAIN + 1: subject_of(named[1])}, None
+                self.headings, self.recent, self.count = {PLAIN + 1: subject_of(named[1])}, None, 1
             elif not joins and (name := _of_another(part.text)):
                 self.headings, self.recent = {PLAIN + 1: Subject(name, ())}, None
             elif part.line in parents and not part.text[0].islower():
@@ -278,7 +283,9 @@ class _Walk:
                 self.heading(PLAIN + deep, part.text, part.line)
                 yield from self.prose([part])
             elif not joins and self.is_title(part):
+                count = 1 if part.marked or not _KEY.match(part.text) else self.count
                 self.heading(PLAIN + part.item, part.text, part.line)
+                self.count = count
                 # So short a line may still be a sentence: "The T4 supports FP8."
                 yield from self.prose([part])
             elif not joins and not (
@@ -421,11 +428,12 @@ class _Walk:
                     mine = of_form(one, text, reading.token)
                     mine = replace(mine, count=self.count) if mine.count == 1 else mine
                     total = self.count > 1 and reading.field in SUMMED and CUES["total"].search(label)
-                    if CUES["of_one"].search(label) or (self.count > 1 and not total and min(
+                    each = CUES["of_one"].search(label) or reading.field in ABILITIES
+                    if each or (self.count > 1 and not total and min(
                         ratios(mine, reading), default=0.0
                     ) < LIKE_ONE):  # fmt: skip
-                        # "Power per GPU" below "8 x H100"; what an object says beside "count: 8", unless it is
-                        # more than one has.
+                        # "Power per GPU" below "8 x H100"; each has what one has; what an object says beside
+                        # "count: 8", unless it is more than one has.
                         mine = replace(mine, count=1)
                     reading = replace(reading, times=None) if total else reading
                     claim = claim_of(reading, mine, line.line, self.section, len(gpus) < 2 or one_each)
@@ -484,6 +492,11 @@ def _of_another(text: str) -> str:
 
 def _pairs(text: str) -> Iterator[tuple[str, str]]:
     """(label, value) for each field of a line with its value behind a colon, a dash, or glued to it."""
+    if len(text) < TITLE and (answer := _ANSWER.fullmatch(text)) and label_of(answer[1]).ability:
+        # That a thing is not there may be how a machine was set up: "mig: false".
+        supports = answer[2].lower() in ("true", "yes") or CUES["plain_ability"].search(answer[1])
+        yield from [(answer[1], answer[2])] if supports else ()
+        return
     ends = [match.end() for match in _ENDS.finditer(text)] if len(text) <= PAIRS else []
     if any([(t.kind, t.start) for t in scan(text[end : end + NEAR])[:1]] != [("field", 0)] for end in ends):
         # Sentences, not "VRAM: 24 GB. TDP: 450 W."

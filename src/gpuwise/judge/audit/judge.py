@@ -692,13 +692,20 @@ def _of_ratio(claim: Claim) -> Finding:
     stated = claim.values[0]
     assert isinstance(stated, Number)
     pairs = [
-        (a, b) for one in claim.gpu_ids for a in evidence.of(one, claim.field)
-        for other in claim.than for b in evidence.of(other, claim.field)
+        (a, b) for one in claim.gpu_ids for a in _compared_with(one, claim.field)
+        for other in claim.than for b in _compared_with(other, claim.field)
         if isinstance(a.value, float) and isinstance(b.value, float) and a.form == b.form and b.value
     ]  # fmt: skip
     figures = [numbers_of(e.value for e in pair) for pair in pairs]
     found = [_compared(claim, stated, a, b) for a, b in figures]
-    silent = not all(evidence.of(i, claim.field) for i in (*claim.gpu_ids, *claim.than))
+    if claim.field[:5] == "peak:" and claim.field not in ("peak:fp32", "peak:fp64") and any(
+        _compared(claim, stated, k * a, b) == "agrees" for a, b in figures for k in (0.5, 2)
+    ):  # fmt: skip
+        # The one rate with sparsity, or with a wider accumulator, the other without.
+        found.append("cannot tell")
+    both = (*claim.gpu_ids, *claim.than)
+    # A superchip may be taken with the memory of its processor, and for the chips in it.
+    silent = any(not evidence.of(i, claim.field) or (i[0] == "g" and agree.twins_of(i)) for i in both)
     verdict: Verdict = "agrees" if "agrees" in found else "contradicts"
     if verdict != "agrees" and (
         not found or silent or "cannot tell" in found or claim.several or not claim.sure
@@ -716,6 +723,13 @@ def _of_ratio(claim: Claim) -> Finding:
         source="; ".join(dict.fromkeys(e.named for pair in pairs for e in pair)),
         explanation=explained if verdict != "agrees" else "",
     )  # fmt: skip
+
+
+def _compared_with(gpu_id: str, field: str) -> list[evidence.Evidence]:
+    """The figures of a GPU that comparisons mean: of its rates in a format the highest of each form."""
+    known = evidence.of(gpu_id, field)
+    rates = {k.form: k for k in sorted(known, key=lambda k: k.value)} if field[:5] == "peak:" else {}
+    return [*(rates.values() or known)]
 
 
 def _compared(claim: Claim, stated: Number, a: float, b: float) -> Verdict:

@@ -784,7 +784,8 @@ class _Choice(Sentence):
         if held is not None and self.text[held.start : held.end] != held.text and not set(",;") & set(gap):
             # "Two of them hold 96 GB": nothing binds closer than a pronoun.
             named = [(cost + COMPARED * (g is not held and cost >= AGAIN), g) for cost, g in named]
-        if any(cost < AGAIN and g.start >= token.end for cost, g in named):
+        bound = any(cost < AGAIN and g.start >= token.end for cost, g in named)
+        if bound:
             # "250 W for the A100": what binds a value behind it leaves nothing to the GPUs before.
             named = [(cost + COMPARED * (g.end <= token.start), g) for cost, g in named]
         for cost, gpu in named:
@@ -803,7 +804,9 @@ class _Choice(Sentence):
                 g.end <= said.start() and self.before("leads", g.start) for g in self.gpus[:1]
             )  # fmt: skip
             behind = BETWEEN + (0 if again or min(first, default=FAR) > LEADS else CONFIRMED)
-            yield (min(first) + behind if first else 1.0) + (0 if about.sure else 0.5), about
+            # No figure of the catalog tells whose a speed is.
+            far = bound and token.measures == "item/s"
+            yield (min(first) + behind if first else 1.0 + far) + (0 if about.sure else 0.5), about
 
     def is_of_other(self, owner: Subject, token: Token) -> bool:
         """Whether the last architecture before a value, with no GPU between, is not the owner's: "Hopper has
@@ -1042,7 +1045,9 @@ FACTS: Mapping[str, Callable[[_Choice, _Value], object]] = {
     "goes on": lambda s, v: s.goes_on or CUES["about_it"].match(s.text),
     "or another size": lambda s, v: v.held and _OR_SIZE.fullmatch(
         v.held.text[-NEAR:] + s.between(v.held.end, v.token.start)),
-    "count of one": lambda s, v: v.token.measures == "count" and all(g.count == 1 for g in s.gpus),
+    # Both directions of a link are its total.
+    "count of one": lambda s, v: (v.token.measures == "count" or v.field == "link_bytes_per_s") and all(
+        g.count == 1 for g in s.gpus),
     "or another type": lambda s, v: any(
         a.field == b.field == "memory_type" and _OR.fullmatch(s.text, a.end, b.start)
         for a, b in pairwise(s.tokens[max(0, v.place - 1) : v.place + 2])),

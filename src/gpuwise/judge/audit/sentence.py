@@ -375,7 +375,8 @@ class Sentence:
         if last > start and (parted := re.search(r"[,;()]| and ", self.text[last : token.start])):
             before = before[-(token.start - last - parted.end()) :]
         end = min((t.start for t in self.tokens[place + 1 :] if t.kind == "value"), default=len(self.text))
-        after = self.text[token.end : end][:NEAR]
+        # "3 of 12 GB total 48 GB": what stands right before the next value is said of that one.
+        after = re.sub(r"\b(?:total|together)[ :]*$" if end < len(self.text) else "$", "", self.text[token.end : end])[:NEAR]
         if CUES["each_of_several"].match(after):
             return False
         # Behind a product an equals sign gives something computed.

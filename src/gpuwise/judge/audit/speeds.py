@@ -20,6 +20,7 @@ from gpuwise import checks
 from gpuwise.facts import catalog, prices
 from gpuwise.facts.published import record
 from gpuwise.judge.audit.cells import POINTED, in_thousands
+from gpuwise.judge.audit.evidence import alike
 from gpuwise.judge.audit.grid import GRID
 from gpuwise.judge.audit.read import Block, Table
 from gpuwise.judge.audit.words import COUNTED, CUES, NAMES, scan, speaks_of_tokens, unit_of
@@ -88,6 +89,8 @@ HOURS_OF = {"hours": [1], "day": [24], "week": [168], "month": [672, 744], "year
 NEAR = 1000
 # Figures that one finding lists.
 LISTED = 12
+# How near a file is to the size of its model's weights.
+FILE = 0.3
 # Larger ones are mixtures of experts, but for those that are known by name (Qwen3.5 122B reads 10 of 122 B).
 LARGEST_DENSE = 80e9
 _BYTES = [(re.compile(name, re.IGNORECASE), each) for name, each in NAMES["weights"].items()]
@@ -221,10 +224,16 @@ def _of_tokens(claim: Claim) -> Finding:
     weights = min(map(float, first), default=0.0) * 1e9
     if weights > LARGEST_DENSE and not CUES["dense_model"].search(text):
         return _finding(claim, "a model of this size may be a mixture that reads few of its weights")
-    alone = CUES["one_request"].search(text) and not CUES["many_requests"].search(text)
+    training = CUES["trains"].search(text) is not None and not CUES["infers"].search(text)
+    # A sequence that is trained on passes the weights as a whole.
+    alone = not training and CUES["one_request"].search(text) and not CUES["many_requests"].search(text)
     # The closest words that name a format, such as those of the column.
-    formats = ([each for pattern, each in _BYTES if pattern.search(piece)] for piece in claim.context)
+    formats = [[each for pattern, each in _BYTES if pattern.search(piece)] for piece in claim.context]
     stored = min(next(filter(None, formats), [FOUR_BITS]))
+    # "Q4 is a file of 4.9 GB" says nothing of the column "F16".
+    others = {each for piece in formats for each in piece} - {stored}
+    files = [f for f in files if alike(f, weights * stored, FILE) or not any(
+        alike(f, weights * each, FILE) for each in others)]  # fmt: skip
     rates, rooms = (
         [catalog.get(i).number(name) or 0.0 for i in claim.gpu_ids]
         for name in ("memory_bytes_per_s", "memory_bytes")
@@ -246,12 +255,15 @@ def _of_tokens(claim: Claim) -> Finding:
     if not weights:
         return _finding(claim, "nothing says which model, or how many requests run together")
     count = claim.count if claim.count > 1 or CUES["one_gpu"].search(text) else IN_MACHINE
-    # Two operations a weight forwards, and twice as many backwards.
-    training = CUES["trains"].search(text) is not None and not CUES["infers"].search(text)
-    needed = value.value * weights * (6 if training else 2)
+    # Two operations a weight forwards, and twice as many backwards; adapters spare half of the latter.
+    needed = value.value * weights * ((4 if CUES["adapters"].search(text) else 6) if training else 2)
     hidden = any(catalog.get(i).hides_peak for i in claim.gpu_ids)
-    best = 0.0 if hidden else count * max(_peak(i, (), sparse=True) for i in claim.gpu_ids)
-    why = f"needs {si(needed, 'FLOP/s', 3)} of at most {si(best, 'FLOP/s', 3)} in any format, on {count} GPUs"
+    # Who trains in 16 bits, and names no other format, reaches no other peak.
+    said = {m[1].lower() for m in CUES["precision"].finditer(text)} if training else set()
+    half = ("fp16", "bf16") if said and said <= {"fp16", "bf16", "amp", "mixed"} else ()
+    best = 0.0 if hidden else count * max(_peak(i, half, sparse=not half) for i in claim.gpu_ids)
+    named = "16 bits" if half else "any format"
+    why = f"needs {si(needed, 'FLOP/s', 3)} of at most {si(best, 'FLOP/s', 3)} in {named}, on {count} GPUs"
     return _finding(claim, why, wrong=needed > SPARE * best > 0)
 
 
