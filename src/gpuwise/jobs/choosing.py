@@ -16,7 +16,16 @@ from gpuwise.jobs.facts import Facts
 from gpuwise.judge.choose import answer as say
 from gpuwise.judge.choose import decide, fit, owning, phrases, speeds, verdicts
 from gpuwise.judge.choose import need as needs
-from gpuwise.judge.choose.candidates import EXPORT, FEW, PAID, TOGETHER, names_of, offered, stated, usable
+from gpuwise.judge.choose.candidates import (
+    EXPORT,
+    FEW,
+    PAID,
+    TOGETHER,
+    names_of,
+    offered,
+    stated,
+    usable,
+)
 from gpuwise.judge.choose.need import need_for
 from gpuwise.judge.choose.speeds import Forecast
 from gpuwise.model.gpu import RENTS, Offer
@@ -78,6 +87,7 @@ def _chosen(
     several = _in_machines(market, need)
     choice = several or _by_the_second(market, _kept_for_once(_answered(market, needs.settled(need))))
     choice = _with_left_out(market, choice, need)
+    choice = _over_spans(choice) if need.spans and not several else choice
     choice = _with_both_ways(market, choice, several is not None)
     billed = verdicts.against(need.bill, choice) if need.bill else ""
     if billed and (need.bill is None or need.bill.usd is None):  # No sum to compare with
@@ -154,6 +164,23 @@ def _in_order(choice: Recommendation, options: Sequence[Option]) -> Recommendati
     return replace(made, answer=say.plainly(made), reasons=say.reasons(made), runner_up=say.runner_up(made))
 
 
+def _over_spans(choice: Recommendation) -> Recommendation:
+    """The choice by the sums of those that are rented for different times, the least first, each at its
+    lowest price."""
+    hours = {(gpu, count): span for gpu, count, span in choice.need.spans}
+    paid = {o: (o.per_hour_usd or inf) * hours.get((o.gpu_id, o.count), inf) for o in choice.options}
+    options = sorted(choice.options, key=lambda option: paid[option])
+    gpus, sums = (
+        {(o.gpu_id, o.count): o for o in reversed(options) if paid[o] < inf},
+        dict[tuple[int, float], Option](),
+    )
+    for option in sorted(gpus.values(), key=lambda o: paid[o]):  # Of variants of one name the cheapest
+        sums.setdefault((option.count, hours[option.gpu_id, option.count]), option)
+    made = _in_order(choice, options)
+    said = verdicts.over_spans(choice, {option: paid[option] for option in sums.values()}) if sums else ""
+    return replace(made, answer=said or made.answer, changes=())
+
+
 # Share of busy time below which a machine is not rented around the clock.
 IDLE = 0.01
 
@@ -175,29 +202,44 @@ SPARE = 0.05
 
 
 def _in_machines(market: _Market, need: Need) -> Recommendation | None:
-    """One of the machines that hold the number of GPUs which is asked for, with what all of them cost; None
-    where one machine holds it, or none has a price. Of several GPUs each has its own number."""
+    """The machines that hold the number of GPUs which is asked for, the last of them smaller where that
+    leaves less over, with what all of them cost; None where one machine holds it, or none has a price. Of
+    several GPUs each has its own number."""
     numbers = dict(need.sets) or {"": need.gpus[0]}
-    number = max(numbers.values())
-    sizes = sorted(TOGETHER, key=lambda size: (-number % size > SPARE * number, -size))
+    number, several = max(numbers.values()), len(numbers) > 1
+    # Cards with fans of their own, bought, stand in workstations and frames of four, others in servers.
+    fans = any(catalog.get(gpu).text("segment") != "server" for gpu in names_of(need)[:1])
+    most = needs.MOST_AT_HOME if fans and need.acquire != "rent" else needs.MOST_TOGETHER
+
+    def order(size: int) -> tuple[bool, int]:
+        return -number % size > SPARE * number if several else size > most, -size
+
+    sizes = sorted(TOGETHER, key=order)
     for size in sizes if number > needs.MOST_TOGETHER else ():
-        share, limited = ceil(number / size), need.budget_usd is not None
+        share, rest = divmod(number, size)
+        if rest and (several or size - rest <= SPARE * number):
+            share, rest = share + 1, 0
+        part = number / size if rest else share
         sets = tuple((gpu, min(count, size)) for gpu, count in need.sets)
-        each = {gpu: ceil(numbers[gpu] / count) for gpu, count in sets} or {"": share}
+        each = {gpu: ceil(numbers[gpu] / count) for gpu, count in sets} if several else {"": share}
         counts = [count for _, count in sets] or [size]
-        of = "" if len({*each.values()}) > 1 else f" is one of {share} machines"
-        of = of or f"is one of as many machines as it takes, at most {share}"
+        of = f"one of {share} machines" if share > 1 else "the larger of two machines"
+        of = f"one of as many machines as it takes, at most {share}" if len({*each.values()}) > 1 else of
         one = replace(
-            need, sets=sets, gpus=(min(counts), max(counts)), items=need.items and need.items / share,
-            concurrent=ceil(need.concurrent / share), asks="",
-            budget_usd=need.budget_usd and need.budget_usd / share,
-            notes=(*need.notes, f"each row {of.strip()}{' with its budget' * limited}"),
+            need, sets=sets, gpus=(min(counts), max(counts)), items=need.items and need.items / part,
+            concurrent=ceil(need.concurrent / part), asks="",
+            budget_usd=need.budget_usd and need.budget_usd / part,
+            notes=(*need.notes, f"each row is {of}{' with its part of the budget' * bool(need.budget_usd)}"),
         )  # fmt: skip
         with suppress(GpuwiseError):
             found = _first_answer(market, needs.settled(one))
-            best = firsts((numbers.get(option.gpu_id, number), option) for option in found.options)
+            best, last = firsts((numbers.get(o.gpu_id, number), o) for o in found.options), None
+            if rest:  # One more, with those that are left
+                fewer = replace(one, sets=((found.options[0].gpu_id, rest),), gpus=(rest, rest), only=())
+                fewer = replace(fewer, items=one.items and one.items * rest / size, budget_usd=None)
+                last = market.best(needs.settled(fewer)).options[0]
             said = [
-                verdicts.machines(found, option, count, each.get(option.gpu_id, share))
+                verdicts.machines(found, option, count, each.get(option.gpu_id, share), last)
                 for count, option in best.items()
             ]
             return replace(found, answer=" ".join(said))
@@ -418,7 +460,14 @@ def _first_answer(market: _Market, need: Need) -> Recommendation:
         # Where one card is too small, what several of it lack is what keeps somebody from them.
         many = [e for e in failed if verdicts.AS_MANY in e[0].notes and e[1].code == "limits"]
         many = many if failed[0][1].code == "too-large" else []
-        raise _explained(market, *next(iter(fed or many or patient or failed))) from None
+        # Of what costs too much in each, the least money leads to an answer.
+        same = [
+            e for e in patient if (e[0].only, e[0].unproven) == (failed[0][0].only, failed[0][0].unproven)
+        ]
+        budgets = [(w[0].changes["budget_usd"], e) for e in same for w in e[1].data.get("ways", ())
+                   if len(w) == 1 and w[0].limit == "budget"]  # fmt: skip
+        near = [min(budgets, key=lambda each: each[0] or inf)[1]] * bool(budgets)
+        raise _explained(market, *next(iter(fed or many or near or patient or failed))) from None
     mine = [choice.rejected[gpu] for gpu in {*need.have} if gpu in choice.rejected]
     asked = need.keep or need.asks == "faster"
     if asked and not need.unproven and any(why.code == "unproven" for why in mine):

@@ -610,7 +610,7 @@ def loosened(
     budget = next((way for start in starts for way in start if way.limit == "budget"), None)
     if budget is not None and need.assumptions.host_usd is None and need.acquire == "own":
         there = replace(need.assumptions, host_usd=0.0)
-        starts.append((Way("host", "0", "with a machine that is there", {"assumptions": there}),))
+        starts.append((Way("host", "0", "", {"assumptions": there}),))
     if need.task == "infer" and need.gpus[1] < MOST_TOGETHER and not need.sets:
         all_of_it = (need.gpus[0], MOST_TOGETHER)
         starts.append((Way("gpus", f"{need.gpus[0]}..{MOST_TOGETHER}", "", {"gpus": all_of_it}),))
@@ -644,7 +644,7 @@ def loosened(
                 same = (each for each in more if len(each) == 1 and each[0].limit in tried)
                 tried |= {way.limit: way for way in next(same, more[0])}
             else:
-                found = f"{first.count} x {first.gpu_id}"
+                found = f"{first.count} x {first.gpu_id}{' in a machine that is there' * ('host' in tried)}"
                 named_all = all(way.gpus for way in tried.values())
                 good.append(tuple(way if named_all else way._replace(gpus=found) for way in tried.values()))
                 break
