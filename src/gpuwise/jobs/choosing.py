@@ -683,11 +683,16 @@ def _with_left_out(market: _Market, choice: Recommendation, asked: Need) -> Reco
     if missing := [name for name in need.providers if name.casefold() not in offering]:
         ruled_out = "; other people's machines were ruled out" * (need.community is False)
         advice.append(f"left out: {', '.join(missing)}: no price of theirs for this is known{ruled_out}")
-    kinds = ("spot", "community", "reserved", "serverless")
-    ways = {option.way for option in choice.options}
-    lacking = [kind for kind in kinds if getattr(asked, kind) and getattr(need, kind) and kind not in ways]
+    kinds = [kind for kind in decide.EXCLUDED if getattr(asked, kind) and getattr(need, kind)]
+    each = firsts((option.way, option) for option in choice.options)
+    lacking = [kind for kind in kinds if kind not in each]
     if lacking and need.acquire != "own":
         advice.append(f"left out: {', '.join(lacking)} rent: no such price is known that keeps the limits")
+    for kind in kinds if choice.options[0].way in {*RENTS} - {*kinds} else ():
+        least = choice.options[0].cost_per_item_usd
+        if kind in each and (more := phrases.times(each[kind].cost_per_item_usd, least)):
+            cost = f"{phrases.offered_as(each[kind])}, {phrases.as_times(more)} the cost"
+            advice.append(f"{kind} rent costs no less: {cost}")
     unranked, answer = tuple(_unranked(market, choice, asked)), choice.answer
     said = {gpu for gpu, why in left.items() if gpu in need.have or (unranked and why.code == "unproven")}
     named = fit.why_not(names, {gpu: why.detail for gpu, why in left.items() if gpu not in said})
@@ -799,7 +804,7 @@ def _with_verdict(market: _Market, choice: Recommendation) -> Recommendation:
         said, more = _more(market, need)
         choice = more or choice
     elif need.asks == "number":
-        said = _fewest(market, need, choice.options[0].gpu_id)
+        said = _fewest(market, need, need.only if 1 < len(need.only) <= FEW else (choice.options[0].gpu_id,))
     judged = need.asks or need.feature or verdicts.NOT_ENOUGH in need.notes
     if judged and (not said or need.asks == "able"):
         said = f"{verdicts.verdict(choice, other)} {said}".strip()
@@ -808,9 +813,7 @@ def _with_verdict(market: _Market, choice: Recommendation) -> Recommendation:
         counts = [count for _, count in sets]
         both = replace(need, sets=tuple(sets), gpus=(min(counts), max(counts)))
         choice = market.best_or_none(both) or choice
-    first = choice.options[0]
-    own = need if need.asks == "able" else replace(need, sets=((first.gpu_id, first.count),), asks="speed")
-    also = (_able(market, own, name) for name in need.also)
+    choice, also = _with_also(market, choice)
     # Who asks how fast what is named is does not ask what to get.
     several = len(need.sets) > 1 and not need.have
     bill = need.asks == "energy" and several and need.acquire != "own"
@@ -845,21 +848,48 @@ def _together(market: _Market, need: Need) -> str:
     return ""
 
 
-def _able(market: _Market, need: Need, name: str) -> str:
-    """Whether what a question names can do another work, too, one after the other."""
+def _with_also(market: _Market, choice: Recommendation) -> tuple[Recommendation, list[str]]:
+    """The choice with the first option that can do the other works, too, and how well it does these."""
+    need, none = choice.need, list[str]()
+    if need.asks == "able" or not need.also:
+        return choice, [_able(market, need, name)[1] for name in need.also]
+    cheapest = {(o.gpu_id, o.count): o for o in reversed(choice.options)}
+    for option in sorted(cheapest.values(), key=lambda o: o.rank)[:MOST_TRIED]:
+        # At any price: what it costs is said of the work that counts.
+        asked = Quote(gpu_id=option.gpu_id, count=option.count, kind="on-demand", usd=1.0)
+        named = replace(need, sets=((option.gpu_id, option.count),), only=(), have=(), asks="speed")
+        named = replace(named, acquire="rent", unproven=True, quotes=(asked,))
+        known = replace(market, offers=stated(named, market.facts.today))
+        able = [_able(known, named, name) for name in need.also]
+        if all(yes for yes, _ in able):
+            rest = [o for o in choice.options if o is not option]
+            return _in_order(choice, [option, *rest]), [text for _, text in able]
+        none = none or [text for _, text in able]
+    return choice, none
+
+
+# GPUs that are tried before it is said that none does two works.
+MOST_TRIED = 12
+
+
+def _able(market: _Market, need: Need, name: str) -> tuple[bool, str]:
+    """Whether what a question names can do another work, too, one after the other, and how well."""
     limits = {"sets", "only", "have", "keep", "acquire", "gpus", "memory_gb", "assumptions", "at_home"}
+    limits |= {"unproven"}
     try:
         ways: tuple[needs.Purpose, ...] = get_args(needs.Purpose)
         mode: needs.Purpose = next((way for way in ways if name.startswith(f"{way}:")), "infer")
         name = name.removeprefix(f"{mode}:")
         same = {each: getattr(need, each) for each in limits}
         other = replace(need_for(name, mode=mode), asks=need.asks, **same)
+        other = replace(other, concurrent=max(1, need.also_users) if other.task == "infer" else 0)
         found = replace(market, item=needs.item_of(other)).best(needs.settled(other))
     except GpuwiseError as error:
-        return f"{name}: no, {error}."
+        return False, f"{name}: no, {error}."
     said = verdicts.verdict(found, None) or "yes."
     how = "one at a time" if mode == "infer" else "trained" if mode == "train" else f"by {mode}"
-    return f"{name}, {how}: {said[0].lower()}{said[1:]}"
+    how = f"for {need.also_users} people" if found.need.concurrent > 1 else how
+    return True, f"{name}, {how}: {said[0].lower()}{said[1:]}"
 
 
 def _few(market: _Market, need: Need, gpu: str) -> Option | None:
@@ -872,14 +902,19 @@ def _few(market: _Market, need: Need, gpu: str) -> Option | None:
     return found.options[0] if found else None
 
 
-def _fewest(market: _Market, need: Need, gpu: str) -> str:
-    """The least number of a GPU that keeps the limits."""
-    if not (least := _few(market, need, gpu)):
-        return ""
-    time = f", in {seconds(least.time_s.value)}" if least.time_s else ""
-    if least.time_s and need.period_s:  # What comes each day has no end, but a load
-        time = f", busy {percent(least.time_s.value / need.period_s, 0)} of the time"
-    return f"The fewest that do it: {phrases.counted(gpu, least.count)}{time}."
+def _fewest(market: _Market, need: Need, gpus: Sequence[str]) -> str:
+    """The least number of each of these GPUs that keeps the limits."""
+    said = list[str]()
+    for least in filter(None, (_few(market, need, gpu) for gpu in gpus)):
+        time = f", in {seconds(least.time_s.value)}" if least.time_s else ""
+        if least.time_s and need.period_s:  # What comes each day has no end, but a load
+            time = f", busy {percent(least.time_s.value / need.period_s, 0)} of the time"
+        sets = ((least.gpu_id, least.count),)
+        sold = market.best_or_none(replace(need, sets=sets, only=(), gpus=(least.count,) * 2, asks=""))
+        priced = [o for o in (sold.options if sold else ()) if o.price_usd]
+        said.append(phrases.offered_as(priced[0]) if priced else phrases.counted(*sets[0]))
+        said[-1] += time
+    return f"The fewest that do it: {' or '.join(said)}." * bool(said)
 
 
 def _more(market: _Market, need: Need) -> tuple[str, Recommendation | None]:

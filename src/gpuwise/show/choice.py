@@ -100,7 +100,7 @@ def table(
 
 
 # Of advice, what is said without --why.
-ADVISED = ("left out: ", "is offered: counted", "to buy ")
+ADVISED = ("left out: ", "is offered: counted", "to buy ", "rent costs no less: ")
 
 
 def said(found: Recommendation) -> tuple[str, ...]:

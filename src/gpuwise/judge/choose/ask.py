@@ -468,10 +468,10 @@ class _Reader(Worked):
 
     def _spans(self) -> tuple[tuple[str, int, float], ...]:
         """For how many hours each of several GPUs is to be rented, where these differ: GPU, number, hours."""
-        starts = [start for *_, start, _ in self.places[1:]]
+        stops = [*(start for *_, start, _ in self.places), len(self.plain)][1:]
         each = [
             (place, re.compile(P.hire).search(self.plain, place[3], stop))
-            for place, stop in zip(self.places, [*starts, len(self.plain)], strict=True)
+            for place, stop in zip(self.places, stops, strict=False)
         ]
         hours = [(place, span_seconds(span) / 3600) for place, span in each if span]
         if len(hours) < len(each) or len({h for _, h in hours}) < 2:

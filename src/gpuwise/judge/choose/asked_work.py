@@ -214,8 +214,7 @@ class Worked(Cards):
         if self.shared and not (is_model(named, self.mode) and self.mode in (None, "infer")):
             # One machine for all of them, and of what the money buys the most.
             people = self.people = self.fields.pop("users")
-            self.notes.append(f"one machine that {people} people share")
-            self.ignore(f"how many share it ({people} people)" if self.by_default else "")
+            self.notes.append(f"one machine that {people} people share, in turn")
             self.gpus = self.gpus or (1, 8)
             if "budget_usd" in self.fields and not self.done():
                 self.fields.setdefault("goal", "speed")
@@ -339,6 +338,10 @@ class Worked(Cards):
         apart = [e for e in self.found if e.spans and part.start <= e.spans[0][0] < part.stop]
         self.found = tuple(each for each in self.found if each not in apart)
         counted = [each.words.strip() for each in apart]
+        some = re.compile(P.how_many_people).search(self.plain, part.start, part.stop)
+        if some and model and mode == "infer":
+            self.mark(*some.span())
+            self.fields["also_users"] = number_of(some[1])
         if (users := self.fields.get("users")) and part.start <= self.people_at < part.stop:
             counted.append(f"for {users} people")
             self.fields = {n: v for n, v in self.fields.items() if n not in ("users", "concurrent")}

@@ -60,9 +60,8 @@ NO_FASTER, LESS_MEMORY = "not enough faster than what you have", "less memory th
 # 2 GHz have 4 TFLOP/s, half of which such code reaches.
 LEAST_FP64 = 2e12
 NO_FP64 = "computes FP64 no faster than a server's processor"
-# Cards on risers in an open frame are offered to at most this many people: a home, or a small team that
-# repairs its machine itself.
-A_FEW = 20
+# Cards on risers in an open frame are offered to at most this many people: a home.
+A_FEW = 4
 OPEN_FRAME = "needs more slots than a board has: cards on risers in an open frame are not a server"
 # Most slots of one card in a server.
 SERVER_SLOTS = 2
@@ -168,7 +167,7 @@ def limits(need: Need, them: Candidates, speeds: Sequence[Record]) -> tuple[Limi
     if not named:
         hosts = np.array([name for name, *_ in hosts_of(them.rows)], dtype=str)
         wide = (_numbers(them, specs, "slots") > SERVER_SLOTS) & (hosts == "server")
-        wide |= (hosts == "open frame") & (need.concurrent > A_FEW)
+        wide |= (hosts == "open frame") & (max(need.concurrent, need.also_users) > A_FEW)
         simple("", ~them.own | have | ~wide, OPEN_FRAME, ("fewer, larger GPUs", {}))
     if need.task and not named:
         # Each card holds its own context, work space and copies beside its part of the weights.
