@@ -325,11 +325,14 @@ def _with_both_ways(market: _Market, choice: Recommendation, several: bool) -> R
         need, acquire="rent", sets=(), only=need.hired, hired=(), budget_usd=None, power_w=None, slots=None,
         gpus=(1, need.gpus[1] if not need.hired else needs.MOST_TOGETHER),
     )  # fmt: skip
-    rent, where = rents[0] if rents else _to_rent(market, any_rent), ""
-    for place in prices.around(need.region) if rent is None else ():
-        if rent := _to_rent(market, replace(any_rent, region=place)):
-            where = verdicts.from_elsewhere(need.region, place)
-            break
+    rent, where = rents[0] if rents else None, ""
+    named = names_of(need) if len(names_of(need)) <= FEW else ()
+    # The same GPU elsewhere says more than another one.
+    for only in dict.fromkeys((need.hired or named, need.hired)):
+        for place in (need.region, *prices.around(need.region)) if rent is None else ():
+            if rent := _to_rent(market, replace(any_rent, only=only, region=place)):
+                where = verdicts.from_elsewhere(need.region, place, bool(only)) * (place != need.region)
+                break
     if rent is None:
         return choice
     older = replace(bought, assumptions=aged)
@@ -654,13 +657,14 @@ def _with_left_out(market: _Market, choice: Recommendation, asked: Need) -> Reco
         gpus = [option.gpu_id for option in rents] or names
         gpu = min(gpus, key=lambda gpu: catalog.get(gpu).text("form") in MODULES)
         why = fit.no_fresh_price(replace(need, acquire="own"), gpu, market.offers)
+        unfit = gpu in choice.rejected and "does not fit" in choice.rejected[gpu].detail
         if rent := next((option for option in rents if option.gpu_id == gpu), None):
             aged = replace(need, assumptions=replace(need.assumptions, max_age_days=None))
             older = market.best_or_none(aged)
             key = (gpu, rent.count)  # With as many GPUs: a machine of eight does not replace one
             same = (o for o in (older.options if older else ()) if (o.gpu_id, o.count) == key)
             why += owning.owned_against(need, rent, next((o for o in same if o.outlay_usd), None))
-        advice.append(f"to buy {gpu}: {why}")
+        advice += [f"to buy {gpu}: {why}"] * (not unfit)  # Which is said by itself
     for gpu in names if len(names) <= FEW else ():
         reason = choice.rejected.get(gpu)
         if reason is not None and "does not fit" in reason.detail:
