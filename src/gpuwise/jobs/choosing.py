@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import operator
 from collections.abc import Iterator, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
@@ -328,9 +329,9 @@ def _with_both_ways(market: _Market, choice: Recommendation, several: bool) -> R
     rent, where = rents[0] if rents else None, ""
     named = names_of(need) if len(names_of(need)) <= FEW else ()
     # The same GPU elsewhere says more than another one.
-    for only in dict.fromkeys((need.hired or named, need.hired)):
+    for only, first in ((need.hired or named, _first_of), (need.hired, _to_rent)):
         for place in (need.region, *prices.around(need.region)) if rent is None else ():
-            if rent := _to_rent(market, replace(any_rent, only=only, region=place)):
+            if rent := first(market, replace(any_rent, only=only, region=place)):
                 where = verdicts.from_elsewhere(need.region, place, bool(only)) * (place != need.region)
                 break
     if rent is None:
@@ -463,13 +464,10 @@ def _first_answer(market: _Market, need: Need) -> Recommendation:
         # Where one card is too small, what several of it lack is what keeps somebody from them.
         many = [e for e in failed if verdicts.AS_MANY in e[0].notes and e[1].code == "limits"]
         many = many if failed[0][1].code == "too-large" else []
-        # Of what costs too much in each, the least money leads to an answer.
-        same = [
-            e for e in patient if (e[0].only, e[0].unproven) == (failed[0][0].only, failed[0][0].unproven)
-        ]
-        budgets = [(w[0].changes["budget_usd"], e) for e in same for w in e[1].data.get("ways", ())
-                   if len(w) == 1 and w[0].limit == "budget"]  # fmt: skip
-        near = [min(budgets, key=lambda each: each[0] or inf)[1]] * bool(budgets)
+        # Of those that cost too much, what asks for the least money.
+        alike = operator.attrgetter("only", "unproven", "gpus")
+        same = [each for each in patient if alike(each[0]) == alike(failed[0][0])]
+        near = sorted((e for e in same if fit.least_budget(e[1])), key=lambda e: fit.least_budget(e[1]))
         raise _explained(market, *next(iter(fed or many or near or patient or failed))) from None
     mine = [choice.rejected[gpu] for gpu in {*need.have} if gpu in choice.rejected]
     asked = need.keep or need.asks == "faster"
@@ -538,6 +536,11 @@ def _looser(need: Need, error: GpuwiseError) -> Iterator[Need]:
         said = "by qlora: adapters beside weights of 16 bits are more than the limits allow"
         notes = (*(each for each in need.notes if each != "adapters, by lora"), said)
         yield replace(need, task="qlora", precision=Precision.NF4, notes=notes)
+    drawn = needs.DIFFUSION.get(need.title)
+    if drawn and drawn.gb_4 < need.least_gb == drawn.gb:
+        shorter = tuple(note.replace("weights in 8 bits", "weights in 4 bits") for note in need.notes)
+        said = "weights in 8 bits are more than the limits allow"
+        yield replace(need, least_gb=drawn.gb_4, notes=(*shorter, said))
     if need.feature and need.task == "full" and error.code == "too-large":
         yield noted("by lora: all weights are more than these hold", task="lora", precision=Precision.BF16)
     if error.code == "no-price" and names and need.budget_usd is not None and need.acquire != "rent":
@@ -692,11 +695,11 @@ def _with_left_out(market: _Market, choice: Recommendation, asked: Need) -> Reco
     lacking = [kind for kind in kinds if kind not in each]
     if lacking and need.acquire != "own":
         advice.append(f"left out: {', '.join(lacking)} rent: no such price is known that keeps the limits")
-    for kind in kinds if choice.options[0].way in {*RENTS} - {*kinds} else ():
-        least = choice.options[0].cost_per_item_usd
-        if kind in each and (more := phrases.times(each[kind].cost_per_item_usd, least)):
-            cost = f"{phrases.offered_as(each[kind])}, {phrases.as_times(more)} the cost"
-            advice.append(f"{kind} rent costs no less: {cost}")
+    least = choice.options[0].cost_per_item_usd
+    for way in kinds if choice.options[0].way in {*RENTS} - {*kinds} else ():
+        if way in each and (more := phrases.times(each[way].cost_per_item_usd, least)):
+            cost = f"{phrases.offered_as(each[way])}, {phrases.as_times(more)} the cost"
+            advice.append(f"{way} rent costs no less: {cost}")
     unranked, answer = tuple(_unranked(market, choice, asked)), choice.answer
     said = {gpu for gpu, why in left.items() if gpu in need.have or (unranked and why.code == "unproven")}
     named = fit.why_not(names, {gpu: why.detail for gpu, why in left.items() if gpu not in said})

@@ -657,6 +657,14 @@ def loosened(
     return InputError(str(error), hint="relax several limits", code="unmet")
 
 
+def least_budget(error: GpuwiseError) -> float:
+    """The budget that alone would lead to an answer; 0 where no budget would."""
+    ways: Sequence[tuple[Way, ...]] = getattr(error, "data", {}).get("ways", ())
+    return next(
+        (w.changes["budget_usd"] or 0.0 for w, *more in ways if w.limit == "budget" and not more), 0.0
+    )
+
+
 def _is_far(need: Need, way: Way) -> bool:
     """Whether a budget to be relaxed to is so much more money that nobody who stated the other has it."""
     return way.limit == "budget" and (way.changes["budget_usd"] or inf) > FAR * (need.budget_usd or inf)
