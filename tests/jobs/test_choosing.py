@@ -23,6 +23,7 @@ from gpuwise.model.judgement import Need, Recommendation
 from gpuwise.model.precision import Precision
 from gpuwise.model.question import Environment, RunConfig
 from gpuwise.model.result import Measurement, Result, Window
+from gpuwise.model.units import Latency
 from gpuwise.stats.interval import throughput
 
 CONFIG = RunConfig(workload="resnet50", mode="train", precision=Precision.BF16)
@@ -553,3 +554,64 @@ def test_at_home_there_are_more_cards_where_four_are_not_enough() -> None:
     found = choose("kimi k2 at home", Facts(today=DAY)).value
     assert found.need.gpus == (1, 8)
     assert found.options[0].count > 4
+
+
+@pytest.mark.parametrize(
+    ("text", "first", "hours"),
+    [
+        ("2 a40 for 5 days or one l40s for a week, which is cheaper", ("a40", 2), (120, 168)),
+        ("rent 4 l40s for 3 days or one h200 for a month", ("l40s", 4), (72, 730.5)),
+    ],
+)
+def test_each_of_two_is_rented_for_its_own_time(
+    text: str, first: tuple[str, int], hours: tuple[float, ...]
+) -> None:
+    found = choose(text, Facts(today=DAY)).value
+    each = {(o.gpu_id, o.count): o for o in reversed(found.options)}
+    least, other = sorted(each.values(), key=lambda o: o.rank)[:2]
+    said = [sum_ for sum_ in amounts(found.answer) if sum_ > 20]
+    paid = [o.per_hour_usd * h for o, h in zip((least, other), hours, strict=True)]
+    assert (least.gpu_id, least.count) == first
+    assert paid[0] <= paid[1]
+    assert said == pytest.approx(paid, rel=1e-2)
+
+
+def test_what_does_one_work_does_the_other_too() -> None:
+    texts = ("fp64, rented, 6 dollars an hour", "fp64 and llama 3.3 70b, rented, 6 dollars an hour")
+    one, both = (choose(text, Facts(today=DAY)).value.options[0] for text in texts)
+    sizes = [catalog.get(option.gpu_id).memory_bytes for option in (one, both)]
+    assert sizes[0] < 40e9 < sizes[1]
+    served = choose("qlora of llama 3.1 8b each week, and serve it to 12 people, buy", Facts(today=DAY)).value
+    assert served.need.also_users == 12
+    assert "each of 12 people" in served.answer
+
+
+def test_the_fewest_of_each_of_several_kinds_are_said() -> None:
+    found = choose("how many l40s or a100 80gb for llama 3.3 70b in fp8", Facts(today=DAY)).value
+    fewest, _, rest = found.answer.partition(". ")
+    assert [name for name in ("x L40S", "A100") if name in fewest] == ["x L40S", "A100"]
+    assert (found.options[0].gpu_id[:4], found.options[0].count) == ("a100", 1)
+    assert rest.startswith("Rent one A100")
+
+
+def test_a_commitment_that_saves_nothing_is_named_with_its_price() -> None:
+    need = replace(need_for("llama-3.3-70b"), acquire="rent", reserved=True, concurrent=50)
+    found = choose(need, Facts(today=DAY)).value
+    assert found.options[0].way == "on-demand"
+    assert [text for text in found.advice if text.startswith("reserved rent") and "/h" in text]
+
+
+@pytest.mark.parametrize(("usd", "gb"), [(700.0, 16), (580.0, 11)])
+def test_images_take_weights_of_4_bits_where_8_are_more_than_the_limits_hold(usd: float, gb: int) -> None:
+    need = need_for("flux")
+    need = replace(need, acquire="own", budget_usd=usd, assumptions=replace(need.assumptions, host_usd=0.0))
+    found = choose(need, Facts(today=DAY)).value
+    assert found.need.least_gb == gb
+    assert found.options[0].outlay_usd <= usd
+
+
+def test_an_image_of_several_of_its_stand_in_takes_them_side_by_side() -> None:
+    need = replace(need_for("resnet50", mode="infer", latency=Latency("step", 0.02)), title="x", passes=10.0)
+    first = choose(replace(need, acquire="rent"), Facts(today=DAY)).value.options[0]
+    assert first.latency_s <= 0.02
+    assert first.latency_s * first.throughput.value >= 1.0

@@ -17,16 +17,7 @@ from gpuwise.jobs.facts import Facts
 from gpuwise.judge.choose import answer as say
 from gpuwise.judge.choose import decide, fit, owning, phrases, speeds, verdicts
 from gpuwise.judge.choose import need as needs
-from gpuwise.judge.choose.candidates import (
-    EXPORT,
-    FEW,
-    PAID,
-    TOGETHER,
-    names_of,
-    offered,
-    stated,
-    usable,
-)
+from gpuwise.judge.choose.candidates import EXPORT, FEW, PAID, TOGETHER, names_of, offered, stated, usable
 from gpuwise.judge.choose.need import need_for
 from gpuwise.judge.choose.speeds import Forecast
 from gpuwise.model.gpu import RENTS, Offer
@@ -166,20 +157,14 @@ def _in_order(choice: Recommendation, options: Sequence[Option]) -> Recommendati
 
 
 def _over_spans(choice: Recommendation) -> Recommendation:
-    """The choice by the sums of those that are rented for different times, the least first, each at its
-    lowest price."""
+    """The choice by the sums of those that are rented for different times, the least first."""
     hours = {(gpu, count): span for gpu, count, span in choice.need.spans}
     paid = {o: (o.per_hour_usd or inf) * hours.get((o.gpu_id, o.count), inf) for o in choice.options}
     options = sorted(choice.options, key=lambda option: paid[option])
-    gpus, sums = (
-        {(o.gpu_id, o.count): o for o in reversed(options) if paid[o] < inf},
-        dict[tuple[int, float], Option](),
-    )
-    for option in sorted(gpus.values(), key=lambda o: paid[o]):  # Of variants of one name the cheapest
-        sums.setdefault((option.count, hours[option.gpu_id, option.count]), option)
-    made = _in_order(choice, options)
-    said = verdicts.over_spans(choice, {option: paid[option] for option in sums.values()}) if sums else ""
-    return replace(made, answer=said or made.answer, changes=())
+    # Of variants of one name, which have one number and span, the cheapest.
+    least = firsts(((o.count, hours[o.gpu_id, o.count]), o) for o in options if paid[o] < inf)
+    said = verdicts.over_spans(choice, {o: paid[o] for o in least.values()})
+    return replace(_in_order(choice, options), answer=said or choice.answer, changes=())
 
 
 # Share of busy time below which a machine is not rented around the clock.
@@ -811,7 +796,11 @@ def _with_verdict(market: _Market, choice: Recommendation) -> Recommendation:
         said, more = _more(market, need)
         choice = more or choice
     elif need.asks == "number":
-        said = _fewest(market, need, need.only if 1 < len(need.only) <= FEW else (choice.options[0].gpu_id,))
+        several = 1 < len(need.only) <= FEW
+        said, sold = _fewest(market, need, need.only if several else (choice.options[0].gpu_id,))
+        if sold and need.items is None:  # Nobody asks what more of them do
+            rest = [o for o in choice.options if o.key != sold[0].key]
+            choice = _in_order(choice, [sold[0], *rest])
     judged = need.asks or need.feature or verdicts.NOT_ENOUGH in need.notes
     if judged and (not said or need.asks == "able"):
         said = f"{verdicts.verdict(choice, other)} {said}".strip()
@@ -822,8 +811,7 @@ def _with_verdict(market: _Market, choice: Recommendation) -> Recommendation:
         choice = market.best_or_none(both) or choice
     choice, also = _with_also(market, choice)
     # Who asks how fast what is named is does not ask what to get.
-    several = len(need.sets) > 1 and not need.have
-    bill = need.asks == "energy" and several and need.acquire != "own"
+    bill = need.asks == "energy" and len(need.sets) > 1 and not need.have and need.acquire != "own"
     rest = "" if need.asks == "speed" or bill else choice.answer
     parts = (said, *also, recipes, rest) if need.asks == "able" else (said, recipes, rest, *also)
     return replace(choice, answer=" ".join(filter(None, parts)))
@@ -855,6 +843,10 @@ def _together(market: _Market, need: Need) -> str:
     return ""
 
 
+# GPUs that are tried before it is said that none does two works.
+MOST_TRIED = 12
+
+
 def _with_also(market: _Market, choice: Recommendation) -> tuple[Recommendation, list[str]]:
     """The choice with the first option that can do the other works, too, and how well it does these."""
     need, none = choice.need, list[str]()
@@ -873,10 +865,6 @@ def _with_also(market: _Market, choice: Recommendation) -> tuple[Recommendation,
             return _in_order(choice, [option, *rest]), [text for _, text in able]
         none = none or [text for _, text in able]
     return choice, none
-
-
-# GPUs that are tried before it is said that none does two works.
-MOST_TRIED = 12
 
 
 def _able(market: _Market, need: Need, name: str) -> tuple[bool, str]:
@@ -909,19 +897,21 @@ def _few(market: _Market, need: Need, gpu: str) -> Option | None:
     return found.options[0] if found else None
 
 
-def _fewest(market: _Market, need: Need, gpus: Sequence[str]) -> str:
-    """The least number of each of these GPUs that keeps the limits."""
-    said = list[str]()
+def _fewest(market: _Market, need: Need, gpus: Sequence[str]) -> tuple[str, list[Option]]:
+    """The least number of each of these GPUs that keeps the limits, and those with a price, the lowest an
+    hour first."""
+    said, sold = list[str](), list[Option]()
     for least in filter(None, (_few(market, need, gpu) for gpu in gpus)):
         time = f", in {seconds(least.time_s.value)}" if least.time_s else ""
         if least.time_s and need.period_s:  # What comes each day has no end, but a load
             time = f", busy {percent(least.time_s.value / need.period_s, 0)} of the time"
         sets = ((least.gpu_id, least.count),)
-        sold = market.best_or_none(replace(need, sets=sets, only=(), gpus=(least.count,) * 2, asks=""))
-        priced = [o for o in (sold.options if sold else ()) if o.price_usd]
-        said.append(phrases.offered_as(priced[0]) if priced else phrases.counted(*sets[0]))
-        said[-1] += time
-    return f"The fewest that do it: {' or '.join(said)}." * bool(said)
+        made = market.best_or_none(replace(need, sets=sets, only=(), gpus=(least.count,) * 2, asks=""))
+        one = [o for o in (made.options if made else ()) if o.per_hour_usd][:1]
+        sold += one
+        said.append(f"{phrases.offered_as(one[0]) if one else phrases.counted(*sets[0])}{time}")
+    sold.sort(key=lambda option: option.per_hour_usd or inf)
+    return f"The fewest that do it: {' or '.join(said)}." * bool(said), sold
 
 
 def _more(market: _Market, need: Need) -> tuple[str, Recommendation | None]:

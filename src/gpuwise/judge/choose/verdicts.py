@@ -158,26 +158,19 @@ def machines(found: Recommendation, first: Option, number: int, share: int, last
     fast they are where that is known: what joins machines for training is not."""
     need = found.need
     rented, old = first.way in RENTS, ", old, without the machine" * (first.way == "unpriced")
-
-    def paid(option: Option) -> float:
-        return (
-            (option.last_usd or 0.0) * option.count
-            if old
-            else option.outlay_usd or option.per_hour_usd or 0.0
-        )
-
+    usd_of = {o: o.outlay_usd or o.per_hour_usd or (o.last_usd or 0.0) * o.count for o in (first, last) if o}
     hours = need.hire_h or (first.time_s.value / 3600 if first.time_s else HOURS_PER_YEAR / 12)
     span = f"{hours:,.0f} h" if need.hire_h else "the work" if first.time_s else "a month around the clock"
     sums = {" an hour": 1.0, f" for {span}": hours} if rented else {"": 1.0}
-    whole = share * paid(first) + (paid(last) if last else 0.0)
+    whole = share * usd_of[first] + (usd_of[last] if last else 0.0)
     cost = ", ".join(f"{sum_of(need, whole * times)}{what}" for what, times in sums.items())
     held = share * first.count + (last.count if last else 0)
     of = f"{first.count}{f' and one of {last.count}' if last else ''}"
     parts = f" as {share} machine{'s' * (share > 1)} of {of}" * (share > 1 or last is not None)
     got = f"{number} x {phrases.short_name(first.gpu_id)}{parts}{f', {held} in all,' * (held > number)}"
-    where = f"{first.provider and f' from {first.provider}'} at {usd(paid(first))}{'/h' * rented}"
+    where = f"{first.provider and f' from {first.provider}'} at {usd(usd_of[first])}{'/h' * rented}"
     where += " each" * (share > 1)
-    where += f" and {usd(paid(last))}{'/h' * rented}" if last else ""
+    where += f" and {usd(usd_of[last])}{'/h' * rented}" if last else ""
     take = f"{'Rent' if rented else 'Buy'} {got}{where} ({phrases.dated(first)}{old}): {cost}"
     alone = rate_of(first.throughput.value * share + (last.throughput.value if last else 0.0), found.item)
     done = f" and {seconds(first.time_s.value)} for the work" if first.time_s else ""
@@ -194,6 +187,8 @@ def over_spans(found: Recommendation, sums: Mapping[Option, float]) -> str:
     """What each of several takes that are rented for different times, the least first."""
     hours = {(gpu, count): span for gpu, count, span in found.need.spans}
     done = {o: o.throughput.value * hours[o.gpu_id, o.count] for o in sums}
+    if not sums:
+        return ""
     first, *others = (
         f"{phrases.offered_as(option)} for {hours[option.gpu_id, option.count]:,.0f} h: "
         f"{sum_of(found.need, paid)}, {significant(done[option] / done[next(iter(sums))])} times the work"
