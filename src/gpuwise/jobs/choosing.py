@@ -799,8 +799,8 @@ def _with_verdict(market: _Market, choice: Recommendation) -> Recommendation:
         several = 1 < len(need.only) <= FEW
         said, sold = _fewest(market, need, need.only if several else (choice.options[0].gpu_id,))
         if sold and need.items is None:  # Nobody asks what more of them do
-            rest = [o for o in choice.options if o.key != sold[0].key]
-            choice = _in_order(choice, [sold[0], *rest])
+            others = (o for o in choice.options if o.key != sold[0].key)
+            choice = _in_order(choice, [sold[0], *others])
     judged = need.asks or need.feature or verdicts.NOT_ENOUGH in need.notes
     if judged and (not said or need.asks == "able"):
         said = f"{verdicts.verdict(choice, other)} {said}".strip()
@@ -809,11 +809,11 @@ def _with_verdict(market: _Market, choice: Recommendation) -> Recommendation:
         counts = [count for _, count in sets]
         both = replace(need, sets=tuple(sets), gpus=(min(counts), max(counts)))
         choice = market.best_or_none(both) or choice
-    choice, also = _with_also(market, choice)
+    choice, does = _with_also(market, choice)
     # Who asks how fast what is named is does not ask what to get.
     bill = need.asks == "energy" and len(need.sets) > 1 and not need.have and need.acquire != "own"
     rest = "" if need.asks == "speed" or bill else choice.answer
-    parts = (said, *also, recipes, rest) if need.asks == "able" else (said, recipes, rest, *also)
+    parts = (said, *does, recipes, rest) if need.asks == "able" else (said, recipes, rest, *does)
     return replace(choice, answer=" ".join(filter(None, parts)))
 
 

@@ -214,7 +214,8 @@ class Worked(Cards):
         if self.shared and not (is_model(named, self.mode) and self.mode in (None, "infer")):
             # One machine for all of them, and of what the money buys the most.
             people = self.people = self.fields.pop("users")
-            self.notes.append(f"one machine that {people} people share, in turn")
+            self.notes.append(f"one machine that {people} people share")
+            self.ignore(f"how many share it ({people} people)" if self.by_default else "")
             self.gpus = self.gpus or (1, 8)
             if "budget_usd" in self.fields and not self.done():
                 self.fields.setdefault("goal", "speed")
