@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import operator
 from collections.abc import Iterator, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
@@ -78,6 +79,7 @@ def _chosen(
     several = _in_machines(market, need)
     choice = several or _by_the_second(market, _kept_for_once(_answered(market, needs.settled(need))))
     choice = _with_left_out(market, choice, need)
+    choice = _over_spans(choice) if need.spans and not several else choice
     choice = _with_both_ways(market, choice, several is not None)
     billed = verdicts.against(need.bill, choice) if need.bill else ""
     if billed and (need.bill is None or need.bill.usd is None):  # No sum to compare with
@@ -154,6 +156,17 @@ def _in_order(choice: Recommendation, options: Sequence[Option]) -> Recommendati
     return replace(made, answer=say.plainly(made), reasons=say.reasons(made), runner_up=say.runner_up(made))
 
 
+def _over_spans(choice: Recommendation) -> Recommendation:
+    """The choice by the sums of those that are rented for different times, the least first."""
+    hours = {(gpu, count): span for gpu, count, span in choice.need.spans}
+    paid = {o: (o.per_hour_usd or inf) * hours.get((o.gpu_id, o.count), inf) for o in choice.options}
+    options = sorted(choice.options, key=lambda option: paid[option])
+    # Of variants of one name, which have one number and span, the cheapest.
+    least = firsts(((o.count, hours[o.gpu_id, o.count]), o) for o in options if paid[o] < inf)
+    said = verdicts.over_spans(choice, {o: paid[o] for o in least.values()})
+    return replace(_in_order(choice, options), answer=said or choice.answer, changes=())
+
+
 # Share of busy time below which a machine is not rented around the clock.
 IDLE = 0.01
 
@@ -175,29 +188,44 @@ SPARE = 0.05
 
 
 def _in_machines(market: _Market, need: Need) -> Recommendation | None:
-    """One of the machines that hold the number of GPUs which is asked for, with what all of them cost; None
-    where one machine holds it, or none has a price. Of several GPUs each has its own number."""
+    """The machines that hold the number of GPUs which is asked for, the last of them smaller where that
+    leaves less over, with what all of them cost; None where one machine holds it, or none has a price. Of
+    several GPUs each has its own number."""
     numbers = dict(need.sets) or {"": need.gpus[0]}
-    number = max(numbers.values())
-    sizes = sorted(TOGETHER, key=lambda size: (-number % size > SPARE * number, -size))
+    number, several = max(numbers.values()), len(numbers) > 1
+    # Cards with fans of their own, bought, stand in workstations and frames of four, others in servers.
+    fans = any(catalog.get(gpu).text("segment") != "server" for gpu in names_of(need)[:1])
+    most = needs.MOST_AT_HOME if fans and need.acquire != "rent" else needs.MOST_TOGETHER
+
+    def order(size: int) -> tuple[bool, int]:
+        return -number % size > SPARE * number if several else size > most, -size
+
+    sizes = sorted(TOGETHER, key=order)
     for size in sizes if number > needs.MOST_TOGETHER else ():
-        share, limited = ceil(number / size), need.budget_usd is not None
+        share, rest = divmod(number, size)
+        if rest and (several or size - rest <= SPARE * number):
+            share, rest = share + 1, 0
+        part = number / size if rest else share
         sets = tuple((gpu, min(count, size)) for gpu, count in need.sets)
-        each = {gpu: ceil(numbers[gpu] / count) for gpu, count in sets} or {"": share}
+        each = {gpu: ceil(numbers[gpu] / count) for gpu, count in sets} if several else {"": share}
         counts = [count for _, count in sets] or [size]
-        of = "" if len({*each.values()}) > 1 else f" is one of {share} machines"
-        of = of or f"is one of as many machines as it takes, at most {share}"
+        of = f"one of {share} machines" if share > 1 else "the larger of two machines"
+        of = f"one of as many machines as it takes, at most {share}" if len({*each.values()}) > 1 else of
         one = replace(
-            need, sets=sets, gpus=(min(counts), max(counts)), items=need.items and need.items / share,
-            concurrent=ceil(need.concurrent / share), asks="",
-            budget_usd=need.budget_usd and need.budget_usd / share,
-            notes=(*need.notes, f"each row {of.strip()}{' with its budget' * limited}"),
+            need, sets=sets, gpus=(min(counts), max(counts)), items=need.items and need.items / part,
+            concurrent=ceil(need.concurrent / part), asks="",
+            budget_usd=need.budget_usd and need.budget_usd / part,
+            notes=(*need.notes, f"each row is {of}{' with its part of the budget' * bool(need.budget_usd)}"),
         )  # fmt: skip
         with suppress(GpuwiseError):
             found = _first_answer(market, needs.settled(one))
-            best = firsts((numbers.get(option.gpu_id, number), option) for option in found.options)
+            best, last = firsts((numbers.get(o.gpu_id, number), o) for o in found.options), None
+            if rest:  # One more, with those that are left
+                fewer = replace(one, sets=((found.options[0].gpu_id, rest),), gpus=(rest, rest), only=())
+                fewer = replace(fewer, items=one.items and one.items * rest / size, budget_usd=None)
+                last = market.best(needs.settled(fewer)).options[0]
             said = [
-                verdicts.machines(found, option, count, each.get(option.gpu_id, share))
+                verdicts.machines(found, option, count, each.get(option.gpu_id, share), last)
                 for count, option in best.items()
             ]
             return replace(found, answer=" ".join(said))
@@ -283,11 +311,14 @@ def _with_both_ways(market: _Market, choice: Recommendation, several: bool) -> R
         need, acquire="rent", sets=(), only=need.hired, hired=(), budget_usd=None, power_w=None, slots=None,
         gpus=(1, need.gpus[1] if not need.hired else needs.MOST_TOGETHER),
     )  # fmt: skip
-    rent, where = rents[0] if rents else _to_rent(market, any_rent), ""
-    for place in prices.around(need.region) if rent is None else ():
-        if rent := _to_rent(market, replace(any_rent, region=place)):
-            where = verdicts.from_elsewhere(need.region, place)
-            break
+    rent, where = rents[0] if rents else None, ""
+    named = names_of(need) if len(names_of(need)) <= FEW else ()
+    # The same GPU elsewhere says more than another one.
+    for only, first in ((need.hired or named, _first_of), (need.hired, _to_rent)):
+        for place in (need.region, *prices.around(need.region)) if rent is None else ():
+            if rent := first(market, replace(any_rent, only=only, region=place)):
+                where = verdicts.from_elsewhere(need.region, place, bool(only)) * (place != need.region)
+                break
     if rent is None:
         return choice
     older = replace(bought, assumptions=aged)
@@ -418,7 +449,11 @@ def _first_answer(market: _Market, need: Need) -> Recommendation:
         # Where one card is too small, what several of it lack is what keeps somebody from them.
         many = [e for e in failed if verdicts.AS_MANY in e[0].notes and e[1].code == "limits"]
         many = many if failed[0][1].code == "too-large" else []
-        raise _explained(market, *next(iter(fed or many or patient or failed))) from None
+        # Of those that cost too much, what asks for the least money.
+        alike = operator.attrgetter("only", "unproven", "gpus")
+        same = [each for each in patient if alike(each[0]) == alike(failed[0][0])]
+        near = sorted((e for e in same if fit.least_budget(e[1])), key=lambda e: fit.least_budget(e[1]))
+        raise _explained(market, *next(iter(fed or many or near or patient or failed))) from None
     mine = [choice.rejected[gpu] for gpu in {*need.have} if gpu in choice.rejected]
     asked = need.keep or need.asks == "faster"
     if asked and not need.unproven and any(why.code == "unproven" for why in mine):
@@ -486,6 +521,11 @@ def _looser(need: Need, error: GpuwiseError) -> Iterator[Need]:
         said = "by qlora: adapters beside weights of 16 bits are more than the limits allow"
         notes = (*(each for each in need.notes if each != "adapters, by lora"), said)
         yield replace(need, task="qlora", precision=Precision.NF4, notes=notes)
+    drawn = needs.DIFFUSION.get(need.title)
+    if drawn and drawn.gb_4 < need.least_gb == drawn.gb:
+        shorter = tuple(note.replace("weights in 8 bits", "weights in 4 bits") for note in need.notes)
+        said = "weights in 8 bits are more than the limits allow"
+        yield replace(need, least_gb=drawn.gb_4, notes=(*shorter, said))
     if need.feature and need.task == "full" and error.code == "too-large":
         yield noted("by lora: all weights are more than these hold", task="lora", precision=Precision.BF16)
     if error.code == "no-price" and names and need.budget_usd is not None and need.acquire != "rent":
@@ -605,13 +645,14 @@ def _with_left_out(market: _Market, choice: Recommendation, asked: Need) -> Reco
         gpus = [option.gpu_id for option in rents] or names
         gpu = min(gpus, key=lambda gpu: catalog.get(gpu).text("form") in MODULES)
         why = fit.no_fresh_price(replace(need, acquire="own"), gpu, market.offers)
+        unfit = gpu in choice.rejected and "does not fit" in choice.rejected[gpu].detail
         if rent := next((option for option in rents if option.gpu_id == gpu), None):
             aged = replace(need, assumptions=replace(need.assumptions, max_age_days=None))
             older = market.best_or_none(aged)
             key = (gpu, rent.count)  # With as many GPUs: a machine of eight does not replace one
             same = (o for o in (older.options if older else ()) if (o.gpu_id, o.count) == key)
             why += owning.owned_against(need, rent, next((o for o in same if o.outlay_usd), None))
-        advice.append(f"to buy {gpu}: {why}")
+        advice += [f"to buy {gpu}: {why}"] * (not unfit)  # Which is said by itself
     for gpu in names if len(names) <= FEW else ():
         reason = choice.rejected.get(gpu)
         if reason is not None and "does not fit" in reason.detail:
@@ -634,11 +675,16 @@ def _with_left_out(market: _Market, choice: Recommendation, asked: Need) -> Reco
     if missing := [name for name in need.providers if name.casefold() not in offering]:
         ruled_out = "; other people's machines were ruled out" * (need.community is False)
         advice.append(f"left out: {', '.join(missing)}: no price of theirs for this is known{ruled_out}")
-    kinds = ("spot", "community", "reserved", "serverless")
-    ways = {option.way for option in choice.options}
-    lacking = [kind for kind in kinds if getattr(asked, kind) and getattr(need, kind) and kind not in ways]
+    kinds = [kind for kind in decide.EXCLUDED if getattr(asked, kind) and getattr(need, kind)]
+    each = firsts((option.way, option) for option in choice.options)
+    lacking = [kind for kind in kinds if kind not in each]
     if lacking and need.acquire != "own":
         advice.append(f"left out: {', '.join(lacking)} rent: no such price is known that keeps the limits")
+    least = choice.options[0].cost_per_item_usd
+    for way in kinds if choice.options[0].way in {*RENTS} - {*kinds} else ():
+        if way in each and (more := phrases.times(each[way].cost_per_item_usd, least)):
+            cost = f"{phrases.offered_as(each[way])}, {phrases.as_times(more)} the cost"
+            advice.append(f"{way} rent costs no less: {cost}")
     unranked, answer = tuple(_unranked(market, choice, asked)), choice.answer
     said = {gpu for gpu, why in left.items() if gpu in need.have or (unranked and why.code == "unproven")}
     named = fit.why_not(names, {gpu: why.detail for gpu, why in left.items() if gpu not in said})
@@ -750,7 +796,11 @@ def _with_verdict(market: _Market, choice: Recommendation) -> Recommendation:
         said, more = _more(market, need)
         choice = more or choice
     elif need.asks == "number":
-        said = _fewest(market, need, choice.options[0].gpu_id)
+        several = 1 < len(need.only) <= FEW
+        said, sold = _fewest(market, need, need.only if several else (choice.options[0].gpu_id,))
+        if sold and need.items is None:  # Nobody asks what more of them do
+            others = (o for o in choice.options if o.key != sold[0].key)
+            choice = _in_order(choice, [sold[0], *others])
     judged = need.asks or need.feature or verdicts.NOT_ENOUGH in need.notes
     if judged and (not said or need.asks == "able"):
         said = f"{verdicts.verdict(choice, other)} {said}".strip()
@@ -759,14 +809,11 @@ def _with_verdict(market: _Market, choice: Recommendation) -> Recommendation:
         counts = [count for _, count in sets]
         both = replace(need, sets=tuple(sets), gpus=(min(counts), max(counts)))
         choice = market.best_or_none(both) or choice
-    first = choice.options[0]
-    own = need if need.asks == "able" else replace(need, sets=((first.gpu_id, first.count),), asks="speed")
-    also = (_able(market, own, name) for name in need.also)
+    choice, does = _with_also(market, choice)
     # Who asks how fast what is named is does not ask what to get.
-    several = len(need.sets) > 1 and not need.have
-    bill = need.asks == "energy" and several and need.acquire != "own"
+    bill = need.asks == "energy" and len(need.sets) > 1 and not need.have and need.acquire != "own"
     rest = "" if need.asks == "speed" or bill else choice.answer
-    parts = (said, *also, recipes, rest) if need.asks == "able" else (said, recipes, rest, *also)
+    parts = (said, *does, recipes, rest) if need.asks == "able" else (said, recipes, rest, *does)
     return replace(choice, answer=" ".join(filter(None, parts)))
 
 
@@ -796,21 +843,48 @@ def _together(market: _Market, need: Need) -> str:
     return ""
 
 
-def _able(market: _Market, need: Need, name: str) -> str:
-    """Whether what a question names can do another work, too, one after the other."""
+# GPUs that are tried before it is said that none does two works.
+MOST_TRIED = 12
+
+
+def _with_also(market: _Market, choice: Recommendation) -> tuple[Recommendation, list[str]]:
+    """The choice with the first option that can do the other works, too, and how well it does these."""
+    need, none = choice.need, list[str]()
+    if need.asks == "able" or not need.also:
+        return choice, [_able(market, need, name)[1] for name in need.also]
+    cheapest = {(o.gpu_id, o.count): o for o in reversed(choice.options)}
+    for option in sorted(cheapest.values(), key=lambda o: o.rank)[:MOST_TRIED]:
+        # At any price: what it costs is said of the work that counts.
+        asked = Quote(gpu_id=option.gpu_id, count=option.count, kind="on-demand", usd=1.0)
+        named = replace(need, sets=((option.gpu_id, option.count),), only=(), have=(), asks="speed")
+        named = replace(named, acquire="rent", unproven=True, quotes=(asked,))
+        known = replace(market, offers=stated(named, market.facts.today))
+        able = [_able(known, named, name) for name in need.also]
+        if all(yes for yes, _ in able):
+            rest = [o for o in choice.options if o is not option]
+            return _in_order(choice, [option, *rest]), [text for _, text in able]
+        none = none or [text for _, text in able]
+    return choice, none
+
+
+def _able(market: _Market, need: Need, name: str) -> tuple[bool, str]:
+    """Whether what a question names can do another work, too, one after the other, and how well."""
     limits = {"sets", "only", "have", "keep", "acquire", "gpus", "memory_gb", "assumptions", "at_home"}
+    limits |= {"unproven"}
     try:
         ways: tuple[needs.Purpose, ...] = get_args(needs.Purpose)
         mode: needs.Purpose = next((way for way in ways if name.startswith(f"{way}:")), "infer")
         name = name.removeprefix(f"{mode}:")
         same = {each: getattr(need, each) for each in limits}
         other = replace(need_for(name, mode=mode), asks=need.asks, **same)
+        other = replace(other, concurrent=max(1, need.also_users) if other.task == "infer" else 0)
         found = replace(market, item=needs.item_of(other)).best(needs.settled(other))
     except GpuwiseError as error:
-        return f"{name}: no, {error}."
+        return False, f"{name}: no, {error}."
     said = verdicts.verdict(found, None) or "yes."
     how = "one at a time" if mode == "infer" else "trained" if mode == "train" else f"by {mode}"
-    return f"{name}, {how}: {said[0].lower()}{said[1:]}"
+    how = f"for {need.also_users} people" if found.need.concurrent > 1 else how
+    return True, f"{name}, {how}: {said[0].lower()}{said[1:]}"
 
 
 def _few(market: _Market, need: Need, gpu: str) -> Option | None:
@@ -823,14 +897,21 @@ def _few(market: _Market, need: Need, gpu: str) -> Option | None:
     return found.options[0] if found else None
 
 
-def _fewest(market: _Market, need: Need, gpu: str) -> str:
-    """The least number of a GPU that keeps the limits."""
-    if not (least := _few(market, need, gpu)):
-        return ""
-    time = f", in {seconds(least.time_s.value)}" if least.time_s else ""
-    if least.time_s and need.period_s:  # What comes each day has no end, but a load
-        time = f", busy {percent(least.time_s.value / need.period_s, 0)} of the time"
-    return f"The fewest that do it: {phrases.counted(gpu, least.count)}{time}."
+def _fewest(market: _Market, need: Need, gpus: Sequence[str]) -> tuple[str, list[Option]]:
+    """The least number of each of these GPUs that keeps the limits, and those with a price, the lowest an
+    hour first."""
+    said, sold = list[str](), list[Option]()
+    for least in filter(None, (_few(market, need, gpu) for gpu in gpus)):
+        time = f", in {seconds(least.time_s.value)}" if least.time_s else ""
+        if least.time_s and need.period_s:  # What comes each day has no end, but a load
+            time = f", busy {percent(least.time_s.value / need.period_s, 0)} of the time"
+        sets = ((least.gpu_id, least.count),)
+        made = market.best_or_none(replace(need, sets=sets, only=(), gpus=(least.count,) * 2, asks=""))
+        one = [o for o in (made.options if made else ()) if o.per_hour_usd][:1]
+        sold += one
+        said.append(f"{phrases.offered_as(one[0]) if one else phrases.counted(*sets[0])}{time}")
+    sold.sort(key=lambda option: option.per_hour_usd or inf)
+    return f"The fewest that do it: {' or '.join(said)}." * bool(said), sold
 
 
 def _more(market: _Market, need: Need) -> tuple[str, Recommendation | None]:

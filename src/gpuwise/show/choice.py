@@ -9,11 +9,10 @@ import re
 from collections import Counter
 from collections.abc import Sequence
 from dataclasses import replace
-from datetime import date
 from typing import TYPE_CHECKING
 
 from gpuwise.facts import catalog
-from gpuwise.facts.prices import day
+from gpuwise.facts.prices import STALE_DAYS, day
 from gpuwise.judge.choose.answer import question, taken_as_asked
 from gpuwise.judge.choose.phrases import obtained
 from gpuwise.model.gpu import RENTS, GpuSpec
@@ -69,7 +68,7 @@ def table(
             "": f"{option.rank if why else place}{'*' if option.frontier else ' '}",
             "GPUs": f"{option.count} x {option.gpu_id}{option.precision and f' ({option.precision})'}",
             "from": _source(option),
-            "price": _price(option),
+            "price": _price(option, _is_old(found, option)),
             speed: span(option.throughput.times(1 / fastest), lambda v: Amount(brief(v), v, unit_s)),
             "yours": f"{significant(option.speedup)} x" if option.speedup else "",
             "known by": option.basis,
@@ -94,20 +93,20 @@ def table(
         rows=tuple(tuple(row[name] for name in columns) for row in rows),
         numeric=frozenset(columns) - {"GPUs", "from", "known by"},
         notes=tuple(_notes(found, shown, why=why)),
-        dim=frozenset(place for place, option in enumerate(shown) if option.stale),
+        dim=frozenset(place for place, option in enumerate(shown) if _is_old(found, option)),
         spare=frozenset({"price", "known by"}),
     ).without_empty_columns()
 
 
 # Of advice, what is said without --why.
-ADVISED = ("left out: ", "is offered: counted", "to buy ")
+ADVISED = ("left out: ", "is offered: counted", "to buy ", "rent costs no less: ")
 
 
 def said(found: Recommendation) -> tuple[str, ...]:
     """The answer in plain sentences: the pick, why, the runner-up, and what would change it."""
     if not found.answer:  # a recommendation of an earlier version
         return ()
-    unsaid = [words for words in found.need.ignored if words not in found.answer]
+    first, unsaid = found.options[0], [word for word in found.need.ignored if word not in found.answer]
     return (
         *_lines(found.answer),
         *([f"Not taken into account: {', '.join(unsaid)}"] if unsaid else []),
@@ -117,7 +116,7 @@ def said(found: Recommendation) -> tuple[str, ...]:
         # A card that is there and cannot do the work is what its owner asks about first.
         *(text for text in found.advice if any(word in text for word in ADVISED)),
         *filter(None, [taken_as_asked(found.need, found.item)]),
-        *old_prices((date.fromisoformat(found.made_on) - day(found.prices_on or found.made_on)).days),
+        *old_prices(_days(found, found.prices_on), _days(found, first.seen_on) if first.price_usd else 0),
     )
 
 
@@ -190,19 +189,30 @@ def _source(option: Option) -> str:
     return re.sub("^bought", "buy", obtained(option))
 
 
-def _price(option: Option) -> str:
+def _days(found: Recommendation, seen_on: str) -> int:
+    """How long before the recommendation a price, or a list, was seen."""
+    return (day(found.made_on) - day(seen_on or found.made_on)).days
+
+
+def _is_old(found: Recommendation, option: Option) -> bool:
+    """Whether a price was old in its list, or is today."""
+    return option.stale or (bool(option.price_usd) and _days(found, option.seen_on) > STALE_DAYS)
+
+
+def _price(option: Option, old: bool) -> str:
     """With the month in which it was seen; in brackets where it is old."""
     if option.way == "have" or option.price_usd is None:
         return ""
     rent = "/h" if option.way in RENTS else ""
     text = f"{usd(option.price_usd.value)}{rent} {option.seen_on[:7] or 'undated'}"
-    return usd(option.price_usd.value).shown(f"({text})" if option.stale else text)
+    return usd(option.price_usd.value).shown(f"({text})" if old else text)
 
 
 def _notes(found: Recommendation, shown: Sequence[Option], *, why: bool) -> list[str]:
     lines = ["* no other option is both faster and cheaper"]
-    if any(option.stale for option in shown):
-        lines.append("(price) is old: its interval is wider, and it ranks by its upper end")
+    if any(_is_old(found, option) for option in shown):
+        upper = ", and it ranks by its upper end" * any(option.stale for option in shown)
+        lines.append(f"(price) is more than {STALE_DAYS} days old: its interval is wider{upper}")
     if len(shown) > 1 and any(option.way == "unpriced" for option in shown):
         lines.append(_order_of_unpriced(found))
     apart = [gpu for gpu, why in found.rejected.items() if why.code == "unproven"]

@@ -19,6 +19,7 @@ from textwrap import wrap
 from typing import TYPE_CHECKING, Any, Generic, NamedTuple, TypeVar
 
 from gpuwise.errors import optional
+from gpuwise.model.gpu import STALE_DAYS
 from gpuwise.model.result import WIDE, Interval, Issue, Record
 from gpuwise.model.units import Amount, percent, si, significant, visible
 
@@ -386,10 +387,13 @@ def speed(found: Interval | None, item: str, status: str = "ok") -> str:
 OLD_LIST_DAYS = 60
 
 
-def old_prices(days: int) -> tuple[str, ...]:
-    """What to do where the newest prices are so many days old; nothing where that is not old."""
+def old_prices(days: int, first: int = 0) -> tuple[str, ...]:
+    """What to do where the newest prices, or the one that comes first, are so many days old; nothing where
+    that is not old."""
     to_do = "gpuwise prices update fetches today's rents, --prices FILE adds what shops ask"
-    return (f"Caution: the newest prices are {days} days old; {to_do}",) * (days > OLD_LIST_DAYS)
+    old = f"the newest prices are {days} days old" * (days > OLD_LIST_DAYS)
+    old = old or f"the price of the first is {first} days old" * (first > STALE_DAYS)
+    return (f"Caution: {old}; {to_do}",) * bool(old)
 
 
 def span(

@@ -241,6 +241,8 @@ def test_modules_are_sold_on_boards_and_computers_need_no_host(need, speed, offe
         # Nobody states its slots: two, as most have.
         ("quadro-m4000", 4, "workstation"),
         ("rtx-4090", 8, "server"), ("gb10", 1, "whole computer"),
+        # A fan put on it cools a card of 250 W, not one of 300 W, nor three of them on a board.
+        ("p100-pcie-16gb", 2, "desktop"), ("a100-pcie-80gb", 1, "server"), ("p100-pcie-16gb", 3, "server"),
     ],
 )  # fmt: skip
 def test_the_machine_around_a_card_has_a_class(gpu: str, count: int, machine: str) -> None:

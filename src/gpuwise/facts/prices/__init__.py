@@ -244,8 +244,11 @@ def around(place: str) -> tuple[str, ...]:
 
 
 def is_in(offer: Offer, place: str) -> bool:
-    """True if the offer's region is, or may be chosen, in an area, or has `place` in its name."""
-    region, place = offer.region.casefold(), place.casefold()
+    """True if the offer's region is, or may be chosen, in an area, or has `place` in its name; in one of
+    several where `place` is "Germany or the US"."""
+    region, (place, *others) = offer.region.casefold(), place.casefold().split(" or ")
+    if others:
+        return any(is_in(offer, each) for each in (place, *others))
     for name, words, regions in areas():
         if name.casefold() in (place, f"the {place}") or re.fullmatch(words, place):
             return bool(re.search(regions, region))

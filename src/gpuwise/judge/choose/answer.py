@@ -27,6 +27,8 @@ from gpuwise.predictor.card import MODULES
 
 # Share of memory below which what stays free is worth a word.
 LITTLE = 0.1
+# Share by which the work of two differs that is said beside what they cost.
+WORK_APART = 0.1
 # A rent that is shorter is decided by how it is billed.
 SHORT_S = 900.0
 # The note where the question names no model.
@@ -288,21 +290,24 @@ def _otherwise(found: Recommendation) -> str:
 
 
 def sums_of_years(found: Recommendation) -> str:
-    """What the years that the question states cost, bought and rented."""
+    """What the years that the question states cost, bought and rented, or each that is compared."""
     need, first, a, usual = found.need, found.options[0], found.need.assumptions, Assumptions()
     stated = (a.years, a.hours_per_week) != (usual.years, usual.hours_per_week)
-    known = (o for o in reversed(found.options) if o.way in RENTS or o.outlay_usd)
-    both = {"of rent" if o.way in RENTS else "bought": o for o in known}
-    if need.either or "bought" not in both or not stated or need.items or need.acquire != "both":
+    if need.acquire == "own":
+        each = {machine_of(o): o for o in reversed(found.options) if o.outlay_usd and len(need.sets) > 1}
+    else:
+        either = {o.way in RENTS: o for o in reversed(found.options) if o.way in RENTS or o.outlay_usd}
+        each = {f"{machine_of(o)} {'rented' if rent else 'bought'}": o for rent, o in either.items()}
+    if need.either or len(each) < 2 or not stated or need.items or need.acquire == "rent":
         return ""
     if first.way == "have":
         return ""
-    sums = (
-        f"{machine_of(o)} {usd(o.per_hour_usd * priced.hours_of_use(need))} {how}"
-        for how, o in both.items()
-        if o.per_hour_usd
-    )
-    return f" In {a.owned_for}{phrases.weekly_use(a.hours_per_week)}: {', '.join(sums)}."
+    hours, sums = priced.hours_of_use(need), list[str]()
+    for name, o in each.items():
+        more = 1.0 if priced.is_service(need) else o.throughput.value / first.throughput.value
+        work = f" for {significant(more)} times the work" * (abs(more - 1) > WORK_APART)
+        sums.append(f"{name} {phrases.sum_of(need, (o.per_hour_usd or 0.0) * hours)}{work}")
+    return f" In {a.owned_for}{phrases.weekly_use(a.hours_per_week)}, with loss of value: {', '.join(sums)}."
 
 
 def not_counted(need: Need) -> str:
@@ -377,6 +382,8 @@ def _lead(found: Recommendation) -> Iterator[str]:
     elif dearer >= 1:
         close = "; within the uncertainty that is a tie" * (dearer < priced.EQUAL)
         yield f"{least}: the next GPU takes {phrases.as_times(dearer)} as much{close}"
+    elif not first.outlay_usd and dearer * priced.EQUAL < 1:
+        return  # Another rule than its cost put it first
     elif not first.outlay_usd:
         quicker = significant(first.throughput.value / second.throughput.value)
         yield f"a tie with the {least}, {phrases.offered_as(second)}, and {quicker} times as fast"
@@ -399,7 +406,7 @@ def setup(need: Need, bought: Option) -> str:
         + (f"{usd(bought.host_usd)} of it for the host ({host})" if bought.host_usd else "no new host"),
         f"{bought.power_w:g} W: {phrases.fed_by(bought)}" if bought.power_w else "",
         f"{slots * bought.count:g} slot{'s' * (slots * bought.count != 1)}" if slots else "",
-        cooled(spec, served=bought.host_usd > 0),
+        cooled(spec, served=bought.host_usd > 0 and "server" in host),
         "no CUDA after 12" if old else "",
         f"quiet: at most {fit.QUIET_W:g} W of heat" if need.quiet else "",
         f"{usd(energy)} of electricity a month" if bought.power_w and need.period_s is None else "",

@@ -397,6 +397,7 @@ class _Reader(Worked):
             if self.said(P.either_place):  # The smallest area that holds both
                 held = [{at, *prices.around(at)} for _, at in places]
                 area = next(at for at in (area, *prices.around(area)) if all(at in each for each in held))
+                area = area or " or ".join(at for _, at in sorted(places))
             fields["region"] = place = self._with_offers(area)
             self.notes.append(
                 f"rented in {place or 'any region'}, where a source states it; prices to buy are of the US"
@@ -455,13 +456,29 @@ class _Reader(Worked):
                 asked = bool(either or self.said(P.to_own)) and "bill" not in fields
                 fields |= {"acquire": "both", "either": asked}
         self.rents, self.owns = bool(rents), bool(owns)
-        if rents and not self.done() and (hire := take(P.hire)):
+        if rents and not self.done() and len(spans := self._spans()) > 1:
+            fields |= {"spans": spans, "hire_h": spans[0][2]}
+        elif rents and not self.done() and (hire := take(P.hire)):
             fields["hire_h"] = span_seconds(hire) / 3600
             self.every(re.escape(hire[0]))  # Said of each of two
             self.hired_for = hire[0].strip()
         elif rents and self.sets and not (self.done() or re.search(P.money, self._left)) and take(P.monthly):
             fields["hire_h"] = 730.5
         self._read_condition(bool(used))
+
+    def _spans(self) -> tuple[tuple[str, int, float], ...]:
+        """For how many hours each of several GPUs is to be rented, where these differ: GPU, number, hours."""
+        stops = [*(start for *_, start, _ in self.places), len(self.plain)][1:]
+        each = [
+            (place, re.compile(P.hire).search(self.plain, place[3], stop))
+            for place, stop in zip(self.places, stops, strict=False)
+        ]
+        hours = [(place, span_seconds(span) / 3600) for place, span in each if span]
+        if len(hours) < len(each) or len({h for _, h in hours}) < 2:
+            return ()
+        for _, span in each:
+            self.mark(*span.span()) if span else None
+        return tuple((gpu, n, h) for (name, n, *_), h in hours for gpu in self.families.get(name, (name,)))
 
     def _read_condition(self, used: bool) -> None:
         """Whether what is bought is used or new, and quiet. Raises InputError for both at once."""

@@ -364,8 +364,10 @@ class Cards(Words):
         number = number or self.take(r"()\b(\d{1,2}) ?x\b(?! ?\d)", again=False)
         self.number = number[0] if number else ""
         self.gpus = (1 if number[1] else number_of(number[2]), number_of(number[2])) if number else None
-        if len(self.sets) < 2 and not number and self.take(P.how_many):
-            self.fields |= {"asks": "number"} | ({"only": (self.sets[0][0],)} if self.sets else {})
+        alike = all(count < 2 for _, count in self.sets) and (len(self.sets) < 2 or not self.have)
+        if alike and not number and self.take(P.how_many):
+            only = tuple(gpu for gpu, _ in self.sets)
+            self.fields |= {"asks": "number"} | ({"only": only} if only else {})
             self.sets, self.gpus = (), (1, needs.MOST_TOGETHER)
         elif self.some and not self.gpus and (self.done() or (self.people_at >= 0 and self._of_llm())):
             self.fields["only"] = self.families.get(self.sets[0][0], (self.sets[0][0],))

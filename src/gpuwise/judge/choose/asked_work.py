@@ -339,6 +339,10 @@ class Worked(Cards):
         apart = [e for e in self.found if e.spans and part.start <= e.spans[0][0] < part.stop]
         self.found = tuple(each for each in self.found if each not in apart)
         counted = [each.words.strip() for each in apart]
+        some = re.compile(P.how_many_people).search(self.plain, part.start, part.stop)
+        if some and model and mode == "infer":
+            self.mark(*some.span())
+            self.fields["also_users"] = number_of(some[1])
         if (users := self.fields.get("users")) and part.start <= self.people_at < part.stop:
             counted.append(f"for {users} people")
             self.fields = {n: v for n, v in self.fields.items() if n not in ("users", "concurrent")}

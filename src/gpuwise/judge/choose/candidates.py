@@ -27,7 +27,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import date
 from functools import cache
-from math import ceil, hypot, log, sqrt
+from math import ceil, hypot, inf, log, sqrt
 from statistics import NormalDist
 
 import numpy as np
@@ -69,6 +69,8 @@ MOST_COMPUTERS = 2
 STARTS = 2.0
 # Of the largest boards that workstations have; what needs more hangs on risers.
 BOARD_SLOTS = 8
+# Watts that a fan put on a card without one of its own carries away in a desktop.
+BY_FAN_W = 250.0
 # Computers, cards of consumers and those of professionals are sold new for about so long after their GPU came
 # out. An assumption.
 SHOP_YEARS, CARD_YEARS, PRO_YEARS = 3.0, 2.5, 5.0
@@ -399,12 +401,14 @@ def _hosts() -> Mapping[str, list[tuple[int, float, float]]]:
 
 def host_of(gpu: str, count: int) -> tuple[str, float, float]:
     """Class, price and watts of the machine around `count` of a GPU. Cards of the server segment need a
-    server's fans; more cards than a desktop's two need a workstation, more slots than its board has an open
-    frame with risers, more than four cards a server."""
+    server's fans, but for those that a desktop holds and that a fan put on them cools; more cards than a
+    desktop's two need a workstation, more slots than its board has an open frame with risers, more than four
+    cards a server."""
     spec, hosts = catalog.get(gpu), _hosts()
     if spec.text("form") in COMPUTERS:
         return "whole computer", 0.0, 0.0
-    fanless = spec.text("segment") == "server"
+    cooled = spec.text("form") == "pcie" and (spec.power_w or inf) <= BY_FAN_W and count <= MOST_THERE
+    fanless = spec.text("segment") == "server" and not cooled
     wide = (spec.number("slots") or 2) * count > BOARD_SLOTS
     for name in ("server",) if fanless else ("desktop", "workstation", "open frame", "server"):
         for most, usd, watts in hosts[name]:

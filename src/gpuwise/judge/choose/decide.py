@@ -132,9 +132,10 @@ def _with_speed(need: Need, gpu: str, why: Issue, them: Candidates, first: int) 
 
 
 def _least_money(need: Need, them: Candidates, places: Sequence[int]) -> int:
-    """Of what is as good as the best, as nearly as anybody cares: what takes least money, at once where it is
-    bought; the fastest of those that take as little, and of a budget what then does the work for least. Of
-    rents that cost the same for the work, or for hours that are paid for anyway, what is much faster."""
+    """Of what is as good as the best, as nearly as anybody cares: the fewest cards that take little more
+    money at once than the least, and of so many what takes least; the fastest of those that take as little,
+    and of a budget what then does the work for least. Of rents that cost the same for the work, or for hours
+    that are paid for anyway, what is much faster."""
     first, paid = places[0], need.items is not None or priced.is_service(need)
     if not them.own[first] and (paid if need.goal == "cost" else need.goal == "price" and need.users > 1):
         same = [p for p in places if them.ranked[p] <= EQUAL * them.ranked[first]]
@@ -147,6 +148,9 @@ def _least_money(need: Need, them: Candidates, places: Sequence[int]) -> int:
     equal = AS_FAST if need.goal == "speed" else A_LITTLE_MORE if once else EQUAL
     near = (p for p in places if them.ranked[p] <= equal * them.ranked[first])
     level = [p for p in near if need.goal == "energy" or them.outlay[p] > 0]
+    most = A_LITTLE_MORE * float(min(them.outlay[level], default=0.0))
+    few = min((them.count[p] for p in level if them.outlay[p] <= most), default=0)
+    level = [p for p in level if them.count[p] == few]
     most = (A_LITTLE_MORE if need.goal == "speed" else EQUAL) * float(min(them.outlay[level], default=0.0))
     fastest = most > 0 and need.goal != "speed"
     return min(

@@ -60,9 +60,8 @@ NO_FASTER, LESS_MEMORY = "not enough faster than what you have", "less memory th
 # 2 GHz have 4 TFLOP/s, half of which such code reaches.
 LEAST_FP64 = 2e12
 NO_FP64 = "computes FP64 no faster than a server's processor"
-# Cards on risers in an open frame are offered to at most this many people: a home, or a small team that
-# repairs its machine itself.
-A_FEW = 20
+# Cards on risers in an open frame are offered to at most this many people: a home.
+A_FEW = 4
 OPEN_FRAME = "needs more slots than a board has: cards on risers in an open frame are not a server"
 # Most slots of one card in a server.
 SERVER_SLOTS = 2
@@ -168,7 +167,7 @@ def limits(need: Need, them: Candidates, speeds: Sequence[Record]) -> tuple[Limi
     if not named:
         hosts = np.array([name for name, *_ in hosts_of(them.rows)], dtype=str)
         wide = (_numbers(them, specs, "slots") > SERVER_SLOTS) & (hosts == "server")
-        wide |= (hosts == "open frame") & (need.concurrent > A_FEW)
+        wide |= (hosts == "open frame") & (max(need.concurrent, need.also_users) > A_FEW)
         simple("", ~them.own | have | ~wide, OPEN_FRAME, ("fewer, larger GPUs", {}))
     if need.task and not named:
         # Each card holds its own context, work space and copies beside its part of the weights.
@@ -610,7 +609,7 @@ def loosened(
     budget = next((way for start in starts for way in start if way.limit == "budget"), None)
     if budget is not None and need.assumptions.host_usd is None and need.acquire == "own":
         there = replace(need.assumptions, host_usd=0.0)
-        starts.append((Way("host", "0", "with a machine that is there", {"assumptions": there}),))
+        starts.append((Way("host", "0", "", {"assumptions": there}),))
     if need.task == "infer" and need.gpus[1] < MOST_TOGETHER and not need.sets:
         all_of_it = (need.gpus[0], MOST_TOGETHER)
         starts.append((Way("gpus", f"{need.gpus[0]}..{MOST_TOGETHER}", "", {"gpus": all_of_it}),))
@@ -644,7 +643,7 @@ def loosened(
                 same = (each for each in more if len(each) == 1 and each[0].limit in tried)
                 tried |= {way.limit: way for way in next(same, more[0])}
             else:
-                found = f"{first.count} x {first.gpu_id}"
+                found = f"{first.count} x {first.gpu_id}{' in a machine that is there' * ('host' in tried)}"
                 named_all = all(way.gpus for way in tried.values())
                 good.append(tuple(way if named_all else way._replace(gpus=found) for way in tried.values()))
                 break
@@ -656,6 +655,14 @@ def loosened(
     if good or advice:
         return unmet(data["problem"], good or advice, data["why"])
     return InputError(str(error), hint="relax several limits", code="unmet")
+
+
+def least_budget(error: GpuwiseError) -> float:
+    """The budget that alone would lead to an answer; 0 where no budget would."""
+    ways: Sequence[tuple[Way, ...]] = getattr(error, "data", {}).get("ways", ())
+    return next(
+        (w.changes["budget_usd"] or 0.0 for w, *more in ways if w.limit == "budget" and not more), 0.0
+    )
 
 
 def _is_far(need: Need, way: Way) -> bool:

@@ -60,6 +60,7 @@ class Diffusion(NamedTuple):
     guided: int  # Passes of a step
     runs: float  # Passes of the smaller model that cost as much as one of this
     gb: float  # Weights and text encoders in 8 bits, or what their maker says that it takes
+    gb_4: float  # With weights in 4 bits; as much where these are not shorter
     gb_lora: float  # To train adapters of it
     weights: float
     words: str
@@ -68,7 +69,7 @@ class Diffusion(NamedTuple):
 DIFFUSION: dict[str, Diffusion] = {
     name: Diffusion(
         like=row["like"], steps=int(row["steps"]), guided=int(row["guided"]),
-        runs=float(row["tflop"]) / float(row["tflop_of_like"]), gb=float(row["gb"]),
+        runs=float(row["tflop"]) / float(row["tflop_of_like"]), gb=float(row["gb"]), gb_4=float(row["gb_4"]),
         gb_lora=float(row["gb_lora"]), weights=float(row["weights"]), words=row["words"],
     )
     for row in catalog.rows(DATA / "diffusion.csv") for name in (row["model"], *row["also"].split())

@@ -29,7 +29,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
 
 from gpuwise.errors import GpuwiseError, InputError, MachineError, NoDataError, check_wanted
 from gpuwise.facts import catalog, published
-from gpuwise.judge.choose.need import CONTEXTS, FORMATS
+from gpuwise.judge.choose.need import CONTEXTS, DIFFUSION, FORMATS
 from gpuwise.model.gpu import GpuSpec
 from gpuwise.model.judgement import TASKS, Need
 from gpuwise.model.precision import GGUF, Precision
@@ -128,7 +128,8 @@ def gather(
         return tuple(
             record if one == 1 or record.throughput is None
             else replace(record, item="image", throughput=record.throughput.times(1 / one),
-                         seconds=record.seconds * one if record.seconds else None)
+                         seconds=record.seconds * (one if need.title in DIFFUSION else 1.0)
+                         if record.seconds else None)
             for record in each[0].values()
         )  # fmt: skip
     shares = [share for _, share in need.workloads]
@@ -404,7 +405,9 @@ def _predicted(
         return {(gpu, n): from_sheet(config, gpu, n) for gpu, counts in wanted.items() for n in counts}
     from gpuwise.predictor.trace_store import with_own
 
-    smallest, *larger = BATCHES if need.latency_s is not None and need.batch is None else (need.batch,)
+    # An image that takes several of the workload's takes them side by side.
+    batches = [batch for batch in BATCHES if batch >= need.passes or need.title in DIFFUSION]
+    smallest, *larger = batches if need.latency_s is not None and need.batch is None else (need.batch,)
     found: dict[Key, Record] = {}
     for count in sorted({count for counts in wanted.values() for count in counts}):
         gpus = [gpu for gpu, counts in wanted.items() if count in counts]

@@ -68,9 +68,10 @@ def split(found: Recommendation) -> str:
     return f"By MIG one {phrases.short_name(first.gpu_id)} is up to {number} GPUs of {each}."
 
 
-def from_elsewhere(asked: str, place: str) -> str:
-    """That nothing to rent is known where it was asked for, and where that is."""
-    return f"Nothing that does it is known to rent in {asked}, so rent is of {place or 'any region'}. "
+def from_elsewhere(asked: str, place: str, named: bool) -> str:
+    """That nothing to rent, or none of what was named, is known where it was asked for, and where that is."""
+    what = "None of these" if named else "Nothing that does it"
+    return f"{what} is known to rent in {asked}, so rent is of {place or 'any region'}. "
 
 
 # Times as much work, or as cheap, that is worth saying though no fresh price is known.
@@ -152,32 +153,48 @@ def _against_last_price(bill: Bill, found: Recommendation) -> str:
     )
 
 
-def machines(found: Recommendation, first: Option, number: int, share: int) -> str:
-    """What a number of GPUs in machines of an option costs, and how fast they are where that is known: what
-    joins machines for training is not."""
+def machines(found: Recommendation, first: Option, number: int, share: int, last: Option | None) -> str:
+    """What a number of GPUs in machines of an option costs, the last of them smaller where one is, and how
+    fast they are where that is known: what joins machines for training is not."""
     need = found.need
     rented, old = first.way in RENTS, ", old, without the machine" * (first.way == "unpriced")
-    paid = (first.last_usd or 0.0) * first.count if old else first.outlay_usd or first.per_hour_usd or 0.0
+    usd_of = {o: o.outlay_usd or o.per_hour_usd or (o.last_usd or 0.0) * o.count for o in (first, last) if o}
     hours = need.hire_h or (first.time_s.value / 3600 if first.time_s else HOURS_PER_YEAR / 12)
     span = f"{hours:,.0f} h" if need.hire_h else "the work" if first.time_s else "a month around the clock"
     sums = {" an hour": 1.0, f" for {span}": hours} if rented else {"": 1.0}
-    sums = {what: share * paid * times for what, times in sums.items()}
-    cost = ", ".join(f"{sum_of(need, each)}{what}" for what, each in sums.items())
-    more = f", {share * first.count} in all," * (share * first.count > number)
-    parts = f" as {share} machines of {first.count}{more}" * (share > 1)
-    got = f"{number} x {phrases.short_name(first.gpu_id)}{parts}"
-    where = f"{first.provider and f' from {first.provider}'} at {usd(paid)}{'/h' * rented}"
+    whole = share * usd_of[first] + (usd_of[last] if last else 0.0)
+    cost = ", ".join(f"{sum_of(need, whole * times)}{what}" for what, times in sums.items())
+    held = share * first.count + (last.count if last else 0)
+    of = f"{first.count}{f' and one of {last.count}' if last else ''}"
+    parts = f" as {share} machine{'s' * (share > 1)} of {of}" * (share > 1 or last is not None)
+    got = f"{number} x {phrases.short_name(first.gpu_id)}{parts}{f', {held} in all,' * (held > number)}"
+    where = f"{first.provider and f' from {first.provider}'} at {usd(usd_of[first])}{'/h' * rented}"
     where += " each" * (share > 1)
+    where += f" and {usd(usd_of[last])}{'/h' * rented}" if last else ""
     take = f"{'Rent' if rented else 'Buy'} {got}{where} ({phrases.dated(first)}{old}): {cost}"
-    alone = rate_of(first.throughput.value * share, found.item)
+    alone = rate_of(first.throughput.value * share + (last.throughput.value if last else 0.0), found.item)
     done = f" and {seconds(first.time_s.value)} for the work" if first.time_s else ""
-    if share == 1:
+    if not parts:
         return f"{take}, at {alone}{done}."
     if need.mode == "infer":
         return f"{take}. Each works by itself: {alone} together{done}."
     time = f"; if none waited for another, {alone}" * (not (need.title and need.passes == 1))
     time += f"{done}, a bound" * bool(done)
     return f"{take}. How fast they are together is not known, as what joins the machines is not{time}."
+
+
+def over_spans(found: Recommendation, sums: Mapping[Option, float]) -> str:
+    """What each of several takes that are rented for different times, the least first."""
+    hours = {(gpu, count): span for gpu, count, span in found.need.spans}
+    done = {o: o.throughput.value * hours[o.gpu_id, o.count] for o in sums}
+    if not sums:
+        return ""
+    first, *others = (
+        f"{phrases.offered_as(option)} for {hours[option.gpu_id, option.count]:,.0f} h: "
+        f"{sum_of(found.need, paid)}, {significant(done[option] / done[next(iter(sums))])} times the work"
+        for option, paid in sums.items()
+    )
+    return f"Rent {'; or '.join((first.rpartition(', ')[0], *others))}."
 
 
 # Of a need whose cards were named alone, where one does not do it.
