@@ -171,7 +171,8 @@ class Cards(Words):
     def _read_quotes(self) -> None:
         """Prices that stand beside cards: what is paid now, or what is asked for two of them, or for one of
         which that is the question. Others are budgets."""
-        sums, shops = (re.finditer(each, self.plain) for each in (P.price, rf"\b(?:{sellers()})\b"))
+        shop = rf"\b(?:{sellers()})\b|(?:(?<=\bon )|(?<=\bat )|(?<=from ))(?:{P.common})\b"
+        sums, shops = (re.finditer(each, self.plain) for each in (P.price, shop))
         pieces: list[tuple[int, int, Any]] = [(start, end, (gpu, n)) for gpu, n, start, end in self.places]
         if len(alone := {gpu for gpu, *_ in self.places}) == 1:  # "Or buy one for $2400"
             same = re.finditer(P.same_card, self.plain)
