@@ -542,8 +542,10 @@ class _Reader(Worked):
                 fields["outlet_w"] = 0.8 * float(fuse[2]) * float(volts)
             elif not watts_said:
                 raise InputError(f"how many watts has a {fuse[0]}?", hint="say its volts: '15 A at 120 V'")
-        if watts := take(P.watts):
+        limits = list(re.finditer(P.watts, self.plain))
+        for watts in limits:
             # What a card may draw limits cards; what a supply or an outlet gives, the whole machine.
+            self.mark(*watts.span())
             before, after = self.plain[: watts.start()], self.plain[watts.end() :]
             near = re.split(r"[.,;?] ", before[-40:])[-1]
             near += re.split(r"[.,;?] ", watts[0] + after[:40])[0]
@@ -557,7 +559,8 @@ class _Reader(Worked):
             wall = self.said(r"outlet|socket|circuit|breaker|wall")
             limit = "outlet_w" if whole and not each else "power_w"
             there = "host_usd" in self.assumed and whole and not wall
-            if (self.said("psu|supply") and not of_cards) or there:
+            supplied = re.search("psu|supply", near if limits[1:] else self.plain)
+            if (supplied and not of_cards) or there:
                 limit, supply = "power_w", value
                 value = max(USUAL.slot_w, value / SUPPLY - HOST_PEAK_W)
                 self.notes.append(f"a supply of {supply:g} W has {value:.0f} W for cards, as makers advise")

@@ -148,7 +148,11 @@ class Cards(Words):
         if (
             have
             and not added
-            and (more := self.take(rf"\b(?:{P.another}|({P.count}) more)\b(?: (?:one|cards?|gpus?|of)\b)*"))
+            and (
+                more := self.take(
+                    rf"\b(?:{P.another}|({P.count}) more)\b(?!{P.later_on})(?: (?:one|cards?|gpus?|of)\b)*"
+                )
+            )
         ):
             # To what is there: each such card is one beside them.
             gpu, there = have[0], have.count(have[0])
