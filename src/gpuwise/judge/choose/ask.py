@@ -259,7 +259,8 @@ class _Reader(Worked):
         if size := self.first(P.total_memory, again=False):
             fields["total_gb"] = float(size)
         elif size := self.first(P.least_memory, again=False):
-            fields["memory_gb"] = (float(size), None)
+            together = float(size) if self.said(P.split_over) else 0.0
+            fields |= {"total_gb": together} if together else {"memory_gb": (float(size), None)}
         elif either := take(P.either_memory):
             sizes = sorted(float(size) for size in either.groups())
             fields["memory_gb"] = (sizes[0], sizes[1])
@@ -421,8 +422,9 @@ class _Reader(Worked):
         no_cloud = bool(take(P.offline)) or denied["rent"]
         used, offered = take(RULES["denied"]["used"]), self._read_offers()
         seller, other = rf"\b(?:{sellers()})\b", r"\b(?:or|vs|versus|than)"
-        against = rf"{other} (?:on |at |from )?{seller}|{seller} {other} (?:{P.to_own})"
-        than = self.said(P.owning) and take(against)
+        gets = rf"{P.to_own}|get\w* (?:an? |my )?(?:used|new|own)"
+        against = rf"{other} (?:on |at |from )?{seller}|{seller}(?: [^\s.;?]+){{0,6}}? {other} (?:{gets})"
+        than = self.said(rf"{P.owning}|\bused\b") and take(against)
         either = self.said(P.rent_or_not) or than
         if either:  # What stands between the two words may be the work
             self.every(P.words_of_either)

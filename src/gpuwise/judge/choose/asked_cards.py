@@ -34,7 +34,7 @@ class Cards(Words):
         apart = bool(several[0].endswith("each") or self.said(P.each_own)) and not shared
         if apart or (
             not (shared or "nodes" in several[0])
-            and self.said(rf"{P.money}|\b(?:buy|purchas\w*|procure\w*|course|class|students?|employees)\b")
+            and self.said(rf"{P.money}|\b\d+k\b|\b(?:buy|purchas\w*|procure\w*|course|class|students?|employees)\b")
         ):
             self.fields |= {"users": number, "concurrent": 1, "acquire": "own"}
             if self.said(rf"{P.money}|\b\d+k\b"):
@@ -95,7 +95,7 @@ class Cards(Words):
                 (owner[2] and self.said(P.replaceable)) or re.search(r"\brented (?:\S+ )?$", before)
             ):
                 owner = None  # Whether one is as good as the other, and what is hired
-            if owner and re.match(P.hired_behind, after):
+            if owner and re.match(rf"{P.hired_behind}| (?:at|from|on|with) (?:{sellers()})\b", after):
                 owner, self.hired = None, True
             behind_it = after[behind.end() if behind else 0 :]
             kept = re.match(P.kept_behind, behind_it)
@@ -103,6 +103,7 @@ class Cards(Words):
             kept = kept or (in_it and re.match(r" (?:(?:is|are) )?available(?=$|[,.;])", behind_it))
             kept_there = re.search(P.idle, before) or re.search(P.inside_mine, before)
             again = usual in have and number and before[: number.start()].endswith("(")
+            again = again or (usual in have and owner and owner[2])  # "Replace the 3090", which is there
             if owner or also or mine or kept or kept_there or again:  # "Our T4 server (6x T4)"
                 have += [usual] * (count - bool(again))
             elif more := re.search(rf"\b{P.another} (?:(?:used|new) )?$", before):
@@ -549,8 +550,10 @@ class Cards(Words):
         fields, have = self.fields, self.have
         fields["have"] = have
         sizes = [round((catalog.get(gpu).memory_bytes or 0) / 2**30) for gpu in have]
-        soc = any(catalog.get(gpu).text("form") == "soc" for gpu in have)
-        if fields.get("memory_gb", ("", ""))[1] in (*sizes, sum(sizes)) and not (sets or soc):
+        soc = any(catalog.get(gpu).text("form") == "soc" for gpu in have) and "budget_usd" not in fields
+        theirs = fields.get("memory_gb", ("", ""))[1] in (*sizes, sum(sizes))
+        theirs |= "budget_usd" in fields and "memory_gb" in fields and catalog.get(have[0]).memory_varies
+        if theirs and not (sets or soc):
             # "My two of 8 GB, 16 together": no limit of others.
             self.notes.append(f"{fields.pop('memory_gb')[0]:g} GB are those that are there")
         # Whether it is worth it is a question about what is there; what to buy instead is not.

@@ -165,7 +165,8 @@ class Worked(Cards):
                 part = self._clause(learns.start())
                 rest = self.plain[: part.start] + self.plain[part.stop :]
                 now_and_then = re.search(P.aside, self.plain[part])
-                if now_and_then and "infer" not in _modes(self.plain[part]) and _modes(rest) == ["infer"]:
+                usual = _modes(rest) or ["infer"] * bool(re.search(P.mostly, rest))
+                if now_and_then and "infer" not in _modes(self.plain[part]) and usual == ["infer"]:
                     return part, mode
         return None
 
@@ -647,7 +648,9 @@ class Worked(Cards):
             of_version = re.compile(rf"{family}-?{re.escape(version[1])}(?![\d])")
             of_it = list(filter(of_version.match, of_it)) or of_it
         model = next((n for n in of_it if n.endswith(("-8b", "-7b"))), of_it[0] if of_it else "")
-        if alone := self.take(rf"{P.model_size}(?:-a{P.decimal}b\b)?", again=False):
+        sizes = [*re.finditer(rf"{P.model_size}(?:-a{P.decimal}b\b)?", self._left)]
+        if alone := max(sizes, key=lambda size: float(size[1]) * {"m": 1e6, "b": 1e9}[size[2]], default=None):
+            self.mark(*alone.span())
             self.named_at = alone.start()
             said, sized = alone[0], re.compile(rf"(?<![\d.]){re.escape(alone[0])}\b")
             size = float(alone[1]) * {"m": 1e6, "b": 1e9}[alone[2]]
