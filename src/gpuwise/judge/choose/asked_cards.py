@@ -31,10 +31,13 @@ class Cards(Words):
         number = number_of(several[0].split()[0])
         people = self.said(P.how_many_people)
         shared = people is not None and number_of(people[1]) != number  # By people, some on each machine
-        apart = bool(several[0].endswith("each") or self.said(P.each_own)) and not shared
-        if apart or (
-            not (shared or "nodes" in several[0])
-            and self.said(rf"{P.money}|\b\d+k\b|\b(?:buy|purchas\w*|procure\w*|course|class|students?|employees)\b")
+        one_of_many = shared or "nodes" in several[0]
+        apart = several[0].endswith("each") or self.said(P.each_own)
+        if not one_of_many and (
+            apart
+            or self.said(
+                rf"{P.money}|\b\d+k\b|\b(?:buy|purchas\w*|procure\w*|course|class|students?|employees)\b"
+            )
         ):
             self.fields |= {"users": number, "concurrent": 1, "acquire": "own"}
             if self.said(rf"{P.money}|\b\d+k\b"):
@@ -108,8 +111,9 @@ class Cards(Words):
                 have += [usual] * (count - bool(again))
             elif more := re.search(rf"\b{P.another} (?:(?:used|new) )?$", before):
                 added.append((usual, count, 1 + ("third" in more[0])))
-            elif re.search(rf"{P.denial}(?:{P.count} ?x? ?)?$", before):
+            elif denied := re.search(rf"{P.denial}(?:{P.count} ?x? ?)?$", before):
                 barred |= set(named.gpu_ids)
+                self.mark(*denied.span())
             elif re.search(P.hearsay, before):
                 advised.append((usual, 0 if plural else count))
             else:
@@ -313,6 +317,8 @@ class Cards(Words):
             self.notes.append(f"memory of {width[1]} {width[2].upper()}B/s or more")
             self._keep_only("bandwidth", lambda spec: (spec.number("memory_bytes_per_s") or 0.0) >= least)
         for kind, words, name, value in table:
+            if kind == "generation" and self.places:
+                continue  # Of the cards that are named
             if found := self.take(rf"\b(?:{words})\b", again=False):
                 if any(0 <= start - found.end() <= 1 for *_, start, _ in self.places):
                     continue  # "Mac Studio M3 Ultra": of the name behind it

@@ -46,7 +46,7 @@ class Worked(Cards):
             [group or "" for group in found.groups() if group is not None] if found else ("", "")
             for found in (peak, usual)
         )
-        if not re.search(P.period, of or of_usual):
+        if not re.search(rf"{P.period}|users", of or of_usual):
             return  # No rate: "at most 3 dollars an hour at peak times"
         if usual is not None:
             self.notes.append(f"{usual[0].strip()}: GPUs for the peak of {number} are counted, and paid for")
@@ -151,8 +151,8 @@ class Worked(Cards):
             return
         words = (often[1] or "once").removesuffix(" times")
         times, period = USUAL.few.get(words) or number_of(words), often[2] or "week"
-        self.times_a_week = times * amounts.seconds("week") / amounts.seconds(period)
         counted = next((each for each in self.found if each.kind not in ("epoch", "step", "other")), None)
+        self.times_a_week = 0 if counted else times * amounts.seconds("week") / amounts.seconds(period)
         if counted and not any(each.period for each in self.found):
             again = replace(counted, number=counted.number * times, period=period)
             self.found = tuple(again if each is counted else each for each in self.found)
@@ -177,7 +177,7 @@ class Worked(Cards):
         self.mode = "infer" if self._aside() else modes[0] if modes else None
         self._read_shares()
         left = self._left
-        named = self.mixed[0][0] if self.mixed else self._name() or self._open_instead()
+        named = self.mixed[0][0] if self.mixed else self._mostly() or self._name() or self._open_instead()
         sized = None if named else self._of_size()  # A model that has a size wins over what people are or do
         double = None if self.mixed else self.said(P.double)
         apart = double if named or sized else None
@@ -232,6 +232,15 @@ class Worked(Cards):
             self._read_steps(named)
         return named
 
+    def _mostly(self) -> str | None:
+        """What most of the work is, where that is said beside other work: "mostly CNNs, a few use a 13B"."""
+        if not (most := self.said(P.mostly)):
+            return None
+        part = self._clause(most.start())
+        named = self._within(part.start, part.stop)
+        self.mode = next(iter(_modes(self.plain[part]) if named else ()), self.mode)
+        return named
+
     def _largest(self, named: str) -> str:
         """Of several models of one kind the largest: what does it does the others, one at a time."""
         drawn = named in DIFFUSION
@@ -275,6 +284,8 @@ class Worked(Cards):
             fields["also"] = (more,)
         elif network and not another and (llm := self.take(P.llms, again=False)):
             fields["also"] = (llms.USUAL["3b" if "small" in llm[0] else "8b"],)
+        elif is_model(named, None) and (is_model(more, None) or not another) and (aside := self._aside()):
+            self._beside(named, more, *aside)
         elif another and is_model(more, None) and is_model(named, None):
             self.notes.append(f"of {named} and {more} the largest decides, one at a time")
         elif another:
@@ -283,13 +294,14 @@ class Worked(Cards):
             if size and not (
                 re.search(P.joined, self.plain[:at])
                 or re.match(r" (?:models?|llms?)\b", self.plain[at + size.end() :])
-                or re.search(r"\b(?:models?|llms?) $", self.plain[:at])
+                or re.search(
+                    rf"\b(?:models?|llms?) (?:of |with )?(?:{P.most} |about |around |like )?$",
+                    self.plain[:at],
+                )
             ):
                 hint = "the size of the one that is meant"
                 raise InputError(f"{named} of another size, as {more}?", hint=hint)
             self._beside(named, more, self._clause(at))
-        elif is_model(named, None) and (aside := self._aside()):
-            self._beside(named, named, *aside)
         elif is_model(named, None) and self.mode not in (None, "infer") and not self.mixed:
             # "Tune it every week, and serve it to 12 people": what is served is a part by itself.
             learns = "|".join(words for words, mode in RULES["modes"] if mode != "infer")
@@ -719,7 +731,7 @@ class Worked(Cards):
             self.work = whole._replace(items=whole.items * number)
             return
         if self.pixels and self.pixels not in _about(need):
-            self.ignore(f"{self.pixels} pixels", *(each.words for each in counted))
+            self.ignore(f"{self.pixels} pixels", *(each.words for each in self.found))
             self.notes.append(f"images of {self.pixels} pixels take another time, so no total is given")
             self._drop_deadline()
             self._rent_once()

@@ -216,7 +216,8 @@ class Words:
 
     def deny(self, pattern: str) -> bool:
         """Whether the text says that it is not to be."""
-        return bool(self.blank(rf"{P.denial}(?:{pattern})\b"))
+        found = iter(lambda: self.blank(rf"{P.denial}(?:{pattern})\b"), None)
+        return any([*found])
 
     def unread(self) -> list[str]:
         words = re.findall(r"[^\W_][\w.+-]*", self._left)
