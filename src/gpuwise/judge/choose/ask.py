@@ -85,7 +85,9 @@ class _Reader(Worked):
 
     def asked(self) -> Asked:
         """Reads it all, the most particular rules first, and takes what nothing reads as a limit for one."""
-        ruled = "|".join((*RULES["denied"].values(), *(row[1] for row in (*RULES["kinds"], *RULES["traits"]))))
+        ruled = "|".join(
+            (*RULES["denied"].values(), *(row[1] for row in (*RULES["kinds"], *RULES["traits"])))
+        )
         either = re.compile(rf"({P.denial}(?:{ruled})),? (?:or|nor) (?=(?:{ruled})\b)")
         while (plain := either.sub(r"\1, no ", self.plain)) != self.plain:  # "No Pascal or Turing"
             self.plain = self._left = plain
@@ -181,6 +183,8 @@ class _Reader(Worked):
             self.blank(P.some_at_once)
         if now := self.blank(P.speed_now):
             self.notes.append(f"{now[0].strip()}: as it is now")
+        if both := self.blank(P.both_loaded):
+            self.ignore(both[0])
         self.gpu_hours = self.blank(P.gpu_hours)
         for name, (words, _) in RULES["features"].items():
             if self.blank(rf"{P.is_needed}(?:{words})(?: {P.needed})?|\b(?:{words}) {P.needed}"):
@@ -268,7 +272,7 @@ class _Reader(Worked):
         elif either := take(P.either_memory):
             sizes = sorted(float(size) for size in either.groups())
             fields["memory_gb"] = (sizes[0], sizes[1])
-        elif size := self.first(P.exact_memory, again=False):
+        elif size := self.first(P.exact_memory if self.places else P.any_memory, again=False):
             fields["memory_gb"] = (float(size), float(size))
             # "on a 16 GB card" is one card, unless another number of them is said.
             self.single |= bool(self.said(rf"\b(?:on|an?|is|in|into|one|single|with) {size} ?gi?b"))
@@ -291,7 +295,8 @@ class _Reader(Worked):
                 if found[2].isdigit():  # "4 h a day on 5 days a week"
                     self.notes.append(found[0].strip())
                 whole = int(value) if value == int(value) else value
-                (self.assumed if name in _ASSUMED else fields).setdefault(name, whole)
+                store = self.assumed if name in _ASSUMED else fields
+                store[name] = whole if found[2] == "%" else store.get(name, whole)  # A share of "24/7"
         if "egress_gb" in fields:
             self.every(r"\begress\b")
         if late := take(rf"\b(ttft|first token)\D{{0,20}}?({P.decimal}) ?(ms|s)\w*\b"):
@@ -711,7 +716,8 @@ class _Reader(Worked):
                 return each
             if stated or usd >= USUAL.least_purchase:
                 return each
-            if len(sums) > 1 or not (self.rents or self.done()):
+            paid = self.plain[: each.start()].endswith(" at ") and self.said(P.paying)
+            if paid or len(sums) > 1 or not (self.rents or self.done()):
                 self.mark(*each.span())
                 self.ignore(each[0].strip())
         return next(re.finditer(P.money, self._left), None)

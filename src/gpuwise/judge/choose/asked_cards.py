@@ -88,7 +88,7 @@ class Cards(Words):
             usual = named.gpu_ids[0] if one else catalog.resolve(text.removesuffix("s")).spec.id
             if re.search(rf"(?:{P.used}) (?:\S+ )?$", before) and catalog.get(usual).text("form") in MODULES:
                 usual = self._card_of(usual)  # Nobody sells a module singly
-            if re.search(rf"\b(?:{P.laptop}) (?:with )?(?:an? )?$", before) or re.match(
+            if re.search(rf"\b(?:{P.laptop}) (?:with |has )?(?:an? )?$", before) or re.match(
                 rf" (?:{P.laptop})\b", after
             ):
                 usual = _of_laptop(usual)
@@ -109,6 +109,8 @@ class Cards(Words):
             again = again or (usual in have and owner and owner[2])  # "Replace the 3090", which is there
             if owner or also or mine or kept or kept_there or again:  # "Our T4 server (6x T4)"
                 have += [usual] * (count - bool(again))
+            elif usual in have and number and re.search(r"\b(?:more|additional|extra)\b", number[0]):
+                added.append((usual, count, 0))
             elif more := re.search(rf"\b{P.another} (?:(?:used|new) )?$", before):
                 added.append((usual, count, 1 + ("third" in more[0])))
             elif denied := re.search(rf"{P.denial}(?:{P.count} ?x? ?)?$", before):
