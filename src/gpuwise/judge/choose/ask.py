@@ -245,8 +245,8 @@ class _Reader(Worked):
         self.denied = {name: self.deny(words) for name, words in (*RULES["denied"].items(), *RULES["kinds"])}
         if self.denied["community"]:
             self.fields["community"] = False
-        if nation := self.blank(P.not_of_country):
-            self.ignore(nation[0])
+        while nation := self.blank(P.not_of_country):
+            self.ignore(nation[0].strip())
         if self.blank(P.neoclouds):
             self.fields["avoid"] = tuple(USUAL.hyperscalers)
             self.notes.append(f"none of {', '.join(USUAL.hyperscalers)}")

@@ -378,6 +378,8 @@ class Cards(Words):
         number = number or self.take(r"()\b(\d{1,2}) ?x\b(?! ?\d)", again=False)
         self.number = number[0] if number else ""
         self.gpus = (1 if number[1] else number_of(number[2]), number_of(number[2])) if number else None
+        if number and re.search(r"\b(?:at least|min(?:imum)?(?: of)?) $", self.plain[: number.start()]):
+            self.gpus = (self.gpus[1], max(self.gpus[1], needs.MOST_TOGETHER))
         if len(self.sets) < 2 and not number and self.take(P.how_many):
             self.fields |= {"asks": "number"} | ({"only": (self.sets[0][0],)} if self.sets else {})
             self.sets, self.gpus = (), (1, needs.MOST_TOGETHER)

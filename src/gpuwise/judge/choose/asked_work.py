@@ -101,6 +101,7 @@ class Worked(Cards):
         rate = speed.number / amounts.seconds(speed.period) if speed else 0.0
         able, named = self.said(RULES["asks"]["able"]), self.sets or self.have or self.said(P.at_least)
         meant = self.said(P.alone) or rate < USUAL.one_reader or (named and rate == USUAL.one_reader)
+        meant = meant and not self.said(P.total_rate)
         if speed and meant and amounts.seconds(speed.period) < amounts.DAY_S:
             self.per_person = True
             if (self.sets or self.have) and able:
