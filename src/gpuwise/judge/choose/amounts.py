@@ -137,8 +137,9 @@ def quantities(text: str) -> tuple[Quantity, ...]:
 
 def _quantity(text: str, number: re.Match[str]) -> Quantity | None:
     before, tail = text[: number.start()], text[number.end() :]
-    if not (thing := re.match(P.thing, tail)):
-        # "500 out", "answers of 200"; "within 3" says neither input nor output.
+    thing = re.match(P.thing, tail)
+    if not thing or (number[1] != "1" and re.match(P.one_part, tail)):
+        # "500 out", "answers of 200", "a 2k prompt"; "within 3" says neither input nor output.
         part = re.match(f"-?{P.role_behind}", tail)
         ahead = None if part or re.match(P.other_unit, tail) else re.search(P.role_before, before)
         said = part or (None if ahead and ahead[1] in ("in", "out") else ahead)

@@ -85,6 +85,12 @@ class _Reader(Worked):
 
     def asked(self) -> Asked:
         """Reads it all, the most particular rules first, and takes what nothing reads as a limit for one."""
+        ruled = "|".join(
+            (*RULES["denied"].values(), *(row[1] for row in (*RULES["kinds"], *RULES["traits"])))
+        )
+        either = re.compile(rf"({P.denial}(?:{ruled})),? (?:or|nor) (?=(?:{ruled})\b)")
+        while (plain := either.sub(r"\1, no ", self.plain)) != self.plain:  # "No Pascal or Turing"
+            self.plain = self._left = plain
         while later := self.blank(P.unreleased):
             self.ignore(later[0].strip())
             self.correct(
@@ -177,6 +183,8 @@ class _Reader(Worked):
             self.blank(P.some_at_once)
         if now := self.blank(P.speed_now):
             self.notes.append(f"{now[0].strip()}: as it is now")
+        if both := self.blank(P.both_loaded):
+            self.ignore(both[0])
         self.gpu_hours = self.blank(P.gpu_hours)
         for name, (words, _) in RULES["features"].items():
             if self.blank(rf"{P.is_needed}(?:{words})(?: {P.needed})?|\b(?:{words}) {P.needed}"):
@@ -237,8 +245,8 @@ class _Reader(Worked):
         self.denied = {name: self.deny(words) for name, words in (*RULES["denied"].items(), *RULES["kinds"])}
         if self.denied["community"]:
             self.fields["community"] = False
-        if nation := self.blank(P.not_of_country):
-            self.ignore(nation[0])
+        while nation := self.blank(P.not_of_country):
+            self.ignore(nation[0].strip())
         if self.blank(P.neoclouds):
             self.fields["avoid"] = tuple(USUAL.hyperscalers)
             self.notes.append(f"none of {', '.join(USUAL.hyperscalers)}")
@@ -259,11 +267,12 @@ class _Reader(Worked):
         if size := self.first(P.total_memory, again=False):
             fields["total_gb"] = float(size)
         elif size := self.first(P.least_memory, again=False):
-            fields["memory_gb"] = (float(size), None)
+            together = float(size) if self.said(P.split_over) else 0.0
+            fields |= {"total_gb": together} if together else {"memory_gb": (float(size), None)}
         elif either := take(P.either_memory):
             sizes = sorted(float(size) for size in either.groups())
             fields["memory_gb"] = (sizes[0], sizes[1])
-        elif size := self.first(P.exact_memory, again=False):
+        elif size := self.first(P.exact_memory if self.places else P.any_memory, again=False):
             fields["memory_gb"] = (float(size), float(size))
             # "on a 16 GB card" is one card, unless another number of them is said.
             self.single |= bool(self.said(rf"\b(?:on|an?|is|in|into|one|single|with) {size} ?gi?b"))
@@ -286,7 +295,8 @@ class _Reader(Worked):
                 if found[2].isdigit():  # "4 h a day on 5 days a week"
                     self.notes.append(found[0].strip())
                 whole = int(value) if value == int(value) else value
-                (self.assumed if name in _ASSUMED else fields).setdefault(name, whole)
+                store = self.assumed if name in _ASSUMED else fields
+                store[name] = whole if found[2] == "%" else store.get(name, whole)  # A share of "24/7"
         if "egress_gb" in fields:
             self.every(r"\begress\b")
         if late := take(rf"\b(ttft|first token)\D{{0,20}}?({P.decimal}) ?(ms|s)\w*\b"):
@@ -422,8 +432,9 @@ class _Reader(Worked):
         no_cloud = bool(take(P.offline)) or denied["rent"]
         used, offered = take(RULES["denied"]["used"]), self._read_offers()
         seller, other = rf"\b(?:{sellers()})\b", r"\b(?:or|vs|versus|than)"
-        against = rf"{other} (?:on |at |from )?{seller}|{seller} {other} (?:{P.to_own})"
-        than = self.said(P.owning) and take(against)
+        gets = rf"{P.to_own}|get\w* (?:an? |my )?(?:used|new|own)"
+        against = rf"{other} (?:on |at |from )?{seller}|{seller}(?: [^\s.;?]+){{0,6}}? {other} (?:{gets})"
+        than = self.said(rf"{P.owning}|\bused\b") and take(against)
         either = self.said(P.rent_or_not) or than
         if either:  # What stands between the two words may be the work
             self.every(P.words_of_either)
@@ -559,8 +570,10 @@ class _Reader(Worked):
                 fields["outlet_w"] = 0.8 * float(fuse[2]) * float(volts)
             elif not watts_said:
                 raise InputError(f"how many watts has a {fuse[0]}?", hint="say its volts: '15 A at 120 V'")
-        if watts := take(P.watts):
+        limits = list(re.finditer(P.watts, self.plain))
+        for watts in limits:
             # What a card may draw limits cards; what a supply or an outlet gives, the whole machine.
+            self.mark(*watts.span())
             before, after = self.plain[: watts.start()], self.plain[watts.end() :]
             near = re.split(r"[.,;?] ", before[-40:])[-1]
             near += re.split(r"[.,;?] ", watts[0] + after[:40])[0]
@@ -574,7 +587,8 @@ class _Reader(Worked):
             wall = self.said(r"outlet|socket|circuit|breaker|wall")
             limit = "outlet_w" if whole and not each else "power_w"
             there = "host_usd" in self.assumed and whole and not wall
-            if (self.said("psu|supply") and not of_cards) or there:
+            supplied = re.search("psu|supply", near if limits[1:] else self.plain)
+            if (supplied and not of_cards) or there:
                 limit, supply = "power_w", value
                 value = max(USUAL.slot_w, value / SUPPLY - HOST_PEAK_W)
                 self.notes.append(f"a supply of {supply:g} W has {value:.0f} W for cards, as makers advise")
@@ -719,7 +733,8 @@ class _Reader(Worked):
                 return each
             if stated or usd >= USUAL.least_purchase:
                 return each
-            if len(sums) > 1 or not (self.rents or self.done()):
+            paid = self.plain[: each.start()].endswith(" at ") and self.said(P.paying)
+            if paid or len(sums) > 1 or not (self.rents or self.done()):
                 self.mark(*each.span())
                 self.ignore(each[0].strip())
         return next(re.finditer(P.money, self._left), None)

@@ -31,10 +31,13 @@ class Cards(Words):
         number = number_of(several[0].split()[0])
         people = self.said(P.how_many_people)
         shared = people is not None and number_of(people[1]) != number  # By people, some on each machine
-        apart = bool(several[0].endswith("each") or self.said(P.each_own)) and not shared
-        if apart or (
-            not (shared or "nodes" in several[0])
-            and self.said(rf"{P.money}|\b(?:buy|purchas\w*|procure\w*|course|class|students?|employees)\b")
+        one_of_many = shared or "nodes" in several[0]
+        apart = several[0].endswith("each") or self.said(P.each_own)
+        if not one_of_many and (
+            apart
+            or self.said(
+                rf"{P.money}|\b\d+k\b|\b(?:buy|purchas\w*|procure\w*|course|class|students?|employees)\b"
+            )
         ):
             self.fields |= {"users": number, "concurrent": 1, "acquire": "own"}
             if self.said(rf"{P.money}|\b\d+k\b"):
@@ -85,7 +88,7 @@ class Cards(Words):
             usual = named.gpu_ids[0] if one else catalog.resolve(text.removesuffix("s")).spec.id
             if re.search(rf"(?:{P.used}) (?:\S+ )?$", before) and catalog.get(usual).text("form") in MODULES:
                 usual = self._card_of(usual)  # Nobody sells a module singly
-            if re.search(rf"\b(?:{P.laptop}) (?:with )?(?:an? )?$", before) or re.match(
+            if re.search(rf"\b(?:{P.laptop}) (?:with |has )?(?:an? )?$", before) or re.match(
                 rf" (?:{P.laptop})\b", after
             ):
                 usual = _of_laptop(usual)
@@ -95,7 +98,7 @@ class Cards(Words):
                 (owner[2] and self.said(P.replaceable)) or re.search(r"\brented (?:\S+ )?$", before)
             ):
                 owner = None  # Whether one is as good as the other, and what is hired
-            if owner and re.match(P.hired_behind, after):
+            if owner and re.match(rf"{P.hired_behind}| (?:at|from|on|with) (?:{sellers()})\b", after):
                 owner, self.hired = None, True
             behind_it = after[behind.end() if behind else 0 :]
             kept = re.match(P.kept_behind, behind_it)
@@ -103,12 +106,16 @@ class Cards(Words):
             kept = kept or (in_it and re.match(r" (?:(?:is|are) )?available(?=$|[,.;])", behind_it))
             kept_there = re.search(P.idle, before) or re.search(P.inside_mine, before)
             again = usual in have and number and before[: number.start()].endswith("(")
+            again = again or (usual in have and owner and owner[2])  # "Replace the 3090", which is there
             if owner or also or mine or kept or kept_there or again:  # "Our T4 server (6x T4)"
                 have += [usual] * (count - bool(again))
+            elif usual in have and number and re.search(r"\b(?:more|additional|extra)\b", number[0]):
+                added.append((usual, count, 0))
             elif more := re.search(rf"\b{P.another} (?:(?:used|new) )?$", before):
                 added.append((usual, count, 1 + ("third" in more[0])))
-            elif re.search(rf"{P.denial}(?:{P.count} ?x? ?)?$", before):
+            elif denied := re.search(rf"{P.denial}(?:{P.count} ?x? ?)?$", before):
                 barred |= set(named.gpu_ids)
+                self.mark(*denied.span())
             elif re.search(P.hearsay, before):
                 advised.append((usual, 0 if plural else count))
             else:
@@ -148,7 +155,11 @@ class Cards(Words):
         if (
             have
             and not added
-            and (more := self.take(rf"\b(?:{P.another}|({P.count}) more)\b(?: (?:one|cards?|gpus?|of)\b)*"))
+            and (
+                more := self.take(
+                    rf"\b(?:{P.another}|({P.count}) more)\b(?!{P.later_on})(?: (?:one|cards?|gpus?|of)\b)*"
+                )
+            )
         ):
             # To what is there: each such card is one beside them.
             gpu, there = have[0], have.count(have[0])
@@ -171,7 +182,8 @@ class Cards(Words):
     def _read_quotes(self) -> None:
         """Prices that stand beside cards: what is paid now, or what is asked for two of them, or for one of
         which that is the question. Others are budgets."""
-        sums, shops = (re.finditer(each, self.plain) for each in (P.price, rf"\b(?:{sellers()})\b"))
+        shop = rf"\b(?:{sellers()})\b|(?:(?<=\bon )|(?<=\bat )|(?<=from ))(?:{P.common})\b"
+        sums, shops = (re.finditer(each, self.plain) for each in (P.price, shop))
         pieces: list[tuple[int, int, Any]] = [(start, end, (gpu, n)) for gpu, n, start, end in self.places]
         if len(alone := {gpu for gpu, *_ in self.places}) == 1:  # "Or buy one for $2400"
             same = re.finditer(P.same_card, self.plain)
@@ -307,6 +319,8 @@ class Cards(Words):
             self.notes.append(f"memory of {width[1]} {width[2].upper()}B/s or more")
             self._keep_only("bandwidth", lambda spec: (spec.number("memory_bytes_per_s") or 0.0) >= least)
         for kind, words, name, value in table:
+            if kind == "generation" and self.places:
+                continue  # Of the cards that are named
             if found := self.take(rf"\b(?:{words})\b", again=False):
                 if any(0 <= start - found.end() <= 1 for *_, start, _ in self.places):
                     continue  # "Mac Studio M3 Ultra": of the name behind it
@@ -364,6 +378,8 @@ class Cards(Words):
         number = number or self.take(r"()\b(\d{1,2}) ?x\b(?! ?\d)", again=False)
         self.number = number[0] if number else ""
         self.gpus = (1 if number[1] else number_of(number[2]), number_of(number[2])) if number else None
+        if number and re.search(r"\b(?:at least|min(?:imum)?(?: of)?) $", self.plain[: number.start()]):
+            self.gpus = (self.gpus[1], max(self.gpus[1], needs.MOST_TOGETHER))
         alike = all(count < 2 for _, count in self.sets) and (len(self.sets) < 2 or not self.have)
         if alike and not number and self.take(P.how_many):
             only = tuple(gpu for gpu, _ in self.sets)
@@ -546,8 +562,10 @@ class Cards(Words):
         fields, have = self.fields, self.have
         fields["have"] = have
         sizes = [round((catalog.get(gpu).memory_bytes or 0) / 2**30) for gpu in have]
-        soc = any(catalog.get(gpu).text("form") == "soc" for gpu in have)
-        if fields.get("memory_gb", ("", ""))[1] in (*sizes, sum(sizes)) and not (sets or soc):
+        soc = any(catalog.get(gpu).text("form") == "soc" for gpu in have) and "budget_usd" not in fields
+        theirs = fields.get("memory_gb", ("", ""))[1] in (*sizes, sum(sizes))
+        theirs |= "budget_usd" in fields and "memory_gb" in fields and catalog.get(have[0]).memory_varies
+        if theirs and not (sets or soc):
             # "My two of 8 GB, 16 together": no limit of others.
             self.notes.append(f"{fields.pop('memory_gb')[0]:g} GB are those that are there")
         # Whether it is worth it is a question about what is there; what to buy instead is not.

@@ -46,7 +46,7 @@ class Worked(Cards):
             [group or "" for group in found.groups() if group is not None] if found else ("", "")
             for found in (peak, usual)
         )
-        if not re.search(P.period, of or of_usual):
+        if not re.search(rf"{P.period}|users", of or of_usual):
             return  # No rate: "at most 3 dollars an hour at peak times"
         if usual is not None:
             self.notes.append(f"{usual[0].strip()}: GPUs for the peak of {number} are counted, and paid for")
@@ -101,6 +101,7 @@ class Worked(Cards):
         rate = speed.number / amounts.seconds(speed.period) if speed else 0.0
         able, named = self.said(RULES["asks"]["able"]), self.sets or self.have or self.said(P.at_least)
         meant = self.said(P.alone) or rate < USUAL.one_reader or (named and rate == USUAL.one_reader)
+        meant = meant and not self.said(P.total_rate)
         if speed and meant and amounts.seconds(speed.period) < amounts.DAY_S:
             self.per_person = True
             if (self.sets or self.have) and able:
@@ -151,8 +152,8 @@ class Worked(Cards):
             return
         words = (often[1] or "once").removesuffix(" times")
         times, period = USUAL.few.get(words) or number_of(words), often[2] or "week"
-        self.times_a_week = times * amounts.seconds("week") / amounts.seconds(period)
         counted = next((each for each in self.found if each.kind not in ("epoch", "step", "other")), None)
+        self.times_a_week = 0 if counted else times * amounts.seconds("week") / amounts.seconds(period)
         if counted and not any(each.period for each in self.found):
             again = replace(counted, number=counted.number * times, period=period)
             self.found = tuple(again if each is counted else each for each in self.found)
@@ -165,7 +166,8 @@ class Worked(Cards):
                 part = self._clause(learns.start())
                 rest = self.plain[: part.start] + self.plain[part.stop :]
                 now_and_then = re.search(P.aside, self.plain[part])
-                if now_and_then and "infer" not in _modes(self.plain[part]) and _modes(rest) == ["infer"]:
+                usual = _modes(rest) or ["infer"] * bool(re.search(P.mostly, rest))
+                if now_and_then and "infer" not in _modes(self.plain[part]) and usual == ["infer"]:
                     return part, mode
         return None
 
@@ -176,7 +178,7 @@ class Worked(Cards):
         self.mode = "infer" if self._aside() else modes[0] if modes else None
         self._read_shares()
         left = self._left
-        named = self.mixed[0][0] if self.mixed else self._name() or self._open_instead()
+        named = self.mixed[0][0] if self.mixed else self._mostly() or self._name() or self._open_instead()
         sized = None if named else self._of_size()  # A model that has a size wins over what people are or do
         double = None if self.mixed else self.said(P.double)
         apart = double if named or sized else None
@@ -231,6 +233,15 @@ class Worked(Cards):
             self._read_steps(named)
         return named
 
+    def _mostly(self) -> str | None:
+        """What most of the work is, where that is said beside other work: "mostly CNNs, a few use a 13B"."""
+        if not (most := self.said(P.mostly)):
+            return None
+        part = self._clause(most.start())
+        named = self._within(part.start, part.stop)
+        self.mode = next(iter(_modes(self.plain[part]) if named else ()), self.mode)
+        return named
+
     def _largest(self, named: str) -> str:
         """Of several models of one kind the largest: what does it does the others, one at a time."""
         drawn = named in DIFFUSION
@@ -274,6 +285,8 @@ class Worked(Cards):
             fields["also"] = (more,)
         elif network and not another and (llm := self.take(P.llms, again=False)):
             fields["also"] = (llms.USUAL["3b" if "small" in llm[0] else "8b"],)
+        elif is_model(named, None) and (is_model(more, None) or not another) and (aside := self._aside()):
+            self._beside(named, more, *aside)
         elif another and is_model(more, None) and is_model(named, None):
             self.notes.append(f"of {named} and {more} the largest decides, one at a time")
         elif another:
@@ -282,13 +295,14 @@ class Worked(Cards):
             if size and not (
                 re.search(P.joined, self.plain[:at])
                 or re.match(r" (?:models?|llms?)\b", self.plain[at + size.end() :])
-                or re.search(r"\b(?:models?|llms?) $", self.plain[:at])
+                or re.search(
+                    rf"\b(?:models?|llms?) (?:of |with )?(?:{P.most} |about |around |like )?$",
+                    self.plain[:at],
+                )
             ):
                 hint = "the size of the one that is meant"
                 raise InputError(f"{named} of another size, as {more}?", hint=hint)
             self._beside(named, more, self._clause(at))
-        elif is_model(named, None) and (aside := self._aside()):
-            self._beside(named, named, *aside)
         elif is_model(named, None) and self.mode not in (None, "infer") and not self.mixed:
             # "Tune it every week, and serve it to 12 people": what is served is a part by itself.
             learns = "|".join(words for words, mode in RULES["modes"] if mode != "infer")
@@ -651,7 +665,9 @@ class Worked(Cards):
             of_version = re.compile(rf"{family}-?{re.escape(version[1])}(?![\d])")
             of_it = list(filter(of_version.match, of_it)) or of_it
         model = next((n for n in of_it if n.endswith(("-8b", "-7b"))), of_it[0] if of_it else "")
-        if alone := self.take(rf"{P.model_size}(?:-a{P.decimal}b\b)?", again=False):
+        sizes = [*re.finditer(rf"{P.model_size}(?:-a{P.decimal}b\b)?", self._left)]
+        if alone := max(sizes, key=lambda size: float(size[1]) * {"m": 1e6, "b": 1e9}[size[2]], default=None):
+            self.mark(*alone.span())
             self.named_at = alone.start()
             said, sized = alone[0], re.compile(rf"(?<![\d.]){re.escape(alone[0])}\b")
             size = float(alone[1]) * {"m": 1e6, "b": 1e9}[alone[2]]
@@ -720,7 +736,7 @@ class Worked(Cards):
             self.work = whole._replace(items=whole.items * number)
             return
         if self.pixels and self.pixels not in _about(need):
-            self.ignore(f"{self.pixels} pixels", *(each.words for each in counted))
+            self.ignore(f"{self.pixels} pixels", *(each.words for each in self.found))
             self.notes.append(f"images of {self.pixels} pixels take another time, so no total is given")
             self._drop_deadline()
             self._rent_once()

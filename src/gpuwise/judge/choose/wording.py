@@ -47,16 +47,18 @@ def plainly(text: str) -> str:
     plain = re.sub(P.myriads, lambda found: _myriads(found[0]), plain)
     for pattern, instead in (*RULES.get(language, ()), *_glossary(language)):
         plain = _compiled(pattern).sub(instead, plain)
-    code = "eur" if re.search(r"€|\beur", plain) else ""
+    code = "eur" if re.search(rf"€|\beur|{P.eurozone}", plain) else ""
     plain = re.sub(P.cents, lambda m: _in_cents(m, code), plain)
     plain = " ".join(plain.split())
     plain = re.sub(P.lakh, lambda m: f"{units.read_number(m[1]) * _THOUSANDS[m[2][0]]:g}k", plain)
     plain = re.sub(P.millions, lambda m: f"{units.read_number(m[1]) * 1000:g}k", plain)
     plain = re.sub(P.power_of_ten, lambda m: f"{float(m[1] or 1) * 10 ** int(m[2]):.0f}", plain)
+    plain = re.sub(P.two_words, lambda m: str(NUMBERS[m[1]] + NUMBERS[m[2]]), plain)
+    # "Two thousand", "half a million"
+    plain = re.sub(P.in_words, lambda m: f"{NUMBERS.get(m[1], 0.5) * amounts.MANY[m[2] or '']:.0f}", plain)
     for pattern, instead in RULES["rewrite"]:
         plain = _compiled(pattern).sub(instead, plain)
     plain = re.sub(P.thousands_of, lambda m: f"{1000 * float(m[1]):.0f} ", plain)
-    plain = re.sub(P.two_words, lambda m: str(NUMBERS[m[1]] + NUMBERS[m[2]]), plain)
     # "4090x2", "h100:8": each number of GPUs before its name.
     plain = re.sub(
         r"(?<![\w-])[a-z\d-]+(?:x|:)\d{1,2}(?![\w-])",
@@ -64,8 +66,6 @@ def plainly(text: str) -> str:
         plain,
     )
     plain = re.sub(P.terabytes, lambda m: f"{1000 * float(m[1]):g}gb", plain)
-    # "Two thousand", "half a million"
-    plain = re.sub(P.in_words, lambda m: f"{NUMBERS.get(m[1], 0.5) * amounts.MANY[m[2] or '']:.0f}", plain)
     plain = re.sub(P.crowd, lambda m: f"{sum(map(int, re.findall('[0-9]+', m[0])))} staff", plain)
     return re.sub(P.from_to, r"\1", plain)  # "2 or 3 pages": the most
 
@@ -216,7 +216,8 @@ class Words:
 
     def deny(self, pattern: str) -> bool:
         """Whether the text says that it is not to be."""
-        return bool(self.blank(rf"{P.denial}(?:{pattern})\b"))
+        found = iter(lambda: self.blank(rf"{P.denial}(?:{pattern})\b"), None)
+        return any([*found])
 
     def unread(self) -> list[str]:
         words = re.findall(r"[^\W_][\w.+-]*", self._left)
