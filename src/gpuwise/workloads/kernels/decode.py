@@ -46,8 +46,8 @@ PHASE = (
 )  # fmt: skip
 # Of `step.cu`: the kind of an attention phase, threads of a block; rows of a tile; bytes of a stage, of the
 # scratch before the input, of barriers and alignment to a kilobyte, of all shared memory.
-ATTENTION, THREADS = 6, 17 * 32
-ROWS, STAGE, BEFORE, AFTER, SHARED = 16, 16384, 12864, 1216, 231936
+ATTENTION, THREADS = 6, 18 * 32
+ROWS, STAGE, BEFORE, AFTER, SHARED = 16, 16384, 12928, 1280, 231936
 # Size of a head and tokens of a part of a cache; widest input, most query heads of a key head.
 PART, WIDEST, QUERIES = 128, 14336, 8
 # Bytes of scales and of zero points beside a stage.

@@ -1,8 +1,8 @@
 // One decoding step of a language model for one sequence as a single persistent kernel, for Hopper (sm_90).
 //
 // Launch: one block per multiprocessor, all resident at once, since blocks wait for each other. A block has 16 worker
-// warps and one warp of which a single thread, the loader, works. `kernels.decode.WholeStep` builds the table of
-// phases and launches.
+// warps, one warp of which a single thread, the loader, works, and one that finishes tiles. `kernels.decode.WholeStep`
+// builds the table of phases and launches.
 //
 // Phases: each matrix product (with the norm of its input, its gate or its residual sum) and each attention is a phase.
 // Its tiles are dealt to the blocks in turn: of a product 16 rows of weights (with a gate 8 of each half), of attention
@@ -21,9 +21,10 @@
 //
 // A stage of a product: 1,024 bytes of each of 16 rows, as 8 boxes of 16 x 128 bytes in TMA's 128-byte swizzle (piece
 // i of 16 bytes of row r is at i ^ r % 8), with scales and zero points beside it. Four teams of four warps take the
-// stages in turn; each warp multiplies four segments of 64 bytes of all 16 rows by tensor cores (mma). One warp adds
+// stages in turn; each warp multiplies four segments of 64 bytes of all 16 rows by tensor cores (mma). The finisher adds
 // the 16 warps' sums of a tile, applies row scale, norm, gate and residual, and writes the results. The sums of up to
-// TILES tiles are kept, one `done` mbarrier each, so that warps need not wait for each other at each tile.
+// TILES tiles are kept, two mbarriers each: `done` completes when they are written, `taken` when they are read. So no
+// worker waits for another one within a phase.
 //
 // Numbers: bf16 weights by bf16 mma; FP8 as fp16. Integers and four-bit floats (twice their value plus 12) are bytes
 // for integer mma: each group of 128 inputs is scaled to 16-bit integers by its largest magnitude (`unit`) and split
@@ -74,7 +75,7 @@ struct Phase {
 
 // The ring of stages by addresses in shared memory, and a thread's own place in it.
 struct Ring {
-    u32 stages, scales, full, empty, done, scale_bytes, count, slot, parity, tiles;
+    u32 stages, scales, full, empty, done, taken, scale_bytes, count, slot, parity, tiles;
     __device__ u32 at() const { return stages + slot * STAGE; }
     __device__ u32 scales_at() const { return scales + slot * scale_bytes; }  // and zero points
     __device__ u32 loaded() const { return full + 8 * slot; }
@@ -120,6 +121,9 @@ __device__ __forceinline__ uint4 transposed(u32 at) {
 __device__ __forceinline__ u32 lds32(u32 at) {
     u32 v; asm volatile("ld.shared.u32 %0, [%1];" : "=r"(v) : "r"(at)); return v;
 }
+__device__ __forceinline__ float2 lds_pair(u32 at) {
+    float2 v; asm volatile("ld.shared.v2.f32 {%0,%1}, [%2];" : "=f"(v.x), "=f"(v.y) : "r"(at)); return v;
+}
 __device__ __forceinline__ u32 lds16(u32 at) {
     u16 v; asm volatile("ld.shared.u16 %0, [%1];" : "=h"(v) : "r"(at)); return v;
 }
@@ -134,12 +138,11 @@ __device__ __forceinline__ void sts64(u32 at, u32 a, u32 b) {
     asm volatile("st.shared.v2.u32 [%0], {%1,%2};" :: "r"(at), "r"(a), "r"(b));
 }
 // Words of a value and its tag, written by other blocks: `volatile` reads and writes the L2.
-__device__ __forceinline__ u32 wait_for_word(const u32* p, u32 tag) {
-    u32 v;
-    do {
-        asm volatile("ld.volatile.global.u32 %0, [%1];" : "=r"(v) : "l"(p) : "memory");
-    } while ((v ^ tag) & 0xFFFF);
-    return v;
+__device__ __forceinline__ u32 load_word(const u32* p) {
+    u32 v; asm volatile("ld.volatile.global.u32 %0, [%1];" : "=r"(v) : "l"(p) : "memory"); return v;
+}
+__device__ __forceinline__ void store_word(u32* p, u32 v) {
+    asm volatile("st.volatile.global.u32 [%0], %1;" :: "l"(p), "r"(v) : "memory");
 }
 __device__ __forceinline__ uint4 load_volatile(const void* p) {
     uint4 v;
@@ -261,6 +264,20 @@ __device__ __forceinline__ u32 interleave_bytes(u32 v, int lane, int by) {
 
 struct Scratch { u32 x, unit, sum, partial, squares; };
 
+// What all phases of a step share: the number of its first tag, the embedding's row, and where the next phase goes.
+struct StepState {
+    u32 epoch;
+    int index, count;
+    const u16* row;
+    long long next;
+    Phase* later;
+    __device__ u32 tag(long long phase) const { return epoch + (u32)phase & 0xFFFF; }
+    // Call after `sync_workers`: the next phase takes the place of the last one.
+    __device__ void publish_next() const {
+        if (threadIdx.x < sizeof(Phase) / 8) ((long long*)later)[threadIdx.x] = next;
+    }
+};
+
 // Wait for N groups of 128 inputs, convert them, and store them in shared memory in the order of mma fragments. A lane
 // has four inputs of each group. `plain`: the embedding's row in bf16, for which nobody waits. Returns the lane's sum of
 // squares, of the norm.
@@ -367,8 +384,9 @@ __device__ __forceinline__ float prepare_groups(const Phase& p, const Scratch& s
 }
 
 template <int KIND>
-__device__ __forceinline__ void prepare_input(const Phase& p, const Scratch& scratch, const u16* plain, u32 tag) {
+__device__ __forceinline__ void prepare_input(const Phase& p, const Scratch& scratch, const u16* plain, const StepState& state) {
     const int warp = threadIdx.x >> 5, lane = threadIdx.x & 31, groups = (int)p.k / 128;
+    const u32 tag = state.tag(p.x_from);
     float squares = 0;
     if (groups == 7 * WARPS)
         squares = prepare_groups<KIND, 7>(p, scratch, plain, tag, warp, true);
@@ -383,7 +401,8 @@ __device__ __forceinline__ void prepare_input(const Phase& p, const Scratch& scr
     if (p.norm) {
 #pragma unroll
         for (int by = 16; by; by /= 2) squares += __shfl_xor_sync(~0u, squares, by);
-        if (lane == 0) sts32(scratch.squares + warp * 4, __float_as_uint(squares));
+        // The finisher may still read those of the phase before.
+        if (lane == 0) sts32(scratch.squares + (state.index & 1) * (WARPS * 4) + warp * 4, __float_as_uint(squares));
     }
 }
 
@@ -456,10 +475,13 @@ __device__ __forceinline__ void multiply(
             const u32 at = scratch.x + whole * 256 + input_at;
             const uint4 x = lds(at), y = lds(at + 128);
             constexpr u32 M = 0x0F0F0F0F;
+            int other[4] = {};
             mma_bytes(sums[j], a[j].x & M, b[j].x & M, a[j].x >> 4 & M, b[j].x >> 4 & M, x.x, x.y);
-            mma_bytes(sums[j], a[j].y & M, b[j].y & M, a[j].y >> 4 & M, b[j].y >> 4 & M, x.z, x.w);
+            mma_bytes(other, a[j].y & M, b[j].y & M, a[j].y >> 4 & M, b[j].y >> 4 & M, x.z, x.w);
             mma_bytes(sums[j], a[j].z & M, b[j].z & M, a[j].z >> 4 & M, b[j].z >> 4 & M, y.x, y.y);
-            mma_bytes(sums[j], a[j].w & M, b[j].w & M, a[j].w >> 4 & M, b[j].w >> 4 & M, y.z, y.w);
+            mma_bytes(other, a[j].w & M, b[j].w & M, a[j].w >> 4 & M, b[j].w >> 4 & M, y.z, y.w);
+#pragma unroll
+            for (int i = 0; i < 4; i++) sums[j][i] += other[i];
         } else {
             uint4 x = {}, y = {};
             // NVFP4: groups of 16 end inside a fragment; pairs of columns take the inputs of either half, zeros elsewhere.
@@ -512,54 +534,24 @@ __device__ __forceinline__ void multiply(
     }
 }
 
-// What all phases of a step share: the number of its first tag, the embedding's row, and where the next phase goes.
-struct StepState {
-    u32 epoch;
-    int index, count;
-    const u16* row;
-    long long next;
-    Phase* later;
-    __device__ u32 tag(long long phase) const { return epoch + (u32)phase & 0xFFFF; }
-    // Call after `sync_workers`: the next phase takes the place of the last one.
-    __device__ void publish_next() const {
-        if (threadIdx.x < sizeof(Phase) / 8) ((long long*)later)[threadIdx.x] = next;
-    }
-};
-
 template <int KIND>
 __device__ __noinline__ Ring product(const Phase& p, Ring ring, Scratch scratch, StepState state) {
-    const int warp = threadIdx.x >> 5, lane = threadIdx.x & 31, line = lane >> 2, part = lane & 3;
-    const int team = warp / TEAM_WARPS, member = warp % TEAM_WARPS, phase = state.index;
-    const bool gated = p.gated, normed = p.norm, last = phase + 1 == state.count;
-    const int k = (int)p.k, n = (int)p.n, width = (int)row_bytes<KIND>(k), step = gated ? ROWS / 2 : ROWS, by = step * gridDim.x;
-    const u32* residual = p.residual;
-    u32* y = p.y;
-    const float *scale = (const float*)p.scale, *levels = (const float*)p.zero;
-    const float eps = __uint_as_float((u32)p.eps);
-    const u32 tag = state.tag(phase), residual_tag = state.tag(p.residual_from);
-    const u16* added_row = p.residual_from < 0 ? state.row : nullptr;
+    const int warp = threadIdx.x >> 5, lane = threadIdx.x & 31, line = lane >> 2, part = lane & 3, team = warp / TEAM_WARPS;
+    const bool normed = p.norm;
+    const int k = (int)p.k, n = (int)p.n, width = (int)row_bytes<KIND>(k), step = p.gated ? ROWS / 2 : ROWS, by = step * gridDim.x;
+    const int first = p.first() * step;
     // A block without a tile must not poll: its input may have been overwritten by later phases.
-    if (p.first() * step < n) prepare_input<KIND>(p, scratch, p.x_from < 0 ? state.row : nullptr, state.tag(p.x_from));
+    if (first < n) prepare_input<KIND>(p, scratch, p.x_from < 0 ? state.row : nullptr, state);
     else sync_workers();
     state.publish_next();
     sync_workers();
-    const int chunks = width / CHUNK, teams = min(chunks, TEAMS);
     int next_team = 0;  // which takes the next stage
-    for (int out = p.first() * step; out < n; out += by, ring.tiles++) {
-        const int begins = next_team;
-        const bool takes_part = (team - begins & TEAMS - 1) < teams;
-        // One warp of the team with the last stage adds up the tile; it loads scale and residual before the products.
-        const bool reduces = ((begins + chunks - 1) & TEAMS - 1) == team && ring.tiles % TEAM_WARPS == member;
-        const bool writes = reduces && lane < step && out + lane < n;
-        float size = 1, added = 0;
-        if (reduces && lane < ROWS && (KIND == INT8 || KIND == FP8) && out + lane % step < n)
-            // With a gate an output has two rows, 8 apart in the tile and n apart in the matrix.
-            size = scale[out + lane % step + lane / step * n];
-        if (KIND > INT4 && reduces) size = levels[14] / 12.0f;  // The table's largest value is 6 times the scale of the tensor, 12 here.
-        if (writes && residual) added = added_row ? from_bf16(added_row[out + lane]) : value_of(wait_for_word(residual + out + lane, residual_tag));
+    for (int out = first; out < n; out += by, ring.tiles++) {
         float low = 0, high = 0, c[2][4] = {};
+        bool takes_part = false;
         for (int at = 0; at < width; at += CHUNK) {
             if (next_team == team) {
+                takes_part = true;
                 wait_barrier(ring.loaded(), ring.parity);
                 multiply<KIND>(normed, k, scratch, ring.at(), ring.scales_at(), at / SEGMENT, low, high, c);
                 __syncwarp();
@@ -568,41 +560,70 @@ __device__ __noinline__ Ring product(const Phase& p, Ring ring, Scratch scratch,
             ring.next();
             next_team = next_team + 1 & TEAMS - 1;
         }
-        if (KIND == BF16) {
-            low = c[0][0] + c[1][0], high = c[0][2] + c[1][2];
-            if (normed) low += c[0][1] + c[1][1], high += c[0][3] + c[1][3];
-        }
-        if (KIND >= INT4) {
-            low += __shfl_xor_sync(~0u, low, 1), high += __shfl_xor_sync(~0u, high, 1);
-            low += __shfl_xor_sync(~0u, low, 2), high += __shfl_xor_sync(~0u, high, 2);
-        }
-        const u32 sums = scratch.partial + ring.tiles % TILES * (WARPS * ROWS * 4), done = ring.done + ring.tiles % TILES * 8;
-        if (part < 2 && takes_part) sts32(sums + (warp * ROWS + line + 8 * part) * 4, __float_as_uint(part ? high : low));
-        __syncwarp();
-        if (lane == 0) arrive(done);
-        if (reduces) {
-            wait_barrier(done, ring.tiles / TILES & 1);
-            float total = 0, squares = 0;
-#pragma unroll
-            for (int i = 0; i < WARPS; i++)
-                if ((i / TEAM_WARPS - begins & TEAMS - 1) < teams) total += __uint_as_float(lds32(sums + (i * ROWS + (lane & 15)) * 4));
-            if (normed) {
-#pragma unroll
-                for (int i = 0; i < WARPS; i += 4) {
-                    const uint4 four = lds(scratch.squares + i * 4);
-                    squares += __uint_as_float(four.x) + __uint_as_float(four.y) + __uint_as_float(four.z) + __uint_as_float(four.w);
-                }
-                size *= rsqrtf(squares / k + eps);
+        const u32 slot = ring.tiles % TILES;
+        if (takes_part) {
+            if (KIND == BF16) {
+                low = c[0][0] + c[1][0], high = c[0][2] + c[1][2];
+                if (normed) low += c[0][1] + c[1][1], high += c[0][3] + c[1][3];
             }
-            total *= size;
-            const float up = __shfl_down_sync(~0u, total, 8);
-            if (gated) total = total / (1.0f + __expf(-total)) * up;
-            const u32 word = pair_bf16(0, total + added) | tag;
-            if (writes && last) ((u16*)y)[out + lane] = (u16)(word >> 16);
-            else if (writes) asm volatile("st.volatile.global.u32 [%0], %1;" :: "l"(y + out + lane), "r"(word) : "memory");
+            if (KIND >= INT4) {
+                low += __shfl_xor_sync(~0u, low, 1), high += __shfl_xor_sync(~0u, high, 1);
+                low += __shfl_xor_sync(~0u, low, 2), high += __shfl_xor_sync(~0u, high, 2);
+            }
+            wait_barrier(ring.taken + 8 * slot, ring.tiles / TILES & 1 ^ 1);
+            if (part < 2) sts32(scratch.partial + ((slot * WARPS + warp) * ROWS + line + 8 * part) * 4, __float_as_uint(part ? high : low));
+            __syncwarp();
         }
+        if (lane == 0) arrive(ring.done + 8 * slot);
     }
     return ring;
+}
+
+// The finisher's part of a product: of each tile add up the warps' sums, and publish the results. `tiles` counts those of
+// all phases before.
+__device__ __noinline__ u32 finish(const Phase& p, const Ring& ring, const Scratch& scratch, const StepState& state, u32 tiles) {
+    const int lane = threadIdx.x & 31, row = lane & ROWS - 1, half = lane / ROWS, kind = (int)p.kind, n = (int)p.n, k = (int)p.k;
+    const bool gated = p.gated, last = state.index + 1 == state.count;
+    const int step = gated ? ROWS / 2 : ROWS, width = kind == BF16 ? 2 * k : kind < INT4 ? k : k / 2;
+    const int chunks = width / CHUNK, teams = min(chunks, TEAMS);
+    const u32* residual = p.residual;
+    const u16* added_row = p.residual_from < 0 ? state.row : nullptr;
+    const u32 tag = state.tag(state.index), residual_tag = state.tag(p.residual_from);
+    // The table's largest value of four-bit floats is 6 times the scale of the tensor, 12 here.
+    const float whole = kind > INT4 ? ((const float*)p.zero)[14] / 12.0f : 1.0f;
+    int begins = 0;  // the team with the tile's first stage
+    for (int out = p.first() * step; out < n; out += step * gridDim.x, tiles++) {
+        const bool writes = lane < step && out + lane < n;
+        float size = whole;
+        // With a gate an output has two rows, 8 apart in the tile and n apart in the matrix.
+        if ((kind == INT8 || kind == FP8) && out + row % step < n) size = ((const float*)p.scale)[out + row % step + row / step * n];
+        u32 added = 0;
+        if (writes && residual) added = added_row ? added_row[out + lane] << 16 : load_word(residual + out + lane);
+        const u32 slot = tiles % TILES, sums = scratch.partial + (slot * WARPS * ROWS + lane) * 4;
+        wait_barrier(ring.done + 8 * slot, tiles / TILES & 1);
+        float total = 0;
+#pragma unroll
+        for (int i = 0; i < WARPS / 2; i++)  // each half of the warp every other one
+            if (((2 * i + half) / TEAM_WARPS - begins & TEAMS - 1) < teams) total += __uint_as_float(lds32(sums + i * 2 * ROWS * 4));
+        __syncwarp();
+        if (lane == 0) arrive(ring.taken + 8 * slot);
+        total += __shfl_xor_sync(~0u, total, ROWS);
+        if (p.norm) {
+            float squares = __uint_as_float(lds32(scratch.squares + (state.index & 1) * (WARPS * 4) + row * 4));
+#pragma unroll
+            for (int by = WARPS / 2; by; by /= 2) squares += __shfl_xor_sync(~0u, squares, by);
+            size *= rsqrtf(squares / k + __uint_as_float((u32)p.eps));
+        }
+        total *= size;
+        const float up = __shfl_down_sync(~0u, total, 8);
+        if (gated) total = __fdividef(total, 1.0f + __expf(-total)) * up;
+        while (writes && residual && !added_row && (added ^ residual_tag) & 0xFFFF) added = load_word(residual + out + lane);
+        const u32 word = pair_bf16(0, total + value_of(added)) | tag;
+        if (writes && last) ((u16*)p.y)[out + lane] = (u16)(word >> 16);
+        else if (writes) store_word(p.y + out + lane, word);
+        begins = begins + chunks & TEAMS - 1;
+    }
+    return tiles;
 }
 
 // Address of element `d` of a token in a pair of stages (swizzled).
@@ -611,160 +632,154 @@ __device__ __forceinline__ u32 element(u32 first, u32 second, int token, int d) 
     return row + ((d / 8 % 8 ^ token % 8) << 4) + d % 8 * 2;
 }
 
+// Attention of one part of a head's cache. Every warp computes the scores of 8 of 128 tokens at a time, and then with all
+// scores 8 elements of the result. So the weights of tokens are computed by every warp, and stay in registers.
 __device__ __noinline__ Ring attention(
     const Phase& p, Ring ring, u32 scratch, int here, const u16* table, int rope, StepState state
 ) {
-    constexpr int BOTH = 2 * TOKENS, ROW = BOTH * 2 + 16, SCORE_ROW = (BOTH + 4) * 4;
-    constexpr int SCORES = QUERIES * HEAD * 2, SHARES = SCORES + QUERIES * SCORE_ROW, STATES = SHARES + QUERIES * ROW;
+    constexpr int BOTH = 2 * TOKENS, SCORE_ROW = (BOTH + 8) * 4, SCORES = QUERIES * HEAD * 2;
     const int warp = threadIdx.x >> 5, lane = threadIdx.x & 31, line = lane >> 2, part = lane & 3;
     const int heads = (int)p.n, tokens = (int)p.k, group = (int)p.gated, splits = (int)p.splits, each = (int)p.each;
-    const float factor = __uint_as_float((u32)p.eps), minus = __uint_as_float(0xFF800000);
+    const int item = p.first(), head = item / splits, split = item % splits, first = split * each, end = min(first + each, tokens / BOTH);
+    const float minus = __uint_as_float(0xFF800000);
     const int h = threadIdx.x / (HEAD / 2), d = threadIdx.x % (HEAD / 2);  // a thread rotates one pair of a query head
-    const float cosine = from_bf16(table[here * (HEAD / 2) + d]), sine = from_bf16(table[rope + here * (HEAD / 2) + d]);
-    const u32 from = state.tag(p.x_from), tag = state.tag(state.index);
-    const u32* x = p.x;
-    uint2 *sums = p.part, *pairs = sums + heads * group * splits * HEAD;  // largest score and sum of weights
-    bool begins = true;
-    for (int item = p.first(); item < heads * splits; item += gridDim.x) {
-        const int head = item / splits, split = item % splits, first = split * each, end = min(first + each, tokens / BOTH);
-        u32 key_pair = 0, value_pair = 0, both = 0;
-        const bool own = h == 0 && here / BOTH >= first && here / BOTH < end;
-        const u32 *q = x + (head * group + h) * HEAD + d, *k = x + (heads * group + head) * HEAD + d, *v = k + heads * HEAD;
-        float a = 0, b = 0, c = 0, e = 0;
-        if (h < group) a = value_of(wait_for_word(q, from)), b = value_of(wait_for_word(q + HEAD / 2, from));
+    u32 query_pair = 0, key_pair = 0, value_pair = 0;
+    const bool works = item < heads * splits, own = works && h == 0 && here / BOTH >= first && here / BOTH < end;
+    if (works && h < group) {
+        const float cosine = from_bf16(table[here * (HEAD / 2) + d]), sine = from_bf16(table[rope + here * (HEAD / 2) + d]);
+        const u32 *q = p.x + (head * group + h) * HEAD + d, *k = p.x + (heads * group + head) * HEAD + d;
+        const u32 *from[3] = {q, k, k + heads * HEAD}, tag = state.tag(p.x_from);
+        u32 low[3], high[3], missing;
+        do {
+            missing = 0;
+#pragma unroll
+            for (int i = 0; i < 3; i++)
+                if (i == 0 || own) low[i] = load_word(from[i]), high[i] = load_word(from[i] + HEAD / 2);
+#pragma unroll
+            for (int i = 0; i < 3; i++)
+                if (i == 0 || own) missing |= (low[i] ^ tag | high[i] ^ tag) & 0xFFFF;
+        } while (missing);
+        const float factor = __uint_as_float((u32)p.eps), a = value_of(low[0]) * factor, b = value_of(high[0]) * factor;
+        query_pair = pair_bf16(a * cosine - b * sine, b * cosine + a * sine);
         if (own) {
-            c = value_of(wait_for_word(k, from)), e = value_of(wait_for_word(k + HEAD / 2, from));
-            value_pair = wait_for_word(v, from) >> 16 | wait_for_word(v + HEAD / 2, from) & 0xFFFF0000;
+            const float a = value_of(low[1]), b = value_of(high[1]);
+            key_pair = pair_bf16(a * cosine - b * sine, b * cosine + a * sine);
+            value_pair = __byte_perm(low[2], high[2], 0x7632);
         }
-        if (begins) {
-            sync_workers();
-            state.publish_next();
-            begins = false;
-        }
-        both = pair_bf16((a * cosine - b * sine) * factor, (b * cosine + a * sine) * factor);
-        key_pair = pair_bf16(c * cosine - e * sine, e * cosine + c * sine);
+    }
+    sync_workers();  // All warps have finished with the last phase's input.
+    state.publish_next();
+    if (works) {
         // In the order of mma fragments.
         const u32 at = scratch + h * (HEAD * 2) + d / 32 * 64 + d % 8 / 2 * 16 + d % 32 / 8 * 4 + d % 2 * 2;
-        sts16(at, both), sts16(at + HEAD, both >> 16);
-        sts32(scratch + SHARES + h * ROW + d * 4, 0);
-        if (threadIdx.x < QUERIES) sts32(scratch + STATES + threadIdx.x * 4, __float_as_uint(1.0f));
-        float o[4] = {}, top = minus, weight = 0;
-        for (int chunk = first; chunk < end; chunk++) {
-            u32 stage[4], freed[4];
-#pragma unroll
-            for (int i = 0; i < 4; i++) {
-                stage[i] = ring.at(), freed[i] = ring.freed();
-                wait_barrier(ring.loaded(), ring.parity);
-                ring.next();
-            }
-            if (here / BOTH == chunk && own) {
-                // The new token's key and value: into the cache, and into the copy in shared memory, which has stale ones.
-                const int token = here % BOTH;
-                const long long place = ((long long)head * tokens + here) * HEAD + d;
-                u16 *key = p.keys + place, *value = p.values + place;
-                key[0] = (u16)key_pair, key[HEAD / 2] = (u16)(key_pair >> 16);
-                value[0] = (u16)value_pair, value[HEAD / 2] = (u16)(value_pair >> 16);
-                sts16(element(stage[0], stage[1], token, d), key_pair);
-                sts16(element(stage[0], stage[1], token, d + HEAD / 2), key_pair >> 16);
-                sts16(element(stage[2], stage[3], token, d), value_pair);
-                sts16(element(stage[2], stage[3], token, d + HEAD / 2), value_pair >> 16);
-                asm volatile("fence.proxy.async.shared::cta;" ::: "memory");
-            }
-            sync_workers();
-            // Scores: each warp has 8 of the 128 tokens.
-            float s[4] = {};
-#pragma unroll
-            for (int i = 0; i < HEAD / 32; i++) {
-                const uint4 q4 = lds(scratch + line * (HEAD * 2) + i * 64 + part * 16);
-                const uint4 k4 = matrices(element(stage[0], stage[1], warp * 8 + (lane & 7), i * 32 + (lane >> 3) * 8));
-                mma_bf16(s, q4.x, 0, q4.y, 0, k4.x, k4.y);
-                mma_bf16(s, q4.z, 0, q4.w, 0, k4.z, k4.w);
-            }
-            sts64(scratch + SCORES + line * SCORE_ROW + (8 * warp + 2 * part) * 4, __float_as_uint(s[0]), __float_as_uint(s[1]));
-            sync_workers();
-            if (warp < group) {
-                float of[BOTH / 32], most = top, sum = 0;
-#pragma unroll
-                for (int i = 0; i < BOTH / 32; i++) {
-                    of[i] = __uint_as_float(lds32(scratch + SCORES + warp * SCORE_ROW + (lane + 32 * i) * 4));
-                    most = fmaxf(most, of[i]);
-                }
-#pragma unroll
-                for (int by = 16; by; by /= 2) most = fmaxf(most, __shfl_xor_sync(~0u, most, by));
-#pragma unroll
-                for (int i = 0; i < BOTH / 32; i++) {
-                    const float share = __expf(of[i] - most);
-                    sum += share;
-                    sts16(scratch + SHARES + warp * ROW + (lane + 32 * i) * 2, pair_bf16(share, 0));
-                }
-#pragma unroll
-                for (int by = 16; by; by /= 2) sum += __shfl_xor_sync(~0u, sum, by);
-                const float less = __expf(top - most);
-                weight = weight * less + sum, top = most;
-                if (lane == 0) sts32(scratch + STATES + warp * 4, __float_as_uint(less));
-            }
-            sync_workers();
-            const float less = __uint_as_float(lds32(scratch + STATES + line * 4));
-            o[0] *= less, o[1] *= less;
-            // Values: each warp has 8 of the head's 128 elements, of all tokens.
-#pragma unroll
-            for (int i = 0; i < BOTH / 32; i++) {
-                const uint4 v4 = transposed(element(stage[2], stage[3], i * 32 + lane, warp * 8));
-                const u32 share = scratch + SHARES + line * ROW + i * 64 + part * 4;
-                mma_bf16(o, lds32(share), 0, lds32(share + 16), 0, v4.x, v4.y);
-                mma_bf16(o, lds32(share + 32), 0, lds32(share + 48), 0, v4.z, v4.w);
-            }
-            sync_workers();
-            if (threadIdx.x < TEAM_WARPS)
-#pragma unroll
-                for (int i = 0; i < 4; i++) arrive(freed[i]);
-        }
-        // Publish the partial result; then each block of a head combines its share of the outputs from all parts.
-        const int row = head * group, all = group * HEAD;
-        if (line < group)
-            store_volatile(sums + ((row + line) * splits + split) * HEAD + warp * 8 + part * 2,
-                 make_uint4(__float_as_uint(o[0]), tag, __float_as_uint(o[1]), tag));
-        if (warp < group && lane == 0)
-            store_volatile(pairs + 2 * ((row + warp) * splits + split), make_uint4(__float_as_uint(top), tag, __float_as_uint(weight), tag));
-        for (int i = split * all / splits + warp; i < (split + 1) * all / splits; i += WARPS) {
-            const int query = row + i / HEAD;
-            float most = minus, total = 0, weights = 0;
-            for (int j = lane; j < splits; j += 32) {
-                const uint2* at = sums + (query * splits + j) * HEAD + i % HEAD;
-                uint4 pair;
-                u32 of, seen;
-                do {
-                    pair = load_volatile(pairs + 2 * (query * splits + j));
-                    asm volatile("ld.volatile.global.v2.u32 {%0,%1}, [%2];" : "=r"(of), "=r"(seen) : "l"(at) : "memory");
-                } while (pair.y != tag || pair.w != tag || seen != tag);
-                const float higher = fmaxf(most, __uint_as_float(pair.x));
-                const float less = __expf(most - higher), share = __expf(__uint_as_float(pair.x) - higher);
-                weights = weights * less + share * __uint_as_float(pair.z);
-                total = total * less + share * __uint_as_float(of);
-                most = higher;
-            }
-            float highest = most;
-#pragma unroll
-            for (int by = 16; by; by /= 2) highest = fmaxf(highest, __shfl_xor_sync(~0u, highest, by));
-            const float share = __expf(most - highest);
-            weights *= share, total *= share;
-#pragma unroll
-            for (int by = 16; by; by /= 2)
-                weights += __shfl_xor_sync(~0u, weights, by), total += __shfl_xor_sync(~0u, total, by);
-            if (lane == 0)
-                asm volatile("st.volatile.global.u32 [%0], %1;" :: "l"(p.y + query * HEAD + i % HEAD), "r"(pair_bf16(0, total / weights) | tag) : "memory");
-        }
-        sync_workers();
+        sts16(at, query_pair), sts16(at + HEAD, query_pair >> 16);
     }
-    if (begins) {
+    float o[4] = {}, top = minus, weight = 0;
+    for (int chunk = first; works && chunk < end; chunk++) {
+        u32 stage[4], freed[4];
+#pragma unroll
+        for (int i = 0; i < 4; i++) {
+            stage[i] = ring.at(), freed[i] = ring.freed();
+            wait_barrier(ring.loaded(), ring.parity);
+            ring.next();
+        }
+        if (own && here / BOTH == chunk) {
+            // The new token's key and value: into the cache, and into the copy in shared memory, which has stale ones.
+            const int token = here % BOTH;
+            const long long place = ((long long)head * tokens + here) * HEAD + d;
+            u16 *key = p.keys + place, *value = p.values + place;
+            key[0] = (u16)key_pair, key[HEAD / 2] = (u16)(key_pair >> 16);
+            value[0] = (u16)value_pair, value[HEAD / 2] = (u16)(value_pair >> 16);
+            sts16(element(stage[0], stage[1], token, d), key_pair);
+            sts16(element(stage[0], stage[1], token, d + HEAD / 2), key_pair >> 16);
+            sts16(element(stage[2], stage[3], token, d), value_pair);
+            sts16(element(stage[2], stage[3], token, d + HEAD / 2), value_pair >> 16);
+            asm volatile("fence.proxy.async.shared::cta;" ::: "memory");
+        }
         sync_workers();
-        state.publish_next();
+        float s[4] = {};
+#pragma unroll
+        for (int i = 0; i < HEAD / 32; i++) {
+            const uint4 q4 = lds(scratch + line * (HEAD * 2) + i * 64 + part * 16);
+            const uint4 k4 = matrices(element(stage[0], stage[1], warp * 8 + (lane & 7), i * 32 + (lane >> 3) * 8));
+            mma_bf16(s, q4.x, 0, q4.y, 0, k4.x, k4.y);
+            mma_bf16(s, q4.z, 0, q4.w, 0, k4.z, k4.w);
+        }
+        sts64(scratch + SCORES + line * SCORE_ROW + (8 * warp + 2 * part) * 4, __float_as_uint(s[0]), __float_as_uint(s[1]));
         sync_workers();
+        // A lane has pairs of tokens, 8 apart, of its line's query: those of its fragments.
+        float2 share[BOTH / 8];
+        float most = top;
+#pragma unroll
+        for (int i = 0; i < BOTH / 8; i++) {
+            share[i] = lds_pair(scratch + SCORES + line * SCORE_ROW + (8 * i + 2 * part) * 4);
+            most = fmaxf(most, fmaxf(share[i].x, share[i].y));
+        }
+        most = fmaxf(most, __shfl_xor_sync(~0u, most, 1)), most = fmaxf(most, __shfl_xor_sync(~0u, most, 2));
+        const float less = __expf(top - most);
+        weight *= less, o[0] *= less, o[1] *= less, top = most;
+#pragma unroll
+        for (int i = 0; i < BOTH / 32; i++) {
+            const uint4 v4 = transposed(element(stage[2], stage[3], i * 32 + lane, warp * 8));
+            u32 pairs[4];
+#pragma unroll
+            for (int j = 0; j < 4; j++) {
+                const float a = __expf(share[4 * i + j].x - most), b = __expf(share[4 * i + j].y - most);
+                weight += a + b, pairs[j] = pair_bf16(a, b);
+            }
+            mma_bf16(o, pairs[0], 0, pairs[1], 0, v4.x, v4.y);
+            mma_bf16(o, pairs[2], 0, pairs[3], 0, v4.z, v4.w);
+        }
+        sync_workers();
+        if (threadIdx.x < TEAM_WARPS)
+#pragma unroll
+            for (int i = 0; i < 4; i++) arrive(freed[i]);
+    }
+    if (!works) {
+        sync_workers();
+        return ring;
+    }
+    // Publish the partial result; then each block of a head combines its share of the outputs from all parts.
+    const u32 tag = state.tag(state.index);
+    uint2 *sums = p.part, *pairs = sums + heads * group * splits * HEAD;  // largest score and sum of weights
+    weight += __shfl_xor_sync(~0u, weight, 1), weight += __shfl_xor_sync(~0u, weight, 2);
+    const int row = head * group, all = group * HEAD;
+    if (line < group) {
+        const int place = (row + line) * splits + split;
+        store_volatile(sums + place * HEAD + warp * 8 + part * 2, make_uint4(__float_as_uint(o[0]), tag, __float_as_uint(o[1]), tag));
+        if (warp == 0 && part == 0)
+            store_volatile(pairs + 2 * place, make_uint4(__float_as_uint(top), tag, __float_as_uint(weight), tag));
+    }
+    const int together = splits > 16 ? 32 : splits > 8 ? 16 : 8, last = (split + 1) * all / splits;  // lanes of an output
+    for (int base = split * all / splits + warp * (32 / together); base < last; base += WARPS * (32 / together)) {
+        const int i = base + lane / together, query = row + i / HEAD;
+        float most = minus, total = 0, weights = 0;
+        for (int j = lane % together; j < splits && i < last; j += together) {
+            const uint2* at = sums + (query * splits + j) * HEAD + i % HEAD;
+            uint4 pair;
+            uint2 of;
+            do {
+                pair = load_volatile(pairs + 2 * (query * splits + j));
+                asm volatile("ld.volatile.global.v2.u32 {%0,%1}, [%2];" : "=r"(of.x), "=r"(of.y) : "l"(at) : "memory");
+            } while (pair.y != tag || pair.w != tag || of.y != tag);
+            const float higher = fmaxf(most, __uint_as_float(pair.x));
+            const float less = __expf(most - higher), share = __expf(__uint_as_float(pair.x) - higher);
+            weights = weights * less + share * __uint_as_float(pair.z);
+            total = total * less + share * __uint_as_float(of.x);
+            most = higher;
+        }
+        float highest = most;
+        for (int by = together / 2; by; by /= 2) highest = fmaxf(highest, __shfl_xor_sync(~0u, highest, by));
+        const float share = __expf(most - highest);
+        weights *= share, total *= share;
+        for (int by = together / 2; by; by /= 2)
+            weights += __shfl_xor_sync(~0u, weights, by), total += __shfl_xor_sync(~0u, total, by);
+        if (lane % together == 0 && i < last) store_word(p.y + query * HEAD + i % HEAD, pair_bf16(0, __fdividef(total, weights)) | tag);
     }
     return ring;
 }
 
-extern "C" __global__ void __launch_bounds__(THREADS + 32, 1)
+extern "C" __global__ void __launch_bounds__(THREADS + 64, 1)
 decode_step(const Phase* phases, int count, int* counters, const long long* position, const u16* table, int rope,
             const long long* token, const u16* embedding, int hidden,
             int scale_bytes, int stages, int most_in_flight, int scratch_bytes) {
@@ -773,14 +788,17 @@ decode_step(const Phase* phases, int count, int* counters, const long long* posi
     const int warp = threadIdx.x >> 5, lane = threadIdx.x & 31;
     const u32 start = (shared_at(memory) + 1023) / 1024 * 1024, scales = start + stages * STAGE;
     const u32 scratch = scales + stages * scale_bytes, after = scratch + scratch_bytes;
-    Ring ring = {start, scales, after, after + 8 * stages, after + 16 * stages, (u32)scale_bytes, (u32)stages, 0, 0, 0};
+    const u32 tiles = after + 16 * stages;
+    Ring ring = {start, scales, after, after + 8 * stages, tiles, tiles + 8 * TILES, (u32)scale_bytes, (u32)stages, 0, 0, 0};
     if (threadIdx.x == 0) {
         for (int i = 0; i < stages; i++) {
             asm volatile("mbarrier.init.shared::cta.b64 [%0], 1;" :: "r"(ring.full + 8 * i) : "memory");
             asm volatile("mbarrier.init.shared::cta.b64 [%0], %1;" :: "r"(ring.empty + 8 * i), "n"(TEAM_WARPS) : "memory");
         }
-        for (int i = 0; i < TILES; i++)
+        for (int i = 0; i < TILES; i++) {
             asm volatile("mbarrier.init.shared::cta.b64 [%0], %1;" :: "r"(ring.done + 8 * i), "n"(WARPS) : "memory");
+            asm volatile("mbarrier.init.shared::cta.b64 [%0], 1;" :: "r"(ring.taken + 8 * i) : "memory");
+        }
         asm volatile("fence.mbarrier_init.release.cluster;" ::: "memory");
         asm volatile("fence.proxy.async.shared::cta;" ::: "memory");
     }
@@ -813,10 +831,18 @@ decode_step(const Phase* phases, int count, int* counters, const long long* posi
         }
         return;
     }
-    // Layout of the scratch: sums of warps (8,192 bytes), squares (64), units (1,024), sums of groups (3,584), inputs.
-    const Scratch areas = {scratch + 12864, scratch + 8256, scratch + 9280, scratch, scratch + 8192};
-    const int here = (int)*position;
+    // Layout of the scratch: sums of warps (8,192 bytes), squares (128), units (1,024), sums of groups (3,584), inputs.
+    const Scratch areas = {scratch + 12928, scratch + 8320, scratch + 9344, scratch, scratch + 8192};
     StepState state = {(u32)counters[0] * count + 1, 0, count, embedding + *token * hidden, 0, nullptr};
+    if (warp == WARPS + 1) {
+        u32 finished = 0;
+        for (int i = 0; i < count; i++) {
+            state.index = i;
+            if (phases[i].kind != ATTENTION) finished = finish(phases[i], ring, areas, state, finished);
+        }
+        return;
+    }
+    const int here = (int)*position;
     for (int i = 0; i < count; i++) {
         const Phase& p = now[i & 1];
         state.index = i, state.later = now + (i + 1 & 1);
