@@ -43,6 +43,7 @@ constexpr int TEAMS = 4, TEAM_WARPS = WARPS / TEAMS;
 constexpr int TILES = 8;  // tiles whose sums are kept: warps may be this far apart
 constexpr int ROWS = 16, CHUNK = 1024, STAGE = ROWS * CHUNK, SEGMENT = 64, SEGMENTS = CHUNK / SEGMENT;
 constexpr int WARP_SEGMENTS = SEGMENTS / TEAM_WARPS;  // of one stage
+constexpr int WARP_GROUPS = 7;  // most groups of 128 inputs that a warp prepares
 constexpr int HEAD = 128, TOKENS = STAGE / HEAD / 2, QUERIES = 8;  // head size, tokens of a stage, most query heads of a key head
 enum { BF16, INT8, FP8, INT4, MXFP4, NVFP4, ATTENTION };
 
@@ -247,14 +248,6 @@ __device__ __forceinline__ void load_cache(const Phase& p, Loader& loader) {
     }
 }
 
-// Transpose the 4 x 4 bytes of four lanes, whose numbers differ by 8 and 16.
-__device__ __forceinline__ u32 transpose_bytes(u32 v, int lane) {
-    const bool upper = lane & 16, odd = lane & 8;
-    u32 got = __shfl_xor_sync(~0u, __byte_perm(v, 0, upper ? 0x4410 : 0x4432), 16);
-    v = __byte_perm(v, got, upper ? 0x3254 : 0x5410);
-    got = __shfl_xor_sync(~0u, __byte_perm(v, 0, odd ? 0x4420 : 0x4431), 8);
-    return __byte_perm(v, got, odd ? 0x3514 : 0x5240);
-}
 // Interleave the bytes of two lanes whose numbers differ by `by`; the lower lane gets the first half.
 __device__ __forceinline__ u32 interleave_bytes(u32 v, int lane, int by) {
     const bool second = lane & by;
@@ -278,63 +271,47 @@ struct StepState {
     }
 };
 
-// Wait for N groups of 128 inputs, convert them, and store them in shared memory in the order of mma fragments. A lane
-// has four inputs of each group. `plain`: the embedding's row in bf16, for which nobody waits. Returns the lane's sum of
-// squares, of the norm.
-template <int KIND, int N>
-__device__ __forceinline__ float prepare_groups(const Phase& p, const Scratch& scratch, const u16* plain, u32 tag, int first, bool begins) {
+__device__ __forceinline__ float2 wide_bf16(u32 pair) { return make_float2(from_bf16(pair), __uint_as_float(pair & 0xFFFF0000)); }
+
+// Convert two groups of 128 inputs, 16 apart or the same: bf16 in shared memory become what mma fragments need, in their
+// order. Returns the lane's sum of squares, of the norm, by whose `weight` they are multiplied.
+template <int KIND>
+__device__ __forceinline__ float convert_groups(const Phase& p, const Scratch& scratch, const uint2* weight, int first, int second) {
     const int lane = threadIdx.x & 31;
     const bool normed = p.norm;
-    uint2 weight[N];
-    float v[N][4];
-    float squares = 0;
-    if (normed)
+    float squares = 0, most[2], v[2][4];
 #pragma unroll
-        for (int i = 0; i < N; i++)
-            asm volatile("ld.global.nc.v2.u32 {%0,%1}, [%2];" : "=r"(weight[i].x), "=r"(weight[i].y)
-                         : "l"(p.norm + (first + i * WARPS) * 128 + lane * 4));
-    if (plain) {
+    for (int i = 0; i < 2; i++) {
+        // Four inputs a lane: side by side, of INT4 32 apart, since a word of its weights has such ones in its bytes.
+        const u32 at = scratch.x + (i ? second : first) * 256;
+        if (KIND == INT4) {
 #pragma unroll
-        for (int i = 0; i < N; i++) {
-            const uint2 x = *(const uint2*)(plain + (first + i * WARPS) * 128 + lane * 4);
-            v[i][0] = from_bf16(x.x), v[i][1] = from_bf16(x.x >> 16), v[i][2] = from_bf16(x.y), v[i][3] = from_bf16(x.y >> 16);
+            for (int j = 0; j < 4; j++) v[i][j] = from_bf16(lds16(at + lane * 2 + j * 64));
+        } else {
+            const float2 low = wide_bf16(lds32(at + lane * 8)), high = wide_bf16(lds32(at + lane * 8 + 4));
+            v[i][0] = low.x, v[i][1] = low.y, v[i][2] = high.x, v[i][3] = high.y;
         }
-    } else {
-        const u32* from = p.x + first * 128 + lane * 4;
-        uint4 x[N];
-#pragma unroll
-        for (int i = 0; i < N; i++) x[i] = load_volatile(from + i * WARPS * 128);
-#pragma unroll
-        for (int i = 0; i < N; i++) {
-            while (!all_tagged(x[i], tag)) {
-                x[i] = load_volatile(from + i * WARPS * 128);
-            }
-            v[i][0] = value_of(x[i].x), v[i][1] = value_of(x[i].y), v[i][2] = value_of(x[i].z), v[i][3] = value_of(x[i].w);
-        }
-    }
-    if (begins) sync_workers();  // All warps have finished with the last phase's input.
-    float most[N];
-#pragma unroll
-    for (int i = 0; i < N; i++) {
         if (normed) {
-            squares += v[i][0] * v[i][0] + v[i][1] * v[i][1] + v[i][2] * v[i][2] + v[i][3] * v[i][3];
-            v[i][0] *= from_bf16(weight[i].x), v[i][1] *= from_bf16(weight[i].x >> 16);
-            v[i][2] *= from_bf16(weight[i].y), v[i][3] *= from_bf16(weight[i].y >> 16);
+            if (i == 0 || second != first)
+                squares += v[i][0] * v[i][0] + v[i][1] * v[i][1] + v[i][2] * v[i][2] + v[i][3] * v[i][3];
+            const float2 low = wide_bf16(weight[i].x), high = wide_bf16(weight[i].y);
+            v[i][0] *= low.x, v[i][1] *= low.y, v[i][2] *= high.x, v[i][3] *= high.y;
         }
         const float most4 = fmaxf(fmaxf(fabsf(v[i][0]), fabsf(v[i][1])), fmaxf(fabsf(v[i][2]), fabsf(v[i][3])));
         most[i] = KIND == BF16 ? 0 : fmaxf(__uint_as_float(__reduce_max_sync(~0u, __float_as_uint(most4))), 1e-25f);
     }
+    __syncwarp();  // All lanes have read what is overwritten now.
     // Which lane multiplies by these inputs, with which word of its fragment (of 4 bits also which half of the word).
     int part = lane & 3, piece = lane >> 3, half = lane >> 2 & 1;
-    if (KIND == INT4) part = lane >> 3, piece = lane & 3;
+    if (KIND == INT4) piece = lane >> 2 & 3, half = lane >> 4;
     if (KIND == NVFP4) part = (lane >> 2 & 1) * 2 + (lane & 1), half = lane >> 1 & 1;
     u32 place = part * 16 + (piece >> 1) * 128 + (piece & 1) * 8 + half * 4;
     if (KIND == INT8) place = part * 16 + (lane >> 4) * 128 + (lane >> 2 & 3) * 4;
     if (KIND == FP8) place = part * 16 + (lane >> 4) * 128 + (lane >> 3 & 1) * 64 + (lane >> 2 & 1) * 8;
     if (KIND == BF16) place = (lane >> 3) * 64 + (lane & 1) * 32 + (lane >> 1 & 3) * 4;
 #pragma unroll
-    for (int i = 0; i < N; i++) {
-        const int group = first + i * WARPS;
+    for (int i = 0; i < 2; i++) {
+        const int group = i ? second : first;
         const u32 at = scratch.x + group * 256 + place;
         if (KIND == BF16) {
             // Normed inputs are split into two bf16, value and rounding error, for odd columns of the mma.
@@ -363,7 +340,6 @@ __device__ __forceinline__ float prepare_groups(const Phase& p, const Scratch& s
         u32 high = __byte_perm(__byte_perm(whole[0] + 128, whole[1] + 128, 0x51),
                                __byte_perm(whole[2] + 128, whole[3] + 128, 0x51), 0x5410);
         u32 low = __byte_perm(__byte_perm(whole[0], whole[1], 0x40), __byte_perm(whole[2], whole[3], 0x40), 0x5410);
-        if (KIND == INT4) high = transpose_bytes(high, lane), low = transpose_bytes(low, lane);
         if (KIND == MXFP4) high = interleave_bytes(high, lane, 4), low = interleave_bytes(low, lane, 4);
         if (KIND == NVFP4) high = interleave_bytes(high, lane, 2), low = interleave_bytes(low, lane, 2);
         sts32(at, high), sts32(at + 64, low);
@@ -383,20 +359,49 @@ __device__ __forceinline__ float prepare_groups(const Phase& p, const Scratch& s
     return squares;
 }
 
+// Weights of a norm as lanes need them: four of a group.
+template <int KIND> __device__ __forceinline__ uint2 load_weight(const u16* group, int lane) {
+    if (KIND != INT4) return __ldg((const uint2*)group + lane);
+    return make_uint2(__ldg(group + lane) | __ldg(group + lane + 32) << 16, __ldg(group + lane + 64) | __ldg(group + lane + 96) << 16);
+}
+
+// Wait for the inputs, all at once, since each look at them takes long, and convert them. `plain`: the embedding's row in
+// bf16, for which nobody waits.
 template <int KIND>
 __device__ __forceinline__ void prepare_input(const Phase& p, const Scratch& scratch, const u16* plain, const StepState& state) {
     const int warp = threadIdx.x >> 5, lane = threadIdx.x & 31, groups = (int)p.k / 128;
     const u32 tag = state.tag(p.x_from);
+    uint4 x[WARP_GROUPS];
+    uint2 weight[2] = {};
+    if (p.norm) weight[0] = load_weight<KIND>(p.norm + warp * 128, lane);
+    if (p.norm && warp + WARPS < groups) weight[1] = load_weight<KIND>(p.norm + (warp + WARPS) * 128, lane);
+#pragma unroll
+    for (int i = 0; i < WARP_GROUPS; i++)
+        if (!plain && warp + i * WARPS < groups) x[i] = load_volatile(p.x + (warp + i * WARPS) * 128 + lane * 4);
+    sync_workers();  // All warps have finished with the last phase's input.
+    for (bool missing = !plain; missing;) {
+        missing = false;
+#pragma unroll
+        for (int i = 0; i < WARP_GROUPS; i++)
+            if (warp + i * WARPS < groups && !all_tagged(x[i], tag)) {
+                x[i] = load_volatile(p.x + (warp + i * WARPS) * 128 + lane * 4);
+                missing = true;
+            }
+    }
+#pragma unroll
+    for (int i = 0; i < WARP_GROUPS; i++) {
+        const int group = warp + i * WARPS;
+        if (group >= groups) break;
+        uint2 pairs = make_uint2(__byte_perm(x[i].x, x[i].y, 0x7632), __byte_perm(x[i].z, x[i].w, 0x7632));
+        if (plain) pairs = __ldg((const uint2*)(plain + group * 128) + lane);
+        sts64(scratch.x + group * 256 + lane * 8, pairs.x, pairs.y);
+    }
+    __syncwarp();
     float squares = 0;
-    if (groups == 7 * WARPS)
-        squares = prepare_groups<KIND, 7>(p, scratch, plain, tag, warp, true);
-    else if (groups % (2 * WARPS) == 0)
-        for (int first = warp; first < groups; first += 2 * WARPS)
-            squares += prepare_groups<KIND, 2>(p, scratch, plain, tag, first, first == warp);
-    else {
-        sync_workers();
-        for (int first = warp; first < groups; first += WARPS)
-            squares += prepare_groups<KIND, 1>(p, scratch, plain, tag, first, false);
+    for (int first = warp; first < groups; first += 2 * WARPS) {
+        const int second = first + WARPS < groups ? first + WARPS : first;
+        if (p.norm && first > warp) weight[0] = load_weight<KIND>(p.norm + first * 128, lane), weight[1] = load_weight<KIND>(p.norm + second * 128, lane);
+        squares += convert_groups<KIND>(p, scratch, weight, first, second);
     }
     if (p.norm) {
 #pragma unroll
@@ -581,24 +586,30 @@ __device__ __noinline__ Ring product(const Phase& p, Ring ring, Scratch scratch,
 
 // The finisher's part of a product: of each tile add up the warps' sums, and publish the results. `tiles` counts those of
 // all phases before.
-__device__ __noinline__ u32 finish(const Phase& p, const Ring& ring, const Scratch& scratch, const StepState& state, u32 tiles) {
+__device__ __forceinline__ u32 finish(const Phase& p, const Ring& ring, const Scratch& scratch, const StepState& state, u32 tiles) {
     const int lane = threadIdx.x & 31, row = lane & ROWS - 1, half = lane / ROWS, kind = (int)p.kind, n = (int)p.n, k = (int)p.k;
-    const bool gated = p.gated, last = state.index + 1 == state.count;
-    const int step = gated ? ROWS / 2 : ROWS, width = kind == BF16 ? 2 * k : kind < INT4 ? k : k / 2;
-    const int chunks = width / CHUNK, teams = min(chunks, TEAMS);
-    const u32* residual = p.residual;
-    const u16* added_row = p.residual_from < 0 ? state.row : nullptr;
+    const bool gated = p.gated, last = state.index + 1 == state.count, scaled = kind == INT8 || kind == FP8;
+    const int step = gated ? ROWS / 2 : ROWS, chunks = (kind == BF16 ? 2 * k : kind < INT4 ? k : k / 2) / CHUNK, teams = min(chunks, TEAMS);
+    const u16* embedding = p.residual_from < 0 ? state.row : nullptr;
     const u32 tag = state.tag(state.index), residual_tag = state.tag(p.residual_from);
+    const float inverse = 1.0f / k, eps = __uint_as_float((u32)p.eps);
     // The table's largest value of four-bit floats is 6 times the scale of the tensor, 12 here.
     const float whole = kind > INT4 ? ((const float*)p.zero)[14] / 12.0f : 1.0f;
+    float next_size = whole;
+    u32 next_added = 0;
+    // Row scale and residual, a tile ahead. With a gate an output has two rows, 8 apart in the tile and n apart in the matrix.
+    const auto load = [&](int out) {
+        if (scaled && out + row % step < n) next_size = __ldg((const float*)p.scale + out + row % step + row / step * n);
+        if (lane < step && out + lane < n && p.residual)
+            next_added = embedding ? __ldg(embedding + out + lane) << 16 | residual_tag : load_word(p.residual + out + lane);
+    };
     int begins = 0;  // the team with the tile's first stage
+    load(p.first() * step);
     for (int out = p.first() * step; out < n; out += step * gridDim.x, tiles++) {
-        const bool writes = lane < step && out + lane < n;
-        float size = whole;
-        // With a gate an output has two rows, 8 apart in the tile and n apart in the matrix.
-        if ((kind == INT8 || kind == FP8) && out + row % step < n) size = ((const float*)p.scale)[out + row % step + row / step * n];
-        u32 added = 0;
-        if (writes && residual) added = added_row ? added_row[out + lane] << 16 : load_word(residual + out + lane);
+        const bool writes = lane < step && out + lane < n, adds = writes && p.residual;
+        float size = next_size;
+        u32 added = next_added;
+        load(out + step * gridDim.x);
         const u32 slot = tiles % TILES, sums = scratch.partial + (slot * WARPS * ROWS + lane) * 4;
         wait_barrier(ring.done + 8 * slot, tiles / TILES & 1);
         float total = 0;
@@ -612,12 +623,12 @@ __device__ __noinline__ u32 finish(const Phase& p, const Ring& ring, const Scrat
             float squares = __uint_as_float(lds32(scratch.squares + (state.index & 1) * (WARPS * 4) + row * 4));
 #pragma unroll
             for (int by = WARPS / 2; by; by /= 2) squares += __shfl_xor_sync(~0u, squares, by);
-            size *= rsqrtf(squares / k + __uint_as_float((u32)p.eps));
+            size *= rsqrtf(squares * inverse + eps);
         }
         total *= size;
         const float up = __shfl_down_sync(~0u, total, 8);
         if (gated) total = __fdividef(total, 1.0f + __expf(-total)) * up;
-        while (writes && residual && !added_row && (added ^ residual_tag) & 0xFFFF) added = load_word(residual + out + lane);
+        while (adds && (added ^ residual_tag) & 0xFFFF) added = load_word(p.residual + out + lane);
         const u32 word = pair_bf16(0, total + value_of(added)) | tag;
         if (writes && last) ((u16*)p.y)[out + lane] = (u16)(word >> 16);
         else if (writes) store_word(p.y + out + lane, word);
@@ -836,9 +847,11 @@ decode_step(const Phase* phases, int count, int* counters, const long long* posi
     StepState state = {(u32)counters[0] * count + 1, 0, count, embedding + *token * hidden, 0, nullptr};
     if (warp == WARPS + 1) {
         u32 finished = 0;
-        for (int i = 0; i < count; i++) {
-            state.index = i;
-            if (phases[i].kind != ATTENTION) finished = finish(phases[i], ring, areas, state, finished);
+        Phase p = phases[0], next;
+        for (state.index = 0; state.index < count; state.index++) {
+            next.read(phases + min(state.index + 1, count - 1));
+            if (p.kind != ATTENTION) finished = finish(p, ring, areas, state, finished);
+            p = next;
         }
         return;
     }
