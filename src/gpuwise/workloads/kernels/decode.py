@@ -44,10 +44,10 @@ PHASE = (
     "kind", "n", "k", "gated", "w", "scale", "zero", "x", "norm", "residual", "y", "part", "each", "splits",
     "eps", "first_block", "x_from", "residual_from", "keys", "values",
 )  # fmt: skip
-# Of `step.cu`: the kind of an attention phase, threads of a block; rows of a tile; bytes of a stage, of the
-# scratch before the input, of barriers and alignment to a kilobyte, of all shared memory.
+# Of `step.cu`: the kind of an attention phase, threads of a block; rows of a tile; bytes of a stage, and of stages
+# and input, the most that its other shared memory leaves.
 ATTENTION, THREADS = 6, 18 * 32
-ROWS, STAGE, BEFORE, AFTER, SHARED = 16, 16384, 12928, 1280, 231936
+ROWS, STAGE, SHARED = 16, 16384, 217600
 # Size of a head and tokens of a part of a cache; widest input, most query heads of a key head.
 PART, WIDEST, QUERIES = 128, 14336, 8
 # Bytes of scales and of zero points beside a stage.
@@ -409,10 +409,9 @@ class WholeStep:
         self._product(self.logits, x, (head[0],), head[1], norm)
         self.phases = torch.tensor(self.rows, dtype=torch.int64, device=device)
         self.counters = torch.zeros(16 + len(self.rows), dtype=torch.int32, device=device)
-        other = BEFORE + self.room + AFTER
-        self.stages = min(STAGES, (SHARED - other) // (STAGE + self.beside + 16))
-        self.bytes = self.stages * (STAGE + self.beside + 16) + other
-        self.kernel = _compiled(device)
+        self.stages = min(STAGES, (SHARED - self.room) // (STAGE + self.beside))
+        self.bytes = self.stages * (STAGE + self.beside) + self.room
+        self.kernel = _compiled(device, stored(blocks[0].attention.qkv)[3])
 
     def _phase(self, tiles: int, **fields: int | Tensor | None) -> None:
         """A row of the table of phases, which holds tensors by their addresses. Its input is what the phase
@@ -447,7 +446,7 @@ class WholeStep:
     def __call__(self, tokens: Tensor, position: Tensor) -> Tensor:
         table, rows = self.table, self.embedding
         inputs = (self.phases, len(self.rows), self.counters, position, table, table.stride(0), tokens, rows)
-        room = (rows.shape[1], self.beside, self.stages, IN_FLIGHT, BEFORE + self.room)
+        room = (rows.shape[1], self.beside, self.stages, IN_FLIGHT)
         self.kernel((self.programs, 1, 1), (THREADS, 1, 1), [*inputs, *room], shared_mem=self.bytes)
         return self.logits
 
@@ -520,8 +519,9 @@ def _rows(x: Tensor, rows: int, halves: int) -> Tensor:
 
 
 @once
-def _compiled(device: torch.device) -> Any:
+def _compiled(device: torch.device, kind: Precision) -> Any:
     source = files("gpuwise.workloads.kernels").joinpath("step.cu").read_text(encoding="utf-8")
+    source = f"#define FORMAT {KINDS[kind]}\n" + source
     # torch looks for the headers of a toolkit, which `step.cu` does without.
     with torch.cuda.device(device), mock.patch("torch.utils.cpp_extension.include_paths", return_value=[]):
         kernel = torch.cuda._compile_kernel(source, "decode_step")

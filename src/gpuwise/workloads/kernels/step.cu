@@ -43,7 +43,8 @@ constexpr int TEAMS = 4, TEAM_WARPS = WARPS / TEAMS;
 constexpr int TILES = 8;  // tiles whose sums are kept: warps may be this far apart
 constexpr int ROWS = 16, CHUNK = 1024, STAGE = ROWS * CHUNK, SEGMENT = 64, SEGMENTS = CHUNK / SEGMENT;
 constexpr int WARP_SEGMENTS = SEGMENTS / TEAM_WARPS;  // of one stage
-constexpr int WARP_GROUPS = 7;  // most groups of 128 inputs that a warp prepares
+constexpr int WARP_GROUPS = 7, MOST_GROUPS = WARPS * WARP_GROUPS;  // most groups of 128 inputs: of a warp, of all
+constexpr int MOST_STAGES = 12;
 constexpr int HEAD = 128, TOKENS = STAGE / HEAD / 2, QUERIES = 8;  // head size, tokens of a stage, most query heads of a key head
 enum { BF16, INT8, FP8, INT4, MXFP4, NVFP4, ATTENTION };
 
@@ -74,20 +75,40 @@ struct Phase {
     }
 };
 
-// The ring of stages by addresses in shared memory, and a thread's own place in it.
+// Shared memory of a block beside its stages and the input.
+struct Block {
+    u64 full[MOST_STAGES], empty[MOST_STAGES], done[TILES], taken[TILES];
+    float sums[TILES][WARPS][ROWS];       // of a tile's rows, by each warp
+    float squares[2][WARPS];              // of the input, for the norm; of this phase and of the last one
+    float unit[MOST_GROUPS];              // of each 128 inputs
+    int input_sum[MOST_GROUPS * 8];       // of the inputs that share a scale
+    Phase phases[3];                      // of the table: this one, the next, and one that a slow warp may still read
+    const u16* row;                       // of the embedding
+    int count;                            // of phases
+    u32 epoch;                            // the number of the step's first tag
+    __device__ u32 tag(long long phase) const { return epoch + (u32)phase & 0xFFFF; }
+};
+__shared__ Block block;
+extern __shared__ __align__(1024) u8 memory[];  // stages, their scales, the input
+
+__device__ __forceinline__ u32 shared_at(const void* p) { return (u32)__cvta_generic_to_shared(p); }
+
+// A thread's own place in the ring of stages, and in the tiles of all phases.
 struct Ring {
-    u32 stages, scales, full, empty, done, taken, scale_bytes, count, slot, parity, tiles;
-    __device__ u32 at() const { return stages + slot * STAGE; }
-    __device__ u32 scales_at() const { return scales + slot * scale_bytes; }  // and zero points
-    __device__ u32 loaded() const { return full + 8 * slot; }
-    __device__ u32 freed() const { return empty + 8 * slot; }
+    u32 count, scale_bytes, slot, parity, tiles;
+    __device__ u32 at() const { return shared_at(memory) + slot * STAGE; }
+    __device__ u32 scales_at() const { return shared_at(memory) + count * STAGE + slot * scale_bytes; }  // and zero points
+    __device__ u32 input_at() const { return shared_at(memory) + count * (STAGE + scale_bytes); }
+    __device__ u32 loaded() const { return shared_at(block.full + slot); }
+    __device__ u32 freed() const { return shared_at(block.empty + slot); }
     __device__ void next() {
         if (++slot == count) slot = 0, parity ^= 1;
     }
 };
 
-__device__ __forceinline__ u32 shared_at(const void* p) { return (u32)__cvta_generic_to_shared(p); }
-
+__device__ __forceinline__ void start_barrier(u64* barrier, int arrivals) {
+    asm volatile("mbarrier.init.shared::cta.b64 [%0], %1;" :: "r"(shared_at(barrier)), "r"(arrivals) : "memory");
+}
 __device__ __forceinline__ void wait_barrier(u32 barrier, u32 parity) {
     u32 done = 0;
     while (!done) {
@@ -255,35 +276,19 @@ __device__ __forceinline__ u32 interleave_bytes(u32 v, int lane, int by) {
     return __byte_perm(v, got, second ? 0x3524 : 0x5140);
 }
 
-struct Scratch { u32 x, unit, sum, partial, squares; };
-
-// What all phases of a step share: the number of its first tag, the embedding's row, and where the next phase goes.
-struct StepState {
-    u32 epoch;
-    int index, count;
-    const u16* row;
-    long long next;
-    Phase* later;
-    __device__ u32 tag(long long phase) const { return epoch + (u32)phase & 0xFFFF; }
-    // Call after `sync_workers`: the next phase takes the place of the last one.
-    __device__ void publish_next() const {
-        if (threadIdx.x < sizeof(Phase) / 8) ((long long*)later)[threadIdx.x] = next;
-    }
-};
-
 __device__ __forceinline__ float2 wide_bf16(u32 pair) { return make_float2(from_bf16(pair), __uint_as_float(pair & 0xFFFF0000)); }
 
 // Convert two groups of 128 inputs, 16 apart or the same: bf16 in shared memory become what mma fragments need, in their
 // order. Returns the lane's sum of squares, of the norm, by whose `weight` they are multiplied.
 template <int KIND>
-__device__ __forceinline__ float convert_groups(const Phase& p, const Scratch& scratch, const uint2* weight, int first, int second) {
+__device__ __forceinline__ float convert_groups(const Phase& p, u32 input, const uint2* weight, int first, int second) {
     const int lane = threadIdx.x & 31;
     const bool normed = p.norm;
     float squares = 0, most[2], v[2][4];
 #pragma unroll
     for (int i = 0; i < 2; i++) {
         // Four inputs a lane: side by side, of INT4 32 apart, since a word of its weights has such ones in its bytes.
-        const u32 at = scratch.x + (i ? second : first) * 256;
+        const u32 at = input + (i ? second : first) * 256;
         if (KIND == INT4) {
 #pragma unroll
             for (int j = 0; j < 4; j++) v[i][j] = from_bf16(lds16(at + lane * 2 + j * 64));
@@ -312,7 +317,7 @@ __device__ __forceinline__ float convert_groups(const Phase& p, const Scratch& s
 #pragma unroll
     for (int i = 0; i < 2; i++) {
         const int group = i ? second : first;
-        const u32 at = scratch.x + group * 256 + place;
+        const u32 at = input + group * 256 + place;
         if (KIND == BF16) {
             // Normed inputs are split into two bf16, value and rounding error, for odd columns of the mma.
             const u32 a = pair_bf16(v[i][0], v[i][1]), b = pair_bf16(v[i][2], v[i][3]);
@@ -329,7 +334,7 @@ __device__ __forceinline__ float convert_groups(const Phase& p, const Scratch& s
             const float inverse = __uint_as_float(0x7F000000 - power);
             sts64(at, pair_fp16(v[i][0] * inverse, v[i][2] * inverse), pair_fp16(v[i][1] * inverse, v[i][3] * inverse));
             // `even` and `odd` give weights times 2^-8.
-            if (lane == 0) sts32(scratch.unit + group * 4, power + (8 << 23));
+            if (lane == 0) block.unit[group] = __uint_as_float(power + (8 << 23));
             continue;
         }
         const float inverse = __fdividef(32512.0f, most[i]);
@@ -343,17 +348,17 @@ __device__ __forceinline__ float convert_groups(const Phase& p, const Scratch& s
         if (KIND == MXFP4) high = interleave_bytes(high, lane, 4), low = interleave_bytes(low, lane, 4);
         if (KIND == NVFP4) high = interleave_bytes(high, lane, 2), low = interleave_bytes(low, lane, 2);
         sts32(at, high), sts32(at + 64, low);
-        if (lane == 0) sts32(scratch.unit + group * 4, __float_as_uint(most[i] * (1.0f / 32512.0f)));
+        if (lane == 0) block.unit[group] = most[i] * (1.0f / 32512.0f);
         // Sums of the inputs that share a scale: zero points, and the 12 of E2M1, are subtracted by them.
         int sum = whole[0] + whole[1] + whole[2] + whole[3];
         if (KIND == INT4) {
             sum = __reduce_add_sync(~0u, sum);
-            if (lane == 0) sts32(scratch.sum + group * 4, sum);
+            if (lane == 0) block.input_sum[group] = sum;
         } else if (KIND != INT8) {
             constexpr int TOGETHER = KIND == MXFP4 ? 8 : 4;
 #pragma unroll
             for (int by = 1; by < TOGETHER; by *= 2) sum += __shfl_xor_sync(~0u, sum, by);
-            if (lane % TOGETHER == 0) sts32(scratch.sum + (group * (32 / TOGETHER) + lane / TOGETHER) * 4, sum);
+            if (lane % TOGETHER == 0) block.input_sum[group * (32 / TOGETHER) + lane / TOGETHER] = sum;
         }
     }
     return squares;
@@ -368,9 +373,10 @@ template <int KIND> __device__ __forceinline__ uint2 load_weight(const u16* grou
 // Wait for the inputs, all at once, since each look at them takes long, and convert them. `plain`: the embedding's row in
 // bf16, for which nobody waits.
 template <int KIND>
-__device__ __forceinline__ void prepare_input(const Phase& p, const Scratch& scratch, const u16* plain, const StepState& state) {
+__device__ __forceinline__ void prepare_input(const Phase& p, u32 input, int index) {
     const int warp = threadIdx.x >> 5, lane = threadIdx.x & 31, groups = (int)p.k / 128;
-    const u32 tag = state.tag(p.x_from);
+    const u16* plain = p.x_from < 0 ? block.row : nullptr;
+    const u32 tag = block.tag(p.x_from);
     uint4 x[WARP_GROUPS];
     uint2 weight[2] = {};
     if (p.norm) weight[0] = load_weight<KIND>(p.norm + warp * 128, lane);
@@ -394,20 +400,19 @@ __device__ __forceinline__ void prepare_input(const Phase& p, const Scratch& scr
         if (group >= groups) break;
         uint2 pairs = make_uint2(__byte_perm(x[i].x, x[i].y, 0x7632), __byte_perm(x[i].z, x[i].w, 0x7632));
         if (plain) pairs = __ldg((const uint2*)(plain + group * 128) + lane);
-        sts64(scratch.x + group * 256 + lane * 8, pairs.x, pairs.y);
+        sts64(input + group * 256 + lane * 8, pairs.x, pairs.y);
     }
     __syncwarp();
     float squares = 0;
     for (int first = warp; first < groups; first += 2 * WARPS) {
         const int second = first + WARPS < groups ? first + WARPS : first;
         if (p.norm && first > warp) weight[0] = load_weight<KIND>(p.norm + first * 128, lane), weight[1] = load_weight<KIND>(p.norm + second * 128, lane);
-        squares += convert_groups<KIND>(p, scratch, weight, first, second);
+        squares += convert_groups<KIND>(p, input, weight, first, second);
     }
     if (p.norm) {
 #pragma unroll
         for (int by = 16; by; by /= 2) squares += __shfl_xor_sync(~0u, squares, by);
-        // The finisher may still read those of the phase before.
-        if (lane == 0) sts32(scratch.squares + (state.index & 1) * (WARPS * 4) + warp * 4, __float_as_uint(squares));
+        if (lane == 0) block.squares[index & 1][warp] = squares;
     }
 }
 
@@ -435,7 +440,7 @@ template <typename T> __device__ __forceinline__ T select4(int part, T a, T b, T
 // `before`: segments of a row before this stage.
 template <int KIND>
 __device__ __forceinline__ void multiply(
-    bool normed, int k, const Scratch& scratch, u32 stage, u32 scales_at, int before, float& low, float& high, float (*c)[4]
+    bool normed, int k, u32 input, u32 stage, u32 scales_at, int before, float& low, float& high, float (*c)[4]
 ) {
     const int member = (threadIdx.x >> 5) % TEAM_WARPS, lane = threadIdx.x & 31, line = lane >> 2, part = lane & 3;
     const u32 from = stage + member * (WARP_SEGMENTS / 2 * ROWS * 128) + (lane & 7) * 128 + (((lane >> 3) ^ (lane & 7)) << 4);
@@ -452,32 +457,32 @@ __device__ __forceinline__ void multiply(
     for (int j = 0; j < WARP_SEGMENTS; j++) {
         const int segment = member * WARP_SEGMENTS + j, whole = before + segment;
         if (KIND == BF16) {
-            const uint4 x = lds(scratch.x + whole * 64 + part * 16 + (normed && (line & 1) ? k * 2 : 0));
+            const uint4 x = lds(input + whole * 64 + part * 16 + (normed && (line & 1) ? k * 2 : 0));
             mma_bf16(c[0], a[j].x, b[j].x, a[j].y, b[j].y, x.x, x.y);
             mma_bf16(c[1], a[j].z, b[j].z, a[j].w, b[j].w, x.z, x.w);
         } else if (KIND == FP8) {
-            const uint4 x = lds(scratch.x + whole * 128 + part * 16), y = lds(scratch.x + whole * 128 + 64 + part * 16);
+            const uint4 x = lds(input + whole * 128 + part * 16), y = lds(input + whole * 128 + 64 + part * 16);
             float *sum = wides[j / 2], *other = wides[2 + j / 2];
             mma_fp16(sum, even(a[j].x), even(b[j].x), odd(a[j].x), odd(b[j].x), x.x, x.y);
             mma_fp16(other, even(a[j].y), even(b[j].y), odd(a[j].y), odd(b[j].y), x.z, x.w);
             mma_fp16(sum, even(a[j].z), even(b[j].z), odd(a[j].z), odd(b[j].z), y.x, y.y);
             mma_fp16(other, even(a[j].w), even(b[j].w), odd(a[j].w), odd(b[j].w), y.z, y.w);
             if (j & 1) {
-                const float unit = __uint_as_float(lds32(scratch.unit + (whole >> 1) * 4));
+                const float unit = block.unit[whole >> 1];
                 low += (sum[0] + other[0]) * unit, high += (sum[2] + other[2]) * unit;
             }
         } else if (KIND == INT8) {
-            const uint4 x = lds(scratch.x + whole * 128 + input_at);
+            const uint4 x = lds(input + whole * 128 + input_at);
             int *sum = sums[j / 2], *other = sums[2 + j / 2];
             mma_bytes(sum, a[j].x, b[j].x, a[j].y, b[j].y, x.x, x.y);
             mma_bytes(other, a[j].z, b[j].z, a[j].w, b[j].w, x.z, x.w);
             if (j & 1) {
-                const float unit = __uint_as_float(lds32(scratch.unit + (whole >> 1) * 4));
+                const float unit = block.unit[whole >> 1];
                 low += (float)((sum[0] + other[0]) * 256 + sum[1] + other[1]) * unit;
                 high += (float)((sum[2] + other[2]) * 256 + sum[3] + other[3]) * unit;
             }
         } else if (KIND == INT4) {
-            const u32 at = scratch.x + whole * 256 + input_at;
+            const u32 at = input + whole * 256 + input_at;
             const uint4 x = lds(at), y = lds(at + 128);
             constexpr u32 M = 0x0F0F0F0F;
             int other[4] = {};
@@ -491,19 +496,19 @@ __device__ __forceinline__ void multiply(
             uint4 x = {}, y = {};
             // NVFP4: groups of 16 end inside a fragment; pairs of columns take the inputs of either half, zeros elsewhere.
             if (KIND == MXFP4 || (line >> 1 & 1) == part >> 1) {
-                x = lds(scratch.x + whole * 256 + input_at), y = lds(scratch.x + whole * 256 + input_at + 128);
+                x = lds(input + whole * 256 + input_at), y = lds(input + whole * 256 + input_at + 128);
             }
             int of[4][4] = {};
             mma_bytes(of[0], e2m1(a[j].x), e2m1(b[j].x), e2m1(a[j].x >> 16), e2m1(b[j].x >> 16), x.x, x.y);
             mma_bytes(of[1], e2m1(a[j].y), e2m1(b[j].y), e2m1(a[j].y >> 16), e2m1(b[j].y >> 16), x.z, x.w);
             mma_bytes(of[2], e2m1(a[j].z), e2m1(b[j].z), e2m1(a[j].z >> 16), e2m1(b[j].z >> 16), y.x, y.y);
             mma_bytes(of[3], e2m1(a[j].w), e2m1(b[j].w), e2m1(a[j].w >> 16), e2m1(b[j].w >> 16), y.z, y.w);
-            const float unit = __uint_as_float(lds32(scratch.unit + whole * 4));
+            const float unit = block.unit[whole];
             constexpr int GROUPS = KIND == NVFP4 ? 8 : 4;  // of a segment
 #pragma unroll
             for (int g = 0; g < GROUPS / 4; g++) {
                 const int group = KIND == MXFP4 ? part : 2 * ((part >> 1) + 2 * g) + (part & 1);
-                const int bias = 12 * (int)lds32(scratch.sum + (whole * GROUPS + group) * 4);
+                const int bias = 12 * block.input_sum[whole * GROUPS + group];
 #pragma unroll
                 for (int i = 0; i < 2; i++) {
                     int upper, rest;
@@ -525,8 +530,8 @@ __device__ __forceinline__ void multiply(
     }
     if (KIND == INT4) {
         const int segment = member * WARP_SEGMENTS + part, group = before + segment;
-        const float unit = __uint_as_float(lds32(scratch.unit + group * 4));
-        const int bias = lds32(scratch.sum + group * 4);
+        const float unit = block.unit[group];
+        const int bias = block.input_sum[group];
 #pragma unroll
         for (int i = 0; i < 2; i++) {
             const int row = line + 8 * i;
@@ -540,15 +545,15 @@ __device__ __forceinline__ void multiply(
 }
 
 template <int KIND>
-__device__ __noinline__ Ring product(const Phase& p, Ring ring, Scratch scratch, StepState state) {
+__device__ __forceinline__ void product(const Phase& p, Ring& ring, int index) {
     const int warp = threadIdx.x >> 5, lane = threadIdx.x & 31, line = lane >> 2, part = lane & 3, team = warp / TEAM_WARPS;
     const bool normed = p.norm;
     const int k = (int)p.k, n = (int)p.n, width = (int)row_bytes<KIND>(k), step = p.gated ? ROWS / 2 : ROWS, by = step * gridDim.x;
     const int first = p.first() * step;
     // A block without a tile must not poll: its input may have been overwritten by later phases.
-    if (first < n) prepare_input<KIND>(p, scratch, p.x_from < 0 ? state.row : nullptr, state);
+    const u32 input = ring.input_at();
+    if (first < n) prepare_input<KIND>(p, input, index);
     else sync_workers();
-    state.publish_next();
     sync_workers();
     int next_team = 0;  // which takes the next stage
     for (int out = first; out < n; out += by, ring.tiles++) {
@@ -558,7 +563,7 @@ __device__ __noinline__ Ring product(const Phase& p, Ring ring, Scratch scratch,
             if (next_team == team) {
                 takes_part = true;
                 wait_barrier(ring.loaded(), ring.parity);
-                multiply<KIND>(normed, k, scratch, ring.at(), ring.scales_at(), at / SEGMENT, low, high, c);
+                multiply<KIND>(normed, k, input, ring.at(), ring.scales_at(), at / SEGMENT, low, high, c);
                 __syncwarp();
                 if (lane == 0) arrive(ring.freed());
             }
@@ -575,23 +580,22 @@ __device__ __noinline__ Ring product(const Phase& p, Ring ring, Scratch scratch,
                 low += __shfl_xor_sync(~0u, low, 1), high += __shfl_xor_sync(~0u, high, 1);
                 low += __shfl_xor_sync(~0u, low, 2), high += __shfl_xor_sync(~0u, high, 2);
             }
-            wait_barrier(ring.taken + 8 * slot, ring.tiles / TILES & 1 ^ 1);
-            if (part < 2) sts32(scratch.partial + ((slot * WARPS + warp) * ROWS + line + 8 * part) * 4, __float_as_uint(part ? high : low));
+            wait_barrier(shared_at(block.taken + slot), ring.tiles / TILES & 1 ^ 1);
+            if (part < 2) block.sums[slot][warp][line + 8 * part] = part ? high : low;
             __syncwarp();
         }
-        if (lane == 0) arrive(ring.done + 8 * slot);
+        if (lane == 0) arrive(shared_at(block.done + slot));
     }
-    return ring;
 }
 
 // The finisher's part of a product: of each tile add up the warps' sums, and publish the results. `tiles` counts those of
 // all phases before.
-__device__ __forceinline__ u32 finish(const Phase& p, const Ring& ring, const Scratch& scratch, const StepState& state, u32 tiles) {
+__device__ __forceinline__ u32 finish(const Phase& p, int index, u32 tiles) {
     const int lane = threadIdx.x & 31, row = lane & ROWS - 1, half = lane / ROWS, kind = (int)p.kind, n = (int)p.n, k = (int)p.k;
-    const bool gated = p.gated, last = state.index + 1 == state.count, scaled = kind == INT8 || kind == FP8;
+    const bool gated = p.gated, last = index + 1 == block.count, scaled = kind == INT8 || kind == FP8;
     const int step = gated ? ROWS / 2 : ROWS, chunks = (kind == BF16 ? 2 * k : kind < INT4 ? k : k / 2) / CHUNK, teams = min(chunks, TEAMS);
-    const u16* embedding = p.residual_from < 0 ? state.row : nullptr;
-    const u32 tag = state.tag(state.index), residual_tag = state.tag(p.residual_from);
+    const u16* embedding = p.residual_from < 0 ? block.row : nullptr;
+    const u32 tag = block.tag(index), residual_tag = block.tag(p.residual_from);
     const float inverse = 1.0f / k, eps = __uint_as_float((u32)p.eps);
     // The table's largest value of four-bit floats is 6 times the scale of the tensor, 12 here.
     const float whole = kind > INT4 ? ((const float*)p.zero)[14] / 12.0f : 1.0f;
@@ -610,17 +614,17 @@ __device__ __forceinline__ u32 finish(const Phase& p, const Ring& ring, const Sc
         float size = next_size;
         u32 added = next_added;
         load(out + step * gridDim.x);
-        const u32 slot = tiles % TILES, sums = scratch.partial + (slot * WARPS * ROWS + lane) * 4;
-        wait_barrier(ring.done + 8 * slot, tiles / TILES & 1);
+        const u32 slot = tiles % TILES;
+        wait_barrier(shared_at(block.done + slot), tiles / TILES & 1);
         float total = 0;
 #pragma unroll
         for (int i = 0; i < WARPS / 2; i++)  // each half of the warp every other one
-            if (((2 * i + half) / TEAM_WARPS - begins & TEAMS - 1) < teams) total += __uint_as_float(lds32(sums + i * 2 * ROWS * 4));
+            if (((2 * i + half) / TEAM_WARPS - begins & TEAMS - 1) < teams) total += block.sums[slot][2 * i + half][row];
         __syncwarp();
-        if (lane == 0) arrive(ring.taken + 8 * slot);
+        if (lane == 0) arrive(shared_at(block.taken + slot));
         total += __shfl_xor_sync(~0u, total, ROWS);
         if (p.norm) {
-            float squares = __uint_as_float(lds32(scratch.squares + (state.index & 1) * (WARPS * 4) + row * 4));
+            float squares = block.squares[index & 1][row];
 #pragma unroll
             for (int by = WARPS / 2; by; by /= 2) squares += __shfl_xor_sync(~0u, squares, by);
             size *= rsqrtf(squares * inverse + eps);
@@ -645,10 +649,9 @@ __device__ __forceinline__ u32 element(u32 first, u32 second, int token, int d) 
 
 // Attention of one part of a head's cache. Every warp computes the scores of 8 of 128 tokens at a time, and then with all
 // scores 8 elements of the result. So the weights of tokens are computed by every warp, and stay in registers.
-__device__ __noinline__ Ring attention(
-    const Phase& p, Ring ring, u32 scratch, int here, const u16* table, int rope, StepState state
-) {
-    constexpr int BOTH = 2 * TOKENS, SCORE_ROW = (BOTH + 8) * 4, SCORES = QUERIES * HEAD * 2;
+__device__ __forceinline__ void attention(const Phase& p, Ring& ring, int index, int here, const u16* table, int rope) {
+    constexpr int BOTH = 2 * TOKENS, SCORE_ROW = (BOTH + 8) * 4;
+    const u32 queries = ring.input_at(), scores = queries + QUERIES * HEAD * 2;
     const int warp = threadIdx.x >> 5, lane = threadIdx.x & 31, line = lane >> 2, part = lane & 3;
     const int heads = (int)p.n, tokens = (int)p.k, group = (int)p.gated, splits = (int)p.splits, each = (int)p.each;
     const int item = p.first(), head = item / splits, split = item % splits, first = split * each, end = min(first + each, tokens / BOTH);
@@ -659,7 +662,7 @@ __device__ __noinline__ Ring attention(
     if (works && h < group) {
         const float cosine = from_bf16(table[here * (HEAD / 2) + d]), sine = from_bf16(table[rope + here * (HEAD / 2) + d]);
         const u32 *q = p.x + (head * group + h) * HEAD + d, *k = p.x + (heads * group + head) * HEAD + d;
-        const u32 *from[3] = {q, k, k + heads * HEAD}, tag = state.tag(p.x_from);
+        const u32 *from[3] = {q, k, k + heads * HEAD}, tag = block.tag(p.x_from);
         u32 low[3], high[3], missing;
         do {
             missing = 0;
@@ -679,10 +682,9 @@ __device__ __noinline__ Ring attention(
         }
     }
     sync_workers();  // All warps have finished with the last phase's input.
-    state.publish_next();
     if (works) {
         // In the order of mma fragments.
-        const u32 at = scratch + h * (HEAD * 2) + d / 32 * 64 + d % 8 / 2 * 16 + d % 32 / 8 * 4 + d % 2 * 2;
+        const u32 at = queries + h * (HEAD * 2) + d / 32 * 64 + d % 8 / 2 * 16 + d % 32 / 8 * 4 + d % 2 * 2;
         sts16(at, query_pair), sts16(at + HEAD, query_pair >> 16);
     }
     float o[4] = {}, top = minus, weight = 0;
@@ -711,19 +713,19 @@ __device__ __noinline__ Ring attention(
         float s[4] = {};
 #pragma unroll
         for (int i = 0; i < HEAD / 32; i++) {
-            const uint4 q4 = lds(scratch + line * (HEAD * 2) + i * 64 + part * 16);
+            const uint4 q4 = lds(queries + line * (HEAD * 2) + i * 64 + part * 16);
             const uint4 k4 = matrices(element(stage[0], stage[1], warp * 8 + (lane & 7), i * 32 + (lane >> 3) * 8));
             mma_bf16(s, q4.x, 0, q4.y, 0, k4.x, k4.y);
             mma_bf16(s, q4.z, 0, q4.w, 0, k4.z, k4.w);
         }
-        sts64(scratch + SCORES + line * SCORE_ROW + (8 * warp + 2 * part) * 4, __float_as_uint(s[0]), __float_as_uint(s[1]));
+        sts64(scores + line * SCORE_ROW + (8 * warp + 2 * part) * 4, __float_as_uint(s[0]), __float_as_uint(s[1]));
         sync_workers();
         // A lane has pairs of tokens, 8 apart, of its line's query: those of its fragments.
         float2 share[BOTH / 8];
         float most = top;
 #pragma unroll
         for (int i = 0; i < BOTH / 8; i++) {
-            share[i] = lds_pair(scratch + SCORES + line * SCORE_ROW + (8 * i + 2 * part) * 4);
+            share[i] = lds_pair(scores + line * SCORE_ROW + (8 * i + 2 * part) * 4);
             most = fmaxf(most, fmaxf(share[i].x, share[i].y));
         }
         most = fmaxf(most, __shfl_xor_sync(~0u, most, 1)), most = fmaxf(most, __shfl_xor_sync(~0u, most, 2));
@@ -748,10 +750,10 @@ __device__ __noinline__ Ring attention(
     }
     if (!works) {
         sync_workers();
-        return ring;
+        return;
     }
     // Publish the partial result; then each block of a head combines its share of the outputs from all parts.
-    const u32 tag = state.tag(state.index);
+    const u32 tag = block.tag(index);
     uint2 *sums = p.part, *pairs = sums + heads * group * splits * HEAD;  // largest score and sum of weights
     weight += __shfl_xor_sync(~0u, weight, 1), weight += __shfl_xor_sync(~0u, weight, 2);
     const int row = head * group, all = group * HEAD;
@@ -787,36 +789,24 @@ __device__ __noinline__ Ring attention(
             weights += __shfl_xor_sync(~0u, weights, by), total += __shfl_xor_sync(~0u, total, by);
         if (lane % together == 0 && i < last) store_word(p.y + query * HEAD + i % HEAD, pair_bf16(0, __fdividef(total, weights)) | tag);
     }
-    return ring;
 }
 
 extern "C" __global__ void __launch_bounds__(THREADS + 64, 1)
 decode_step(const Phase* phases, int count, int* counters, const long long* position, const u16* table, int rope,
-            const long long* token, const u16* embedding, int hidden,
-            int scale_bytes, int stages, int most_in_flight, int scratch_bytes) {
-    extern __shared__ u8 memory[];
-    __shared__ Phase now[2];
+            const long long* token, const u16* embedding, int hidden, int scale_bytes, int stages, int most_in_flight) {
+    constexpr int WORDS = sizeof(Phase) / 8;
     const int warp = threadIdx.x >> 5, lane = threadIdx.x & 31;
-    const u32 start = (shared_at(memory) + 1023) / 1024 * 1024, scales = start + stages * STAGE;
-    const u32 scratch = scales + stages * scale_bytes, after = scratch + scratch_bytes;
-    const u32 tiles = after + 16 * stages;
-    Ring ring = {start, scales, after, after + 8 * stages, tiles, tiles + 8 * TILES, (u32)scale_bytes, (u32)stages, 0, 0, 0};
+    const long long* words = (const long long*)phases;
+    if (threadIdx.x < WORDS) ((long long*)block.phases)[threadIdx.x] = words[threadIdx.x];
     if (threadIdx.x == 0) {
-        for (int i = 0; i < stages; i++) {
-            asm volatile("mbarrier.init.shared::cta.b64 [%0], 1;" :: "r"(ring.full + 8 * i) : "memory");
-            asm volatile("mbarrier.init.shared::cta.b64 [%0], %1;" :: "r"(ring.empty + 8 * i), "n"(TEAM_WARPS) : "memory");
-        }
-        for (int i = 0; i < TILES; i++) {
-            asm volatile("mbarrier.init.shared::cta.b64 [%0], %1;" :: "r"(ring.done + 8 * i), "n"(WARPS) : "memory");
-            asm volatile("mbarrier.init.shared::cta.b64 [%0], 1;" :: "r"(ring.taken + 8 * i) : "memory");
-        }
+        block.row = embedding + *token * hidden, block.count = count, block.epoch = (u32)counters[0] * count + 1;
+        for (int i = 0; i < stages; i++) start_barrier(block.full + i, 1), start_barrier(block.empty + i, TEAM_WARPS);
+        for (int i = 0; i < TILES; i++) start_barrier(block.done + i, WARPS), start_barrier(block.taken + i, 1);
         asm volatile("fence.mbarrier_init.release.cluster;" ::: "memory");
         asm volatile("fence.proxy.async.shared::cta;" ::: "memory");
     }
-    constexpr int WORDS = sizeof(Phase) / 8;
-    const long long* words = (const long long*)phases;
-    if (threadIdx.x < WORDS) ((long long*)now)[threadIdx.x] = words[threadIdx.x];
     __syncthreads();
+    Ring ring = {(u32)stages, (u32)scale_bytes, 0, 0, 0};
     if (warp == WARPS) {
         if (lane) return;
         Loader loader = {ring, ring, 0, most_in_flight};
@@ -830,45 +820,39 @@ decode_step(const Phase* phases, int count, int* counters, const long long* posi
             if (next.kind >= INT4) asm volatile("prefetch.tensormap [%0];" :: "l"(next.scale) : "memory");
             if (next.kind == INT4) asm volatile("prefetch.tensormap [%0];" :: "l"(next.zero) : "memory");
             switch (p.kind) {
-                case BF16: load_product<BF16>(p, loader); break;
-                case INT8: load_product<INT8>(p, loader); break;
-                case FP8: load_product<FP8>(p, loader); break;
-                case INT4: load_product<INT4>(p, loader); break;
-                case MXFP4: load_product<MXFP4>(p, loader); break;
-                case NVFP4: load_product<NVFP4>(p, loader); break;
-                default: load_cache(p, loader);
+                case ATTENTION: load_cache(p, loader); break;
+                case FORMAT: load_product<FORMAT>(p, loader); break;
+                default: load_product<BF16>(p, loader);
             }
             p = next, next = later;
         }
         return;
     }
-    // Layout of the scratch: sums of warps (8,192 bytes), squares (128), units (1,024), sums of groups (3,584), inputs.
-    const Scratch areas = {scratch + 12928, scratch + 8320, scratch + 9344, scratch, scratch + 8192};
-    StepState state = {(u32)counters[0] * count + 1, 0, count, embedding + *token * hidden, 0, nullptr};
-    if (warp == WARPS + 1) {
+    if (warp > WARPS) {
         u32 finished = 0;
         Phase p = phases[0], next;
-        for (state.index = 0; state.index < count; state.index++) {
-            next.read(phases + min(state.index + 1, count - 1));
-            if (p.kind != ATTENTION) finished = finish(p, ring, areas, state, finished);
+        for (int i = 0; i < count; i++) {
+            next.read(phases + min(i + 1, count - 1));
+            if (p.kind != ATTENTION) finished = finish(p, i, finished);
             p = next;
         }
         return;
     }
     const int here = (int)*position;
+    long long next = 0;  // this thread's word of the next phase
+    const auto read_next = [&](int i) {
+        if (threadIdx.x < WORDS && i < count) asm volatile("ld.global.b64 %0, [%1];" : "=l"(next) : "l"(words + i * WORDS + threadIdx.x));
+    };
+    read_next(1);
     for (int i = 0; i < count; i++) {
-        const Phase& p = now[i & 1];
-        state.index = i, state.later = now + (i + 1 & 1);
-        if (threadIdx.x < WORDS && i + 1 < count)
-            asm volatile("ld.global.b64 %0, [%1];" : "=l"(state.next) : "l"(words + (i + 1) * WORDS + threadIdx.x));
+        // It takes the place of the phase before the last, which all warps have left, since they synchronise within each.
+        if (threadIdx.x < WORDS) ((long long*)(block.phases + (i + 1) % 3))[threadIdx.x] = next;
+        read_next(i + 2);
+        const Phase& p = block.phases[i % 3];
         switch (p.kind) {
-            case BF16: ring = product<BF16>(p, ring, areas, state); break;
-            case INT8: ring = product<INT8>(p, ring, areas, state); break;
-            case FP8: ring = product<FP8>(p, ring, areas, state); break;
-            case INT4: ring = product<INT4>(p, ring, areas, state); break;
-            case MXFP4: ring = product<MXFP4>(p, ring, areas, state); break;
-            case NVFP4: ring = product<NVFP4>(p, ring, areas, state); break;
-            default: ring = attention(p, ring, areas.x, here, table, rope, state);
+            case ATTENTION: attention(p, ring, i, here, table, rope); break;
+            case FORMAT: product<FORMAT>(p, ring, i); break;
+            default: product<BF16>(p, ring, i);
         }
     }
     // The last block to finish advances the step's number, so that the next step's tags differ.
